@@ -102,7 +102,7 @@ var importTable = []row{
 	{pkg: "client/internal/span", may: []string{"jsonrpc"}, why: "the time of a call is counted the same way, whatever the call waits for"},
 	{pkg: "client/internal/object", may: []string{"jsonrpc"}, why: "objects are written the same way, whatever they are for"},
 	{
-		pkg: "client/internal/ask", may: []string{"client/internal/link", "client/internal/object", "client/transport", "jsonrpc", "mcp", "internal/callback"},
+		pkg: "client/internal/ask", may: []string{"client/internal/life", "client/internal/link", "client/internal/object", "client/transport", "jsonrpc", "mcp", "internal/callback"},
 		tests: []string{"internal/inputschema"},
 		why:   "what servers ask is answered the same way, whatever brought the question",
 	},
@@ -119,7 +119,7 @@ var importTable = []row{
 		why: "a queue knows of its items what they weigh",
 	},
 	{
-		pkg: "client/internal/notify", may: []string{"internal/inbox", "client/transport", "jsonrpc", "mcp", "internal/footprint"},
+		pkg: "client/internal/notify", may: []string{"client/internal/life", "internal/callback", "internal/inbox", "client/transport", "jsonrpc", "mcp", "internal/footprint"},
 		why: "handlers are called in one order, whatever they are called for",
 	},
 	{
@@ -135,11 +135,15 @@ var importTable = []row{
 		why: "subscriptions know what they are told and what they ask for; requests are sent above them",
 	},
 	{
-		pkg: "client/internal/tasks", may: []string{"jsonrpc", "mcp", "errors", "internal/errormap"},
+		pkg: "client/internal/tasks", may: []string{"client/internal/life", "jsonrpc", "mcp", "errors", "internal/errormap"},
 		why: "following a task is a loop over requests that others send",
 	},
 	{
-		pkg: "client/internal/keeper", may: []string{"client/internal/lazy", "client/internal/life", "client/internal/link", "client/internal/sleep", "client/internal/span", "client/internal/outcome", "client/transport", "errors", "internal/errormap", "internal/resilience"}, tests: []string{"jsonrpc"},
+		pkg: "client/internal/capability", may: []string{"client/internal/link", "errors", "jsonrpc", "mcp"},
+		why: "what may be sent is a function of what was agreed",
+	},
+	{
+		pkg: "client/internal/keeper", may: []string{"client/internal/lazy", "client/internal/life", "client/internal/link", "client/internal/sleep", "client/internal/span", "client/internal/outcome", "client/transport", "errors", "internal/errormap", "internal/resilience"},
 		why: "a state machine: what makes the next link, and what follows for the client, is handed to it",
 	},
 	{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/client/internal/capability"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
@@ -105,7 +106,7 @@ func (cl *call) takeMeta() error {
 // object: nil for none, JSON in a json.RawMessage or []byte, or any value that
 // encodes to an object. The methods of the handshake are rejected.
 func (c *Client) Call(ctx context.Context, method string, params any, opts ...CallOption) (json.RawMessage, error) {
-	if err := reserved(method); err != nil {
+	if err := capability.CheckName(method); err != nil {
 		return nil, c.local(err, method)
 	}
 	cl := newCall(method, opts)
@@ -134,7 +135,7 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 // Notify sends any notification; see [Client.Call] for params. It returns once
 // the server has accepted it (HTTP) or the transport has taken it (stdio).
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
-	if err := reserved(method); err != nil {
+	if err := capability.CheckName(method); err != nil {
 		return c.local(err, method)
 	}
 	raw, err := encodeObject("params", params)
@@ -147,10 +148,10 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	if c.life.Closed() {
 		return c.local(life.ErrClosed(), method)
 	}
-	if err := c.gateNotification(method); err != nil {
+	cl := newCall(method, nil)
+	if err := c.refusal(cl.Subject(), capability.CheckNotification(c.live.Agreed(), method)); err != nil {
 		return err
 	}
-	cl := newCall(method, nil)
 	if err := c.awaitLink(ctx, &cl.Call); err != nil {
 		return err
 	}

@@ -117,11 +117,12 @@ func connect(ctx context.Context, t transport.Transport, opts []Option) (*Client
 }
 
 func newClient(cfg *config, t transport.Transport) *Client {
-	c := &Client{cfg: cfg, server: t.String(), log: cfg.logger, res: cfg.resilience}
-	c.guardHooks()
+	c := &Client{cfg: cfg, server: t.String(), res: cfg.resilience}
+	c.live.Failed = c.callbackFailed
+	cfg.guardHooks(c.live.Failed)
 	c.keeper.Sessions = c.sessionKeeper
 	c.secrets.Begin(&c.live, t)
-	c.log, cfg.trace = c.secrets.Logger(c.log), c.secrets.Trace(cfg.trace)
+	c.log, cfg.trace = c.secrets.Logger(cfg.logger), c.secrets.Trace(cfg.trace)
 	c.guard.Init(cfg.guardSettings(), cfg.meter != nil, c.guardNeeds)
 	c.budget.SetLimit(max(cfg.memory, 0)) // less than 0 is no bound
 	c.life.Begin()                        // a client outlives the context it was connected with

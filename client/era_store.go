@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/era"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -86,19 +87,19 @@ func (c *Client) eraStore() era.Store {
 	case ownEraStore:
 		return s.store
 	default:
-		return guardedEraStore{c, s}
+		return guardedEraStore{c.live.Failed, s}
 	}
 }
 
 // guardedEraStore is a store of the application: one that panics has no entry.
 type guardedEraStore struct {
-	c *Client
-	s EraStore
+	failed func(*callback.Error)
+	s      EraStore
 }
 
 // Load implements [era.Store].
 func (g guardedEraStore) Load(key string) (f era.Found, ok bool) {
-	g.c.aside("EraStore.Load", func() {
+	callback.Aside("EraStore.Load", g.failed, func() {
 		var e Era
 		e, ok = g.s.Load(key)
 		f = era.Found(e)
@@ -108,12 +109,12 @@ func (g guardedEraStore) Load(key string) (f era.Found, ok bool) {
 
 // Save implements [era.Store].
 func (g guardedEraStore) Save(key string, f era.Found) (err error) {
-	g.c.aside("EraStore.Save", func() { err = g.s.Save(key, Era(f)) })
+	callback.Aside("EraStore.Save", g.failed, func() { err = g.s.Save(key, Era(f)) })
 	return err
 }
 
 // Forget implements [era.Store].
 func (g guardedEraStore) Forget(key string) (err error) {
-	g.c.aside("EraStore.Forget", func() { err = g.s.Forget(key) })
+	callback.Aside("EraStore.Forget", g.failed, func() { err = g.s.Forget(key) })
 	return err
 }

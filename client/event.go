@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/era"
@@ -207,6 +208,41 @@ const (
 	EvidenceTransport  = era.EvidenceTransport
 )
 
+// A function of the application that panics, or ends its goroutine as a failing
+// test does, fails by itself (G6): the server's messages are read on, the
+// functions after it run, and a call that it belongs to fails with an error. It
+// is logged, and [CallbackFailed] tells of it.
+
+// CallbackFailed reports that a function of the application panicked, or ended
+// its goroutine with [runtime.Goexit] (as t.FailNow does). The client logs it
+// too. A failure of OnEvent is only logged.
+type CallbackFailed struct {
+	// Callback names the function by its option, for example "OnLog",
+	// "WithProgress" or "Trace.Sent".
+	Callback string
+	// Value is the value of the panic; nil if the goroutine was ended.
+	Value any
+	// Stack is the stack of the panic; nil if the goroutine was ended.
+	Stack []byte
+}
+
+func (e CallbackFailed) hidden(now mcperrors.Secrets) Event {
+	switch v := e.Value.(type) {
+	case nil:
+	case error:
+		e.Value = now.HideError(v)
+	default:
+		text := fmt.Sprint(v)
+		if hidden := now.Hide(text); hidden != text {
+			e.Value = hidden
+		}
+	}
+	if hidden := now.Hide(string(e.Stack)); hidden != string(e.Stack) {
+		e.Stack = []byte(hidden)
+	}
+	return e
+}
+
 // OnEvent registers a handler for events of the connection. It runs in order
 // with the other handlers; see [OnNotification]. Several OnEvent options add
 // up, and the handlers run in the order of the options.
@@ -226,15 +262,24 @@ func (c *Client) emit(e Event) {
 }
 
 // report calls functions for an event. One that ends the goroutine does not stop the
-// next.
-func (c *Client) report(e Event, to []func(context.Context, Event)) {
+// next. failed gets those that do not return.
+func report(ctx context.Context, failed func(*callback.Error), e Event, to []func(context.Context, Event)) {
 	if len(to) == 0 {
 		return
 	}
-	failed := c.callbackFailed
 	if e, ok := e.(CallbackFailed); ok && e.Callback == callback.LogHandler {
 		failed = nil // by a log whose handler fails: that would be an event again, forever
 	}
-	defer c.report(e, to[1:])
-	callback.Run("OnEvent", failed, func() { to[0](c.life.Context(), e) })
+	defer report(ctx, failed, e, to[1:])
+	callback.Run("OnEvent", failed, func() { to[0](ctx, e) })
+}
+
+// callbackFailed tells of a function of the application that did not return.
+func (c *Client) callbackFailed(e *callback.Error) {
+	if e.Name != callback.LogHandler {
+		c.log.Error("[MCP] a function of the application failed", "server", c.server, "error", e.Error(), "stack", string(e.Stack))
+	}
+	if e.Name != "OnEvent" { // it would be told of that, and so on
+		c.emit(CallbackFailed{Callback: e.Name, Value: e.Value, Stack: e.Stack})
+	}
 }

@@ -19,8 +19,8 @@ func (c *Client) inbound() *inbound.Inbound {
 	return c.incoming.Make(func() *inbound.Inbound {
 		return inbound.New(inbound.Config{
 			Links: &c.live, Server: c.server, Log: c.log, Life: &c.life, Budget: &c.budget, Offer: &c.cfg.offer, MaxTime: c.res.MaxTime,
-			Handlers: &c.cfg.handlers, Event: func(e any) { c.report(e.(Event), c.cfg.onEvent) },
-			Run: c.guarded, Failed: c.callbackFailed, CompileSchema: catalog.Checker,
+			Handlers: &c.cfg.handlers, Event: func(e any) { report(c.life.Context(), c.callbackFailed, e.(Event), c.cfg.onEvent) },
+			Failed: c.callbackFailed, CompileSchema: catalog.Checker,
 			Completed: func(id string) { c.emit(ElicitationComplete{ID: id}) },
 			Outdate: func(n jsonrpc.Notification) {
 				if lists.Notifies(n.Method) {
@@ -112,11 +112,11 @@ func (f *faults) trace(t transport.Trace) transport.Trace {
 		if see == nil {
 			return nil
 		}
-		return func(text []byte) { f.c.aside(name, func() { see(text) }) }
+		return func(text []byte) { callback.Aside(name, f.c.callbackFailed, func() { see(text) }) }
 	}
 	t.Sent, t.Received = aside("Trace.Sent", t.Sent), aside("Trace.Received", t.Received)
 	if stderr := t.Stderr; stderr != nil {
-		t.Stderr = func(line string) { f.c.aside("Trace.Stderr", func() { stderr(line) }) }
+		t.Stderr = func(line string) { callback.Aside("Trace.Stderr", f.c.callbackFailed, func() { stderr(line) }) }
 	}
 	if noise := aside("Trace.Noise", t.Noise); noise != nil {
 		t.Noise = func(line []byte) {

@@ -11,7 +11,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
-	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
@@ -125,14 +124,8 @@ func (c *Client) keeperConfig() keeper.Config {
 // being renewed: nothing goes before its handshake (LC-08).
 func (c *Client) awaitLink(ctx context.Context, cl *run.Call) error {
 	waited, e := c.keeper.Peek().Await(ctx, c.span(cl))
-	cl.Waited = cl.Waited || waited
-	return c.lost(cl, e)
-}
-
-// lost adds to the error of a call without a link, nil for none, which call it is.
-func (c *Client) lost(cl *run.Call, e *mcperrors.Error) error {
-	if e == nil {
-		return nil
+	if cl.Waited = cl.Waited || waited; e != nil {
+		return c.about(cl.Subject(), e)
 	}
-	return c.about(cl.Subject(), e)
+	return nil
 }

@@ -5,8 +5,6 @@ import (
 	"iter"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
-	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -78,14 +76,4 @@ func (l *list[R, T]) walk(ctx context.Context, c *Client, opts []CallOption, see
 		}
 		return p, nil
 	})
-}
-
-// require refuses a call that needs a capability the server did not declare,
-// without traffic (LC-11).
-func (c *Client) require(s outcome.Subject, capability string) error {
-	if agreed := c.live.Agreed(); !agreed.Declared || agreed.Capabilities.Has(capability) {
-		return nil
-	}
-	return c.about(s, mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent,
-		"MCP server does not support "+capability+" capability", nil))
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/capability"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -18,8 +19,8 @@ func (c *Client) SetLogLevel(ctx context.Context, level mcp.LoggingLevel, opts .
 		return c.about(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the log level "+jsonrpc.Printable(string(level), 40)+" is not one of the eight from debug to emergency", nil))
 	}
-	if c.live.Agreed().Era == mcp.EraStateless {
-		if err := c.require(cl.Subject(), "logging"); err != nil {
+	if agreed := c.live.Agreed(); agreed.Era == mcp.EraStateless {
+		if err := c.refusal(cl.Subject(), capability.CheckDeclared(agreed, "logging")); err != nil {
 			return err
 		}
 		if err := c.watcher().StampLevel(level); err != nil {

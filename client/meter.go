@@ -6,6 +6,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -174,4 +175,26 @@ func (c *Client) callEnded(cl *call, began time.Time, err error) {
 		Server: c.server, Method: cl.Method, Name: cl.Name, Version: agreed.Version,
 		Attempts: cl.Attempts, Elapsed: time.Since(began), Err: errormap.From(err, mcperrors.Unknown),
 	})
+}
+
+// guardedMeter is the application's meter. Others wait for the goroutines that it is
+// called on.
+type guardedMeter struct {
+	failed func(*callback.Error)
+	m      Meter
+}
+
+// AttemptEnded implements [Meter].
+func (g guardedMeter) AttemptEnded(r AttemptRecord) {
+	callback.Aside("Meter.AttemptEnded", g.failed, func() { g.m.AttemptEnded(r) })
+}
+
+// CallEnded implements [Meter].
+func (g guardedMeter) CallEnded(r CallRecord) {
+	callback.Aside("Meter.CallEnded", g.failed, func() { g.m.CallEnded(r) })
+}
+
+// Happened implements [Meter].
+func (g guardedMeter) Happened(h Happening) {
+	callback.Aside("Meter.Happened", g.failed, func() { g.m.Happened(h) })
 }

@@ -11,8 +11,10 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/internal/notify"
+	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/toolcache"
@@ -303,4 +305,28 @@ func (c *config) completeVersion() error {
 		return fmt.Errorf("%s: revision %q is not known; known are %v, or %q", source, c.version, mcp.Versions(), AutoVersion)
 	}
 	return nil
+}
+
+// guardHooks puts guards around what the application gave the client.
+func (cfg *config) guardHooks(failed func(*callback.Error)) {
+	cfg.logger = callback.Logger(cfg.logger, failed)
+	if next := cfg.nextID; next == nil {
+		cfg.nextID = run.NextID
+	} else {
+		cfg.nextID = func() (id jsonrpc.ID) {
+			if !callback.Aside("WithIDs", failed, func() { id = next() }) {
+				id = run.NextID()
+			}
+			return id
+		}
+	}
+	if cfg.meter != nil {
+		cfg.meter = guardedMeter{failed, cfg.meter}
+	}
+}
+
+// made runs a function of the application that options have to ask once.
+func made(name string, f func()) (err error) {
+	callback.Run(name, func(e *callback.Error) { err = e }, f)
+	return err
 }

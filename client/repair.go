@@ -15,13 +15,13 @@ import (
 func (c *Client) repair(ctx context.Context, cl *run.Call, step run.Step, out *outcome.Outcome) (again bool, err error) {
 	switch step {
 	case run.Refused:
-		return false, c.lost(cl, c.keeper.Peek().Refusal(c.live.Load(), cl.Method))
+		return false, c.refusal(cl.Subject(), c.keeper.Peek().Refusal(c.live.Load(), cl.Method))
 	case run.Relink:
-		err = c.lost(cl, c.keeper.Peek().Replace(ctx, cl.Link, out.Err))
+		err = c.refusal(cl.Subject(), c.keeper.Peek().Replace(ctx, cl.Link, out.Err))
 		return err == nil, err
 	case run.Renew:
 		cl.Repairs |= run.Renewed
-		err = c.lost(cl, c.keeper.Renew(ctx, cl.Link, out.Err.Delivery))
+		err = c.refusal(cl.Subject(), c.keeper.Renew(ctx, cl.Link, out.Err.Delivery))
 		return err == nil, err
 	case run.Lost:
 		c.keeper.NoteLoss(cl.Link, out.Err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
@@ -84,7 +83,7 @@ func (c *Client) follower() *tasks.Follower {
 	return c.tasks.Make(func() *tasks.Follower {
 		about := func(tool string) outcome.Subject { return outcome.Subject{Method: mcp.MethodTasksGet, Tool: tool} }
 		return tasks.New(tasks.Config{
-			Server: c.server, Log: c.log, Life: c.life.Context(), Behind: c.life.Background, Closed: life.ErrClosed, Name: c.nameTask,
+			Server: c.server, Log: c.log, Life: &c.life, Name: c.nameTask,
 			About:       func(tool string, e *mcperrors.Error) *mcperrors.Error { return c.about(about(tool), e) },
 			Undecodable: func(tool string, err error) error { return c.undecodable(about(tool), err) },
 			Refused: func(tool string, rpc *jsonrpc.Error) *mcperrors.Error {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/capability"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/progress"
@@ -54,7 +55,7 @@ func (c *Client) askTask(ctx context.Context, cl *call) error {
 	case agreed.Era == mcp.EraStateless && !c.offersTasks(agreed.Version):
 		return c.about(cl.Subject(), withoutTasks())
 	case agreed.Era == mcp.EraStateless:
-		return c.require(cl.Subject(), "extensions."+mcp.ExtensionTasks) // the server decides
+		return c.refusal(cl.Subject(), capability.CheckDeclared(agreed, "extensions."+mcp.ExtensionTasks)) // the server decides
 	case agreed.Version != mcp.Version2025_11_25:
 		return refuse("revision %s has no tasks", agreed.Version)
 	case !runsTasks(agreed):

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/capability"
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
@@ -55,8 +56,8 @@ func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...Ca
 // them and the tool.
 func (c *Client) prepareTool(ctx context.Context, cl *call, buf []byte, args any) error {
 	cl.Params = buf
-	if err := c.require(cl.Subject(), "tools"); err != nil {
-		return err
+	if err := capability.CheckDeclared(c.live.Agreed(), "tools"); err != nil {
+		return c.about(cl.Subject(), err)
 	}
 	params, start, err := appendToolParams(buf, cl.Tool, args)
 	cl.Params = params

@@ -9,6 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/internal/watch"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -18,7 +19,7 @@ func (c *Client) watcher() *watch.Watcher {
 	return c.subscriptions.Make(func() *watch.Watcher {
 		return watch.New(watch.Config{
 			Links: &c.live, Server: c.server, Log: c.log, Budget: &c.budget, Life: &c.life, Error: c.local,
-			Handle: func(f func()) { c.guarded("Subscribe", f) },
+			Handle: func(f func()) { callback.Run("Subscribe", c.callbackFailed, f) },
 			Send:   c.sendParam, Listen: c.listenRequest, NextID: c.cfg.nextID, Meta: c.requestMeta,
 			Needed: c.needsStream, Handlers: c.cfg.handlers.ListChanged != nil,
 			Keeper:  &c.keeper,

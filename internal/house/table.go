@@ -26,13 +26,13 @@ type limit struct{ bound, target float64 }
 // limits are the bounds and targets of the table. A bound is lowered when the figure
 // is, and never raised without a reason in docs/design.md.
 var limits = map[string]limit{
-	"methods of client.Client":                       {151, 80},
+	"methods of client.Client":                       {144, 80},
 	"methods of the largest other type":              {58, 60},
-	"files in the largest circle":                    {48, 25},
+	"files in the largest circle":                    {47, 25},
 	"arrows a file, client":                          {5.3, 5},
 	"arrows that run back up, client (%)":            {16, 20},
 	"files that one CallTool over stdio passes":      {61, 25},
-	"returns of that call to a file it has left":     {74, 10},
+	"returns of that call to a file it has left":     {72, 10},
 	"functions that send a request of the client":    {1, 1},
 	"functions that ask why a request has no answer": {6, 1},
 	"exported names of client":                       {250, 180},

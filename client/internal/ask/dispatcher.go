@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
@@ -32,21 +33,13 @@ type Config struct {
 	MaxTime time.Duration
 	Log     *slog.Logger
 	// Life ends with the client, and with it every handler.
-	Life context.Context
+	Life *life.Life
 	// Budget counts the memory of open requests.
 	Budget *transport.Budget
 
-	// Within runs f on a goroutine of the client and reports whether it does: a
-	// closed client starts nothing.
-	Within func(f func()) bool
 	// Respond sends the response to a request with this method. It waits until the
 	// server has it or cannot get it.
 	Respond func(ctx context.Context, method string, resp jsonrpc.Response)
-	// Behind runs f on a goroutine of the client that Close waits for before it ends
-	// Life.
-	Behind func(f func(context.Context))
-	// Closed reports whether the client is closed.
-	Closed func() bool
 	// CompileSchema returns what checks a value against a JSON Schema, nil for a
 	// schema that cannot check anything.
 	CompileSchema func(schema json.RawMessage) (check func(value json.RawMessage) error)
@@ -219,7 +212,7 @@ func (d *Dispatcher) AnswerAll(ctx context.Context, o Occasion, requests mcp.Inp
 	switch {
 	case first == nil:
 		return responses, nil
-	case d.Closed():
+	case d.Life.Closed():
 		return nil, ErrClosed
 	case outer.Err() != nil:
 		return nil, outer.Err()

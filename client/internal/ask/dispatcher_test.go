@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
@@ -34,23 +35,20 @@ func own(t *testing.T, offer Offer) *owner {
 	t.Helper()
 	require.NoError(t, offer.Complete())
 	o := &owner{}
-	life, cancel := context.WithCancel(t.Context())
-	o.close = cancel
+	l := &life.Life{}
+	l.Begin()
+	o.close = func() {
+		l.Move(life.Closed, nil)
+		l.End()
+	}
 	t.Cleanup(func() {
-		cancel()
+		o.close()
 		o.work.Wait()
+		require.True(t, l.Await(time.Minute))
 	})
 	o.Dispatcher = New(Config{
-		Offer: &offer, Server: "srv", MaxTime: time.Minute, Log: slog.New(slog.DiscardHandler), Life: life,
+		Offer: &offer, Server: "srv", MaxTime: time.Minute, Log: slog.New(slog.DiscardHandler), Life: l,
 		Budget: &transport.Budget{}, CompileSchema: compileSchema, Completed: func(string) {},
-		Closed: func() bool { return life.Err() != nil },
-		Within: func(f func()) bool {
-			if life.Err() == nil {
-				o.work.Go(f)
-			}
-			return life.Err() == nil
-		},
-		Behind: func(f func(context.Context)) { o.work.Go(func() { f(life) }) },
 		Respond: func(_ context.Context, _ string, resp jsonrpc.Response) {
 			o.mu.Lock()
 			defer o.mu.Unlock()

@@ -91,13 +91,13 @@ func (d *Dispatcher) put(ctx context.Context, method string, q question) (json.R
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(d.Life, cancel)()
+	defer context.AfterFunc(d.Life.Context(), cancel)()
 	type answer struct {
 		result json.RawMessage
 		no     *Refusal
 	}
 	done := make(chan answer, 1)
-	started := d.Within(func() {
+	started := d.Life.Go(func() {
 		result, no := q(ctx)
 		<-d.gate.slots
 		done <- answer{result, no}
@@ -137,7 +137,7 @@ func (d *Dispatcher) awaitSlot(ctx context.Context, method string) *Refusal {
 		return nil
 	case <-ctx.Done():
 		return gaveUp(fmt.Errorf("all %d handlers were busy: %w", cap(slots), ctx.Err()))
-	case <-d.Life.Done():
+	case <-d.Life.Context().Done():
 		return gaveUp(context.Canceled)
 	}
 }

@@ -97,7 +97,7 @@ func (d *Dispatcher) Request(from *link.Link, req jsonrpc.Request) {
 // begin has the application's handlers answer a request, for no longer than a call
 // may take.
 func (d *Dispatcher) begin(from *link.Link, req jsonrpc.Request) {
-	ctx, cancel := context.WithCancelCause(d.Life)
+	ctx, cancel := context.WithCancelCause(d.Life.Context())
 	r := &openRequest{cancel: cancel}
 	size := len(req.Params) + len(req.ID.String()) + len(req.Method)
 	no := jsonrpc.NewError(codeBusy, "Too much waits to be answered", nil)
@@ -116,7 +116,7 @@ func (d *Dispatcher) begin(from *link.Link, req jsonrpc.Request) {
 		d.Budget.Give(size)
 		cancel(nil)
 	}
-	if !d.Within(func() {
+	if !d.Life.Go(func() {
 		defer end()
 		d.respond(ctx, cancel, from, req)
 	}) {
@@ -134,7 +134,7 @@ func (d *Dispatcher) respond(ctx context.Context, cancel context.CancelCauseFunc
 		defer stop()
 	}
 	answered := make(chan struct{})
-	watched := d.Within(func() {
+	watched := d.Life.Go(func() {
 		select {
 		case <-from.Conn.Done():
 			cancel(errLinkEnded)
@@ -170,7 +170,7 @@ func (d *Dispatcher) reply(method string, resp jsonrpc.Response) {
 		d.Log.Warn("[MCP] the server asks faster than it takes answers; a request is not answered", "server", d.Server)
 		return
 	}
-	d.Behind(func(ctx context.Context) {
+	d.Life.Background(func(ctx context.Context) {
 		defer d.replying.Add(-1)
 		defer d.Budget.Give(size)
 		d.Respond(ctx, method, resp)

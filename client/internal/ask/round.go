@@ -136,7 +136,7 @@ func (d *Dispatcher) pause(ctx context.Context, t *Tally) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-d.Life.Done():
+	case <-d.Life.Context().Done():
 		return ErrClosed
 	}
 }

@@ -1,10 +1,8 @@
 package guard_test
 
 import (
-	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/guard"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -76,8 +75,8 @@ type watch struct {
 	breaker  *breaker.Breaker
 	throttle guard.Throttle
 	inFlight atomic.Int32
-	work     sync.WaitGroup
-	end      context.CancelFunc
+	life     life.Life
+	end      func()
 
 	answers              atomic.Bool // signs of life are given
 	asked, tripped, late atomic.Int64
@@ -88,11 +87,10 @@ func newWatch(t *testing.T) *watch {
 	t.Helper()
 	w := &watch{pipe: &pipe{}, breaker: breaker.New(breaker.Settings{})}
 	w.links.Use(w.pipe)
-	life, end := context.WithCancel(t.Context())
+	w.life.Begin()
 	w.Silence = guard.NewSilence(&guard.SilenceConfig{
 		After: 10 * time.Second, Links: &w.links, Breaker: w.breaker, Throttled: w.throttle.Left, InFlight: &w.inFlight,
-		Server: "s", Log: slog.New(slog.DiscardHandler), Life: life,
-		Go: func(f func()) bool { w.work.Go(f); return true },
+		Server: "s", Log: slog.New(slog.DiscardHandler), Life: &w.life,
 		Ask: func() outcome.Outcome {
 			w.asked.Add(1)
 			if w.answers.Load() {
@@ -108,9 +106,10 @@ func newWatch(t *testing.T) *watch {
 		Late:    func(n int) { w.late.Add(int64(n)) },
 	}, time.Now())
 	w.end = func() {
-		end()
+		w.life.Move(life.Closed, nil)
+		w.life.End()
 		w.Close()
-		w.work.Wait()
+		require.True(t, w.life.Await(time.Minute))
 	}
 	return w
 }

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"sync"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -40,10 +40,7 @@ type SilenceConfig struct {
 	// Server is the name of the server in the log.
 	Server string
 	Log    *slog.Logger
-	// Life ends when the client is closed. Go runs f on a goroutine that ends with
-	// it, and reports false when that has happened.
-	Life context.Context
-	Go   func(f func()) bool
+	Life   *life.Life
 	// Ask asks the server for a sign of life, for SilenceProbe at most, past all
 	// circuits and queues.
 	Ask func() outcome.Outcome
@@ -207,7 +204,7 @@ func (s *Silence) look() {
 			s.schedule(s.step)
 			return
 		}
-		set.Go(func() {
+		set.Life.Go(func() {
 			defer s.schedule(s.step) // also when the application's transport ends the goroutine
 			s.probe(set)
 		})
@@ -271,7 +268,7 @@ func (s *Silence) excuse(l *link.Link) {
 
 // probe asks for signs of life until there is one or the circuit is opened.
 func (s *Silence) probe(set *SilenceConfig) {
-	for set.Life.Err() == nil && !set.keptBack() {
+	for set.Life.Context().Err() == nil && !set.keptBack() {
 		out := set.Ask()
 		s.listen(set)
 		if out.Err == nil || out.Record.Class != resilience.ClassTimeout {
@@ -324,7 +321,7 @@ func (g *Gate) newSilence() *Silence {
 	return h.silence.Make(func() *Silence {
 		set := &SilenceConfig{
 			After: g.set.Silence, Links: h.Links, Breaker: g.Breaker(), Throttled: h.throttle.Left, InFlight: &g.inFlight,
-			Server: h.Server, Log: h.Log, Life: h.Life.Context(), Go: h.Life.Go,
+			Server: h.Server, Log: h.Log, Life: h.Life,
 			Ask: g.pingSilent, Tripped: g.fellSilent, Deaf: g.restart,
 		}
 		if g.metered {

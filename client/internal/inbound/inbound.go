@@ -43,8 +43,6 @@ type Config struct {
 
 	// Event calls the handlers of an event.
 	Event func(event any)
-	// Run runs a function of the application, by the name of its option.
-	Run func(name string, f func())
 	// Failed reports a function of the application that panicked or ended its
 	// goroutine.
 	Failed func(*callback.Error)
@@ -82,8 +80,8 @@ func (i *Inbound) Notifier() *notify.Notifier {
 	return i.notifier.Make(func() *notify.Notifier {
 		s := &i.set
 		return notify.New(notify.Config{
-			Handlers: s.Handlers, Event: s.Event, Server: s.Server, Log: s.Log, Life: s.Life.Context(), Budget: s.Budget,
-			Go: s.Life.Always, Run: s.Run,
+			Handlers: s.Handlers, Event: s.Event, Server: s.Server, Log: s.Log, Life: s.Life, Budget: s.Budget,
+			Failed: s.Failed,
 		})
 	})
 }
@@ -104,8 +102,8 @@ func (i *Inbound) Asks() *ask.Dispatcher {
 	return i.asks.Make(func() *ask.Dispatcher {
 		s := &i.set
 		return ask.New(ask.Config{
-			Offer: s.Offer, Server: s.Server, MaxTime: s.MaxTime, Log: s.Log, Life: s.Life.Context(), Budget: s.Budget,
-			Within: s.Life.Go, Behind: s.Life.Background, Respond: i.respond, Closed: s.Life.Closed, Failed: s.Failed,
+			Offer: s.Offer, Server: s.Server, MaxTime: s.MaxTime, Log: s.Log, Life: s.Life, Budget: s.Budget,
+			Respond: i.respond, Failed: s.Failed,
 			CompileSchema: s.CompileSchema, Completed: s.Completed,
 		})
 	})

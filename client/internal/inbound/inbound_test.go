@@ -84,7 +84,6 @@ func newSteps() *steps {
 		Links: &s.links, Log: slog.New(slog.DiscardHandler), Life: &s.life, Budget: &transport.Budget{}, Offer: offer,
 		Handlers:      &notify.Handlers{Notification: func(_ context.Context, n jsonrpc.Notification) { s.note("handler %s", n.Method) }},
 		Event:         func(e any) { s.note("event %v", e) },
-		Run:           func(_ string, f func()) { f() },
 		Failed:        func(e *callback.Error) { s.note("failed %v", e) },
 		CompileSchema: func(json.RawMessage) func(json.RawMessage) error { return nil },
 		Completed:     func(id string) { s.note("completed %s", id) },

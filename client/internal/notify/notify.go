@@ -8,7 +8,9 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/internal/footprint"
 	"github.com/mainstay-mcp/mainstay/internal/inbox"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -42,14 +44,12 @@ type Config struct {
 	// Server is the name of the server in the log.
 	Server string
 	Log    *slog.Logger
-	// Life is the context of handlers.
-	Life context.Context
+	// Life ends with the client, and with it every handler.
+	Life *life.Life
 	// Budget bounds what waits for handlers.
 	Budget *transport.Budget
-	// Go runs f on a goroutine that Close waits for.
-	Go func(f func())
-	// Run runs a function of the application, by the name of its option.
-	Run func(name string, f func())
+	// Failed reports a handler that panicked or ended its goroutine.
+	Failed func(*callback.Error)
 }
 
 // Notifier calls handlers. Its methods may be called from many goroutines at once,
@@ -65,7 +65,7 @@ type Notifier struct {
 func New(set Config) *Notifier {
 	n := &Notifier{set: set}
 	n.queue = inbox.New(inbox.Host[item]{
-		Budget: set.Budget, Go: set.Go, Deliver: n.deliver,
+		Budget: set.Budget, Go: set.Life.Always, Deliver: n.deliver,
 		Dropped: func(count int) {
 			set.Log.Warn("[MCP] notifications dropped: a handler is too slow", "server", set.Server, "count", count)
 		},
@@ -133,13 +133,13 @@ func (n *Notifier) deliver(it item) {
 		n.set.Event(it.event)
 		return
 	}
-	h, life := n.set.Handlers, n.set.Life
+	h, ctx, failed := n.set.Handlers, n.set.Life.Context(), n.set.Failed
 	if h.Notification != nil && !it.inferred {
-		defer n.set.Run("OnNotification", func() { h.Notification(life, it.notification) })
+		defer callback.Run("OnNotification", failed, func() { h.Notification(ctx, it.notification) })
 	}
 	if it.mark != nil {
 		it.mark.Store(false)
-		defer n.set.Run("OnListChanged", func() { h.ListChanged(life, it.notification.Method) })
+		defer callback.Run("OnListChanged", failed, func() { h.ListChanged(ctx, it.notification.Method) })
 	}
 	if h.Log != nil && it.notification.Method == mcp.MethodMessage {
 		var m mcp.LoggingMessageParams
@@ -147,7 +147,7 @@ func (n *Notifier) deliver(it item) {
 			n.set.Log.Warn("[MCP] a log message of the server cannot be read", "server", n.set.Server, "error", err)
 			return
 		}
-		n.set.Run("OnLog", func() { h.Log(life, m) })
+		callback.Run("OnLog", failed, func() { h.Log(ctx, m) })
 	}
 }
 

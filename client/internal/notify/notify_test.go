@@ -3,12 +3,13 @@ package notify_test
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/notify"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
@@ -38,7 +39,8 @@ func TestHandlers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				var work sync.WaitGroup
+				var l life.Life
+				l.Begin()
 				var got []string
 				note := func(text string) { got = append(got, text) }
 				started, release := make(chan struct{}), make(chan struct{})
@@ -50,13 +52,12 @@ func TestHandlers(t *testing.T) {
 					h.Notification = func(_ context.Context, n jsonrpc.Notification) { note("any " + n.Method) }
 				}
 				n := notify.New(notify.Config{
-					Handlers: &h, Log: slog.New(slog.DiscardHandler), Life: t.Context(), Budget: new(transport.Budget), Go: work.Go,
+					Handlers: &h, Log: slog.New(slog.DiscardHandler), Life: &l, Budget: new(transport.Budget),
 					Event: func(e any) {
 						close(started)
 						<-release
 						note("event " + e.(string))
 					},
-					Run: func(_ string, f func()) { f() },
 				})
 				n.Event("1")
 				<-started
@@ -71,12 +72,12 @@ func TestHandlers(t *testing.T) {
 				n.Unheard(mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true})
 				n.Notification(jsonrpc.Notification{Method: "acme/list_changed"})
 				close(release)
-				work.Wait()
+				require.True(t, l.Await(time.Minute))
 				require.Equal(t, tt.want, got)
 
 				n.Stop()
 				n.Notification(jsonrpc.Notification{Method: mcp.MethodToolsListChanged})
-				work.Wait()
+				require.True(t, l.Await(time.Minute))
 				require.Equal(t, tt.want, got, "nothing is told any more")
 			})
 		})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -106,8 +107,8 @@ func (t *Task) pause(ctx context.Context, wait time.Duration, hint <-chan struct
 			timer.Reset(max(0, min(wait, minPoll)-time.Since(began)))
 		case <-ctx.Done():
 			return t.name(errormap.From(ctx.Err(), mcperrors.Unknown))
-		case <-t.follower.Life.Done():
-			return t.name(t.follower.Closed())
+		case <-t.follower.Life.Context().Done():
+			return t.name(life.ErrClosed())
 		}
 	}
 }

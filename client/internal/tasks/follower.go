@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -21,12 +22,7 @@ type Config struct {
 	Server string
 	Log    *slog.Logger
 	// Life ends with the client.
-	Life context.Context
-	// Behind runs f on a goroutine of the client that Close waits for before it ends
-	// Life.
-	Behind func(f func(context.Context))
-	// Closed makes the error of a wait that Close ends.
-	Closed func() *mcperrors.Error
+	Life *life.Life
 	// Name says in an error which task it is about, unless the error names one.
 	Name func(Ref, error) error
 	// About says in an error that tasks/get for a call of tool failed with it.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -98,7 +99,7 @@ func (t *Task) Cancel(ctx context.Context) error {
 // cancelBehind cancels the task after its caller has left.
 func (t *Task) cancelBehind() {
 	f := t.follower
-	f.Behind(func(ctx context.Context) {
+	f.Life.Background(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
 		defer cancel()
 		if err := t.Cancel(ctx); err != nil {
@@ -115,8 +116,8 @@ func (t *Task) lock(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return t.name(errormap.From(ctx.Err(), mcperrors.Unknown))
-	case <-t.follower.Life.Done():
-		return t.name(t.follower.Closed())
+	case <-t.follower.Life.Context().Done():
+		return t.name(life.ErrClosed())
 	}
 }
 

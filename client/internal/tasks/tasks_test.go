@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -22,7 +23,7 @@ import (
 // server stands in for the client above a task, and for the server behind it.
 type server struct {
 	t       *testing.T
-	life    context.CancelFunc
+	life    life.Life
 	began   time.Time
 	answers []string // to tasks/get, the last of which stays; an error's text after "!"
 	result  string   // of tasks/result
@@ -34,14 +35,10 @@ type server struct {
 // following returns a task that the server describes by these answers.
 func following(t *testing.T, stateless bool, answers ...string) (*server, *Task) {
 	t.Helper()
-	life, cancel := context.WithCancel(t.Context())
-	s := &server{t: t, life: cancel, began: time.Now(), answers: answers}
+	s := &server{t: t, began: time.Now(), answers: answers}
+	s.life.Begin()
 	f := New(Config{
-		Server: "srv", Log: slog.New(slog.DiscardHandler), Life: life,
-		Behind: func(f func(context.Context)) { f(life) },
-		Closed: func() *mcperrors.Error {
-			return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, mcperrors.NotSent, "closed", nil)
-		},
+		Server: "srv", Log: slog.New(slog.DiscardHandler), Life: &s.life,
 		Name:        func(r Ref, err error) error { return errormap.From(err, mcperrors.Unknown) },
 		About:       func(_ string, e *mcperrors.Error) *mcperrors.Error { return e },
 		Undecodable: func(_ string, err error) error { return failure(mcperrors.KindProtocol, err.Error()) },
@@ -174,6 +171,7 @@ func TestFollow(t *testing.T) {
 				s, task := following(t, tt.stateless, tt.answers...)
 				s.result = `{"fetched":1}`
 				raw, err := task.Wait(t.Context(), MaxTime)
+				synctest.Wait() // the task may be cancelled after its caller has left
 				require.Equal(t, tt.sent, s.sent)
 				require.Equal(t, tt.outcome, string(raw))
 				if tt.fault == "" {
@@ -182,7 +180,7 @@ func TestFollow(t *testing.T) {
 				} else {
 					require.ErrorContains(t, err, tt.fault)
 				}
-				s.life()
+				s.life.End()
 			})
 		})
 	}
@@ -214,7 +212,7 @@ func TestHintAndClose(t *testing.T) {
 			task.follower.Hint(jsonrpc.Notification{Params: json.RawMessage(`{"taskId":"t-2"}`)})
 			task.follower.Hint(jsonrpc.Notification{Params: json.RawMessage(`{"taskId":"t-1"}`)})
 			time.Sleep(time.Second)
-			s.life()
+			s.life.End()
 		}()
 		_, err := task.Wait(t.Context(), 0)
 		require.Equal(t, mcperrors.KindClosed, mcperrors.KindOf(err))
