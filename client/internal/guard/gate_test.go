@@ -29,9 +29,11 @@ type gate struct {
 	life   life.Life
 	ping   func() outcome.Outcome // what a ping comes to
 
+	report  func() // called before the end of a request is counted, nil for nothing
+	about   func() // called for each error, nil for nothing
 	mu      sync.Mutex
 	signals []guard.Signal
-	ended   []resilience.Judgement
+	reports int // of ends of requests
 }
 
 func newGate(t *testing.T, set guard.Settings) *gate {
@@ -51,7 +53,9 @@ func newGate(t *testing.T, set guard.Settings) *gate {
 			Keeper: &g.keeper,
 			Ping:   func(context.Context, time.Duration) outcome.Outcome { return g.ping() },
 			About: func(s outcome.Subject, e *mcperrors.Error) *mcperrors.Error {
-				e.Method, e.Tool = s.Method, s.Tool
+				if e.Method, e.Tool = s.Method, s.Tool; g.about != nil {
+					g.about()
+				}
 				return e
 			},
 			Signal: func(s guard.Signal) {
@@ -59,10 +63,12 @@ func newGate(t *testing.T, set guard.Settings) *gate {
 				defer g.mu.Unlock()
 				g.signals = append(g.signals, s)
 			},
-			Ended: func(_ guard.Request, _ *link.Link, _ resilience.Attempt, j resilience.Judgement) {
+			Ended: func(guard.Request, *link.Link, resilience.Attempt, resilience.Judgement) {
 				g.mu.Lock()
 				defer g.mu.Unlock()
-				g.ended = append(g.ended, j)
+				if g.reports++; g.report != nil {
+					g.report()
+				}
 			},
 		}
 	})
