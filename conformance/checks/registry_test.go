@@ -82,3 +82,28 @@ func idsInCode(t *testing.T, folders ...string) []string {
 	}
 	return ids
 }
+
+// TestDocumentedCheck: the check that docs/conformance.md shows is one of ours, and
+// costs six lines at most.
+func TestDocumentedCheck(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "conformance.md"))
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(page), "\n## A new check\n")
+	require.True(t, found)
+	ours := texts
+	files, err := filepath.Glob(filepath.Join("talk", "conversations", "*.txtar"))
+	require.NoError(t, err)
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		require.NoError(t, err)
+		ours += string(data)
+	}
+	lines := 0
+	for _, block := range regexp.MustCompile("(?s)```text\n(.*?)```").FindAllStringSubmatch(section, -1) {
+		require.Contains(t, ours, block[1])
+		lines += strings.Count(block[1], "\n")
+	}
+	require.Positive(t, lines)
+	require.LessOrEqual(t, lines, 6)
+}

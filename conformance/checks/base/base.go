@@ -11,6 +11,6 @@ import (
 // Scenarios returns the scenarios of the package.
 func Scenarios() []conformance.Scenario {
 	return slices.Concat(
-		requestScenarios(), textScenarios(), batchScenarios(), idScenarios(), notificationScenarios(), errorScenarios(), concurrencyScenarios(),
+		requestScenarios(), textScenarios(), batchScenarios(), idScenarios(), notificationScenarios(), concurrencyScenarios(),
 	)
 }

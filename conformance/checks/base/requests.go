@@ -18,32 +18,10 @@ import (
 
 func requestScenarios() []conformance.Scenario {
 	return []conformance.Scenario{
-		{ID: "RPC-02", Run: runWrongIDs},
 		{ID: "RPC-12", Run: runWrongParams},
 		{ID: "RPC-20", Run: runEnvelopes},
 		{ID: "RPC-22", Run: runSizes},
 	}
-}
-
-func runWrongIDs(t *conformance.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
-	for _, each := range [][2]string{
-		{"RPC-02/null", "null"},
-		{"RPC-02/fraction", "1.5"},
-		{"RPC-02/boolean", "true"},
-		{"RPC-02/object", `{"a":1}`},
-		{"RPC-02/array", `[1]`},
-	} {
-		check, id := each[0], each[1]
-		t.Step(s)
-		data := message.Edited(s, `"x"`, s.LifeSign(), map[string]json.RawMessage{"id": json.RawMessage(id)})
-		a, err := probe.Refusal(t, s, id, data)
-		probe.Unserved(t, check, a, err, wire.CodeInvalidRequest)
-	}
-	return probe.Alive(t, "RPC-02/alive", s)
 }
 
 func runWrongParams(t *conformance.Trial) error {

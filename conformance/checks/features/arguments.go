@@ -11,50 +11,18 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/sample"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 func toolArgumentScenarios() []conformance.Scenario {
 	tools := conformance.Needs{Capability: "tools"}
 	return []conformance.Scenario{
-		{ID: "TOOL-10", Needs: tools, Run: runBadCalls},
 		{ID: "X-WIRE-08", Needs: tools, Run: runMissingArguments},
 		{ID: "X-WIRE-09", Needs: tools, Run: runWrongTypes},
 		{ID: "X-WIRE-10", Needs: tools, Run: runLimits},
 	}
-}
-
-func runBadCalls(t *conformance.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	for _, each := range [][2]string{
-		{"TOOL-10/no-name", `{"arguments":{}}`},
-		{"TOOL-10/name-type", `{"name":7}`},
-		{"TOOL-10/params-type", `["` + nosuch.Tool + `"]`},
-	} {
-		id, params := each[0], each[1]
-		t.Step(s)
-		rpcID := s.NewID()
-		a, err := s.Provoke(t.Ctx, rpcID, s.Message(rpcID, mcp.MethodToolsCall, json.RawMessage(params)))
-		if id == "TOOL-10/no-name" {
-			// Over HTTP a stateless server misses the header of that name first.
-			ok := a.HasCode(err, wire.CodeInvalidParams) || s.Stateless != "" && a.HasCode(err, wire.CodeHeader)
-			t.Check(id, ok, "error -32602", a.OrError(err))
-		} else {
-			t.Check(id, err == nil && a.Err != nil, "an error", a.OrError(err))
-		}
-		if err != nil && !errors.Is(err, wire.ErrNoAnswer) {
-			return err
-		}
-	}
-	return probe.Alive(t, "TOOL-10/alive", s)
 }
 
 // refusals gathers what a scenario learns from many calls that must each be

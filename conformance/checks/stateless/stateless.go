@@ -12,6 +12,6 @@ import (
 func Scenarios() []conformance.Scenario {
 	return slices.Concat(
 		statelessDiscoverScenarios(), statelessHeaderScenarios(), statelessParamScenarios(), statelessHTTPScenarios(),
-		statelessSubscriptionScenarios(), statelessStateScenarios(), statelessInputScenarios(), cacheScenarios(),
+		statelessSubscriptionScenarios(), statelessStateScenarios(), statelessInputScenarios(),
 	)
 }

@@ -2,62 +2,19 @@ package stdio
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 func framingScenarios() []conformance.Scenario {
 	return []conformance.Scenario{
-		{ID: "X-WIRE-01", Run: runWrongEnvelope},
-		{ID: "X-WIRE-02", Run: runNotJSON},
 		{ID: "RPC-01", Run: runSpellings},
 		{ID: "STDIO-02", Needs: conformance.Needs{Transport: wire.TransportStdio}, Run: runLines},
 	}
-}
-
-func runWrongEnvelope(t *conformance.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
-	for _, c := range []struct {
-		check, id string
-		members   map[string]json.RawMessage
-	}{
-		{"X-WIRE-01/missing", `"w-1"`, map[string]json.RawMessage{"jsonrpc": nil}},
-		{"X-WIRE-01/other", `"w-2"`, map[string]json.RawMessage{"jsonrpc": json.RawMessage(`"1.0"`)}},
-		{"X-WIRE-01/method", `"w-3"`, map[string]json.RawMessage{"method": json.RawMessage(`7`)}},
-	} {
-		t.Step(s)
-		a, err := s.Provoke(t.Ctx, c.id, message.Edited(s, c.id, s.LifeSign(), c.members))
-		ok := a.HasCode(err, wire.CodeInvalidRequest)
-		if c.check != "X-WIRE-01/method" {
-			ok = ok && a.In.ID() == c.id
-		}
-		t.Check(c.check, ok, "error -32600 with the request's id", "%s", a.OrError(err))
-	}
-	return probe.Alive(t, "X-WIRE-01/alive", s)
-}
-
-func runNotJSON(t *conformance.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
-	for _, each := range [][2]string{{"X-WIRE-02/parse", `this is not JSON`}, {"X-WIRE-02/truncated", `{"jsonrpc":"2.0","id":"w-4","method":"pi`}} {
-		id, frame := each[0], each[1]
-		t.Step(s)
-		a, err := s.Provoke(t.Ctx, "", []byte(frame))
-		rpcID, there := a.In.Members["id"]
-		t.Check(id, a.HasCode(err, wire.CodeParse) && (!there || string(rpcID) == "null"), "error -32700 with id null", a.OrError(err))
-	}
-	return probe.Alive(t, "X-WIRE-02/alive", s)
 }
 
 func runSpellings(t *conformance.Trial) error {

@@ -13,21 +13,51 @@ import (
 )
 
 // The conversations without timing are data: what is sent, and the pattern of
-// what has to come back. Each file is a scenario, each of its sections a check. What
-// they say stands in checks.txt, with the texts of all others.
+// what has to come back. Each file is a scenario, each of its sections a check. Their
+// texts are in checks.txt, with those of all others.
 //
 //	id: TALK-PING
 //	capability: prompts               (optional)
 //	tool: test_simple_text            (optional)
+//	session: shared                   (optional: the session that scenarios share)
 //
 //	-- TALK-PING/empty-params --
 //	> {"id":"p1","method":"ping","params":{}}
 //	< {"id":"p1","result":{}}
 //
-// A line that begins with > is sent, with jsonrpc and what the revision asks of
-// every request added; one that begins with >> is sent as it is. A line that
-// begins with < is the pattern (pattern.go) of the answer to the request with
-// that id; "< nothing" says that the line before it gets no answer.
+// The lines of a section:
+//
+//	> MESSAGE        is sent, with jsonrpc and what the revision asks of every request;
+//	                 "$id" is an id of its own, "$alive" a method that every server has,
+//	                 and a member that is "$absent" is left out
+//	>> TEXT          is sent as it is
+//	< PATTERN        has to be the answer (pattern.go); without an id, to the line before
+//	<house PATTERN   has to be it from servers that announce our error profiles; other
+//	                 words are session, stateless, stdio, http, sse; of several lines
+//	                 that are about a server the last holds
+//	< nothing        no answer may come
+//	< refused CODE   servers that announce our error profiles answer with the code,
+//	                 others with any error or not at all
+//	alive            the server still answers after all that was sent before
+//	unless: NAME     skips the check if the server declares the capability
+//	when: NAME       skips it if not
+//	needs: PATH      skips it if the answer has nothing there
+//	keep NAME: PATH, or WHY
+//	                 keeps a value of the answer for "$NAME" in later lines; skips the
+//	                 check, with the reason, if there is none
+//
+// A section that sends nothing sends what the section before it sends.
+//
+// A section is a family of checks if it has rows. The names of the columns stand for
+// the cells of a row, in the id and in all lines; rows that are not in the id are lines
+// of one check. Rows in the head make a family of scenarios:
+//
+//	-- TALK-CALLS/$word --
+//	each: word | name
+//	- empty-name | ""
+//	- null-name | null
+//	> {"id":"k-$word","method":"tools/call","params":{"name":$name,"arguments":{}}}
+//	< {"id":"k-$word","error":"$object"}
 //
 //go:embed conversations/*.txtar
 var conversationFiles embed.FS
@@ -54,9 +84,9 @@ var All = sync.OnceValue(func() []*conversation.Conversation {
 	for _, name := range names {
 		data, err := conversationFiles.ReadFile(name)
 		if err == nil {
-			var c *conversation.Conversation
-			if c, err = conversation.Read(data); err == nil {
-				out = append(out, c)
+			var some []*conversation.Conversation
+			if some, err = conversation.Read(data); err == nil {
+				out = append(out, some...)
 				continue
 			}
 		}

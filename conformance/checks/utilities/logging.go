@@ -26,7 +26,6 @@ func loggingScenarios() []conformance.Scenario {
 		}
 	}
 	return []conformance.Scenario{
-		{ID: "LOG-01", Needs: conformance.Needs{Capability: "logging"}, Run: runSetLevel},
 		{
 			ID:    "LOG-03",
 			Needs: conformance.Needs{Capability: "logging", Tools: []string{official.ToolLogging}, SideEffects: conformance.SideEffectsReadOnly},
@@ -36,28 +35,6 @@ func loggingScenarios() []conformance.Scenario {
 		changed("prompts", official.ToolChangePrompts, mcp.MethodPromptsListChanged),
 		changed("resources", official.ToolChangeList, mcp.MethodResourcesListChanged),
 	}
-}
-
-func runSetLevel(t *conformance.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
-	fault := ""
-	for _, level := range logLevels {
-		a, err := s.Request(t.Ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level})
-		if err != nil || !message.IsEmpty(a) {
-			fault = level + ": " + a.OrError(err)
-		}
-	}
-	t.Check("LOG-01/levels", fault == "", "an empty result for each", "%s", fault)
-	for _, each := range [][2]string{{"LOG-01/unknown", "loud"}, {"LOG-01/capitals", "ERROR"}} {
-		id, level := each[0], each[1]
-		t.Step(s)
-		a, err := s.Request(t.Ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level})
-		t.Check(id, a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
-	}
-	return nil
 }
 
 func runThreshold(t *conformance.Trial) error {

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,7 +13,7 @@ import (
 //
 //   - an object asks for its members and allows others,
 //   - an array asks for just its elements, in order,
-//   - "$string", "$integer", "$boolean", "$object", "$array", "$empty" and "$any" stand
+//   - "$string", "$integer", "$count" (an integer that is not negative), "$boolean", "$object", "$array", "$empty" and "$any" stand
 //     for any value of that kind, "$empty" for an object without members but _meta,
 //   - "$absent" says that a member is not there,
 //   - {"$or": [a, b]} is either,
@@ -20,6 +21,27 @@ import (
 type Pattern struct {
 	text  []byte
 	Value any
+}
+
+// absent is the word for a member that is not there.
+const absent = "$absent"
+
+// with returns the pattern with an id in the place of its own.
+func (p *Pattern) with(id string) *Pattern {
+	if !bytes.Contains(p.text, []byte(ownID)) {
+		return p
+	}
+	own, err := ReadPattern(bytes.ReplaceAll(p.text, []byte(ownID), []byte(id)))
+	if err != nil {
+		return p // an id is JSON
+	}
+	return own
+}
+
+// wantsError reports whether the pattern is that of an error.
+func (p *Pattern) wantsError() bool {
+	members, _ := p.Value.(map[string]any)
+	return members["error"] != nil && members["error"] != absent
 }
 
 // ReadPattern reads a pattern.
@@ -49,7 +71,7 @@ func differs(want, got any, path string) string {
 		}
 		for _, name := range rawjson.SortedKeys(want) {
 			value, there := members[name]
-			if absent := want[name] == "$absent"; absent && !there {
+			if absent := want[name] == absent; absent && !there {
 				continue
 			} else if absent || !there {
 				return at(path+"/"+name, map[bool]string{true: "is there", false: "is missing"}[absent])
@@ -101,6 +123,10 @@ var kinds = map[string]func(any) bool{
 	"$integer": func(v any) bool {
 		n, ok := v.(float64)
 		return ok && n == float64(int64(n))
+	},
+	"$count": func(v any) bool {
+		n, ok := v.(float64)
+		return ok && n == float64(int64(n)) && n >= 0
 	},
 	"$empty": func(v any) bool {
 		members, ok := v.(map[string]any)

@@ -12,14 +12,17 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
-// conversationRewrites has, for each check of a conversation, a server that
+// conversationRewrites has, for each check of the TALK conversations, a server that
 // answers the first of its requests with the opposite of what has to come: an
-// error for a result, a result for an error, an answer where none is due.
+// error for a result, a result for an error, an answer where none is due. The other
+// conversations have servers of their own, which are subtler.
 func conversationRewrites() map[string]rewritten {
 	all := map[string]rewritten{}
 	for _, c := range talk.All() {
 		for _, check := range c.Checks {
-			all[check] = contradicts(c.Turns[check])
+			if strings.HasPrefix(check, "TALK-") {
+				all[check] = contradicts(c.Turns[check])
+			}
 		}
 	}
 	return all
@@ -72,15 +75,55 @@ func TestReadConversation(t *testing.T) {
 		"nothing is said":    head + "-- T/x --\n",
 		"a line that is bad": head + check + "> {\"id\":\n",
 		"no pattern":         head + check + "< {\n",
-		"an answer to what":  head + check + "< {\"result\":{}}\n",
+		"an unknown kind":    head + check + "<newer {\"result\":{}}\n",
+		"a row too short":    head + "-- T/$a --\neach: a | b\n- x\n> {\"id\":\"a\",\"method\":\"ping\"}\n",
+		"nothing to look at": head + "-- T/x --\n< {\"result\":{}}\n",
+		"a keep without why": head + check + "keep uri: /result/uri\n",
 	} {
 		_, err := conversation.Read([]byte(text))
 		require.Error(t, err, name)
 	}
 	c, err := conversation.Read([]byte(head + check + "< {\"id\":\"a\",\"result\":\"$empty\"}\n"))
 	require.NoError(t, err)
-	require.Equal(t, []string{"T/x"}, c.Checks)
-	require.Len(t, c.Turns["T/x"], 2)
+	require.Len(t, c, 1)
+	require.Equal(t, []string{"T/x"}, c[0].Checks)
+	require.Len(t, c[0].Turns["T/x"], 2)
+}
+
+func TestReadConversationRows(t *testing.T) {
+	t.Parallel()
+	all, err := conversation.Read([]byte(`id: T-$list
+each: list | number
+- tools | 1
+- prompts | 2
+
+-- T/$list-$word --
+each: word | params
+- none | {}
+- both | {"x":[1,2]}
+> {"id":$number,"method":"$list/$word","params":$params}
+< {"id":$number}
+
+-- T/$list-all --
+each: method
+- ping
+- $list/list
+> {"id":"$id","method":"$method"}
+< {"result":"$object"}
+
+-- T/$list-again --
+< {"error":"$absent"}
+`))
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	c := all[1]
+	require.Equal(t, "T-prompts", c.Scenario.ID)
+	require.Equal(t, []string{"T/prompts-none", "T/prompts-both", "T/prompts-all", "T/prompts-again"}, c.Checks)
+	require.JSONEq(t, `{"id":2,"method":"prompts/both","params":{"x":[1,2]}}`, string(c.Turns["T/prompts-both"][0].Send))
+	require.Len(t, c.Turns["T/prompts-all"], 4, "a row that is not in the id is lines of the check")
+	again := c.Turns["T/prompts-again"]
+	require.Len(t, again, 3, "it sends what the section before sends")
+	require.JSONEq(t, `{"id":"$id","method":"prompts/list"}`, string(again[1].Send))
 }
 
 func TestPattern(t *testing.T) {
