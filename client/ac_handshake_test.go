@@ -271,11 +271,4 @@ func TestConnectErrorsOfTransports(t *testing.T) {
 	require.ErrorContains(t, err, "needs a transport")
 	_, err = client.Connect(t.Context(), &transport.Stream{})
 	require.ErrorContains(t, err, "needs In and Out")
-	tr, _ := newFake(t)
-	_, err = client.Connect(t.Context(), tr, client.WithHTTP(transport.HTTP{}))
-	require.ErrorContains(t, err, "belong to Dial")
-	_, err = client.Dial(t.Context(), "http://127.0.0.1:1", client.WithCommand(transport.Command{}))
-	require.ErrorContains(t, err, "belongs to DialCommand")
-	_, err = client.DialCommand(t.Context(), []string{"x"}, client.WithHTTP(transport.HTTP{}))
-	require.ErrorContains(t, err, "belongs to Dial")
 }

@@ -126,8 +126,7 @@ func (s *seedServer) connect(t *testing.T, opts ...client.Option) (*client.Clien
 func (s *seedServer) open(t *testing.T, opts []client.Option) (*client.Client, error) {
 	t.Helper()
 	if s.over != overPipe {
-		opts = append(opts, client.WithHTTP(transport.HTTP{RoundTripper: s.web.Transport()}))
-		return client.Dial(t.Context(), memhttp.URL+"/mcp", opts...)
+		return client.Connect(t.Context(), &transport.HTTP{URL: memhttp.URL + "/mcp", RoundTripper: s.web.Transport()}, opts...)
 	}
 	tr, conn := transport.InMemory()
 	s.mu.Lock()

@@ -44,7 +44,7 @@ func TestAdaptiveBulkhead(t *testing.T) {
 		}
 		require.Equal(t, 10, atOnce())
 		late.Store(true)
-		_, err := c.CallTool(t.Context(), "echo", hello, client.WithTimeouts(0, time.Second))
+		_, err := c.CallTool(t.Context(), "echo", hello, client.WithTimeouts(-1, time.Second))
 		require.Error(t, err)
 		late.Store(false)
 		require.Equal(t, 9, atOnce(), "a tenth less")

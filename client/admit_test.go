@@ -98,7 +98,7 @@ func TestMaxTimeOfTheWholeCall(t *testing.T) {
 				s.answer = tt.answer
 				c := s.opened(t)
 				began := time.Now()
-				err := useTool(t.Context(), c, client.WithTimeouts(0, most))
+				err := useTool(t.Context(), c, client.WithTimeouts(-1, most))
 				require.Equal(t, most, time.Since(began))
 				require.Equal(t, mcperrors.KindTimeout, mcperrors.KindOf(err), "%v", err)
 				require.Equal(t, tt.want, mcperrors.DeliveryOf(err))
@@ -120,10 +120,10 @@ func TestMaxTimeWithoutASession(t *testing.T) {
 		}
 		c := s.dial(t)
 		first := make(chan error, 1)
-		go func() { first <- useTool(t.Context(), c, client.WithTimeouts(0, 5*time.Second)) }()
+		go func() { first <- useTool(t.Context(), c, client.WithTimeouts(-1, 5*time.Second)) }()
 		synctest.Wait()
 		began := time.Now()
-		err := useTool(t.Context(), c, client.WithTimeouts(0, 2*time.Second))
+		err := useTool(t.Context(), c, client.WithTimeouts(-1, 2*time.Second))
 		require.Equal(t, 2*time.Second, time.Since(began))
 		require.Equal(t, mcperrors.KindTimeout, mcperrors.KindOf(err), "%v", err)
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
@@ -181,7 +181,7 @@ func TestQueueLeavesTheSilentServer(t *testing.T) {
 		for range 300 {
 			go func() {
 				began := time.Now()
-				_, err := c.CallTool(t.Context(), "echo", hello, client.WithTimeouts(0, 12*time.Second))
+				_, err := c.CallTool(t.Context(), "echo", hello, client.WithTimeouts(-1, 12*time.Second))
 				if took := time.Since(began); errors.Is(err, mcperrors.ErrCircuitOpen) && took > 0 {
 					mu.Lock()
 					defer mu.Unlock()
@@ -339,7 +339,7 @@ func TestTurnsByTheRate(t *testing.T) {
 		time.Sleep(time.Minute)
 		began := time.Now()
 		require.NoError(t, callOnce(t.Context(), c))
-		_, err := c.CallTool(t.Context(), "echo", hello, client.WithTimeouts(0, 300*time.Millisecond))
+		_, err := c.CallTool(t.Context(), "echo", hello, client.WithTimeouts(-1, 300*time.Millisecond))
 		require.Equal(t, mcperrors.KindOverloaded, mcperrors.KindOf(err))
 		require.Zero(t, time.Since(began), "its time ends before its turn")
 		ctx, cancel := context.WithCancel(t.Context())

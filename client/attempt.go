@@ -43,7 +43,7 @@ func (c *Client) outcomeOf(cl *run.Call, answer transport.Answer, err error) out
 		if r.Class == resilience.ClassTimeout {
 			// Neither the impatience of one caller nor a call that is served before this
 			// one must close the server to all.
-			r.OwnTimer = (cl.Purpose == link.Liveness || !cl.OwnWait || !c.shorter(&cl.Options)) && !c.guard.Busy(cl.Link)
+			r.OwnTimer = (cl.Purpose == link.Liveness || !c.shorter(&cl.Options)) && !c.guard.Busy(cl.Link)
 		}
 	}
 	out.Err = c.about(s, out.Err)

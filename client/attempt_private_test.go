@@ -28,9 +28,9 @@ func TestImpatienceIsNoVerdict(t *testing.T) {
 		want breaker.Verdict
 	}{
 		{"the client's times", run.Options{}, breaker.Failure},
-		{"longer times", run.Options{OwnWait: true, Wait: jsonrpc.Wait{Idle: time.Hour, Max: 2 * time.Hour}}, breaker.Failure},
-		{"a shorter idle time", run.Options{OwnWait: true, Wait: jsonrpc.Wait{Idle: time.Second}}, breaker.Neutral},
-		{"a shorter maximum", run.Options{OwnWait: true, Wait: jsonrpc.Wait{Max: time.Second}}, breaker.Neutral},
+		{"longer times", run.Options{Wait: jsonrpc.Wait{Idle: time.Hour, Max: 2 * time.Hour}}, breaker.Failure},
+		{"a shorter idle time", run.Options{Wait: jsonrpc.Wait{Idle: time.Second}}, breaker.Neutral},
+		{"a shorter maximum", run.Options{Wait: jsonrpc.Wait{Max: time.Second}}, breaker.Neutral},
 	} {
 		cl := &run.Call{Request: run.Request{Options: tt.opts}, Attempt: run.Attempt{Link: &link.Link{Agreed: link.Nothing}}}
 		out := c.outcomeOf(cl, transport.Answer{}, &transport.Failure{Reason: transport.ReasonTimeout, Err: errors.New("x")})

@@ -22,9 +22,10 @@ func TestWholeCallIsBounded(t *testing.T) {
 		opts []client.CallOption
 		want time.Duration
 	}{
-		"by default":   {nil, client.DefaultMaxTime},
-		"by an option": {[]client.CallOption{client.WithTimeouts(time.Minute, 2*time.Minute)}, 2 * time.Minute},
-		"by nothing":   {[]client.CallOption{client.WithTimeouts(time.Minute, 0)}, 0},
+		"by default":      {nil, 10 * time.Minute},
+		"by an option":    {[]client.CallOption{client.WithTimeouts(time.Minute, 2*time.Minute)}, 2 * time.Minute},
+		"by the client's": {[]client.CallOption{client.WithTimeouts(0, 0)}, 10 * time.Minute},
+		"by nothing":      {[]client.CallOption{client.WithTimeouts(time.Minute, -1)}, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

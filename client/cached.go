@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
@@ -48,7 +49,7 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 		return len(raw), decode(raw)
 	}
 	size, freshness, err := c.lists().Answer(ctx, &lists.Request{
-		Method: cl.Method, Param: param, Refresh: cl.opts.cache == CacheRefresh, OwnTimes: cl.OwnWait, Shared: cl.opts.shared,
+		Method: cl.Method, Param: param, Refresh: cl.opts.cache == CacheRefresh, OwnTimes: cl.Wait != jsonrpc.Wait{}, Shared: cl.opts.shared,
 		Into: res, Decode: decode,
 		Send: func(ctx context.Context) (raw json.RawMessage, own bool, err error) {
 			if raw, err = c.send(ctx, cl); err != nil {

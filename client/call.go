@@ -51,10 +51,10 @@ func WithProgress(f func(mcp.ProgressParams)) CallOption {
 	return callOptionFunc(func(o *callOptions) { o.progress = f })
 }
 
-// WithTimeouts replaces the client's idle timeout and maximum time for one
-// call; 0 means no bound.
+// WithTimeouts replaces the client's idle timeout and maximum time for one call; see
+// [Resilience]. 0 leaves the client's, a negative value removes the bound.
 func WithTimeouts(idle, maximum time.Duration) CallOption {
-	return callOptionFunc(func(o *callOptions) { o.Wait, o.OwnWait = jsonrpc.Wait{Idle: idle, Max: maximum}, true })
+	return callOptionFunc(func(o *callOptions) { o.Wait = jsonrpc.Wait{Idle: idle, Max: maximum} })
 }
 
 // WithoutValidation disables validation for one tool call: arguments, tool

@@ -151,10 +151,12 @@ func tellChange(t *testing.T, s *hookSite) {
 // hookCase is a function that the application hands over, and what makes the
 // client call it.
 type hookCase struct {
-	name  string // as CallbackFailed has it
-	opts  func(h *hook) []client.Option
-	setup func(t *testing.T, s *hookSite)
-	act   func(t *testing.T, s *hookSite)
+	name string // as CallbackFailed has it
+	opts func(h *hook) []client.Option
+	// tripper is that of the transport, nil for the default.
+	tripper func(h *hook) http.RoundTripper
+	setup   func(t *testing.T, s *hookSite)
+	act     func(t *testing.T, s *hookSite)
 	// only is the kind of way that it exists on, "" for all.
 	only string
 	// logged: the log says that it failed, no event does.
@@ -261,8 +263,8 @@ var hookCases = []hookCase{
 	{name: "Trace.Received", act: callTalk, opts: func(h *hook) []client.Option {
 		return oneOption(client.WithTrace(transport.Trace{Received: func([]byte) { h.run() }}))
 	}},
-	{name: "HTTP.RoundTripper", act: callTalk, only: "http", opts: func(h *hook) []client.Option {
-		return oneOption(client.WithHTTP(transport.HTTP{RoundTripper: hookTripper{http.DefaultTransport, h}}))
+	{name: "HTTP.RoundTripper", act: callTalk, only: "http", tripper: func(h *hook) http.RoundTripper {
+		return hookTripper{http.DefaultTransport, h}
 	}},
 	{name: "EraStore.Load", act: dialAgain, only: "http", opts: func(h *hook) []client.Option {
 		return oneOption(client.WithEraStore(hookEraStore{client.MemoryEraStore(), h.run, noCallback, noCallback}))
@@ -334,7 +336,11 @@ func (h *hookCase) test(t *testing.T, hook *hook, way string, version mcp.Versio
 	s.dial = func(more ...client.Option) (*client.Client, error) {
 		all := slices.Concat(opts, more)
 		if way == "http" {
-			return client.Dial(t.Context(), s.s.URL(), all...)
+			tr := &transport.HTTP{URL: s.s.URL()}
+			if h.tripper != nil {
+				tr.RoundTripper = h.tripper(hook)
+			}
+			return client.Connect(t.Context(), tr, all...)
 		}
 		return client.Connect(t.Context(), s.s.Transport(), all...)
 	}
@@ -416,7 +422,6 @@ var elsewhere = map[string]string{
 	"toolcache Ask":                 "TestCallbacks",
 	"toolcache Fetch":               "TestCallbacks",
 	"toolcache TTLFromEnv":          "runs on the caller's goroutine",
-	"client WithHeaderFunc":         "TestHeaderFunc",
 	"client AfterDone":              "TestAfterDone",
 	"transport HTTP.HeaderFunc":     "TestHeaderFunc",
 	"transport SSE.HeaderFunc":      "TestHeaderFunc",

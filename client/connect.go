@@ -5,28 +5,18 @@ import (
 	"errors"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
-	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// Dial connects to a server over streamable HTTP. ctx bounds connecting only.
+// Dial connects to a server over streamable HTTP. ctx bounds connecting only. For
+// headers, credentials, a RoundTripper or limits, use [Connect] with a [transport.HTTP].
 func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
-	t := &transport.HTTP{}
-	given := dialConfig(opts)
-	if given.command != nil {
-		return nil, badOption(errors.New("WithCommand belongs to DialCommand"))
-	}
-	if given.http != nil {
-		*t = *given.http
-	}
-	if t.URL = url; given.headers != nil {
-		t.HeaderFunc = given.headers
-	}
-	return connect(ctx, t, opts)
+	return Connect(ctx, &transport.HTTP{URL: url}, opts...)
 }
 
 // DialCommand starts a program and connects to it over its stdin and stdout.
 // ctx bounds connecting only: the program lives until [Client.Close]. It gets
-// a safe subset of the environment; see [WithCommand].
+// a safe subset of the environment. For variables, a directory, its stderr or
+// limits, use [Connect] with a [transport.Command].
 //
 // A program that exits is restarted. Calls in flight fail with what is known
 // of them, and later calls wait for the next program; see [Restart] and
@@ -37,16 +27,7 @@ func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
 // the context of [os/signal.NotifyContext] ends. Otherwise the program has no
 // time to shut down: it is killed soon after your program has ended.
 func DialCommand(ctx context.Context, argv []string, opts ...Option) (*Client, error) {
-	t := &transport.Command{}
-	given := dialConfig(opts)
-	if given.http != nil || given.headers != nil {
-		return nil, badOption(errors.New("WithHTTP belongs to Dial, and so does WithHeaderFunc"))
-	}
-	if given.command != nil {
-		*t = *given.command
-	}
-	t.Argv = argv
-	return connect(ctx, t, opts)
+	return Connect(ctx, &transport.Command{Argv: argv}, opts...)
 }
 
 // Connect connects over any transport. It opens the transport, negotiates the
@@ -61,40 +42,6 @@ func Connect(ctx context.Context, t transport.Transport, opts ...Option) (*Clien
 	if t == nil {
 		return nil, badOption(errors.New("Connect needs a transport"))
 	}
-	if given := dialConfig(opts); given.http != nil || given.command != nil || given.headers != nil {
-		return nil, badOption(errors.New("WithHTTP, WithHeaderFunc and WithCommand belong to Dial and DialCommand; set up the transport itself for Connect"))
-	}
-	return connect(ctx, t, opts)
-}
-
-// CheckOptions returns the error, E203, that Connect would return for these
-// options, or nil. It connects to nothing: use it to check a configuration
-// before starting anything.
-func CheckOptions(opts ...Option) error {
-	if given := dialConfig(opts); given.http != nil || given.command != nil || given.headers != nil {
-		return badOption(errors.New("WithHTTP, WithHeaderFunc and WithCommand belong to Dial and DialCommand; set up the transport itself for Connect"))
-	}
-	if _, err := newConfig(opts); err != nil {
-		return badOption(err)
-	}
-	return nil
-}
-
-func dialConfig(opts []Option) *config {
-	c := blankConfig()
-	for _, o := range opts {
-		if o != nil {
-			o.apply(c)
-		}
-	}
-	return c
-}
-
-func badOption(err error) error {
-	return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err)
-}
-
-func connect(ctx context.Context, t transport.Transport, opts []Option) (*Client, error) {
 	cfg, err := newConfig(opts)
 	if err != nil {
 		return nil, badOption(err)
@@ -114,6 +61,16 @@ func connect(ctx context.Context, t transport.Transport, opts []Option) (*Client
 		return nil, c.secrets.Secrets().HideError(err)
 	}
 	return c, nil
+}
+
+// CheckOptions returns the error, E203, that [Connect] would return for these
+// options, or nil. It connects to nothing: use it to check a configuration
+// before starting anything.
+func CheckOptions(opts ...Option) error {
+	if _, err := newConfig(opts); err != nil {
+		return badOption(err)
+	}
+	return nil
 }
 
 func newClient(cfg *config, t transport.Transport) *Client {

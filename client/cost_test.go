@@ -257,8 +257,7 @@ func TestCostLargeResult(t *testing.T) {
 	const size = 4 << 20
 	text := payload(size)
 	answer := `{"content":[{"type":"text","text":"` + text + `"}]}`
-	c, err := client.Dial(t.Context(), "http://large.test/mcp", client.WithProtocolVersion("2025-11-25"),
-		client.WithHTTP(transport.HTTP{RoundTripper: prepared(answer)}))
+	c, err := client.Connect(t.Context(), &transport.HTTP{URL: "http://large.test/mcp", RoundTripper: prepared(answer)}, client.WithProtocolVersion("2025-11-25"))
 	require.NoError(t, err)
 	defer func() { _ = c.Close() }()
 	_, got := cost(t, 3, callEcho(t, c))
@@ -280,8 +279,7 @@ func TestCostLargeEvent(t *testing.T) {
 		}
 		return resp, err
 	})
-	c, err := client.Dial(t.Context(), "http://large.test/mcp", client.WithProtocolVersion("2025-11-25"),
-		client.WithHTTP(transport.HTTP{RoundTripper: inEvents}))
+	c, err := client.Connect(t.Context(), &transport.HTTP{URL: "http://large.test/mcp", RoundTripper: inEvents}, client.WithProtocolVersion("2025-11-25"))
 	require.NoError(t, err)
 	defer func() { _ = c.Close() }()
 	_, got := cost(t, 3, callEcho(t, c))
@@ -361,8 +359,8 @@ func TestCostList(t *testing.T) {
 	tripper := preparedFor("tools/list", answer)
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		allocs, _ := cost(t, 5, func() {
-			c, err := client.Dial(t.Context(), "http://list.test/mcp", client.WithProtocolVersion(version),
-				client.WithHTTP(transport.HTTP{RoundTripper: tripper})) // which lists the tools
+			c, err := client.Connect(t.Context(), &transport.HTTP{URL: "http://list.test/mcp", RoundTripper: tripper},
+				client.WithProtocolVersion(version)) // which lists the tools
 			require.NoError(t, err)
 			_, err = c.GetToolSchema(t.Context(), "tool_999")
 			require.NoError(t, err)
@@ -389,8 +387,8 @@ func TestCostIdle(t *testing.T) {
 	const sessions = 1000
 	tripper := prepared(`{}`)
 	open := func() *client.Client {
-		c, err := client.Dial(t.Context(), "http://idle.test/mcp", client.WithProtocolVersion("2025-11-25"),
-			client.WithCache(client.CacheConfig{NoPreload: true}), client.WithHTTP(transport.HTTP{RoundTripper: tripper}))
+		c, err := client.Connect(t.Context(), &transport.HTTP{URL: "http://idle.test/mcp", RoundTripper: tripper},
+			client.WithProtocolVersion("2025-11-25"), client.WithCache(client.CacheConfig{NoPreload: true}))
 		require.NoError(t, err)
 		return c
 	}

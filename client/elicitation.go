@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -15,31 +14,10 @@ type FormRequest struct {
 	// Message says what the form is for; untrusted.
 	Message string
 	// Fields are what the form asks for, in the server's order.
-	Fields []FormField
+	Fields []mcp.FormField
 	// Params is the request, unchanged.
 	Params *mcp.ElicitParams
 }
-
-// FormField is one field of a form.
-type FormField struct {
-	Name, Title, Description string
-	// Type is "string", "number", "integer", "boolean", or "array" for any
-	// number of choices.
-	Type string
-	// Format is "email", "uri", "date", "date-time" or empty, for strings.
-	Format   string
-	Required bool
-	// Default is the initial value, as JSON; nil for none.
-	Default json.RawMessage
-	// Choices are the permitted values; empty if any value that matches Schema
-	// is permitted.
-	Choices []FormChoice
-	// Schema is the field's JSON Schema, with limits on lengths and numbers.
-	Schema json.RawMessage
-}
-
-// FormChoice is a permitted value with its label.
-type FormChoice struct{ Value, Title string }
 
 // OnElicitForm registers the handler that shows the user a form from the
 // server, in both eras (revision 2025-06-18 and later). Register it only if
@@ -54,25 +32,10 @@ func OnElicitForm(f func(ctx context.Context, r FormRequest) (*mcp.ElicitResult,
 		c.offer.Form = nil
 		if f != nil {
 			c.offer.Form = func(ctx context.Context, from ask.Requester, r ask.FormRequest) (*mcp.ElicitResult, error) {
-				return f(ctx, FormRequest{From: Requester(from), Message: r.Params.Message, Fields: formFields(r.Fields), Params: r.Params})
+				return f(ctx, FormRequest{From: Requester(from), Message: r.Params.Message, Fields: r.Fields, Params: r.Params})
 			}
 		}
 	})
-}
-
-func formFields(fields []ask.FormField) []FormField {
-	var out []FormField
-	for _, f := range fields {
-		var choices []FormChoice
-		for _, choice := range f.Choices {
-			choices = append(choices, FormChoice(choice))
-		}
-		out = append(out, FormField{
-			Name: f.Name, Title: f.Title, Description: f.Description, Type: f.Type, Format: f.Format, Required: f.Required,
-			Default: f.Default, Choices: choices, Schema: f.Schema,
-		})
-	}
-	return out
 }
 
 // AcceptForm returns the answer for a completed form. content is a struct or

@@ -20,7 +20,7 @@ import (
 
 // fillIn returns what a server is told that shows a form to a user who fills it
 // in with content.
-func fillIn(t *testing.T, properties, required, content string) (answer string, fields []client.FormField, log string) {
+func fillIn(t *testing.T, properties, required, content string) (answer string, fields []mcp.FormField, log string) {
 	t.Helper()
 	logs := &lines{}
 	speaking(t, "2025-11-25", func(_ *testing.T, _ *client.Client, s *fakeServer) {
@@ -97,12 +97,12 @@ func TestFormFields(t *testing.T) {
 		"k":{"type":"array","items":{"type":"string","enum":["q"]}},
 		"n":{"type":"integer","enum":[1,2]}}`, `["o","z"]`, `{"z":"a@b.example","o":"x"}`)
 	require.Len(t, fields, 6)
-	want := []client.FormField{
+	want := []mcp.FormField{
 		{Name: "z", Title: "Zed", Description: "last", Type: "string", Format: "email", Required: true},
-		{Name: "e", Type: "string", Default: json.RawMessage(`"b"`), Choices: []client.FormChoice{{Value: "a", Title: "A"}, {Value: "b", Title: "b"}}},
-		{Name: "o", Type: "string", Required: true, Choices: []client.FormChoice{{Value: "x", Title: "X"}}},
-		{Name: "m", Type: "array", Choices: []client.FormChoice{{Value: "y", Title: "Y"}}},
-		{Name: "k", Type: "array", Choices: []client.FormChoice{{Value: "q", Title: "q"}}},
+		{Name: "e", Type: "string", Default: json.RawMessage(`"b"`), Choices: []mcp.FormChoice{{Value: "a", Title: "A"}, {Value: "b", Title: "b"}}},
+		{Name: "o", Type: "string", Required: true, Choices: []mcp.FormChoice{{Value: "x", Title: "X"}}},
+		{Name: "m", Type: "array", Choices: []mcp.FormChoice{{Value: "y", Title: "Y"}}},
+		{Name: "k", Type: "array", Choices: []mcp.FormChoice{{Value: "q", Title: "q"}}},
 		{Name: "n", Type: "integer"},
 	}
 	for i, field := range fields {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -128,10 +129,16 @@ func (n *negotiation) initialize(ctx context.Context, offered mcp.Version, wait 
 	}
 	cl := &run.Call{Request: run.Request{Method: mcp.MethodInitialize, Purpose: link.Handshake}, Params: object.Open(params)}
 	if wait != (jsonrpc.Wait{}) {
-		cl.Wait, cl.OwnWait = wait, true
+		cl.Wait = unbounded(wait)
 	}
 	out := n.c.attempt(ctx, cl)
 	return out.Result, out.Error()
+}
+
+// unbounded says with -1 what wait does not bound: as an option of a call, 0 would be
+// the client's bound.
+func unbounded(wait jsonrpc.Wait) jsonrpc.Wait {
+	return jsonrpc.Wait{Idle: cmp.Or(wait.Idle, -1), Max: cmp.Or(wait.Max, -1)}
 }
 
 // admit takes the permit of a probe from the server's circuit.
@@ -147,7 +154,7 @@ func (n *negotiation) admit() (breaker.Permit, error) {
 // knows of the failure already.
 func (n *negotiation) discover(ctx context.Context, l *link.Link, wait jsonrpc.Wait) (out outcome.Outcome, counted bool) {
 	cl := &run.Call{Request: run.Request{
-		Method: mcp.MethodDiscover, Options: run.Options{OwnWait: true, Wait: jsonrpc.Wait{Idle: wait.Idle, Max: wait.Max}},
+		Method: mcp.MethodDiscover, Options: run.Options{Wait: unbounded(wait)},
 	}}
 	cl.Begin(l, n.c.cfg.nextID())
 	req := cl.Frame()

@@ -3,8 +3,6 @@ package client
 import (
 	"errors"
 	"time"
-
-	"github.com/mainstay-mcp/mainstay/client/internal/era"
 )
 
 // eraOptions is what the options say about finding the era.
@@ -20,15 +18,12 @@ func (o eraOptions) check() error {
 	return nil
 }
 
-// DefaultProbeTimeout is the head start of the probe over stdio, 10 s.
-const DefaultProbeTimeout = era.DefaultProbeTimeout
-
 // Probe sets up the probe that finds the era of a server, and what the client concludes
 // from its replies. The zero Probe is right for servers that follow the protocol.
 type Probe struct {
 	// Timeout is the head start of the probe: how long the client waits for the answer to
 	// server/discover before it sends initialize beside it. The default is
-	// [DefaultProbeTimeout] over stdio and other byte streams, and 2 s over HTTP. The head
+	// 10 s over stdio and other byte streams, and 2 s over HTTP. The head
 	// start is at most half of the time that Connect's context has left.
 	//
 	// After the head start, the first real answer decides; an outage does not. If the
@@ -46,7 +41,7 @@ type Probe struct {
 	// AuthIsSession treats a server that answers 401 or 403 as one of the
 	// session era. Use it for gateways that answer unknown methods that way.
 	AuthIsSession bool
-	// AnyRefusal tries [transport.Fallback] after any 4xx to initialize except 401
+	// AnyRefusal tries the transport's fallback after any 4xx to initialize except 401
 	// and 403. Without it, the client tries that after 400, 404 and 405 only.
 	AnyRefusal bool
 }

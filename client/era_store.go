@@ -15,7 +15,7 @@ type Era struct {
 	// Version implies the era. In the stateless era the client speaks this
 	// revision; in the session era it offers it.
 	Version mcp.Version `json:"version"`
-	// Fallback is true if the server was reached over [transport.Fallback], not
+	// Fallback is true if the server was reached over the transport's fallback, not
 	// over the transport itself.
 	Fallback bool `json:"fallback,omitempty"`
 	// At is when the era was found. An Era of the session era is used for 24
@@ -28,7 +28,7 @@ type Era struct {
 // goroutines and should be fast, because Connect waits for them. A failing
 // store never makes Connect fail.
 //
-// key identifies a server and holds no secret; see [transport.Identified].
+// key identifies a server and holds no secret; see Identity in package transport.
 // Servers without an identity, such as streams, are never remembered.
 type EraStore interface {
 	// Load returns the last saved entry, whatever its age, and whether there is

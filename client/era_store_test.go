@@ -46,7 +46,7 @@ func TestSessionEraLastsADay(t *testing.T) {
 		require.Len(t, p.started, 3)
 		require.Equal(t, []string{"initialize", "notifications/initialized"}, settled(p.started[2]))
 		require.True(t, again.Remembered)
-		require.Equal(t, client.EvidenceRemembered, again.Evidence)
+		require.Equal(t, "remembered", again.Evidence)
 		require.Len(t, again.Tried, 1)
 		time.Sleep(2 * time.Hour) // using an entry does not renew it
 		require.False(t, found(t, p, store).Remembered)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/era"
 	"github.com/mainstay-mcp/mainstay/client/internal/redact"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
@@ -200,13 +199,6 @@ func (e Negotiated) hidden(now mcperrors.Secrets) Event {
 	}
 	return e
 }
-
-// Values of [Negotiated].Evidence that are not rows of the decision table.
-const (
-	EvidencePinned     = era.EvidencePinned
-	EvidenceRemembered = era.EvidenceRemembered
-	EvidenceTransport  = era.EvidenceTransport
-)
 
 // A function of the application that panics, or ends its goroutine as a failing
 // test does, fails by itself (G6): the server's messages are read on, the

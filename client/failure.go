@@ -65,3 +65,8 @@ func (c *Client) undecodable(s outcome.Subject, err error) error {
 	return c.about(s, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 		"the result of "+s.Method+" does not follow the protocol: "+jsonrpc.Printable(err.Error(), 300), err))
 }
+
+// badOption returns the error for a request or an option that cannot be right.
+func badOption(err error) error {
+	return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err)
+}

@@ -42,13 +42,13 @@ func asUser(t *testing.T, user string) context.Context {
 	return context.WithValue(t.Context(), userKey{}, user)
 }
 
-// WithHeaderFunc, over a real socket: each call goes out with the headers of its
+// HTTP.HeaderFunc, over a real socket: each call goes out with the headers of its
 // context, what the server lets one user keep is not another's, and the pool stays
 // that of all clients (CACHE-05).
 func TestHeaderFunc(t *testing.T) {
 	t.Parallel()
 	url, lists := privateLists(t)
-	c, err := client.Dial(asUser(t, "ann"), url, client.WithProtocolVersion("2026-07-28"), client.WithHeaderFunc(userHeaders))
+	c, err := client.Connect(asUser(t, "ann"), &transport.HTTP{URL: url, HeaderFunc: userHeaders}, client.WithProtocolVersion("2026-07-28"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	for range 3 {
@@ -83,7 +83,7 @@ func TestHeaderFunc(t *testing.T) {
 func TestHeaderFuncInOnePartition(t *testing.T) {
 	t.Parallel()
 	url, lists := privateLists(t)
-	c, err := client.Dial(asUser(t, "ann"), url, client.WithProtocolVersion("2026-07-28"), client.WithHeaderFunc(userHeaders), client.WithCache(client.CacheConfig{Partition: "team"}))
+	c, err := client.Connect(asUser(t, "ann"), &transport.HTTP{URL: url, HeaderFunc: userHeaders}, client.WithProtocolVersion("2026-07-28"), client.WithCache(client.CacheConfig{Partition: "team"}))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	names, err := toolNames(asUser(t, "ann, renewed"), c)
@@ -107,8 +107,9 @@ func TestHeaderFuncInASession(t *testing.T) {
 		p.ServeHTTP(w, r)
 	}))
 	t.Cleanup(srv.Close)
-	c, err := client.Dial(asUser(t, "ann"), srv.URL, sessionEra, client.WithHeaderFunc(userHeaders),
-		client.WithHTTP(transport.HTTP{Header: http.Header{"Authorization": {"nobody"}}}))
+	c, err := client.Connect(asUser(t, "ann"), &transport.HTTP{
+		URL: srv.URL, Header: http.Header{"Authorization": {"nobody"}}, HeaderFunc: userHeaders,
+	}, sessionEra)
 	require.NoError(t, err)
 	_, err = c.CallTool(asUser(t, "bob"), "echo", hello)
 	require.NoError(t, err)
@@ -118,14 +119,4 @@ func TestHeaderFuncInASession(t *testing.T) {
 	require.Equal(t, []string{"POST", "POST", "POST"}, got["ann"], "initialize, initialized, tools/list")
 	require.Equal(t, []string{"POST", "POST"}, got["bob"], "a list of his own, and the call")
 	require.Equal(t, []string{"DELETE"}, got["nobody"], fmt.Sprint(got))
-}
-
-// Where the function belongs.
-func TestHeaderFuncIsForDial(t *testing.T) {
-	t.Parallel()
-	tr, _ := newFake(t)
-	_, err := client.Connect(t.Context(), tr, client.WithHeaderFunc(userHeaders))
-	require.ErrorContains(t, err, "WithHeaderFunc")
-	_, err = client.DialCommand(t.Context(), []string{"x"}, client.WithHeaderFunc(userHeaders))
-	require.ErrorContains(t, err, "WithHeaderFunc")
 }

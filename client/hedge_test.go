@@ -209,7 +209,7 @@ func TestHedgeIsRefused(t *testing.T) {
 		t.Parallel()
 		inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 			s.on("tools/call", func(jsonrpc.Request) any { return nil })
-			_, err := c.CallTool(t.Context(), "echo", hello, always, client.WithTimeouts(0, 5*time.Second))
+			_, err := c.CallTool(t.Context(), "echo", hello, always, client.WithTimeouts(-1, 5*time.Second))
 			require.Equal(t, mcperrors.KindTimeout, mcperrors.KindOf(err))
 			require.Equal(t, 1, s.count("tools/call"))
 		}, hedging(1))
@@ -249,7 +249,7 @@ func TestHedgeKeepsTheBound(t *testing.T) {
 	inHedge(t, func(t *testing.T, c *client.Client, s *lone) {
 		s.on("tools/call", func(jsonrpc.Request) any { return nil })
 		began := time.Now()
-		_, err := c.CallTool(t.Context(), "echo", nil, always, client.WithTimeouts(0, 4*time.Second))
+		_, err := c.CallTool(t.Context(), "echo", nil, always, client.WithTimeouts(-1, 4*time.Second))
 		require.Equal(t, mcperrors.KindTimeout, mcperrors.KindOf(err))
 		require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err))
 		require.Len(t, s.of("tools/call"), 2)

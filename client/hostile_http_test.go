@@ -128,7 +128,7 @@ func TestHostileHTTPCloseInFlight(t *testing.T) {
 	require.NoError(t, err)
 	done := make(chan error, 1)
 	go func() {
-		_, err := c.CallTool(t.Context(), "echo", map[string]any{"message": "slow"}, client.WithTimeouts(0, 0))
+		_, err := c.CallTool(t.Context(), "echo", map[string]any{"message": "slow"}, client.WithTimeouts(-1, -1))
 		done <- err
 	}()
 	<-begun
@@ -273,7 +273,7 @@ func TestHostileHTTPStream(t *testing.T) {
 	require.NoError(t, err)
 	// The handler does not return before the answer is here: a call that waited
 	// for it would never be answered, however fast the machine is.
-	_, err = c.CallTool(t.Context(), "echo", message, client.WithTimeouts(5*time.Minute, 0))
+	_, err = c.CallTool(t.Context(), "echo", message, client.WithTimeouts(5*time.Minute, -1))
 	require.NoError(t, err)
 	posted := func(id string) string {
 		for _, body := range s.received() {

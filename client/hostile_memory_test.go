@@ -277,7 +277,7 @@ func TestNoRoomInTime(t *testing.T) {
 		errs := make(chan error, 40)
 		for range cap(errs) {
 			go func() {
-				_, err := c.CallTool(t.Context(), "half", nil, client.WithTimeouts(0, 3*time.Second))
+				_, err := c.CallTool(t.Context(), "half", nil, client.WithTimeouts(-1, 3*time.Second))
 				errs <- err
 			}()
 		}
@@ -311,9 +311,9 @@ func (h *halfServer) dial(t *testing.T, messageBytes int, opts ...client.Option)
 	t.Helper()
 	mem := memhttp.New(h)
 	t.Cleanup(mem.Close)
-	c, err := client.Dial(t.Context(), memhttp.URL, append([]client.Option{
+	tr := &transport.HTTP{URL: memhttp.URL, RoundTripper: mem.Transport(), Limits: transport.Limits{MessageBytes: messageBytes}}
+	c, err := client.Connect(t.Context(), tr, append([]client.Option{
 		client.WithProtocolVersion(h.version), client.WithCache(client.CacheConfig{NoPreload: true}), client.WithValidation(client.Validation{Arguments: client.ValidateOff}),
-		client.WithHTTP(transport.HTTP{RoundTripper: mem.Transport(), Limits: transport.Limits{MessageBytes: messageBytes}}),
 	}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })

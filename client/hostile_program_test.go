@@ -38,9 +38,10 @@ func TestHostileSilentProgram(t *testing.T) {
 	began := time.Now()
 	for limit := 300 * time.Millisecond; ; limit *= 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		_, err := client.DialCommand(ctx, programArgv("silent"), sessionEra, client.WithCommand(transport.Command{
-			Env: []string{"GORACE=atexit_sleep_ms=0"}, StopGrace: 50 * time.Millisecond, KillGrace: 50 * time.Millisecond,
-		}))
+		_, err := client.Connect(ctx, &transport.Command{
+			Argv: programArgv("silent"), Env: []string{"GORACE=atexit_sleep_ms=0"},
+			StopGrace: 50 * time.Millisecond, KillGrace: 50 * time.Millisecond,
+		}, sessionEra)
 		cancel()
 		if mcperrors.DeliveryOf(err) == mcperrors.NotSent && limit < 10*time.Second {
 			continue // a busy machine has not started it by then

@@ -161,7 +161,7 @@ func TestHostileOtherID(t *testing.T) {
 		began := time.Now()
 		_, err := c.CallTool(t.Context(), "echo", message)
 		wantError{mcperrors.CodeTimeout, mcperrors.KindTimeout, one(mcperrors.Unknown), []string{"idle timeout"}}.check(t, err)
-		require.Equal(t, client.DefaultIdleTimeout, time.Since(began))
+		require.Equal(t, time.Minute, time.Since(began))
 	})
 }
 
@@ -176,7 +176,7 @@ func TestHostileCloseInFlight(t *testing.T) {
 		s.notify("notifications/whatever", "{}")
 		done := make(chan error, 1)
 		go func() {
-			_, err := c.CallTool(t.Context(), "echo", message, client.WithTimeouts(0, 0))
+			_, err := c.CallTool(t.Context(), "echo", message, client.WithTimeouts(-1, -1))
 			done <- err
 		}()
 		synctest.Wait()
@@ -350,7 +350,7 @@ func TestHostileCancelIsTold(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, want[0].String(), e.RequestID)
 
-		_, err = c.CallTool(t.Context(), "echo", message, client.WithTimeouts(time.Second, 0))
+		_, err = c.CallTool(t.Context(), "echo", message, client.WithTimeouts(time.Second, -1))
 		require.Equal(t, mcperrors.KindTimeout, mcperrors.KindOf(err))
 		want = append(want, (<-parked).ID)
 

@@ -180,8 +180,7 @@ func onHTTP2(t *testing.T, wrap func(http.RoundTripper) http.RoundTripper, test 
 				if wrap != nil {
 					rt = wrap(pool)
 				}
-				c, err := client.Dial(t.Context(), "http://h2.invalid/mcp", client.WithProtocolVersion(era),
-					client.WithHTTP(transport.HTTP{RoundTripper: rt}))
+				c, err := client.Connect(t.Context(), &transport.HTTP{URL: "http://h2.invalid/mcp", RoundTripper: rt}, client.WithProtocolVersion(era))
 				require.NoError(t, err)
 				synctest.Wait() // the streams of connecting are over: none waits for the connection's lock
 				test(t, c, s)

@@ -165,7 +165,7 @@ func (p *listPeer) dial(opts ...client.Option) (*client.Client, error) {
 	if p.http {
 		mem := memhttp.New(onWire(p.t, p))
 		p.t.Cleanup(mem.Close)
-		c, err = client.Dial(p.t.Context(), memhttp.URL, append(opts, client.WithHTTP(transport.HTTP{RoundTripper: mem.Transport()}))...)
+		c, err = client.Connect(p.t.Context(), &transport.HTTP{URL: memhttp.URL, RoundTripper: mem.Transport()}, opts...)
 	} else {
 		tr, conn := transport.InMemory()
 		done := make(chan struct{})

@@ -66,7 +66,7 @@ func (c *Client) Alive(ctx context.Context) error {
 func (c *Client) askForLife(ctx context.Context, bound time.Duration) error {
 	cl := newCall(mcp.MethodPing, nil)
 	cl.Purpose = link.Liveness
-	cl.Wait, cl.OwnWait = jsonrpc.Wait{Idle: bound, Max: bound}, true
+	cl.Wait = jsonrpc.Wait{Idle: bound, Max: bound}
 	if c.live.Agreed().Era == mcp.EraStateless {
 		cl.Method = mcp.MethodDiscover
 	}
@@ -90,7 +90,7 @@ func (c *Client) pingServer(ctx context.Context, bound time.Duration) outcome.Ou
 	defer cancel()
 	cl := &run.Call{Request: run.Request{Method: mcp.MethodPing, Purpose: link.Liveness}}
 	cl.Begin(c.live.Load(), c.cfg.nextID())
-	cl.Wait, cl.OwnWait = jsonrpc.Wait{Max: bound}, true
+	cl.Wait = jsonrpc.Wait{Idle: -1, Max: bound}
 	if cl.Link.Agreed.Era == mcp.EraStateless {
 		cl.Method = mcp.MethodDiscover
 	}

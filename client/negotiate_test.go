@@ -74,7 +74,7 @@ func TestPinnedModes(t *testing.T) {
 		tr, s := newFake(t)
 		chosen := found(t, tr, client.WithProtocolVersion("2025-06-18"))
 		require.Equal(t, []string{"initialize", "notifications/initialized"}, settled(s))
-		require.Equal(t, client.EvidencePinned, chosen.Evidence)
+		require.Equal(t, "pinned", chosen.Evidence)
 	})
 	for name, tc := range map[string]struct {
 		answer any
@@ -310,7 +310,7 @@ func TestSessionOnlyIsNotProbed(t *testing.T) {
 		tr, s := newFake(t)
 		chosen := found(t, sessionOnly{tr})
 		require.Equal(t, []string{"initialize", "notifications/initialized"}, settled(s))
-		require.Equal(t, client.EvidenceTransport, chosen.Evidence)
+		require.Equal(t, "transport", chosen.Evidence)
 	})
 }
 

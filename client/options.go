@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"reflect"
 
@@ -49,9 +48,6 @@ type connecting struct {
 	version string
 	era     eraOptions
 	trace   transport.Trace
-	http    *transport.HTTP
-	headers func(context.Context) (http.Header, error)
-	command *transport.Command
 }
 
 // uncommon is what most clients leave alone: those share [theUsual], which
@@ -89,7 +85,7 @@ func (u *uncommon) complete() error {
 		u.required = []string{"tools"}
 	}
 	if u.memory == 0 {
-		u.memory = DefaultMemoryLimit
+		u.memory = defaultMemoryLimit
 	}
 	return u.offer.Complete()
 }
@@ -132,13 +128,13 @@ func WithProtocolVersion(version string) Option {
 	return optionFunc(func(c *config) { c.version = version })
 }
 
-// DefaultMemoryLimit is the default of [WithMemoryLimit].
-const DefaultMemoryLimit = 64 << 20
+// defaultMemoryLimit is that of [WithMemoryLimit].
+const defaultMemoryLimit = 64 << 20
 
 // WithMemoryLimit bounds the bytes that the server can make this client hold
 // at the same time: incomplete answers of more than 16 KiB, requests and
 // notifications that wait for handlers, and lists while they are fetched. 0
-// means [DefaultMemoryLimit], 64 MiB. A negative value disables the limit.
+// means 64 MiB. A negative value disables the limit.
 //
 // Answers beyond the limit wait until there is room or their calls end, which
 // slows the server down; see [transport.Budget]. Everything else is refused,
@@ -194,16 +190,6 @@ func WithErrorProfile(p mcperrors.Profile) Option {
 // functions.
 func WithTrace(t transport.Trace) Option { return optionFunc(func(c *config) { c.trace = t }) }
 
-// WithHTTP sets how [Dial] reaches its server: headers, round tripper, limits.
-// Credentials go into Header, for example as Authorization. Dial sets the URL.
-func WithHTTP(h transport.HTTP) Option { return optionFunc(func(c *config) { c.http = &h }) }
-
-// WithCommand sets how [DialCommand] runs its program: environment, directory,
-// timeouts, limits. DialCommand sets Argv.
-func WithCommand(cmd transport.Command) Option {
-	return optionFunc(func(c *config) { c.command = &cmd })
-}
-
 // OnNotification registers a handler for every notification from the server
 // except progress.
 //
@@ -248,7 +234,7 @@ func overlayValue(onto, set reflect.Value) {
 
 // newConfig applies options and the environment and checks the outcome.
 func newConfig(opts []Option) (*config, error) {
-	c := blankConfig()
+	c := &config{connecting: &connecting{}, uncommon: &uncommon{}}
 	c.era.store = processEraStore()
 	for _, o := range opts {
 		if o != nil {
@@ -273,9 +259,6 @@ func newConfig(opts []Option) (*config, error) {
 	}
 	return c, errors.Join(linked, c.complete(), bounds, c.check(), c.checkKeys(), c.era.check(), c.checkPins(), c.completeVersion(), c.checkCache())
 }
-
-// blankConfig is one that options can be applied to.
-func blankConfig() *config { return &config{connecting: &connecting{}, uncommon: &uncommon{}} }
 
 // silence is the logger of clients without one.
 var silence = slog.New(slog.DiscardHandler)

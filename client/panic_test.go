@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/memhttp"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -38,7 +39,7 @@ func inPanic(t *testing.T, f func(t *testing.T, c *client.Client, s *lone, p *pa
 	synctest.Test(t, func(t *testing.T) {
 		s := newLone(t)
 		p := &panicking{RoundTripper: s.mem.Transport()}
-		c, err := s.dial(append([]client.Option{client.WithHTTP(transport.HTTP{RoundTripper: p})}, opts...)...)
+		c, err := client.Connect(t.Context(), &transport.HTTP{URL: memhttp.URL + "/mcp", RoundTripper: p}, append([]client.Option{statelessEra}, opts...)...)
 		require.NoError(t, err)
 		f(t, c, s, p)
 		require.NoError(t, c.Close())

@@ -82,7 +82,7 @@ func TestParamsOnTheirWayAreLeftAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := &lateReader{answers: tt.answers}
-			c, err := client.Dial(t.Context(), "http://x.invalid/mcp", statelessEra, client.WithHTTP(transport.HTTP{RoundTripper: l}))
+			c, err := client.Connect(t.Context(), &transport.HTTP{URL: "http://x.invalid/mcp", RoundTripper: l}, statelessEra)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, c.Close()) }()
 			_, err = c.CallTool(t.Context(), "echo", map[string]any{"message": tt.message}, tt.opts...)

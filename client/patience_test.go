@@ -15,6 +15,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -189,11 +190,11 @@ type lineProgram struct {
 
 func (lineProgram) Traits() transport.Traits { return transport.Traits{Process: true} }
 
-func (p lineProgram) Received() uint64 { return p.Conn.(transport.Counter).Received() }
+func (p lineProgram) Received() uint64 { return p.Conn.(link.Counter).Received() }
 
-func (p lineProgram) Late() uint64 { return p.Conn.(transport.Counter).Late() }
+func (p lineProgram) Late() uint64 { return p.Conn.(link.Counter).Late() }
 
-func (p lineProgram) Backlog() jsonrpc.Backlog { return p.Conn.(transport.Outbox).Backlog() }
+func (p lineProgram) Backlog() jsonrpc.Backlog { return p.Conn.(link.Outbox).Backlog() }
 
 func (p lineProgram) Exited() <-chan struct{} { return p.s.over }
 
@@ -260,7 +261,7 @@ func TestCallersOfABusyProgramQueue(t *testing.T) {
 func TestQueuedCallsThatTimeOutOpenNoCircuit(t *testing.T) {
 	withLinePrograms(t, func(t *testing.T, c *client.Client, p *linePrograms) {
 		long := make(chan error, 1)
-		go func() { long <- work(t.Context(), c, 300, client.WithTimeouts(0, 10*time.Minute)) }()
+		go func() { long <- work(t.Context(), c, 300, client.WithTimeouts(-1, 10*time.Minute)) }()
 		for range 3 {
 			pass(time.Second)
 			queued := make(chan error, 6)

@@ -37,12 +37,12 @@ func dialProgram(t *testing.T, name string, opts ...client.Option) (*client.Clie
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	command := transport.Command{
-		Env:       []string{"GORACE=atexit_sleep_ms=0"},
+	command := &transport.Command{
+		Argv: programArgv(name), Env: []string{"GORACE=atexit_sleep_ms=0"},
 		StopGrace: 100 * time.Millisecond, KillGrace: time.Second,
 		Limits: transport.Limits{MessageBytes: 64 << 10},
 	}
-	c, err := client.DialCommand(ctx, programArgv(name), append([]client.Option{sessionEra, wired(t), client.WithCommand(command)}, opts...)...)
+	c, err := client.Connect(ctx, command, append([]client.Option{sessionEra, wired(t)}, opts...)...)
 	if err == nil {
 		t.Cleanup(func() { require.NoError(t, c.Close()) })
 	}

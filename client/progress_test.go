@@ -198,7 +198,7 @@ func TestProgressThatNobodyListensToKeepsACallAlive(t *testing.T) {
 	}
 	overHTTP := func(t *testing.T, opts ...client.Option) *client.Client {
 		mem := memhttp.New(http.HandlerFunc(progressing))
-		c, err := client.Dial(t.Context(), memhttp.URL, append(opts, client.WithHTTP(transport.HTTP{RoundTripper: mem.Transport()}))...)
+		c, err := client.Connect(t.Context(), &transport.HTTP{URL: memhttp.URL, RoundTripper: mem.Transport()}, opts...)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, c.Close()); mem.Close() })
 		return c

@@ -58,8 +58,8 @@ func newSessionSite(t *testing.T) *sessionSite {
 // dial connects to the site; both are closed with the test's bubble.
 func (s *sessionSite) dial(t *testing.T, opts ...client.Option) *client.Client {
 	t.Helper()
-	h := transport.HTTP{RoundTripper: s.Transport()}
-	c, err := client.Dial(t.Context(), memhttp.URL, append([]client.Option{sessionEra, client.WithHTTP(h)}, opts...)...)
+	h := &transport.HTTP{URL: memhttp.URL, RoundTripper: s.Transport()}
+	c, err := client.Connect(t.Context(), h, append([]client.Option{sessionEra}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c

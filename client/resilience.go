@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"sync/atomic"
 	"time"
@@ -113,15 +114,15 @@ type Rate struct {
 
 // Defaults of [Resilience].
 const (
-	DefaultIdleTimeout = 60 * time.Second
-	DefaultMaxTime     = 10 * time.Minute
-	DefaultMaxInFlight = 10_000
-	DefaultSilence     = 10 * time.Second
+	defaultIdleTimeout = 60 * time.Second
+	defaultMaxTime     = 10 * time.Minute
+	defaultMaxInFlight = 10_000
+	defaultSilence     = 10 * time.Second
 )
 
 // theUsualBounds are those of clients without options, which share them.
 var theUsualBounds = Resilience{
-	IdleTimeout: DefaultIdleTimeout, MaxTime: DefaultMaxTime, MaxInFlight: DefaultMaxInFlight, Silence: DefaultSilence,
+	IdleTimeout: defaultIdleTimeout, MaxTime: defaultMaxTime, MaxInFlight: defaultMaxInFlight, Silence: defaultSilence,
 }
 
 // settled returns r with its defaults put in and 0 for what is off.
@@ -149,10 +150,7 @@ func (r Resilience) settled() Resilience {
 // settledBound returns the bound that n asks for: the usual one for 0, and 0, which is
 // none, for less.
 func settledBound[N int | time.Duration](n, usual N) N {
-	if n == 0 {
-		return usual
-	}
-	return max(n, 0)
+	return max(cmp.Or(n, usual), 0)
 }
 
 // usualGuard is what clients without [WithResilience] share.

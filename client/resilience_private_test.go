@@ -18,7 +18,7 @@ func TestResilienceIsSettled(t *testing.T) {
 	never := Retry{Policy: RetryNever}
 	for name, tt := range map[string]struct{ r, want Resilience }{
 		"zero": {Resilience{}, theUsualBounds},
-		"one":  {Resilience{MaxTime: time.Hour}, Resilience{IdleTimeout: DefaultIdleTimeout, MaxTime: time.Hour, MaxInFlight: DefaultMaxInFlight, Silence: DefaultSilence}},
+		"one":  {Resilience{MaxTime: time.Hour}, Resilience{IdleTimeout: time.Minute, MaxTime: time.Hour, MaxInFlight: 10_000, Silence: 10 * time.Second}},
 		"less": {Resilience{IdleTimeout: -1, MaxTime: -1, MaxInFlight: -1, Silence: -1}, Resilience{}},
 		"off":  {Resilience{Off: true}, Resilience{Off: true, NoBreaker: true, NoToolBreakers: true, Retry: never, Restart: Restart{Off: true}}},
 		"breaker": {
@@ -47,13 +47,13 @@ func TestLaterOptionsAddToEarlierOnes(t *testing.T) {
 		WithValidation(Validation{Arguments: ValidateWarn}),
 		WithValidation(Validation{DropNulls: true}),
 	}
-	dialConfig(opts) // applies them a first time
+	require.NoError(t, CheckOptions(opts...)) // applies them a first time
 	c, err := newConfig(opts)
 	require.NoError(t, err)
 	require.Equal(t, Retry{Attempts: 7, Budget: 3}, c.resilience.Retry)
 	require.Equal(t, time.Hour, c.resilience.MaxTime)
 	require.Zero(t, c.resilience.Silence)
-	require.Equal(t, DefaultIdleTimeout, c.resilience.IdleTimeout)
+	require.Equal(t, time.Minute, c.resilience.IdleTimeout)
 	require.True(t, c.noPreload)
 	require.Equal(t, "me", c.caching.Partition)
 	require.Equal(t, toolcache.Settings{TTL: time.Minute, ExactTTL: true}, c.caching.Settings)

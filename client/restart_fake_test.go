@@ -14,6 +14,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -76,11 +77,11 @@ type fakeProgram struct {
 
 func (fakeProgram) Traits() transport.Traits { return transport.Traits{Process: true} }
 
-func (p fakeProgram) Received() uint64 { return p.Conn.(transport.Counter).Received() }
+func (p fakeProgram) Received() uint64 { return p.Conn.(link.Counter).Received() }
 
-func (p fakeProgram) Late() uint64 { return p.Conn.(transport.Counter).Late() }
+func (p fakeProgram) Late() uint64 { return p.Conn.(link.Counter).Late() }
 
-func (p fakeProgram) Backlog() jsonrpc.Backlog { return p.Conn.(transport.Outbox).Backlog() }
+func (p fakeProgram) Backlog() jsonrpc.Backlog { return p.Conn.(link.Outbox).Backlog() }
 
 func (p fakeProgram) Exited() <-chan struct{} {
 	if p.s.exited != nil {

@@ -136,8 +136,9 @@ func TestKilledUnderManyCallers(t *testing.T) {
 		rounds = 200
 	}
 	path := filepath.Join(t.TempDir(), "journal")
-	c, err := client.DialCommand(t.Context(), programArgv("journal"), sessionEra, wired(t),
-		client.WithCommand(transport.Command{Env: []string{"GORACE=atexit_sleep_ms=0", journalEnv + "=" + path}}),
+	c, err := client.Connect(t.Context(), &transport.Command{
+		Argv: programArgv("journal"), Env: []string{"GORACE=atexit_sleep_ms=0", journalEnv + "=" + path},
+	}, sessionEra, wired(t),
 		client.WithResilience(client.Resilience{Restart: client.Restart{MinPause: time.Millisecond, MaxPause: 10 * time.Millisecond, Crashes: 10 * rounds}}))
 	require.NoError(t, err)
 	closed := false

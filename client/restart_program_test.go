@@ -48,11 +48,11 @@ func TestHalfAliveProgramIsStartedAgain(t *testing.T) {
 	for _, name := range []string{"closes stdout", "closes stdin", "kills itself"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, err := dialSituation(t, name, sessionEra, client.WithCache(client.CacheConfig{NoPreload: true}),
-				situationCommand(onceEnv+"="+filepath.Join(t.TempDir(), "once")))
+			c, err := connectSituation(t, situationCommand(name, onceEnv+"="+filepath.Join(t.TempDir(), "once")),
+				sessionEra, client.WithCache(client.CacheConfig{NoPreload: true}))
 			require.NoError(t, err)
 			began := time.Now()
-			_, err = c.CallTool(t.Context(), "echo", message, client.WithTimeouts(3*time.Second, 0)) // to a deaf one nothing ends it
+			_, err = c.CallTool(t.Context(), "echo", message, client.WithTimeouts(3*time.Second, -1)) // to a deaf one nothing ends it
 			require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err), err)
 			for range 3 {
 				require.NoError(t, callOnce(t.Context(), c))

@@ -113,8 +113,8 @@ func TestHintsOfTheCaller(t *testing.T) {
 		s := newLone(t)
 		s.result("tools/list", hinted)
 		s.on("tools/call", func(jsonrpc.Request) any { return status(http.StatusBadGateway, "") })
-		c, err := client.Dial(asUser(t, "ann"), memhttp.URL+"/mcp", statelessEra, retries(client.Retry{Policy: client.RetryHints}),
-			client.WithHTTP(transport.HTTP{RoundTripper: s.mem.Transport(), HeaderFunc: userHeaders}))
+		c, err := client.Connect(asUser(t, "ann"), &transport.HTTP{URL: memhttp.URL + "/mcp", RoundTripper: s.mem.Transport(), HeaderFunc: userHeaders},
+			statelessEra, retries(client.Retry{Policy: client.RetryHints}))
 		require.NoError(t, err)
 		_, err = c.CallTool(asUser(t, "bob"), "reads", nil)
 		require.Error(t, err)

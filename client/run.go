@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -225,8 +226,5 @@ func (c *Client) timedOut(cl *run.Call, delivery mcperrors.Delivery) error {
 
 // wait is how long an answer is waited for.
 func (c *Client) wait(o *run.Options) jsonrpc.Wait {
-	if o.OwnWait {
-		return o.Wait
-	}
-	return jsonrpc.Wait{Idle: c.res.IdleTimeout, Max: c.res.MaxTime}
+	return jsonrpc.Wait{Idle: max(cmp.Or(o.Wait.Idle, c.res.IdleTimeout), 0), Max: max(cmp.Or(o.Wait.Max, c.res.MaxTime), 0)}
 }

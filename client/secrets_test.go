@@ -183,16 +183,10 @@ func (s *shown) options() []client.Option {
 func TestSecretsAreShownNowhere(t *testing.T) {
 	t.Parallel()
 	headers := http.Header{"X-Tenant": {planted["header"]}, "X-Bearer": {"Bearer " + planted["bearer"]}}
-	always := client.WithHTTP(transport.HTTP{Header: headers})
-	perCall := client.WithHeaderFunc(func(context.Context) (http.Header, error) { return headers, nil })
 	for _, era := range []string{"2025-11-25", "2026-07-28"} {
 		for _, place := range []string{"message", "data", "body", "login", "page", "elsewhere", "status", "broken", "stray", "lost", "message per call", "login per call", "stray per call"} {
 			t.Run(era+" "+place, func(t *testing.T) {
 				place, called := strings.CutSuffix(place, " per call")
-				sent := always
-				if called {
-					sent = perCall
-				}
 				t.Parallel()
 				g := &gossip{}
 				srv := httptest.NewServer(g)
@@ -201,7 +195,11 @@ func TestSecretsAreShownNowhere(t *testing.T) {
 				require.NoError(t, err)
 				address.User, address.RawQuery = url.UserPassword("someone", planted["password"]), "key="+url.QueryEscape(planted["query"])
 				said := &shown{}
-				c, err := client.Dial(t.Context(), address.String(), append(said.options(), client.WithProtocolVersion(era), sent)...)
+				tr := &transport.HTTP{URL: address.String(), Header: headers}
+				if called {
+					tr.Header, tr.HeaderFunc = nil, func(context.Context) (http.Header, error) { return headers, nil }
+				}
+				c, err := client.Connect(t.Context(), tr, append(said.options(), client.WithProtocolVersion(era))...)
 				require.NoError(t, err)
 				_, err = c.CallTool(t.Context(), place, map[string]any{})
 				require.Error(t, err)
@@ -264,9 +262,10 @@ func TestSecretsOfAProgramAreShownNowhere(t *testing.T) {
 			t.Run(era+" "+place, func(t *testing.T) {
 				t.Parallel()
 				said := &shown{}
-				c, err := client.DialCommand(t.Context(), programArgv("gossip"), append(said.options(), client.WithProtocolVersion(era),
-					client.WithResilience(client.Resilience{Restart: client.Restart{Off: true}}),
-					client.WithCommand(transport.Command{Env: []string{"GORACE=atexit_sleep_ms=0", "THE_TOKEN=" + secret["token"]}}))...)
+				c, err := client.Connect(t.Context(), &transport.Command{
+					Argv: programArgv("gossip"), Env: []string{"GORACE=atexit_sleep_ms=0", "THE_TOKEN=" + secret["token"]},
+				}, append(said.options(), client.WithProtocolVersion(era),
+					client.WithResilience(client.Resilience{Restart: client.Restart{Off: true}}))...)
 				require.NoError(t, err)
 				_, err = c.CallTool(t.Context(), place, map[string]any{})
 				require.Error(t, err)

@@ -285,7 +285,7 @@ func TestHurriedCallersDoNotOpenTheCircuit(t *testing.T) {
 			_, err := c.CallTool(ctx, "echo", hello)
 			cancel()
 			require.ErrorIs(t, err, context.DeadlineExceeded)
-			_, err = c.CallTool(t.Context(), "echo", hello, client.WithTimeouts(5*time.Millisecond, 0))
+			_, err = c.CallTool(t.Context(), "echo", hello, client.WithTimeouts(5*time.Millisecond, -1))
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 		}
 		require.Equal(t, breaker.Closed, c.Breaker().State())

@@ -149,9 +149,9 @@ func TestLimitsByDefault(t *testing.T) {
 			unusable("larger than 16 MiB").check(t, err)
 			require.NoError(t, c.Close())
 
-			wide, err := client.Dial(t.Context(), memhttp.URL+"/mcp", sessionEra, client.WithHTTP(transport.HTTP{
-				RoundTripper: s.mem.Transport(), Limits: transport.Limits{MessageBytes: 20 << 20},
-			}))
+			wide, err := client.Connect(t.Context(), &transport.HTTP{
+				URL: memhttp.URL + "/mcp", RoundTripper: s.mem.Transport(), Limits: transport.Limits{MessageBytes: 20 << 20},
+			}, sessionEra)
 			require.NoError(t, err)
 			res, err := wide.CallTool(t.Context(), "echo", message)
 			require.NoError(t, err, "the option allows more")

@@ -136,24 +136,29 @@ func situationArgv(name string) []string {
 	return []string{os.Args[0], "-test.run=^TestSituationProgram$", "--", name}
 }
 
-func situationCommand(env ...string) client.Option {
-	return client.WithCommand(transport.Command{
-		Env:       append([]string{"GORACE=atexit_sleep_ms=0"}, env...),
+func situationCommand(name string, env ...string) *transport.Command {
+	return &transport.Command{
+		Argv: situationArgv(name), Env: append([]string{"GORACE=atexit_sleep_ms=0"}, env...),
 		StopGrace: 100 * time.Millisecond, KillGrace: time.Second,
-	})
+	}
 }
 
 // dialSituation starts a program and finds out its era, unless an option says
 // which. It remembers no verdict.
 func dialSituation(t *testing.T, name string, opts ...client.Option) (*client.Client, error) {
 	t.Helper()
+	return connectSituation(t, situationCommand(name), opts...)
+}
+
+func connectSituation(t *testing.T, command *transport.Command, opts ...client.Option) (*client.Client, error) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	base := []client.Option{client.WithProtocolVersion(client.AutoVersion), client.WithEraStore(nil), situationCommand()}
-	c, err := client.DialCommand(ctx, situationArgv(name), append(base, opts...)...)
+	base := []client.Option{client.WithProtocolVersion(client.AutoVersion), client.WithEraStore(nil)}
+	c, err := client.Connect(ctx, command, append(base, opts...)...)
 	if err == nil {
 		t.Cleanup(func() { require.NoError(t, c.Close()) })
 	}

@@ -12,9 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
-	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
-	"github.com/mainstay-mcp/mainstay/internal/memhttp"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -95,7 +93,7 @@ func logLineOnStdout(t *testing.T) {
 func grandchildLeft(t *testing.T) {
 	t.Parallel()
 	line := newLifeline(t)
-	c, err := dialSituation(t, "leaves a grandchild", sessionEra, situationCommand(line.env()))
+	c, err := connectSituation(t, situationCommand("leaves a grandchild", line.env()), sessionEra)
 	require.NoError(t, err)
 	grandchild := line.accept(t)
 	require.NoError(t, c.Close())
@@ -254,7 +252,7 @@ func connectContextEnds(t *testing.T) {
 	t.Run("program", func(t *testing.T) {
 		t.Parallel()
 		call(t, func(ctx context.Context) (*client.Client, error) {
-			return client.DialCommand(ctx, situationArgv("good"), sessionEra, situationCommand())
+			return client.Connect(ctx, situationCommand("good"), sessionEra)
 		})
 	})
 	t.Run("stream", func(t *testing.T) {
@@ -269,7 +267,7 @@ func connectContextEnds(t *testing.T) {
 			defer s.mem.Close()
 			s.result("initialize", initResult)
 			call(t, func(ctx context.Context) (*client.Client, error) {
-				return client.Dial(ctx, memhttp.URL+"/mcp", era, client.WithHTTP(transport.HTTP{RoundTripper: s.mem.Transport()}))
+				return client.Connect(ctx, s.transport(), era)
 			})
 		})
 	}

@@ -138,8 +138,11 @@ func (s *lone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // dial connects to the server.
 func (s *lone) dial(opts ...client.Option) (*client.Client, error) {
-	opts = append([]client.Option{statelessEra, client.WithHTTP(transport.HTTP{RoundTripper: s.mem.Transport()})}, opts...)
-	return client.Dial(s.t.Context(), memhttp.URL+"/mcp", opts...)
+	return client.Connect(s.t.Context(), s.transport(), append([]client.Option{statelessEra}, opts...)...)
+}
+
+func (s *lone) transport() *transport.HTTP {
+	return &transport.HTTP{URL: memhttp.URL + "/mcp", RoundTripper: s.mem.Transport()}
 }
 
 // alone returns a client of a new server, both gone with the test.

@@ -41,7 +41,7 @@ func TestConnectWaitsForTheStream(t *testing.T) {
 				})))
 				defer srv.Close()
 				began := time.Now()
-				c, err := client.Dial(t.Context(), memhttp.URL, sessionEra, client.WithHTTP(transport.HTTP{RoundTripper: srv.Transport()}),
+				c, err := client.Connect(t.Context(), &transport.HTTP{URL: memhttp.URL, RoundTripper: srv.Transport()}, sessionEra,
 					client.OnListChanged(func(context.Context, string) {}))
 				require.NoError(t, err)
 				require.Equal(t, tc.want, time.Since(began))

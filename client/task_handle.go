@@ -30,7 +30,7 @@ func (t *Task) send(ctx context.Context, method string, answers mcp.InputRespons
 	c, id := t.c, t.task.ID
 	cl := newCall(method, nil)
 	cl.Tool, cl.Name, cl.Uncancelled = t.task.Tool, id, method != mcp.MethodTasksResult
-	cl.Wait, cl.OwnWait = t.opts.Wait, t.opts.OwnWait
+	cl.Wait = t.opts.Wait
 	var members []byte
 	if answers != nil {
 		var err error

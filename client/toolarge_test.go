@@ -134,7 +134,7 @@ func TestResultOverTheLimit(t *testing.T) {
 					t.Cleanup(func() { require.NoError(t, c.Close()) })
 					var opts []client.CallOption
 					if way == "stdio" && form == "id out of sight" {
-						opts = append(opts, client.WithTimeouts(300*time.Millisecond, 0)) // nobody can tell that it was answered
+						opts = append(opts, client.WithTimeouts(300*time.Millisecond, -1)) // nobody can tell that it was answered
 					}
 					for range 6 { // more than a circuit stands
 						_, err = c.CallTool(t.Context(), "big", map[string]any{}, opts...)

@@ -239,7 +239,7 @@ func (c *Client) toolWith(ctx context.Context, name string, opts []CallOption) (
 	if o.cache == CacheRefresh {
 		c.InvalidateTools()
 	}
-	tool, freshness, err := c.catalog().Find(ctx, name, c.toolPages(opts...), o.OwnWait)
+	tool, freshness, err := c.catalog().Find(ctx, name, c.toolPages(opts...), o.Wait != jsonrpc.Wait{})
 	o.addFreshness(freshness)
 	return tool, err
 }

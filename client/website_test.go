@@ -81,8 +81,8 @@ func dialWebsite(t *testing.T, url string, opts ...client.Option) (*client.Clien
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	h := transport.HTTP{Limits: transport.Limits{MessageBytes: 64 << 10}}
-	c, err := client.Dial(ctx, url, append([]client.Option{sessionEra, client.WithHTTP(h)}, opts...)...)
+	h := &transport.HTTP{URL: url, Limits: transport.Limits{MessageBytes: 64 << 10}}
+	c, err := client.Connect(ctx, h, append([]client.Option{sessionEra}, opts...)...)
 	if err == nil {
 		t.Cleanup(func() { require.NoError(t, c.Close()) })
 	}

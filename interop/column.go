@@ -89,11 +89,10 @@ func (t *table) open(ctx context.Context, version string) error {
 	opts := append(answers(), client.WithProtocolVersion(version), client.WithTrace(t.wire.trace()), client.WithRequiredCapabilities())
 	var err error
 	if t.column.way == stdio {
-		command := transport.Command{
-			Env: []string{markName + "=" + t.mark}, Stderr: t.log,
+		t.c, err = client.Connect(ctx, &transport.Command{
+			Argv: t.column.peer.command, Env: []string{markName + "=" + t.mark}, Stderr: t.log,
 			StopGrace: time.Second, // everything does not end with its stdin while it has timers
-		}
-		t.c, err = client.DialCommand(ctx, t.column.peer.command, append(opts, client.WithCommand(command))...)
+		}, opts...)
 	} else {
 		t.c, err = client.Dial(ctx, "http://"+t.column.peer.address+t.column.peer.path[t.column.era], opts...)
 	}

@@ -39,6 +39,27 @@ func (v *ElicitParams) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
+// FormField is one field of a form, as its RequestedSchema describes it.
+type FormField struct {
+	Name, Title, Description string
+	// Type is "string", "number", "integer", "boolean", or "array" for any
+	// number of choices.
+	Type string
+	// Format is "email", "uri", "date", "date-time" or empty, for strings.
+	Format   string
+	Required bool
+	// Default is the initial value, as JSON; nil for none.
+	Default json.RawMessage
+	// Choices are the permitted values; empty if any value that matches Schema
+	// is permitted.
+	Choices []FormChoice
+	// Schema is the field's JSON Schema, with limits on lengths and numbers.
+	Schema json.RawMessage
+}
+
+// FormChoice is a permitted value with its label.
+type FormChoice struct{ Value, Title string }
+
 // ElicitAction is the user's decision (schema ElicitResult).
 type ElicitAction string
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/clienttest"
-	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/pool"
@@ -161,7 +160,6 @@ func TestPoolThatCannotBeOpened(t *testing.T) {
 		{"no name", func(t *testing.T) []pool.Server { return []pool.Server{{Transport: good(t).Transport}} }, nil, "no name", mcperrors.KindInvalidArguments},
 		{"no transport", func(*testing.T) []pool.Server { return []pool.Server{{Name: "x"}} }, nil, `server "x" has no transport`, mcperrors.KindInvalidArguments},
 		{"wrong options of a server", func(t *testing.T) []pool.Server { return []pool.Server{good(t)} }, []pool.Option{pool.WithServerOptions(func(string) []client.Option { return []client.Option{client.WithProtocolVersion("1")} })}, `server "good": WithProtocolVersion`, mcperrors.KindInvalidArguments},
-		{"a transport among options", func(t *testing.T) []pool.Server { return []pool.Server{good(t)} }, []pool.Option{pool.WithServerOptions(func(string) []client.Option { return []client.Option{client.WithHTTP(transport.HTTP{})} })}, "set up the transport itself", mcperrors.KindInvalidArguments},
 		{"a wrong timeout", nil, []pool.Option{pool.WithConnectTimeout(0)}, "WithConnectTimeout", mcperrors.KindInvalidArguments},
 		{"a wrong wait", nil, []pool.Option{pool.WithStartupWait(-1)}, "WithStartupWait", mcperrors.KindInvalidArguments},
 		{"a wrong limit", nil, []pool.Option{pool.WithConnectLimit(0)}, "WithConnectLimit", mcperrors.KindInvalidArguments},

@@ -46,8 +46,7 @@ const (
 // them: one breaker in [client.WithResilience] opens for all.
 //
 // By default a pool requires no capability of its servers; use
-// [client.WithRequiredCapabilities] to require some. [client.WithHTTP] and
-// [client.WithCommand] are refused; set the fields of the transport instead.
+// [client.WithRequiredCapabilities] to require some.
 func WithServerOptions(f func(name string) []client.Option) Option {
 	return optionFunc(func(c *config) { c.serverOptions = f })
 }

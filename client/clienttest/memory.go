@@ -54,8 +54,9 @@ func (m memory) Connect(ctx context.Context, h transport.Handler) (transport.Con
 // streamed is what a connection over a stream can do.
 type streamed interface {
 	transport.Conn
-	transport.Counter
-	transport.Outbox
+	Received() uint64
+	Late() uint64
+	Backlog() jsonrpc.Backlog
 }
 
 // program is one run of the server.
@@ -68,13 +69,13 @@ type program struct {
 // Traits implements [transport.Conn].
 func (*program) Traits() transport.Traits { return transport.Traits{Process: true} }
 
-// Kill implements [transport.Program].
+// Kill ends the program at once.
 func (p *program) Kill(error) { p.end() }
 
-// Exited implements [transport.Program].
+// Exited returns a channel that is closed when the program has ended.
 func (p *program) Exited() <-chan struct{} { return p.ended }
 
-// Ended implements [transport.Ender].
+// Ended returns why the program ended.
 func (*program) Ended() *transport.Failure {
 	return &transport.Failure{
 		Reason: transport.ReasonLost, NotSent: true, Err: jsonrpc.ErrPeerClosed,

@@ -198,7 +198,7 @@ func (c *commandConn) explain(err error) error {
 // stranger holds its stdout open.
 func (c *commandConn) Done() <-chan struct{} { return c.p.over }
 
-// Kill implements [Program].
+// Kill ends the process and its children at once, without waiting.
 func (c *commandConn) Kill(reason error) {
 	c.why.CompareAndSwap(nil, &reason)
 	c.rpc.Fail(reason)
@@ -209,10 +209,10 @@ func (c *commandConn) Kill(reason error) {
 	}
 }
 
-// Exited implements [Program].
+// Exited returns a channel that is closed when the process has exited.
 func (c *commandConn) Exited() <-chan struct{} { return c.p.exited }
 
-// Ended implements [Ender].
+// Ended returns why the connection ended, with what is known of the process.
 func (c *commandConn) Ended() *Failure {
 	c.p.settle(c.rpc)
 	f := &Failure{Reason: ReasonLost, NotSent: true, Process: c.p.evidence(), Err: jsonrpc.ErrPeerClosed}

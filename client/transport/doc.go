@@ -7,7 +7,28 @@
 // its answer. A transport implements framing, processes and HTTP. It does not
 // retry, and it knows only the MCP methods that HTTP must treat specially.
 //
-// To write a transport of your own, implement [Transport] and [Conn]. The other
-// interfaces of this package are optional. The client tests for them, and each
-// makes one more feature work.
+// To write a transport of your own, implement [Transport] and [Conn]. More methods
+// are optional. The client looks for them, and each makes one more feature work.
+//
+// Of a [Transport]:
+//
+//   - Identity() string: a unique name of the server; lists and the era are kept by it
+//   - Secrets() []string: values that errors, logs and traces must not show
+//   - Scope() (scope string, known bool): a name for the credentials of all requests,
+//     "" for none, for caches that several clients share
+//   - CallerIn(ctx) (caller string, differs bool, err error): a name for the credentials
+//     of a call, if they depend on its context
+//   - Fallback() Transport: the transport to try for older servers
+//
+// Of a [Conn]:
+//
+//   - Received() uint64 and Late() uint64: how much arrived, in any unit, and how many
+//     answers came too late; with them the client notices a silent server early
+//   - Backlog() [jsonrpc.Backlog]: how much of the sent data the server has read
+//   - Kill(reason error) and Exited() <-chan struct{}: of a child process, so that the
+//     client can restart one that hangs
+//   - Ended() *[Failure]: why the connection ended
+//   - OpenStream() <-chan struct{} and DropSession(): streams and sessions of servers
+//     before 2026-07-28
+//   - Secrets() []string: values that became known after Connect, such as session ids
 package transport

@@ -47,7 +47,8 @@ type HTTP struct {
 // defaultClosing bounds the DELETE that ends a session.
 const defaultClosing = 2 * time.Second
 
-// Fallback implements [Fallback]. It returns an [SSE] for the same URL.
+// Fallback returns an [SSE] for the same URL, to try when the server rejects
+// initialize in the way of an older server.
 func (h *HTTP) Fallback() Transport {
 	return &SSE{URL: h.URL, Header: h.Header, HeaderFunc: h.HeaderFunc, RoundTripper: h.RoundTripper, Limits: h.Limits}
 }
@@ -220,7 +221,7 @@ func (c *httpConn) Touch(id jsonrpc.ID) {
 	}
 }
 
-// Received implements [Counter]. What waits at the server because nobody here has
+// Received counts what arrives. What waits at the server because nobody here has
 // room for it counts as if it came: the silence is not the server's.
 func (c *httpConn) Received() uint64 {
 	if c.paused.Load() > 0 {
@@ -229,7 +230,7 @@ func (c *httpConn) Received() uint64 {
 	return c.received.Load()
 }
 
-// Late implements [Counter]: an answer comes on its own exchange, and nobody
+// Late counts no answers: an answer comes on its own exchange, and nobody
 // reads one that was given up.
 func (c *httpConn) Late() uint64 { return 0 }
 

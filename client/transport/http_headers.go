@@ -68,22 +68,13 @@ func checkHeader(header http.Header) error {
 	return nil
 }
 
-// CallerIn is an optional interface of a [Transport] whose credentials depend
-// on the context of a call.
-type CallerIn interface {
-	// CallerIn returns a name that does not reveal the credentials. differs is
-	// false if ctx has no influence on them. It returns an error if the
-	// credentials are unknown.
-	CallerIn(ctx context.Context) (caller string, differs bool, err error)
-}
-
-// CallerIn implements [CallerIn]. It returns a digest of the headers from
+// CallerIn returns a digest of the headers from
 // HeaderFunc.
 func (h *HTTP) CallerIn(ctx context.Context) (caller string, differs bool, err error) {
 	return callerIn(ctx, h.HeaderFunc)
 }
 
-// CallerIn implements [CallerIn] in the same way as [HTTP].
+// CallerIn returns a digest of the headers from HeaderFunc; see [HTTP.CallerIn].
 func (s *SSE) CallerIn(ctx context.Context) (caller string, differs bool, err error) {
 	return callerIn(ctx, s.HeaderFunc)
 }

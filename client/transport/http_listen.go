@@ -23,7 +23,7 @@ type ownStream struct {
 
 var errReplaced = errors.New("the stream belongs to a session that is over")
 
-// OpenStream implements [Streamer]. There is one stream at a time: that of an
+// OpenStream opens the stream for messages that belong to no request. There is one stream at a time: that of an
 // earlier session ends first.
 func (c *httpConn) OpenStream() <-chan struct{} {
 	now := c.session.current()

@@ -89,8 +89,8 @@ func TestHTTPOwnStream(t *testing.T) {
 		p.answers("initialize")
 		p.UseVersion("V1")
 		require.Empty(t, s.find("GET"), "nothing is opened that was not asked for")
-		p.Conn.(transport.Streamer).OpenStream()
-		p.Conn.(transport.Streamer).OpenStream() // there is one already
+		p.Conn.(streamer).OpenStream()
+		p.Conn.(streamer).OpenStream() // there is one already
 		synctest.Wait()
 		got := s.find("GET")
 		require.Len(t, got, 1)
@@ -118,7 +118,7 @@ func TestHTTPOwnStreamRefused(t *testing.T) {
 	for _, code := range []int{200, 204, 301, 400, 401, 403, 405, 406, 409} {
 		inBubble(t, getter(withSession("s1"), status(code)), func(t *testing.T, p *page, s *web) {
 			p.answers("initialize")
-			p.Conn.(transport.Streamer).OpenStream()
+			p.Conn.(streamer).OpenStream()
 			time.Sleep(time.Hour)
 			require.Len(t, s.find("GET"), 1, code)
 			p.answers("m")
@@ -129,7 +129,7 @@ func TestHTTPOwnStreamRefused(t *testing.T) {
 	for _, code := range []int{408, 429, 500, 503} {
 		inBubble(t, getter(withSession("s1"), status(code), status(code), says(noteEvent, true)), func(t *testing.T, p *page, s *web) {
 			p.answers("initialize")
-			p.Conn.(transport.Streamer).OpenStream()
+			p.Conn.(streamer).OpenStream()
 			time.Sleep(time.Minute)
 			require.Len(t, s.find("GET"), 3, code)
 			notes, lost, gaps := p.events()
@@ -147,7 +147,7 @@ func TestHTTPOwnStreamRetryAfter(t *testing.T) {
 	}
 	inBubble(t, getter(withSession("s1"), busy, says(noteEvent, true)), func(t *testing.T, p *page, s *web) {
 		p.answers("initialize")
-		p.Conn.(transport.Streamer).OpenStream()
+		p.Conn.(streamer).OpenStream()
 		time.Sleep(99 * time.Second)
 		require.Len(t, s.find("GET"), 1)
 		time.Sleep(2 * time.Second)
@@ -164,7 +164,7 @@ func TestHTTPOwnStreamResumes(t *testing.T) {
 	again := "id: b\n" + noteEvent + "id: c\n" + noteEvent
 	inBubble(t, getter(withSession("s1"), says(first, false), says(again, true)), func(t *testing.T, p *page, s *web) {
 		p.answers("initialize")
-		p.Conn.(transport.Streamer).OpenStream()
+		p.Conn.(streamer).OpenStream()
 		time.Sleep(699 * time.Millisecond)
 		require.Len(t, s.find("GET"), 1)
 		time.Sleep(2 * time.Millisecond)
@@ -180,7 +180,7 @@ func TestHTTPOwnStreamLongRetry(t *testing.T) {
 	t.Parallel()
 	inBubble(t, getter(withSession("s1"), says("retry: 99999999999999999999\nid: a\n\n", false), says("", true)), func(t *testing.T, p *page, s *web) {
 		p.answers("initialize")
-		p.Conn.(transport.Streamer).OpenStream()
+		p.Conn.(streamer).OpenStream()
 		time.Sleep(5*time.Minute - time.Second)
 		require.Len(t, s.find("GET"), 1)
 		time.Sleep(2 * time.Second)
@@ -208,7 +208,7 @@ func TestHTTPOwnStreamGap(t *testing.T) {
 			t.Parallel()
 			inBubble(t, getter(withSession("s1"), tt.script...), func(t *testing.T, p *page, s *web) {
 				p.answers("initialize")
-				p.Conn.(transport.Streamer).OpenStream()
+				p.Conn.(streamer).OpenStream()
 				time.Sleep(time.Hour)
 				notes, lost, gaps := p.events()
 				require.Equal(t, []int{1, 0, 1}, []int{notes, lost, gaps})
@@ -247,7 +247,7 @@ func TestHTTPOwnStreamBacksOff(t *testing.T) {
 			t.Parallel()
 			inBubble(t, getter(withSession("s1"), tt.reply), func(t *testing.T, p *page, s *web) {
 				p.answers("initialize")
-				p.Conn.(transport.Streamer).OpenStream()
+				p.Conn.(streamer).OpenStream()
 				time.Sleep(time.Hour)
 				n := len(s.find("GET"))
 				require.GreaterOrEqual(t, n, tt.least)
@@ -268,17 +268,17 @@ func TestHTTPOwnStreamSessionLost(t *testing.T) {
 	for _, gone := range []replier{status(404), unknown} {
 		inBubble(t, getter(withSession("s1"), says("id: a\n"+noteEvent, false), gone, says(noteEvent, true)), func(t *testing.T, p *page, s *web) {
 			p.answers("initialize")
-			p.Conn.(transport.Streamer).OpenStream()
+			p.Conn.(streamer).OpenStream()
 			time.Sleep(time.Hour)
 			require.Len(t, s.find("GET"), 2)
 			_, lost, gaps := p.events()
 			require.Equal(t, []int{1, 0}, []int{lost, gaps})
 			require.True(t, p.fails("m", transport.ReasonSession).NotSent)
-			p.Conn.(transport.Streamer).OpenStream() // there is no session
+			p.Conn.(streamer).OpenStream() // there is no session
 			synctest.Wait()
 			require.Len(t, s.find("GET"), 2)
 			p.answers("initialize")
-			p.Conn.(transport.Streamer).OpenStream()
+			p.Conn.(streamer).OpenStream()
 			synctest.Wait()
 			require.Len(t, s.find("GET"), 3)
 			require.Empty(t, s.find("GET")[2].header.Get("Last-Event-Id"), "a place in another session")
@@ -293,7 +293,7 @@ func TestHTTPOwnStreamNotFound(t *testing.T) {
 	inBubble(t, getter(withSession("s1"), status(404)), func(t *testing.T, p *page, s *web) {
 		for range 3 {
 			p.answers("initialize")
-			p.Conn.(transport.Streamer).OpenStream()
+			p.Conn.(streamer).OpenStream()
 			synctest.Wait()
 		}
 		_, lost, _ := p.events()
@@ -325,7 +325,7 @@ func TestHTTPOwnStreamFollowsTheSession(t *testing.T) {
 	})
 	inBubble(t, reply, func(t *testing.T, p *page, s *web) {
 		p.answers("initialize")
-		p.Conn.(transport.Streamer).OpenStream()
+		p.Conn.(streamer).OpenStream()
 		synctest.Wait()
 		require.True(t, p.fails("gone", transport.ReasonSession).Rejected)
 		open.Wait()
@@ -333,7 +333,7 @@ func TestHTTPOwnStreamFollowsTheSession(t *testing.T) {
 		require.Zero(t, lost+gaps, "the call's failure says it")
 		for range 2 { // the second replaces a stream that is open
 			p.answers("initialize")
-			p.Conn.(transport.Streamer).OpenStream()
+			p.Conn.(streamer).OpenStream()
 			synctest.Wait()
 		}
 		gets := s.find("GET")
@@ -372,7 +372,7 @@ func TestHTTPOwnStreamBrokenAnswer(t *testing.T) {
 				says("data: "+tt.event+"\n\n"+noteEvent, true)(w, r, posted{})
 			}), func(t *testing.T, p *page, _ *web) {
 				p.answers("initialize")
-				p.Conn.(transport.Streamer).OpenStream()
+				p.Conn.(streamer).OpenStream()
 				_, err := p.Call(t.Context(), transport.Request{Request: jsonrpc.Request{ID: jsonrpc.IntID(7), Method: "m"}})
 				require.False(t, failure(t, err, tt.reason).NotSent)
 				synctest.Wait()
@@ -394,7 +394,7 @@ func TestHTTPTouch(t *testing.T) {
 	}
 	inBubble(t, getter(post, says("", true)), func(t *testing.T, p *page, _ *web) {
 		p.answers("initialize")
-		p.Conn.(transport.Streamer).OpenStream()
+		p.Conn.(streamer).OpenStream()
 		req := p.request("m")
 		req.Wait.Idle = time.Minute
 		go func() {
@@ -459,7 +459,7 @@ func TestHTTPOwnStreamRefusedLater(t *testing.T) {
 			t.Parallel()
 			inBubble(t, getter(withSession("s1"), tt.script...), func(t *testing.T, p *page, s *web) {
 				p.answers("initialize")
-				p.Conn.(transport.Streamer).OpenStream()
+				p.Conn.(streamer).OpenStream()
 				time.Sleep(time.Hour)
 				notes, lost, gaps := p.events()
 				require.Equal(t, []int{tt.notes, 0, tt.gaps}, []int{notes, lost, gaps})

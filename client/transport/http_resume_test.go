@@ -233,7 +233,7 @@ func TestHTTPResumeElsewhere(t *testing.T) {
 	}
 	inBubble(t, (&breaking{text: "id: a\nretry: 60000\n\n", script: []replier{own}}).reply(), func(t *testing.T, p *page, s *web) {
 		p.answers("initialize")
-		p.Conn.(transport.Streamer).OpenStream()
+		p.Conn.(streamer).OpenStream()
 		began := time.Now()
 		p.answers("m")
 		require.Equal(t, 3*time.Second, time.Since(began))

@@ -225,7 +225,7 @@ func TestWaitForRoomIsNoSilence(t *testing.T) {
 				require.True(t, s.budget.Take(roomLimit))
 				slow := p.wave(t.Context(), 1, "large, slow", jsonrpc.Wait{})
 				errs := p.wave(t.Context(), 5, "large", jsonrpc.Wait{Idle: time.Minute, Max: time.Hour})
-				counter := p.Conn.(transport.Counter)
+				counter := p.Conn.(counter)
 				for range 90 {
 					before := counter.Received()
 					time.Sleep(100 * time.Millisecond)
@@ -357,7 +357,7 @@ func TestStreamsWithoutEndDoNotWait(t *testing.T) {
 		h := &transport.HTTP{URL: memhttp.URL, RoundTripper: srv.Transport(), Limits: transport.Limits{MessageBytes: roomMessage}}
 		p := dialWithin(t, h, &s.budget)
 		p.answers("initialize")
-		<-p.Conn.(transport.Streamer).OpenStream()
+		<-p.Conn.(streamer).OpenStream()
 		errs := p.wave(t.Context(), 20, "large", jsonrpc.Wait{})
 		note := func(n int) string {
 			return fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"method\":\"note\",\"params\":{\"x\":\"%s\"}}\n\n", strings.Repeat("x", n))

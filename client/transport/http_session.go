@@ -196,7 +196,7 @@ func (c *httpConn) dropSession(id string) bool {
 	return true
 }
 
-// DropSession implements [Sessions].
+// DropSession abandons the session that was opened last.
 func (c *httpConn) DropSession() {
 	now := c.session.current()
 	if !c.dropSession(now.id) || now.id == "" {

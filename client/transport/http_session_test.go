@@ -137,7 +137,7 @@ func TestHTTPSessionLostUnderLoad(t *testing.T) {
 	}
 	inBubble(t, reply, func(t *testing.T, p *page, _ *web) {
 		p.answers("initialize")
-		p.Conn.(transport.Streamer).OpenStream()
+		p.Conn.(streamer).OpenStream()
 		var renewing sync.Mutex
 		var work sync.WaitGroup
 		for range callers {
@@ -159,7 +159,7 @@ func TestHTTPSessionLostUnderLoad(t *testing.T) {
 							t.Error(err)
 						}
 						p.UseVersion("V1")
-						p.Conn.(transport.Streamer).OpenStream()
+						p.Conn.(streamer).OpenStream()
 					}
 					renewing.Unlock()
 				}

@@ -12,7 +12,7 @@ import (
 // NEG-08, CACHE-04: what is known of one server is not taken for another's.
 func TestIdentity(t *testing.T) {
 	t.Parallel()
-	different := []transport.Identified{
+	different := []identified{
 		&transport.HTTP{URL: "https://a/mcp"},
 		&transport.HTTP{URL: "https://a/mcp?tenant=1"},
 		&transport.SSE{URL: "https://a/mcp"},

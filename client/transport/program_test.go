@@ -28,9 +28,9 @@ func TestCommandMute(t *testing.T) {
 	f := c.fails(c.request("echo", ""), transport.ReasonLost)
 	require.False(t, f.NotSent)
 	c.gives("the end of the connection", c.Done())
-	c.gives("the end of the process", c.Conn.(transport.Program).Exited())
+	c.gives("the end of the process", c.Conn.(process).Exited())
 	require.True(t, c.fails(c.request("echo", ""), transport.ReasonLost).NotSent)
-	ended := c.Conn.(transport.Ender).Ended()
+	ended := c.Conn.(ender).Ended()
 	require.True(t, ended.Process.Exited)
 	require.Equal(t, "killed", ended.Process.Signal)
 }
@@ -43,7 +43,7 @@ func TestCommandMuteAtTheEnd(t *testing.T) {
 	c.works()
 	require.NoError(t, c.Close())
 	require.Contains(t, c.stderr.all(), "done")
-	ended := c.Conn.(transport.Ender).Ended()
+	ended := c.Conn.(ender).Ended()
 	require.Equal(t, 0, ended.Process.Exit)
 	require.Empty(t, ended.Process.Signal)
 }
@@ -62,14 +62,14 @@ func TestCommandKill(t *testing.T) {
 		failed <- f
 	}()
 	eventually(t, "the call is read", func() bool { return len(c.stderr.all()) > 1 })
-	c.Conn.(transport.Program).Kill(reason)
+	c.Conn.(process).Kill(reason)
 	f := <-failed
 	require.NotNil(t, f)
 	require.ErrorIs(t, f, reason)
 	require.Equal(t, transport.ReasonLost, f.Reason)
 	require.False(t, f.NotSent)
 	c.gives("the end of the connection", c.Done())
-	c.gives("the end of the process", c.Conn.(transport.Program).Exited())
+	c.gives("the end of the process", c.Conn.(process).Exited())
 	eventually(t, "the child of the program ends", func() bool { return gone(grand) })
-	c.Conn.(transport.Program).Kill(reason) // once more does no harm
+	c.Conn.(process).Kill(reason) // once more does no harm
 }

@@ -12,14 +12,6 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// Secretive is an optional interface of a [Transport] or a [Conn] that sends
-// secrets. The client removes the secrets from errors, logs, events and traces,
-// also where a server repeats them. It calls Secrets from many goroutines.
-type Secretive interface {
-	// Secrets returns the values as they are sent.
-	Secrets() []string
-}
-
 // leastSecret is the length of the shortest value that is a secret, unless its
 // name says that it is one: "debug" and "true" are everywhere.
 const leastSecret = 6
@@ -89,7 +81,7 @@ func (s *secretValues) url(u *url.URL) {
 	}
 }
 
-// Secrets implements [Secretive]. It returns the values of headers, and the
+// Secrets returns the values of headers, and the
 // user part and the query of the URL.
 func (h *HTTP) Secrets() []string {
 	var s secretValues
@@ -100,10 +92,10 @@ func (h *HTTP) Secrets() []string {
 	return s
 }
 
-// Secrets implements [Secretive] in the same way as [HTTP].
+// Secrets returns what [HTTP.Secrets] returns.
 func (s *SSE) Secrets() []string { return (&HTTP{URL: s.URL, Header: s.Header}).Secrets() }
 
-// Secrets implements [Secretive]. It returns the values in Env whose names are
+// Secrets returns the values in Env whose names are
 // names of secrets. It does not include inherited variables.
 func (c *Command) Secrets() []string {
 	var s secretValues
@@ -115,7 +107,7 @@ func (c *Command) Secrets() []string {
 	return s
 }
 
-// Secrets implements [Secretive]: the ids of the session and of the last ones that
+// Secrets returns what is secret here: the ids of the session and of the last ones that
 // were lost, and what HeaderFunc has brought of late.
 func (c *httpConn) Secrets() []string {
 	c.session.mu.Lock()
@@ -176,6 +168,6 @@ func (s *sentSecrets) values() []string {
 	return slices.Sorted(maps.Keys(s.last))
 }
 
-// Secrets implements [Secretive]: the URL that the server named holds the id of
+// Secrets returns what is secret here: the URL that the server named holds the id of
 // its session.
 func (c *sseConn) Secrets() []string { return c.h.Secrets() }

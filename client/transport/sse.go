@@ -257,10 +257,10 @@ func (c *sseConn) Respond(ctx context.Context, resp jsonrpc.Response) error {
 	return c.h.Respond(ctx, resp)
 }
 
-// Received implements [Counter].
+// Received counts what arrives.
 func (c *sseConn) Received() uint64 { return c.h.Received() }
 
-// Late implements [Counter].
+// Late counts the answers that no call waited for.
 func (c *sseConn) Late() uint64 { return c.h.Late() }
 
 // Touch implements [Conn].
@@ -275,7 +275,7 @@ func (c *sseConn) Traits() Traits { return Traits{SessionOnly: true} }
 // Done implements [Conn].
 func (c *sseConn) Done() <-chan struct{} { return c.gone }
 
-// Ended implements [Ender].
+// Ended returns why the connection ended.
 func (c *sseConn) Ended() *Failure {
 	c.h.mu.Lock()
 	defer c.h.mu.Unlock()

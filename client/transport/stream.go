@@ -111,13 +111,13 @@ func (c *streamConn) Touch(id jsonrpc.ID) { c.rpc.Touch(id) }
 // UseVersion implements [Conn]. Byte streams carry no version.
 func (c *streamConn) UseVersion(version string) { c.rpc.AcceptBatches(hasBatches(version)) }
 
-// Received implements [Counter].
+// Received counts what arrives.
 func (c *streamConn) Received() uint64 { return c.rpc.Received() }
 
-// Late implements [Counter].
+// Late counts the answers that no call waited for.
 func (c *streamConn) Late() uint64 { return c.rpc.Stats().Late }
 
-// Backlog implements [Outbox].
+// Backlog returns the progress of the sent data.
 func (c *streamConn) Backlog() jsonrpc.Backlog { return c.rpc.Backlog() }
 
 // Traits implements [Conn].

@@ -64,67 +64,6 @@ type Traits struct {
 	SessionOnly bool
 }
 
-// Streamer is an optional interface of a [Conn] for the session era. It keeps a
-// stream open for messages that do not belong to a request of the client.
-type Streamer interface {
-	// OpenStream opens the stream for the current session and returns at once. It
-	// does nothing if the server offers no stream. The stream ends with the
-	// session or with Close. The channel is closed when it is known whether the
-	// server offers a stream.
-	OpenStream() (said <-chan struct{})
-}
-
-// Sessions is an optional interface of a [Conn] whose server may keep sessions.
-type Sessions interface {
-	// DropSession abandons the last opened session, because its handshake failed.
-	// Nothing is sent before the next initialize. DropSession does not wait for
-	// the server.
-	DropSession()
-}
-
-// Fallback is an optional interface of a [Transport] that can also reach older
-// servers.
-type Fallback interface {
-	// Fallback returns the transport to try if the server rejects initialize in
-	// the way of an older server.
-	Fallback() Transport
-}
-
-// Ender is an optional interface of a [Conn] that can explain why it ended.
-type Ender interface {
-	// Ended returns the error of calls after Done is closed, with the evidence of
-	// the process.
-	Ended() *Failure
-}
-
-// Program is an optional interface of a [Conn] to a child process.
-type Program interface {
-	// Kill ends the process and its children at once. Calls in flight and later
-	// calls fail with reason. Kill does not wait.
-	Kill(reason error)
-	// Exited returns a channel that is closed when the process has exited.
-	Exited() <-chan struct{}
-}
-
-// Counter is an optional interface of a [Conn] that counts what arrives.
-// Without it, the client detects a silent server only by timeouts.
-type Counter interface {
-	// Received returns a number that grows whenever bytes arrive from the server,
-	// even parts of a message.
-	Received() uint64
-	// Late returns the number of answers that arrived without a call that waits
-	// for them.
-	Late() uint64
-}
-
-// Outbox is an optional interface of a [Conn] that knows how much of the sent
-// data the server has read. Without it, the client does not restart a program
-// that no longer reads.
-type Outbox interface {
-	// Backlog returns the progress of the sent data.
-	Backlog() jsonrpc.Backlog
-}
-
 // Request is an outgoing request.
 type Request struct {
 	jsonrpc.Request

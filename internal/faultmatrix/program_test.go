@@ -33,13 +33,19 @@ func (p *program) Connect(ctx context.Context, h transport.Handler) (transport.C
 	if err != nil {
 		return nil, err
 	}
-	return child{conn, conn.(transport.Counter)}, nil
+	return child{conn, conn.(counter)}, nil
 }
 
 // child is a stream whose other end can be started again.
 type child struct {
 	transport.Conn
-	transport.Counter
+	counter
+}
+
+// counter is what lets the client notice a silent server.
+type counter interface {
+	Received() uint64
+	Late() uint64
 }
 
 // Traits implements [transport.Conn].

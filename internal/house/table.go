@@ -28,16 +28,16 @@ type limit struct{ bound, target float64 }
 var limits = map[string]limit{
 	"methods of client.Client":                       {144, 80},
 	"methods of the largest other type":              {58, 60},
-	"files in the largest circle":                    {47, 25},
+	"files in the largest circle":                    {44, 25},
 	"arrows a file, client":                          {5.3, 5},
 	"arrows that run back up, client (%)":            {16, 20},
 	"files that one CallTool over stdio passes":      {61, 25},
 	"returns of that call to a file it has left":     {72, 10},
 	"functions that send a request of the client":    {1, 1},
 	"functions that ask why a request has no answer": {6, 1},
-	"exported names of client":                       {250, 180},
-	"exported fields of client":                      {215, 120},
-	"options of client":                              {44, 35},
+	"exported names of client":                       {236, 180},
+	"exported fields of client":                      {204, 120},
+	"options of client":                              {41, 35},
 }
 
 // measure makes the table of the project in dir.

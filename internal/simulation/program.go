@@ -11,23 +11,23 @@ type program struct{ *conn }
 // Traits implements [transport.Conn].
 func (*program) Traits() transport.Traits { return transport.Traits{Process: true} }
 
-// Kill implements [transport.Program].
+// Kill ends the program at once.
 func (p *program) Kill(error) {
 	p.lost.Store(true)
 	_ = p.Close()
 }
 
-// Exited implements [transport.Program].
+// Exited returns a channel that is closed when the program has ended.
 func (p *program) Exited() <-chan struct{} { return p.done }
 
-// Ended implements [transport.Ender].
+// Ended returns why the program ended.
 func (p *program) Ended() *transport.Failure {
 	f := p.ended()
 	f.NotSent = true
 	return f
 }
 
-// Backlog implements [transport.Outbox]: the pipe takes everything at once.
+// Backlog says that nothing waits: the pipe takes everything at once.
 func (p *program) Backlog() jsonrpc.Backlog {
 	p.mu.Lock()
 	defer p.mu.Unlock()

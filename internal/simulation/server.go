@@ -73,10 +73,10 @@ type conn struct {
 	ready    atomic.Bool  // the handshake is over
 }
 
-// Received implements [transport.Counter].
+// Received counts what arrives.
 func (c *conn) Received() uint64 { return c.received.Load() }
 
-// Late implements [transport.Counter].
+// Late counts the answers that no call waited for.
 func (c *conn) Late() uint64 { return 0 }
 
 var errReset = errors.New("connection reset by peer")

@@ -28,15 +28,11 @@ func dialMainstay(ctx context.Context, o Options) (Client, error) {
 	if o.Lift {
 		limits.MessageBytes = lifted
 	}
-	var c *client.Client
-	var err error
+	var t transport.Transport = &transport.HTTP{URL: o.URL, Limits: limits, RoundTripper: o.Shared}
 	if len(o.Argv) > 0 {
-		opts = append(opts, client.WithCommand(transport.Command{Limits: limits}))
-		c, err = client.DialCommand(ctx, o.Argv, opts...)
-	} else {
-		opts = append(opts, client.WithHTTP(transport.HTTP{Limits: limits, RoundTripper: o.Shared}))
-		c, err = client.Dial(ctx, o.URL, opts...)
+		t = &transport.Command{Argv: o.Argv, Limits: limits}
 	}
+	c, err := client.Connect(ctx, t, opts...)
 	if err != nil {
 		return nil, err
 	}

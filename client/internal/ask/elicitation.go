@@ -12,7 +12,7 @@ import (
 // FormRequest is a form that a server wants the user to fill in.
 type FormRequest struct {
 	// Fields are what the form asks for, in the server's order.
-	Fields []FormField
+	Fields []mcp.FormField
 	// Params is the request, unchanged.
 	Params *mcp.ElicitParams
 }

@@ -11,31 +11,12 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
-
-// FormField is one field of a form.
-type FormField struct {
-	Name, Title, Description string
-	// Type is "string", "number", "integer", "boolean", or "array" for any number
-	// of choices.
-	Type string
-	// Format is "email", "uri", "date", "date-time" or empty, for strings.
-	Format   string
-	Required bool
-	// Default is the initial value, as JSON; nil for none.
-	Default json.RawMessage
-	// Choices are the values to choose from; empty when any value that fits will do.
-	Choices []FormChoice
-	// Schema is the field's JSON Schema, with limits on lengths and numbers.
-	Schema json.RawMessage
-}
-
-// FormChoice is a value to choose, and what to call it.
-type FormChoice struct{ Value, Title string }
 
 // form is a form's schema, decoded.
 type form struct {
-	fields []FormField
+	fields []mcp.FormField
 	// check checks an answer against the whole schema; nil when the schema cannot
 	// check anything.
 	check func(content json.RawMessage) error
@@ -88,7 +69,7 @@ func (f *form) read(properties json.RawMessage, required map[string]bool) error 
 			fault = fmt.Errorf("it has more than %d properties", maxFormFields)
 			return false
 		}
-		var field FormField
+		var field mcp.FormField
 		if field, fault = readField(string(name), value); fault != nil {
 			return false
 		}
@@ -104,7 +85,7 @@ func (f *form) read(properties json.RawMessage, required map[string]bool) error 
 
 // readField decodes one property with its choices, which have many forms: enum,
 // enumNames beside it, oneOf, anyOf, and the items of an array (ELIC-03).
-func readField(name string, schema json.RawMessage) (FormField, error) {
+func readField(name string, schema json.RawMessage) (mcp.FormField, error) {
 	type choices struct {
 		Enum      json.RawMessage `json:"enum"`
 		EnumNames []string        `json:"enumNames"`
@@ -121,9 +102,9 @@ func readField(name string, schema json.RawMessage) (FormField, error) {
 		Items       choices         `json:"items"`
 	}
 	if err := jsonrpc.Unmarshal(schema, &p); err != nil {
-		return FormField{}, fmt.Errorf("%s: %w", jsonrpc.Printable(name, 100), err)
+		return mcp.FormField{}, fmt.Errorf("%s: %w", jsonrpc.Printable(name, 100), err)
 	}
-	f := FormField{
+	f := mcp.FormField{
 		Name: name, Title: p.Title, Description: p.Description, Type: p.Type, Format: p.Format,
 		Default: p.Default, Schema: slices.Clone(schema),
 	}
@@ -136,14 +117,14 @@ func readField(name string, schema json.RawMessage) (FormField, error) {
 		values = nil // the schema checks values that are no texts
 	}
 	for i, value := range values {
-		choice := FormChoice{Value: value, Title: value}
+		choice := mcp.FormChoice{Value: value, Title: value}
 		if i < len(from.EnumNames) {
 			choice.Title = from.EnumNames[i]
 		}
 		f.Choices = append(f.Choices, choice)
 	}
 	for _, choice := range append(from.OneOf, from.AnyOf...) {
-		f.Choices = append(f.Choices, FormChoice{Value: choice.Const, Title: choice.Title})
+		f.Choices = append(f.Choices, mcp.FormChoice{Value: choice.Const, Title: choice.Title})
 	}
 	return f, nil
 }

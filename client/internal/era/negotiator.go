@@ -286,7 +286,7 @@ func (n *Negotiator) older(ctx context.Context, offered mcp.Version, cause error
 
 // FallbackOf returns the fallback of a transport, nil when it has none.
 func FallbackOf(t transport.Transport) transport.Transport {
-	if f, ok := t.(transport.Fallback); ok {
+	if f, ok := t.(link.Fallback); ok {
 		return f.Fallback()
 	}
 	return nil

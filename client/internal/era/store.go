@@ -5,6 +5,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -79,7 +80,7 @@ func keyOf(t transport.Transport) string {
 	if _, stream := t.(*transport.Stream); stream {
 		return ""
 	}
-	if t, ok := t.(transport.Identified); ok {
+	if t, ok := t.(link.Identified); ok {
 		return t.Identity()
 	}
 	return ""

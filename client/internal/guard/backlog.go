@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
@@ -23,7 +24,7 @@ type backlog struct {
 // look notes how requests get through. start is when the present silence began,
 // and after is how long it has to last.
 func (b *backlog) look(conn transport.Conn, now, start, after time.Duration) {
-	out, ok := conn.(transport.Outbox)
+	out, ok := conn.(link.Outbox)
 	if !ok {
 		return
 	}

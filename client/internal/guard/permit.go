@@ -6,7 +6,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
@@ -36,7 +35,7 @@ func (p *Permit) Sending(l *link.Link) {
 	if p.Attempts > 0 || p.sent.IsZero() || p.Waited {
 		p.sent = time.Now()
 	}
-	counter, ok := l.Conn.(transport.Counter)
+	counter, ok := l.Conn.(link.Counter)
 	if !ok {
 		return
 	}
@@ -185,7 +184,7 @@ func (p *Permit) elapsed() time.Duration {
 
 // heardSince reports whether anything came over a link since it had counted n.
 func heardSince(l *link.Link, n uint64) bool {
-	counter, ok := l.Conn.(transport.Counter)
+	counter, ok := l.Conn.(link.Counter)
 	return ok && counter.Received() != n
 }
 

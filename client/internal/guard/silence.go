@@ -11,7 +11,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
@@ -133,7 +132,7 @@ func (s *Silence) Heal() {
 	if t == nil || set == nil {
 		return
 	}
-	if l := set.Links.Load(); l.Number == t.number && l.Conn.(transport.Counter).Received() == t.heard {
+	if l := set.Links.Load(); l.Number == t.number && l.Conn.(link.Counter).Received() == t.heard {
 		return
 	}
 	if s.trip.CompareAndSwap(t, nil) && t.trip.Retract("the server is not silent any more") {
@@ -151,7 +150,7 @@ func (s *Silence) LookAgain() {
 // Busy reports whether a request that the server has taken through a pipe is a
 // reason for it not to answer anything else.
 func (s *Silence) Busy(l *link.Link) bool {
-	out, ok := l.Conn.(transport.Outbox)
+	out, ok := l.Conn.(link.Outbox)
 	return ok && s != nil && s.working(out.Backlog())
 }
 
@@ -225,7 +224,7 @@ func (s *Silence) now() time.Duration { return time.Since(s.began) }
 // listen notes whether something came since the last time.
 func (s *Silence) listen(set *SilenceConfig) {
 	l := set.Links.Load()
-	counter, ok := l.Conn.(transport.Counter)
+	counter, ok := l.Conn.(link.Counter)
 	if !ok {
 		return
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
-	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -133,7 +132,7 @@ func (k *Keeper) renewSession(ctx context.Context) error {
 		opened()
 		return nil
 	}
-	if s, ok := before.Conn.(transport.Sessions); ok {
+	if s, ok := before.Conn.(link.Sessions); ok {
 		s.DropSession()
 	}
 	k.set.Links.Store(before)

@@ -112,7 +112,7 @@ func (k *Keeper) watch() {
 		cause := k.whyEnded(l)
 		k.set.Log.Warn("[MCP] the server has ended; it is "+k.set.Restarts.Again+" again", "server", k.set.Server, "error", cause)
 		k.set.Enter(life.Restarting, cause, 0)
-		if p, ok := l.Conn.(transport.Program); ok {
+		if p, ok := l.Conn.(link.Program); ok {
 			wait(k.set.Life.Context(), p.Exited(), exitGrace)
 		}
 		if !k.restart(cause) {
@@ -257,7 +257,7 @@ func (k *Keeper) Kill(l *link.Link, cause error) {
 	if !first {
 		return
 	}
-	if p, ok := l.Conn.(transport.Program); ok {
+	if p, ok := l.Conn.(link.Program); ok {
 		p.Kill(cause)
 	} else {
 		k.set.Life.Go(l.Abort)
@@ -292,7 +292,7 @@ func (k *Keeper) Unanswered() {
 		return
 	}
 	l := k.set.Links.Load()
-	counter, ok := l.Conn.(transport.Counter)
+	counter, ok := l.Conn.(link.Counter)
 	if !ok {
 		return
 	}

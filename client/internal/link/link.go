@@ -3,6 +3,7 @@
 package link
 
 import (
+	"context"
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -53,8 +54,95 @@ func (l *Link) Abort() {
 
 // Ended returns how the connection ended. Call it once Conn.Done is closed.
 func (l *Link) Ended() *transport.Failure {
-	if e, ok := l.Conn.(transport.Ender); ok {
+	if e, ok := l.Conn.(Ender); ok {
 		return e.Ended()
 	}
 	return &transport.Failure{Reason: transport.ReasonLost, NotSent: true, Err: jsonrpc.ErrPeerClosed}
+}
+
+// What a transport or a connection may be able to do besides, found by type assertion.
+// The documentation of package transport lists the methods for people who write one.
+
+// Identified is a transport that returns a unique name of its server. The client stores
+// what it learns about a server, such as its tools, under this name. String is for
+// people, and two servers may share it.
+type Identified interface{ Identity() string }
+
+// Scoped is a transport that knows which credentials its requests carry. A shared cache
+// keeps the answers for one scope apart from those for another.
+type Scoped interface {
+	// Scope returns a name that does not reveal the credentials: "" means that the
+	// requests carry none. known is false if the transport cannot tell, for example
+	// because a RoundTripper may add credentials.
+	Scope() (scope string, known bool)
+}
+
+// CallerIn is a transport whose credentials depend on the context of a call.
+type CallerIn interface {
+	// CallerIn returns a name that does not reveal the credentials. differs is false if
+	// ctx has no influence on them. It returns an error if the credentials are unknown.
+	CallerIn(ctx context.Context) (caller string, differs bool, err error)
+}
+
+// Secretive is a transport or a connection that sends secrets. The client removes them
+// from errors, logs, events and traces, also where a server repeats them.
+type Secretive interface {
+	// Secrets returns the values as they are sent. It is called from many goroutines.
+	Secrets() []string
+}
+
+// Fallback is a transport that can also reach older servers.
+type Fallback interface {
+	// Fallback returns the transport to try if the server rejects initialize in the way
+	// of an older server.
+	Fallback() transport.Transport
+}
+
+// Sessions is a connection whose server may keep sessions.
+type Sessions interface {
+	// DropSession abandons the last opened session, because its handshake failed. Nothing
+	// is sent before the next initialize. DropSession does not wait for the server.
+	DropSession()
+}
+
+// Streamer is a connection of the session era that can keep a stream open for messages
+// that do not belong to a request of the client.
+type Streamer interface {
+	// OpenStream opens the stream for the current session and returns at once. It does
+	// nothing if the server offers no stream. The stream ends with the session or with
+	// Close. The channel is closed when it is known whether the server offers a stream.
+	OpenStream() (said <-chan struct{})
+}
+
+// Ender is a connection that can explain why it ended.
+type Ender interface {
+	// Ended returns the error of calls after Done is closed, with the evidence of the
+	// process.
+	Ended() *transport.Failure
+}
+
+// Program is a connection to a child process.
+type Program interface {
+	// Kill ends the process and its children at once. Calls in flight and later calls
+	// fail with reason. Kill does not wait.
+	Kill(reason error)
+	// Exited returns a channel that is closed when the process has exited.
+	Exited() <-chan struct{}
+}
+
+// Counter is a connection that counts what arrives. Without it, the client detects a
+// silent server only by timeouts.
+type Counter interface {
+	// Received returns a number that grows whenever bytes arrive from the server, even
+	// parts of a message.
+	Received() uint64
+	// Late returns the number of answers that arrived without a call that waits for them.
+	Late() uint64
+}
+
+// Outbox is a connection that knows how much of the sent data the server has read.
+// Without it, the client does not restart a program that no longer reads.
+type Outbox interface {
+	// Backlog returns the progress of the sent data.
+	Backlog() jsonrpc.Backlog
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
@@ -17,7 +18,7 @@ type Scope struct {
 type callers struct {
 	partition string
 	// apart tells callers apart by context; nil if they are all the same.
-	apart transport.CallerIn
+	apart link.CallerIn
 }
 
 // Sharing says who sees what a cache keeps. The zero Sharing is a cache of one
@@ -38,7 +39,7 @@ func NewScope(t transport.Transport, s Sharing) (Scope, error) {
 		return Scope{}, err
 	}
 	scope := Scope{server: t.String()}
-	if t, ok := t.(transport.Identified); ok {
+	if t, ok := t.(link.Identified); ok {
 		scope.server = t.Identity()
 	}
 	if who := (callers{partition, s.apartIn(t)}); who != (callers{}) {
@@ -50,7 +51,7 @@ func NewScope(t transport.Transport, s Sharing) (Scope, error) {
 // partitionOf returns the name that the application gave, else what the transport
 // knows of its credentials. Only a cache that others see needs a name (CACHE-05).
 func (s Sharing) partitionOf(t transport.Transport) (string, error) {
-	switch scoped, ok := t.(transport.CredentialScoped); {
+	switch scoped, ok := t.(link.Scoped); {
 	case s.Partition != nil:
 		return *s.Partition, nil
 	case !ok || !s.Clients && !s.Durable:
@@ -66,8 +67,8 @@ func (s Sharing) partitionOf(t transport.Transport) (string, error) {
 
 // apartIn returns what tells callers apart by context, nil if they do not differ by
 // it or have one name.
-func (s Sharing) apartIn(t transport.Transport) transport.CallerIn {
-	callers, ok := t.(transport.CallerIn)
+func (s Sharing) apartIn(t transport.Transport) link.CallerIn {
+	callers, ok := t.(link.CallerIn)
 	if !ok || s.Partition != nil {
 		return nil
 	}

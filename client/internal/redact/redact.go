@@ -31,7 +31,7 @@ type secrets struct {
 // it before the other methods.
 func (r *Redactor) Begin(links *link.Holder, t transport.Transport) {
 	r.links = links
-	if t, ok := t.(transport.Secretive); ok {
+	if t, ok := t.(link.Secretive); ok {
 		if values := t.Secrets(); len(values) > 0 {
 			r.known.Store(&secrets{ofTransport: values, Secrets: mcperrors.NewSecrets(values...)})
 		}
@@ -42,7 +42,7 @@ func (r *Redactor) Begin(links *link.Holder, t transport.Transport) {
 func (r *Redactor) Secrets() mcperrors.Secrets {
 	var values []string
 	if l := r.links.Load(); l != nil {
-		if conn, ok := l.Conn.(transport.Secretive); ok {
+		if conn, ok := l.Conn.(link.Secretive); ok {
 			values = conn.Secrets()
 		}
 	}

@@ -35,9 +35,8 @@ type Request struct {
 
 // Options are the options of one call that its run depends on.
 type Options struct {
-	// Wait replaces the client's times if OwnWait is set.
-	Wait    jsonrpc.Wait
-	OwnWait bool
+	// Wait replaces the client's times. 0 leaves the client's, less is no bound.
+	Wait jsonrpc.Wait
 	// Policy replaces the client's retry policy if OwnPolicy is set.
 	Policy    resilience.Policy
 	OwnPolicy bool

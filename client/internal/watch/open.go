@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -17,7 +17,7 @@ const streamWait = 500 * time.Millisecond
 // overtakes the stream is lost, and the call that caused it waits forever.
 func (w *Watcher) openStream() {
 	l := w.set.Links.Load()
-	if s, ok := l.Conn.(transport.Streamer); ok && l.Agreed.Era == mcp.EraSession && w.set.Needed() {
+	if s, ok := l.Conn.(link.Streamer); ok && l.Agreed.Era == mcp.EraSession && w.set.Needed() {
 		wait := time.NewTimer(streamWait)
 		defer wait.Stop()
 		select {

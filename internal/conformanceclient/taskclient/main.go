@@ -144,8 +144,8 @@ func (p *player) connect(ctx context.Context) error {
 	}
 	var err error
 	if p.task.Transport == "stdio" {
-		command := transport.Command{Argv: p.task.Command, StopGrace: time.Second, KillGrace: time.Second}
-		p.client, err = client.DialCommand(ctx, p.task.Command, append(options, client.WithCommand(command))...)
+		command := &transport.Command{Argv: p.task.Command, StopGrace: time.Second, KillGrace: time.Second}
+		p.client, err = client.Connect(ctx, command, options...)
 	} else {
 		p.client, err = client.Dial(ctx, p.task.URL, options...)
 	}

@@ -75,16 +75,17 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 	}
 	var restart client.Restart
 	var idle *http.Transport
+	var over transport.Transport
 	if t.Argv != nil {
 		command, err := d.Command()
 		if err != nil {
 			closeStderr()
 			return nil, err
 		}
-		command.Stderr, command.Limits = stderr, d.limits()
+		command.Argv, command.Stderr, command.Limits = t.Argv, stderr, d.limits()
 		limit = d.Flags.StartTimeout
 		restart.StartTimeout = limit
-		opts = append(opts, client.WithCommand(command))
+		over = &command
 	} else {
 		header, err := d.Header()
 		if err != nil {
@@ -92,7 +93,7 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 			return nil, err
 		}
 		idle = d.RoundTripper()
-		opts = append(opts, client.WithHTTP(transport.HTTP{Header: header, RoundTripper: idle, CloseTimeout: childGrace, Limits: d.limits()}))
+		over = &transport.HTTP{URL: t.URL, Header: header, RoundTripper: idle, CloseTimeout: childGrace, Limits: d.limits()}
 	}
 	// The handshake has the time a start may take; calls get theirs one by one.
 	opts = append(opts, client.WithResilience(client.Resilience{Off: true, IdleTimeout: limit, MaxTime: d.left(), Restart: restart}))
@@ -101,11 +102,10 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 	began := time.Now()
 	if t.Argv != nil {
 		d.Console.Step("starting %s", t.Argv[0])
-		c.Client, err = client.DialCommand(ctx, t.Argv, opts...)
 	} else {
 		d.Console.Step("connecting to %s", target.Shown(t.URL))
-		c.Client, err = client.Dial(ctx, t.URL, opts...)
 	}
+	c.Client, err = client.Connect(ctx, over, opts...)
 	c.close = func() {
 		if c.Client != nil {
 			_ = c.Client.Close() // what matters has been answered

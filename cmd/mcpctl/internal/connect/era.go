@@ -34,11 +34,11 @@ func (d *Dialer) eraStore() client.EraStore {
 // EraFound describes in a few words how the era was found.
 func EraFound(e client.Negotiated) string {
 	switch e.Evidence {
-	case client.EvidencePinned:
+	case "pinned":
 		return "chosen on the command line"
-	case client.EvidenceRemembered:
+	case "remembered":
 		return "remembered from an earlier run"
-	case client.EvidenceTransport:
+	case "transport":
 		return "the only one of its transport"
 	}
 	text := e.Evidence
