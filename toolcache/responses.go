@@ -136,16 +136,24 @@ func (c *Cache) Response(ctx context.Context, key ResponseKey, refresh bool, ask
 // instead is what there is when a server could not be asked: what it said before,
 // where that may stand in, else the error.
 func (c *Cache) instead(key ResponseKey, refresh bool, err error) ([]byte, Freshness, error) {
-	r := &c.responses
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	e, ok := r.kept.peek(key)
+	e, ok := c.responses.last(key)
 	now := time.Now()
 	if !ok || e.err != nil || refresh || !c.set.ServeStale || errors.Is(err, ErrFetcherGone) ||
 		!c.standsIn(err) || e.lease.over(now) > maxStale {
 		return nil, Freshness{Cause: err}, err
 	}
 	return bytes.Clone(e.bytes), Freshness{Stale: true, Age: e.lease.age(now), Cause: err}, nil
+}
+
+// last returns what is kept for key, however old.
+func (r *responses) last(key ResponseKey) (response, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, ok := r.kept.peek(key)
+	if !ok {
+		return response{}, false
+	}
+	return *e, true
 }
 
 // Forget drops the cached results of a method: all pages of a list, or all

@@ -466,6 +466,38 @@ func TestStaleResponses(t *testing.T) {
 	})
 }
 
+// StaleIf may use the cache: no lock is held while it runs.
+func TestStaleIfUsesTheCache(t *testing.T) {
+	t.Parallel()
+	k := toolcache.ResponseKey{Key: key, Method: "resources/read", Param: "x:/a"}
+	down := errors.New("down")
+	var c *toolcache.Cache
+	c = newCache(t, toolcache.Settings{ServeStale: true, StaleIf: func(error) bool {
+		used := make(chan struct{})
+		go func() {
+			defer close(used)
+			c.ForgetOne(k)
+		}()
+		select {
+		case <-used:
+		case <-time.After(10 * time.Second):
+			t.Error("the cache is locked")
+		}
+		return true
+	}})
+	none := time.Duration(0)
+	_, _, err := c.Response(t.Context(), k, false, func(context.Context) (toolcache.Response, error) {
+		return toolcache.Response{Result: []byte(`{"a":1}`), TTL: &none}, nil
+	})
+	require.NoError(t, err)
+	got, st, err := c.Response(t.Context(), k, false, func(context.Context) (toolcache.Response, error) {
+		return toolcache.Response{}, down
+	})
+	require.NoError(t, err)
+	require.True(t, st.Stale)
+	require.JSONEq(t, `{"a":1}`, string(got))
+}
+
 // CACHE-11: once the credentials are refused, what is kept is for nobody, though
 // a newer request has overtaken the one that was refused.
 func TestResponse_CACHE_11_RefusedAlthoughOvertaken(t *testing.T) {
