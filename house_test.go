@@ -52,7 +52,7 @@ var importTable = []row{
 	{pkg: "internal/sse", why: "event streams are a format, not a protocol"},
 	{pkg: "internal/memhttp", why: "a test tool below everything it tests"},
 	{pkg: testMain, why: "a test tool below everything it tests"},
-	{pkg: refServer, why: "the reference server as a program of its own, for tests of packages that do not take its modules"},
+	{pkg: refServer, may: []string{testMain}, why: "the reference server as a program of its own, for tests of packages that do not take its modules"},
 	{pkg: "internal/inputschema", why: "a schema judges values, whoever sends them"},
 	{pkg: "internal/suggest", why: "names that are near to each other, whatever they name"},
 	{pkg: "internal/doc", may: []string{"jsonrpc"}, why: "JSON documents with their order and digits, whoever reads them"},

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // resilience.md §4.1 T2c: 64 goroutines, never two probes at once, and every
@@ -23,7 +24,7 @@ func TestProbesNeverOverlap(t *testing.T) {
 	for g := range uint64(64) {
 		wg.Go(func() {
 			rng := rand.New(rand.NewPCG(g, 5))
-			for range walkSteps / 250 {
+			for range testmain.Fewer(4_000, 10) {
 				if b.Peek() != nil && rng.IntN(2) == 0 {
 					continue
 				}
@@ -116,7 +117,7 @@ func TestEverythingAtOnce(t *testing.T) {
 // belong to an earlier generation when they get it.
 func TestFailuresAtOnceOpenOnce(t *testing.T) {
 	t.Parallel()
-	for range walkSteps / 500 {
+	for range testmain.Fewer(2_000, 10) {
 		b := breaker.New(breaker.Settings{FailureThreshold: 1})
 		var wg sync.WaitGroup
 		start := make(chan struct{})

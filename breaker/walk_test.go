@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // worlds are the settings under which the breaker is compared with the spec.
@@ -240,7 +241,7 @@ func soakSteps(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("MAINSTAY_SOAK_STEPS")
 	if text == "" {
-		return walkSteps
+		return testmain.Fewer(1_000_000, 10)
 	}
 	n, err := strconv.Atoi(text)
 	require.NoError(t, err, "MAINSTAY_SOAK_STEPS")

@@ -16,6 +16,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -36,7 +37,7 @@ func TestAC_001_5_RequestIDsAreUUIDv4(t *testing.T) {
 	var work sync.WaitGroup
 	for range 16 {
 		work.Go(func() {
-			for range fewer(10_000) / 16 {
+			for range testmain.Fewer(10_000, 10) / 16 {
 				if err := c.Ping(t.Context()); err != nil {
 					t.Errorf("ping: %v", err)
 				}
@@ -54,7 +55,7 @@ func TestAC_001_5_RequestIDsAreUUIDv4(t *testing.T) {
 		require.Equal(t, uuid.RFC4122, u.Variant())
 		return true
 	})
-	require.Equal(t, fewer(10_000)/16*16, count)
+	require.Equal(t, testmain.Fewer(10_000, 10)/16*16, count)
 }
 
 // A program of another module compiles against the exported types, and sees

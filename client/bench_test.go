@@ -16,6 +16,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // echoResult is 96 bytes of text, the small call of the performance goals.
@@ -141,7 +142,7 @@ func BenchmarkCacheHit(b *testing.B) {
 // A stdio call costs no more than this with everything on (performance.md 6
 // asks for 5 and 1 KB).
 func TestCallAllocations(t *testing.T) {
-	if raceEnabled {
+	if testmain.Race {
 		t.Skip("the race detector allocates")
 	}
 	result := testing.Benchmark(BenchmarkCallStdio)

@@ -15,6 +15,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
@@ -137,7 +138,7 @@ func TestAbsentListsAreNotAskedForAgain(t *testing.T) {
 // and none while nobody does.
 func TestListChangedStorm(t *testing.T) {
 	t.Parallel()
-	notices := fewer(5000)
+	notices := testmain.Fewer(5000, 10)
 	gap := 5 * time.Second / time.Duration(notices)
 	storm := func(t *testing.T, c *client.Client, s *fakeServer, wants func() error, method string) {
 		notice := "notifications/" + strings.TrimSuffix(method, "/list") + "/list_changed"
@@ -252,7 +253,7 @@ func TestPagesOfDifferentScopeArePrivate(t *testing.T) {
 // F6: a schema of 10 MB is refused, and costs no other tool anything.
 func TestHugeSchemaCostsItsToolOnly(t *testing.T) {
 	t.Parallel()
-	skipLarge(t)
+	testmain.SkipLarge(t)
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		huge := `{"type":"object","description":"` + strings.Repeat("x", 10<<20) + `"}`
 		s.on("tools/list", func(jsonrpc.Request) any {

@@ -15,6 +15,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/inbox"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -87,7 +88,7 @@ func TestRenewVersionNeedsAProof(t *testing.T) {
 // Whatever a server says is missing, the error stays one that can be read.
 func TestMissingCapabilitiesAreBounded(t *testing.T) {
 	t.Parallel()
-	skipLarge(t)
+	testmain.SkipLarge(t)
 	cause := func(members string) *MissingCapabilityError {
 		rpc := &jsonrpc.Error{Data: []byte(`{"requiredCapabilities":{` + members + `}}`)}
 		err := missing(mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindUnsupported, mcperrors.Rejected, "no", rpc))
@@ -110,7 +111,7 @@ func TestMissingCapabilitiesAreBounded(t *testing.T) {
 // What waits for a slow handler is counted by what it keeps in memory.
 func TestInboxCountsWhatItHolds(t *testing.T) {
 	t.Parallel()
-	skipLarge(t)
+	testmain.SkipLarge(t)
 	const one = 2 << 20
 	text := strings.Repeat("x", one)
 	definition := mcp.Tool{Name: "x", Description: text}

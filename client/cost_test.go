@@ -19,6 +19,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // The tests of this file hold what repeats exactly on any machine: allocations
@@ -30,7 +31,7 @@ import (
 // use it must not be parallel.
 func cost(t *testing.T, n int, f func()) (allocs, size float64) {
 	t.Helper()
-	if raceEnabled {
+	if testmain.Race {
 		t.Skip("the race detector allocates")
 	}
 	for range 3 {
@@ -381,7 +382,7 @@ func TestCostList(t *testing.T) {
 
 // W6: a connected client that does nothing holds no goroutine and at most 2 KB.
 func TestCostIdle(t *testing.T) {
-	if raceEnabled {
+	if testmain.Race {
 		t.Skip("the race detector allocates")
 	}
 	const sessions = 1000

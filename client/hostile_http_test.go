@@ -13,6 +13,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -253,7 +254,7 @@ func TestHostileHTTPStream(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	flood := 50_000
-	if raceEnabled { // more than waits for a handler
+	if testmain.Race { // more than waits for a handler
 		flood = 10_000
 	}
 	s := newWebsite(t, onTool(map[string]func(http.ResponseWriter, *http.Request, jsonrpc.Request){

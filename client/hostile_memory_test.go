@@ -21,6 +21,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/memhttp"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -129,7 +130,7 @@ func TestMemoryOfWaitingMessages(t *testing.T) { //nolint:paralleltest // measur
 // A server with 10,000 tools of 100 KB each does not fill the schema cache: its list is
 // given up at 64 MiB, and nothing of it is kept.
 func TestMemoryOfLargeList(t *testing.T) { //nolint:paralleltest // measures the heap
-	if raceEnabled {
+	if testmain.Race {
 		t.Skip("reads 64 MiB with nothing at once")
 	}
 	const tools, onPage, size = 10_000, 20, 100_000
@@ -211,7 +212,7 @@ func TestLargeAnswersAtOnce(t *testing.T) {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
 			size, message, limit := 10<<20, 0, int64(0)
-			if raceEnabled { // it reads slowly: a 64th of all
+			if testmain.Race { // it reads slowly: a 64th of all
 				size, message, limit = 160<<10, 256<<10, 1<<20
 			}
 			large := strings.Repeat("x", size)

@@ -17,6 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -225,7 +226,7 @@ func TestHostileServerDoesNotRead(t *testing.T) {
 // 50,000 notifications before an answer cost no more than reading them.
 func TestHostileFlood(t *testing.T) {
 	t.Parallel()
-	count := fewer(50_000)
+	count := testmain.Fewer(50_000, 10)
 	c, s := connected(t)
 	s.on("tools/call", func(req jsonrpc.Request) any {
 		line := `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}` + "\n"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -486,7 +487,7 @@ func TestThousandNotices(t *testing.T) {
 		_, err = c.GetToolSchema(t.Context(), "echo")
 		require.NoError(t, err)
 		listed := ls.lists()
-		for range fewer(1000) {
+		for range testmain.Fewer(1000, 10) {
 			ls.say(ls.nth(t, 0), notice(ls.nth(t, 0).id, "notifications/tools/list_changed", ""))
 		}
 		synctest.Wait()

@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -258,7 +259,7 @@ func TestCircuitsOfToolsAreBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(-32603, "no", nil) })
 		tools := 3000
-		if raceEnabled { // over the bound is enough
+		if testmain.Race { // over the bound is enough
 			tools = 1100
 		}
 		for i := range tools {
@@ -280,7 +281,7 @@ func TestHurriedCallersDoNotOpenTheCircuit(t *testing.T) {
 			}()
 			return nil
 		})
-		for range fewer(1000) {
+		for range testmain.Fewer(1000, 10) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 			_, err := c.CallTool(ctx, "echo", hello)
 			cancel()
@@ -301,13 +302,13 @@ func TestNothingIsSentWhileOpen(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		trip(t, c, s)
 		sent := len(s.received())
-		for range fewer(20_000) {
+		for range testmain.Fewer(20_000, 10) {
 			_, err := c.CallTool(t.Context(), "echo", hello)
 			if !errors.Is(err, mcperrors.ErrCircuitOpen) {
 				t.Fatal(err)
 			}
 		}
 		require.Len(t, s.received(), sent)
-		require.EqualValues(t, fewer(20_000), c.Breaker().Snapshot().Refused)
+		require.EqualValues(t, testmain.Fewer(20_000, 10), c.Breaker().Snapshot().Refused)
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/memhttp"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -124,7 +125,7 @@ func TestDeafProgram(t *testing.T) {
 // every form.
 func TestLimitsByDefault(t *testing.T) {
 	t.Parallel()
-	skipLarge(t)
+	testmain.SkipLarge(t)
 	huge := `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 16<<20) + `"}]}}`
 	for name, form := range map[string]func(http.ResponseWriter, string){
 		"body": writeJSON,
@@ -164,7 +165,7 @@ func TestLimitsByDefault(t *testing.T) {
 // 50,000 notifications that nobody listens to cost what reading them costs.
 // Memory is counted, so this runs alone.
 func TestFloodIsCheap(t *testing.T) { //nolint:paralleltest // counts the allocations of the process
-	count := fewer(50_000)
+	count := testmain.Fewer(50_000, 10)
 	c, s := connected(t)
 	line := `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}` + "\n"
 	flood := strings.Repeat(line, count)
@@ -218,7 +219,7 @@ func TestLargeResultHoldsUpNobody(t *testing.T) {
 	}()
 	second := <-small
 	block := `{"type":"text","text":"x","annotations":{"audience":["user"]}},`
-	blocks := strings.Repeat(block, fewer(4<<20/len(block)))
+	blocks := strings.Repeat(block, testmain.Fewer(4<<20/len(block), 10))
 	s.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[%s]}}`, first.ID.AppendJSON(nil), strings.TrimSuffix(blocks, ",")) + "\n" + wellAnswered(second))
 	require.Equal(t, "small <nil>", <-order)
 	require.Equal(t, "large <nil>", <-order)
@@ -248,7 +249,7 @@ func TestSlowHandlerHoldsUpNoAnswer(t *testing.T) {
 // Depth is counted, never descended into.
 func TestTenMegabytesOfBrackets(t *testing.T) {
 	t.Parallel()
-	skipLarge(t)
+	testmain.SkipLarge(t)
 	brackets := strings.Repeat("[", 5<<20) + strings.Repeat("]", 5<<20)
 	c, s := connected(t)
 	for _, line := range []string{

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 func TestRedact(t *testing.T) {
@@ -77,7 +78,7 @@ func TestRedactCommand(t *testing.T) {
 // grows with the text and not with its square, which is 20 s for the first one.
 func TestRedactIsLinear(t *testing.T) {
 	t.Parallel()
-	if raced {
+	if testmain.Race {
 		t.Skip("one goroutine works through a large input, there is nothing to race with")
 	}
 	for _, unit := range []string{

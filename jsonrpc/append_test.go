@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // Whatever way a value takes, it is written the same.
@@ -49,7 +51,7 @@ func TestAppendMarshal(t *testing.T) {
 
 // A large text costs its own size once.
 func TestAppendMarshalAllocations(t *testing.T) {
-	if raced {
+	if testmain.Race {
 		t.Skip("the race detector allocates")
 	}
 	small := map[string]any{"message": "hi", "count": 3, "flags": []any{true, nil}}

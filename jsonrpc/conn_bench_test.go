@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // Figures to beat are in the comments of each goal below. Run:
@@ -245,7 +247,7 @@ func TestAllocationsOfACall(t *testing.T) {
 
 // performance.md section 6, W4: arguments are not held twice.
 func TestLargeParamsAreNotCopied(t *testing.T) {
-	skipLarge(t)
+	testmain.SkipLarge(t)
 	for _, size := range []int{1 << 20, 16 << 20} {
 		params := raw(`{"x":"` + strings.Repeat("p", size) + `"}`)
 		result := testing.Benchmark(func(b *testing.B) {
@@ -281,7 +283,7 @@ func TestLargeParamsAreNotCopied(t *testing.T) {
 
 // performance.md section 6, W3.
 func TestLargeResultsAreHeldTwiceAtMost(t *testing.T) {
-	skipLarge(t)
+	testmain.SkipLarge(t)
 	const size = 16<<20 - 200
 	answer := append(bytes.Replace(answerOf(size), []byte(`"7f1d8a3e-3c5f-4a44-9d0a-0d6a3c1f2b11"`), []byte("1"), 1), '\n')
 	result := testing.Benchmark(func(b *testing.B) {

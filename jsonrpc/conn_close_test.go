@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 func TestCloseEndsCallsAtOnce(t *testing.T) {
@@ -140,7 +142,7 @@ func storm(t *testing.T, p *peer) {
 	for g := range 64 {
 		callers.Go(func() {
 			rnd := rand.New(rand.NewPCG(uint64(g), 2))
-			for i := range fewer(40) {
+			for i := range testmain.Fewer(40, 5) {
 				if err := stormOnce(t.Context(), p.conn, rnd, fmt.Sprintf("%d.%d", g, i)); err != nil {
 					faults <- err
 					return
@@ -196,7 +198,7 @@ func TestManyAtOnce(t *testing.T) {
 // performance.md section 2: 50,000 notifications before an answer.
 func TestManyNotificationsBeforeAnAnswer(t *testing.T) {
 	t.Parallel()
-	n := fewer(50_000)
+	n := testmain.Fewer(50_000, 5)
 	got := 0
 	p := newPeer(t, Config{OnNotification: func(Notification) { got++ }})
 	done := p.call(t.Context(), IntID(1), Wait{})

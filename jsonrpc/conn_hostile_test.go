@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // heard collects what a connection reports. Only the read loop writes it, and
@@ -222,7 +224,7 @@ func TestServerRequestsByDefault(t *testing.T) {
 func TestHandlersOwnWhatTheyGet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n := fewer(300)
+		n := testmain.Fewer(300, 5)
 		sizes := []int{1, 100, 5_000, lineBuffer + 1}
 		var requests []Request
 		var notes []Notification

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 func TestCall(t *testing.T) {
@@ -60,7 +62,7 @@ func TestFramesAreOneLine(t *testing.T) {
 
 func TestTenThousandCallsAnsweredInReverseOrder(t *testing.T) {
 	t.Parallel()
-	n := fewer(10_000)
+	n := testmain.Fewer(10_000, 5)
 	p := newPeer(t, Config{})
 	var wg sync.WaitGroup
 	faults := make(chan error, n)

@@ -9,6 +9,8 @@ import (
 	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 func readLines(r io.Reader, limit int) (out []string, tooLong int) {
@@ -117,7 +119,7 @@ func TestLineReaderKeepsBothEndsOfALineOverTheLimit(t *testing.T) {
 
 // The cost of a long line is what performance.md asks of large results.
 func TestLineReaderAllocatesAboutTwiceALongLine(t *testing.T) {
-	skipLarge(t)
+	testmain.SkipLarge(t)
 	const size = 16 << 20
 	text := strings.Repeat("x", size) + "\n"
 	var l *lineReader
@@ -165,7 +167,7 @@ func abs(i int) int {
 
 // A line over the limit is dropped while it comes.
 func TestLineReaderDoesNotHoldALineOverTheLimit(t *testing.T) {
-	skipLarge(t)
+	testmain.SkipLarge(t)
 	const limit, size = 1 << 20, 64 << 20
 	l := newLineReader(io.MultiReader(io.LimitReader(same('x'), size), strings.NewReader("\nb\n")), limit)
 	var before, after runtime.MemStats

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 func TestMembers(t *testing.T) {
@@ -33,7 +35,7 @@ func TestMembersAllocatesNothing(t *testing.T) {
 	allocs := testing.AllocsPerRun(100, func() {
 		_ = Members(object, func(_, _ []byte) bool { n++; return true })
 	})
-	if !raced {
+	if !testmain.Race {
 		require.Zero(t, allocs)
 	}
 	require.NotZero(t, n)

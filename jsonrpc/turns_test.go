@@ -17,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // turnsPeer answers what is called "echo" at once, "long" with a line longer
@@ -266,7 +268,7 @@ func TestTurnOfAPanic(t *testing.T) {
 func TestTurnsUnderLoad(t *testing.T) {
 	t.Parallel()
 	p := newTurnsPeer(t, Config{OnNotification: func(Notification) {}}, 100*time.Microsecond)
-	for round := range fewer(60) {
+	for round := range testmain.Fewer(60, 5) {
 		for range 20 {
 			p.echo()
 		}

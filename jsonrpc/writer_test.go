@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // gate is a stream that takes bytes only when it is told to, like a pipe whose
@@ -263,7 +265,7 @@ func (k *walk) whole() []byte {
 
 func TestWriterRandomWalk(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(fewer(40)) {
+	for seed := range uint64(testmain.Fewer(40, 5)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) { randomWalk(t, seed) })

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 var oneText = []byte(`{"content":[{"type":"text","text":"hello, world"}]}`)
@@ -37,7 +39,7 @@ func toolsPage(n int) []byte {
 // TestAllocs holds the gates of performance.md §6 that fall to this package.
 func TestAllocs(t *testing.T) {
 	// Not parallel: other tests would count.
-	if raceEnabled {
+	if testmain.Race {
 		t.Log("the race detector allocates on its own; the gates are measured without it")
 		return
 	}

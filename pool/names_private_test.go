@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 func refs(pairs ...string) []ToolRef {
@@ -85,7 +87,7 @@ func TestToolNamingIsChecked(t *testing.T) {
 // A name that was given never leads to another server.
 func TestNamesGivenStay(t *testing.T) {
 	t.Parallel()
-	if raced {
+	if testmain.Race {
 		t.Skip("race: much of the same, and nothing at once")
 	}
 	n := newToolNames(Naming{})
@@ -111,7 +113,7 @@ func TestNamesOfAnyTools(t *testing.T) {
 	plain := regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 	parts := []string{"a", "b", "_", "__", "é", "x/y", strings.Repeat("l", 30), "", "A"}
 	rounds := uint64(2000)
-	if raced {
+	if testmain.Race {
 		rounds /= 10
 	}
 	for seed := range rounds {

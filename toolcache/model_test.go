@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
@@ -140,7 +141,7 @@ func (m *model) look() {
 // for what the server says by itself are a second apart.
 func TestEpochsAgainstAModel(t *testing.T) {
 	t.Parallel()
-	steps := modelSteps
+	steps := testmain.Fewer(150_000, 6)
 	if testing.Short() {
 		steps = 25_000
 	}

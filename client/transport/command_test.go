@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -459,7 +460,7 @@ func TestCommandLineEnds(t *testing.T) {
 // its call only.
 func TestCommandSixteenMiB(t *testing.T) {
 	t.Parallel()
-	skipLarge(t)
+	testmain.SkipLarge(t)
 	c := run(t, "peer", nil)
 	const limit = 16 << 20
 	answer, err := c.Call(t.Context(), c.request("large", fmt.Sprintf(`{"bytes":%d}`, limit-100)))

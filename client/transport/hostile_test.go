@@ -16,6 +16,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/memhttp"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -133,7 +134,7 @@ func TestHostileAnswers(t *testing.T) {
 			t.Run(way+" "+tt.name, func(t *testing.T) {
 				t.Parallel()
 				if strings.Contains(tt.name, " M") { // MB, MiB
-					skipLarge(t)
+					testmain.SkipLarge(t)
 				}
 				synctest.Test(t, func(t *testing.T) {
 					p := connectOld(t, server(t, tt.answer))
@@ -185,7 +186,7 @@ func TestHostileAnswersToNobody(t *testing.T) {
 // time that matters.
 func TestManyNotifications(t *testing.T) {
 	t.Parallel()
-	count := fewer(50_000)
+	count := testmain.Fewer(50_000, 5)
 	for _, way := range []string{"event", "old stream"} { // lines: see package jsonrpc
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()

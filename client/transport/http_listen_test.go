@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -358,7 +359,7 @@ func TestHTTPOwnStreamBrokenAnswer(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			if tt.reason == transport.ReasonTooLarge {
-				skipLarge(t)
+				testmain.SkipLarge(t)
 			}
 			post := func(w http.ResponseWriter, r *http.Request, p posted) {
 				if p.method() == "m" {

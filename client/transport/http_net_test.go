@@ -17,6 +17,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/client/transport/transporttest"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // quiet keeps a server's complaints out of the test's output.
@@ -161,7 +162,7 @@ func TestHTTPConnectionReuse(t *testing.T) {
 			var work sync.WaitGroup
 			for range callers {
 				work.Go(func() {
-					for range fewer(50) {
+					for range testmain.Fewer(50, 5) {
 						if _, err := p.Call(t.Context(), p.request("echo")); err != nil {
 							t.Errorf("call: %v", err)
 						}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -165,7 +166,7 @@ func bomb(w http.ResponseWriter, _ string) {
 	w.Header().Set("Content-Encoding", "gzip")
 	z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
 	blanks := []byte(strings.Repeat(" ", 1<<20))
-	for range fewer(64) {
+	for range testmain.Fewer(64, 5) {
 		if _, err := z.Write(blanks); err != nil {
 			return
 		}

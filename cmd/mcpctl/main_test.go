@@ -54,7 +54,7 @@ func TestScripts(t *testing.T) {
 			if err != nil || len(scripts) == 0 {
 				t.Fatal("no scripts", err)
 			}
-			if raced { // what differs between them is what is said, not which goroutines say it
+			if testmain.Race { // what differs between them is what is said, not which goroutines say it
 				scripts = slices.DeleteFunc(scripts, func(name string) bool { return !atOnce[filepath.Base(name)] })
 			}
 			testscript.Run(t, testscript.Params{

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
@@ -21,7 +22,7 @@ var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 // need no network are run here, in a shell. The suite tests what conform prints.
 func TestDocumentedLinesRun(t *testing.T) {
 	t.Parallel()
-	if testing.Short() || raced {
+	if testing.Short() || testmain.Race {
 		t.Skip("builds the reference server")
 	}
 	if runtime.GOOS == "windows" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -261,7 +262,7 @@ func TestDefects(t *testing.T) {
 	caught := map[string]bool{}
 	t.Run("plant", func(t *testing.T) {
 		for i, d := range defects {
-			if raced && i%16 != 0 { // what differs between them is what is said, not which goroutines say it
+			if testmain.Race && i%16 != 0 { // what differs between them is what is said, not which goroutines say it
 				continue
 			}
 			t.Run(fmt.Sprintf("%s %s %s", d.defect, d.transport, d.revision.Era()), func(t *testing.T) {
@@ -295,7 +296,7 @@ func TestDefects(t *testing.T) {
 		}
 	})
 	t.Logf("%d defects, %d missed\n%s", len(defects), missed, strings.Join(rows, "\n"))
-	if raced {
+	if testmain.Race {
 		require.Zero(t, missed)
 		return
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -46,7 +47,7 @@ func TestToyWithoutDefect(t *testing.T) {
 			if transport == wire.TransportHTTP && revision == mcp.Version2024_11_05 {
 				continue // it has no streamable HTTP
 			}
-			if raced && revision != mcp.LatestSession && (revision != mcp.Latest || transport != wire.TransportHTTP) {
+			if testmain.Race && revision != mcp.LatestSession && (revision != mcp.Latest || transport != wire.TransportHTTP) {
 				continue // the same goroutines
 			}
 			t.Run(string(transport)+" "+string(revision), func(t *testing.T) {

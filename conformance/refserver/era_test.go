@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 const statelessMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
@@ -84,7 +86,7 @@ func TestStateless_DISC_01_Stdio(t *testing.T) {
 func TestStateless_DISC_11_ConcurrentCallers(t *testing.T) {
 	t.Parallel()
 	w := dial(t)
-	n := fewer(200)
+	n := testmain.Fewer(200, 4)
 	line := alone("tools/call", `"name":"validate_artifact","arguments":{"artifact_content":"# x","artifact_id":"PRD-001","task_id":"t"}`) + "\n"
 	go func() {
 		for i := range n {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // site is a raw HTTP client on a served server.
@@ -199,7 +200,7 @@ func TestX_SEC_02_ForeignOriginAndHost(t *testing.T) {
 // Over 4 MiB go-sdk's handler alone would refuse; over 16 MiB the front does.
 func TestHTTPBodyLimit(t *testing.T) {
 	t.Parallel()
-	skipLarge(t)
+	testmain.SkipLarge(t)
 	s := serve(t)
 	s.handshake()
 	args := func(n int) map[string]any { // ADR has no checklist: nothing is validated, which takes long here

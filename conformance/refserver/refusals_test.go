@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // X-WIRE-06: whatever is wrong with a request, its answer over HTTP is one of
@@ -136,7 +138,7 @@ func TestBatchOverHTTP_BadMessages(t *testing.T) {
 // What a client sent does not come back to it in an error, by either transport.
 func TestErrorsDoNotEchoWhatWasSent(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("y", fewer(100_000))
+	long := strings.Repeat("y", testmain.Fewer(100_000, 4))
 	s, w := serve(t), dial(t)
 	s.handshake()
 	w.handshake("2025-11-25")

@@ -327,7 +327,7 @@ func TestX_WIRE_12_ConcurrentCalls(t *testing.T) {
 	t.Parallel()
 	w := dial(t)
 	w.handshake("2025-11-25")
-	n := fewer(200)
+	n := testmain.Fewer(200, 4)
 	go func() {
 		for i := range n {
 			id := fmt.Sprintf("PRD-%03d", i)

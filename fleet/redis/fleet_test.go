@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 const theServer = "https://example.com/mcp"
@@ -212,7 +213,7 @@ func TestProbesOfAFleet(t *testing.T) {
 				defer stop()
 				o.run(ctx, &wg, nodes)
 				began := time.Now()
-				time.Sleep(outageMinutes * time.Minute)
+				time.Sleep(time.Duration(testmain.Fewer(5, 2)) * time.Minute)
 				o.mu.Lock()
 				probes := o.failed
 				clear(o.healthy)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // defs is a schema whose definitions refer to the next one, by text with the
@@ -31,7 +33,7 @@ func defs(n int, text string, backwards bool) string {
 // A schema comes from a server: none may end the process or hold it up
 // (TOOL-09).
 func TestHostileSchemasAreRefusedAtOnce(t *testing.T) {
-	if raced {
+	if testmain.Race {
 		t.Skip("one goroutine works through a large schema, there is nothing to race with")
 	}
 	const chain, fork = `%[2]s`, `{"allOf":[%[2]s,%[2]s]}`
@@ -78,7 +80,7 @@ func manyProperties(n int) string {
 // What people write, and a good deal more, is not refused.
 func TestLargeSchemasAreJudgedBy(t *testing.T) {
 	t.Parallel()
-	if raced {
+	if testmain.Race {
 		t.Skip("one goroutine works through a large schema, there is nothing to race with")
 	}
 	for name, text := range map[string]string{
@@ -146,7 +148,7 @@ func TestValuesThatWouldTakeForEver(t *testing.T) {
 // Values are printed into errors, so large ones cost more than their parts.
 func TestLargeValuesForManySchemas(t *testing.T) {
 	t.Parallel()
-	if raced {
+	if testmain.Race {
 		t.Skip("one goroutine works through a large value, there is nothing to race with")
 	}
 	s, err := Compile(json.RawMessage(`{"anyOf":[{"type":"array"}` + strings.Repeat(`,{"type":"string"}`, 5_000) + `]}`))

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // module is the folder of the reference server's module, below the root of the
@@ -33,7 +35,7 @@ var hosted = sync.OnceValues(func() (*host, error) {
 		return nil, err
 	}
 	args := []string{"run"}
-	if raced {
+	if testmain.Race {
 		args = append(args, "-race")
 	}
 	cmd := exec.Command("go", append(args, "./internal/host")...)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -125,7 +126,7 @@ func TestBudgetModel(t *testing.T) {
 		}
 		m.tokens = m.size
 		now, granted, refused := epoch, 0, 0
-		for step := range walk {
+		for step := range testmain.Fewer(200_000, 2) {
 			switch r := rng.IntN(20); {
 			case r < 14:
 				b.Success()

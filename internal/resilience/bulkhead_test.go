@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 func TestBulkheadSlots(t *testing.T) {
@@ -185,7 +186,7 @@ func TestBulkheadModel(t *testing.T) {
 			}
 		}
 		taken, now, joined := 0, epoch, 0
-		for step := range walk {
+		for step := range testmain.Fewer(200_000, 2) {
 			switch r := rng.IntN(100); {
 			case r < 30:
 				protocol := r < 10

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/internal/sse"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // plain reads a stream as the standard says it, with all of it at hand.
@@ -128,7 +129,7 @@ func TestReader_LongLimits(t *testing.T) {
 // What is read into one event costs twice its size, whatever its lines are,
 // and a short stream costs its events only.
 func TestReader_Cost(t *testing.T) { //nolint:paralleltest // counts what the whole process allocates
-	if raced {
+	if testmain.Race {
 		t.Skip("the race detector allocates")
 	}
 	const size = 4 << 20

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"testing"
 
 	"go.uber.org/goleak"
 )
@@ -53,4 +54,22 @@ func head(text string, lines int) string {
 		return text
 	}
 	return fmt.Sprintf("%s… and %d lines more", strings.Join(all[:lines], ""), len(all)-lines)
+}
+
+// Fewer returns how many rounds of the same a test makes: n, and under the race
+// detector, where each takes long, n divided by factor, at least 1.
+func Fewer(n, factor int) int {
+	if Race {
+		return max(1, n/factor)
+	}
+	return n
+}
+
+// SkipLarge skips a test of much of the same with nothing else going on under the race
+// detector: there it takes ten times as long, and nothing in it is at once.
+func SkipLarge(t testing.TB) {
+	t.Helper()
+	if Race {
+		t.Skip("race: much of the same, and nothing at once")
+	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -108,7 +109,7 @@ func TestLoss_PassesNothing(t *testing.T) {
 	}
 	require.Greater(t, failed, 20, "an obliging server has to break many rules for this test to say anything")
 	deaths := []int{2, 3, 4, 6, 9}
-	if Raced { // when it ends is nothing to the goroutines
+	if testmain.Race { // when it ends is nothing to the goroutines
 		deaths = []int{4}
 	}
 	for _, n := range deaths {
@@ -134,7 +135,7 @@ func TestLoss_HTTPPassesNothing(t *testing.T) {
 	}
 	living := statuses(over(t, 1<<40))
 	for _, n := range []int64{10, 40, 100} {
-		if Raced && n != 40 { // as above
+		if testmain.Race && n != 40 { // as above
 			continue
 		}
 		t.Run(fmt.Sprintf("after %d requests", n), func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -249,7 +250,7 @@ func TestShuffle(t *testing.T) {
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	opts := conformance.Options{SideEffects: conformance.SideEffectsReadOnly, Skip: []string{"UTIL-01"}}
-	if Raced { // what is long: the plan is about each of them in the same way
+	if testmain.Race { // what is long: the plan is about each of them in the same way
 		opts.Skip = append(opts.Skip, "RPC-22", "X-WIRE-12-CALLS", "S0-VAL-08")
 	}
 	plan, err := planAll(t.Context(), healthy(), opts)

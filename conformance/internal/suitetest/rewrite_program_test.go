@@ -26,6 +26,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/seeds/artifact"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -232,7 +233,7 @@ func (r rewritten) judgeProgram(t *testing.T, sc *conformance.Scenario, id strin
 func TestProgramAsItIs(t *testing.T) {
 	t.Parallel()
 	only, least := []string{"approve_artifact", "add_task", "ids", "tasks_api", "ids_api", "X-WIRE-07-FAMILIES", "X-SHUT-01-CALL"}, 2*130
-	if Raced { // what is at once, on either side
+	if testmain.Race { // what is at once, on either side
 		only, least = []string{"S0-APPROVE-25*", "S0-NEXT-05", "S0-RES-0*", "S0-TASKAPI-16", "S0-IDAPI-11", "X-SHUT-01-CALL"}, 2*10
 	}
 	var running sync.WaitGroup

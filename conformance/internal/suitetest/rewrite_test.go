@@ -22,6 +22,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/seeds/preflights"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -386,7 +387,7 @@ func (r rewritten) reach() wire.TransportKind {
 // what is said, not which goroutines say it.
 func sampled(i int) bool {
 	switch soak := os.Getenv("MAINSTAY_SOAK"); {
-	case Raced:
+	case testmain.Race:
 		return i%160 == 0
 	case soak == "all":
 		return true
@@ -413,7 +414,7 @@ func TestEveryRewriteIsSeen(t *testing.T) {
 			require.Contains(t, []conformance.Status{conformance.Fail, conformance.Warn}, got.Status, "%+v", got)
 			require.NotEmpty(t, got.Actual)
 			require.NotEmpty(t, got.Expected)
-			if Raced || r.program && r.options == nil {
+			if testmain.Race || r.program && r.options == nil {
 				return // the same conversation without the defect is the whole run of the reference server
 			}
 			healthy, reach := r, r.reach()

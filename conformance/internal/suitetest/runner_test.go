@@ -19,6 +19,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
 	"github.com/mainstay-mcp/mainstay/conformance/seeds/artifact"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -200,7 +201,7 @@ func TestRun_Lost(t *testing.T) {
 		return nil, c.dead
 	}
 	opts := conformance.Options{Only: []string{"base", "errors"}, Answer: 500 * time.Millisecond}
-	if Raced {
+	if testmain.Race {
 		opts.Skip = []string{"RPC-22"} // 8 MiB, read ten times as slowly
 	}
 	report, err := runAll(t.Context(), conformance.InProcess(newFake(d, "", "", io.Discard).serve), opts)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/observe"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -36,7 +37,7 @@ func TestWrongParams_OfStrangers(t *testing.T) {
 // RPC-22: a server may serve what is nested too deep for the suite's own reader.
 func TestDeepRequest_Served(t *testing.T) {
 	t.Parallel()
-	if Raced {
+	if testmain.Race {
 		t.Skip("race: much of the same, and nothing at once")
 	}
 	r := rewritten{options: onlyFixtures, also: []string{"RPC-22/deep"}, line: func(line []byte) ([]any, bool) {

@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 
 // largestHere is the size of the largest request: what races over it does so over
 // 1 MiB, in an eighth of the time.
-var largestHere = map[bool]int{false: conformance.DefaultMaxRequest, true: 1 << 20}[Raced]
+var largestHere = map[bool]int{false: conformance.DefaultMaxRequest, true: 1 << 20}[testmain.Race]
 
 // sideBySide has n parallel tests run at once where the command line does not say
 // how many: they wait for servers more than they compute.
@@ -132,7 +132,7 @@ func TestEveryCheckCanFail(t *testing.T) {
 	table, elsewhere := defects(), rewrites()
 	for i, sc := range registry() {
 		checks := sc.Checks
-		if Raced { // the same conversation decides them all, on the same goroutines
+		if testmain.Race { // the same conversation decides them all, on the same goroutines
 			checks = checks[:1]
 			if i%12 != 0 {
 				continue

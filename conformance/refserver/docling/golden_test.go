@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // update writes the golden files anew. What it writes has to be looked at,
@@ -58,7 +59,7 @@ func TestGolden_S2_CONV_01(t *testing.T) {
 				if format.name == formatPDF { // those of office files stand beside their reader
 					golden(t, s, name, doc)
 				}
-				if underRace && format.name != formatPDF { // a converter that is carried to does the same once more
+				if testmain.Race && format.name != formatPDF { // a converter that is carried to does the same once more
 					return
 				}
 				again := converted(t, s, "convert_"+format.name, carry(name, mustRead(t, path)))

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/worker"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // pack writes an archive of name, content pairs.
@@ -76,7 +77,7 @@ func hostile(t *testing.T, s *service, tool string, a args, reasons ...string) {
 
 func TestHostile_Archives_S2_CONV_10(t *testing.T) {
 	t.Parallel()
-	if underRace {
+	if testmain.Race {
 		t.Skip("what happens here happens in a converter process: nothing to race with, and too slow with the detector")
 	}
 	s := newTestService(t, Options{Memory: 512 << 20})
@@ -116,7 +117,7 @@ func TestHostile_Archives_S2_CONV_10(t *testing.T) {
 
 func TestHostile_PDF_S2_CONV_09(t *testing.T) {
 	t.Parallel()
-	if underRace {
+	if testmain.Race {
 		t.Skip("what happens here happens in a converter process: nothing to race with, and too slow with the detector")
 	}
 	s := newTestService(t, Options{Memory: 512 << 20})
@@ -160,7 +161,7 @@ func TestHostile_PDF_S2_CONV_09(t *testing.T) {
 
 func TestHostile_HTML_S2_CONV_09(t *testing.T) {
 	t.Parallel()
-	if underRace {
+	if testmain.Race {
 		t.Skip("what happens here happens in a converter process: nothing to race with, and too slow with the detector")
 	}
 	pages := map[string]string{
@@ -184,7 +185,7 @@ func TestHostile_HTML_S2_CONV_09(t *testing.T) {
 // failure of that document, and the next one is converted.
 func TestHostile_ProcessDies(t *testing.T) {
 	t.Parallel()
-	if underRace {
+	if testmain.Race {
 		t.Skip("what happens here happens in a converter process: nothing to race with, and too slow with the detector")
 	}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

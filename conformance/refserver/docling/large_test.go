@@ -13,6 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/document"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/worker"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // sheet is a workbook of one sheet of numbers.
@@ -39,7 +40,7 @@ func sheet(t *testing.T, rows, cols int) []byte {
 // 16 MiB that clients take; of a larger one a part is.
 func TestConvert_LargeSheets_S2_CONV_03(t *testing.T) {
 	t.Parallel()
-	if underRace {
+	if testmain.Race {
 		t.Skip("what happens here happens in a converter process: nothing to race with, and too slow with the detector")
 	}
 	s := newTestService(t, Options{})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/document"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/worker"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // soak is the variable that asks for the whole number of mutants.
@@ -43,7 +44,7 @@ func (c *tally) add(what string, took time.Duration, fault string) {
 // die of it, the server's side never does.
 func TestMutants_S2_CONV_09(t *testing.T) {
 	t.Parallel()
-	if underRace {
+	if testmain.Race {
 		t.Skip("what happens here happens in a converter process: nothing to race with, and too slow with the detector")
 	}
 	mutants, limit := 100, 2*time.Second

@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver"
 	"github.com/mainstay-mcp/mainstay/conformance/seeds"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // started finds out where a reference server's services are.
@@ -52,7 +53,7 @@ func TestRun_Again(t *testing.T) {
 		Fixtures: conformance.Fixtures{TasksURL: services.tasks, IDsURL: services.ids},
 	}
 	least := 2 * 110
-	if raced { // what is kept is kept there, too
+	if testmain.Race { // what is kept is kept there, too
 		opts.Only, least = []string{"S0-STORE-14", "S0-APPROVE-25", "S0-ADD-01", "S0-TASKAPI-16"}, 2*8
 	}
 	for range 2 {

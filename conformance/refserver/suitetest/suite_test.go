@@ -19,6 +19,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/report"
 	"github.com/mainstay-mcp/mainstay/conformance/seeds"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -30,7 +31,7 @@ func requirePassed(t *testing.T, r *conformance.Report, least int, reasons ...co
 	require.NoError(t, report.Text(&text, r, report.TextOptions{}))
 	require.Equal(t, conformance.Passed, r.Verdict(), text.String())
 	require.Zero(t, r.ExitCode())
-	if !raced { // nothing in it is at once
+	if !testmain.Race { // nothing in it is at once
 		requireForm(t, r)
 	}
 	passed := 0
@@ -66,7 +67,7 @@ func TestReferenceServer_InProcess(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
 	opts := conformance.Options{SideEffects: conformance.SideEffectsAll, Fixtures: conformance.Fixtures{Artifacts: dir}}
 	least := 130
-	if raced {
+	if testmain.Race {
 		// What is at once on either side; what a tool answers is nothing to the
 		// race detector, and 200 checked documents cost it half a minute.
 		opts.Only, least = []string{"lifecycle", "concurrency", "utilities", "S0-STORE-14", "S1-NEXT-05"}, 40
@@ -88,7 +89,7 @@ func TestReferenceServer_HTTP(t *testing.T) {
 	})
 	var opts conformance.Options
 	least := 125
-	if raced { // what a tool answers does not depend on the transport: in process it is seen under the race detector
+	if testmain.Race { // what a tool answers does not depend on the transport: in process it is seen under the race detector
 		opts.Only, least = []string{"lifecycle", "X-HTTP-01", "HTTP-12", "HTTP-19"}, 15
 	}
 	report, err := checks.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), seeds.Add(opts))
@@ -136,7 +137,7 @@ func TestReferenceServer_SSE(t *testing.T) {
 		require.NoError(t, srv.Close())
 	})
 	opts, least := conformance.Options{SideEffects: conformance.SideEffectsReadOnly}, 300
-	if raced { // as over HTTP
+	if testmain.Race { // as over HTTP
 		opts.Only, least = []string{"sse"}, 10
 	}
 	report, err := checks.Run(t.Context(), conformance.URL(server.URL+refserver.SSEPath, nil), seeds.Add(opts))
@@ -169,7 +170,7 @@ func TestReferenceServer_Revisions(t *testing.T) {
 		if revision.Era() != mcp.EraSession {
 			continue
 		}
-		if raced && revision != mcp.Version2025_03_26 {
+		if testmain.Race && revision != mcp.Version2025_03_26 {
 			continue // that of the batches
 		}
 		t.Run(string(revision), func(t *testing.T) {
@@ -178,7 +179,7 @@ func TestReferenceServer_Revisions(t *testing.T) {
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, srv.Close()) })
 			opts, least := conformance.Options{Revisions: []mcp.Version{revision}, Only: []string{"lifecycle", "base", "errors", "tools"}}, 70
-			if raced { // what a tool answers does not depend on the revision
+			if testmain.Race { // what a tool answers does not depend on the revision
 				opts.Only, least = []string{"lifecycle", "RPC-15"}, 10
 			}
 			report, err := checks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), seeds.Add(opts))

@@ -42,7 +42,7 @@ func TestOwnClientConforms(t *testing.T) {
 		t.Run(string(transport), func(t *testing.T) {
 			t.Parallel()
 			opts := clientsuite.Options{Transport: transport, Bridge: []string{self, asBridge}, Parallel: 8}
-			if raced { // each program is built for the race detector, too
+			if testmain.Race { // each program is built for the race detector, too
 				opts.Only = []string{"lifecycle"}
 			}
 			report, err := clientsuite.Run(t.Context(), clientsuite.Command([]string{self, asClient}, nil), opts)

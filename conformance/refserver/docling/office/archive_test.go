@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/office"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // archive packs parts; method is zip.Store or zip.Deflate.
@@ -128,7 +129,7 @@ func TestRefused_S2_CONV_08_09_10(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if raced && name == "many elements" {
+			if testmain.Race && name == "many elements" {
 				t.Skip("one goroutine works through a large input, there is nothing to race with")
 			}
 			_, err := office.DOCX(t.Context(), tt.data, "x.docx", office.Options{})

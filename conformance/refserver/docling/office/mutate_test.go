@@ -16,6 +16,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/document"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/office"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // judge holds any outcome against the promise: a sound document, or an *Error.
@@ -40,7 +41,7 @@ func TestMutations_S2_CONV_09(t *testing.T) {
 	if os.Getenv("MAINSTAY_SOAK") != "" {
 		rounds = 1250
 	}
-	if raced {
+	if testmain.Race {
 		rounds = 2
 	}
 	for _, name := range corpusNames(t) {

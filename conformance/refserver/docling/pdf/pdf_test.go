@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/document"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // file writes a PDF of pages, each the text operators of one. F1 and F2 are
@@ -394,7 +395,7 @@ func TestFurnish_S2_EXP_06(t *testing.T) {
 // what is over one is refused before much work is done.
 func TestConvert_TooMuch(t *testing.T) {
 	t.Parallel()
-	if raced {
+	if testmain.Race {
 		t.Skip("one goroutine works through a large input, there is nothing to race with")
 	}
 	var packed bytes.Buffer

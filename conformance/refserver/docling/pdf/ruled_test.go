@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // stroke draws a line, as most programs draw borders; bar draws it as a thin
@@ -138,7 +140,7 @@ func FuzzLattices(f *testing.F) {
 // minutes if every one of them were tried as the edge of a column.
 func TestConvert_DensePage(t *testing.T) {
 	t.Parallel()
-	if raced {
+	if testmain.Race {
 		t.Skip("one goroutine works through a large input, there is nothing to race with")
 	}
 	var page strings.Builder

@@ -93,7 +93,7 @@ func TestPool_Outcomes_S2_CONV_09(t *testing.T) {
 	} {
 		t.Run(tt.document, func(t *testing.T) {
 			t.Parallel()
-			if (tt.document == "eat" || tt.document == "overflow") && underRace {
+			if (tt.document == "eat" || tt.document == "overflow") && testmain.Race {
 				t.Skip("the race detector maps too much for a limit")
 			}
 			_, err := pool.Convert(t.Context(), &Request{Format: "pdf", Document: []byte(tt.document)})
@@ -108,7 +108,7 @@ func TestPool_Outcomes_S2_CONV_09(t *testing.T) {
 
 func TestPool_MemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	if underRace {
+	if testmain.Race {
 		t.Skip("the race detector maps too much for a limit")
 	}
 	_, err := testPool(t, Limits{Memory: 256 << 20}, 0, 0).Convert(t.Context(), &Request{Document: []byte("eat")})

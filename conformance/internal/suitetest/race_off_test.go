@@ -1,6 +1,0 @@
-//go:build !race
-
-package suitetest
-
-// Raced reports whether the race detector runs.
-const Raced = false

@@ -1,5 +1,0 @@
-//go:build !race
-
-package docling
-
-const underRace = false

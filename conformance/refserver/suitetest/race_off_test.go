@@ -1,6 +1,0 @@
-//go:build !race
-
-package suitetest
-
-// raced reports whether the race detector runs.
-const raced = false

@@ -1,6 +1,0 @@
-//go:build !race
-
-package reference
-
-// raced reports whether the race detector runs.
-const raced = false
