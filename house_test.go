@@ -90,7 +90,7 @@ var importTable = []row{
 		why: "secrets are hidden from everybody, whatever is shown",
 	},
 	{
-		pkg: "client/internal/era", may: []string{"client/internal/link", "client/internal/outcome", "client/transport", "jsonrpc", "mcp", "errors", "breaker"},
+		pkg: "client/internal/era", may: []string{"client/internal/link", "client/internal/outcome", "client/transport", "jsonrpc", "mcp", "errors", "breaker", "internal/errormap"},
 		why: "a conversation is opened before there are calls; what is above it are functions it is given",
 	},
 	{pkg: "client/internal/lazy", why: "a part is made when it is needed, whatever it is"},

@@ -26,16 +26,7 @@ func WithExtensions(extensions map[string]json.RawMessage) Option {
 	})
 }
 
-// requestMeta encodes what every request of a stateless revision says of this
-// client: once, since it does not change.
-func (c *Client) requestMeta(version mcp.Version) ([]byte, error) {
-	var info *mcp.Implementation
-	if !c.cfg.nameless {
-		info = &c.cfg.info
-	}
-	var level json.RawMessage
-	if w := c.subscriptions.Peek(); w != nil {
-		level = w.Level()
-	}
-	return era.Meta(version, c.cfg.offer.Capabilities(version), info, level)
+// identity is what the client says of itself.
+func (c *config) identity() era.Identity {
+	return era.Identity{Info: c.info, Nameless: c.nameless, Capabilities: c.offer.Capabilities}
 }

@@ -88,7 +88,7 @@ func newClient(cfg *config, t transport.Transport) *Client {
 
 // open opens the transport and the conversation.
 func (c *Client) open(ctx context.Context, t transport.Transport) error {
-	if err := c.negotiate(ctx, t); err != nil {
+	if err := newNegotiation(c, false).open(ctx, t); err != nil {
 		return err
 	}
 	c.transition(StateReady, nil, 0)

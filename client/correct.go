@@ -28,7 +28,8 @@ func (c *Client) renewVersion(cl *run.Call, err *mcperrors.Error) (again bool, _
 	proved := version != cl.Link.Agreed.Version && mcperrors.SafeToRetry(err)
 	if ok && cl.Repairs&run.Revised == 0 && (proved || c.repeatableRead(cl)) {
 		cl.Repairs |= run.Revised
-		err := c.speak(version)
+		self := c.cfg.identity()
+		err := self.Speak(&c.live, version, c.subscriptions.Peek().Level())
 		return err == nil, err
 	}
 	ours := slices.DeleteFunc(mcp.Versions(), func(v mcp.Version) bool { return v.Era() != mcp.EraStateless })
@@ -39,27 +40,6 @@ func (c *Client) renewVersion(cl *run.Call, err *mcperrors.Error) (again bool, _
 // says: no call of a tool may.
 func (c *Client) repeatableRead(cl *run.Call) bool {
 	return cl.Method != mcp.MethodToolsCall && cl.Repeat(c.cfg.keyPrefix, resilience.Proof, nil) != resilience.Unsafe
-}
-
-// speak makes version the one that every later request is of. A server may name
-// the revision it has just refused; the call is made once more then.
-func (c *Client) speak(version mcp.Version) error {
-	for {
-		with := c.live.Load()
-		a := *with.Agreed
-		if a.Version == version || a.Era == mcp.EraSession {
-			return nil
-		}
-		meta, err := c.requestMeta(version)
-		if err != nil {
-			return badOption(err)
-		}
-		a.Version, a.Meta = version, meta
-		with.Conn.UseVersion(string(version))
-		if c.live.Amend(with, &a) {
-			return nil
-		}
-	}
 }
 
 // MissingCapabilityError reports that a server refused a request because it

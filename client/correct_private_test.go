@@ -29,20 +29,6 @@ type versionConn struct {
 func (c *versionConn) UseVersion(version string)  { c.version = version }
 func (*versionConn) Traits() (t transport.Traits) { return t }
 
-// A corrected revision goes for whatever is sent later, also for what is no
-// request and has no _meta: the transport must hear of it (HTTP-29, DISC-07).
-func TestSpeakTellsTheTransport(t *testing.T) {
-	t.Parallel()
-	cfg, err := newConfig(nil)
-	require.NoError(t, err)
-	c := newClient(cfg, &transport.Stream{})
-	conn := &versionConn{}
-	c.live.Use(conn)
-	require.NoError(t, c.speak(mcp.Version2026_07_28))
-	require.Equal(t, string(mcp.Version2026_07_28), conn.version)
-	require.Equal(t, mcp.Version2026_07_28, c.live.Agreed().Version)
-}
-
 // A call of a tool takes another revision only when it is proved that it was
 // refused; what may run twice takes any that the server lists.
 func TestRenewVersionNeedsAProof(t *testing.T) {

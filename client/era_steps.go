@@ -36,6 +36,14 @@ func (e *EraError) Error() string { return "tried " + stepsText(e.Tried) }
 // Unwrap returns the cause.
 func (e *EraError) Unwrap() error { return e.Err }
 
+// stepsOf is what package era reports, in the type of this one.
+func stepsOf(tried []era.Step) (steps []ProbeStep) {
+	for _, s := range tried {
+		steps = append(steps, ProbeStep(s))
+	}
+	return steps
+}
+
 // stepsText is a list of steps for people.
 func stepsText(tried []ProbeStep) string {
 	out := make([]string, len(tried))

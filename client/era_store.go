@@ -79,15 +79,16 @@ func (s ownEraStore) Save(key string, e Era) error { return s.store.Save(key, er
 // Forget implements [EraStore].
 func (s ownEraStore) Forget(key string) error { return s.store.Forget(key) }
 
-// eraStore is the store as package era uses it, nil for none.
-func (c *Client) eraStore() era.Store {
-	switch s := c.cfg.era.store.(type) {
+// storeFor returns the store as package era uses it, nil for none. failed gets what a
+// store of the application does not return from.
+func (o *eraOptions) storeFor(failed func(*callback.Error)) era.Store {
+	switch s := o.store.(type) {
 	case nil:
 		return nil
 	case ownEraStore:
 		return s.store
 	default:
-		return guardedEraStore{c.live.Failed, s}
+		return guardedEraStore{failed, s}
 	}
 }
 

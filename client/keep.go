@@ -52,7 +52,8 @@ func (c *Client) restarts(k *keeper.Config, t transport.Transport, set Restart, 
 	}
 	k.Open = func(ctx context.Context) (opened func(), err error) {
 		before := c.live.Agreed()
-		n, err := c.negotiateAgain(ctx, t)
+		n := newNegotiation(c, true)
+		err = n.openAgain(ctx, t)
 		return func() {
 			n.settled()
 			c.lists().ClearOf(before)
@@ -85,7 +86,7 @@ const newSessionTimeout = time.Minute
 func (c *Client) sessionKeeper() *keeper.Keeper {
 	k := c.keeperConfig()
 	k.Open = func(ctx context.Context) (opened func(), err error) {
-		return func() { c.lists().Clear() }, c.openSession(ctx, c.live.Agreed().Version)
+		return func() { c.lists().Clear() }, era.New(sessionConfig(c)).OpenSession(ctx, c.live.Agreed().Version)
 	}
 	k.Timeout = newSessionTimeout
 	k.Restore = func(*link.Agreement, error) {

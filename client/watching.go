@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
@@ -20,7 +21,10 @@ func (c *Client) watcher() *watch.Watcher {
 		return watch.New(watch.Config{
 			Links: &c.live, Server: c.server, Log: c.log, Budget: &c.budget, Life: &c.life, Error: c.local,
 			Handle: func(f func()) { callback.Run("Subscribe", c.callbackFailed, f) },
-			Send:   c.sendParam, Listen: c.listenRequest, NextID: c.cfg.nextID, Meta: c.requestMeta,
+			Send:   c.sendParam, Listen: c.listenRequest, NextID: c.cfg.nextID, Meta: func(v mcp.Version, level json.RawMessage) ([]byte, error) {
+				self := c.cfg.identity()
+				return self.Meta(v, level)
+			},
 			Needed: c.needsStream, Handlers: c.cfg.handlers.ListChanged != nil,
 			Keeper:  &c.keeper,
 			Ended:   func(reason error) { c.emit(SubscriptionEnded{Reason: reason}) },

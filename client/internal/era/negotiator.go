@@ -31,15 +31,13 @@ type Config struct {
 	Required []string
 	// Wait bounds any request.
 	Wait jsonrpc.Wait
-	// Initialize sends initialize over the newest link. The zero Wait is that of
-	// any request.
-	Initialize func(ctx context.Context, offered mcp.Version, wait jsonrpc.Wait) (json.RawMessage, error)
-	// Agree sets what was agreed on the newest link.
-	Agree func(*link.Agreement)
-	// Failed makes the error of a request from what the transport returned. About
-	// adds to an error which request it is about.
-	Failed func(method string, err error) *mcperrors.Error
-	About  func(method string, attempts int, e *mcperrors.Error) *mcperrors.Error
+	// Self is what the client says of itself.
+	Self Identity
+	// Initialize sends initialize with params over the newest link. The zero Wait is
+	// that of any request.
+	Initialize func(ctx context.Context, params json.RawMessage, wait jsonrpc.Wait) (json.RawMessage, error)
+	// About adds to an error which request it is about.
+	About func(s outcome.Subject, e *mcperrors.Error) *mcperrors.Error
 	// Mismatch makes the cause of an error of kind version.
 	Mismatch func(Mismatch) error
 
@@ -62,10 +60,9 @@ type Config struct {
 	// Discover sends server/discover over a link, once. counted says that the
 	// server's circuit knows of the failure already.
 	Discover func(ctx context.Context, l *link.Link, wait jsonrpc.Wait) (out outcome.Outcome, counted bool)
-	// Meta encodes what every request of a stateless revision says of the client.
-	Meta func(mcp.Version) ([]byte, error)
-	// Note gets every request that was made, in order.
-	Note func(Step)
+	// Level returns the log level that every request of a stateless revision asks for,
+	// as a JSON text; nil for none.
+	Level func() json.RawMessage
 	// Restarted is called when the program was restarted because of the probe.
 	Restarted func(cause *mcperrors.Error)
 }
@@ -86,6 +83,8 @@ type Step struct {
 type Result struct {
 	Era     mcp.Era
 	Version mcp.Version
+	// Tried are the requests that were made, in order.
+	Tried []Step
 	// Evidence is the reason: one of the constants, or the id of a row of the
 	// decision table.
 	Evidence string
@@ -134,14 +133,14 @@ type Negotiator struct {
 // New returns a Negotiator.
 func New(cfg Config) *Negotiator { return &Negotiator{Config: cfg} }
 
-// Find opens t and the conversation. The live link is the one it used last, also
-// when it fails.
+// Find opens t and the conversation. When it fails, the live link is the one it used
+// last, and only Tried is set.
 func (n *Negotiator) Find(ctx context.Context, t transport.Transport) (Result, error) {
 	n.t = t
 	err := n.open(ctx)
 	n.Probing.Store(false)
 	if err != nil {
-		return Result{}, err
+		return Result{Tried: n.result.Tried}, err
 	}
 	agreed := n.Links.Newest().Agreed
 	n.result.Era, n.result.Version = agreed.Era, agreed.Version
@@ -191,7 +190,7 @@ func (n *Negotiator) reach(ctx context.Context, t transport.Transport) error {
 	}
 	conn, err := n.Connect(ctx, t)
 	if err != nil {
-		return n.Failed(mcp.MethodInitialize, err)
+		return n.failed(mcp.MethodInitialize, err)
 	}
 	if n.known != nil {
 		n.Links.Begin(conn)
@@ -293,5 +292,12 @@ func FallbackOf(t transport.Transport) transport.Transport {
 }
 
 func (n *Negotiator) note(method string, version mcp.Version, reply string, took time.Duration) {
-	n.Note(Step{Method: method, Version: version, Reply: reply, Took: took})
+	n.result.Tried = append(n.result.Tried, Step{Method: method, Version: version, Reply: reply, Took: took})
+}
+
+// failed returns the error of a request that the transport failed.
+func (n *Negotiator) failed(method string, err error) *mcperrors.Error {
+	sent := outcome.Sent{Method: method, Restarts: n.known != nil}
+	out := outcome.OfFailure(&sent, outcome.FailureOf(err))
+	return n.About(outcome.Subject{Method: method}, out.Err)
 }

@@ -8,8 +8,10 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -65,13 +67,13 @@ type question struct {
 // sent when it is given up (NEG-16), and the caller that judges the reply settles
 // its permit. The error is one of this side.
 func (n *Negotiator) newQuestion(version mcp.Version, wait jsonrpc.Wait) (*question, error) {
-	meta, err := n.Meta(version)
+	meta, err := n.Self.Meta(version, n.Level())
 	if err != nil {
 		return nil, invalid(err)
 	}
 	permit, err := n.Admit()
 	if err != nil {
-		return nil, err
+		return nil, n.About(outcome.Subject{Method: mcp.MethodDiscover}, errormap.From(err, mcperrors.NotSent))
 	}
 	wait.NullID = true // a server that cannot read it has no id to answer with
 	on := n.Links.Newest().With(&link.Agreement{Version: version, Era: mcp.EraStateless, Meta: meta})

@@ -66,7 +66,7 @@ func (n *Negotiator) probe(ctx context.Context, version mcp.Version) error {
 		var r *reply
 		defer func() {
 			if r == nil { // a transport of the application has ended this goroutine
-				r = &reply{means: meansStopped, err: n.Failed(mcp.MethodDiscover, link.GoroutineEnded()), permit: q.permit, own: true}
+				r = &reply{means: meansStopped, err: n.failed(mcp.MethodDiscover, link.GoroutineEnded()), permit: q.permit, own: true}
 			}
 			b.replies <- r
 		}()
@@ -104,7 +104,7 @@ func (b *race) run(ctx, both context.Context, left jsonrpc.Wait) error {
 		var i *initialized
 		defer func() {
 			if i == nil {
-				i = &initialized{err: n.Failed(mcp.MethodInitialize, link.GoroutineEnded())}
+				i = &initialized{err: n.failed(mcp.MethodInitialize, link.GoroutineEnded())}
 			}
 			b.session <- i
 		}()

@@ -21,7 +21,7 @@ import (
 // notifications/initialized. Nothing else is sent before the last step, and
 // nothing after a step that failed.
 func (n *Negotiator) OpenSession(ctx context.Context, offered mcp.Version) error {
-	return n.openSession(ctx, offered, func(v mcp.Version) (json.RawMessage, error) { return n.Initialize(ctx, v, jsonrpc.Wait{}) })
+	return n.openSession(ctx, offered, func(v mcp.Version) (json.RawMessage, error) { return n.sendInitialize(ctx, v, jsonrpc.Wait{}) })
 }
 
 // openSession is OpenSession with the caller's own initialize.
@@ -41,9 +41,9 @@ func (n *Negotiator) openSession(ctx context.Context, offered mcp.Version, initi
 	}
 	conn := n.Links.Newest().Conn
 	conn.UseVersion(string(agreed.Version))
-	n.Agree(agreed) // first: the server may ask something at once
+	n.Links.Agree(agreed) // first: the server may ask something at once
 	if err := conn.Notify(ctx, initializedNotification); err != nil {
-		return n.Failed(mcp.MethodInitialized, err)
+		return n.failed(mcp.MethodInitialized, err)
 	}
 	return nil
 }
@@ -61,8 +61,16 @@ type initialized struct {
 
 func (n *Negotiator) initialize(ctx context.Context, offered mcp.Version, wait jsonrpc.Wait) *initialized {
 	began := time.Now()
-	raw, err := n.Initialize(ctx, offered, wait)
+	raw, err := n.sendInitialize(ctx, offered, wait)
 	return &initialized{raw: raw, err: err, took: time.Since(began)}
+}
+
+func (n *Negotiator) sendInitialize(ctx context.Context, offered mcp.Version, wait jsonrpc.Wait) (json.RawMessage, error) {
+	params, err := n.Self.params(offered)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	return n.Initialize(ctx, params, wait)
 }
 
 // offerAgain returns the revision to try when the server refused the offered one
@@ -80,13 +88,13 @@ func offerAgain(err error, offered mcp.Version) (mcp.Version, bool) {
 func (n *Negotiator) checkInitialize(raw json.RawMessage, offered mcp.Version) (*link.Agreement, error) {
 	var res mcp.InitializeResult
 	if err := mcp.Unmarshal(raw, &res); err != nil {
-		return nil, n.About(mcp.MethodInitialize, 0, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
+		return nil, n.About(outcome.Subject{Method: mcp.MethodInitialize}, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 			"the answer to initialize does not follow the protocol: "+err.Error(), err))
 	}
 	if res.ProtocolVersion.Era() != mcp.EraSession {
 		n.answered = res.ProtocolVersion
 		mismatch := n.Mismatch(Mismatch{Requested: offered, Offered: res.ProtocolVersion, Supported: sessionVersions()})
-		return nil, n.About(mcp.MethodInitialize, 0, mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindVersion, mcperrors.Answered,
+		return nil, n.About(outcome.Subject{Method: mcp.MethodInitialize}, mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindVersion, mcperrors.Answered,
 			mismatch.Error(), mismatch))
 	}
 	if res.ProtocolVersion != offered {
@@ -106,7 +114,7 @@ func (n *Negotiator) checkInitialize(raw json.RawMessage, offered mcp.Version) (
 func (n *Negotiator) checkRequired(caps mcp.ServerCapabilities, method string) error {
 	for _, name := range n.Required {
 		if !caps.Has(name) {
-			return n.About(method, 0, mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.Answered,
+			return n.About(outcome.Subject{Method: method}, mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.Answered,
 				fmt.Sprintf("MCP server does not support %s capability", name), nil))
 		}
 	}
@@ -136,7 +144,7 @@ func (n *Negotiator) mismatch(asked mcp.Version, ours []mcp.Version, r *reply) e
 	if r.err != nil {
 		out.RPC, out.OriginalMCPCode, out.HTTP = r.err.RPC, r.err.OriginalMCPCode, r.err.HTTP
 	}
-	return n.About(mcp.MethodDiscover, 0, out)
+	return n.About(outcome.Subject{Method: mcp.MethodDiscover}, out)
 }
 
 // session opens a session. A server that proves to be stateless after all is

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -49,7 +50,7 @@ var errNoVersions = errors.New("it has no list supportedVersions")
 // server has no such method: then nothing is known of the server, and nothing
 // asked of it.
 func (n *Negotiator) adopt(version mcp.Version, raw json.RawMessage) error {
-	meta, err := n.Meta(version)
+	meta, err := n.Self.Meta(version, n.Level())
 	if err != nil {
 		return invalid(err)
 	}
@@ -66,49 +67,13 @@ func (n *Negotiator) adopt(version mcp.Version, raw json.RawMessage) error {
 		a.Instructions, a.Raw = res.Instructions, raw
 	}
 	n.Links.Newest().Conn.UseVersion(string(version))
-	n.Agree(a)
+	n.Links.Agree(a)
 	return nil
-}
-
-// Meta encodes what every request of a stateless revision says of this client
-// (META-04, META-05): members of _meta, without braces. info is nil for a client
-// without a name, level for one that wants no log messages.
-func Meta(version mcp.Version, caps mcp.ClientCapabilities, info *mcp.Implementation, level json.RawMessage) ([]byte, error) {
-	encoded, err := mcp.Marshal(&caps)
-	if err != nil {
-		return nil, err
-	}
-	var name json.RawMessage
-	if info != nil {
-		if name, err = mcp.Marshal(info); err != nil {
-			return nil, err
-		}
-	}
-	var out []byte
-	for _, m := range []struct {
-		key   string
-		value json.RawMessage
-	}{
-		{mcp.MetaProtocolVersion, jsonrpc.AppendString(nil, string(version))},
-		{mcp.MetaClientCapabilities, encoded},
-		{mcp.MetaClientInfo, name},
-		{mcp.MetaLogLevel, level},
-	} {
-		if m.value == nil {
-			continue
-		}
-		if len(out) > 0 {
-			out = append(out, ',')
-		}
-		out = append(jsonrpc.AppendString(out, m.key), ':')
-		out = append(out, m.value...)
-	}
-	return out, nil
 }
 
 // undecodable is the error of an answer to server/discover that cannot be used.
 func (n *Negotiator) undecodable(err error) error {
-	return n.About(mcp.MethodDiscover, 1, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
+	return n.About(outcome.Subject{Method: mcp.MethodDiscover, Attempts: 1}, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 		"the result of "+mcp.MethodDiscover+" does not follow the protocol: "+jsonrpc.Printable(err.Error(), 300), err))
 }
 

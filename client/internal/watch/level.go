@@ -25,7 +25,7 @@ func (w *Watcher) StampLevel(level mcp.LoggingLevel) error {
 			return nil
 		}
 		agreed := *with.Agreed
-		meta, err := w.set.Meta(agreed.Version)
+		meta, err := w.set.Meta(agreed.Version, w.Level())
 		if err != nil {
 			return err
 		}
@@ -36,8 +36,12 @@ func (w *Watcher) StampLevel(level mcp.LoggingLevel) error {
 	}
 }
 
-// Level returns the log level as a JSON text, nil before it was set.
+// Level returns the log level as a JSON text, nil before it was set. A nil Watcher has
+// none.
 func (w *Watcher) Level() json.RawMessage {
+	if w == nil {
+		return nil
+	}
 	level := w.level.Load()
 	if level == nil {
 		return nil

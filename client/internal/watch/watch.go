@@ -6,6 +6,7 @@ package watch
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"maps"
 	"slices"
@@ -45,9 +46,9 @@ type Config struct {
 	// Listen prepares a request subscriptions/listen.
 	Listen func(mcp.SubscriptionFilter) (Request, error)
 	NextID func() jsonrpc.ID
-	// Meta encodes what every request of a stateless revision says of the client,
-	// the log level included.
-	Meta func(mcp.Version) ([]byte, error)
+	// Meta encodes what every request of a stateless revision says of the client. level
+	// is the log level as a JSON text.
+	Meta func(version mcp.Version, level json.RawMessage) ([]byte, error)
 	// Needed reports whether the client needs what a session sends by itself.
 	Needed func() bool
 	// Handlers reports whether the client has handlers for changes of lists.

@@ -2,6 +2,7 @@ package watch_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -93,7 +94,7 @@ func newHouse(t *testing.T, era mcp.Era) *house {
 			h.ids++
 			return jsonrpc.StringID(fmt.Sprint(h.ids))
 		},
-		Meta: func(mcp.Version) ([]byte, error) {
+		Meta: func(mcp.Version, json.RawMessage) ([]byte, error) {
 			h.note("meta")
 			return []byte("meta"), nil
 		},
