@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
+	"github.com/mainstay-mcp/mainstay/client/internal/era"
 	"github.com/mainstay-mcp/mainstay/client/internal/guard"
 	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
@@ -51,8 +52,9 @@ type Client struct {
 	budget   transport.Budget           // of what the server makes this side hold
 
 	pulse   pulse
-	untyped atomic.Bool // a result without a type was logged
-	probing atomic.Bool // what comes is dropped meanwhile (NEG-16)
+	untyped atomic.Bool                    // a result without a type was logged
+	finding atomic.Pointer[era.Negotiator] // the first conversation is being opened
+	probing atomic.Bool                    // what comes is dropped meanwhile
 
 	life  life.Life // ends with Close
 	close sync.Once

@@ -78,6 +78,8 @@ func unbounded(wait jsonrpc.Wait) jsonrpc.Wait {
 
 // open opens the transport and the conversation.
 func (n *negotiation) open(ctx context.Context, t transport.Transport) (err error) {
+	n.c.finding.Store(n.era)
+	defer n.c.finding.Store(nil)
 	if n.result, err = n.era.Find(ctx, t); err != nil {
 		return n.explain(err)
 	}

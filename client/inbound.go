@@ -48,6 +48,9 @@ func (c *Client) handler() transport.Handler {
 	f := &faults{c: c}
 	return transport.Handler{
 		OnRequest: func(req jsonrpc.Request) {
+			if n := c.finding.Load(); n != nil {
+				n.Requested(req.Method)
+			}
 			if !c.probing.Load() {
 				c.inbound().Request(req)
 			}

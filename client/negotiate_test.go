@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -374,6 +375,27 @@ func TestFallback(t *testing.T) {
 				_, err = find(t, falling{s.transport(), failing{}}, tc.opts...)
 				require.ErrorContains(t, err, "initialize 2025-11-25 → status")
 				require.ErrorContains(t, err, "GET → no event stream here")
+			})
+		})
+	}
+}
+
+// A program that copies its input, such as cat, sends requests that only clients send. It
+// is no server, and the client says so at once.
+func TestEchoIsNoServer(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{client.AutoVersion, "2025-11-25", "2026-07-28"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				tr, conn := transport.InMemory()
+				go func() { _, _ = io.Copy(conn, conn) }()
+				began := time.Now()
+				_, err := client.Connect(t.Context(), tr, client.WithProtocolVersion(version))
+				require.Equal(t, mcperrors.KindProtocol, mcperrors.KindOf(err), "%v", err)
+				require.ErrorContains(t, err, "sends the client's own requests back")
+				require.Zero(t, time.Since(began))
+				_ = conn.Close()
 			})
 		})
 	}

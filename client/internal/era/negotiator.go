@@ -128,6 +128,8 @@ type Negotiator struct {
 	// known is how the conversation was open with the program before, nil when
 	// connecting.
 	known *Found
+	// stop ends Find.
+	stop context.CancelCauseFunc
 }
 
 // New returns a Negotiator.
@@ -137,14 +139,30 @@ func New(cfg Config) *Negotiator { return &Negotiator{Config: cfg} }
 // last, and only Tried is set.
 func (n *Negotiator) Find(ctx context.Context, t transport.Transport) (Result, error) {
 	n.t = t
+	ctx, n.stop = context.WithCancelCause(ctx)
+	defer n.stop(nil)
 	err := n.open(ctx)
 	n.Probing.Store(false)
 	if err != nil {
+		if cause := context.Cause(ctx); errors.Is(cause, errEcho) {
+			err = n.failed(mcp.MethodInitialize, &transport.Failure{Reason: transport.ReasonNotMCP, Answered: true, Err: cause})
+		}
 		return Result{Tried: n.result.Tried}, err
 	}
 	agreed := n.Links.Newest().Agreed
 	n.result.Era, n.result.Version = agreed.Era, agreed.Version
 	return n.result, nil
+}
+
+// errEcho is why no conversation is opened with a program such as cat.
+var errEcho = errors.New("the other side sends the client's own requests back; it is not an MCP server")
+
+// Requested takes note of a request that came from the other side. One that only clients
+// send ends Find at once: answers to it would come back as well, or never.
+func (n *Negotiator) Requested(method string) {
+	if method == mcp.MethodDiscover || method == mcp.MethodInitialize {
+		n.stop(errEcho)
+	}
 }
 
 // FindAgain opens the conversation with a program that was restarted, beside the
