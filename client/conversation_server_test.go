@@ -551,3 +551,8 @@ func (r *reply) status(arg string) {
 	r.w.WriteHeader(n)
 	_, _ = io.WriteString(r.w, body)
 }
+
+// programConn is a connection that is a program.
+type programConn struct{ transport.Conn }
+
+func (programConn) Traits() transport.Traits { return transport.Traits{Process: true} }

@@ -16,20 +16,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/clienttest"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/memhttp"
-	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // remembering is a program that dies of the probe, and a store.
-func remembering(t *testing.T) (*program, client.Option) {
-	return &program{t: t, script: func(_ int, s *fakeServer) {
-		s.on("server/discover", func(jsonrpc.Request) any {
-			_ = s.conn.Close()
-			return nil
-		})
-	}}, client.WithEraStore(client.MemoryEraStore())
+func remembering(t *testing.T) (*clienttest.Server, transport.Transport, client.Option) {
+	s := sessionServer(t)
+	s.On("server/discover", says(clienttest.ErrCut))
+	return s, identified{s.Transport(), t.Name()}, client.WithEraStore(client.MemoryEraStore())
 }
 
 // A remembered session saves the probe, and with it the program that dies of it,
@@ -37,20 +35,20 @@ func remembering(t *testing.T) (*program, client.Option) {
 func TestSessionEraLastsADay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p, store := remembering(t)
+		s, p, store := remembering(t)
 		first := found(t, p, store)
 		require.True(t, first.Restarted)
-		require.Len(t, p.started, 2)
+		require.Len(t, wireOf(s), 2)
 		time.Sleep(23 * time.Hour)
 		again := found(t, p, store)
-		require.Len(t, p.started, 3)
-		require.Equal(t, []string{"initialize", "notifications/initialized"}, settled(p.started[2]))
+		require.Len(t, wireOf(s), 3)
+		require.Equal(t, []string{"initialize", "notifications/initialized"}, wireOf(s)[2])
 		require.True(t, again.Remembered)
 		require.Equal(t, "remembered", again.Evidence)
 		require.Len(t, again.Tried, 1)
 		time.Sleep(2 * time.Hour) // using an entry does not renew it
 		require.False(t, found(t, p, store).Remembered)
-		require.Len(t, p.started, 5)
+		require.Len(t, wireOf(s), 5)
 	})
 }
 
@@ -59,13 +57,13 @@ func TestSessionEraLastsADay(t *testing.T) {
 func TestStatelessEraHasNoEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p, store := remembering(t)
-		p.script = func(_ int, s *fakeServer) { s.result("server/discover", discoverAnswer) }
+		s, p, store := remembering(t)
+		s.On("server/discover", result(discoverAnswer))
 		found(t, p, store)
 		time.Sleep(1000 * time.Hour)
 		again := found(t, p, store)
 		require.True(t, again.Remembered)
-		require.Equal(t, [][]string{{"server/discover"}, {"server/discover"}}, p.wire())
+		require.Equal(t, [][]string{{"server/discover"}, {"server/discover"}}, wireOf(s))
 	})
 }
 
@@ -83,31 +81,29 @@ func TestStatelessEraIsOverturned(t *testing.T) {
 		"-32022, sessions only": {rpcError(-32022, "x", `{"supported":["2025-11-25"]}`), "", true},
 		"-32603":                {rpcError(-32603, "database is down", ""), "server", true},
 		"-32020":                {rpcError(-32020, "x", ""), "protocol", true},
-		"silence":               {nil, "timeout", true},
+		"silence":               {clienttest.ErrSilent, "timeout", true},
 		"another result":        {json.RawMessage(`{}`), "protocol", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				store := client.MemoryEraStore()
-				p, _ := remembering(t)
-				require.NoError(t, store.Save(p.Identity(), client.Era{Version: mcp.Latest, At: time.Now()}))
-				p.script = func(_ int, s *fakeServer) {
-					s.on("server/discover", func(jsonrpc.Request) any { return tc.answer })
-				}
+				s, p, _ := remembering(t)
+				require.NoError(t, store.Save(t.Name(), client.Era{Version: mcp.Latest, At: time.Now()}))
+				s.On("server/discover", says(tc.answer))
 				c, err := find(t, p, client.WithEraStore(store))
 				if tc.kind != "" {
 					require.Equal(t, tc.kind, mcperrors.KindOf(err).String(), "%v", err)
-					require.Len(t, p.started, 1)
-					require.NotContains(t, p.started[0].methods(), "initialize")
-					_, known := store.Load(p.Identity())
+					require.Len(t, wireOf(s), 1)
+					require.NotContains(t, wireOf(s)[0], "initialize")
+					_, known := store.Load(t.Name())
 					require.Equal(t, !tc.forgotten, known)
 					return
 				}
 				require.NoError(t, err)
 				require.Equal(t, mcp.EraSession, c.ProtocolVersion().Era())
 				require.False(t, c.Negotiated().Remembered)
-				v, _ := store.Load(p.Identity())
+				v, _ := store.Load(t.Name())
 				require.Equal(t, mcp.LatestSession, v.Version)
 				require.NoError(t, ignoreClosed(c.Close()))
 			})
@@ -119,24 +115,21 @@ func TestStatelessEraIsOverturned(t *testing.T) {
 // to be wrong, whichever way it says so.
 func TestSessionEraIsOverturned(t *testing.T) {
 	t.Parallel()
-	for name, status := range map[string]int{"error": 200, "not found": 404} {
+	for name, refusal := range map[string]error{
+		"error": rpcError(-32601, "no such method", ""), "not found": &clienttest.HTTPError{Status: 404, Body: "gone"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newProbedSite(t)
+				s := clienttest.NewServer(t)
 				store := client.MemoryEraStore()
-				require.NoError(t, store.Save(s.transport().Identity(), client.Era{Version: mcp.LatestSession, At: time.Now()}))
-				s.result("server/discover", discoverAnswer)
-				s.on("initialize", func(probedRequest) (int, string) {
-					if status == 404 {
-						return status, "gone"
-					}
-					return status, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"no such method"}}`
-				})
-				chosen := found(t, s.transport(), client.WithEraStore(store))
+				require.NoError(t, store.Save(s.HTTP().Identity(), client.Era{Version: mcp.LatestSession, At: time.Now()}))
+				s.On("server/discover", result(discoverAnswer))
+				s.On("initialize", says(refusal))
+				chosen := found(t, s.HTTP(), client.WithEraStore(store))
 				require.Equal(t, mcp.Latest, chosen.Version)
-				require.Equal(t, []string{"initialize", "server/discover"}, s.methods())
-				v, _ := store.Load(s.transport().Identity())
+				require.Equal(t, [][]string{{"initialize", "server/discover"}}, wireOf(s))
+				v, _ := store.Load(s.HTTP().Identity())
 				require.Equal(t, mcp.Latest, v.Version)
 			})
 		})
@@ -151,17 +144,17 @@ func TestOutagesKeepTheEra(t *testing.T) {
 			t.Run(fmt.Sprint(v, " ", status), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					s := newProbedSite(t)
+					s := clienttest.NewServer(t)
 					store := client.MemoryEraStore()
-					key := s.transport().Identity()
+					key := s.HTTP().Identity()
 					require.NoError(t, store.Save(key, client.Era{Version: v, At: time.Now()}))
-					down := func(probedRequest) (int, string) { return status, "down" }
+					down := says(&clienttest.HTTPError{Status: status, Body: "down"})
 					if status == 0 {
-						s.srv.Close()
+						s.Close()
 					}
-					s.on("initialize", down)
-					s.on("server/discover", down)
-					_, err := find(t, s.transport(), client.WithEraStore(store))
+					s.On("initialize", down)
+					s.On("server/discover", down)
+					_, err := find(t, s.HTTP(), client.WithEraStore(store))
 					require.Error(t, err)
 					_, known := store.Load(key)
 					require.True(t, known)
@@ -175,14 +168,14 @@ func TestOutagesKeepTheEra(t *testing.T) {
 func TestErasAreByURL(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newProbedSite(t)
+		s := sessionServer(t)
 		store := client.WithEraStore(client.MemoryEraStore())
-		found(t, s.transport(), store)
-		s.result("server/discover", discoverAnswer)
-		other := s.transport()
+		found(t, s.HTTP(), store)
+		s.On("server/discover", result(discoverAnswer))
+		other := s.HTTP()
 		other.URL = memhttp.URL + "/other"
 		require.Equal(t, mcp.Latest, found(t, other, store).Version)
-		require.Equal(t, mcp.LatestSession, found(t, s.transport(), store).Version)
+		require.Equal(t, mcp.LatestSession, found(t, s.HTTP(), store).Version)
 	})
 }
 
@@ -191,22 +184,19 @@ func TestErasAreByURL(t *testing.T) {
 func TestFallbackIsRemembered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newProbedSite(t)
+		s, old := sessionServer(t), sessionServer(t)
 		store := client.WithEraStore(client.MemoryEraStore())
-		s.on("initialize", func(probedRequest) (int, string) { return 405, "no" })
-		reach := func() client.Negotiated {
-			old, _ := newFake(t)
-			return found(t, falling{s.transport(), sessionOnly{old}}, store)
-		}
+		s.On("initialize", says(&clienttest.HTTPError{Status: 405, Body: "no"}))
+		reach := func() client.Negotiated { return found(t, falling{s.HTTP(), sessionOnly{old.Stream()}}, store) }
 		require.Len(t, reach().Tried, 4)
-		sent := len(s.methods())
+		sent := len(s.Requests())
 		again := reach()
 		require.Len(t, again.Tried, 1)
 		require.True(t, again.Fallback)
-		require.Len(t, s.methods(), sent, "the first address is left in peace")
+		require.Len(t, s.Requests(), sent, "the first address is left in peace")
 
-		s.result("initialize", initResult)
-		chosen := found(t, falling{s.transport(), failing{}}, store)
+		s.On("initialize", result(initResult))
+		chosen := found(t, falling{s.HTTP(), failing{}}, store)
 		require.False(t, chosen.Fallback)
 		require.False(t, chosen.Remembered)
 	})
@@ -218,9 +208,8 @@ func TestWhatIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &countingStore{EraStore: client.MemoryEraStore()}
-		tr, _ := newFake(t)
-		found(t, tr, client.WithEraStore(store))
-		p, _ := remembering(t)
+		found(t, sessionServer(t).Stream(), client.WithEraStore(store))
+		_, p, _ := remembering(t)
 		found(t, p, client.WithEraStore(store), client.WithProtocolVersion("2025-11-25"))
 		require.Zero(t, store.used)
 		store.fails = true
@@ -333,7 +322,7 @@ func TestFileEraStoreAtOnceAndBounded(t *testing.T) {
 func TestRestartedIsTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p, store := remembering(t)
+		_, p, store := remembering(t)
 		var events []client.Event
 		c, err := find(t, p, store, client.OnEvent(func(_ context.Context, e client.Event) { events = append(events, e) }))
 		require.NoError(t, err)

@@ -88,10 +88,15 @@ func TestHTTPSSEIsFound(t *testing.T) {
 func TestNoTransportFits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newProbedSite(t)
-		s.on("server/discover", func(probedRequest) (int, string) { return http.StatusNotFound, "nothing here" })
-		s.on("initialize", func(probedRequest) (int, string) { return http.StatusNotFound, "nothing here" })
-		_, err := find(t, s.transport())
+		srv := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				w.WriteHeader(http.StatusMethodNotAllowed)
+				return
+			}
+			http.Error(w, "nothing here", http.StatusNotFound)
+		}))
+		t.Cleanup(srv.Close)
+		_, err := find(t, &transport.HTTP{URL: memhttp.URL, RoundTripper: srv.Transport()})
 		require.ErrorContains(t, err, "tried server/discover 2026-07-28 → status 404, initialize 2025-11-25 → status 404, GET → ")
 		require.ErrorContains(t, err, "405")
 	})

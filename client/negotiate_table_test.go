@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/clienttest"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -44,8 +45,10 @@ func TestProbeReplies(t *testing.T) {
 	version := func(supported string) *jsonrpc.Error {
 		return rpcError(-32022, "Unsupported protocol version", `{"supported":`+supported+`,"requested":"2026-07-28"}`)
 	}
-	list := func(versions string) probeResult { return probeResult(`{"supportedVersions":` + versions + `}`) }
-	status := func(code int) probeStatus { return probeStatus{status: code, body: "no"} }
+	raw := func(text string) json.RawMessage { return json.RawMessage(text) }
+	list := func(versions string) json.RawMessage { return raw(`{"supportedVersions":` + versions + `}`) }
+	status := func(code int) error { return &clienttest.HTTPError{Status: code, Body: "no"} }
+	statusWith := func(code int, err *jsonrpc.Error) error { return &clienttest.HTTPError{Status: code, RPC: err} }
 	all := func(s wireSeen) [3]*wireSeen { return [3]*wireSeen{&s, &s, &s} }
 	none := (*wireSeen)(nil)
 	webOnly := func(s *wireSeen) [3]*wireSeen { return [3]*wireSeen{none, none, s} }
@@ -55,7 +58,7 @@ func TestProbeReplies(t *testing.T) {
 		row   string
 		want  [3]*wireSeen // program, stream, HTTP
 	}{
-		"a whole result":                {probeResult(discoverAnswer), "discovered", all(wireStateless())},
+		"a whole result":                {raw(discoverAnswer), "discovered", all(wireStateless())},
 		"a list alone":                  {list(`["2026-07-28"]`), "discovered", all(wireStateless())},
 		"a list with unknown revisions": {list(`["zzz","2027-01-01","2026-07-28","2024-11-05"]`), "discovered", all(wireStateless())},
 		"sessions only":                 {list(`["2025-06-18","2024-11-05"]`), "discovered-session-only", all(wireSession())},
@@ -77,24 +80,24 @@ func TestProbeReplies(t *testing.T) {
 		"-32001":                        {rpcError(-32001, "x", ""), "other-error", all(wireSession())},
 		"code 0":                        {rpcError(0, "x", ""), "other-error", all(wireSession())},
 		"code 42":                       {rpcError(42, "x", ""), "other-error", all(wireSession())},
-		"an error without id (RPC-10)":  {rawLine(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}`), "other-error", all(wireSession())},
-		"an empty result":               {probeResult(`{}`), "other-result", all(wireSession())},
-		"a list that is none":           {probeResult(`{"supportedVersions":"2026-07-28"}`), "other-result", all(wireSession())},
-		"a list of numbers":             {probeResult(`{"supportedVersions":[1]}`), "other-result", all(wireSession())},
-		"silence":                       {nil, "silence", all(wireSession())},
-		"the end":                       {probeEnded{}, "ended", [3]*wireSeen{unset(wireFresh()), wireRefused("transport"), unset(wireCorrected())}},
-		"400 with an error":             {probeStatus{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: no session"}}`}, "other-error", webOnly(unset(wireSession()))},
-		"404 with -32601":               {probeStatus{404, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"x"}}`}, "method-not-found", webOnly(unset(wireSession()))},
-		"400 with -32022":               {probeStatus{400, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32022,"message":"x","data":{"supported":["2026-07-28"]}}}`}, "discovered", webOnly(unset(wireCorrected()))},
-		"500 with -32601":               {probeStatus{500, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"x"}}`}, "", webOnly(&wireSeen{[][]string{probed}, "*"})},
-		"401 with -32601":               {probeStatus{401, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"x"}}`}, "", webOnly(&wireSeen{[][]string{probed}, "*"})},
+		"an error without id (RPC-10)":  {clienttest.Raw(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}`), "other-error", all(wireSession())},
+		"an empty result":               {raw(`{}`), "other-result", all(wireSession())},
+		"a list that is none":           {raw(`{"supportedVersions":"2026-07-28"}`), "other-result", all(wireSession())},
+		"a list of numbers":             {raw(`{"supportedVersions":[1]}`), "other-result", all(wireSession())},
+		"silence":                       {clienttest.ErrSilent, "silence", all(wireSession())},
+		"the end":                       {clienttest.ErrCut, "ended", [3]*wireSeen{unset(wireFresh()), wireRefused("transport"), unset(wireCorrected())}},
+		"400 with an error":             {&clienttest.HTTPError{Status: 400, Header: http.Header{"Content-Type": {"application/json"}}, Body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: no session"}}`}, "other-error", webOnly(unset(wireSession()))},
+		"404 with -32601":               {statusWith(404, rpcError(-32601, "x", "")), "method-not-found", webOnly(unset(wireSession()))},
+		"400 with -32022":               {statusWith(400, rpcError(-32022, "x", `{"supported":["2026-07-28"]}`)), "discovered", webOnly(unset(wireCorrected()))},
+		"500 with -32601":               {statusWith(500, rpcError(-32601, "x", "")), "", webOnly(&wireSeen{[][]string{probed}, "*"})},
+		"401 with -32601":               {statusWith(401, rpcError(-32601, "x", "")), "", webOnly(&wireSeen{[][]string{probed}, "*"})},
 		"400 in plain text":             {status(400), "refused", webOnly(unset(wireSession()))},
 		"404 in plain text":             {status(404), "refused", webOnly(unset(wireSession()))},
 		"405":                           {status(405), "refused", webOnly(unset(wireSession()))},
 		"406":                           {status(406), "refused", webOnly(unset(wireSession()))},
 		"415":                           {status(415), "refused", webOnly(unset(wireSession()))},
 		"200 in plain text":             {status(200), "other-result", webOnly(unset(wireSession()))},
-		"202":                           {probeStatus{202, ""}, "other-result", webOnly(unset(wireSession()))},
+		"202":                           {&clienttest.HTTPError{Status: 202}, "other-result", webOnly(unset(wireSession()))},
 		"401":                           {status(401), "", webOnly(wireRefused("auth"))},
 		"403":                           {status(403), "", webOnly(wireRefused("auth"))},
 		"408":                           {status(408), "", webOnly(wireRefused("server"))},
@@ -156,86 +159,38 @@ func wireTries(wire [][]string) int {
 	return n
 }
 
-type (
-	// probeResult is a result as it is.
-	probeResult string
-	// probeStatus is a status and a body.
-	probeStatus struct {
-		status int
-		body   string
-	}
-	// probeEnded is the end of the stream, program or connection.
-	probeEnded struct{}
-)
-
 // probedOver connects to a server that replies to its first probe as said and to a
 // second one properly.
 func probedOver(t *testing.T, carrier string, reply any) (wire func() [][]string, c *client.Client, err error) {
 	t.Helper()
-	probes := 0
-	script := func(_ int, s *fakeServer) {
-		s.on("server/discover", func(req jsonrpc.Request) any {
-			probes++
-			if probes > 1 {
-				return json.RawMessage(discoverAnswer)
-			}
-			switch r := reply.(type) {
-			case probeResult:
-				return json.RawMessage(r)
-			case probeEnded:
-				_ = s.conn.Close()
-				return nil
-			}
-			return reply
-		})
-	}
+	s, probes := sessionServer(t), 0
+	s.On("server/discover", func(call *clienttest.Call) (any, error) {
+		if probes++; probes > 1 {
+			return json.RawMessage(discoverAnswer), nil
+		}
+		return says(reply)(call)
+	})
 	switch carrier {
 	case "program":
-		p := &program{t: t, script: script}
-		c, err = find(t, p)
-		wire = p.wire
+		c, err = find(t, s.Transport())
 	case "stream":
-		tr, s := newFake(t)
-		script(0, s)
-		c, err = find(t, tr)
-		wire = func() [][]string { return [][]string{s.methods()} }
+		c, err = find(t, s.Stream())
 	default:
-		s := newProbedSite(t)
-		s.on("server/discover", func(probedRequest) (int, string) {
-			probes++
-			if probes > 1 {
-				return http.StatusOK, `{"jsonrpc":"2.0","id":ID,"result":` + discoverAnswer + `}`
-			}
-			switch r := reply.(type) {
-			case probeResult:
-				return http.StatusOK, `{"jsonrpc":"2.0","id":ID,"result":` + string(r) + `}`
-			case rawLine:
-				return http.StatusOK, string(r)
-			case *jsonrpc.Error:
-				return http.StatusOK, `{"jsonrpc":"2.0","id":ID,"error":` + string(r.AppendJSON(nil)) + `}`
-			case probeStatus:
-				return r.status, r.body
-			case probeEnded:
-				return 0, ""
-			}
-			return 1, ""
-		})
-		c, err = find(t, s.transport(), client.WithResilience(client.Resilience{Off: true, IdleTimeout: time.Minute}))
-		wire = func() [][]string { return [][]string{s.methods()} }
+		c, err = find(t, s.HTTP(), client.WithResilience(client.Resilience{Off: true, IdleTimeout: time.Minute}))
 	}
 	synctest.Wait()
-	return wire, c, err
+	return func() [][]string { return wireOf(s) }, c, err
 }
 
 // The session is begun with the revision the server listed (NEG-06).
 func TestListedSessionRevisionIsOffered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		tr, s := newFake(t)
-		s.result("server/discover", `{"supportedVersions":["2024-11-05","2025-06-18"]}`)
-		s.result("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`)
-		chosen := found(t, tr)
+		s := clienttest.NewServer(t)
+		s.On("server/discover", result(`{"supportedVersions":["2024-11-05","2025-06-18"]}`))
+		s.On("initialize", result(`{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`))
+		chosen := found(t, s.Stream())
 		require.Equal(t, mcp.Version2025_06_18, chosen.Version)
-		require.Contains(t, s.received()[1], `"protocolVersion":"2025-06-18"`)
+		require.Contains(t, string(s.Requests()[1].Params), `"protocolVersion":"2025-06-18"`)
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/clienttest"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -57,12 +58,12 @@ func TestProbeOnTheWire(t *testing.T) {
 // (NEG-03, protocol.md 4.4 step 2).
 func TestProbeHeaders(t *testing.T) {
 	t.Parallel()
-	s := newProbedSite(t)
-	found(t, s.transport())
-	got := s.requests()
-	require.Equal(t, "2026-07-28", got[0].header.Get("Mcp-Protocol-Version"))
-	require.Equal(t, "server/discover", got[0].header.Get("Mcp-Method"))
-	for name := range got[1].header {
+	s := sessionServer(t)
+	found(t, s.HTTP())
+	got := s.Requests()
+	require.Equal(t, "2026-07-28", got[0].Header.Get("Mcp-Protocol-Version"))
+	require.Equal(t, "server/discover", got[0].Header.Get("Mcp-Method"))
+	for name := range got[1].Header {
 		require.False(t, strings.HasPrefix(name, "Mcp-"), "initialize carries %s", name)
 	}
 }
@@ -128,7 +129,8 @@ func TestProbeIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := &program{t: t, script: func(_ int, s *fakeServer) { s.on("server/discover", func(jsonrpc.Request) any { return nil }) }}
+				s := sessionServer(t)
+				s.On("server/discover", says(clienttest.ErrSilent))
 				ctx := t.Context()
 				if tc.within > 0 {
 					var cancel context.CancelFunc
@@ -136,7 +138,7 @@ func TestProbeIsBounded(t *testing.T) {
 					defer cancel()
 				}
 				began := time.Now()
-				c, err := client.Connect(ctx, p, append([]client.Option{client.WithEraStore(nil)}, tc.opts...)...)
+				c, err := client.Connect(ctx, s.Transport(), append([]client.Option{client.WithEraStore(nil)}, tc.opts...)...)
 				require.NoError(t, err)
 				require.Equal(t, tc.want, c.Negotiated().Tried[0].Took)
 				require.GreaterOrEqual(t, time.Since(began), tc.want)
@@ -144,7 +146,7 @@ func TestProbeIsBounded(t *testing.T) {
 			})
 		})
 	}
-	_, err := client.Connect(t.Context(), &program{t: t}, client.WithProbe(client.Probe{Timeout: -1}))
+	_, err := client.Connect(t.Context(), clienttest.NewServer(t).Transport(), client.WithProbe(client.Probe{Timeout: -1}))
 	require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
 }
 
@@ -263,10 +265,10 @@ func TestLateProbeOnce(t *testing.T) {
 // and the event what was chosen and why (NEG-17).
 func TestEvidence(t *testing.T) {
 	t.Parallel()
-	s := newProbedSite(t)
-	s.on("server/discover", func(probedRequest) (int, string) { return http.StatusNotFound, "no such page" })
-	s.on("initialize", func(probedRequest) (int, string) { return http.StatusUnauthorized, "who?" })
-	_, err := find(t, s.transport())
+	s := clienttest.NewServer(t)
+	s.On("server/discover", says(&clienttest.HTTPError{Status: http.StatusNotFound, Body: "no such page"}))
+	s.On("initialize", says(&clienttest.HTTPError{Status: http.StatusUnauthorized, Body: "who?"}))
+	_, err := find(t, s.HTTP())
 	require.Equal(t, mcperrors.KindAuth, mcperrors.KindOf(err))
 	require.ErrorContains(t, err, "tried server/discover 2026-07-28 → status 404, initialize 2025-11-25 → status 401")
 	var trail *client.EraError
@@ -339,40 +341,42 @@ func TestFallback(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		status int
-		body   string
+		code   int64 // of an error in the body, 0 for a text
 		opts   []client.Option
 		falls  bool
 	}{
-		"400":             {400, "no", nil, true},
-		"404":             {404, "no", nil, true},
-		"405":             {405, "no", nil, true},
-		"400 with -32000": {400, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"no session"}}`, nil, true},
-		"400 with -32020": {400, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32020,"message":"header"}}`, nil, false},
-		"406":             {406, "no", nil, false},
-		"406, any":        {406, "no", []client.Option{client.WithProbe(client.Probe{AnyRefusal: true})}, true},
-		"401":             {401, "no", []client.Option{client.WithProbe(client.Probe{AnyRefusal: true})}, false},
-		"500":             {500, "no", nil, false},
-		"pinned session":  {404, "no", []client.Option{client.WithProtocolVersion("2025-11-25")}, true},
+		"400":             {400, 0, nil, true},
+		"404":             {404, 0, nil, true},
+		"405":             {405, 0, nil, true},
+		"400 with -32000": {400, -32000, nil, true},
+		"400 with -32020": {400, -32020, nil, false},
+		"406":             {406, 0, nil, false},
+		"406, any":        {406, 0, []client.Option{client.WithProbe(client.Probe{AnyRefusal: true})}, true},
+		"401":             {401, 0, []client.Option{client.WithProbe(client.Probe{AnyRefusal: true})}, false},
+		"500":             {500, 0, nil, false},
+		"pinned session":  {404, 0, []client.Option{client.WithProtocolVersion("2025-11-25")}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newProbedSite(t)
-				refuse := func(probedRequest) (int, string) { return tc.status, tc.body }
-				s.on("initialize", refuse)
-				old, oldServer := newFake(t)
-				c, err := find(t, falling{s.transport(), sessionOnly{old}}, tc.opts...)
+				s, old := sessionServer(t), sessionServer(t)
+				refusal := &clienttest.HTTPError{Status: tc.status, Body: "no"}
+				if tc.code != 0 {
+					refusal.RPC = rpcError(tc.code, "no", "")
+				}
+				s.On("initialize", says(refusal))
+				c, err := find(t, falling{s.HTTP(), sessionOnly{old.Stream()}}, tc.opts...)
 				if !tc.falls {
 					require.Error(t, err)
-					require.Empty(t, oldServer.received())
+					require.Empty(t, old.Requests())
 					return
 				}
 				require.NoError(t, err)
 				require.True(t, c.Negotiated().Fallback)
-				require.Equal(t, []string{"initialize", "notifications/initialized"}, settled(oldServer))
+				require.Equal(t, [][]string{{"initialize", "notifications/initialized"}}, wireOf(old))
 				require.NoError(t, ignoreClosed(c.Close()))
 
-				_, err = find(t, falling{s.transport(), failing{}}, tc.opts...)
+				_, err = find(t, falling{s.HTTP(), failing{}}, tc.opts...)
 				require.ErrorContains(t, err, "initialize 2025-11-25 → status")
 				require.ErrorContains(t, err, "GET → no event stream here")
 			})

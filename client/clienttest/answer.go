@@ -13,11 +13,30 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// answer runs a request that came with header. push sends what comes before the
-// answer. The error is one that tells how the client gets no such answer: see
-// unanswered.
-func (s *Server) answer(ctx context.Context, req jsonrpc.Request, header http.Header, push func(jsonrpc.Message)) (jsonrpc.Response, error) {
-	s.came(req.Method, req.Params, false, header)
+// origin is where a message comes from.
+type origin struct {
+	connection int         // 0 over HTTP
+	header     http.Header // nil without HTTP
+}
+
+// reply is the answer to a request.
+type reply struct {
+	jsonrpc.Response
+	raw Raw // in its place
+}
+
+// frame returns the message.
+func (r *reply) frame() []byte {
+	if r.raw != "" {
+		return []byte(r.raw)
+	}
+	return r.AppendJSON(nil)
+}
+
+// answer runs a request. push sends what comes before the answer. The error is one
+// that tells how the client gets no such answer: see unanswered.
+func (s *Server) answer(ctx context.Context, req jsonrpc.Request, from origin, push func(jsonrpc.Message)) (reply, error) {
+	s.came(req.Method, req.Params, false, from)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := context.AfterFunc(s.ctx, cancel)
@@ -36,8 +55,8 @@ func (s *Server) answer(ctx context.Context, req jsonrpc.Request, header http.He
 		s.mu.Unlock()
 	}()
 	call := s.newCall(ctx, req, push)
-	call.Header = header
-	resp := jsonrpc.Response{ID: req.ID}
+	call.Header = from.header
+	resp := reply{Response: jsonrpc.Response{ID: req.ID}}
 	var result any
 	switch {
 	case err != nil:
@@ -58,7 +77,14 @@ func (s *Server) answer(ctx context.Context, req jsonrpc.Request, header http.He
 		resp.Error = rpcError(err)
 		return resp, nil
 	}
-	resp.Result = s.complete(call, s.encode(result))
+	switch result := result.(type) {
+	case Raw:
+		resp.raw = result
+	case json.RawMessage:
+		resp.Result = result
+	default:
+		resp.Result = s.complete(call, s.encode(result))
+	}
 	return resp, nil
 }
 

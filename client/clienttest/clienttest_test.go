@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -243,6 +244,78 @@ func TestEnds(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		s.Close()
 		_, err = c.CallTool(t.Context(), "slow", nil)
+		require.Error(t, err)
+	})
+}
+
+// Each connection in memory is prepared by the test, and its messages are told apart.
+func TestConnections(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := clienttest.NewServer(t)
+		missing := errors.New("no such program")
+		s.OnConnect(func(n int) error {
+			if n == 3 {
+				return missing
+			}
+			s.On("acme/run", func(*clienttest.Call) (any, error) { return map[string]int{"run": n}, nil })
+			return nil
+		})
+		c, err := client.Connect(t.Context(), s.Transport(), client.WithProtocolVersion("2025-11-25"))
+		require.NoError(t, err)
+		for n := range 2 {
+			raw, err := c.Call(t.Context(), "acme/run", nil)
+			require.NoError(t, err)
+			require.JSONEq(t, fmt.Sprintf(`{"run":%d}`, n+1), string(raw))
+			if n == 0 {
+				s.Exit()
+				synctest.Wait()
+			}
+		}
+		require.NoError(t, c.Close())
+		runs := map[int]int{}
+		for _, r := range s.Requests() {
+			if r.Method == "initialize" || r.Method == "acme/run" {
+				runs[r.Connection]++
+			}
+		}
+		require.Equal(t, map[int]int{1: 2, 2: 2}, runs)
+		_, err = client.Connect(t.Context(), s.Transport())
+		require.ErrorIs(t, err, missing)
+		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
+	})
+}
+
+// A client does not start a byte stream again.
+func TestStream(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := clienttest.NewServer(t)
+		c, err := client.Connect(t.Context(), s.Stream())
+		require.NoError(t, err)
+		for range c.Tools(t.Context()) {
+		}
+		s.Exit()
+		<-c.Done()
+		require.Equal(t, client.StateEnded, c.State())
+		require.NoError(t, c.Close())
+	})
+}
+
+// A message of the test is sent as it is, and a raw result gets no members.
+func TestRaw(t *testing.T) {
+	t.Parallel()
+	everyWay(t, features, func(t *testing.T, c *client.Client, s *clienttest.Server) {
+		s.On("acme/raw", func(*clienttest.Call) (any, error) { return json.RawMessage(`{"a":1}`), nil })
+		raw, err := c.Call(t.Context(), "acme/raw", nil)
+		require.NoError(t, err)
+		require.Equal(t, `{"a":1}`, string(raw))
+		s.On("acme/raw", func(*clienttest.Call) (any, error) {
+			return clienttest.Raw(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`), nil
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err = c.Call(ctx, "acme/raw", nil)
 		require.Error(t, err)
 	})
 }

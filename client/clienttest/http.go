@@ -87,13 +87,13 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, known bool) {
 	switch m := m.(type) {
 	case jsonrpc.Request:
 		if !known {
-			s.came(m.Method, m.Params, false, r.Header)
+			s.came(m.Method, m.Params, false, origin{header: r.Header})
 			noSession(w)
 			return
 		}
 		s.answerPost(w, r, m)
 	case jsonrpc.Notification:
-		s.note(m, r.Header)
+		s.note(m, origin{header: r.Header})
 		if !known {
 			noSession(w)
 			return
@@ -110,7 +110,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, known bool) {
 // answerPost answers a request, with what is scripted for it.
 func (s *Server) answerPost(w http.ResponseWriter, r *http.Request, req jsonrpc.Request) {
 	out := &httpStream{w: w}
-	resp, err := s.answer(r.Context(), req, r.Header, out.push)
+	resp, err := s.answer(r.Context(), req, origin{header: r.Header}, out.push)
 	var web *HTTPError
 	switch {
 	case errors.As(err, &web):
@@ -127,7 +127,7 @@ func (s *Server) answerPost(w http.ResponseWriter, r *http.Request, req jsonrpc.
 	if req.Method == mcp.MethodInitialize && resp.Error == nil {
 		w.Header().Set(sessionHeader, s.newSession())
 	}
-	out.answer(resp)
+	out.answer(resp.frame())
 }
 
 // httpStream is the answer to one HTTP request: an event stream as soon as
@@ -154,7 +154,7 @@ func (h *httpStream) push(m jsonrpc.Message) {
 	if !h.stream {
 		h.begin()
 	}
-	h.event(m)
+	h.event(m.AppendJSON(nil))
 }
 
 // end keeps what still comes from an answer that is over.
@@ -164,21 +164,21 @@ func (h *httpStream) end() {
 	h.over = true
 }
 
-func (h *httpStream) event(m jsonrpc.Message) {
-	fmt.Fprintf(h.w, "event: message\ndata: %s\n\n", m.AppendJSON(nil))
+func (h *httpStream) event(frame []byte) {
+	fmt.Fprintf(h.w, "event: message\ndata: %s\n\n", frame)
 	_ = http.NewResponseController(h.w).Flush()
 }
 
-func (h *httpStream) answer(resp jsonrpc.Response) {
+func (h *httpStream) answer(frame []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.over = true
 	if h.stream {
-		h.event(resp)
+		h.event(frame)
 		return
 	}
 	h.w.Header().Set("Content-Type", "application/json")
-	_, _ = h.w.Write(resp.AppendJSON(nil))
+	_, _ = h.w.Write(frame)
 }
 
 // refuse answers with a status, headers and a body of the test's.

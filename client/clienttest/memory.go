@@ -23,32 +23,84 @@ import (
 // A client soon restarts a run that has ended, see client.Restart. Five
 // ends within a minute are a crash loop; the client then waits for a minute.
 // After Close, connecting fails as for a missing program.
-func (s *Server) Transport() transport.Transport { return memory{s} }
+func (s *Server) Transport() transport.Transport { return memory{s: s} }
 
-type memory struct{ s *Server }
+// Stream returns a transport for client.Connect to the server in memory, over a
+// plain byte stream such as a socket. A client cannot restart it: if the connection
+// breaks, the client has ended. Otherwise it is like [Server.Transport].
+func (s *Server) Stream() transport.Transport { return memory{s: s, plain: true} }
+
+// OnConnect sets a function that runs before each connection in memory, of
+// [Server.Transport] and [Server.Stream]. n counts them from 1. It can prepare what
+// this run of the program answers, with [Server.On]. If it returns an error, the
+// client cannot connect: the program could not be started.
+func (s *Server) OnConnect(f func(n int) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.connect = f
+}
+
+// Exit ends all connections in memory, as a program does that exits. With
+// [Server.Transport], clients can connect again at once.
+func (s *Server) Exit() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, end := range s.runs {
+		end()
+	}
+}
+
+type memory struct {
+	s     *Server
+	plain bool // it is no program
+}
 
 // String implements [transport.Transport].
 func (memory) String() string { return "clienttest" }
 
 // Connect implements [transport.Transport].
 func (m memory) Connect(ctx context.Context, h transport.Handler) (transport.Conn, error) {
-	m.s.mu.Lock()
-	defer m.s.mu.Unlock()
-	if m.s.closed {
+	s := m.s
+	n, err := s.connecting()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		err = fmt.Errorf("the test's server is closed: %w", fs.ErrNotExist)
+	}
+	if err != nil {
 		return nil, &transport.Failure{
-			Reason: transport.ReasonUnavailable, NotSent: true, Process: &mcperrors.ProcessEvidence{Command: []string{"clienttest"}},
-			Err: fmt.Errorf("the test's server is closed: %w", fs.ErrNotExist),
+			Reason: transport.ReasonUnavailable, NotSent: true, Err: err, Process: &mcperrors.ProcessEvidence{Command: []string{"clienttest"}},
 		}
 	}
 	stream, conn := transport.InMemory()
-	run, end := context.WithCancel(m.s.ctx)
-	m.s.work.Go(func() { m.s.serveLines(run, end, conn) })
+	run, end := context.WithCancel(s.ctx)
+	s.runs[n] = end
+	s.work.Go(func() {
+		s.serveLines(run, end, origin{connection: n}, conn)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.runs, n)
+	})
 	opened, err := stream.Connect(ctx, h)
-	if err != nil {
-		end()
-		return nil, err
+	if err != nil || m.plain {
+		if err != nil {
+			end()
+		}
+		return opened, err
 	}
 	return &program{streamed: opened.(streamed), end: end, ended: run.Done()}, nil
+}
+
+// connecting counts a connection, and returns why there can be none.
+func (s *Server) connecting() (n int, err error) {
+	s.mu.Lock()
+	s.connected++
+	n, f := s.connected, s.connect
+	s.mu.Unlock()
+	if f != nil {
+		err = f(n)
+	}
+	return n, err
 }
 
 // streamed is what a connection over a stream can do.
@@ -95,17 +147,18 @@ func (p *program) Call(ctx context.Context, req transport.Request) (transport.An
 
 // serveLines is one run: it goes on until ctx ends, which end does, or the client
 // leaves.
-func (s *Server) serveLines(ctx context.Context, end context.CancelFunc, conn net.Conn) {
+func (s *Server) serveLines(ctx context.Context, end context.CancelFunc, from origin, conn net.Conn) {
 	defer conn.Close() //nolint:errcheck // a pipe
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	var writing sync.Mutex
-	push := func(m jsonrpc.Message) {
+	write := func(frame []byte) {
 		writing.Lock()
 		defer writing.Unlock()
 		// A client that is gone misses nothing.
-		_, _ = conn.Write(append(m.AppendJSON(nil), '\n'))
+		_, _ = conn.Write(append(frame, '\n'))
 	}
+	push := func(m jsonrpc.Message) { write(m.AppendJSON(nil)) }
 	var calls sync.WaitGroup
 	defer calls.Wait()
 	defer end()
@@ -121,7 +174,7 @@ func (s *Server) serveLines(ctx context.Context, end context.CancelFunc, conn ne
 		switch m := m.(type) {
 		case jsonrpc.Request:
 			calls.Go(func() {
-				resp, err := s.answer(ctx, m, nil, push)
+				resp, err := s.answer(ctx, m, from, push)
 				var web *HTTPError
 				switch {
 				case errors.Is(err, ErrCut):
@@ -129,13 +182,13 @@ func (s *Server) serveLines(ctx context.Context, end context.CancelFunc, conn ne
 				case errors.As(err, &web):
 					s.t.Errorf("clienttest: %v was to answer %s, but Transport has no HTTP; use Server.HTTP or Server.URL", web, m.Method)
 					resp.Error = rpcError(web)
-					push(resp)
+					write(resp.frame())
 				case err == nil:
-					push(resp)
+					write(resp.frame())
 				}
 			})
 		case jsonrpc.Notification:
-			s.note(m, nil)
+			s.note(m, from)
 			if m.Method == mcp.MethodInitialized {
 				unlisten()
 				unlisten = s.open(&sink{push: push})

@@ -2,7 +2,6 @@ package clienttest
 
 import (
 	"encoding/json"
-	"net/http"
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -113,8 +112,8 @@ func (s *Server) open(k *sink) (done func()) {
 }
 
 // note takes what has no answer.
-func (s *Server) note(n jsonrpc.Notification, header http.Header) {
-	s.came(n.Method, n.Params, true, header)
+func (s *Server) note(n jsonrpc.Notification, from origin) {
+	s.came(n.Method, n.Params, true, from)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var params mcp.CancelledParams

@@ -40,13 +40,16 @@ type Server struct {
 	lastAsked int64
 	sessions  map[string]chan struct{} // over HTTP; closed when a session is over
 	opened    int                      // sessions so far
+	connect   func(n int) error
+	connected int                        // connections in memory so far
+	runs      map[int]context.CancelFunc // their ends
 	web       *httptest.Server
 	mem       *memhttp.Server
 	closed    bool
 }
 
 // Handler answers a request. The result may be any value that encodes to a JSON
-// object; a json.RawMessage is sent unchanged.
+// object; a json.RawMessage is sent unchanged, and so is a [Raw].
 //
 // An error that is or wraps a *jsonrpc.Error is sent as that error. Any other
 // error of a tool becomes a result with isError set, and of another method the
@@ -55,6 +58,10 @@ type Server struct {
 // does not get the answer. A handler may fail the test, also with t.Fatal. If
 // it does so or panics, the client gets -32603; a panic also fails the test.
 type Handler func(call *Call) (any, error)
+
+// Raw is a whole message that a [Handler] returns in place of a result, for example
+// one that breaks the protocol. The client gets it unchanged. It has no line break.
+type Raw string
 
 // Request is a message that a client sent.
 type Request struct {
@@ -65,6 +72,9 @@ type Request struct {
 	Notification bool
 	// Header has the headers of the HTTP request. It is nil without HTTP.
 	Header http.Header
+	// Connection is the number of the connection in memory, from 1; see
+	// [Server.OnConnect]. It is 0 over HTTP.
+	Connection int
 }
 
 // What [Server.Fail] takes, and handlers return, besides [*jsonrpc.Error] and
@@ -86,7 +96,7 @@ func NewServer(t testing.TB) *Server {
 	s := &Server{
 		t: t, methods: map[string]Handler{}, calls: map[string]Handler{}, gets: map[string]Handler{}, texts: map[string]string{},
 		running: map[jsonrpc.ID]context.CancelFunc{}, asked: map[jsonrpc.ID]chan jsonrpc.Response{},
-		sessions: map[string]chan struct{}{},
+		sessions: map[string]chan struct{}{}, runs: map[int]context.CancelFunc{},
 		caps: mcp.ServerCapabilities{
 			Tools: list, Prompts: list, Resources: &mcp.ResourcesCapability{Subscribe: true, ListChanged: true},
 		},
@@ -185,10 +195,12 @@ func (s *Server) Fail(n int, err error) {
 }
 
 // came notes a message of a client.
-func (s *Server) came(method string, params json.RawMessage, notification bool, header http.Header) {
+func (s *Server) came(method string, params json.RawMessage, notification bool, from origin) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests = append(s.requests, Request{Method: method, Params: slices.Clone(params), Notification: notification, Header: header.Clone()})
+	s.requests = append(s.requests, Request{
+		Method: method, Params: slices.Clone(params), Notification: notification, Header: from.header.Clone(), Connection: from.connection,
+	})
 }
 
 // Requests returns the messages that clients have sent, in order of arrival.
