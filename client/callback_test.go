@@ -4,18 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"log/slog"
-	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -27,7 +20,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/clienttest"
 	"github.com/mainstay-mcp/mainstay/client/transport"
-	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -398,149 +390,6 @@ func (h *hookCase) reported(t *testing.T, hook *hook, acted <-chan struct{}) {
 	}
 }
 
-// elsewhere are the functions that other tests make fail, with the test's name,
-// or why it may do what it likes.
-var elsewhere = map[string]string{
-	"pool OnEvent":                  "TestPoolCallbacks",
-	"pool WithLogger":               "TestPoolCallbacks",
-	"pool WithServerOptions":        "TestPoolCallbacks",
-	"pool WithVariables":            "runs on the caller's goroutine before anything is open",
-	"pool ReadServers":              "runs on the caller's goroutine before anything is open",
-	"client Connect":                "TestCallbackTransport",
-	"pool Server.Transport":         "is that of client.Connect",
-	"client EraStore.Forget":        "is guarded as the other two",
-	"transport Command.Stderr":      "TestCallbackProgram",
-	"transport Trace.Noise":         "TestCallbackProgram",
-	"transport Trace.Stderr":        "TestCallbackProgram",
-	"transport SSE.RoundTripper":    "is that of HTTP",
-	"transport Stream.In":           "TestCallbackStream",
-	"transport Stream.Out":          "TestCallbackStream",
-	"transport Handler":             "is for programs that drive a transport themselves",
-	"toolcache Settings.Durable":    "TestCallbacks",
-	"toolcache Settings.StaleIf":    "TestCallbacks",
-	"toolcache Settings.Logger":     "TestCallbacks",
-	"toolcache Ask":                 "TestCallbacks",
-	"toolcache Fetch":               "TestCallbacks",
-	"toolcache TTLFromEnv":          "runs on the caller's goroutine",
-	"client AfterDone":              "TestAfterDone",
-	"transport HTTP.HeaderFunc":     "TestHeaderFunc",
-	"transport SSE.HeaderFunc":      "TestHeaderFunc",
-	"breaker Settings.Logger":       "TestCallbacks",
-	"breaker Settings.OnTransition": "TestCallbacks",
-}
-
-// A new function that an application can hand over needs a row in hookCases, or
-// a test of its own in elsewhere.
-func TestEveryCallbackHasATest(t *testing.T) {
-	t.Parallel()
-	covered := map[string]bool{"client WithLogger": true, "client WithMeter": true, "client WithEraStore": true, "client WithTrace": true}
-	for _, h := range hookCases {
-		for _, pkg := range []string{"client ", "transport "} {
-			covered[pkg+h.name] = true
-		}
-	}
-	dirs := map[string]string{"client": ".", "transport": "transport", "toolcache": "../toolcache", "breaker": "../breaker", "pool": "../pool"}
-	for name, why := range elsewhere {
-		covered[name] = true
-		pkg, _, _ := strings.Cut(name, " ")
-		if strings.HasPrefix(why, "Test") {
-			dir := dirs[pkg]
-			if pkg == "transport" {
-				dir = "." // through the client
-			}
-			require.True(t, hasTest(t, dir, why), "%s: there is no %s in %s", name, why, dir)
-		}
-	}
-	for pkg, dir := range dirs {
-		for _, name := range callbacksOf(t, dir) {
-			owner, _, _ := strings.Cut(name, ".")
-			require.True(t, covered[pkg+" "+name] || covered[pkg+" "+owner],
-				"%s hands %s over to us: what if it panics?", pkg, name)
-		}
-	}
-}
-
-func hasTest(t *testing.T, dir, name string) bool {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
-	require.NoError(t, err)
-	return slices.ContainsFunc(files, func(file string) bool {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		return strings.Contains(string(text), "func "+name+"(")
-	})
-}
-
-// callbacksOf returns the exported functions, fields and interfaces by which a
-// program hands its own code to a package.
-func callbacksOf(t *testing.T, dir string) (names []string) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	require.NoError(t, err)
-	for _, path := range files {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		require.NoError(t, err)
-		ast.Inspect(file, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.FuncDecl:
-				for _, p := range n.Type.Params.List {
-					name := n.Name.Name
-					if own, ok := p.Type.(*ast.Ident); ok && (own.Name == "Fetch" || own.Name == "Ask") {
-						name = own.Name
-					} else if !isCode(p.Type) {
-						continue
-					}
-					if n.Name.IsExported() {
-						names = append(names, name)
-					}
-				}
-				return false
-			case *ast.TypeSpec:
-				s, ok := n.Type.(*ast.StructType)
-				if !ok || !n.Name.IsExported() {
-					return false
-				}
-				for _, f := range s.Fields.List {
-					for _, name := range f.Names {
-						if name.IsExported() && isCode(f.Type) {
-							names = append(names, n.Name.Name+"."+name.Name)
-						}
-					}
-				}
-				return false
-			}
-			return true
-		})
-	}
-	return names
-}
-
-// isCode reports the types whose values are code of the application.
-func isCode(e ast.Expr) bool {
-	switch e := e.(type) {
-	case *ast.FuncType:
-		return true
-	case *ast.Ellipsis:
-		return isCode(e.Elt)
-	case *ast.StarExpr:
-		return isCode(e.X)
-	case *ast.ArrayType:
-		return isCode(e.Elt)
-	case *ast.Ident:
-		return slices.Contains([]string{"Meter", "Middleware", "EraStore", "Store", "Trace", "Transport"}, e.Name)
-	case *ast.SelectorExpr:
-		pkg, _ := e.X.(*ast.Ident)
-		return slices.Contains([]string{
-			"slog.Logger", "slog.Handler", "http.RoundTripper", "http.Client", "io.Reader", "io.Writer", "io.ReadCloser", "io.WriteCloser",
-			"transport.Transport", "transport.Trace", "toolcache.Store",
-		}, pkg.Name+"."+e.Sel.Name)
-	}
-	return false
-}
-
 func failingHooks() map[string]func() {
 	return map[string]func(){"panic": func() { panic("a bug of the application") }, "Goexit": runtime.Goexit}
 }
@@ -551,125 +400,6 @@ func TestCallbackMiddleware(t *testing.T) {
 	_, err := client.Connect(t.Context(), clienttest.NewServer(t).Transport(),
 		client.WithMiddleware(func(client.Next) client.Next { panic("a bug of the application") }))
 	require.ErrorContains(t, err, "WithMiddleware panicked: a bug of the application")
-}
-
-// A transport of the application that panics fails its request.
-func TestCallbackTransport(t *testing.T) {
-	t.Parallel()
-	s := newScriptedServer("2025-11-25")
-	c := s.dial(t)
-	for how, fail := range failingHooks() {
-		var err error
-		var work sync.WaitGroup
-		s.answer = func(context.Context, int, transport.Request) (transport.Answer, error) {
-			fail()
-			return transport.Answer{}, nil
-		}
-		work.Go(func() { _, err = c.CallTool(t.Context(), "echo", nil) })
-		work.Wait()
-		if how == "panic" {
-			var e *mcperrors.Error
-			require.ErrorAs(t, err, &e)
-			require.Equal(t, mcperrors.KindApp, e.Kind)
-			require.Equal(t, mcperrors.Unknown, e.Delivery)
-			require.False(t, e.Retryable)
-			require.ErrorContains(t, err, "Transport panicked: a bug of the application")
-		}
-		s.answer = func(_ context.Context, _ int, req transport.Request) (transport.Answer, error) {
-			return resultOf(req, `{"content":[]}`)
-		}
-		_, err = c.CallTool(t.Context(), "echo", nil)
-		require.NoError(t, err)
-		require.Zero(t, c.Health().InFlight)
-	}
-}
-
-// hookStream is a stream that fails where it is told to.
-type hookStream struct {
-	net.Conn
-	read, write *hook
-}
-
-func (s hookStream) Read(p []byte) (int, error) {
-	n, err := s.Conn.Read(p)
-	s.read.run()
-	return n, err
-}
-
-func (s hookStream) Write(p []byte) (int, error) {
-	s.write.run()
-	return s.Conn.Write(p)
-}
-
-// A stream of the application that fails ends its connection: calls fail at once.
-func TestCallbackStream(t *testing.T) {
-	t.Parallel()
-	for how, fail := range failingHooks() {
-		for _, what := range []string{"read", "write"} {
-			t.Run(how+" in "+what, func(t *testing.T) {
-				t.Parallel()
-				tr, _ := newFake(t)
-				h, well := newHook(fail), newHook(nil)
-				stream := hookStream{tr.In.(net.Conn), h, well}
-				if what == "write" {
-					stream.read, stream.write = well, h
-				}
-				c, err := client.Connect(t.Context(), &transport.Stream{In: stream, Out: stream}, sessionEra)
-				require.NoError(t, err)
-				h.bad.Store(true)
-				_, err = c.CallTool(t.Context(), "echo", hello)
-				require.Error(t, err)
-				_, err = c.CallTool(t.Context(), "echo", hello)
-				require.Error(t, err)
-				_ = c.Close()
-			})
-		}
-	}
-}
-
-// What a program writes beside its messages is read on.
-func TestCallbackProgram(t *testing.T) {
-	t.Parallel()
-	for how, fail := range failingHooks() {
-		t.Run(how, func(t *testing.T) {
-			t.Parallel()
-			noise, stderr, copied := newHook(fail), newHook(fail), newHook(fail)
-			for _, h := range []*hook{noise, stderr, copied} {
-				h.bad.Store(true)
-			}
-			told := make(chan string, 100)
-			command := transport.Command{Argv: programArgv("chatty"), Env: []string{"GORACE=atexit_sleep_ms=0"}, Stderr: hookWriter{copied}}
-			c, err := client.Connect(t.Context(), &command, sessionEra,
-				client.WithTrace(transport.Trace{Noise: func([]byte) { noise.run() }, Stderr: func(string) { stderr.run() }}),
-				client.OnEvent(func(_ context.Context, e client.Event) {
-					if failed, ok := e.(client.CallbackFailed); ok {
-						told <- failed.Callback
-					}
-				}))
-			require.NoError(t, err)
-			seen := map[string]bool{}
-			for len(seen) < 3 {
-				seen[<-told] = true
-			}
-			require.Equal(t, map[string]bool{"Trace.Noise": true, "Trace.Stderr": true, "Command.Stderr": true}, seen)
-			for _, h := range []*hook{noise, stderr, copied} {
-				h.bad.Store(false)
-			}
-			_, err = c.CallTool(t.Context(), "echo", hello) // it chatters again
-			require.NoError(t, err)
-			for _, h := range []*hook{noise, stderr, copied} {
-				<-h.ran
-			}
-			require.NoError(t, c.Close())
-		})
-	}
-}
-
-type hookWriter struct{ h *hook }
-
-func (w hookWriter) Write(p []byte) (int, error) {
-	w.h.run()
-	return len(p), nil
 }
 
 // A log handler and an OnEvent that both fail do not tell each other of it for
