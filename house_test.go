@@ -151,8 +151,9 @@ var importTable = []row{
 		why: "what keeps a request back knows nothing of calls: it is given requests and their outcomes",
 	},
 	{
-		pkg: "client/internal/run", may: []string{"client/internal/link", "client/internal/outcome", "client/internal/catalog", "client/internal/ask", "client/internal/progress", "client/internal/object", "client/transport", "jsonrpc", "mcp", "errors", "internal/errormap", "internal/resilience"},
-		why: "a call goes down: what the application hears of it is handed to it",
+		pkg: "client/internal/run", may: []string{"client/internal/ask", "client/internal/catalog", "client/internal/guard", "client/internal/inbound", "client/internal/keeper", "client/internal/lazy", "client/internal/life", "client/internal/link", "client/internal/object", "client/internal/outcome", "client/internal/progress", "client/internal/span", "client/transport", "jsonrpc", "mcp", "errors", "internal/errormap", "internal/resilience"},
+		tests: []string{"breaker"},
+		why:   "a call goes down: what the application hears of it is handed to it",
 	},
 	{
 		pkg:   "client/...",

@@ -8,6 +8,8 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/internal/capability"
+	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
+	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
@@ -107,7 +109,7 @@ func (cl *call) takeMeta() error {
 // encodes to an object. The methods of the handshake are rejected.
 func (c *Client) Call(ctx context.Context, method string, params any, opts ...CallOption) (json.RawMessage, error) {
 	if err := capability.CheckName(method); err != nil {
-		return nil, c.local(err, method)
+		return nil, c.calls.Errors.Local(err, method)
 	}
 	cl := newCall(method, opts)
 	raw, err := encodeObject("params", params)
@@ -116,7 +118,7 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 		cl.SetTarget(raw)
 	}
 	if err != nil {
-		return nil, c.local(err, method)
+		return nil, c.calls.Errors.Local(err, method)
 	}
 	if err := c.gate(cl.Subject()); err != nil {
 		return nil, err
@@ -136,36 +138,22 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 // the server has accepted it (HTTP) or the transport has taken it (stdio).
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	if err := capability.CheckName(method); err != nil {
-		return c.local(err, method)
+		return c.calls.Errors.Local(err, method)
 	}
 	raw, err := encodeObject("params", params)
 	if err != nil {
-		return c.local(err, method)
+		return c.calls.Errors.Local(err, method)
 	}
 	if err := mcp.CheckMeta(metaOf(raw)); err != nil {
-		return c.local(badOption(err), method)
+		return c.calls.Errors.Local(badOption(err), method)
 	}
 	if c.life.Closed() {
-		return c.local(life.ErrClosed(), method)
+		return c.calls.Errors.Local(life.ErrClosed(), method)
 	}
-	cl := newCall(method, nil)
-	if err := c.refusal(cl.Subject(), capability.CheckNotification(c.live.Agreed(), method)); err != nil {
+	if err := c.calls.Errors.Refusal(outcome.Subject{Method: method}, capability.CheckNotification(c.live.Agreed(), method)); err != nil {
 		return err
 	}
-	if err := c.awaitLink(ctx, &cl.Call); err != nil {
-		return err
-	}
-	for {
-		cl.Link = c.live.Load()
-		err := cl.Link.Conn.Notify(ctx, jsonrpc.Notification{Method: method, Params: raw})
-		if err == nil {
-			return nil
-		}
-		out := outcome.Outcome{Err: c.failed(cl.Subject(), err)}
-		if again, err := c.repaired(ctx, &cl.Call, &out); !again {
-			return err
-		}
-	}
+	return c.calls.Notify(ctx, method, raw)
 }
 
 // Ping sends a ping. The stateless era has no ping; [Client.Alive] works in
@@ -178,6 +166,97 @@ func (c *Client) Ping(ctx context.Context) error {
 	_, err := c.do(ctx, &cl)
 	return err
 }
+
+// WithProgressTokens sets whether every tools/call carries a progress token.
+// The default is true. Progress shows that the server is still working, and
+// resets the call's idle timeout even without [WithProgress]; see
+// [Resilience].IdleTimeout. A call whose _meta already has a token keeps it.
+func WithProgressTokens(on bool) Option { return optionFunc(func(c *config) { c.noTokens = !on }) }
+
+// withProgress makes a call whose params carry a progress token.
+func (c *Client) withProgress(ctx context.Context, cl *call) (json.RawMessage, error) {
+	cl.Progress = c.inbound().Progress().Add(cl.opts.progress)
+	defer func() {
+		c.inbound().Progress().Remove(cl.Progress) // the one of the last request
+		cl.Progress.Finish(ctx)
+	}()
+	return c.do(ctx, cl)
+}
+
+// send makes a call, with progress if it was asked for.
+func (c *Client) send(ctx context.Context, cl *call) (json.RawMessage, error) {
+	if err := c.takeOptions(cl); err != nil {
+		return nil, err
+	}
+	if cl.opts.progress != nil {
+		return c.withProgress(ctx, cl)
+	}
+	return c.do(ctx, cl)
+}
+
+// takeOptions adds to a call what its options say of its params.
+func (c *Client) takeOptions(cl *call) error {
+	if cl.Meta != nil || cl.opts.meta != nil {
+		if err := cl.takeMeta(); err != nil {
+			return c.calls.Errors.Local(badOption(err), cl.Method)
+		}
+	}
+	if cl.IdempotencyKey != nil && c.cfg.keyPrefix == "" && cl.Method == mcp.MethodToolsCall {
+		return c.calls.Errors.Local(badOption(errNoPrefix), cl.Method)
+	}
+	if given := cl.opts.input; given != nil {
+		if err := cl.Resume(c.live.Agreed().Version, given.responses, given.state); err != nil {
+			return c.calls.Errors.About(cl.Subject(), err)
+		}
+	}
+	return nil
+}
+
+// do makes one call of the application, through its middleware.
+func (c *Client) do(ctx context.Context, cl *call) (raw json.RawMessage, err error) {
+	var began time.Time
+	if c.cfg.meter != nil {
+		began = time.Now()
+	}
+	if c.cfg.chain != nil {
+		raw, err = c.runThroughMiddleware(ctx, cl)
+	} else {
+		raw, err = c.run(ctx, &cl.Call)
+	}
+	if c.cfg.meter != nil {
+		c.callEnded(cl, began, err)
+	}
+	return raw, err
+}
+
+// run makes a call of the application. Of one that became a task, the result is that of
+// the task (TASK-14).
+func (c *Client) run(ctx context.Context, cl *run.Call) (json.RawMessage, error) {
+	raw, err := c.calls.Do(ctx, cl)
+	if err != nil || cl.Task == 0 || cl.Task&run.TaskHandle != 0 {
+		return raw, err
+	}
+	t, err := c.taskOf(cl, nil, raw) // progress is the call's own
+	if err != nil {
+		return nil, err
+	}
+	left, bounded := c.calls.Span(cl).Left()
+	if bounded {
+		left = max(left, 1)
+	}
+	return t.task.Wait(ctx, left)
+}
+
+// callSupport is the client as its calls need it.
+type callSupport Client
+
+func (s *callSupport) client() *Client { return (*Client)(s) }
+
+// Catalog implements [run.Client].
+func (s *callSupport) Catalog() *catalog.Catalog { return s.client().catalog() }
+
+// Inbound implements [run.Client].
+func (s *callSupport) Inbound() *inbound.Inbound { return s.client().inbound() }
 
 // encodeObject encodes what must be a JSON object; nil stays nil.
 func encodeObject(what string, v any) (json.RawMessage, error) {
@@ -235,4 +314,9 @@ func checkObject(dst []byte, start int, what string, err error) ([]byte, error) 
 			"the "+what+" must be a JSON object", nil)
 	}
 	return dst, nil
+}
+
+// badOption returns the error for a request or an option that cannot be right.
+func badOption(err error) error {
+	return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err)
 }

@@ -2,22 +2,18 @@ package client
 
 import (
 	"encoding/json"
-	"log/slog"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
 	"github.com/mainstay-mcp/mainstay/client/internal/era"
-	"github.com/mainstay-mcp/mainstay/client/internal/guard"
 	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
-	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/internal/lazy"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/internal/redact"
+	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	"github.com/mainstay-mcp/mainstay/client/internal/watch"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -29,19 +25,14 @@ import (
 // Client is an open connection to one server. Its methods are safe for
 // concurrent use. Close it when done.
 type Client struct {
-	cfg    *config
-	server string // the transport's name
-	log    *slog.Logger
-	res    *Resilience
+	cfg   *config
+	live  link.Holder
+	calls run.Runner
+	life  life.Life // ends with Close
 
-	live       link.Holder
-	secrets    redact.Redactor
 	scope      lists.Scope                // of what is kept
 	negotiated atomic.Pointer[Negotiated] // nil before Connect returns
-	keeper     keeper.Holder              // empty until it is needed; see watchOver
 
-	guard  guard.Gate
-	parts  lazy.Part[chainParts]
 	listed lazy.Part[lists.Cache]     // see lists
 	tools  lazy.Part[catalog.Catalog] // see catalog
 
@@ -51,14 +42,10 @@ type Client struct {
 	incoming lazy.Part[inbound.Inbound] // see inbound
 	budget   transport.Budget           // of what the server makes this side hold
 
-	pulse   pulse
-	untyped atomic.Bool                    // a result without a type was logged
 	finding atomic.Pointer[era.Negotiator] // the first conversation is being opened
 	probing atomic.Bool                    // what comes is dropped meanwhile
 
-	life  life.Life // ends with Close
-	close sync.Once
-	err   error
+	closing lazy.Part[closing]
 }
 
 // lists returns the lists and other results that the server lets the client keep.
@@ -70,7 +57,7 @@ func (c *Client) lists() *lists.Cache {
 		}
 		return lists.New(lists.Config{
 			Scope: c.scope, Kept: kept, Links: &c.live, Declared: c.cfg.offer.Capabilities, Budget: &c.budget,
-			Server: c.server, Log: c.log, Error: c.local,
+			Server: c.calls.Errors.Server, Log: c.calls.Log, Error: c.calls.Errors.Local,
 		})
 	})
 }
@@ -83,7 +70,7 @@ func (c *Client) catalog() *catalog.Catalog {
 			DropNulls: c.cfg.validation.DropNulls, Eager: !c.cfg.noPreload, Pins: c.cfg.caching.Pins, Block: c.cfg.caching.PinPolicy == PinBlock,
 			Page: c.toolPages(), ListFailed: func(err error) { c.emit(ListFailed{Method: mcp.MethodToolsList, Reason: err}) },
 			About: func(tool string, e *mcperrors.Error) *mcperrors.Error {
-				return c.about(outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}, e)
+				return c.calls.Errors.About(outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}, e)
 			},
 		}
 		if c.cfg.onEvent != nil {

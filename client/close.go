@@ -1,6 +1,7 @@
 package client
 
 import (
+	"sync"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
@@ -16,6 +17,12 @@ const (
 	closeTimeout    = time.Second
 )
 
+// closing runs Close once, and keeps its error.
+type closing struct {
+	once sync.Once
+	err  error
+}
+
 // Close fails every call in flight, tells the server, and waits until
 // connections, child process and goroutines are gone. It ends the program's
 // process group; see [transport.Command] for descendants that leave the group.
@@ -25,32 +32,33 @@ const (
 // connects again. It logs a warning then, and closes what such a transport opens
 // later. Close may be called more than once.
 func (c *Client) Close() error {
-	c.close.Do(func() {
+	closing := c.closing.Get()
+	closing.once.Do(func() {
 		c.life.Move(life.Closed, nil)
 		l := c.live.Load()
 		if l != nil {
 			c.life.AwaitBackground(backgroundGrace)
 		}
 		c.life.End()
-		c.guard.Close()
+		c.calls.Guard.Close()
 		if w := c.subscriptions.Peek(); w != nil {
 			w.End()
 		}
 		late := false
-		if k := c.keeper.Peek(); k.Restarting() {
+		if k := c.calls.Keeper.Peek(); k.Restarting() {
 			late = !sleep.Until(k.Done(), closeTimeout) // perhaps in the middle of a start, which it gives up
 			l = c.live.Load()
 		}
 		if l != nil {
-			c.err = l.Conn.Close()
+			closing.err = l.Conn.Close()
 		}
 		c.inbound().Notifier().Stop()
 		if late || !c.life.Await(closeTimeout) {
-			c.log.Warn("[MCP] a handler or the transport did not return within a second of Close", "server", c.server)
+			c.calls.Log.Warn("[MCP] a handler or the transport did not return within a second of Close", "server", c.calls.Errors.Server)
 		}
-		callback.Flush(c.cfg.logger, closeTimeout) // which c.log writes to
+		callback.Flush(c.cfg.logger, closeTimeout) // which c.calls.Log writes to
 	})
-	return c.err
+	return closing.err
 }
 
 // Done returns a channel that is closed when the client can make no more

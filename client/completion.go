@@ -15,7 +15,7 @@ import (
 func (c *Client) Complete(ctx context.Context, ref mcp.CompletionReference, argument mcp.CompletionArgument, chosen map[string]string, opts ...CallOption) (*mcp.Completion, error) {
 	cl := newCall(mcp.MethodCompletionComplete, opts)
 	if why := wrongReference(ref, argument); why != "" {
-		return nil, c.about(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, why, nil))
+		return nil, c.calls.Errors.About(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, why, nil))
 	}
 	if err := c.gate(cl.Subject()); err != nil {
 		return nil, err

@@ -58,7 +58,7 @@ func Connect(ctx context.Context, t transport.Transport, opts ...Option) (*Clien
 			l.Abort()
 		}
 		_ = c.Close()
-		return nil, c.secrets.Secrets().HideError(err)
+		return nil, c.calls.Errors.Secrets.Secrets().HideError(err)
 	}
 	return c, nil
 }
@@ -74,13 +74,16 @@ func CheckOptions(opts ...Option) error {
 }
 
 func newClient(cfg *config, t transport.Transport) *Client {
-	c := &Client{cfg: cfg, server: t.String(), res: cfg.resilience}
+	c := &Client{cfg: cfg}
+	r := &c.calls
+	r.Client, r.Links, r.Life, r.Errors.Server = (*callSupport)(c), &c.live, &c.life, t.String()
 	c.live.Failed = c.callbackFailed
 	cfg.guardHooks(c.live.Failed)
-	c.keeper.Sessions = c.sessionKeeper
-	c.secrets.Begin(&c.live, t)
-	c.log, cfg.trace = c.secrets.Logger(cfg.logger), c.secrets.Trace(cfg.trace)
-	c.guard.Init(cfg.guardSettings(), cfg.meter != nil, c.guardNeeds)
+	r.Set = cfg.callSettings()
+	r.Keeper.Sessions = c.sessionKeeper
+	r.Errors.Secrets.Begin(&c.live, t)
+	r.Log, cfg.trace = r.Errors.Secrets.Logger(cfg.logger), r.Errors.Secrets.Trace(cfg.trace)
+	r.Guard.Init(cfg.guardSettings(), cfg.meter != nil, c.guardNeeds)
 	c.budget.SetLimit(max(cfg.memory, 0)) // less than 0 is no bound
 	c.life.Begin()                        // a client outlives the context it was connected with
 	return c

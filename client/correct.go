@@ -9,37 +9,28 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
-	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// renewVersion takes the newest revision of the era that both sides speak,
-// after a server refused a request for its own (DISC-07). It reports whether the
-// call is sent again with it. A server that lists the revision it refuses
-// contradicts itself, which proves nothing: only what may run twice is sent with
-// that revision again.
-func (c *Client) renewVersion(cl *run.Call, err *mcperrors.Error) (again bool, _ error) {
+// RenewVersion implements [run.Client]: it takes the newest revision of the era that both
+// sides speak (DISC-07). A server that lists the revision it refuses contradicts itself,
+// which proves nothing: only what may run twice is sent with that revision again.
+func (s *callSupport) RenewVersion(r run.VersionRefusal) (again bool, _ error) {
 	var data mcp.UnsupportedVersionData
-	if mcp.Unmarshal(slices.Clone(outcome.RPCOf(err).Data), &data) != nil {
+	if mcp.Unmarshal(slices.Clone(outcome.RPCOf(r.Err).Data), &data) != nil {
 		return false, nil //nolint:nilerr // the server's error says more
 	}
 	version, ok := mcp.Newest(data.Supported, mcp.EraStateless)
-	proved := version != cl.Link.Agreed.Version && mcperrors.SafeToRetry(err)
-	if ok && cl.Repairs&run.Revised == 0 && (proved || c.repeatableRead(cl)) {
-		cl.Repairs |= run.Revised
+	proved := version != r.Sent && mcperrors.SafeToRetry(r.Err)
+	if ok && !r.Before && (proved || r.Repeatable) {
+		c := s.client()
 		self := c.cfg.identity()
 		err := self.Speak(&c.live, version, c.subscriptions.Peek().Level())
 		return err == nil, err
 	}
 	ours := slices.DeleteFunc(mcp.Versions(), func(v mcp.Version) bool { return v.Era() != mcp.EraStateless })
-	return false, because(err, &VersionError{Requested: cl.Link.Agreed.Version, Supported: ours, Listed: data.Supported})
-}
-
-// repeatableRead reports whether a call may run twice whatever the application
-// says: no call of a tool may.
-func (c *Client) repeatableRead(cl *run.Call) bool {
-	return cl.Method != mcp.MethodToolsCall && cl.Repeat(c.cfg.keyPrefix, resilience.Proof, nil) != resilience.Unsafe
+	return false, because(r.Err, &VersionError{Requested: r.Sent, Supported: ours, Listed: data.Supported})
 }
 
 // MissingCapabilityError reports that a server refused a request because it
@@ -67,10 +58,9 @@ func (e *MissingCapabilityError) Error() string {
 	return text
 }
 
-// missing makes the error of a request for which this client offers too little.
-// Capabilities are stated on every request, all of them, so that there are never
-// more to offer (DISC-10).
-func missing(err *mcperrors.Error) error {
+// MissingCapability implements [run.Client]. Capabilities are stated on every request,
+// all of them, so that there are never more to offer (DISC-10).
+func (*callSupport) MissingCapability(err *mcperrors.Error) error {
 	rpc := outcome.RPCOf(err)
 	var data mcp.MissingCapabilityData
 	if mcp.Unmarshal(slices.Clone(rpc.Data), &data) != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -57,15 +58,15 @@ func TestRenewVersionNeedsAProof(t *testing.T) {
 		cl.Link = &link.Link{Conn: conn, Agreed: &link.Agreement{Version: tt.sent, Era: mcp.EraStateless}}
 		refused := mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindVersion, tt.delivery, "no", rpc)
 		if tt.again {
-			again, err := c.renewVersion(cl, refused)
+			again, err := c.calls.Repaired(t.Context(), cl, &outcome.Outcome{Err: refused})
 			require.NoError(t, err, "%+v", tt)
 			require.True(t, again)
 			require.Equal(t, string(mcp.Version2026_07_28), conn.version)
-			_, err = c.renewVersion(cl, refused)
-			require.Error(t, err, "once a call")
+			_, err = c.calls.Repaired(t.Context(), cl, &outcome.Outcome{Err: refused})
+			require.ErrorAs(t, err, new(*VersionError), "once a call")
 			continue
 		}
-		_, err = c.renewVersion(cl, refused)
+		_, err = c.calls.Repaired(t.Context(), cl, &outcome.Outcome{Err: refused})
 		require.Error(t, err, "%+v", tt)
 		require.Empty(t, conn.version)
 	}
@@ -77,7 +78,7 @@ func TestMissingCapabilitiesAreBounded(t *testing.T) {
 	testmain.SkipLarge(t)
 	cause := func(members string) *MissingCapabilityError {
 		rpc := &jsonrpc.Error{Data: []byte(`{"requiredCapabilities":{` + members + `}}`)}
-		err := missing(mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindUnsupported, mcperrors.Rejected, "no", rpc))
+		err := (*callSupport)(nil).MissingCapability(mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindUnsupported, mcperrors.Rejected, "no", rpc))
 		var e *MissingCapabilityError
 		require.ErrorAs(t, err, &e)
 		return e

@@ -54,5 +54,5 @@ func (c *Client) checkPin(ctx context.Context, tool string) error {
 		return err
 	}
 	cause := (*PinError)(mismatch)
-	return c.about(outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}, mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, cause.Error(), cause))
+	return c.calls.Errors.About(outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}, mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, cause.Error(), cause))
 }

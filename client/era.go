@@ -40,9 +40,9 @@ func newNegotiation(c *Client, again bool) *negotiation {
 		FreshProcess: probe.FreshProcess, SilenceIsSession: probe.SilenceIsSession,
 		AuthIsSession: probe.AuthIsSession, AnyRefusal: probe.AnyRefusal,
 	}
-	cfg.StartTimeout = orElse(c.res.Restart.StartTimeout, defaultStartTimeout)
-	cfg.CountAll = c.res.Breaker != nil && c.res.Breaker.CountAll()
-	cfg.Probing, cfg.Admit, cfg.Discover = &c.probing, c.guard.AcquireProbe, n.discover
+	cfg.StartTimeout = orElse(c.cfg.resilience.Restart.StartTimeout, defaultStartTimeout)
+	cfg.CountAll = c.cfg.resilience.Breaker != nil && c.cfg.resilience.Breaker.CountAll()
+	cfg.Probing, cfg.Admit, cfg.Discover = &c.probing, c.calls.Guard.AcquireProbe, n.discover
 	cfg.Connect = func(ctx context.Context, t transport.Transport) (transport.Conn, error) {
 		return t.Connect(ctx, c.handler())
 	}
@@ -55,7 +55,7 @@ func newNegotiation(c *Client, again bool) *negotiation {
 // sessionConfig is what opening a session needs.
 func sessionConfig(c *Client) era.Config {
 	return era.Config{
-		Server: c.server, Log: c.log, Links: &c.live, Required: c.cfg.required, Wait: c.wait(&run.Options{}), Self: c.cfg.identity(),
+		Server: c.calls.Errors.Server, Log: c.calls.Log, Links: &c.live, Required: c.cfg.required, Wait: c.calls.Set.Wait, Self: c.cfg.identity(),
 		// It is never cancelled by a notification: connecting has failed when ctx ends,
 		// and the transport is closed (LC-10).
 		Initialize: func(ctx context.Context, params json.RawMessage, wait jsonrpc.Wait) (json.RawMessage, error) {
@@ -63,10 +63,10 @@ func sessionConfig(c *Client) era.Config {
 			if wait != (jsonrpc.Wait{}) {
 				cl.Wait = unbounded(wait)
 			}
-			out := c.attempt(ctx, cl)
+			out := c.calls.Attempt(ctx, cl)
 			return out.Result, out.Error()
 		},
-		About: c.about, Mismatch: mismatchError,
+		About: c.calls.Errors.About, Mismatch: mismatchError,
 	}
 }
 
@@ -87,9 +87,9 @@ func (n *negotiation) open(ctx context.Context, t transport.Transport) (err erro
 	c := n.c
 	agreed := c.live.Agreed()
 	info := agreed.Server()
-	if c.log.Enabled(ctx, slog.LevelInfo) {
-		c.log.Info(fmt.Sprintf("[MCP] Connected to %s v%s", jsonrpc.Printable(info.Name, 100), jsonrpc.Printable(info.Version, 50)), "server", c.server)
-		c.log.Info(fmt.Sprintf("[MCP] Protocol version: %s", agreed.Version), "server", c.server)
+	if c.calls.Log.Enabled(ctx, slog.LevelInfo) {
+		c.calls.Log.Info(fmt.Sprintf("[MCP] Connected to %s v%s", jsonrpc.Printable(info.Name, 100), jsonrpc.Printable(info.Version, 50)), "server", c.calls.Errors.Server)
+		c.calls.Log.Info(fmt.Sprintf("[MCP] Protocol version: %s", agreed.Version), "server", c.calls.Errors.Server)
 	}
 	c.emit(Connected{Server: info, Version: agreed.Version})
 	return nil
@@ -119,8 +119,8 @@ func (n *negotiation) settled() {
 	}
 	kept := now // the rest is not needed any more
 	c.negotiated.Store(&kept)
-	if c.log.Enabled(c.life.Context(), slog.LevelInfo) {
-		c.log.Info("[MCP] Era chosen", "server", c.server, "era", now.Era.String(), "version", string(now.Version),
+	if c.calls.Log.Enabled(c.life.Context(), slog.LevelInfo) {
+		c.calls.Log.Info("[MCP] Era chosen", "server", c.calls.Errors.Server, "era", now.Era.String(), "version", string(now.Version),
 			"evidence", now.Evidence, "round_trips", len(now.Tried), "remembered", now.Remembered, "tried", stepsText(now.Tried))
 	}
 	c.emit(now)
@@ -132,11 +132,9 @@ func (n *negotiation) discover(ctx context.Context, l *link.Link, wait jsonrpc.W
 	cl := &run.Call{Request: run.Request{
 		Method: mcp.MethodDiscover, Options: run.Options{Wait: unbounded(wait)},
 	}}
-	cl.Begin(l, n.c.cfg.nextID())
-	req := cl.Frame()
-	req.Wait = wait
-	out = n.c.exchange(ctx, cl, req)
-	return out, n.c.guard.EndCounted(l, &out)
+	cl.Begin(l, n.c.calls.NextID())
+	out = n.c.calls.Once(ctx, cl, wait)
+	return out, n.c.calls.Guard.EndCounted(l, &out)
 }
 
 // explain adds what was tried to an error, where that is more than the error

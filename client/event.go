@@ -249,7 +249,7 @@ func OnEvent(f func(ctx context.Context, e Event)) Option {
 // emit hands an event to the application. It never waits.
 func (c *Client) emit(e Event) {
 	if c.cfg.onEvent != nil {
-		c.inbound().Notifier().Event(e.hidden(c.secrets.Secrets()))
+		c.inbound().Notifier().Event(e.hidden(c.calls.Errors.Secrets.Secrets()))
 	}
 }
 
@@ -269,7 +269,7 @@ func report(ctx context.Context, failed func(*callback.Error), e Event, to []fun
 // callbackFailed tells of a function of the application that did not return.
 func (c *Client) callbackFailed(e *callback.Error) {
 	if e.Name != callback.LogHandler {
-		c.log.Error("[MCP] a function of the application failed", "server", c.server, "error", e.Error(), "stack", string(e.Stack))
+		c.calls.Log.Error("[MCP] a function of the application failed", "server", c.calls.Errors.Server, "error", e.Error(), "stack", string(e.Stack))
 	}
 	if e.Name != "OnEvent" { // it would be told of that, and so on
 		c.emit(CallbackFailed{Callback: e.Name, Value: e.Value, Stack: e.Stack})

@@ -9,18 +9,18 @@ import (
 // guardNeeds is what the guard is given of the client, once it needs anything.
 func (c *Client) guardNeeds() *guard.Hooks {
 	h := &guard.Hooks{
-		Server: c.server, Log: c.log, Links: &c.live, Keeper: &c.keeper, Life: &c.life, Ping: c.pingServer,
-		About: c.about,
+		Server: c.calls.Errors.Server, Log: c.calls.Log, Links: &c.live, Keeper: &c.calls.Keeper, Life: &c.life, Ping: c.pingServer,
+		About: c.calls.Errors.About,
 	}
 	if meter := c.cfg.meter; meter != nil {
 		h.Signal = func(s guard.Signal) {
 			meter.Happened(Happening{
-				What: occurrenceOf[s.Kind], Server: c.server, Method: s.Method, Tool: s.Tool, Wait: s.Wait, Reason: s.Reason, Count: s.Count,
+				What: occurrenceOf[s.Kind], Server: c.calls.Errors.Server, Method: s.Method, Tool: s.Tool, Wait: s.Wait, Reason: s.Reason, Count: s.Count,
 			})
 		}
 		h.Ended = func(r guard.Request, l *link.Link, a resilience.Attempt, j resilience.Judgement) {
 			meter.AttemptEnded(AttemptRecord{
-				Server: c.server, Method: r.Method, Tool: r.Tool, Version: l.Agreed.Version, Number: r.Attempts,
+				Server: c.calls.Errors.Server, Method: r.Method, Tool: r.Tool, Version: l.Agreed.Version, Number: r.Attempts,
 				Class: a.Class.String(), Delivery: a.Delivery, OnServer: j.Server, OnTool: j.Tool,
 				Status: a.Status, RPCCode: a.Code, Elapsed: a.Elapsed,
 			})
@@ -35,4 +35,5 @@ var occurrenceOf = [...]Occurrence{
 	guard.RefusedFull: RefusedFull, guard.RefusedRate: RefusedRate, guard.Queued: Queued,
 	guard.ThrottledServer: HeldServer, guard.ThrottledCredentials: HeldCredential,
 	guard.Probed: Probed, guard.SilenceProbed: SilenceProbed, guard.Silent: Silent, guard.LateAnswers: LateAnswers,
+	guard.Retried: Retried, guard.RetryDenied: RetryDenied, guard.Hedged: Hedged, guard.HedgeWon: HedgeWon,
 }

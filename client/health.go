@@ -94,10 +94,10 @@ type CacheHealth struct {
 // the next try once that is due.
 func (c *Client) Healthy() bool {
 	lost, state := c.live.Load(), c.life.State() // in this order; see Revive
-	if state == life.Ready && c.guard.Healthy() {
+	if state == life.Ready && c.calls.Guard.Healthy() {
 		return true
 	}
-	c.guard.Revive(lost, state)
+	c.calls.Guard.Revive(lost, state)
 	return false
 }
 
@@ -109,8 +109,8 @@ func (c *Client) Clients() []*Client { return []*Client{c} }
 // start a probe in the background, as [Client.Healthy] does.
 func (c *Client) Health() Health {
 	h := Health{
-		Server: mcperrors.Redact(c.server), Version: c.live.Agreed().Version,
-		Healthy: c.Healthy(), State: c.State(), InFlight: c.guard.InFlight(),
+		Server: mcperrors.Redact(c.calls.Errors.Server), Version: c.live.Agreed().Version,
+		Healthy: c.Healthy(), State: c.State(), InFlight: c.calls.Guard.InFlight(),
 	}
 	if l := c.live.Load(); l != nil {
 		h.Transport = transportOf(l)
@@ -134,7 +134,7 @@ func (c *Client) Health() Health {
 		h.Status = HealthUnavailable
 	}
 	h.ThrottledFor = c.ThrottledFor()
-	if b := c.budgets(); b != nil {
+	if b := c.calls.Budgets(); b != nil {
 		left := b.Tokens()
 		h.RetryTokens = &left
 	}

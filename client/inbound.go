@@ -18,7 +18,7 @@ import (
 func (c *Client) inbound() *inbound.Inbound {
 	return c.incoming.Make(func() *inbound.Inbound {
 		return inbound.New(inbound.Config{
-			Links: &c.live, Server: c.server, Log: c.log, Life: &c.life, Budget: &c.budget, Offer: &c.cfg.offer, MaxTime: c.res.MaxTime,
+			Links: &c.live, Server: c.calls.Errors.Server, Log: c.calls.Log, Life: &c.life, Budget: &c.budget, Offer: &c.cfg.offer, MaxTime: c.cfg.resilience.MaxTime,
 			Handlers: &c.cfg.handlers, Event: func(e any) { report(c.life.Context(), c.callbackFailed, e.(Event), c.cfg.onEvent) },
 			Failed: c.callbackFailed, CompileSchema: catalog.Checker,
 			Completed: func(id string) { c.emit(ElicitationComplete{ID: id}) },
@@ -38,7 +38,7 @@ func (c *Client) inbound() *inbound.Inbound {
 					f.Hint(n)
 				}
 			},
-			Lost: c.keeper.NoteLoss,
+			Lost: c.calls.Keeper.NoteLoss,
 		})
 	})
 }
@@ -59,13 +59,13 @@ func (c *Client) handler() transport.Handler {
 			if c.probing.Load() {
 				return
 			}
-			if c.res.KeepAlive > 0 {
-				c.pulse.beats.Add(1)
+			if c.calls.Set.Beats {
+				c.calls.Beat()
 			}
 			c.inbound().Notification(n, on)
 		},
 		OnFault:       f.wrong,
-		OnSessionLost: func() { c.keeper.Persist(c.live.Load()) },
+		OnSessionLost: func() { c.calls.Keeper.Persist(c.live.Load()) },
 		OnGap:         func() { c.watcher().Interrupted() },
 		OnCallbackFailed: func(name string, value any, stack []byte) {
 			c.callbackFailed(&callback.Error{Name: name, Value: value, Stack: stack})
@@ -83,14 +83,14 @@ type faults struct {
 
 func (f *faults) wrong(err error) {
 	if n, due := f.wrongs.again(); due {
-		f.c.log.Warn("[MCP] the server sent something wrong", "server", f.c.server, "error", err, "count", n)
+		f.c.calls.Log.Warn("[MCP] the server sent something wrong", "server", f.c.calls.Errors.Server, "error", err, "count", n)
 	}
 }
 
 // noise logs lines of stdout.
 func (f *faults) noise(line []byte) {
 	if n, due := f.odds.again(); due {
-		f.c.log.Warn("[MCP] the server wrote to stdout what is not MCP; skipped", "server", f.c.server,
+		f.c.calls.Log.Warn("[MCP] the server wrote to stdout what is not MCP; skipped", "server", f.c.calls.Errors.Server,
 			"line", jsonrpc.Printable(string(line), 200), "count", n)
 	}
 }

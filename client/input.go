@@ -88,12 +88,39 @@ func (e *InputRequired) Error() string {
 // Unwrap returns the reason.
 func (e *InputRequired) Unwrap() error { return e.Reason }
 
+// WithManualInput ends the call when the server asks something, with an error of
+// kind [mcperrors.KindInputRequired] whose cause is an [*InputRequired]. Answer it
+// and make the same call again [WithInput]. No handler runs. The server may ask
+// for what the client declares; see [WithCapabilities] for a client without
+// handlers.
+func WithManualInput() CallOption {
+	return callOptionFunc(func(o *callOptions) { o.Manual = true })
+}
+
+// WithInput answers an [*InputRequired]. Make the call that ended with it again:
+// the same call, with its State, and with an answer, an encoded result, for each
+// key of its Requests. The state is good for this one call. From there the client
+// continues automatically, unless the call has [WithManualInput] again.
+func WithInput(responses mcp.InputResponses, state json.RawMessage) CallOption {
+	return callOptionFunc(func(o *callOptions) { o.input = &givenInput{responses, state} })
+}
+
+type givenInput struct {
+	responses mcp.InputResponses
+	state     json.RawMessage
+}
+
 // inputRequired is the error of a call that needs an answer first.
 func inputRequired(need *InputRequired) *mcperrors.Error {
 	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindInputRequired, mcperrors.Answered, need.Error(), need)
 	e.Retryable = false // it would ask again
 	e.SuggestedAction = "Answer what the server asks"
 	return e
+}
+
+// InputError implements [run.Client].
+func (*callSupport) InputError(err error, state json.RawMessage) *mcperrors.Error {
+	return inputError(err, state)
 }
 
 // inputError makes the error of a call from one of the dispatcher. state is the

@@ -9,7 +9,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
@@ -26,8 +25,8 @@ func (c *Client) watchOver(t transport.Transport) {
 			t = era.FallbackOf(t)
 		}
 		c.restarts(&k, t, streamRestart, true)
-	case l.Traits.Process && !c.res.Restart.Off:
-		c.restarts(&k, t, c.res.Restart, false)
+	case l.Traits.Process && !c.cfg.resilience.Restart.Off:
+		c.restarts(&k, t, c.cfg.resilience.Restart, false)
 	default:
 		c.cfg.connecting = nil
 		if !l.Traits.Exchanges {
@@ -35,8 +34,8 @@ func (c *Client) watchOver(t transport.Transport) {
 		}
 		return
 	}
-	c.keeper.Set(keeper.New(k))
-	c.keeper.Peek().Watch()
+	c.calls.Keeper.Set(keeper.New(k))
+	c.calls.Keeper.Peek().Watch()
 }
 
 // restarts completes the settings of the keeper of a program, or of the stream of
@@ -48,7 +47,7 @@ func (c *Client) restarts(k *keeper.Config, t transport.Transport, set Restart, 
 	}
 	hung := set.Hung
 	if hung >= 0 {
-		hung = orElse(hung, orElse(c.res.IdleTimeout, defaultHung))
+		hung = orElse(hung, orElse(c.cfg.resilience.IdleTimeout, defaultHung))
 	}
 	k.Open = func(ctx context.Context) (opened func(), err error) {
 		before := c.live.Agreed()
@@ -58,7 +57,7 @@ func (c *Client) restarts(k *keeper.Config, t transport.Transport, set Restart, 
 			n.settled()
 			c.lists().ClearOf(before)
 			c.lists().Clear()
-			c.guard.Renewed("the server was " + again + " again")
+			c.calls.Guard.Renewed("the server was " + again + " again")
 		}, err
 	}
 	k.Timeout, k.TooSlow = orElse(set.StartTimeout, defaultStartTimeout), errSlowStart
@@ -97,7 +96,7 @@ func (c *Client) sessionKeeper() *keeper.Keeper {
 	k.Renewals = &keeper.Renewals{
 		Schedule: resilience.NewRenewal(resilience.RenewalSettings{}),
 		Allowed: func() error {
-			if e := c.guard.Throttle().Refusal(); e != nil { // an initialize is a request, too
+			if e := c.calls.Guard.Throttle().Refusal(); e != nil { // an initialize is a request, too
 				return e
 			}
 			return nil
@@ -110,7 +109,7 @@ func (c *Client) sessionKeeper() *keeper.Keeper {
 // keeperConfig is what keepers of all kinds are given.
 func (c *Client) keeperConfig() keeper.Config {
 	return keeper.Config{
-		Links: &c.live, Server: c.server, Log: c.log, Life: &c.life, About: c.about,
+		Links: &c.live, Server: c.calls.Errors.Server, Log: c.calls.Log, Life: &c.life, About: c.calls.Errors.About,
 		Enter: func(to life.State, cause error, held time.Duration) {
 			c.transition(State(to), cause, held)
 			if in := c.incoming.Peek(); in != nil && to == life.Restarting {
@@ -119,14 +118,4 @@ func (c *Client) keeperConfig() keeper.Config {
 		},
 		Gone: func(cause error) { c.emit(Disconnected{Cause: cause}) },
 	}
-}
-
-// awaitLink holds a call back while a program is being restarted or a session is
-// being renewed: nothing goes before its handshake (LC-08).
-func (c *Client) awaitLink(ctx context.Context, cl *run.Call) error {
-	waited, e := c.keeper.Peek().Await(ctx, c.span(cl))
-	if cl.Waited = cl.Waited || waited; e != nil {
-		return c.about(cl.Subject(), e)
-	}
-	return nil
 }

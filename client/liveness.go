@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
@@ -21,22 +20,19 @@ import (
 // that is shorter.
 const maxKeepAliveWait = 30 * time.Second
 
-// pulse counts what came of the server, where somebody wants to know.
-type pulse struct{ beats atomic.Int64 }
-
 // watchLife asks for signs of life until the client is closed.
 func (c *Client) watchLife() {
 	ctx := c.life.Context()
-	for last := c.pulse.beats.Load(); sleep.For(ctx, c.res.KeepAlive); {
-		now := c.pulse.beats.Load()
-		if now == last && c.guard.InFlight() == 0 {
+	for last := c.calls.Beats(); sleep.For(ctx, c.cfg.resilience.KeepAlive); {
+		now := c.calls.Beats()
+		if now == last && c.calls.Guard.InFlight() == 0 {
 			err := error(link.GoroutineEnded())
-			callback.Aside("", nil, func() { err = c.askForLife(ctx, min(c.res.KeepAlive, maxKeepAliveWait)) }) // a Middleware may end its goroutine
+			callback.Aside("", nil, func() { err = c.askForLife(ctx, min(c.cfg.resilience.KeepAlive, maxKeepAliveWait)) }) // a Middleware may end its goroutine
 			if err != nil && ctx.Err() == nil {
-				c.log.Warn("[MCP] the server gives no sign of life", "server", c.server, "error", err)
+				c.calls.Log.Warn("[MCP] the server gives no sign of life", "server", c.calls.Errors.Server, "error", err)
 				c.emit(LivenessFailed{Reason: err})
 			}
-			now = c.pulse.beats.Load()
+			now = c.calls.Beats()
 		}
 		last = now
 	}
@@ -49,7 +45,7 @@ func (c *Client) watchLife() {
 // takes at most 30 s, or until ctx ends.
 func (c *Client) Alive(ctx context.Context) error {
 	if c.life.Closed() {
-		return c.local(life.ErrClosed(), mcp.MethodPing)
+		return c.calls.Errors.Local(life.ErrClosed(), mcp.MethodPing)
 	}
 	e := c.pingServer(ctx, maxKeepAliveWait).Err
 	switch {
@@ -89,12 +85,10 @@ func (c *Client) pingServer(ctx context.Context, bound time.Duration) outcome.Ou
 	ctx, cancel := context.WithTimeout(ctx, bound+time.Second) // should a transport not keep to Wait
 	defer cancel()
 	cl := &run.Call{Request: run.Request{Method: mcp.MethodPing, Purpose: link.Liveness}}
-	cl.Begin(c.live.Load(), c.cfg.nextID())
+	cl.Begin(c.live.Load(), c.calls.NextID())
 	cl.Wait = jsonrpc.Wait{Idle: -1, Max: bound}
 	if cl.Link.Agreed.Era == mcp.EraStateless {
 		cl.Method = mcp.MethodDiscover
 	}
-	req := cl.Frame()
-	req.Wait = jsonrpc.Wait{Max: bound}
-	return c.exchange(ctx, cl, req)
+	return c.calls.Once(ctx, cl, jsonrpc.Wait{Max: bound})
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
-	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
@@ -158,13 +157,6 @@ func (o Occurrence) String() string {
 	return occurrences[o]
 }
 
-// happened tells the meter, if there is one.
-func (c *Client) happened(what Occurrence, s outcome.Subject, wait time.Duration, reason string) {
-	if c.cfg.meter != nil {
-		c.cfg.meter.Happened(Happening{What: what, Server: c.server, Method: s.Method, Tool: s.Tool, Wait: wait, Reason: reason, Count: 1})
-	}
-}
-
 // callEnded tells the meter of a call.
 func (c *Client) callEnded(cl *call, began time.Time, err error) {
 	agreed := c.live.Agreed()
@@ -172,7 +164,7 @@ func (c *Client) callEnded(cl *call, began time.Time, err error) {
 		agreed = cl.Link.Agreed
 	}
 	c.cfg.meter.CallEnded(CallRecord{
-		Server: c.server, Method: cl.Method, Name: cl.Name, Version: agreed.Version,
+		Server: c.calls.Errors.Server, Method: cl.Method, Name: cl.Name, Version: agreed.Version,
 		Attempts: cl.Attempts, Elapsed: time.Since(began), Err: errormap.From(err, mcperrors.Unknown),
 	})
 }

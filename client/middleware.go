@@ -105,7 +105,7 @@ func (c *Client) runThroughMiddleware(ctx context.Context, cl *call) (json.RawMe
 	*own = *cl
 	l := c.live.Load()
 	inv := &Invocation{
-		Method: cl.Method, Name: cl.Name, Server: c.server, Version: l.Agreed.Version, Transport: transportOf(l),
+		Method: cl.Method, Name: cl.Name, Server: c.calls.Errors.Server, Version: l.Agreed.Version, Transport: transportOf(l),
 		c: c, cl: own, before: *own,
 	}
 	var raw json.RawMessage
@@ -135,7 +135,7 @@ func (c *Client) runThroughMiddleware(ctx context.Context, cl *call) (json.RawMe
 	if cl.Attempts == 0 {
 		delivery = mcperrors.NotSent
 	}
-	return nil, c.about(cl.Subject(), errormap.From(err, delivery))
+	return nil, c.calls.Errors.About(cl.Subject(), errormap.From(err, delivery))
 }
 
 func transportOf(l *link.Link) string {
@@ -157,7 +157,7 @@ func (inv *Invocation) send(ctx context.Context) (json.RawMessage, error) {
 	*inv.cl = inv.before
 	inv.cl.Kept = kept // what an earlier run sent may still be on its way
 	if err := inv.addMeta(); err != nil {
-		return nil, inv.c.local(err, inv.cl.Method)
+		return nil, inv.c.calls.Errors.Local(err, inv.cl.Method)
 	}
 	raw, err := inv.c.run(ctx, &inv.cl.Call)
 	inv.Attempts = inv.cl.Attempts

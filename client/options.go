@@ -31,7 +31,6 @@ func (f optionFunc) apply(c *config) { f(c) }
 // config is everything options set. Its zero value is made usable by newConfig.
 type config struct {
 	logger     *slog.Logger
-	nextID     func() jsonrpc.ID
 	resilience *Resilience
 	cache      *toolcache.Cache // nil: one of the client's own
 	noPreload  bool
@@ -55,7 +54,8 @@ type connecting struct {
 type uncommon struct {
 	info       mcp.Implementation
 	offer      ask.Offer
-	memory     int64 // bytes
+	nextID     func() jsonrpc.ID // nil for run.NextID
+	memory     int64             // bytes
 	required   []string
 	caching    CacheConfig // but for NoPreload and Shared
 	profile    mcperrors.Profile
@@ -293,9 +293,7 @@ func (c *config) completeVersion() error {
 // guardHooks puts guards around what the application gave the client.
 func (cfg *config) guardHooks(failed func(*callback.Error)) {
 	cfg.logger = callback.Logger(cfg.logger, failed)
-	if next := cfg.nextID; next == nil {
-		cfg.nextID = run.NextID
-	} else {
+	if next := cfg.nextID; next != nil {
 		cfg.nextID = func() (id jsonrpc.ID) {
 			if !callback.Aside("WithIDs", failed, func() { id = next() }) {
 				id = run.NextID()

@@ -27,7 +27,7 @@ func (c *Client) Outage() (o Outage, down bool) {
 	if c.life.Closed() {
 		return Outage{Cause: life.ErrClosed(), Final: true}, true
 	}
-	if k := c.keeper.Peek(); k.Restarting() {
+	if k := c.calls.Keeper.Peek(); k.Restarting() {
 		until, down, cause := k.Outage()
 		return Outage{Cause: cause, NextStart: until, Final: down && c.State() == StateEnded}, down
 	}
@@ -39,7 +39,7 @@ func (c *Client) Outage() (o Outage, down bool) {
 	case <-l.Conn.Done():
 		// As while connecting: a new connection may well work.
 		f := l.Ended()
-		return Outage{Cause: c.about(outcome.Subject{}, outcome.ErrorOf(f)), Final: true}, true
+		return Outage{Cause: c.calls.Errors.About(outcome.Subject{}, outcome.ErrorOf(f)), Final: true}, true
 	default:
 		return Outage{}, false
 	}

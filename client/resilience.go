@@ -3,14 +3,13 @@ package client
 import (
 	"cmp"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/guard"
-	"github.com/mainstay-mcp/mainstay/client/internal/lazy"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // Resilience protects an application from a failing server. Each zero field
@@ -112,6 +111,33 @@ type Rate struct {
 	Burst int
 }
 
+// Hedge sends a second request beside one that takes longer than nearly all of
+// its kind. The first result wins, and the client cancels the other request.
+// If both fail, the call returns the error that rules out least about what the
+// server did.
+//
+// Hedging shortens the longest waits where several servers share one URL, and
+// helps nowhere else. The client hedges only idempotent calls over HTTP, while
+// the circuits are closed and nothing is throttled. A second request counts
+// against Rate, Bulkhead and MaxInFlight but never waits for them: it is sent
+// only if there is room at once. The zero Hedge is off.
+type Hedge struct {
+	// Share bounds the fraction of calls that may have a second request, such
+	// as 0.05; 0 is off.
+	Share float64
+	// After is how long the first request may take before the second is sent. 0
+	// means the 95th percentile of the last calls of the same method and tool,
+	// once there are 100.
+	After time.Duration
+}
+
+func (h Hedge) check() error {
+	if !(h.Share >= 0) || h.Share > 1 || h.After < 0 || (h.Share == 0 && h.After > 0) {
+		return errors.New("resilience: a hedge needs a share of calls above 0 and up to 1, and a time that is not negative")
+	}
+	return nil
+}
+
 // Defaults of [Resilience].
 const (
 	defaultIdleTimeout = 60 * time.Second
@@ -182,33 +208,50 @@ func (r *Resilience) guardSettings() *guard.Settings {
 	return set
 }
 
-// chainParts is what a client needs once something has gone wrong.
-type chainParts struct {
-	budgets lazy.Part[run.Budgets]
-	hedging lazy.Part[run.Hedging]
+// usualCalls is what clients share whose options change nothing for their calls.
+var usualCalls = (&config{resilience: &theUsualBounds, uncommon: theUsual}).newCallSettings() //nolint:gochecknoglobals // nobody changes it
 
-	doubted atomic.Pointer[time.Time] // when the list of tools last was
+// callSettings returns what the calls of a client depend on.
+func (c *config) callSettings() *run.Settings {
+	if c.resilience == &theUsualBounds && c.uncommon == theUsual && !c.noTokens && !c.validation.ResultTypes {
+		return usualCalls
+	}
+	return c.newCallSettings()
+}
+
+func (c *config) newCallSettings() *run.Settings {
+	r := c.resilience
+	return &run.Settings{
+		Wait: jsonrpc.Wait{Idle: r.IdleTimeout, Max: r.MaxTime},
+		Retry: run.RetrySettings{
+			Policy: r.Retry.Policy.policy(), Attempts: r.Retry.Attempts, LockedAttempts: r.Retry.LockedAttempts,
+			Pauses: resilience.Backoff{Base: r.Retry.MinPause, Cap: r.Retry.MaxPause}, Budget: r.Retry.Budget,
+		},
+		Hedge: run.HedgeSettings{Share: r.Hedge.Share, After: r.Hedge.After}, Beats: r.KeepAlive > 0,
+		NextID: c.nextID, KeyPrefix: c.keyPrefix, NoTokens: c.noTokens, Typed: c.validation.ResultTypes,
+		Offer: &c.offer, Profile: c.profile,
+	}
 }
 
 // Breaker returns the breaker that guards the server, or nil if it is off. For
 // a health endpoint, see [breaker.Handler].
-func (c *Client) Breaker() *breaker.Breaker { return c.guard.Breaker() }
+func (c *Client) Breaker() *breaker.Breaker { return c.calls.Guard.Breaker() }
 
 // ToolBreakers returns the circuits of the server's tools. It returns nil if
 // they are off, or if the client has its own and no tool has failed yet.
-func (c *Client) ToolBreakers() *breaker.Group { return c.guard.Tools() }
+func (c *Client) ToolBreakers() *breaker.Group { return c.calls.Guard.Tools() }
 
 // ThrottledFor returns how long the client still holds its calls back because
 // the server has throttled these credentials (429 with Retry-After). It
 // returns 0 if calls may go out. It takes no lock.
-func (c *Client) ThrottledFor() time.Duration { return c.guard.Throttle().Left() }
+func (c *Client) ThrottledFor() time.Duration { return c.calls.Guard.Throttle().Left() }
 
 // Throttle holds the calls of this client back for d from now, as a 429 response
 // with Retry-After does. Use it when another process has learned that the server
 // throttles the same credentials. A throttle is never shortened: an end that is
 // earlier than the present one has no effect. Throttle does nothing if d is 0 or
 // less, or if the client has no breaker.
-func (c *Client) Throttle(d time.Duration) { c.guard.ThrottleFor(d) }
+func (c *Client) Throttle(d time.Duration) { c.calls.Guard.ThrottleFor(d) }
 
 func (r Resilience) check() error {
 	switch {

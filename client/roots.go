@@ -25,10 +25,10 @@ func (c *Client) SetRoots(ctx context.Context, roots ...mcp.Root) error {
 	case err != nil:
 		return badOption(err)
 	case c.cfg.offer.Roots == nil:
-		return c.local(mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent,
+		return c.calls.Errors.Local(mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent,
 			"this client declared no roots; connect with WithRoots", nil), mcp.MethodRootsListChanged)
 	case c.life.Closed():
-		return c.local(life.ErrClosed(), mcp.MethodRootsListChanged)
+		return c.calls.Errors.Local(life.ErrClosed(), mcp.MethodRootsListChanged)
 	}
 	c.inbound().Asks().SetRoots(roots)
 	version := c.live.Agreed().Version

@@ -39,13 +39,13 @@ func (t *Task) send(ctx context.Context, method string, answers mcp.InputRespons
 		}
 	}
 	if id == "" {
-		return nil, c.about(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, "the task has no id", nil))
+		return nil, c.calls.Errors.About(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, "the task has no id", nil))
 	}
 	if err := c.gate(cl.Subject()); err != nil {
 		return nil, err
 	}
 	if t.task.Stateless && !c.offersTasks(c.live.Agreed().Version) {
-		return nil, c.about(cl.Subject(), withoutTasks())
+		return nil, c.calls.Errors.About(cl.Subject(), withoutTasks())
 	}
 	cl.Params = object.Append(jsonrpc.AppendString([]byte(`{"taskId":`), id), members)
 	if cl.Follows = t.follows; cl.Follows == nil && !t.token.IsZero() {
@@ -83,15 +83,17 @@ func (c *Client) follower() *tasks.Follower {
 	return c.tasks.Make(func() *tasks.Follower {
 		about := func(tool string) outcome.Subject { return outcome.Subject{Method: mcp.MethodTasksGet, Tool: tool} }
 		return tasks.New(tasks.Config{
-			Server: c.server, Log: c.log, Life: &c.life, Name: c.nameTask,
-			About:       func(tool string, e *mcperrors.Error) *mcperrors.Error { return c.about(about(tool), e) },
-			Undecodable: func(tool string, err error) error { return c.undecodable(about(tool), err) },
+			Server: c.calls.Errors.Server, Log: c.calls.Log, Life: &c.life, Name: c.nameTask,
+			About:       func(tool string, e *mcperrors.Error) *mcperrors.Error { return c.calls.Errors.About(about(tool), e) },
+			Undecodable: func(tool string, err error) error { return c.calls.Errors.Undecodable(about(tool), err) },
 			Refused: func(tool string, rpc *jsonrpc.Error) *mcperrors.Error {
 				s := outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}
 				sent := outcome.Sent{Method: s.Method, Tool: s.Tool, Version: c.live.Agreed().Version, Profile: c.cfg.profile}
 				e := sent.Map(rpc, false)
-				c.doubtTool(s, e)
-				return c.about(s, e)
+				if e.Kind == mcperrors.KindNotFound {
+					c.catalog().Doubt()
+				}
+				return c.calls.Errors.About(s, e)
 			},
 		})
 	})
@@ -106,7 +108,7 @@ func (c *Client) nameTask(ref tasks.Ref, err error) error {
 	}
 	e.Cause = &TaskError{ID: ref.ID, Tool: ref.Tool, Status: ref.Status, Err: e.Cause}
 	if e.Server == "" {
-		e.Server, e.Method, e.Tool = c.server, mcp.MethodToolsCall, ref.Tool
+		e.Server, e.Method, e.Tool = c.calls.Errors.Server, mcp.MethodToolsCall, ref.Tool
 	}
 	return e
 }

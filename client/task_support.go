@@ -49,13 +49,13 @@ func (c *Client) obeyTaskSupport(ctx context.Context, cl *call) {
 func (c *Client) askTask(ctx context.Context, cl *call) error {
 	agreed := c.live.Agreed()
 	refuse := func(format string, args ...any) error {
-		return c.about(cl.Subject(), mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, fmt.Sprintf(format, args...), nil))
+		return c.calls.Errors.About(cl.Subject(), mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, fmt.Sprintf(format, args...), nil))
 	}
 	switch {
 	case agreed.Era == mcp.EraStateless && !c.offersTasks(agreed.Version):
-		return c.about(cl.Subject(), withoutTasks())
+		return c.calls.Errors.About(cl.Subject(), withoutTasks())
 	case agreed.Era == mcp.EraStateless:
-		return c.refusal(cl.Subject(), capability.CheckDeclared(agreed, "extensions."+mcp.ExtensionTasks)) // the server decides
+		return c.calls.Errors.Refusal(cl.Subject(), capability.CheckDeclared(agreed, "extensions."+mcp.ExtensionTasks)) // the server decides
 	case agreed.Version != mcp.Version2025_11_25:
 		return refuse("revision %s has no tasks", agreed.Version)
 	case !runsTasks(agreed):
@@ -72,39 +72,6 @@ func (c *Client) askTask(ctx context.Context, cl *call) error {
 	}
 	cl.AskForTask(cl.opts.ttl)
 	return nil
-}
-
-// becameTask takes a result of type "task": for tools/call, once the extension
-// was declared; on other methods it is invalid (TASK-07). Examples have it on
-// tasks/get too (TASK-13).
-func (c *Client) becameTask(cl *run.Call) bool {
-	switch {
-	case cl.Method == mcp.MethodTasksGet:
-		return true
-	case cl.Method == mcp.MethodToolsCall && c.offersTasks(cl.Link.Agreed.Version):
-		if cl.Tool != "" { // not for Client.Call, which returns what comes
-			cl.Task |= run.TaskMade
-		}
-		return true
-	}
-	return false
-}
-
-// whole returns the result of a call that the server answered: of one that became
-// a task once that has ended (TASK-14).
-func (c *Client) whole(ctx context.Context, cl *run.Call, raw json.RawMessage) (json.RawMessage, error) {
-	if cl.Task == 0 || cl.Task&run.TaskHandle != 0 {
-		return raw, nil
-	}
-	t, err := c.taskOf(cl, nil, raw) // progress is the call's own
-	if err != nil {
-		return nil, err
-	}
-	left, bounded := c.span(cl).Left()
-	if bounded {
-		left = max(left, 1)
-	}
-	return t.task.Wait(ctx, left)
 }
 
 // taskOf makes the task of a call's result. A result without a task is a task that
@@ -124,7 +91,7 @@ func (c *Client) taskOf(cl *run.Call, reports *progress.Call, raw json.RawMessag
 	}
 	id, state, err := tasks.ReadCreated(raw, made)
 	if err != nil {
-		return nil, c.undecodable(cl.Subject(), err)
+		return nil, c.calls.Errors.Undecodable(cl.Subject(), err)
 	}
 	t.task = c.follower().Created(t.handle(id, cl.Tool), state)
 	return t, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/capability"
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -57,12 +58,12 @@ func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...Ca
 func (c *Client) prepareTool(ctx context.Context, cl *call, buf []byte, args any) error {
 	cl.Params = buf
 	if err := capability.CheckDeclared(c.live.Agreed(), "tools"); err != nil {
-		return c.about(cl.Subject(), err)
+		return c.calls.Errors.About(cl.Subject(), err)
 	}
 	params, start, err := appendToolParams(buf, cl.Tool, args)
 	cl.Params = params
 	if err != nil {
-		return c.about(cl.Subject(), errormap.From(err, mcperrors.NotSent))
+		return c.calls.Errors.About(cl.Subject(), errormap.From(err, mcperrors.NotSent))
 	}
 	cl.Name = cl.Tool
 	var repaired json.RawMessage
@@ -97,6 +98,36 @@ func appendToolParams(dst []byte, tool string, args any) (params []byte, start i
 		return dst[:named], named, nil
 	}
 	return dst, start, nil
+}
+
+// OutputError reports that a tool's result does not match the tool's output
+// schema. It is the cause of an error of kind protocol.
+type OutputError struct {
+	// Result is the complete result: the tool has run.
+	Result *mcp.CallToolResult
+	// Reason tells where and why it does not match, without the values.
+	Reason string
+}
+
+func (e *OutputError) Error() string { return e.Reason }
+
+// toolResult decodes the answer to tools/call and checks it against the tool's output
+// schema.
+func (c *Client) toolResult(ctx context.Context, cl *call, agreed *link.Agreement, raw json.RawMessage) (*mcp.CallToolResult, error) {
+	res := &mcp.CallToolResult{}
+	if err := mcp.Consume(raw, res); err != nil {
+		return nil, c.calls.Errors.Undecodable(cl.Subject(), err)
+	}
+	if cl.opts.unverified || cl.Known.Listed && cl.Known.Output == nil { // most tools
+		return res, nil
+	}
+	misfit := c.catalog().CheckResult(ctx, cl.Tool, cl.Known, agreed, res)
+	if misfit == nil {
+		return res, nil
+	}
+	reason := "the result of " + jsonrpc.Printable(cl.Tool, 100) + " does not fit its output schema: " + misfit.Error()
+	return nil, c.calls.Errors.About(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered, reason,
+		&OutputError{Result: res, Reason: reason}))
 }
 
 // CallAs calls a tool and decodes its result into Out. It decodes the
@@ -135,7 +166,7 @@ func CallAs[Out any](ctx context.Context, c Caller, tool string, in any, opts ..
 // explainMisread adds to the error of a result that could not be decoded that the
 // tool is not the one that was listed, where it is not.
 func explainMisread(ctx context.Context, c *Client, e *mcperrors.Error) {
-	e.Server = c.server
+	e.Server = c.calls.Errors.Server
 	if changed := c.catalog().ChangesNow(ctx, e.Tool); len(changed) > 0 {
 		e.Message += "; the tool has changed since it was listed: " + jsonrpc.Printable(strings.Join(changed, ", "), 100)
 	}
@@ -176,7 +207,7 @@ func (c *Client) ToolError(tool string, res *mcp.CallToolResult) error {
 	if res == nil || !res.IsError {
 		return nil
 	}
-	return c.about(outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}, errormap.FromTool(res.Text(), res.StructuredContent, errormap.Options{
+	return c.calls.Errors.About(outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}, errormap.FromTool(res.Text(), res.StructuredContent, errormap.Options{
 		Method: mcp.MethodToolsCall, Tool: tool, Profile: c.cfg.profile,
 	}))
 }

@@ -19,14 +19,14 @@ import (
 func (c *Client) watcher() *watch.Watcher {
 	return c.subscriptions.Make(func() *watch.Watcher {
 		return watch.New(watch.Config{
-			Links: &c.live, Server: c.server, Log: c.log, Budget: &c.budget, Life: &c.life, Error: c.local,
+			Links: &c.live, Server: c.calls.Errors.Server, Log: c.calls.Log, Budget: &c.budget, Life: &c.life, Error: c.calls.Errors.Local,
 			Handle: func(f func()) { callback.Run("Subscribe", c.callbackFailed, f) },
-			Send:   c.sendParam, Listen: c.listenRequest, NextID: c.cfg.nextID, Meta: func(v mcp.Version, level json.RawMessage) ([]byte, error) {
+			Send:   c.sendParam, Listen: c.listenRequest, NextID: c.calls.NextID, Meta: func(v mcp.Version, level json.RawMessage) ([]byte, error) {
 				self := c.cfg.identity()
 				return self.Meta(v, level)
 			},
 			Needed: c.needsStream, Handlers: c.cfg.handlers.ListChanged != nil,
-			Keeper:  &c.keeper,
+			Keeper:  &c.calls.Keeper,
 			Ended:   func(reason error) { c.emit(SubscriptionEnded{Reason: reason}) },
 			Forget:  func() { c.lists().Clear() },
 			Gap:     func(reason error) { c.emit(SubscriptionGap{Reason: reason}) },
@@ -41,7 +41,7 @@ func (c *Client) attend() {
 	if c.needsStream() {
 		c.watcher().Open()
 	}
-	if c.res.KeepAlive > 0 {
+	if c.cfg.resilience.KeepAlive > 0 {
 		c.life.Go(c.watchLife)
 	}
 }
@@ -60,7 +60,7 @@ func (c *Client) sendParam(ctx context.Context, purpose link.Purpose, method, pa
 	cl := newCall(method, nil)
 	cl.Purpose, cl.Params = purpose, jsonrpc.AppendString(open, value)
 	if purpose == link.Restore {
-		out := c.attempt(ctx, &cl.Call)
+		out := c.calls.Attempt(ctx, &cl.Call)
 		return out.Error()
 	}
 	_, err := c.do(ctx, &cl)
@@ -81,26 +81,24 @@ func (c *Client) listenRequest(filter mcp.SubscriptionFilter) (watch.Request, er
 			out = c.listen(ctx, &cl.Call, id)
 			return out.Error()
 		},
-		Repair: func(ctx context.Context) (again bool, err error) { return c.repaired(ctx, &cl.Call, &out) },
+		Repair: func(ctx context.Context) (again bool, err error) { return c.calls.Repaired(ctx, &cl.Call, &out) },
 	}, nil
 }
 
 // listen sends a request once and returns when its stream is over.
 func (c *Client) listen(ctx context.Context, cl *run.Call, id jsonrpc.ID) outcome.Outcome {
-	cl.ID, cl.Link = id, c.live.Load()
+	cl.Begin(c.live.Load(), id)
 	if cl.Link.Agreed.Era != mcp.EraStateless { // since Subscribe looked, or the stream before
 		e := mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, errOtherEra.Error(), errOtherEra)
 		e.Retryable = true
-		return outcome.Refused(c.about(cl.Subject(), e))
+		return outcome.Refused(c.calls.Errors.About(cl.Subject(), e))
 	}
-	req := cl.Frame()
-	req.Wait = jsonrpc.Wait{Endless: true}
-	out := c.exchange(ctx, cl, req)
+	out := c.calls.Once(ctx, cl, jsonrpc.Wait{Endless: true})
 	switch {
 	case out.Failure != nil && errors.Is(context.Cause(ctx), watch.ErrServerEnds):
 		return outcome.Outcome{}
 	case out.Failure != nil:
-		c.abandon(cl.Link, id, out.Failure) // says it where ending the stream does not (CHG-07)
+		c.calls.Abandon(cl.Link, id, out.Failure) // says it where ending the stream does not (CHG-07)
 	}
 	return out
 }

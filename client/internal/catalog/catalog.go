@@ -6,6 +6,8 @@ package catalog
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
@@ -62,6 +64,7 @@ type Catalog struct {
 	arguments, results Schemas
 	headers            Mirrors
 	definitions        Definitions
+	doubted            atomic.Pointer[time.Time] // when the list last was; nil for never
 }
 
 // New returns a catalog.

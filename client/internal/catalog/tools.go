@@ -131,6 +131,19 @@ func (c *Catalog) listFailed(err error) {
 	c.ListFailed(err)
 }
 
+// doubtInterval is how far apart errors make the list stale: models make up names all
+// the time.
+const doubtInterval = 10 * time.Second
+
+// Doubt makes the list stale after a server's error says that a tool on it does not
+// exist, at most once in ten seconds.
+func (c *Catalog) Doubt() {
+	now, last := time.Now(), c.doubted.Load()
+	if (last == nil || now.Sub(*last) >= doubtInterval) && c.doubted.CompareAndSwap(last, &now) {
+		c.Lists.InvalidateTools()
+	}
+}
+
 // renew fetches an expired list in the background: the call that uses it does not
 // wait (AC-004.3).
 func (c *Catalog) renew(ctx context.Context) {

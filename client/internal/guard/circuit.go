@@ -168,13 +168,13 @@ func (g *Gate) refusedOpen(p *Permit, err error) error {
 	if g.metered && errors.As(err, &open) && open.Throttled {
 		kind = RefusedThrottled
 	}
-	g.signal(kind, &p.Request, 0, "")
+	g.Report(kind, p.Subject, 0, "")
 	return g.about(p, errormap.From(err, mcperrors.NotSent))
 }
 
 // refusedTool returns the error of a request that the circuit of its tool refuses.
 func (g *Gate) refusedTool(p *Permit, err error) error {
-	g.signal(RefusedToolOpen, &p.Request, 0, "")
+	g.Report(RefusedToolOpen, p.Subject, 0, "")
 	e := errormap.From(err, mcperrors.NotSent)
 	e.Message = "Tool temporarily unavailable (circuit of the tool open)"
 	return g.about(p, e)

@@ -189,7 +189,7 @@ func (g *Gate) refusedThrottled(p *Permit) error {
 	if e == nil {
 		return nil
 	}
-	g.signal(RefusedThrottled, &p.Request, e.RetryAfter, "")
+	g.Report(RefusedThrottled, p.Subject, e.RetryAfter, "")
 	return g.about(p, e)
 }
 

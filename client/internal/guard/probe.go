@@ -50,7 +50,7 @@ func (g *Gate) proveAlive(ctx context.Context, b *breaker.Breaker, permit breake
 	permit.Lease(probeLease)
 	h := g.parts()
 	used := h.Links.Load()
-	g.signal(Probed, &p.Request, 0, "")
+	g.Report(Probed, p.Subject, 0, "")
 	verdict, left := make(chan *mcperrors.Error), make(chan struct{})
 	defer close(left)
 	started = h.Life.Go(func() {
@@ -129,7 +129,7 @@ func (g *Gate) probeInBackground(b *breaker.Breaker) {
 	if !permit.Probe() || !g.parts().Life.Go(func() {
 		defer permit.Release() // should a hook panic
 		permit.Lease(probeLease)
-		g.signal(Probed, &ping, 0, "")
+		g.Report(Probed, ping.Subject, 0, "")
 		_ = g.probe(b, permit) // the circuit has the outcome
 	}) {
 		permit.Release()

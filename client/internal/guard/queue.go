@@ -49,7 +49,7 @@ func (g *Gate) waitForRate(ctx context.Context, p *Permit) error {
 	}
 	wait, ok := rate.Reserve(time.Now(), p.queueTime(ctx))
 	if !ok {
-		g.signal(RefusedRate, &p.Request, wait, "")
+		g.Report(RefusedRate, p.Subject, wait, "")
 		e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindOverloaded, mcperrors.NotSent, "too many calls per second to this server", nil)
 		e.RetryAfter = wait
 		return g.about(p, e)
@@ -58,7 +58,7 @@ func (g *Gate) waitForRate(ctx context.Context, p *Permit) error {
 		return nil
 	}
 	p.Waited = true
-	g.signal(Queued, &p.Request, wait, "rate")
+	g.Report(Queued, p.Subject, wait, "rate")
 	if err := g.sleep(ctx, wait); err != nil {
 		rate.Return()
 		return g.about(p, err)
@@ -85,7 +85,7 @@ func (g *Gate) waitForPlace(ctx context.Context, p *Permit) error {
 	switch {
 	case err == nil:
 		p.slot = resilience.Common
-		g.signal(Queued, &p.Request, time.Since(began), "bulkhead")
+		g.Report(Queued, p.Subject, time.Since(began), "bulkhead")
 		return nil
 	case errors.Is(err, breaker.ErrOpen), errors.Is(err, resilience.ErrQueueTime):
 		if b := g.circuit(false); b != nil { // why the circuit is open says more
@@ -141,7 +141,7 @@ func (g *Gate) sleep(ctx context.Context, d time.Duration) *mcperrors.Error {
 
 // refusedFull returns the error of a request that finds no room.
 func (g *Gate) refusedFull(p *Permit, waited time.Duration, reason string, e *mcperrors.Error) error {
-	g.signal(RefusedFull, &p.Request, waited, reason)
+	g.Report(RefusedFull, p.Subject, waited, reason)
 	return g.about(p, e)
 }
 

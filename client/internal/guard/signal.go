@@ -1,6 +1,10 @@
 package guard
 
-import "time"
+import (
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+)
 
 // Signal is an event that does not end a request or a call.
 type Signal struct {
@@ -42,11 +46,19 @@ const (
 	Queued
 	// LateAnswers: answers came that no call waits for.
 	LateAnswers
+	// Retried: a request is retried after a pause.
+	Retried
+	// RetryDenied: a retry that could help is not made.
+	RetryDenied
+	// Hedged: a second request was sent beside a slow one.
+	Hedged
+	// HedgeWon: the second request was answered first.
+	HedgeWon
 )
 
-// signal reports an event that is about a request.
-func (g *Gate) signal(kind Kind, r *Request, wait time.Duration, reason string) {
+// Report reports an event of a call, of no call for the zero Subject.
+func (g *Gate) Report(kind Kind, s outcome.Subject, wait time.Duration, reason string) {
 	if g.metered {
-		g.parts().Signal(Signal{Kind: kind, Method: r.Method, Tool: r.Tool, Wait: wait, Reason: reason, Count: 1})
+		g.parts().Signal(Signal{Kind: kind, Method: s.Method, Tool: s.Tool, Wait: wait, Reason: reason, Count: 1})
 	}
 }

@@ -336,7 +336,7 @@ func (g *Gate) Busy(l *link.Link) bool { return g.silence().Busy(l) }
 
 // pingSilent pings a server that is silent.
 func (g *Gate) pingSilent() outcome.Outcome {
-	g.signal(SilenceProbed, &Request{}, 0, "")
+	g.Report(SilenceProbed, outcome.Subject{}, 0, "")
 	h := g.parts()
 	out := h.Ping(h.Life.Context(), SilenceProbe)
 	g.ObeyRetryAfter(ping, out.Record) // it is for every request
@@ -346,7 +346,7 @@ func (g *Gate) pingSilent() outcome.Outcome {
 // fellSilent follows when silence has opened the circuit.
 func (g *Gate) fellSilent() {
 	g.emptyQueue(g.Breaker())
-	g.signal(Silent, &Request{}, 0, "")
+	g.Report(Silent, outcome.Subject{}, 0, "")
 }
 
 // restart has a program that does not read any more started again.

@@ -93,11 +93,11 @@ func (g *Gate) throttleFor(r *Request, b *breaker.Breaker, a *resilience.Attempt
 	if a.Status != http.StatusTooManyRequests {
 		if b != nil {
 			b.Throttle(d, a.Class.String())
-			g.signal(ThrottledServer, r, d, a.Class.String())
+			g.Report(ThrottledServer, r.Subject, d, a.Class.String())
 		}
 		return
 	}
 	if g.set.guarded() && g.parts().throttle.Extend(d) {
-		g.signal(ThrottledCredentials, r, d, a.Class.String())
+		g.Report(ThrottledCredentials, r.Subject, d, a.Class.String())
 	}
 }

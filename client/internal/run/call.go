@@ -107,17 +107,6 @@ type Attempt struct {
 // New returns a call without options.
 func New(method string) Call { return Call{Request: Request{Method: method}} }
 
-// Begin makes the next attempt of a call, over l.
-func (c *Call) Begin(l *link.Link, id jsonrpc.ID) {
-	c.Link, c.ID = l, id
-	if c.Progress != nil {
-		c.Progress.Sending(id)
-	}
-	if c.Follows != nil {
-		c.Follows.Sending(id)
-	}
-}
-
 // Subject returns what an error or a signal about the call says of it.
 func (c *Call) Subject() outcome.Subject {
 	return outcome.Subject{Method: c.Method, Tool: c.Tool, ID: c.ID, Attempts: c.Attempts}

@@ -1,5 +1,3 @@
-// Package run decides how a call goes on after an attempt. It has no clock, no
-// goroutine and no I/O.
 package run
 
 import (

@@ -1,11 +1,27 @@
 package run
 
 import (
+	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/guard"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
+
+// HedgeSettings are when a client sends a second request.
+type HedgeSettings struct {
+	// Share bounds the fraction of calls that have one; 0 is off.
+	Share float64
+	// After is how long the first may take; see [Hedging.Due].
+	After time.Duration
+}
 
 // Hedging decides when a call gets a second request, and how many calls do. Its
 // methods may be called from many goroutines at once. The zero value is ready for
@@ -48,3 +64,175 @@ func (h *Hedging) Take(share float64) bool {
 
 // Return gives back a second request that was not sent.
 func (h *Hedging) Return() { h.hedged.Add(-1) }
+
+// hedge sends the request of an attempt, and perhaps a second one beside it.
+func (r *Runner) hedge(ctx context.Context, c *Call, req transport.Request) outcome.Outcome {
+	h := r.learned.Get().hedging.Get()
+	h.Started()
+	began := time.Now()
+	answer, err := r.hedged(ctx, c, req, h)
+	if err == nil {
+		h.Took(c.LatencyKey(), time.Since(began))
+	}
+	return r.outcomeOf(c, answer, err)
+}
+
+// due is when a second request is due, false for never.
+func (r *Runner) due(ctx context.Context, c *Call, h *Hedging) (time.Duration, bool) {
+	if r.repeatable(ctx, c) == resilience.Unsafe || c.HasToken() { // a token is of one request (UTIL-08)
+		return 0, false
+	}
+	return h.Due(c.LatencyKey(), r.Set.Hedge.After)
+}
+
+// admitSecond lets a second request out, if it may go now.
+func (r *Runner) admitSecond(c *Call, h *Hedging) (permit guard.Permit, ok bool) {
+	if !r.Guard.AllClosed(c.Tool) || r.Keeper.Peek().Interrupted() || r.Links.Load() != c.Link {
+		return permit, false // nothing goes before the handshake of a new session (LC-08)
+	}
+	if !h.Take(r.Set.Hedge.Share) {
+		return permit, false
+	}
+	if permit, ok = r.Guard.TryAdmit(r.request(c)); !ok {
+		h.Return()
+	}
+	return permit, ok
+}
+
+// hedged sends a request, and a second one beside it if that is due. Its answer is that
+// of the request that won.
+func (r *Runner) hedged(ctx context.Context, c *Call, req transport.Request, h *Hedging) (transport.Answer, error) {
+	after, ok := r.due(ctx, c, h)
+	if !ok {
+		return r.Links.Exchange(ctx, c.Link, req)
+	}
+	// The params of a request must not be kept by a call that returns, so both
+	// have ended before this one does.
+	var under sync.WaitGroup
+	defer under.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	with, outcomes := c.Link, make(chan hedgeOutcome, 2)
+	send := func(req transport.Request, second bool) {
+		o := hedgeOutcome{id: req.ID, second: second, err: link.GoroutineEnded()}
+		defer func() { outcomes <- o }()
+		o.answer, o.err = r.Links.Exchange(ctx, with, req)
+	}
+	under.Go(func() { send(req, false) })
+	timer := time.NewTimer(after)
+	defer timer.Stop()
+	select {
+	case one := <-outcomes:
+		return one.answer, one.err
+	case <-timer.C:
+	}
+	permit, ok := r.admitSecond(c, h)
+	if !ok {
+		one := <-outcomes
+		return one.answer, one.err
+	}
+	second := r.besides(c)
+	again := req
+	again.ID, again.Params = second.ID, second.Seal()
+	if again.Wait.Max > 0 { // the bound is the attempt's
+		again.Wait.Max = max(again.Wait.Max-after, 1)
+	}
+	r.Guard.Report(guard.Hedged, c.Subject(), after, "")
+	under.Go(func() {
+		defer permit.Release()
+		send(again, true)
+	})
+	// Only a result ends the other, which is quick: an error says nothing of what
+	// the other request may yet do.
+	one := <-outcomes
+	if one.good() {
+		cancel()
+	}
+	wish, harm := r.weigh(c, one)
+	other := <-outcomes
+	wishOther, harmOther := r.weigh(c, other)
+	won, lost, mayHaveRun := one, other, harmOther > 1
+	if !one.good() && (other.good() || harmOther >= harm) { // on a par, what came last ended the attempt
+		won, lost, mayHaveRun = other, one, harm > 1
+	}
+	if mayHaveRun { // which counts should the call go on, with another round, and fail
+		if c.Retries == nil {
+			c.Retries = &Retries{}
+		}
+		c.Retries.Doubt = true
+	}
+	if lost.err != nil && c.Cancelable() {
+		r.Abandon(c.Link, lost.id, outcome.FailureOf(lost.err))
+	}
+	if lost := second.Progress; lost != nil { // of the two tokens one stays
+		if won.second {
+			lost, c.Progress = c.Progress, lost
+		}
+		r.Client.Inbound().Progress().Remove(lost)
+	}
+	if c.ID = won.id; !won.good() {
+		won.notBefore(max(wish, wishOther))
+	} else if won.second {
+		r.Guard.Report(guard.HedgeWon, c.Subject(), 0, "")
+	}
+	return won.answer, won.err
+}
+
+// besides returns the call as its second request says it: with an id and a progress
+// token of its own, in memory of its own, since the first is still under way.
+func (r *Runner) besides(c *Call) *Call {
+	second := *c
+	second.ID, second.Kept = r.NextID(), true
+	if c.Progress != nil {
+		second.Progress = r.Client.Inbound().Progress().Beside(c.Progress)
+		second.Progress.Sending(second.ID)
+	}
+	return &second
+}
+
+// hedgeOutcome is what came of one of two requests.
+type hedgeOutcome struct {
+	id     jsonrpc.ID
+	second bool
+	answer transport.Answer
+	err    error
+}
+
+// good reports a result. An answer that is an error is none.
+func (o *hedgeOutcome) good() bool {
+	return o.err == nil && o.answer.Error == nil
+}
+
+// notBefore adds the wish that came with the other outcome.
+func (o *hedgeOutcome) notBefore(wish time.Duration) {
+	switch {
+	case wish == 0:
+	case o.err == nil:
+		o.answer.RetryAfter = max(o.answer.RetryAfter, wish)
+	default:
+		f := *outcome.FailureOf(o.err)
+		f.RetryAfter = max(f.RetryAfter, wish)
+		o.err = &f
+	}
+}
+
+// weigh does what the server asked for by one of two requests that is no result,
+// at once and whatever becomes of the other: it returns how long the server wants
+// to be left alone, and how much harm a repetition might do, more for more.
+func (r *Runner) weigh(c *Call, o hedgeOutcome) (wish time.Duration, harm int) {
+	if o.good() {
+		return 0, 2
+	}
+	a := r.outcomeOf(c, o.answer, o.err).Record
+	throttled := r.Guard.ObeyRetryAfter(r.request(c), a)
+	switch a.Delivery {
+	case mcperrors.Unknown:
+		harm = 3
+	case mcperrors.Answered:
+		harm = 2
+	case mcperrors.Rejected:
+		harm = 1
+	case mcperrors.NotSent:
+	}
+	return max(a.RetryAfter, throttled), harm
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -71,6 +72,17 @@ func (c *Call) Arguments() (args json.RawMessage) {
 		return args == nil
 	})
 	return args
+}
+
+// Begin makes the next attempt of a call, over l.
+func (c *Call) Begin(l *link.Link, id jsonrpc.ID) {
+	c.Link, c.ID = l, id
+	if c.Progress != nil {
+		c.Progress.Sending(id)
+	}
+	if c.Follows != nil {
+		c.Follows.Sending(id)
+	}
 }
 
 // Seal returns the params of an attempt: the caller's, what the round adds, and

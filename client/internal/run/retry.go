@@ -1,22 +1,30 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/guard"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Settings are how a client retries. A zero value is the default of package
-// resilience.
-type Settings struct {
+// RetrySettings are how a client retries. A zero value is the default of package resilience.
+type RetrySettings struct {
+	Policy                   resilience.Policy
 	Attempts, LockedAttempts int
-	// Pauses bounds the pauses between attempts; zero is the default.
+	// Pauses bounds the pauses between attempts.
 	Pauses resilience.Backoff
+	// Budget is the size of the budgets; see [NewBudgets].
+	Budget int
 }
 
 // Budgets pay for the retries of a client. Its methods may be called from many
@@ -78,8 +86,7 @@ func (r *Retries) Failed(a resilience.Attempt) {
 
 // Chance is what a retry depends on besides the call's history.
 type Chance struct {
-	Settings
-	Policy resilience.Policy
+	RetrySettings
 	Repeat resilience.Repeat
 	// Remaining is the time to the end of the call, and Throttled how long the
 	// server must be left alone.
@@ -163,4 +170,103 @@ func (c *Call) Repeat(prefix string, p resilience.Policy, hints *mcp.ToolAnnotat
 	return resilience.RepeatOf(resilience.Request{
 		Method: c.Method, Policy: p, Key: c.KeyHonored(prefix), Stateful: len(c.Round) > 0, Annotations: hints,
 	})
+}
+
+// Budgets returns what pays for retries, nil before the first.
+func (r *Runner) Budgets() *Budgets {
+	if l := r.learned.Peek(); l != nil {
+		return l.budgets.Peek()
+	}
+	return nil
+}
+
+// retry applies the retry policy to an attempt that failed and that nothing
+// has repaired. It reports whether the call is sent again, after a pause. When it
+// is not and there is no error, the result that the error was read from is the
+// call's.
+func (r *Runner) retry(ctx context.Context, c *Call, out *outcome.Outcome) (again bool, err error) {
+	err = r.awaitRetry(ctx, c, out)
+	switch {
+	case err == nil:
+		return true, nil
+	case out.Result != nil && err == error(out.Err): //nolint:errorlint // identity: it is not sent again
+		return false, nil
+	}
+	return false, err
+}
+
+// awaitRetry waits until a call may be sent again and returns nil, or the error of one
+// that may not.
+func (r *Runner) awaitRetry(ctx context.Context, c *Call, out *outcome.Outcome) error {
+	err, had := out.Error(), c.Retries
+	if had == nil || c.Purpose == link.Handshake || c.Purpose == link.Liveness {
+		return err
+	}
+	if out.Local() { // what was seen of the server says more
+		return had.Refused(err, c.Attempts)
+	}
+	if c.Method == mcp.MethodTasksGet || c.Method == mcp.MethodTasksResult {
+		return had.InDoubt(err) // who follows a task asks again by himself
+	}
+	chance := Chance{
+		RetrySettings: r.Set.Retry, Repeat: r.repeatable(ctx, c),
+		Remaining: r.Span(c).Remaining(ctx), Throttled: r.Guard.Throttle().Left(), Random: rand.Float64(), Now: time.Now(),
+		Budgets: func() *Budgets {
+			return r.learned.Get().budgets.Make(func() *Budgets { return NewBudgets(r.Set.Retry.Budget) })
+		},
+	}
+	chance.Policy = r.policy(c)
+	d := had.Next(errormap.From(err, mcperrors.Unknown), &chance)
+	if !d.Again {
+		if d.Denied {
+			r.Guard.Report(guard.RetryDenied, c.Subject(), 0, d.Why)
+		}
+		return had.InDoubt(err)
+	}
+	r.Guard.Report(guard.Retried, c.Subject(), d.Wait, had.Last.Class.String())
+	if d.Wait > 0 && !r.pause(ctx, d.Wait) {
+		cause := context.Cause(ctx)
+		if cause == nil {
+			cause = life.ErrClosed()
+		}
+		return r.about(c, had.Stopped(cause))
+	}
+	if e := r.awaitLink(ctx, c); e != nil { // nor while the server is started again
+		return had.Refused(e, c.Attempts)
+	}
+	if c.Progress != nil {
+		r.Client.Inbound().Progress().Renew(c.Progress)
+	}
+	return nil
+}
+
+// pause waits. It reports false when ctx or the client ends first.
+func (r *Runner) pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-r.Life.Context().Done():
+	}
+	return false
+}
+
+// policy is the one for a call, [resilience.Never] for none.
+func (r *Runner) policy(c *Call) resilience.Policy {
+	if c.OwnPolicy {
+		return c.Policy
+	}
+	return r.Set.Retry.Policy
+}
+
+// repeatable tells whether a call may run twice.
+func (r *Runner) repeatable(ctx context.Context, c *Call) resilience.Repeat {
+	var hints *mcp.ToolAnnotations
+	p := r.policy(c)
+	if c.Method == mcp.MethodToolsCall && p == resilience.Hints {
+		hints = r.Client.Catalog().Annotations(ctx, c.Tool)
+	}
+	return c.Repeat(r.Set.KeyPrefix, p, hints)
 }

@@ -3,6 +3,9 @@ package run
 import (
 	"strconv"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // TaskPart is what a call has to do with tasks. The zero value is nothing.
@@ -27,4 +30,20 @@ func (c *Call) AskForTask(ttl time.Duration) {
 		c.Params = strconv.AppendInt(c.Params, max(1, ttl.Milliseconds()), 10)
 	}
 	c.Params = append(c.Params, '}')
+}
+
+// becomeTask takes a result of type "task": for tools/call, once the extension was
+// declared; on other methods it is invalid (TASK-07). Examples have it on tasks/get too
+// (TASK-13).
+func (c *Call) becomeTask(offer *ask.Offer) bool {
+	switch {
+	case c.Method == mcp.MethodTasksGet:
+		return true
+	case c.Method == mcp.MethodToolsCall && offer.HasExtension(c.Link.Agreed.Version, mcp.ExtensionTasks):
+		if c.Tool != "" { // not for Client.Call, which returns what comes
+			c.Task |= TaskMade
+		}
+		return true
+	}
+	return false
 }

@@ -1,0 +1,121 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// repair puts right what kept the server from taking a request. It reports whether
+// the call is to be sent again. When it is not, err is the error of the call, nil
+// where nothing could be repaired: then the outcome's error stands.
+func (r *Runner) repair(ctx context.Context, c *Call, step Step, out *outcome.Outcome) (again bool, err error) {
+	switch step {
+	case Refused:
+		return false, r.about(c, r.Keeper.Peek().Refusal(r.Links.Load(), c.Method))
+	case Relink:
+		err = r.about(c, r.Keeper.Peek().Replace(ctx, c.Link, out.Err))
+		return err == nil, err
+	case Renew:
+		c.Repairs |= Renewed
+		err = r.about(c, r.Keeper.Renew(ctx, c.Link, out.Err.Delivery))
+		return err == nil, err
+	case Lost:
+		r.Keeper.NoteLoss(c.Link, out.Err)
+		if out.Err.Delivery == mcperrors.Unknown { // a session is opened for a later attempt
+			out.Err.Retryable, out.Err.SuggestedAction = true, "Try again"
+		}
+		return false, nil
+	case Headers:
+		c.Repairs |= Listed
+		c.Headers, again = r.Client.Catalog().RenewHeaders(ctx, c.Name, c.Params, c.Headers)
+		return again, nil
+	case Version:
+		again, err = r.Client.RenewVersion(VersionRefusal{
+			Err: out.Err, Sent: c.Link.Agreed.Version, Before: c.Repairs&Revised != 0,
+			// No call of a tool is known to do no harm the second time.
+			Repeatable: c.Method != mcp.MethodToolsCall && c.Repeat(r.Set.KeyPrefix, resilience.Proof, nil) != resilience.Unsafe,
+		})
+		if again {
+			c.Repairs |= Revised
+		}
+		return again, err
+	case Missing:
+		return false, r.Client.MissingCapability(out.Err)
+	case Visit:
+		c.Repairs |= Visited
+		return r.Client.Inbound().Asks().Visit(ctx, c.occasion(), outcome.RPCOf(out.Err)), nil
+	default:
+		return false, nil
+	}
+}
+
+// Repaired repairs what an outcome asks for, once. It reports whether the request
+// can be sent again, else it returns the error of the request.
+func (r *Runner) Repaired(ctx context.Context, c *Call, out *outcome.Outcome) (again bool, _ error) {
+	facts := r.facts(c, out)
+	again, err := r.repair(ctx, c, Decide(out, &facts), out)
+	if !again && err == nil {
+		err = out.Err
+	}
+	return again, err
+}
+
+// Notify sends a notification.
+func (r *Runner) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	c := New(method)
+	if err := r.awaitLink(ctx, &c); err != nil {
+		return err
+	}
+	for {
+		c.Link = r.Links.Load()
+		err := c.Link.Conn.Notify(ctx, jsonrpc.Notification{Method: method, Params: params})
+		if err == nil {
+			return nil
+		}
+		sent := outcome.Sent{Method: method, Restarts: r.Keeper.Peek().Restarting()}
+		out := outcome.Outcome{Err: r.Errors.About(c.Subject(), outcome.OfFailure(&sent, outcome.FailureOf(err)).Err)}
+		if again, err := r.Repaired(ctx, &c, &out); !again {
+			return err
+		}
+	}
+}
+
+// answerRound takes one round of a call that the server wants to know more about: nil
+// when the call is to be sent again. What the user thinks in takes no time of any
+// attempt, only of the whole call (MRTR-12).
+func (r *Runner) answerRound(ctx context.Context, c *Call, raw json.RawMessage) error {
+	if !ask.CanAsk(c.Method, c.Link.Agreed.Version) {
+		return r.Errors.Undecodable(c.Subject(), errors.New("it asks for input, which this method does not support"))
+	}
+	round, err := ask.ReadRound(raw)
+	if err != nil {
+		return r.Errors.Undecodable(c.Subject(), err)
+	}
+	if c.Manual {
+		return r.about(c, r.Client.InputError(&ask.Unanswered{Requests: round.Requests}, round.State))
+	}
+	ctx, cancel := r.Span(c).Bound(ctx)
+	defer cancel()
+	members, err := r.Client.Inbound().Asks().AnswerRound(ctx, c.occasion(), &c.Asked, round)
+	if err != nil {
+		return r.about(c, r.Client.InputError(err, round.State))
+	}
+	c.NextRound(members)
+	if c.Progress != nil {
+		r.Client.Inbound().Progress().Renew(c.Progress) // MRTR-05
+	}
+	return nil
+}
+
+// occasion is what a question of the server belongs to.
+func (c *Call) occasion() ask.Occasion {
+	return ask.Occasion{Agreed: c.Link.Agreed, Method: c.Method, Tool: c.Tool}
+}

@@ -1,0 +1,401 @@
+// Package run makes calls. A [Runner] sends the requests of a [Call] until it ends; what
+// it does after each is decided by [Decide], [Retries] and [Hedging], which send nothing.
+package run
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
+	"github.com/mainstay-mcp/mainstay/client/internal/guard"
+	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
+	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
+	"github.com/mainstay-mcp/mainstay/client/internal/lazy"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/span"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Runner makes the calls of one client: it sends a request, and then does what the
+// outcome asks for, until the call ends. Set its fields before the first call. Its
+// methods may be called from many goroutines at once.
+type Runner struct {
+	Set    *Settings
+	Client Client
+	Links  *link.Holder
+	Life   *life.Life
+	Log    *slog.Logger
+	Errors outcome.Errors
+	Keeper keeper.Holder
+	Guard  guard.Gate
+
+	learned lazy.Part[learned]
+}
+
+// Settings are what the calls of a client depend on. They do not change, and clients may
+// share them.
+type Settings struct {
+	// Wait bounds how long an answer is waited for. Its Max bounds the whole call, too.
+	Wait  jsonrpc.Wait
+	Retry RetrySettings
+	Hedge HedgeSettings
+	// Beats says that somebody wants to know of signs of life.
+	Beats bool
+	// NextID makes request ids; nil for [NextID].
+	NextID func() jsonrpc.ID
+	// KeyPrefix is that of idempotency keys, "" for none.
+	KeyPrefix string
+	// NoTokens leaves out progress tokens of calls that do not ask for progress.
+	NoTokens bool
+	// Typed refuses results of the stateless era without a type.
+	Typed bool
+	// Offer is what the client does for its server.
+	Offer   *ask.Offer
+	Profile mcperrors.Profile
+}
+
+// Client is the client that a Runner makes calls for.
+type Client interface {
+	// Catalog returns what is known of the server's tools.
+	Catalog() *catalog.Catalog
+	// Inbound returns what takes the messages that the server sends on its own.
+	Inbound() *inbound.Inbound
+	// InputError makes the error of a call from one of its rounds, whose state is state.
+	InputError(err error, state json.RawMessage) *mcperrors.Error
+	// MissingCapability explains the error of a request that needs a capability which
+	// this client does not declare. It returns nil if there is nothing to explain.
+	MissingCapability(err *mcperrors.Error) error
+	// RenewVersion takes another revision after a server refused a request for its own.
+	// It reports whether the request is sent again.
+	RenewVersion(VersionRefusal) (again bool, _ error)
+}
+
+// VersionRefusal is a request that a server refused for its revision.
+type VersionRefusal struct {
+	Err  *mcperrors.Error
+	Sent mcp.Version
+	// Repeatable says that the request may run twice, and Before that it was sent again
+	// with another revision before.
+	Repeatable, Before bool
+}
+
+// learned is what a Runner has once it needs it.
+type learned struct {
+	beats   atomic.Int64 // see Beats
+	budgets lazy.Part[Budgets]
+	hedging lazy.Part[Hedging]
+	untyped atomic.Bool // a result without a type was logged
+}
+
+// Do makes a call: it sends a request, and another one as long as the outcome of the
+// last asks for it.
+func (r *Runner) Do(ctx context.Context, c *Call) (json.RawMessage, error) {
+	c.Began = time.Now()
+	c.Token = c.Method == mcp.MethodToolsCall && !r.Set.NoTokens && c.Progress == nil && !c.HasToken()
+	if err := r.awaitLink(ctx, c); err != nil {
+		return nil, err
+	}
+	if err := r.findHeaders(ctx, c); err != nil {
+		return nil, err
+	}
+	for {
+		out := r.Attempt(ctx, c)
+		again, err := r.follow(ctx, c, &out)
+		if again && err == nil {
+			err = r.timedOut(c, out.Record.Delivery)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !again {
+			return out.Result, nil
+		}
+	}
+}
+
+// awaitLink holds a call back while a program is being restarted or a session is
+// being renewed: nothing goes before its handshake (LC-08).
+func (r *Runner) awaitLink(ctx context.Context, c *Call) error {
+	waited, e := r.Keeper.Peek().Await(ctx, r.Span(c))
+	if c.Waited = c.Waited || waited; e != nil {
+		return r.about(c, e)
+	}
+	return nil
+}
+
+// findHeaders finds the arguments of a tool call that headers repeat.
+func (r *Runner) findHeaders(ctx context.Context, c *Call) (err error) {
+	if c.Method != mcp.MethodToolsCall || c.Name == "" || !r.Links.Load().StatelessHTTP() {
+		return nil
+	}
+	var unlisted bool
+	if c.Headers, unlisted, err = r.Client.Catalog().Headers(ctx, c.Name, c.Params); !unlisted {
+		return err
+	}
+	c.Waited = true
+	ctx, cancel := r.Span(c).Bound(ctx)
+	defer cancel()
+	c.Headers, err = r.Client.Catalog().FindHeaders(ctx, c.Name, c.Params)
+	return err
+}
+
+// Attempt sends one request: it is admitted, sent, and settled.
+func (r *Runner) Attempt(ctx context.Context, c *Call) outcome.Outcome {
+	if r.Life.Closed() {
+		return outcome.Refused(r.about(c, life.ErrClosed()))
+	}
+	permit, err := r.Guard.Admit(ctx, r.request(c))
+	c.Waited = permit.Waited
+	if err != nil {
+		if permit.Lost != nil {
+			c.Link = permit.Lost // which is replaced
+		}
+		return outcome.Refused(err)
+	}
+	defer permit.Release()
+	l := r.Links.Load()
+	if c.Purpose == link.Handshake {
+		l = r.Links.Newest()
+	}
+	c.Begin(l, r.NextID())
+	if prefix := r.Set.KeyPrefix; prefix != "" && c.Method == mcp.MethodToolsCall {
+		if err := c.SetStamp(prefix, r.Span(c).Remaining(ctx)); err != nil {
+			return outcome.Refused(r.about(c, err))
+		}
+	}
+	req := c.Frame()
+	req.Wait = r.patience(c)
+	permit.Sending(l)
+	var out outcome.Outcome
+	if r.Set.Hedge.Share > 0 && l.Traits.Exchanges && !c.Purpose.Opens() {
+		out = r.hedge(ctx, c, req)
+	} else {
+		out = r.exchange(ctx, c, req)
+	}
+	if out.Result != nil && r.Set.Beats {
+		r.Beat()
+	}
+	r.settle(c, &permit, &out)
+	return out
+}
+
+// Beat notes a sign of life of the server.
+func (r *Runner) Beat() { r.learned.Get().beats.Add(1) }
+
+// Beats returns how many signs of life there were, if [Settings].Beats is set.
+func (r *Runner) Beats() int64 { return r.learned.Get().beats.Load() }
+
+// request describes the next request of a call to the guard.
+func (r *Runner) request(c *Call) guard.Request {
+	return guard.Request{Subject: c.Subject(), Purpose: c.Purpose, Span: r.Span(c), Waited: c.Waited}
+}
+
+// NextID returns the id of a new request.
+func (r *Runner) NextID() jsonrpc.ID {
+	if own := r.Set.NextID; own != nil {
+		return own()
+	}
+	return NextID()
+}
+
+// exchange sends one request over the link of its call. Every request of the client goes
+// through here or through hedge, but for the notifications of the handshake.
+func (r *Runner) exchange(ctx context.Context, c *Call, req transport.Request) outcome.Outcome {
+	answer, err := r.Links.Exchange(ctx, c.Link, req)
+	return r.outcomeOf(c, answer, err)
+}
+
+// Once sends a request of a call that has begun, once and past all limits.
+func (r *Runner) Once(ctx context.Context, c *Call, wait jsonrpc.Wait) outcome.Outcome {
+	req := c.Frame()
+	req.Wait = wait
+	return r.exchange(ctx, c, req)
+}
+
+// outcomeOf makes the outcome of a request from what its transport returned.
+func (r *Runner) outcomeOf(c *Call, answer transport.Answer, err error) outcome.Outcome {
+	agreed := c.Link.Agreed
+	sent := outcome.Sent{
+		Method: c.Method, Tool: c.Tool, Resource: c.Name, Version: agreed.Version, Era: agreed.Era,
+		Exchanges: c.Link.Traits.Exchanges, Wait: r.Wait(&c.Options), Profile: r.Set.Profile,
+	}
+	switch { // a result needs neither, and Declared costs an allocation
+	case err != nil:
+		sent.Restarts = r.Keeper.Peek().Restarting()
+	case answer.Error != nil:
+		sent.Declared = r.Set.Offer.Capabilities
+	}
+	out := outcome.Of(&sent, answer, err)
+	if out.Err != nil {
+		r.failed(c, &out)
+	}
+	return out
+}
+
+// failed completes the outcome of a request that failed.
+func (r *Runner) failed(c *Call, out *outcome.Outcome) {
+	a := &out.Record
+	switch {
+	case out.Failure != nil:
+		if a.Reused && c.Retries != nil {
+			a.Repeated = c.Retries.Last.Reused
+		}
+		a.Repeated = c.Crashes.Note(c.Link, out.Failure) || a.Repeated
+		if a.Class == resilience.ClassTimeout {
+			// Neither the impatience of one caller nor a call that is served before this
+			// one must close the server to all.
+			a.OwnTimer = (c.Purpose == link.Liveness || !r.impatient(&c.Options)) && !r.Guard.Busy(c.Link)
+		}
+	case out.Err.Kind == mcperrors.KindNotFound && c.Method == mcp.MethodToolsCall:
+		r.Client.Catalog().Doubt()
+	}
+	out.Err = r.Errors.About(c.Subject(), out.Err)
+}
+
+// settle is what follows from a request that has ended.
+func (r *Runner) settle(c *Call, permit *guard.Permit, out *outcome.Outcome) {
+	permit.Settle(out)
+	if out.Err == nil {
+		if c.Attempts == 1 && out.Record.Class != resilience.ClassBrokenResult {
+			r.Budgets().Success()
+		}
+		return
+	}
+	if c.Retries == nil {
+		c.Retries = &Retries{}
+	}
+	c.Retries.Failed(out.Record)
+	if f := out.Failure; f != nil && c.Cancelable() {
+		r.Abandon(c.Link, c.ID, f)
+	}
+}
+
+// cancelTimeout bounds telling a server that a call was given up.
+const cancelTimeout = 5 * time.Second
+
+// Abandon tells the server that nobody waits any more (UTIL-03, LC-15, HTTP-22): for a
+// request that may have arrived and that this side gave up.
+func (r *Runner) Abandon(l *link.Link, id jsonrpc.ID, f *transport.Failure) {
+	gaveUp := f.Reason == transport.ReasonCanceled || f.Reason == transport.ReasonTimeout
+	if !gaveUp || f.NotSent || l.StatelessHTTP() { // the end of an exchange says it (HTTP-34)
+		return
+	}
+	params, err := mcp.Marshal(&mcp.CancelledParams{RequestID: id, Reason: f.Err.Error()})
+	if err != nil {
+		return // cannot happen: the members are an id and a text
+	}
+	r.Life.Background(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
+		defer cancel()
+		// The call has failed already; a server that cannot be told is one
+		// more reason why.
+		if err := l.Conn.Notify(ctx, jsonrpc.Notification{Method: mcp.MethodCancelled, Params: params}); err != nil {
+			r.Keeper.NoteLoss(l, err)
+		}
+	})
+}
+
+// follow does what an outcome asks for. It reports whether the call is sent again;
+// when it is not and there is no error, the outcome's result is the call's.
+func (r *Runner) follow(ctx context.Context, c *Call, out *outcome.Outcome) (again bool, err error) {
+	facts := r.facts(c, out)
+	step := Decide(out, &facts)
+	switch step {
+	case End:
+		return false, nil
+	case Untyped:
+		return false, r.acceptUntyped(c)
+	case Task:
+		if c.becomeTask(r.Set.Offer) {
+			return false, nil
+		}
+		return false, r.misplaced(c, out.Kind)
+	case Misplaced:
+		return false, r.misplaced(c, out.Kind)
+	case Round:
+		return true, r.answerRound(ctx, c, out.Result)
+	default:
+	}
+	ctx, cancel := r.Span(c).Bound(ctx)
+	defer cancel()
+	if again, err = r.repair(ctx, c, step, out); again || err != nil {
+		return again, c.Retries.InDoubt(err)
+	}
+	return r.retry(ctx, c, out)
+}
+
+func (r *Runner) facts(c *Call, out *outcome.Outcome) Facts {
+	return Facts{
+		Method: c.Method, Purpose: c.Purpose, Link: c.Link, Had: c.Repairs,
+		Restarts: out.Err != nil && r.Keeper.Peek().Restarting(), Visits: r.Set.Offer.URL != nil,
+	}
+}
+
+// misplaced is the error of a result of a type that the call cannot have.
+func (r *Runner) misplaced(c *Call, kind mcp.ResultType) error {
+	return r.about(c, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
+		"the server answered with an unexpected result type, "+strconv.Quote(jsonrpc.Printable(string(kind), 40)), nil))
+}
+
+// acceptUntyped takes a result without a type for complete, unless the application
+// wants servers to be exact (DISC-13).
+func (r *Runner) acceptUntyped(c *Call) error {
+	if r.Set.Typed {
+		return r.about(c, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
+			"the server's result has no resultType", nil))
+	}
+	if r.learned.Get().untyped.CompareAndSwap(false, true) {
+		r.Log.Warn("[MCP] the server's results have no resultType; they count as complete", "server", r.Errors.Server,
+			"method", c.Method)
+	}
+	return nil
+}
+
+// about adds to an error, nil for none, which call it is about.
+func (r *Runner) about(c *Call, e *mcperrors.Error) error { return r.Errors.Refusal(c.Subject(), e) }
+
+// Span returns the time that a call may take.
+func (r *Runner) Span(c *Call) span.Span { return span.Span{Began: c.Began, Wait: r.Wait(&c.Options)} }
+
+// Wait returns how long an answer is waited for.
+func (r *Runner) Wait(o *Options) jsonrpc.Wait {
+	return jsonrpc.Wait{Idle: max(cmp.Or(o.Wait.Idle, r.Set.Wait.Idle), 0), Max: max(cmp.Or(o.Wait.Max, r.Set.Wait.Max), 0)}
+}
+
+// impatient reports whether a call's own times are shorter than the client's.
+func (r *Runner) impatient(o *Options) bool {
+	less := func(own, general time.Duration) bool { return own > 0 && (general == 0 || own < general) }
+	return less(o.Wait.Idle, r.Set.Wait.Idle) || less(o.Wait.Max, r.Set.Wait.Max)
+}
+
+// patience is how long the answer to a request is waited for: for what those before it,
+// and what was waited for before, have left.
+func (r *Runner) patience(c *Call) jsonrpc.Wait {
+	if c.Attempts > 1 || c.Waited {
+		return r.Span(c).Patience()
+	}
+	return r.Wait(&c.Options)
+}
+
+// timedOut returns the error of a call whose time is over while nothing of it is
+// under way. delivery is what became of the last attempt.
+func (r *Runner) timedOut(c *Call, delivery mcperrors.Delivery) error {
+	whole := r.Span(c)
+	if !whole.Over() {
+		return nil
+	}
+	return c.Retries.InDoubt(r.about(c, errormap.Timeout(delivery, "the call did not end", whole.Wait.Max, nil)))
+}
