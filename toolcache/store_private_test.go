@@ -8,13 +8,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-// Nothing races in a hash.
-func init() {
-	if testmain.Race {
-		storeRounds = 1 << 6
-	}
-}
-
 // Processes of other versions look for a list by the same name, and who guesses
 // at one has to work for it.
 func TestStoreKeyIsSlowAndStays(t *testing.T) {

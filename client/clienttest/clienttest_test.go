@@ -293,8 +293,8 @@ func TestStream(t *testing.T) {
 		s := clienttest.NewServer(t)
 		c, err := client.Connect(t.Context(), s.Stream())
 		require.NoError(t, err)
-		for range c.Tools(t.Context()) {
-		}
+		_, err = c.ListTools(t.Context(), nil)
+		require.NoError(t, err)
 		s.Exit()
 		<-c.Done()
 		require.Equal(t, client.StateEnded, c.State())
