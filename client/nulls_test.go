@@ -69,8 +69,8 @@ func TestNullRepairOfTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, s := withTasks(t, core, client.WithValidation(client.Validation{DropNulls: true}))
-		s.result("tools/list", `{"tools":[{"name":"optional","execution":{"taskSupport":"optional"},`+
-			`"inputSchema":{"type":"object","properties":{"count":{"type":"integer"}}}}]}`)
+		s.On("tools/list", result(`{"tools":[{"name":"optional","execution":{"taskSupport":"optional"},`+
+			`"inputSchema":{"type":"object","properties":{"count":{"type":"integer"}}}}]}`))
 		c.InvalidateTools()
 		_, err := c.GetToolSchema(t.Context(), "optional")
 		require.NoError(t, err)

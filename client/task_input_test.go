@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/clienttest"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -27,7 +27,7 @@ func TestTaskProgress(t *testing.T) {
 		var seen []float64
 		report := client.WithProgress(func(p mcp.ProgressParams) { seen = append(seen, p.Progress) })
 		tell := func(token, n int) {
-			s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":%d,"progress":%d,"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t-1"}}}`, token, n))
+			s.Notify("notifications/progress", json.RawMessage(fmt.Sprintf(`{"progressToken":%d,"progress":%d,"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t-1"}}}`, token, n)))
 			synctest.Wait()
 		}
 		go func() {
@@ -65,34 +65,29 @@ func TestCoreTaskAsks(t *testing.T) {
 			return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 		}))
 		s.script(s.task("input_required", ""))
-		s.on("tasks/result", func(jsonrpc.Request) any {
-			s.write(`{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"Go on?","requestedSchema":{"type":"object","properties":{}},"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t-1"}}}}`)
+		var answer json.RawMessage
+		s.On("tasks/result", func(call *clienttest.Call) (_ any, err error) {
+			answer, err = call.Ask("elicitation/create", json.RawMessage(
+				`{"message":"Go on?","requestedSchema":{"type":"object","properties":{}},"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t-1"}}}`))
 			time.Sleep(3 * time.Second)
-			return json.RawMessage(done)
+			return json.RawMessage(done), err
 		})
 		res, err := c.CallTool(t.Context(), "required", nil)
 		require.NoError(t, err)
 		require.Equal(t, "done", res.Text())
 		require.EqualValues(t, 1, asked.Load())
-		synctest.Wait() // the server reads the answer after it has given its own
-		answer := ""
-		for _, line := range s.received() {
-			if strings.Contains(line, `"id":7`) {
-				answer = line
-			}
-		}
-		require.Contains(t, answer, `"io.modelcontextprotocol/related-task":{"taskId":"t-1"}`, "META-09")
+		require.Contains(t, string(answer), `"io.modelcontextprotocol/related-task":{"taskId":"t-1"}`, "META-09")
 	})
 	// Servers that do not let anybody wait are polled.
 	synctest.Test(t, func(t *testing.T) {
 		c, s := withTasks(t, core)
 		s.script(s.task("input_required", ""), s.task("input_required", ""), s.completed())
 		n := 0
-		s.on("tasks/result", func(jsonrpc.Request) any {
+		s.On("tasks/result", func(*clienttest.Call) (any, error) {
 			if n++; n == 1 {
-				return jsonrpc.NewError(-32602, "not yet", nil)
+				return nil, jsonrpc.NewError(-32602, "not yet", nil)
 			}
-			return json.RawMessage(done)
+			return json.RawMessage(done), nil
 		})
 		_, err := c.CallTool(t.Context(), "required", nil)
 		require.NoError(t, err)
@@ -114,11 +109,11 @@ func TestExtensionTaskAsks(t *testing.T) {
 		two := s.task("input_required", `"inputRequests":{"a":`+form+`,"b":`+form+`}`)
 		s.script(one, one, two, two, s.completed())
 		fails := 0
-		s.on("tasks/update", func(jsonrpc.Request) any {
+		s.On("tasks/update", func(*clienttest.Call) (any, error) {
 			if fails++; fails == 1 {
-				return jsonrpc.NewError(-32603, "try again", nil)
+				return nil, jsonrpc.NewError(-32603, "try again", nil)
 			}
-			return json.RawMessage(`{"resultType":"complete"}`)
+			return json.RawMessage(`{"resultType":"complete"}`), nil
 		})
 		_, err := c.CallTool(t.Context(), "required", nil)
 		require.NoError(t, err)

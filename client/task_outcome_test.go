@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/clienttest"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -23,12 +24,12 @@ func TestTaskOutcomes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := withTasks(t, core)
 		s.script(s.task("failed", ""))
-		s.result("tasks/result", toolSaid)
+		s.On("tasks/result", result(toolSaid))
 		res, err := c.CallTool(t.Context(), "required", nil)
 		require.NoError(t, err)
 		require.True(t, res.IsError)
 
-		s.on("tasks/result", func(jsonrpc.Request) any { return jsonrpc.NewError(-32602, "Unknown tool: required", nil) })
+		s.On("tasks/result", says(jsonrpc.NewError(-32602, "Unknown tool: required", nil)))
 		_, err = c.CallTool(t.Context(), "required", nil)
 		requireCode(t, err, -32602)
 		require.Equal(t, mcperrors.KindNotFound, mcperrors.KindOf(err), "read as an answer to tools/call")
@@ -55,7 +56,7 @@ func TestTaskOutcomes(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "required", nil)
 		require.Equal(t, mcperrors.KindCanceled, mcperrors.KindOf(err))
 		require.ErrorContains(t, err, "cancelled")
-		require.Zero(t, s.count("tasks/result"))
+		require.Zero(t, s.Count("tasks/result"))
 	})
 }
 
@@ -73,7 +74,7 @@ func TestTaskOutputIsJudged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, s := withTasks(t, core)
-		s.result("tools/list", `{"tools":[{"name":"required","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}]}`)
+		s.On("tools/list", result(`{"tools":[{"name":"required","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}]}`))
 		c.InvalidateTools()
 		_, err := c.GetToolSchema(t.Context(), "required")
 		require.NoError(t, err)
@@ -110,7 +111,7 @@ func TestTaskErrorsProveNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, s := withTasks(t, tt.version)
 				s.script(s.task("working", ""), s.task(tt.state, tt.more))
-				s.on("tasks/result", func(jsonrpc.Request) any { return jsonrpc.NewError(tt.code, "Not this", nil) })
+				s.On("tasks/result", says(jsonrpc.NewError(tt.code, "Not this", nil)))
 				_, err := c.CallTool(t.Context(), "required", nil)
 				require.Equal(t, tt.kind, mcperrors.KindOf(err), "%v", err)
 				require.Equal(t, tt.delivery, mcperrors.DeliveryOf(err), "%v", err)
@@ -148,11 +149,11 @@ func TestTaskEndsWhileNobodyMayWait(t *testing.T) {
 		c, s := withTasks(t, core)
 		s.script(s.task("input_required", ""), s.completed())
 		refusals := 1
-		s.on("tasks/result", func(jsonrpc.Request) any {
+		s.On("tasks/result", func(*clienttest.Call) (any, error) {
 			if refusals--; refusals >= 0 {
-				return jsonrpc.NewError(-32600, "not yet", nil)
+				return nil, jsonrpc.NewError(-32600, "not yet", nil)
 			}
-			return json.RawMessage(done)
+			return json.RawMessage(done), nil
 		})
 		res, err := c.CallTool(t.Context(), "required", nil)
 		require.NoError(t, err)
@@ -168,12 +169,12 @@ func TestStartToolKeepsOptions(t *testing.T) {
 		_, err := c.StartTool(t.Context(), "optional", nil, client.WithMeta("example.com/a", 1))
 		require.NoError(t, err)
 		require.Contains(t, s.last("tools/call"), `"example.com/a":1`)
-		calls := s.count("tools/call")
+		calls := s.Count("tools/call")
 		_, err = c.StartTool(t.Context(), "optional", nil, client.WithMeta(mcp.MetaProtocolVersion, "1"))
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err), "a key that is not the caller's: %v", err)
 		_, err = c.StartTool(t.Context(), "optional", nil, client.WithInput(mcp.InputResponses{"a": json.RawMessage(`7`)}, nil))
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err), "no answer: %v", err)
-		require.Equal(t, calls, s.count("tools/call"))
+		require.Equal(t, calls, s.Count("tools/call"))
 		_, err = c.StartTool(t.Context(), "optional", nil, client.WithInput(mcp.InputResponses{"a": json.RawMessage(`{"action":"cancel"}`)}, json.RawMessage(`"S"`)))
 		if version == core {
 			require.ErrorContains(t, err, "never does in revision")
@@ -182,17 +183,6 @@ func TestStartToolKeepsOptions(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, s.last("tools/call"), `"inputResponses":{"a":{"action":"cancel"}},"requestState":"S"`)
 	})
-}
-
-// last is the last request of a method, as it came.
-func (s *tasked) last(method string) string {
-	text := ""
-	for i, m := range s.methods() {
-		if m == method {
-			text = s.received()[i]
-		}
-	}
-	return text
 }
 
 // What is no answer is not sent.
@@ -208,7 +198,7 @@ func TestTaskAnswersAreChecked(t *testing.T) {
 			require.Equal(t, []any{mcperrors.KindInvalidArguments, mcperrors.NotSent}, []any{e.Kind, e.Delivery}, "%s: %v", bad, err)
 			require.NotContains(t, e.Message, "MarshalJSON")
 		}
-		require.Zero(t, s.count("tasks/update"))
+		require.Zero(t, s.Count("tasks/update"))
 		require.NoError(t, task.Answer(t.Context(), mcp.InputResponses{"a": json.RawMessage(`{"action":"decline"}`)}))
 		require.Contains(t, s.last("tasks/update"), `"inputResponses":{"a":{"action":"decline"}}`)
 	})
@@ -224,14 +214,14 @@ func TestFailedPollCancelsNothing(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "required", nil, client.WithTask(client.TaskOptions{Cancel: true}))
 		require.Error(t, err)
 		pass(time.Minute)
-		require.Zero(t, s.count("tasks/cancel"))
+		require.Zero(t, s.Count("tasks/cancel"))
 	})
 }
 
 // A task without an id is nothing to ask about, and no answer either.
 func TestTaskWithoutAnID(t *testing.T) {
 	t.Parallel()
-	for version, result := range map[string]string{
+	for version, text := range map[string]string{
 		core:      `{"task":{"taskId":"","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null}}`,
 		extension: `{"resultType":"task","taskId":"","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttlMs":null}`,
 	} {
@@ -239,7 +229,7 @@ func TestTaskWithoutAnID(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c, s := withTasks(t, version)
-				s.result("tools/call", result)
+				s.On("tools/call", result(text))
 				_, err := c.StartTool(t.Context(), "optional", nil)
 				require.Equal(t, mcperrors.KindProtocol, mcperrors.KindOf(err), "%v", err)
 				require.Equal(t, mcperrors.Answered, mcperrors.DeliveryOf(err))
@@ -256,10 +246,10 @@ func TestTaskCancelledAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, s := withTasks(t, extension)
-		s.result("tools/call", s.task("cancelled", `"resultType":"task"`))
+		s.On("tools/call", result(s.task("cancelled", `"resultType":"task"`)))
 		_, err := c.CallTool(t.Context(), "required", nil)
 		require.Equal(t, mcperrors.KindCanceled, mcperrors.KindOf(err), "%v", err)
 		require.Equal(t, mcperrors.Answered, mcperrors.DeliveryOf(err))
-		require.Zero(t, s.count("tasks/get"))
+		require.Zero(t, s.Count("tasks/get"))
 	})
 }

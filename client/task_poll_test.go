@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -77,12 +78,12 @@ func TestTaskPollFailures(t *testing.T) {
 		s.script("-32603")
 		_, err = c.ResumeTask("x", "t-1").Wait(t.Context())
 		require.Equal(t, mcperrors.KindServer, mcperrors.KindOf(err), "%v", err)
-		require.Equal(t, 11, s.count("tasks/get"), "5 and 6")
+		require.Equal(t, 11, s.Count("tasks/get"), "5 and 6")
 
 		s.script("-32602")
 		_, err = c.ResumeTask("x", "t-1").Wait(t.Context())
 		require.Equal(t, mcperrors.KindNotFound, mcperrors.KindOf(err), "%v", err)
-		require.Equal(t, 12, s.count("tasks/get"))
+		require.Equal(t, 12, s.Count("tasks/get"))
 		var e *mcperrors.Error
 		require.ErrorAs(t, err, &e)
 		require.Equal(t, mcperrors.CodeToolNotFound, e.Code)
@@ -106,9 +107,9 @@ func TestTaskNotifications(t *testing.T) {
 		go func() {
 			time.Sleep(3 * time.Second)
 			for range 100 {
-				s.notify("notifications/tasks/status", s.task("completed", ""))
+				s.Notify("notifications/tasks/status", json.RawMessage(s.task("completed", "")))
 			}
-			s.notify("notifications/tasks/status", `{"taskId":7}`)
+			s.Notify("notifications/tasks/status", json.RawMessage(`{"taskId":7}`))
 		}()
 		began := time.Now()
 		_, err := c.CallTool(t.Context(), "required", nil)
@@ -127,6 +128,6 @@ func TestTaskPollIsNotRetried(t *testing.T) {
 		s.script("-32000")
 		_, err := c.ResumeTask("x", "t-1").Status(t.Context())
 		require.Error(t, err)
-		require.Equal(t, 1, s.count("tasks/get"))
+		require.Equal(t, 1, s.Count("tasks/get"))
 	})
 }

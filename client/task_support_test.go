@@ -20,13 +20,13 @@ func TestTaskSupport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := withTasks(t, core)
 		for tool, want := range map[string]bool{"required": true, "optional": false, "forbidden": false, "silent": false} {
-			before := s.count("tasks/get")
+			before := s.Count("tasks/get")
 			_, err := c.CallTool(t.Context(), tool, nil)
 			require.NoError(t, err)
-			require.Equal(t, want, s.count("tasks/get") > before, tool)
+			require.Equal(t, want, s.Count("tasks/get") > before, tool)
 		}
 		for _, tool := range []string{"forbidden", "silent"} {
-			requireRefused(t, s.fakeServer, func() error {
+			requireRefused(t, s.traffic, func() error {
 				_, err := c.StartTool(t.Context(), tool, nil)
 				return err
 			}, "cannot be run as a task")
@@ -50,21 +50,21 @@ func TestTaskSupport(t *testing.T) {
 			_, err = c.CallTool(t.Context(), "required", nil)
 			require.NoError(t, err, "nothing is asked of a server that did not declare it")
 			require.NotContains(t, strings.Join(s.received(), ""), `"task"`)
-			requireRefused(t, s, func() error {
+			requireRefused(t, func() int { return len(s.received()) }, func() error {
 				_, err := c.StartTool(t.Context(), "required", nil)
 				return err
 			}, tt.want)
-			requireRefused(t, s, func() error {
+			requireRefused(t, func() int { return len(s.received()) }, func() error {
 				_, err := c.ResumeTask("x", "t-1").Wait(t.Context())
 				return err
 			}, "")
-			requireRefused(t, s, func() error { return c.ResumeTask("x", "").Cancel(t.Context()) }, "no id")
+			requireRefused(t, func() int { return len(s.received()) }, func() error { return c.ResumeTask("x", "").Cancel(t.Context()) }, "no id")
 		})
 	}
 	t.Run("not opted in", func(t *testing.T) {
 		t.Parallel()
 		c, s := ofVersion(t, extension, taskTools)
-		requireRefused(t, s, func() error {
+		requireRefused(t, func() int { return len(s.received()) }, func() error {
 			_, err := c.StartTool(t.Context(), "required", nil)
 			return err
 		}, "WithTasks")
@@ -77,22 +77,22 @@ func TestTaskSupport(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			c, s := withTasks(t, extension)
-			s.result("tools/list", `{"resultType":"task","taskId":"t-1","status":"working","createdAt":"","lastUpdatedAt":"","ttlMs":null}`)
+			s.On("tools/list", result(`{"resultType":"task","taskId":"t-1","status":"working","createdAt":"","lastUpdatedAt":"","ttlMs":null}`))
 			_, err := c.ListTools(t.Context(), nil, client.WithCacheMode(client.CacheRefresh))
 			require.Equal(t, mcperrors.KindProtocol, mcperrors.KindOf(err))
 		})
 	})
 }
 
-func requireRefused(t *testing.T, s *fakeServer, f func() error, want string) {
+func requireRefused(t *testing.T, traffic func() int, f func() error, want string) {
 	t.Helper()
-	before := len(s.received())
+	before := traffic()
 	err := f()
 	var e *mcperrors.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, mcperrors.NotSent, e.Delivery)
 	require.ErrorContains(t, err, want)
-	require.Len(t, s.received(), before, "no traffic")
+	require.Equal(t, before, traffic(), "no traffic")
 }
 
 // Servers may answer at once, asked for a task or not (TASK-07).
@@ -100,7 +100,7 @@ func TestTaskThatIsNone(t *testing.T) {
 	t.Parallel()
 	bothEras(t, func(t *testing.T, version string) {
 		c, s := withTasks(t, version)
-		s.result("tools/call", done)
+		s.On("tools/call", result(done))
 		res, err := c.CallTool(t.Context(), "required", nil)
 		require.NoError(t, err)
 		require.Equal(t, "done", res.Text())
@@ -114,6 +114,6 @@ func TestTaskThatIsNone(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "done", res.Text())
 		require.NoError(t, task.Cancel(t.Context()))
-		require.Zero(t, s.count("tasks/get"))
+		require.Zero(t, s.Count("tasks/get"))
 	})
 }

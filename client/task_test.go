@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/clienttest"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -28,8 +29,8 @@ func TestCallToolDrivesATask(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "done", res.Text())
 		require.Equal(t, []time.Duration{5 * time.Second, 10 * time.Second}, s.polls())
-		require.Equal(t, version == core, s.count("tasks/result") == 1)
-		require.Zero(t, s.count("notifications/cancelled"))
+		require.Equal(t, version == core, s.Count("tasks/result") == 1)
+		require.Zero(t, s.Count("notifications/cancelled"))
 	})
 }
 
@@ -60,9 +61,9 @@ func TestTaskHandle(t *testing.T) {
 		require.Len(t, s.polls(), polls, "the end is remembered")
 
 		require.NoError(t, resumed.Cancel(t.Context()))
-		require.Zero(t, s.count("tasks/cancel"), "it has ended")
+		require.Zero(t, s.Count("tasks/cancel"), "it has ended")
 		require.NoError(t, task.Cancel(t.Context()))
-		require.Equal(t, 1, s.count("tasks/cancel"))
+		require.Equal(t, 1, s.Count("tasks/cancel"))
 	})
 }
 
@@ -110,8 +111,8 @@ func TestTaskOutlivesItsCall(t *testing.T) {
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, mcperrors.Unknown, e.Delivery)
 			synctest.Wait()
-			require.Equal(t, cancels, s.count("tasks/cancel") == 1)
-			require.Zero(t, s.count("notifications/cancelled"))
+			require.Equal(t, cancels, s.Count("tasks/cancel") == 1)
+			require.Zero(t, s.Count("notifications/cancelled"))
 
 			s.script(s.completed())
 			res, err := c.ResumeTask(lost.Tool, lost.ID).Wait(t.Context())
@@ -146,7 +147,7 @@ func TestTaskCancelAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	bothEras(t, func(t *testing.T, version string) {
 		c, s := withTasks(t, version)
-		s.on("tasks/cancel", func(jsonrpc.Request) any { return jsonrpc.NewError(-32602, "too late", nil) })
+		s.On("tasks/cancel", says(jsonrpc.NewError(-32602, "too late", nil)))
 		s.script(s.completed())
 		require.NoError(t, c.ResumeTask("x", "t-1").Cancel(t.Context()))
 		s.script("-32602")
@@ -160,11 +161,11 @@ func TestListTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, s := withTasks(t, core)
-		s.on("tasks/list", func(req jsonrpc.Request) any {
-			if strings.Contains(string(req.Params), "next") {
-				return json.RawMessage(`{"tasks":[` + s.task("working", "") + `]}`)
+		s.On("tasks/list", func(call *clienttest.Call) (any, error) {
+			if strings.Contains(string(call.Params), "next") {
+				return json.RawMessage(`{"tasks":[` + s.task("working", "") + `]}`), nil
 			}
-			return json.RawMessage(`{"tasks":[` + s.completed() + `],"nextCursor":"next"}`)
+			return json.RawMessage(`{"tasks":[` + s.completed() + `],"nextCursor":"next"}`), nil
 		})
 		var statuses []mcp.TaskStatus
 		for task, err := range c.Tasks(t.Context()) {
@@ -175,7 +176,7 @@ func TestListTasks(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		c, s := withTasks(t, extension)
-		requireRefused(t, s.fakeServer, func() error {
+		requireRefused(t, s.traffic, func() error {
 			for _, err := range c.Tasks(t.Context()) {
 				return err
 			}
@@ -190,25 +191,25 @@ func TestTaskRequestsAreNotCancelled(t *testing.T) {
 	t.Parallel()
 	bothEras(t, func(t *testing.T, version string) {
 		c, s := withTasks(t, version)
-		silent := func(jsonrpc.Request) any { return nil }
+		silent := says(clienttest.ErrSilent)
 		within := func(f func(ctx context.Context) error) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			require.ErrorIs(t, f(ctx), context.DeadlineExceeded)
 			synctest.Wait()
 		}
-		s.on("tasks/get", silent)
+		s.On("tasks/get", silent)
 		within(func(ctx context.Context) error {
 			_, err := c.ResumeTask("x", "t-1").Wait(ctx)
 			return err
 		})
-		require.Zero(t, s.count("notifications/cancelled"))
-		s.on("tools/call", silent)
+		require.Zero(t, s.Count("notifications/cancelled"))
+		s.On("tools/call", silent)
 		within(func(ctx context.Context) error {
 			_, err := c.StartTool(ctx, "optional", nil)
 			return err
 		})
 		// In the stateless era the call was no task yet, and nobody asked for one.
-		require.Equal(t, version == extension, s.count("notifications/cancelled") == 1)
+		require.Equal(t, version == extension, s.Count("notifications/cancelled") == 1)
 	})
 }

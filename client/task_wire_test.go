@@ -77,7 +77,7 @@ func TestTaskFramesFitTheSchemas(t *testing.T) {
 			seen := map[string]int{}
 			synctest.Test(t, func(t *testing.T) {
 				c, s := withTasks(t, version)
-				s.result("tasks/list", `{"tasks":[]}`)
+				s.On("tasks/list", result(`{"tasks":[]}`))
 				_, err := c.CallTool(t.Context(), "required", map[string]any{"a": 1}, client.WithProgress(func(mcp.ProgressParams) {}))
 				require.NoError(t, err)
 				task, err := c.StartTool(t.Context(), "optional", nil, client.WithTask(client.TaskOptions{TTL: 1}))

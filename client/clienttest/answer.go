@@ -81,7 +81,7 @@ func (s *Server) answer(ctx context.Context, req jsonrpc.Request, from origin, p
 	case Raw:
 		resp.raw = result
 	case json.RawMessage:
-		resp.Result = result
+		resp.Result = s.encode(result) // on one line
 	default:
 		resp.Result = s.complete(call, s.encode(result))
 	}

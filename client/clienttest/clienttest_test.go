@@ -306,7 +306,7 @@ func TestStream(t *testing.T) {
 func TestRaw(t *testing.T) {
 	t.Parallel()
 	everyWay(t, features, func(t *testing.T, c *client.Client, s *clienttest.Server) {
-		s.On("acme/raw", func(*clienttest.Call) (any, error) { return json.RawMessage(`{"a":1}`), nil })
+		s.On("acme/raw", func(*clienttest.Call) (any, error) { return json.RawMessage("{\n\t\"a\": 1\n}"), nil })
 		raw, err := c.Call(t.Context(), "acme/raw", nil)
 		require.NoError(t, err)
 		require.Equal(t, `{"a":1}`, string(raw))

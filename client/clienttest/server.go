@@ -49,7 +49,8 @@ type Server struct {
 }
 
 // Handler answers a request. The result may be any value that encodes to a JSON
-// object; a json.RawMessage is sent unchanged, and so is a [Raw].
+// object. A json.RawMessage is sent unchanged but for white space, without the members
+// that the server adds to other results in the stateless era. A [Raw] is sent unchanged.
 //
 // An error that is or wraps a *jsonrpc.Error is sent as that error. Any other
 // error of a tool becomes a result with isError set, and of another method the

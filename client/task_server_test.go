@@ -3,6 +3,7 @@ package client_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/clienttest"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -30,17 +33,46 @@ const taskTools = `{"tools":[
 	{"name":"forbidden","inputSchema":{"type":"object"},"execution":{"taskSupport":"forbidden"}},
 	{"name":"silent","inputSchema":{"type":"object"}}]}`
 
-// tasked is a fake server that makes a task of every call it may and goes
-// through states, the answers to tasks/get, the last of which stays. at has the
-// times of the polls, from the call on.
+// tasked is a server that makes a task of every call it may and goes through states,
+// the answers to tasks/get, the last of which stays. at has the times of the polls,
+// from the call on, and frames what the client sent.
 type tasked struct {
-	*fakeServer
+	*clienttest.Server
 	version string
 
 	mu     sync.Mutex
 	states []string
 	began  time.Time
 	at     []time.Duration
+	frames []string
+}
+
+// sent takes a message of the client.
+func (s *tasked) sent(frame []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.frames = append(s.frames, string(frame))
+}
+
+// received returns every message so far, as it came.
+func (s *tasked) received() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.frames)
+}
+
+// traffic is how many messages came.
+func (s *tasked) traffic() int { return len(s.received()) }
+
+// last is the last request of a method, as it came.
+func (s *tasked) last(method string) string {
+	text := ""
+	for _, frame := range s.received() {
+		if strings.Contains(frame, fmt.Sprintf(`"method":%q`, method)) {
+			text = frame
+		}
+	}
+	return text
 }
 
 // task is a state's members in the words of the server's revision.
@@ -78,25 +110,24 @@ func (s *tasked) completed() string {
 
 func withTasks(t *testing.T, version string, opts ...client.Option) (*client.Client, *tasked) {
 	t.Helper()
-	tr, f := newFake(t)
-	s := &tasked{fakeServer: f, version: version}
-	f.result("tools/list", taskTools)
-	f.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"fake","version":"1"}}`)
-	f.result("server/discover", `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`)
-	f.on("tools/call", func(req jsonrpc.Request) any {
+	s, w := &tasked{Server: clienttest.NewServer(t), version: version}, newWire(t)
+	s.On("tools/list", result(taskTools))
+	s.On("initialize", result(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"fake","version":"1"}}`))
+	s.On("server/discover", result(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`))
+	s.On("tools/call", func(call *clienttest.Call) (any, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.began = time.Now()
-		asks := strings.Contains(string(req.Params), `"task":{`)
+		asks := strings.Contains(string(call.Params), `"task":{`)
 		switch {
-		case version == extension && strings.Contains(string(req.Params), mcp.ExtensionTasks):
-			return json.RawMessage(s.task("working", `"resultType":"task"`))
+		case version == extension && strings.Contains(string(call.Params), mcp.ExtensionTasks):
+			return json.RawMessage(s.task("working", `"resultType":"task"`)), nil
 		case version == core && asks:
-			return json.RawMessage(`{"task":` + s.task("working", "") + `}`)
+			return json.RawMessage(`{"task":` + s.task("working", "") + `}`), nil
 		}
-		return json.RawMessage(done)
+		return json.RawMessage(done), nil
 	})
-	f.on("tasks/get", func(jsonrpc.Request) any {
+	s.On("tasks/get", func(*clienttest.Call) (any, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.at = append(s.at, time.Since(s.began))
@@ -107,21 +138,23 @@ func withTasks(t *testing.T, version string, opts ...client.Option) (*client.Cli
 		if strings.HasPrefix(state, "-") { // an error's code
 			var code int64
 			_, _ = fmt.Sscan(state, &code)
-			return jsonrpc.NewError(code, "no", nil)
+			return nil, jsonrpc.NewError(code, "no", nil)
 		}
-		return json.RawMessage(state)
+		return json.RawMessage(state), nil
 	})
-	f.result("tasks/result", done)
-	f.on("tasks/cancel", func(jsonrpc.Request) any {
-		if version == extension {
-			return json.RawMessage(`{"resultType":"complete"}`)
-		}
-		return json.RawMessage(s.task("cancelled", ""))
-	})
-	f.result("tasks/update", `{"resultType":"complete"}`)
+	s.On("tasks/result", result(done))
+	s.On("tasks/cancel", result(s.task("cancelled", "")))
+	s.On("tasks/update", result(`{"resultType":"complete"}`))
+	if version == extension {
+		s.On("tasks/cancel", result(`{"resultType":"complete"}`))
+	}
 	s.script(s.task("working", ""), s.completed())
-	opts = append([]client.Option{client.WithProtocolVersion(version), client.WithTasks()}, opts...)
-	c, err := client.Connect(t.Context(), tr, opts...)
+	trace := transport.Trace{Received: w.received, Sent: func(frame []byte) {
+		w.sent(frame)
+		s.sent(frame)
+	}}
+	opts = append([]client.Option{client.WithProtocolVersion(version), client.WithTasks(), client.WithTrace(trace)}, opts...)
+	c, err := client.Connect(t.Context(), s.Stream(), opts...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, ignoreClosed(c.Close())) })
 	return c, s
