@@ -115,7 +115,7 @@ func (e *Expectation) elsewhere(r *Report) bool {
 	if r.Target.Role == RoleServer && matchesAny(e.Pattern, r.known) {
 		return true
 	}
-	return e.Revision != "" && !slices.ContainsFunc(r.Legs, func(l Leg) bool { return l.Revision == e.Revision })
+	return e.Revision != "" && !slices.ContainsFunc(r.Revisions, func(l RevisionReport) bool { return l.Revision == e.Revision })
 }
 
 func (e *Expectation) unmatched() error {

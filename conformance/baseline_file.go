@@ -102,7 +102,7 @@ func WriteExpectations(w io.Writer, r *Report) error {
 			continue
 		}
 		line := res.ID
-		if len(r.Legs) > 1 {
+		if len(r.Revisions) > 1 {
 			line += "@" + string(res.Revision)
 		}
 		fmt.Fprintf(b, "%s  # %s\n", line, rawjson.Clip(oneLine(cmp.Or(res.BaselineReason, res.Actual, res.Detail, string(res.Status))), 200))

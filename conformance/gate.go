@@ -105,14 +105,14 @@ func (l *RevisionRun) extends(id string) bool {
 	return rawjson.IsObject(extensions[id])
 }
 
-// declares reports whether the server announces a family by its error profile.
+// declares reports whether the server announces a family, or any, by an error profile.
 func (l *RevisionRun) declares(family string) bool {
 	var profiles map[string]string
 	if json.Unmarshal(l.Capabilities.At("experimental.errorProfiles"), &profiles) != nil {
 		return false
 	}
 	for _, p := range profiles {
-		if p == family {
+		if p == family || family == AnyFamily {
 			return true
 		}
 	}

@@ -21,7 +21,7 @@ func (t *Trial) unsure(status Status) string {
 	if s != nil && s.Flooded && (status == Pass || status == Fail || status == Warn) {
 		return "the server sent more than the suite keeps: it may be among what was lost"
 	}
-	if s == nil || s.Ended || s.Doubt == nil {
+	if s == nil || s.Closed || s.Doubt == nil {
 		return ""
 	}
 	doubt := s.Doubt
@@ -52,20 +52,20 @@ func (t *Trial) stillborn(s *wire.Session) string {
 	if !ok || s.Answered || !errors.Is(s.Doubt, wire.ErrClosed) {
 		return ""
 	}
-	if s.Start == nil {
+	if s.StartFailure == nil {
 		text := ""
 		if !t.endsAgain(s) {
 			text = fmt.Sprintf("%v before it answered anything%s, and not when it was sent the same once more", wire.ErrClosed, how(w))
 		}
-		s.Start = &text
+		s.StartFailure = &text
 	}
-	return *s.Start
+	return *s.StartFailure
 }
 
 // endsAgain reports whether a new start of the program ends, too, when it is sent
 // what the session was sent.
 func (t *Trial) endsAgain(s *wire.Session) bool {
-	again, err := t.Rev.open(t.Ctx, s.Extra)
+	again, err := t.Rev.open(t.Ctx, s.Environment)
 	if err != nil {
 		return true
 	}

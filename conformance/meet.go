@@ -90,7 +90,7 @@ func (r *runner) meetSession(ctx context.Context) (met, error) {
 	if v, ok := mcp.Newest(texts(r.Opts.Revisions), mcp.EraSession); ok {
 		offer = v
 	}
-	l, begun := newLeg(r, offer), time.Now()
+	l, begun := newRevisionRun(r, offer), time.Now()
 	s, err := l.open(start, nil)
 	if err != nil {
 		return met{}, &UnreachableError{Target: r.Report.Target, Exit: -1, Status: keptOut(wire.Answer{}, err), Err: err}
@@ -132,9 +132,9 @@ func (r *runner) waiting() string {
 func (r *runner) greet(ctx context.Context, s *wire.Session, offer mcp.Version) (wire.Answer, error) {
 	lines, isLines := s.Conn.(*wire.StdioConn)
 	if !isLines {
-		s.Wait = r.Opts.StartTimeout
+		s.Timeout = r.Opts.StartTimeout
 		a, err := s.Initialize(ctx, offer)
-		s.Wait = r.Opts.Answer
+		s.Timeout = r.Opts.Answer
 		return a, err
 	}
 	id, err := s.Post(ctx, mcp.MethodInitialize, s.InitializeParams(offer))
@@ -225,7 +225,7 @@ func keptOut(a wire.Answer, err error) int {
 // has the member and no list in it. All else is a server that has no stateless
 // revision. answered: some response came.
 func (r *runner) meetStateless(ctx context.Context) (versions []string, garbled, answered bool) {
-	l := newLeg(r, mcp.Latest)
+	l := newRevisionRun(r, mcp.Latest)
 	s, err := l.open(ctx, nil)
 	if err != nil {
 		return nil, false, false

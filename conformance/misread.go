@@ -145,7 +145,7 @@ func (g *greeting) held(t *wire.Trace) *misread {
 // noResponse says what is wrong with an HTTP answer in which no response came.
 func noResponse(s *wire.Session, status string) *misread {
 	g := &greeting{}
-	for id, method := range s.Asked {
+	for id, method := range s.Methods {
 		if method == mcp.MethodInitialize {
 			g.id = id
 		}

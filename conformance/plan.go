@@ -36,7 +36,7 @@ func Plan(ctx context.Context, subject Subject, opts Options) ([]Planned, error)
 	}
 	var plan []Planned
 	for _, revision := range revisions {
-		part, err := newLeg(r, revision).plan(ctx, scenarios)
+		part, err := newRevisionRun(r, revision).plan(ctx, scenarios)
 		if err != nil {
 			return nil, err
 		}

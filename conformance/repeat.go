@@ -38,16 +38,16 @@ func (r *Report) FoldAttempts() {
 		folded[i] = worse(folded[i], res)
 	}
 	r.Results = folded
-	r.Legs = slices.CompactFunc(sortedLegs(r.Legs), func(a, b Leg) bool { return a.Revision == b.Revision })
+	r.Revisions = slices.CompactFunc(sortedRevisions(r.Revisions), func(a, b RevisionReport) bool { return a.Revision == b.Revision })
 }
 
-// sortedLegs puts revision runs newest first, those of one revision in the order they
+// sortedRevisions puts revision runs newest first, those of one revision in the order they
 // ran.
-func sortedLegs(legs []Leg) []Leg {
-	slices.SortStableFunc(legs, func(a, b Leg) int {
+func sortedRevisions(runs []RevisionReport) []RevisionReport {
+	slices.SortStableFunc(runs, func(a, b RevisionReport) int {
 		return newestFirst(a.Revision, b.Revision)
 	})
-	return legs
+	return runs
 }
 
 func newestFirst(a, b mcp.Version) int {

@@ -41,8 +41,8 @@ type Report struct {
 	Again []string
 	// CI is where the run took place, when that was a CI job.
 	CI CI
-	// Legs are the parts of the run, one for each revision, newest first.
-	Legs []Leg
+	// Revisions are the revision runs, newest first.
+	Revisions []RevisionReport
 	// Results are in fixed order, by area and then by id, so that the reports
 	// of two runs can be compared line by line.
 	Results []Result
@@ -68,9 +68,9 @@ const (
 	RoleClient Role = "client"
 )
 
-// Leg is the part of a run that judged one revision, and what the subject said
+// RevisionReport is the part of a run that judged one revision, and what the subject said
 // of itself in it.
-type Leg struct {
+type RevisionReport struct {
 	Revision mcp.Version
 	// Name and Version are what the subject calls itself.
 	Name, Version string

@@ -67,12 +67,12 @@ type Options struct {
 	Scenarios []Scenario
 	// Surroundings is what some of them need around the program they judge.
 	Surroundings Surroundings
-	// Overwrites is how often one document is written while it is read; 0 means 200.
-	Overwrites int
+	// ConcurrentWrites is how often a document is written while others read it; 0 means 200.
+	ConcurrentWrites int
 	// MaxRequest is the size of the largest request in bytes; 0 means 8 MiB.
 	MaxRequest int
-	// ReadFile reads what the server stored; nil means os.ReadFile.
-	ReadFile func(name string) ([]byte, error)
+	// ReadStored reads a file that the server stored; nil means os.ReadFile.
+	ReadStored func(name string) ([]byte, error)
 	// PermissionsEnforced reports whether file permissions stop this process and the
 	// programs that it starts; root ignores them. Nil means that the run finds out.
 	PermissionsEnforced *bool
@@ -168,7 +168,7 @@ func Run(ctx context.Context, subject Subject, opts Options) (*Report, error) {
 			order = Shuffle(scenarios, opts.Seed+uint64(attempt))
 		}
 		for _, revision := range revisions {
-			if err := newLeg(r, revision).run(ctx, order); err != nil {
+			if err := newRevisionRun(r, revision).run(ctx, order); err != nil {
 				return nil, err
 			}
 		}
@@ -251,9 +251,9 @@ func (o *Options) prepare() error {
 	o.Repeat = max(o.Repeat, 1)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Answer = cmp.Or(o.Answer, DefaultAnswer)
-	o.Overwrites, o.MaxRequest = cmp.Or(o.Overwrites, DefaultOverwrites), cmp.Or(o.MaxRequest, DefaultMaxRequest)
-	if o.ReadFile == nil {
-		o.ReadFile = os.ReadFile
+	o.ConcurrentWrites, o.MaxRequest = cmp.Or(o.ConcurrentWrites, DefaultConcurrentWrites), cmp.Or(o.MaxRequest, DefaultMaxRequest)
+	if o.ReadStored == nil {
+		o.ReadStored = os.ReadFile
 	}
 	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
 	if err := o.Expected.Unmatched(RoleServer, scenarios); err != nil {
@@ -271,4 +271,4 @@ func (o *Options) prepare() error {
 const DefaultMaxRequest = 8 << 20
 
 // DefaultOverwrites is how often one document is written while it is read.
-const DefaultOverwrites = 200
+const DefaultConcurrentWrites = 200

@@ -73,7 +73,7 @@ type Needs struct {
 	// Extension is the id of an extension in the server's capabilities.
 	Extension string
 	// Family is the error profile that announces the tools: a server that
-	// declares it and does not list them fails.
+	// declares it and does not list them fails. [AnyFamily] stands for each.
 	Family string
 	// Tools are the tools called, by name.
 	Tools []string
@@ -94,6 +94,9 @@ type Needs struct {
 	// Control is a switch no subject offers yet, such as "a clock".
 	Control string
 }
+
+// AnyFamily is the family of scenarios about whichever families a server declares.
+const AnyFamily = "*"
 
 // SeenPrefix begins the ids of the scenarios that send nothing of their own and
 // judge what was seen in all others: they say nothing when they run alone.

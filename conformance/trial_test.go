@@ -24,7 +24,7 @@ func TestTrial_Flooded(t *testing.T) {
 // TestTrial_Panics: a fault of the suite is an error of its scenario alone.
 func TestTrial_Panics(t *testing.T) {
 	t.Parallel()
-	l := newLeg(&runner{Opts: Options{Timeout: DefaultTimeout}, Report: &Report{}}, "")
+	l := newRevisionRun(&runner{Opts: Options{Timeout: DefaultTimeout}, Report: &Report{}}, "")
 	sc := &Scenario{ID: "T-1", Area: "base", Checks: []Check{{ID: "T-1", Level: Must}}, Run: func(*Trial) error { panic("a bug") }}
 	tr := &Trial{Rev: l, Scenario: sc}
 	l.perform(t.Context(), tr)

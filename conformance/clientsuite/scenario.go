@@ -154,10 +154,10 @@ func (t *trial) told(id string, i int, ok func(Line) bool, expected string) {
 // silent leaves a check undecided for which the client did not report.
 func (t *trial) silent(id string) {
 	switch {
-	case t.leg.tells && t.over == 0 && t.err == nil:
-		t.check(id, false, "a report of this step", "none until the client was killed, after %s", t.leg.opts.Timeout)
+	case t.rev.tells && t.over == 0 && t.err == nil:
+		t.check(id, false, "a report of this step", "none until the client was killed, after %s", t.rev.opts.Timeout)
 		return
-	case t.leg.tells:
+	case t.rev.tells:
 		t.decide(id, conformance.Result{Status: conformance.Unknown, Detail: "the client reported nothing of this step" + t.how()})
 		return
 	}
@@ -199,7 +199,7 @@ func (t *trial) find(id string) *check {
 
 // level is the level of a check where the client is.
 func (t *trial) level(c *check) conformance.Level {
-	if t.leg.opts.Transport == wire.TransportHTTP && c.advice != (conformance.Spec{}) {
+	if t.rev.opts.Transport == wire.TransportHTTP && c.advice != (conformance.Spec{}) {
 		return conformance.Should
 	}
 	return c.Level
@@ -215,10 +215,10 @@ func (t *trial) decide(id string, r conformance.Result) {
 	if r.Level != c.Level {
 		r.Spec = c.advice
 	}
-	if t.leg.stateless() && c.modern != (conformance.Spec{}) {
+	if t.rev.stateless() && c.modern != (conformance.Spec{}) {
 		r.Spec = c.modern
 	}
-	r.Scenario, r.Area, r.Revision = t.scenario.id, t.scenario.area, t.leg.revision
+	r.Scenario, r.Area, r.Revision = t.scenario.id, t.scenario.area, t.rev.revision
 	if r.Status != conformance.Skip {
 		r.Attempts = 1
 		if r.Status != conformance.Pass {

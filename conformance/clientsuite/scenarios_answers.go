@@ -184,7 +184,7 @@ func answerScenarios() []scenario {
 func (t *trial) elsewhere() (*stage, func() string) {
 	var mu sync.Mutex
 	asked := ""
-	s, err := stageHTTP(t.leg.program.network(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s, err := stageHTTP(t.rev.program.network(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		asked = r.Method + " " + r.URL.Path

@@ -105,5 +105,5 @@ func (r *run) gaveUp(m *message) bool {
 			return true
 		}
 	}
-	return r.leg.stateless() && r.leg.opts.Transport == wire.TransportHTTP && m.left != 0
+	return r.rev.stateless() && r.rev.opts.Transport == wire.TransportHTTP && m.left != 0
 }

@@ -207,7 +207,7 @@ func httpScenarios() []scenario {
 // sessionsGiven is how often the peer counted before the first call: once for the
 // session id of the session era.
 func (r *run) sessionsGiven() int {
-	if r.leg.stateless() || !r.peer.sessions {
+	if r.rev.stateless() || !r.peer.sessions {
 		return 0
 	}
 	return 1

@@ -202,7 +202,7 @@ func uniqueIDs(t *trial, about func(*message, string)) {
 		}
 		key := fmt.Sprint(m.life, " ", m.header.Get(sessionHeader), " ", m.id())
 		first := seen[key]
-		again := first != nil && (!t.leg.stateless() || first.answered == 0 || first.answered > m.seq)
+		again := first != nil && (!t.rev.stateless() || first.answered == 0 || first.answered > m.seq)
 		about(m, map[bool]string{true: "id " + m.id() + " again, for " + m.method()}[again])
 		seen[key] = m
 	}

@@ -160,9 +160,9 @@ func listedSession() scenario {
 				return
 			}
 			opened := slices.ContainsFunc(t.sent(mcp.MethodInitialize), func(m *message) bool {
-				return m.seq > probe.seq && text(m.param("protocolVersion")) == string(t.leg.revision)
+				return m.seq > probe.seq && text(m.param("protocolVersion")) == string(t.rev.revision)
 			})
-			t.check("C-NEG-06/initialize", opened, "initialize with "+string(t.leg.revision), "%s", contents(t.sent(mcp.MethodInitialize)))
+			t.check("C-NEG-06/initialize", opened, "initialize with "+string(t.rev.revision), "%s", contents(t.sent(mcp.MethodInitialize)))
 		},
 	}
 }
@@ -176,7 +176,7 @@ func recognized(name, title string, code int64) scenario {
 		play: func(t *trial) {
 			t.negotiate = true
 			data := map[int64]string{
-				mcp.CodeUnsupportedProtocolVersion:      `{"supported":["2099-01-01",` + quote(string(t.leg.revision)) + `],"requested":"1900-01-01"}`,
+				mcp.CodeUnsupportedProtocolVersion:      `{"supported":["2099-01-01",` + quote(string(t.rev.revision)) + `],"requested":"1900-01-01"}`,
 				mcp.CodeMissingRequiredClientCapability: `{"requiredCapabilities":{"extensions":{"com.example/none":{}}}}`,
 			}[code]
 			t.peer.gate = func(x *exchange) bool {

@@ -60,7 +60,7 @@ func promptScenarios() []scenario {
 					same := text(m.param("ref", "type")) == "ref/prompt" && text(m.param("ref", "name")) == "greet" &&
 						text(m.param("argument", "name")) == "who" && text(m.param("argument", "value")) == "A"
 					t.check("C-CMP-01/params", same, `ref/prompt greet, who "A"`, "%s", m.members["params"])
-					if t.leg.revision.AtLeast(mcp.Version2025_06_18) {
+					if t.rev.revision.AtLeast(mcp.Version2025_06_18) {
 						t.check("C-CMP-01/context", text(m.param("context", "arguments", "language")) == "en", `context {"arguments":{"language":"en"}}`, "%s", orNull(m.param("context")))
 					}
 				}

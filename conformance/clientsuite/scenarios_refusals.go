@@ -68,11 +68,11 @@ func (w wish) scenario(id, title string) scenario {
 		play: func(t *trial) {
 			t.answers = w.answers
 			t.on(mcp.MethodToolsCall, func(x *exchange) {
-				if t.leg.stateless() && x.peer.next() == 1 {
+				if t.rev.stateless() && x.peer.next() == 1 {
 					x.wants(`{"w":{"method":`+quote(w.method)+`,"params":`+w.params+`}}`, "")
 					return
 				}
-				if !t.leg.stateless() {
+				if !t.rev.stateless() {
 					x.ask(`"w"`, w.method, w.params)
 				}
 				x.good()
@@ -85,7 +85,7 @@ func (w wish) scenario(id, title string) scenario {
 				t.skip(w.check.ID, conformance.SkipNotDeclared, "the client declares "+w.capability+"."+w.lacked)
 				return
 			}
-			if t.leg.stateless() {
+			if t.rev.stateless() {
 				answered := slices.DeleteFunc(t.calls("echo"), func(m *message) bool { return m.param("inputResponses", "w") == nil })
 				t.check(w.check.ID, len(answered) == 0, "no answer to it", "%s", contents(answered))
 				return
@@ -115,7 +115,7 @@ func playPage(t *trial) {
 	t.on(mcp.MethodToolsCall, func(x *exchange) {
 		switch {
 		case !t.offers("elicitation", "url"): // it is not to be asked
-		case !t.leg.stateless():
+		case !t.rev.stateless():
 			x.ask(`"p"`, mcp.MethodElicitationCreate, params)
 		case x.param("inputResponses") == nil && x.peer.next() == 1:
 			x.wants(`{"p":{"method":"elicitation/create","params":`+params+`}}`, "")

@@ -47,8 +47,8 @@ func statelessScenarios() []scenario {
 					return
 				}
 				again := requests[1]
-				t.check("C-DISC-07/again", again.method() == requests[0].method() && text(again.param("_meta", mcp.MetaProtocolVersion)) == string(t.leg.revision),
-					requests[0].method()+" with "+string(t.leg.revision), "%s", again.data)
+				t.check("C-DISC-07/again", again.method() == requests[0].method() && text(again.param("_meta", mcp.MetaProtocolVersion)) == string(t.rev.revision),
+					requests[0].method()+" with "+string(t.rev.revision), "%s", again.data)
 				t.check("C-DISC-07/new-id", again.id() != requests[0].id(), "another id", "%s again", again.id())
 			},
 		},
@@ -81,7 +81,7 @@ func statelessScenarios() []scenario {
 				t.do(call("echo", `{}`))
 				if calls := t.calls("echo"); t.needs(len(calls) > 0, "echo was not called") {
 					got := text(calls[0].param("_meta", mcp.MetaProtocolVersion))
-					t.check("C-DISC-04/mutual", got == string(t.leg.revision), string(t.leg.revision), "%s", got)
+					t.check("C-DISC-04/mutual", got == string(t.rev.revision), string(t.rev.revision), "%s", got)
 				}
 			},
 		},

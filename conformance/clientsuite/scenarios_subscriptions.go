@@ -56,7 +56,7 @@ func subscriptionScenarios() []scenario {
 				t.told("C-CHG-07/next", 1, says("next"), wantsText("next"))
 				if next := t.calls("write"); t.needs(len(next) > 0, "write was not called") {
 					left := sent[0].left != 0 && sent[0].left < next[0].answered
-					overStdio := t.leg.opts.Transport == wire.TransportStdio
+					overStdio := t.rev.opts.Transport == wire.TransportStdio
 					t.check("C-CHG-07/ends", !overStdio && left || overStdio && t.gaveUp(sent[0]), "the end of subscription "+sent[0].id(), "%s; the stream was left: %t", contents(t.sent(mcp.MethodCancelled)), left)
 				}
 			},

@@ -90,7 +90,7 @@ func (m *message) evidence() []wire.Frame {
 // probing reports whether m is how a client of both eras finds out the era:
 // before a server of one it may speak as to one of the other.
 func (t *trial) probing(m *message) bool {
-	if t.leg.stateless() {
+	if t.rev.stateless() {
 		return m.method() == mcp.MethodInitialize || m.method() == mcp.MethodInitialized
 	}
 	return m.method() == mcp.MethodDiscover

@@ -38,8 +38,8 @@ func TestObserved_Sparing(t *testing.T) {
 		for _, transport := range []wire.TransportKind{overHTTP, overStdio} {
 			t.Run(string(transport)+" "+string(revision), func(t *testing.T) {
 				t.Parallel()
-				l := &leg{suite: &suite{opts: Options{Transport: transport}}, revision: revision}
-				r := &run{leg: l, tape: newTape(), name: "one"}
+				l := &revisionRun{suite: &suite{opts: Options{Transport: transport}}, revision: revision}
+				r := &run{rev: l, tape: newTape(), name: "one"}
 				for _, text := range sparing(revision) {
 					r.tape.received(sparingMessage(transport, revision, text))
 					if m := r.tape.sent[len(r.tape.sent)-1]; m.isRequest() {
@@ -54,7 +54,7 @@ func TestObserved_Sparing(t *testing.T) {
 				said := []*trial{{run: r, scenario: &scenario{id: "one"}}}
 				skipped := map[string]conformance.SkipReason{}
 				for _, sc := range registry() {
-					on := &trial{run: &run{leg: l, tape: newTape()}, scenario: &sc}
+					on := &trial{run: &run{rev: l, tape: newTape()}, scenario: &sc}
 					if sc.seen == nil || !on.gate() {
 						continue
 					}

@@ -46,14 +46,14 @@ func Run(ctx context.Context, program Program, opts Options) (*conformance.Repor
 	if len(revisions) == 0 {
 		revisions, asked = []mcp.Version{mcp.Latest, mcp.LatestSession}, false
 	}
-	legs, err := s.meet(ctx, revisions, asked)
+	revisionRuns, err := s.meet(ctx, revisions, asked)
 	if err != nil {
 		return nil, err
 	}
 	for range opts.Repeat {
-		for _, l := range legs {
+		for _, l := range revisionRuns {
 			l.play(ctx)
-			s.report.Legs = append(s.report.Legs, l.said)
+			s.report.Revisions = append(s.report.Revisions, l.said)
 		}
 	}
 	s.report.Duration = time.Since(s.report.StartedAt)
@@ -61,14 +61,14 @@ func Run(ctx context.Context, program Program, opts Options) (*conformance.Repor
 	return s.report, cmp.Or(s.report.Expect(opts.Expected), ctx.Err())
 }
 
-// meet has the client make a first call in each revision, and returns the legs
+// meet has the client make a first call in each revision, and returns the revision runs
 // of those it speaks, or of all that were asked for.
-func (s *suite) meet(ctx context.Context, revisions []mcp.Version, asked bool) ([]*leg, error) {
-	var legs []*leg
+func (s *suite) meet(ctx context.Context, revisions []mcp.Version, asked bool) ([]*revisionRun, error) {
+	var runs []*revisionRun
 	sent := false
 	var last *run
 	for _, v := range revisions {
-		l := &leg{suite: s, revision: v, said: conformance.Leg{Revision: v, Tools: -1}}
+		l := &revisionRun{suite: s, revision: v, said: conformance.RevisionReport{Revision: v, Tools: -1}}
 		r := newRun(ctx, l)
 		r.do(listTools(), call("echo", `{"text":"hello"}`))
 		if r.err != nil {
@@ -82,16 +82,16 @@ func (s *suite) meet(ctx context.Context, revisions []mcp.Version, asked bool) (
 		l.met = &trial{run: r, scenario: &scenario{id: meeting}}
 		l.introduced(r)
 		if l.speaks || asked {
-			legs = append(legs, l)
+			runs = append(runs, l)
 		}
 	}
 	if !sent {
 		return nil, s.unreachable(last, fmt.Errorf("%w%s", ErrNothingSent, last.fate()))
 	}
-	if len(legs) == 0 {
+	if len(runs) == 0 {
 		return nil, fmt.Errorf("the client speaks none of %v; name the revision to judge it in", revisions)
 	}
-	return legs, nil
+	return runs, nil
 }
 
 // unreachable is the error of a client that there is nothing to judge of.
@@ -102,22 +102,22 @@ func (s *suite) unreachable(r *run, err error) error {
 // meeting names the first run, in its task and in what is found in it.
 const meeting = "meet"
 
-// leg is the part of a run that judges one revision.
-type leg struct {
+// revisionRun is the part of a run that judges one revision.
+type revisionRun struct {
 	*suite
 	revision mcp.Version
-	said     conformance.Leg
+	said     conformance.RevisionReport
 	// met is the first run: what was sent in it counts as what is sent in a scenario.
 	met *trial
 	// speaks: the client sent something of this revision. tells: it reports.
 	speaks, tells bool
 }
 
-// stateless reports whether the leg speaks a revision without sessions.
-func (l *leg) stateless() bool { return l.revision.Era() == mcp.EraStateless }
+// stateless reports whether the revision run speaks a revision without sessions.
+func (l *revisionRun) stateless() bool { return l.revision.Era() == mcp.EraStateless }
 
 // playing names what a run is for, in its task.
-func (l *leg) playing(r *run) string {
+func (l *revisionRun) playing(r *run) string {
 	if r.name == "" {
 		return meeting
 	}
@@ -125,7 +125,7 @@ func (l *leg) playing(r *run) string {
 }
 
 // introduced takes from a first run what the client says of itself.
-func (l *leg) introduced(r *run) {
+func (l *revisionRun) introduced(r *run) {
 	l.tells = len(r.lines) > 0
 	for _, m := range r.tape.all() {
 		info, caps := m.param("clientInfo"), m.param("capabilities")
@@ -145,14 +145,14 @@ func (l *leg) introduced(r *run) {
 	}
 }
 
-// play runs every scenario of the leg.
-func (l *leg) play(ctx context.Context) {
+// play runs every scenario of the revision run.
+func (l *revisionRun) play(ctx context.Context) {
 	all := registry()
 	trials := make([]*trial, len(all))
 	var jobs sync.WaitGroup
 	places := make(chan struct{}, l.opts.Parallel)
 	for i := range all {
-		t := &trial{run: &run{leg: l, tape: newTape()}, scenario: &all[i], last: time.Now()}
+		t := &trial{run: &run{rev: l, tape: newTape()}, scenario: &all[i], last: time.Now()}
 		trials[i] = t
 		if !t.gate() || all[i].play == nil {
 			continue
@@ -194,7 +194,7 @@ func (l *leg) play(ctx context.Context) {
 	}
 }
 
-func (l *leg) emit(t *trial) {
+func (l *revisionRun) emit(t *trial) {
 	if l.opts.OnResult == nil {
 		return
 	}
@@ -209,7 +209,7 @@ func (l *leg) emit(t *trial) {
 
 // gate skips the checks that do not apply and reports whether any are left.
 func (t *trial) gate() bool {
-	sc, l := t.scenario, t.leg
+	sc, l := t.scenario, t.rev
 	open := false
 	for _, c := range sc.checks {
 		switch {
@@ -226,6 +226,6 @@ func (t *trial) gate() bool {
 	return open
 }
 
-func (l *leg) outside(since, until mcp.Version) bool {
+func (l *revisionRun) outside(since, until mcp.Version) bool {
 	return since != "" && !l.revision.AtLeast(since) || until != "" && !until.AtLeast(l.revision)
 }

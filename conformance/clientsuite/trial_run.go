@@ -19,7 +19,7 @@ import (
 
 // run is the client doing one task before its server, and what came of it.
 type run struct {
-	leg *leg
+	rev *revisionRun
 	// name is that of the scenario, empty for the first call.
 	name string
 	ctx  context.Context //nolint:containedctx // of the scenario
@@ -48,9 +48,9 @@ type run struct {
 	err    error // it could not be started
 }
 
-func newRun(ctx context.Context, l *leg) *run {
+func newRun(ctx context.Context, l *revisionRun) *run {
 	t := newTape()
-	return &run{leg: l, ctx: ctx, tape: t, peer: newPeer(l.revision, t)}
+	return &run{rev: l, ctx: ctx, tape: t, peer: newPeer(l.revision, t)}
 }
 
 // on has h answer a method in the place of the good server.
@@ -76,16 +76,16 @@ func (r *run) doExactly(steps ...Step) {
 	}
 	defer stage.close()
 	r.task = Task{
-		Scenario: r.leg.playing(r), Revision: r.leg.revision, Negotiate: r.negotiate, Tasks: r.tasks, Transport: r.leg.opts.Transport, URL: stage.url,
+		Scenario: r.rev.playing(r), Revision: r.rev.revision, Negotiate: r.negotiate, Tasks: r.tasks, Transport: r.rev.opts.Transport, URL: stage.url,
 		Command: stage.command, Answers: r.answers, Steps: steps,
 	}
 	report := &reporter{}
-	program, err := r.leg.program.start(r.ctx, invocation{task: r.task, lines: report})
+	program, err := r.rev.program.start(r.ctx, invocation{task: r.task, lines: report})
 	if err != nil {
 		r.err = err
 		return
 	}
-	limit := time.NewTimer(r.leg.opts.Timeout)
+	limit := time.NewTimer(r.rev.opts.Timeout)
 	defer limit.Stop()
 	select {
 	case <-program.done():
@@ -104,8 +104,8 @@ func (r *run) doExactly(steps ...Step) {
 
 // open brings the server up.
 func (r *run) open() (*stage, *stdioStage, error) {
-	n := r.leg.program.network()
-	if r.leg.opts.Transport == wire.TransportHTTP {
+	n := r.rev.program.network()
+	if r.rev.opts.Transport == wire.TransportHTTP {
 		var h http.Handler = r.peer
 		if r.proxy != nil {
 			h = r.proxy.Handler(h)
@@ -114,7 +114,7 @@ func (r *run) open() (*stage, *stdioStage, error) {
 		return s, nil, err
 	}
 	stdio := &stdioStage{p: r.peer, proxy: r.proxy, token: rand.Text(), stubborn: r.stubborn, started: r.started}
-	s, err := stageStdio(r.ctx, n, r.leg.opts.Bridge, stdio)
+	s, err := stageStdio(r.ctx, n, r.rev.opts.Bridge, stdio)
 	return s, stdio, err
 }
 

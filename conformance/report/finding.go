@@ -61,7 +61,7 @@ func command(r *conformance.Report, res *conformance.Result, flags ...string) []
 			words = append(words, r.Target.URL)
 		}
 	}
-	if len(r.Legs) > 1 && res.Revision != "" {
+	if len(r.Revisions) > 1 && res.Revision != "" {
 		words = append(words, "--spec", string(res.Revision))
 	}
 	if !strings.HasPrefix(res.Scenario, conformance.SeenPrefix) {
@@ -97,7 +97,7 @@ func named(t conformance.Target) string {
 // revisions are those that were judged, newest first.
 func revisions(r *conformance.Report) []mcp.Version {
 	var out []mcp.Version
-	for _, l := range r.Legs {
+	for _, l := range r.Revisions {
 		out = append(out, l.Revision)
 	}
 	if len(out) == 0 && r.Target.Revision != "" {
@@ -237,7 +237,7 @@ type legArea struct {
 	results  []*conformance.Result
 }
 
-// parts groups what is shown by leg and area, in the order of the report.
+// parts groups what is shown by revision and area, in the order of the report.
 func parts(r *conformance.Report) []legArea {
 	var out []legArea
 	for i := range r.Results {

@@ -14,9 +14,9 @@ import (
 func TestAgain(t *testing.T) {
 	t.Parallel()
 	r := &conformance.Report{
-		Again:  []string{"mcpctl", "conform", "server", "--strict"},
-		Target: conformance.Target{Argv: []string{"my server", "-v"}},
-		Legs:   []conformance.Leg{{Revision: mcp.Latest}, {Revision: mcp.LatestSession}},
+		Again:     []string{"mcpctl", "conform", "server", "--strict"},
+		Target:    conformance.Target{Argv: []string{"my server", "-v"}},
+		Revisions: []conformance.RevisionReport{{Revision: mcp.Latest}, {Revision: mcp.LatestSession}},
 	}
 	res := &conformance.Result{Check: conformance.Check{ID: "LC-01/order"}, Scenario: "LC-01", Revision: mcp.LatestSession}
 	require.Equal(t, "mcpctl conform server --strict --spec 2025-11-25 --only LC-01/order -- 'my server' -v", again(r, res))

@@ -87,7 +87,7 @@ func githubTable(b *strings.Builder, r *conformance.Report) {
 			continue
 		}
 		name := part.area
-		if len(r.Legs) > 1 {
+		if len(r.Revisions) > 1 {
 			name = string(part.revision) + " " + name
 		}
 		row(markdown(name), counts)

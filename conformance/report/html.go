@@ -211,7 +211,7 @@ func (v *view) overview(r *conformance.Report) {
 			total++
 		}
 		row := countRow{Name: part.area}
-		if len(r.Legs) > 1 {
+		if len(r.Revisions) > 1 {
 			row.Name = string(part.revision) + " " + part.area
 		}
 		for _, status := range statusOrder {
@@ -258,11 +258,11 @@ func (v *view) count() {
 	}
 }
 
-// anchor is the id of a check's details. With several legs it names the leg,
+// anchor is the id of a check's details. With several revisions it names its own,
 // with several subjects the subject, too.
 func anchor(r *conformance.Report, res *conformance.Result, prefix string) string {
 	id := prefix + strings.ReplaceAll(res.ID, " ", "-")
-	if len(r.Legs) > 1 {
+	if len(r.Revisions) > 1 {
 		id += "@" + string(res.Revision)
 	}
 	return id

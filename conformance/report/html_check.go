@@ -86,7 +86,7 @@ func checkViewOf(r *conformance.Report, res *conformance.Result, prefix string) 
 		v.Word = string(res.Baseline)
 	}
 	meta := []string{string(res.Level)}
-	if len(r.Legs) > 1 {
+	if len(r.Revisions) > 1 {
 		meta = append(meta, string(res.Revision))
 	}
 	if res.Status != conformance.Skip {

@@ -58,7 +58,7 @@ func (v *view) several(reports []*conformance.Report) {
 }
 
 // matrixOf puts the checks that ran anywhere, in the order of the reports,
-// beside what each leg of each subject made of them.
+// beside what each revision run of each subject made of them.
 func matrixOf(reports []*conformance.Report) *matrix {
 	m := &matrix{}
 	all := columns(reports)

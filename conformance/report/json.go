@@ -41,7 +41,7 @@ func toJSON(r *conformance.Report) jsonReport {
 			Era: mcp.Version(t.Revision).Era().String(), Revision: t.Revision, Offered: t.Offered, Capabilities: t.Capabilities,
 			Surface: surface(t.Tools),
 		},
-		Legs: make([]jsonLeg, len(r.Legs)),
+		Revisions: make([]jsonRevision, len(r.Revisions)),
 		Policy: jsonPolicy{
 			Requirements: p.Set, Revisions: append([]mcp.Version{}, p.Revisions...), SideEffects: p.SideEffects, Granted: p.Granted,
 			Suites: p.Suites, AllowTools: p.AllowTools, Only: p.Only, Skip: p.Skip, Baselines: p.Baselines, Repeat: max(1, p.Repeat), Strict: p.Strict,
@@ -60,8 +60,8 @@ func toJSON(r *conformance.Report) jsonReport {
 	if r.CI != (conformance.CI{}) {
 		out.Run.CI = &jsonCI{r.CI.Provider, r.CI.Commit, r.CI.Ref, r.CI.URL}
 	}
-	for i, l := range r.Legs {
-		out.Legs[i] = jsonLeg{l.Revision, l.Revision.Era().String(), l.Name, l.Version, l.Capabilities, surface(l.Tools)}
+	for i, l := range r.Revisions {
+		out.Revisions[i] = jsonRevision{l.Revision, l.Revision.Era().String(), l.Name, l.Version, l.Capabilities, surface(l.Tools)}
 	}
 	for i := range r.Results {
 		out.Checks[i] = checkJSON(r, &r.Results[i])

@@ -26,15 +26,15 @@ type jsonMatrix struct {
 }
 
 type jsonReport struct {
-	Kind    string      `json:"kind"`
-	Version int         `json:"version"`
-	Tool    jsonTool    `json:"tool"`
-	Run     jsonRun     `json:"run"`
-	Target  jsonTarget  `json:"target"`
-	Legs    []jsonLeg   `json:"legs"`
-	Policy  jsonPolicy  `json:"policy"`
-	Summary jsonSummary `json:"summary"`
-	Checks  []jsonCheck `json:"checks"`
+	Kind      string         `json:"kind"`
+	Version   int            `json:"version"`
+	Tool      jsonTool       `json:"tool"`
+	Run       jsonRun        `json:"run"`
+	Target    jsonTarget     `json:"target"`
+	Revisions []jsonRevision `json:"legs"`
+	Policy    jsonPolicy     `json:"policy"`
+	Summary   jsonSummary    `json:"summary"`
+	Checks    []jsonCheck    `json:"checks"`
 }
 
 type jsonTool struct {
@@ -78,7 +78,7 @@ type jsonSurface struct {
 	Tools int `json:"tools"`
 }
 
-type jsonLeg struct {
+type jsonRevision struct {
 	Revision      mcp.Version     `json:"revision"`
 	Era           string          `json:"era"`
 	Name          string          `json:"name,omitempty"`

@@ -106,8 +106,8 @@ func fromJSON(j *jsonReport) (*conformance.Report, error) {
 	if ci := j.Run.CI; ci != nil {
 		r.CI = conformance.CI{Provider: ci.Provider, Commit: ci.Commit, Ref: ci.Ref, URL: ci.URL}
 	}
-	for _, l := range j.Legs {
-		r.Legs = append(r.Legs, conformance.Leg{
+	for _, l := range j.Revisions {
+		r.Revisions = append(r.Revisions, conformance.RevisionReport{
 			Revision: l.Revision, Name: l.Name, Version: l.ServerVersion, Capabilities: l.Capabilities, Tools: tools(l.Surface),
 		})
 	}
@@ -205,13 +205,13 @@ func Worst(reports []*conformance.Report) conformance.Verdict {
 	return worst
 }
 
-// judged are the legs of several reports as columns of a matrix.
+// judged are the revision runs of several reports as columns of a matrix.
 type judged struct {
 	report   *conformance.Report
 	revision mcp.Version
 }
 
-// columns are all legs of all reports, in order.
+// columns are all revision runs of all reports, in order.
 func columns(reports []*conformance.Report) []judged {
 	var out []judged
 	for _, r := range reports {

@@ -78,7 +78,7 @@ func TestSARIF(t *testing.T) {
 	require.Empty(t, log.Results[0].Suppressions)
 
 	log = sarifRunOf(wideReport())
-	require.Len(t, log.Tool.Driver.Rules, 5, "one for each check, over all legs")
+	require.Len(t, log.Tool.Driver.Rules, 5, "one for each check, over all revisions")
 	for _, res := range log.Results {
 		if res.RuleID == "RPC-07/exclusive" && strings.HasPrefix(res.Locations[0].Logical[0].QualifiedName, "2026") {
 			require.Equal(t, "external", res.Suppressions[0].Kind)

@@ -159,7 +159,7 @@ func skippedWhole(r *conformance.Report) string {
 
 // heading names a part: by its area, and by its revision where there are more.
 func (p *textReport) heading(part legArea) string {
-	if len(p.r.Legs) > 1 {
+	if len(p.r.Revisions) > 1 {
 		return string(part.revision) + " / " + part.area
 	}
 	return part.area

@@ -195,7 +195,7 @@ func (p *textReport) worst(found []finding) {
 		}
 		res := f.results[0]
 		line := fmt.Sprintf("%s %-6s %s  %s", p.sign(res), res.Level, res.ID, res.Title)
-		if len(p.r.Legs) > 1 {
+		if len(p.r.Revisions) > 1 {
 			var in []string
 			for _, res := range f.results {
 				in = append(in, string(res.Revision))

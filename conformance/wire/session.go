@@ -21,8 +21,8 @@ type Session struct {
 	Trace *Trace
 	// seen looks at every message that comes.
 	seen func(*Session, Inbound)
-	// Wait bounds the wait for one answer.
-	Wait time.Duration
+	// Timeout bounds the wait for one answer.
+	Timeout time.Duration
 
 	// Declares is what the suite says it can do, as a client; nil is nothing.
 	Declares map[string]any
@@ -33,34 +33,34 @@ type Session struct {
 	// next is the number in the last id.
 	next    int
 	Pending map[string]bool   // ids sent; true once answered
-	Asked   map[string]string // the methods of the requests sent, by id
-	// Malformed: an id that is no string, integer or null was sent.
-	Malformed bool
-	// Arrays: an array was sent.
-	Arrays  bool
-	Stash   []Inbound // responses nobody waited for yet
-	batched []Inbound // what is left of an array that came
-	Notes   []Inbound // notifications and requests of the server, in the order of their arrival
-	Opened  *Opening  // set once initialized
+	Methods map[string]string // the methods of the requests sent, by id
+	// SentBadID: an id that is no string, integer or null was sent.
+	SentBadID bool
+	// SentArray: an array was sent.
+	SentArray   bool
+	Unclaimed   []Inbound // responses nobody waited for yet
+	batched     []Inbound // what is left of an array that came
+	Unsolicited []Inbound // notifications and requests of the server, in the order of their arrival
+	Opened      *Opening  // set once initialized
 	// Doubt is why it is not known that the server is still there: what was
 	// asked of it last has no answer. An answer clears it.
 	Doubt error
 	// Answered: a response came.
 	Answered bool
-	// Extra is what was added to the environment of the program.
-	Extra []string
-	// Start says how the program ended while it started, once that was looked at.
-	Start *string
-	// Starts is how much longer the first answer may take, heard that something came:
-	// a program has to start.
-	Starts time.Duration
-	heard  bool
+	// Environment is what was added to that of the program.
+	Environment []string
+	// StartFailure says how the program ended while it started, once that was looked at.
+	StartFailure *string
+	// StartTimeout is how much longer the first answer may take, because a program has
+	// to start. heard: something came.
+	StartTimeout time.Duration
+	heard        bool
 	// kept counts the messages that are kept for later and their bytes; Flooded: it
 	// was too much, and what is missing may be among what was not kept.
 	kept, keptBytes int
 	Flooded         bool
-	// Ended: the suite has closed the conversation itself.
-	Ended bool
+	// Closed: the suite has closed the conversation itself.
+	Closed bool
 	// Stateless is the revision when it has no sessions: each request carries
 	// what initialize says elsewhere.
 	Stateless mcp.Version
@@ -76,7 +76,7 @@ var ErrLate = fmt.Errorf("%w", ErrNoAnswer)
 // NewSession returns a session on a connection. seen looks at every message that comes;
 // wait bounds the wait for one answer.
 func NewSession(w Conn, tr *Trace, seen func(*Session, Inbound), wait time.Duration) *Session {
-	return &Session{Conn: w, Trace: tr, seen: seen, Wait: wait, Pending: map[string]bool{}, Asked: map[string]string{}}
+	return &Session{Conn: w, Trace: tr, seen: seen, Timeout: wait, Pending: map[string]bool{}, Methods: map[string]string{}}
 }
 
 // Message builds a JSON-RPC message; nil params are left out.
@@ -100,7 +100,7 @@ func (s *Session) NewID() string {
 // Send puts bytes on the wire, whatever they are.
 func (s *Session) Send(ctx context.Context, data []byte) (*HTTPAnswer, error) {
 	s.Expect(data)
-	ctx, cancel := context.WithTimeout(ctx, s.Wait)
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	answer, err := s.Conn.Send(ctx, data)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -112,11 +112,11 @@ func (s *Session) Send(ctx context.Context, data []byte) (*HTTPAnswer, error) {
 
 // Expect remembers what a message asks for.
 func (s *Session) Expect(data []byte) {
-	s.Arrays = s.Arrays || rawjson.IsArray(data)
+	s.SentArray = s.SentArray || rawjson.IsArray(data)
 	if in := Received(data, nil); in.Members != nil && in.ID() != "" {
 		s.Pending[in.ID()] = false
-		s.Asked[in.ID()] = in.Method()
-		s.Malformed = s.Malformed || in.ID() != "null" && !rawjson.IsID(in.Members["id"])
+		s.Methods[in.ID()] = in.Method()
+		s.SentBadID = s.SentBadID || in.ID() != "null" && !rawjson.IsID(in.Members["id"])
 	}
 }
 
@@ -201,10 +201,10 @@ func (s *Session) Provoke(ctx context.Context, id string, data []byte) (Answer, 
 			return Answer{}, fmt.Errorf("the ping after it: %w", err)
 		}
 	}
-	long := s.Wait
-	s.Wait = min(long, Lag)
+	long := s.Timeout
+	s.Timeout = min(long, Lag)
 	a, err := wait()
-	s.Wait = long
+	s.Timeout = long
 	if errors.Is(err, ErrNoAnswer) {
 		s.Doubt = nil
 		err = fmt.Errorf("%w, though the ping after it was answered", ErrNoAnswer)
@@ -234,17 +234,17 @@ func (s *Session) AwaitError(ctx context.Context, sent *HTTPAnswer) (Answer, err
 // Next returns the first message, kept or new, that want takes. Responses it
 // does not take are kept for others.
 func (s *Session) Next(ctx context.Context, want func(Inbound) bool) (Inbound, error) {
-	for i, in := range s.Stash {
+	for i, in := range s.Unclaimed {
 		if want(in) {
-			s.Stash = append(s.Stash[:i], s.Stash[i+1:]...)
+			s.Unclaimed = append(s.Unclaimed[:i], s.Unclaimed[i+1:]...)
 			s.kept--
 			s.keptBytes -= len(in.Data)
 			return in, nil
 		}
 	}
-	wait := s.Wait
+	wait := s.Timeout
 	if !s.heard {
-		wait += s.Starts
+		wait += s.StartTimeout
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -263,7 +263,7 @@ func (s *Session) Next(ctx context.Context, want func(Inbound) bool) (Inbound, e
 			return in, nil
 		}
 		if (in.IsResponse() || in.Ended) && s.keep(in) {
-			s.Stash = append(s.Stash, in)
+			s.Unclaimed = append(s.Unclaimed, in)
 		}
 	}
 }
@@ -302,7 +302,7 @@ func (s *Session) take(ctx context.Context, in Inbound) {
 		return
 	}
 	if s.keep(in) {
-		s.Notes = append(s.Notes, in)
+		s.Unsolicited = append(s.Unsolicited, in)
 	}
 	// MUST NOT in the stateless era: RPC-14.
 	if in.ID() == "" || s.Stateless != "" {
@@ -322,7 +322,7 @@ func (s *Session) take(ctx context.Context, in Inbound) {
 	default:
 		reply["error"] = &RPCError{Code: CodeMethodNotFound, Message: "Method not found"}
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.Wait)
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	_, _ = s.Conn.Send(ctx, rawjson.Encode(reply)) // the server's loss
 }
@@ -338,7 +338,7 @@ func (s *Session) Settle(ctx context.Context) ([]Inbound, error) {
 		}
 	}
 	var stray []Inbound
-	for _, in := range s.Stash {
+	for _, in := range s.Unclaimed {
 		refusal := in.HTTP != nil && in.HTTP.Status >= 400 && (in.ID() == "" || in.ID() == "null")
 		if _, asked := s.Pending[in.ID()]; !asked && in.IsResponse() && !refusal {
 			stray = append(stray, in)
@@ -375,8 +375,8 @@ func (s *Session) keep(in Inbound) bool {
 
 // Note returns the first notification or request of the server that want takes,
 // one that has come or the next that comes. It stays in notes.
-func (s *Session) Note(ctx context.Context, want func(Inbound) bool) (Inbound, error) {
-	for _, in := range s.Notes {
+func (s *Session) AwaitUnsolicited(ctx context.Context, want func(Inbound) bool) (Inbound, error) {
+	for _, in := range s.Unsolicited {
 		if want(in) {
 			return in, nil
 		}
@@ -385,9 +385,9 @@ func (s *Session) Note(ctx context.Context, want func(Inbound) bool) (Inbound, e
 }
 
 // Noted returns the notifications and requests of a method that have come.
-func (s *Session) Noted(method string) []Inbound {
+func (s *Session) Notifications(method string) []Inbound {
 	var out []Inbound
-	for _, in := range s.Notes {
+	for _, in := range s.Unsolicited {
 		if in.Method() == method {
 			out = append(out, in)
 		}
@@ -397,7 +397,7 @@ func (s *Session) Noted(method string) []Inbound {
 
 // Close ends the conversation and looks at what was left unread.
 func (s *Session) Close() Ending {
-	s.Ended = true
+	s.Closed = true
 	s.drain()
 	return s.Conn.Close()
 }

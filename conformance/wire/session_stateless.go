@@ -14,7 +14,7 @@ func (s *Session) AskWith(ctx context.Context, id string, data []byte, with http
 		return s.Ask(ctx, id, data)
 	}
 	s.Expect(data)
-	ctx, cancel := context.WithTimeout(ctx, s.Wait)
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	if _, err := w.sendWith(ctx, data, with); err != nil {
 		s.Doubts(err)

@@ -54,7 +54,7 @@ func Sample() *conformance.Report {
 // hostile is what a server may call itself to break the page it is shown in.
 const hostile = "</script><script>alert(1)</script>\x00\x1b[2J@all #1 `x` | [a](javascript:b) \u202e"
 
-// Wide is a report with two legs, everything a policy can say, and text that attacks
+// Wide is a report with two revisions, everything a policy can say, and text that attacks
 // its reader.
 func Wide() *conformance.Report {
 	r := Sample()
@@ -62,7 +62,7 @@ func Wide() *conformance.Report {
 	r.Target.Name, r.Target.Revision, r.Target.Offered = hostile, string(mcp.Version2026_07_28), []string{string(mcp.Version2026_07_28), string(mcp.Version2025_11_25)}
 	r.Again = []string{"mcpctl", "conform", "server", ":3000/mcp"}
 	r.CI = conformance.CI{Provider: "github", Commit: "9f2c", Ref: "refs/pull/7/merge", URL: "https://example.com/run/1"}
-	r.Legs = []conformance.Leg{
+	r.Revisions = []conformance.RevisionReport{
 		{Revision: mcp.Version2026_07_28, Name: hostile, Version: "2.0.0", Capabilities: json.RawMessage(`{"tools":{}}`), Tools: 16},
 		{Revision: mcp.Version2025_11_25, Tools: -1},
 	}

@@ -52,7 +52,7 @@ func batched(t *conformance.Trial, s *wire.Session, ids []string, messages ...[]
 		stray, err = s.Settle(t.Ctx)
 		got = append(got, stray...)
 	}
-	s.Stash = nil
+	s.Unclaimed = nil
 	return got, err
 }
 

@@ -44,7 +44,7 @@ func runNotifications(t *conformance.Trial) error {
 		for _, in := range stray {
 			got = rawjson.Clip(string(in.Data), 160)
 		}
-		s.Stash = nil
+		s.Unclaimed = nil
 		t.Check(id, len(stray) == 0, "no answer", got)
 	}
 	return probe.Alive(t, "X-WIRE-05/alive", s)

@@ -126,10 +126,10 @@ func runSizes(t *conformance.Trial) error {
 		if err != nil {
 			return err
 		}
-		id, wait := s.NewID(), s.Wait
-		s.Wait = 3 * wait // what is large takes its time on a busy machine
+		id, wait := s.NewID(), s.Timeout
+		s.Timeout = 3 * wait // what is large takes its time on a busy machine
 		a, err := s.Ask(t.Ctx, id, s.Message(id, method, params))
-		s.Wait = wait
+		s.Timeout = wait
 		t.Check(check, ok(a, err), expected, "%s", a.OrError(err))
 		if err != nil {
 			t.Rev.CloseShared()

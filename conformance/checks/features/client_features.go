@@ -70,7 +70,7 @@ func askFeature(t *conformance.Trial, declares map[string]any, method string, re
 		cancel()
 	}
 	a, err := callListening(t, s, tool, arguments)
-	return exchangeOfFeature{a, s.Noted(method), s}, err
+	return exchangeOfFeature{a, s.Notifications(method), s}, err
 }
 
 // callListening calls a tool and answers what the server asks from the first
@@ -79,7 +79,7 @@ func callListening(t *conformance.Trial, s *wire.Session, tool string, arguments
 	id := s.NewID()
 	data := s.Message(id, mcp.MethodToolsCall, conformance.CallParams(tool, arguments))
 	s.Expect(data)
-	ctx, cancel := context.WithTimeout(t.Ctx, s.Wait)
+	ctx, cancel := context.WithTimeout(t.Ctx, s.Timeout)
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)

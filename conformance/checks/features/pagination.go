@@ -1,22 +1,63 @@
 package features
 
 import (
-	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// paginationScenarios are about the pages of the lists beside that of tools.
+// paginationScenarios are about the pages of lists.
 func paginationScenarios() []conformance.Scenario {
 	one := func(word string, kind lists.Kind) conformance.Scenario {
 		return conformance.Scenario{ID: "UTIL-14-" + word, Needs: conformance.Needs{Capability: kind.Capability}, Run: func(t *conformance.Trial) error { return pages(t, word, kind) }}
 	}
-	return []conformance.Scenario{one("prompts", lists.PromptList), one("resources", lists.ResourceList), one("templates", lists.TemplateList)}
+	return []conformance.Scenario{
+		{ID: "UTIL-14", Needs: conformance.Needs{Capability: lists.ToolList.Capability}, Run: runPages},
+		one("prompts", lists.PromptList), one("resources", lists.ResourceList), one("templates", lists.TemplateList),
+	}
+}
+
+func runPages(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	pages, err := lists.Pages(t.Ctx, s)
+	unread := err
+	switch {
+	case errors.Is(err, lists.ErrUnread):
+		t.Unknown("UTIL-14/ends", err.Error())
+	case err != nil && !errors.Is(err, lists.ErrEndless):
+		return err
+	default:
+		t.Check("UTIL-14/ends", err == nil, "an end", "%v", err)
+		unread = nil
+	}
+	twice := ""
+	on := map[string]int{}
+	for i, p := range pages {
+		for _, members := range p.Tools {
+			name := rawjson.Text(members["name"])
+			if at, seen := on[name]; seen && at != i {
+				twice = fmt.Sprintf("%q on pages %d and %d", name, at+1, i+1)
+			}
+			on[name] = i
+		}
+	}
+	if errors.Is(err, lists.ErrEndless) {
+		t.Skip("UTIL-14/disjoint", conformance.SkipPrerequisite, "the list does not end")
+	} else {
+		disjoint(t, "UTIL-14/disjoint", twice, unread)
+	}
+	t.Step(s)
+	a, err := s.Request(t.Ctx, mcp.MethodToolsList, map[string]any{"cursor": "mainstay-no-such-cursor"})
+	t.Check("UTIL-15/bad-cursor", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
+	return err
 }
 
 func pages(t *conformance.Trial, word string, kind lists.Kind) error {
@@ -50,53 +91,4 @@ func disjoint(t *conformance.Trial, id, twice string, unread error) {
 		return
 	}
 	t.Check(id, twice == "", "each once", "%s", twice)
-}
-
-// fixtureScenarios call the official fixtures that answer with content.
-func fixtureScenarios() []conformance.Scenario {
-	one := func(word, tool string, kinds ...string) conformance.Scenario {
-		return conformance.Scenario{
-			ID:    "TOOL-13-" + word,
-			Needs: conformance.Needs{Tools: []string{tool}, SideEffects: conformance.SideEffectsReadOnly},
-			Run:   func(t *conformance.Trial) error { return fixture(t, "TOOL-13/"+word, tool, kinds) },
-		}
-	}
-	return []conformance.Scenario{
-		one("simple-text", official.ToolSimpleText, "text"),
-		one("image", "test_image_content", "image"),
-		one("audio", "test_audio_content", "audio"),
-		one("resource", "test_embedded_resource", "resource"),
-		one("mixed", "test_multiple_content_types", "text", "image", "resource"),
-		one("failed", "test_error_handling", "text"),
-	}
-}
-
-func fixture(t *conformance.Trial, id, tool string, kinds []string) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	a, err := t.Call(s, tool, struct{}{})
-	result, _ := rawjson.Object(a.Result)
-	found := map[string]bool{}
-	for _, block := range blocksOf(a) {
-		found[rawjson.Text(block["type"])] = true
-	}
-	missing := ""
-	for _, kind := range kinds {
-		if !found[kind] {
-			missing = kind
-		}
-	}
-	failed := string(result["isError"]) == "true"
-	t.Check(id, err == nil && missing == "" && failed == (id == "TOOL-13/failed"), "its content", "no %s block, isError %v: %s", missing, failed, a.OrError(err))
-	return err
-}
-
-// blocksOf returns the content of a call.
-func blocksOf(a wire.Answer) []lists.Entry {
-	result, _ := rawjson.Object(a.Result)
-	var blocks []lists.Entry
-	_ = json.Unmarshal(result["content"], &blocks) // TOOL-13/content judges it
-	return blocks
 }

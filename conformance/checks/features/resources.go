@@ -257,21 +257,21 @@ func runSubscribe(t *conformance.Trial) error {
 	if _, err := t.Call(s, official.ToolChangeResource, struct{}{}); err != nil {
 		return err
 	}
-	long := s.Wait
-	s.Wait = min(s.Wait, wait.News)
-	in, err := s.Note(t.Ctx, func(in wire.Inbound) bool { return in.Method() == mcp.MethodResourcesUpdated })
-	s.Wait = long
+	long := s.Timeout
+	s.Timeout = min(s.Timeout, wait.News)
+	in, err := s.AwaitUnsolicited(t.Ctx, func(in wire.Inbound) bool { return in.Method() == mcp.MethodResourcesUpdated })
+	s.Timeout = long
 	t.Check("RES-04/updated", err == nil && rawjson.Text(message.Param(in, "uri")) == official.ResourceWatched, mcp.MethodResourcesUpdated, "%v, uri %s", err, rawjson.OrAbsent(message.Param(in, "uri")))
 	a, err = s.Request(t.Ctx, mcp.MethodResourcesUnsubscribe, watched)
 	t.Check("RES-04/unsubscribe", err == nil && message.IsEmpty(a), "an empty result", a.OrError(err))
-	had := len(s.Noted(mcp.MethodResourcesUpdated))
+	had := len(s.Notifications(mcp.MethodResourcesUpdated))
 	if _, err := t.Call(s, official.ToolChangeResource, struct{}{}); err != nil {
 		return err
 	}
 	if _, err := s.Settle(t.Ctx); err != nil {
 		return err
 	}
-	more := len(s.Noted(mcp.MethodResourcesUpdated)) - had
+	more := len(s.Notifications(mcp.MethodResourcesUpdated)) - had
 	t.Check("RES-04/stopped", more == 0, "no news", "%d notifications", more)
 	return nil
 }

@@ -2,7 +2,6 @@ package features
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -20,7 +18,6 @@ func toolListScenarios() []conformance.Scenario {
 	return []conformance.Scenario{
 		{ID: "TOOL-01", Needs: tools, Run: runToolsListed},
 		{ID: "X-WIRE-07", Needs: tools, Run: runToolEntries},
-		{ID: "UTIL-14", Needs: tools, Run: runPages},
 	}
 }
 
@@ -124,42 +121,4 @@ func annotationFault(raw json.RawMessage) string {
 		return "title is " + rawjson.OrAbsent(title)
 	}
 	return ""
-}
-
-func runPages(t *conformance.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	pages, err := lists.Pages(t.Ctx, s)
-	unread := err
-	switch {
-	case errors.Is(err, lists.ErrUnread):
-		t.Unknown("UTIL-14/ends", err.Error())
-	case err != nil && !errors.Is(err, lists.ErrEndless):
-		return err
-	default:
-		t.Check("UTIL-14/ends", err == nil, "an end", "%v", err)
-		unread = nil
-	}
-	twice := ""
-	on := map[string]int{}
-	for i, p := range pages {
-		for _, members := range p.Tools {
-			name := rawjson.Text(members["name"])
-			if at, seen := on[name]; seen && at != i {
-				twice = fmt.Sprintf("%q on pages %d and %d", name, at+1, i+1)
-			}
-			on[name] = i
-		}
-	}
-	if errors.Is(err, lists.ErrEndless) {
-		t.Skip("UTIL-14/disjoint", conformance.SkipPrerequisite, "the list does not end")
-	} else {
-		disjoint(t, "UTIL-14/disjoint", twice, unread)
-	}
-	t.Step(s)
-	a, err := s.Request(t.Ctx, mcp.MethodToolsList, map[string]any{"cursor": "mainstay-no-such-cursor"})
-	t.Check("UTIL-15/bad-cursor", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
-	return err
 }

@@ -141,7 +141,7 @@ func runUploads(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(t.Ctx, s.Wait)
+	ctx, cancel := context.WithTimeout(t.Ctx, s.Timeout)
 	defer cancel()
 	t.Step(s)
 	// RFC 9112, 6.3: a server may ask for the length of a body.

@@ -145,7 +145,7 @@ func runSessionIDs(t *conformance.Trial) error {
 		t.Skip("HTTP-16/stream", conformance.SkipNotDeclared, "the server offers no stream")
 		return nil
 	}
-	s.Wait = min(s.Wait, wire.Lag)
+	s.Timeout = min(s.Timeout, wire.Lag)
 	_, err = s.Next(t.Ctx, func(in wire.Inbound) bool { return in.To == stream.Token && in.Ended })
 	t.Check("HTTP-16/stream", err == nil, "the end of the stream", "%v", err)
 	return nil

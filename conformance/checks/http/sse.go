@@ -150,7 +150,7 @@ func runTwoStreams(t *conformance.Trial) error {
 				break
 			}
 		}
-		for _, in := range s.Stash { // what came and nobody waited for
+		for _, in := range s.Unclaimed { // what came and nobody waited for
 			if slices.Contains(ids[1-n], in.ID()) {
 				fault = in.ID() + " is answered on the other stream"
 			}
@@ -185,7 +185,7 @@ func parallelPings(t *conformance.Trial, s *wire.Session) error {
 	t.Step(s)
 	ids := make([]string, many)
 	refusals := make(chan string, many)
-	ctx, cancel := context.WithTimeout(t.Ctx, s.Wait)
+	ctx, cancel := context.WithTimeout(t.Ctx, s.Timeout)
 	defer cancel()
 	for i := range ids {
 		ids[i] = s.NewID()
@@ -253,7 +253,7 @@ func runStreamSession(t *conformance.Trial) error {
 	other.PostURL = w.PostURL
 	// The server learns of the end when it next looks at the connection.
 	var a *wire.HTTPAnswer
-	for deadline := time.Now().Add(min(s.Wait, 5*time.Second)); ; {
+	for deadline := time.Now().Add(min(s.Timeout, 5*time.Second)); ; {
 		if a, err = overhttp.Exchange(t, s, http.MethodPost, overhttp.Ping(s), nil); refusedOnly(a, err) || time.Now().After(deadline) || t.Ctx.Err() != nil {
 			break
 		}

@@ -70,26 +70,26 @@ func runOwnStream(t *conformance.Trial) error {
 	if err := change(); err != nil {
 		return err
 	}
-	wait := s.Wait
-	s.Wait = min(wait, 2*wire.Lag)
-	_, err = s.Note(t.Ctx, func(in wire.Inbound) bool { return in.Method() == mcp.MethodToolsListChanged })
+	wait := s.Timeout
+	s.Timeout = min(wait, 2*wire.Lag)
+	_, err = s.AwaitUnsolicited(t.Ctx, func(in wire.Inbound) bool { return in.Method() == mcp.MethodToolsListChanged })
 	if err != nil {
-		s.Wait = wait
+		s.Timeout = wait
 		t.Skip("HTTP-21/once", conformance.SkipNotDeclared, "the server sends nothing of its own")
 	} else {
-		s.Wait = min(wait, wire.Lag/2)
-		before := len(s.Noted(mcp.MethodToolsListChanged))
+		s.Timeout = min(wait, wire.Lag/2)
+		before := len(s.Notifications(mcp.MethodToolsListChanged))
 		_, _ = s.Next(t.Ctx, func(in wire.Inbound) bool { // silence is what has to come
 			return in.Method() == mcp.MethodToolsListChanged
 		})
-		s.Wait = wait
-		t.Check("HTTP-21/once", before == 1 && len(s.Noted(mcp.MethodToolsListChanged)) == 1, "one notification", "%d", len(s.Noted(mcp.MethodToolsListChanged)))
+		s.Timeout = wait
+		t.Check("HTTP-21/once", before == 1 && len(s.Notifications(mcp.MethodToolsListChanged)) == 1, "one notification", "%d", len(s.Notifications(mcp.MethodToolsListChanged)))
 	}
 	if err := change(); err != nil { // as it was
 		return err
 	}
 	astray := ""
-	for _, in := range slices.Concat(s.Stash, s.Notes) {
+	for _, in := range slices.Concat(s.Unclaimed, s.Unsolicited) {
 		if in.IsResponse() && (in.To == stream.Token || second.Is(nil, http.StatusOK) && in.To == second.Token) {
 			astray = rawjson.Clip(string(in.Data), 160)
 		}

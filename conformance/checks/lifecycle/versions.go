@@ -181,7 +181,7 @@ func runInitializeDetails(t *conformance.Trial) error {
 		return err
 	}
 	early := ""
-	for _, in := range s.Notes {
+	for _, in := range s.Unsolicited {
 		if in.Method() != mcp.MethodPing && in.Method() != mcp.MethodMessage {
 			early = rawjson.Clip(string(in.Data), 160)
 		}

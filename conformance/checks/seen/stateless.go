@@ -4,7 +4,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 )
 
-// observedStatelessScenarios judge every message of a leg without sessions.
+// observedStatelessScenarios judge every message of a revision run without sessions.
 func observedStatelessScenarios() []conformance.Scenario {
 	return []conformance.Scenario{{ID: "SEEN-STATELESS", Last: true, Run: runSeen}}
 }

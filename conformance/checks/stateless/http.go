@@ -105,13 +105,13 @@ func runStreamEnds(t *conformance.Trial) error {
 			return err
 		}
 	}
-	wait := s.Wait
-	s.Wait = min(wait, lingers)
+	wait := s.Timeout
+	s.Timeout = min(wait, lingers)
 	_, err = s.Next(t.Ctx, func(in wire.Inbound) bool { return in.Ended && in.To == first })
-	s.Wait = wait
+	s.Timeout = wait
 	t.Check("HTTP-36/ends", err == nil, "the end of the stream", "%v", err)
 	strange := ""
-	for _, in := range s.Notes {
+	for _, in := range s.Unsolicited {
 		token, _ := rawjson.Object(in.Members["params"])
 		owner := map[string]string{"stream-1": first, "stream-2": second}[rawjson.Text(token["progressToken"])]
 		if owner != "" && in.To != owner || owner == "" && in.Method() == mcp.MethodProgress {

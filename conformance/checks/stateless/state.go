@@ -134,9 +134,9 @@ func runLogLevel(t *conformance.Trial) error {
 		if level != nil {
 			params["_meta"] = map[string]any{mcp.MetaLogLevel: level}
 		}
-		had := len(s.Noted(mcp.MethodMessage))
+		had := len(s.Notifications(mcp.MethodMessage))
 		a, err := s.Request(t.Ctx, mcp.MethodToolsCall, params)
-		return a, s.Noted(mcp.MethodMessage)[had:], err
+		return a, s.Notifications(mcp.MethodMessage)[had:], err
 	}
 	_, none, err := call(nil)
 	if err != nil {
@@ -171,7 +171,7 @@ func logStreams(t *conformance.Trial, s *wire.Session) error {
 		return nil
 	}
 	t.Step(s)
-	had := len(s.Noted(mcp.MethodMessage))
+	had := len(s.Notifications(mcp.MethodMessage))
 	var ids []string
 	for _, level := range []any{"debug", nil} {
 		params := conformance.CallParams(official.ToolLogsOnce, struct{}{})
@@ -187,7 +187,7 @@ func logStreams(t *conformance.Trial, s *wire.Session) error {
 			return err
 		}
 	}
-	strange := slices.ContainsFunc(s.Noted(mcp.MethodMessage)[had:], func(in wire.Inbound) bool { return in.To != ids[0] })
+	strange := slices.ContainsFunc(s.Notifications(mcp.MethodMessage)[had:], func(in wire.Inbound) bool { return in.To != ids[0] })
 	t.Check("LOG-02/stream", !strange, "messages on the stream of the first call", "one on the stream of the other")
 	return nil
 }

@@ -76,7 +76,7 @@ func runListen(t *conformance.Trial) error {
 	if _, err := s.Settle(t.Ctx); err != nil {
 		return err
 	}
-	answered := slices.ContainsFunc(s.Stash, func(in wire.Inbound) bool { return in.To == sub.ID || in.IsResponse() && in.ID() == sub.ID })
+	answered := slices.ContainsFunc(s.Unclaimed, func(in wire.Inbound) bool { return in.To == sub.ID || in.IsResponse() && in.ID() == sub.ID })
 	t.Check("CHG-04/open", !answered, "no response", "the subscription was answered or closed")
 	for _, open := range []*subscription.Subscription{sub, number} {
 		if err := open.End(t); err != nil {
@@ -114,7 +114,7 @@ func news(t *conformance.Trial, list, method, trigger string) error {
 	if _, err := t.Call(s, trigger, struct{}{}); err != nil {
 		return err
 	}
-	s.Wait = min(s.Wait, wait.News)
+	s.Timeout = min(s.Timeout, wait.News)
 	in, err := sub.Next(t, method)
 	if !t.Check("CHG-03/"+list, err == nil, method, "%v", err) {
 		t.Skip("META-08/"+list, conformance.SkipNoFixture, "no news to look at")
@@ -147,7 +147,7 @@ func runResourceNews(t *conformance.Trial) error {
 	if _, err := t.Call(s, official.ToolChangeResource, struct{}{}); err != nil {
 		return err
 	}
-	s.Wait = min(s.Wait, wait.News)
+	s.Timeout = min(s.Timeout, wait.News)
 	in, err := sub.Next(t, mcp.MethodResourcesUpdated)
 	if !t.Check("CHG-05/updated", err == nil, mcp.MethodResourcesUpdated, "%v", err) {
 		t.Skip("CHG-05/uri", conformance.SkipNoFixture, "no news to look at")
@@ -195,8 +195,8 @@ func runListenTwice(t *conformance.Trial) error {
 	if _, err := s.Settle(t.Ctx); err != nil {
 		return err
 	}
-	quiet := len(s.Notes)
-	s.Wait = min(s.Wait, wait.News)
+	quiet := len(s.Unsolicited)
+	s.Timeout = min(s.Timeout, wait.News)
 	for _, trigger := range []string{official.ToolChangeTools, official.ToolChangePrompts} {
 		if _, err := t.Call(s, trigger, struct{}{}); err != nil {
 			return err
@@ -225,10 +225,10 @@ func runListenTwice(t *conformance.Trial) error {
 	if s.Conn.Transport() != wire.TransportStdio {
 		t.Skip("CHG-07/quiet", conformance.SkipTransport, "a stream that was closed carries nothing")
 	}
-	late := slices.ContainsFunc(s.Notes[quiet:], closed.Owns)
+	late := slices.ContainsFunc(s.Unsolicited[quiet:], closed.Owns)
 	t.Check("CHG-07/quiet", !late, "nothing for "+closed.ID, "a notification")
 	strange := ""
-	for _, in := range s.Notes {
+	for _, in := range s.Unsolicited {
 		if (in.Method() == mcp.MethodProgress || in.Method() == mcp.MethodMessage) && (both.Owns(in) || prompts.Owns(in)) {
 			strange = in.Method()
 		}

@@ -103,7 +103,7 @@ func closeInput(s *wire.Session) error {
 	if !ok {
 		return conformance.Ours(fmt.Errorf("transport %s has no end of input", s.Conn.Transport()))
 	}
-	s.Ended = true // what follows is the end that was asked for
+	s.Closed = true // what follows is the end that was asked for
 	return w.CloseInput()
 }
 
@@ -131,7 +131,7 @@ func runEarlyEnd(t *conformance.Trial) error {
 		return err
 	}
 	var strange []string
-	s.Wait = min(s.Wait, 2*wire.Lag)
+	s.Timeout = min(s.Timeout, 2*wire.Lag)
 	_, err = s.Next(t.Ctx, func(in wire.Inbound) bool {
 		if !in.Ended && in.Members == nil {
 			strange = append(strange, rawjson.Clip(string(in.Data), 120))

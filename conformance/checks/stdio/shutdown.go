@@ -81,7 +81,7 @@ func runEndWithCalls(t *conformance.Trial) error {
 	if !ok {
 		return conformance.Ours(fmt.Errorf("transport %s has no end of input", s.Conn.Transport()))
 	}
-	s.Ended = true // what follows is the end that was asked for
+	s.Closed = true // what follows is the end that was asked for
 	if err := w.CloseInput(); err != nil {
 		return err
 	}

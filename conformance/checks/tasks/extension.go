@@ -244,13 +244,13 @@ func runExtensionTaskNews(t *conformance.Trial) error {
 			return true, err
 		}
 		last := states[len(states)-1]
-		long := s.Wait
-		s.Wait = min(long, wire.Lag) // the news of it may come after the answer to a poll
-		_, err = s.Note(t.Ctx, func(in wire.Inbound) bool {
+		long := s.Timeout
+		s.Timeout = min(long, wire.Lag) // the news of it may come after the answer to a poll
+		_, err = s.AwaitUnsolicited(t.Ctx, func(in wire.Inbound) bool {
 			params, _ := rawjson.Object(in.Members["params"])
 			return in.Method() == mcp.MethodTasks && sub.Owns(in) && rawjson.Text(params["status"]) == rawjson.Text(last["status"])
 		})
-		s.Wait = long
+		s.Timeout = long
 		if err != nil && !errors.Is(err, wire.ErrNoAnswer) {
 			return true, err
 		}

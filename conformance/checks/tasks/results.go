@@ -51,7 +51,7 @@ func conclude(t *conformance.Trial, s *wire.Session, tool lists.Tool, arguments 
 		return nil, err
 	}
 	come := func() bool {
-		for _, in := range s.Stash {
+		for _, in := range s.Unclaimed {
 			if in.IsResponse() && in.ID() == waiting {
 				return true
 			}
@@ -83,11 +83,11 @@ func conclude(t *conformance.Trial, s *wire.Session, tool lists.Tool, arguments 
 // postSoon posts a request whose answer may take long: over HTTP not even the
 // headers of an answer need come before it.
 func postSoon(t *conformance.Trial, s *wire.Session, method string, params any) (string, error) {
-	long := s.Wait
-	s.Wait = min(long, wire.Lag)
+	long := s.Timeout
+	s.Timeout = min(long, wire.Lag)
 	id := s.NewID()
 	_, err := s.Send(t.Ctx, s.Message(id, method, params))
-	s.Wait = long
+	s.Timeout = long
 	if errors.Is(err, wire.ErrNoAnswer) {
 		err = nil
 	}
@@ -290,7 +290,7 @@ func answerTask(t *conformance.Trial, s *wire.Session, tool lists.Tool, argument
 	}
 	var questions []wire.Inbound
 	for _, method := range []string{mcp.MethodElicitationCreate, mcp.MethodSamplingCreateMessage} {
-		questions = append(questions, s.Noted(method)...)
+		questions = append(questions, s.Notifications(method)...)
 	}
 	if len(questions) == 0 {
 		return false, nil
@@ -313,7 +313,7 @@ func answerTask(t *conformance.Trial, s *wire.Session, tool lists.Tool, argument
 
 // judgeStatusNews looks at the news of tasks that came by themselves.
 func judgeStatusNews(t *conformance.Trial, s *wire.Session) error {
-	news := s.Noted(mcp.MethodTasksStatus)
+	news := s.Notifications(mcp.MethodTasksStatus)
 	if len(news) == 0 {
 		t.Skip("META-09/status", conformance.SkipNotDeclared, "no "+mcp.MethodTasksStatus)
 	}

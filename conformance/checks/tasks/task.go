@@ -115,7 +115,7 @@ func cutShort(err error) bool {
 // received. The error is errNoTask or errOngoing where the server did answer.
 func follow(t *conformance.Trial, s *wire.Session, id string, stop func(task lists.Entry) bool) ([]lists.Entry, error) {
 	var states []lists.Entry
-	patience := 2 * s.Wait
+	patience := 2 * s.Timeout
 	deadline := time.Now().Add(patience)
 	for {
 		a, err := taskRequest(t, s, mcp.MethodTasksGet, id)

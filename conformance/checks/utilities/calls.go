@@ -32,16 +32,16 @@ func utilityScenarios() []conformance.Scenario {
 
 // moment waits for a moment and returns nothing: what comes is in notes.
 func moment(t *conformance.Trial, s *wire.Session) {
-	wait := s.Wait
-	s.Wait = min(wait, wire.Lag/2)
+	wait := s.Timeout
+	s.Timeout = min(wait, wire.Lag/2)
 	_, _ = s.Next(t.Ctx, func(wire.Inbound) bool { return false }) // silence ends it
-	s.Wait = wait
+	s.Timeout = wait
 }
 
 // progressOf returns the progress a session got for a token, as JSON.
 func progressOf(s *wire.Session, token string) []map[string]json.RawMessage {
 	var out []map[string]json.RawMessage
-	for _, in := range s.Noted(mcp.MethodProgress) {
+	for _, in := range s.Notifications(mcp.MethodProgress) {
 		if params, ok := rawjson.Object(in.Members["params"]); ok && (token == "" || message.SameID(params["progressToken"], token)) {
 			out = append(out, params)
 		}
@@ -55,7 +55,7 @@ func runProgress(t *conformance.Trial) error {
 		return err
 	}
 	run := func(token any) error {
-		s.Notes = nil
+		s.Unsolicited = nil
 		t.Step(s)
 		id, err := probe.Progressing(t, s, token)
 		if err != nil {
@@ -91,14 +91,14 @@ func runProgress(t *conformance.Trial) error {
 	moment(t, s)
 	t.Check("UTIL-08/after", len(progressOf(s, "")) == before, "silence after the answer", "%s", progressText(s))
 
-	s.Notes = nil
+	s.Unsolicited = nil
 	t.Step(s)
 	if _, err := t.Call(s, official.ToolProgress, nil); err != nil {
 		return err
 	}
 	t.Check("UTIL-08/none", len(progressOf(s, "")) == 0, "no notifications/progress", "%s", progressText(s))
 
-	s.Notes = nil
+	s.Unsolicited = nil
 	t.Step(s)
 	one, err := probe.Progressing(t, s, "one")
 	if err != nil {
@@ -154,7 +154,7 @@ func progressText(s *wire.Session) string {
 
 // begun waits for the first progress of a call: it runs.
 func begun(t *conformance.Trial, s *wire.Session, token string) error {
-	_, err := s.Note(t.Ctx, func(in wire.Inbound) bool { return message.ProgressToken(in) == token })
+	_, err := s.AwaitUnsolicited(t.Ctx, func(in wire.Inbound) bool { return message.ProgressToken(in) == token })
 	if err != nil {
 		return fmt.Errorf("the first progress: %w", err)
 	}
@@ -188,10 +188,10 @@ func runCancel(t *conformance.Trial) error {
 	}
 	a, err := s.Await(t.Ctx, stays)
 	t.Check("UTIL-06/others", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
-	wait := s.Wait
-	s.Wait = min(wait, wire.Lag/2)
+	wait := s.Timeout
+	s.Timeout = min(wait, wire.Lag/2)
 	a, err = s.Await(t.Ctx, gone)
-	s.Wait = wait
+	s.Timeout = wait
 	t.Check("UTIL-06/silent", err != nil, "no answer", "%s", a.OrError(err))
 	done := slices.ContainsFunc(progressOf(s, `"gone"`), func(p map[string]json.RawMessage) bool { return string(p["progress"]) == string(p["total"]) })
 	t.Check("UTIL-06/stops", !done, "no progress to the end", "%s", progressText(s))
@@ -355,14 +355,14 @@ func runTwoSessions(t *conformance.Trial) error {
 			return fmt.Errorf("logging/setLevel: %s", a.OrError(err))
 		}
 	}
-	one.Notes, two.Notes = nil, nil
+	one.Unsolicited, two.Unsolicited = nil, nil
 	if _, err := t.Call(two, official.ToolLogging, struct{}{}); err != nil {
 		return err
 	}
 	if _, err := one.Settle(t.Ctx); err != nil {
 		return err
 	}
-	heard, other := len(two.Noted(mcp.MethodMessage)), len(one.Noted(mcp.MethodMessage))
+	heard, other := len(two.Notifications(mcp.MethodMessage)), len(one.Notifications(mcp.MethodMessage))
 	t.Check("X-ISO-01/log", other == 0, "no log messages in the session that did not call", "%d", other)
 	if heard == 0 {
 		t.Skip("X-ISO-01/level", conformance.SkipNoFixture, "no log messages at debug")
@@ -371,7 +371,7 @@ func runTwoSessions(t *conformance.Trial) error {
 	if _, err := t.Call(one, official.ToolLogging, struct{}{}); err != nil {
 		return err
 	}
-	other = len(one.Noted(mcp.MethodMessage))
+	other = len(one.Notifications(mcp.MethodMessage))
 	t.Check("X-ISO-01/level", other == 0, "none at emergency", "%d, with debug set in the other session", other)
 	return nil
 }

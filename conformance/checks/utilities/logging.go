@@ -47,11 +47,11 @@ func runThreshold(t *conformance.Trial) error {
 		if _, err := s.Request(t.Ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level}); err != nil {
 			return nil, err
 		}
-		had := len(s.Noted(mcp.MethodMessage))
+		had := len(s.Notifications(mcp.MethodMessage))
 		if _, err := t.Call(s, official.ToolLogging, struct{}{}); err != nil {
 			return nil, err
 		}
-		return s.Noted(mcp.MethodMessage)[had:], nil
+		return s.Notifications(mcp.MethodMessage)[had:], nil
 	}
 	all, err := at("debug")
 	if err != nil {
@@ -94,10 +94,10 @@ func unasked(t *conformance.Trial, list, tool, method string) error {
 	if _, err := t.Call(s, tool, struct{}{}); err != nil {
 		return err
 	}
-	long := s.Wait
-	s.Wait = min(long, wait.News)
-	_, err = s.Note(t.Ctx, func(in wire.Inbound) bool { return in.Method() == method })
-	s.Wait = long
+	long := s.Timeout
+	s.Timeout = min(long, wait.News)
+	_, err = s.AwaitUnsolicited(t.Ctx, func(in wire.Inbound) bool { return in.Method() == method })
+	s.Timeout = long
 	t.Check("CHG-01/"+list, err == nil, method, "%v", err)
 	_, err = t.Call(s, tool, struct{}{}) // as it was
 	return err

@@ -156,7 +156,7 @@ func (p *player) judge(check string) (holds bool, err error) {
 	pattern := p.want.Want.with(p.id)
 	reason := pattern.Fault(p.answer.In.Data)
 	switch {
-	case reason != "" && p.answer.Err != nil && !pattern.wantsError() && strings.HasSuffix(p.s.Asked[p.id], "/list"):
+	case reason != "" && p.answer.Err != nil && !pattern.wantsError() && strings.HasSuffix(p.s.Methods[p.id], "/list"):
 		p.Unknown(check, p.answer.Describe()) // any list may be refused, and says nothing then
 	case p.err != nil || reason != "":
 		p.Fail(check, string(pattern.text), "%s", strings.TrimSpace(p.answer.OrError(p.err)+" "+reason))

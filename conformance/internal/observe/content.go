@@ -41,7 +41,7 @@ func (o *Observer) content(s *wire.Session, in wire.Inbound) {
 	if s.Opened != nil {
 		revision = s.Opened.Revision
 	}
-	switch s.Asked[in.ID()] {
+	switch s.Methods[in.ID()] {
 	case mcp.MethodToolsCall:
 		var blocks []lists.Entry
 		_ = json.Unmarshal(result["content"], &blocks) // TOOL-13/content judges it

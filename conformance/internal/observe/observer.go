@@ -98,7 +98,7 @@ func (o *Observer) Message(s *wire.Session, in wire.Inbound) {
 		}
 	}
 	// Revision B alone has batches. Who sends one elsewhere may get one back.
-	batches := s.Opened != nil && s.Opened.Revision == mcp.Version2025_03_26 || s.Arrays
+	batches := s.Opened != nil && s.Opened.Revision == mcp.Version2025_03_26 || s.SentArray
 	o.See(SeenBatch, batches || !rawjson.IsArray(in.Data), in, "a JSON array")
 	if in.Members == nil {
 		return
@@ -137,7 +137,7 @@ func (o *Observer) response(s *wire.Session, in wire.Inbound) {
 		return
 	}
 	answered, asked := s.Pending[id]
-	if !asked && s.Malformed {
+	if !asked && s.SentBadID {
 		return // RPC-02 is about what becomes of an id that is none
 	}
 	o.See(SeenKnown, asked, in, "id %s was never sent", rawjson.Clip(id, 60))

@@ -174,7 +174,7 @@ func (o *Observer) fits(s *wire.Session, in wire.Inbound) {
 			o.See(SeenSentSchema, reason == "", in, "%s", reason)
 		}
 	case hasResult:
-		method := s.Asked[in.ID()]
+		method := s.Methods[in.ID()]
 		if members, ok := rawjson.Object(result); ok && method == mcp.MethodInitialize {
 			v = mcp.Version(rawjson.Text(members["protocolVersion"]))
 		}

@@ -18,7 +18,7 @@ const (
 	SeenRetired    = "ERR-05/retired"
 )
 
-// stateless judges one message of a leg without sessions.
+// stateless judges one message of a revision run without sessions.
 func (o *Observer) stateless(s *wire.Session, in wire.Inbound) {
 	isRequest := !in.IsResponse() && in.ID() != ""
 	o.See(SeenNoRequests, !isRequest, in, "the request %s", in.Method())
@@ -34,7 +34,7 @@ func (o *Observer) stateless(s *wire.Session, in wire.Inbound) {
 		return
 	}
 	result, ok := rawjson.Object(a.Result)
-	method, known := s.Asked[in.ID()]
+	method, known := s.Methods[in.ID()]
 	// What the revision does not have is not its business: a server of both eras
 	// answers initialize as one of sessions, and may have methods of its own.
 	if !ok || known && !mcp.MethodIn(method, s.Stateless) {

@@ -31,7 +31,7 @@ func Exchange(t *conformance.Trial, s *wire.Session, method string, body []byte,
 		return nil, err
 	}
 	t.Step(s)
-	ctx, cancel := context.WithTimeout(t.Ctx, s.Wait)
+	ctx, cancel := context.WithTimeout(t.Ctx, s.Timeout)
 	defer cancel()
 	return w.Do(ctx, method, body, with)
 }

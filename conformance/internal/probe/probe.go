@@ -65,12 +65,12 @@ func Refusal(t *conformance.Trial, s *wire.Session, id string, data []byte) (wir
 	if err != nil {
 		return wire.Answer{}, err
 	}
-	wait := s.Wait
+	wait := s.Timeout
 	if sent == nil {
 		if _, err := s.Settle(t.Ctx); err != nil {
 			return wire.Answer{}, fmt.Errorf("the ping after it: %w", err)
 		}
-		s.Wait = min(wait, wire.Lag)
+		s.Timeout = min(wait, wire.Lag)
 	}
 	in, err := s.Next(t.Ctx, func(in wire.Inbound) bool {
 		if sent != nil {
@@ -79,7 +79,7 @@ func Refusal(t *conformance.Trial, s *wire.Session, id string, data []byte) (wir
 		got := in.ID()
 		return in.IsResponse() && (got == "" || got == "null" || got == id)
 	})
-	s.Wait = wait
+	s.Timeout = wait
 	delete(s.Pending, id)
 	switch {
 	case err == nil && in.Ended:

@@ -47,7 +47,7 @@ func Volley(ctx context.Context, s *wire.Session, messages [][]byte) error {
 		select {
 		case err := <-sent:
 			first = cmp.Or(first, err)
-		case <-time.After(s.Wait):
+		case <-time.After(s.Timeout):
 			s.Doubts(wire.ErrLate)
 			return wire.ErrLate
 		}

@@ -28,11 +28,11 @@ func Listen(t *conformance.Trial, s *wire.Session, filter map[string]any) (*Subs
 // ListenAs is listen with an id of the caller's.
 func ListenAs(t *conformance.Trial, s *wire.Session, id string, filter map[string]any) (*Subscription, error) {
 	sub := &Subscription{s: s, ID: id}
-	seen := len(s.Notes)
+	seen := len(s.Unsolicited)
 	if _, err := s.Send(t.Ctx, s.Message(id, mcp.MethodSubscriptionsListen, map[string]any{"notifications": filter})); err != nil {
 		return sub, err
 	}
-	for _, in := range s.Notes[seen:] {
+	for _, in := range s.Unsolicited[seen:] {
 		if sub.Owns(in) {
 			sub.Ack = in
 			return sub, nil
@@ -81,7 +81,7 @@ func (sub *Subscription) Honours(parts ...string) bool {
 // Noted returns the notifications of a method that came for the subscription.
 func (sub *Subscription) Noted(method string) []wire.Inbound {
 	var out []wire.Inbound
-	for _, in := range sub.s.Noted(method) {
+	for _, in := range sub.s.Notifications(method) {
 		if sub.Owns(in) {
 			out = append(out, in)
 		}

@@ -103,7 +103,7 @@ func TestReport_Blocked(t *testing.T) {
 		"only in the other revision":    {"A@2025-11-25\nB@2025-11-25", "", conformance.Failed, conformance.BaselineNone},
 		"an entry names what it blocks": {"A\nB\nC", "", conformance.Passed, conformance.BaselineKnown},
 	} {
-		r := &conformance.Report{Legs: []conformance.Leg{{Revision: modern}, {Revision: session}}, Target: conformance.Target{Role: conformance.RoleServer}}
+		r := &conformance.Report{Revisions: []conformance.RevisionReport{{Revision: modern}, {Revision: session}}, Target: conformance.Target{Role: conformance.RoleServer}}
 		for _, v := range []mcp.Version{modern, session} {
 			r.Results = append(r.Results,
 				conformance.Result{Check: conformance.Check{ID: "A"}, Revision: v, Level: conformance.Must, Status: conformance.Fail},

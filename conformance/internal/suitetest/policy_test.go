@@ -91,7 +91,7 @@ func TestReadExpectations(t *testing.T) {
 	}
 }
 
-// outcomes is a report of two legs, in which a check breaks in one.
+// outcomes is a report of two revisions, in which a check breaks in one.
 func outcomes() *conformance.Report {
 	result := func(id string, revision mcp.Version, status conformance.Status, level conformance.Level) conformance.Result {
 		bad := 0
@@ -105,7 +105,7 @@ func outcomes() *conformance.Report {
 	}
 	modern, session := mcp.Version2026_07_28, mcp.Version2025_11_25
 	return &conformance.Report{
-		Legs: []conformance.Leg{{Revision: modern}, {Revision: session}},
+		Revisions: []conformance.RevisionReport{{Revision: modern}, {Revision: session}},
 		Results: []conformance.Result{
 			result("A/1", modern, conformance.Pass, conformance.Must), result("A/2", modern, conformance.Fail, conformance.Must), result("B/1", modern, conformance.Warn, conformance.Should),
 			result("A/1", session, conformance.Pass, conformance.Must), result("A/2", session, conformance.Pass, conformance.Must), result("B/1", session, conformance.Unknown, conformance.Must),
@@ -121,16 +121,16 @@ func TestReport_Expect(t *testing.T) {
 		want                     [6]conformance.Baseline
 		verdict                  conformance.Verdict
 	}{
-		"nothing":                         {"", "", "", [6]conformance.Baseline{}, conformance.Failed},
-		"what fails is known":             {"A/2\nB", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown, conformance.BaselineKnown, none, none, conformance.BaselineKnown}, conformance.Passed},
-		"a warning left out":              {"A/2\nB/1@2025-11-25", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown, none, none, none, conformance.BaselineKnown}, conformance.Passed},
-		"an open requirement left out":    {"A/2", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown}, conformance.Incomplete},
-		"a pass is stale, in every leg":   {"A/*\nB", "", "", [6]conformance.Baseline{conformance.BaselineStale, conformance.BaselineKnown, conformance.BaselineKnown, conformance.BaselineStale, none, conformance.BaselineKnown}, conformance.Failed},
-		"the wrong leg is stale":          {"A/2@2025-11-25\nA/2@2026-07-28\nB", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown, conformance.BaselineKnown, none, conformance.BaselineStale, conformance.BaselineKnown}, conformance.Failed},
-		"a leg that was not judged":       {"A/2\nB\nA/2@2024-11-05", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown, conformance.BaselineKnown, none, none, conformance.BaselineKnown}, conformance.Passed},
-		"flaky excuses, and is not stale": {"", "area", "", [6]conformance.Baseline{conformance.BaselineFlaky, conformance.BaselineFlaky, conformance.BaselineFlaky, conformance.BaselineFlaky, conformance.BaselineFlaky, conformance.BaselineFlaky}, conformance.Passed},
-		"an official scenario is whole":   {"B", "", "server:\n- official-A\n- no-such-scenario", [6]conformance.Baseline{none, conformance.BaselineKnown, conformance.BaselineKnown, none, none, conformance.BaselineKnown}, conformance.Passed},
-		"clients' failures":               {"B\nA/2", "", "client:\n- official-A", [6]conformance.Baseline{none, conformance.BaselineKnown, conformance.BaselineKnown, none, none, conformance.BaselineKnown}, conformance.Passed},
+		"nothing":                            {"", "", "", [6]conformance.Baseline{}, conformance.Failed},
+		"what fails is known":                {"A/2\nB", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown, conformance.BaselineKnown, none, none, conformance.BaselineKnown}, conformance.Passed},
+		"a warning left out":                 {"A/2\nB/1@2025-11-25", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown, none, none, none, conformance.BaselineKnown}, conformance.Passed},
+		"an open requirement left out":       {"A/2", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown}, conformance.Incomplete},
+		"a pass is stale, in every revision": {"A/*\nB", "", "", [6]conformance.Baseline{conformance.BaselineStale, conformance.BaselineKnown, conformance.BaselineKnown, conformance.BaselineStale, none, conformance.BaselineKnown}, conformance.Failed},
+		"the wrong revision is stale":        {"A/2@2025-11-25\nA/2@2026-07-28\nB", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown, conformance.BaselineKnown, none, conformance.BaselineStale, conformance.BaselineKnown}, conformance.Failed},
+		"a revision that was not judged":     {"A/2\nB\nA/2@2024-11-05", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown, conformance.BaselineKnown, none, none, conformance.BaselineKnown}, conformance.Passed},
+		"flaky excuses, and is not stale":    {"", "area", "", [6]conformance.Baseline{conformance.BaselineFlaky, conformance.BaselineFlaky, conformance.BaselineFlaky, conformance.BaselineFlaky, conformance.BaselineFlaky, conformance.BaselineFlaky}, conformance.Passed},
+		"an official scenario is whole":      {"B", "", "server:\n- official-A\n- no-such-scenario", [6]conformance.Baseline{none, conformance.BaselineKnown, conformance.BaselineKnown, none, none, conformance.BaselineKnown}, conformance.Passed},
+		"clients' failures":                  {"B\nA/2", "", "client:\n- official-A", [6]conformance.Baseline{none, conformance.BaselineKnown, conformance.BaselineKnown, none, none, conformance.BaselineKnown}, conformance.Passed},
 	} {
 		r := outcomes()
 		r.Target.Role = conformance.RoleServer
@@ -170,9 +170,9 @@ func TestFoldAttempts(t *testing.T) {
 	first, second := outcomes(), outcomes()
 	second.Results[0].Status, second.Results[1].Status = conformance.Fail, conformance.Pass
 	second.Results[2] = conformance.Result{Check: first.Results[2].Check, Revision: first.Results[2].Revision, Status: conformance.Skip}
-	r := &conformance.Report{Legs: append(first.Legs, second.Legs...), Results: append(first.Results, second.Results...)}
+	r := &conformance.Report{Revisions: append(first.Revisions, second.Revisions...), Results: append(first.Results, second.Results...)}
 	r.FoldAttempts()
-	require.Len(t, r.Legs, 2)
+	require.Len(t, r.Revisions, 2)
 	require.Len(t, r.Results, 6)
 	for i, want := range []struct {
 		status        conformance.Status

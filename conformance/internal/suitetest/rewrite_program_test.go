@@ -220,7 +220,7 @@ func (l *logRewriter) close() {
 func (r rewritten) judgeProgram(t *testing.T, sc *conformance.Scenario, id string) conformance.Result {
 	t.Helper()
 	var running sync.WaitGroup
-	report, err := runAll(t.Context(), rewrittenProgram{r, endPatience(id), &running}, conformance.Options{Only: []string{id}, Revisions: []mcp.Version{r.leg(sc, id)}})
+	report, err := runAll(t.Context(), rewrittenProgram{r, endPatience(id), &running}, conformance.Options{Only: []string{id}, Revisions: []mcp.Version{r.judgedIn(sc, id)}})
 	running.Wait()
 	require.NoError(t, err)
 	at := slices.IndexFunc(report.Results, func(r conformance.Result) bool { return r.ID == id })

@@ -56,7 +56,7 @@ type rewritten struct {
 	overHTTP bool
 	// also are patterns of what else has to run.
 	also []string
-	// revision is the leg to run; empty is the newest the check is about.
+	// revision is the one to judge; empty is the newest the check is about.
 	revision mcp.Version
 	// server stands in the place of the reference server, where that has not what
 	// the check is about.
@@ -298,7 +298,7 @@ func (r rewritten) judge(t *testing.T, id string) conformance.Result {
 	if r.array == nil && r.line == nil && r.first == nil && r.after == nil && r.note == nil && r.http == nil {
 		name = "" // no defect to be found soon
 	}
-	opts := conformance.Options{Only: append([]string{id}, r.also...), Answer: patience(name), Revisions: []mcp.Version{r.leg(&sc, id)}, MaxRequest: largestHere}
+	opts := conformance.Options{Only: append([]string{id}, r.also...), Answer: patience(name), Revisions: []mcp.Version{r.judgedIn(&sc, id)}, MaxRequest: largestHere}
 	if r.opts != nil {
 		r.opts(&opts)
 	}
@@ -349,8 +349,8 @@ func (r rewritten) subject(t *testing.T, area string, grace time.Duration) confo
 	return url
 }
 
-// leg is the revision the check is judged in: the newest it is about.
-func (r rewritten) leg(sc *conformance.Scenario, id string) mcp.Version {
+// judgedIn is the revision the check is judged in: the newest it is about.
+func (r rewritten) judgedIn(sc *conformance.Scenario, id string) mcp.Version {
 	if r.revision != "" {
 		return r.revision
 	}

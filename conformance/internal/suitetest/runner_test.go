@@ -303,8 +303,8 @@ func TestStarvedReader(t *testing.T) {
 	subject, fixtures := b.subject(t, "S0-STORE-09", "")
 	binds := true
 	report, err := runAll(t.Context(), subject, conformance.Options{
-		Only: []string{"S0-STORE-09"}, Revisions: []mcp.Version{mcp.LatestSession}, Fixtures: fixtures, PermissionsEnforced: &binds, Overwrites: writes,
-		ReadFile: func(name string) ([]byte, error) {
+		Only: []string{"S0-STORE-09"}, Revisions: []mcp.Version{mcp.LatestSession}, Fixtures: fixtures, PermissionsEnforced: &binds, ConcurrentWrites: writes,
+		ReadStored: func(name string) ([]byte, error) {
 			<-over
 			return os.ReadFile(name)
 		},

@@ -116,7 +116,7 @@ func (b broken) judge(t *testing.T, id, name string) conformance.Result {
 		Fixtures: fixtures, Answer: patience(name), PermissionsEnforced: &binds, MaxRequest: largestHere,
 	}
 	if name == "" {
-		opts.Overwrites = 20 // a defect gets all of them; what is healthy is the fake's own matter
+		opts.ConcurrentWrites = 20 // a defect gets all of them; what is healthy is the fake's own matter
 	}
 	report, err := runAll(t.Context(), subject, opts)
 	require.NoError(t, err)

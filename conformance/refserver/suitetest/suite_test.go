@@ -50,7 +50,7 @@ func requirePassed(t *testing.T, r *conformance.Report, least int, reasons ...co
 	require.GreaterOrEqual(t, passed, least)
 }
 
-// manyCalls are the limits of S1, but for that on all agents together: two legs
+// manyCalls are the limits of S1, but for that on all agents together: two revisions
 // in one process make more than 500 calls in a minute.
 func manyCalls() coe.Options {
 	rates := limit.Defaults()

@@ -25,7 +25,7 @@ func crossScenarios() []conformance.Scenario {
 	stdio := onServices()
 	stdio.Transport = wire.TransportStdio
 	return []conformance.Scenario{
-		{ID: "X-WIRE-07-FAMILIES", Needs: conformance.Needs{Capability: "tools"}, Run: runAnnounced},
+		{ID: "X-WIRE-07-FAMILIES", Needs: conformance.Needs{Capability: "tools", Family: conformance.AnyFamily}, Run: runAnnounced},
 		{ID: "X-SEC-01", Needs: reading(needs), Run: runClimbing},
 		{ID: "X-SHUT-01-CALL", Needs: stdio, Run: runEndInCall},
 		{ID: "X-PERF-01", Needs: needs, Run: runLatency},
@@ -111,13 +111,13 @@ func runEndInCall(t *conformance.Trial) error {
 		return err
 	}
 	id, err := s.Post(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(ToolNextID, nextArguments("prd", newProject(t))))
-	arrived := err == nil && wait.Until(t.Ctx, s.Wait, func() bool { return len(services.requests("GET /ids/next")) == 1 })
+	arrived := err == nil && wait.Until(t.Ctx, s.Timeout, func() bool { return len(services.requests("GET /ids/next")) == 1 })
 	w, ok := s.Conn.(interface{ CloseInput() error })
 	if !ok || !arrived {
 		close(release)
 		return errors.Join(err, fmt.Errorf("the call did not reach its service: %v", arrived))
 	}
-	s.Ended = true // what follows is the end that was asked for
+	s.Closed = true // what follows is the end that was asked for
 	err = w.CloseInput()
 	close(release)
 	if err != nil {

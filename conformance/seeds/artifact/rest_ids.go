@@ -211,7 +211,7 @@ func runServiceSettings(t *conformance.Trial) error {
 		return fmt.Errorf("%s: %s", ToolNextID, a.OrError(err))
 	}
 	logged := false
-	wait.Until(t.Ctx, min(s.Wait, 2*wire.Lag), func() bool { // a log may lag behind the answer
+	wait.Until(t.Ctx, min(s.Timeout, 2*wire.Lag), func() bool { // a log may lag behind the answer
 		logged = slices.ContainsFunc(logLines(s.Conn.Stderr()), func(line map[string]json.RawMessage) bool {
 			return rawjson.Text(line["event"]) == ToolNextID+"_invocation_completed"
 		})

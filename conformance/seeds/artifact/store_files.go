@@ -215,7 +215,7 @@ func runFileReaders(t *conformance.Trial) error {
 		last := int64(0)
 		for {
 			during := writing.Load()
-			data, err := t.Rev.Opts.ReadFile(path)
+			data, err := t.Rev.Opts.ReadStored(path)
 			if err != nil || string(data) != texts[0] && string(data) != texts[1] {
 				found <- fmt.Sprintf("%d bytes, %v", len(data), errors.Unwrap(err))
 				return
@@ -232,7 +232,7 @@ func runFileReaders(t *conformance.Trial) error {
 			}
 		}
 	}()
-	enough, writes := t.Rev.Opts.Overwrites, 0
+	enough, writes := t.Rev.Opts.ConcurrentWrites, 0
 	seldom := func() bool { return looked.Load() < int64(enough)/10 }
 	for writes < enough || seldom() && writes < BusyReader*enough {
 		if len(found) > 0 {

@@ -112,7 +112,7 @@ func runValidateChecklistID(t *conformance.Trial) error {
 // The line may come a moment after the answer.
 func logLine(t *conformance.Trial, s *wire.Session, event, member, value string) (map[string]json.RawMessage, bool) {
 	var last map[string]json.RawMessage
-	wait.Until(t.Ctx, min(s.Wait, 2*wire.Lag), func() bool {
+	wait.Until(t.Ctx, min(s.Timeout, 2*wire.Lag), func() bool {
 		for _, line := range logLines(s.Conn.Stderr()) {
 			if rawjson.Text(line["event"]) == event && rawjson.Text(line[member]) == value {
 				last = line
@@ -238,7 +238,7 @@ func runValidateTraversal(t *conformance.Trial) error {
 		return err
 	}
 	var line map[string]json.RawMessage
-	wait.Until(t.Ctx, s.Wait, func() bool {
+	wait.Until(t.Ctx, s.Timeout, func() bool {
 		for _, l := range logLines(s.Conn.Stderr()) {
 			if rawjson.Text(l["artifact_id"]) == climbing && rawjson.Text(l["tool_name"]) == ToolValidate && strings.Contains(string(rawjson.Encode(l)), "traversal") {
 				line = l

@@ -188,7 +188,7 @@ func flood(t *conformance.Trial, s *wire.Session, agent string) (refused []http.
 		return nil, 0, err
 	}
 	t.Step(s)
-	ctx, cancel := context.WithTimeout(t.Ctx, s.Wait)
+	ctx, cancel := context.WithTimeout(t.Ctx, s.Timeout)
 	defer cancel()
 	answers, failures := make([]*wire.HTTPAnswer, burst+2), make([]error, burst+2)
 	start := time.Now()

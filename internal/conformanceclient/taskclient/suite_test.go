@@ -56,7 +56,7 @@ func TestOwnClientConforms(t *testing.T) {
 				require.Equal(t, conformance.Skip, r.Status, "%s %s %s: %s%s, expected %s", r.Revision, r.Status, r.ID, r.Actual, r.Detail, r.Expected)
 			}
 			require.Greater(t, passed, 20)
-			require.Len(t, report.Legs, 2)
+			require.Len(t, report.Revisions, 2)
 			require.Equal(t, conformance.Passed, report.Verdict())
 		})
 	}

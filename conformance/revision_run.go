@@ -43,7 +43,7 @@ type RevisionRun struct {
 // ServerCapabilities is the server's object, read as far as the suite asks.
 type ServerCapabilities map[string]json.RawMessage
 
-func newLeg(r *runner, revision mcp.Version) *RevisionRun {
+func newRevisionRun(r *runner, revision mcp.Version) *RevisionRun {
 	l := &RevisionRun{
 		runner: r, Asked: revision, Revision: revision, Seen: observe.New(), shared: map[profile]*wire.Session{},
 		Fixtures: r.Opts.Fixtures, remove: func() {},
@@ -106,7 +106,7 @@ func (l *RevisionRun) introduce(ctx context.Context) error {
 	if l.Capabilities.Has("tools") {
 		l.Tools, l.ToolsErr = lists.Tools(ctx, s)
 		if l.ToolsErr == nil {
-			l.Report.Legs[len(l.Report.Legs)-1].Tools = len(l.Tools)
+			l.Report.Revisions[len(l.Report.Revisions)-1].Tools = len(l.Tools)
 			l.Report.Target.Tools = len(l.Tools)
 			l.allowed()
 			l.mirror(s)
@@ -119,7 +119,7 @@ func (l *RevisionRun) introduce(ctx context.Context) error {
 // learn takes what the server said of itself into the report.
 func (l *RevisionRun) learn(s *wire.Session) {
 	l.grant = cmp.Or(l.Opts.SideEffects, SideEffectsNone)
-	said := Leg{Revision: l.Revision, Tools: -1}
+	said := RevisionReport{Revision: l.Revision, Tools: -1}
 	if s.Opened != nil {
 		if s.Opened.Revision.Era() == l.Asked.Era() {
 			l.Revision = s.Opened.Revision
@@ -137,11 +137,11 @@ func (l *RevisionRun) learn(s *wire.Session) {
 	}
 	l.Report.Policy.SideEffects = l.grant
 	target := &l.Report.Target
-	if len(l.Report.Legs) == 0 { // the newest speaks for all in the headline
+	if len(l.Report.Revisions) == 0 { // the newest speaks for all in the headline
 		target.Revision, target.Name, target.Version = string(said.Revision), said.Name, said.Version
 		target.Capabilities = said.Capabilities
 	}
-	l.Report.Legs = append(l.Report.Legs, said)
+	l.Report.Revisions = append(l.Report.Revisions, said)
 }
 
 // prepareFixtures decides which folders the subject gets, by the tools that
@@ -231,7 +231,7 @@ func (l *RevisionRun) open(ctx context.Context, extra []string) (*wire.Session, 
 		return nil, err
 	}
 	s := wire.NewSession(w, tr, l.Seen.Message, l.Opts.Answer)
-	s.Starts, s.Extra = l.starts, extra
+	s.StartTimeout, s.Environment = l.starts, extra
 	if l.Stateless() {
 		s.Speak(l.Revision)
 		l.mirror(s)
