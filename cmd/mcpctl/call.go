@@ -75,6 +75,7 @@ func (a *app) call(cmd *cobra.Command, args []string, o callOptions) error {
 			return err
 		}
 	}
+	a.dial.DryRun = o.dryRun
 	show := a.console.NewStatus()
 	defer show.End()
 	return a.dial.With(cmd.Context(), t, func(ctx context.Context, c *connect.Connection) error {
@@ -90,7 +91,7 @@ func (a *app) call(cmd *cobra.Command, args []string, o callOptions) error {
 		params.Set("name", doc.Text(name))
 		params.Set("arguments", arguments)
 		if o.dryRun {
-			return a.dryRun(t, mcp.MethodToolsCall, params)
+			return a.dryRun(ctx, c, mcp.MethodToolsCall, params)
 		}
 		show.Begin("calling " + name)
 		raw, err := a.dial.Request(ctx, c, connect.Sent{Method: mcp.MethodToolsCall, Tool: name, Acts: true}, json.RawMessage(params.AppendJSON(nil)),

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -12,14 +15,19 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/doc"
 )
 
-// dryRun prints the request that would be sent. The real id is made on sending.
-func (a *app) dryRun(t target.Target, method string, params *doc.Value) error {
+// dryRun prints the request that would be sent, but for its id, which is another one each
+// time.
+func (a *app) dryRun(ctx context.Context, c *connect.Connection, method string, params *doc.Value) error {
+	rehearsed, err := a.dial.Rehearse(ctx, c, method, json.RawMessage(params.AppendJSON(nil)))
 	a.dial.Sent = connect.Nothing // requests that prepared it do not count
-	request := doc.NewObject()
-	request.Set("jsonrpc", doc.Text("2.0"))
+	if err != nil {
+		return err
+	}
+	request, err := doc.Parse(rehearsed.Body)
+	if err != nil {
+		return err
+	}
 	request.Set("id", doc.Text("dry-run"))
-	request.Set("method", doc.Text(method))
-	request.Set("params", params)
 	body := request.AppendJSON(nil)
 	switch a.console.Format {
 	case console.JSON:
@@ -27,12 +35,8 @@ func (a *app) dryRun(t target.Target, method string, params *doc.Value) error {
 	case console.NDJSON, console.Raw:
 		return a.console.PrintRaw(body)
 	}
-	if t.Argv == nil {
-		head, err := a.dryHead(t)
-		if err != nil {
-			return err
-		}
-		if err := a.console.Print(head); err != nil {
+	if rehearsed.Header != nil {
+		if err := a.console.Print(dryHead(c.Target, rehearsed.Header)); err != nil {
 			return err
 		}
 	}
@@ -41,13 +45,7 @@ func (a *app) dryRun(t target.Target, method string, params *doc.Value) error {
 
 // dryHead is the request line and the headers over HTTP. It masks values of
 // headers that may hold credentials.
-func (a *app) dryHead(t target.Target) (string, error) {
-	header, err := a.dial.Header()
-	if err != nil {
-		return "", err
-	}
-	header.Set("Content-Type", "application/json")
-	header.Set("Accept", "application/json, text/event-stream")
+func dryHead(t target.Target, header http.Header) string {
 	var b strings.Builder
 	b.WriteString("POST " + visible.Line(target.Shown(t.URL)) + "\n")
 	for _, name := range slices.Sorted(maps.Keys(header)) {
@@ -58,7 +56,7 @@ func (a *app) dryHead(t target.Target) (string, error) {
 			b.WriteString(name + ": " + visible.Line(value) + "\n")
 		}
 	}
-	return b.String() + "\n", nil
+	return b.String() + "\n"
 }
 
 // credential reports whether a header is likely to hold a credential.

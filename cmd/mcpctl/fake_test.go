@@ -36,6 +36,7 @@ const fakeTools = `{"name":"echo","title":"Echo","description":"Says it again","
 {"name":"hostile","description":"\u001b]0;owned\u0007 and \u202egnp.exe","inputSchema":{"type":"object"}},
 {"name":"loop","inputSchema":{"$ref":"#"}},
 {"name":"hang","inputSchema":{"type":"object"}},
+{"name":"asks","inputSchema":{"type":"object"}},
 {"name":"progress","inputSchema":{"type":"object"}},
 {"name":"env","inputSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}},
 {"name":7,"description":"a tool whose name is a number"}`
@@ -124,6 +125,8 @@ func (f *fake) modern(r fakeRequest, result func(string) []string, failed func(i
 	case r.Method == "server/discover":
 		return result(`{"supportedVersions":[` + revision + `],"capabilities":{"tools":{}},"resultType":"complete","ttlMs":0,"cacheScope":"private",` +
 			`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"1.0"}}}`)
+	case r.Method == "tools/call" && r.Params.Name == "asks":
+		return failed(-32021, "Missing required client capability", `{"requiredCapabilities":{"elicitation":{}}}`)
 	case r.Method == "ping":
 		return failed(-32601, "Method not found", "null")
 	}
@@ -284,6 +287,7 @@ func fakeHTTP(frames io.Writer) http.Handler {
 		}
 	}
 	mux.HandleFunc("/mcp", serve(""))
+	mux.HandleFunc("/modern", serve("modern"))
 	mux.HandleFunc("/truncated", serve("truncated-list"))
 	mux.HandleFunc("/oversized", serve("oversized"))
 	mux.HandleFunc("/html", fixed(http.StatusOK, "text/html", "<!doctype html>\n<title>Sign in</title>\n"))

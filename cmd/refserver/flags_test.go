@@ -114,7 +114,7 @@ func TestHelpIsComplete(t *testing.T) {
 	require.Equal(t, exitOK, run(t.Context(), []string{"--help"}, vars{}.lookup, strings.NewReader(""), &out, &log))
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
 	define(fs)
-	fs.VisitAll(func(f *flag.Flag) { require.Regexp(t, `(?m)^  --`+f.Name+`\b`, log.String()) })
+	fs.VisitAll(func(f *flag.Flag) { require.Regexp(t, `(?m)^  --`+f.Name+`\b`, out.String()) })
 	asked := map[string]bool{}
 	_, err := parse(nil, func(name string) (string, bool) {
 		asked[name] = true
@@ -122,6 +122,6 @@ func TestHelpIsComplete(t *testing.T) {
 	})
 	require.NoError(t, err)
 	for name := range asked {
-		require.Regexp(t, `(?m)^  `+name+`\b`, log.String())
+		require.Regexp(t, `(?m)^  `+name+`\b`, out.String())
 	}
 }

@@ -32,7 +32,7 @@ type config struct {
 func run(ctx context.Context, args []string, env func(string) (string, bool), stdin io.Reader, stdout, stderr io.Writer) int {
 	cfg, err := parse(args, env)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(stderr, usage, strings.Join(refserver.Families(), ","))
+		fmt.Fprintf(stdout, usage, strings.Join(refserver.Families(), ","))
 		return exitOK
 	}
 	if err != nil {

@@ -116,7 +116,6 @@ func TestUsage(t *testing.T) {
 		code int
 		text string
 	}{
-		{[]string{"--help"}, exitOK, "usage: refserver"},
 		{[]string{"--families", "artifact,cheese"}, exitUsage, `unknown family "cheese", known: artifact`},
 		{[]string{"--families", ","}, exitUsage, "no family to serve"},
 		{[]string{"--nope"}, exitUsage, "flag provided but not defined: -nope"},
@@ -128,6 +127,15 @@ func TestUsage(t *testing.T) {
 		require.Contains(t, log.String(), tc.text)
 		require.Empty(t, out.String())
 	}
+}
+
+// Help that was asked for is the output of the program.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	var out, log bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), []string{"--help"}, vars{}.lookup, strings.NewReader(""), &out, &log))
+	require.Contains(t, out.String(), "usage: refserver")
+	require.Empty(t, log.String())
 }
 
 func TestHTTPAddress(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Connection is a client and what mcpctl reports about it.
@@ -16,14 +17,16 @@ type Connection struct {
 	// Took is how long the handshake took, with the start of the program.
 	Took  time.Duration
 	close func()
+	stage stage
 }
 
 // Failed is an error of the client, with the server it is about.
 type Failed struct {
 	Err    error
 	Target target.Target
-	// Connecting marks an error of the handshake.
+	// Connecting marks an error of the handshake, after which Version is the revision.
 	Connecting bool
+	Version    mcp.Version
 }
 
 func (f *Failed) Error() string { return f.Err.Error() }

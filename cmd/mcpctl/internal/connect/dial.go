@@ -31,6 +31,8 @@ type Dialer struct {
 	Secrets *secret.Keeper
 	// Sent is the last request of the command.
 	Sent Sent
+	// DryRun keeps what [Dialer.Rehearse] rehearses from the server.
+	DryRun bool
 	// end is when --max-time has passed.
 	end time.Time
 }
@@ -86,6 +88,9 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 		limit = d.Flags.StartTimeout
 		restart.StartTimeout = limit
 		over = &command
+		if d.DryRun {
+			over = programStage{over, &c.stage}
+		}
 	} else {
 		header, err := d.Header()
 		if err != nil {
@@ -93,7 +98,11 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 			return nil, err
 		}
 		idle = d.RoundTripper()
-		over = &transport.HTTP{URL: t.URL, Header: header, RoundTripper: idle, CloseTimeout: childGrace, Limits: d.limits()}
+		rt := http.RoundTripper(idle)
+		if d.DryRun {
+			rt = httpStage{rt, &c.stage}
+		}
+		over = &transport.HTTP{URL: t.URL, Header: header, RoundTripper: rt, CloseTimeout: childGrace, Limits: d.limits()}
 	}
 	// The handshake has the time a start may take; calls get theirs one by one.
 	opts = append(opts, client.WithResilience(client.Resilience{Off: true, IdleTimeout: limit, MaxTime: d.left(), Restart: restart}))
@@ -140,7 +149,7 @@ func (d *Dialer) With(ctx context.Context, t target.Target, f func(ctx context.C
 	}
 	defer c.close()
 	if err := f(ctx, c); err != nil {
-		return &Failed{Err: err, Target: t}
+		return &Failed{Err: err, Target: t, Version: c.ProtocolVersion()}
 	}
 	return nil
 }

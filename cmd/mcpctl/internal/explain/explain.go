@@ -59,6 +59,10 @@ func (x *Explainer) Failure(ctx context.Context, err error) *failure.Failure {
 		if from.Kind == mcperrors.KindTimeout {
 			x.timeout(own, from, where)
 		}
+		if from.RPC == nil && from.Method != "" && where.Version.Era() == mcp.EraStateless &&
+			mcp.MethodIn(from.Method, mcp.LatestSession) && !mcp.MethodIn(from.Method, where.Version) {
+			own.Try = append(own.Try, "--era legacy: the modern era has no "+visible.Line(from.Method))
+		}
 	case strings.HasPrefix(err.Error(), "unknown command"):
 		own = x.unknownCommand(err)
 	default:
@@ -158,6 +162,10 @@ func (x *Explainer) client(e *mcperrors.Error, early bool) *failure.Failure {
 	}
 	if f.Kind == failure.KindAuth {
 		f.Try = append(f.Try, "-H 'Authorization: Bearer ${TOKEN}'")
+	}
+	var missing *client.MissingCapabilityError
+	if errors.As(e, &missing) {
+		f.AddNote("mcpctl cannot answer what the tool asks (" + visible.Line(strings.Join(missing.Names, ", ")) + "): call it from a program that can")
 	}
 	switch {
 	case early:
