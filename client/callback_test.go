@@ -81,7 +81,7 @@ type hookMeter struct {
 
 func (m hookMeter) AttemptEnded(client.AttemptRecord) { m.attempt() }
 func (m hookMeter) CallEnded(client.CallRecord)       { m.call() }
-func (m hookMeter) Happened(client.Happening)         { m.happened() }
+func (m hookMeter) Observe(client.Signal)             { m.happened() }
 
 type hookTripper struct {
 	http.RoundTripper
@@ -239,7 +239,7 @@ var hookCases = []hookCase{
 	{name: "Meter.CallEnded", act: callTalk, opts: func(h *hook) []client.Option {
 		return oneOption(client.WithMeter(hookMeter{attempt: noCallback, call: h.run, happened: noCallback}))
 	}},
-	{name: "Meter.Happened", opts: func(h *hook) []client.Option {
+	{name: "Meter.Observe", opts: func(h *hook) []client.Option {
 		return oneOption(client.WithMeter(hookMeter{attempt: noCallback, call: noCallback, happened: h.run}))
 	}, act: func(t *testing.T, s *hookSite) {
 		s.c.Breaker().Force(breaker.ForcedOpen) // a refusal happens

@@ -14,8 +14,8 @@ func (c *Client) guardNeeds() *guard.Hooks {
 	}
 	if meter := c.cfg.meter; meter != nil {
 		h.Signal = func(s guard.Signal) {
-			meter.Happened(Happening{
-				What: occurrenceOf[s.Kind], Server: c.calls.Errors.Server, Method: s.Method, Tool: s.Tool, Wait: s.Wait, Reason: s.Reason, Count: s.Count,
+			meter.Observe(Signal{
+				Kind: signalKinds[s.Kind], Server: c.calls.Errors.Server, Method: s.Method, Tool: s.Tool, Wait: s.Wait, Reason: s.Reason, Count: s.Count,
 			})
 		}
 		h.Ended = func(r guard.Request, l *link.Link, a resilience.Attempt, j resilience.Judgement) {
@@ -29,11 +29,11 @@ func (c *Client) guardNeeds() *guard.Hooks {
 	return h
 }
 
-// occurrenceOf says what the signals of the guard are called outside.
-var occurrenceOf = [...]Occurrence{
-	guard.RefusedOpen: RefusedOpen, guard.RefusedToolOpen: RefusedToolOpen, guard.RefusedThrottled: RefusedHeld,
+// signalKinds says what the signals of the guard are called outside.
+var signalKinds = [...]SignalKind{
+	guard.RefusedOpen: RefusedOpen, guard.RefusedToolOpen: RefusedToolOpen, guard.RefusedThrottled: RefusedThrottled,
 	guard.RefusedFull: RefusedFull, guard.RefusedRate: RefusedRate, guard.Queued: Queued,
-	guard.ThrottledServer: HeldServer, guard.ThrottledCredentials: HeldCredential,
+	guard.ThrottledServer: ThrottledServer, guard.ThrottledCredentials: ThrottledCredentials,
 	guard.Probed: Probed, guard.SilenceProbed: SilenceProbed, guard.Silent: Silent, guard.LateAnswers: LateAnswers,
 	guard.Retried: Retried, guard.RetryDenied: RetryDenied, guard.Hedged: Hedged, guard.HedgeWon: HedgeWon,
 }

@@ -125,7 +125,7 @@ func TestReadinessOpensTheSession(t *testing.T) {
 		}
 		c := s.dial(t)
 		require.Error(t, useTool(t.Context(), c))
-		require.Equal(t, client.StateHeld, c.State())
+		require.Equal(t, client.StateBackoff, c.State())
 		for range 60 {
 			require.False(t, c.Healthy())
 			synctest.Wait()

@@ -20,8 +20,8 @@ type Meter interface {
 	AttemptEnded(AttemptRecord)
 	// CallEnded is called at the end of every call, even if it sent no request.
 	CallEnded(CallRecord)
-	// Happened is called for every other event.
-	Happened(Happening)
+	// Observe is called for every other event.
+	Observe(Signal)
 }
 
 // NoMeter is a [Meter] that does nothing. Embed it.
@@ -33,8 +33,8 @@ func (NoMeter) AttemptEnded(AttemptRecord) {}
 // CallEnded implements [Meter].
 func (NoMeter) CallEnded(CallRecord) {}
 
-// Happened implements [Meter].
-func (NoMeter) Happened(Happening) {}
+// Observe implements [Meter].
+func (NoMeter) Observe(Signal) {}
 
 // WithMeter sets the Meter of the client. By default there is none, at no
 // cost.
@@ -81,9 +81,9 @@ type CallRecord struct {
 	Err *mcperrors.Error
 }
 
-// Happening is an event that does not end a request or a call.
-type Happening struct {
-	What Occurrence
+// Signal is an event that does not end a request or a call.
+type Signal struct {
+	Kind SignalKind
 	// Server names the server. Method and Tool are the call it belongs to, ""
 	// for none.
 	Server, Method, Tool string
@@ -97,17 +97,17 @@ type Happening struct {
 	Count int
 }
 
-// Occurrence is the kind of a [Happening].
-type Occurrence uint8
+// SignalKind is the kind of a [Signal].
+type SignalKind uint8
 
 const (
 	// RefusedOpen: a call was refused because the server's circuit is open.
-	RefusedOpen Occurrence = iota + 1
+	RefusedOpen SignalKind = iota + 1
 	// RefusedToolOpen: a call was refused because the tool's circuit is open.
 	RefusedToolOpen
-	// RefusedHeld: a call was refused because the server's Retry-After is not
+	// RefusedThrottled: a call was refused because the server's Retry-After is not
 	// over.
-	RefusedHeld
+	RefusedThrottled
 	// RefusedFull: a call was refused because too many calls were in flight or
 	// queued.
 	RefusedFull
@@ -120,10 +120,10 @@ const (
 	// tells whether the budget, the deadline or the number of attempts
 	// prevented it.
 	RetryDenied
-	// HeldServer and HeldCredential: a Retry-After holds calls back for Wait,
+	// ThrottledServer and ThrottledCredentials: a Retry-After throttles calls for Wait,
 	// either all calls to the server (503) or those of this client (429).
-	HeldServer
-	HeldCredential
+	ThrottledServer
+	ThrottledCredentials
 	// Probed: the circuit was half-open and the client sent a liveness probe.
 	Probed
 	// SilenceProbed: the server sent nothing for a while although a call waits,
@@ -141,20 +141,20 @@ const (
 	LateAnswers
 )
 
-var occurrences = [...]string{
-	RefusedOpen: "refused-open", RefusedToolOpen: "refused-tool-open", RefusedHeld: "refused-held", RefusedFull: "refused-full",
-	RefusedRate: "refused-rate", Retried: "retried", RetryDenied: "retry-denied", HeldServer: "held-server",
-	HeldCredential: "held-credential", Probed: "probed", SilenceProbed: "silence-probed", Silent: "silent",
+var signalNames = [...]string{
+	RefusedOpen: "refused-open", RefusedToolOpen: "refused-tool-open", RefusedThrottled: "refused-throttled", RefusedFull: "refused-full",
+	RefusedRate: "refused-rate", Retried: "retried", RetryDenied: "retry-denied", ThrottledServer: "throttled-server",
+	ThrottledCredentials: "throttled-credentials", Probed: "probed", SilenceProbed: "silence-probed", Silent: "silent",
 	Hedged: "hedged", HedgeWon: "hedge-won", Queued: "queued", LateAnswers: "late-answers",
 }
 
 // String returns the name in kebab case, for metric labels, or "unknown" for
 // an undefined value.
-func (o Occurrence) String() string {
-	if o == 0 || int(o) >= len(occurrences) {
+func (o SignalKind) String() string {
+	if o == 0 || int(o) >= len(signalNames) {
 		return "unknown"
 	}
-	return occurrences[o]
+	return signalNames[o]
 }
 
 // callEnded tells the meter of a call.
@@ -186,7 +186,7 @@ func (g guardedMeter) CallEnded(r CallRecord) {
 	callback.Aside("Meter.CallEnded", g.failed, func() { g.m.CallEnded(r) })
 }
 
-// Happened implements [Meter].
-func (g guardedMeter) Happened(h Happening) {
-	callback.Aside("Meter.Happened", g.failed, func() { g.m.Happened(h) })
+// Observe implements [Meter].
+func (g guardedMeter) Observe(h Signal) {
+	callback.Aside("Meter.Observe", g.failed, func() { g.m.Observe(h) })
 }

@@ -142,7 +142,7 @@ type recordingMeter struct {
 	mu       sync.Mutex
 	attempts []client.AttemptRecord
 	calls    []client.CallRecord
-	happened []client.Happening
+	happened []client.Signal
 }
 
 func (m *recordingMeter) AttemptEnded(a client.AttemptRecord) {
@@ -157,19 +157,19 @@ func (m *recordingMeter) CallEnded(c client.CallRecord) {
 	m.calls = append(m.calls, c)
 }
 
-func (m *recordingMeter) Happened(h client.Happening) {
+func (m *recordingMeter) Observe(h client.Signal) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.happened = append(m.happened, h)
 }
 
 // count returns how often something happened.
-func (m *recordingMeter) count(what client.Occurrence) int {
+func (m *recordingMeter) count(what client.SignalKind) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := 0
 	for _, h := range m.happened {
-		if h.What == what {
+		if h.Kind == what {
 			n += h.Count
 		}
 	}
@@ -193,7 +193,7 @@ func TestMeterOfCalls(t *testing.T) {
 	require.Equal(t, mcperrors.CodeInvalidRequest, m.calls[1].Err.Code)
 }
 
-func TestOccurrenceNames(t *testing.T) {
+func TestSignalNames(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for o := client.RefusedOpen; o <= client.LateAnswers; o++ {
@@ -201,6 +201,6 @@ func TestOccurrenceNames(t *testing.T) {
 		require.False(t, seen[o.String()], o)
 		seen[o.String()] = true
 	}
-	require.Equal(t, "unknown", client.Occurrence(0).String())
+	require.Equal(t, "unknown", client.SignalKind(0).String())
 	require.Equal(t, "unknown", (client.LateAnswers + 1).String())
 }

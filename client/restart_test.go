@@ -63,14 +63,14 @@ func TestCrashLoopIsHeld(t *testing.T) {
 		require.ErrorContains(t, e, "status 3")
 		require.ErrorContains(t, e, "out of luck")
 		require.Equal(t, 5, p.count())
-		require.Equal(t, client.StateHeld, c.State())
+		require.Equal(t, client.StateBackoff, c.State())
 		pass(20 * time.Second)
 		require.ErrorAs(t, callOnce(t.Context(), c), &e)
 		require.Equal(t, 40*time.Second, e.RetryAfter)
 		require.ErrorAs(t, c.Notify(t.Context(), "x/y", nil), &e)
 		require.Equal(t, mcperrors.NotSent, e.Delivery)
 		synctest.Wait()
-		require.Equal(t, []string{"ready to restarting", "restarting to held"}, h.take())
+		require.Equal(t, []string{"ready to restarting", "restarting to backoff"}, h.take())
 
 		pass(41 * time.Second) // the sixth, which ends too: twice as long
 		require.Equal(t, 6, p.count())
@@ -84,8 +84,8 @@ func TestCrashLoopIsHeld(t *testing.T) {
 		require.Equal(t, client.StateReady, c.State())
 		require.NoError(t, callOnce(t.Context(), c))
 		require.Equal(t, []string{
-			"held to restarting", "restarting to held", "held to restarting", "restarting to held",
-			"held to restarting", "restarting to ready", "restarted",
+			"backoff to restarting", "restarting to backoff", "backoff to restarting", "restarting to backoff",
+			"backoff to restarting", "restarting to ready", "restarted",
 		}, h.take())
 	})
 }
@@ -151,7 +151,7 @@ func TestCloseWhileRestarting(t *testing.T) {
 	}{
 		"before the next start": {nil, 0, client.StateRestarting},
 		"in a handshake":        {func(s *fakeServer) { s.on("initialize", func(jsonrpc.Request) any { return nil }) }, 5 * time.Second, client.StateRestarting},
-		"held":                  {func(s *fakeServer) { s.crashesOn("initialize") }, 30 * time.Second, client.StateHeld},
+		"held":                  {func(s *fakeServer) { s.crashesOn("initialize") }, 30 * time.Second, client.StateBackoff},
 		"after a good start":    {nil, time.Second, client.StateReady},
 	}
 	for name, tt := range tests {
@@ -218,7 +218,7 @@ func TestRestartOptionsAreChecked(t *testing.T) {
 		_, err := client.Connect(t.Context(), &fakePrograms{t: t}, sessionEra, client.WithResilience(client.Resilience{Restart: r}))
 		require.ErrorContains(t, err, "restarts")
 	}
-	require.Equal(t, "held", client.StateHeld.String())
+	require.Equal(t, "backoff", client.StateBackoff.String())
 	require.Equal(t, "unknown", client.State(99).String())
 	text, err := client.StateEnded.MarshalText()
 	require.NoError(t, err)
@@ -242,13 +242,13 @@ func TestStatesOfSessions(t *testing.T) {
 		for range 3 {
 			require.Error(t, c.Ping(t.Context()))
 		}
-		require.Equal(t, client.StateHeld, c.State())
+		require.Equal(t, client.StateBackoff, c.State())
 		s.locked(func() { s.down = false })
 		pass(time.Minute)
 		require.NoError(t, c.Ping(t.Context()))
 		synctest.Wait()
 		got := h.take()
-		require.Equal(t, []string{"ready to restarting", "restarting to held"}, got[:2])
+		require.Equal(t, []string{"ready to restarting", "restarting to backoff"}, got[:2])
 		require.Equal(t, []string{"restarting to ready", "reinitialized"}, got[len(got)-2:])
 		require.Equal(t, client.StateReady, c.State())
 	})

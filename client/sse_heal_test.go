@@ -160,7 +160,7 @@ func TestHTTPSSEHeals(t *testing.T) {
 				err = callOnce(t.Context(), c)
 				require.Equal(t, []any{mcperrors.CodeUnavailable, mcperrors.NotSent}, []any{mcperrors.CodeOf(err), mcperrors.DeliveryOf(err)}, err)
 				require.ErrorContains(t, err, "it is connected again in")
-				require.Equal(t, client.StateHeld, c.State())
+				require.Equal(t, client.StateBackoff, c.State())
 				require.Positive(t, mcperrors.RetryAfter(err))
 				s.leave(false)
 				pass(31 * time.Second)

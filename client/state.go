@@ -22,11 +22,11 @@ const (
 	// StateRestarting: the program or the session is gone, and the client opens the
 	// next one. Calls wait for it.
 	StateRestarting = State(life.Restarting)
-	// StateHeld: the client waits before it restarts a program in a crash loop, or it
+	// StateBackoff: the client waits before it restarts a program in a crash loop, or it
 	// could not reopen a lost session. Calls fail at once, with RetryAfter set. A
 	// program is restarted automatically; a session is reopened by the first call
 	// after that time.
-	StateHeld = State(life.Held)
+	StateBackoff = State(life.Backoff)
 	// StateEnded: the program exited or the stream ended, and the client cannot open
 	// it again: [Restart].Off is set, the program no longer exists, or the application
 	// opened the stream. Calls fail; close the client.
@@ -35,7 +35,7 @@ const (
 	StateClosed = State(life.Closed)
 )
 
-var stateNames = [...]string{"connecting", "ready", "restarting", "held", "ended", "closed"}
+var stateNames = [...]string{"connecting", "ready", "restarting", "backoff", "ended", "closed"}
 
 // String returns the name of the state, in lower case.
 func (s State) String() string {
@@ -56,7 +56,7 @@ type StateChanged struct {
 	// Cause is why: how the program exited, or why the next one does not work. It is
 	// nil for StateReady.
 	Cause error
-	// RetryAfter is how long StateHeld lasts. It is 0 in other states, and where the
+	// RetryAfter is how long StateBackoff lasts. It is 0 in other states, and where the
 	// next call may reopen the session at once.
 	RetryAfter time.Duration
 }

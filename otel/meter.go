@@ -114,20 +114,20 @@ func (m meter) CallEnded(r client.CallRecord) {
 	}
 }
 
-// Happened implements [client.Meter].
-func (m meter) Happened(h client.Happening) {
+// Observe implements [client.Meter].
+func (m meter) Observe(h client.Signal) {
 	attrs := m.t.about(h.Server, h.Method, h.Tool)
 	n := int64(max(h.Count, 1))
 	add := func(c metric.Int64Counter, kind ...attribute.KeyValue) {
 		c.Add(background(), n, metric.WithAttributes(append(attrs, kind...)...))
 	}
 	i := &m.t.instruments
-	switch h.What {
+	switch h.Kind {
 	case client.RefusedOpen:
 		add(i.refusals, keyReason.String("open"))
 	case client.RefusedToolOpen:
 		add(i.refusals, keyReason.String("tool-open"))
-	case client.RefusedHeld:
+	case client.RefusedThrottled:
 		add(i.refusals, keyReason.String("throttled"))
 	case client.RefusedFull:
 		add(i.refusals, keyReason.String("full"))
@@ -137,9 +137,9 @@ func (m meter) Happened(h client.Happening) {
 		add(i.retries, keyOutcome.String("made"))
 	case client.RetryDenied:
 		add(i.retries, keyOutcome.String("denied"))
-	case client.HeldServer:
+	case client.ThrottledServer:
 		add(i.throttles, keyScope.String("server"))
-	case client.HeldCredential:
+	case client.ThrottledCredentials:
 		add(i.throttles, keyScope.String("credential"))
 	case client.Probed:
 		add(i.probes, keyReason.String("circuit"))

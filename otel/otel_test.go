@@ -446,8 +446,8 @@ type named struct {
 
 func (n named) String() string { return n.address }
 
-// Every occurrence a client can tell of has its metric.
-func TestHappenings(t *testing.T) {
+// Every signal of a client has its metric.
+func TestSignals(t *testing.T) {
 	t.Parallel()
 	metrics := []string{"retries", "refusals", "throttles", "probes", "silences", "hedges", "late_answers", "queue.duration"}
 	sum := func(l *lab) (n float64) {
@@ -458,16 +458,16 @@ func TestHappenings(t *testing.T) {
 		}
 		return n
 	}
-	for what := client.Occurrence(1); what.String() != "unknown"; what++ {
+	for what := client.SignalKind(1); what.String() != "unknown"; what++ {
 		l := newLab(t, mcpotel.Settings{})
-		l.Meter().Happened(client.Happening{What: what, Server: "s", Method: "tools/call", Tool: "x", Wait: time.Second, Count: 1})
+		l.Meter().Observe(client.Signal{Kind: what, Server: "s", Method: "tools/call", Tool: "x", Wait: time.Second, Count: 1})
 		require.InDelta(t, 1, sum(l), 0, what)
 	}
 	l := newLab(t, mcpotel.Settings{})
 	m := l.Meter()
-	m.Happened(client.Happening{What: client.LateAnswers, Server: "s", Count: 7})
+	m.Observe(client.Signal{Kind: client.LateAnswers, Server: "s", Count: 7})
 	require.Equal(t, map[string]float64{"mainstay.server=s": 7}, l.points(t, "mainstay.client.late_answers"))
-	m.Happened(client.Happening{What: 250})
+	m.Observe(client.Signal{Kind: 250})
 	m.CallEnded(client.CallRecord{Server: "s", Method: "tools/call", Name: "pay", Attempts: 3, Err: &mcperrors.Error{Delivery: mcperrors.Unknown}})
 	m.CallEnded(client.CallRecord{Server: "s", Method: "resources/read", Name: "file:///a", Attempts: 1, Err: &mcperrors.Error{Delivery: mcperrors.NotSent}})
 	require.Equal(t, map[string]float64{"gen_ai.tool.name=pay,mainstay.server=s,mcp.method.name=tools/call": 1}, l.points(t, "mainstay.client.calls.unknown"))

@@ -22,7 +22,7 @@ const (
 	// breaker to say.
 	Connected
 	// Failed: the last attempt failed, the connection was lost, or the program exits
-	// again and again and its client leaves it alone ([client.StateHeld]).
+	// again and again and its client leaves it alone ([client.StateBackoff]).
 	Failed
 	// Closed: the pool is closed.
 	Closed
@@ -159,7 +159,7 @@ func (m *member) health() Health {
 		return h
 	case state == client.StateRestarting, state == client.StateEnded: // of what has ended the pool takes care in a moment
 		h.State = Connecting
-	case state == client.StateHeld:
+	case state == client.StateBackoff:
 		h.State = Failed
 	default:
 		return h

@@ -113,7 +113,7 @@ func (g *Gate) Revive(lost *link.Link, state life.State) {
 	}
 	switch {
 	case g.Throttle().Left() > 0:
-	case state == life.Held:
+	case state == life.Backoff:
 		g.parts().Keeper.Peek().Ask(lost) // the handshake is a probe itself
 	case state == life.Ready && open:
 		g.probeInBackground(b)

@@ -44,7 +44,7 @@ type Config struct {
 	// usual one.
 	Timeout time.Duration
 	TooSlow error
-	// Enter reports a state: Ready, Restarting, Held or Ended. It must neither block
+	// Enter reports a state: Ready, Restarting, Backoff or Ended. It must neither block
 	// nor call the keeper.
 	Enter func(to life.State, cause error, held time.Duration)
 	// Gone is called when there will be no other link, after Enter.

@@ -124,7 +124,7 @@ func (h *house) open(ctx context.Context) (opened func(), _ error) {
 	return func() { h.note("use") }, err
 }
 
-var stateNames = map[life.State]string{life.Ready: "ready", life.Restarting: "making", life.Held: "held", life.Ended: "ended"}
+var stateNames = map[life.State]string{life.Ready: "ready", life.Restarting: "making", life.Backoff: "held", life.Ended: "ended"}
 
 func (h *house) live() *program { return h.links.Load().Conn.(*program) }
 
@@ -432,8 +432,8 @@ func TestRefusal(t *testing.T) {
 		after   time.Duration // of the refusal
 		plain   bool          // the cause has no evidence
 	}{
-		"held":  {because(errTry), life.Held, "the server ends again and again; it is started again in 1m0s: it stopped", time.Minute, false},
-		"plain": {errors.New("plain"), life.Held, "the server ends again and again; it is started again in 1m0s: ", time.Minute, true},
+		"held":  {because(errTry), life.Backoff, "the server ends again and again; it is started again in 1m0s: it stopped", time.Minute, false},
+		"plain": {errors.New("plain"), life.Backoff, "the server ends again and again; it is started again in 1m0s: ", time.Minute, true},
 		"ended": {because(errAbsent), life.Ended, "the server has ended and cannot be started again: no such program", 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -451,14 +451,14 @@ func TestRefusal(t *testing.T) {
 				require.NotNil(t, e)
 				require.Equal(t, e, h.Refusal(h.links.Load(), "tools/call"))
 				require.Equal(t, []any{mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent}, []any{e.Code, e.Kind, e.Delivery})
-				require.Equal(t, []any{tt.message, tt.after, tt.state == life.Held}, []any{e.Message, e.RetryAfter, e.Retryable})
+				require.Equal(t, []any{tt.message, tt.after, tt.state == life.Backoff}, []any{e.Message, e.RetryAfter, e.Retryable})
 				if !tt.plain {
 					require.Same(t, process, e.Process)
 				}
 				until, ok, cause := h.Outage()
 				require.True(t, ok)
 				require.Equal(t, tt.open, cause)
-				require.Equal(t, tt.state == life.Held, until.Equal(time.Now().Add(time.Minute)))
+				require.Equal(t, tt.state == life.Backoff, until.Equal(time.Now().Add(time.Minute)))
 				h.end()
 			})
 		})
@@ -474,7 +474,7 @@ func TestReasonIsThereBeforeTheHold(t *testing.T) {
 		refused := make(chan *mcperrors.Error, 1)
 		h = newHouse(t, true, func(set *keeper.Config) {
 			set.Enter = func(to life.State, _ error, _ time.Duration) {
-				if to != life.Held {
+				if to != life.Backoff {
 					return
 				}
 				until, _, cause := h.Outage()

@@ -110,7 +110,7 @@ func (k *Keeper) try(g *gap, lost *link.Link, began time.Time) {
 	g.err = err
 	held := k.tried(began, err)
 	if err != nil {
-		k.move(nil, life.Held, err, held)
+		k.move(nil, life.Backoff, err, held)
 		k.set.Log.Warn("[MCP] the session was lost and no new one could be opened", "server", k.set.Server, "error", err)
 		if k.set.Renewals.Wanted() {
 			k.Persist(lost) // the live link may be another by now, that is good

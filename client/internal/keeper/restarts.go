@@ -160,7 +160,7 @@ func (k *Keeper) restart(ended error) bool {
 			log.Warn("[MCP] the server ends again and again; it is left alone for a time", "server", server, "for", next.Wait, "ends", next.Try)
 			held := newGap(cause)
 			held.until = time.Now().Add(next.Wait)
-			k.move(held, life.Held, cause, next.Wait)
+			k.move(held, life.Backoff, cause, next.Wait)
 		}
 		if !sleep.For(k.set.Life.Context(), next.Wait) {
 			return false

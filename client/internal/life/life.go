@@ -25,8 +25,8 @@ const (
 	Ready
 	// Restarting: the next link is being opened, and calls wait for it.
 	Restarting
-	// Held: no link is opened for a time.
-	Held
+	// Backoff: no link is opened for a time.
+	Backoff
 	// Ended: no link is opened any more.
 	Ended
 	// Closed: the application has closed the client.

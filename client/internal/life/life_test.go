@@ -25,7 +25,7 @@ func TestMove(t *testing.T) {
 	}{
 		"nothing":      {end: life.Connecting},
 		"twice ready":  {path: []life.State{life.Ready, life.Ready}, want: []life.State{life.Connecting}, end: life.Ready},
-		"back":         {path: []life.State{life.Ready, life.Restarting, life.Held, life.Ready}, want: []life.State{life.Connecting, life.Ready, life.Restarting, life.Held}, end: life.Ready},
+		"back":         {path: []life.State{life.Ready, life.Restarting, life.Backoff, life.Ready}, want: []life.State{life.Connecting, life.Ready, life.Restarting, life.Backoff}, end: life.Ready},
 		"ended stays":  {path: []life.State{life.Ended, life.Ready, life.Restarting}, want: []life.State{life.Connecting}, end: life.Ended},
 		"then closed":  {path: []life.State{life.Ended, life.Closed, life.Ready}, want: []life.State{life.Connecting, life.Ended}, end: life.Closed},
 		"closed stays": {path: []life.State{life.Closed, life.Ended}, want: []life.State{life.Connecting}, end: life.Closed},
