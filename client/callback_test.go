@@ -135,7 +135,7 @@ func callAsk(t *testing.T, s *hookSite) { s.call(t, "ask") }
 func tellChange(t *testing.T, s *hookSite) {
 	const method = mcp.MethodToolsListChanged
 	for s.s.Listening(method) == 0 {
-		runtime.Gosched() // the stream is on its way
+		<-time.After(time.Millisecond) // the stream is on its way
 	}
 	s.s.Notify(method, nil)
 }

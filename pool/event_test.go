@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -60,7 +61,7 @@ func TestPoolCallbacks(t *testing.T) {
 				}))
 			require.NoError(t, err)
 			for seen.Load() < 2 { // the second starts after the first has failed
-				runtime.Gosched()
+				<-time.After(time.Millisecond)
 			}
 			bad.Store(false)
 			require.Equal(t, pool.Connected, p.Health()[0].State)
