@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -193,6 +194,8 @@ func (c *Client) send(ctx context.Context, cl *call) (json.RawMessage, error) {
 	}
 	return c.do(ctx, cl)
 }
+
+var errNoPrefix = errors.New("WithIdempotencyKey needs WithIdempotency, which names its place in _meta")
 
 // takeOptions adds to a call what its options say of its params.
 func (c *Client) takeOptions(cl *call) error {

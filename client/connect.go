@@ -89,7 +89,7 @@ func newClient(cfg *config, t transport.Transport) *Client {
 	return c
 }
 
-// open opens the transport and the conversation.
+// open opens the transport and the conversation, and lists the tools.
 func (c *Client) open(ctx context.Context, t transport.Transport) error {
 	if err := newNegotiation(c, false).open(ctx, t); err != nil {
 		return err
@@ -97,13 +97,6 @@ func (c *Client) open(ctx context.Context, t transport.Transport) error {
 	c.transition(StateReady, nil, 0)
 	c.watchOver(t)
 	c.attend()
-	return c.preload(ctx)
-}
-
-// preload fills the schema cache. A server that is connected to and cannot list
-// its tools just now is connected to: whoever needs the list asks again and is
-// told then.
-func (c *Client) preload(ctx context.Context) error {
 	if c.cfg.noPreload || !c.HasCapability("tools") {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 // guardNeeds is what the guard is given of the client, once it needs anything.
 func (c *Client) guardNeeds() *guard.Hooks {
 	h := &guard.Hooks{
-		Server: c.calls.Errors.Server, Log: c.calls.Log, Links: &c.live, Keeper: &c.calls.Keeper, Life: &c.life, Ping: c.pingServer,
+		Server: c.calls.Errors.Server, Log: c.calls.Log, Links: &c.live, Keeper: &c.calls.Keeper, Life: &c.life, Ping: c.calls.Ping,
 		About: c.calls.Errors.About,
 	}
 	if meter := c.cfg.meter; meter != nil {

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -49,5 +48,3 @@ func (c *config) checkKeys() error {
 	}
 	return nil
 }
-
-var errNoPrefix = errors.New("WithIdempotencyKey needs WithIdempotency, which names its place in _meta")

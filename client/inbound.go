@@ -18,7 +18,7 @@ import (
 func (c *Client) inbound() *inbound.Inbound {
 	return c.incoming.Make(func() *inbound.Inbound {
 		return inbound.New(inbound.Config{
-			Links: &c.live, Server: c.calls.Errors.Server, Log: c.calls.Log, Life: &c.life, Budget: &c.budget, Offer: &c.cfg.offer, MaxTime: c.cfg.resilience.MaxTime,
+			Links: &c.live, Server: c.calls.Errors.Server, Log: c.calls.Log, Life: &c.life, Budget: &c.budget, Offer: &c.cfg.offer, MaxTime: c.calls.Set.Wait.Max,
 			Handlers: &c.cfg.handlers, Event: func(e any) { report(c.life.Context(), c.callbackFailed, e.(Event), c.cfg.onEvent) },
 			Failed: c.callbackFailed, CompileSchema: catalog.Checker,
 			Completed: func(id string) { c.emit(ElicitationComplete{ID: id}) },

@@ -7,8 +7,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
@@ -47,7 +45,7 @@ func (c *Client) Alive(ctx context.Context) error {
 	if c.life.Closed() {
 		return c.calls.Errors.Local(life.ErrClosed(), mcp.MethodPing)
 	}
-	e := c.pingServer(ctx, maxKeepAliveWait).Err
+	e := c.calls.Ping(ctx, maxKeepAliveWait).Err
 	switch {
 	case e == nil, e.RPC != nil:
 		return nil //nolint:nilerr // a refusal is a sign of life
@@ -77,18 +75,4 @@ func (c *Client) askForLife(ctx context.Context, bound time.Duration) error {
 		return nil // kept back here: it was not asked
 	}
 	return err
-}
-
-// pingServer asks the server for an answer, past all caches and limits: ping in the
-// session era, server/discover in the stateless one.
-func (c *Client) pingServer(ctx context.Context, bound time.Duration) outcome.Outcome {
-	ctx, cancel := context.WithTimeout(ctx, bound+time.Second) // should a transport not keep to Wait
-	defer cancel()
-	cl := &run.Call{Request: run.Request{Method: mcp.MethodPing, Purpose: link.Liveness}}
-	cl.Begin(c.live.Load(), c.calls.NextID())
-	cl.Wait = jsonrpc.Wait{Idle: -1, Max: bound}
-	if cl.Link.Agreed.Era == mcp.EraStateless {
-		cl.Method = mcp.MethodDiscover
-	}
-	return c.calls.Once(ctx, cl, jsonrpc.Wait{Max: bound})
 }

@@ -291,18 +291,18 @@ func (c *config) completeVersion() error {
 }
 
 // guardHooks puts guards around what the application gave the client.
-func (cfg *config) guardHooks(failed func(*callback.Error)) {
-	cfg.logger = callback.Logger(cfg.logger, failed)
-	if next := cfg.nextID; next != nil {
-		cfg.nextID = func() (id jsonrpc.ID) {
+func (c *config) guardHooks(failed func(*callback.Error)) {
+	c.logger = callback.Logger(c.logger, failed)
+	if next := c.nextID; next != nil {
+		c.nextID = func() (id jsonrpc.ID) {
 			if !callback.Aside("WithIDs", failed, func() { id = next() }) {
 				id = run.NextID()
 			}
 			return id
 		}
 	}
-	if cfg.meter != nil {
-		cfg.meter = guardedMeter{failed, cfg.meter}
+	if c.meter != nil {
+		c.meter = guardedMeter{failed, c.meter}
 	}
 }
 

@@ -44,7 +44,7 @@ func (t *Task) send(ctx context.Context, method string, answers mcp.InputRespons
 	if err := c.gate(cl.Subject()); err != nil {
 		return nil, err
 	}
-	if t.task.Stateless && !c.offersTasks(c.live.Agreed().Version) {
+	if t.task.Stateless && !c.cfg.offer.HasExtension(c.live.Agreed().Version, mcp.ExtensionTasks) {
 		return nil, c.calls.Errors.About(cl.Subject(), withoutTasks())
 	}
 	cl.Params = object.Append(jsonrpc.AppendString([]byte(`{"taskId":`), id), members)

@@ -24,11 +24,6 @@ func runsTasks(a *link.Agreement) bool {
 		a.Version == mcp.Version2025_11_25
 }
 
-// offersTasks reports whether this client declares the extension in a revision.
-func (c *Client) offersTasks(v mcp.Version) bool {
-	return c.cfg.offer.HasExtension(v, mcp.ExtensionTasks)
-}
-
 func withoutTasks() *mcperrors.Error {
 	return mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent,
 		"tasks of the stateless era need the option WithTasks", nil)
@@ -52,7 +47,7 @@ func (c *Client) askTask(ctx context.Context, cl *call) error {
 		return c.calls.Errors.About(cl.Subject(), mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, fmt.Sprintf(format, args...), nil))
 	}
 	switch {
-	case agreed.Era == mcp.EraStateless && !c.offersTasks(agreed.Version):
+	case agreed.Era == mcp.EraStateless && !c.cfg.offer.HasExtension(agreed.Version, mcp.ExtensionTasks):
 		return c.calls.Errors.About(cl.Subject(), withoutTasks())
 	case agreed.Era == mcp.EraStateless:
 		return c.calls.Errors.Refusal(cl.Subject(), capability.CheckDeclared(agreed, "extensions."+mcp.ExtensionTasks)) // the server decides

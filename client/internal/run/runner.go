@@ -225,6 +225,20 @@ func (r *Runner) Once(ctx context.Context, c *Call, wait jsonrpc.Wait) outcome.O
 	return r.exchange(ctx, c, req)
 }
 
+// Ping asks the server for an answer, past all caches and limits: ping in the session
+// era, server/discover in the stateless one.
+func (r *Runner) Ping(ctx context.Context, bound time.Duration) outcome.Outcome {
+	ctx, cancel := context.WithTimeout(ctx, bound+time.Second) // should a transport not keep to Wait
+	defer cancel()
+	c := Call{Request: Request{Method: mcp.MethodPing, Purpose: link.Liveness}}
+	c.Begin(r.Links.Load(), r.NextID())
+	c.Wait = jsonrpc.Wait{Idle: -1, Max: bound}
+	if c.Link.Agreed.Era == mcp.EraStateless {
+		c.Method = mcp.MethodDiscover
+	}
+	return r.Once(ctx, &c, jsonrpc.Wait{Max: bound})
+}
+
 // outcomeOf makes the outcome of a request from what its transport returned.
 func (r *Runner) outcomeOf(c *Call, answer transport.Answer, err error) outcome.Outcome {
 	agreed := c.Link.Agreed

@@ -234,3 +234,16 @@ func TestAbandon(t *testing.T) {
 		})
 	}
 }
+
+// A liveness probe is what the era has for it, and past all limits.
+func TestPing(t *testing.T) {
+	t.Parallel()
+	for era, want := range map[mcp.Era]string{mcp.EraSession: mcp.MethodPing, mcp.EraStateless: mcp.MethodDiscover} {
+		p := &peer{answers: []answer{result(`{}`)}}
+		r := runner(t, p, link.Agreement{Era: era}, Settings{Wait: jsonrpc.Wait{Idle: time.Second, Max: time.Second}})
+		out := r.Ping(t.Context(), time.Minute)
+		require.NoError(t, out.Error())
+		require.Equal(t, want, p.requests[0].Method)
+		require.Equal(t, jsonrpc.Wait{Max: time.Minute}, p.requests[0].Wait)
+	}
+}
