@@ -6,7 +6,7 @@ import (
 )
 
 // ErrOpen matches every refusal of [Breaker.Acquire], in every state.
-var ErrOpen = errors.New("Service temporarily unavailable (circuit open)") //nolint:staticcheck // the seed fixes the text (AC-006.3)
+var ErrOpen = errors.New("Service temporarily unavailable (circuit open)") //nolint:staticcheck // applications compare the text
 
 // OpenError is the error of a refused call. It matches [ErrOpen]. Callers share
 // the value and must not change it.

@@ -169,7 +169,7 @@ func (e depthError) Error() string { return fmt.Sprintf("nested deeper than %d l
 func (s *scanner) members(data []byte, e *envelope) error {
 	s.buf = *bytes.NewBuffer(data)
 	// Servers cut strings in the middle of an emoji: invalid text is taken
-	// here and judged below, member by member (decisions 10).
+	// here and judged below, member by member.
 	s.dec.Reset(&s.buf, jsontext.AllowInvalidUTF8(true))
 	if s.dec.PeekKind() != '{' {
 		if _, err := s.dec.ReadValue(); err != nil {

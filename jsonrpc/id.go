@@ -102,7 +102,7 @@ var (
 )
 
 // canonicalID returns the canonical token for a valid raw JSON value, without
-// allocating for the ids in common use. RPC-02: fractions and exponents are
+// allocating for the ids in common use. Fractions and exponents are
 // not ids, whatever their value.
 func canonicalID(raw []byte) ([]byte, error) {
 	switch c := raw[0]; {

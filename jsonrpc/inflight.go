@@ -87,7 +87,7 @@ func (t *inflight) end(cl *call, err error) {
 }
 
 // answer ends the call with this id token. A response without id belongs to no
-// call, but for the only one there is if that takes it (RPC-10). found is false when nobody waits
+// call, but for the only one there is if that takes it. found is false when nobody waits
 // for it, alone true when nobody else waits.
 func (t *inflight) answer(token []byte, resp Response) (alone, found bool) {
 	t.mu.Lock()

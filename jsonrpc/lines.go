@@ -26,7 +26,7 @@ var lineBuffers = sync.Pool{New: func() any { return new([lineBuffer]byte) }}
 var errTooLong = errors.New("longer than the limit")
 
 // lineReader cuts a stream into lines of any length up to a limit
-// (STDIO-01, STDIO-02). It allocates only for lines over lineBuffer: those
+// (transports, "stdio"). It allocates only for lines over lineBuffer: those
 // are gathered in chunks and joined once, which costs about twice the line.
 type lineReader struct {
 	r     io.Reader

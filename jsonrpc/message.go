@@ -102,7 +102,7 @@ func appendParams(dst []byte, params json.RawMessage) []byte {
 }
 
 // oneLine returns a raw value without line breaks, which would end a frame
-// (STDIO-01). JSON has them between tokens only, where a space does as well.
+// (transports, "stdio"). JSON has them between tokens only, where a space does as well.
 func oneLine(raw json.RawMessage) json.RawMessage {
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
 		return raw

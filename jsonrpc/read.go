@@ -180,14 +180,14 @@ func (c *Conn) dispatch(e *envelope) {
 			c.lone = 0
 		case e.id != nil:
 			c.late.Add(1)
-		default: // RPC-10: only an error may come without id
+		default: // only an error may come without id
 			c.fault(&DecodeError{Reason: "an error that names no call: " + e.err.Error()})
 		}
 	}
 }
 
 // fault reports a broken message, and fails the call it answers when that can
-// be told (decisions 27).
+// be told.
 func (c *Conn) fault(de *DecodeError) {
 	c.faults.Add(1)
 	if de.Answers() && c.inflight.failOne(de.ID, de) {

@@ -19,7 +19,7 @@ const inlineLimit = 32 << 10
 // writer sends frames down one stream, in the order they were accepted. The
 // caller who finds it idle writes for everybody, as far as the stream takes
 // bytes without blocking; the rest is left to a goroutine of the writer's own.
-// So a peer that does not read never blocks a caller (STDIO-05), and many
+// So a peer that does not read never blocks a caller, and many
 // concurrent small frames share one system call.
 //
 // Positions count bytes accepted since the start. What lies before written has

@@ -104,7 +104,7 @@ func (c *codec) integer(name string, n need, p **int64) {
 
 // lifetime is ttlMs of a result that may be kept. It is a hint only, so what is
 // no whole number is one that lets nothing be kept, and not the loss of the
-// result (CACHE-02, F16); one that is too large is large.
+// result; one that is too large is large.
 func (c *codec) lifetime(p **int64) {
 	if c.mode != reading {
 		c.integer("ttlMs", optional, p)
@@ -123,7 +123,7 @@ func (c *codec) lifetime(p **int64) {
 }
 
 // scope is cacheScope of a result that may be kept: one that is no text is none,
-// and so private (CACHE-05), as with [codec.lifetime].
+// and so private, as with [codec.lifetime].
 func (c *codec) scope(p *CacheScope) {
 	if c.mode != reading || c.name != "cacheScope" || c.in.PeekKind() == '"' {
 		str(c, "cacheScope", optional, p)
@@ -208,7 +208,7 @@ func (c *codec) raw(name string, p *json.RawMessage) {
 	c.anything(name, p)
 }
 
-// value is raw where null is a value (TOOL-11).
+// value is raw where null is a value.
 func (c *codec) value(name string, p *json.RawMessage) {
 	if !c.enter(name, optional) {
 		return

@@ -142,7 +142,7 @@ var methods = [...]struct {
 	{MethodResourcesRead, revA, revE, FromClient, "resources", mayAsk | mayCache},
 	{MethodResourcesSubscribe, revA, revD, FromClient, "resources.subscribe", 0},
 	{MethodResourcesUnsubscribe, revA, revD, FromClient, "resources.subscribe", 0},
-	// The first revision has completion but no capability for it (LC-12).
+	// The first revision has completion but no capability for it.
 	{MethodCompletionComplete, revA, revA, FromClient, "", 0},
 	{MethodCompletionComplete, revB, revE, FromClient, "completions", 0},
 	{MethodLoggingSetLevel, revA, revD, FromClient, "logging", 0},

@@ -185,7 +185,7 @@ func (c *codec) readBool() bool {
 	return k == 't'
 }
 
-// readInt reads an integer exactly (RPC-21). A number written with a fraction
+// readInt reads an integer exactly. A number written with a fraction
 // or exponent is taken when it is whole and small enough to be exact.
 func (c *codec) readInt() int64 {
 	if c.in.PeekKind() != '0' {

@@ -55,7 +55,7 @@ func (t *Telemetry) inject(ctx context.Context, inv *client.Invocation) {
 }
 
 // carrier is the _meta of a call. The protocol reserves three bare names for the
-// W3C formats (META-03); under any other bare name the call would be refused.
+// W3C formats; under any other bare name the call would be refused.
 type carrier struct {
 	inv     *client.Invocation
 	baggage bool // is sent too

@@ -9,7 +9,7 @@ import (
 )
 
 // confirmInterval is how far apart two fetches of a list are, at least, that
-// somebody's doubt causes (decisions 28): models make up names and arguments all
+// somebody's doubt causes: models make up names and arguments all
 // the time.
 const confirmInterval = 10 * time.Second
 

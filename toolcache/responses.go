@@ -342,7 +342,7 @@ func (r *responses) keep(key ResponseKey, e *response, longer bool) {
 }
 
 // remove takes a result out. With the first page of a list go the others, since a
-// list begins anew then (CACHE-10). Requires r.mu.
+// list begins anew then. Requires r.mu.
 func (r *responses) remove(key ResponseKey) {
 	e, ok := r.kept.take(key)
 	if !ok {

@@ -33,7 +33,7 @@ const (
 	// come after it.
 	minInterval = time.Second
 	// missInterval is how far apart two refreshes for one unknown name are, at
-	// least (decisions 28).
+	// least.
 	missInterval = time.Second
 	// maxMisses is how many unknown names a list remembers; they come from
 	// callers and are many when a model makes them up.

@@ -72,7 +72,7 @@ func wanted(f *mcp.SubscriptionFilter, method string, params json.RawMessage) bo
 	return false
 }
 
-// withSubscription adds which subscription a notification belongs to (META-08).
+// withSubscription adds which subscription a notification belongs to.
 func withSubscription(params json.RawMessage, id jsonrpc.ID) json.RawMessage {
 	out := []byte(`{`)
 	if len(params) > 2 {

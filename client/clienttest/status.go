@@ -77,5 +77,5 @@ func (s *Server) endSession(id string) {
 	}
 }
 
-// noSession answers a message of a session that the server does not know (HTTP-16).
+// noSession answers a message of a session that the server does not know.
 func noSession(w http.ResponseWriter) { http.Error(w, "Session not found", http.StatusNotFound) }

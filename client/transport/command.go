@@ -46,7 +46,7 @@ type Command struct {
 	Limits Limits
 }
 
-// Default waits of Close (decisions 26).
+// Default waits of Close.
 const (
 	defaultStopGrace = 5 * time.Second
 	defaultKillGrace = 5 * time.Second
@@ -226,7 +226,8 @@ func (c *commandConn) Ended() *Failure {
 func (c *commandConn) Traits() Traits { return Traits{Process: true} }
 
 // Close implements [Conn]: it answers every call, then ends the program the
-// way STDIO-06 says: close stdin, wait, terminate, wait, kill.
+// way the specification says (lifecycle, "Shutdown"): close stdin, wait, terminate,
+// wait, kill.
 func (c *commandConn) Close() error {
 	c.close.Do(func() {
 		close(c.p.closing)

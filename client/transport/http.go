@@ -181,12 +181,12 @@ func (c *httpConn) Call(ctx context.Context, req Request) (Answer, error) {
 	return answer, nil
 }
 
-// Notify implements [Conn] (HTTP-04).
+// Notify implements [Conn] (transports, "Sending Messages to the Server").
 func (c *httpConn) Notify(ctx context.Context, n jsonrpc.Notification) error {
 	return c.tell(ctx, n, n.Params)
 }
 
-// Respond implements [Conn] (HTTP-20).
+// Respond implements [Conn] (transports, "Sending Messages to the Server").
 func (c *httpConn) Respond(ctx context.Context, resp jsonrpc.Response) error {
 	return c.tell(ctx, resp, nil)
 }

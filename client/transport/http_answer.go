@@ -18,7 +18,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// answer reads the reply to a request, in either form (HTTP-03).
+// answer reads the reply to a request, in either form (transports, "Sending Messages to
+// the Server").
 func (x *exchange) answer(req jsonrpc.Request, resp *http.Response) (Answer, error) {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return x.refused(resp)
@@ -86,7 +87,7 @@ func mediaType(h http.Header) string {
 	return t
 }
 
-// The media types of answers (HTTP-03).
+// The media types of answers (transports, "Sending Messages to the Server").
 const (
 	typeJSON   = "application/json"
 	typeEvents = "text/event-stream"
@@ -171,7 +172,7 @@ func (x *exchange) drain() {
 const drainTime = 100 * time.Millisecond
 
 // answeredBy reports whether a response is the answer to this exchange. That goes
-// by the id: an error without one belongs to no call (RPC-10), but for the probe
+// by the id: an error without one belongs to no call, but for the probe
 // of a server that may not be able to read the id.
 func (x *exchange) answeredBy(resp jsonrpc.Response) bool {
 	if x.id.IsZero() {
@@ -186,7 +187,7 @@ func unnamed(rpc *jsonrpc.Error) error {
 	return fmt.Errorf("the server answered with an error that names no request: %s", jsonrpc.Printable(rpc.Error(), 300))
 }
 
-// refused makes an answer or a failure of a reply that is not 2xx (HTTP-06). A
+// refused makes an answer or a failure of a reply that is not 2xx. A
 // response with the id of the request is its answer, whatever the status.
 func (x *exchange) refused(resp *http.Response) (Answer, error) {
 	limit := int64(drainBytes)
@@ -263,7 +264,7 @@ var pythonID = jsonrpc.StringID("server-error")
 
 // sessionGone reports whether a refusal that does not answer the request says
 // that the server does not know the session the request carried. That is 404
-// (HTTP-16), or a 400 with the sentence of an SDK for it (HTTP-17): in an error
+// (transports, "Session Management"), or a 400 with the sentence of an SDK for it: in an error
 // that belongs to no request, which is said, or as text. Over HTTP+SSE the session
 // is in the URL, which the server has named.
 func (x *exchange) sessionGone(status int, said *jsonrpc.Error, body []byte) bool {
@@ -303,7 +304,7 @@ var unknownSession = [...]string{
 const maxRetryAfter = 1 << 30 * time.Second
 
 // retryAfter reads Retry-After, seconds or a date; 0 when it is not there or
-// makes no sense (HTTP-10).
+// makes no sense.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	value := h.Get("Retry-After")
 	// Out of range, ParseInt gives the number that is nearest.
@@ -316,7 +317,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// accepted judges the reply to a message that has no answer (HTTP-04).
+// accepted judges the reply to a message that has no answer (transports, "Sending
+// Messages to the Server").
 func (x *exchange) accepted(resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusAccepted, http.StatusOK, http.StatusNoContent:

@@ -10,7 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// maxBadEvents is how many broken events a stream may have (SSE-06).
+// maxBadEvents is how many broken events a stream may have.
 const maxBadEvents = 100
 
 // outcome is how a call ended on a stream that is not its own.
@@ -30,7 +30,7 @@ func (x *exchange) newEvents() *sse.Reader {
 
 // read reads events until the answer to this exchange comes, or the stream
 // ends. Other messages are handed over on the way. at is kept up to date, nil
-// in the stateless era, where ids and retry mean nothing (HTTP-35).
+// in the stateless era, where ids and retry mean nothing.
 func (x *exchange) read(events *sse.Reader, at *place) (jsonrpc.Response, error) {
 	var none jsonrpc.Response
 	var bad error // the last event that could not be read
@@ -89,7 +89,7 @@ func tooLong(err error) *sse.TooLongError {
 }
 
 // take hands over what an event or a body holds: a message, or the messages of
-// a batch (RPC-15), where one that is broken spoils no other. found says that the
+// a batch, where one that is broken spoils no other. found says that the
 // answer to this exchange was there; without an error it is returned, else err
 // is what is wrong with it, or the last thing that is wrong with others. again
 // says that the event was there before.
@@ -160,7 +160,7 @@ func (x *exchange) unreadable(fault error, data []byte) (ours bool, err error) {
 }
 
 // takesBatch reports whether data is to be taken as a batch: only one revision
-// has them, and elsewhere an array is a fault (RPC-17).
+// has them, and elsewhere an array is a fault.
 func (x *exchange) takesBatch(data []byte) bool {
 	return x.c.batches.Load() && !x.stateless && jsonrpc.IsBatch(data)
 }
@@ -169,7 +169,7 @@ func (x *exchange) takesBatch(data []byte) bool {
 func hasBatches(version string) bool { return version == string(mcp.Version2025_03_26) }
 
 // handOver hands over what the server sends by itself. What has been handed over
-// before the stream broke is not again (HTTP-27).
+// before the stream broke is not again (transports, "Resumability and Redelivery").
 func (x *exchange) handOver(m jsonrpc.Message, size int, again bool) {
 	if again {
 		return
@@ -193,7 +193,7 @@ var errNoAnswer = errors.New("the event stream ended before the answer")
 var errElsewhere = errors.New("the answer came on another stream")
 
 // deliver ends the call with this id, whose answer came on a stream that is
-// not its own (HTTP-21). It reports whether there was one.
+// not its own. It reports whether there was one.
 func (c *httpConn) deliver(id jsonrpc.ID, end outcome) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -43,12 +43,11 @@ type exchange struct {
 	endless bool        // nothing ends it but one of the two sides
 	paused  atomic.Bool // what comes is not read for want of room
 
-	// elsewhere is the answer that came on another stream (HTTP-21).
+	// elsewhere is the answer that came on another stream.
 	elsewhere atomic.Pointer[outcome]
 	// came is closed then, where that is how answers come; nil elsewhere.
 	came chan struct{}
-	// stateless exchanges know no session and are not resumed (HTTP-28,
-	// HTTP-35).
+	// stateless exchanges know no session and are not resumed.
 	stateless bool
 }
 
@@ -158,7 +157,7 @@ func (x *exchange) end() {
 }
 
 const (
-	// maxRedirects bounds 307 and 308 answers (HTTP-07).
+	// maxRedirects bounds 307 and 308 answers.
 	maxRedirects = 3
 	// drainBytes is what is read of an unwanted body to save its connection.
 	drainBytes = 64 << 10
@@ -262,8 +261,7 @@ func (x *exchange) roundTrip(ctx context.Context, verb string, target *url.URL) 
 }
 
 // redirect returns where a reply points, nil when it is no redirect. Only 307
-// and 308 keep a POST a POST, and only the same origin may see its headers
-// (HTTP-07).
+// and 308 keep a POST a POST, and only the same origin may see its headers.
 func redirect(from *url.URL, resp *http.Response) (*url.URL, error) {
 	switch resp.StatusCode {
 	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:

@@ -13,7 +13,8 @@ import (
 // stream, where the server does not ask for longer ones.
 const maxStreamPause = 30 * time.Second
 
-// ownStream is the stream for what the server sends by itself (HTTP-19).
+// ownStream is the stream for what the server sends by itself (transports, "Listening
+// for Messages from the Server").
 type ownStream struct {
 	x       *exchange
 	session string

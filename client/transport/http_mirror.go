@@ -28,7 +28,7 @@ type mirrorHeaders struct {
 
 type mirrorKey struct{ version, method, name string }
 
-// header returns what a stateless request is sent with (HTTP-29 to HTTP-31).
+// header returns what a stateless request is sent with.
 func (k *mirrorHeaders) header(base http.Header, method string, m *Mirror) http.Header {
 	key := mirrorKey{m.Version, method, m.Name}
 	k.mu.Lock()
@@ -53,7 +53,7 @@ func (k *mirrorHeaders) header(base http.Header, method string, m *Mirror) http.
 }
 
 // mirrorOf returns what headers repeat of a message without an answer, nil in
-// the session era: such a message does not say its revision itself (HTTP-30).
+// the session era: such a message does not say its revision itself.
 func (c *httpConn) mirrorOf(m jsonrpc.Message) *Mirror {
 	c.session.mu.Lock()
 	defer c.session.mu.Unlock()

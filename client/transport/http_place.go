@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// maxRetry bounds what a server may ask us to wait (HTTP-25).
+	// maxRetry bounds what a server may ask us to wait (transports, "Resumability and
+	// Redelivery").
 	maxRetry = 5 * time.Minute
 	// basePause bounds the first wait where the server does not say how long.
 	basePause = 500 * time.Millisecond
@@ -27,10 +28,10 @@ const (
 )
 
 // place is where an event stream stands: what is needed to go on with it after
-// it broke (HTTP-23).
+// it broke.
 type place struct {
 	id    string        // of the last event, "" when there is nothing to resume from
-	retry time.Duration // the server's wish (HTTP-25), valid when told is set
+	retry time.Duration // the server's wish, valid when told is set
 	told  bool
 	short int // streams in a row that were refused or ended at once
 	// most bounds the waits that are not the server's wish.
@@ -40,8 +41,8 @@ type place struct {
 	before []string // the same, of the time before the stream broke
 }
 
-// note takes the id and the retry time of an event, whatever else is in it
-// (SSE-04). It reports whether the event came before the stream broke.
+// note takes the id and the retry time of an event, whatever else is in it.
+// It reports whether the event came before the stream broke.
 func (p *place) note(e sse.Event) bool {
 	if e.HasRetry {
 		p.retry, p.told = min(e.Retry, maxRetry), true
@@ -78,11 +79,12 @@ func (p *place) broke(open time.Duration) {
 }
 
 // anew forgets the place: the next stream begins anew, and events in it may have
-// the ids of others (HTTP-27).
+// the ids of others (transports, "Resumability and Redelivery").
 func (p *place) anew() { p.id, p.recent, p.before = "", nil, nil }
 
 // pause returns how long to wait before the next try: what the server asked
-// for, to the point (HTTP-25), or a random part of a bound that doubles. A
+// for, to the point (transports, "Resumability and Redelivery"), or a random part of a
+// bound that doubles. A
 // server that ends every stream at once is not asked ever again without a
 // growing wait, unless a second or more is what it wants. opened says that the
 // last try got a stream.

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Times of the default pool (decisions 26) and its size: idle connections are
+// Times of the default pool and its size: idle connections are
 // cheap, and a burst of calls must not reconnect.
 const (
 	dialTimeout  = 5 * time.Second
 	tlsTimeout   = 5 * time.Second
 	idleConnTime = 90 * time.Second
-	// maxHeaderBytes bounds the headers of an answer (resilience.md §3.8).
+	// maxHeaderBytes bounds the headers of an answer.
 	maxHeaderBytes   = 64 << 10
 	idleConnsPerHost = 10_000
 	// streamWindow is what HTTP/2 takes of an answer that is not read, because it

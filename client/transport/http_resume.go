@@ -22,7 +22,7 @@ const (
 func (x *exchange) stream() (Answer, error) {
 	at := &place{most: maxCallPause}
 	if x.stateless || (x.opens && x.session == "") {
-		at = nil // no resumption (HTTP-35), or no session to find the stream in
+		at = nil // no resumption, or no session to find the stream in
 	}
 	for {
 		began := time.Now()
@@ -48,7 +48,7 @@ func (x *exchange) stream() (Answer, error) {
 	}
 }
 
-// resume gets the rest of a stream that broke (HTTP-23, HTTP-24), within the
+// resume gets the rest of a stream that broke, within the
 // bounds of the call.
 func (x *exchange) resume(at *place) error {
 	opened := true

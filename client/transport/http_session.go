@@ -23,7 +23,7 @@ const (
 )
 
 // session is the session state of a connection: an id the server may have
-// given (HTTP-12) and the negotiated revision (HTTP-14).
+// given (transports, "Session Management") and the negotiated revision.
 type session struct {
 	mu      sync.Mutex
 	id      string
@@ -35,7 +35,7 @@ type session struct {
 	// client is to be small.
 	http2 atomic.Bool
 	// first is what initialize is sent with: a session begins without the id
-	// and the version of another (HTTP-14, HTTP-16). It is never changed.
+	// and the version of another (transports, "Session Management"). It is never changed.
 	first http.Header
 	// now is what everything else is sent with, if it has been made. Idle
 	// connections do not hold it: it would be a fifth of what they cost.
@@ -48,7 +48,7 @@ type session struct {
 type sessionHeader struct {
 	header http.Header
 	id     string
-	// lost: nothing but initialize may be sent (HTTP-16).
+	// lost: nothing but initialize may be sent (transports, "Session Management").
 	lost bool
 }
 
@@ -138,11 +138,11 @@ var (
 )
 
 // noteSession adopts the session id of an answer to initialize, and refuses
-// another one than the request was sent with later (HTTP-12, HTTP-13). The id
+// another one than the request was sent with later (transports, "Session Management"). The id
 // is a secret: it is in no error and no log.
 func (x *exchange) noteSession(header http.Header) error {
 	if x.stateless {
-		return nil // ignored, never stored (HTTP-28)
+		return nil // ignored, never stored
 	}
 	id := header.Get(headerSession)
 	for i := range len(id) {
@@ -213,7 +213,8 @@ func (c *httpConn) DropSession() {
 	}()
 }
 
-// endSession tells the server that the session is over (HTTP-18). Whatever the
+// endSession tells the server that the session is over (transports, "Session
+// Management"). Whatever the
 // server answers, or not, the session is over.
 func (c *httpConn) endSession() {
 	session := c.session.current()

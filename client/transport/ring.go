@@ -9,7 +9,7 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// ring keeps of a program's stderr what says why it failed (STDIO-04): how it
+// ring keeps of a program's stderr what says why it failed: how it
 // began, how it ended, and the lines between that look like errors. A stack trace
 // has its reason at the top, an installer at the beginning, and most programs say
 // it last. Safe for concurrent use.

@@ -32,7 +32,7 @@ type SSE struct {
 }
 
 // endpointTimeout is how long a server may take to name the URL for messages,
-// which is the first thing it says (OLD-03).
+// which is the first thing it says (transports of 2024-11-05, "HTTP with SSE").
 const endpointTimeout = 10 * time.Second
 
 var (
@@ -113,7 +113,8 @@ func (c *sseConn) open(ctx context.Context, x *exchange) (*sse.Reader, error) {
 	return events, nil
 }
 
-// endpoint asks for the stream and takes its first event (OLD-01, OLD-02).
+// endpoint asks for the stream and takes its first event (transports of 2024-11-05,
+// "HTTP with SSE").
 func (x *exchange) endpoint() (*sse.Reader, error) {
 	resp, err := x.send(x.ctx, http.MethodGet) //nolint:bodyclose // end closes it
 	var f *Failure
@@ -143,7 +144,7 @@ func (x *exchange) endpoint() (*sse.Reader, error) {
 }
 
 // adopt sends messages to the URL that the server has named, which must be at
-// the same origin: the headers hold credentials (OLD-02).
+// the same origin: the headers hold credentials (transports of 2024-11-05, "HTTP with SSE").
 func (x *exchange) adopt(named string) error {
 	to, err := x.c.url.Parse(named)
 	if err != nil {
@@ -175,7 +176,7 @@ func (c *sseConn) listen(x *exchange, events *sse.Reader) {
 }
 
 // Call implements [Conn]: the POST's reply says only whether the message was
-// taken (OLD-03).
+// taken (transports of 2024-11-05, "HTTP with SSE").
 func (c *sseConn) Call(ctx context.Context, req Request) (Answer, error) {
 	x, err := c.h.begin(ctx, req)
 	if err != nil {

@@ -49,7 +49,7 @@ func (a *app) ping(ctx context.Context, c *connect.Connection, times int) error 
 	trips := make([]time.Duration, 0, times)
 	method, what := mcp.MethodPing, ""
 	if c.ProtocolVersion().Era() == mcp.EraStateless {
-		// There is no ping in this era (DISC-18).
+		// There is no ping in this era.
 		method, what = mcp.MethodDiscover, mcp.MethodDiscover+" "
 	}
 	for range times {

@@ -210,7 +210,7 @@ func (f *flags) address(cfg *config) error {
 		return fmt.Errorf("--http: %w", err)
 	}
 	if host == "" {
-		host = "127.0.0.1" // ":8090" would open the server to the network (X-SEC-02)
+		host = "127.0.0.1" // ":8090" would open the server to the network
 	}
 	cfg.http = net.JoinHostPort(host, port)
 	if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() {

@@ -21,7 +21,7 @@ const (
 
 const (
 	// maxHint bounds how long a hint may last, whatever it says. It is the
-	// longest cooldown there is (resilience.md §1.1), and the longest
+	// longest cooldown there is, and the longest
 	// Retry-After that is believed.
 	maxHint = 5 * time.Minute
 	// maxHintBytes bounds a hint on its way. Ours have about 400 bytes, and less

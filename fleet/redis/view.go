@@ -10,7 +10,7 @@ import (
 
 const (
 	// probeLease is how long one node may probe a server for all: the probe's
-	// own timeout of 5 s and a second for the way (resilience.md §3.11).
+	// own timeout of 5 s and a second for the way.
 	probeLease = 6 * time.Second
 	// maxRefusal is the longest that a node goes on refusing because another
 	// one probes. It asks again before that is over: a node whose Redis has

@@ -91,7 +91,7 @@ func FromHTTP(evidence mcperrors.HTTPEvidence, retryAfter time.Duration) *mcperr
 	return e
 }
 
-// httpError follows the rows of resilience.md §3.2. A status that is no proof
+// httpError makes the error of an HTTP status. A status that is no proof
 // of §3.1 says nothing about the request: a proxy may have passed it on before
 // a 503, and an application may say 410 or 501 half-way.
 func httpError(status int) *mcperrors.Error {

@@ -27,7 +27,7 @@ type hints struct {
 }
 
 // readHints reads an error's data, or a tool result's payload: the members of
-// its "error" object where there is one (tools.md §3.3, §5.2), else its own.
+// its "error" object where there is one, else its own.
 func readHints(data json.RawMessage) hints {
 	var h hints
 	top := object(data)

@@ -34,12 +34,12 @@ type Options struct {
 	// they may be the codes of a tool that has run.
 	Refused bool
 	// NoElicitationCode says that the revision spoken gives -32042 no meaning:
-	// it is a code of the server's own (ELIC-08).
+	// it is a code of the server's own.
 	NoElicitationCode bool
 }
 
 // FromRPC makes the error of a call from the server's JSON-RPC error: mapMCPError
-// of the seed (AC-005.4). Message is the server's, OriginalMCPCode its code, and
+// of the error catalogue. Message is the server's, OriginalMCPCode its code, and
 // a retryable member in the error's data beats the table, but for E209, which is
 // never retryable. An error that no table knows is a retryable E201. rpc must not be
 // nil.
@@ -67,8 +67,8 @@ func FromRPC(rpc *jsonrpc.Error, o Options) *mcperrors.Error {
 
 // FromTool makes an error from a tool's result that has isError: true. text
 // is the result's text, structured its structuredContent, nil when absent. The
-// error's kind is always [KindTool]: the server works, the tool said no
-// (S2-EMAP-09). A code in the payload maps by profile like one in a JSON-RPC
+// error's kind is always [KindTool]: the server works, the tool said no.
+// A code in the payload maps by profile like one in a JSON-RPC
 // error; without one, and by [Plain], the code is E201, not retryable, since the
 // same call would end the same way.
 func FromTool(text string, structured json.RawMessage, o Options) *mcperrors.Error {

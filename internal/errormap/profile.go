@@ -18,7 +18,7 @@ func (o Options) profile() mcperrors.Profile {
 	return mcperrors.Plain
 }
 
-// doclingTools are the tools of the document server (tools.md, S2).
+// doclingTools are the tools of the document server.
 var doclingTools = [...]string{
 	"convert_pdf", "convert_docx", "convert_xlsx", "convert_pptx", "convert_url",
 	"export_markdown", "export_html", "export_json",

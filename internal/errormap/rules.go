@@ -26,7 +26,7 @@ type rule struct {
 	after     time.Duration
 }
 
-// unexpected is AC-005.5: whatever no table knows.
+// unexpected is whatever no table knows.
 func unexpected(kind mcperrors.Kind) rule {
 	return rule{mcperrors.CodeUnavailable, kind, "An unexpected error occurred", actionLater, true, 0}
 }
@@ -68,7 +68,7 @@ func protocolRule(rpc *jsonrpc.Error, o Options) (rule, bool) {
 		}
 	}
 	if rpc.Code == jsonrpc.CodeInvalidParams && strings.HasPrefix(o.Method, "tasks/") && o.Method != "tasks/list" {
-		// All there is to be wrong is the id: unknown, or expired (TASK-04).
+		// All there is to be wrong is the id: unknown, or expired (tasks, "Protocol Errors").
 		return rule{code: mcperrors.CodeToolNotFound, kind: mcperrors.KindNotFound, user: "The task is not there any more"}, true
 	}
 	if (rpc.Code == jsonrpc.CodeInvalidParams || rpc.Code == jsonrpc.CodeMethodNotFound) &&
@@ -80,7 +80,7 @@ func protocolRule(rpc *jsonrpc.Error, o Options) (rule, bool) {
 
 // saysNoResource tells a resource that is not there from bad parameters, which
 // have the same code in the stateless era: the data echo the URI, or the words
-// say so (RES-03).
+// say so.
 func saysNoResource(rpc *jsonrpc.Error, uri string) bool {
 	var data struct {
 		URI string `json:"uri"`

@@ -10,7 +10,7 @@ import (
 )
 
 // How many items wait for a slow handler, and how many bytes of them. The oldest
-// go first (UTIL-09).
+// go first.
 const (
 	MaxItems = 1024
 	MaxBytes = 16 << 20

@@ -2,7 +2,7 @@ package inputschema
 
 import "strings"
 
-// Bounds on a schema (TOOL-09). They are far beyond what people write, and low
+// Bounds on a schema. They are far beyond what people write, and low
 // enough that whatever stays below is judged by in about a second.
 const (
 	maxBytes   = 1 << 20  // of text

@@ -27,10 +27,10 @@ type Schema struct {
 }
 
 // Compile reads a schema of draft-07 or 2020-12. It refuses what is no schema,
-// what refers to other documents (they are never fetched, TOOL-08), dialects
-// the validator does not speak (TOOL-06), schemas that apply themselves to the
+// what refers to other documents (they are never fetched), dialects
+// the validator does not speak, schemas that apply themselves to the
 // same value without end, which would end the process, and schemas so large or
-// so intertwined that judging by them would take for ever or fill memory (TOOL-09).
+// so intertwined that judging by them would take for ever or fill memory.
 func Compile(text json.RawMessage) (*Schema, error) {
 	if len(text) > maxBytes {
 		return nil, fmt.Errorf("%w: it is longer than 1 MiB", ErrUnusable)
@@ -79,5 +79,5 @@ func (s *Schema) Validate(value any) error {
 
 // CanJudge reports whether a value is judged at all. Schemas that apply to the
 // same value multiply with every level of it, so values that are very deep or
-// very large for their schema are not: it could take for ever (TOOL-09).
+// very large for their schema are not: it could take for ever.
 func (s *Schema) CanJudge(value any) bool { return s.extent.affordable(value) }

@@ -10,7 +10,7 @@ import (
 
 // exactKeywords takes out of a schema what the library would read as a keyword
 // though it is spelled in another case: it decodes with encoding/json, which
-// takes "$Ref" for "$ref". To the dialect such a name means nothing (RPC-20).
+// takes "$Ref" for "$ref". To the dialect such a name means nothing.
 func exactKeywords(schema any) {
 	cleaner{keywords: keywords()}.clean(schema)
 }

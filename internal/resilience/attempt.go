@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Attempt is the record of one request (resilience.md §3.1). What the breakers
+// Attempt is the record of one request. What the breakers
 // are told, whether the call is made again and what it costs are functions of
 // it and of nothing else.
 type Attempt struct {
@@ -54,7 +54,7 @@ type Attempt struct {
 	Elapsed time.Duration
 }
 
-// Class is what happened, a value for each cause in resilience.md §3.2. Where a
+// Class is what happened, a value for each cause. Where a
 // cause has two rows, a field of the attempt tells them apart: Alive and
 // OwnTimer for ClassTimeout, Reused for ClassLost, Method for ClassInternal.
 type Class uint8
@@ -161,7 +161,7 @@ func classOf(e *mcperrors.Error) Class {
 		case code == jsonrpc.CodeInternalError && e.Code == mcperrors.CodeUnavailable:
 			return ClassInternal
 		case code >= -32099 && code <= -32020:
-			return ClassApp // reserved by MCP and not given a meaning yet: it has none (ERR-05)
+			return ClassApp // reserved by MCP and not given a meaning yet: it has none
 		case e.Code == mcperrors.CodeUnavailable:
 			return ClassServerError
 		}

@@ -3,8 +3,7 @@ package resilience
 import "time"
 
 // Backoff is an exponential wait with full jitter: any time up to a bound that
-// doubles, so that those who failed together do not come back together
-// (resilience.md §3.7).
+// doubles, so that those who failed together do not come back together.
 type Backoff struct {
 	// Base bounds the first wait, Cap all of them.
 	Base, Cap time.Duration

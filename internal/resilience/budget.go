@@ -28,8 +28,8 @@ const maxFloor = 16
 func LockedPrices() Prices { return Prices{Retry: 5} }
 
 // Budget bounds how much of the traffic to one server is retries, since a
-// server that is too slow does not get well under three times the load
-// (resilience.md §3.7, §3.9). The zero Budget is full, with the default prices;
+// server that is too slow does not get well under three times the load.
+// The zero Budget is full, with the default prices;
 // its methods may be called from many goroutines at once.
 type Budget struct {
 	prices Prices

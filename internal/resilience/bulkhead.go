@@ -33,7 +33,7 @@ type BulkheadSettings struct {
 }
 
 // Bulkhead bounds how many requests are in flight to one server, so that a slow
-// one does not get everything this program has (resilience.md §3.8). Who comes
+// one does not get everything this program has. Who comes
 // first is served first. Its methods may be called from many goroutines at once.
 type Bulkhead struct {
 	set BulkheadSettings

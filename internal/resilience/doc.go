@@ -1,6 +1,6 @@
 // Package resilience decides what the client does about an attempt: what it
 // tells of the server and of the tool, whether the call is made again, when,
-// and who pays for it (resilience.md §3).
+// and who pays for it.
 //
 // Nothing here reads a clock, sleeps, starts a goroutine or rolls dice: times
 // and random numbers are given, so that every decision can be shown in a table

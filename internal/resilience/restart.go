@@ -33,8 +33,8 @@ func (s RestartSettings) withDefaults() RestartSettings {
 	return s
 }
 
-// Restart is the schedule by which a program is started again (resilience.md
-// §3.8). One goroutine at a time may use it. The program that runs first needs
+// Restart is the schedule by which a program is started again. One goroutine at a time
+// may use it. The program that runs first needs
 // a Started too; one that could not be started has an Ended without it. What
 // can never be started, such as a program that is not there, is not this
 // schedule's business: nothing is started again for it.

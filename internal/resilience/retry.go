@@ -8,7 +8,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Policy says what may be made again (decisions 8, 16). The zero value is
+// Policy says what may be made again. The zero value is
 // Proof.
 type Policy uint8
 
@@ -52,13 +52,13 @@ type Request struct {
 	Policy   Policy
 }
 
-// RepeatOf tells whether a request may run twice (resilience.md §3.7). Methods
+// RepeatOf tells whether a request may run twice. Methods
 // that nobody has heard of may not.
 func RepeatOf(r Request) Repeat {
 	switch {
 	case r.Key:
 		return Keyed
-	case r.Stateful: // whatever the policy (D-078)
+	case r.Stateful: // whatever the policy: the state may be good only once
 		return Unsafe
 	case r.Policy == Always:
 		return Repeatable
@@ -134,8 +134,8 @@ type Decision struct {
 	Why string
 }
 
-// Decide tells whether a call is made again after attempt a (resilience.md
-// §3.2, §3.7). A server that names a time is never asked earlier: one that names
+// Decide tells whether a call is made again after attempt a. A server that names a time
+// is never asked earlier: one that names
 // more than [MaxHold], or more than is left of the deadline, is not asked again
 // within the call.
 func Decide(a Attempt, s State) Decision {

@@ -14,7 +14,7 @@ type SilenceSettings struct {
 }
 
 // Silence finds a server that takes requests and says nothing any more, long
-// before its calls have timed out (resilience.md §3.4). It also finds it when
+// before its calls have timed out. It also finds it when
 // every caller gives up before that: a request that was given up was not
 // answered either, and only a byte of the server's ends a silence.
 //

@@ -7,8 +7,8 @@ import (
 
 // Streak tells what counts only when it happens again on one connection: three
 // answers in a row that say that they could not read the request, where all
-// share one stream, and two lost sessions in ten seconds (resilience.md §3.2,
-// §3.8). The zero Streak has seen nothing; its methods may be called from many
+// share one stream, and two lost sessions in ten seconds. The zero Streak has seen
+// nothing; its methods may be called from many
 // goroutines at once.
 type Streak struct {
 	unreadable atomic.Int64 // in a row

@@ -27,10 +27,10 @@ const MaxHold = 5 * time.Minute
 // throttledHold is the hold after a 429 that does not say how long.
 const throttledHold = time.Second
 
-// Judge returns the verdicts of resilience.md §3.2. toolLevel says that tools
+// Judge returns what an attempt says of the server and of the tool. toolLevel says that tools
 // have breakers of their own: without them, and for a method that has no tool,
-// what would open a tool's circuit counts against the server (decisions 15), but
-// for an error that a read was answered with (D-164).
+// what would open a tool's circuit counts against the server, but
+// for an error that a read was answered with.
 func (a Attempt) Judge(toolLevel bool) Judgement {
 	j := a.levels()
 	if !toolLevel || a.Method != mcp.MethodToolsCall {

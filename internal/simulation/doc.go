@@ -2,7 +2,7 @@
 // virtual time only, hurts them by a schedule that a seed decides, and holds
 // what happened against what a client promises: each call ends exactly once,
 // what must not run twice does not, what is said not to have run has not, and
-// nothing is sent while a circuit is open (resilience.md §4.1 T3, §4.3).
+// nothing is sent while a circuit is open.
 //
 // A world has three kinds of servers: one over HTTP whose client has the defaults,
 // one over HTTP whose client has a rate, a bulkhead and hedges, and a program that

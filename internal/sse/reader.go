@@ -1,6 +1,6 @@
 // Package sse reads and writes event streams (text/event-stream) as the MCP
 // HTTP transports use them: the parsing rules of the HTML standard, the
-// dispatch rules of MCP (protocol.md 6.5, SSE-01 to SSE-06), and bounds on
+// dispatch rules of MCP, and bounds on
 // everything a peer may send.
 package sse
 
@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// DefaultLimit bounds a line and the data of an event when no bound is given
-// (decisions 27).
+// DefaultLimit bounds a line and the data of an event when no bound is given.
 const DefaultLimit = 16 << 20
 
 // ErrTooLong matches, with [errors.Is], the error of an event that was over a
@@ -65,7 +64,7 @@ type Event struct {
 	// Name is the value of the event field; empty means "message".
 	Name string
 	// Data is the data lines joined by line feeds. It is nil in an event that
-	// is returned only because it carries an id or a retry time (SSE-04).
+	// is returned only because it carries an id or a retry time.
 	Data []byte
 	// Retry is the reconnection time when HasRetry is set.
 	Retry    time.Duration
@@ -75,7 +74,7 @@ type Event struct {
 const messageName = "message"
 
 // IsMessage reports whether the event carries a JSON-RPC message: its name is
-// empty or "message" and it has data (SSE-03, SSE-04).
+// empty or "message" and it has data.
 func (e Event) IsMessage() bool {
 	return len(e.Data) > 0 && (e.Name == "" || e.Name == messageName)
 }
@@ -170,7 +169,7 @@ func (r *Reader) Ended() bool { return r.err != nil }
 
 // Next returns the next event that has data, an id or a retry time. Its Data
 // belongs to the caller. At the end of the stream the error is [io.EOF],
-// and an event that no blank line ended is discarded (SSE-02). An error that
+// and an event that no blank line ended is discarded. An error that
 // matches [ErrTooLong] costs one event only and comes with what else is known
 // of that event; every other error is final: that of the source, or
 // [ErrEndless].
@@ -216,7 +215,7 @@ func (r *Reader) field(line []byte) {
 	case "event":
 		r.event.Name = nameOf(value)
 	case "id":
-		if bytes.IndexByte(value, 0) < 0 { // SSE-05
+		if bytes.IndexByte(value, 0) < 0 { // an id with NUL is ignored
 			r.event.ID, r.event.HasID = string(value), true
 		}
 	case "retry":
@@ -291,7 +290,7 @@ func lastBytes(have, more []byte) []byte {
 	return have
 }
 
-// digits reads a retry value: milliseconds in ASCII digits only (SSE-05). A
+// digits reads a retry value: milliseconds in ASCII digits only. A
 // value too large for a duration is the largest one.
 func digits(value []byte) (time.Duration, bool) {
 	if len(value) == 0 {

@@ -46,7 +46,7 @@ func newAnswers(modern bool, tools int, label string) *answers {
 		`,"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":` + serverInfo + `}}`)
 	a.callTail = []byte(`"}]}`)
 	if modern {
-		// Servers of this revision say who they are in every result (META-07), as
+		// Servers of this revision say who they are in every result, as
 		// go-sdk's does.
 		a.callTail = []byte(`"}],"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":` + serverInfo + `}}`)
 	}
