@@ -108,6 +108,32 @@ func TestSessionThatFailsHalfWay(t *testing.T) {
 	})
 }
 
+// Between a try that failed and the decision to go on, a call may open a session:
+// that one is not replaced.
+func TestSessionOpenedMeanwhileIsKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var h *house
+		asked := false
+		h = newHouse(t, false, func(set *keeper.Config) {
+			set.Renewals.Wanted = func() bool {
+				if asked {
+					return true
+				}
+				asked = true
+				time.Sleep(time.Minute) // until the next try may be made
+				require.Nil(t, h.Renew(t.Context(), h.links.Load(), mcperrors.Rejected))
+				return true
+			}
+		})
+		h.opens = []error{errTry, nil}
+		h.finds("a call", h.links.Load())
+		pass(time.Hour)
+		require.Equal(t, 2, h.tries)
+		h.end()
+	})
+}
+
 // A keeper of links that nothing replaces reports their end, and what calls get then.
 func TestEndIsReported(t *testing.T) {
 	t.Parallel()
