@@ -270,5 +270,5 @@ func (o *Options) prepare() error {
 // DefaultMaxRequest is the size of the largest request, in bytes.
 const DefaultMaxRequest = 8 << 20
 
-// DefaultOverwrites is how often one document is written while it is read.
+// DefaultConcurrentWrites is how often a document is written while others read it.
 const DefaultConcurrentWrites = 200

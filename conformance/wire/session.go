@@ -373,7 +373,7 @@ func (s *Session) keep(in Inbound) bool {
 	return true
 }
 
-// Note returns the first notification or request of the server that want takes,
+// AwaitUnsolicited returns the first notification or request of the server that want takes,
 // one that has come or the next that comes. It stays in notes.
 func (s *Session) AwaitUnsolicited(ctx context.Context, want func(Inbound) bool) (Inbound, error) {
 	for _, in := range s.Unsolicited {
@@ -384,7 +384,7 @@ func (s *Session) AwaitUnsolicited(ctx context.Context, want func(Inbound) bool)
 	return s.Next(ctx, func(in Inbound) bool { return in.Members != nil && !in.IsResponse() && want(in) })
 }
 
-// Noted returns the notifications and requests of a method that have come.
+// Notifications returns the notifications and requests of a method that have come.
 func (s *Session) Notifications(method string) []Inbound {
 	var out []Inbound
 	for _, in := range s.Unsolicited {
