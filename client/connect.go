@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
@@ -80,7 +81,7 @@ func newClient(cfg *config, t transport.Transport) *Client {
 	c.live.Failed = c.callbackFailed
 	cfg.guardHooks(c.live.Failed)
 	r.Set = cfg.callSettings()
-	r.Keeper.Sessions = c.sessionKeeper
+	r.Keeper.Sessions = func() *keeper.Keeper { return newSessionKeeper(c) }
 	r.Errors.Secrets.Begin(&c.live, t)
 	r.Log, cfg.trace = r.Errors.Secrets.Logger(cfg.logger), r.Errors.Secrets.Trace(cfg.trace)
 	r.Guard.Init(cfg.guardSettings(), cfg.meter != nil, c.guardNeeds)

@@ -18,29 +18,26 @@ import (
 // has no such end.
 func (c *Client) watchOver(t transport.Transport) {
 	l := c.live.Load()
-	k := c.keeperConfig()
 	switch {
 	case l.Traits.SessionOnly: // HTTP+SSE: its end is that of one stream, not of the server
 		if c.Negotiated().Fallback {
 			t = era.FallbackOf(t)
 		}
-		c.restarts(&k, t, streamRestart, true)
+		c.calls.Keeper.Set(newRestartKeeper(c, t, streamRestart, true))
 	case l.Traits.Process && !c.cfg.resilience.Restart.Off:
-		c.restarts(&k, t, c.cfg.resilience.Restart, false)
+		c.calls.Keeper.Set(newRestartKeeper(c, t, c.cfg.resilience.Restart, false))
 	default:
 		c.cfg.connecting = nil
 		if !l.Traits.Exchanges {
-			keeper.New(k).Watch()
+			keeper.New(keeperConfig(c)).Watch()
 		}
 		return
 	}
-	c.calls.Keeper.Set(keeper.New(k))
 	c.calls.Keeper.Peek().Watch()
 }
 
-// restarts completes the settings of the keeper of a program, or of the stream of
-// HTTP+SSE.
-func (c *Client) restarts(k *keeper.Config, t transport.Transport, set Restart, stream bool) {
+// newRestartKeeper makes the keeper of a program, or of the stream of HTTP+SSE.
+func newRestartKeeper(c *Client, t transport.Transport, set Restart, stream bool) *keeper.Keeper {
 	again := "started"
 	if stream {
 		again = "connected"
@@ -49,6 +46,7 @@ func (c *Client) restarts(k *keeper.Config, t transport.Transport, set Restart, 
 	if hung >= 0 {
 		hung = orElse(hung, orElse(c.cfg.resilience.IdleTimeout, defaultHung))
 	}
+	k := keeperConfig(c)
 	k.Open = func(ctx context.Context) (opened func(), err error) {
 		before := c.live.Agreed()
 		n := newNegotiation(c, true)
@@ -74,6 +72,7 @@ func (c *Client) restarts(k *keeper.Config, t transport.Transport, set Restart, 
 		Schedule: set.schedule(), Again: again, Patience: orElse(set.CallWait, defaultCallWait), Hung: hung,
 	}
 	k.Restarts.Schedule.Started(time.Now())
+	return keeper.New(k)
 }
 
 var errSlowStart = errors.New("the server was not ready in time after a restart or reconnect")
@@ -81,9 +80,9 @@ var errSlowStart = errors.New("the server was not ready in time after a restart 
 // newSessionTimeout bounds opening a session in place of one that was lost.
 const newSessionTimeout = time.Minute
 
-// sessionKeeper makes the keeper of a client that loses sessions.
-func (c *Client) sessionKeeper() *keeper.Keeper {
-	k := c.keeperConfig()
+// newSessionKeeper makes the keeper of a client that loses sessions.
+func newSessionKeeper(c *Client) *keeper.Keeper {
+	k := keeperConfig(c)
 	k.Open = func(ctx context.Context) (opened func(), err error) {
 		return func() { c.lists().Clear() }, era.New(sessionConfig(c)).OpenSession(ctx, c.live.Agreed().Version)
 	}
@@ -107,7 +106,7 @@ func (c *Client) sessionKeeper() *keeper.Keeper {
 }
 
 // keeperConfig is what keepers of all kinds are given.
-func (c *Client) keeperConfig() keeper.Config {
+func keeperConfig(c *Client) keeper.Config {
 	return keeper.Config{
 		Links: &c.live, Server: c.calls.Errors.Server, Log: c.calls.Log, Life: &c.life, About: c.calls.Errors.About,
 		Enter: func(to life.State, cause error, held time.Duration) {

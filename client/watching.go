@@ -75,30 +75,42 @@ func (c *Client) listenRequest(filter mcp.SubscriptionFilter) (watch.Request, er
 	if err := c.params(&cl, &mcp.SubscriptionsListenParams{Notifications: filter}); err != nil {
 		return watch.Request{}, err
 	}
-	var out outcome.Outcome
-	return watch.Request{
-		Send: func(ctx context.Context, id jsonrpc.ID) error {
-			out = c.listen(ctx, &cl.Call, id)
-			return out.Error()
-		},
-		Repair: func(ctx context.Context) (again bool, err error) { return c.calls.Repaired(ctx, &cl.Call, &out) },
-	}, nil
+	l := &listening{calls: &c.calls, call: cl.Call}
+	return watch.Request{Send: l.send, Repair: l.repair}, nil
 }
 
-// listen sends a request once and returns when its stream is over.
-func (c *Client) listen(ctx context.Context, cl *run.Call, id jsonrpc.ID) outcome.Outcome {
-	cl.Begin(c.live.Load(), id)
-	if cl.Link.Agreed.Era != mcp.EraStateless { // since Subscribe looked, or the stream before
+// listening is a request subscriptions/listen, which may be sent more than once.
+type listening struct {
+	calls *run.Runner
+	call  run.Call
+	out   outcome.Outcome // of the last time
+}
+
+// send sends the request once and returns when its stream is over.
+func (l *listening) send(ctx context.Context, id jsonrpc.ID) error {
+	l.out = l.once(ctx, id)
+	return l.out.Error()
+}
+
+func (l *listening) once(ctx context.Context, id jsonrpc.ID) outcome.Outcome {
+	l.call.Begin(l.calls.Links.Load(), id)
+	if l.call.Link.Agreed.Era != mcp.EraStateless { // since Subscribe looked, or the stream before
 		e := mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, errOtherEra.Error(), errOtherEra)
 		e.Retryable = true
-		return outcome.Refused(c.calls.Errors.About(cl.Subject(), e))
+		return outcome.Refused(l.calls.Errors.About(l.call.Subject(), e))
 	}
-	out := c.calls.Once(ctx, cl, jsonrpc.Wait{Endless: true})
+	out := l.calls.Once(ctx, &l.call, jsonrpc.Wait{Endless: true})
 	switch {
 	case out.Failure != nil && errors.Is(context.Cause(ctx), watch.ErrServerEnds):
 		return outcome.Outcome{}
 	case out.Failure != nil:
-		c.calls.Abandon(cl.Link, id, out.Failure) // says it where ending the stream does not (CHG-07)
+		l.calls.Abandon(l.call.Link, id, out.Failure) // says it where ending the stream does not (CHG-07)
 	}
 	return out
+}
+
+// repair repairs what the outcome of send asks for. It reports whether the request can
+// be sent again.
+func (l *listening) repair(ctx context.Context) (again bool, err error) {
+	return l.calls.Repaired(ctx, &l.call, &l.out)
 }
