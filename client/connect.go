@@ -47,6 +47,9 @@ func Connect(ctx context.Context, t transport.Transport, opts ...Option) (*Clien
 	if err != nil {
 		return nil, badOption(err)
 	}
+	if t, err = authorized(t, cfg.authorizer); err != nil {
+		return nil, badOption(err)
+	}
 	scope, err := cfg.scopeOf(t)
 	if err != nil {
 		return nil, badOption(err)
@@ -62,6 +65,25 @@ func Connect(ctx context.Context, t transport.Transport, opts ...Option) (*Clien
 		return nil, c.calls.Errors.Secrets.Secrets().HideError(err)
 	}
 	return c, nil
+}
+
+// authorized returns a transport with the Authorizer of the options, if they have one.
+// The application's own is not changed.
+func authorized(t transport.Transport, by transport.Authorizer) (transport.Transport, error) {
+	if by == nil {
+		return t, nil
+	}
+	switch t := t.(type) {
+	case *transport.HTTP:
+		own := *t
+		own.Authorizer = by
+		return &own, nil
+	case *transport.SSE:
+		own := *t
+		own.Authorizer = by
+		return &own, nil
+	}
+	return nil, errors.New("WithAuthorizer is for servers that are reached over HTTP")
 }
 
 // CheckOptions returns the error, E203, that [Connect] would return for these

@@ -44,9 +44,10 @@ type config struct {
 // connecting is what is not needed any more once Connect has returned; config
 // has none then.
 type connecting struct {
-	version string
-	era     eraOptions
-	trace   transport.Trace
+	version    string
+	era        eraOptions
+	trace      transport.Trace
+	authorizer transport.Authorizer
 }
 
 // uncommon is what most clients leave alone: those share [theUsual], which
@@ -184,6 +185,14 @@ func WithoutClientInfo() Option { return optionFunc(func(c *config) { c.nameless
 // that keep that promise.
 func WithErrorProfile(p mcperrors.Profile) Option {
 	return optionFunc(func(c *config) { c.profile = p })
+}
+
+// WithAuthorizer sets what gives HTTP requests their credentials, and logs in when the
+// server asks for it. Package auth makes Authorizers, which are options themselves:
+// Dial(ctx, url, auth.Login()). It is the same as the Authorizer of [transport.HTTP] or
+// [transport.SSE]; other transports have none, and Connect fails with E203.
+func WithAuthorizer(a transport.Authorizer) Option {
+	return optionFunc(func(c *config) { c.authorizer = a })
 }
 
 // WithTrace passes all traffic to t. Sending and reading wait for its

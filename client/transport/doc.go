@@ -16,8 +16,8 @@
 //   - Secrets() []string: values that errors, logs and traces must not show
 //   - Scope() (scope string, known bool): a name for the credentials of all requests,
 //     "" for none, for caches that several clients share
-//   - CallerIn(ctx) (caller string, differs bool, err error): a name for the credentials
-//     of a call, if they depend on its context
+//   - Callers() func(ctx) (caller string, err error): a name for the credentials of a
+//     call; nil if they are the same for every call
 //   - Fallback() Transport: the transport to try for older servers
 //
 // Of a [Conn]:

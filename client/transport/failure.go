@@ -72,6 +72,9 @@ const (
 	// ReasonCallback: a function of the application, such as its RoundTripper,
 	// panicked or ended its goroutine.
 	ReasonCallback
+	// ReasonAuthorization: the [Authorizer] could not obtain credentials. With NotSent,
+	// the request was not sent for that; with Rejected, the server has refused it.
+	ReasonAuthorization
 )
 
 func (f *Failure) Error() string { return f.Err.Error() }

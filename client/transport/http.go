@@ -33,6 +33,11 @@ type HTTP struct {
 	// are not shared between callers with different headers; CacheConfig.Partition of
 	// package client overrides this.
 	HeaderFunc func(ctx context.Context) (http.Header, error)
+	// Authorizer, when set, gives each request its credentials and logs in when the
+	// server asks for it. Package auth has Authorizers for OAuth. Its headers override
+	// Header. By default, cached results are not shared between
+	// different scopes of credentials.
+	Authorizer Authorizer
 	// RoundTripper sends the requests. nil means a pool that all connections
 	// without a RoundTripper share. The pool keeps as many idle connections as
 	// were in use at the same time, and closes them with its last user. (The
@@ -50,7 +55,7 @@ const defaultClosing = 2 * time.Second
 // Fallback returns an [SSE] for the same URL, to try when the server rejects
 // initialize in the way of an older server.
 func (h *HTTP) Fallback() Transport {
-	return &SSE{URL: h.URL, Header: h.Header, HeaderFunc: h.HeaderFunc, RoundTripper: h.RoundTripper, Limits: h.Limits}
+	return &SSE{URL: h.URL, Header: h.Header, HeaderFunc: h.HeaderFunc, Authorizer: h.Authorizer, RoundTripper: h.RoundTripper, Limits: h.Limits}
 }
 
 // String implements [Transport]. It returns the URL without user, query and
@@ -91,6 +96,9 @@ func (h *HTTP) connect(handler Handler) (*httpConn, error) {
 	}
 	if h.HeaderFunc != nil {
 		c.rt = &headerTripper{next: c.rt, headers: h.HeaderFunc, failed: c.handler.callbackFailed}
+	}
+	if h.Authorizer != nil {
+		c.authorized = &authorized{by: h.Authorizer, at: u, failed: c.handler.callbackFailed}
 	}
 	c.handler.Budget.fit(c.limits.MessageBytes)
 	c.session.start(h.Header, u.User)
@@ -141,6 +149,7 @@ type httpConn struct {
 	handler      Handler
 	limits       Limits
 	rt           http.RoundTripper
+	authorized   *authorized // nil where requests carry what is in their headers
 	closeTimeout time.Duration
 	shares       bool // rt is the shared pool, else the caller's
 	standard     bool // rt is of the standard library

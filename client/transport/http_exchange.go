@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -42,6 +43,10 @@ type exchange struct {
 	reading reading     // taken from the budget; of whoever reads
 	endless bool        // nothing ends it but one of the two sides
 	paused  atomic.Bool // what comes is not read for want of room
+
+	// standing is when the clocks stopped, in nanoseconds since began and one more, 0
+	// while they run; stood is for how long they have before, see [exchange.stand].
+	standing, stood atomic.Int64
 
 	// elsewhere is the answer that came on another stream.
 	elsewhere atomic.Pointer[outcome]
@@ -110,12 +115,12 @@ func (x *exchange) startTimer() {
 
 // tick ends the exchange when a timeout has passed, or waits for the next.
 func (x *exchange) tick() {
-	passed := time.Since(x.began)
+	passed := x.passed()
 	if x.wait.Max > 0 && passed >= x.wait.Max {
 		x.cancel(jsonrpc.ErrMaxWait)
 		return
 	}
-	paused := x.paused.Load() // before seen, which is set at the end of a pause
+	paused := x.paused.Load() || x.standing.Load() > 0 // before seen, which is set at the end of a pause
 	seen := time.Duration(x.seen.Load())
 	if paused {
 		seen = passed
@@ -198,7 +203,7 @@ func (x *exchange) post(m jsonrpc.Message, params []byte, mirror *Mirror) (*http
 func (x *exchange) send(ctx context.Context, verb string) (*http.Response, error) {
 	target := x.c.url
 	for range maxRedirects + 1 {
-		resp, err := x.roundTrip(ctx, verb, target)
+		resp, err := x.authorize(ctx, verb, target)
 		if err != nil {
 			return nil, err
 		}
@@ -247,11 +252,16 @@ func copyURL(u *url.URL) *url.URL {
 	return &c
 }
 
-func (x *exchange) roundTrip(ctx context.Context, verb string, target *url.URL) (*http.Response, error) {
+func (x *exchange) roundTrip(ctx context.Context, verb string, target *url.URL, own *Credentials) (*http.Response, error) {
 	header := x.header
 	if !x.c.shares {
 		// What is the caller's may change what it is given.
 		header, target = header.Clone(), copyURL(target)
+	} else if own != nil {
+		header = maps.Clone(header)
+	}
+	if own != nil {
+		own.add(header)
 	}
 	req := &http.Request{Method: verb, URL: target, Header: header, Host: target.Host}
 	if verb == http.MethodPost {
@@ -319,11 +329,11 @@ func (x *exchange) Read(p []byte) (int, error) {
 // touch notes that something came for the call.
 func (x *exchange) touch() {
 	x.c.received.Add(1)
-	x.seen.Store(int64(time.Since(x.began)))
+	x.seen.Store(int64(time.Since(x.began)) - x.stood.Load())
 }
 
 // idle is how long nothing has come for the call.
-func (x *exchange) idle() time.Duration { return time.Since(x.began) - time.Duration(x.seen.Load()) }
+func (x *exchange) idle() time.Duration { return x.passed() - time.Duration(x.seen.Load()) }
 
 // found returns the answer that came elsewhere, or the error that there is
 // none.

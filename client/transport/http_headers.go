@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -68,24 +69,43 @@ func checkHeader(header http.Header) error {
 	return nil
 }
 
-// CallerIn returns a digest of the headers from
-// HeaderFunc.
-func (h *HTTP) CallerIn(ctx context.Context) (caller string, differs bool, err error) {
-	return callerIn(ctx, h.HeaderFunc)
+// Callers returns a function that names who makes a call, by the headers from
+// HeaderFunc and the credentials of the Authorizer. It is nil without both.
+func (h *HTTP) Callers() func(ctx context.Context) (caller string, err error) {
+	return callers(h.HeaderFunc, h.Authorizer, h.URL)
 }
 
-// CallerIn returns a digest of the headers from HeaderFunc; see [HTTP.CallerIn].
-func (s *SSE) CallerIn(ctx context.Context) (caller string, differs bool, err error) {
-	return callerIn(ctx, s.HeaderFunc)
+// Callers is that of [HTTP].
+func (s *SSE) Callers() func(ctx context.Context) (caller string, err error) {
+	return callers(s.HeaderFunc, s.Authorizer, s.URL)
 }
 
-func callerIn(ctx context.Context, headers func(context.Context) (http.Header, error)) (caller string, differs bool, err error) {
-	if headers == nil {
-		return "", false, nil
+func callers(headers func(context.Context) (http.Header, error), by Authorizer, endpoint string) func(context.Context) (string, error) {
+	if headers == nil && by == nil {
+		return nil
 	}
-	header, err := headersFor(ctx, headers, nil) // the request tells of its failure
-	if err != nil {
-		return "", true, err
+	var request AuthorizedRequest
+	u, broken := url.Parse(endpoint)
+	if broken == nil {
+		u.User = nil
+		request = AuthorizedRequest{Method: http.MethodPost, Endpoint: u, URL: u}
 	}
-	return digestOf(header), true, nil
+	asked := authorized{by: by}
+	return func(ctx context.Context) (caller string, err error) {
+		if headers != nil {
+			header, err := headersFor(ctx, headers, nil) // the request tells of its failure
+			if err != nil {
+				return "", err
+			}
+			caller = digestOf(header)
+		}
+		if by == nil || broken != nil {
+			return caller, broken
+		}
+		own, err := asked.credentials(ctx, request)
+		if err != nil || own == nil {
+			return caller, err
+		}
+		return caller + own.Scope, nil
+	}
 }

@@ -27,9 +27,10 @@ func (s *SSE) Identity() string { return digest("sse\x00" + s.URL) }
 func (s *Stream) Identity() string { return fmt.Sprintf("stream %p", s) }
 
 // Scope returns a digest of Header, which tells the callers in a shared cache apart;
-// it is empty without credentials. known is false if a RoundTripper or a HeaderFunc is set, because both may add credentials.
+// it is empty without credentials. known is false if a RoundTripper, a
+// HeaderFunc or an Authorizer is set, because each may add credentials.
 func (h *HTTP) Scope() (scope string, known bool) {
-	if h.HeaderFunc != nil {
+	if h.HeaderFunc != nil || h.Authorizer != nil {
 		return "", false
 	}
 	return scopeOf(h.Header, h.RoundTripper)
@@ -37,7 +38,7 @@ func (h *HTTP) Scope() (scope string, known bool) {
 
 // Scope returns a digest of Header; see [HTTP.Scope].
 func (s *SSE) Scope() (scope string, known bool) {
-	if s.HeaderFunc != nil {
+	if s.HeaderFunc != nil || s.Authorizer != nil {
 		return "", false
 	}
 	return scopeOf(s.Header, s.RoundTripper)

@@ -123,6 +123,9 @@ func (c *httpConn) Secrets() []string {
 	if t, ok := c.rt.(*headerTripper); ok {
 		s = append(s, t.sent.values()...)
 	}
+	if c.authorized != nil {
+		s = append(s, c.authorized.sent.values()...)
+	}
 	return s
 }
 

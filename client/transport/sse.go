@@ -25,6 +25,8 @@ type SSE struct {
 	Header http.Header
 	// HeaderFunc returns additional headers for a request; see [HTTP].
 	HeaderFunc func(ctx context.Context) (http.Header, error)
+	// Authorizer gives each request its credentials; see [HTTP].
+	Authorizer Authorizer
 	// RoundTripper sends the requests. nil means the pool that [HTTP] uses.
 	RoundTripper http.RoundTripper
 	// Limits bound what the client accepts from the server.
@@ -54,7 +56,7 @@ func (s *SSE) String() string { return (&HTTP{URL: s.URL}).String() }
 // seconds. The stream is never resumed: its end is the end of the connection.
 // The client then connects again with a new session.
 func (s *SSE) Connect(ctx context.Context, handler Handler) (Conn, error) {
-	h, err := (&HTTP{URL: s.URL, Header: s.Header, HeaderFunc: s.HeaderFunc, RoundTripper: s.RoundTripper, Limits: s.Limits}).connect(handler)
+	h, err := (&HTTP{URL: s.URL, Header: s.Header, HeaderFunc: s.HeaderFunc, Authorizer: s.Authorizer, RoundTripper: s.RoundTripper, Limits: s.Limits}).connect(handler)
 	if err != nil {
 		return nil, err
 	}

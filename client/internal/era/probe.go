@@ -219,7 +219,8 @@ func failureMeans(f *transport.Failure) meaning {
 		return meansElse
 	case transport.ReasonUnavailable, transport.ReasonUnprocessed, transport.ReasonConfig:
 		return meansUnreachable
-	case transport.ReasonCanceled, transport.ReasonClosed, transport.ReasonOption, transport.ReasonCallback:
+	case transport.ReasonCanceled, transport.ReasonClosed, transport.ReasonOption, transport.ReasonCallback,
+		transport.ReasonAuthorization: // a person who did not log in is not asked again
 	}
 	return meansStopped
 }

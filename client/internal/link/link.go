@@ -77,11 +77,12 @@ type Scoped interface {
 	Scope() (scope string, known bool)
 }
 
-// CallerIn is a transport whose credentials depend on the context of a call.
-type CallerIn interface {
-	// CallerIn returns a name that does not reveal the credentials. differs is false if
-	// ctx has no influence on them. It returns an error if the credentials are unknown.
-	CallerIn(ctx context.Context) (caller string, differs bool, err error)
+// CallerNamer is a transport whose credentials may depend on the context of a call.
+type CallerNamer interface {
+	// Callers returns a function that names the credentials of a call without revealing
+	// them, and returns an error if they are unknown. It is nil if they are the same for
+	// every call.
+	Callers() func(ctx context.Context) (caller string, err error)
 }
 
 // Secretive is a transport or a connection that sends secrets. The client removes them

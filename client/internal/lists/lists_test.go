@@ -53,12 +53,17 @@ func (t *testTransport) Scope() (scope string, known bool) { return t.scope, t.s
 
 type callerKey struct{}
 
-func (t *testTransport) CallerIn(ctx context.Context) (caller string, differs bool, err error) {
-	name, _ := ctx.Value(callerKey{}).(string)
-	if name == "unknown" {
-		return "", true, errors.New("no credentials")
+func (t *testTransport) Callers() func(ctx context.Context) (caller string, err error) {
+	if !t.differ {
+		return nil
 	}
-	return name, t.differ, nil
+	return func(ctx context.Context) (string, error) {
+		name, _ := ctx.Value(callerKey{}).(string)
+		if name == "unknown" {
+			return "", errors.New("no credentials")
+		}
+		return name, nil
+	}
 }
 
 func TestScope(t *testing.T) {

@@ -3,6 +3,7 @@ package lists
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -18,7 +19,8 @@ type Scope struct {
 type callers struct {
 	partition string
 	// apart tells callers apart by context; nil if they are all the same.
-	apart link.CallerIn
+	apart func(context.Context) (caller string, err error)
+	last  atomic.Pointer[string] // what callerIn returned last, to be returned again
 }
 
 // Sharing says who sees what a cache keeps. The zero Sharing is a cache of one
@@ -42,8 +44,8 @@ func NewScope(t transport.Transport, s Sharing) (Scope, error) {
 	if t, ok := t.(link.Identified); ok {
 		scope.server = t.Identity()
 	}
-	if who := (callers{partition, s.apartIn(t)}); who != (callers{}) {
-		scope.who = &who
+	if apart := s.apartIn(t); partition != "" || apart != nil {
+		scope.who = &callers{partition: partition, apart: apart}
 	}
 	return scope, nil
 }
@@ -67,26 +69,24 @@ func (s Sharing) partitionOf(t transport.Transport) (string, error) {
 
 // apartIn returns what tells callers apart by context, nil if they do not differ by
 // it or have one name.
-func (s Sharing) apartIn(t transport.Transport) link.CallerIn {
-	callers, ok := t.(link.CallerIn)
-	if !ok || s.Partition != nil {
-		return nil
+func (s Sharing) apartIn(t transport.Transport) func(context.Context) (string, error) {
+	if named, ok := t.(link.CallerNamer); ok && s.Partition == nil {
+		return named.Callers()
 	}
-	if _, differs, _ := callers.CallerIn(context.Background()); !differs { //nolint:forbidigo // whether, not who
-		return nil
-	}
-	return callers
+	return nil
 }
 
 // callerIn returns what the partition of the caller that ctx belongs to has besides the
 // client's.
 func (w *callers) callerIn(ctx context.Context) string {
-	caller, differs, err := w.apart.CallerIn(ctx)
-	switch {
-	case err != nil:
+	caller, err := w.apart(ctx)
+	if err != nil {
 		return "\x00nobody" // nothing is fetched for it: requests fail, too
-	case differs:
-		return "\x00" + caller
 	}
-	return ""
+	if last := w.last.Load(); last != nil && (*last)[1:] == caller {
+		return *last
+	}
+	text := "\x00" + caller
+	w.last.Store(&text)
+	return text
 }

@@ -47,6 +47,8 @@ var reasons = [...]row{
 	transport.ReasonUnprocessed: {class: resilience.ClassUnprocessed, code: mcperrors.CodeUnavailable, kind: mcperrors.KindTransport, text: "the server did not take the request: "},
 	transport.ReasonNoRoom:      {class: resilience.ClassTooLarge, make: noRoom},
 	transport.ReasonCallback:    {class: resilience.ClassLocal, make: callbackFailed},
+
+	transport.ReasonAuthorization: {classify: authorizationClass, code: mcperrors.CodePermissionDenied, kind: mcperrors.KindAuth},
 }
 
 // unknown is the row of a reason that the table does not have.
@@ -66,6 +68,15 @@ func ClassOf(f *transport.Failure) resilience.Class {
 		return r.classify(f)
 	}
 	return r.class
+}
+
+// authorizationClass: a request that was not sent for want of credentials says nothing
+// about the server, and one that the server refused is a refusal.
+func authorizationClass(f *transport.Failure) resilience.Class {
+	if f.NotSent {
+		return resilience.ClassLocal
+	}
+	return resilience.ClassUnauthorized
 }
 
 // Lost reports whether the connection ended before the answer, perhaps because the

@@ -1,0 +1,242 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/internal/callback"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// Authorizer gives the requests of an [HTTP] or [SSE] their credentials and answers
+// the server when it wants others. Package auth has one for each flow of OAuth. An
+// Authorizer may serve several servers at the same time, and is called from many
+// goroutines.
+type Authorizer interface {
+	// Authorize returns the credentials for a request, nil if there are none yet. It
+	// is called before each request, and returns the same pointer as long as the
+	// credentials are the same. If it fails, the request is not sent.
+	Authorize(ctx context.Context, request AuthorizedRequest) (*Credentials, error)
+	// Challenged is called when the server answers a request with status 401 or 403.
+	// It returns true after it has obtained other credentials: the same request, with
+	// the same id, is then sent again. false means that the answer of the server
+	// stands. An error fails the request; the server has rejected it then. While
+	// Challenged runs, for example because a person logs in, the idle timeout of the
+	// call stands still.
+	Challenged(ctx context.Context, c Challenge) (again bool, err error)
+}
+
+// AuthorizedRequest is what an [Authorizer] learns of a request.
+type AuthorizedRequest struct {
+	Method string // of HTTP
+	// Endpoint is the URL of the transport, and URL that of the request, which has the
+	// same origin. Both are without user and not to be changed.
+	Endpoint, URL *url.URL
+}
+
+// Credentials are headers for requests. Neither they nor the headers change.
+type Credentials struct {
+	// Header is sent with the request: Authorization, and what belongs to it.
+	Header http.Header
+	// Scope tells, without revealing the credentials, whose answers may be shared:
+	// caches keep the answers for different scopes apart. It stays the same when a
+	// token is renewed.
+	Scope string
+}
+
+// add puts the credentials into the headers of a request.
+func (c *Credentials) add(header http.Header) {
+	for name, values := range c.Header {
+		header[http.CanonicalHeaderKey(name)] = values
+	}
+}
+
+// Challenge is an answer of status 401 or 403.
+type Challenge struct {
+	AuthorizedRequest
+	// Sent are the credentials that the request carried, nil if it had none.
+	Sent *Credentials
+	// Status and Header are the server's answer.
+	Status int
+	Header http.Header
+	// Tries is how often this request was sent again for a challenge.
+	Tries int
+}
+
+// maxChallenges bounds how often one request is sent again for a challenge, whatever
+// the Authorizer says: a renewed token, a new login, two more scopes, and a nonce.
+const maxChallenges = 5
+
+// AuthorizationError is the error of a request whose credentials could not be
+// obtained.
+type AuthorizationError struct{ Err error }
+
+func (e *AuthorizationError) Error() string { return "authorization: " + e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *AuthorizationError) Unwrap() error { return e.Err }
+
+// authorized is how an exchange gets its credentials.
+type authorized struct {
+	by     Authorizer
+	at     *url.URL // of the transport
+	failed func(*callback.Error)
+	sent   sentSecrets
+	last   atomic.Pointer[Credentials] // whose secrets were noted
+}
+
+// credentials asks for the credentials of a request. The failure says that it was
+// not sent. The Authorizer runs on this goroutine, as a RoundTripper does: mostly it
+// only says what it has.
+func (a *authorized) credentials(ctx context.Context, r AuthorizedRequest) (c *Credentials, err error) {
+	if err = a.ask(ctx, r, &c); err == nil && c != nil && a.last.Load() != c {
+		if err = checkHeader(c.Header); err == nil {
+			a.last.Store(c)
+			a.sent.note(c.Header)
+		}
+	}
+	if err != nil {
+		return nil, authorizationFailure(ctx, err, &Failure{NotSent: true})
+	}
+	return c, nil
+}
+
+// ask calls the Authorizer, which may panic. It is [callback.Run] without its
+// allocations.
+func (a *authorized) ask(ctx context.Context, r AuthorizedRequest, c **Credentials) (err error) {
+	returned := false
+	defer func() {
+		if !returned {
+			e := &callback.Error{Name: nameOfAuthorizer, Value: recover()}
+			if e.Value != nil {
+				e.Stack = debug.Stack()
+			}
+			err = a.broke(e)
+		}
+	}()
+	*c, err = a.by.Authorize(ctx, r)
+	returned = true
+	return err
+}
+
+const nameOfAuthorizer = "HTTP.Authorizer"
+
+// challenged tells the Authorizer of a challenge.
+func (a *authorized) challenged(ctx context.Context, c Challenge) (again bool, err error) {
+	var broken *callback.Error
+	callback.Aside(nameOfAuthorizer, func(e *callback.Error) { broken = e }, func() { again, err = a.by.Challenged(ctx, c) })
+	if broken != nil {
+		return false, a.broke(broken)
+	}
+	return again, err
+}
+
+func (a *authorized) broke(broken *callback.Error) error {
+	if a.failed != nil {
+		a.failed(broken)
+	}
+	return broken
+}
+
+// authorizationFailure completes the failure of a request without credentials.
+func authorizationFailure(ctx context.Context, err error, f *Failure) *Failure {
+	var broken *callback.Error
+	switch {
+	case errors.As(err, &broken):
+		f.Reason, f.Err = ReasonCallback, err
+	case ctx.Err() != nil:
+		f.Reason, f.Err = ReasonCanceled, endOf(ctx)
+	default:
+		f.Reason, f.Err = ReasonAuthorization, &AuthorizationError{err}
+	}
+	return f
+}
+
+// authorize sends a request with credentials, and again with others as long as the
+// Authorizer has an answer to the server's challenge. The error is that of the HTTP
+// layer, or a [*Failure].
+func (x *exchange) authorize(ctx context.Context, verb string, target *url.URL) (*http.Response, error) {
+	a := x.c.authorized
+	if a == nil {
+		return x.roundTrip(ctx, verb, target, nil)
+	}
+	request := AuthorizedRequest{Method: verb, Endpoint: a.at, URL: target}
+	for tries := 0; ; tries++ {
+		x.stand()
+		own, err := a.credentials(x.ctx, request)
+		x.goOn()
+		if err != nil {
+			return nil, err
+		}
+		resp, err := x.roundTrip(ctx, verb, target, own)
+		if err != nil {
+			return nil, err
+		}
+		if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden || tries == maxChallenges {
+			return resp, nil
+		}
+		x.resp = resp
+		if verb == http.MethodPost && x.holdsResult(resp) {
+			return resp, nil // it has run
+		}
+		x.stand()
+		again, err := a.challenged(x.ctx, Challenge{
+			AuthorizedRequest: request, Sent: own, Status: resp.StatusCode, Header: resp.Header, Tries: tries,
+		})
+		x.goOn()
+		if err != nil {
+			return nil, authorizationFailure(x.ctx, err, &Failure{Rejected: true, HTTP: x.evidence(nil)})
+		}
+		if !again {
+			return resp, nil
+		}
+		_, _ = io.CopyN(io.Discard, resp.Body, drainBytes)
+		_ = resp.Body.Close()
+	}
+}
+
+// stand stops the clocks of the exchange until goOn: the time in which a person logs
+// in is not the server's.
+func (x *exchange) stand() {
+	x.standing.Store(int64(time.Since(x.began)) + 1) // 0 is no stand
+	x.c.paused.Add(1)
+}
+
+func (x *exchange) goOn() {
+	// In this order: in between, less time seems to have passed, and never more.
+	x.stood.Add(int64(time.Since(x.began)) + 1 - x.standing.Load())
+	x.standing.Store(0)
+	x.seen.Store(int64(time.Since(x.began)) - x.stood.Load()) // the wait begins anew; nothing came
+	x.c.paused.Add(-1)
+}
+
+// passed is how long the exchange has run, without what it stood still for.
+func (x *exchange) passed() time.Duration {
+	passed := time.Since(x.began)
+	if since := x.standing.Load(); since > 0 {
+		passed = time.Duration(since) - 1
+	}
+	return passed - time.Duration(x.stood.Load())
+}
+
+// holdsResult reports whether a reply has the result of the request in spite of its
+// status: what has been run must not be run again. The body can be read after it.
+func (x *exchange) holdsResult(resp *http.Response) bool {
+	if x.id.IsZero() || mediaType(resp.Header) != typeJSON {
+		return false
+	}
+	head, rest := x.peek(), resp.Body
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head), rest), rest}
+	got, other, err := jsonrpc.DecodeAnswer(bytes.TrimPrefix(head, byteOrderMark), x.c.limits.Depth, x.id)
+	return err == nil && other == nil && got.ID == x.id && got.Error == nil
+}
