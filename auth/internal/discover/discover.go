@@ -1,0 +1,130 @@
+// Package discover finds the documents that say how to log in: the protected
+// resource metadata of an MCP server (RFC 9728) and the metadata of its
+// authorization server (RFC 8414, OpenID Connect Discovery). It knows where the
+// documents can be and what must hold before one is used.
+package discover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
+)
+
+// Step is one document that was asked for, or one rule that was checked.
+type Step struct {
+	What   string // the document: "protected resource metadata", "authorization server metadata"
+	URL    string // without query
+	Status int    // of an answer, else 0
+	Rule   string // of a rule, else ""
+	Err    error  // why there is no document, or why the rule does not hold
+}
+
+// Finder finds and checks metadata. It keeps nothing; its methods may be
+// called concurrently if OnStep may.
+type Finder struct {
+	HTTP *fetch.Client
+	// Revision is the protocol revision that is spoken with the server. Default:
+	// not known yet, which means the newest.
+	Revision string
+	// NoLegacy makes Legacy fail with ErrNoMetadata.
+	NoLegacy bool
+	// SlashConcession accepts an issuer without path that differs from the
+	// expected one only by a trailing slash.
+	SlashConcession bool
+	// StrictResource wants the resource identifier to be the endpoint itself.
+	// By default a parent path will do.
+	StrictResource bool
+	// OnStep is called after each step, on the goroutine of the caller.
+	OnStep func(Step)
+}
+
+func (f *Finder) step(s Step) {
+	if f.OnStep != nil {
+		f.OnStep(s)
+	}
+}
+
+// place is where a document can be.
+type place struct {
+	url string
+	// other says that a failure to reach it says nothing about the next places.
+	other bool
+}
+
+// search fetches the document from the first place that has one which accept
+// takes. A place that has none, or one that is broken, leads to the next.
+func (f *Finder) search(ctx context.Context, what string, places []place, header http.Header, accept func(from string, d *document) error) error {
+	var first error
+	for _, p := range places {
+		err := f.read(ctx, what, p.url, header, accept)
+		var foreign *ResourceError
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil, errors.As(err, &foreign), isDown(err) && !p.other:
+			return err
+		case first == nil && !errors.Is(err, errAbsent):
+			first = err
+		}
+	}
+	if first == nil {
+		first = fmt.Errorf("%w: no %s at %s", ErrNoMetadata, what, fetch.Show(places[0].url))
+	}
+	return first
+}
+
+// isDown reports whether an error means that a server does not answer, so that
+// asking it for another place would only take time.
+func isDown(err error) bool {
+	var failed *fetch.Error
+	return errors.As(err, &failed) && !errors.Is(err, fetch.ErrRedirect)
+}
+
+// read fetches a document and has it accepted.
+func (f *Finder) read(ctx context.Context, what, url string, header http.Header, accept func(from string, d *document) error) error {
+	answer, err := f.HTTP.Get(ctx, url, header)
+	if err != nil {
+		f.step(Step{What: what, URL: fetch.Show(url), Err: err})
+		return err
+	}
+	d, err := open(answer)
+	if err != nil {
+		err = &DocumentError{What: what, URL: fetch.Show(answer.URL), Status: answer.Status, Err: err}
+	}
+	f.step(Step{What: what, URL: fetch.Show(answer.URL), Status: answer.Status, Err: err})
+	if err != nil {
+		return err
+	}
+	return accept(answer.URL, d)
+}
+
+// open returns the document of an answer. A refusal by the client's fault means
+// that there is none, except for those that ask the client to wait.
+func open(a *fetch.Answer) (*document, error) {
+	switch {
+	case a.Status == http.StatusOK:
+		return parse(a.Body)
+	case 400 <= a.Status && a.Status < 500 && a.Status != http.StatusTooManyRequests && a.Status != http.StatusRequestTimeout:
+		return nil, fmt.Errorf("status %d: %w", a.Status, errAbsent)
+	}
+	return nil, fmt.Errorf("status %d", a.Status)
+}
+
+// checks returns a function that reports the outcome of a rule about a document
+// as a step, and returns the error for the caller.
+func (f *Finder) checks(what, url string) func(rule string, err error) error {
+	return func(rule string, err error) error {
+		var (
+			resource *ResourceError
+			issuer   *IssuerError
+		)
+		if err != nil && !errors.As(err, &resource) && !errors.As(err, &issuer) {
+			err = &DocumentError{What: what, URL: fetch.Show(url), Status: http.StatusOK, Err: err}
+		}
+		f.step(Step{What: what, URL: fetch.Show(url), Rule: rule, Err: err})
+		return err
+	}
+}

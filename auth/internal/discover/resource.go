@@ -1,0 +1,80 @@
+package discover
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
+)
+
+const resourceMetadata = "protected resource metadata"
+
+// Resource is the protected resource metadata of an MCP server (RFC 9728 §2),
+// checked against its endpoint.
+type Resource struct {
+	URL                  string // where the document came from
+	Resource             string // the resource identifier, unchanged
+	Name                 string // resource_name, printable and bounded
+	AuthorizationServers []string
+	ScopesSupported      []string
+	DPoPRequired         bool
+	DPoPAlgs             []string
+}
+
+// Resource returns the protected resource metadata of an endpoint. named is
+// the resource_metadata of the challenge, if any: it is tried first, and may be
+// relative to the endpoint. The places of [ResourcePlaces] follow, because proxies break
+// the names that servers give.
+//
+// A document for another resource ends the search with a [*ResourceError]. The
+// error is ErrNoMetadata if no place has a document, else the first that kept
+// one from being used.
+func (f *Finder) Resource(ctx context.Context, endpoint *url.URL, named string) (*Resource, error) {
+	var places []place
+	if named != "" {
+		if u, err := endpoint.Parse(named); err == nil {
+			named = u.String()
+		}
+		places = append(places, place{url: named, other: true})
+	}
+	for _, u := range ResourcePlaces(endpoint) {
+		if u != named {
+			places = append(places, place{url: u})
+		}
+	}
+	var r *Resource
+	err := f.search(ctx, resourceMetadata, places, nil, func(from string, d *document) (err error) {
+		r, err = f.readResource(from, d, endpoint)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (f *Finder) readResource(from string, d *document, endpoint *url.URL) (*Resource, error) {
+	r := &Resource{
+		URL:             from,
+		Resource:        d.text("resource"),
+		Name:            fetch.Printable(d.text("resource_name")),
+		ScopesSupported: d.scopes("scopes_supported"),
+		DPoPRequired:    d.flag("dpop_bound_access_tokens_required"),
+	}
+	r.AuthorizationServers, _ = d.list("authorization_servers")
+	r.DPoPAlgs, _ = d.list("dpop_signing_alg_values_supported")
+	check := f.checks(resourceMetadata, from)
+	if err := check("its members have the right types", d.err); err != nil {
+		return nil, err
+	}
+	if err := check("it has a resource", need("resource", r.Resource != "")); err != nil {
+		return nil, err
+	}
+	if err := check("its resource is the endpoint or a parent of it (RFC 9728 §3.3)", Covers(r.Resource, endpoint, f.StrictResource)); err != nil {
+		return nil, err
+	}
+	if err := check("it names an authorization server", need("authorization_servers", len(r.AuthorizationServers) > 0)); err != nil {
+		return nil, err
+	}
+	return r, nil
+}

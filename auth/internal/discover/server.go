@@ -1,0 +1,170 @@
+package discover
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+const (
+	serverMetadata = "authorization server metadata"
+	issuerRule     = "the issuer is a URL that may be fetched"
+)
+
+// Server is the metadata of an authorization server (RFC 8414 §2), checked
+// against the issuer it was looked up for. Every endpoint in it passed
+// [fetch.Client.Check].
+type Server struct {
+	URL string // where the document came from, "" if Assumed
+	// Issuer is the issuer as the document has it, for comparisons with the iss
+	// of authorization responses.
+	Issuer string
+
+	AuthorizationEndpoint string // may be "": machines do not need it
+	TokenEndpoint         string
+	RegistrationEndpoint  string
+	RevocationEndpoint    string
+	JWKSURI               string // not checked, never fetched here
+
+	ScopesSupported          []string
+	GrantTypesSupported      []string
+	TokenEndpointAuthMethods []string
+	TokenEndpointAuthAlgs    []string
+	CodeChallengeMethods     []string
+	DPoPAlgs                 []string
+
+	CodeChallengeKnown bool // the document has code_challenge_methods_supported
+	IssParameter       bool // authorization responses carry iss (RFC 9207)
+	ClientIDMetadata   bool // client ids may be URLs of metadata documents
+	// Assumed says that there is no document. The endpoints are the default ones
+	// of revision 2025-03-26, which also demands PKCE with S256.
+	Assumed bool
+}
+
+// Server returns the metadata of an authorization server. issuer is the exact
+// string of the resource metadata, and the document must have the same.
+//
+// The error is ErrNoMetadata if no place has a document, else the first that kept
+// one from being used: a [*IssuerError], [*DocumentError], [*fetch.BlockedError],
+// [*fetch.URLError] or [*fetch.Error].
+func (f *Finder) Server(ctx context.Context, issuer string) (*Server, error) {
+	urls, err := ServerPlaces(issuer, f.Revision)
+	if err == nil {
+		err = f.HTTP.Check(issuer)
+	}
+	f.step(Step{What: serverMetadata, URL: fetch.Show(issuer), Rule: issuerRule, Err: err})
+	if err != nil {
+		return nil, err
+	}
+	places := make([]place, len(urls))
+	for i, u := range urls {
+		places[i].url = u
+	}
+	same := func(got string) bool { return got == issuer || f.SlashConcession && sameRoot(got, issuer) }
+	return f.server(ctx, places, nil, issuer, same)
+}
+
+// Legacy returns the authorization server of an MCP server without resource
+// metadata, as revision 2025-03-26 has it: metadata at the root of the
+// endpoint's origin, else default endpoints. The errors are those of
+// [Finder.Server]; with NoLegacy it is ErrNoMetadata.
+func (f *Finder) Legacy(ctx context.Context, endpoint *url.URL) (*Server, error) {
+	if f.NoLegacy {
+		return nil, ErrNoMetadata
+	}
+	base := originOf(endpoint)
+	err := f.HTTP.Check(base)
+	f.step(Step{What: serverMetadata, URL: base, Rule: issuerRule, Err: err})
+	if err != nil {
+		return nil, err
+	}
+	revision := f.Revision
+	if revision == "" {
+		revision = string(mcp.Latest)
+	}
+	header := http.Header{"Mcp-Protocol-Version": {revision}}
+	// Nobody gave us the issuer as a string, so it has no slash to be exact about.
+	same := func(got string) bool { return got == base || got == base+"/" }
+	s, err := f.server(ctx, []place{{url: base + oauthSuffix}}, header, base, same)
+	if !errors.Is(err, ErrNoMetadata) {
+		return s, err
+	}
+	f.step(Step{What: serverMetadata, URL: base, Rule: "without metadata the endpoints are /authorize, /token and /register"})
+	return &Server{
+		Issuer:                base,
+		AuthorizationEndpoint: base + "/authorize",
+		TokenEndpoint:         base + "/token",
+		RegistrationEndpoint:  base + "/register",
+		CodeChallengeMethods:  []string{"S256"},
+		CodeChallengeKnown:    true,
+		Assumed:               true,
+	}, nil
+}
+
+func (f *Finder) server(ctx context.Context, places []place, header http.Header, issuer string, same func(string) bool) (*Server, error) {
+	var s *Server
+	err := f.search(ctx, serverMetadata, places, header, func(from string, d *document) (err error) {
+		s, err = f.readServer(from, d, issuer, same)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (f *Finder) readServer(from string, d *document, issuer string, same func(string) bool) (*Server, error) {
+	s := &Server{
+		URL:                   from,
+		Issuer:                d.text("issuer"),
+		AuthorizationEndpoint: d.text("authorization_endpoint"),
+		TokenEndpoint:         d.text("token_endpoint"),
+		RegistrationEndpoint:  d.text("registration_endpoint"),
+		RevocationEndpoint:    d.text("revocation_endpoint"),
+		JWKSURI:               d.text("jwks_uri"),
+		ScopesSupported:       d.scopes("scopes_supported"),
+		IssParameter:          d.flag("authorization_response_iss_parameter_supported"),
+		ClientIDMetadata:      d.flag("client_id_metadata_document_supported"),
+	}
+	s.GrantTypesSupported, _ = d.list("grant_types_supported")
+	s.TokenEndpointAuthMethods, _ = d.list("token_endpoint_auth_methods_supported")
+	s.TokenEndpointAuthAlgs, _ = d.list("token_endpoint_auth_signing_alg_values_supported")
+	s.CodeChallengeMethods, s.CodeChallengeKnown = d.list("code_challenge_methods_supported")
+	s.DPoPAlgs, _ = d.list("dpop_signing_alg_values_supported")
+
+	check := f.checks(serverMetadata, from)
+	if err := check("its members have the right types", d.err); err != nil {
+		return nil, err
+	}
+	var wrong error
+	if !same(s.Issuer) {
+		wrong = &IssuerError{URL: fetch.Show(from), Want: fetch.Printable(issuer), Got: fetch.Printable(s.Issuer)}
+	}
+	if err := check("its issuer is the expected one (RFC 8414 §3.3)", wrong); err != nil {
+		return nil, err
+	}
+	if err := check("it has a token endpoint", need("token_endpoint", s.TokenEndpoint != "")); err != nil {
+		return nil, err
+	}
+	for _, endpoint := range []string{s.AuthorizationEndpoint, s.TokenEndpoint, s.RegistrationEndpoint, s.RevocationEndpoint} {
+		if endpoint != "" && wrong == nil {
+			wrong = f.HTTP.Check(endpoint)
+		}
+	}
+	if err := check("its endpoints are URLs that may be used", wrong); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// sameRoot reports whether two issuers without path differ by a trailing slash only.
+func sameRoot(a, b string) bool {
+	a, b = strings.TrimSuffix(a, "/"), strings.TrimSuffix(b, "/")
+	u, err := url.Parse(a)
+	return a == b && err == nil && u.Path == ""
+}

@@ -1,0 +1,122 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// guard judges the addresses of connections. It does so when the name is
+// resolved, for each address that is tried: a name that resolves differently
+// the second time (DNS rebinding) or an address in an odd spelling gains nothing.
+type guard struct {
+	loopback, private bool
+	resolver          *net.Resolver // nil: the default
+}
+
+// refuse returns why an address is refused, or "".
+func (g guard) refuse(a netip.Addr) string {
+	kind := kindOf(a)
+	if kind == loopback && g.loopback || kind == private && g.private {
+		return ""
+	}
+	return kind
+}
+
+// judge returns a *BlockedError for an address that is refused. local says
+// that the URL's host names this machine: then nothing else will do, because
+// such URLs may be http.
+func (g guard) judge(address string, local bool) *BlockedError {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	a, err := netip.ParseAddr(host)
+	if err != nil {
+		return &BlockedError{Address: Printable(address), Reason: reserved}
+	}
+	reason := g.refuse(a)
+	if reason == "" && local && kindOf(a) != loopback {
+		reason = "not this machine, though the host is " + `"localhost"`
+	}
+	if reason == "" {
+		return nil
+	}
+	return &BlockedError{Address: a.String(), Reason: reason}
+}
+
+type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+// dialer returns a dial function of the guard. base is the caller's own, or nil.
+func (g guard) dialer(base dialFunc) dialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		d := net.Dialer{Timeout: 10 * time.Second, Resolver: g.resolver}
+		if ctx.Value(proxyKey{}) != nil {
+			if base != nil {
+				return base(ctx, network, address)
+			}
+			return d.DialContext(ctx, network, address)
+		}
+		host, _, err := net.SplitHostPort(address)
+		local := err == nil && isLocal(host)
+		if base != nil {
+			return g.dialBase(ctx, base, network, address, local)
+		}
+		// With several addresses the dialer returns its first failure. The one
+		// to tell is the refusal.
+		var mu sync.Mutex
+		var blocked *BlockedError
+		d.Control = func(_, address string, _ syscall.RawConn) error {
+			b := g.judge(address, local)
+			if b == nil {
+				return nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			blocked = b
+			return b
+		}
+		conn, err := d.DialContext(ctx, network, address)
+		if err == nil {
+			return conn, nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if blocked != nil {
+			return nil, blocked
+		}
+		return nil, err
+	}
+}
+
+// dialBase dials with the caller's function, which the guard cannot look into:
+// it judges what the connection leads to, before anything is sent.
+func (g guard) dialBase(ctx context.Context, base dialFunc, network, address string, local bool) (net.Conn, error) {
+	conn, err := base(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	remote, isTCP := conn.RemoteAddr().(*net.TCPAddr)
+	if !isTCP {
+		return conn, nil
+	}
+	if b := g.judge(remote.String(), local); b != nil {
+		return nil, errors.Join(b, conn.Close())
+	}
+	return conn, nil
+}
+
+// isLocal reports whether a host of a URL is this machine by its name or
+// address (RFC 6761 §6.3 for names below localhost).
+func isLocal(host string) bool {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return kindOf(a) == loopback
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
