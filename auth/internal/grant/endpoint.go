@@ -1,0 +1,155 @@
+package grant
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
+)
+
+const (
+	grantTokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
+	typeNotApplicable  = "N_A" // RFC 8693 §2.2.1: what was issued is no access token
+	typeBearer         = "Bearer"
+	typeDPoP           = "DPoP"
+	nonceWanted        = "use_dpop_nonce"
+	formType           = "application/x-www-form-urlencoded"
+
+	// longestLife bounds expires_in: a larger number is a mistake, and would overflow.
+	longestLife = 10 * 365 * 24 * time.Hour
+)
+
+// Endpoint is the token endpoint of one authorization server. It is safe for concurrent use.
+type Endpoint struct {
+	HTTP     *fetch.Client
+	TokenURL string
+	Issuer   string   // audience of client assertions; empty: TokenURL
+	Methods  []string // token_endpoint_auth_methods_supported
+	Algs     []string // token_endpoint_auth_signing_alg_values_supported
+	Proof    *Prover  // nil: no DPoP
+}
+
+func (e *Endpoint) audience() string {
+	if e.Issuer != "" {
+		return e.Issuer
+	}
+	return e.TokenURL
+}
+
+// Exchange asks for a token with any grant: params are those of the grant, without the client's
+// own. A refusal is an *Error. A server that wants a nonce in DPoP proofs is asked once more;
+// nothing else is repeated.
+func (e *Endpoint) Exchange(ctx context.Context, c *Client, grantType string, params url.Values) (*Token, error) {
+	form := maps.Clone(params)
+	if form == nil {
+		form = url.Values{}
+	}
+	form.Set("grant_type", grantType)
+	answer, sent, err := e.post(ctx, c, e.TokenURL, form)
+	if err != nil {
+		return nil, err
+	}
+	if !good(answer) {
+		return nil, refusal(e.TokenURL, answer, sent)
+	}
+	return parseToken(e.TokenURL, answer, sent, grantType == grantTokenExchange, time.Now())
+}
+
+// post sends a form, which it changes, with the client's authentication and a DPoP proof, once more when the server
+// gives a new nonce for the proof.
+func (e *Endpoint) post(ctx context.Context, c *Client, to string, form url.Values) (*fetch.Answer, secrets, error) {
+	for again := false; ; again = true {
+		header := http.Header{"Accept": {"application/json"}}
+		added, err := e.identify(c, form, header)
+		if err != nil {
+			return nil, nil, err
+		}
+		sent := append(secretsOf(form), added...)
+		nonce := ""
+		if e.Proof != nil {
+			nonce = e.Proof.Nonce(to)
+			proof, err := e.Proof.Proof(http.MethodPost, to, "", nonce)
+			if err != nil {
+				return nil, nil, err
+			}
+			header.Set("DPoP", proof)
+			sent = append(sent, proof)
+		}
+		answer, err := e.HTTP.Post(ctx, to, formType, []byte(form.Encode()), header)
+		if err != nil {
+			return nil, nil, err
+		}
+		if e.Proof == nil {
+			return answer, sent, nil
+		}
+		e.Proof.SetNonce(to, answer.Header.Get("DPoP-Nonce"))
+		if again || e.Proof.Nonce(to) == nonce || good(answer) || refusal(to, answer, sent).Code != nonceWanted {
+			return answer, sent, nil
+		}
+	}
+}
+
+func good(a *fetch.Answer) bool { return a.Status >= 200 && a.Status <= 299 }
+
+// parseToken reads the answer of a token endpoint. Servers differ: a type or a lifetime may be
+// missing, numbers may be strings, scopes a list, and an error may have status 200.
+func parseToken(endpoint string, a *fetch.Answer, sent secrets, exchange bool, now time.Time) (*Token, error) {
+	wrong := func(reason string) error { return &AnswerError{Endpoint: reduce(endpoint), Reason: reason} }
+	m, ok := readMembers(a)
+	if !ok {
+		return nil, wrong("it is not a JSON object")
+	}
+	if m.text("error") != "" {
+		return nil, refusal(endpoint, a, sent)
+	}
+	t := &Token{
+		Access:     m.text("access_token"),
+		Refresh:    m.text("refresh_token"),
+		IDToken:    m.text("id_token"),
+		IssuedType: printable(m.text("issued_token_type"), longestDescription),
+		Scope:      m.words("scope"),
+	}
+	if t.Access == "" {
+		return nil, wrong("it has no access_token")
+	}
+	for _, secret := range []string{t.Access, t.Refresh, t.IDToken} {
+		if secret != "" && !visible(secret) {
+			return nil, wrong("a token has characters that no header can carry")
+		}
+	}
+	switch kind := m.text("token_type"); {
+	case kind == "" || strings.EqualFold(kind, typeBearer):
+		t.Type = typeBearer
+	case strings.EqualFold(kind, typeDPoP):
+		t.Type = typeDPoP
+	case strings.EqualFold(kind, typeNotApplicable) && exchange:
+		t.Type = typeNotApplicable
+	default: // RFC 6749 §7.1: a type the client does not understand must not be used
+		return nil, wrong("its token_type is neither Bearer nor DPoP")
+	}
+	if n, ok := m.seconds("expires_in"); ok && n > 0 {
+		t.Expiry = now.Add(time.Duration(min(n, longestLife.Seconds()) * float64(time.Second)))
+	}
+	return t, nil
+}
+
+// Revoke takes back a token (RFC 7009). The hint is "access_token", "refresh_token" or empty. A
+// server answers a token it does not know as it answers success.
+func Revoke(ctx context.Context, e *Endpoint, c *Client, revocationURL, token, hint string) error {
+	form := url.Values{"token": {token}}
+	if hint != "" {
+		form.Set("token_type_hint", hint)
+	}
+	answer, sent, err := e.post(ctx, c, revocationURL, form)
+	if err != nil {
+		return err
+	}
+	if !good(answer) {
+		return refusal(revocationURL, answer, sent)
+	}
+	return nil
+}

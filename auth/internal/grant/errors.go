@@ -1,0 +1,101 @@
+package grant
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
+)
+
+const (
+	longestCode        = 64
+	longestDescription = 512
+	longestURI         = 512
+)
+
+// Error is the refusal of an authorization server (RFC 6749 §5.2, RFC 7591 §3.2.2). Its texts are
+// printable, bounded, and free of the secrets that were sent.
+type Error struct {
+	Code        string // "invalid_grant", …; empty: the answer named none
+	Description string
+	URI         string // a page about the error; http or https
+	Status      int    // of the HTTP answer
+	Endpoint    string // scheme, host and path of what answered
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s refused: ", e.Endpoint)
+	switch {
+	case e.Status == 0: // not an answer of an endpoint
+		b.WriteString(cmp.Or(e.Code, "no reason given"))
+	case e.Code == "":
+		fmt.Fprintf(&b, "HTTP status %d", e.Status)
+	default:
+		fmt.Fprintf(&b, "%s (HTTP status %d)", e.Code, e.Status)
+	}
+	if e.Description != "" {
+		b.WriteString(": " + e.Description)
+	}
+	if e.URI != "" {
+		b.WriteString(", see " + e.URI)
+	}
+	return b.String()
+}
+
+// AnswerError is an answer with a good status that is not what the endpoint owes.
+type AnswerError struct {
+	Endpoint string // scheme, host and path of what answered
+	Reason   string
+}
+
+func (e *AnswerError) Error() string {
+	return fmt.Sprintf("%s gave a wrong answer: %s", e.Endpoint, e.Reason)
+}
+
+// NewError makes an Error of texts that a stranger sent otherwise than in the answer of an
+// endpoint, as those of an authorization response (RFC 6749 §4.1.2.1). Secrets are what it may
+// repeat, such as state.
+func NewError(endpoint, code, description, uri string, repeated ...string) *Error {
+	e := &Error{Endpoint: reduce(endpoint)}
+	e.fill(code, description, uri, secretsOf(nil, repeated...))
+	return e
+}
+
+// refusal reads an error answer. Servers send JSON or a form, with content types of all kinds, or
+// a page of a proxy in front of them: what cannot be read leaves the status.
+func refusal(endpoint string, a *fetch.Answer, sent secrets) *Error {
+	e := &Error{Status: a.Status, Endpoint: reduce(endpoint)}
+	m, ok := readMembers(a)
+	if !ok {
+		return e
+	}
+	e.fill(m.text("error"), m.text("error_description"), m.text("error_uri"), sent)
+	return e
+}
+
+func (e *Error) fill(code, description, uri string, sent secrets) {
+	if visible(code) && len(code) <= longestCode && !strings.ContainsAny(code, `"\`) {
+		e.Code = sent.scrub(code)
+	}
+	e.Description = sent.scrub(printable(description, longestDescription))
+	if u, err := url.Parse(uri); err == nil && (u.Scheme == "https" || u.Scheme == "http") &&
+		u.Host != "" && u.User == nil {
+		if text := u.String(); visible(text) && len(text) <= longestURI {
+			if e.URI = text; sent.scrub(text) != text {
+				e.URI = ""
+			}
+		}
+	}
+}
+
+// reduce leaves what may be shown of a URL: scheme, host and path.
+func reduce(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return "the endpoint"
+	}
+	return printable((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), longestURI)
+}

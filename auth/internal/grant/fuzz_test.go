@@ -1,0 +1,110 @@
+package grant
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
+)
+
+func answerOf(kind string, body []byte) *fetch.Answer {
+	return &fetch.Answer{Status: 400, Header: http.Header{"Content-Type": {kind}}, Body: body}
+}
+
+// requireHarmless checks what may go to a terminal and a log.
+func requireHarmless(t *testing.T, err error) {
+	t.Helper()
+	require.LessOrEqual(t, len(err.Error()), 2000)
+	require.True(t, utf8.ValidString(err.Error()))
+	for _, r := range err.Error() {
+		require.True(t, unicode.IsPrint(r), "%q", r)
+	}
+}
+
+func seeds(f *testing.F) {
+	f.Helper()
+	const form = "application/x-www-form-urlencoded"
+	f.Add("application/json", []byte(bearer))
+	f.Add("", []byte(`{"access_token":"A","token_type":"DPoP","expires_in":"1e9","scope":["a","\n"],"refresh_token":null}`))
+	f.Add(form, []byte("access_token=A&expires_in=NaN&scope=a+b"))
+	f.Add(form, []byte("error=%00&error_description=%ff%fe&error_uri=https://a/%00"))
+	f.Add("text/plain", []byte(`{"error":"invalid_grant","error_description":"\ud800\u001b[2J","error_uri":"https://a/\u202e"}`))
+	f.Add(";;", []byte(`{"error":{},"client_id":"c","client_secret_expires_at":-1e400}`))
+}
+
+func FuzzTokenAnswer(f *testing.F) {
+	seeds(f)
+	now := time.Unix(1_800_000_000, 0)
+	f.Fuzz(func(t *testing.T, kind string, body []byte) {
+		token, err := parseToken("https://as.example/token", answerOf(kind, body), nil, false, now)
+		if err != nil {
+			requireHarmless(t, err)
+			return
+		}
+		require.True(t, visible(token.Access))
+		require.True(t, token.Refresh == "" || visible(token.Refresh))
+		require.Contains(t, []string{"Bearer", "DPoP"}, token.Type)
+		require.True(t, token.Expiry.IsZero() || !token.Expiry.Before(now) && !token.Expiry.After(now.Add(longestLife)))
+		require.Equal(t, strings.Join(strings.Fields(token.Scope), " "), token.Scope)
+		if len(token.Access) > window {
+			require.NotContains(t, token.String(), token.Access)
+		}
+	})
+}
+
+func FuzzErrorAnswer(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, kind string, body []byte) {
+		const secret = "planted-secret"
+		e := refusal("https://as.example/token", answerOf(kind, body), secretsOf(url.Values{"code": {secret}}))
+		requireHarmless(t, e)
+		require.NotContains(t, e.Error(), secret)
+		require.LessOrEqual(t, len(e.Code), longestCode)
+		require.LessOrEqual(t, len(e.Description), longestDescription+len("…"))
+		if e.URI != "" {
+			u, err := url.Parse(e.URI)
+			require.NoError(t, err)
+			require.Contains(t, []string{"https", "http"}, u.Scheme)
+		}
+	})
+}
+
+func FuzzRegistrationAnswer(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, kind string, body []byte) {
+		r, err := parseRegistered("https://as.example/register", answerOf(kind, body), nil, MethodNone)
+		if err != nil {
+			requireHarmless(t, err)
+			return
+		}
+		require.NotEmpty(t, r.ClientID)
+		require.False(t, r.ClientSecret == "" && (r.Method == MethodBasic || r.Method == MethodPost))
+		_, err = r.ExpiresAt.MarshalJSON()
+		require.NoError(t, err, "a store can write it")
+	})
+}
+
+func FuzzKey(f *testing.F) {
+	f.Add([]byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"))
+	f.Add([]byte(`{"kty":"EC","crv":"P-256","x":"AA","y":"AA","d":"AA"}`))
+	f.Add([]byte(`{"kty":"OKP","crv":"Ed25519","x":"AA","d":"AA"}`))
+	f.Add([]byte(`{"kty":"RSA","n":"AQAB","e":"AQAB","d":"AQAB","p":"Aw","q":"Aw"}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := NewSigner(text, "")
+		if err != nil {
+			requireHarmless(t, err)
+			return
+		}
+		token, err := s.Sign(struct{}{}, nil)
+		if err == nil {
+			verify(t, token, s.Public())
+		}
+	})
+}

@@ -1,0 +1,85 @@
+package grant
+
+import (
+	"encoding/json"
+	"mime"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
+)
+
+// members are those of a JSON object, by exact name: package json would take any case.
+type members map[string]json.RawMessage
+
+// readMembers reads an answer as a JSON object or, as some older servers write, as a form.
+func readMembers(a *fetch.Answer) (members, bool) {
+	var m members
+	if json.Unmarshal(a.Body, &m) == nil {
+		return m, m != nil
+	}
+	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
+	if kind != "application/x-www-form-urlencoded" && kind != "text/plain" {
+		return nil, false
+	}
+	form, err := url.ParseQuery(strings.TrimSpace(string(a.Body)))
+	if err != nil || !form.Has("access_token") && !form.Has("error") {
+		return nil, false
+	}
+	m = members{}
+	for name := range form {
+		text, err := json.Marshal(form.Get(name))
+		if err != nil {
+			return nil, false
+		}
+		m[name] = text
+	}
+	return m, true
+}
+
+// text returns a member that is a string, else "".
+func (m members) text(name string) string {
+	var s string
+	if json.Unmarshal(m[name], &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// words returns the words of a member that is a space-separated string or, as some servers write
+// scopes, an array of strings. Words that no scope can be are left out.
+func (m members) words(name string) string {
+	text := m.text(name)
+	var list []string
+	if json.Unmarshal(m[name], &list) == nil {
+		text = strings.Join(list, " ")
+	}
+	return strings.Join(slices.DeleteFunc(strings.Fields(text), func(word string) bool { return !visible(word) }), " ")
+}
+
+// seconds returns a member that is a number or, as some servers write it, a number in a string.
+func (m members) seconds(name string) (float64, bool) {
+	text := []byte(m.text(name))
+	if len(text) == 0 {
+		text = m[name]
+	}
+	var n float64
+	if string(text) == "null" || json.Unmarshal(text, &n) != nil {
+		return 0, false
+	}
+	return n, true
+}
+
+// latest is the last second that a moment may be: the end of the year 9999, as in RFC 3339.
+const latest = 253402300799
+
+// moment returns a member that is a time in seconds since 1970; zero for none and for 0.
+func (m members) moment(name string) time.Time {
+	n, ok := m.seconds(name)
+	if !ok || n <= 0 || n > latest {
+		return time.Time{}
+	}
+	return time.Unix(int64(n), 0)
+}

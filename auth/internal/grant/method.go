@@ -1,0 +1,90 @@
+package grant
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+)
+
+// Methods of client authentication at a token endpoint.
+const (
+	MethodNone   = "none"
+	MethodBasic  = "client_secret_basic"
+	MethodPost   = "client_secret_post"
+	MethodKeyJWT = "private_key_jwt"
+)
+
+const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+
+// ErrNoMethod means that the server supports no way of authentication that the client has.
+var ErrNoMethod = errors.New("no common method of client authentication")
+
+// ChooseMethod picks how a client authenticates itself, the strongest first. A server that lists
+// nothing supports client_secret_basic (RFC 8414 §2). A client without credentials has no choice
+// but "none", which many servers do not list although they take it.
+func ChooseMethod(supported []string, hasSecret, hasKey bool) (string, error) {
+	switch {
+	case hasKey && (len(supported) == 0 || slices.Contains(supported, MethodKeyJWT)):
+		return MethodKeyJWT, nil
+	case hasSecret && (len(supported) == 0 || slices.Contains(supported, MethodBasic)):
+		return MethodBasic, nil
+	case hasSecret && slices.Contains(supported, MethodPost):
+		return MethodPost, nil
+	case !hasSecret && !hasKey, slices.Contains(supported, MethodNone):
+		return MethodNone, nil
+	}
+	return "", fmt.Errorf("%w: the server supports %s", ErrNoMethod, printable(fmt.Sprint(supported), longestDescription))
+}
+
+// identify adds the client to a request. The form is changed; it returns what was added that
+// nobody may read.
+func (e *Endpoint) identify(c *Client, form url.Values, header http.Header) (secrets, error) {
+	method := c.Method
+	if method == "" {
+		var err error
+		if method, err = ChooseMethod(e.Methods, c.Secret != "", c.Key != nil); err != nil {
+			return nil, err
+		}
+	}
+	if c.ID == "" {
+		return nil, errors.New("the client has no id")
+	}
+	switch method {
+	case MethodNone:
+		form.Set("client_id", c.ID)
+		return nil, nil
+	case MethodBasic, MethodPost:
+		if c.Secret == "" {
+			return nil, fmt.Errorf("%w: %s needs a client secret", ErrNoMethod, method)
+		}
+		if method == MethodPost {
+			form.Set("client_id", c.ID)
+			form.Set("client_secret", c.Secret)
+			return secretsOf(nil, c.Secret), nil
+		}
+		// RFC 6749 §2.3.1: form-encoded inside Basic.
+		r := http.Request{Header: header}
+		r.SetBasicAuth(url.QueryEscape(c.ID), url.QueryEscape(c.Secret))
+		return secretsOf(nil, c.Secret, header.Get("Authorization")), nil
+	case MethodKeyJWT:
+		if c.Key == nil {
+			return nil, fmt.Errorf("%w: %s needs a private key", ErrNoMethod, method)
+		}
+		if len(e.Algs) > 0 && !slices.Contains(e.Algs, c.Key.Algorithm()) {
+			return nil, fmt.Errorf("%w: the key signs with %s, the server supports %s", ErrNoMethod,
+				c.Key.Algorithm(), printable(fmt.Sprint(e.Algs), longestDescription))
+		}
+		assertion, err := Assertion(c.Key, c.ID, e.audience(), time.Now())
+		if err != nil {
+			return nil, err
+		}
+		form.Set("client_id", c.ID)
+		form.Set("client_assertion_type", assertionType)
+		form.Set("client_assertion", assertion)
+		return secretsOf(nil, assertion), nil
+	}
+	return nil, fmt.Errorf("%w: %q is not supported", ErrNoMethod, printable(method, longestCode))
+}

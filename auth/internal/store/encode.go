@@ -1,0 +1,75 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
+)
+
+// formatVersion is that of the text that Encode writes.
+const formatVersion = 1
+
+// form is a record as text. Unlike Record it shows its secrets.
+type form struct {
+	Version    int      `json:"version"`
+	Key        Key      `json:"key"`
+	Generation uint64   `json:"generation"`
+	Token      token    `json:"token"`
+	Client     client   `json:"client"`
+	Server     Server   `json:"server"`
+	Scopes     []string `json:"scopes,omitempty"`
+	Proof      []byte   `json:"dpop_key,omitempty"`
+
+	Login    string    `json:"login,omitempty"`
+	Obtained time.Time `json:"obtained,omitzero"`
+}
+
+type token struct {
+	Access     string    `json:"access_token,omitempty"`
+	Type       string    `json:"token_type,omitempty"`
+	Refresh    string    `json:"refresh_token,omitempty"`
+	IDToken    string    `json:"id_token,omitempty"`
+	IssuedType string    `json:"issued_token_type,omitempty"`
+	Scope      string    `json:"scope,omitempty"`
+	Expiry     time.Time `json:"expiry,omitzero"`
+}
+
+type client struct {
+	ClientID        string    `json:"client_id,omitempty"`
+	ClientSecret    string    `json:"client_secret,omitempty"`
+	Method          string    `json:"token_endpoint_auth_method,omitempty"`
+	IssuedAt        time.Time `json:"issued_at,omitzero"`
+	ExpiresAt       time.Time `json:"secret_expires_at,omitzero"`
+	Scope           string    `json:"scope,omitempty"`
+	RedirectURIs    []string  `json:"redirect_uris,omitempty"`
+	ManagementURI   string    `json:"registration_client_uri,omitempty"`
+	ManagementToken string    `json:"registration_access_token,omitempty"`
+}
+
+// Encode writes the record and its key with all secrets, for a store.
+func (r Record) Encode(key Key) ([]byte, error) {
+	return json.MarshalIndent(form{
+		Version: formatVersion, Key: key, Generation: r.Generation, Token: token(r.Token),
+		Client: client(r.Client), Server: r.Server, Scopes: r.Scopes, Proof: r.Proof,
+		Login: r.Login, Obtained: r.Obtained,
+	}, "", "  ")
+}
+
+// Decode reads what Encode wrote. Its errors show nothing of the text.
+func Decode(text []byte) (Key, Record, error) {
+	var f form
+	if err := json.Unmarshal(text, &f); err != nil {
+		return Key{}, Record{}, errors.New("it is not the JSON text of a record")
+	}
+	if f.Version != formatVersion {
+		return Key{}, Record{}, fmt.Errorf("it has version %d, this program reads version %d", f.Version, formatVersion)
+	}
+	return f.Key, Record{
+		Generation: f.Generation, Token: grant.Token(f.Token), Client: grant.Registered(f.Client),
+		Server: f.Server, Scopes: f.Scopes, Proof: f.Proof,
+		Login: f.Login, Obtained: f.Obtained,
+	}, nil
+}

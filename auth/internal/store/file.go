@@ -1,0 +1,309 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	recordSuffix = ".json"
+	lockSuffix   = ".lock"
+	newSuffix    = ".new"
+
+	// mostBytes bounds a record file: tokens are kilobytes.
+	mostBytes = 4 << 20
+)
+
+// DamagedError means that a file of the store is there and must not be used as it is. The store
+// neither changes nor replaces such a file.
+type DamagedError struct {
+	Path   string
+	Reason string
+	Fix    string // what to do
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("stored token %s: %s; %s", e.Path, e.Reason, e.Fix)
+}
+
+// WriteError means that a changed record could not be written: the store still has the old one,
+// whose refresh token may be spent.
+type WriteError struct {
+	Path string
+	Err  error
+}
+
+func (e *WriteError) Error() string {
+	return fmt.Sprintf("stored token %s was not written: %v", e.Path, e.Err)
+}
+
+// Unwrap returns what went wrong.
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// File keeps each record in a file of its own below one folder. Processes of the same user may
+// share the folder. The secrets are not encrypted: only the rights of the files protect them.
+type File struct {
+	dir   string
+	turns turns[string]
+}
+
+// NewFile opens a store in a folder that only this user can reach, and makes the folder if
+// there is none.
+func NewFile(dir string) (Store, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("token store: %w", err)
+	}
+	if err := canLock(); err != nil {
+		return nil, fmt.Errorf("token store %s: %w", dir, err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("token store: %w", err)
+	}
+	f := &File{dir: dir}
+	root, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	if err := root.Close(); err != nil {
+		return nil, fmt.Errorf("token store: %w", err)
+	}
+	return f, nil
+}
+
+// open opens the folder, each time: it may have been changed or replaced since.
+func (f *File) open() (*os.Root, error) {
+	root, err := os.OpenRoot(f.dir)
+	if err != nil {
+		return nil, fmt.Errorf("token store: %w", err)
+	}
+	info, err := root.Stat(".")
+	if err != nil {
+		_ = root.Close()
+		return nil, fmt.Errorf("token store: %w", err)
+	}
+	if reason := exposed(info); reason != "" {
+		_ = root.Close()
+		return nil, &DamagedError{Path: f.dir, Reason: reason, Fix: "make the folder yours alone: chmod 700"}
+	}
+	return root, nil
+}
+
+// nameOf is the file name of a key without suffix. It tells nothing of the key.
+func nameOf(key Key) (string, error) {
+	text, err := json.Marshal(key.fields())
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// Load implements [Store]. It waits for nobody: files are replaced whole.
+func (f *File) Load(ctx context.Context, key Key) (Record, error) {
+	if err := ctx.Err(); err != nil {
+		return Record{}, err
+	}
+	name, err := nameOf(key)
+	if err != nil {
+		return Record{}, err
+	}
+	root, err := f.open()
+	if err != nil {
+		return Record{}, err
+	}
+	defer root.Close()
+	text, err := f.read(root, name, key)
+	if err != nil {
+		return Record{}, err
+	}
+	if text == nil {
+		return Record{}, ErrNotFound
+	}
+	_, r, err := Decode(text)
+	return r, err
+}
+
+// Update implements [Store].
+func (f *File) Update(ctx context.Context, key Key, change func(Record) (Record, error)) error {
+	return f.locked(ctx, key, func(root *os.Root, name string) error {
+		return update(key, change, func() ([]byte, error) {
+			return f.read(root, name, key)
+		}, func(text []byte) error {
+			if err := write(root, name, text); err != nil {
+				return &WriteError{Path: filepath.Join(f.dir, name+recordSuffix), Err: err}
+			}
+			return nil
+		})
+	})
+}
+
+// Delete implements [Store]. It removes a damaged record, too.
+func (f *File) Delete(ctx context.Context, key Key) error {
+	return f.locked(ctx, key, func(root *os.Root, name string) error {
+		for _, suffix := range []string{newSuffix, recordSuffix, lockSuffix} {
+			if err := root.Remove(name + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) && suffix != lockSuffix {
+				return fmt.Errorf("token store %s: %w", f.dir, err)
+			}
+		}
+		return syncFolder(root)
+	})
+}
+
+// List implements [Store].
+func (f *File) List(ctx context.Context) ([]Key, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	root, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, fmt.Errorf("token store %s: %w", f.dir, err)
+	}
+	var keys []Key
+	var faults []error
+	for _, entry := range entries {
+		name, ok := strings.CutSuffix(entry.Name(), recordSuffix)
+		if !ok || len(name) != 2*sha256.Size {
+			continue // not a record
+		}
+		key, _, err := f.parse(root, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // deleted meanwhile
+		case err != nil:
+			faults = append(faults, err)
+		default:
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, compareKeys)
+	return keys, errors.Join(faults...)
+}
+
+// String names the folder.
+func (f *File) String() string { return "file store " + f.dir }
+
+// GoString is String.
+func (f *File) GoString() string { return f.String() }
+
+// locked runs work while no other goroutine or process has the lock of the key.
+func (f *File) locked(ctx context.Context, key Key, work func(root *os.Root, name string) error) error {
+	name, err := nameOf(key)
+	if err != nil {
+		return err
+	}
+	done, err := f.turns.take(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer done()
+	root, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	unlock, err := lock(ctx, root, name+lockSuffix)
+	if err != nil {
+		return fmt.Errorf("lock the stored token %s: %w", filepath.Join(f.dir, name+recordSuffix), err)
+	}
+	defer unlock()
+	return work(root, name)
+}
+
+// read returns the text of the record of a key, nil if there is none.
+func (f *File) read(root *os.Root, name string, key Key) ([]byte, error) {
+	found, text, err := f.parse(root, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && found != key {
+		err = f.damaged(name, "it has the record of another key")
+	}
+	return text, err
+}
+
+// parse reads and checks a record file. A file that is not there is fs.ErrNotExist.
+func (f *File) parse(root *os.Root, name string) (Key, []byte, error) {
+	before, err := root.Lstat(name + recordSuffix)
+	if err != nil {
+		return Key{}, nil, f.wrap(err)
+	}
+	if !before.Mode().IsRegular() {
+		return Key{}, nil, f.damaged(name, "it is not a regular file")
+	}
+	file, err := openToRead(root, name+recordSuffix)
+	if err != nil {
+		return Key{}, nil, f.wrap(err)
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	info, err := file.Stat()            // of what was opened: the name may have another file by now
+	if err != nil {
+		return Key{}, nil, f.wrap(err)
+	}
+	if !info.Mode().IsRegular() {
+		return Key{}, nil, f.damaged(name, "it is not a regular file")
+	}
+	if reason := exposed(info); reason != "" {
+		return Key{}, nil, &DamagedError{
+			Path: filepath.Join(f.dir, name+recordSuffix), Reason: reason,
+			Fix: "others may know the token by now: delete the file and log in again",
+		}
+	}
+	text, err := io.ReadAll(io.LimitReader(file, mostBytes+1))
+	if err != nil {
+		return Key{}, nil, f.wrap(err)
+	}
+	if len(text) > mostBytes {
+		return Key{}, nil, f.damaged(name, "it is too large")
+	}
+	key, _, err := Decode(text)
+	if err != nil {
+		return Key{}, nil, f.damaged(name, err.Error())
+	}
+	return key, text, nil
+}
+
+func (f *File) wrap(err error) error { return fmt.Errorf("token store %s: %w", f.dir, err) }
+
+func (f *File) damaged(name, reason string) error {
+	return &DamagedError{
+		Path: filepath.Join(f.dir, name+recordSuffix), Reason: reason,
+		Fix: "delete the file and log in again",
+	}
+}
+
+// write replaces a record file so that a crash at any point leaves the old text or the new one.
+// The lock is held, so a file with the new name was left by a crash.
+func write(root *os.Root, name string, text []byte) (err error) {
+	if err := root.Remove(name + newSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := root.OpenFile(name+newSuffix, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err == nil {
+		err = replace(root, name+newSuffix, name+recordSuffix)
+	}
+	if err != nil {
+		_ = root.Remove(name + newSuffix)
+		return err
+	}
+	return syncFolder(root)
+}

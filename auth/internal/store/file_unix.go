@@ -1,0 +1,41 @@
+//go:build unix
+
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// exposed says how others can reach a file or folder, or "".
+func exposed(info fs.FileInfo) string {
+	if info.Mode().Perm()&0o077 != 0 {
+		return "other users have rights to it"
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int64(stat.Uid) != int64(os.Geteuid()) {
+		return "it belongs to another user"
+	}
+	return ""
+}
+
+// openToRead does not wait at a pipe, and follows no link.
+func openToRead(root *os.Root, name string) (*os.File, error) {
+	return root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+}
+
+func replace(root *os.Root, from, to string) error { return root.Rename(from, to) }
+
+// syncFolder makes a rename last. Some file systems cannot.
+func syncFolder(root *os.Root) error {
+	dir, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }() // it was only read
+	if err := dir.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
+		return err
+	}
+	return nil
+}
