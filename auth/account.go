@@ -1,0 +1,144 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/url"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
+	"github.com/mainstay-mcp/mainstay/auth/internal/store"
+)
+
+// Token returns the access token for a server, renewed if it has expired. It asks no
+// person: without a login the error is [ErrNotLoggedIn].
+func (a *Authorizer) Token(ctx context.Context, server string) (string, error) {
+	s, err := a.serverNamed(server)
+	if err != nil {
+		return "", err
+	}
+	h, err := s.current(ctx)
+	if err == nil && h == nil {
+		err = ErrNotLoggedIn
+	}
+	if err != nil {
+		return "", s.explain(because(ReasonLogin, "", err))
+	}
+	return h.record.Token.Access, nil
+}
+
+// ErrNotLoggedIn means that there is no token for a server.
+var ErrNotLoggedIn = errors.New("nobody is logged in")
+
+// Logout takes the tokens for a server back, at the authorization server if it allows
+// that, and deletes them. It reports whether there were any. If only taking them back
+// failed, they are deleted all the same, and the error says that they may be valid
+// until they expire.
+func (a *Authorizer) Logout(ctx context.Context, server string) (found bool, err error) {
+	s, err := a.serverNamed(server)
+	if err != nil {
+		return false, err
+	}
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer leave()
+	keys, err := a.cfg.store.List(ctx)
+	if err != nil && len(keys) == 0 {
+		return false, s.explain(because(ReasonStore, "", err))
+	}
+	var failures []error
+	for _, key := range keys {
+		if key.Principal != a.cfg.principal || !s.isFor(key.Resource) {
+			continue
+		}
+		record, err := a.cfg.store.Load(ctx, key)
+		if err == nil && record.Token.Access != "" {
+			found = true
+			if err := s.revoke(ctx, key, record); err != nil {
+				failures = append(failures, because(ReasonToken, "the tokens may be valid until they expire", err))
+			}
+		}
+		if err := a.cfg.store.Delete(ctx, key); err != nil {
+			failures = append(failures, because(ReasonStore, "", err))
+		}
+	}
+	s.now.Store(nil)
+	if err := errors.Join(failures...); err != nil {
+		return found, s.explain(err)
+	}
+	return found, nil
+}
+
+// revoke takes back the tokens of a record (RFC 7009), the refresh token first: it is
+// good for new ones.
+func (s *server) revoke(ctx context.Context, key Key, r Record) error {
+	if r.Server.RevocationURL == "" {
+		return nil
+	}
+	e, err := s.endpointOf(&held{key: key}, r)
+	if err != nil {
+		return err
+	}
+	who := s.a.cfg.client(r)
+	if r.Token.Refresh != "" {
+		if err := grant.Revoke(ctx, e, who, r.Server.RevocationURL, r.Token.Refresh, "refresh_token"); err != nil {
+			return err
+		}
+	}
+	return grant.Revoke(ctx, e, who, r.Server.RevocationURL, r.Token.Access, "access_token")
+}
+
+// serverNamed returns what is known of the server at a URL.
+func (a *Authorizer) serverNamed(at string) (*server, error) {
+	u, err := url.Parse(at)
+	if err != nil || u.Host == "" {
+		return nil, &Error{Reason: ReasonOption, Server: "the server", Err: errors.New("its URL cannot be read")}
+	}
+	u.User = nil
+	return a.serverAt(u)
+}
+
+// Inspect is an [Authorizer] that obtains no token: it finds out what a server demands,
+// tells the function of [WithTrace] each step, and fails with [ErrInspected] when a
+// login would begin.
+func Inspect(opts ...Option) *Authorizer {
+	return newAuthorizer(func(*config) source { return inspector{} }, append(opts, WithStore(store.NewMemory())))
+}
+
+// ErrInspected means that a server demands a login, and that everything for it was
+// found. The error around it is an [*Inspected].
+var ErrInspected = errors.New("the server demands a login")
+
+// Inspected is what a login at a server would do.
+type Inspected struct {
+	Resource, Issuer string
+	// Scopes are those that would be asked for.
+	Scopes []string
+	// AuthorizationURL, TokenURL and RegistrationURL are endpoints of the authorization
+	// server, "" where it has none.
+	AuthorizationURL, TokenURL, RegistrationURL string
+	// ClientMetadata is set if the server takes the URL of a document as client id, and
+	// DPoP if it binds tokens to keys.
+	ClientMetadata, DPoP bool
+	// Problem is why a login would fail, nil if nothing is known.
+	Problem error
+}
+
+func (i *Inspected) Error() string { return ErrInspected.Error() }
+
+// Unwrap returns [ErrInspected].
+func (i *Inspected) Unwrap() error { return ErrInspected }
+
+type inspector struct{}
+
+func (inspector) person() bool { return true }
+
+// obtain implements source.
+func (inspector) obtain(_ context.Context, s *site, scopes []string) (*held, error) {
+	return nil, because(ReasonLogin, "", &Inspected{
+		Resource: s.id(), Issuer: s.server.Issuer, Scopes: scopes,
+		AuthorizationURL: s.server.AuthorizationEndpoint, TokenURL: s.server.TokenEndpoint, RegistrationURL: s.server.RegistrationEndpoint,
+		ClientMetadata: s.server.ClientIDMetadata, DPoP: len(s.server.DPoPAlgs) > 0, Problem: usesPKCE(s),
+	})
+}

@@ -1,0 +1,205 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/challenge"
+	"github.com/mainstay-mcp/mainstay/auth/internal/discover"
+	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
+	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+)
+
+// Authorizer obtains tokens for MCP servers and renews them. It is an option of
+// [client.Dial], and the Authorizer of a [transport.HTTP] or [transport.SSE]. One
+// Authorizer may serve many clients and servers at the same time: requests to the same
+// server share one token and wait for one login.
+type Authorizer struct {
+	client.Option
+
+	cfg   config
+	grant source
+
+	mu      sync.Mutex
+	servers map[string]*server
+}
+
+// source obtains a new token.
+type source interface {
+	// obtain gets a token for the scopes.
+	obtain(ctx context.Context, s *site, scopes []string) (*held, error)
+	// person reports whether a person takes part in it.
+	person() bool
+}
+
+func newAuthorizer(grant func(*config) source, opts []Option) *Authorizer {
+	a := &Authorizer{cfg: newConfig(opts), servers: map[string]*server{}}
+	a.grant = grant(&a.cfg)
+	a.Option = client.WithAuthorizer(a)
+	return a
+}
+
+// Authorize implements [transport.Authorizer].
+func (a *Authorizer) Authorize(ctx context.Context, r transport.AuthorizedRequest) (*transport.Credentials, error) {
+	s, err := a.serverAt(r.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	h := s.now.Load()
+	if h.usable(time.Now()) {
+		return h.credentials(r)
+	}
+	h, err = s.current(ctx)
+	if err != nil || h == nil {
+		return nil, s.explain(err)
+	}
+	return h.credentials(r)
+}
+
+// Challenged implements [transport.Authorizer].
+func (a *Authorizer) Challenged(ctx context.Context, c transport.Challenge) (again bool, err error) {
+	s, err := a.serverAt(c.Endpoint)
+	if err != nil {
+		return false, err
+	}
+	again, err = s.challenged(ctx, c)
+	return again, s.explain(err)
+}
+
+// serverAt returns what is known of the server at an endpoint.
+func (a *Authorizer) serverAt(endpoint *url.URL) (*server, error) {
+	if a.cfg.bad != nil {
+		return nil, &Error{Reason: ReasonOption, Server: shown(endpoint), Err: a.cfg.bad}
+	}
+	key := endpoint.Scheme + "://" + endpoint.Host + endpoint.EscapedPath()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.servers[key]
+	if s == nil {
+		s = &server{a: a, endpoint: endpoint, turn: make(chan struct{}, 1)}
+		a.servers[key] = s
+	}
+	return s, nil
+}
+
+// shown is a URL without what may be secret in it.
+func shown(u *url.URL) string {
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// site is what was found out about who guards a server.
+type site struct {
+	cfg      *config
+	endpoint *url.URL
+	http     *fetch.Client
+	resource *discover.Resource // nil for a server of revision 2025-03-26
+	server   *discover.Server
+}
+
+// id is the resource identifier of the server, which tokens are for.
+func (s *site) id() string {
+	if s.resource != nil {
+		return s.resource.Resource
+	}
+	return canonical(s.endpoint)
+}
+
+// canonical is the resource identifier of a server that does not state one (RFC 8707):
+// without fragment, scheme and host in lower case, no slash in place of a path.
+func canonical(u *url.URL) string {
+	c := url.URL{Scheme: strings.ToLower(u.Scheme), Host: strings.ToLower(u.Host), Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}
+	if c.Path == "/" {
+		c.Path = ""
+	}
+	return c.String()
+}
+
+// params are the parameters that every request for a token of the site carries.
+func (s *site) params(scopes []string) url.Values {
+	p := url.Values{}
+	if s.resource != nil {
+		p.Set("resource", s.resource.Resource)
+	}
+	if len(scopes) > 0 {
+		p.Set("scope", strings.Join(scopes, " "))
+	}
+	return p
+}
+
+// fetcher makes the HTTP client of discovery. Only the client of a server on this
+// machine reaches this machine.
+func (c *config) fetcher(endpoint *url.URL) *fetch.Client {
+	return fetch.New(fetch.Options{
+		Transport: c.base, AllowLoopback: loopback.IsLoopback(endpoint.Hostname()), AllowPrivate: c.private,
+	})
+}
+
+// find finds out who guards a server. named is the metadata that a challenge names.
+func (s *server) find(ctx context.Context, c challenge.Challenge) (*site, error) {
+	cfg := &s.a.cfg
+	found := &site{cfg: cfg, endpoint: s.endpoint, http: cfg.fetcher(s.endpoint)}
+	finder := discover.Finder{
+		HTTP: found.http, NoLegacy: cfg.noLegacy, SlashConcession: cfg.anySlash, StrictResource: cfg.strict, OnStep: cfg.traced(),
+	}
+	resource, err := finder.Resource(ctx, s.endpoint, c.Get("resource_metadata"))
+	switch {
+	case errors.Is(err, discover.ErrNoMetadata):
+		found.server, err = finder.Legacy(ctx, s.endpoint)
+	case err == nil:
+		found.resource = resource
+		found.server, err = finder.Server(ctx, cfg.chooseIssuer(resource.AuthorizationServers))
+	}
+	if err != nil {
+		found.http.CloseIdle()
+		return nil, because(ReasonDiscovery, "`mcpctl auth inspect "+shown(s.endpoint)+"` shows each document and each rule", err)
+	}
+	return found, nil
+}
+
+// chooseIssuer prefers the server that the client was registered at.
+func (c *config) chooseIssuer(all []string) string {
+	if c.clientIssuer != "" && slices.Contains(all, c.clientIssuer) {
+		return c.clientIssuer
+	}
+	return all[0]
+}
+
+// scopesFor chooses the scopes to ask for: those of the challenge, else all that the
+// server supports, else none; and those that the application wants.
+func (s *site) scopesFor(c challenge.Challenge, before []string, offline bool) []string {
+	scopes := strings.Fields(c.Get("scope"))
+	if len(scopes) == 0 && len(before) == 0 && s.resource != nil {
+		scopes = slices.Clone(s.resource.ScopesSupported)
+	}
+	scopes = union(scopes, before, s.cfg.scopes)
+	if offline && slices.Contains(s.server.ScopesSupported, "offline_access") {
+		scopes = union(scopes, []string{"offline_access"})
+	}
+	return scopes
+}
+
+// union is every scope once, in the order in which they come.
+func union(lists ...[]string) []string {
+	var all []string
+	for _, list := range lists {
+		for _, scope := range list {
+			if !slices.Contains(all, scope) {
+				all = append(all, scope)
+			}
+		}
+	}
+	return all
+}
+
+// statusOf reports whether a challenge asks for more scopes.
+func wantsScope(status int, c challenge.Challenge) bool {
+	return status == http.StatusForbidden && c.Get("error") == "insufficient_scope"
+}

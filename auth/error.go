@@ -1,0 +1,70 @@
+package auth
+
+import (
+	"errors"
+	"strings"
+)
+
+// Reason says which part of a login failed.
+type Reason string
+
+const (
+	// ReasonOption: an option is wrong.
+	ReasonOption Reason = "option"
+	// ReasonDiscovery: the documents that say how to log in are missing, cannot be
+	// reached, or break a rule.
+	ReasonDiscovery Reason = "discovery"
+	// ReasonRegistration: the authorization server does not know this program, and did
+	// not register it.
+	ReasonRegistration Reason = "registration"
+	// ReasonLogin: the person did not log in, or the answer that came back is not to be
+	// trusted.
+	ReasonLogin Reason = "login"
+	// ReasonToken: the authorization server gave no token.
+	ReasonToken Reason = "token"
+	// ReasonRefused: the server refuses a token that was obtained for it.
+	ReasonRefused Reason = "refused"
+	// ReasonScope: the server wants scopes that the token did not get.
+	ReasonScope Reason = "scope"
+	// ReasonStore: the store of tokens failed.
+	ReasonStore Reason = "store"
+)
+
+// Error is why there are no credentials. In the errors of a client it is found with
+// [errors.As]; their kind is auth.
+type Error struct {
+	Reason Reason
+	// Server is the URL of the MCP server, without query.
+	Server string
+	// Issuer is the authorization server, "" if it is not known yet.
+	Issuer string
+	// LoginURL is the page where a person can log in, "" if there is none.
+	LoginURL string
+	// Help says what to do about it.
+	Help string
+	Err  error
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("no access to " + e.Server)
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	if e.Help != "" {
+		b.WriteString("; " + e.Help)
+	}
+	return b.String()
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// because completes an error with its reason, unless it has one already.
+func because(reason Reason, help string, err error) error {
+	var e *Error
+	if err == nil || errors.As(err, &e) {
+		return err
+	}
+	return &Error{Reason: reason, Help: help, Err: err}
+}

@@ -1,0 +1,36 @@
+package auth_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/mainstay-mcp/mainstay/auth"
+	"github.com/mainstay-mcp/mainstay/client"
+)
+
+// A person logs in once; the next run of the program uses the stored token.
+func ExampleLogin() {
+	ctx := context.Background()
+	store, err := auth.OpenFiles(os.ExpandEnv("$HOME/.config/my-program/tokens"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c, err := client.Dial(ctx, "https://example.com/mcp", auth.Login(auth.WithStore(store)))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = c.Close() }()
+}
+
+// A program logs in with its own id and secret.
+func ExampleClientCredentials() {
+	c, err := client.Dial(context.Background(), "https://example.com/mcp", auth.ClientCredentials("my-program", os.Getenv("CLIENT_SECRET")))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = c.Close() }()
+}

@@ -1,0 +1,305 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
+	"github.com/mainstay-mcp/mainstay/auth/internal/store"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+)
+
+// held are credentials that requests carry. They do not change once they are in use.
+type held struct {
+	key    store.Key
+	record store.Record
+	prover *grant.Prover          // of DPoP, nil without it
+	bearer *transport.Credentials // without DPoP, what every request carries
+	scope  string                 // for caches, see [transport.Credentials]
+
+	obtained bool // by a login or another grant of this process
+	renewed  bool // by a refresh of this process
+}
+
+// String says whose credentials they are, and none of their secrets.
+func (h *held) String() string { return "credentials for " + h.key.Resource }
+
+// Format writes String for every verb: fmt would show what is in the fields.
+func (h *held) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(h.String())) }
+
+// newHeld begins with credentials that a grant obtains: with DPoP, it makes the key that
+// they are bound to.
+func newHeld(s *site) (*held, error) {
+	h := &held{}
+	if !s.cfg.dpop {
+		return h, nil
+	}
+	p, err := grant.NewProver()
+	if err != nil {
+		return nil, because(ReasonToken, "", err)
+	}
+	if !slices.Contains(s.server.DPoPAlgs, p.Algorithm()) {
+		return nil, because(ReasonDiscovery, "leave out WithDPoP if tokens without it will do", fmt.Errorf("the authorization server %s does not support DPoP with %s", s.server.Issuer, p.Algorithm()))
+	}
+	h.prover = p
+	if h.record.Proof, err = p.Export(); err != nil {
+		return nil, because(ReasonToken, "", err)
+	}
+	return h, nil
+}
+
+// exchange asks the authorization server of a site for the token.
+func (h *held) exchange(ctx context.Context, s *site, grantType string, params url.Values) error {
+	e := grant.Endpoint{
+		HTTP: s.http, TokenURL: s.server.TokenEndpoint, Issuer: s.server.Issuer,
+		Methods: s.server.TokenEndpointAuthMethods, Algs: s.server.TokenEndpointAuthAlgs, Proof: h.prover,
+	}
+	token, err := e.Exchange(ctx, s.cfg.client(h.record), grantType, params)
+	if err != nil {
+		return because(ReasonToken, "", err)
+	}
+	h.record.Token, h.record.Obtained = *token, time.Now()
+	return nil
+}
+
+// early is how long before its end a token is renewed, at most: a request that is on
+// its way when it ends would be refused.
+const early = 10 * time.Second
+
+// usable reports whether requests may carry the credentials.
+func (h *held) usable(now time.Time) bool {
+	if h == nil {
+		return false
+	}
+	end := h.record.Token.Expiry
+	return end.IsZero() || now.Before(end.Add(-h.margin()))
+}
+
+// margin is how long before its end the token is renewed: less for a token that lives
+// shortly.
+func (h *held) margin() time.Duration {
+	r := &h.record
+	if r.Obtained.IsZero() {
+		return early
+	}
+	return min(early, r.Token.Expiry.Sub(r.Obtained)/10)
+}
+
+// credentials are the headers of a request.
+func (h *held) credentials(r transport.AuthorizedRequest) (*transport.Credentials, error) {
+	if h.prover == nil {
+		return h.bearer, nil
+	}
+	at := shown(r.URL)
+	proof, err := h.prover.Proof(r.Method, at, h.record.Token.Access, h.prover.Nonce(at))
+	if err != nil {
+		return nil, &Error{Reason: ReasonToken, Err: err}
+	}
+	return &transport.Credentials{
+		Header: http.Header{"Authorization": {"DPoP " + h.record.Token.Access}, "Dpop": {proof}},
+		Scope:  h.scope,
+	}, nil
+}
+
+// sentAs reports whether a request carried these credentials.
+func (h *held) sentAs(sent *transport.Credentials) bool {
+	if sent == nil {
+		return false
+	}
+	_, token, _ := strings.Cut(sent.Header.Get("Authorization"), " ")
+	return token == h.record.Token.Access
+}
+
+// ready makes what requests need of a record.
+func (h *held) ready() (*held, error) {
+	switch {
+	case h.prover != nil:
+	case len(h.record.Proof) > 0:
+		prover, err := grant.ParseProver(h.record.Proof)
+		if err != nil {
+			return nil, err
+		}
+		h.prover = prover
+	default:
+		h.bearer = &transport.Credentials{Header: http.Header{"Authorization": {"Bearer " + h.record.Token.Access}}}
+	}
+	scopes := slices.Sorted(slices.Values(h.record.Scopes))
+	h.scope = digest(h.key.Issuer, h.key.Resource, h.key.ClientID, h.key.Principal, h.record.Login, strings.Join(scopes, " "))
+	if h.bearer != nil {
+		h.bearer.Scope = h.scope
+	}
+	return h, nil
+}
+
+// digest is a name for texts that does not reveal them.
+func digest(parts ...string) string {
+	sum := sha256.New()
+	for _, part := range parts {
+		_, _ = sum.Write([]byte(part)) // never fails
+		_, _ = sum.Write([]byte{0})
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// complete fills in what later refreshes need.
+func (h *held) complete(from *site, scopes []string) {
+	h.record.Scopes = scopes
+	if granted := strings.Fields(h.record.Token.Scope); len(granted) > 0 {
+		h.record.Scopes = union(scopes, granted)
+	}
+	h.record.Server = store.Server{
+		TokenURL: from.server.TokenEndpoint, RevocationURL: from.server.RevocationEndpoint,
+		TokenAuthMethods: from.server.TokenEndpointAuthMethods, TokenAuthAlgs: from.server.TokenEndpointAuthAlgs,
+	}
+}
+
+// keep stores new credentials and makes them ready.
+func (s *server) keep(ctx context.Context, h *held) error {
+	err := s.a.cfg.store.Update(ctx, h.key, func(store.Record) (store.Record, error) { return h.record, nil })
+	if err != nil {
+		return err
+	}
+	_, err = h.ready()
+	return err
+}
+
+// load returns the stored credentials for the server, nil if there are none. A record
+// without a token still counts for its registration, see [server.registered].
+func (s *server) load(ctx context.Context) (*held, error) {
+	cfg := &s.a.cfg
+	keys, err := cfg.store.List(ctx)
+	if err != nil && len(keys) == 0 {
+		return nil, err
+	}
+	for _, key := range keys {
+		if key.Principal != cfg.principal || !cfg.mayUse(key) || !s.isFor(key.Resource) {
+			continue
+		}
+		record, err := cfg.store.Load(ctx, key)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			continue
+		case err != nil:
+			return nil, err
+		case record.Token.Access == "" || (len(record.Proof) > 0) != cfg.dpop:
+			continue
+		}
+		h := &held{key: key, record: record}
+		return h.ready()
+	}
+	return nil, nil
+}
+
+// mayUse reports whether tokens under a key are those of the configured client.
+func (c *config) mayUse(key store.Key) bool {
+	if c.clientID == "" {
+		return true
+	}
+	return key.ClientID == c.clientID && (c.clientIssuer == "" || key.Issuer == c.clientIssuer)
+}
+
+// isFor reports whether tokens for a resource are for this server. The resource was
+// held against the server's URL when the token was obtained; here the URL may be
+// another one of the same resource.
+func (s *server) isFor(resource string) bool {
+	u, err := url.Parse(resource)
+	return err == nil && covers(u, s.endpoint)
+}
+
+func covers(resource, endpoint *url.URL) bool {
+	if !strings.EqualFold(resource.Scheme, endpoint.Scheme) || !strings.EqualFold(resource.Host, endpoint.Host) {
+		return false
+	}
+	path := strings.TrimSuffix(resource.EscapedPath(), "/")
+	rest, ok := strings.CutPrefix(endpoint.EscapedPath(), path)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// refreshed renews a token. It returns nil without an error if the authorization server
+// does not renew it any more: only a new login helps then. Who else has the store waits
+// meanwhile, and whoever comes second finds the new token there.
+func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
+	next := &held{key: h.key, renewed: true, prover: h.prover}
+	ended := false
+	err := s.a.cfg.store.Update(ctx, h.key, func(stored store.Record) (store.Record, error) {
+		if next.record = stored; string(stored.Proof) != string(h.record.Proof) {
+			next.prover = nil
+		}
+		if stored.Token.Access != h.record.Token.Access && (&held{record: stored}).usable(time.Now()) {
+			return stored, nil // another process was faster
+		}
+		if stored.Token.Refresh == "" {
+			ended = true // logged out, or refused there
+			return stored, nil
+		}
+		// The caller may leave; a token that the server has issued by then must be kept.
+		token, err := s.renew(context.WithoutCancel(ctx), h, stored)
+		var refused *grant.Error
+		if errors.As(err, &refused) && (refused.Code == "invalid_grant" || refused.Code == "invalid_client" || refused.Code == "unauthorized_client") {
+			ended = true
+			next.record.Token = grant.Token{}
+			return next.record, nil // the registration stays
+		}
+		if err != nil {
+			return stored, err
+		}
+		if token.Refresh == "" {
+			token.Refresh = stored.Token.Refresh
+		}
+		next.record.Token, next.record.Obtained = *token, time.Now()
+		return next.record, nil
+	})
+	var unwritten *store.WriteError
+	if errors.As(err, &unwritten) && next.record.Token.Access != h.record.Token.Access {
+		err = nil // the token is good as long as the program runs
+	}
+	switch {
+	case err != nil && time.Now().Before(h.record.Token.Expiry):
+		return h, nil // it is still good
+	case err != nil:
+		return nil, because(ReasonToken, "try again later: the token has expired, and the authorization server does not renew it now", err)
+	case ended:
+		s.now.Store(nil)
+		return nil, nil
+	}
+	if next, err = next.ready(); err != nil {
+		return nil, because(ReasonStore, "", err)
+	}
+	s.now.Store(next)
+	return next, nil
+}
+
+// renew asks for a new token.
+func (s *server) renew(ctx context.Context, h *held, r store.Record) (*grant.Token, error) {
+	if string(r.Proof) != string(h.record.Proof) {
+		h = &held{key: h.key, record: r} // of another login
+	}
+	e, err := s.endpointOf(h, r)
+	if err != nil {
+		return nil, err
+	}
+	params := url.Values{"refresh_token": {r.Token.Refresh}, "resource": {h.key.Resource}}
+	return e.Exchange(ctx, s.a.cfg.client(r), "refresh_token", params)
+}
+
+// endpointOf is the token endpoint of stored tokens.
+func (s *server) endpointOf(h *held, r store.Record) (*grant.Endpoint, error) {
+	e := &grant.Endpoint{
+		HTTP: s.a.cfg.fetcher(s.endpoint), TokenURL: r.Server.TokenURL, Issuer: h.key.Issuer,
+		Methods: r.Server.TokenAuthMethods, Algs: r.Server.TokenAuthAlgs, Proof: h.prover,
+	}
+	if len(r.Proof) == 0 || e.Proof != nil {
+		return e, nil
+	}
+	var err error
+	e.Proof, err = grant.ParseProver(r.Proof)
+	return e, err
+}

@@ -1,0 +1,319 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
+	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
+	"github.com/mainstay-mcp/mainstay/auth/internal/store"
+)
+
+// Login logs a person in: when the server asks for it, a browser opens at its
+// authorization server, and the call goes on after the login. It uses the
+// authorization code flow with PKCE.
+//
+//	c, err := client.Dial(ctx, "https://example.com/mcp", auth.Login())
+//
+// The authorization server learns of this program from [WithClient], else from
+// [WithClientMetadata], else the program registers itself there.
+func Login(opts ...Option) *Authorizer {
+	return newAuthorizer(func(c *config) source { return &person{cfg: c} }, opts)
+}
+
+// person is the grant of [Login].
+type person struct{ cfg *config }
+
+func (*person) person() bool { return true }
+
+// client is who this program is at the token endpoint: the configured client, whose
+// secret is not stored, or a stored registration.
+func (c *config) client(r store.Record) *grant.Client {
+	if r.Client.ClientID == c.clientID {
+		return &grant.Client{ID: c.clientID, Secret: c.clientSecret, Key: c.key}
+	}
+	return &grant.Client{ID: r.Client.ClientID, Secret: r.Client.ClientSecret, Method: r.Client.Method}
+}
+
+// obtain implements source.
+func (p *person) obtain(ctx context.Context, s *site, scopes []string) (*held, error) {
+	if err := usesPKCE(s); err != nil {
+		return nil, because(ReasonDiscovery, "only an authorization server with PKCE (S256) is safe to use", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, p.cfg.patience, errNobody)
+	defer cancel()
+	h, err := newHeld(s)
+	if err != nil {
+		return nil, err
+	}
+	known, err := p.known(ctx, s)
+	if err != nil {
+		return nil, because(ReasonStore, "", err)
+	}
+	state := loopback.NewState()
+	listener, err := p.listen(ctx, known, state)
+	if err != nil {
+		return nil, because(ReasonLogin, "", err)
+	}
+	defer listener.Close()
+	if h.record.Client, err = p.registration(ctx, s, known, listener.Redirect()); err != nil {
+		return nil, err
+	}
+	h.key.ClientID = h.record.Client.ClientID
+	code, err := p.ask(ctx, s, h, listener, state, scopes)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.exchange(ctx, s, h, code); err != nil {
+		return nil, because(ReasonToken, "", err)
+	}
+	h.record.Login = loopback.NewState() // a login is like no other
+	return h, nil
+}
+
+var errNobody = errors.New("nobody logged in in time")
+
+// usesPKCE refuses servers that do not say that they support S256. One without
+// metadata, of revision 2025-03-26, cannot say.
+func usesPKCE(s *site) error {
+	switch {
+	case s.server.Assumed, s.resource == nil && !s.server.CodeChallengeKnown:
+		return nil
+	case slices.Contains(s.server.CodeChallengeMethods, "S256"):
+		return nil
+	}
+	return fmt.Errorf("the authorization server %s does not support PKCE with S256", s.server.Issuer)
+}
+
+// known returns an earlier registration at the same authorization server, the zero one
+// if there is none.
+func (p *person) known(ctx context.Context, s *site) (grant.Registered, error) {
+	if p.cfg.clientID != "" || s.metadataClient() {
+		return grant.Registered{}, nil
+	}
+	keys, err := p.cfg.store.List(ctx)
+	if err != nil && len(keys) == 0 {
+		return grant.Registered{}, err
+	}
+	for _, key := range keys {
+		// Credentials of one issuer are never used at another (AUTH-16).
+		if key.Issuer != s.server.Issuer || key.Resource != s.id() || key.Principal != p.cfg.principal {
+			continue
+		}
+		record, err := p.cfg.store.Load(ctx, key)
+		if err == nil && record.Client.ClientID != "" && alive(record.Client) {
+			return record.Client, nil
+		}
+	}
+	return grant.Registered{}, nil
+}
+
+// alive reports whether a registration can be used again.
+func alive(r grant.Registered) bool {
+	return len(r.RedirectURIs) > 0 && (r.ExpiresAt.IsZero() || time.Now().Before(r.ExpiresAt))
+}
+
+// metadataClient reports whether the client id is the URL of a metadata document.
+func (s *site) metadataClient() bool {
+	return s.cfg.clientID == "" && s.cfg.metadataURL != "" && s.server.ClientIDMetadata
+}
+
+// listen opens the listener of the callback, at the redirect URL that was registered
+// if there is one and it is free.
+func (p *person) listen(ctx context.Context, known grant.Registered, state string) (*loopback.Listener, error) {
+	if p.cfg.redirect != "" {
+		return loopback.Listen(ctx, p.cfg.redirect, state)
+	}
+	for _, redirect := range known.RedirectURIs {
+		if l, err := loopback.Listen(ctx, redirect, state); err == nil {
+			return l, nil
+		}
+	}
+	return loopback.Listen(ctx, "", state)
+}
+
+// registration returns who this program is at the authorization server.
+func (p *person) registration(ctx context.Context, s *site, known grant.Registered, redirect string) (grant.Registered, error) {
+	cfg := p.cfg
+	switch {
+	case cfg.clientID != "":
+		if cfg.clientIssuer != "" && cfg.clientIssuer != s.server.Issuer {
+			return grant.Registered{}, because(ReasonRegistration, "register the client there, or ask the operator of the MCP server", fmt.Errorf("the client is registered at %s, and the server now names %s", cfg.clientIssuer, s.server.Issuer))
+		}
+		return grant.Registered{ClientID: cfg.clientID, RedirectURIs: []string{redirect}}, nil
+	case s.metadataClient():
+		return grant.Registered{ClientID: cfg.metadataURL, Method: grant.MethodNone, RedirectURIs: []string{redirect}}, nil
+	case slices.Contains(known.RedirectURIs, redirect):
+		return known, nil
+	case s.server.RegistrationEndpoint == "":
+		return grant.Registered{}, because(ReasonRegistration, "register a client there and set it with WithClient", fmt.Errorf("the authorization server %s registers no programs by itself", s.server.Issuer))
+	}
+	request := grant.Registration{
+		RedirectURIs: []string{redirect}, ClientName: cfg.clientName, ApplicationType: "native",
+		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+		DPoPBoundAccessTokens: cfg.dpop, TokenEndpointAuthMethod: registeredMethod(s.server.TokenEndpointAuthMethods),
+	}
+	made, err := grant.Register(ctx, s.http, s.server.RegistrationEndpoint, request, "")
+	if err != nil {
+		return grant.Registered{}, because(ReasonRegistration, "register a client there and set it with WithClient", err)
+	}
+	if len(made.RedirectURIs) == 0 {
+		made.RedirectURIs = request.RedirectURIs
+	}
+	if made.Method == "" {
+		made.Method = request.TokenEndpointAuthMethod
+	}
+	return *made, nil
+}
+
+// registeredMethod is how a program that registers itself wants to authenticate: it
+// can keep no secret, but some servers insist on one.
+func registeredMethod(supported []string) string {
+	for _, method := range [...]string{grant.MethodNone, grant.MethodBasic, grant.MethodPost} {
+		if slices.Contains(supported, method) {
+			return method
+		}
+	}
+	if len(supported) == 0 {
+		return grant.MethodNone
+	}
+	return supported[0]
+}
+
+// ask sends the person to the authorization server and returns the code that comes
+// back.
+func (p *person) ask(ctx context.Context, s *site, h *held, l *loopback.Listener, state string, scopes []string) (*code, error) {
+	c := &code{pkce: grant.NewPKCE(), redirect: l.Redirect()}
+	to, err := url.Parse(s.server.AuthorizationEndpoint)
+	if err != nil || s.server.AuthorizationEndpoint == "" {
+		return nil, because(ReasonDiscovery, "", fmt.Errorf("the authorization server %s has no page to log in", s.server.Issuer))
+	}
+	query := to.Query()
+	for name, values := range s.params(scopes) {
+		query[name] = values
+	}
+	query.Set("response_type", "code")
+	query.Set("client_id", h.key.ClientID)
+	query.Set("redirect_uri", c.redirect)
+	query.Set("state", state)
+	query.Set("code_challenge", c.pkce.Challenge)
+	query.Set("code_challenge_method", "S256")
+	if slices.Contains(scopes, "offline_access") {
+		query.Set("prompt", "consent") // OpenID Connect Core, section 11
+	}
+	if h.prover != nil {
+		thumbprint, err := h.prover.Thumbprint()
+		if err != nil {
+			return nil, because(ReasonToken, "", err)
+		}
+		query.Set("dpop_jkt", thumbprint)
+	}
+	to.RawQuery = query.Encode()
+
+	answer, err := p.wait(ctx, l, state, Prompt{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: to.String(), Redirect: c.redirect})
+	if err != nil {
+		return nil, loginError(to.String(), err)
+	}
+	if err := checkIssuer(s, answer); err != nil {
+		return nil, because(ReasonLogin, "do not log in there again before the operator of the server has explained it", err)
+	}
+	if answer.Error != "" {
+		return nil, loginError("", grant.NewError(shown(to), answer.Error, answer.Description, answer.ErrorURI, state))
+	}
+	c.value = answer.Code
+	return c, nil
+}
+
+func loginError(at string, err error) error {
+	e := &Error{Reason: ReasonLogin, LoginURL: at, Err: err}
+	if at != "" {
+		e.Help = "log in at the page of LoginURL while the program waits"
+	}
+	return e
+}
+
+// code is an authorization code and what it was asked for with.
+type code struct {
+	value, redirect string
+	pkce            grant.PKCE
+}
+
+// wait prompts the person and waits for the callback, or for the pasted address.
+func (p *person) wait(ctx context.Context, l *loopback.Listener, state string, prompt Prompt) (loopback.Answer, error) {
+	pasted := make(chan loopback.Answer, 1)
+	prompt.Paste = func(address string) error {
+		answer, err := loopback.Read(address)
+		if err != nil {
+			return err
+		}
+		if answer.State != state {
+			return errors.New("this address belongs to another login; use the page that was opened last")
+		}
+		select {
+		case pasted <- answer:
+		default:
+		}
+		return nil
+	}
+	failed := make(chan error, 1)
+	asked, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go prompting(asked, p.cfg.prompt, prompt, failed)
+	came := make(chan loopback.Answer, 1)
+	go func() {
+		if answer, err := l.Wait(asked); err == nil {
+			came <- answer
+		}
+	}()
+	select {
+	case answer := <-came:
+		return answer, nil
+	case answer := <-pasted:
+		return answer, nil
+	case err := <-failed:
+		return loopback.Answer{}, err
+	case <-ctx.Done():
+		return loopback.Answer{}, context.Cause(ctx)
+	}
+}
+
+// prompting calls the application, which may panic. Its success says only that the
+// person was asked.
+func prompting(ctx context.Context, f func(context.Context, Prompt) error, p Prompt, failed chan<- error) {
+	returned := false
+	defer func() {
+		if !returned {
+			failed <- fmt.Errorf("the function of WithPrompt did not return: %v", recover())
+		}
+	}()
+	err := f(ctx, p)
+	returned = true
+	if err != nil {
+		failed <- err
+	}
+}
+
+// checkIssuer holds the answer against the authorization server that the person was
+// sent to, before anything in the answer is used (RFC 9207 section 2.4).
+func checkIssuer(s *site, a loopback.Answer) error {
+	switch {
+	case a.HasIssuer && a.Issuer != s.server.Issuer:
+		return fmt.Errorf("the answer of the login comes from another authorization server than %s", s.server.Issuer)
+	case !a.HasIssuer && s.server.IssParameter:
+		return fmt.Errorf("the answer of the login does not say that it comes from %s, as it must", s.server.Issuer)
+	}
+	return nil
+}
+
+// exchange exchanges the code for a token.
+func (p *person) exchange(ctx context.Context, s *site, h *held, c *code) error {
+	params := s.params(nil) // the scopes are those of the code
+	params.Set("code", c.value)
+	params.Set("redirect_uri", c.redirect)
+	params.Set("code_verifier", c.pkce.Verifier)
+	return h.exchange(ctx, s, "authorization_code", params)
+}

@@ -1,0 +1,187 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/auth"
+	"github.com/mainstay-mcp/mainstay/client"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/authtest"
+)
+
+// browser is a person who agrees to everything at once.
+func browser(t *testing.T) auth.Option {
+	return auth.WithPrompt(func(ctx context.Context, p auth.Prompt) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL, nil)
+		if err != nil {
+			return err
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, resp.Body)
+		return errors.Join(err, resp.Body.Close())
+	})
+}
+
+func dial(t *testing.T, w *authtest.World, a client.Option, more ...client.Option) (*client.Client, error) {
+	t.Helper()
+	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", append(more, a, client.WithProtocolVersion("2025-11-25"))...)
+	if err == nil {
+		t.Cleanup(func() { require.NoError(t, c.Close()) })
+	}
+	return c, err
+}
+
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	store := auth.NewMemory()
+	c, err := dial(t, w, auth.Login(browser(t), auth.WithStore(store)))
+	require.NoError(t, err)
+	result, err := c.CallTool(t.Context(), "echo", map[string]any{})
+	require.NoError(t, err)
+	require.False(t, result.IsError)
+	require.Equal(t, 1, w.Asked("authorize"))
+	require.Equal(t, 1, w.Asked("register"))
+
+	t.Run("a second run asks nobody", func(t *testing.T) {
+		again := auth.Login(auth.WithStore(store), auth.WithPrompt(func(context.Context, auth.Prompt) error { return errors.New("asked again") }))
+		_, err := dial(t, w, again)
+		require.NoError(t, err)
+		require.Equal(t, 1, w.Asked("authorize"))
+	})
+	t.Run("a revoked token is renewed, and the call goes on", func(t *testing.T) {
+		w.Revoke()
+		_, err := c.CallTool(t.Context(), "echo", map[string]any{})
+		require.NoError(t, err)
+		require.Equal(t, 1, w.Asked("refresh_token"))
+		require.Equal(t, 1, w.Asked("authorize"))
+	})
+}
+
+func TestManyCallersOneRenewal(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	c, err := dial(t, w, auth.Login(browser(t)))
+	require.NoError(t, err)
+	w.Revoke()
+	var work sync.WaitGroup
+	failures := make(chan error, 50)
+	for range 50 {
+		work.Go(func() {
+			_, err := c.CallTool(t.Context(), "echo", map[string]any{})
+			failures <- err
+		})
+	}
+	work.Wait()
+	close(failures)
+	for err := range failures {
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, w.Asked("refresh_token"))
+	require.Len(t, w.Seen, 50)
+	for id, times := range w.Seen {
+		require.Equal(t, 1, times, id)
+	}
+}
+
+func TestMoreScopes(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	w.Needs = "write"
+	c, err := dial(t, w, auth.Login(browser(t)))
+	require.NoError(t, err)
+	_, err = c.CallTool(t.Context(), "echo", map[string]any{})
+	require.NoError(t, err)
+	require.Equal(t, 2, w.Asked("authorize"))
+	var scopes []string
+	for _, s := range w.Access {
+		scopes = append(scopes, s)
+	}
+	require.ElementsMatch(t, []string{"read", "write read"}, scopes)
+}
+
+func TestClientCredentials(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	c, err := dial(t, w, auth.ClientCredentials("robot", "robot-planted-secret"))
+	require.NoError(t, err)
+	w.Revoke()
+	_, err = c.CallTool(t.Context(), "echo", map[string]any{})
+	require.NoError(t, err)
+	require.Equal(t, 2, w.Asked("client_credentials"))
+}
+
+func TestLoginThatIsNotToBeTrusted(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name   string
+		change func(w *authtest.World)
+		reason auth.Reason
+		tokens int
+	}{
+		{"another issuer answers", func(w *authtest.World) { w.Callback = func(v url.Values) { v.Set("iss", "https://evil.example") } }, auth.ReasonLogin, 0},
+		{"the issuer is missing", func(w *authtest.World) { w.Callback = func(v url.Values) { v.Del("iss") } }, auth.ReasonLogin, 0},
+		{"no PKCE", func(w *authtest.World) { delete(w.Metadata, "code_challenge_methods_supported") }, auth.ReasonDiscovery, 0},
+		{"plain PKCE only", func(w *authtest.World) { w.Metadata["code_challenge_methods_supported"] = []string{"plain"} }, auth.ReasonDiscovery, 0},
+		{"metadata of another issuer", func(w *authtest.World) { w.Metadata["issuer"] = "https://evil.example" }, auth.ReasonDiscovery, 0},
+		{"metadata of another resource", func(w *authtest.World) { w.Resource["resource"] = "https://evil.example/mcp" }, auth.ReasonDiscovery, 0},
+		{"an address of the cloud's metadata", func(w *authtest.World) {
+			w.Resource["authorization_servers"] = []string{"https://169.254.169.254/latest"}
+		}, auth.ReasonDiscovery, 0},
+		{"access denied", func(w *authtest.World) {
+			w.Callback = func(v url.Values) { v.Del("code"); v.Set("error", "access_denied") }
+		}, auth.ReasonLogin, 0},
+		{"no registration", func(w *authtest.World) { delete(w.Metadata, "registration_endpoint") }, auth.ReasonRegistration, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			w := authtest.New(t)
+			row.change(w)
+			_, err := dial(t, w, auth.Login(browser(t)))
+			var e *auth.Error
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, row.reason, e.Reason, err)
+			require.Equal(t, w.MCP.URL+"/mcp", e.Server)
+			require.Equal(t, row.tokens, w.Asked("authorization_code"))
+			require.Equal(t, mcperrors.KindAuth, mcperrors.KindOf(err))
+			require.NotContains(t, err.Error(), "planted-secret")
+		})
+	}
+}
+
+func TestForgedState(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	w.Callback = func(v url.Values) { v.Set("state", "forged") }
+	_, err := dial(t, w, auth.Login(browser(t), auth.WithLoginTime(200*time.Millisecond)))
+	var e *auth.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, auth.ReasonLogin, e.Reason)
+	require.Zero(t, w.Asked("authorization_code"), "a callback with another state is ignored")
+}
+
+func TestBearer(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	w.Access["first"], w.Access["second"] = "read", "read"
+	token := "first"
+	c, err := dial(t, w, auth.Bearer(func(context.Context) (string, error) { return token, nil }))
+	require.NoError(t, err)
+	_, err = c.CallTool(t.Context(), "echo", map[string]any{})
+	require.NoError(t, err)
+	token = "none"
+	_, err = c.CallTool(t.Context(), "echo", map[string]any{})
+	require.Equal(t, mcperrors.KindAuth, mcperrors.KindOf(err))
+}

@@ -1,0 +1,163 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
+)
+
+// ClientCredentials obtains tokens for a program of its own, without a person, by its
+// client id and secret (RFC 6749 section 4.4).
+func ClientCredentials(id, secret string, opts ...Option) *Authorizer {
+	return machine(id, opts, func(c *config) {
+		if c.clientSecret = secret; secret == "" {
+			c.wrong("ClientCredentials needs the client secret")
+		}
+	}, clientCredentials)
+}
+
+// PrivateKeyJWT is [ClientCredentials] with a private key in place of the secret: the
+// program signs an assertion for each token (RFC 7523). key is PEM, and algorithm the
+// name that the client was registered with, such as ES256 or RS256.
+func PrivateKeyJWT(id string, key []byte, algorithm string, opts ...Option) *Authorizer {
+	return machine(id, opts, func(c *config) {
+		signer, err := grant.NewSigner(key, algorithm)
+		if err != nil {
+			c.wrong(err.Error())
+		}
+		c.key = signer
+	}, clientCredentials)
+}
+
+// Workload obtains tokens by the identity that a platform gives to a program, such as
+// the service account token of a cluster (RFC 7523 section 2.1). assertion returns the
+// JWT of the platform; it is called for each token. A JWT that the authorization
+// server refuses is not sent again.
+func Workload(id string, assertion func(context.Context) (string, error), opts ...Option) *Authorizer {
+	return machine(id, opts, func(c *config) {
+		if assertion == nil {
+			c.wrong("Workload needs the function that returns the JWT")
+		}
+	}, func(ctx context.Context, s *site, h *held, params url.Values) error {
+		jwt, err := assertion(ctx)
+		if err != nil {
+			return because(ReasonToken, "", fmt.Errorf("the platform gives no token: %w", err))
+		}
+		return h.bearerJWT(ctx, s, jwt, params)
+	})
+}
+
+const grantJWTBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+
+// bearerJWT exchanges a JWT for a token (RFC 7523 section 2.1).
+func (h *held) bearerJWT(ctx context.Context, s *site, jwt string, params url.Values) error {
+	params.Set("assertion", jwt)
+	return h.exchange(ctx, s, grantJWTBearer, params)
+}
+
+func clientCredentials(ctx context.Context, s *site, h *held, params url.Values) error {
+	return h.exchange(ctx, s, "client_credentials", params)
+}
+
+// IdentityProvider is where the users of a company log in, and how this program is
+// known there.
+type IdentityProvider struct {
+	// TokenURL is the token endpoint. It is used as it is: the company has configured it.
+	TokenURL string
+	// ClientID and ClientSecret are the program's at the identity provider.
+	ClientID, ClientSecret string
+	// Subject returns the identity of the user, and its type: for example the ID token
+	// of the login and [IDToken]. It is called for each token.
+	Subject func(ctx context.Context) (token, tokenType string, err error)
+}
+
+// Types of tokens (RFC 8693 section 3).
+const (
+	IDToken       = "urn:ietf:params:oauth:token-type:id_token"
+	SAML2         = "urn:ietf:params:oauth:token-type:saml2"
+	AccessToken   = "urn:ietf:params:oauth:token-type:access_token"
+	identityGrant = "urn:ietf:params:oauth:token-type:id-jag"
+)
+
+// IDJAG obtains tokens for the user of a company whose identity provider decides which
+// servers its people may use: it exchanges the user's identity for a grant (an
+// identity assertion JWT), and that for a token of the server's authorization server.
+// id and secret are the program's at that server.
+func IDJAG(id, secret string, provider IdentityProvider, opts ...Option) *Authorizer {
+	return machine(id, opts, func(c *config) {
+		if c.clientSecret = secret; provider.TokenURL == "" || provider.ClientID == "" || provider.Subject == nil {
+			c.wrong("IDJAG needs the TokenURL, the ClientID and the Subject of the identity provider")
+		}
+	}, provider.grant)
+}
+
+// grant gets the grant from the identity provider, and the token for it.
+func (p *IdentityProvider) grant(ctx context.Context, s *site, h *held, params url.Values) error {
+	token, kind, err := p.Subject(ctx)
+	if err != nil {
+		return because(ReasonToken, "", fmt.Errorf("there is no identity of the user: %w", err))
+	}
+	wanted := url.Values{
+		"requested_token_type": {identityGrant}, "audience": {s.server.Issuer}, "resource": {s.id()},
+		"subject_token": {token}, "subject_token_type": {kind},
+	}
+	if scope := params.Get("scope"); scope != "" {
+		wanted.Set("scope", scope)
+	}
+	at, err := url.Parse(p.TokenURL)
+	if err != nil {
+		return because(ReasonOption, "", errors.New("the TokenURL of the identity provider cannot be read"))
+	}
+	e := grant.Endpoint{HTTP: s.cfg.fetcher(at), TokenURL: p.TokenURL}
+	who := &grant.Client{ID: p.ClientID, Secret: p.ClientSecret}
+	if who.Secret == "" {
+		who.Method = grant.MethodNone
+	}
+	jag, err := e.Exchange(ctx, who, "urn:ietf:params:oauth:grant-type:token-exchange", wanted)
+	if err != nil {
+		return because(ReasonToken, "", fmt.Errorf("the identity provider gives no grant: %w", err))
+	}
+	if jag.IssuedType != identityGrant {
+		return because(ReasonToken, "", fmt.Errorf("the identity provider issued %q in place of a grant", jag.IssuedType))
+	}
+	return h.bearerJWT(ctx, s, jag.Access, params)
+}
+
+// machine makes an Authorizer whose grant needs no person.
+func machine(id string, opts []Option, set func(*config), get func(context.Context, *site, *held, url.Values) error) *Authorizer {
+	return newAuthorizer(func(c *config) source {
+		if id == "" {
+			c.wrong("the client id is missing")
+		}
+		c.clientID = id
+		set(c)
+		return &program{cfg: c, get: get}
+	}, opts)
+}
+
+// program is a grant without a person.
+type program struct {
+	cfg *config
+	get func(context.Context, *site, *held, url.Values) error
+}
+
+func (*program) person() bool { return false }
+
+// obtain implements source.
+func (p *program) obtain(ctx context.Context, s *site, scopes []string) (*held, error) {
+	if issuer := p.cfg.clientIssuer; issuer != "" && issuer != s.server.Issuer {
+		return nil, because(ReasonRegistration, "register the client there, or ask the operator of the MCP server", fmt.Errorf("the client is registered at %s, and the server now names %s", issuer, s.server.Issuer))
+	}
+	h, err := newHeld(s)
+	if err != nil {
+		return nil, err
+	}
+	h.record.Client.ClientID, h.key.ClientID = p.cfg.clientID, p.cfg.clientID
+	if err := p.get(ctx, s, h, s.params(scopes)); err != nil {
+		return nil, err
+	}
+	return h, nil
+}

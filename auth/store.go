@@ -1,0 +1,27 @@
+package auth
+
+import "github.com/mainstay-mcp/mainstay/auth/internal/store"
+
+type (
+	// Store keeps tokens and registrations. [NewMemory] and [OpenFiles] make the two that
+	// this package has.
+	Store = store.Store
+	// Key says whose tokens a record has.
+	Key = store.Key
+	// Record is what a store keeps under a key. It hides its secrets wherever it is
+	// printed; Encode and [DecodeRecord] are for stores.
+	Record = store.Record
+)
+
+// ErrNotFound means that a store has no record for a key.
+var ErrNotFound = store.ErrNotFound
+
+// NewMemory returns a store in memory.
+func NewMemory() Store { return store.NewMemory() }
+
+// OpenFiles returns a store in a folder, which is made when it is missing. Only the
+// user of the program can read it. Several processes may use it at the same time.
+func OpenFiles(folder string) (Store, error) { return store.NewFile(folder) }
+
+// DecodeRecord reads what [Record.Encode] wrote.
+func DecodeRecord(text []byte) (Key, Record, error) { return store.Decode(text) }

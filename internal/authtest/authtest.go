@@ -1,0 +1,228 @@
+// Package authtest is a remote MCP server and its authorization server, for tests of
+// logins. Every secret that they give out has "planted-secret" in it.
+package authtest
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// World is an MCP server and its authorization server, both on this machine.
+type World struct {
+	MCP, AS *httptest.Server
+
+	// What follows may be changed before the first request, and read after the last.
+
+	Metadata map[string]any    // of the authorization server
+	Resource map[string]any    // of the MCP server
+	Needs    string            // the scope that a call needs
+	Lifetime int               // of tokens, in seconds
+	Access   map[string]string // valid tokens and their scopes
+	Callback func(url.Values)  // changes the answer of a login
+	Seen     map[string]int    // calls that were run, by id
+
+	mu      sync.Mutex
+	codes   map[string]url.Values // the authorization request of each code
+	refresh map[string]bool
+	count   int
+	asked   []string
+}
+
+// New starts both servers, for the time of a test.
+func New(t testing.TB) *World {
+	w := &World{codes: map[string]url.Values{}, Access: map[string]string{}, refresh: map[string]bool{}, Seen: map[string]int{}, Lifetime: 3600}
+	w.AS = httptest.NewServer(http.HandlerFunc(w.serveAS))
+	t.Cleanup(w.AS.Close)
+	w.MCP = httptest.NewServer(http.HandlerFunc(w.serveMCP))
+	t.Cleanup(w.MCP.Close)
+	w.Metadata = map[string]any{
+		"issuer": w.AS.URL, "authorization_endpoint": w.AS.URL + "/authorize", "token_endpoint": w.AS.URL + "/token",
+		"registration_endpoint": w.AS.URL + "/register", "revocation_endpoint": w.AS.URL + "/revoke", "code_challenge_methods_supported": []string{"S256"},
+		"authorization_response_iss_parameter_supported": true, "response_types_supported": []string{"code"},
+		"token_endpoint_auth_methods_supported": []string{"none", "client_secret_basic"},
+	}
+	w.Resource = map[string]any{"resource": w.MCP.URL + "/mcp", "authorization_servers": []string{w.AS.URL}}
+	return w
+}
+
+func (w *World) next(kind string) string {
+	w.count++
+	return kind + "-planted-secret-" + strconv.Itoa(w.count)
+}
+
+// Asked is how often the authorization server was asked for something: a kind of
+// document, "register", "authorize", "revoke", or a type of grant.
+func (w *World) Asked(what string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, c := range w.asked {
+		if c == what {
+			n++
+		}
+	}
+	return n
+}
+
+func answer(rw http.ResponseWriter, status int, v any) {
+	rw.Header().Set("Content-Type", "application/json")
+	rw.WriteHeader(status)
+	_ = json.NewEncoder(rw).Encode(v)
+}
+
+func (w *World) serveAS(rw http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch r.URL.Path {
+	case "/.well-known/oauth-authorization-server":
+		w.asked = append(w.asked, "metadata")
+		answer(rw, 200, w.Metadata)
+	case "/register":
+		w.asked = append(w.asked, "register")
+		var asked map[string]any
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		asked["client_id"] = "registered-" + strconv.Itoa(len(w.asked))
+		answer(rw, 201, asked)
+	case "/authorize":
+		w.asked = append(w.asked, "authorize")
+		q := r.URL.Query()
+		code := w.next("code")
+		w.codes[code] = q
+		to, _ := url.Parse(q.Get("redirect_uri"))
+		back := url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {w.AS.URL}}
+		if w.Callback != nil {
+			w.Callback(back)
+		}
+		to.RawQuery = back.Encode()
+		http.Redirect(rw, r, to.String(), http.StatusFound)
+	case "/token":
+		w.token(rw, r)
+	case "/revoke":
+		_ = r.ParseForm()
+		w.asked = append(w.asked, "revoke")
+		delete(w.Access, r.PostForm.Get("token"))
+		delete(w.refresh, r.PostForm.Get("token"))
+	default:
+		http.NotFound(rw, r)
+	}
+}
+
+func (w *World) token(rw http.ResponseWriter, r *http.Request) {
+	_ = r.ParseForm()
+	grantType := r.PostForm.Get("grant_type")
+	w.asked = append(w.asked, grantType)
+	scope := r.PostForm.Get("scope")
+	if r.PostForm.Get("resource") != w.MCP.URL+"/mcp" {
+		answer(rw, 400, map[string]any{"error": "invalid_target"})
+		return
+	}
+	switch grantType {
+	case "authorization_code":
+		asked := w.codes[r.PostForm.Get("code")]
+		delete(w.codes, r.PostForm.Get("code"))
+		sum := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))
+		if asked == nil || base64.RawURLEncoding.EncodeToString(sum[:]) != asked.Get("code_challenge") ||
+			asked.Get("redirect_uri") != r.PostForm.Get("redirect_uri") {
+			answer(rw, 400, map[string]any{"error": "invalid_grant"})
+			return
+		}
+		scope = asked.Get("scope")
+	case "refresh_token":
+		if !w.refresh[r.PostForm.Get("refresh_token")] {
+			answer(rw, 400, map[string]any{"error": "invalid_grant"})
+			return
+		}
+		delete(w.refresh, r.PostForm.Get("refresh_token"))
+	case "client_credentials":
+		if id, secret, _ := r.BasicAuth(); id != "robot" || secret != "robot-planted-secret" {
+			answer(rw, 401, map[string]any{"error": "invalid_client"})
+			return
+		}
+	}
+	access, refresh := w.next("access"), w.next("refresh")
+	w.Access[access], w.refresh[refresh] = scope, true
+	out := map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": w.Lifetime}
+	if grantType != "client_credentials" {
+		out["refresh_token"] = refresh
+	}
+	answer(rw, 200, out)
+}
+
+func (w *World) serveMCP(rw http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if r.URL.Path == "/.well-known/oauth-protected-resource/mcp" {
+		w.asked = append(w.asked, "resource")
+		answer(rw, 200, w.Resource)
+		return
+	}
+	if r.URL.Path != "/mcp" || r.Method != http.MethodPost {
+		rw.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	body, _ := io.ReadAll(r.Body)
+	var m struct {
+		ID     any    `json:"id"`
+		Method string `json:"method"`
+	}
+	_ = json.Unmarshal(body, &m)
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	scope, valid := w.Access[token]
+	if !ok || !valid {
+		rw.Header().Add("WWW-Authenticate", "Negotiate")
+		rw.Header().Add("WWW-Authenticate", `Bearer resource_metadata="`+w.MCP.URL+`/.well-known/oauth-protected-resource/mcp", scope="read"`)
+		rw.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	if m.Method == "tools/call" && w.Needs != "" && !strings.Contains(" "+scope+" ", " "+w.Needs+" ") {
+		rw.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+w.Needs+`"`)
+		rw.WriteHeader(http.StatusForbidden)
+		return
+	}
+	var result any
+	switch m.Method {
+	case "initialize":
+		result = map[string]any{"protocolVersion": asked(body), "capabilities": map[string]any{"tools": map[string]any{}}, "serverInfo": map[string]any{"name": "w", "version": "1"}}
+	case "tools/list":
+		result = map[string]any{"tools": []any{map[string]any{"name": "echo", "inputSchema": map[string]any{"type": "object"}}}}
+	case "tools/call":
+		id, _ := json.Marshal(m.ID)
+		w.Seen[string(id)]++
+		result = map[string]any{"content": []any{map[string]any{"type": "text", "text": "done"}}}
+	default:
+		if m.ID == nil {
+			rw.WriteHeader(http.StatusAccepted)
+			return
+		}
+		answer(rw, 200, map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": -32601, "message": "no"}})
+		return
+	}
+	answer(rw, 200, map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result})
+}
+
+// asked is the revision that an initialize asks for.
+func asked(body []byte) string {
+	var m struct {
+		Params struct {
+			Version string `json:"protocolVersion"`
+		} `json:"params"`
+	}
+	_ = json.Unmarshal(body, &m)
+	return m.Params.Version
+}
+
+// Revoke makes all access tokens invalid.
+func (w *World) Revoke() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.Access)
+}
