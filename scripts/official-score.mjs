@@ -4,16 +4,16 @@
 //   official-score.mjs client REVISION TOTAL LOGS RESULTS
 //
 // LOG is what the suite printed; for clients, which are judged in one run a
-// scenario, LOGS is a folder with a file a scenario, named after it.
+// scenario, LOGS is a folder with a file a scenario, named after it (% for /).
 //
 // A scenario has passed when it made at least one check of its own that
 // succeeded, and none that failed or warned. A client has besides ended by
-// itself, with exit code 0. The suite itself lets warnings pass, and scenarios
+// itself, with exit code 0 where the suite expects no error. The suite itself lets warnings pass, and scenarios
 // that checked nothing; the check of the wire format, which every scenario makes
 // for free, says nothing about the scenario. TOTAL is how many have to pass.
 // Exit 0: they did; 1: they did not.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 const [side, revision, total, log, results] = process.argv.slice(2);
 const read = (file) => readFileSync(file, 'utf8').replace(/\x1b\[[0-9;]*m/g, '').split('\n');
@@ -38,13 +38,14 @@ function readServer() {
 }
 
 function readClients() {
-  for (const name of readdirSync(log)) {
+  for (const file of readdirSync(log)) {
+    const name = file.replaceAll('%', '/');
     verdicts.set(name, 'left no checks');
-    lines = read(join(log, name));
+    lines = read(join(log, file));
     for (const line of lines) {
       const summed = /^Passed: \d+\/\d+, (\d+) failed/.exec(line);
       if (summed) ended.add(name);
-      const exit = /^Client exited with code (-?\d+)/.exec(line);
+      const exit = /CLIENT EXITED WITH ERROR \(code (-?\d+)\)/.exec(line); // where the suite expects none
       if (/CLIENT TIMED OUT|Client timed out/.test(line)) against.set(name, 'timed out');
       else if (exit && exit[1] !== '0') against.set(name, `ended with exit ${exit[1]}`);
       else if (summed && Number(summed[1]) > 0 && !against.has(name)) against.set(name, 'failed');
@@ -56,11 +57,11 @@ if (side === 'client') readClients();
 else readServer();
 
 const complaints = new Map();
-for (const folder of existsSync(results) ? readdirSync(results) : []) {
-  const file = join(results, folder, 'checks.json');
-  if (!existsSync(file)) continue;
+for (const file of existsSync(results) ? readdirSync(results, { recursive: true }) : []) {
+  if (basename(file) !== 'checks.json') continue;
+  const folder = dirname(file);
   const name = folder.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, '');
-  const checks = JSON.parse(readFileSync(file, 'utf8'));
+  const checks = JSON.parse(readFileSync(join(results, file), 'utf8'));
   const bad = checks.filter((c) => c.status === 'FAILURE' || c.status === 'WARNING');
   const good = checks.filter((c) => c.status === 'SUCCESS' && c.id !== 'wire-schema-valid');
   complaints.set(name, bad);

@@ -3,8 +3,8 @@
 # at every revision the suite has scenarios for. Counted strictly
 # (scripts/official-score.mjs), with no list of expected failures.
 #   official.sh [server|client]   one of the two; both without an argument
-# The server: one process, one URL. The client: internal/conformanceclient, one
-# process a scenario; the scenarios about OAuth are not played yet.
+# The server: one process, one URL. The client: auth/internal/conformanceclient, one
+# process a scenario.
 # Exit 0: every scenario passed; 1: one did not, or fewer than there should be
 # ran; 2: bad argument; 75: the suite could not be installed, nothing is known.
 # OFFICIAL_VERBOSE=1 says what each scenario that did not pass complained about.
@@ -16,7 +16,7 @@ NODE_MAJOR=22 # the suite uses fs.globSync, which 20 has not
 # Revision and the number of scenarios the pinned suite has for it: a suite that
 # runs fewer has not judged us.
 SERVER=("2025-06-18 27" "2025-11-25 33" "2026-07-28 40")
-CLIENT=("2025-06-18 2" "2025-11-25 5" "2026-07-28 8")
+CLIENT=("2025-03-26 2" "2025-06-18 5" "2025-11-25 19" "2026-07-28 33")
 
 case ${1:-all} in
 all) sides=(server client) ;;
@@ -119,11 +119,11 @@ judge_server() {
 judge_client() {
 	local revision=$1 total=$2 out=$work/client-$1 name
 	mkdir -p "$out/logs"
-	"$node" "$suite" list --client --spec-version "$revision" </dev/null | sed -n 's/^  - \([^ ]*\).*/\1/p' | grep -v ^auth/ >"$out/names"
+	"$node" "$suite" list --client --spec-version "$revision" </dev/null | sed -n 's/^  - \([^ ]*\).*/\1/p' >"$out/names"
 	while read -r name; do
 		while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n || true; done
 		timeout -k 5 60 "$node" "$suite" client --command "$work/conformanceclient" --scenario "$name" --spec-version "$revision" \
-			-o "$out/results" >"$out/logs/$name" 2>&1 </dev/null &
+			-o "$out/results" >"$out/logs/${name//\//%}" 2>&1 </dev/null &
 	done <"$out/names"
 	wait
 	"$node" scripts/official-score.mjs client "$revision" "$total" "$out/logs" "$out/results"
@@ -148,7 +148,7 @@ official_server() {
 
 official_client() {
 	local line revision total bad=0
-	go build -o "$work/conformanceclient" ./internal/conformanceclient || return 1
+	go build -o "$work/conformanceclient" ./auth/internal/conformanceclient || return 1
 	for line in "${CLIENT[@]}"; do
 		read -r revision total <<<"$line"
 		judge_client "$revision" "$total" || bad=1

@@ -43,7 +43,6 @@ func TestWhatCannotBeRun(t *testing.T) {
 		says     string
 	}{
 		{"unknown scenario", "juggle", []string{"http://127.0.0.1:1/mcp"}, `unknown scenario "juggle"`},
-		{"one of the OAuth ones", "auth/basic-cimd", []string{"http://127.0.0.1:1/mcp"}, "needs OAuth"},
 		{"no scenario", "", []string{"http://127.0.0.1:1/mcp"}, "MCP_CONFORMANCE_SCENARIO is not set"},
 		{"no URL", "initialize", nil, "URL is missing"},
 	} {
@@ -56,11 +55,20 @@ func TestWhatCannotBeRun(t *testing.T) {
 	}
 }
 
+// What the suite tells a scenario must be readable.
+func TestUnreadableFacts(t *testing.T) {
+	t.Parallel()
+	var stderr bytes.Buffer
+	require.Equal(t, exitUsage, run(t.Context(), []string{"http://127.0.0.1:1/mcp"}, environment("auth/pre-registration", "", "{"), &stderr))
+	require.Contains(t, stderr.String(), "cannot be read")
+}
+
 // TestEveryScenarioFailsWithoutAServer: none may look passed when nothing was
 // there to judge it.
 func TestEveryScenarioFailsWithoutAServer(t *testing.T) {
 	t.Parallel()
-	for name := range scenarios {
+	names := append(slices.Collect(maps.Keys(scenarios)), "auth/basic-cimd", "auth/dpop")
+	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var stderr bytes.Buffer
