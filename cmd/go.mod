@@ -12,6 +12,8 @@ require (
 	golang.org/x/term v0.47.0
 )
 
+require github.com/go-jose/go-jose/v4 v4.1.8 // indirect
+
 require (
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // indirect
@@ -24,6 +26,7 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/ledongthuc/pdf v0.0.0-20260907135840-6c8c28e0e8a0 // indirect
+	github.com/mainstay-mcp/mainstay/auth v0.0.0
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
@@ -57,3 +60,5 @@ require (
 replace github.com/mainstay-mcp/mainstay => ..
 
 replace github.com/mainstay-mcp/mainstay/conformance/refserver => ../conformance/refserver
+
+replace github.com/mainstay-mcp/mainstay/auth => ../auth

@@ -97,12 +97,17 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 			closeStderr()
 			return nil, err
 		}
+		by, err := d.authorizer()
+		if err != nil {
+			closeStderr()
+			return nil, err
+		}
 		idle = d.RoundTripper()
 		rt := http.RoundTripper(idle)
 		if d.DryRun {
 			rt = httpStage{rt, &c.stage}
 		}
-		over = &transport.HTTP{URL: t.URL, Header: header, RoundTripper: rt, CloseTimeout: childGrace, Limits: d.limits()}
+		over = &transport.HTTP{URL: t.URL, Header: header, Authorizer: by, RoundTripper: rt, CloseTimeout: childGrace, Limits: d.limits()}
 	}
 	// The handshake has the time a start may take; calls get theirs one by one.
 	opts = append(opts, client.WithResilience(client.Resilience{Off: true, IdleTimeout: limit, MaxTime: d.left(), Restart: restart}))

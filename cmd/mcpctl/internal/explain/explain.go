@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
@@ -56,6 +58,9 @@ func (x *Explainer) Failure(ctx context.Context, err error) *failure.Failure {
 		if where.Connecting {
 			x.connecting(own, from, where.Target)
 		}
+		if own.Kind == failure.KindAuth && where.Target.URL != "" {
+			wantsLogin(own, from, where.Target)
+		}
 		if from.Kind == mcperrors.KindTimeout {
 			x.timeout(own, from, where)
 		}
@@ -85,6 +90,22 @@ func (x *Explainer) Failure(ctx context.Context, err error) *failure.Failure {
 		own.Kind, own.Message, own.Try = failure.KindHangup, "the terminal was closed", nil
 	}
 	return own
+}
+
+// wantsLogin says how to log in. Where package auth has explained why it obtained no
+// token, that is the message.
+func wantsLogin(f *failure.Failure, e *mcperrors.Error, t target.Target) {
+	var why *auth.Error
+	switch {
+	case errors.Is(e, auth.ErrNotLoggedIn):
+		f.Message = "the server wants a login"
+	case errors.As(e, &why):
+		f.Message, f.Note = visible.Line(why.Err.Error()), visible.Line(why.Help)
+		if why.Issuer != "" {
+			f.Add("authorization server", "%s", visible.Line(why.Issuer))
+		}
+	}
+	f.Try = append([]string{"mcpctl auth login " + target.Shown(t.URL)}, f.Try...)
 }
 
 func operandFailure(err error) *failure.Failure {

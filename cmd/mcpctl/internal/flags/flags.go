@@ -3,6 +3,7 @@
 package flags
 
 import (
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -18,6 +19,7 @@ type Global struct {
 	Era      string
 	Revision string
 
+	Auth      string
 	Headers   []string
 	UserAgent string
 
@@ -53,6 +55,7 @@ func (f *Global) Register(set *pflag.FlagSet) {
 	set.Var(Choice(&f.Era, "auto", "auto", "modern", "legacy", "*"), "era", "protocol era: auto, legacy, modern, or a revision such as "+string(mcp.LatestSession))
 	set.StringVar(&f.Revision, "protocol-version", "", "protocol `revision`: use only this one")
 
+	set.StringVar(&f.Auth, "auth", "auto", "credentials: auto (those of mcpctl auth login), none, bearer:@`FILE`, env:VAR, or profile:NAME")
 	set.StringArrayVarP(&f.Headers, "header", "H", nil, "HTTP header `'K: V'`; ${NAME} is an environment variable, @FILE is a file with a header a line")
 	set.StringVar(&f.UserAgent, "user-agent", "", "User-Agent `text` of HTTP requests")
 
@@ -89,6 +92,11 @@ func (f *Global) Check() error {
 		if d.value <= 0 {
 			return failure.Usage("--%s must be positive, not %s", d.name, d.value)
 		}
+	}
+	switch kind, value, _ := strings.Cut(f.Auth, ":"); {
+	case (f.Auth == "auto" || f.Auth == "none"), (kind == "bearer" || kind == "env" || kind == "profile") && value != "":
+	default:
+		return failure.Usage("--auth must be auto, none, bearer:@FILE, env:VAR or profile:NAME, not %s", kind)
 	}
 	if f.Era == "legacy" && mcp.Version(f.Revision).Known() && mcp.Version(f.Revision).Era() != mcp.EraSession {
 		return failure.Usage("--protocol-version %s is not of the era legacy: give one of the two flags", f.Revision)

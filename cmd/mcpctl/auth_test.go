@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/internal/authtest"
+)
+
+// person is somebody at a terminal who opens the printed page elsewhere and pastes
+// where it ends.
+type person struct {
+	t     *testing.T
+	page  chan string
+	lines *io.PipeWriter
+}
+
+var pageOfLogin = regexp.MustCompile(`https?://\S+/authorize\?\S+`)
+
+// Write implements io.Writer: what the person sees on stderr.
+func (p *person) Write(data []byte) (int, error) {
+	if page := pageOfLogin.FindString(string(data)); page != "" {
+		p.page <- page
+	}
+	return len(data), nil
+}
+
+// logIn opens the page, and pastes the address that it leads to.
+func (p *person) logIn() {
+	page := <-p.page
+	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, page, nil)
+	if err != nil {
+		return
+	}
+	resp, err := browser.Do(req)
+	if err != nil {
+		return
+	}
+	_ = resp.Body.Close()
+	_, _ = io.WriteString(p.lines, "nonsense\n"+resp.Header.Get("Location")+"\n")
+}
+
+// at runs mcpctl for a person with a folder of tokens.
+func at(t *testing.T, folder string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	in, lines := io.Pipe()
+	who := &person{t: t, page: make(chan string, 1), lines: lines}
+	done := make(chan struct{})
+	over, end := context.WithCancel(t.Context())
+	go func() {
+		defer close(done)
+		select {
+		case page := <-who.page:
+			who.page <- page
+			who.logIn()
+		case <-over.Done():
+		}
+		_ = lines.Close()
+	}()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, console.Streams{
+		In: in, Out: &out, Err: io.MultiWriter(&errs, who),
+		Env: func(name string) (string, bool) {
+			if name == "MCPCTL_AUTH_DIR" {
+				return folder, true
+			}
+			return "", false
+		},
+	})
+	end()
+	_ = in.Close()
+	<-done
+	require.NotContains(t, errs.String(), "access-planted-secret")
+	require.NotContains(t, errs.String(), "refresh-planted-secret")
+	require.NotContains(t, errs.String(), "code-planted-secret")
+	return code, out.String(), errs.String()
+}
+
+func TestAuth(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	url, folder := w.MCP.URL+"/mcp", t.TempDir()+"/tokens"
+
+	code, _, stderr := at(t, folder, "call", url, "echo")
+	require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
+	require.Contains(t, stderr, "the server wants a login")
+	require.Contains(t, stderr, "mcpctl auth login "+url)
+
+	code, _, stderr = at(t, folder, "auth", "token", url)
+	require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
+
+	code, stdout, stderr := at(t, folder, "auth", "inspect", url)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "A login would ask "+w.AS.URL+" for "+url)
+	require.Contains(t, stdout, "/.well-known/oauth-protected-resource/mcp")
+	require.Zero(t, w.Asked("authorize"))
+
+	code, _, stderr = at(t, folder, "auth", "login", "--no-browser", url)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "logged in to w")
+	require.Contains(t, stderr, "was the login completed?", "what was pasted first is no address")
+
+	code, stdout, stderr = at(t, folder, "call", url, "echo")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "done")
+
+	code, stdout, _ = at(t, folder, "auth", "ls", "-o", "json")
+	require.Zero(t, code)
+	var accounts []account
+	require.NoError(t, json.Unmarshal([]byte(stdout), &accounts))
+	require.Len(t, accounts, 1)
+	require.Equal(t, url, accounts[0].Server)
+	require.True(t, strings.HasPrefix(accounts[0].State, "valid for "), accounts[0].State)
+
+	code, stdout, _ = at(t, folder, "auth", "token", url)
+	require.Zero(t, code)
+	require.True(t, strings.HasPrefix(stdout, "access-planted-secret-"), stdout)
+
+	w.Revoke()
+	code, _, stderr = at(t, folder, "call", url, "echo")
+	require.Zero(t, code, stderr)
+	require.Equal(t, 1, w.Asked("refresh_token"))
+	require.Equal(t, 1, w.Asked("authorize"))
+
+	code, _, stderr = at(t, folder, "call", url, "echo", "--auth", "none")
+	require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
+	code, _, stderr = at(t, folder, "call", url, "echo", "--auth", "profile:other")
+	require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
+	code, _, stderr = at(t, folder, "call", url, "echo", "--auth", "bearer:abc")
+	require.Equal(t, failure.KindUsage.ExitCode(), code, stderr)
+
+	code, _, stderr = at(t, folder, "auth", "logout", url)
+	require.Zero(t, code, stderr)
+	require.Equal(t, 2, w.Asked("revoke"))
+	require.Empty(t, w.Access)
+	code, _, stderr = at(t, folder, "call", url, "echo")
+	require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
+	code, _, stderr = at(t, folder, "auth", "logout", url)
+	require.Zero(t, code)
+	require.Contains(t, stderr, "nobody was logged in")
+}

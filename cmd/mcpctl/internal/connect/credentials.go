@@ -1,0 +1,109 @@
+package connect
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/auth"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+)
+
+// Store returns the folder with the tokens of this person.
+func (d *Dialer) Store() (auth.Store, error) {
+	folder, ok := d.Console.Env("MCPCTL_AUTH_DIR")
+	if !ok || folder == "" {
+		config, err := os.UserConfigDir()
+		if err != nil {
+			return nil, failure.Usage("there is no folder for tokens: set MCPCTL_AUTH_DIR")
+		}
+		folder = filepath.Join(config, "mainstay", "tokens")
+	}
+	return auth.OpenFiles(folder)
+}
+
+// authorizer returns what --auth asks for, nil for no credentials but those of -H.
+func (d *Dialer) authorizer() (transport.Authorizer, error) {
+	kind, value, _ := strings.Cut(d.Flags.Auth, ":")
+	switch kind {
+	case "none":
+		return nil, nil
+	case "bearer":
+		return d.bearer(value)
+	case "env":
+		token, ok := d.Console.Env(value)
+		if !ok || token == "" {
+			return nil, failure.Usage("--auth env:%s: the variable is not set", value)
+		}
+		return d.fixed(token), nil
+	case "profile":
+		return d.stored(value)
+	}
+	for _, h := range d.Flags.Headers {
+		name, _, _ := strings.Cut(h, ":")
+		if strings.EqualFold(strings.TrimSpace(name), "authorization") || strings.HasPrefix(h, "@") {
+			return nil, nil // the person has credentials of their own
+		}
+	}
+	return d.stored("")
+}
+
+// stored returns tokens of earlier logins. Only `mcpctl auth login` asks a person: a
+// command in a script must not wait for one.
+func (d *Dialer) stored(profile string) (transport.Authorizer, error) {
+	store, err := d.Store()
+	if err != nil {
+		return nil, err
+	}
+	return auth.Login(auth.WithStore(store), auth.WithPrincipal(profile), auth.WithClientName("mcpctl"),
+		auth.WithTransport(d.LoginTransport()),
+		auth.WithoutLogin()), nil
+}
+
+// LoginTransport is that of requests to authorization servers. It has a proxy only if
+// the environment names one: behind a proxy, nobody sees which addresses are reached.
+func (d *Dialer) LoginTransport() *http.Transport {
+	t := d.RoundTripper()
+	for _, name := range [...]string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+		if proxy, ok := d.Console.Env(name); ok && proxy != "" {
+			return t
+		}
+	}
+	t.Proxy = nil
+	return t
+}
+
+// bearer reads a token from a file, or from stdin for @-.
+func (d *Dialer) bearer(from string) (transport.Authorizer, error) {
+	file, ok := strings.CutPrefix(from, "@")
+	if !ok {
+		f := failure.Usage("--auth bearer: takes a file, because a command line is no place for a token")
+		f.Try = append(f.Try, "--auth bearer:@FILE", "--auth env:VAR")
+		return nil, f
+	}
+	var text []byte
+	var err error
+	if file == "-" {
+		text, err = io.ReadAll(io.LimitReader(d.Console.In, maxToken))
+	} else {
+		text, err = os.ReadFile(file)
+	}
+	token := string(bytes.TrimSpace(text))
+	if err != nil || token == "" || len(text) >= maxToken {
+		return nil, failure.Usage("--auth bearer:@%s: there is no token", file)
+	}
+	return d.fixed(token), nil
+}
+
+// maxToken bounds a token that is read.
+const maxToken = 64 << 10
+
+func (d *Dialer) fixed(token string) transport.Authorizer {
+	d.Secrets.Keep("token", token)
+	return auth.Bearer(func(context.Context) (string, error) { return token, nil })
+}
