@@ -35,9 +35,9 @@ var limits = map[string]limit{
 	"returns of that call to a file it has left":     {72, 10},
 	"functions that send a request of the client":    {1, 1},
 	"functions that ask why a request has no answer": {6, 1},
-	"exported names of client":                       {236, 180},
+	"exported names of client":                       {237, 180}, // WithAuthorizer is new
 	"exported fields of client":                      {204, 120},
-	"options of client":                              {41, 35},
+	"options of client":                              {42, 35}, // WithAuthorizer is new
 }
 
 // measure makes the table of the project in dir.
