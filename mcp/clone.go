@@ -68,7 +68,9 @@ func (m *memory) tool(v *Tool) {
 		m.texts(&v.Annotations.Title)
 		m.members(&v.Annotations.Extra)
 		for _, hint := range []**bool{&v.Annotations.ReadOnlyHint, &v.Annotations.DestructiveHint, &v.Annotations.IdempotentHint, &v.Annotations.OpenWorldHint} {
-			*hint = own(m, *hint)
+			if m.buf != nil { // before, it is the original's, which others read
+				*hint = own(m, *hint)
+			}
 		}
 	}
 	if v.Execution != nil {

@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"reflect"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -91,4 +92,18 @@ func change(v reflect.Value, path string, n *int) (string, bool) {
 		panic(path)
 	}
 	return path, false
+}
+
+// A tool may be copied and compared at the same time: copying changes nothing.
+func TestCloneBesideEqual(t *testing.T) {
+	t.Parallel()
+	yes := true
+	tool := &mcp.Tool{Name: "a", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes}}
+	other := tool.Clone()
+	var work sync.WaitGroup
+	for range 8 {
+		work.Go(func() { require.True(t, tool.Clone().Equal(other)) })
+		work.Go(func() { require.True(t, tool.Equal(other)) })
+	}
+	work.Wait()
 }
