@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -39,6 +40,10 @@ type AuthorizedRequest struct {
 	// Endpoint is the URL of the transport, and URL that of the request, which has the
 	// same origin. Both are without user and not to be changed.
 	Endpoint, URL *url.URL
+	// Background is set if no call waits for the request, as for a notification, a stream
+	// of the server's own, or the end of a session. A person should not be asked to log in
+	// for it.
+	Background bool
 }
 
 // Credentials are headers for requests. Neither they nor the headers change.
@@ -50,6 +55,12 @@ type Credentials struct {
 	// token is renewed.
 	Scope string
 }
+
+// String hides the credentials.
+func (c *Credentials) String() string { return "credentials" }
+
+// Format writes String for every verb.
+func (c *Credentials) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(c.String())) }
 
 // add puts the credentials into the headers of a request.
 func (c *Credentials) add(header http.Header) {
@@ -167,7 +178,7 @@ func (x *exchange) authorize(ctx context.Context, verb string, target *url.URL) 
 	if a == nil {
 		return x.roundTrip(ctx, verb, target, nil)
 	}
-	request := AuthorizedRequest{Method: verb, Endpoint: a.at, URL: target}
+	request := AuthorizedRequest{Method: verb, Endpoint: a.at, URL: target, Background: x.background}
 	for tries := 0; ; tries++ {
 		x.stand()
 		own, err := a.credentials(x.ctx, request)
@@ -199,6 +210,10 @@ func (x *exchange) authorize(ctx context.Context, verb string, target *url.URL) 
 		}
 		_, _ = io.CopyN(io.Discard, resp.Body, drainBytes)
 		_ = resp.Body.Close()
+		x.resp = nil
+		if verb == http.MethodPost {
+			x.body.rejected()
+		}
 	}
 }
 

@@ -228,3 +228,59 @@ func TestScopeTellsCallersApart(t *testing.T) {
 	_, err = h.Callers()(t.Context())
 	require.Error(t, err)
 }
+
+// The server's own stream goes on when credentials are missing for a moment.
+func TestStreamWithoutCredentials(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := &keys{}
+		var fail atomic.Bool
+		opened := 0
+		s := &web{url: memhttp.URL}
+		srv := memhttp.New(s.handlerOf(func(w http.ResponseWriter, r *http.Request, p posted) {
+			if p.verb != http.MethodGet {
+				withSession("s1")(w, r, p)
+				return
+			}
+			opened++
+			w.Header().Set("Content-Type", "text/event-stream")
+			write(w, ": hello\n\n")
+			if opened == 1 {
+				fail.Store(true)
+				return // the stream ends
+			}
+			<-r.Context().Done()
+		}))
+		t.Cleanup(srv.Close)
+		h := &transport.HTTP{URL: s.url, RoundTripper: srv.Transport(), Authorizer: k}
+		h.HeaderFunc = func(context.Context) (http.Header, error) {
+			if fail.Load() {
+				return nil, errors.New("not now")
+			}
+			return nil, nil
+		}
+		p := dial(t, h)
+		p.answers("initialize")
+		stream, ok := p.Conn.(interface{ OpenStream() <-chan struct{} })
+		require.True(t, ok)
+		<-stream.OpenStream()
+		time.Sleep(time.Minute)
+		fail.Store(false)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, 2, opened)
+	})
+}
+
+// Requests that no call waits for say so: nobody is to be asked to log in for them.
+func TestBackgroundRequests(t *testing.T) {
+	t.Parallel()
+	k := &keys{challenged: func(context.Context, transport.Challenge) (bool, error) { return false, nil }}
+	s := serve(t, guarded("good", http.StatusUnauthorized))
+	p := dial(t, &transport.HTTP{URL: s.url, Authorizer: k})
+	_, _ = p.try("m")
+	_ = p.Notify(t.Context(), jsonrpc.Notification{Method: "n"})
+	require.Len(t, k.told, 2)
+	require.False(t, k.told[0].Background)
+	require.True(t, k.told[1].Background)
+}

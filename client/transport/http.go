@@ -207,6 +207,7 @@ func (c *httpConn) tell(ctx context.Context, m jsonrpc.Message, params []byte) e
 		return err
 	}
 	defer x.end()
+	x.background = true
 	resp, err := x.post(m, params, mirror) //nolint:bodyclose // as above
 	if err != nil {
 		return err

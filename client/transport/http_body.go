@@ -119,6 +119,13 @@ func headOf(m jsonrpc.Message) []byte {
 	return nil
 }
 
+// rejected notes that the server has refused the request that was sent: what became of
+// it is known, and the next try is the first.
+func (b *sentBody) rejected() {
+	b.taken.Store(false)
+	b.earlier.Store(false)
+}
+
 // whole reports whether the HTTP layer took all of the body, in any try that
 // may have reached the server.
 func (b *sentBody) whole() bool { return b.taken.Load() || b.earlier.Load() }

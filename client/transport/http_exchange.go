@@ -40,6 +40,8 @@ type exchange struct {
 	session  string // the session id that the request carried
 	draining bool   // the body is closed by drain, not by end
 
+	background bool // no call waits for it
+
 	reading reading     // taken from the budget; of whoever reads
 	endless bool        // nothing ends it but one of the two sides
 	paused  atomic.Bool // what comes is not read for want of room

@@ -32,7 +32,7 @@ func (c *httpConn) OpenStream() <-chan struct{} {
 	if err != nil {
 		return nothingToSay // closed
 	}
-	x.header, x.session = now.header, now.id
+	x.header, x.session, x.background = now.header, now.id, true
 	x.body.none()
 	own := &ownStream{x: x, session: now.id, said: make(chan struct{}), ended: make(chan struct{})}
 	c.mu.Lock()

@@ -125,9 +125,9 @@ func (x *exchange) reopen(at *place) (verdict, time.Duration) {
 	resp, err := x.send(x.ctx, http.MethodGet) //nolint:bodyclose // end closes it
 	var refused *Failure
 	switch {
-	case errors.As(err, &refused): // it redirects elsewhere
+	case errors.As(err, &refused) && x.resp != nil: // it redirects elsewhere
 		return streamRefused, 0
-	case err != nil:
+	case err != nil: // it cannot be reached, or nobody has credentials for it just now
 		return streamLater, 0
 	case resp.StatusCode == http.StatusOK && mediaType(resp.Header) == typeEvents:
 		return streamOpen, 0

@@ -208,7 +208,7 @@ func (c *httpConn) DropSession() {
 	}
 	go func() {
 		defer x.end()
-		x.header = now.header
+		x.header, x.background = now.header, true
 		_, _ = x.send(x.ctx, http.MethodDelete) //nolint:bodyclose // end closes it
 	}()
 }
@@ -225,7 +225,7 @@ func (c *httpConn) endSession() {
 	defer cancel()
 	req := (&http.Request{Method: http.MethodDelete, URL: copyURL(c.url), Header: session.header.Clone()}).WithContext(ctx)
 	if c.authorized != nil {
-		own, err := c.authorized.credentials(ctx, AuthorizedRequest{Method: req.Method, Endpoint: c.authorized.at, URL: req.URL})
+		own, err := c.authorized.credentials(ctx, AuthorizedRequest{Method: req.Method, Endpoint: c.authorized.at, URL: req.URL, Background: true})
 		if err != nil {
 			return
 		}

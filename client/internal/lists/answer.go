@@ -64,6 +64,8 @@ func (c *Cache) Answer(ctx context.Context, r *Request) (size int, fresh toolcac
 		if err := r.Decode(raw); err != nil {
 			return toolcache.Response{}, err
 		}
+		// Who logged in meanwhile is another caller than the one that is kept for.
+		own = own || c.Key(ctx).Partition != key.Key.Partition
 		return toolcache.Response{Result: raw, TTL: c.timeToLive(era, r.Into), Own: own, Shared: r.Shared}, nil
 	})
 	if err != nil {
