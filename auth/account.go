@@ -38,14 +38,19 @@ func (a *Authorizer) Logout(ctx context.Context, server string) (found bool, err
 	if err != nil {
 		return false, err
 	}
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer leave()
+	err = s.inTurn(ctx, func() (err error) {
+		found, err = s.logout(ctx)
+		return err
+	})
+	return found, s.explain(err)
+}
+
+// logout is [Authorizer.Logout] for whoever holds the turn.
+func (s *server) logout(ctx context.Context) (found bool, err error) {
+	a := s.a
 	keys, err := a.cfg.store.List(ctx)
 	if err != nil && len(keys) == 0 {
-		return false, s.explain(because(ReasonStore, "", err))
+		return false, because(ReasonStore, "", err)
 	}
 	var failures []error
 	for _, key := range keys {
@@ -53,6 +58,9 @@ func (a *Authorizer) Logout(ctx context.Context, server string) (found bool, err
 			continue
 		}
 		record, err := a.cfg.store.Load(ctx, key)
+		if err == nil && record.Server.Endpoint != s.name() {
+			continue
+		}
 		if err == nil && record.Token.Access != "" {
 			found = true
 			if err := s.revoke(ctx, key, record); err != nil {
@@ -64,10 +72,7 @@ func (a *Authorizer) Logout(ctx context.Context, server string) (found bool, err
 		}
 	}
 	s.now.Store(nil)
-	if err := errors.Join(failures...); err != nil {
-		return found, s.explain(err)
-	}
-	return found, nil
+	return found, errors.Join(failures...)
 }
 
 // revoke takes back the tokens of a record (RFC 7009), the refresh token first: it is
@@ -96,7 +101,11 @@ func (a *Authorizer) serverNamed(at string) (*server, error) {
 		return nil, &Error{Reason: ReasonOption, Server: "the server", Err: errors.New("its URL cannot be read")}
 	}
 	u.User = nil
-	return a.serverAt(u)
+	s, err := a.serverAt(u)
+	if err == nil && s == nil {
+		err = &Error{Reason: ReasonOption, Server: shown(u), Err: errors.New("tokens do not travel without TLS"), Help: "use https"}
+	}
+	return s, err
 }
 
 // Inspect is an [Authorizer] that obtains no token: it finds out what a server demands,

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -40,6 +41,12 @@ type source interface {
 	person() bool
 }
 
+// String hides what the Authorizer knows.
+func (a *Authorizer) String() string { return "an Authorizer" }
+
+// Format writes String for every verb.
+func (a *Authorizer) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(a.String())) }
+
 func newAuthorizer(grant func(*config) source, opts []Option) *Authorizer {
 	a := &Authorizer{cfg: newConfig(opts), servers: map[string]*server{}}
 	a.grant = grant(&a.cfg)
@@ -50,7 +57,7 @@ func newAuthorizer(grant func(*config) source, opts []Option) *Authorizer {
 // Authorize implements [transport.Authorizer].
 func (a *Authorizer) Authorize(ctx context.Context, r transport.AuthorizedRequest) (*transport.Credentials, error) {
 	s, err := a.serverAt(r.Endpoint)
-	if err != nil {
+	if err != nil || s == nil {
 		return nil, err
 	}
 	h := s.now.Load()
@@ -67,19 +74,23 @@ func (a *Authorizer) Authorize(ctx context.Context, r transport.AuthorizedReques
 // Challenged implements [transport.Authorizer].
 func (a *Authorizer) Challenged(ctx context.Context, c transport.Challenge) (again bool, err error) {
 	s, err := a.serverAt(c.Endpoint)
-	if err != nil {
+	if err != nil || s == nil {
 		return false, err
 	}
 	again, err = s.challenged(ctx, c)
 	return again, s.explain(err)
 }
 
-// serverAt returns what is known of the server at an endpoint.
+// serverAt returns what is known of the server at an endpoint, nil for one that gets no
+// tokens: they do not travel without TLS, but to this machine.
 func (a *Authorizer) serverAt(endpoint *url.URL) (*server, error) {
 	if a.cfg.bad != nil {
 		return nil, &Error{Reason: ReasonOption, Server: shown(endpoint), Err: a.cfg.bad}
 	}
-	key := endpoint.Scheme + "://" + endpoint.Host + endpoint.EscapedPath()
+	if endpoint.Scheme != "https" && !loopback.IsLoopback(endpoint.Hostname()) {
+		return nil, nil
+	}
+	key := endpoint.Scheme + "://" + endpoint.Host + endpoint.EscapedPath() + "?" + endpoint.RawQuery
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.servers[key]
@@ -157,6 +168,10 @@ func (s *server) find(ctx context.Context, c challenge.Challenge) (*site, error)
 		found.resource = resource
 		found.server, err = finder.Server(ctx, cfg.chooseIssuer(resource.AuthorizationServers))
 	}
+	if issuer := cfg.clientIssuer; err == nil && issuer != "" && issuer != found.server.Issuer {
+		found.http.CloseIdle()
+		return nil, because(ReasonRegistration, "register the client there, or ask the operator of the MCP server", fmt.Errorf("the client belongs to %s, and the server names %s", issuer, found.server.Issuer))
+	}
 	if err != nil {
 		found.http.CloseIdle()
 		return nil, because(ReasonDiscovery, "`mcpctl auth inspect "+shown(s.endpoint)+"` shows each document and each rule", err)
@@ -199,7 +214,7 @@ func union(lists ...[]string) []string {
 	return all
 }
 
-// statusOf reports whether a challenge asks for more scopes.
+// wantsScope reports whether a challenge asks for more scopes.
 func wantsScope(status int, c challenge.Challenge) bool {
 	return status == http.StatusForbidden && c.Get("error") == "insufficient_scope"
 }

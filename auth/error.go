@@ -2,6 +2,7 @@ package auth
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 )
 
@@ -59,6 +60,14 @@ func (e *Error) Error() string {
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
+
+// MissingScopes means that the server wants scopes that the token does not have, and
+// that nobody may be asked for them ([WithoutLogin]).
+type MissingScopes struct{ Scopes []string }
+
+func (e *MissingScopes) Error() string {
+	return "the server wants a login with the scopes " + strconv.Quote(strings.Join(e.Scopes, " "))
+}
 
 // because completes an error with its reason, unless it has one already.
 func because(reason Reason, help string, err error) error {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/auth/internal/discover"
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 	"github.com/mainstay-mcp/mainstay/auth/internal/store"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -25,8 +26,11 @@ type held struct {
 	bearer *transport.Credentials // without DPoP, what every request carries
 	scope  string                 // for caches, see [transport.Credentials]
 
-	obtained bool // by a login or another grant of this process
-	renewed  bool // by a refresh of this process
+	loggedIn time.Time // when this process obtained the token that it goes back to
+	renewed  bool      // by a refresh of this process
+	// spent is the refresh token that the store still has because it could not be
+	// written, "" mostly.
+	spent string
 }
 
 // String says whose credentials they are, and none of their secrets.
@@ -93,12 +97,15 @@ func (h *held) margin() time.Duration {
 	return min(early, r.Token.Expiry.Sub(r.Obtained)/10)
 }
 
+// young reports whether the token was issued a moment ago.
+func (h *held) young() bool { return time.Since(h.record.Obtained) < memory }
+
 // credentials are the headers of a request.
 func (h *held) credentials(r transport.AuthorizedRequest) (*transport.Credentials, error) {
 	if h.prover == nil {
 		return h.bearer, nil
 	}
-	at := shown(r.URL)
+	at := r.URL.String()
 	proof, err := h.prover.Proof(r.Method, at, h.record.Token.Access, h.prover.Nonce(at))
 	if err != nil {
 		return nil, &Error{Reason: ReasonToken, Err: err}
@@ -158,14 +165,21 @@ func (h *held) complete(from *site, scopes []string) {
 	h.record.Server = store.Server{
 		TokenURL: from.server.TokenEndpoint, RevocationURL: from.server.RevocationEndpoint,
 		TokenAuthMethods: from.server.TokenEndpointAuthMethods, TokenAuthAlgs: from.server.TokenEndpointAuthAlgs,
+		Endpoint: canonical(from.endpoint), Resource: from.params(nil).Get("resource"), PrivateNetwork: from.cfg.private,
 	}
 }
 
+// keeping bounds the wait for other processes that have the store.
+const keeping = 30 * time.Second
+
 // keep stores new credentials and makes them ready.
 func (s *server) keep(ctx context.Context, h *held) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping) // what was issued is kept
+	defer cancel()
 	err := s.a.cfg.store.Update(ctx, h.key, func(store.Record) (store.Record, error) { return h.record, nil })
-	if err != nil {
-		return err
+	var unwritten *store.WriteError
+	if err != nil && (s.a.cfg.newLogin || !errors.As(err, &unwritten)) {
+		return err // who logs in for others must know
 	}
 	_, err = h.ready()
 	return err
@@ -175,10 +189,14 @@ func (s *server) keep(ctx context.Context, h *held) error {
 // without a token still counts for its registration, see [server.registered].
 func (s *server) load(ctx context.Context) (*held, error) {
 	cfg := &s.a.cfg
+	if cfg.newLogin {
+		return nil, nil
+	}
 	keys, err := cfg.store.List(ctx)
 	if err != nil && len(keys) == 0 {
 		return nil, err
 	}
+	var best *held
 	for _, key := range keys {
 		if key.Principal != cfg.principal || !cfg.mayUse(key) || !s.isFor(key.Resource) {
 			continue
@@ -189,14 +207,22 @@ func (s *server) load(ctx context.Context) (*held, error) {
 			continue
 		case err != nil:
 			return nil, err
-		case record.Token.Access == "" || (len(record.Proof) > 0) != cfg.dpop:
+		case record.Token.Access == "", cfg.dpop && len(record.Proof) == 0, record.Server.Endpoint != s.name():
 			continue
 		}
-		h := &held{key: key, record: record}
-		return h.ready()
+		if best == nil || record.Obtained.After(best.record.Obtained) {
+			best = &held{key: key, record: record}
+		}
 	}
-	return nil, nil
+	if best == nil {
+		return nil, nil
+	}
+	return best.ready()
 }
+
+// name is the URL of the server as records have it: tokens that were obtained for one
+// URL are not offered to another, even if their resource covers both.
+func (s *server) name() string { return canonical(s.endpoint) }
 
 // mayUse reports whether tokens under a key are those of the configured client.
 func (c *config) mayUse(key store.Key) bool {
@@ -210,28 +236,22 @@ func (c *config) mayUse(key store.Key) bool {
 // held against the server's URL when the token was obtained; here the URL may be
 // another one of the same resource.
 func (s *server) isFor(resource string) bool {
-	u, err := url.Parse(resource)
-	return err == nil && covers(u, s.endpoint)
-}
-
-func covers(resource, endpoint *url.URL) bool {
-	if !strings.EqualFold(resource.Scheme, endpoint.Scheme) || !strings.EqualFold(resource.Host, endpoint.Host) {
-		return false
-	}
-	path := strings.TrimSuffix(resource.EscapedPath(), "/")
-	rest, ok := strings.CutPrefix(endpoint.EscapedPath(), path)
-	return ok && (rest == "" || rest[0] == '/')
+	return discover.Covers(resource, s.endpoint, s.a.cfg.strict) == nil
 }
 
 // refreshed renews a token. It returns nil without an error if the authorization server
 // does not renew it any more: only a new login helps then. Who else has the store waits
 // meanwhile, and whoever comes second finds the new token there.
 func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
-	next := &held{key: h.key, renewed: true, prover: h.prover}
-	ended := false
-	err := s.a.cfg.store.Update(ctx, h.key, func(stored store.Record) (store.Record, error) {
-		if next.record = stored; string(stored.Proof) != string(h.record.Proof) {
-			next.prover = nil
+	next := &held{key: h.key, renewed: true, loggedIn: h.loggedIn}
+	ended, spent := false, ""
+	// The caller may leave; a token that the server has issued by then must be kept.
+	err := s.a.cfg.store.Update(context.WithoutCancel(ctx), h.key, func(stored store.Record) (store.Record, error) {
+		if h.spent != "" && stored.Token.Refresh == h.spent {
+			stored = h.record // which could not be written
+		}
+		if next.record = stored; string(stored.Proof) == string(h.record.Proof) {
+			next.prover = h.prover // it knows the server's nonces
 		}
 		if stored.Token.Access != h.record.Token.Access && (&held{record: stored}).usable(time.Now()) {
 			return stored, nil // another process was faster
@@ -240,17 +260,14 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 			ended = true // logged out, or refused there
 			return stored, nil
 		}
-		// The caller may leave; a token that the server has issued by then must be kept.
 		token, err := s.renew(context.WithoutCancel(ctx), h, stored)
-		var refused *grant.Error
-		if errors.As(err, &refused) && (refused.Code == "invalid_grant" || refused.Code == "invalid_client" || refused.Code == "unauthorized_client") {
-			ended = true
-			next.record.Token = grant.Token{}
-			return next.record, nil // the registration stays
+		if ended = s.ends(err, &next.record); ended {
+			return next.record, nil
 		}
 		if err != nil {
 			return stored, err
 		}
+		spent = stored.Token.Refresh
 		if token.Refresh == "" {
 			token.Refresh = stored.Token.Refresh
 		}
@@ -258,14 +275,12 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 		return next.record, nil
 	})
 	var unwritten *store.WriteError
-	if errors.As(err, &unwritten) && next.record.Token.Access != h.record.Token.Access {
-		err = nil // the token is good as long as the program runs
+	if errors.As(err, &unwritten) && spent != "" {
+		next.spent, err = spent, nil // the token is good as long as the program runs
 	}
 	switch {
-	case err != nil && time.Now().Before(h.record.Token.Expiry):
-		return h, nil // it is still good
 	case err != nil:
-		return nil, because(ReasonToken, "try again later: the token has expired, and the authorization server does not renew it now", err)
+		return nil, because(ReasonToken, "try again later: the authorization server does not renew the token now", err)
 	case ended:
 		s.now.Store(nil)
 		return nil, nil
@@ -277,6 +292,30 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 	return next, nil
 }
 
+// ends reports whether an error of a refresh means that only a new login helps, and
+// takes out of the record what is of no use any more.
+func (s *server) ends(err error, r *store.Record) bool {
+	var refused *grant.Error
+	if !errors.As(err, &refused) {
+		return false
+	}
+	switch refused.Code {
+	case "temporarily_unavailable", "server_error", "slow_down":
+		return false
+	case "invalid_client", "unauthorized_client":
+		if s.a.cfg.clientID != "" {
+			return false // who configured it has to correct it
+		}
+		r.Client = grant.Registered{}
+	case "":
+		if refused.Status < 400 || refused.Status >= 500 || refused.Status == http.StatusTooManyRequests || refused.Status == http.StatusRequestTimeout {
+			return false
+		}
+	}
+	r.Token = grant.Token{}
+	return true
+}
+
 // renew asks for a new token.
 func (s *server) renew(ctx context.Context, h *held, r store.Record) (*grant.Token, error) {
 	if string(r.Proof) != string(h.record.Proof) {
@@ -286,14 +325,19 @@ func (s *server) renew(ctx context.Context, h *held, r store.Record) (*grant.Tok
 	if err != nil {
 		return nil, err
 	}
-	params := url.Values{"refresh_token": {r.Token.Refresh}, "resource": {h.key.Resource}}
+	params := url.Values{"refresh_token": {r.Token.Refresh}}
+	if r.Server.Resource != "" {
+		params.Set("resource", r.Server.Resource)
+	}
 	return e.Exchange(ctx, s.a.cfg.client(r), "refresh_token", params)
 }
 
 // endpointOf is the token endpoint of stored tokens.
 func (s *server) endpointOf(h *held, r store.Record) (*grant.Endpoint, error) {
+	cfg := s.a.cfg // a copy
+	cfg.private = cfg.private || r.Server.PrivateNetwork
 	e := &grant.Endpoint{
-		HTTP: s.a.cfg.fetcher(s.endpoint), TokenURL: r.Server.TokenURL, Issuer: h.key.Issuer,
+		HTTP: cfg.fetcher(s.endpoint), TokenURL: r.Server.TokenURL, Issuer: h.key.Issuer,
 		Methods: r.Server.TokenAuthMethods, Algs: r.Server.TokenAuthAlgs, Proof: h.prover,
 	}
 	if len(r.Proof) == 0 || e.Proof != nil {

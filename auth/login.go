@@ -30,8 +30,8 @@ type person struct{ cfg *config }
 
 func (*person) person() bool { return true }
 
-// client is who this program is at the token endpoint: the configured client, whose
-// secret is not stored, or a stored registration.
+// client is who this program is at the token endpoint: the configured client, or the
+// stored one.
 func (c *config) client(r store.Record) *grant.Client {
 	if r.Client.ClientID == c.clientID {
 		return &grant.Client{ID: c.clientID, Secret: c.clientSecret, Key: c.key}
@@ -141,10 +141,7 @@ func (p *person) registration(ctx context.Context, s *site, known grant.Register
 	cfg := p.cfg
 	switch {
 	case cfg.clientID != "":
-		if cfg.clientIssuer != "" && cfg.clientIssuer != s.server.Issuer {
-			return grant.Registered{}, because(ReasonRegistration, "register the client there, or ask the operator of the MCP server", fmt.Errorf("the client is registered at %s, and the server now names %s", cfg.clientIssuer, s.server.Issuer))
-		}
-		return grant.Registered{ClientID: cfg.clientID, RedirectURIs: []string{redirect}}, nil
+		return grant.Registered{ClientID: cfg.clientID, ClientSecret: cfg.clientSecret, RedirectURIs: []string{redirect}}, nil
 	case s.metadataClient():
 		return grant.Registered{ClientID: cfg.metadataURL, Method: grant.MethodNone, RedirectURIs: []string{redirect}}, nil
 	case slices.Contains(known.RedirectURIs, redirect):

@@ -3,6 +3,7 @@ package auth_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
@@ -184,4 +186,118 @@ func TestBearer(t *testing.T) {
 	token = "none"
 	_, err = c.CallTool(t.Context(), "echo", map[string]any{})
 	require.Equal(t, mcperrors.KindAuth, mcperrors.KindOf(err))
+}
+
+// A token that the server revokes again and again is renewed each time.
+func TestRevokedTwice(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	c, err := dial(t, w, auth.Login(browser(t)))
+	require.NoError(t, err)
+	for range 3 {
+		w.Revoke()
+		_, err = c.CallTool(t.Context(), "echo", map[string]any{})
+		require.NoError(t, err)
+	}
+	require.Equal(t, 3, w.Asked("refresh_token"))
+	require.Equal(t, 1, w.Asked("authorize"))
+}
+
+// A token that has expired and cannot be renewed leads to a new login, also in a new
+// process.
+func TestExpiredWithoutRefresh(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	store := auth.NewMemory()
+	_, err := dial(t, w, auth.Login(browser(t), auth.WithStore(store)))
+	require.NoError(t, err)
+	keys, err := store.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, keys, 1)
+	require.NoError(t, store.Update(t.Context(), keys[0], func(r auth.Record) (auth.Record, error) {
+		r.Token.Refresh, r.Token.Expiry = "", time.Now().Add(-time.Hour)
+		return r, nil
+	}))
+	c, err := dial(t, w, auth.Login(browser(t), auth.WithStore(store)))
+	require.NoError(t, err)
+	require.Equal(t, 2, w.Asked("authorize"))
+	_, err = c.CallTool(t.Context(), "echo", map[string]any{})
+	require.NoError(t, err)
+}
+
+// However many calls need it, a person who says no is asked once.
+func TestDeniedOnce(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	a := auth.Login(browser(t))
+	c, err := dial(t, w, a)
+	require.NoError(t, err)
+	_, err = a.Logout(t.Context(), w.MCP.URL+"/mcp")
+	require.NoError(t, err)
+	w.Callback = func(v url.Values) { v.Del("code"); v.Set("error", "access_denied") }
+	var work sync.WaitGroup
+	failures := make(chan error, 30)
+	for range 30 {
+		work.Go(func() {
+			_, err := c.CallTool(t.Context(), "echo", map[string]any{})
+			failures <- err
+		})
+	}
+	work.Wait()
+	close(failures)
+	for err := range failures {
+		var e *auth.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, auth.ReasonLogin, e.Reason)
+		require.Contains(t, err.Error(), w.MCP.URL+"/mcp")
+	}
+	require.Equal(t, 2, w.Asked("authorize"))
+}
+
+// A server that refuses every token does not cost a person one login after the other.
+func TestServerThatNeverAgrees(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	w.Never = true
+	a := auth.Login(browser(t))
+	for range 3 {
+		_, err := dial(t, w, a)
+		var e *auth.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, auth.ReasonRefused, e.Reason, err)
+	}
+	require.LessOrEqual(t, w.Asked("authorize"), 2)
+}
+
+// A token is offered to the URL that it was obtained for, and to no other.
+func TestTokensOfOneURL(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	w.Resource["resource"] = w.MCP.URL // covers every path
+	a := auth.Login(browser(t))
+	at := func(raw string) *transport.Credentials {
+		u, err := url.Parse(raw)
+		require.NoError(t, err)
+		c, err := a.Authorize(t.Context(), transport.AuthorizedRequest{Method: http.MethodPost, Endpoint: u, URL: u})
+		require.NoError(t, err)
+		return c
+	}
+	w.AnyResource = true
+	_, err := dial(t, w, a)
+	require.NoError(t, err)
+	require.NotNil(t, at(w.MCP.URL+"/mcp"))
+	require.Nil(t, at(w.MCP.URL+"/other"))
+	require.Nil(t, at(w.MCP.URL+"/mcp?tenant=b"))
+	require.Nil(t, at("http://remote.example/mcp"), "nor without TLS")
+}
+
+func TestNothingIsPrinted(t *testing.T) {
+	t.Parallel()
+	for _, v := range []any{
+		auth.ClientCredentials("robot", "planted-secret"),
+		auth.IdentityProvider{TokenURL: "https://idp.example/token", ClientSecret: "planted-secret"},
+		&transport.Credentials{Header: http.Header{"Authorization": {"Bearer planted-secret"}}},
+	} {
+		require.NotContains(t, fmt.Sprintf("%v %+v %#v %s %q", v, v, v, v, v), "planted-secret")
+	}
 }

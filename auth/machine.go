@@ -10,7 +10,8 @@ import (
 )
 
 // ClientCredentials obtains tokens for a program of its own, without a person, by its
-// client id and secret (RFC 6749 section 4.4).
+// client id and secret (RFC 6749 section 4.4). The server names the authorization server
+// that gets the secret; use [WithIssuer] unless you trust it to.
 func ClientCredentials(id, secret string, opts ...Option) *Authorizer {
 	return machine(id, opts, func(c *config) {
 		if c.clientSecret = secret; secret == "" {
@@ -73,6 +74,12 @@ type IdentityProvider struct {
 	// of the login and [IDToken]. It is called for each token.
 	Subject func(ctx context.Context) (token, tokenType string, err error)
 }
+
+// String hides the secret.
+func (p *IdentityProvider) String() string { return "the identity provider " + p.TokenURL }
+
+// Format writes String for every verb.
+func (p IdentityProvider) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(p.String())) }
 
 // Types of tokens (RFC 8693 section 3).
 const (
@@ -148,8 +155,8 @@ func (*program) person() bool { return false }
 
 // obtain implements source.
 func (p *program) obtain(ctx context.Context, s *site, scopes []string) (*held, error) {
-	if issuer := p.cfg.clientIssuer; issuer != "" && issuer != s.server.Issuer {
-		return nil, because(ReasonRegistration, "register the client there, or ask the operator of the MCP server", fmt.Errorf("the client is registered at %s, and the server now names %s", issuer, s.server.Issuer))
+	if err := p.pinned(ctx, s); err != nil {
+		return nil, err
 	}
 	h, err := newHeld(s)
 	if err != nil {
@@ -160,4 +167,22 @@ func (p *program) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 		return nil, err
 	}
 	return h, nil
+}
+
+// pinned refuses an authorization server other than the one that the store knows: a
+// server must not choose, later on, who gets the secret.
+func (p *program) pinned(ctx context.Context, s *site) error {
+	if p.cfg.clientIssuer != "" {
+		return nil
+	}
+	keys, err := p.cfg.store.List(ctx)
+	if err != nil && len(keys) == 0 {
+		return because(ReasonStore, "", err)
+	}
+	for _, key := range keys {
+		if key.ClientID == p.cfg.clientID && key.Resource == s.id() && key.Principal == p.cfg.principal && key.Issuer != s.server.Issuer {
+			return because(ReasonRegistration, "if that is right, say so with WithIssuer", fmt.Errorf("the server named the authorization server %s before, and names %s now", key.Issuer, s.server.Issuer))
+		}
+	}
+	return nil
 }

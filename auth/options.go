@@ -29,6 +29,7 @@ type config struct {
 	dpop     bool
 	prompt   func(context.Context, Prompt) error
 	noLogin  bool
+	newLogin bool
 	patience time.Duration
 	base     *http.Transport
 	private  bool
@@ -68,6 +69,10 @@ func WithClient(id, secret, issuer string) Option {
 		c.clientID, c.clientSecret, c.clientIssuer = id, secret, issuer
 	}
 }
+
+// WithIssuer sets the issuer identifier of the one authorization server that this
+// program uses. Without it, the MCP server names it.
+func WithIssuer(issuer string) Option { return func(c *config) { c.clientIssuer = issuer } }
 
 // WithClientMetadata sets the URL of a document that describes this program, which
 // serves as its client id where the authorization server supports that. The URL is
@@ -128,6 +133,10 @@ func WithPrompt(f func(ctx context.Context, p Prompt) error) Option {
 // where a login would begin, it fails with [ErrNotLoggedIn]. It is for programs that
 // must not wait, when another program logs in.
 func WithoutLogin() Option { return func(c *config) { c.noLogin = true } }
+
+// WithNewLogin makes an Authorizer log in anew, as if nothing were stored, when the
+// server asks for it.
+func WithNewLogin() Option { return func(c *config) { c.newLogin = true } }
 
 // WithLoginTime sets how long a person has to log in. The default is five minutes.
 func WithLoginTime(d time.Duration) Option {

@@ -26,38 +26,90 @@ type server struct {
 	now atomic.Pointer[held]
 
 	// Who holds the turn may change now, and what follows.
-	turn    chan struct{}
-	loaded  bool // the store was asked
-	site    *site
-	refused time.Time      // when the server refused a token that was new
-	raised  map[string]int // logins for more scopes, by the scopes that were missing
+	turn   chan struct{}
+	loaded bool // the store was asked
+	site   *site
+	failed failure           // the last login or renewal, if it failed
+	raised map[string]raised // logins for more scopes, by the scopes that were missing
 }
 
-// memory is how long a refusal is remembered: whoever asks again within it gets the
-// same answer, not another login.
-const memory = time.Minute
+type failure struct {
+	at  time.Time
+	err error
+}
 
-// maxRaises bounds logins for the same missing scopes.
-const maxRaises = 2
+type raised struct {
+	first time.Time
+	times int
+}
 
-// enter waits for the turn.
-func (s *server) enter(ctx context.Context) (leave func(), err error) {
+const (
+	// quiet is how long after a failed login or renewal callers get the same error: a
+	// person is not asked by one window after the other.
+	quiet = 10 * time.Second
+	// memory is how long a token counts as new: a server that refuses it does not agree
+	// with its authorization server.
+	memory = time.Minute
+	// maxRaises bounds logins for the same missing scopes within raiseMemory.
+	maxRaises   = 2
+	raiseMemory = 10 * time.Minute
+)
+
+// inTurn runs f when nobody else changes what is known of the server. It returns when f
+// has, or when ctx is over: what f has begun with the authorization server then goes on,
+// because a token that was issued must be kept.
+func (s *server) inTurn(ctx context.Context, f func() error) error {
 	select {
 	case s.turn <- struct{}{}:
-		return func() { <-s.turn }, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
+	done := make(chan error, 1)
+	go func() {
+		defer func() { <-s.turn }()
+		done <- f()
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// recent returns the error of a login or renewal that failed since began, or shortly
+// before.
+func (s *server) recent(began time.Time) error {
+	if s.failed.err != nil && (s.failed.at.After(began) || time.Since(s.failed.at) < quiet) {
+		return s.failed.err
+	}
+	return nil
+}
+
+// fail remembers a failure, unless it is only this caller's.
+func (s *server) fail(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() == nil {
+		s.failed = failure{time.Now(), err}
+	}
+	return err
 }
 
 // current returns credentials that have not expired, nil if only a challenge of the
 // server can lead to some.
-func (s *server) current(ctx context.Context) (*held, error) {
-	leave, err := s.enter(ctx)
+func (s *server) current(ctx context.Context) (h *held, err error) {
+	began := time.Now()
+	err = s.inTurn(ctx, func() (err error) {
+		h, err = s.renewedAt(ctx, began)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	return h, nil
+}
+
+// renewedAt is [server.current] for whoever holds the turn.
+func (s *server) renewedAt(ctx context.Context, began time.Time) (*held, error) {
 	if !s.loaded {
 		h, err := s.load(ctx)
 		if err != nil {
@@ -67,58 +119,119 @@ func (s *server) current(ctx context.Context) (*held, error) {
 		s.now.Store(h)
 	}
 	h := s.now.Load()
+	var renew func() (*held, error)
 	switch {
 	case h == nil, h.usable(time.Now()):
 		return h, nil
 	case h.record.Token.Refresh != "":
-		return s.refreshed(ctx, h)
+		renew = func() (*held, error) { return s.refreshed(ctx, h) }
 	case s.site != nil && !s.a.grant.person():
-		return s.obtained(ctx, s.site, h.record.Scopes)
+		renew = func() (*held, error) { return s.obtained(ctx, s.site, h.record.Scopes) }
 	default:
 		return nil, nil // the server says what it wants now
 	}
+	err := s.recent(began)
+	if err == nil {
+		var next *held
+		if next, err = renew(); err == nil {
+			return next, nil
+		}
+		err = s.fail(ctx, err)
+	}
+	if time.Now().Before(h.record.Token.Expiry) {
+		return h, nil // it was renewed early, and is still good
+	}
+	return nil, err
 }
 
 // challenged answers a challenge of the server.
 func (s *server) challenged(ctx context.Context, c transport.Challenge) (again bool, err error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer leave()
+	began := time.Now()
+	decided := false
+	err = s.inTurn(ctx, func() (err error) {
+		decided, err = s.decide(ctx, c, began)
+		return err
+	})
+	return err == nil && decided, err
+}
+
+// decide is [server.challenged] for whoever holds the turn.
+func (s *server) decide(ctx context.Context, c transport.Challenge, began time.Time) (again bool, err error) {
 	asked, _ := challenge.Of(c.Header)
 	h := s.now.Load()
 	if h != nil && h.prover != nil {
-		fresh := h.prover.SetNonce(shown(c.URL), c.Header.Get("DPoP-Nonce"))
-		if asked.Get("error") == "use_dpop_nonce" {
-			return fresh, nil
+		h.prover.SetNonce(c.URL.String(), c.Header.Get("DPoP-Nonce"))
+		if wantsNonce(c.Header) {
+			return c.Tries < maxNonces, nil
 		}
 	}
 	switch {
-	case h != nil && !h.sentAs(c.Sent):
+	case h.usable(time.Now()) && !h.sentAs(c.Sent):
 		return true, nil // somebody else has renewed it meanwhile
 	case wantsScope(c.Status, asked):
-		return s.raise(ctx, h, asked)
+		if c.Background {
+			return false, nil
+		}
+		return s.raise(ctx, h, asked, began)
 	case c.Status != http.StatusUnauthorized:
 		return false, nil
-	case time.Since(s.refused) < memory:
-		return false, s.refusedAgain(h)
-	case h != nil && h.record.Token.Refresh != "" && !h.renewed:
-		if h, err = s.refreshed(ctx, h); err != nil {
-			return false, err
-		}
-		if h != nil {
-			return true, nil
-		}
-	case h != nil && h.obtained && c.Tries > 0:
-		s.refused = time.Now()
-		return false, s.refusedAgain(h)
+	}
+	if err := s.recent(began); err != nil {
+		return false, err
 	}
 	var before []string
 	if h != nil {
 		before = h.record.Scopes
+		if h.record.Token.Refresh != "" && !(c.Tries > 0 && h.renewed && h.young()) {
+			next, err := s.refreshed(ctx, h)
+			if err != nil {
+				return false, s.fail(ctx, err)
+			}
+			if next != nil {
+				return true, nil
+			}
+		} else if c.Tries > 0 && time.Since(h.loggedIn) < memory {
+			return false, s.fail(ctx, &Error{
+				Reason: ReasonRefused, Issuer: h.key.Issuer, Err: errors.New("the server refuses the token that was issued for it"),
+				Help: "the server and its authorization server do not agree; the log of the server says why",
+			})
+		}
+	}
+	if c.Background {
+		return false, nil // nobody waits for it: a person is asked for a call
 	}
 	return s.login(ctx, asked, before)
+}
+
+// maxNonces bounds how often a request is sent again with a new nonce.
+const maxNonces = 3
+
+// wantsNonce reports whether an answer asks for a DPoP proof with the nonce that it
+// brings (RFC 9449 section 9).
+func wantsNonce(h http.Header) bool {
+	if h.Get("DPoP-Nonce") == "" {
+		return false
+	}
+	return slices.ContainsFunc(challenge.Parse(h.Values("WWW-Authenticate")), func(c challenge.Challenge) bool {
+		return c.Get("error") == "use_dpop_nonce"
+	})
+}
+
+// login obtains a token for what a challenge asks for.
+func (s *server) login(ctx context.Context, asked challenge.Challenge, before []string) (again bool, err error) {
+	if s.a.cfg.noLogin {
+		return false, because(ReasonLogin, "", ErrNotLoggedIn)
+	}
+	found, err := s.find(ctx, asked)
+	if err != nil {
+		return false, s.fail(ctx, err)
+	}
+	defer found.http.CloseIdle()
+	_, err = s.obtained(ctx, found, found.scopesFor(asked, before, s.a.grant.person()))
+	if err != nil && found.server.Assumed {
+		err = because(ReasonDiscovery, "it may want a key that its operator gives out, as a header", fmt.Errorf("the server names no authorization server, and has none at %s: %w", found.server.Issuer, unwrapped(err)))
+	}
+	return err == nil, s.fail(ctx, err)
 }
 
 // unwrapped is the cause in an error of this package.
@@ -130,47 +243,37 @@ func unwrapped(err error) error {
 	return err
 }
 
-func (s *server) refusedAgain(h *held) error {
-	e := &Error{Reason: ReasonRefused, Err: errors.New("the server refuses the token that was issued for it"), Help: "the server and its authorization server do not agree; the log of the server says why"}
-	if h != nil {
-		e.Issuer = h.key.Issuer
-	}
-	return e
-}
-
-// login obtains a token for what a challenge asks for.
-func (s *server) login(ctx context.Context, asked challenge.Challenge, before []string) (again bool, err error) {
-	if s.a.cfg.noLogin {
-		return false, because(ReasonLogin, "", ErrNotLoggedIn)
-	}
-	found, err := s.find(ctx, asked)
-	if err != nil {
-		return false, err
-	}
-	defer found.http.CloseIdle()
-	_, err = s.obtained(ctx, found, found.scopesFor(asked, before, s.a.grant.person()))
-	if err != nil && found.server.Assumed {
-		err = because(ReasonDiscovery, "it may want a key that its operator gives out, as a header", fmt.Errorf("the server names no authorization server, and has none at %s: %w", found.server.Issuer, unwrapped(err)))
-	}
-	return err == nil, err
-}
-
 // raise obtains a token with more scopes, the old ones included. For the same missing
 // scopes that happens a few times at most, however many requests need them.
-func (s *server) raise(ctx context.Context, h *held, asked challenge.Challenge) (again bool, err error) {
+func (s *server) raise(ctx context.Context, h *held, asked challenge.Challenge, began time.Time) (again bool, err error) {
 	missing := strings.Fields(asked.Get("scope"))
 	slices.Sort(missing)
+	if s.a.cfg.noLogin {
+		return false, &MissingScopes{Scopes: missing}
+	}
+	if err := s.recent(began); err != nil {
+		return false, err
+	}
 	name := strings.Join(missing, " ")
-	if s.raised[name] >= maxRaises || (len(s.raised) >= 64 && s.raised[name] == 0) {
+	for other, r := range s.raised {
+		if time.Since(r.first) > raiseMemory {
+			delete(s.raised, other)
+		}
+	}
+	r := s.raised[name]
+	if r.times >= maxRaises || (r.times == 0 && len(s.raised) >= 64) {
 		return false, &Error{
 			Reason: ReasonScope, Err: errors.New("the server wants the scopes " + strconv.Quote(name) + ", and refuses tokens that were asked for with them"),
 			Help: "ask for access at the authorization server",
 		}
 	}
 	if s.raised == nil {
-		s.raised = map[string]int{}
+		s.raised = map[string]raised{}
 	}
-	s.raised[name]++
+	if r.times++; r.times == 1 {
+		r.first = time.Now()
+	}
+	s.raised[name] = r
 	var before []string
 	if h != nil {
 		before = h.record.Scopes
@@ -189,7 +292,7 @@ func (s *server) obtained(ctx context.Context, found *site, scopes []string) (*h
 		return nil, err
 	}
 	h.key.Issuer, h.key.Resource, h.key.Principal = found.server.Issuer, found.id(), s.a.cfg.principal
-	h.obtained = true
+	h.loggedIn = time.Now()
 	h.complete(found, scopes)
 	if err := s.keep(ctx, h); err != nil {
 		return nil, because(ReasonStore, "", err)
@@ -201,15 +304,16 @@ func (s *server) obtained(ctx context.Context, found *site, scopes []string) (*h
 
 // explain adds to an error which server it is about.
 func (s *server) explain(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	err = because(ReasonToken, "", err)
 	var e *Error
-	if errors.As(err, &e) && e.Server == "" {
-		e.Server = shown(s.endpoint)
+	if !errors.As(because(ReasonToken, "", err), &e) || e.Server != "" {
+		return err
 	}
-	return err
+	own := *e // others may have the same error
+	own.Server = shown(s.endpoint)
+	return &own
 }
 
 // traced passes on the steps of discovery.

@@ -161,7 +161,7 @@ func (a *app) login(ctx context.Context, t target.Target, l *login) error {
 	opts = append(opts, auth.WithPrompt(func(ctx context.Context, p auth.Prompt) error {
 		asked = true
 		return prompt(ctx, p)
-	}), auth.WithLoginTime(a.flags.MaxTime))
+	}), auth.WithLoginTime(a.flags.MaxTime), auth.WithNewLogin())
 	err = a.dial.With(ctx, t, func(_ context.Context, c *connect.Connection) error {
 		who := visible.Line(c.ServerName())
 		switch {

@@ -29,6 +29,10 @@ type World struct {
 	Access   map[string]string // valid tokens and their scopes
 	Callback func(url.Values)  // changes the answer of a login
 	Seen     map[string]int    // calls that were run, by id
+	Never    bool              // the MCP server refuses every token
+
+	// AnyResource makes the authorization server take any resource parameter.
+	AnyResource bool
 
 	mu      sync.Mutex
 	codes   map[string]url.Values // the authorization request of each code
@@ -121,7 +125,7 @@ func (w *World) token(rw http.ResponseWriter, r *http.Request) {
 	grantType := r.PostForm.Get("grant_type")
 	w.asked = append(w.asked, grantType)
 	scope := r.PostForm.Get("scope")
-	if r.PostForm.Get("resource") != w.MCP.URL+"/mcp" {
+	if !w.AnyResource && r.PostForm.Get("resource") != w.MCP.URL+"/mcp" {
 		answer(rw, 400, map[string]any{"error": "invalid_target"})
 		return
 	}
@@ -177,7 +181,7 @@ func (w *World) serveMCP(rw http.ResponseWriter, r *http.Request) {
 	_ = json.Unmarshal(body, &m)
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	scope, valid := w.Access[token]
-	if !ok || !valid {
+	if !ok || !valid || w.Never {
 		rw.Header().Add("WWW-Authenticate", "Negotiate")
 		rw.Header().Add("WWW-Authenticate", `Bearer resource_metadata="`+w.MCP.URL+`/.well-known/oauth-protected-resource/mcp", scope="read"`)
 		rw.WriteHeader(http.StatusUnauthorized)

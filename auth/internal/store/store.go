@@ -69,6 +69,12 @@ type Server struct {
 	RevocationURL    string   `json:"revocation_url,omitempty"`
 	TokenAuthMethods []string `json:"token_auth_methods,omitempty"`
 	TokenAuthAlgs    []string `json:"token_auth_algs,omitempty"`
+	// Endpoint is the URL of the MCP server that the tokens were obtained for.
+	Endpoint string `json:"endpoint,omitempty"`
+	// Resource is the resource parameter that tokens were asked for with, "" for none.
+	Resource string `json:"resource,omitempty"`
+	// PrivateNetwork is set if the server may have a private address.
+	PrivateNetwork bool `json:"private_network,omitempty"`
 }
 
 // String describes the record without its secrets.

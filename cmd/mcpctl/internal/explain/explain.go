@@ -55,7 +55,7 @@ func (x *Explainer) Failure(ctx context.Context, err error) *failure.Failure {
 			where = &connect.Failed{}
 		}
 		own = x.client(from, where.Connecting || !called)
-		if where.Connecting {
+		if where.Connecting && own.Kind != failure.KindAuth {
 			x.connecting(own, from, where.Target)
 		}
 		if own.Kind == failure.KindAuth && where.Target.URL != "" {
@@ -96,16 +96,21 @@ func (x *Explainer) Failure(ctx context.Context, err error) *failure.Failure {
 // token, that is the message.
 func wantsLogin(f *failure.Failure, e *mcperrors.Error, t target.Target) {
 	var why *auth.Error
+	var missing *auth.MissingScopes
+	again := "mcpctl auth login " + target.Shown(t.URL)
 	switch {
 	case errors.Is(e, auth.ErrNotLoggedIn):
 		f.Message = "the server wants a login"
+	case errors.As(e, &missing):
+		f.Message = missing.Error()
+		again += " --scope " + visible.Line(strings.Join(missing.Scopes, ","))
 	case errors.As(e, &why):
 		f.Message, f.Note = visible.Line(why.Err.Error()), visible.Line(why.Help)
 		if why.Issuer != "" {
 			f.Add("authorization server", "%s", visible.Line(why.Issuer))
 		}
 	}
-	f.Try = append([]string{"mcpctl auth login " + target.Shown(t.URL)}, f.Try...)
+	f.Try = append([]string{again}, f.Try...)
 }
 
 func operandFailure(err error) *failure.Failure {
