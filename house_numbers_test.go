@@ -63,7 +63,7 @@ var numbers = []number{
 	{"docs/resilience.md", "When the NUMBER are over", breakerGo, "DefaultCooldown", inSeconds},
 	{"docs/resilience.md", "If nothing comes for NUMBER from a server", resilienceGo, "defaultSilence", inSeconds},
 	{"docs/resilience.md", "sends two liveness probes, NUMBER each", silenceGo, "SilenceProbe", inSeconds},
-	{"docs/resilience.md", "is restarted after NUMBER, then", "internal/resilience/backoff.go", "firstRestartPause", inMilliseconds},
+	{"docs/resilience.md", "is restarted after at most NUMBER, then", "internal/resilience/backoff.go", "firstRestartPause", inMilliseconds},
 	{"docs/resilience.md", "longer pauses up to NUMBER.", "internal/resilience/backoff.go", "maxRestartPause", inSeconds},
 
 	{"CHANGELOG.md", "a circuit breaker (NUMBER failures,", breakerGo, "DefaultFailureThreshold", plain},

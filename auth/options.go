@@ -134,7 +134,7 @@ func WithPrompt(f func(ctx context.Context, p Prompt) error) Option {
 // must not wait, when another program logs in.
 func WithoutLogin() Option { return func(c *config) { c.noLogin = true } }
 
-// WithNewLogin makes an Authorizer log in anew, as if nothing were stored, when the
+// WithNewLogin makes an Authorizer ignore stored tokens: the person logs in when the
 // server asks for it.
 func WithNewLogin() Option { return func(c *config) { c.newLogin = true } }
 

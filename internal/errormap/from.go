@@ -91,9 +91,9 @@ func FromHTTP(evidence mcperrors.HTTPEvidence, retryAfter time.Duration) *mcperr
 	return e
 }
 
-// httpError makes the error of an HTTP status. A status that is no proof
-// of §3.1 says nothing about the request: a proxy may have passed it on before
-// a 503, and an application may say 410 or 501 half-way.
+// httpError makes the error of an HTTP status. Few statuses prove that the request
+// did not run: a proxy may have passed it on before a 503, and an application may say
+// 410 or 501 half-way.
 func httpError(status int) *mcperrors.Error {
 	switch status {
 	case http.StatusUnauthorized:

@@ -210,8 +210,8 @@ func (n *Negotiator) suspicion(err error) (mcp.Version, bool) {
 	return mcp.Latest, n.doubtful || rpc.Code == mcp.CodeUnsupportedProtocolVersion
 }
 
-// refusedAsOld reports whether initialize was refused as HTTP+SSE servers do
-// (protocol.md 4.4).
+// refusedAsOld reports whether initialize was refused as HTTP+SSE servers do (the
+// transports page of the specification, backwards compatibility).
 func (n *Negotiator) refusedAsOld(err error) bool {
 	var e *mcperrors.Error
 	if n.result.Fallback || !errors.As(err, &e) || e.HTTP == nil {
