@@ -40,6 +40,9 @@ type note struct {
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
+// settleTime is how long the client lives after a subscription has been closed.
+const settleTime = 250 * time.Millisecond
+
 // subscribe holds a subscription for as long as the step says; the result has what
 // came.
 func (p *player) subscribe(ctx context.Context, s step) (any, error) {
@@ -74,6 +77,14 @@ func (p *player) subscribe(ctx context.Context, s step) (any, error) {
 	}
 	if err := held.Close(); err != nil {
 		return nil, err
+	}
+	// The server is told in the background. An application goes on living; this one may
+	// be over in a moment, and would end that with it.
+	settled := time.NewTimer(settleTime)
+	defer settled.Stop()
+	select {
+	case <-settled.C:
+	case <-ctx.Done():
 	}
 	mu.Lock()
 	defer mu.Unlock()
