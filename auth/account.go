@@ -38,14 +38,11 @@ func (a *Authorizer) Logout(ctx context.Context, server string) (found bool, err
 	if err != nil {
 		return false, err
 	}
-	err = s.inTurn(ctx, func() (err error) {
-		found, err = s.logout(ctx)
-		return err
-	})
+	found, err = inTurn(ctx, s, func() (bool, error) { return s.logout(ctx) })
 	return found, s.explain(err)
 }
 
-// logout is [Authorizer.Logout] for whoever holds the turn.
+// logout is [Authorizer.Logout] in turn.
 func (s *server) logout(ctx context.Context) (found bool, err error) {
 	a := s.a
 	keys, err := a.cfg.store.List(ctx)

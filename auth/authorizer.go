@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/challenge"
@@ -31,6 +32,7 @@ type Authorizer struct {
 
 	mu      sync.Mutex
 	servers map[string]*server
+	last    atomic.Pointer[server] // that was asked for last
 }
 
 // source obtains a new token.
@@ -90,6 +92,9 @@ func (a *Authorizer) serverAt(endpoint *url.URL) (*server, error) {
 	if endpoint.Scheme != "https" && !loopback.IsLoopback(endpoint.Hostname()) {
 		return nil, nil
 	}
+	if last := a.last.Load(); last != nil && sameEndpoint(last.endpoint, endpoint) {
+		return last, nil // mostly there is one, and a key costs an allocation
+	}
 	key := endpoint.Scheme + "://" + endpoint.Host + endpoint.EscapedPath() + "?" + endpoint.RawQuery
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -98,7 +103,12 @@ func (a *Authorizer) serverAt(endpoint *url.URL) (*server, error) {
 		s = &server{a: a, endpoint: endpoint, turn: make(chan struct{}, 1)}
 		a.servers[key] = s
 	}
+	a.last.Store(s)
 	return s, nil
+}
+
+func sameEndpoint(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && a.Host == b.Host && a.Path == b.Path && a.RawPath == b.RawPath && a.RawQuery == b.RawQuery
 }
 
 // shown is a URL without what may be secret in it.

@@ -240,8 +240,8 @@ func (s *server) isFor(resource string) bool {
 }
 
 // refreshed renews a token. It returns nil without an error if the authorization server
-// does not renew it any more: only a new login helps then. Who else has the store waits
-// meanwhile, and whoever comes second finds the new token there.
+// does not renew it any more: only a new login helps then. Other processes with the
+// same store wait meanwhile, and find the new token there.
 func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 	next := &held{key: h.key, renewed: true, loggedIn: h.loggedIn}
 	ended, spent := false, ""

@@ -301,3 +301,32 @@ func TestNothingIsPrinted(t *testing.T) {
 		require.NotContains(t, fmt.Sprintf("%v %+v %#v %s %q", v, v, v, v, v), "planted-secret")
 	}
 }
+
+// A function of the application that panics fails the call, and nothing else.
+func TestPanicOfTheApplication(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	_, err := dial(t, w, auth.Workload("robot", func(context.Context) (string, error) { panic("oops") }))
+	var e *auth.Error
+	require.ErrorAs(t, err, &e)
+	require.Contains(t, err.Error(), "panicked: oops")
+}
+
+// A caller that leaves a login gets its own error at once; the next one is asked again.
+func TestLoginIsLeft(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	asked := make(chan struct{}, 1)
+	a := auth.Login(auth.WithPrompt(func(ctx context.Context, _ auth.Prompt) error {
+		asked <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	_, err := client.Dial(ctx, w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+	require.ErrorIs(t, err, context.Canceled)
+}

@@ -57,23 +57,37 @@ const (
 
 // inTurn runs f when nobody else changes what is known of the server. It returns when f
 // has, or when ctx is over: what f has begun with the authorization server then goes on,
-// because a token that was issued must be kept.
-func (s *server) inTurn(ctx context.Context, f func() error) error {
+// because a token that was issued must be kept. f may call the application, which may
+// panic.
+func inTurn[T any](ctx context.Context, s *server, f func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	var none T
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
-		return ctx.Err()
+		return none, ctx.Err()
 	}
-	done := make(chan error, 1)
+	done := make(chan result, 1)
 	go func() {
-		defer func() { <-s.turn }()
-		done <- f()
+		r := result{err: errors.New("a function of the application ended its goroutine")}
+		defer func() {
+			if v := recover(); v != nil {
+				r = result{err: fmt.Errorf("a function of the application panicked: %v", v)}
+			}
+			<-s.turn
+			done <- r
+		}()
+		value, err := f()
+		r = result{value, err}
 	}()
 	select {
-	case err := <-done:
-		return err
+	case r := <-done:
+		return r.value, r.err
 	case <-ctx.Done():
-		return ctx.Err()
+		return none, ctx.Err()
 	}
 }
 
@@ -96,19 +110,12 @@ func (s *server) fail(ctx context.Context, err error) error {
 
 // current returns credentials that have not expired, nil if only a challenge of the
 // server can lead to some.
-func (s *server) current(ctx context.Context) (h *held, err error) {
+func (s *server) current(ctx context.Context) (*held, error) {
 	began := time.Now()
-	err = s.inTurn(ctx, func() (err error) {
-		h, err = s.renewedAt(ctx, began)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return h, nil
+	return inTurn(ctx, s, func() (*held, error) { return s.renewedAt(ctx, began) })
 }
 
-// renewedAt is [server.current] for whoever holds the turn.
+// renewedAt is [server.current] in turn.
 func (s *server) renewedAt(ctx context.Context, began time.Time) (*held, error) {
 	if !s.loaded {
 		h, err := s.load(ctx)
@@ -147,15 +154,10 @@ func (s *server) renewedAt(ctx context.Context, began time.Time) (*held, error) 
 // challenged answers a challenge of the server.
 func (s *server) challenged(ctx context.Context, c transport.Challenge) (again bool, err error) {
 	began := time.Now()
-	decided := false
-	err = s.inTurn(ctx, func() (err error) {
-		decided, err = s.decide(ctx, c, began)
-		return err
-	})
-	return err == nil && decided, err
+	return inTurn(ctx, s, func() (bool, error) { return s.decide(ctx, c, began) })
 }
 
-// decide is [server.challenged] for whoever holds the turn.
+// decide is [server.challenged] in turn.
 func (s *server) decide(ctx context.Context, c transport.Challenge, began time.Time) (again bool, err error) {
 	asked, _ := challenge.Of(c.Header)
 	h := s.now.Load()

@@ -89,7 +89,9 @@ const maxChallenges = 5
 // obtained.
 type AuthorizationError struct{ Err error }
 
-func (e *AuthorizationError) Error() string { return "authorization: " + e.Err.Error() }
+// Error returns the text of Err alone: "authorization: …" would be hidden as the header
+// of that name.
+func (e *AuthorizationError) Error() string { return e.Err.Error() }
 
 // Unwrap returns Err.
 func (e *AuthorizationError) Unwrap() error { return e.Err }
