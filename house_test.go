@@ -294,7 +294,7 @@ var importTable = []row{
 		pkg: "internal/servermutants/...", may: []string{"internal/servermutants/...", "conformance", "conformance/wire", "conformance/checks", "conformance/seeds", "mcp"}, tests: []string{refServer},
 		why: "a proxy before any server, and what the suite makes of it: the server is a program, or handed to it by tests",
 	},
-	{pkg: "examples/...", may: append([]string{"auth", "fleet/redis", "otel"}, library...), tests: []string{refServer}, why: "what an example imports, a user can import"},
+	{pkg: "examples/...", may: append([]string{"auth", "fleet/redis", "otel"}, library...), tests: []string{refServer, "internal/authtest"}, why: "what an example imports, a user can import"},
 	{pkg: "fleet/redis/...", may: append([]string{"internal/callback"}, library...), why: "an adapter in a package of its own: public packages only but for the guards around callbacks, nothing but examples imports it"},
 	{pkg: "otel/...", may: append([]string{"internal/errormap"}, library...), why: "an adapter in a package of its own: public packages and the mapping of errors only, nothing but examples imports it"},
 	{pkg: "", why: "the root holds tests only"},

@@ -1,15 +1,17 @@
-module github.com/mainstay-mcp/mainstay/examples/fleet
+module github.com/mainstay-mcp/mainstay/examples
 
 go 1.26.0
 
 require (
 	github.com/mainstay-mcp/mainstay v0.0.0
+	github.com/mainstay-mcp/mainstay/auth v0.0.0
 	github.com/mainstay-mcp/mainstay/fleet/redis v0.0.0
 	github.com/stretchr/testify v1.12.1
 )
 
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/go-jose/go-jose/v4 v4.1.8 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/google/uuid v1.6.0 // indirect
@@ -22,6 +24,9 @@ require (
 	golang.org/x/sys v0.48.0 // indirect
 )
 
-replace github.com/mainstay-mcp/mainstay => ../..
+replace github.com/mainstay-mcp/mainstay => ..
 
-replace github.com/mainstay-mcp/mainstay/fleet/redis => ../../fleet/redis
+replace github.com/mainstay-mcp/mainstay/fleet/redis => ../fleet/redis
+
+replace github.com/mainstay-mcp/mainstay/auth => ../auth
+
