@@ -38,7 +38,7 @@ func (a *Authorizer) Logout(ctx context.Context, server string) (found bool, err
 	if err != nil {
 		return false, err
 	}
-	found, err = inTurn(ctx, s, func() (bool, error) { return s.logout(ctx) })
+	found, err = inTurn(ctx, s, func(ctx context.Context) (bool, error) { return s.logout(ctx) })
 	return found, s.explain(err)
 }
 
@@ -49,7 +49,7 @@ func (s *server) logout(ctx context.Context) (found bool, err error) {
 	if err != nil && len(keys) == 0 {
 		return false, because(ReasonStore, "", err)
 	}
-	var failures []error
+	failed := Error{Reason: ReasonToken}
 	for _, key := range keys {
 		if key.Principal != a.cfg.principal || !s.isFor(key.Resource) {
 			continue
@@ -61,15 +61,18 @@ func (s *server) logout(ctx context.Context) (found bool, err error) {
 		if err == nil && record.Token.Access != "" {
 			found = true
 			if err := s.revoke(ctx, key, record); err != nil {
-				failures = append(failures, because(ReasonToken, "the tokens may be valid until they expire", err))
+				failed.Help, failed.Err = "the tokens may be valid until they expire", errors.Join(failed.Err, err)
 			}
 		}
 		if err := a.cfg.store.Delete(ctx, key); err != nil {
-			failures = append(failures, because(ReasonStore, "", err))
+			failed.Reason, failed.Err = ReasonStore, errors.Join(failed.Err, err)
 		}
 	}
 	s.now.Store(nil)
-	return found, errors.Join(failures...)
+	if failed.Err != nil {
+		return found, &failed
+	}
+	return found, nil
 }
 
 // revoke takes back the tokens of a record (RFC 7009), the refresh token first: it is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -56,6 +57,22 @@ func newAuthorizer(grant func(*config) source, opts []Option) *Authorizer {
 	return a
 }
 
+// Close ends the logins that are in progress, and waits for their end for up to a second.
+// It is for programs that go on without the Authorizer: a login outlives a call whose
+// deadline passes, for as long as a person has to log in. Clients do not call it, because
+// others may use the same Authorizer.
+func (a *Authorizer) Close() error {
+	a.mu.Lock()
+	servers := slices.Collect(maps.Values(a.servers))
+	a.mu.Unlock()
+	moment, stop := context.WithTimeout(context.Background(), time.Second) //nolint:forbidigo // Close has no context
+	defer stop()
+	for _, s := range servers {
+		s.turns.cancel(moment.Done())
+	}
+	return nil
+}
+
 // Authorize implements [transport.Authorizer].
 func (a *Authorizer) Authorize(ctx context.Context, r transport.AuthorizedRequest) (*transport.Credentials, error) {
 	s, err := a.serverAt(r.Endpoint)
@@ -100,7 +117,7 @@ func (a *Authorizer) serverAt(endpoint *url.URL) (*server, error) {
 	defer a.mu.Unlock()
 	s := a.servers[key]
 	if s == nil {
-		s = &server{a: a, endpoint: endpoint, turn: make(chan struct{}, 1)}
+		s = &server{a: a, endpoint: endpoint, turns: newTurns(a.cfg.patience)}
 		a.servers[key] = s
 	}
 	a.last.Store(s)
@@ -176,7 +193,7 @@ func (s *server) find(ctx context.Context, c challenge.Challenge) (*site, error)
 		found.server, err = finder.Legacy(ctx, s.endpoint)
 	case err == nil:
 		found.resource = resource
-		found.server, err = finder.Server(ctx, cfg.chooseIssuer(resource.AuthorizationServers))
+		found.server, err = cfg.serverOf(ctx, &finder, resource.AuthorizationServers)
 	}
 	if issuer := cfg.clientIssuer; err == nil && issuer != "" && issuer != found.server.Issuer {
 		found.http.CloseIdle()
@@ -189,13 +206,31 @@ func (s *server) find(ctx context.Context, c challenge.Challenge) (*site, error)
 	return found, nil
 }
 
-// chooseIssuer prefers the server that the client was registered at.
-func (c *config) chooseIssuer(all []string) string {
-	if c.clientIssuer != "" && slices.Contains(all, c.clientIssuer) {
-		return c.clientIssuer
+// serverOf returns the first of the authorization servers that has usable metadata: the
+// resource may be used with any of them (RFC 9728 section 2). Where the client was
+// registered in advance, only that one will do.
+func (c *config) serverOf(ctx context.Context, f *discover.Finder, issuers []string) (*discover.Server, error) {
+	if c.clientIssuer != "" && slices.Contains(issuers, c.clientIssuer) {
+		return f.Server(ctx, c.clientIssuer)
 	}
-	return all[0]
+	var first error
+	for _, issuer := range issuers[:min(len(issuers), maxIssuers)] {
+		s, err := f.Server(ctx, issuer)
+		if err == nil {
+			return s, nil
+		}
+		if first == nil {
+			first = err
+		}
+		if ctx.Err() != nil || !discover.Missing(err) {
+			break // it breaks a rule: somebody may want that another one is used
+		}
+	}
+	return nil, first
 }
+
+// maxIssuers bounds how many authorization servers are asked for their metadata.
+const maxIssuers = 4
 
 // scopesFor chooses the scopes to ask for: those of the challenge, else all that the
 // server supports, else none; and those that the application wants.

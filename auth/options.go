@@ -134,8 +134,9 @@ func WithPrompt(f func(ctx context.Context, p Prompt) error) Option {
 // must not wait, when another program logs in.
 func WithoutLogin() Option { return func(c *config) { c.noLogin = true } }
 
-// WithNewLogin makes an Authorizer ignore stored tokens: the person logs in when the
-// server asks for it.
+// WithNewLogin is for programs whose purpose is the login. Stored tokens are ignored, so
+// the person logs in when the server asks for it, and a token that cannot be stored is an
+// error.
 func WithNewLogin() Option { return func(c *config) { c.newLogin = true } }
 
 // WithLoginTime sets how long a person has to log in. The default is five minutes.

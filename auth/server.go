@@ -25,8 +25,8 @@ type server struct {
 
 	now atomic.Pointer[held]
 
-	// Who holds the turn may change now, and what follows.
-	turn   chan struct{}
+	turns turns // who has the turn may change now, and what follows
+
 	loaded bool // the store was asked
 	site   *site
 	failed failure           // the last login or renewal, if it failed
@@ -55,42 +55,6 @@ const (
 	raiseMemory = 10 * time.Minute
 )
 
-// inTurn runs f when nobody else changes what is known of the server. It returns when f
-// has, or when ctx is over: what f has begun with the authorization server then goes on,
-// because a token that was issued must be kept. f may call the application, which may
-// panic.
-func inTurn[T any](ctx context.Context, s *server, f func() (T, error)) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	var none T
-	select {
-	case s.turn <- struct{}{}:
-	case <-ctx.Done():
-		return none, ctx.Err()
-	}
-	done := make(chan result, 1)
-	go func() {
-		r := result{err: errors.New("a function of the application ended its goroutine")}
-		defer func() {
-			if v := recover(); v != nil {
-				r = result{err: fmt.Errorf("a function of the application panicked: %v", v)}
-			}
-			<-s.turn
-			done <- r
-		}()
-		value, err := f()
-		r = result{value, err}
-	}()
-	select {
-	case r := <-done:
-		return r.value, r.err
-	case <-ctx.Done():
-		return none, ctx.Err()
-	}
-}
-
 // recent returns the error of a login or renewal that failed since began, or shortly
 // before.
 func (s *server) recent(began time.Time) error {
@@ -100,7 +64,7 @@ func (s *server) recent(began time.Time) error {
 	return nil
 }
 
-// fail remembers a failure, unless it is only this caller's.
+// fail remembers a failure, unless it is that of a login that was cancelled.
 func (s *server) fail(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		s.failed = failure{time.Now(), err}
@@ -112,7 +76,7 @@ func (s *server) fail(ctx context.Context, err error) error {
 // server can lead to some.
 func (s *server) current(ctx context.Context) (*held, error) {
 	began := time.Now()
-	return inTurn(ctx, s, func() (*held, error) { return s.renewedAt(ctx, began) })
+	return inTurn(ctx, s, func(ctx context.Context) (*held, error) { return s.renewedAt(ctx, began) })
 }
 
 // renewedAt is [server.current] in turn.
@@ -154,7 +118,7 @@ func (s *server) renewedAt(ctx context.Context, began time.Time) (*held, error) 
 // challenged answers a challenge of the server.
 func (s *server) challenged(ctx context.Context, c transport.Challenge) (again bool, err error) {
 	began := time.Now()
-	return inTurn(ctx, s, func() (bool, error) { return s.decide(ctx, c, began) })
+	return inTurn(ctx, s, func(ctx context.Context) (bool, error) { return s.decide(ctx, c, began) })
 }
 
 // decide is [server.challenged] in turn.

@@ -195,6 +195,51 @@ func TestLoginTakesNoTimeOfTheCall(t *testing.T) {
 	})
 }
 
+// A login may take longer than a server of HTTP+SSE has to open its stream.
+func TestLoginBeforeTheStream(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name   string
+		server time.Duration // until the server names the URL for messages
+		err    string
+	}{
+		{"the server is quick", 5 * time.Second, ""},
+		{"the server is too slow", time.Minute, "did not name the URL"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := &keys{}
+				k.challenged = func(context.Context, transport.Challenge) (bool, error) {
+					time.Sleep(3 * time.Minute)
+					k.now.Store(key("good"))
+					return true, nil
+				}
+				s := &web{url: memhttp.URL}
+				srv := memhttp.New(s.handlerOf(func(w http.ResponseWriter, r *http.Request, p posted) {
+					if r.Header.Get("Authorization") != "Bearer good" {
+						w.WriteHeader(http.StatusUnauthorized)
+						return
+					}
+					pause(r, row.server)
+					says(endpointEvent, true)(w, r, p)
+				}))
+				t.Cleanup(srv.Close)
+				began := time.Now()
+				conn, err := (&transport.SSE{URL: s.url + "/sse", RoundTripper: srv.Transport(), Authorizer: k}).Connect(t.Context(), transport.Handler{})
+				if row.err != "" {
+					require.ErrorContains(t, err, row.err)
+					require.Equal(t, transport.ReasonTimeout, failure(t, err, transport.ReasonTimeout).Reason)
+					return
+				}
+				require.NoError(t, err)
+				require.Equal(t, 3*time.Minute+row.server, time.Since(began))
+				require.NoError(t, conn.Close())
+			})
+		})
+	}
+}
+
 // The caller who gives up waits for nobody.
 func TestLoginIsGivenUp(t *testing.T) {
 	t.Parallel()

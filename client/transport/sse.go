@@ -96,10 +96,16 @@ type sseConn struct {
 // open opens the stream. No message is sent before it is open.
 func (c *sseConn) open(ctx context.Context, x *exchange) (*sse.Reader, error) {
 	x.header = streamHeader(c.h.session.first)
-	release := context.AfterFunc(ctx, func() { x.cancel(nil) })
-	timer := time.AfterFunc(endpointTimeout, func() { x.cancel(errNoEndpoint) })
+	release := context.AfterFunc(ctx, func() { x.cancel(context.Cause(ctx)) })
+	var settled atomic.Bool
+	stop := x.afterPassed(endpointTimeout, func() {
+		if settled.CompareAndSwap(false, true) {
+			x.cancel(errNoEndpoint)
+		}
+	})
 	events, err := x.endpoint()
-	inTime, wanted := timer.Stop(), release()
+	stop()
+	inTime, wanted := settled.CompareAndSwap(false, true), release()
 	switch {
 	case !wanted:
 		return nil, &Failure{Reason: ReasonCanceled, NotSent: true, Err: endOf(ctx)}
@@ -113,6 +119,30 @@ func (c *sseConn) open(ctx context.Context, x *exchange) (*sse.Reader, error) {
 	}
 	x.body.none()
 	return events, nil
+}
+
+// afterPassed calls f once the exchange has run for d, without the time in which its
+// clocks stand still.
+func (x *exchange) afterPassed(d time.Duration, f func()) (stop func()) {
+	ctx, cancel := context.WithCancel(x.ctx)
+	go func() {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		for {
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				return
+			}
+			passed := x.passed()
+			if passed >= d {
+				f()
+				return
+			}
+			timer.Reset(max(d-passed, d/10)) // it may stand still just before the end
+		}
+	}()
+	return cancel
 }
 
 // endpoint asks for the stream and takes its first event (transports of 2024-11-05,

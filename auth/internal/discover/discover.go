@@ -26,9 +26,6 @@ type Step struct {
 // called concurrently if OnStep may.
 type Finder struct {
 	HTTP *fetch.Client
-	// Revision is the protocol revision that is spoken with the server. Default:
-	// not known yet, which means the newest.
-	Revision string
 	// NoLegacy makes Legacy fail with ErrNoMetadata.
 	NoLegacy bool
 	// SlashConcession accepts an issuer without path that differs from the
@@ -82,6 +79,10 @@ func isDown(err error) bool {
 	var failed *fetch.Error
 	return errors.As(err, &failed) && !errors.Is(err, fetch.ErrRedirect)
 }
+
+// Missing reports whether an error means that a server cannot be reached or has no
+// document, and not that one breaks a rule.
+func Missing(err error) bool { return errors.Is(err, ErrNoMetadata) || isDown(err) }
 
 // read fetches a document and has it accepted.
 func (f *Finder) read(ctx context.Context, what, url string, header http.Header, accept func(from string, d *document) error) error {

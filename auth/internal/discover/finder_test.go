@@ -19,6 +19,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/discover"
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 	"github.com/mainstay-mcp/mainstay/internal/memhttp"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 const (
@@ -220,7 +221,6 @@ func TestServer(t *testing.T) {
 		{"a forged one at the first place", map[string]string{oauthAt: tenant, openidAt: good}, "", discover.Finder{}, nil, openidAt, ""},
 		{"a fault at the first place", map[string]string{oauthAt: "500", openidAt: good}, "", discover.Finder{}, nil, openidAt, ""},
 
-		{"no OpenID in 2025-06-18", map[string]string{openidAt: good}, "", discover.Finder{Revision: "2025-06-18"}, []string{oauthAt}, "", "no authorization metadata found"},
 		{"nowhere", nil, "/t", discover.Finder{}, []string{oauthAt + "/t", openidAt + "/t", "/t" + openidAt}, "", "no authorization metadata found"},
 		{"a fault", map[string]string{oauthAt: "502"}, "", discover.Finder{}, nil, "", "status 502"},
 		{"an array", map[string]string{oauthAt: "[" + good + "]"}, "", discover.Finder{}, nil, "", "not a JSON object"},
@@ -244,7 +244,7 @@ func TestServer(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSite(t, tt.documents)
 			f, steps := s.finder(t)
-			f.Revision, f.SlashConcession = tt.finder.Revision, tt.finder.SlashConcession
+			f.SlashConcession = tt.finder.SlashConcession
 			m, err := f.Server(t.Context(), s.URL+tt.issuer)
 			if tt.asked != nil {
 				require.Equal(t, tt.asked, append([]string{}, s.asked...))
@@ -346,10 +346,9 @@ func TestLegacy(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSite(t, map[string]string{oauthAt: tt.document})
 			f, _ := s.finder(t)
-			f.Revision = "2025-03-26"
 			m, err := f.Legacy(t.Context(), parse(t, s.URL+"/a/mcp?key=secret"))
 			require.Equal(t, []string{oauthAt}, s.asked)
-			require.Equal(t, "2025-03-26", s.headers[0].Get("Mcp-Protocol-Version"))
+			require.Equal(t, string(mcp.Latest), s.headers[0].Get("Mcp-Protocol-Version"))
 			if tt.err != "" {
 				require.Nil(t, m)
 				require.ErrorContains(t, err, tt.err)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 const (
@@ -34,9 +33,8 @@ func ResourcePlaces(endpoint *url.URL) []string {
 
 // ServerPlaces returns where the metadata of an issuer can be, in the order to
 // try: RFC 8414 §3.1, then OpenID Connect Discovery with the path after and
-// before the well-known part. Revision 2025-06-18 and older know the first only.
-// The error is a [*fetch.URLError].
-func ServerPlaces(issuer, revision string) ([]string, error) {
+// before the well-known part. The error is a [*fetch.URLError].
+func ServerPlaces(issuer string) ([]string, error) {
 	u, err := url.Parse(issuer)
 	switch {
 	case err != nil || u.Scheme == "" || u.Host == "":
@@ -46,11 +44,7 @@ func ServerPlaces(issuer, revision string) ([]string, error) {
 	}
 	base := u.Scheme + "://" + u.Host
 	path := strings.TrimRight(u.EscapedPath(), "/")
-	places := []string{base + oauthSuffix + path}
-	if v, known := mcp.ParseVersion(revision); known && !v.AtLeast(mcp.Version2025_11_25) {
-		return places, nil
-	}
-	places = append(places, base+openidSuffix+path)
+	places := []string{base + oauthSuffix + path, base + openidSuffix + path}
 	if path != "" {
 		places = append(places, base+path+openidSuffix)
 	}

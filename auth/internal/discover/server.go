@@ -53,7 +53,7 @@ type Server struct {
 // one from being used: a [*IssuerError], [*DocumentError], [*fetch.BlockedError],
 // [*fetch.URLError] or [*fetch.Error].
 func (f *Finder) Server(ctx context.Context, issuer string) (*Server, error) {
-	urls, err := ServerPlaces(issuer, f.Revision)
+	urls, err := ServerPlaces(issuer)
 	if err == nil {
 		err = f.HTTP.Check(issuer)
 	}
@@ -83,11 +83,8 @@ func (f *Finder) Legacy(ctx context.Context, endpoint *url.URL) (*Server, error)
 	if err != nil {
 		return nil, err
 	}
-	revision := f.Revision
-	if revision == "" {
-		revision = string(mcp.Latest)
-	}
-	header := http.Header{"Mcp-Protocol-Version": {revision}}
+	// No revision is agreed yet: the first request was refused.
+	header := http.Header{"Mcp-Protocol-Version": {string(mcp.Latest)}}
 	// Nobody gave us the issuer as a string, so it has no slash to be exact about.
 	same := func(got string) bool { return got == base || got == base+"/" }
 	s, err := f.server(ctx, []place{{url: base + oauthSuffix}}, header, base, same)

@@ -53,9 +53,6 @@ func (e *Endpoint) Exchange(ctx context.Context, c *Client, grantType string, pa
 	if err != nil {
 		return nil, err
 	}
-	if !good(answer) {
-		return nil, refusal(e.TokenURL, answer, sent)
-	}
 	return parseToken(e.TokenURL, answer, sent, grantType == grantTokenExchange, time.Now())
 }
 
@@ -95,16 +92,34 @@ func (e *Endpoint) post(ctx context.Context, c *Client, to string, form url.Valu
 
 func good(a *fetch.Answer) bool { return a.Status >= 200 && a.Status <= 299 }
 
-// parseToken reads the answer of a token endpoint. Servers differ: a type or a lifetime may be
-// missing, numbers may be strings, scopes a list, and an error may have status 200.
-func parseToken(endpoint string, a *fetch.Answer, sent secrets, exchange bool, now time.Time) (*Token, error) {
-	wrong := func(reason string) error { return &AnswerError{Endpoint: reduce(endpoint), Reason: reason} }
-	m, ok := readMembers(a)
-	if !ok {
-		return nil, wrong("it is not a JSON object")
-	}
-	if m.text("error") != "" {
+// granted returns the members of an answer that is no refusal. A refusal may have
+// status 200.
+func granted(endpoint string, a *fetch.Answer, sent secrets) (members, error) {
+	if !good(a) {
 		return nil, refusal(endpoint, a, sent)
+	}
+	m, ok := readMembers(a)
+	switch {
+	case !ok:
+		return nil, wrongAt(endpoint)("it is not a JSON object")
+	case m.text("error") != "":
+		return nil, refusal(endpoint, a, sent)
+	}
+	return m, nil
+}
+
+// wrongAt makes the error of an answer that cannot be used.
+func wrongAt(endpoint string) func(reason string) error {
+	return func(reason string) error { return &AnswerError{Endpoint: reduce(endpoint), Reason: reason} }
+}
+
+// parseToken reads the answer of a token endpoint. Servers differ: a type or a lifetime may be
+// missing, numbers may be strings, and scopes a list.
+func parseToken(endpoint string, a *fetch.Answer, sent secrets, exchange bool, now time.Time) (*Token, error) {
+	wrong := wrongAt(endpoint)
+	m, err := granted(endpoint, a, sent)
+	if err != nil {
+		return nil, err
 	}
 	t := &Token{
 		Access:     m.text("access_token"),

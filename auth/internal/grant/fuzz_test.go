@@ -14,8 +14,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 )
 
-func answerOf(kind string, body []byte) *fetch.Answer {
-	return &fetch.Answer{Status: 400, Header: http.Header{"Content-Type": {kind}}, Body: body}
+func answerOf(status int, kind string, body []byte) *fetch.Answer {
+	return &fetch.Answer{Status: status, Header: http.Header{"Content-Type": {kind}}, Body: body}
 }
 
 // requireHarmless checks what may go to a terminal and a log.
@@ -43,7 +43,7 @@ func FuzzTokenAnswer(f *testing.F) {
 	seeds(f)
 	now := time.Unix(1_800_000_000, 0)
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
-		token, err := parseToken("https://as.example/token", answerOf(kind, body), nil, false, now)
+		token, err := parseToken("https://as.example/token", answerOf(http.StatusOK, kind, body), nil, false, now)
 		if err != nil {
 			requireHarmless(t, err)
 			return
@@ -63,7 +63,7 @@ func FuzzErrorAnswer(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
 		const secret = "planted-secret"
-		e := refusal("https://as.example/token", answerOf(kind, body), secretsOf(url.Values{"code": {secret}}))
+		e := refusal("https://as.example/token", answerOf(http.StatusBadRequest, kind, body), secretsOf(url.Values{"code": {secret}}))
 		requireHarmless(t, e)
 		require.NotContains(t, e.Error(), secret)
 		require.LessOrEqual(t, len(e.Code), longestCode)
@@ -79,7 +79,7 @@ func FuzzErrorAnswer(f *testing.F) {
 func FuzzRegistrationAnswer(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
-		r, err := parseRegistered("https://as.example/register", answerOf(kind, body), nil, MethodNone)
+		r, err := parseRegistered("https://as.example/register", answerOf(http.StatusCreated, kind, body), nil, MethodNone)
 		if err != nil {
 			requireHarmless(t, err)
 			return

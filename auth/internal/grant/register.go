@@ -89,23 +89,16 @@ func Register(ctx context.Context, h *fetch.Client, endpoint string, r Registrat
 	if err != nil {
 		return nil, err
 	}
-	sent := secretsOf(nil, initialToken)
-	if !good(answer) {
-		return nil, refusal(endpoint, answer, sent)
-	}
-	return parseRegistered(endpoint, answer, sent, r.TokenEndpointAuthMethod)
+	return parseRegistered(endpoint, answer, secretsOf(nil, initialToken), r.TokenEndpointAuthMethod)
 }
 
 // parseRegistered reads the answer of a registration endpoint; asked is the method that was
 // asked for.
 func parseRegistered(endpoint string, a *fetch.Answer, sent secrets, asked string) (*Registered, error) {
-	wrong := func(reason string) error { return &AnswerError{Endpoint: reduce(endpoint), Reason: reason} }
-	m, ok := readMembers(a)
-	if !ok {
-		return nil, wrong("it is not a JSON object")
-	}
-	if m.text("error") != "" {
-		return nil, refusal(endpoint, a, sent)
+	wrong := wrongAt(endpoint)
+	m, err := granted(endpoint, a, sent)
+	if err != nil {
+		return nil, err
 	}
 	r := &Registered{
 		ClientID:        m.text("client_id"),

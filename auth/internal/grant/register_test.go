@@ -98,7 +98,7 @@ func TestRegistrationAnswers(t *testing.T) {
 			require.True(t, got.IssuedAt.IsZero() && got.ExpiresAt.IsZero() && len(got.RedirectURIs) == 0)
 		})
 	}
-	a := &fetch.Answer{Header: http.Header{}, Body: []byte(`{"client_id":"c","client_secret_expires_at":"1800000000"}`)}
+	a := &fetch.Answer{Status: 201, Header: http.Header{}, Body: []byte(`{"client_id":"c","client_secret_expires_at":"1800000000"}`)}
 	got, err := parseRegistered("", a, nil, MethodNone)
 	require.NoError(t, err)
 	require.Equal(t, time.Unix(1_800_000_000, 0), got.ExpiresAt)
