@@ -31,7 +31,7 @@ func Bearer(token func(ctx context.Context) (string, error)) *BearerAuthorizer {
 
 // BearerWithKey is [Bearer] for tokens that are bound to a key of the application (DPoP,
 // RFC 9449): each request carries a proof that is signed with the key. key is a private
-// key on curve P-256, PEM or a JWK.
+// key for ES256, PEM or a JWK.
 func BearerWithKey(token func(ctx context.Context) (string, error), key []byte) *BearerAuthorizer {
 	a := Bearer(token)
 	prover, err := grant.ReadProver(key)
