@@ -63,7 +63,11 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // MissingScopes means that the server wants scopes that the token does not have, and
 // that nobody may be asked for them ([WithoutLogin]).
-type MissingScopes struct{ Scopes []string }
+type MissingScopes struct {
+	Scopes []string
+	// Before are the scopes that the login before asked for: a new login asks for both.
+	Before []string
+}
 
 func (e *MissingScopes) Error() string {
 	return "the server wants a login with the scopes " + strconv.Quote(strings.Join(e.Scopes, " "))

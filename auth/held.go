@@ -105,7 +105,15 @@ func (h *held) credentials(r transport.AuthorizedRequest) (*transport.Credential
 	if h.prover == nil {
 		return h.bearer, nil
 	}
-	return bound(h.prover, r, h.record.Token.Access, h.scope)
+	at := r.URL.String()
+	proof, err := h.prover.Proof(r.Method, at, h.record.Token.Access, h.prover.Nonce(at))
+	if err != nil {
+		return nil, &Error{Reason: ReasonToken, Err: err}
+	}
+	return &transport.Credentials{
+		Header: http.Header{"Authorization": {"DPoP " + h.record.Token.Access}, "Dpop": {proof}},
+		Scope:  h.scope,
+	}, nil
 }
 
 // sentAs reports whether a request carried these credentials.
@@ -151,14 +159,17 @@ func digest(parts ...string) string {
 // complete fills in what later refreshes need.
 func (h *held) complete(from *site, scopes []string) {
 	h.record.Scopes = scopes
-	if granted := strings.Fields(h.record.Token.Scope); len(granted) > 0 {
-		h.record.Scopes = union(scopes, granted)
-	}
+	h.granted()
 	h.record.Server = store.Server{
 		TokenURL: from.server.TokenEndpoint, RevocationURL: from.server.RevocationEndpoint,
 		TokenAuthMethods: from.server.TokenEndpointAuthMethods, TokenAuthAlgs: from.server.TokenEndpointAuthAlgs,
 		Endpoint: canonical(from.endpoint), Resource: from.params(nil).Get("resource"), PrivateNetwork: from.cfg.private,
 	}
+}
+
+// granted adds the scopes that came with the token to those that were asked for.
+func (h *held) granted() {
+	h.record.Scopes = union(h.record.Scopes, strings.Fields(h.record.Token.Scope))
 }
 
 // keeping bounds the wait for other processes that have the store.

@@ -41,38 +41,58 @@ func (c *config) client(r store.Record) *grant.Client {
 
 // obtain implements source.
 func (p *person) obtain(ctx context.Context, s *site, scopes []string) (*held, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, p.cfg.patience, errNobody)
+	defer cancel()
+	b, err := p.begin(ctx, s, scopes)
+	if err != nil {
+		return nil, err
+	}
+	defer b.listener.Close()
+	code, err := p.ask(ctx, s, b)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.exchange(ctx, s, b, code); err != nil {
+		return nil, because(ReasonToken, "", err)
+	}
+	b.h.record.Login = loopback.NewState() // a login is like no other
+	return b.h, nil
+}
+
+// begun is a login before the person takes part in it.
+type begun struct {
+	h        *held
+	listener *loopback.Listener
+	state    string
+	pkce     grant.PKCE
+	page     string // of the authorization server, to open in a browser
+}
+
+// begin makes everything that a login needs. The caller closes the listener.
+func (p *person) begin(ctx context.Context, s *site, scopes []string) (_ *begun, err error) {
 	if err := usesPKCE(s); err != nil {
 		return nil, because(ReasonDiscovery, "only an authorization server with PKCE (S256) is safe to use", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, p.cfg.patience, errNobody)
-	defer cancel()
-	h, err := newHeld(s)
-	if err != nil {
+	b := &begun{state: loopback.NewState(), pkce: grant.NewPKCE()}
+	if b.h, err = newHeld(s); err != nil {
 		return nil, err
 	}
 	known, err := p.known(ctx, s)
 	if err != nil {
 		return nil, because(ReasonStore, "", err)
 	}
-	state := loopback.NewState()
-	listener, err := p.listen(ctx, known, state)
-	if err != nil {
+	if b.listener, err = p.listen(ctx, known, b.state); err != nil {
 		return nil, because(ReasonLogin, "", err)
 	}
-	defer listener.Close()
-	if h.record.Client, err = p.registration(ctx, s, known, listener.Redirect()); err != nil {
-		return nil, err
+	if b.h.record.Client, err = p.registration(ctx, s, known, b.listener.Redirect()); err == nil {
+		b.h.key.ClientID = b.h.record.Client.ClientID
+		b.page, err = b.request(s, scopes)
 	}
-	h.key.ClientID = h.record.Client.ClientID
-	code, err := p.ask(ctx, s, h, listener, state, scopes)
 	if err != nil {
+		b.listener.Close()
 		return nil, err
 	}
-	if err := p.exchange(ctx, s, h, code); err != nil {
-		return nil, because(ReasonToken, "", err)
-	}
-	h.record.Login = loopback.NewState() // a login is like no other
-	return h, nil
+	return b, nil
 }
 
 var errNobody = errors.New("nobody logged in in time")
@@ -181,48 +201,55 @@ func registeredMethod(supported []string) string {
 	return supported[0]
 }
 
-// ask sends the person to the authorization server and returns the code that comes
-// back.
-func (p *person) ask(ctx context.Context, s *site, h *held, l *loopback.Listener, state string, scopes []string) (*code, error) {
-	c := &code{pkce: grant.NewPKCE(), redirect: l.Redirect()}
+// request is the authorization request, which the browser sends (RFC 6749 section 4.1.1).
+func (b *begun) request(s *site, scopes []string) (page string, err error) {
 	to, err := url.Parse(s.server.AuthorizationEndpoint)
 	if err != nil || s.server.AuthorizationEndpoint == "" {
-		return nil, because(ReasonDiscovery, "", fmt.Errorf("the authorization server %s has no page to log in", s.server.Issuer))
+		return "", because(ReasonDiscovery, "", fmt.Errorf("the authorization server %s has no page to log in", s.server.Issuer))
 	}
 	query := to.Query()
 	for name, values := range s.params(scopes) {
 		query[name] = values
 	}
 	query.Set("response_type", "code")
-	query.Set("client_id", h.key.ClientID)
-	query.Set("redirect_uri", c.redirect)
-	query.Set("state", state)
-	query.Set("code_challenge", c.pkce.Challenge)
+	query.Set("client_id", b.h.key.ClientID)
+	query.Set("redirect_uri", b.listener.Redirect())
+	query.Set("state", b.state)
+	query.Set("code_challenge", b.pkce.Challenge)
 	query.Set("code_challenge_method", "S256")
 	if slices.Contains(scopes, "offline_access") {
 		query.Set("prompt", "consent") // OpenID Connect Core, section 11
 	}
-	if h.prover != nil {
-		thumbprint, err := h.prover.Thumbprint()
+	if b.h.prover != nil {
+		thumbprint, err := b.h.prover.Thumbprint()
 		if err != nil {
-			return nil, because(ReasonToken, "", err)
+			return "", because(ReasonToken, "", err)
 		}
 		query.Set("dpop_jkt", thumbprint)
 	}
 	to.RawQuery = query.Encode()
+	return to.String(), nil
+}
 
-	answer, err := p.wait(ctx, l, state, Prompt{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: to.String(), Redirect: c.redirect})
+// ask sends the person to the authorization server and returns the code that comes
+// back.
+func (p *person) ask(ctx context.Context, s *site, b *begun) (code string, err error) {
+	answer, err := p.wait(ctx, b.listener, b.state, Prompt{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: b.page, Redirect: b.listener.Redirect()})
 	if err != nil {
-		return nil, loginError(to.String(), err)
+		return "", loginError(b.page, err)
 	}
-	if err := checkIssuer(s, answer); err != nil {
-		return nil, because(ReasonLogin, "do not log in there again before the operator of the server has explained it", err)
+	return codeOf(answer, s.server.Issuer, s.server.IssParameter)
+}
+
+// codeOf returns the code in the answer of a login at an authorization server.
+func codeOf(answer loopback.Answer, issuer string, named bool) (string, error) {
+	if err := checkIssuer(answer, issuer, named); err != nil {
+		return "", because(ReasonLogin, "do not log in there again before the operator of the server has explained it", err)
 	}
 	if answer.Error != "" {
-		return nil, loginError("", grant.NewError(shown(to), answer.Error, answer.Description, answer.ErrorURI, state))
+		return "", loginError("", grant.NewError(issuer, answer.Error, answer.Description, answer.ErrorURI, answer.State))
 	}
-	c.value = answer.Code
-	return c, nil
+	return answer.Code, nil
 }
 
 func loginError(at string, err error) error {
@@ -231,12 +258,6 @@ func loginError(at string, err error) error {
 		e.Help = "log in at the page of LoginURL while the program waits"
 	}
 	return e
-}
-
-// code is an authorization code and what it was asked for with.
-type code struct {
-	value, redirect string
-	pkce            grant.PKCE
 }
 
 // wait prompts the person and waits for the callback, or for the pasted address.
@@ -295,22 +316,23 @@ func prompting(ctx context.Context, f func(context.Context, Prompt) error, p Pro
 }
 
 // checkIssuer holds the answer against the authorization server that the person was
-// sent to, before anything in the answer is used (RFC 9207 section 2.4).
-func checkIssuer(s *site, a loopback.Answer) error {
+// sent to, before anything in the answer is used (RFC 9207 section 2.4). named is set
+// if that server says that its answers name it.
+func checkIssuer(a loopback.Answer, issuer string, named bool) error {
 	switch {
-	case a.HasIssuer && a.Issuer != s.server.Issuer:
-		return fmt.Errorf("the answer of the login comes from another authorization server than %s", s.server.Issuer)
-	case !a.HasIssuer && s.server.IssParameter:
-		return fmt.Errorf("the answer of the login does not say that it comes from %s, as it must", s.server.Issuer)
+	case a.HasIssuer && a.Issuer != issuer:
+		return fmt.Errorf("the answer of the login comes from another authorization server than %s", issuer)
+	case !a.HasIssuer && named:
+		return fmt.Errorf("the answer of the login does not say that it comes from %s, as it must", issuer)
 	}
 	return nil
 }
 
 // exchange exchanges the code for a token.
-func (p *person) exchange(ctx context.Context, s *site, h *held, c *code) error {
+func (p *person) exchange(ctx context.Context, s *site, b *begun, code string) error {
 	params := s.params(nil) // the scopes are those of the code
-	params.Set("code", c.value)
-	params.Set("redirect_uri", c.redirect)
-	params.Set("code_verifier", c.pkce.Verifier)
-	return h.exchange(ctx, s, "authorization_code", params)
+	params.Set("code", code)
+	params.Set("redirect_uri", b.listener.Redirect())
+	params.Set("code_verifier", b.pkce.Verifier)
+	return b.h.exchange(ctx, s, "authorization_code", params)
 }

@@ -125,8 +125,11 @@ func (s *server) challenged(ctx context.Context, c transport.Challenge) (again b
 func (s *server) decide(ctx context.Context, c transport.Challenge, began time.Time) (again bool, err error) {
 	asked, _ := challenge.Of(c.Header)
 	h := s.now.Load()
-	if h != nil && h.prover != nil && wantsNonce(h.prover, c) {
-		return c.Tries < maxNonces, nil
+	if h != nil && h.prover != nil {
+		h.prover.SetNonce(c.URL.String(), c.Header.Get("DPoP-Nonce"))
+		if wantsNonce(c.Header) {
+			return c.Tries < maxNonces, nil
+		}
 	}
 	switch {
 	case h.usable(time.Now()) && !h.sentAs(c.Sent):
@@ -166,6 +169,20 @@ func (s *server) decide(ctx context.Context, c transport.Challenge, began time.T
 	return s.login(ctx, asked, before)
 }
 
+// maxNonces bounds how often a request is sent again with a new nonce.
+const maxNonces = 3
+
+// wantsNonce reports whether an answer asks for a DPoP proof with the nonce that it
+// brings (RFC 9449 section 9).
+func wantsNonce(h http.Header) bool {
+	if h.Get("DPoP-Nonce") == "" {
+		return false
+	}
+	return slices.ContainsFunc(challenge.Parse(h.Values("WWW-Authenticate")), func(c challenge.Challenge) bool {
+		return c.Get("error") == "use_dpop_nonce"
+	})
+}
+
 // login obtains a token for what a challenge asks for.
 func (s *server) login(ctx context.Context, asked challenge.Challenge, before []string) (again bool, err error) {
 	if s.a.cfg.noLogin {
@@ -197,8 +214,12 @@ func unwrapped(err error) error {
 func (s *server) raise(ctx context.Context, h *held, asked challenge.Challenge, began time.Time) (again bool, err error) {
 	missing := strings.Fields(asked.Get("scope"))
 	slices.Sort(missing)
+	var before []string
+	if h != nil {
+		before = h.record.Scopes
+	}
 	if s.a.cfg.noLogin {
-		return false, &MissingScopes{Scopes: missing}
+		return false, &MissingScopes{Scopes: missing, Before: before}
 	}
 	if err := s.recent(began); err != nil {
 		return false, err
@@ -223,10 +244,6 @@ func (s *server) raise(ctx context.Context, h *held, asked challenge.Challenge, 
 		r.first = time.Now()
 	}
 	s.raised[name] = r
-	var before []string
-	if h != nil {
-		before = h.record.Scopes
-	}
 	return s.login(ctx, asked, before)
 }
 

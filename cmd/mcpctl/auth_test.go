@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -51,6 +53,16 @@ func (p *person) logIn() {
 	_, _ = io.WriteString(p.lines, "nonsense\n"+resp.Header.Get("Location")+"\n")
 }
 
+// tokensIn is an environment that only names the folder of tokens.
+func tokensIn(folder string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		if name == "MCPCTL_AUTH_DIR" {
+			return folder, true
+		}
+		return "", false
+	}
+}
+
 // at runs mcpctl for a person with a folder of tokens.
 func at(t *testing.T, folder string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
@@ -70,13 +82,8 @@ func at(t *testing.T, folder string, args ...string) (code int, stdout, stderr s
 	}()
 	var out, errs bytes.Buffer
 	code = run(t.Context(), args, console.Streams{
-		In: in, Out: &out, Err: io.MultiWriter(&errs, who),
-		Env: func(name string) (string, bool) {
-			if name == "MCPCTL_AUTH_DIR" {
-				return folder, true
-			}
-			return "", false
-		},
+		In: in, Out: &out, Err: io.MultiWriter(&errs, who), InTerminal: true,
+		Env: tokensIn(folder),
 	})
 	end()
 	_ = in.Close()
@@ -85,6 +92,95 @@ func at(t *testing.T, folder string, args ...string) (code int, stdout, stderr s
 	require.NotContains(t, errs.String(), "refresh-planted-secret")
 	require.NotContains(t, errs.String(), "code-planted-secret")
 	return code, out.String(), errs.String()
+}
+
+// script runs mcpctl without a terminal.
+func script(t *testing.T, folder, in string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, console.Streams{
+		In: strings.NewReader(in), Out: &out, Err: &errs,
+		Env: tokensIn(folder),
+	})
+	require.NotContains(t, errs.String(), "planted-secret")
+	return code, out.String(), errs.String()
+}
+
+// visit opens a page in a browser on another machine, and returns where it ends.
+func visit(t *testing.T, page string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, page, nil)
+	require.NoError(t, err)
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	return resp.Header.Get("Location")
+}
+
+// A script never waits for a person: one command begins the login, another finishes it.
+func TestAuthHandOff(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	url, folder := w.MCP.URL+"/mcp", t.TempDir()+"/tokens"
+	authCode := failure.KindAuth.ExitCode()
+
+	code, stdout, stderr := script(t, folder, "", "auth", "login", "--profile", "work", url)
+	require.Equal(t, authCode, code, stderr)
+	require.Empty(t, stderr)
+	next := "mcpctl auth login --profile work --finish @- " + url
+	require.Contains(t, stdout, "\n  "+next+"\n")
+	address := visit(t, pageOfLogin.FindString(stdout))
+
+	code, stdout, _ = script(t, folder, "", "auth", "ls")
+	require.Zero(t, code)
+	require.Contains(t, stdout, "waits for a login until ")
+	code, _, stderr = script(t, folder, "", "call", url, "echo", "--auth", "profile:work")
+	require.Equal(t, authCode, code)
+	require.Contains(t, stderr, "mcpctl auth login --profile work "+url)
+	code, _, stderr = script(t, folder, "", "auth", "login", "--profile", "work", "--finish", address, url)
+	require.Equal(t, failure.KindUsage.ExitCode(), code, "a code does not belong on a command line")
+	require.NotContains(t, stderr, "planted-secret")
+	code, _, stderr = script(t, folder, "\n", "auth", "login", "--profile", "work", "--finish", "@-", url)
+	require.Equal(t, failure.KindUsage.ExitCode(), code, stderr)
+	code, _, stderr = script(t, folder, strings.Replace(address, "state=", "state=x", 1), "auth", "login", "--profile", "work", "--finish", "@-", url)
+	require.Equal(t, authCode, code, stderr)
+	require.Contains(t, stderr, "this address belongs to another login")
+
+	file := filepath.Join(t.TempDir(), "address")
+	require.NoError(t, os.WriteFile(file, []byte("\n "+address+" \nmore"), 0o600))
+	code, _, stderr = script(t, folder, "", "auth", "login", "--profile", "work", "--finish", "@"+file, url)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "logged in to w")
+	code, _, stderr = script(t, folder, "", "call", url, "echo", "--auth", "profile:work")
+	require.Zero(t, code, stderr)
+	code, _, stderr = script(t, folder, address, "auth", "login", "--profile", "work", "--finish", "@-", url)
+	require.Equal(t, authCode, code, "a replay")
+	require.Contains(t, stderr, "no login waits to be finished")
+
+	code, stdout, stderr = script(t, folder, "", "auth", "login", "-o", "json", url)
+	require.Equal(t, authCode, code, stderr)
+	require.Contains(t, stderr, `"kind":"auth"`)
+	var doc struct{ Server, Issuer, URL, Redirect, Expires, Next string }
+	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
+	require.Equal(t, "mcpctl auth login --finish @- "+url, doc.Next)
+	require.Equal(t, url, doc.Server)
+	require.Equal(t, w.AS.URL, doc.Issuer)
+	address = visit(t, doc.URL)
+	require.True(t, strings.HasPrefix(address, doc.Redirect+"?"), address)
+	code, _, stderr = script(t, folder, address+"\n", "auth", "login", "--finish", "@-", url)
+	require.Zero(t, code, stderr)
+
+	code, _, stderr = script(t, folder, "", "auth", "logout", "--all", "--profile", "work")
+	require.Zero(t, code, stderr)
+	code, stdout, _ = script(t, folder, "", "auth", "ls", "-o", "ndjson")
+	require.Zero(t, code)
+	require.Equal(t, 1, strings.Count(stdout, "\n"), stdout)
+	code, _, stderr = script(t, folder, "", "auth", "logout", "--all")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "logged out of "+url)
+	code, stdout, _ = script(t, folder, "", "auth", "ls")
+	require.Zero(t, code)
+	require.Empty(t, stdout)
 }
 
 func TestAuth(t *testing.T) {

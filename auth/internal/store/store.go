@@ -59,6 +59,9 @@ type Record struct {
 	Login    string    // a name for the login that the tokens go back to; renewing keeps it
 	Obtained time.Time // when the token was issued; zero: unknown
 
+	// Pending is a login that was begun and that another run of the program finishes; nil: none.
+	Pending *Pending
+
 	Generation uint64 // counts the writes of this record
 }
 

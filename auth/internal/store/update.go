@@ -14,11 +14,11 @@ func update(key Key, change func(Record) (Record, error), read func() ([]byte, e
 			return err
 		}
 	}
-	after, err := change(before)
+	was, err := before.Encode(key) // now: change may write to what before refers to
 	if err != nil {
 		return err
 	}
-	was, err := before.Encode(key)
+	after, err := change(before)
 	if err != nil {
 		return err
 	}

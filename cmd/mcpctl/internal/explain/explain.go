@@ -8,14 +8,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
@@ -59,7 +57,7 @@ func (x *Explainer) Failure(ctx context.Context, err error) *failure.Failure {
 			x.connecting(own, from, where.Target)
 		}
 		if own.Kind == failure.KindAuth && where.Target.URL != "" {
-			wantsLogin(own, from, where.Target)
+			x.Login(own, from, where.Target)
 		}
 		if from.Kind == mcperrors.KindTimeout {
 			x.timeout(own, from, where)
@@ -90,27 +88,6 @@ func (x *Explainer) Failure(ctx context.Context, err error) *failure.Failure {
 		own.Kind, own.Message, own.Try = failure.KindHangup, "the terminal was closed", nil
 	}
 	return own
-}
-
-// wantsLogin says how to log in. Where package auth has explained why it obtained no
-// token, that is the message.
-func wantsLogin(f *failure.Failure, e *mcperrors.Error, t target.Target) {
-	var why *auth.Error
-	var missing *auth.MissingScopes
-	again := "mcpctl auth login " + target.Shown(t.URL)
-	switch {
-	case errors.Is(e, auth.ErrNotLoggedIn):
-		f.Message = "the server wants a login"
-	case errors.As(e, &missing):
-		f.Message = missing.Error()
-		again += " --scope " + visible.Line(strings.Join(missing.Scopes, ","))
-	case errors.As(e, &why):
-		f.Message, f.Note = visible.Line(why.Err.Error()), visible.Line(why.Help)
-		if why.Issuer != "" {
-			f.Add("authorization server", "%s", visible.Line(why.Issuer))
-		}
-	}
-	f.Try = append([]string{again}, f.Try...)
 }
 
 func operandFailure(err error) *failure.Failure {

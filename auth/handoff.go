@@ -1,0 +1,204 @@
+package auth
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"net/url"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
+	"github.com/mainstay-mcp/mainstay/auth/internal/store"
+)
+
+// HandOff is [Login] for programs that cannot wait for a person: a script, an agent, a
+// machine without a browser. Where Login asks a person, it begins the login, keeps what
+// finishes it in the store, and fails with an error in which [errors.As] finds a
+// [*HandedOff]. [Authorizer.Finish] finishes the login, in this program or in another
+// one with the same store.
+func HandOff(opts ...Option) *Authorizer {
+	return newAuthorizer(func(c *config) source { return &handOff{&person{cfg: c}} }, opts)
+}
+
+// handOffTime is how long a login that was begun can be finished: a person has to find
+// a browser, and authorization servers forget their own part after some minutes.
+const handOffTime = 10 * time.Minute
+
+// HandedOff means that a login was begun and waits for a person.
+type HandedOff struct {
+	// Server is the URL of the MCP server, and Issuer the authorization server that the
+	// person sees.
+	Server, Issuer string
+	// URL is the page to open in a browser, on any machine. It is good for this login
+	// only.
+	URL string
+	// Redirect is where the browser ends. The page need not load: its whole address, with
+	// the query, is what [Authorizer.Finish] takes.
+	Redirect string
+	// Expires is when the login can no longer be finished.
+	Expires time.Time
+}
+
+func (h *HandedOff) Error() string {
+	return "the login at " + h.Issuer + " waits for a person until " + h.Expires.Format(time.TimeOnly)
+}
+
+// handOff is the grant of [HandOff].
+type handOff struct{ login *person }
+
+func (*handOff) person() bool { return true }
+
+// obtain implements source.
+func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*held, error) {
+	b, err := o.login.begin(ctx, s, scopes)
+	if err != nil {
+		return nil, err
+	}
+	b.listener.Close() // only its address counts: the browser is elsewhere
+	h := b.h
+	h.key.Issuer, h.key.Resource, h.key.Principal = s.server.Issuer, s.id(), s.cfg.principal
+	h.complete(s, scopes)
+	begun := &store.Pending{
+		State: b.state, Verifier: b.pkce.Verifier, Redirect: b.listener.Redirect(), IssuerSent: s.server.IssParameter,
+		Expires: time.Now().Add(handOffTime).Round(0),
+		Client:  h.record.Client, Server: h.record.Server, Scopes: h.record.Scopes, Proof: h.record.Proof,
+	}
+	err = s.cfg.store.Update(ctx, h.key, func(r store.Record) (store.Record, error) {
+		if r.Client, r.Pending = begun.Client, begun; r.Token.Access == "" {
+			r.Server = begun.Server // else the record is that of an earlier login, which stays
+		}
+		return r, nil
+	})
+	if err != nil {
+		return nil, because(ReasonStore, "", err)
+	}
+	out := &HandedOff{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: b.page, Redirect: begun.Redirect, Expires: begun.Expires}
+	return nil, &Error{Reason: ReasonLogin, LoginURL: b.page, Help: "log in at the page of LoginURL, and finish the login with the address where the browser ends", Err: out}
+}
+
+// Finish finishes a login at a server that [HandOff] began. address is the address line
+// of the browser after the login. Each login is finished once: after an answer of the
+// authorization server that cannot be used, begin again.
+func (a *Authorizer) Finish(ctx context.Context, server, address string) error {
+	s, err := a.serverNamed(server)
+	if err != nil {
+		return err
+	}
+	_, err = inTurn(ctx, s, func(ctx context.Context) (struct{}, error) { return struct{}{}, s.finish(ctx, address) })
+	return s.explain(err)
+}
+
+// Reasons why a login cannot be finished. [errors.Is] finds them.
+var (
+	// ErrNoLogin means that no login was begun for a server, or that it was finished.
+	ErrNoLogin = errors.New("no login waits to be finished")
+	// ErrLoginExpired means that a login was begun too long ago.
+	ErrLoginExpired = errors.New("the login was begun too long ago")
+	// ErrOtherLogin means that an address belongs to another login than the one that
+	// waits.
+	ErrOtherLogin = errors.New("this address belongs to another login")
+)
+
+// finish is [Authorizer.Finish] in turn.
+func (s *server) finish(ctx context.Context, address string) error {
+	answer, err := loopback.Read(address)
+	if err != nil {
+		return because(ReasonLogin, "", err)
+	}
+	key, begun, err := s.begun(ctx, answer.State)
+	if err != nil {
+		return err
+	}
+	code, err := codeOf(answer, key.Issuer, begun.IssuerSent)
+	if err != nil {
+		return err
+	}
+	h := &held{key: key, loggedIn: time.Now()}
+	h.record = store.Record{Client: begun.Client, Server: begun.Server, Scopes: begun.Scopes, Proof: begun.Proof}
+	if err := s.redeem(ctx, h, begun, code); err != nil {
+		return because(ReasonToken, "begin the login again", err)
+	}
+	h.record.Login = loopback.NewState()
+	keep, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping) // what was issued is kept
+	defer cancel()
+	if err = s.a.cfg.store.Update(keep, key, func(store.Record) (store.Record, error) { return h.record, nil }); err == nil {
+		h, err = h.ready()
+	}
+	if err != nil {
+		return because(ReasonStore, "", err)
+	}
+	s.loaded = true
+	s.now.Store(h)
+	return nil
+}
+
+// redeem exchanges the code of a login that was begun for a token.
+func (s *server) redeem(ctx context.Context, h *held, begun *store.Pending, code string) error {
+	e, err := s.endpointOf(h, h.record)
+	if err != nil {
+		return err
+	}
+	defer e.HTTP.CloseIdle()
+	params := url.Values{"code": {code}, "redirect_uri": {begun.Redirect}, "code_verifier": {begun.Verifier}}
+	if resource := begun.Server.Resource; resource != "" {
+		params.Set("resource", resource)
+	}
+	token, err := e.Exchange(ctx, s.a.cfg.client(h.record), "authorization_code", params)
+	if err != nil {
+		return err
+	}
+	h.prover = e.Proof
+	h.record.Token, h.record.Obtained = *token, time.Now()
+	h.granted()
+	return nil
+}
+
+// begun takes the login with a state out of the store: nobody finishes it twice. A wrong
+// address leaves it there.
+func (s *server) begun(ctx context.Context, state string) (key Key, begun *store.Pending, err error) {
+	cfg := &s.a.cfg
+	keys, err := cfg.store.List(ctx)
+	if err != nil && len(keys) == 0 {
+		return key, nil, because(ReasonStore, "", err)
+	}
+	why, help := ErrNoLogin, "begin one first"
+	for _, key := range keys {
+		if key.Principal != cfg.principal || !cfg.mayUse(key) || !s.isFor(key.Resource) {
+			continue
+		}
+		r, err := cfg.store.Load(ctx, key)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			continue
+		case err != nil:
+			return key, nil, because(ReasonStore, "", err)
+		case r.Pending == nil || r.Pending.Server.Endpoint != s.name():
+			continue
+		case !hasState(r.Pending, state):
+			why, help = ErrOtherLogin, "use the page of the login that was begun last"
+			continue
+		}
+		err = cfg.store.Update(ctx, key, func(r store.Record) (store.Record, error) {
+			if hasState(r.Pending, state) {
+				begun, r.Pending = r.Pending, nil
+			}
+			return r, nil
+		})
+		switch {
+		case err != nil:
+			return key, nil, because(ReasonStore, "", err)
+		case begun == nil: // another process was faster
+			return key, nil, because(ReasonLogin, help, ErrNoLogin)
+		case time.Now().After(begun.Expires):
+			return key, nil, because(ReasonLogin, "begin it again", ErrLoginExpired)
+		}
+		return key, begun, nil
+	}
+	return key, nil, because(ReasonLogin, help, why)
+}
+
+// hasState reports whether an answer with a state is of a login. A login without a
+// state, which a damaged record could have, is nobody's.
+func hasState(p *store.Pending, state string) bool {
+	return p != nil && p.State != "" && subtle.ConstantTimeCompare([]byte(p.State), []byte(state)) == 1
+}

@@ -1,0 +1,73 @@
+package store
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
+)
+
+// Pending is a login that was begun: what exchanges its code for a token. The record that it is
+// in may have the tokens of an earlier login meanwhile. It hides its secrets in every fmt verb.
+type Pending struct {
+	State    string // of the answer that ends the login
+	Verifier string // of PKCE
+	Redirect string
+	// IssuerSent is set if the authorization server said that its answers name it (RFC 9207).
+	IssuerSent bool
+	Expires    time.Time
+
+	// What the record has after the login.
+	Client grant.Registered
+	Server Server
+	Scopes []string
+	Proof  []byte
+}
+
+// String describes the login without its secrets.
+func (p Pending) String() string {
+	return "a login that ends at " + p.Redirect + " until " + p.Expires.UTC().Format(time.RFC3339)
+}
+
+// GoString is String, so that %#v shows no secrets either.
+func (p Pending) GoString() string { return p.String() }
+
+// Format writes String for every verb.
+func (p Pending) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(p.String())) }
+
+// MarshalText writes String: only Encode writes the secrets.
+func (p Pending) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// pending is a Pending as text.
+type pending struct {
+	State      string    `json:"state"`
+	Verifier   string    `json:"code_verifier"`
+	Redirect   string    `json:"redirect_uri"`
+	IssuerSent bool      `json:"issuer_sent,omitempty"`
+	Expires    time.Time `json:"expires"`
+
+	Client client   `json:"client"`
+	Server Server   `json:"server"`
+	Scopes []string `json:"scopes,omitempty"`
+	Proof  []byte   `json:"dpop_key,omitempty"`
+}
+
+func (p *Pending) form() *pending {
+	if p == nil {
+		return nil
+	}
+	return &pending{
+		State: p.State, Verifier: p.Verifier, Redirect: p.Redirect, IssuerSent: p.IssuerSent, Expires: p.Expires,
+		Client: client(p.Client), Server: p.Server, Scopes: p.Scopes, Proof: p.Proof,
+	}
+}
+
+func (p *pending) read() *Pending {
+	if p == nil {
+		return nil
+	}
+	return &Pending{
+		State: p.State, Verifier: p.Verifier, Redirect: p.Redirect, IssuerSent: p.IssuerSent, Expires: p.Expires,
+		Client: grant.Registered(p.Client), Server: p.Server, Scopes: p.Scopes, Proof: p.Proof,
+	}
+}
