@@ -153,7 +153,8 @@ func parseToken(endpoint string, a *fetch.Answer, sent secrets, exchange bool, n
 }
 
 // Revoke takes back a token (RFC 7009). The hint is "access_token", "refresh_token" or empty. A
-// server answers a token it does not know as it answers success.
+// server answers a token it does not know as it answers success. One that cannot take back
+// tokens of this kind is no failure: it lets them expire, as one without the endpoint does.
 func Revoke(ctx context.Context, e *Endpoint, c *Client, revocationURL, token, hint string) error {
 	form := url.Values{"token": {token}}
 	if hint != "" {
@@ -163,8 +164,12 @@ func Revoke(ctx context.Context, e *Endpoint, c *Client, revocationURL, token, h
 	if err != nil {
 		return err
 	}
-	if !good(answer) {
-		return refusal(revocationURL, answer, sent)
+	if good(answer) {
+		return nil
 	}
-	return nil
+	refused := refusal(revocationURL, answer, sent)
+	if refused.Code == "unsupported_token_type" && refused.Status == http.StatusBadRequest {
+		return nil // §2.2.1: mostly a JWT, which the server does not keep
+	}
+	return refused
 }

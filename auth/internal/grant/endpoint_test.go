@@ -398,6 +398,10 @@ func TestRevoke(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, "unsupported_token_type", refused.Code)
 	require.NotContains(t, err.Error(), "PLANTED")
+
+	// A server of tokens that it cannot take back, as those that are JWTs (RFC 7009 §2.2.1).
+	s = play(t, answer{status: 400, body: `{"error":"unsupported_token_type"}`})
+	require.NoError(t, Revoke(t.Context(), s.endpoint(), &Client{ID: "id"}, s.url, "AT", "access_token"))
 }
 
 func TestNetworkErrors(t *testing.T) {
