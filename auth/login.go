@@ -125,7 +125,10 @@ func (p *person) known(ctx context.Context, s *site) (grant.Registered, error) {
 			continue
 		}
 		record, err := p.cfg.store.Load(ctx, key)
-		if err == nil && record.Client.ClientID != "" && alive(record.Client) {
+		if err != nil || (len(record.Proof) > 0 && !p.cfg.dpop) {
+			continue // a client that was registered to use DPoP gets no token without it (RFC 9449 section 5.2)
+		}
+		if record.Client.ClientID != "" && alive(record.Client) {
 			return record.Client, nil
 		}
 	}

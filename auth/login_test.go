@@ -72,6 +72,21 @@ func TestLogin(t *testing.T) {
 	})
 }
 
+// A client that was registered to use DPoP always gets no token without it: who logs in
+// without DPoP afterwards is registered as another client.
+func TestLoginWithoutDPoPAfterOneWithIt(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	w.Metadata["dpop_signing_alg_values_supported"] = []string{"ES256", "EdDSA"}
+	store := auth.NewMemory()
+	for _, opts := range [][]auth.Option{{auth.WithDPoP()}, nil, nil} {
+		_, err := dial(t, w, auth.Login(append(opts, browser(t), auth.WithStore(store), auth.WithNewLogin())...))
+		require.NoError(t, err)
+	}
+	require.Equal(t, 3, w.Asked("authorize"))
+	require.Equal(t, 2, w.Asked("register"))
+}
+
 func TestManyCallersOneRenewal(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

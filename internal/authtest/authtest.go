@@ -37,13 +37,14 @@ type World struct {
 	mu      sync.Mutex
 	codes   map[string]url.Values // the authorization request of each code
 	refresh map[string]bool
+	bound   map[string]bool // clients that were registered to use DPoP always
 	count   int
 	asked   []string
 }
 
 // New starts both servers, for the time of a test.
 func New(t testing.TB) *World {
-	w := &World{codes: map[string]url.Values{}, Access: map[string]string{}, refresh: map[string]bool{}, Seen: map[string]int{}, Lifetime: 3600}
+	w := &World{codes: map[string]url.Values{}, Access: map[string]string{}, refresh: map[string]bool{}, bound: map[string]bool{}, Seen: map[string]int{}, Lifetime: 3600}
 	w.AS = httptest.NewServer(http.HandlerFunc(w.serveAS))
 	t.Cleanup(w.AS.Close)
 	w.MCP = httptest.NewServer(http.HandlerFunc(w.serveMCP))
@@ -94,7 +95,8 @@ func (w *World) serveAS(rw http.ResponseWriter, r *http.Request) {
 		w.asked = append(w.asked, "register")
 		var asked map[string]any
 		_ = json.NewDecoder(r.Body).Decode(&asked)
-		asked["client_id"] = "registered-" + strconv.Itoa(len(w.asked))
+		id := "registered-" + strconv.Itoa(len(w.asked))
+		asked["client_id"], w.bound[id] = id, asked["dpop_bound_access_tokens"] == true
 		answer(rw, 201, asked)
 	case "/authorize":
 		w.asked = append(w.asked, "authorize")
@@ -129,6 +131,13 @@ func (w *World) token(rw http.ResponseWriter, r *http.Request) {
 		answer(rw, 400, map[string]any{"error": "invalid_target"})
 		return
 	}
+	kind := "Bearer"
+	if r.Header.Get("DPoP") != "" { // the proof is not looked at
+		kind = "DPoP"
+	} else if w.bound[r.PostForm.Get("client_id")] {
+		answer(rw, 400, map[string]any{"error": "invalid_grant", "error_description": "this client must use DPoP"})
+		return
+	}
 	switch grantType {
 	case "authorization_code":
 		asked := w.codes[r.PostForm.Get("code")]
@@ -154,7 +163,7 @@ func (w *World) token(rw http.ResponseWriter, r *http.Request) {
 	}
 	access, refresh := w.next("access"), w.next("refresh")
 	w.Access[access], w.refresh[refresh] = scope, true
-	out := map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": w.Lifetime}
+	out := map[string]any{"access_token": access, "token_type": kind, "expires_in": w.Lifetime}
 	if grantType != "client_credentials" {
 		out["refresh_token"] = refresh
 	}
@@ -179,7 +188,7 @@ func (w *World) serveMCP(rw http.ResponseWriter, r *http.Request) {
 		Method string `json:"method"`
 	}
 	_ = json.Unmarshal(body, &m)
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	_, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	scope, valid := w.Access[token]
 	if !ok || !valid || w.Never {
 		rw.Header().Add("WWW-Authenticate", "Negotiate")
