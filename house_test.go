@@ -318,7 +318,7 @@ var externals = []external{
 	{module: "github.com/spf13/cobra", by: []string{"cmd/mcpctl/..."}, why: "a command framework belongs to the command"},
 	{module: "github.com/spf13/pflag", by: []string{"cmd/mcpctl/..."}, why: "comes with cobra"},
 	{module: "golang.org/x/term", by: []string{"cmd/mcpctl/..."}, why: "terminal facts are the command's business"},
-	{module: "github.com/go-jose/go-jose/v4", by: []string{"auth/internal/grant"}, why: "JWTs and keys, behind one package"},
+	{module: "github.com/go-jose/go-jose/v4", by: []string{"auth/internal/grant", "conformance/refserver/..."}, why: "JWTs and keys: one package of auth makes them, the reference server checks them"},
 	{module: "github.com/stretchr/testify", testOnly: true, why: "assertions"},
 	{module: "go.uber.org/goleak", by: []string{testMain}, why: "no goroutine outlives a test"},
 	{module: "github.com/rogpeppe/go-internal", by: []string{"cmd/mcpctl"}, why: "testscript for mcpctl"},

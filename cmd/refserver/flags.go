@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/faults"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/limit"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/guard"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/preflights/llm"
 )
 
@@ -23,6 +25,9 @@ import (
 type flags struct {
 	http, families, data, hosts, token string
 	sse, debug                         bool
+
+	issuer, resource  string
+	scope, toolScopes texts
 
 	tasksAddr, idsAddr                  string
 	durable, plural, deprecated, faults bool
@@ -44,6 +49,10 @@ func define(fs *flag.FlagSet) *flags {
 	fs.StringVar(&f.data, "data", "", "")
 	fs.StringVar(&f.hosts, "allow-host", "", "")
 	fs.StringVar(&f.token, "token", "", "")
+	fs.StringVar(&f.issuer, "oauth-issuer", "", "")
+	fs.StringVar(&f.resource, "oauth-resource", "", "")
+	fs.Var(&f.scope, "oauth-scope", "")
+	fs.Var(&f.toolScopes, "oauth-tool-scope", "")
 	fs.BoolVar(&f.sse, "sse", false, "")
 	fs.BoolVar(&f.debug, "debug", false, "")
 	fs.StringVar(&f.tasksAddr, "tasks-addr", "", "")
@@ -96,7 +105,10 @@ func parse(args []string, env func(string) (string, bool)) (*config, error) {
 	if err := f.options(&cfg.opts, variables(env)); err != nil {
 		return nil, err
 	}
-	return cfg, f.address(cfg)
+	if err := f.address(cfg); err != nil {
+		return nil, err
+	}
+	return cfg, f.oauth(cfg)
 }
 
 // options fills in the options of the families.
@@ -216,6 +228,45 @@ func (f *flags) address(cfg *config) error {
 	if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() {
 		cfg.opts.AllowedHosts = append(cfg.opts.AllowedHosts, strings.ToLower(host))
 	}
+	return nil
+}
+
+// oauth reads what the server asks of access tokens.
+func (f *flags) oauth(cfg *config) error {
+	if f.issuer == "" {
+		if f.resource != "" || len(f.scope) > 0 || len(f.toolScopes) > 0 {
+			return errors.New("--oauth-resource, --oauth-scope and --oauth-tool-scope need --oauth-issuer")
+		}
+		return nil
+	}
+	host, _, _ := net.SplitHostPort(cfg.http) // address has made it
+	ip := net.ParseIP(host)
+	resource, err := url.Parse(f.resource)
+	switch {
+	case f.http == "":
+		return errors.New("--oauth-issuer needs --http: over stdio there are no access tokens")
+	case cfg.opts.Token != "":
+		return errors.New("--oauth-issuer and --token exclude each other: give one of them")
+	case !strings.HasPrefix(strings.ToLower(f.issuer), "https:") && !guard.Loopback(host):
+		return errors.New("--oauth-issuer without https needs --http on this machine, such as 127.0.0.1:8090")
+	case f.resource == "" && ip != nil && ip.IsUnspecified():
+		return errors.New("--oauth-resource is needed: the server is reached at several addresses")
+	case f.resource != "" && (err != nil || resource.Scheme != "https" && resource.Scheme != "http" ||
+		resource.Host == "" || resource.RawQuery != "" || resource.Fragment != ""):
+		return fmt.Errorf("--oauth-resource must be the URL of the server without query and fragment, not %q", f.resource)
+	}
+	o := refserver.OAuthOptions{Issuer: f.issuer, Resource: f.resource, Scopes: list(f.scope.String())}
+	for _, text := range f.toolScopes {
+		tool, scope, ok := strings.Cut(text, "=")
+		if !ok || tool == "" || scope == "" {
+			return fmt.Errorf("--oauth-tool-scope must be TOOL=SCOPE, not %q", text)
+		}
+		if o.ToolScopes == nil {
+			o.ToolScopes = make(map[string][]string)
+		}
+		o.ToolScopes[tool] = append(o.ToolScopes[tool], scope)
+	}
+	cfg.opts.OAuth = o
 	return nil
 }
 

@@ -82,6 +82,30 @@ func TestOtherFamilyOptions(t *testing.T) {
 	require.Equal(t, []string{"agent", "big", "s"}, []string{o.Assistant.Program, o.Assistant.Model, o.Assistant.SessionToken})
 }
 
+func TestOAuthOptions(t *testing.T) {
+	t.Parallel()
+	require.Zero(t, parsed(t, vars{}, "--http", ":0").OAuth)
+	require.Equal(t, refserver.OAuthOptions{
+		Issuer: "http://127.0.0.1:9000", Resource: "https://public.example/mcp", Scopes: []string{"a", "b", "c"},
+		ToolScopes: map[string][]string{"createTicket": {"write", "admin"}, "getNextTask": {"read"}},
+	}, parsed(t, vars{}, "--http", ":0", "--oauth-issuer", "http://127.0.0.1:9000", "--oauth-resource", "https://public.example/mcp",
+		"--oauth-scope", "a,b", "--oauth-scope", "c", "--oauth-tool-scope", "createTicket=write", "--oauth-tool-scope", "createTicket=admin",
+		"--oauth-tool-scope", "getNextTask=read").OAuth)
+	const issuer = "https://issuer.example"
+	for want, args := range map[string][]string{
+		"need --oauth-issuer":              {"--http", ":0", "--oauth-scope", "a"},
+		"needs --http:":                    {"--oauth-issuer", issuer},
+		"exclude each other":               {"--http", ":0", "--oauth-issuer", issuer, "--token", "x"},
+		"needs --http on this machine":     {"--http", "192.0.2.1:0", "--oauth-issuer", "http://127.0.0.1:9000"},
+		"--oauth-resource is needed":       {"--http", "0.0.0.0:0", "--oauth-issuer", issuer},
+		"--oauth-resource must be the URL": {"--http", ":0", "--oauth-issuer", issuer, "--oauth-resource", "https://x/mcp#y"},
+		"must be TOOL=SCOPE":               {"--http", ":0", "--oauth-issuer", issuer, "--oauth-tool-scope", "createTicket"},
+	} {
+		_, err := parse(args, vars{}.lookup)
+		require.ErrorContains(t, err, want)
+	}
+}
+
 func TestBadFlags(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

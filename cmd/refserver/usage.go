@@ -15,6 +15,12 @@ serving:
   --allow-host NAMES  host names to accept in Host and Origin, besides local ones
   --token TOKEN       require this bearer token in every HTTP request
   REFSERVER_TOKEN     the same token; unlike the flag, process lists do not show it
+  --oauth-issuer URL  require access tokens (JWT) of this authorization server in every HTTP
+                      request; https, or http on this machine
+  --oauth-resource URL  the URL of this server, for which tokens are issued (default:
+                      http://ADDR/mcp)
+  --oauth-scope S     a scope that every request needs; repeatable
+  --oauth-tool-scope TOOL=S  a scope that calls of this tool need besides; repeatable
   --debug             log at debug level
 
 data:

@@ -143,7 +143,7 @@ func (e *endpoint) cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheabl
 		return
 	}
 	c.TTLMs, c.CacheScope = int((5 * time.Minute).Milliseconds()), "public"
-	if e.srv.opts.Token != "" {
+	if e.srv.opts.Token != "" || e.srv.guard != nil {
 		c.CacheScope = "private"
 	}
 }

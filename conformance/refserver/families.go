@@ -1,6 +1,7 @@
 package refserver
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -85,7 +86,7 @@ func makeAssistant(s *setup) (*family.Family, error) {
 	if o.BaseURL == nil {
 		o.BaseURL = s.srv.baseURL
 	}
-	o.Bearer, o.Logger = s.Token, s.log
+	o.Bearer, o.Logger = cmp.Or(s.Token, s.srv.own), s.log
 	return assistant.New(o)
 }
 

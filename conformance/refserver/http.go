@@ -34,24 +34,51 @@ func (s *Server) Handler() http.Handler {
 	if s.sse != nil {
 		mux.Handle(SSEPath, s.sse)
 	}
-	limit := int64(front.DefaultMaxBytes)
-	if s.opts.MaxMessageBytes > 0 {
-		limit = int64(s.opts.MaxMessageBytes)
-	}
+	limit := int64(s.maxBytes())
 	for _, f := range s.families {
 		for pattern, route := range f.Routes {
 			mux.Handle(pattern, s.route(http.MaxBytesHandler(route, limit)))
 		}
 	}
-	return s.gate.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && s.base.Load() == nil {
-			s.reachable(addr)
-		}
+	gated := s.gate.Wrap(s.perTool(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern == "" { // nothing is there, or not by this method
 			w = front.Refusals(w)
 		}
 		mux.ServeHTTP(w, r)
-	}))
+	})))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && s.base.Load() == nil {
+			s.reachable(addr)
+		}
+		gated.ServeHTTP(w, r)
+	})
+}
+
+// perTool returns next behind the scopes of single tools, if there are any.
+func (s *Server) perTool(next http.Handler) http.Handler {
+	if s.guard == nil {
+		return next
+	}
+	return s.guard.Tools(next)
+}
+
+// resource is the identifier of the server as an OAuth resource.
+func (s *Server) resource() string {
+	if s.opts.OAuth.Resource != "" {
+		return s.opts.OAuth.Resource
+	}
+	if base := s.baseURL(); base != "" {
+		return base + Path
+	}
+	return ""
+}
+
+// maxBytes bounds a body.
+func (s *Server) maxBytes() int {
+	if s.opts.MaxMessageBytes > 0 {
+		return s.opts.MaxMessageBytes
+	}
+	return front.DefaultMaxBytes
 }
 
 // route serves an endpoint beside MCP. A panic in it is answered and logged like

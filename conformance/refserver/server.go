@@ -2,6 +2,7 @@ package refserver
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/front"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/guard"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/preflights"
 )
 
@@ -69,6 +71,8 @@ type Options struct {
 	AllowedHosts []string
 	// Token, when not empty, is asked of every HTTP request as a bearer token.
 	Token string
+	// OAuth makes the server a protected resource instead.
+	OAuth OAuthOptions
 	// SSE serves the HTTP+SSE transport of revision 2024-11-05 at [SSEPath], too.
 	SSE bool
 	// MaxSessions bounds the sessions of all endpoints; 0 is 4096.
@@ -80,6 +84,19 @@ type Options struct {
 
 	// extra are families of the tests.
 	extra []*family.Family
+}
+
+// OAuthOptions say which access tokens the server accepts over HTTP. The zero value
+// is a server that asks for none.
+type OAuthOptions struct {
+	// Issuer is the authorization server. Its tokens are JWTs (RFC 9068).
+	Issuer string
+	// Resource is the URL of the server as clients know it, and the audience of
+	// their tokens; empty is [Path] where the server listens.
+	Resource string
+	// Scopes are needed for every request, ToolScopes for calls of single tools.
+	Scopes     []string
+	ToolScopes map[string][]string
 }
 
 // local reports whether the tools reach nothing but the data folder: no folder
@@ -100,6 +117,8 @@ type Server struct {
 	mounts    map[string]*endpoint // by path
 	sse       *front.SSE           // nil unless asked for
 	gate      *front.Gate
+	guard     *guard.Guard           // nil unless asked for
+	own       string                 // the token of agents that the server starts, with a guard
 	routes    front.Turnstile        // requests to the families' routes being served
 	events    *eventStore            // of all endpoints
 	base      atomic.Pointer[string] // where HTTP is served, once it is
@@ -138,10 +157,18 @@ func New(opts Options) (*Server, error) {
 	if opts.MaxSessions == 0 {
 		opts.MaxSessions = 4096
 	}
+	if opts.Token != "" && opts.OAuth.Issuer != "" {
+		return nil, errors.New("a server takes either one fixed token or those of an authorization server")
+	}
 	s := &Server{opts: opts, log: opts.Logger, dataDir: opts.DataDir}
 	s.life, s.abort = context.WithCancel(context.Background()) //nolint:forbidigo // it lives as long as the server, whoever makes it
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
+	}
+	if opts.OAuth.Issuer != "" {
+		if err := s.protect(); err != nil {
+			return nil, err
+		}
 	}
 	if s.dataDir == "" {
 		dir, err := os.MkdirTemp("", "mainstay-refserver-")
@@ -181,9 +208,21 @@ func (s *Server) build() {
 			MaxStreams: s.opts.MaxSessions, Grace: s.opts.ShutdownGrace,
 		})
 	}
-	s.gate = front.NewGate(front.GateOptions{
-		AllowedHosts: s.opts.AllowedHosts, Token: s.opts.Token, MaxBytes: s.opts.MaxMessageBytes,
+	opts := front.GateOptions{AllowedHosts: s.opts.AllowedHosts, Token: s.opts.Token, MaxBytes: s.opts.MaxMessageBytes}
+	if s.guard != nil {
+		opts.Authenticate = s.guard.Authenticate
+	}
+	s.gate = front.NewGate(opts)
+}
+
+// protect makes the guard of a protected resource.
+func (s *Server) protect() (err error) {
+	s.own = rand.Text()
+	s.guard, err = guard.New(guard.Options{
+		Issuer: s.opts.OAuth.Issuer, Resource: s.resource, Scopes: s.opts.OAuth.Scopes, ToolScopes: s.opts.OAuth.ToolScopes,
+		Own: s.own, MaxBytes: s.maxBytes(), Logger: s.log,
 	})
+	return err
 }
 
 // lives returns a context that ends with ctx or with the server.

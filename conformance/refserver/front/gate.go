@@ -18,6 +18,9 @@ type GateOptions struct {
 	AllowedHosts []string
 	// Token, when not empty, is asked of every request as a bearer token.
 	Token string
+	// Authenticate, when not nil, is asked in the place of Token: it returns the
+	// handler that lets in to next who may come in.
+	Authenticate func(next http.Handler) http.Handler
 	// MaxBytes is the bound on a body of who stands behind; 0 is [DefaultMaxBytes].
 	MaxBytes int
 }
@@ -45,6 +48,10 @@ type uncountKey struct{}
 
 // Wrap returns next behind the gate.
 func (g *Gate) Wrap(next http.Handler) http.Handler {
+	next = g.count(next)
+	if g.opts.Authenticate != nil {
+		next = g.opts.Authenticate(next)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if text := g.foreign(r); text != "" {
 			writeFault(w, http.StatusForbidden, &fault{err: rpcError(-32000, text, nil)})
@@ -55,6 +62,13 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 			writeFault(w, http.StatusUnauthorized, &fault{err: rpcError(-32000, "Unauthorized: a bearer token is required", nil)})
 			return
 		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// count returns next with its requests counted, from when all of one has arrived.
+func (g *Gate) count(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet { // a stream, or soon over
 			next.ServeHTTP(w, r)
 			return
