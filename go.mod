@@ -10,6 +10,5 @@ require (
 	github.com/sony/gobreaker/v2 v2.4.0
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
+	go.yaml.in/yaml/v3 v3.0.5
 )
-
-require go.yaml.in/yaml/v3 v3.0.5 // indirect

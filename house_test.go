@@ -37,7 +37,7 @@ type row struct {
 }
 
 // library is what a program that uses Mainstay may import.
-var library = []string{"client/...", "pool", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/wire", "conformance/checks", "conformance/seeds", "conformance/clientsuite", "conformance/report", "conformance/faults/..."}
+var library = []string{"client/...", "pool", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/wire", "conformance/checks", "conformance/seeds", "conformance/clientsuite", "conformance/report", "conformance/faults/...", "skills"}
 
 // testMain is what the tests of every package may import besides.
 const testMain = "internal/testmain"
@@ -173,6 +173,10 @@ var importTable = []row{
 		pkg: "pool", may: []string{"client", "client/transport", "jsonrpc", "mcp", "errors", "breaker", "internal/errormap", "internal/serverfile", "internal/footprint", "internal/healthhttp", "internal/callback", "internal/inbox"},
 		tests: []string{"client/clienttest"},
 		why:   "several clients behind one handle: it can do what any program can do with a client, and no more",
+	},
+	{
+		pkg: "skills", may: []string{"client", "jsonrpc", "mcp", "internal/doc"}, tests: []string{"client/clienttest", "errors"},
+		why: "an extension of the protocol: it needs of the client what any program can call",
 	},
 	{
 		pkg: "conformance/refserver/...", may: []string{"conformance/refserver/..."},
@@ -319,6 +323,7 @@ var externals = []external{
 	{module: "github.com/spf13/pflag", by: []string{"cmd/mcpctl/..."}, why: "comes with cobra"},
 	{module: "golang.org/x/term", by: []string{"cmd/mcpctl/..."}, why: "terminal facts are the command's business"},
 	{module: "github.com/go-jose/go-jose/v4", by: []string{"auth/internal/grant", "conformance/refserver/..."}, why: "JWTs and keys: one package of auth makes them, the reference server checks them"},
+	{module: "go.yaml.in/yaml/v3", by: []string{"skills"}, why: "front matter of skills; a program that does not import the package does not link it"},
 	{module: "github.com/stretchr/testify", testOnly: true, why: "assertions"},
 	{module: "go.uber.org/goleak", by: []string{testMain}, why: "no goroutine outlives a test"},
 	{module: "github.com/rogpeppe/go-internal", by: []string{"cmd/mcpctl"}, why: "testscript for mcpctl"},

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The official MCP conformance suite against our reference server and our client,
-# at every revision the suite has scenarios for. Counted strictly
+# at every revision the suite has scenarios for, and our client also with its
+# scenarios of extensions. Counted strictly
 # (scripts/official-score.mjs), with no list of expected failures.
 #   official.sh [server|client]   one of the two; both without an argument
 # The server: one process, one URL. The client: auth/internal/conformanceclient, one
@@ -14,9 +15,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 SUITE=0.2.0-alpha.12
 NODE_MAJOR=22 # the suite uses fs.globSync, which 20 has not
 # Revision and the number of scenarios the pinned suite has for it: a suite that
-# runs fewer has not judged us.
+# runs fewer has not judged us. Those of extensions belong to no revision: client
+# credentials, enterprise authorization, DPoP, workload identity, skills.
 SERVER=("2025-06-18 27" "2025-11-25 33" "2026-07-28 40")
-CLIENT=("2025-03-26 2" "2025-06-18 5" "2025-11-25 19" "2026-07-28 33")
+CLIENT=("2025-03-26 2" "2025-06-18 5" "2025-11-25 19" "2026-07-28 33" "extensions 10")
 
 case ${1:-all} in
 all) sides=(server client) ;;
@@ -113,16 +115,27 @@ judge_server() {
 	"$node" scripts/official-score.mjs server "$revision" "$total" "$out/log" "$out/results"
 }
 
+# client_names REVISION: the scenarios for clients. A name with a mark is that of an
+# extension.
+client_names() {
+	if [[ $1 == extensions ]]; then
+		"$node" "$suite" list --client </dev/null | sed -n 's/^  - \([^ ]*\) \[extension\]$/\1/p'
+	else
+		"$node" "$suite" list --client --spec-version "$1" </dev/null | sed -n 's/^  - \([^ ]*\).*/\1/p'
+	fi
+}
+
 # judge_client REVISION TOTAL: one run of the suite a scenario, because only then
 # does it look at the exit code, and not more at once than there are processors,
 # because some scenarios measure time.
 judge_client() {
-	local revision=$1 total=$2 out=$work/client-$1 name
+	local revision=$1 total=$2 out=$work/client-$1 name at=(--spec-version "$1")
 	mkdir -p "$out/logs"
-	"$node" "$suite" list --client --spec-version "$revision" </dev/null | sed -n 's/^  - \([^ ]*\).*/\1/p' >"$out/names"
+	[[ $revision != extensions ]] || at=() # each scenario has a revision of its own
+	client_names "$revision" >"$out/names"
 	while read -r name; do
 		while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n || true; done
-		timeout -k 5 60 "$node" "$suite" client --command "$work/conformanceclient" --scenario "$name" --spec-version "$revision" \
+		timeout -k 5 60 "$node" "$suite" client --command "$work/conformanceclient" --scenario "$name" "${at[@]}" \
 			-o "$out/results" >"$out/logs/${name//\//%}" 2>&1 </dev/null &
 	done <"$out/names"
 	wait

@@ -16,7 +16,7 @@ import (
 )
 
 // TestScenariosAreTheSuites: the names that `list --client` of the pinned suite
-// prints for clients without OAuth and without extensions.
+// prints for clients without OAuth.
 func TestScenariosAreTheSuites(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{
@@ -29,6 +29,10 @@ func TestScenariosAreTheSuites(t *testing.T) {
 		"json-schema-ref-no-deref",
 		"request-metadata",
 		"sep-2322-client-request-state",
+		"sep-2640-client-no-prefetch",
+		"sep-2640-client-verify-digest",
+		"sep-2640-client-verify-frontmatter",
+		"sep-2640-client-verify-size",
 		"sse-retry",
 		"tools_call",
 	}, slices.Sorted(maps.Keys(scenarios)))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/skills"
 )
 
 // scenario is what the client does before the suite's server.
@@ -17,7 +18,8 @@ type scenario struct {
 	options []client.Option
 }
 
-// scenarios are all the suite has for clients without OAuth (0.2.0-alpha.12).
+// scenarios are all the suite has for clients without OAuth (0.2.0-alpha.12), with those
+// of extensions.
 var scenarios = map[string]scenario{
 	"initialize":                          {play: initialize},
 	"tools_call":                          {play: toolsCall},
@@ -30,6 +32,10 @@ var scenarios = map[string]scenario{
 	"http-invalid-tool-headers":           {play: invalidToolHeaders},
 	"json-schema-ref-no-deref":            {play: schemaReference},
 	"json-schema-2020-12-preservation":    {play: schemaKeywords},
+	"sep-2640-client-no-prefetch":         {play: skillsPresented},
+	"sep-2640-client-verify-digest":       {play: skillsRefused(skills.FaultDigest)},
+	"sep-2640-client-verify-size":         {play: skillsRefused(skills.FaultSize)},
+	"sep-2640-client-verify-frontmatter":  {play: skillsRefused(skills.FaultFrontMatter)},
 }
 
 // listed returns the tools that the client lists.
