@@ -77,6 +77,8 @@ type URLSubject struct {
 	Transport wire.TransportKind
 	// Header is sent with each request, for credentials above all.
 	Header http.Header
+	// Credentials returns more headers for a request, as [wire.Endpoint] has it.
+	Credentials func(ctx context.Context, method string, to *url.URL) (http.Header, error)
 	// RoundTripper carries the requests; nil means a transport of the
 	// subject's own.
 	RoundTripper http.RoundTripper
@@ -99,7 +101,7 @@ func (s *URLSubject) Target() Target {
 }
 
 func (s *URLSubject) endpoint() wire.Endpoint {
-	return wire.Endpoint{URL: s.URL, Header: s.Header, RoundTripper: s.RoundTripper}
+	return wire.Endpoint{URL: s.URL, Header: s.Header, Credentials: s.Credentials, RoundTripper: s.RoundTripper}
 }
 
 // IsProcess implements Subject.

@@ -108,7 +108,7 @@ func (a *app) call(cmd *cobra.Command, args []string, o callOptions) error {
 func (a *app) noTool(t target.Target, purpose string) *failure.Failure {
 	f := failure.Usage("no tool given: name the tool to %s", purpose)
 	f.Try = append(f.Try, "mcpctl ls "+t.Typed)
-	if t.Argv != nil {
+	if t.Typed == "" {
 		f.Try = []string{"mcpctl ls -- " + strings.Join(a.dial.Secrets.Command(t.Argv), " ")}
 	}
 	return f

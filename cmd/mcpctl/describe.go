@@ -142,7 +142,7 @@ func (a *app) exampleLine(cmd *cobra.Command, t target.Target, tool *doc.Value) 
 	words = append(words, flags.Typed(cmd)...)
 	words = append(append(words, t.Words()...), name)
 	words = append(words, operand.Format(args, schema.New(root))...)
-	if t.Argv != nil {
+	if t.Argv != nil && t.Entry == nil {
 		words = append(append(words, "--"), t.Argv...)
 	}
 	if placeholders {

@@ -22,9 +22,9 @@ say what happened, whether the call may have run, and what to do next.
 
   mcpctl [flags] COMMAND [SERVER] [operand…] [-- PROGRAM ARG…]
 
-SERVER is a URL such as https://host/mcp, :3000/mcp or localhost:3000/mcp. It is
-the first operand, the value of -s, or that of MCPCTL_SERVER. To start a server
-as a program, give the program after -- instead.`,
+SERVER is a URL such as https://host/mcp, :3000/mcp or localhost:3000/mcp, or a server
+of a file, such as .mcp.json#NAME. It is the first operand, the value of -s, or that of
+MCPCTL_SERVER. To start a server as a program, give the program after -- instead.`,
 		Example: `  mcpctl ls -- npx -y @modelcontextprotocol/server-everything stdio
   mcpctl describe :3000/mcp echo
   mcpctl call :3000/mcp echo message=hi

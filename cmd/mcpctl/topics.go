@@ -23,6 +23,7 @@ Servers
   https://host/mcp       a URL, over streamable HTTP
   :3000/mcp              short for http://localhost:3000/mcp
   localhost:3000/mcp     the same
+  FILE.json#NAME         a server of a file with mcpServers, servers or context_servers
   -s SERVER              instead of the operand; MCPCTL_SERVER works too
 With -- or -s the first operand of call is the tool.
 

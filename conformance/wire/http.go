@@ -7,8 +7,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,6 +39,10 @@ type Endpoint struct {
 	URL string
 	// Header is sent with each request, and never shown in a [Frame].
 	Header http.Header
+	// Credentials returns more headers for a request: tokens that are renewed while a run
+	// goes on, or are made for one request. nil means none. A request that sets
+	// Authorization itself is sent without them.
+	Credentials func(ctx context.Context, method string, to *url.URL) (http.Header, error)
 	// RoundTripper carries the requests; nil means a transport of the connection's own.
 	RoundTripper http.RoundTripper
 }
@@ -90,6 +96,13 @@ func (w *HTTPConn) request(ctx context.Context, method string, body []byte, with
 	}
 	for name, values := range w.At.Header {
 		req.Header[name] = values
+	}
+	if _, own := with["Authorization"]; w.At.Credentials != nil && !own {
+		header, err := w.At.Credentials(ctx, method, req.URL)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(req.Header, header)
 	}
 	w.mu.Lock()
 	session, revision, routes, mirrors := w.session, w.revision, w.routes, w.mirrors

@@ -44,7 +44,7 @@ func shownHeader(h http.Header) http.Header {
 	out := http.Header{}
 	for name, values := range h {
 		switch http.CanonicalHeaderKey(name) {
-		case "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", HeaderSession:
+		case "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "Dpop", HeaderSession:
 			out[name] = []string{notShown}
 		case "Date", "Content-Length", "Accept-Encoding", "User-Agent":
 		default:

@@ -114,7 +114,7 @@ func reachedBy(argv []string) string {
 
 // conformEnv is the environment of a program that is judged.
 func (s *suite) conformEnv() ([]string, error) {
-	command, err := s.Command()
+	command, err := s.Command(target.Target{})
 	if err != nil {
 		return nil, err
 	}

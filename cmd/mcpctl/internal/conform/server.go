@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
@@ -93,8 +95,10 @@ declares decide which checks apply. Tools are called only with permission: from
 
 ` + conformLimits() + `
 
+A server that wants a login gets the token of mcpctl auth login, or what --auth says.
+
 Exit code: 0 passed, 1 failed, 10 a requirement is inconclusive, 3 the server does
-not answer, 5 it does not answer with MCP.`,
+not answer, 4 it wants a login, 5 it does not answer with MCP.`,
 		Example: `  mcpctl conform server -- ./my-server
   mcpctl conform server :3000/mcp --only lifecycle -v
   mcpctl conform server :3000/mcp --report junit=conform.xml --report html=conform.html
@@ -273,9 +277,20 @@ func (s *suite) subject(t target.Target, kind wire.TransportKind) (conformance.S
 		return nil, nil, err
 	}
 	if t.Argv == nil {
-		header, err := s.Header()
+		header, err := s.Header(t)
+		if err != nil {
+			return nil, done, err
+		}
 		at := conformance.URL(t.URL, header)
 		at.RoundTripper = s.RoundTripper()
+		by, err := s.Credentials(t)
+		if by != nil {
+			signer := connect.NewSigner(by, t.URL, at.RoundTripper)
+			at.Credentials, at.RoundTripper = signer.Credentials, signer
+		}
+		if kind == "auto" && t.Entry != nil && t.Entry.SSE {
+			kind = wire.TransportSSE
+		}
 		if kind != "auto" {
 			at.Transport = kind
 		}
@@ -284,7 +299,7 @@ func (s *suite) subject(t target.Target, kind wire.TransportKind) (conformance.S
 	if kind != "auto" {
 		return nil, nil, failure.Usage("--transport %s needs a URL: a program always uses stdio", kind)
 	}
-	command, err := s.Command()
+	command, err := s.Command(t)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -298,12 +313,18 @@ func (s *suite) subject(t target.Target, kind wire.TransportKind) (conformance.S
 		env = append([]string{}, env...) // not nil, which would mean everything
 	}
 	program := conformance.Command(t.Argv, env)
-	program.Dir, program.Stderr = s.Flags.Dir, stderr
+	program.Dir, program.Stderr = command.Dir, stderr
 	return program, done, nil
 }
 
 func (s *suite) conformFailure(ctx context.Context, t target.Target, err error) error {
 	var unreachable *conformance.UnreachableError
+	var login *auth.Error
+	if errors.As(err, &login) {
+		f := failure.New(failure.KindAuth, mcperrors.NotSent, "%s", s.Secrets.Safe(err.Error()))
+		s.Login(f, err, t)
+		return f
+	}
 	if !errors.As(err, &unreachable) {
 		if ctx.Err() != nil {
 			return failure.New(failure.KindIncomplete, mcperrors.Unknown, "the run did not finish: %s", s.Secrets.Safe(err.Error()))
@@ -313,6 +334,7 @@ func (s *suite) conformFailure(ctx context.Context, t target.Target, err error) 
 	f := failure.New(failure.KindUnreachable, mcperrors.Unknown, "%s", s.Secrets.Safe(unreachable.Error()))
 	if unreachable.Status == http.StatusUnauthorized || unreachable.Status == http.StatusForbidden {
 		f.Kind = failure.KindAuth
+		s.Login(f, err, t)
 		f.Try = append(f.Try, "-H 'Authorization: Bearer ${TOKEN}'")
 	}
 	if s.Common(f, t, err) {

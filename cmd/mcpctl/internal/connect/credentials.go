@@ -12,6 +12,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 )
 
 // Store returns the folder with the tokens of this person.
@@ -27,8 +28,8 @@ func (d *Dialer) Store() (auth.Store, error) {
 	return auth.OpenFiles(folder)
 }
 
-// authorizer returns what --auth asks for, nil for no credentials but those of -H.
-func (d *Dialer) authorizer() (transport.Authorizer, error) {
+// Credentials returns what --auth asks for, nil for no credentials but those of -H.
+func (d *Dialer) Credentials(t target.Target) (transport.Authorizer, error) {
 	kind, value, _ := strings.Cut(d.Flags.Auth, ":")
 	switch kind {
 	case "none":
@@ -48,6 +49,13 @@ func (d *Dialer) authorizer() (transport.Authorizer, error) {
 		name, _, _ := strings.Cut(h, ":")
 		if strings.EqualFold(strings.TrimSpace(name), "authorization") || strings.HasPrefix(h, "@") {
 			return nil, nil // the person has credentials of their own
+		}
+	}
+	if t.Entry != nil {
+		for _, pair := range t.Entry.Header {
+			if strings.EqualFold(pair[0], "authorization") {
+				return nil, nil // the file has
+			}
 		}
 	}
 	return d.stored("")

@@ -51,7 +51,13 @@ var Nothing = Sent{Delivery: mcperrors.NotSent}
 // Server returns the server that a command line means, and the other operands.
 func (d *Dialer) Server(l target.Line) (target.Target, []string, error) {
 	named, _ := d.Console.Env("MCPCTL_SERVER")
-	return l.Server(target.Defaults{Flag: d.Flags.Server, Env: named})
+	t, rest, err := l.Server(target.Defaults{Flag: d.Flags.Server, Env: named, Lookup: d.Console.Env})
+	if t.Entry != nil {
+		for _, value := range t.Entry.Secrets {
+			d.Secrets.Keep("", value)
+		}
+	}
+	return t, rest, err
 }
 
 // connect opens a connection. The caller closes it.
@@ -79,7 +85,7 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 	var idle *http.Transport
 	var over transport.Transport
 	if t.Argv != nil {
-		command, err := d.Command()
+		command, err := d.Command(t)
 		if err != nil {
 			closeStderr()
 			return nil, err
@@ -92,12 +98,12 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 			over = programStage{over, &c.stage}
 		}
 	} else {
-		header, err := d.Header()
+		header, err := d.Header(t)
 		if err != nil {
 			closeStderr()
 			return nil, err
 		}
-		by, err := d.authorizer()
+		by, err := d.Credentials(t)
 		if err != nil {
 			closeStderr()
 			return nil, err
@@ -107,7 +113,11 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 		if d.DryRun {
 			rt = httpStage{rt, &c.stage}
 		}
-		over = &transport.HTTP{URL: t.URL, Header: header, Authorizer: by, RoundTripper: rt, CloseTimeout: childGrace, Limits: d.limits()}
+		if t.Entry != nil && t.Entry.SSE {
+			over = &transport.SSE{URL: t.URL, Header: header, Authorizer: by, RoundTripper: rt, Limits: d.limits()}
+		} else {
+			over = &transport.HTTP{URL: t.URL, Header: header, Authorizer: by, RoundTripper: rt, CloseTimeout: childGrace, Limits: d.limits()}
+		}
 	}
 	// The handshake has the time a start may take; calls get theirs one by one.
 	opts = append(opts, client.WithResilience(client.Resilience{Off: true, IdleTimeout: limit, MaxTime: d.left(), Restart: restart}))

@@ -1,20 +1,28 @@
 package connect
 
 import (
+	"cmp"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 )
 
-// Command is how the program is run, without its arguments.
-func (d *Dialer) Command() (transport.Command, error) {
+// Command is how the program of a target is run, without its arguments. The flags win
+// over what a file of servers says.
+func (d *Dialer) Command(t target.Target) (transport.Command, error) {
 	env, err := d.programEnv()
-	return transport.Command{
-		Dir: d.Flags.Dir, Env: env, Inherit: inheritance[d.Flags.Inherit],
+	c := transport.Command{
+		Dir: d.Flags.Dir, Env: env, Inherit: inheritance[d.Flags.Inherits(t.Entry != nil)],
 		StopGrace: childGrace, KillGrace: childGrace,
-	}, err
+	}
+	if t.Entry != nil {
+		c.Dir, c.Env = cmp.Or(c.Dir, t.Entry.Dir), slices.Concat(t.Entry.Env, env)
+	}
+	return c, err
 }
 
 var inheritance = map[string]transport.EnvPolicy{"none": transport.EnvNone, "safe": transport.EnvSafe, "all": transport.EnvAll}

@@ -11,6 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/secret"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 )
 
 func dialer(f flags.Global, env map[string]string) *Dialer {
@@ -43,14 +44,14 @@ func TestHeader(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "headers")
 	require.NoError(t, os.WriteFile(file, []byte("# a comment\nX-One: 1\n\nX-Two: 2\n"), 0o600))
 	d := dialer(flags.Global{UserAgent: "me", Headers: []string{"Authorization: Bearer ${TOKEN}", "@" + file}}, map[string]string{"TOKEN": "t0ken99"})
-	got, err := d.Header()
+	got, err := d.Header(target.Target{})
 	require.NoError(t, err)
 	require.Equal(t, http.Header{"User-Agent": {"me"}, "Authorization": {"Bearer t0ken99"}, "X-One": {"1"}, "X-Two": {"2"}}, got)
 	require.NotContains(t, d.Secrets.Hide("you sent t0ken99"), "t0ken99", "a server may repeat the credentials without their scheme")
 	for want, header := range map[string]string{
 		"write a header as": "nonsense", "NOT_HERE is not set": "X: ${NOT_HERE}", "not allowed in a header": "X: a\nb", "no such file": "@" + file + ".none",
 	} {
-		_, err := dialer(flags.Global{Headers: []string{header}}, nil).Header()
+		_, err := dialer(flags.Global{Headers: []string{header}}, nil).Header(target.Target{})
 		require.ErrorContains(t, err, want)
 	}
 }

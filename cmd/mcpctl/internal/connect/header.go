@@ -7,12 +7,32 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// Header returns the headers of -H and --user-agent.
-func (d *Dialer) Header() (http.Header, error) {
+// Header returns the headers of a file of servers, and those of -H and --user-agent,
+// which win.
+func (d *Dialer) Header(t target.Target) (http.Header, error) {
+	header, err := d.typedHeader()
+	if err != nil || t.Entry == nil {
+		return header, err
+	}
+	typed := header.Clone()
+	for _, pair := range t.Entry.Header {
+		if name := http.CanonicalHeaderKey(pair[0]); typed[name] == nil && !ownHeader[name] {
+			header.Add(name, pair[1])
+		}
+	}
+	return header, nil
+}
+
+// ownHeader are headers that the protocol sets, although files repeat them.
+var ownHeader = map[string]bool{"Accept": true, "Content-Type": true, "Content-Length": true}
+
+// typedHeader returns the headers of -H and --user-agent.
+func (d *Dialer) typedHeader() (http.Header, error) {
 	header := http.Header{}
 	if d.Flags.UserAgent != "" {
 		header.Set("User-Agent", d.Flags.UserAgent)

@@ -65,7 +65,11 @@ func (x *Explainer) authCommand(t target.Target, words ...string) string {
 	if kind, profile, _ := strings.Cut(x.Flags.Auth, ":"); kind == "profile" && words[2] == "login" {
 		words = append(words, "--profile", profile)
 	}
-	return visible.Line(example.Quote(append(words, target.Shown(t.URL))))
+	server := []string{target.Shown(t.URL)}
+	if t.Entry != nil {
+		server = []string{t.Typed} // whose headers the server may want, too
+	}
+	return visible.Line(example.Quote(append(words, server...)))
 }
 
 // asFlags is what an error of package auth says to do, with the flags of mcpctl in

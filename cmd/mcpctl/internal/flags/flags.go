@@ -39,6 +39,8 @@ type Global struct {
 
 	// Output are the flags that choose what is printed.
 	Output console.Settings
+
+	inherit *pflag.Flag
 }
 
 const (
@@ -61,7 +63,8 @@ func (f *Global) Register(set *pflag.FlagSet) {
 
 	set.StringArrayVarP(&f.Env, "env", "e", nil, "variable `K=V` for the program; K alone passes the current value")
 	set.StringArrayVar(&f.EnvFiles, "env-file", nil, "`file` of K=V lines for the program")
-	set.Var(Choice(&f.Inherit, "all", "none", "safe", "all"), "inherit-env", "variables that the program inherits: none, safe or all")
+	set.Var(Choice(&f.Inherit, "all", "none", "safe", "all"), "inherit-env", "variables that the program inherits: none, safe (default for a program of a file) or all")
+	f.inherit = set.Lookup("inherit-env")
 	set.StringVar(&f.Dir, "cwd", "", "working `folder` of the program")
 	set.StringVar(&f.ServerStderr, "server-stderr", "auto", "stderr of the program: auto (shown if it fails), show, hide, or a `file`")
 	set.DurationVar(&f.StartTimeout, "start-timeout", defaultStart, "timeout for the first answer of a program")
@@ -79,6 +82,15 @@ func (f *Global) Register(set *pflag.FlagSet) {
 	set.BoolVarP(&f.Output.Quiet, "quiet", "q", false, "no warnings, no status line")
 	set.Var(Choice(&f.Output.Color, "auto", "auto", "always", "never"), "color", "colour: auto, always or never")
 	set.CountVarP(&f.Output.Verbose, "verbose", "v", "show the steps (-v) and the messages (-vv)")
+}
+
+// Inherits returns what a program inherits. One of a file of servers gets no more than
+// the hosts that read such files give it, unless the flag is set.
+func (f *Global) Inherits(ofFile bool) string {
+	if ofFile && (f.inherit == nil || !f.inherit.Changed) {
+		return "safe"
+	}
+	return f.Inherit
 }
 
 // Check rejects values that cannot work, before anything is started.

@@ -1,4 +1,5 @@
-// Package target reads which server a command line means: a URL, or a program.
+// Package target reads which server a command line means: a URL, a program, or an entry
+// of a file of servers.
 package target
 
 import (
@@ -20,7 +21,9 @@ type Target struct {
 	// Argv is the program and its arguments, nil for a URL.
 	Argv []string
 	URL  string
-	// Typed is the server as typed, for example lines: "" for a program.
+	// Entry is what a file of servers says of it, nil for one that is not from a file.
+	Entry *Entry
+	// Typed is the server as typed, for example lines: "" for a program after --.
 	Typed string
 	// byFlag is set if Typed came from -s, byEnv if it came from MCPCTL_SERVER.
 	byFlag, byEnv bool
@@ -39,7 +42,7 @@ func (t Target) Transport() string {
 // the variable.
 func (t Target) Words() []string {
 	switch {
-	case t.Argv != nil || t.byFlag:
+	case t.Typed == "" || t.byFlag:
 		return nil
 	case t.byEnv:
 		return []string{"-s", t.Typed}
@@ -69,6 +72,8 @@ func NewLine(cmd *cobra.Command, args []string) Line {
 type Defaults struct {
 	// Flag is the value of -s, Env that of MCPCTL_SERVER.
 	Flag, Env string
+	// Lookup returns the variables that a file of servers names.
+	Lookup func(name string) (string, bool)
 }
 
 // Server returns the server of a line, and the other operands. The server is the
@@ -95,6 +100,11 @@ func (l Line) Server(named Defaults) (Target, []string, error) {
 		}
 		typed, operands = operands[0], operands[1:]
 	}
+	if ofFile.MatchString(typed) && !hasScheme.MatchString(typed) {
+		t, err := fromFile(typed, named.Lookup)
+		t.byFlag, t.byEnv = byFlag, byEnv
+		return t, operands, err
+	}
 	address, err := parseURL(typed)
 	if i := slices.IndexFunc(operands, LooksLikeServer); err != nil && i >= 0 && !hasScheme.MatchString(typed) {
 		f := failure.Usage("the server must come before the other operands")
@@ -110,11 +120,14 @@ func (l Line) Server(named Defaults) (Target, []string, error) {
 var (
 	hasScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 	hasPort   = regexp.MustCompile(`^(localhost)?:[0-9]+(/|$)`)
+	fileEntry = regexp.MustCompile(`^[^=]+\.jsonc?#.`) // an operand may be name=@x.json
 	ofAnother = regexp.MustCompile(`^(cursor|vscode|claude|windsurf|zed|codex|gemini):`)
 )
 
 // LooksLikeServer reports whether a word has the form of a server's URL.
-func LooksLikeServer(s string) bool { return hasScheme.MatchString(s) || hasPort.MatchString(s) }
+func LooksLikeServer(s string) bool {
+	return hasScheme.MatchString(s) || hasPort.MatchString(s) || fileEntry.MatchString(s)
+}
 
 // parseURL reads the forms of a server that are supported. Forms that are planned
 // get an error of their own, so that they are not taken for typing mistakes.
@@ -131,8 +144,8 @@ func parseURL(s string) (string, error) {
 		return later("an HTTP server behind a socket")
 	case ofAnother.MatchString(s):
 		return later("another client's configuration")
-	case strings.Contains(s, ".json#"), strings.HasSuffix(s, ".json"), strings.HasSuffix(s, ".jsonl"):
-		return later("a configuration file, snapshot or recording")
+	case strings.HasSuffix(s, ".jsonl"):
+		return later("a recording")
 	case hasPort.MatchString(s):
 		if strings.HasPrefix(s, ":") {
 			s = "localhost" + s

@@ -1,6 +1,8 @@
 package target
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,12 +20,54 @@ func TestServerURL(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
-	for _, typed := range []string{"@x", "htp://x", "http://", "http:///mcp", "x.json#y", "cursor:x", "unix:///s", "name", "http://a b/", "a.snap.json", "b.jsonl", ""} {
+	for _, typed := range []string{"@x", "htp://x", "http://", "http:///mcp", "cursor:x", "unix:///s", "name", "http://a b/", "b.jsonl", ""} {
 		_, err := parseURL(typed)
 		require.Error(t, err, typed)
 		var f *failure.Failure
 		require.ErrorAs(t, err, &f, typed)
 		require.Equal(t, failure.KindUsage, f.Kind, typed)
+	}
+}
+
+func TestServerOfAFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	require.NoError(t, os.WriteFile(path, []byte(`{"mcpServers": { // as editors write it
+		"remote": {"url": "https://h/mcp", "headers": {"X-Key": "${KEY}"}},
+		"old": {"url": ":1/sse", "type": "sse"},
+		"local": {"command": "server", "args": ["--flag"], "env": {"A": "b"}, "cwd": "/x"},
+		"unset": {"url": "https://${NOTHING}/mcp"},
+		"off": {"url": "https://h/mcp", "disabled": true},
+	}}`), 0o600))
+	lookup := func(name string) (string, bool) { return "secret", name == "KEY" }
+	server := func(typed string) (Target, []string, error) {
+		return Line{Operands: []string{typed, "echo"}}.Server(Defaults{Lookup: lookup})
+	}
+	got, rest, err := server(path + "#remote")
+	require.NoError(t, err)
+	require.Equal(t, []string{"echo"}, rest)
+	require.Equal(t, "https://h/mcp", got.URL)
+	require.Equal(t, [][2]string{{"X-Key", "secret"}}, got.Entry.Header)
+	require.Contains(t, got.Entry.Secrets, "secret")
+	require.Equal(t, []string{path + "#remote"}, got.Words())
+	got, _, err = server(path + "#old")
+	require.NoError(t, err)
+	require.Equal(t, "http://localhost:1/sse", got.URL)
+	require.True(t, got.Entry.SSE)
+	got, _, err = server(path + "#local")
+	require.NoError(t, err)
+	require.Equal(t, []string{"server", "--flag"}, got.Argv)
+	require.Equal(t, Entry{Dir: "/x", Env: []string{"A=b"}, Secrets: got.Entry.Secrets}, *got.Entry)
+	require.Equal(t, []string{path + "#local"}, got.Words())
+	for typed, want := range map[string]string{
+		path: "has 5 servers: name one", path + "#nope": `has no server "nope"`, path + "#off": "is switched off", path + "#unset": "NOTHING is not set",
+		path + "x.json#y": "no such file",
+	} {
+		_, _, err := server(typed)
+		var f *failure.Failure
+		require.ErrorAs(t, err, &f, typed)
+		require.Equal(t, failure.KindUsage, f.Kind, typed)
+		require.ErrorContains(t, err, want)
 	}
 }
 
