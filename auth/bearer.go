@@ -3,9 +3,11 @@ package auth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
@@ -20,16 +22,40 @@ import (
 // client.
 func Bearer(token func(ctx context.Context) (string, error)) *BearerAuthorizer {
 	a := &BearerAuthorizer{token: token}
+	if token == nil {
+		a.bad = errors.New("the function that returns the token is missing")
+	}
 	a.Option = client.WithAuthorizer(a)
+	return a
+}
+
+// BearerWithKey is [Bearer] for tokens that are bound to a key of the application (DPoP,
+// RFC 9449): each request carries a proof that is signed with the key. key is a private
+// key for ES256, PEM or a JWK.
+func BearerWithKey(token func(ctx context.Context) (string, error), key []byte) *BearerAuthorizer {
+	a := Bearer(token)
+	prover, err := grant.ReadProver(key)
+	if err != nil && a.bad == nil {
+		a.bad = err
+	}
+	a.prover = prover
 	return a
 }
 
 // BearerAuthorizer is what [Bearer] returns. It is used like an [Authorizer].
 type BearerAuthorizer struct {
 	client.Option
-	token func(context.Context) (string, error)
-	last  atomic.Pointer[given]
+	token  func(context.Context) (string, error)
+	prover *grant.Prover // nil without a key
+	bad    error         // what is wrong with the arguments
+	last   atomic.Pointer[given]
 }
+
+// String hides what the Authorizer knows.
+func (b *BearerAuthorizer) String() string { return "an Authorizer" }
+
+// Format writes String for every verb.
+func (b *BearerAuthorizer) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(b.String())) }
 
 // given are the credentials for a token, kept so that the next request need not make
 // them again.
@@ -39,27 +65,46 @@ type given struct {
 }
 
 // Authorize implements [transport.Authorizer].
-func (b *BearerAuthorizer) Authorize(ctx context.Context, _ transport.AuthorizedRequest) (*transport.Credentials, error) {
-	if b.token == nil {
-		return nil, errors.New("Bearer needs the function that returns the token")
+func (b *BearerAuthorizer) Authorize(ctx context.Context, r transport.AuthorizedRequest) (*transport.Credentials, error) {
+	now, err := b.current(ctx)
+	if err != nil || now == nil || b.prover == nil {
+		return now.credentials(), err
+	}
+	return bound(b.prover, r, now.token, now.sent.Scope)
+}
+
+// current returns what the application gives now, nil if that is no token.
+func (b *BearerAuthorizer) current(ctx context.Context) (*given, error) {
+	if b.bad != nil {
+		return nil, b.bad
 	}
 	token, err := b.token(ctx)
 	if err != nil || token == "" {
 		return nil, err
 	}
 	if last := b.last.Load(); last != nil && last.token == token {
-		return last.sent, nil
+		return last, nil
 	}
-	sent := &transport.Credentials{Header: http.Header{"Authorization": {"Bearer " + token}}, Scope: digest(token)}
-	b.last.Store(&given{token, sent})
-	return sent, nil
+	now := &given{token, &transport.Credentials{Header: http.Header{"Authorization": {"Bearer " + token}}, Scope: digest(token)}}
+	b.last.Store(now)
+	return now, nil
+}
+
+func (g *given) credentials() *transport.Credentials {
+	if g == nil {
+		return nil
+	}
+	return g.sent
 }
 
 // Challenged implements [transport.Authorizer].
 func (b *BearerAuthorizer) Challenged(ctx context.Context, c transport.Challenge) (again bool, err error) {
-	if c.Status != http.StatusUnauthorized || c.Tries > 0 {
+	if b.prover != nil && wantsNonce(b.prover, c) {
+		return c.Tries < maxNonces, nil
+	}
+	if c.Status != http.StatusUnauthorized || c.Tries > 0 && b.prover == nil || c.Tries > maxNonces {
 		return false, nil
 	}
-	now, err := b.Authorize(ctx, c.AuthorizedRequest)
-	return err == nil && now != nil && (c.Sent == nil || now.Scope != c.Sent.Scope), err
+	now, err := b.current(ctx)
+	return err == nil && now != nil && (c.Sent == nil || now.sent.Scope != c.Sent.Scope), err
 }

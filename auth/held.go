@@ -105,15 +105,7 @@ func (h *held) credentials(r transport.AuthorizedRequest) (*transport.Credential
 	if h.prover == nil {
 		return h.bearer, nil
 	}
-	at := r.URL.String()
-	proof, err := h.prover.Proof(r.Method, at, h.record.Token.Access, h.prover.Nonce(at))
-	if err != nil {
-		return nil, &Error{Reason: ReasonToken, Err: err}
-	}
-	return &transport.Credentials{
-		Header: http.Header{"Authorization": {"DPoP " + h.record.Token.Access}, "Dpop": {proof}},
-		Scope:  h.scope,
-	}, nil
+	return bound(h.prover, r, h.record.Token.Access, h.scope)
 }
 
 // sentAs reports whether a request carried these credentials.

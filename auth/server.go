@@ -125,11 +125,8 @@ func (s *server) challenged(ctx context.Context, c transport.Challenge) (again b
 func (s *server) decide(ctx context.Context, c transport.Challenge, began time.Time) (again bool, err error) {
 	asked, _ := challenge.Of(c.Header)
 	h := s.now.Load()
-	if h != nil && h.prover != nil {
-		h.prover.SetNonce(c.URL.String(), c.Header.Get("DPoP-Nonce"))
-		if wantsNonce(c.Header) {
-			return c.Tries < maxNonces, nil
-		}
+	if h != nil && h.prover != nil && wantsNonce(h.prover, c) {
+		return c.Tries < maxNonces, nil
 	}
 	switch {
 	case h.usable(time.Now()) && !h.sentAs(c.Sent):
@@ -167,20 +164,6 @@ func (s *server) decide(ctx context.Context, c transport.Challenge, began time.T
 		return false, nil // nobody waits for it: a person is asked for a call
 	}
 	return s.login(ctx, asked, before)
-}
-
-// maxNonces bounds how often a request is sent again with a new nonce.
-const maxNonces = 3
-
-// wantsNonce reports whether an answer asks for a DPoP proof with the nonce that it
-// brings (RFC 9449 section 9).
-func wantsNonce(h http.Header) bool {
-	if h.Get("DPoP-Nonce") == "" {
-		return false
-	}
-	return slices.ContainsFunc(challenge.Parse(h.Values("WWW-Authenticate")), func(c challenge.Challenge) bool {
-		return c.Get("error") == "use_dpop_nonce"
-	})
 }
 
 // login obtains a token for what a challenge asks for.

@@ -52,6 +52,15 @@ func ParseProver(exported []byte) (*Prover, error) {
 	return newProver(private)
 }
 
+// ReadProver reads the private key of the application, PEM or a JWK, on curve P-256.
+func ReadProver(text []byte) (*Prover, error) {
+	k, err := parseKey(text)
+	if err != nil {
+		return nil, err
+	}
+	return newProver(k.Key)
+}
+
 func newProver(private any) (*Prover, error) {
 	k, err := newSigner(private, "", proofAlgorithm)
 	if err != nil {

@@ -1,0 +1,36 @@
+package auth
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/challenge"
+	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+)
+
+// bound are the headers of a request whose token is bound to a key (RFC 9449 section 7.1).
+func bound(p *grant.Prover, r transport.AuthorizedRequest, token, scope string) (*transport.Credentials, error) {
+	at := r.URL.String()
+	proof, err := p.Proof(r.Method, at, token, p.Nonce(at))
+	if err != nil {
+		return nil, &Error{Reason: ReasonToken, Err: err}
+	}
+	return &transport.Credentials{
+		Header: http.Header{"Authorization": {"DPoP " + token}, "Dpop": {proof}},
+		Scope:  scope,
+	}, nil
+}
+
+// maxNonces bounds how often a request is sent again with a new nonce.
+const maxNonces = 3
+
+// wantsNonce keeps the nonce that an answer brings, and reports whether the server wants
+// it in the proof (RFC 9449 section 9).
+func wantsNonce(p *grant.Prover, c transport.Challenge) bool {
+	nonce := c.Header.Get("DPoP-Nonce")
+	p.SetNonce(c.URL.String(), nonce)
+	return nonce != "" && slices.ContainsFunc(challenge.Parse(c.Header.Values("WWW-Authenticate")), func(c challenge.Challenge) bool {
+		return c.Get("error") == "use_dpop_nonce"
+	})
+}
