@@ -266,7 +266,7 @@ var importTable = []row{
 		why:   "clients are judged by servers of its own, with the reports of the other suite",
 	},
 	{
-		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/doc", "internal/errormap", "internal/inputschema", "internal/schema", "internal/serverfile", "internal/suggest", "auth"}, library...),
+		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/doc", "internal/errormap", "internal/inputschema", "internal/schema", "internal/serverfile", "internal/suggest", "auth", "auth/keychain"}, library...),
 		tests: []string{"conformance/refserver/...", "cmd/refserver/...", "internal/authtest", "internal/memhttp"},
 		why:   "mcpctl starts in milliseconds: the reference server is a program of its own",
 	},
@@ -290,6 +290,7 @@ var importTable = []row{
 		pkg: "auth/internal/conformanceclient/...", may: append([]string{"auth"}, library...), tests: []string{"conformance/clientsuite"},
 		why: "an adapter for a foreign suite: public packages only, nothing imports it",
 	},
+	{pkg: "auth/keychain", may: []string{"auth"}, why: "a store like one of an application; a program that does not import it links no D-Bus"},
 	{
 		pkg: "auth", may: []string{"auth/internal/...", "client", "client/transport"}, tests: []string{"errors", "internal/authtest"},
 		why: "an Authorizer for the client, through its public face",
@@ -298,7 +299,7 @@ var importTable = []row{
 		pkg: "internal/servermutants/...", may: []string{"internal/servermutants/...", "conformance", "conformance/wire", "conformance/checks", "conformance/seeds", "mcp"}, tests: []string{refServer},
 		why: "a proxy before any server, and what the suite makes of it: the server is a program, or handed to it by tests",
 	},
-	{pkg: "examples/...", may: append([]string{"auth", "fleet/redis", "otel"}, library...), tests: []string{refServer, "internal/authtest"}, why: "what an example imports, a user can import"},
+	{pkg: "examples/...", may: append([]string{"auth", "auth/keychain", "fleet/redis", "otel"}, library...), tests: []string{refServer, "internal/authtest"}, why: "what an example imports, a user can import"},
 	{pkg: "fleet/redis/...", may: append([]string{"internal/callback"}, library...), why: "an adapter in a package of its own: public packages only but for the guards around callbacks, nothing but examples imports it"},
 	{pkg: "otel/...", may: append([]string{"internal/errormap"}, library...), why: "an adapter in a package of its own: public packages and the mapping of errors only, nothing but examples imports it"},
 	{pkg: "", why: "the root holds tests only"},
@@ -324,6 +325,7 @@ var externals = []external{
 	{module: "golang.org/x/term", by: []string{"cmd/mcpctl/..."}, why: "terminal facts are the command's business"},
 	{module: "github.com/go-jose/go-jose/v4", by: []string{"auth/internal/grant", "conformance/refserver/..."}, why: "JWTs and keys: one package of auth makes them, the reference server checks them"},
 	{module: "go.yaml.in/yaml/v3", by: []string{"skills"}, why: "front matter of skills; a program that does not import the package does not link it"},
+	{module: "github.com/zalando/go-keyring", by: []string{"auth/keychain"}, why: "keychains of operating systems, behind one package"},
 	{module: "github.com/stretchr/testify", testOnly: true, why: "assertions"},
 	{module: "go.uber.org/goleak", by: []string{testMain}, why: "no goroutine outlives a test"},
 	{module: "github.com/rogpeppe/go-internal", by: []string{"cmd/mcpctl"}, why: "testscript for mcpctl"},

@@ -3,8 +3,9 @@ package auth
 import "github.com/mainstay-mcp/mainstay/auth/internal/store"
 
 type (
-	// Store keeps tokens and registrations. [NewMemory] and [OpenFiles] make the two that
-	// this package has.
+	// Store keeps tokens and registrations. [NewMemory], [OpenFiles] and [OpenSealedFiles]
+	// make those that this package has; package auth/keychain makes one that needs the
+	// keychain of the operating system.
 	Store = store.Store
 	// Key says whose tokens a record has.
 	Key = store.Key
@@ -22,6 +23,11 @@ func NewMemory() Store { return store.NewMemory() }
 // OpenFiles returns a store in a folder, which is made when it is missing. Only the
 // user of the program can read it. Several processes may use it at the same time.
 func OpenFiles(folder string) (Store, error) { return store.NewFile(folder) }
+
+// OpenSealedFiles is [OpenFiles] with files that are encrypted (AES in GCM). key has 32
+// random bytes; it is yours to keep, and without it the tokens are lost. The store does
+// not see the files of OpenFiles, and may share a folder with them.
+func OpenSealedFiles(folder string, key []byte) (Store, error) { return store.NewSealed(folder, key) }
 
 // DecodeRecord reads what [Record.Encode] wrote.
 func DecodeRecord(text []byte) (Key, Record, error) { return store.Decode(text) }

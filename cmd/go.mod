@@ -12,7 +12,12 @@ require (
 	golang.org/x/term v0.47.0
 )
 
-require github.com/go-jose/go-jose/v4 v4.1.8 // indirect
+require (
+	github.com/danieljoos/wincred v1.2.3 // indirect
+	github.com/go-jose/go-jose/v4 v4.1.8 // indirect
+	github.com/godbus/dbus/v5 v5.2.2 // indirect
+	github.com/zalando/go-keyring v0.2.8 // indirect
+)
 
 require (
 	github.com/dustin/go-humanize v1.0.1 // indirect
@@ -27,6 +32,7 @@ require (
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/ledongthuc/pdf v0.0.0-20260907135840-6c8c28e0e8a0 // indirect
 	github.com/mainstay-mcp/mainstay/auth v0.0.0
+	github.com/mainstay-mcp/mainstay/auth/keychain v0.0.0
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
@@ -62,3 +68,5 @@ replace github.com/mainstay-mcp/mainstay => ..
 replace github.com/mainstay-mcp/mainstay/conformance/refserver => ../conformance/refserver
 
 replace github.com/mainstay-mcp/mainstay/auth => ../auth
+
+replace github.com/mainstay-mcp/mainstay/auth/keychain => ../auth/keychain

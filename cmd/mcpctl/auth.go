@@ -27,7 +27,8 @@ func newAuthCmd(a *app) *cobra.Command {
 can read, are renewed by themselves, and are used by every other command.
 
 The folder is mainstay/tokens in your configuration folder; MCPCTL_AUTH_DIR names
-another one.`,
+another one. With --token-store keychain they are encrypted with a key in the
+keychain of your system.`,
 		Example: `  mcpctl auth inspect https://api.example.com/mcp
   mcpctl auth login https://api.example.com/mcp
   mcpctl auth ls
@@ -100,7 +101,7 @@ and delete them. If they cannot be taken back, they are deleted all the same.`,
 // logout logs out of one server.
 func (a *app) logout(ctx context.Context, server, profile string) (found bool, err error) {
 	l := login{profile: profile}
-	opts, err := l.options(a)
+	opts, err := l.options(ctx, a)
 	if err != nil {
 		return false, err
 	}
@@ -159,7 +160,7 @@ logs.`,
 				return err
 			}
 			l := login{profile: profile}
-			opts, err := l.options(a)
+			opts, err := l.options(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -234,7 +235,7 @@ func newAccountsCmd(a *app) *cobra.Command {
 
 // accounts returns the logins of the store, and what the store is.
 func (a *app) accounts(ctx context.Context) ([]account, string, error) {
-	store, err := a.dial.Store()
+	store, err := a.dial.Store(ctx)
 	if err != nil {
 		return nil, "", err
 	}

@@ -89,8 +89,8 @@ from stdin (--finish @-) or from a file.`,
 }
 
 // options are those of the flags.
-func (l *login) options(a *app) ([]auth.Option, error) {
-	store, err := a.dial.Store()
+func (l *login) options(ctx context.Context, a *app) ([]auth.Option, error) {
+	store, err := a.dial.Store(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (a *app) traceLogin(s auth.Step) {
 
 // login logs in by asking the server who it is: a server that wants a login says so.
 func (a *app) login(ctx context.Context, t target.Target, l *login) error {
-	opts, err := l.options(a)
+	opts, err := l.options(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ of that page, by %s (in %s), to the standard input of this command:
 
 // finish finishes a login that another run began.
 func (a *app) finish(ctx context.Context, t target.Target, l *login) error {
-	opts, err := l.options(a)
+	opts, err := l.options(ctx, a)
 	if err != nil {
 		return err
 	}

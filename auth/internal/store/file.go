@@ -17,6 +17,7 @@ import (
 
 const (
 	recordSuffix = ".json"
+	sealedSuffix = ".sealed"
 	lockSuffix   = ".lock"
 	newSuffix    = ".new"
 
@@ -51,16 +52,31 @@ func (e *WriteError) Error() string {
 func (e *WriteError) Unwrap() error { return e.Err }
 
 // File keeps each record in a file of its own below one folder. Processes of the same user may
-// share the folder. The secrets are not encrypted: only the rights of the files protect them.
+// share the folder. Without a seal the secrets are not encrypted: only the rights of the files
+// protect them.
 type File struct {
-	dir   string
-	turns turns[string]
+	dir    string
+	seal   *seal  // nil for plain text
+	suffix string // of record files; sealed ones are apart from plain ones
+	turns  turns[string]
 }
 
 // NewFile opens a store in a folder that only this user can reach, and makes the folder if
 // there is none.
-func NewFile(dir string) (Store, error) {
-	dir, err := filepath.Abs(dir)
+func NewFile(dir string) (Store, error) { return open(&File{dir: dir, suffix: recordSuffix}) }
+
+// NewSealed is NewFile with files that are encrypted with a key of 32 bytes. In the same folder it
+// does not see the files of NewFile.
+func NewSealed(dir string, key []byte) (Store, error) {
+	s, err := newSeal(key)
+	if err != nil {
+		return nil, fmt.Errorf("token store %s: %w", dir, err)
+	}
+	return open(&File{dir: dir, seal: s, suffix: sealedSuffix})
+}
+
+func open(f *File) (Store, error) {
+	dir, err := filepath.Abs(f.dir)
 	if err != nil {
 		return nil, fmt.Errorf("token store: %w", err)
 	}
@@ -70,7 +86,7 @@ func NewFile(dir string) (Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("token store: %w", err)
 	}
-	f := &File{dir: dir}
+	f.dir = dir
 	root, err := f.open()
 	if err != nil {
 		return nil, err
@@ -140,8 +156,8 @@ func (f *File) Update(ctx context.Context, key Key, change func(Record) (Record,
 		return update(key, change, func() ([]byte, error) {
 			return f.read(root, name, key)
 		}, func(text []byte) error {
-			if err := write(root, name, text); err != nil {
-				return &WriteError{Path: filepath.Join(f.dir, name+recordSuffix), Err: err}
+			if err := write(root, name, f.suffix, f.seal.close(name, text)); err != nil {
+				return &WriteError{Path: filepath.Join(f.dir, name+f.suffix), Err: err}
 			}
 			return nil
 		})
@@ -151,7 +167,7 @@ func (f *File) Update(ctx context.Context, key Key, change func(Record) (Record,
 // Delete implements [Store]. It removes a damaged record, too.
 func (f *File) Delete(ctx context.Context, key Key) error {
 	return f.locked(ctx, key, func(root *os.Root, name string) error {
-		for _, suffix := range []string{newSuffix, recordSuffix, lockSuffix} {
+		for _, suffix := range []string{newSuffix, f.suffix, lockSuffix} {
 			if err := root.Remove(name + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) && suffix != lockSuffix {
 				return fmt.Errorf("token store %s: %w", f.dir, err)
 			}
@@ -177,7 +193,7 @@ func (f *File) List(ctx context.Context) ([]Key, error) {
 	var keys []Key
 	var faults []error
 	for _, entry := range entries {
-		name, ok := strings.CutSuffix(entry.Name(), recordSuffix)
+		name, ok := strings.CutSuffix(entry.Name(), f.suffix)
 		if !ok || len(name) != 2*sha256.Size {
 			continue // not a record
 		}
@@ -195,7 +211,12 @@ func (f *File) List(ctx context.Context) ([]Key, error) {
 }
 
 // String names the folder.
-func (f *File) String() string { return "file store " + f.dir }
+func (f *File) String() string {
+	if f.seal != nil {
+		return "sealed file store " + f.dir
+	}
+	return "file store " + f.dir
+}
 
 // GoString is String.
 func (f *File) GoString() string { return f.String() }
@@ -218,7 +239,7 @@ func (f *File) locked(ctx context.Context, key Key, work func(root *os.Root, nam
 	defer root.Close()
 	unlock, err := lock(ctx, root, name+lockSuffix)
 	if err != nil {
-		return fmt.Errorf("lock the stored token %s: %w", filepath.Join(f.dir, name+recordSuffix), err)
+		return fmt.Errorf("lock the stored token %s: %w", filepath.Join(f.dir, name+f.suffix), err)
 	}
 	defer unlock()
 	return work(root, name)
@@ -238,14 +259,14 @@ func (f *File) read(root *os.Root, name string, key Key) ([]byte, error) {
 
 // parse reads and checks a record file. A file that is not there is fs.ErrNotExist.
 func (f *File) parse(root *os.Root, name string) (Key, []byte, error) {
-	before, err := root.Lstat(name + recordSuffix)
+	before, err := root.Lstat(name + f.suffix)
 	if err != nil {
 		return Key{}, nil, f.wrap(err)
 	}
 	if !before.Mode().IsRegular() {
 		return Key{}, nil, f.damaged(name, "it is not a regular file")
 	}
-	file, err := openToRead(root, name+recordSuffix)
+	file, err := openToRead(root, name+f.suffix)
 	if err != nil {
 		return Key{}, nil, f.wrap(err)
 	}
@@ -259,7 +280,7 @@ func (f *File) parse(root *os.Root, name string) (Key, []byte, error) {
 	}
 	if reason := exposed(info); reason != "" {
 		return Key{}, nil, &DamagedError{
-			Path: filepath.Join(f.dir, name+recordSuffix), Reason: reason,
+			Path: filepath.Join(f.dir, name+f.suffix), Reason: reason,
 			Fix: "others may know the token by now: delete the file and log in again",
 		}
 	}
@@ -269,6 +290,9 @@ func (f *File) parse(root *os.Root, name string) (Key, []byte, error) {
 	}
 	if len(text) > mostBytes {
 		return Key{}, nil, f.damaged(name, "it is too large")
+	}
+	if text, err = f.seal.open(name, text); err != nil {
+		return Key{}, nil, f.damaged(name, err.Error())
 	}
 	key, _, err := Decode(text)
 	if err != nil {
@@ -281,14 +305,14 @@ func (f *File) wrap(err error) error { return fmt.Errorf("token store %s: %w", f
 
 func (f *File) damaged(name, reason string) error {
 	return &DamagedError{
-		Path: filepath.Join(f.dir, name+recordSuffix), Reason: reason,
+		Path: filepath.Join(f.dir, name+f.suffix), Reason: reason,
 		Fix: "delete the file and log in again",
 	}
 }
 
 // write replaces a record file so that a crash at any point leaves the old text or the new one.
 // The lock is held, so a file with the new name was left by a crash.
-func write(root *os.Root, name string, text []byte) (err error) {
+func write(root *os.Root, name, suffix string, text []byte) (err error) {
 	if err := root.Remove(name + newSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -299,7 +323,7 @@ func write(root *os.Root, name string, text []byte) (err error) {
 	_, err = file.Write(text)
 	err = errors.Join(err, file.Sync(), file.Close())
 	if err == nil {
-		err = replace(root, name+newSuffix, name+recordSuffix)
+		err = replace(root, name+newSuffix, name+suffix)
 	}
 	if err != nil {
 		_ = root.Remove(name + newSuffix)

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,7 +67,18 @@ func eachStore(t *testing.T, test func(t *testing.T, open func() store.Store)) {
 			return s
 		})
 	})
+	t.Run("sealed", func(t *testing.T) {
+		dir := t.TempDir() + "/tokens"
+		test(t, func() store.Store {
+			s, err := store.NewSealed(dir, key('k'))
+			require.NoError(t, err)
+			return s
+		})
+	})
 }
+
+// key is a key of 32 bytes.
+func key(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
 
 func TestStoreKeepsRecords(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() store.Store) {

@@ -137,7 +137,7 @@ func (s *suite) conform(cmd *cobra.Command, t target.Target, o conformOptions) e
 		return err
 	}
 	opts = seeds.Add(opts)
-	subject, done, err := s.subject(t, wire.TransportKind(o.transport))
+	subject, done, err := s.subject(cmd.Context(), t, wire.TransportKind(o.transport))
 	if err != nil {
 		return err
 	}
@@ -271,7 +271,7 @@ func (l *live) tell() {
 
 // subject is the server as the suite reaches it: with a wire of its own, not
 // with the client. kind is the transport of a URL, or auto.
-func (s *suite) subject(t target.Target, kind wire.TransportKind) (conformance.Subject, func(), error) {
+func (s *suite) subject(ctx context.Context, t target.Target, kind wire.TransportKind) (conformance.Subject, func(), error) {
 	stderr, done, err := s.ServerStderr()
 	if err != nil {
 		return nil, nil, err
@@ -283,7 +283,7 @@ func (s *suite) subject(t target.Target, kind wire.TransportKind) (conformance.S
 		}
 		at := conformance.URL(t.URL, header)
 		at.RoundTripper = s.RoundTripper()
-		by, err := s.Credentials(t)
+		by, err := s.Credentials(ctx, t)
 		if by != nil {
 			signer := connect.NewSigner(by, t.URL, at.RoundTripper)
 			at.Credentials, at.RoundTripper = signer.Credentials, signer

@@ -8,15 +8,29 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/auth"
+	"github.com/mainstay-mcp/mainstay/auth/keychain"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// Store returns the folder with the tokens of this person.
-func (d *Dialer) Store() (auth.Store, error) {
+// unlocking bounds the wait for a person who has to unlock the keychain.
+const unlocking = time.Minute
+
+// Store returns the tokens of this person: files in a folder, or sealed files whose key
+// is in the keychain.
+func (d *Dialer) Store(ctx context.Context) (auth.Store, error) {
+	kind := d.Flags.TokenStore
+	if kind == "" {
+		kind, _ = d.Console.Env("MCPCTL_TOKEN_STORE")
+	}
+	if kind != "" && kind != "files" && kind != "keychain" {
+		return nil, failure.Usage("the token store is files or keychain, not %q", kind)
+	}
 	folder, ok := d.Console.Env("MCPCTL_AUTH_DIR")
 	if !ok || folder == "" {
 		config, err := os.UserConfigDir()
@@ -25,11 +39,22 @@ func (d *Dialer) Store() (auth.Store, error) {
 		}
 		folder = filepath.Join(config, "mainstay", "tokens")
 	}
-	return auth.OpenFiles(folder)
+	if kind != "keychain" {
+		return auth.OpenFiles(folder)
+	}
+	ctx, cancel := context.WithTimeout(ctx, unlocking)
+	defer cancel()
+	store, err := keychain.Open(ctx, folder, "mcpctl")
+	if err != nil {
+		f := failure.New(failure.KindAuth, mcperrors.NotSent, "%s", err)
+		f.Try = append(f.Try, "--token-store files")
+		return nil, f
+	}
+	return store, nil
 }
 
 // Credentials returns what --auth asks for, nil for no credentials but those of -H.
-func (d *Dialer) Credentials(t target.Target) (transport.Authorizer, error) {
+func (d *Dialer) Credentials(ctx context.Context, t target.Target) (transport.Authorizer, error) {
 	kind, value, _ := strings.Cut(d.Flags.Auth, ":")
 	switch kind {
 	case "none":
@@ -43,7 +68,7 @@ func (d *Dialer) Credentials(t target.Target) (transport.Authorizer, error) {
 		}
 		return d.fixed(token), nil
 	case "profile":
-		return d.stored(value)
+		return d.stored(ctx, value)
 	}
 	for _, h := range d.Flags.Headers {
 		name, _, _ := strings.Cut(h, ":")
@@ -58,13 +83,13 @@ func (d *Dialer) Credentials(t target.Target) (transport.Authorizer, error) {
 			}
 		}
 	}
-	return d.stored("")
+	return d.stored(ctx, "")
 }
 
 // stored returns tokens of earlier logins. Only `mcpctl auth login` asks a person: a
 // command in a script must not wait for one.
-func (d *Dialer) stored(profile string) (transport.Authorizer, error) {
-	store, err := d.Store()
+func (d *Dialer) stored(ctx context.Context, profile string) (transport.Authorizer, error) {
+	store, err := d.Store(ctx)
 	if err != nil {
 		return nil, err
 	}

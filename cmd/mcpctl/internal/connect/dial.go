@@ -103,7 +103,7 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 			closeStderr()
 			return nil, err
 		}
-		by, err := d.Credentials(t)
+		by, err := d.Credentials(ctx, t)
 		if err != nil {
 			closeStderr()
 			return nil, err

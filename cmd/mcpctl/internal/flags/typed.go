@@ -10,7 +10,7 @@ import (
 // sameServer are the flags that decide which server is reached, and how. An
 // example line repeats them.
 var sameServer = map[string]bool{
-	"server": true, "era": true, "protocol-version": true, "header": true, "user-agent": true, "env": true, "env-file": true,
+	"server": true, "era": true, "protocol-version": true, "header": true, "token-store": true, "user-agent": true, "env": true, "env-file": true,
 	"inherit-env": true, "cwd": true, "start-timeout": true, "connect-timeout": true,
 }
 
