@@ -16,6 +16,8 @@ func (w *World) serveResource(out http.ResponseWriter, in *http.Request) {
 		w.Handlers[Resource+in.URL.Path](out, in)
 	case slices.Contains(w.MetadataPaths, in.URL.Path):
 		w.received(Resource, in)
+		w.changing.RLock()
+		defer w.changing.RUnlock()
 		Document(out, http.StatusOK, w.Metadata)
 	default:
 		w.received(Resource, in)
@@ -32,13 +34,18 @@ func (w *World) Guard(next http.Handler) http.Handler {
 		delete(w.Before, r.Tool)
 		w.mu.Unlock()
 		if before != nil {
+			w.changing.Lock()
 			before()
+			w.changing.Unlock()
 		}
 		if h := w.Handlers[Resource+Endpoint+" "+r.Tool]; h != nil && r.Tool != "" {
 			h(out, in)
 			return
 		}
-		if status, challenge := w.judge(r); status != 0 {
+		w.changing.RLock()
+		status, challenge := w.judge(r)
+		w.changing.RUnlock()
+		if status != 0 {
 			w.mu.Lock()
 			w.requests[r.Seq-1].Status = status
 			w.mu.Unlock()

@@ -59,7 +59,7 @@ type World struct {
 	// Trust reports whether the MCP server takes a token; nil takes all that are valid.
 	Trust func(*Token) bool
 	// Before is called once when a call of the named tool arrives, before its token is
-	// looked at.
+	// looked at. It may change the resource metadata and Trust.
 	Before map[string]func()
 	// Handlers answer in the place of the ordinary handler, by host and path.
 	Handlers map[string]http.HandlerFunc
@@ -67,6 +67,9 @@ type World struct {
 	Log func(*Request)
 	// Nonce demands a DPoP nonce at the MCP endpoint.
 	Nonce string
+
+	// changing is held while a hook of Before changes the world during a run.
+	changing sync.RWMutex
 
 	mu       sync.Mutex
 	requests []*Request

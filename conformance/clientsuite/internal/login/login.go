@@ -5,6 +5,7 @@ package login
 import (
 	_ "embed"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -112,9 +113,13 @@ func (s Scenario) calling(tools ...string) Scenario {
 	return s
 }
 
-// within bounds connect and each call.
-func (s Scenario) within(d time.Duration) Scenario {
-	s.Limit = d
+// patience bounds a call whose login the client may wait for in vain: an answer that it
+// must not take is no answer.
+const patience = 3 * time.Second
+
+// bounded gives connect and each call a deadline.
+func (s Scenario) bounded() Scenario {
+	s.Limit = patience
 	return s
 }
 
@@ -132,14 +137,14 @@ func (v *View) Logins() []*guarded.Request {
 // Tokens are the token requests with a grant type; "" is any.
 func (v *View) Tokens(grant string) []*guarded.Request {
 	return v.All(func(r *guarded.Request) bool {
-		return r.Path == "/token" && r.Method == "POST" && (grant == "" || r.Form.Get("grant_type") == grant)
+		return r.Path == "/token" && r.Method == http.MethodPost && (grant == "" || r.Form.Get("grant_type") == grant)
 	})
 }
 
 // Messages are the POSTs to the MCP endpoint.
 func (v *View) Messages() []*guarded.Request {
 	return v.All(func(r *guarded.Request) bool {
-		return r.Host == guarded.Resource && r.Path == guarded.Endpoint && r.Method == "POST"
+		return r.Host == guarded.Resource && r.Path == guarded.Endpoint && r.Method == http.MethodPost
 	})
 }
 

@@ -3,14 +3,9 @@ package login
 import (
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/clientsuite/internal/guarded"
 )
-
-// patience bounds a call whose login the client may wait for in vain: an answer that it
-// must not take is no answer.
-const patience = 3 * time.Second
 
 // injected is a code of somebody else's login.
 const injected = "code-of-somebody-else"
@@ -27,8 +22,8 @@ func responses() []Scenario {
 	return []Scenario{
 		scenario("C-STATE-FORGED", announced(true, func(_ *guarded.World, a url.Values) {
 			a.Set("state", strings.Repeat("forged", 6))
-		}), unused("C-AUTH-11/forged")).within(patience),
-		scenario("C-STATE-ABSENT", announced(true, func(_ *guarded.World, a url.Values) { a.Del("state") }), unused("C-AUTH-11/absent")).within(patience),
+		}), unused("C-AUTH-11/forged")).bounded(),
+		scenario("C-STATE-ABSENT", announced(true, func(_ *guarded.World, a url.Values) { a.Del("state") }), unused("C-AUTH-11/absent")).bounded(),
 		scenario("C-CODE-INJECTED", announced(true, func(_ *guarded.World, a url.Values) {
 			a.Set("code", injected)
 			a.Set("state", strings.Repeat("other", 6))
@@ -44,11 +39,11 @@ func responses() []Scenario {
 				}
 			}
 			v.Check("C-AUTH-09/injected", n == 0, "no token request with it", count(n, "token request"))
-		}).within(patience),
-		scenario("C-ISS-FORGED", announced(true, func(w *guarded.World, a url.Values) { a.Set("iss", w.Second.Issuer) }), unused("C-AUTH-12/forged")).within(patience),
-		scenario("C-ISS-ABSENT", announced(true, func(_ *guarded.World, a url.Values) { a.Del("iss") }), unused("C-AUTH-12/absent")).within(patience),
-		scenario("C-ISS-UNANNOUNCED", announced(false, func(w *guarded.World, a url.Values) { a.Set("iss", w.Second.Issuer) }), unused("C-AUTH-12/unannounced")).within(patience),
-		scenario("C-ISS-SLASH", announced(true, func(w *guarded.World, a url.Values) { a.Set("iss", w.First.Issuer+"/") }), unused("C-AUTH-12/slash")).within(patience),
+		}).bounded(),
+		scenario("C-ISS-FORGED", announced(true, func(w *guarded.World, a url.Values) { a.Set("iss", w.Second.Issuer) }), unused("C-AUTH-12/forged")).bounded(),
+		scenario("C-ISS-ABSENT", announced(true, func(_ *guarded.World, a url.Values) { a.Del("iss") }), unused("C-AUTH-12/absent")).bounded(),
+		scenario("C-ISS-UNANNOUNCED", announced(false, func(w *guarded.World, a url.Values) { a.Set("iss", w.Second.Issuer) }), unused("C-AUTH-12/unannounced")).bounded(),
+		scenario("C-ISS-SLASH", announced(true, func(w *guarded.World, a url.Values) { a.Set("iss", w.First.Issuer+"/") }), unused("C-AUTH-12/slash")).bounded(),
 		scenario("C-ISS-NONE", announced(false, func(*guarded.World, url.Values) {}), func(v *View) { v.served("C-AUTH-12/none", 0) }),
 		scenario("C-ISS-ERROR", announced(true, func(w *guarded.World, a url.Values) {
 			a.Del("code")
@@ -62,11 +57,11 @@ func responses() []Scenario {
 				return
 			}
 			v.Check("C-AUTH-12/error", !shown, "error_description is not shown", "it is")
-		}).within(patience),
+		}).bounded(),
 		scenario("C-MIX-UP", func(w *guarded.World, _ *Way) {
 			w.First.Metadata["authorization_endpoint"] = w.Second.Base + "/authorize"
 			w.Second.Metadata["authorization_response_iss_parameter_supported"] = true
-		}, unused("C-AUTH-12/mix-up")).within(patience),
+		}, unused("C-AUTH-12/mix-up")).bounded(),
 		scenario("C-LOGIN-DENIED", announced(true, func(_ *guarded.World, a url.Values) {
 			a.Del("code")
 			a.Set("error", "access_denied")
@@ -77,7 +72,7 @@ func responses() []Scenario {
 				return
 			}
 			v.Check("C-AUTH-24/denied", n == 1 && (v.failed(0) || !v.Tells), "one authorization request and an error", count(n, "authorization request")+said(v.outcome(0))+v.stopped())
-		}).within(patience),
+		}).bounded(),
 	}
 }
 

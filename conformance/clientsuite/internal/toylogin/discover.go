@@ -180,7 +180,7 @@ func challengeOf(c *Client, h http.Header) map[string]string {
 		return out
 	}
 	for _, line := range lines {
-		scheme, found := "", map[string]string(nil)
+		var found map[string]string
 		for _, word := range words(line) {
 			name, value, isParameter := strings.Cut(word, "=")
 			first, second, two := strings.Cut(strings.TrimSpace(name), " ")
@@ -188,8 +188,7 @@ func challengeOf(c *Client, h http.Header) map[string]string {
 				if found != nil {
 					break
 				}
-				scheme = strings.ToLower(first)
-				if scheme == "bearer" || scheme == "dpop" {
+				if scheme := strings.ToLower(first); scheme == "bearer" || scheme == "dpop" {
 					found = map[string]string{}
 				}
 				name = second

@@ -10,6 +10,7 @@ import (
 	"crypto/ecdsa"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -294,11 +295,11 @@ func (c *Client) exchange(ctx context.Context, method, at string, body []byte, h
 		}
 		return c.exchange(ctx, method, to.String(), body, header, redirects-1)
 	}
-	limited := io.Reader(io.LimitReader(resp.Body, largest+1))
+	limit := int64(largest + 1)
 	if c.is("login-reads-all") {
-		limited = resp.Body
+		limit = math.MaxInt64
 	}
-	data, err := io.ReadAll(limited)
+	data, err := io.ReadAll(io.LimitReader(resp.Body, limit))
 	if err != nil {
 		return nil, err
 	}
