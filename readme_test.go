@@ -22,6 +22,7 @@ func TestSnippetsRun(t *testing.T) {
 	require.NotEmpty(t, pages)
 	files, err := filepath.Glob("*/example*_test.go")
 	require.NoError(t, err)
+	files = append(files, "auth/keychain/example_test.go")
 	var examples []string
 	for _, name := range files {
 		text, err := os.ReadFile(name)
