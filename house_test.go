@@ -261,7 +261,7 @@ var importTable = []row{
 	},
 	{
 		pkg:   "conformance/clientsuite/...",
-		may:   []string{"conformance", "conformance/internal/checktext", "conformance/wire", "conformance/clientsuite/...", "conformance/faults/...", "jsonrpc", "mcp", "internal/sse"},
+		may:   []string{"conformance", "conformance/wire", "conformance/clientsuite/...", "conformance/faults/...", "jsonrpc", "mcp", "internal/sse"},
 		tests: []string{"conformance/report/...", "internal/memhttp"},
 		why:   "clients are judged by servers of its own, with the reports of the other suite",
 	},
@@ -292,7 +292,7 @@ var importTable = []row{
 	},
 	{pkg: "auth/keychain", may: []string{"auth"}, why: "a store like one of an application; a program that does not import it links no D-Bus"},
 	{
-		pkg: "auth", may: []string{"auth/internal/...", "client", "client/transport"}, tests: []string{"errors", "internal/authtest", "mcp"},
+		pkg: "auth", may: []string{"auth/internal/...", "client", "client/transport"}, tests: []string{"errors", "internal/authtest"},
 		why: "an Authorizer for the client, through its public face",
 	},
 	{

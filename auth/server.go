@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/challenge"
+	"github.com/mainstay-mcp/mainstay/auth/internal/discover"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
@@ -162,7 +163,6 @@ func (s *server) decide(ctx context.Context, c transport.Challenge, began time.T
 	if c.Background {
 		return false, nil // nobody waits for it: a person is asked for a call
 	}
-	s.traceChallenge(asked)
 	return s.login(ctx, asked, before)
 }
 
@@ -263,4 +263,21 @@ func (s *server) explain(err error) error {
 	own := *e // others may have the same error
 	own.Server = shown(s.endpoint)
 	return &own
+}
+
+// traced passes on the steps of discovery.
+func (c *config) traced() func(discover.Step) {
+	if c.onStep == nil {
+		return nil
+	}
+	return func(s discover.Step) { c.onStep(Step(s)) }
+}
+
+// Step is one document that was fetched, or one rule that was checked, before a login.
+type Step struct {
+	What   string // the document
+	URL    string // where it is, without query
+	Status int    // of the answer, 0 for a rule
+	Rule   string // the rule that was checked, "" for a document
+	Err    error
 }

@@ -38,6 +38,10 @@ type Fixtures struct {
 	Inputs string
 	// SessionToken is a session token that save_artifact takes.
 	SessionToken string
+	// WrongAudienceToken is an access token that the authorization server of the subject
+	// issued for another server. WeakToken is one without a scope that some request
+	// needs. Empty skips what is judged with them.
+	WrongAudienceToken, WeakToken string
 }
 
 // Surroundings is what scenarios need around a program that they judge, besides the

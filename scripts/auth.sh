@@ -167,17 +167,13 @@ login() {
 by_hand() {
 	mark
 	expect "nobody is logged in" 4 "mcpctl auth login $url" -- "$mcpctl" call "$url" "$READS"
-	expect "inspect" 0 "A login would work" "mcpctl auth login $url" "mcp:read offline_access" -- "$mcpctl" auth inspect "$url"
+	expect "inspect" 0 "A login would ask $issuer for $url" "mcp:read offline_access" -- "$mcpctl" auth inspect "$url"
 	expect "no token" 4 "mcpctl auth login $url" -- "$mcpctl" auth token "$url"
 	happened "inspecting registers nobody" 0 'e.event === "registered"'
 
 	login "login"
 	expect "call" 0 "simple text" -- "$mcpctl" call "$url" "$READS"
 	expect "call in the session era" 0 "simple text" -- "$mcpctl" --era legacy call "$url" "$READS"
-	printf '{"mcpServers": {"real": {"url": "%s"}}}' "$url" >"$work/servers.json"
-	expect "a server of a file" 0 "simple text" -- "$mcpctl" call "$work/servers.json#real" "$READS"
-	expect "the suite with the stored token" 0 "passed" -- "$mcpctl" conform server "$url" --only 'TOOL-01*'
-	expect "the suite without it" 4 "mcpctl auth login $url" -- "$mcpctl" --auth none conform server "$url" --only 'TOOL-01*'
 	expect "ls" 0 "$url" "$issuer" "valid for" -- "$mcpctl" auth ls
 	expect "no credentials" 4 -- "$mcpctl" --auth none call "$url" "$READS"
 	expect "another profile" 4 -- "$mcpctl" --auth profile:other call "$url" "$READS"

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -192,6 +194,27 @@ func TestAllowTool(t *testing.T) {
 	require.NotContains(t, got.err, "--allow-tool echo:")
 	got = inProcess(t.Context(), false, "conform", "server", url, "--spec", "2025-11-25", "--only", "RPC-01/order", "--allow-tool", "ecko", "-q")
 	require.Empty(t, got.err)
+}
+
+// TestTokensOfFiles: tokens for the suite come from files, and are not shown.
+func TestTokensOfFiles(t *testing.T) {
+	t.Parallel()
+	url := serve(t, io.Discard) + "/mcp"
+	token, empty := filepath.Join(t.TempDir(), "token"), filepath.Join(t.TempDir(), "empty")
+	require.NoError(t, os.WriteFile(token, []byte("t0ken-of-the-file\n"), 0o600))
+	require.NoError(t, os.WriteFile(empty, []byte(" \n"), 0o600))
+	for _, option := range []string{"--weak-token", "--wrong-audience-token"} {
+		args := []string{"conform", "server", url, "--spec", "2025-11-25", "--only", "AUTH-18", "--only", "AUTH-21", "--dry-run", "-v", option}
+		got := inProcess(t.Context(), false, append(args, "@"+token)...)
+		require.Zero(t, got.code, got.err)
+		require.NotContains(t, got.out+got.err, "t0ken")
+		for given, says := range map[string]string{"t0ken": "takes a file", "@" + token + ".none": "no such file", "@" + empty: "there is no token"} {
+			got = inProcess(t.Context(), false, append(args, given)...)
+			require.Equal(t, failure.KindUsage.ExitCode(), got.code)
+			require.Contains(t, got.err, says)
+			require.NotContains(t, got.err, "t0ken-of")
+		}
+	}
 }
 
 // TestConformProgress: on a terminal a run says from the first moment what it does;

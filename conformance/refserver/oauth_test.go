@@ -1,68 +1,26 @@
 package refserver
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/go-jose/go-jose/v4"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/internal/issuer"
 )
-
-// issuer is an authorization server that has metadata and keys. What else one does
-// the tests of package auth and scripts/auth.sh show.
-type issuer struct {
-	*httptest.Server
-	t   *testing.T
-	key *ecdsa.PrivateKey
-}
-
-func newIssuer(t *testing.T) *issuer {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	i := &issuer{t: t, key: key}
-	mux := http.NewServeMux()
-	i.Server = httptest.NewServer(mux)
-	t.Cleanup(i.Close)
-	answer := func(v any) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(v) }
-	}
-	mux.HandleFunc("/.well-known/oauth-authorization-server", answer(map[string]string{"issuer": i.URL, "jwks_uri": i.URL + "/keys"}))
-	mux.HandleFunc("/keys", answer(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &key.PublicKey}}}))
-	return i
-}
-
-func (i *issuer) token(user, audience, scope string) string {
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: i.key}, (&jose.SignerOptions{}).WithType("at+jwt"))
-	require.NoError(i.t, err)
-	payload, err := json.Marshal(map[string]any{
-		"iss": i.URL, "aud": audience, "sub": user, "scope": scope, "exp": time.Now().Add(time.Hour).Unix(),
-	})
-	require.NoError(i.t, err)
-	jws, err := signer.Sign(payload)
-	require.NoError(i.t, err)
-	token, err := jws.CompactSerialize()
-	require.NoError(i.t, err)
-	return token
-}
 
 // Over the whole server: who may come in, whose a session is, and what a tool needs.
 func TestOAuth(t *testing.T) {
 	t.Parallel()
-	as := newIssuer(t)
+	as := issuer.New(t)
 	s := serve(t, func(o *Options) {
 		o.OAuth = OAuthOptions{Issuer: as.URL, Scopes: []string{"mcp"}, ToolScopes: map[string][]string{"validate_artifact": {"artifacts"}}}
 	})
-	ada := "Bearer " + as.token("ada", s.url, "mcp")
-	bob := "Bearer " + as.token("bob", s.url, "mcp artifacts")
+	ada := "Bearer " + as.Token(t, "ada", s.url, "mcp")
+	bob := "Bearer " + as.Token(t, "bob", s.url, "mcp artifacts")
 	initialize := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 
 	refused := s.do(http.MethodPost, initialize)
@@ -82,9 +40,9 @@ func TestOAuth(t *testing.T) {
 		require.Equal(t, s.url, document.Resource)
 		require.Equal(t, []string{as.URL}, document.Servers)
 	}
-	elsewhere := "Bearer " + as.token("ada", "http://other.example/mcp", "mcp")
+	elsewhere := "Bearer " + as.Token(t, "ada", "http://other.example/mcp", "mcp")
 	require.Equal(t, http.StatusUnauthorized, s.do(http.MethodPost, initialize, "Authorization", elsewhere).StatusCode)
-	require.Equal(t, http.StatusForbidden, s.do(http.MethodPost, initialize, "Authorization", "Bearer "+as.token("ada", s.url, "")).StatusCode)
+	require.Equal(t, http.StatusForbidden, s.do(http.MethodPost, initialize, "Authorization", "Bearer "+as.Token(t, "ada", s.url, "")).StatusCode)
 	require.Equal(t, http.StatusForbidden, s.do(http.MethodPost, initialize, "Authorization", ada, "Origin", "https://evil.example").StatusCode)
 
 	status, a := s.post(initialize, "Authorization", ada)
@@ -102,7 +60,7 @@ func TestOAuth(t *testing.T) {
 
 	call := callLine(t, "validate_artifact", map[string]any{})
 	require.Contains(t, s.do(http.MethodPost, call, "Authorization", ada).Header.Get("WWW-Authenticate"), `error="insufficient_scope"`)
-	status, a = s.post(call, "Authorization", "Bearer "+as.token("ada", s.url, "mcp artifacts"))
+	status, a = s.post(call, "Authorization", "Bearer "+as.Token(t, "ada", s.url, "mcp artifacts"))
 	require.Equal(t, http.StatusOK, status, "the same session, with another token of the user")
 	require.NotNil(t, a)
 
@@ -128,10 +86,10 @@ func TestOAuth(t *testing.T) {
 // An issuer that does not answer keeps nobody waiting for longer than a few seconds.
 func TestOAuthIssuerIsDown(t *testing.T) {
 	t.Parallel()
-	as := newIssuer(t)
+	as := issuer.New(t)
 	s := serve(t, func(o *Options) { o.OAuth = OAuthOptions{Issuer: as.URL} })
 	as.Close()
-	res := s.do(http.MethodPost, ping, "Authorization", "Bearer "+as.token("ada", s.url, ""))
+	res := s.do(http.MethodPost, ping, "Authorization", "Bearer "+as.Token(t, "ada", s.url, ""))
 	require.Equal(t, http.StatusServiceUnavailable, res.StatusCode)
 	require.NotEmpty(t, res.Header.Get("Retry-After"))
 }
@@ -140,7 +98,7 @@ func TestOAuthIssuerIsDown(t *testing.T) {
 // user who may.
 func TestOAuthChat(t *testing.T) {
 	t.Parallel()
-	as := newIssuer(t)
+	as := issuer.New(t)
 	s := serve(t, func(o *Options) {
 		o.Families, o.OAuth = []string{"assistant"}, OAuthOptions{Issuer: as.URL, ToolScopes: map[string][]string{"save_artifact": {"artifacts"}}}
 	})
@@ -148,7 +106,7 @@ func TestOAuthChat(t *testing.T) {
 	s.url = strings.TrimSuffix(s.url, Path) + "/api/threads/t/chat"
 	chat := `{"content":"A plan","artifact_generation":true}`
 	require.Equal(t, http.StatusUnauthorized, s.do(http.MethodPost, chat).StatusCode)
-	events, err := io.ReadAll(s.do(http.MethodPost, chat, "Authorization", "Bearer "+as.token("ada", resource, "")).Body)
+	events, err := io.ReadAll(s.do(http.MethodPost, chat, "Authorization", "Bearer "+as.Token(t, "ada", resource, "")).Body)
 	require.NoError(t, err)
 	require.Contains(t, string(events), "artifact_created")
 }

@@ -1,11 +1,13 @@
 package http
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -21,7 +23,11 @@ const WellKnownResource = "/.well-known/oauth-protected-resource"
 // mostMetadata bounds how much of a metadata document is read.
 const mostMetadata = 1 << 20
 
-// resourceMetadata finds the URL of the metadata in a challenge.
+// mostRedirects bounds the way to a metadata document, on the server itself.
+const mostRedirects = 3
+
+// resourceMetadata finds the URL of the metadata in a challenge, also in one that is
+// misspelled.
 var resourceMetadata = regexp.MustCompile(`(?i)\bresource_metadata\s*=\s*(?:"([^"]*)"|([^\s,"]+))`)
 
 // authorizationScenarios are about servers that ask for credentials over HTTP.
@@ -29,88 +35,235 @@ var resourceMetadata = regexp.MustCompile(`(?i)\bresource_metadata\s*=\s*(?:"([^
 // then is not.
 func authorizationScenarios() []conformance.Scenario {
 	needs := conformance.Needs{Transport: wire.TransportHTTP}
-	return []conformance.Scenario{{ID: "AUTH-03", Needs: needs, Run: runAuthorization}}
+	return []conformance.Scenario{
+		{ID: "AUTH-03", Needs: needs, Run: runAuthorization},
+		{ID: "AUTH-02", Needs: needs, Run: runCredentials},
+		{ID: "AUTH-21", Needs: needs, Run: runWrongAudience},
+		{ID: "AUTH-18", Needs: needs, Run: runWeakToken},
+	}
 }
 
-func runAuthorization(t *conformance.Trial) error {
+// guarded is a server that may ask for credentials.
+type guarded struct {
+	*conformance.Trial
+	s        *wire.Session
+	w        *wire.HTTPConn
+	endpoint *url.URL
+}
+
+// guardedBy opens a connection of the scenario's own.
+func guardedBy(t *conformance.Trial) (*guarded, error) {
 	s, err := t.Raw()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	w, err := overhttp.Of(s)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	endpoint, err := url.Parse(w.At.URL)
 	if err != nil {
-		return conformance.Ours(err)
+		return nil, conformance.Ours(err)
 	}
-	method, params := mcp.MethodInitialize, s.InitializeParams(t.Rev.Asked)
-	if s.Stateless != "" {
+	return &guarded{t, s, w, endpoint}, nil
+}
+
+// first is a message that every server answers to those it lets in.
+func (g *guarded) first() []byte {
+	method, params := mcp.MethodInitialize, g.s.InitializeParams(g.Rev.Asked)
+	if g.s.Stateless != "" {
 		method, params = mcp.MethodDiscover, nil
 	}
-	ask := func(authorization ...string) (*wire.HTTPAnswer, error) {
-		with := http.Header{}
-		for name := range w.At.Header { // another key may be one of these
-			with[name] = nil
-		}
-		with["Authorization"] = authorization
-		return overhttp.Exchange(t, s, http.MethodPost, s.Message(s.NewID(), method, params), with)
+	return g.s.Message(g.s.NewID(), method, params)
+}
+
+// with is the header of a request with these values of Authorization, and no other
+// credentials.
+func (g *guarded) with(authorization ...string) http.Header {
+	h := http.Header{}
+	for name := range g.w.At.Header { // another key may be one of these
+		h[name] = nil
 	}
-	a, err := ask()
+	h["Authorization"] = authorization
+	return h
+}
+
+// ask sends the first message with these values of Authorization.
+func (g *guarded) ask(authorization ...string) (*wire.HTTPAnswer, error) {
+	return overhttp.Exchange(g.Trial, g.s, http.MethodPost, g.first(), g.with(authorization...))
+}
+
+// closed reports whether the server answers 401 without credentials. If not, all of the
+// scenario is decided.
+func (g *guarded) closed() (bool, error) {
+	a, err := g.ask()
+	if err != nil {
+		return false, err
+	}
+	if a.Status != http.StatusUnauthorized {
+		g.SkipRest(conformance.SkipNotDeclared, "no 401 without credentials: "+a.Describe(nil))
+	}
+	return a.Status == http.StatusUnauthorized, nil
+}
+
+// credential returns the token that the suite was given, "" for none that is sent as a
+// Bearer token.
+func (g *guarded) credential() (string, error) {
+	given := g.w.At.Header.Get("Authorization")
+	if given == "" && g.w.At.Credentials != nil {
+		h, err := g.w.At.Credentials(g.Ctx, http.MethodPost, g.endpoint)
+		if err != nil {
+			return "", err
+		}
+		given = h.Get("Authorization")
+	}
+	scheme, token, _ := strings.Cut(given, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return "", nil
+	}
+	return strings.TrimSpace(token), nil
+}
+
+func runAuthorization(t *conformance.Trial) error {
+	g, err := guardedBy(t)
+	if err != nil {
+		return err
+	}
+	a, err := g.ask()
 	if err != nil {
 		return err
 	}
 	if a.Status != http.StatusUnauthorized {
-		t.SkipRest(conformance.SkipNotDeclared, "no 401 without credentials: "+a.Describe(nil))
-		return nil
+		return g.otherwise(a)
 	}
+	t.Pass("AUTH-02/none")
 	told := challenged(a.Header)
-	if at, err := url.Parse(told); err == nil && at.Host != "" && (at.Host != endpoint.Host || at.Scheme != endpoint.Scheme) {
+	all := g.challenges(a)
+	if at, err := url.Parse(told); err == nil && at.Host != "" && (at.Host != g.endpoint.Host || at.Scheme != g.endpoint.Scheme) {
 		// A server behind a proxy has another name: what is there is not read.
-		if !t.Decided("AUTH-03/challenge") {
-			t.Pass("AUTH-03/challenge")
-		}
-		err := forged(t, ask)
+		t.Pass("AUTH-03/challenge")
+		err := g.forged(nil, "")
 		t.SkipRest(conformance.SkipControl, "the metadata are at "+rawjson.Clip(told, 200)+", and nothing is asked of another host")
 		return err
 	}
-	metadata := metadata(w.At, t, endpoint, told)
-	t.Check("AUTH-04/metadata", metadata != nil, "an object at the URL of the challenge or below "+WellKnownResource, "WWW-Authenticate %q, and none", a.Header.Values("WWW-Authenticate"))
-	if metadata == nil {
+	doc := g.metadata(told)
+	t.Check("AUTH-04/metadata", doc != nil, "an object at the URL of the challenge or below "+WellKnownResource, "WWW-Authenticate %q, and none", a.Header.Values("WWW-Authenticate"))
+	if doc == nil {
+		if told != "" {
+			t.Fail("AUTH-04/told", "an object at "+told, "none")
+		}
 		t.SkipRest(conformance.SkipNotDeclared, "credentials of another kind: no metadata of a protected resource")
 		return nil
 	}
-	if !t.Decided("AUTH-03/challenge") {
-		t.Check("AUTH-03/challenge", told != "", "resource_metadata", "WWW-Authenticate is %q", a.Header.Values("WWW-Authenticate"))
-	}
-	var servers []string
-	_ = json.Unmarshal(metadata["authorization_servers"], &servers) // not strings: none
-	fault := ""
-	for _, server := range servers {
-		if u, err := url.Parse(server); err != nil || u.Host == "" {
-			fault = server + " is no URL"
-		}
-	}
-	t.Check("AUTH-06/servers", len(servers) > 0 && fault == "", "a list of URLs", "authorization_servers is %s %s", rawjson.OrAbsent(metadata["authorization_servers"]), fault)
-	resource, err := url.Parse(rawjson.Text(metadata["resource"]))
-	whole := err == nil && resource.IsAbs() && resource.Host != "" && !strings.Contains(rawjson.Text(metadata["resource"]), "#")
-	if t.Check("AUTH-05/resource", whole, "a URL", "resource is %s", rawjson.OrAbsent(metadata["resource"])) {
-		t.Check("AUTH-05/own", covers(resource, endpoint), endpoint.String(), "resource is %s", resource)
+	t.Check("AUTH-03/challenge", told != "", "resource_metadata", "WWW-Authenticate is %q", a.Header.Values("WWW-Authenticate"))
+	if told == "" {
+		t.Skip("AUTH-04/told", conformance.SkipNotDeclared, "the challenge names no URL: they are below "+WellKnownResource)
 	} else {
-		t.Skip("AUTH-05/own", conformance.SkipPrerequisite, "no URL")
+		t.Check("AUTH-04/told", doc.told, "an object at "+told, "none: they are below %s only", WellKnownResource)
 	}
-	return forged(t, ask)
+	t.Check("AUTH-04/type", doc.media == wire.MediaJSON, wire.MediaJSON, "Content-Type is %q", doc.media)
+	g.judge(doc, all)
+	return g.forged(doc, firstOf(doc.scopes(), all))
 }
 
-// forged judges the answer to a token that nobody issued.
-func forged(t *conformance.Trial, ask func(authorization ...string) (*wire.HTTPAnswer, error)) error {
-	a, err := ask("Bearer mainstay-conformance-nobody-issued-this")
+// otherwise judges a server that answers something else than 401 to a request without
+// credentials.
+func (g *guarded) otherwise(a *wire.HTTPAnswer) error {
+	token, err := g.credential()
 	if err != nil {
 		return err
 	}
-	t.Check("AUTH-02/invalid", a.Is(err, http.StatusUnauthorized), "401", "%s", a.Describe(err))
+	refused := a.Status >= 400 && a.Status < 500 && a.Status != http.StatusTooManyRequests
+	if token != "" && refused {
+		served, err := g.ask("Bearer " + token)
+		if err != nil {
+			return err
+		}
+		if g.w.SetSession(served.Header.Get(wire.HeaderSession)); served.Served(nil) { // which close ends
+			g.Fail("AUTH-02/none", "401", "%s, and with the token %s", a.Describe(nil), served.Describe(nil))
+		}
+	}
+	g.SkipRest(conformance.SkipNotDeclared, "no 401 without credentials: "+a.Describe(nil))
 	return nil
+}
+
+// challenges judges those of an answer to a request without a token.
+func (g *guarded) challenges(a *wire.HTTPAnswer) []challenge {
+	given := a.Header.Values("WWW-Authenticate")
+	if !g.Check("AUTH-03/header", len(given) > 0, "WWW-Authenticate", "there is none") {
+		for _, id := range []string{"AUTH-03/syntax", "AUTH-03/bearer", "AUTH-03/quiet", "AUTH-17/scope"} {
+			g.Skip(id, conformance.SkipPrerequisite, "no challenge")
+		}
+		return nil
+	}
+	all, err := challenges(a.Header)
+	fault := ""
+	if err != nil {
+		fault = err.Error()
+	}
+	bearer := false
+	for _, c := range all {
+		if bearer = bearer || c.is(); c.is() && fault == "" {
+			fault = c.misspelled()
+		}
+	}
+	g.Check("AUTH-03/syntax", fault == "", "challenges as RFC 9110 and RFC 6750 have them", "%s in %q", fault, given)
+	g.Check("AUTH-03/bearer", bearer, "a challenge of the scheme Bearer or DPoP", "%q", given)
+	code, there := asked(all, "error")
+	g.Check("AUTH-03/quiet", !there, "no error: no token came that could be wrong", "error is %q", code)
+	return all
+}
+
+// judge looks at what the metadata say.
+func (g *guarded) judge(doc *document, all []challenge) {
+	var servers []string
+	_ = json.Unmarshal(doc.members["authorization_servers"], &servers) // not strings: none
+	fault, plain := "", ""
+	for _, server := range servers {
+		u, err := url.Parse(server)
+		if err != nil || u.Host == "" {
+			fault = server + " is no URL"
+			continue
+		}
+		// A login that is developed on one machine needs no certificate.
+		if u.Scheme != "https" && !(u.Scheme == "http" && overhttp.OnThisMachine(u) && overhttp.OnThisMachine(g.endpoint)) {
+			plain = server
+		}
+	}
+	if g.Check("AUTH-06/servers", len(servers) > 0 && fault == "", "a list of URLs", "authorization_servers is %s %s", rawjson.OrAbsent(doc.members["authorization_servers"]), fault) {
+		g.Check("AUTH-06/https", plain == "", "https, or this machine", "authorization_servers has %s", plain)
+	} else {
+		g.Skip("AUTH-06/https", conformance.SkipPrerequisite, "no URLs")
+	}
+	text := rawjson.Text(doc.members["resource"])
+	resource, err := url.Parse(text)
+	whole := err == nil && resource.IsAbs() && resource.Host != "" && !strings.Contains(text, "#")
+	if g.Check("AUTH-05/resource", whole, "a URL", "resource is %s", rawjson.OrAbsent(doc.members["resource"])) {
+		g.Check("AUTH-05/own", covers(resource, g.endpoint), g.endpoint.String(), "resource is %s", resource)
+	} else {
+		g.Skip("AUTH-05/own", conformance.SkipPrerequisite, "no URL")
+	}
+	g.scopes(doc, all)
+}
+
+// scopes judges the names of scopes, in the metadata and the challenge.
+func (g *guarded) scopes(doc *document, all []challenge) {
+	supported := doc.scopes()
+	raw, there := doc.members["scopes_supported"]
+	if there {
+		odd := slices.ContainsFunc(supported, func(s string) bool { return s == "" || strings.ContainsAny(s, " \"\\") })
+		g.Check("AUTH-17/supported", supported != nil && !odd, "an array of names", "scopes_supported is %s", raw)
+	} else {
+		g.Skip("AUTH-17/supported", conformance.SkipNotDeclared, "no scopes_supported")
+	}
+	challenged, named := asked(all, "scope")
+	if len(supported) > 0 {
+		g.Check("AUTH-17/scope", named, "scope", "scopes_supported is %s, and the challenge names none", raw)
+	} else {
+		g.Skip("AUTH-17/scope", conformance.SkipNotDeclared, "no scopes_supported")
+	}
+	offline := slices.Contains(append(strings.Fields(challenged), supported...), "offline_access")
+	g.Check("AUTH-19/offline", !offline, "no offline_access", "scopes_supported is %s, scope is %q", rawjson.OrAbsent(raw), challenged)
 }
 
 // challenged returns the URL of the metadata that the challenges of an answer
@@ -131,38 +284,70 @@ func covers(resource, endpoint *url.URL) bool {
 		(path == "" || endpoint.Path == path || strings.HasPrefix(endpoint.Path, path+"/"))
 }
 
-// metadata reads the document at the URL a challenge names, else those at the
-// places known well; nil when there is none. Nothing is asked of another host.
-func metadata(s wire.Endpoint, t *conformance.Trial, endpoint *url.URL, told string) map[string]json.RawMessage {
-	root := endpoint.Scheme + "://" + endpoint.Host + WellKnownResource
-	places := []string{root + strings.TrimSuffix(endpoint.Path, "/"), root}
-	if told != "" {
-		places = []string{told}
+// document is the metadata of a protected resource.
+type document struct {
+	members map[string]json.RawMessage
+	media   string // its media type
+	told    bool   // it is where the challenge says
+}
+
+// scopes returns scopes_supported, nil where that is no list of texts.
+func (d *document) scopes() (all []string) {
+	if json.Unmarshal(d.members["scopes_supported"], &all) != nil {
+		return nil
 	}
-	client := &http.Client{Transport: s.RoundTripper, Timeout: t.Rev.Opts.Answer}
-	if s.RoundTripper == nil {
-		own := &http.Transport{}
+	return all
+}
+
+// metadata reads the document at the URL that a challenge names, else those at the
+// places known well; nil when there is none. Nothing is asked of another host, not even
+// by a redirect: a server could else send the suite to any address.
+func (g *guarded) metadata(told string) *document {
+	root := g.endpoint.Scheme + "://" + g.endpoint.Host + WellKnownResource
+	places := []string{told, root + strings.TrimSuffix(g.endpoint.EscapedPath(), "/"), root}
+	client := &http.Client{
+		Transport: g.w.At.RoundTripper, Timeout: g.Rev.Opts.Answer,
+		CheckRedirect: func(next *http.Request, before []*http.Request) error {
+			if len(before) > mostRedirects || next.URL.Host != g.endpoint.Host || next.URL.Scheme != g.endpoint.Scheme {
+				return http.ErrUseLastResponse
+			}
+			return nil
+		},
+	}
+	if client.Transport == nil {
+		own := &http.Transport{Proxy: http.ProxyFromEnvironment}
 		defer own.CloseIdleConnections()
 		client.Transport = own
 	}
-	for _, place := range places {
+	for i, place := range places {
 		u, err := url.Parse(place)
-		if err != nil || u.Host != endpoint.Host || u.Scheme != endpoint.Scheme {
+		if err != nil || u.Host != g.endpoint.Host || u.Scheme != g.endpoint.Scheme {
 			continue
 		}
-		req, err := http.NewRequestWithContext(t.Ctx, http.MethodGet, place, http.NoBody)
-		if err != nil {
-			continue
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			continue
-		}
-		data, err := io.ReadAll(io.LimitReader(resp.Body, mostMetadata))
-		_ = resp.Body.Close() // it has been read
-		if members, ok := rawjson.Object(data); ok && err == nil && resp.StatusCode == http.StatusOK {
-			return members
+		if doc := read(g.Ctx, client, place); doc != nil {
+			doc.told = i == 0
+			return doc
 		}
 	}
 	return nil
+}
+
+// read fetches an object, nil where there is none.
+func read(ctx context.Context, client *http.Client, place string) *document {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, http.NoBody)
+	if err != nil {
+		return nil
+	}
+	req.Header.Set("Accept", wire.MediaJSON)
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, mostMetadata+1))
+	members, ok := rawjson.Object(data)
+	if err != nil || !ok || len(data) > mostMetadata || resp.StatusCode != http.StatusOK {
+		return nil
+	}
+	return &document{members: members, media: wire.MediaType(resp.Header)}
 }

@@ -29,8 +29,8 @@ func TestMaySo(t *testing.T) {
 	}
 	var once atomic.Bool
 	var resumed, hungUp atomic.Int32
-	proxied := rewritten{header: http.Header{"Authorization": {credential}}, http: guarded(func(h http.Header, _ reply) {
-		h["Www-Authenticate"] = []string{`Bearer resource_metadata="https://mcp.example` + httpchecks.WellKnownResource + `"`}
+	proxied := rewritten{header: http.Header{"Authorization": {credential}}, http: guarded(func(_ *http.Request, no *refusal) {
+		no.challenge = `Bearer resource_metadata="https://mcp.example` + httpchecks.WellKnownResource + `"`
 	})}
 	cases := map[string]struct {
 		rewritten

@@ -25,7 +25,7 @@ func TestRequirements(t *testing.T) {
 		now := conformance.RequirementsOf(registry(), revision)
 		require.True(t, slices.IsSorted(now))
 		if *update {
-			name := filepath.Join("requirements", string(revision)+".txt")
+			name := filepath.Join("..", "..", "requirements", string(revision)+".txt")
 			require.NoError(t, os.WriteFile(name, []byte(strings.Join(now, "\n")+"\n"), 0o600))
 			continue
 		}

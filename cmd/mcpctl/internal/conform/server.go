@@ -41,6 +41,8 @@ type conformOptions struct {
 	allowTools, suites []string
 	seed               uint64
 	dryRun             bool
+
+	wrongAudience, weak string
 }
 
 // outcomeOptions are what a run against a server and one against a client have in
@@ -123,6 +125,8 @@ not answer, 4 it wants a login, 5 it does not answer with MCP.`,
 	f.StringArrayVar(&o.suites, "suite", nil, "run only this `suite`: protocol, or seeds (the 29 tools of the reference server; on by default for servers that declare them)")
 	f.Var(flags.Choice(&o.transport, "auto", "auto", "http", "sse"), "transport", "transport of a URL: http (streamable HTTP), sse (the old HTTP+SSE), or auto: http, else sse")
 	f.Uint64Var(&o.seed, "seed", 0, "shuffle the scenarios with this seed")
+	f.StringVar(&o.wrongAudience, "wrong-audience-token", "", "`@FILE` with a token for another server, which this one must refuse")
+	f.StringVar(&o.weak, "weak-token", "", "`@FILE` with a token without some scope, which this server must refuse where it needs the scope")
 	f.BoolVar(&o.dryRun, "dry-run", false, "show which checks would run, and why the others would not")
 	return cmd
 }
@@ -206,8 +210,38 @@ func (s *suite) conformOptions(cmd *cobra.Command, o conformOptions) (conformanc
 		opts.Suites = append(opts.Suites, conformance.Suite(name))
 	}
 	var err error
+	if opts.Fixtures.WrongAudienceToken, err = s.token("wrong-audience-token", o.wrongAudience); err != nil {
+		return opts, err
+	}
+	if opts.Fixtures.WeakToken, err = s.token("weak-token", o.weak); err != nil {
+		return opts, err
+	}
 	opts.Expected, err = o.expected()
 	return opts, err
+}
+
+// maxToken bounds a token that is read.
+const maxToken = 64 << 10
+
+// token reads a token from a file. A command line is no place for one.
+func (s *suite) token(flag, value string) (string, error) {
+	if value == "" {
+		return "", nil
+	}
+	name, ok := strings.CutPrefix(value, "@")
+	if !ok {
+		return "", failure.Usage("--%s takes a file, because a command line is no place for a token: --%s @FILE", flag, flag)
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return "", failure.Usage("--%s: %v", flag, err)
+	}
+	token := strings.TrimSpace(string(data))
+	if token == "" || len(token) > maxToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", failure.Usage("--%s %s: there is no token", flag, value)
+	}
+	s.Secrets.Keep("token", token)
+	return token, nil
 }
 
 // expectations reads files of known outcomes.

@@ -14,8 +14,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/mainstay-mcp/mainstay/conformance/clientsuite/internal/toylogin"
 )
 
 // Config is one run.
@@ -49,7 +47,6 @@ type task struct {
 		ElicitURL      string
 		Roots          []string
 	}
-	Login *toylogin.Way
 	Steps []step
 }
 
