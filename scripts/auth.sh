@@ -167,7 +167,7 @@ login() {
 by_hand() {
 	mark
 	expect "nobody is logged in" 4 "mcpctl auth login $url" -- "$mcpctl" call "$url" "$READS"
-	expect "inspect" 0 "A login would ask $issuer for $url" "mcp:read offline_access" -- "$mcpctl" auth inspect "$url"
+	expect "inspect" 0 "A login would work" "it registers itself at $issuer/reg" "mcp:read offline_access" -- "$mcpctl" auth inspect "$url"
 	expect "no token" 4 "mcpctl auth login $url" -- "$mcpctl" auth token "$url"
 	happened "inspecting registers nobody" 0 'e.event === "registered"'
 
