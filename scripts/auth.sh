@@ -2,7 +2,8 @@
 # Logins at a real authorization server (npm oidc-provider) in front of the reference
 # server, both on this machine: with mcpctl, and with the programs of examples/auth and
 # examples/auth-machine. The person is a script that goes through the pages of the
-# authorization server (scripts/auth/person.mjs), and once a Chromium.
+# authorization server (scripts/auth/person.mjs), and once a Chromium. Then a server of
+# the official TypeScript SDK, which brings its own authorization server.
 # Exit 0: all as expected; 1: something was not; 75: the packages could not be installed,
 # nothing is known. Without a Chromium (CHROMIUM names it, else it is looked for) a NOTE
 # says what was left out.
@@ -11,11 +12,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 PROVIDER=9.13.3
 PLAYWRIGHT=1.65.1
+TYPESCRIPT=1.32.2
 NODE_MAJOR=22 # the provider supports no older one
 READS=test_simple_text WRITES=test_image_content # tools: the second needs one more scope
 
 work=$(mktemp -d)
-cache=${MAINSTAY_AUTH_CACHE:-${XDG_CACHE_HOME:-${HOME:-$work}/.cache}/mainstay-auth/$PROVIDER-$PLAYWRIGHT}
+cache=${MAINSTAY_AUTH_CACHE:-${XDG_CACHE_HOME:-${HOME:-$work}/.cache}/mainstay-auth/$PROVIDER-$PLAYWRIGHT-$TYPESCRIPT}
 servers=()
 failed=0
 
@@ -42,8 +44,12 @@ npm_install() {
 # The packages stay in the cache: the next run needs no registry.
 install_packages() {
 	mkdir -p "$cache"
-	if [[ ! -f $cache/node_modules/oidc-provider/package.json || ! -f $cache/node_modules/playwright-core/package.json ]]; then
-		npm_install --ignore-scripts "oidc-provider@$PROVIDER" "playwright-core@$PLAYWRIGHT" || return 1
+	local name missing=
+	for name in oidc-provider playwright-core @modelcontextprotocol/sdk; do
+		if [[ ! -f $cache/node_modules/$name/package.json ]]; then missing=yes; fi
+	done
+	if [[ -n $missing ]]; then
+		npm_install --ignore-scripts "oidc-provider@$PROVIDER" "playwright-core@$PLAYWRIGHT" "@modelcontextprotocol/sdk@$TYPESCRIPT" || return 1
 	fi
 	node=node
 	if ! new_enough "$node"; then
@@ -104,14 +110,24 @@ lifetimes() { curl -fsS -X POST "$issuer/control/short?count=$1&seconds=$2"; }
 
 listening() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# Below 32768, where Linux begins to take ports for outgoing connections.
+# free_port FIRST: below 32768, where Linux begins to take ports for outgoing connections.
 free_port() {
 	local port
-	for port in $(seq 23210 23260); do
+	for port in $(seq "$1" "$(($1 + 50))"); do
 		if ! listening "$port"; then
 			echo "$port"
 			return
 		fi
+	done
+	return 1
+}
+
+# answers PORT: until something listens there, at most 20 s.
+answers() {
+	local i
+	for i in $(seq 200); do
+		if listening "$1"; then return; fi
+		sleep 0.1
 	done
 	return 1
 }
@@ -128,7 +144,7 @@ await() {
 
 start() {
 	local port
-	port=$(free_port)
+	port=$(free_port 23210)
 	url=http://127.0.0.1:$port/mcp
 	"$node" -e '
 		const { generateKeyPairSync, randomBytes } = require("crypto");
@@ -148,12 +164,10 @@ start() {
 	"$refserver" --http "127.0.0.1:$port" --families fixtures --oauth-issuer "$issuer" --oauth-scope mcp:read \
 		--oauth-tool-scope "$WRITES=mcp:write" >"$work/refserver.log" 2>&1 </dev/null &
 	servers+=($!)
-	for _ in $(seq 100); do
-		if listening "$port"; then return; fi
-		sleep 0.1
-	done
-	cat "$work/refserver.log"
-	return 1
+	if ! answers "$port"; then
+		cat "$work/refserver.log"
+		return 1
+	fi
 }
 
 # login NAME FLAG…: somebody without a browser on this machine logs in with mcpctl.
@@ -295,6 +309,27 @@ machines() {
 	unset MCP_ISSUER
 }
 
+# typescript: another server with another authorization server, whose tokens are no JWTs.
+typescript() {
+	local port at
+	port=$(free_port 23270)
+	at=http://localhost:$port/mcp
+	MCP_PORT=$port MCP_AUTH_PORT=$(free_port "$((port + 1))") "$node" \
+		"$cache/node_modules/@modelcontextprotocol/sdk/dist/esm/examples/server/simpleStreamableHttp.js" --oauth --oauth-strict \
+		>"$work/typescript.log" 2>&1 </dev/null &
+	servers+=($!)
+	answers "$port" || true
+	expect "TypeScript SDK: inspect" 0 "A login would work" -- "$mcpctl" auth inspect "$at"
+	expect "TypeScript SDK: nobody is logged in" 4 "mcpctl auth login $at" -- "$mcpctl" call "$at" greet name=Ada
+	expect "TypeScript SDK: the page" 4 "--finish @-" -- "$node" "$work/person.mjs" elsewhere "$mcpctl" auth login "$at"
+	expect "TypeScript SDK: the address" 0 "logged in to simple-streamable-http-server" -- "$mcpctl" auth login --finish "@$ADDRESS" "$at"
+	expect "TypeScript SDK: call" 0 "Hello, Ada!" -- "$mcpctl" call "$at" greet name=Ada
+	expect "TypeScript SDK: examples/auth" 0 "Hello, Ada!" -- \
+		"$node" "$work/person.mjs" walk "$work/bin/auth" "$at" greet '{"name": "Ada"}'
+	expect "TypeScript SDK: logout" 0 "logged out of" -- "$mcpctl" auth logout "$at"
+	expect "TypeScript SDK: the next call" 4 "mcpctl auth login $at" -- "$mcpctl" call "$at" greet name=Ada
+}
+
 browser() {
 	export CHROMIUM
 	CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
@@ -339,6 +374,7 @@ dpop
 program
 machines
 browser
+typescript
 if grep -q '"server error"' "$events"; then
 	echo "FAIL  the authorization server had errors:"
 	grep '"server error"' "$events"

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const [how, command, ...args] = process.argv.slice(2);
-const page = /https?:\/\/[\w.:]+\/auth\?[\w%&=.~+-]+/g;
+const page = /https?:\/\/[\w.:]+\/auth(?:orize)?\?[\w%&=.~+-]+/g;
 const say = (text) => process.stderr.write(`person: ${text}\n`);
 
 const text = (html) => html.replace(/&amp;/g, '&').replace(/&#x27;|&#39;/g, "'").replace(/&quot;/g, '"');
