@@ -45,19 +45,13 @@ func (a *Authorizer) Logout(ctx context.Context, server string) (found bool, err
 // logout is [Authorizer.Logout] in turn.
 func (s *server) logout(ctx context.Context) (found bool, err error) {
 	a := s.a
-	keys, err := a.cfg.store.List(ctx)
-	if err != nil && len(keys) == 0 {
+	keys, err := s.keys(ctx)
+	if err != nil {
 		return false, because(ReasonStore, "", err)
 	}
 	failed := Error{Reason: ReasonToken}
 	for _, key := range keys {
-		if key.Principal != a.cfg.principal || !s.isFor(key.Resource) {
-			continue
-		}
 		record, err := a.cfg.store.Load(ctx, key)
-		if err == nil && record.Server.Endpoint != s.name() {
-			continue
-		}
 		if err == nil && record.Token.Access != "" {
 			found = true
 			if err := s.revoke(ctx, key, record); err != nil {
@@ -103,7 +97,7 @@ func (a *Authorizer) serverNamed(at string) (*server, error) {
 	u.User = nil
 	s, err := a.serverAt(u)
 	if err == nil && s == nil {
-		err = &Error{Reason: ReasonOption, Server: shown(u), Err: errors.New("tokens do not travel without TLS"), Help: "use https"}
+		err = withoutTLS(u)
 	}
 	return s, err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/discover"
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
+	"github.com/mainstay-mcp/mainstay/auth/internal/store"
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
@@ -93,11 +94,25 @@ func (a *Authorizer) Authorize(ctx context.Context, r transport.AuthorizedReques
 // Challenged implements [transport.Authorizer].
 func (a *Authorizer) Challenged(ctx context.Context, c transport.Challenge) (again bool, err error) {
 	s, err := a.serverAt(c.Endpoint)
+	if err == nil && s == nil && c.Status == http.StatusUnauthorized {
+		err = withoutTLS(c.Endpoint)
+	}
 	if err != nil || s == nil {
 		return false, err
 	}
 	again, err = s.challenged(ctx, c)
 	return again, s.explain(err)
+}
+
+// KeepNonce implements [transport.NonceKeeper].
+func (a *Authorizer) KeepNonce(r transport.AuthorizedRequest, nonce string) {
+	s, err := a.serverAt(r.Endpoint)
+	if err != nil || s == nil {
+		return
+	}
+	if h := s.now.Load(); h != nil && h.prover != nil {
+		h.prover.SetNonce(r.URL.String(), nonce)
+	}
 }
 
 // serverAt returns what is known of the server at an endpoint, nil for one that gets no
@@ -117,11 +132,35 @@ func (a *Authorizer) serverAt(endpoint *url.URL) (*server, error) {
 	defer a.mu.Unlock()
 	s := a.servers[key]
 	if s == nil {
+		a.makeRoom()
 		s = &server{a: a, endpoint: endpoint, turns: newTurns(a.cfg.patience)}
 		a.servers[key] = s
 	}
 	a.last.Store(s)
 	return s, nil
+}
+
+// mostServers bounds what is remembered of servers: a URL may have a query that is new
+// each time.
+const mostServers = 4096
+
+// makeRoom forgets a server where nothing happens now, if there are too many. The store
+// has its tokens.
+func (a *Authorizer) makeRoom() {
+	if len(a.servers) < mostServers {
+		return
+	}
+	for key, s := range a.servers {
+		if s.turns.idle() {
+			delete(a.servers, key)
+			return
+		}
+	}
+}
+
+// withoutTLS is the error for a server that gets no tokens.
+func withoutTLS(endpoint *url.URL) error {
+	return &Error{Reason: ReasonOption, Server: shown(endpoint), Err: errors.New("tokens are not sent without TLS"), Help: "use https"}
 }
 
 func sameEndpoint(a, b *url.URL) bool {
@@ -150,6 +189,11 @@ func (s *site) id() string {
 	return canonical(s.endpoint)
 }
 
+// key is where the store keeps the tokens of a client for the site.
+func (s *site) key(client string) store.Key {
+	return store.Key{Server: canonical(s.endpoint), Issuer: s.server.Issuer, Resource: s.id(), ClientID: client, Principal: s.cfg.principal}
+}
+
 // canonical is the resource identifier of a server that does not state one (RFC 8707):
 // without fragment, scheme and host in lower case, no slash in place of a path.
 func canonical(u *url.URL) string {
@@ -175,8 +219,13 @@ func (s *site) params(scopes []string) url.Values {
 // fetcher makes the HTTP client of discovery. Only the client of a server on this
 // machine reaches this machine.
 func (c *config) fetcher(endpoint *url.URL) *fetch.Client {
+	base := c.base
+	if base == nil {
+		// As the requests to MCP servers, these go through the proxy of the environment.
+		base = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}
+	}
 	return fetch.New(fetch.Options{
-		Transport: c.base, AllowLoopback: loopback.IsLoopback(endpoint.Hostname()), AllowPrivate: c.private,
+		Transport: base, AllowLoopback: loopback.IsLoopback(endpoint.Hostname()), AllowPrivate: c.private,
 	})
 }
 

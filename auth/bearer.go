@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
+	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
@@ -67,10 +68,20 @@ type given struct {
 // Authorize implements [transport.Authorizer].
 func (b *BearerAuthorizer) Authorize(ctx context.Context, r transport.AuthorizedRequest) (*transport.Credentials, error) {
 	now, err := b.current(ctx)
+	if err == nil && now != nil && r.Endpoint.Scheme != "https" && !loopback.IsLoopback(r.Endpoint.Hostname()) {
+		return nil, withoutTLS(r.Endpoint)
+	}
 	if err != nil || now == nil || b.prover == nil {
 		return now.credentials(), err
 	}
 	return bound(b.prover, r, now.token, now.sent.Scope)
+}
+
+// KeepNonce implements [transport.NonceKeeper].
+func (b *BearerAuthorizer) KeepNonce(r transport.AuthorizedRequest, nonce string) {
+	if b.prover != nil {
+		b.prover.SetNonce(r.URL.String(), nonce)
+	}
 }
 
 // current returns what the application gives now, nil if that is no token.

@@ -80,8 +80,8 @@ func TestCostOfAToken(t *testing.T) { //nolint:paralleltest // counts allocation
 // tokens are Authorizers that have a token already.
 func tokens(t testing.TB) map[string]transport.Authorizer {
 	store := auth.NewMemory()
-	require.NoError(t, store.Update(t.Context(), auth.Key{Issuer: "https://as.test", Resource: "https://prepared.test/mcp", ClientID: "c"}, func(r auth.Record) (auth.Record, error) {
-		r.Token.Access, r.Server.Endpoint = "token", "https://prepared.test/mcp"
+	require.NoError(t, store.Update(t.Context(), auth.Key{Server: "https://prepared.test/mcp", Issuer: "https://as.test", Resource: "https://prepared.test/mcp", ClientID: "c"}, func(r auth.Record) (auth.Record, error) {
+		r.Token.Access = "token"
 		return r, nil
 	}))
 	stored := auth.Login(auth.WithStore(store), auth.WithoutLogin())

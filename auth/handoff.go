@@ -1,10 +1,12 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
@@ -50,16 +52,21 @@ func (*handOff) person() bool { return true }
 
 // obtain implements source.
 func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*held, error) {
+	if p, err := o.waiting(ctx, s, scopes); p != nil || err != nil {
+		if err == nil {
+			err = s.handedOff(p)
+		}
+		return nil, err
+	}
 	b, err := o.login.begin(ctx, s, scopes)
 	if err != nil {
 		return nil, err
 	}
 	b.listener.Close() // only its address counts: the browser is elsewhere
 	h := b.h
-	h.key.Issuer, h.key.Resource, h.key.Principal = s.server.Issuer, s.id(), s.cfg.principal
 	h.complete(s, scopes)
 	begun := &store.Pending{
-		State: b.state, Verifier: b.pkce.Verifier, Redirect: b.listener.Redirect(), IssuerSent: s.server.IssParameter,
+		Page: b.page, State: b.state, Verifier: b.pkce.Verifier, Redirect: b.listener.Redirect(), IssuerSent: s.server.IssParameter,
 		Expires: time.Now().Add(handOffTime).Round(0),
 		Client:  h.record.Client, Server: h.record.Server, Scopes: h.record.Scopes, Proof: h.record.Proof,
 	}
@@ -72,8 +79,33 @@ func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 	if err != nil {
 		return nil, because(ReasonStore, "", err)
 	}
-	out := &HandedOff{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: b.page, Redirect: begun.Redirect, Expires: begun.Expires}
-	return nil, &Error{Reason: ReasonLogin, LoginURL: b.page, Help: "log in at the page of LoginURL, and finish the login with the address where the browser ends", Err: out}
+	return nil, s.handedOff(begun)
+}
+
+// waiting returns a login for the same scopes that a person may be busy with, nil if
+// there is none: to begin another would make theirs worthless.
+func (o *handOff) waiting(ctx context.Context, s *site, scopes []string) (*store.Pending, error) {
+	keys, err := s.cfg.keys(ctx, canonical(s.endpoint))
+	if err != nil {
+		return nil, because(ReasonStore, "", err)
+	}
+	for _, key := range keys {
+		r, err := s.cfg.store.Load(ctx, key)
+		if err != nil || key.Issuer != s.server.Issuer || r.Pending == nil || !s.cfg.mayUse(key) {
+			continue
+		}
+		p := r.Pending
+		if time.Until(p.Expires) > handOffTime/5 && slices.Equal(p.Scopes, scopes) && (len(p.Proof) > 0) == s.cfg.dpop {
+			return p, nil
+		}
+	}
+	return nil, nil
+}
+
+// handedOff tells the program of a login that waits for a person.
+func (s *site) handedOff(p *store.Pending) error {
+	out := &HandedOff{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: p.Page, Redirect: p.Redirect, Expires: p.Expires}
+	return &Error{Reason: ReasonLogin, LoginURL: p.Page, Help: "log in at the page of LoginURL, and finish the login with the address where the browser ends", Err: out}
 }
 
 // Finish finishes a login at a server that [HandOff] began. address is the address line
@@ -116,7 +148,7 @@ func (s *server) finish(ctx context.Context, address string) error {
 	h := &held{key: key, loggedIn: time.Now()}
 	h.record = store.Record{Client: begun.Client, Server: begun.Server, Scopes: begun.Scopes, Proof: begun.Proof}
 	if err := s.redeem(ctx, h, begun, code); err != nil {
-		return because(ReasonToken, "begin the login again", err)
+		return because(ReasonToken, cmp.Or(s.a.cfg.forgotten(ctx, h, err), "begin the login again"), err)
 	}
 	h.record.Login = loopback.NewState()
 	keep, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping) // what was issued is kept
@@ -127,7 +159,7 @@ func (s *server) finish(ctx context.Context, address string) error {
 	if err != nil {
 		return because(ReasonStore, "", err)
 	}
-	s.loaded = true
+	s.loaded, s.failed = true, failure{}
 	s.now.Store(h)
 	return nil
 }
@@ -157,13 +189,13 @@ func (s *server) redeem(ctx context.Context, h *held, begun *store.Pending, code
 // address leaves it there.
 func (s *server) begun(ctx context.Context, state string) (key Key, begun *store.Pending, err error) {
 	cfg := &s.a.cfg
-	keys, err := cfg.store.List(ctx)
-	if err != nil && len(keys) == 0 {
+	keys, err := s.keys(ctx)
+	if err != nil {
 		return key, nil, because(ReasonStore, "", err)
 	}
 	why, help := ErrNoLogin, "begin one first"
 	for _, key := range keys {
-		if key.Principal != cfg.principal || !cfg.mayUse(key) || !s.isFor(key.Resource) {
+		if !cfg.mayUse(key) {
 			continue
 		}
 		r, err := cfg.store.Load(ctx, key)
@@ -172,7 +204,7 @@ func (s *server) begun(ctx context.Context, state string) (key Key, begun *store
 			continue
 		case err != nil:
 			return key, nil, because(ReasonStore, "", err)
-		case r.Pending == nil || r.Pending.Server.Endpoint != s.name():
+		case r.Pending == nil:
 			continue
 		case !hasState(r.Pending, state):
 			why, help = ErrOtherLogin, "use the page of the login that was begun last"

@@ -28,9 +28,10 @@ type held struct {
 
 	loggedIn time.Time // when this process obtained the token that it goes back to
 	renewed  bool      // by a refresh of this process
-	// spent is the refresh token that the store still has because it could not be
-	// written, "" mostly.
-	spent string
+	// unwritten is set if the store could not be written. It still has the refresh token
+	// spent then, "" for none.
+	unwritten bool
+	spent     string
 }
 
 // String says whose credentials they are, and none of their secrets.
@@ -70,7 +71,7 @@ func (h *held) exchange(ctx context.Context, s *site, grantType string, params u
 	if err != nil {
 		return because(ReasonToken, "", err)
 	}
-	h.record.Token, h.record.Obtained = *token, time.Now()
+	h.record.Token, h.record.Obtained = *token, time.Now().Round(0)
 	return nil
 }
 
@@ -80,7 +81,7 @@ const early = 10 * time.Second
 
 // usable reports whether requests may carry the credentials.
 func (h *held) usable(now time.Time) bool {
-	if h == nil {
+	if h == nil || h.record.Token.Access == "" {
 		return false
 	}
 	end := h.record.Token.Expiry
@@ -155,7 +156,7 @@ func (h *held) complete(from *site, scopes []string) {
 	h.record.Server = store.Server{
 		TokenURL: from.server.TokenEndpoint, RevocationURL: from.server.RevocationEndpoint,
 		TokenAuthMethods: from.server.TokenEndpointAuthMethods, TokenAuthAlgs: from.server.TokenEndpointAuthAlgs,
-		Endpoint: canonical(from.endpoint), Resource: from.params(nil).Get("resource"), PrivateNetwork: from.cfg.private,
+		Resource: from.params(nil).Get("resource"), PrivateNetwork: from.cfg.private,
 	}
 }
 
@@ -171,11 +172,14 @@ const keeping = 30 * time.Second
 func (s *server) keep(ctx context.Context, h *held) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping) // what was issued is kept
 	defer cancel()
-	err := s.a.cfg.store.Update(ctx, h.key, func(store.Record) (store.Record, error) { return h.record, nil })
-	var unwritten *store.WriteError
-	if err != nil && (s.a.cfg.newLogin || !errors.As(err, &unwritten)) {
+	err := s.a.cfg.store.Update(ctx, h.key, func(stored store.Record) (store.Record, error) {
+		h.spent = stored.Token.Refresh
+		return h.record, nil
+	})
+	if err != nil && s.a.cfg.newLogin {
 		return err // who logs in for others must know
 	}
+	h.unwritten = err != nil // the token is good as long as the program runs
 	_, err = h.ready()
 	return err
 }
@@ -187,13 +191,13 @@ func (s *server) load(ctx context.Context) (*held, error) {
 	if cfg.newLogin {
 		return nil, nil
 	}
-	keys, err := cfg.store.List(ctx)
-	if err != nil && len(keys) == 0 {
+	keys, err := s.keys(ctx)
+	if err != nil {
 		return nil, err
 	}
 	var best *held
 	for _, key := range keys {
-		if key.Principal != cfg.principal || !cfg.mayUse(key) || !s.isFor(key.Resource) {
+		if !cfg.mayUse(key) || !s.isFor(key.Resource) {
 			continue
 		}
 		record, err := cfg.store.Load(ctx, key)
@@ -202,7 +206,7 @@ func (s *server) load(ctx context.Context) (*held, error) {
 			continue
 		case err != nil:
 			return nil, err
-		case record.Token.Access == "", cfg.dpop && len(record.Proof) == 0, record.Server.Endpoint != s.name():
+		case record.Token.Access == "", cfg.dpop && len(record.Proof) == 0:
 			continue
 		}
 		if best == nil || record.Obtained.After(best.record.Obtained) {
@@ -215,9 +219,22 @@ func (s *server) load(ctx context.Context) (*held, error) {
 	return best.ready()
 }
 
-// name is the URL of the server as records have it: tokens that were obtained for one
+// name is the URL of the server as keys have it: tokens that were obtained for one
 // URL are not offered to another, even if their resource covers both.
 func (s *server) name() string { return canonical(s.endpoint) }
+
+// keys are those of the principal's records for the server.
+func (s *server) keys(ctx context.Context) ([]Key, error) { return s.a.cfg.keys(ctx, s.name()) }
+
+// keys are those of the principal's records for the server with a name, "" for all.
+// Records that are damaged, of whichever server, do not count.
+func (c *config) keys(ctx context.Context, name string) ([]Key, error) {
+	keys, err := c.store.List(ctx)
+	if err != nil && len(keys) == 0 && !store.OnlyDamaged(err) {
+		return nil, err
+	}
+	return slices.DeleteFunc(keys, func(k Key) bool { return k.Principal != c.principal || name != "" && k.Server != name }), nil
+}
 
 // mayUse reports whether tokens under a key are those of the configured client.
 func (c *config) mayUse(key store.Key) bool {
@@ -239,11 +256,14 @@ func (s *server) isFor(resource string) bool {
 // same store wait meanwhile, and find the new token there.
 func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 	next := &held{key: h.key, renewed: true, loggedIn: h.loggedIn}
-	ended, spent := false, ""
+	outcome, asked := renewed, false
 	// The caller may leave; a token that the server has issued by then must be kept.
-	err := s.a.cfg.store.Update(context.WithoutCancel(ctx), h.key, func(stored store.Record) (store.Record, error) {
-		if h.spent != "" && stored.Token.Refresh == h.spent {
-			stored = h.record // which could not be written
+	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping)
+	defer cancel()
+	err := s.a.cfg.store.Update(waiting, h.key, func(stored store.Record) (store.Record, error) {
+		next.spent = stored.Token.Refresh
+		if h.unwritten && stored.Token.Refresh == h.spent {
+			stored = h.record
 		}
 		if next.record = stored; string(stored.Proof) == string(h.record.Proof) {
 			next.prover = h.prover // it knows the server's nonces
@@ -252,63 +272,74 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 			return stored, nil // another process was faster
 		}
 		if stored.Token.Refresh == "" {
-			ended = true // logged out, or refused there
+			outcome = over // logged out, or refused there
 			return stored, nil
 		}
+		asked = true
 		token, err := s.renew(context.WithoutCancel(ctx), h, stored)
-		if ended = s.ends(err, &next.record); ended {
+		if err != nil {
+			outcome = s.outcomeOf(err, &next.record)
+			if outcome == later {
+				return stored, err
+			}
 			return next.record, nil
 		}
-		if err != nil {
-			return stored, err
-		}
-		spent = stored.Token.Refresh
 		if token.Refresh == "" {
 			token.Refresh = stored.Token.Refresh
 		}
-		next.record.Token, next.record.Obtained = *token, time.Now()
+		next.record.Token, next.record.Obtained = *token, time.Now().Round(0)
 		return next.record, nil
 	})
-	var unwritten *store.WriteError
-	if errors.As(err, &unwritten) && spent != "" {
-		next.spent, err = spent, nil // the token is good as long as the program runs
-	}
 	switch {
-	case err != nil:
-		return nil, because(ReasonToken, "try again later: the authorization server does not renew the token now", err)
-	case ended:
+	case outcome == over:
 		s.now.Store(nil)
 		return nil, nil
+	case err != nil && asked && outcome == renewed:
+		next.unwritten = true // the token is good as long as the program runs
+	case err != nil && asked:
+		return nil, because(ReasonToken, "try again later: the authorization server does not renew the token now", err)
+	case err != nil:
+		return nil, because(ReasonStore, "another process may have stopped while it renewed the token", err)
 	}
 	if next, err = next.ready(); err != nil {
 		return nil, because(ReasonStore, "", err)
 	}
 	s.now.Store(next)
+	s.failed = failure{}
 	return next, nil
 }
 
-// ends reports whether an error of a refresh means that only a new login helps, and
-// takes out of the record what is of no use any more.
-func (s *server) ends(err error, r *store.Record) bool {
+// outcome is what a refresh has led to.
+type outcome int
+
+const (
+	renewed outcome = iota
+	later           // something is in trouble, and the refresh token may be good
+	over            // only a new login helps
+)
+
+// outcomeOf judges the error of a refresh, and takes out of the record what is of no use
+// any more. Only the codes that say so end a login (RFC 6749 section 5.2): others come
+// from servers in trouble, firewalls and wrong clocks.
+func (s *server) outcomeOf(err error, r *store.Record) outcome {
 	var refused *grant.Error
-	if !errors.As(err, &refused) {
-		return false
+	if !errors.As(err, &refused) || refused.Status >= 500 || refused.Status == http.StatusTooManyRequests {
+		return later
 	}
 	switch refused.Code {
-	case "temporarily_unavailable", "server_error", "slow_down":
-		return false
+	case "invalid_grant", "unsupported_grant_type":
+		r.Token = grant.Token{}
+		return over
 	case "invalid_client", "unauthorized_client":
 		if s.a.cfg.clientID != "" {
-			return false // who configured it has to correct it
+			return later // who configured it has to correct it
 		}
-		r.Client = grant.Registered{}
-	case "":
-		if refused.Status < 400 || refused.Status >= 500 || refused.Status == http.StatusTooManyRequests || refused.Status == http.StatusRequestTimeout {
-			return false
-		}
+		r.Client, r.Token = grant.Registered{}, grant.Token{}
+		return over
+	case "invalid_request", "invalid_scope", "invalid_target", "access_denied":
+		return over // some say that of a token that has expired; it is not deleted
 	}
-	r.Token = grant.Token{}
-	return true
+	return later
 }
 
 // renew asks for a new token.

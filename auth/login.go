@@ -49,11 +49,16 @@ func (p *person) obtain(ctx context.Context, s *site, scopes []string) (*held, e
 	}
 	defer b.listener.Close()
 	code, err := p.ask(ctx, s, b)
+	if errors.Is(err, errNobody) && b.known {
+		// The page may have said that it does not know this client. A token that can be
+		// renewed proves that it does.
+		p.cfg.forget(ctx, b.h, func(r store.Record) bool { return r.Token.Refresh == "" })
+	}
 	if err != nil {
 		return nil, err
 	}
 	if err := p.exchange(ctx, s, b, code); err != nil {
-		return nil, because(ReasonToken, "", err)
+		return nil, because(ReasonToken, p.cfg.forgotten(ctx, b.h, err), err)
 	}
 	b.h.record.Login = loopback.NewState() // a login is like no other
 	return b.h, nil
@@ -66,6 +71,7 @@ type begun struct {
 	state    string
 	pkce     grant.PKCE
 	page     string // of the authorization server, to open in a browser
+	known    bool   // it uses an earlier registration
 }
 
 // begin makes everything that a login needs. The caller closes the listener.
@@ -85,7 +91,8 @@ func (p *person) begin(ctx context.Context, s *site, scopes []string) (_ *begun,
 		return nil, because(ReasonLogin, "", err)
 	}
 	if b.h.record.Client, err = p.registration(ctx, s, known, b.listener.Redirect()); err == nil {
-		b.h.key.ClientID = b.h.record.Client.ClientID
+		b.h.key = s.key(b.h.record.Client.ClientID)
+		b.known = b.h.key.ClientID == known.ClientID
 		b.page, err = b.request(s, scopes)
 	}
 	if err != nil {
@@ -115,13 +122,13 @@ func (p *person) known(ctx context.Context, s *site) (grant.Registered, error) {
 	if p.cfg.clientID != "" || s.metadataClient() {
 		return grant.Registered{}, nil
 	}
-	keys, err := p.cfg.store.List(ctx)
-	if err != nil && len(keys) == 0 {
+	keys, err := p.cfg.keys(ctx, "")
+	if err != nil {
 		return grant.Registered{}, err
 	}
 	for _, key := range keys {
 		// Credentials of one issuer are never used at another (AUTH-16).
-		if key.Issuer != s.server.Issuer || key.Resource != s.id() || key.Principal != p.cfg.principal {
+		if key.Issuer != s.server.Issuer || key.Resource != s.id() {
 			continue
 		}
 		record, err := p.cfg.store.Load(ctx, key)
@@ -133,6 +140,41 @@ func (p *person) known(ctx context.Context, s *site) (grant.Registered, error) {
 		}
 	}
 	return grant.Registered{}, nil
+}
+
+// forgotten deletes a registration if an error says that the authorization server does
+// not know it, and returns what to do then.
+func (c *config) forgotten(ctx context.Context, h *held, err error) (help string) {
+	var refused *grant.Error
+	if !errors.As(err, &refused) || (refused.Code != "invalid_client" && refused.Code != "unauthorized_client") || c.configured(h) {
+		return ""
+	}
+	c.forget(ctx, h, func(store.Record) bool { return true })
+	return "log in again: the authorization server has forgotten this program, which will register anew"
+}
+
+// configured reports whether the client of credentials is not a registration of this
+// program's own.
+func (c *config) configured(h *held) bool {
+	return h.key.ClientID == c.clientID || h.key.ClientID == c.metadataURL
+}
+
+// forget deletes a registration from the records for which gone is true. What cannot be
+// deleted is tried once more with the next login.
+func (c *config) forget(ctx context.Context, h *held, gone func(store.Record) bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping)
+	defer cancel()
+	keys, _ := c.keys(ctx, "")
+	for _, key := range keys {
+		if key.Issuer == h.key.Issuer && key.ClientID == h.key.ClientID {
+			_ = c.store.Update(ctx, key, func(r store.Record) (store.Record, error) {
+				if gone(r) {
+					r.Client = grant.Registered{}
+				}
+				return r, nil
+			})
+		}
+	}
 }
 
 // alive reports whether a registration can be used again.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 )
@@ -42,13 +43,35 @@ func Workload(id string, assertion func(context.Context) (string, error), opts .
 		if assertion == nil {
 			c.wrong("Workload needs the function that returns the JWT")
 		}
-	}, func(ctx context.Context, s *site, h *held, params url.Values) error {
-		jwt, err := assertion(ctx)
-		if err != nil {
-			return because(ReasonToken, "", fmt.Errorf("the platform gives no token: %w", err))
-		}
-		return h.bearerJWT(ctx, s, jwt, params)
-	})
+	}, (&workload{assertion: assertion}).get)
+}
+
+// workload is the grant of [Workload].
+type workload struct {
+	assertion func(context.Context) (string, error)
+	refused   atomic.Pointer[refusedJWT] // the last JWT that was refused
+}
+
+type refusedJWT struct {
+	digest string
+	err    error
+}
+
+func (w *workload) get(ctx context.Context, s *site, h *held, params url.Values) error {
+	jwt, err := w.assertion(ctx)
+	if err != nil {
+		return because(ReasonToken, "", fmt.Errorf("the platform gives no token: %w", err))
+	}
+	name := digest(s.server.Issuer, jwt)
+	if last := w.refused.Load(); last != nil && last.digest == name {
+		return last.err
+	}
+	err = h.bearerJWT(ctx, s, jwt, params)
+	var refused *grant.Error
+	if errors.As(err, &refused) && refused.Code == "invalid_grant" {
+		w.refused.Store(&refusedJWT{name, err})
+	}
+	return err
 }
 
 const grantJWTBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -162,7 +185,7 @@ func (p *program) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 	if err != nil {
 		return nil, err
 	}
-	h.record.Client.ClientID, h.key.ClientID = p.cfg.clientID, p.cfg.clientID
+	h.record.Client.ClientID, h.key = p.cfg.clientID, s.key(p.cfg.clientID)
 	if err := p.get(ctx, s, h, s.params(scopes)); err != nil {
 		return nil, err
 	}
@@ -175,12 +198,12 @@ func (p *program) pinned(ctx context.Context, s *site) error {
 	if p.cfg.clientIssuer != "" {
 		return nil
 	}
-	keys, err := p.cfg.store.List(ctx)
-	if err != nil && len(keys) == 0 {
+	keys, err := p.cfg.keys(ctx, canonical(s.endpoint))
+	if err != nil {
 		return because(ReasonStore, "", err)
 	}
 	for _, key := range keys {
-		if key.ClientID == p.cfg.clientID && key.Resource == s.id() && key.Principal == p.cfg.principal && key.Issuer != s.server.Issuer {
+		if key.ClientID == p.cfg.clientID && key.Issuer != s.server.Issuer {
 			return because(ReasonRegistration, "if that is right, say so with WithIssuer", fmt.Errorf("the server named the authorization server %s before, and names %s now", key.Issuer, s.server.Issuer))
 		}
 	}

@@ -151,8 +151,9 @@ func WithLoginTime(d time.Duration) Option {
 }
 
 // WithTransport sets the transport for requests to authorization servers, for example
-// one with the certificates of a company. Its proxy, if it has one, must keep requests
-// away from private addresses: the guard cannot see where a proxy connects to.
+// one with the certificates of a company. The default uses the proxy of the environment
+// (HTTPS_PROXY), if there is one. A proxy must keep requests away from private addresses:
+// the guard cannot see where it connects to.
 func WithTransport(t *http.Transport) Option { return func(c *config) { c.base = t } }
 
 // WithPrivateNetwork allows authorization servers on private addresses, such as those

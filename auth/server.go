@@ -29,18 +29,13 @@ type server struct {
 
 	loaded bool // the store was asked
 	site   *site
-	failed failure           // the last login or renewal, if it failed
-	raised map[string]raised // logins for more scopes, by the scopes that were missing
+	failed failure // the last login or renewal, if it failed
+	tries  tries   // logins for more scopes, and those for which a good token was refused
 }
 
 type failure struct {
 	at  time.Time
 	err error
-}
-
-type raised struct {
-	first time.Time
-	times int
 }
 
 const (
@@ -50,9 +45,6 @@ const (
 	// memory is how long a token counts as new: a server that refuses it does not agree
 	// with its authorization server.
 	memory = time.Minute
-	// maxRaises bounds logins for the same missing scopes within raiseMemory.
-	maxRaises   = 2
-	raiseMemory = 10 * time.Minute
 )
 
 // recent returns the error of a login or renewal that failed since began, or shortly
@@ -108,6 +100,7 @@ func (s *server) renewedAt(ctx context.Context, began time.Time) (*held, error) 
 			return next, nil
 		}
 		err = s.fail(ctx, err)
+		s.site = nil // its token endpoint may have moved
 	}
 	if time.Now().Before(h.record.Token.Expiry) {
 		return h, nil // it was renewed early, and is still good
@@ -139,6 +132,18 @@ func (s *server) decide(ctx context.Context, c transport.Challenge, began time.T
 	case c.Status != http.StatusUnauthorized:
 		return false, nil
 	}
+	if h == nil || h.record.Token.Refresh == "" {
+		// Another program with the same store may have logged in meanwhile.
+		switch stored, err := s.load(ctx); {
+		case err != nil:
+			return false, because(ReasonStore, "", err)
+		case stored != nil && !stored.sentAs(c.Sent):
+			s.now.Store(stored)
+			if h = stored; h.usable(time.Now()) {
+				return true, nil
+			}
+		}
+	}
 	if err := s.recent(began); err != nil {
 		return false, err
 	}
@@ -154,16 +159,27 @@ func (s *server) decide(ctx context.Context, c transport.Challenge, began time.T
 				return true, nil
 			}
 		} else if c.Tries > 0 && time.Since(h.loggedIn) < memory {
-			return false, s.fail(ctx, &Error{
-				Reason: ReasonRefused, Issuer: h.key.Issuer, Err: errors.New("the server refuses the token that was issued for it"),
-				Help: "the server and its authorization server do not agree; the log of the server says why",
-			})
+			return false, s.fail(ctx, refusedAgain(h))
 		}
 	}
-	if c.Background {
+	switch {
+	case c.Background:
 		return false, nil // nobody waits for it: a person is asked for a call
+	case s.a.grant.person() && h.usable(time.Now()) && !s.tries.another(refusedTokens):
+		return false, s.fail(ctx, refusedAgain(h))
 	}
 	return s.login(ctx, asked, before)
+}
+
+// refusedTokens is what a login is for when the server refuses a token that has not
+// expired.
+const refusedTokens = "a token"
+
+func refusedAgain(h *held) error {
+	return &Error{
+		Reason: ReasonRefused, Issuer: h.key.Issuer, Err: errors.New("the server refuses the token that was issued for it"),
+		Help: "the server and its authorization server do not agree; the log of the server says why",
+	}
 }
 
 // login obtains a token for what a challenge asks for.
@@ -207,26 +223,18 @@ func (s *server) raise(ctx context.Context, h *held, asked challenge.Challenge, 
 	if err := s.recent(began); err != nil {
 		return false, err
 	}
-	name := strings.Join(missing, " ")
-	for other, r := range s.raised {
-		if time.Since(r.first) > raiseMemory {
-			delete(s.raised, other)
+	if len(missing) == 0 {
+		return false, &Error{
+			Reason: ReasonScope, Err: errors.New("the server wants more scopes, and does not say which"),
+			Help: "ask the operator of the server, and log in with these scopes",
 		}
 	}
-	r := s.raised[name]
-	if r.times >= maxRaises || (r.times == 0 && len(s.raised) >= 64) {
+	if name := strings.Join(missing, " "); !s.tries.another(name) {
 		return false, &Error{
 			Reason: ReasonScope, Err: errors.New("the server wants the scopes " + strconv.Quote(name) + ", and refuses tokens that were asked for with them"),
 			Help: "ask for access at the authorization server",
 		}
 	}
-	if s.raised == nil {
-		s.raised = map[string]raised{}
-	}
-	if r.times++; r.times == 1 {
-		r.first = time.Now()
-	}
-	s.raised[name] = r
 	return s.login(ctx, asked, before)
 }
 
@@ -240,13 +248,12 @@ func (s *server) obtained(ctx context.Context, found *site, scopes []string) (*h
 		}
 		return nil, err
 	}
-	h.key.Issuer, h.key.Resource, h.key.Principal = found.server.Issuer, found.id(), s.a.cfg.principal
 	h.loggedIn = time.Now()
 	h.complete(found, scopes)
 	if err := s.keep(ctx, h); err != nil {
 		return nil, because(ReasonStore, "", err)
 	}
-	s.site = found
+	s.site, s.failed = found, failure{}
 	s.now.Store(h)
 	return h, nil
 }

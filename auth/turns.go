@@ -20,15 +20,20 @@ type turns struct {
 	waiting int                // callers that wait for a turn, or for the end of theirs
 	stop    context.CancelFunc // cancels the turn that runs, nil without one
 	kept    bool               // the turn goes on when nobody waits for it
+	ended   chan struct{}      // closed by cancel, for those that wait for a turn
 }
 
 // settling is what a turn may take beside the time that a person has to log in.
 const settling = time.Minute
 
-var errTurn = errors.New("the login took too long")
+var (
+	errTurn   = errors.New("the login took too long")
+	errClosed = errors.New("the Authorizer was closed")
+	errWithin = errors.New("this was called from a function of the login that it would wait for")
+)
 
 func newTurns(patience time.Duration) turns {
-	return turns{turn: make(chan struct{}, 1), longest: patience + settling}
+	return turns{turn: make(chan struct{}, 1), longest: patience + settling, ended: make(chan struct{})}
 }
 
 // inTurn runs f when nobody else changes what is known of the server. It returns when f
@@ -43,14 +48,23 @@ func inTurn[T any](ctx context.Context, s *server, f func(context.Context) (T, e
 	}
 	var none T
 	t := &s.turns
-	t.join()
+	if ctx.Value(within{t}) != nil {
+		return none, errWithin
+	}
+	ended := t.join()
 	defer t.leave(ctx)
 	select {
 	case t.turn <- struct{}{}:
+	case <-ended:
+		return none, errClosed
 	case <-ctx.Done():
 		return none, ctx.Err()
 	}
 	own, end := t.begin(ctx)
+	if ctx.Err() != nil { // also when both were ready
+		end()
+		return none, ctx.Err()
+	}
 	done := make(chan result, 1)
 	go func() {
 		r := result{err: errors.New("a function of the application ended its goroutine")}
@@ -72,9 +86,13 @@ func inTurn[T any](ctx context.Context, s *server, f func(context.Context) (T, e
 	}
 }
 
+// within is the key in the contexts of a turn, which tells those who would wait for
+// themselves.
+type within struct{ *turns }
+
 // begin starts a turn, whose context has the values of the caller's.
 func (t *turns) begin(ctx context.Context) (own context.Context, end func()) {
-	own, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), t.longest, errTurn)
+	own, cancel := context.WithTimeoutCause(context.WithValue(context.WithoutCancel(ctx), within{t}, true), t.longest, errTurn)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stop, t.kept = cancel, false
@@ -87,10 +105,11 @@ func (t *turns) begin(ctx context.Context) (own context.Context, end func()) {
 	}
 }
 
-func (t *turns) join() {
+func (t *turns) join() (ended <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.waiting++
+	return t.ended
 }
 
 // leave is called by who waits no longer. A caller whose deadline has passed would have
@@ -108,10 +127,19 @@ func (t *turns) leave(ctx context.Context) {
 	}
 }
 
-// cancel ends the turn that runs, and waits for its end for a moment: a function of the
-// application may not heed its context.
+// idle reports whether nobody has a turn or waits for one.
+func (t *turns) idle() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.waiting == 0 && t.stop == nil
+}
+
+// cancel ends the turn that runs, and those that wait for one. It waits for a moment: a
+// function of the application may not heed its context.
 func (t *turns) cancel(moment <-chan struct{}) {
 	t.mu.Lock()
+	close(t.ended)
+	t.ended = make(chan struct{})
 	if t.stop != nil {
 		t.stop()
 	}

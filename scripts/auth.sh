@@ -337,7 +337,7 @@ browser() {
 		echo "NOTE: no Chromium: no real browser was tried"
 		return
 	fi
-	expect "in Chromium" 0 "consent to" "mcp:read" "the browser shows: You are logged in" "simple text" -- \
+	expect "in Chromium" 0 "consent to" "mcp:read" "the browser shows: The program has the answer" "simple text" -- \
 		env "XDG_CONFIG_HOME=$work/another" "HOME=$work/another" "$node" "$work/person.mjs" browser "$work/bin/auth" "$url" "$READS" '{}'
 }
 

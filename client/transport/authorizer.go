@@ -34,6 +34,13 @@ type Authorizer interface {
 	Challenged(ctx context.Context, c Challenge) (again bool, err error)
 }
 
+// NonceKeeper is an [Authorizer] that wants the nonce in the header DPoP-Nonce of any
+// answer of the server (RFC 9449 section 8.2). Answers that are challenges have it in
+// their header.
+type NonceKeeper interface {
+	KeepNonce(request AuthorizedRequest, nonce string)
+}
+
 // AuthorizedRequest is what an [Authorizer] learns of a request.
 type AuthorizedRequest struct {
 	Method string // of HTTP
@@ -151,6 +158,14 @@ func (a *authorized) challenged(ctx context.Context, c Challenge) (again bool, e
 	return again, err
 }
 
+// keepNonce tells an Authorizer that wants it the nonce of an answer.
+func (a *authorized) keepNonce(r AuthorizedRequest, h http.Header) {
+	keeper, wants := a.by.(NonceKeeper)
+	if nonce := h.Get("DPoP-Nonce"); wants && nonce != "" {
+		callback.Aside(nameOfAuthorizer, func(e *callback.Error) { _ = a.broke(e) }, func() { keeper.KeepNonce(r, nonce) })
+	}
+}
+
 func (a *authorized) broke(broken *callback.Error) error {
 	if a.failed != nil {
 		a.failed(broken)
@@ -193,6 +208,7 @@ func (x *exchange) authorize(ctx context.Context, verb string, target *url.URL) 
 			return nil, err
 		}
 		if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden || tries == maxChallenges {
+			a.keepNonce(request, resp.Header)
 			return resp, nil
 		}
 		x.resp = resp

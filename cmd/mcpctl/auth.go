@@ -269,7 +269,7 @@ func list(ctx context.Context, store auth.Store, now time.Time) ([]account, erro
 		if failed != nil || !is {
 			continue
 		}
-		endpoint := cmp.Or(r.Server.Endpoint, key.Resource)
+		endpoint := cmp.Or(key.Server, key.Resource)
 		c := account{
 			Server: target.Shown(endpoint), Issuer: key.Issuer, Client: key.ClientID, Profile: key.Principal,
 			Scopes: r.Scopes, State: state, DPoP: len(r.Proof) > 0, endpoint: endpoint,

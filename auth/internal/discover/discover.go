@@ -80,9 +80,12 @@ func isDown(err error) bool {
 	return errors.As(err, &failed) && !errors.Is(err, fetch.ErrRedirect)
 }
 
-// Missing reports whether an error means that a server cannot be reached or has no
-// document, and not that one breaks a rule.
-func Missing(err error) bool { return errors.Is(err, ErrNoMetadata) || isDown(err) }
+// Missing reports whether an error means that a server cannot be reached, is in trouble
+// or has no document, and not that one breaks a rule.
+func Missing(err error) bool {
+	var broken *DocumentError
+	return errors.Is(err, ErrNoMetadata) || isDown(err) || errors.As(err, &broken) && broken.Status != http.StatusOK
+}
 
 // read fetches a document and has it accepted.
 func (f *Finder) read(ctx context.Context, what, url string, header http.Header, accept func(from string, d *document) error) error {

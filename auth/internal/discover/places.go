@@ -39,6 +39,8 @@ func ServerPlaces(issuer string) ([]string, error) {
 	switch {
 	case err != nil || u.Scheme == "" || u.Host == "":
 		return nil, &fetch.URLError{URL: fetch.Show(issuer), Reason: "an issuer is a URL with a host"}
+	case strings.ContainsFunc(issuer, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return nil, &fetch.URLError{URL: fetch.Show(issuer), Reason: "an issuer is a URL of ASCII characters"}
 	case strings.ContainsAny(issuer, "?#"):
 		return nil, &fetch.URLError{URL: fetch.Show(issuer), Reason: "an issuer has no query and no fragment"}
 	}

@@ -29,10 +29,10 @@ type Options struct {
 	// connection before anything is sent on it. A connection that is not TCP
 	// passes, as a pipe in a test does. Its DialTLSContext is not used.
 	//
-	// Its Proxy is used when set. The guard then judges only addresses written in
-	// URLs, because it cannot see where the proxy connects to: the proxy must
-	// guard its network. The environment's proxy is not used unless Proxy is
-	// [http.ProxyFromEnvironment].
+	// Its Proxy is used when set. The guard then judges addresses written in URLs and
+	// those that this machine finds for a name. It cannot see where the proxy connects
+	// to: the proxy must guard its network. The environment's proxy is not used unless
+	// Proxy is [http.ProxyFromEnvironment].
 	Transport *http.Transport
 	// AllowLoopback also allows this machine, over http too. It is for
 	// development, where the MCP server is on this machine.
@@ -184,6 +184,9 @@ func (c *Client) exchange(ctx context.Context, method string, u *url.URL, header
 			return nil, &Error{Method: method, URL: Show(u.String()), Err: errProxy}
 		}
 		if proxy != nil {
+			if b := c.guard.judgeName(ctx, u.Hostname()); b != nil {
+				return nil, &BlockedError{URL: Show(u.String()), Address: b.Address, Reason: b.Reason}
+			}
 			req = req.WithContext(context.WithValue(ctx, proxyKey{}, proxy))
 		}
 	}

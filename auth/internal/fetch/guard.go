@@ -50,6 +50,30 @@ func (g guard) judge(address string, local bool) *BlockedError {
 	return &BlockedError{Address: a.String(), Reason: reason}
 }
 
+// lookupTime bounds judgeName: behind a proxy, many machines can look up nothing.
+const lookupTime = 2 * time.Second
+
+// judgeName returns a *BlockedError if this machine finds an address for a name that is
+// refused. A name that it does not find is the proxy's to judge.
+func (g guard) judgeName(ctx context.Context, host string) *BlockedError {
+	ctx, cancel := context.WithTimeout(ctx, lookupTime)
+	defer cancel()
+	r := g.resolver
+	if r == nil {
+		r = net.DefaultResolver
+	}
+	found, err := r.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil
+	}
+	for _, a := range found {
+		if b := g.judge(a.String(), isLocal(host)); b != nil {
+			return b
+		}
+	}
+	return nil
+}
+
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
 // dialer returns a dial function of the guard. base is the caller's own, or nil.

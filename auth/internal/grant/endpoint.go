@@ -147,7 +147,7 @@ func parseToken(endpoint string, a *fetch.Answer, sent secrets, exchange bool, n
 		return nil, wrong("its token_type is neither Bearer nor DPoP")
 	}
 	if n, ok := m.seconds("expires_in"); ok && n > 0 {
-		t.Expiry = now.Add(time.Duration(min(n, longestLife.Seconds()) * float64(time.Second)))
+		t.Expiry = now.Add(time.Duration(min(n, longestLife.Seconds()) * float64(time.Second))).Round(0) // of the wall clock: the other one stands still while a machine sleeps
 	}
 	return t, nil
 }

@@ -10,9 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -75,6 +77,9 @@ type Listener struct {
 	server   *http.Server
 	done     sync.WaitGroup
 	once     sync.Once
+
+	mu     sync.Mutex
+	silent map[net.Conn]bool // connections without a request yet, as browsers open ahead
 }
 
 // Listen opens a listener for the state. redirect is the URL of the callback, http on
@@ -108,10 +113,10 @@ func Listen(ctx context.Context, redirect, state string) (*Listener, error) {
 	if u.Path == "" {
 		u.Path = "/"
 	}
-	w := &Listener{redirect: u.String(), path: u.Path, state: state, answers: make(chan Answer, 1)}
+	w := &Listener{redirect: u.String(), path: u.Path, state: state, answers: make(chan Answer, 1), silent: map[net.Conn]bool{}}
 	w.server = &http.Server{
 		Handler: w, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
-		IdleTimeout: 5 * time.Second, MaxHeaderBytes: 64 << 10,
+		IdleTimeout: 5 * time.Second, MaxHeaderBytes: 64 << 10, ConnState: w.changed,
 	}
 	w.done.Go(func() { _ = w.server.Serve(l) }) // ends with Close
 	return w, nil
@@ -119,7 +124,7 @@ func Listen(ctx context.Context, redirect, state string) (*Listener, error) {
 
 // IsLoopback reports whether a host name is this machine's.
 func IsLoopback(host string) bool {
-	if host == "localhost" {
+	if strings.EqualFold(host, "localhost") {
 		return true
 	}
 	ip := net.ParseIP(host)
@@ -139,11 +144,28 @@ func (l *Listener) Wait(ctx context.Context) (Answer, error) {
 	}
 }
 
+// changed notes which connections are silent.
+func (l *Listener) changed(c net.Conn, state http.ConnState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if state == http.StateNew {
+		l.silent[c] = true
+	} else {
+		delete(l.silent, c)
+	}
+}
+
 // Close ends the listener. The page that the person sees is delivered first.
 func (l *Listener) Close() {
 	l.once.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second) //nolint:forbidigo // after every caller
 		defer cancel()
+		l.mu.Lock()
+		silent := slices.Collect(maps.Keys(l.silent)) // Shutdown would wait for them
+		l.mu.Unlock()
+		for _, c := range silent {
+			_ = c.Close()
+		}
 		if l.server.Shutdown(ctx) != nil {
 			_ = l.server.Close()
 		}
@@ -189,7 +211,8 @@ func (l *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case l.answers <- answer:
 	default: // there has been one
 	}
-	shown := text{"You are logged in", "You can close this window and go back to the program."}
+	// What the answer is worth has still to be checked.
+	shown := text{"The program has the answer", "You can close this window and go back to the program: it says whether you are logged in."}
 	if answer.Error != "" {
 		shown = text{"The login has failed", "The program that you started says why. You can close this window."}
 	}

@@ -55,7 +55,7 @@ func TestCallback(t *testing.T) {
 	}
 	status, body, header := get(t, l.Redirect()+"?code=good&state=the-state&iss=https%3A%2F%2Fas.example", "")
 	require.Equal(t, http.StatusOK, status)
-	require.Contains(t, body, "You are logged in")
+	require.Contains(t, body, "The program has the answer")
 	require.Equal(t, "no-store", header.Get("Cache-Control"))
 	require.Equal(t, "no-referrer", header.Get("Referrer-Policy"))
 

@@ -33,6 +33,21 @@ type DamagedError struct {
 	Fix    string // what to do
 }
 
+// OnlyDamaged reports whether the error of List is about damaged records alone.
+func OnlyDamaged(err error) bool {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return false
+	}
+	for _, one := range joined.Unwrap() {
+		var damaged *DamagedError
+		if !errors.As(one, &damaged) {
+			return false
+		}
+	}
+	return true
+}
+
 func (e *DamagedError) Error() string {
 	return fmt.Sprintf("stored token %s: %s; %s", e.Path, e.Reason, e.Fix)
 }

@@ -104,4 +104,6 @@ func compareKeys(a, b Key) int {
 	return slices.CompareFunc(a.fields(), b.fields(), strings.Compare)
 }
 
-func (k Key) fields() []string { return []string{k.Issuer, k.Resource, k.ClientID, k.Principal} }
+func (k Key) fields() []string {
+	return []string{k.Server, k.Issuer, k.Resource, k.ClientID, k.Principal}
+}

@@ -10,6 +10,7 @@ import (
 // Pending is a login that was begun: what exchanges its code for a token. The record that it is
 // in may have the tokens of an earlier login meanwhile. It hides its secrets in every fmt verb.
 type Pending struct {
+	Page     string // of the authorization server, where the person logs in
 	State    string // of the answer that ends the login
 	Verifier string // of PKCE
 	Redirect string
@@ -40,6 +41,7 @@ func (p Pending) MarshalText() ([]byte, error) { return []byte(p.String()), nil 
 
 // pending is a Pending as text.
 type pending struct {
+	Page       string    `json:"page,omitempty"`
 	State      string    `json:"state"`
 	Verifier   string    `json:"code_verifier"`
 	Redirect   string    `json:"redirect_uri"`
@@ -57,7 +59,7 @@ func (p *Pending) form() *pending {
 		return nil
 	}
 	return &pending{
-		State: p.State, Verifier: p.Verifier, Redirect: p.Redirect, IssuerSent: p.IssuerSent, Expires: p.Expires,
+		Page: p.Page, State: p.State, Verifier: p.Verifier, Redirect: p.Redirect, IssuerSent: p.IssuerSent, Expires: p.Expires,
 		Client: client(p.Client), Server: p.Server, Scopes: p.Scopes, Proof: p.Proof,
 	}
 }
@@ -67,7 +69,7 @@ func (p *pending) read() *Pending {
 		return nil
 	}
 	return &Pending{
-		State: p.State, Verifier: p.Verifier, Redirect: p.Redirect, IssuerSent: p.IssuerSent, Expires: p.Expires,
+		Page: p.Page, State: p.State, Verifier: p.Verifier, Redirect: p.Redirect, IssuerSent: p.IssuerSent, Expires: p.Expires,
 		Client: grant.Registered(p.Client), Server: p.Server, Scopes: p.Scopes, Proof: p.Proof,
 	}
 }

@@ -16,8 +16,9 @@ import (
 var ErrNotFound = errors.New("no stored token")
 
 // Key says whose tokens a record has: tokens of one issuer are never used for another, nor those
-// of one principal by another.
+// of one principal by another, nor what was issued for one URL is offered to another.
 type Key struct {
+	Server    string `json:"server,omitempty"` // the URL of the MCP server
 	Issuer    string `json:"issuer"`
 	Resource  string `json:"resource"`
 	ClientID  string `json:"client_id"`
@@ -72,8 +73,6 @@ type Server struct {
 	RevocationURL    string   `json:"revocation_url,omitempty"`
 	TokenAuthMethods []string `json:"token_auth_methods,omitempty"`
 	TokenAuthAlgs    []string `json:"token_auth_algs,omitempty"`
-	// Endpoint is the URL of the MCP server that the tokens were obtained for.
-	Endpoint string `json:"endpoint,omitempty"`
 	// Resource is the resource parameter that tokens were asked for with, "" for none.
 	Resource string `json:"resource,omitempty"`
 	// PrivateNetwork is set if the server may have a private address.

@@ -1,0 +1,648 @@
+package auth_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/auth"
+	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
+	"github.com/mainstay-mcp/mainstay/auth/internal/store"
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/authtest"
+)
+
+// nobody is a person who must not be asked.
+func nobody() auth.Option {
+	return auth.WithPrompt(func(context.Context, auth.Prompt) error { return errors.New("a person was asked again") })
+}
+
+func dialAt(t *testing.T, at string, a client.Option) (*client.Client, error) {
+	t.Helper()
+	c, err := client.Dial(t.Context(), at, a, client.WithProtocolVersion("2025-11-25"))
+	if err == nil {
+		t.Cleanup(func() { _ = c.Close() })
+	}
+	return c, err
+}
+
+func tokenAt(t *testing.T, a *auth.Authorizer, raw string) string {
+	t.Helper()
+	token, err := a.Token(t.Context(), raw)
+	require.NoError(t, err)
+	return token
+}
+
+// Two URLs of one resource share the key of the store, so that a login for one deletes
+// that for the other.
+func TestTwoURLsOfOneResource(t *testing.T) {
+	t.Parallel()
+	begin := func(t *testing.T) (w *authtest.World, s auth.Store, a *auth.Authorizer, first, second string, c *client.Client) {
+		w = authtest.New(t)
+		s = auth.NewMemory()
+		a = auth.Login(browser(t), auth.WithStore(s))
+		first, second = w.MCP.URL+"/mcp?tenant=a", w.MCP.URL+"/mcp?tenant=b"
+		c, err := dialAt(t, first, a)
+		require.NoError(t, err)
+		_, err = dialAt(t, second, a)
+		require.NoError(t, err)
+		require.Equal(t, 2, w.Asked("authorize"))
+		return w, s, a, first, second, c
+	}
+	t.Run("the next run is logged in at both", func(t *testing.T) {
+		t.Parallel()
+		_, s, _, first, second, _ := begin(t)
+		_, err := dialAt(t, second, auth.Login(nobody(), auth.WithStore(s)))
+		require.NoError(t, err)
+		_, err = dialAt(t, first, auth.Login(nobody(), auth.WithStore(s)))
+		require.NoError(t, err)
+	})
+	t.Run("a renewal does not take the token of the other", func(t *testing.T) {
+		t.Parallel()
+		w, _, a, first, second, c := begin(t)
+		delete(w.Access, tokenAt(t, a, first))
+		_, err := c.CallTool(t.Context(), "echo", map[string]any{})
+		require.NoError(t, err)
+		require.NotEqual(t, tokenAt(t, a, first), tokenAt(t, a, second))
+	})
+	t.Run("a logout at the first is one", func(t *testing.T) {
+		t.Parallel()
+		w, s, _, first, _, _ := begin(t)
+		found, err := auth.Login(auth.WithStore(s)).Logout(t.Context(), first)
+		require.NoError(t, err)
+		require.True(t, found)
+		require.NotZero(t, w.Asked("revoke"))
+	})
+}
+
+// A program that runs already, and must not ask, uses the login of another program.
+func TestLoginOfAnotherProgram(t *testing.T) {
+	t.Parallel()
+	t.Run("WithoutLogin", func(t *testing.T) {
+		t.Parallel()
+		w := authtest.New(t)
+		s := auth.NewMemory()
+		waits := auth.Login(auth.WithoutLogin(), auth.WithStore(s))
+		_, err := dial(t, w, waits)
+		require.ErrorIs(t, err, auth.ErrNotLoggedIn)
+		_, err = dial(t, w, auth.Login(browser(t), auth.WithStore(s)))
+		require.NoError(t, err)
+		_, err = dial(t, w, waits)
+		require.NoError(t, err, "it never looks into the store again")
+	})
+	t.Run("HandOff", func(t *testing.T) {
+		t.Parallel()
+		w := authtest.New(t)
+		s := auth.NewMemory()
+		waits := auth.HandOff(auth.WithStore(s))
+		_, err := dial(t, w, waits)
+		var out *auth.HandedOff
+		require.ErrorAs(t, err, &out)
+		require.NoError(t, auth.HandOff(auth.WithStore(s)).Finish(t.Context(), w.MCP.URL+"/mcp", elsewhere(t, out.URL)))
+		_, err = dial(t, w, waits)
+		require.NoError(t, err)
+	})
+}
+
+// What says that the authorization server, a proxy or the clock is in trouble does not
+// delete the refresh token.
+func TestTroubleIsNoLogout(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		status int
+		kind   string
+		body   string
+	}{
+		"rate limit with a code of its own":      {429, "application/json", `{"error":"too_many_requests"}`},
+		"overload with a code of its own":        {503, "application/json", `{"error":"service_unavailable"}`},
+		"a bug with a code of its own":           {500, "application/json", `{"error":"internal_error"}`},
+		"a gateway that has lost its server":     {502, "application/json", `{"error":"bad_gateway"}`},
+		"the page of a web application firewall": {403, "text/html", `<html>checking your browser</html>`},
+		"the clock is wrong, with DPoP":          {400, "application/json", `{"error":"invalid_dpop_proof"}`},
+		"one more nonce, with DPoP":              {400, "application/json", `{"error":"use_dpop_nonce"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := authtest.New(t)
+			var trouble atomic.Bool
+			inner := w.AS.Config.Handler
+			w.AS.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				if trouble.Load() && r.URL.Path == "/token" {
+					rw.Header().Set("Content-Type", row.kind)
+					rw.WriteHeader(row.status)
+					_, _ = io.WriteString(rw, row.body)
+					return
+				}
+				inner.ServeHTTP(rw, r)
+			})
+			s := auth.NewMemory()
+			_, err := dial(t, w, auth.Login(browser(t), auth.WithStore(s)))
+			require.NoError(t, err)
+			w.Revoke()
+			trouble.Store(true)
+			_, err = dial(t, w, auth.Login(nobody(), auth.WithStore(s)))
+			require.Error(t, err)
+			trouble.Store(false)
+			_, err = dial(t, w, auth.Login(nobody(), auth.WithStore(s)))
+			require.NoError(t, err, "the login is still good")
+		})
+	}
+}
+
+// otherAS is an authorization server of somebody else. It counts the secrets it gets.
+func otherAS(t *testing.T, secrets *atomic.Int32) string {
+	var at string
+	as := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/token" {
+			body, _ := io.ReadAll(r.Body)
+			if _, secret, _ := r.BasicAuth(); secret != "" || strings.Contains(string(body), "secret") {
+				secrets.Add(1)
+			}
+			_, _ = io.WriteString(rw, `{"access_token":"x","token_type":"Bearer"}`)
+			return
+		}
+		_ = json.NewEncoder(rw).Encode(map[string]any{
+			"issuer": at, "token_endpoint": at + "/token", "authorization_endpoint": at + "/authorize",
+			"code_challenge_methods_supported": []string{"S256"},
+		})
+	}))
+	t.Cleanup(as.Close)
+	at = as.URL
+	return at
+}
+
+// "Without it, a secret is not sent to another one than the store knows."
+func TestServerMovesTheSecret(t *testing.T) {
+	t.Parallel()
+	for name, resource := range map[string]func(w *authtest.World) string{
+		"same resource":   func(w *authtest.World) string { return w.MCP.URL + "/mcp" },
+		"parent resource": func(w *authtest.World) string { return w.MCP.URL },
+		"trailing slash":  func(w *authtest.World) string { return w.MCP.URL + "/mcp/" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := authtest.New(t)
+			s := auth.NewMemory()
+			robot := func() *auth.Authorizer {
+				return auth.ClientCredentials("robot", "robot-planted-secret", auth.WithStore(s))
+			}
+			_, err := dial(t, w, robot())
+			require.NoError(t, err)
+			var stolen atomic.Int32
+			w.Resource["resource"] = resource(w)
+			w.Resource["authorization_servers"] = []string{otherAS(t, &stolen)}
+			w.Revoke()
+			_, err = dial(t, w, robot())
+			require.Error(t, err)
+			require.Zero(t, stolen.Load(), "the secret went to an authorization server that the store does not know")
+		})
+	}
+}
+
+// An authorization server that has forgotten a registration gets a new one, at the
+// second try at the latest.
+func TestForgottenRegistration(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	var forgotten atomic.Value
+	forgotten.Store("")
+	inner := w.AS.Config.Handler
+	w.AS.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/token" {
+			_ = r.ParseForm()
+			if r.PostForm.Get("client_id") == forgotten.Load() {
+				rw.Header().Set("Content-Type", "application/json")
+				rw.WriteHeader(http.StatusUnauthorized)
+				_, _ = io.WriteString(rw, `{"error":"invalid_client"}`)
+				return
+			}
+		}
+		inner.ServeHTTP(rw, r)
+	})
+	s := auth.NewMemory()
+	_, err := dial(t, w, auth.Login(browser(t), auth.WithStore(s)))
+	require.NoError(t, err)
+	keys, err := s.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, keys, 1)
+	forgotten.Store(keys[0].ClientID)
+	// The authorization server gives out no refresh tokens.
+	require.NoError(t, s.Update(t.Context(), keys[0], func(r auth.Record) (auth.Record, error) {
+		r.Token.Refresh, r.Token.Expiry = "", time.Now().Add(-time.Hour)
+		return r, nil
+	}))
+	for range 3 {
+		if _, err = dial(t, w, auth.Login(browser(t), auth.WithStore(s))); err == nil {
+			break
+		}
+	}
+	require.NoError(t, err, "every login ends with the same dead client")
+}
+
+// A process that has the record and does not go on (Ctrl-Z) does not stop the others.
+func TestRenewalWaitsForAnotherProcessWithoutEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := auth.NewMemory()
+		key := auth.Key{Server: "https://mcp.example/mcp", Issuer: "https://as.example", Resource: "https://mcp.example/mcp", ClientID: "c"}
+		require.NoError(t, s.Update(t.Context(), key, func(r auth.Record) (auth.Record, error) {
+			r.Token = grant.Token{Access: "a", Refresh: "r", Expiry: time.Now().Add(-time.Hour)}
+			r.Client.ClientID, r.Server.TokenURL = "c", "https://as.example/token"
+			return r, nil
+		}))
+		held, release := make(chan struct{}), make(chan struct{})
+		go func() {
+			_ = s.Update(t.Context(), key, func(r auth.Record) (auth.Record, error) {
+				close(held)
+				<-release
+				return r, nil
+			})
+		}()
+		<-held
+		a := auth.Login(auth.WithStore(s), auth.WithoutLogin())
+		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+		defer cancel()
+		began := time.Now()
+		_, err := a.Token(ctx, "https://mcp.example/mcp")
+		took := time.Since(began)
+		_ = a.Close() // does not end it either
+		close(release)
+		synctest.Wait()
+		require.Error(t, err)
+		require.Less(t, took, time.Hour, "only the end of the caller's context ended it: %v", err)
+	})
+}
+
+// brokenStore is a store whose writes fail, as a locked keychain or a full disk.
+type brokenStore struct {
+	auth.Store
+	broken atomic.Bool
+	err    error
+}
+
+func (b *brokenStore) Update(ctx context.Context, key auth.Key, change func(auth.Record) (auth.Record, error)) error {
+	if !b.broken.Load() {
+		return b.Store.Update(ctx, key, change)
+	}
+	before, err := b.Load(ctx, key)
+	if err != nil && !errors.Is(err, auth.ErrNotFound) {
+		return err
+	}
+	was, err := before.Encode(key)
+	if err != nil {
+		return err
+	}
+	after, err := change(before)
+	if err != nil {
+		return err
+	}
+	if is, err := after.Encode(key); err != nil || string(is) == string(was) {
+		return err // nothing to write
+	}
+	return b.err
+}
+
+// "A renewed token is written before it is used. If that fails, the program goes on with
+// the token in memory." That must hold for stores of applications, and for the first login.
+func TestStoreThatCannotWrite(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		err   error
+		early bool // broken from the start
+	}{
+		"renewal, the package's own store":      {&store.WriteError{Path: "x", Err: os.ErrPermission}, false},
+		"renewal, a store of the application's": {errors.New("the keychain is locked"), false},
+		"login, the package's own store":        {&store.WriteError{Path: "x", Err: os.ErrPermission}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := authtest.New(t)
+			s := &brokenStore{Store: auth.NewMemory(), err: row.err}
+			s.broken.Store(row.early)
+			c, err := dial(t, w, auth.Login(browser(t), auth.WithStore(s)))
+			require.NoError(t, err)
+			s.broken.Store(true)
+			for range 2 {
+				w.Revoke()
+				_, err = c.CallTool(t.Context(), "echo", map[string]any{})
+				require.NoError(t, err)
+			}
+			require.Equal(t, 1, w.Asked("authorize"), "the person logged in again although there was a refresh token")
+			require.Equal(t, 2, w.Asked("refresh_token"))
+		})
+	}
+}
+
+// A script that calls again while the person logs in must not make that login worthless.
+func TestHandOffTwice(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	s := auth.NewMemory()
+	first := handedOff(t, w, auth.WithStore(s))
+	_ = handedOff(t, w, auth.WithStore(s)) // the next run of the script, a minute later
+	err := auth.HandOff(auth.WithStore(s)).Finish(t.Context(), w.MCP.URL+"/mcp", elsewhere(t, first.URL))
+	require.NoError(t, err)
+}
+
+// One file that is damaged does not keep people out of all servers.
+func TestDamagedFile(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	folder := t.TempDir() + "/tokens"
+	s, err := auth.OpenFiles(folder)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(folder+"/"+strings.Repeat("ab", 32)+".json", []byte("{"), 0o600)) // of any server
+	_, err = dial(t, w, auth.Login(browser(t), auth.WithStore(s)))
+	require.NoError(t, err)
+}
+
+// The page that the person sees does not say that the login succeeded when it did not.
+func TestPageOfAFailedLogin(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	w.Callback = func(v url.Values) { v.Set("iss", "https://evil.example") }
+	seen := make(chan string, 1)
+	_, err := dial(t, w, auth.Login(auth.WithPrompt(func(_ context.Context, p auth.Prompt) error {
+		resp, err := http.Get(p.URL)
+		if err != nil {
+			return err
+		}
+		body, err := io.ReadAll(resp.Body)
+		seen <- string(body)
+		return errors.Join(err, resp.Body.Close())
+	})))
+	require.Error(t, err)
+	require.NotContains(t, <-seen, "You are logged in")
+}
+
+// A function of the application that calls the Authorizer for the same server does not
+// wait for itself.
+func TestPromptCallsBack(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	var a *auth.Authorizer
+	a = auth.Login(auth.WithPrompt(func(ctx context.Context, p auth.Prompt) error {
+		_, err := a.Logout(ctx, p.Server) // to begin cleanly
+		return err
+	}))
+	_, err := dial(t, w, a)
+	require.ErrorContains(t, err, "a function of the login that it would wait for")
+}
+
+// A server that gets no tokens for want of TLS is said to be one.
+func TestServerWithoutTLS(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"http://remote.example/mcp", "http://LOCALHOST/mcp"} {
+		a := auth.Login(nobody())
+		u, err := url.Parse(at)
+		require.NoError(t, err)
+		again, err := a.Challenged(t.Context(), transport.Challenge{
+			AuthorizedRequest: transport.AuthorizedRequest{Method: http.MethodPost, Endpoint: u, URL: u},
+			Status:            http.StatusUnauthorized, Header: http.Header{"Www-Authenticate": {"Bearer"}},
+		})
+		require.False(t, again)
+		require.Error(t, err, "the person sees a bare 401 for %s", at)
+	}
+}
+
+// RFC 9449 sections 8.2 and 9: a nonce that comes with a good answer is the next one.
+func TestNonceOfAGoodAnswer(t *testing.T) {
+	t.Parallel()
+	var refused, count atomic.Int32
+	nonce := func() string { return "n" + strconv.Itoa(int(count.Load())) }
+	mcpServer := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			rw.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		parts := strings.Split(r.Header.Get("Dpop"), ".")
+		claims := ""
+		if len(parts) == 3 {
+			claims = decoded(parts[1])
+		}
+		want := nonce()
+		count.Store((count.Load() + 1) % 10)
+		rw.Header().Set("DPoP-Nonce", nonce())
+		if !strings.Contains(claims, `"nonce":"`+want+`"`) {
+			refused.Add(1)
+			rw.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
+			rw.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		var m struct {
+			ID     any    `json:"id"`
+			Method string `json:"method"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&m)
+		if m.ID == nil {
+			rw.WriteHeader(http.StatusAccepted)
+			return
+		}
+		result := map[string]any{"content": []any{}}
+		if m.Method == "initialize" {
+			result = map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{"tools": map[string]any{}}, "serverInfo": map[string]any{"name": "w", "version": "1"}}
+		}
+		rw.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(rw).Encode(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result})
+	}))
+	t.Cleanup(mcpServer.Close)
+	prover, err := grant.NewProver()
+	require.NoError(t, err)
+	proof, err := prover.Export()
+	require.NoError(t, err)
+	s := auth.NewMemory()
+	at := mcpServer.URL + "/mcp"
+	require.NoError(t, s.Update(t.Context(), auth.Key{Server: at, Issuer: "https://as.example", Resource: at, ClientID: "c"}, func(r auth.Record) (auth.Record, error) {
+		r.Token, r.Proof = grant.Token{Access: "a"}, proof
+		return r, nil
+	}))
+	c, err := dialAt(t, at, auth.Login(nobody(), auth.WithStore(s), auth.WithDPoP()))
+	require.NoError(t, err)
+	before := refused.Load()
+	for range 5 {
+		_, err = c.CallTool(t.Context(), "echo", map[string]any{})
+		require.NoError(t, err)
+	}
+	require.Zero(t, refused.Load()-before, "each request went twice")
+}
+
+func decoded(segment string) string {
+	text, _ := base64.RawURLEncoding.DecodeString(segment)
+	return string(text)
+}
+
+// A refusal for want of scopes that names none asks no person for the scopes that the
+// token has already.
+func TestScopeThatIsNotNamed(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	w.Needs = "write"
+	inner := w.MCP.Config.Handler
+	w.MCP.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rec := httptest.NewRecorder()
+		inner.ServeHTTP(rec, r)
+		for name, values := range rec.Header() {
+			rw.Header()[name] = values
+		}
+		if rec.Code == http.StatusForbidden {
+			rw.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)
+		}
+		rw.WriteHeader(rec.Code)
+		_, _ = rw.Write(rec.Body.Bytes())
+	})
+	c, err := dial(t, w, auth.Login(browser(t)))
+	require.NoError(t, err)
+	_, err = c.CallTool(t.Context(), "echo", map[string]any{})
+	require.Error(t, err)
+	require.Equal(t, 1, w.Asked("authorize"), "the person was asked again for the same scopes")
+}
+
+// Many calls, logouts, tokens and closes at the same time: for the race detector, and no
+// call waits without end.
+func TestStress(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	a := auth.Login(browser(t))
+	c, err := dial(t, w, a)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	done := make(chan struct{})
+	for i := range 8 {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			for range 15 {
+				switch i {
+				case 0:
+					w.Revoke()
+					_, _ = a.Token(ctx, w.MCP.URL+"/mcp")
+				case 1:
+					_, _ = a.Logout(ctx, w.MCP.URL+"/mcp")
+				case 2:
+					short, stop := context.WithTimeout(ctx, time.Millisecond)
+					_, _ = c.CallTool(short, "echo", map[string]any{})
+					stop()
+				default:
+					_, _ = c.CallTool(ctx, "echo", map[string]any{})
+				}
+			}
+		}()
+	}
+	for range 8 {
+		<-done
+	}
+	require.NoError(t, ctx.Err(), "a call hung")
+}
+
+// An authorization server that is overloaded is like one that cannot be reached: the
+// next of the list is used.
+func TestOverloadedServerOfTheList(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	down := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusServiceUnavailable) }))
+	t.Cleanup(down.Close)
+	w.Resource["authorization_servers"] = []string{down.URL, w.AS.URL}
+	_, err := dial(t, w, auth.Login(browser(t)))
+	require.NoError(t, err)
+}
+
+// After a login was finished, the next one has an address of its own.
+func TestStaleHandOff(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	w.Needs = "write"
+	a := auth.HandOff()
+	_, err := dial(t, w, a)
+	var first, second *auth.HandedOff
+	require.ErrorAs(t, err, &first)
+	require.NoError(t, a.Finish(t.Context(), w.MCP.URL+"/mcp", elsewhere(t, first.URL)))
+	c, err := dial(t, w, a)
+	require.NoError(t, err)
+	_, err = c.CallTool(t.Context(), "echo", map[string]any{})
+	require.ErrorAs(t, err, &second)
+	require.NotEqual(t, first.URL, second.URL, "the address of a login that is over")
+}
+
+// What a server names is fit for a terminal wherever it is shown.
+func TestIssuerForTheTerminal(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	inner := w.AS.Config.Handler
+	w.AS.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/.well-known/oauth-authorization-server") {
+			r.URL.Path = "/.well-known/oauth-authorization-server"
+		}
+		inner.ServeHTTP(rw, r)
+	})
+	issuer := w.AS.URL + "/\u009b2J\u202egood"
+	w.Metadata["issuer"], w.Resource["authorization_servers"] = issuer, []string{issuer}
+	delete(w.Metadata, "code_challenge_methods_supported")
+	_, err := dial(t, w, auth.Login(browser(t)))
+	require.Error(t, err)
+	var e *auth.Error
+	require.ErrorAs(t, err, &e)
+	for _, text := range []string{err.Error(), e.Error()} {
+		require.NotContains(t, text, "\u009b", "a control sequence")
+		require.NotContains(t, text, "\u202e", "text from right to left")
+	}
+}
+
+// Tokens are "not sent without TLS except to this machine": those of the application, too.
+func TestBearerWithoutTLS(t *testing.T) {
+	t.Parallel()
+	u, err := url.Parse("http://remote.example/mcp")
+	require.NoError(t, err)
+	a := auth.Bearer(func(context.Context) (string, error) { return "planted-secret", nil })
+	sent, err := a.Authorize(t.Context(), transport.AuthorizedRequest{Method: http.MethodPost, Endpoint: u, URL: u})
+	require.True(t, err != nil || sent == nil, "a token went out without TLS")
+}
+
+// Where requests to servers go through the proxy of the environment, logins do, too.
+func TestProxyOfTheEnvironment(t *testing.T) {
+	const at = "https://mcp.example.invalid/mcp"
+	if os.Getenv("MAINSTAY_TEST_PROXY_CHILD") != "" {
+		_, err := client.Dial(t.Context(), at, client.WithProtocolVersion("2025-11-25"))
+		t.Log("the client:", err)
+		u, _ := url.Parse(at)
+		_, err = auth.Login(nobody()).Challenged(t.Context(), transport.Challenge{
+			AuthorizedRequest: transport.AuthorizedRequest{Method: http.MethodPost, Endpoint: u, URL: u}, Status: http.StatusUnauthorized,
+		})
+		t.Log("the login:", err)
+		return
+	}
+	t.Parallel()
+	var agents []string
+	var mu sync.Mutex
+	proxy := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		agents = append(agents, r.Method+" "+r.Host)
+		rw.WriteHeader(http.StatusBadGateway)
+	}))
+	t.Cleanup(proxy.Close)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestProxyOfTheEnvironment$", "-test.v")
+	cmd.Env = append(os.Environ(), "MAINSTAY_TEST_PROXY_CHILD=1", "HTTPS_PROXY="+proxy.URL, "NO_PROXY=", "no_proxy=")
+	out, _ := cmd.CombinedOutput()
+	mu.Lock()
+	defer mu.Unlock()
+	require.NotEmpty(t, agents, "%s", out)
+	require.NotContains(t, string(out), "lookup mcp.example.invalid", "the login looks the name up itself, and passes the proxy by")
+}
