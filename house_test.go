@@ -261,7 +261,7 @@ var importTable = []row{
 	},
 	{
 		pkg:   "conformance/clientsuite/...",
-		may:   []string{"conformance", "conformance/wire", "conformance/clientsuite/...", "conformance/faults/...", "jsonrpc", "mcp", "internal/sse"},
+		may:   []string{"conformance", "conformance/internal/checktext", "conformance/wire", "conformance/clientsuite/...", "conformance/faults/...", "jsonrpc", "mcp", "internal/sse"},
 		tests: []string{"conformance/report/...", "internal/memhttp"},
 		why:   "clients are judged by servers of its own, with the reports of the other suite",
 	},

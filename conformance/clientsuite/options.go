@@ -43,6 +43,9 @@ type Options struct {
 	// Bridge is the command that calls [Bridge] with its last argument, for stdio:
 	// it is what a client starts as its server.
 	Bridge []string
+	// Login says that the client opens login pages itself, as [Login] says. Without it
+	// only clients that report are judged in the area auth: any other may open a browser.
+	Login bool
 	// OnResult, when set, is called with each result, one at a time.
 	OnResult func(conformance.Result)
 }

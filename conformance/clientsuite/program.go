@@ -158,7 +158,7 @@ type tail struct {
 	kept []byte
 }
 
-const keptTail = 4 << 10
+const keptTail = 64 << 10
 
 // Write implements [io.Writer].
 func (t *tail) Write(p []byte) (int, error) {

@@ -8,13 +8,13 @@ import (
 )
 
 // areas are the sections of a report, in the order they are shown.
-var areas = []string{"messages", "lifecycle", "negotiation", "tools", "features", "stateless", "http", "stdio", "faults"}
+var areas = []string{"messages", "lifecycle", "negotiation", "tools", "features", "stateless", "http", "auth", "stdio", "faults"}
 
 // registry returns every scenario, in the order of a report.
 func registry() []scenario {
 	all := slices.Concat(
 		messageScenarios(), lifecycleScenarios(), negotiationScenarios(), serverAsks(), toolScenarios(), listScenarios(), answerScenarios(), arrayScenarios(), cancelScenarios(), undeclaredScenarios(),
-		featureScenarios(), promptScenarios(), subscriptionScenarios(), refusalScenarios(), statelessScenarios(), roundScenarios(), taskScenarios(), seenHTTP(), httpScenarios(), pollingScenarios(), headerScenarios(), annotationScenarios(), stdioScenarios(), faultScenarios(),
+		featureScenarios(), promptScenarios(), subscriptionScenarios(), refusalScenarios(), statelessScenarios(), roundScenarios(), taskScenarios(), seenHTTP(), httpScenarios(), pollingScenarios(), headerScenarios(), annotationScenarios(), authScenarios(), stdioScenarios(), faultScenarios(),
 	)
 	slices.SortStableFunc(all, func(a, b scenario) int {
 		return cmp.Compare(slices.Index(areas, a.area), slices.Index(areas, b.area))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/clientsuite/internal/login"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -98,6 +99,8 @@ type trial struct {
 	scenario *scenario
 	results  []conformance.Result
 	last     time.Time
+	// seenLogin is what came of a scenario of the area auth.
+	seenLogin *login.View
 	// because says why what is left undecided was not looked at.
 	because string
 }

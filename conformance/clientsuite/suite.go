@@ -96,8 +96,11 @@ func (s *suite) meet(ctx context.Context, revisions []mcp.Version, asked bool) (
 
 // unreachable is the error of a client that there is nothing to judge of.
 func (s *suite) unreachable(r *run, err error) error {
-	return &conformance.UnreachableError{Target: s.report.Target, Stderr: r.stderr, Exit: -1, Err: err}
+	return &conformance.UnreachableError{Target: s.report.Target, Stderr: r.stderr[max(0, len(r.stderr)-keptSaid):], Exit: -1, Err: err}
 }
+
+// keptSaid is how much of the standard error is shown.
+const keptSaid = 4 << 10
 
 // meeting names the first run, in its task and in what is found in it.
 const meeting = "meet"
@@ -111,6 +114,8 @@ type revisionRun struct {
 	met *trial
 	// speaks: the client sent something of this revision. tells: it reports.
 	speaks, tells bool
+	// noLogin says why the area auth is left out: empty if the client logs in.
+	noLogin string
 }
 
 // stateless reports whether the revision run speaks a revision without sessions.
@@ -151,11 +156,16 @@ func (l *revisionRun) play(ctx context.Context) {
 	trials := make([]*trial, len(all))
 	var jobs sync.WaitGroup
 	places := make(chan struct{}, l.opts.Parallel)
+	asked := false // whether it logs in
 	for i := range all {
 		t := &trial{run: &run{rev: l, tape: newTape()}, scenario: &all[i], last: time.Now()}
 		trials[i] = t
 		if !t.gate() || all[i].play == nil {
 			continue
+		}
+		if all[i].area == authArea && !asked {
+			asked = true
+			l.noLogin = l.triesLogin(ctx)
 		}
 		places <- struct{}{}
 		jobs.Go(func() {
@@ -176,7 +186,7 @@ func (l *revisionRun) play(ctx context.Context) {
 	jobs.Wait()
 	for _, t := range trials {
 		if t.scenario.seen != nil && len(t.results) < len(t.scenario.checks) {
-			if t.scenario.seen(t, slices.Concat([]*trial{l.met}, trials)); ctx.Err() != nil {
+			if t.scenario.seen(t, l.seenBy(t, trials)); ctx.Err() != nil {
 				t.cut()
 			}
 			t.finish()
@@ -192,6 +202,17 @@ func (l *revisionRun) play(ctx context.Context) {
 		})
 		l.report.Results = append(l.report.Results, t.results...)
 	}
+}
+
+// seenBy are the trials that a scenario judges. Those of the area auth are apart: requests
+// that are refused there are sent again as they are.
+func (l *revisionRun) seenBy(t *trial, trials []*trial) []*trial {
+	auth := t.scenario.area == authArea
+	out := slices.DeleteFunc(slices.Clone(trials), func(other *trial) bool { return (other.scenario.area == authArea) != auth })
+	if !auth {
+		out = append([]*trial{l.met}, out...)
+	}
+	return out
 }
 
 func (l *revisionRun) emit(t *trial) {

@@ -235,6 +235,17 @@ func (t *tape) leaves(m *message) {
 	m.left, _ = t.next()
 }
 
+// besides writes down a request to another server than the one that is scripted.
+func (t *tape) besides(verb, where string, header http.Header, data []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, now := t.next()
+	t.keep(&wire.Frame{
+		At: now, Dir: wire.ToServer, Size: len(data), Data: data[:min(len(data), keptBytes)], Note: where,
+		HTTP: &wire.HTTPInfo{Method: verb, ContentType: header.Get("Content-Type"), Header: public(header)},
+	})
+}
+
 // happened writes down what became of a process of the server.
 func (t *tape) happened(life int, what string) {
 	t.mu.Lock()

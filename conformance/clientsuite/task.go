@@ -29,12 +29,32 @@ type Task struct {
 	// stdio. The other one is empty.
 	URL     string   `json:"url,omitempty"`
 	Command []string `json:"command,omitempty"`
+	// Login says how to log in when the server demands it, nil if it does not.
+	Login *Login `json:"login,omitempty"`
 	// Answers says how to answer what the server asks for. What is absent is
 	// not to be offered.
 	Answers Answers `json:"answers,omitzero"`
 	// Steps are done one after another, the next when the one before has ended.
 	// The first connects, the last closes.
 	Steps []Step `json:"steps"`
+}
+
+// Login is how a client is to log in. The zero value is a person without anything that
+// was registered in advance: the client opens the login page itself, with GET, and
+// follows redirects to its redirect URI.
+type Login struct {
+	// Flow is empty for a person, else client-credentials or private-key-jwt.
+	Flow string `json:"flow,omitempty"`
+	// ClientID and ClientSecret were registered in advance at Issuer. PrivateKey is the
+	// client's, for ES256: PEM, PKCS #8.
+	ClientID     string `json:"clientId,omitempty"`
+	ClientSecret string `json:"clientSecret,omitempty"`
+	PrivateKey   string `json:"privateKey,omitempty"`
+	Issuer       string `json:"issuer,omitempty"`
+	// ClientMetadata is the URL of the client's metadata document. Nobody fetches it.
+	ClientMetadata string `json:"clientMetadata,omitempty"`
+	// DPoP asks for tokens that are bound to a key (RFC 9449).
+	DPoP bool `json:"dpop,omitempty"`
 }
 
 // Answers are the client features a task wants, for clients that have them.

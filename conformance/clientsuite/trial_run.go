@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -35,6 +36,12 @@ type run struct {
 	// negotiate leaves it to the client to find out what the server speaks, tasks
 	// asks for the extension of that name.
 	negotiate, tasks bool
+
+	// login is how to log in, and staged the server, where a scenario has made it.
+	login  *Login
+	staged *stage
+	// printed is the end of all that the program wrote to its standard output.
+	printed tail
 
 	task  Task
 	lines []Line
@@ -76,11 +83,11 @@ func (r *run) doExactly(steps ...Step) {
 	}
 	defer stage.close()
 	r.task = Task{
-		Scenario: r.rev.playing(r), Revision: r.rev.revision, Negotiate: r.negotiate, Tasks: r.tasks, Transport: r.rev.opts.Transport, URL: stage.url,
+		Scenario: r.rev.playing(r), Revision: r.rev.revision, Negotiate: r.negotiate, Tasks: r.tasks, Transport: r.rev.opts.Transport, Login: r.login, URL: stage.url,
 		Command: stage.command, Answers: r.answers, Steps: steps,
 	}
 	report := &reporter{}
-	program, err := r.rev.program.start(r.ctx, invocation{task: r.task, lines: report})
+	program, err := r.rev.program.start(r.ctx, invocation{task: r.task, lines: io.MultiWriter(report, &r.printed)})
 	if err != nil {
 		r.err = err
 		return
@@ -104,6 +111,9 @@ func (r *run) doExactly(steps ...Step) {
 
 // open brings the server up.
 func (r *run) open() (*stage, *stdioStage, error) {
+	if r.staged != nil {
+		return r.staged, nil, nil
+	}
 	n := r.rev.program.network()
 	if r.rev.opts.Transport == wire.TransportHTTP {
 		var h http.Handler = r.peer

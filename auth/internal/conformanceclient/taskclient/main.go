@@ -32,6 +32,7 @@ type task struct {
 	Transport string   `json:"transport"`
 	URL       string   `json:"url"`
 	Command   []string `json:"command"`
+	Login     *login   `json:"login"`
 	Answers   answers  `json:"answers"`
 	Steps     []step   `json:"steps"`
 }
@@ -134,6 +135,9 @@ const probeTime = 2 * time.Second
 // unless that is to be found out.
 func (p *player) connect(ctx context.Context) error {
 	options := append(p.task.Answers.options(), client.WithRequiredCapabilities()) // some servers of the suite declare nothing
+	if p.task.Login != nil {
+		options = append(options, p.task.Login.option())
+	}
 	if p.task.Tasks {
 		options = append(options, client.WithTasks())
 	}

@@ -25,6 +25,7 @@ type conformClientOptions struct {
 	spec, transport string
 	parallel        int
 	limit           time.Duration
+	login           bool
 }
 
 func newConformClientCmd(s *suite) *cobra.Command {
@@ -61,6 +62,7 @@ Exit code: 0 passed, 1 failed, 10 a requirement is inconclusive.`,
 	f.Var(flags.Choice(&o.transport, "", string(wire.TransportHTTP), string(wire.TransportStdio)), "transport", "transport to the client: http or stdio; default: from the arguments")
 	o.outcomeOptions.add(f)
 	f.IntVar(&o.parallel, "parallel", clientsuite.DefaultParallel, "number of scenarios at a time")
+	f.BoolVar(&o.login, "login", false, "judge logins of a client that prints no lines: it opens login pages itself")
 	f.DurationVar(&o.limit, "limit", clientsuite.DefaultTimeout, "time limit for one run of the client")
 	return cmd
 }
@@ -89,7 +91,7 @@ func (s *suite) conformClient(cmd *cobra.Command, argv []string, o conformClient
 	defer cancel()
 	opts := clientsuite.Options{
 		Transport: wire.TransportKind(cmp.Or(o.transport, reachedBy(argv))), Only: o.only, Skip: o.skip,
-		Timeout: o.limit, Parallel: o.parallel, Expected: expected, Repeat: o.repeat, Strict: o.strict, Bridge: []string{self, "conform", "bridge"},
+		Timeout: o.limit, Parallel: o.parallel, Expected: expected, Repeat: o.repeat, Strict: o.strict, Login: o.login, Bridge: []string{self, "conform", "bridge"},
 	}
 	if o.spec = cmp.Or(o.spec, s.Flags.Pinned()); o.spec != "" {
 		opts.Revisions = []mcp.Version{mcp.Version(o.spec)}

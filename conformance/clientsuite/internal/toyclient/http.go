@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/clientsuite/internal/toylogin"
 )
 
 // httpWay is streamable HTTP.
@@ -26,6 +28,7 @@ type httpWay struct {
 	first   string // id of an event that a stream was taken up at first
 	resumed bool
 	reopen  chan struct{} // a lock that virtual time can pass
+	login   *toylogin.Client
 }
 
 func newHTTP(c *client) *httpWay {
@@ -39,7 +42,32 @@ func newHTTP(c *client) *httpWay {
 	if c.is("own-session") {
 		h.session = "made-up"
 	}
+	if way := c.task.Login; way != nil {
+		plain := *h.client
+		plain.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		h.login = toylogin.New(toylogin.Client{
+			HTTP: &plain, Server: c.task.URL, Way: *way, Revision: c.task.Revision, Defect: c.Defect,
+			Local: func(host string) bool { return strings.HasSuffix(host, ".invalid") },
+			Print: func(text string) { _, _ = io.WriteString(c.Lines, text+"\n") },
+			Greet: func(ctx context.Context) {
+				h.mu.Lock()
+				open := h.session != ""
+				h.mu.Unlock()
+				if open {
+					_ = c.initialize(ctx)
+				}
+			},
+		})
+	}
 	return h
+}
+
+// do sends a request, with a login where the task has one.
+func (h *httpWay) do(req *http.Request) (*http.Response, error) {
+	if h.login != nil {
+		return h.login.Do(req)
+	}
+	return h.client.Do(req)
 }
 
 // request is an HTTP request with the headers of the revision.
@@ -138,7 +166,7 @@ func (h *httpWay) post(ctx context.Context, m members) (retry bool, err error) {
 		return false, err
 	}
 	used := req.Header.Get("Mcp-Session-Id")
-	resp, err := h.client.Do(req)
+	resp, err := h.do(req)
 	if err != nil {
 		if ctx.Err() != nil {
 			return false, ctx.Err()
@@ -288,7 +316,7 @@ func (h *httpWay) resume(ctx context.Context, last, id string, wait time.Duratio
 	}
 	h.resumed = true
 	req.Header.Set("Last-Event-ID", h.first)
-	resp, err := h.client.Do(req)
+	resp, err := h.do(req)
 	if err != nil {
 		return errClosed
 	}
@@ -307,7 +335,7 @@ func (h *httpWay) listen(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		resp, err := h.client.Do(req)
+		resp, err := h.do(req)
 		if err != nil {
 			return
 		}
@@ -324,7 +352,7 @@ func (h *httpWay) close() {
 	h.mu.Unlock()
 	if session != "" && !h.c.is("no-delete") || h.c.is("deletes-nothing") {
 		if req, err := h.request(ctx, http.MethodDelete, nil); err == nil {
-			if resp, err := h.client.Do(req); err == nil {
+			if resp, err := h.do(req); err == nil {
 				_ = resp.Body.Close()
 			}
 		}

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/clientsuite/internal/toylogin"
 )
 
 // Config is one run.
@@ -47,6 +49,7 @@ type task struct {
 		ElicitURL      string
 		Roots          []string
 	}
+	Login *toylogin.Way
 	Steps []step
 }
 

@@ -1,0 +1,86 @@
+package login
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/clientsuite/internal/guarded"
+)
+
+// scopes look at what is asked for.
+func scopes() []Scenario {
+	one := func(name, word, challenge string, supported, want []string) Scenario {
+		return scenario("C-SCOPE-"+name, func(w *guarded.World, _ *Way) {
+			at := `Bearer resource_metadata="` + w.Base + guarded.MetadataPath + guarded.Endpoint + `"`
+			if challenge != "" {
+				at += `, scope="` + challenge + `"`
+			}
+			w.Challenge = []string{at}
+			if supported != nil {
+				w.Metadata["scopes_supported"] = supported
+			}
+		}, func(v *View) {
+			logins := v.Logins()
+			if len(logins) == 0 {
+				v.Unknown("no login began")
+				return
+			}
+			got := logins[0].Query
+			ok := sameScopes(strings.Fields(got.Get("scope")), want)
+			if want == nil {
+				ok = !got.Has("scope")
+			}
+			v.Check("C-AUTH-17/"+word, ok, "scope "+strings.Join(want, " "), "scope "+got.Get("scope"))
+		})
+	}
+	needs := func(w *guarded.World, _ *Way) {
+		w.Needs = func(r *guarded.Request) []string {
+			if r.Tool == "write" {
+				return []string{"files:write"}
+			}
+			return nil
+		}
+	}
+	return []Scenario{
+		one("CHALLENGE", "challenge", "files:read", []string{"files:read", "files:write"}, []string{"files:read"}),
+		one("METADATA", "metadata", "", []string{"files:read", "files:write"}, []string{"files:read", "files:write"}),
+		one("NONE", "none", "", nil, nil),
+		scenario("C-STEP-UP", needs, judgeStepUp).calling("echo", "write"),
+		scenario("C-STEP-UP-ENDLESS", func(w *guarded.World, way *Way) {
+			needs(w, way)
+			w.First.Grant = func([]string) []string { return []string{"mcp:use"} }
+		}, func(v *View) {
+			if len(v.Calls("write")) == 0 {
+				v.Unknown("write was not called")
+				return
+			}
+			judgeBounded(v, "C-AUTH-18/bounded")
+		}).calling("echo", "write"),
+	}
+}
+
+func sameScopes(a, b []string) bool {
+	a, b = slices.Clone(a), slices.Clone(b)
+	slices.Sort(a)
+	slices.Sort(b)
+	return slices.Equal(slices.Compact(a), b)
+}
+
+func judgeStepUp(v *View) {
+	if len(v.Calls("write")) == 0 {
+		v.Unknown("write was not called")
+		return
+	}
+	v.served("C-AUTH-18/served", 1)
+	logins := v.Logins()
+	if len(logins) < 2 {
+		v.Unknown("no second login began")
+		return
+	}
+	first, second := logins[0].Query, logins[1].Query
+	asked := strings.Fields(second.Get("scope"))
+	v.Check("C-AUTH-18/challenged", slices.Contains(asked, "files:write"), "files:write", second.Get("scope"))
+	missing := slices.DeleteFunc(strings.Fields(first.Get("scope")), func(s string) bool { return slices.Contains(asked, s) })
+	v.Check("C-AUTH-18/union", len(missing) == 0, first.Get("scope")+" files:write", second.Get("scope"))
+	v.Check("C-AUTH-11/fresh", first.Get("state") != second.Get("state") && first.Get("code_challenge") != second.Get("code_challenge"), "others", "the same")
+}
