@@ -47,6 +47,7 @@ type fakeRequest struct {
 	Params struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
+		URI       string          `json:"uri"`
 		Cursor    string          `json:"cursor"`
 		Version   string          `json:"protocolVersion"`
 		Meta      struct {
@@ -72,6 +73,9 @@ func (f *fake) answer(frame []byte) []string {
 		return []string{fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q,"data":%s}}`, r.ID, code, message, data)}
 	}
 	if answer := f.modern(r, result, failed); answer != nil {
+		return answer
+	}
+	if answer := f.skills(r, result, failed); answer != nil {
 		return answer
 	}
 	switch r.Method {
@@ -288,6 +292,7 @@ func fakeHTTP(frames io.Writer) http.Handler {
 	}
 	mux.HandleFunc("/mcp", serve(""))
 	mux.HandleFunc("/modern", serve("modern"))
+	mux.HandleFunc("/skills", serve("skills"))
 	mux.HandleFunc("/truncated", serve("truncated-list"))
 	mux.HandleFunc("/oversized", serve("oversized"))
 	mux.HandleFunc("/html", fixed(http.StatusOK, "text/html", "<!doctype html>\n<title>Sign in</title>\n"))

@@ -171,7 +171,7 @@ func (d *Dialer) With(ctx context.Context, t target.Target, f func(ctx context.C
 
 // Request sends a request of the command, and notes what became of it.
 func (d *Dialer) Request(ctx context.Context, c *Connection, r Sent, params any, opts ...client.CallOption) (json.RawMessage, error) {
-	raw, err := c.Call(ctx, r.Method, params, append(opts, d.times())...)
+	raw, err := c.Call(ctx, r.Method, params, append(opts, d.Times())...)
 	r.Delivery = mcperrors.Answered
 	if err != nil {
 		r.Delivery = errormap.From(err, mcperrors.Unknown).Delivery
@@ -191,8 +191,8 @@ func (d *Dialer) limits() transport.Limits {
 	return transport.Limits{MessageBytes: int(d.Flags.MaxMessage)}
 }
 
-// times bounds one request.
-func (d *Dialer) times() client.CallOption { return client.WithTimeouts(d.Flags.Idle, d.left()) }
+// Times bounds one request.
+func (d *Dialer) Times() client.CallOption { return client.WithTimeouts(d.Flags.Idle, d.left()) }
 
 // RoundTripper is that of net/http, with the timeout of --connect-timeout.
 func (d *Dialer) RoundTripper() *http.Transport {

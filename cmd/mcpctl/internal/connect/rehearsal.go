@@ -25,7 +25,7 @@ type Rehearsed struct {
 // [Dialer.DryRun] keeps it from the server.
 func (d *Dialer) Rehearse(ctx context.Context, c *Connection, method string, params any) (*Rehearsed, error) {
 	c.stage.holds.Store(&method)
-	_, err := c.Call(ctx, method, params, client.WithProgress(func(mcp.ProgressParams) {}), d.times())
+	_, err := c.Call(ctx, method, params, client.WithProgress(func(mcp.ProgressParams) {}), d.Times())
 	if held := c.stage.held.Load(); held != nil {
 		return held, nil
 	}

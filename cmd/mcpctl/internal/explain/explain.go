@@ -20,6 +20,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/suggest"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/skills"
 )
 
 // Explainer explains the errors of a run.
@@ -42,12 +43,15 @@ func (x *Explainer) Failure(ctx context.Context, err error) *failure.Failure {
 		from  *mcperrors.Error
 		where *connect.Failed
 		early *NotCalled
+		wrong *skills.Error
 	)
 	called := !errors.As(err, &early)
 	switch {
 	case errors.As(err, &own):
 	case errors.Is(err, operand.ErrForm):
 		own = operandFailure(err)
+	case errors.As(err, &wrong):
+		own = skill(wrong)
 	case errors.As(err, &from):
 		if !errors.As(err, &where) {
 			where = &connect.Failed{}
