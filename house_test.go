@@ -292,7 +292,7 @@ var importTable = []row{
 	},
 	{pkg: "auth/keychain", may: []string{"auth"}, why: "a store like one of an application; a program that does not import it links no D-Bus"},
 	{
-		pkg: "auth", may: []string{"auth/internal/...", "client", "client/transport"}, tests: []string{"errors", "internal/authtest"},
+		pkg: "auth", may: []string{"auth/internal/...", "client", "client/transport"}, tests: []string{"errors", "internal/authtest", "mcp"},
 		why: "an Authorizer for the client, through its public face",
 	},
 	{

@@ -1,6 +1,7 @@
 package mainstay_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,34 +13,82 @@ import (
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// TestREADMESnippetsRun: every Go snippet of the README stands, line by line,
-// in an example that is compiled and run.
-func TestREADMESnippetsRun(t *testing.T) {
+// TestSnippetsRun: every Go snippet of the README and of the pages about logins stands,
+// line by line, in an example that is compiled and run.
+func TestSnippetsRun(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("README.md")
+	pages, err := filepath.Glob("docs/authorization/*.md")
 	require.NoError(t, err)
-	files, err := filepath.Glob("*/example_test.go")
+	require.NotEmpty(t, pages)
+	files, err := filepath.Glob("*/example*_test.go")
 	require.NoError(t, err)
+	files = append(files, "auth/keychain/example_test.go")
 	var examples []string
 	for _, name := range files {
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)
 		examples = append(examples, unindented(string(text)))
 	}
-	blocks := goBlock.FindAllStringSubmatch(string(readme), -1)
-	require.NotEmpty(t, blocks)
-	for _, block := range blocks {
-		require.True(t, standsIn(block[1], examples), "not in any example:\n%s", block[1])
+	for _, page := range append(pages, "README.md", "docs/authorization.md") {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		blocks := goBlock.FindAllStringSubmatch(string(text), -1)
+		require.NotEmpty(t, blocks, page)
+		for _, block := range blocks {
+			require.True(t, standsIn(block[1], examples), "%s: not in any example:\n%s", page, block[1])
+		}
 	}
 }
 
 // The check can fail.
-func TestREADMESnippetsCheckFails(t *testing.T) {
+func TestSnippetsCheckFails(t *testing.T) {
 	t.Parallel()
 	examples := []string{unindented("func Example() {\n\ta()\n\tb()\n}")}
 	require.True(t, standsIn("a()\nb()\n", examples))
 	require.False(t, standsIn("a()\nc()\n", examples))
 	require.False(t, standsIn("b()\na()\n", examples))
+}
+
+// TestErrorsOfPages: what the pages about logins quote of errors is in the code.
+func TestErrorsOfPages(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("docs/authorization/*.md")
+	require.NoError(t, err)
+	require.NotEmpty(t, pages)
+	var code strings.Builder
+	require.NoError(t, filepath.WalkDir("auth", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		code.Write(text)
+		return err
+	}))
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		require.Empty(t, notQuoted(string(text), code.String()), page)
+	}
+	require.Equal(t, []string{"c d"}, notQuoted("| the error says |\n|---|\n| `a … b` | `x` |\n| `c d` |\n\n| other |\n| `e` |\n", "a, then b, then c and d"))
+}
+
+// errorCode is what an authorization server names an error with: they are not ours.
+var errorCode = regexp.MustCompile("^[a-z]+(_[a-z]+)+$")
+
+// notQuoted lists what the tables of errors in a page quote, and the code has not.
+func notQuoted(page, code string) []string {
+	var missing []string
+	for _, table := range strings.Split(page, "| the error says |")[1:] {
+		table, _, _ = strings.Cut(table, "\n\n")
+		for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)`").FindAllStringSubmatch(table, -1) {
+			for _, part := range strings.Split(row[1], "…") {
+				if part = strings.TrimSpace(part); !errorCode.MatchString(part) && !strings.Contains(code, part) {
+					missing = append(missing, part)
+				}
+			}
+		}
+	}
+	return missing
 }
 
 func standsIn(snippet string, examples []string) bool {

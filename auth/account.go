@@ -6,7 +6,6 @@ import (
 	"net/url"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
-	"github.com/mainstay-mcp/mainstay/auth/internal/store"
 )
 
 // Token returns the access token for a server, renewed if it has expired. It asks no
@@ -100,48 +99,4 @@ func (a *Authorizer) serverNamed(at string) (*server, error) {
 		err = withoutTLS(u)
 	}
 	return s, err
-}
-
-// Inspect is an [Authorizer] that obtains no token: it finds out what a server demands,
-// tells the function of [WithTrace] each step, and fails with [ErrInspected] when a
-// login would begin.
-func Inspect(opts ...Option) *Authorizer {
-	return newAuthorizer(func(*config) source { return inspector{} }, append(opts, WithStore(store.NewMemory())))
-}
-
-// ErrInspected means that a server demands a login, and that everything for it was
-// found. The error around it is an [*Inspected].
-var ErrInspected = errors.New("the server demands a login")
-
-// Inspected is what a login at a server would do.
-type Inspected struct {
-	Resource, Issuer string
-	// Scopes are those that would be asked for.
-	Scopes []string
-	// AuthorizationURL, TokenURL and RegistrationURL are endpoints of the authorization
-	// server, "" where it has none.
-	AuthorizationURL, TokenURL, RegistrationURL string
-	// ClientMetadata is set if the server takes the URL of a document as client id, and
-	// DPoP if it binds tokens to keys.
-	ClientMetadata, DPoP bool
-	// Problem is why a login would fail, nil if nothing is known.
-	Problem error
-}
-
-func (i *Inspected) Error() string { return ErrInspected.Error() }
-
-// Unwrap returns [ErrInspected].
-func (i *Inspected) Unwrap() error { return ErrInspected }
-
-type inspector struct{}
-
-func (inspector) person() bool { return true }
-
-// obtain implements source.
-func (inspector) obtain(_ context.Context, s *site, scopes []string) (*held, error) {
-	return nil, because(ReasonLogin, "", &Inspected{
-		Resource: s.id(), Issuer: s.server.Issuer, Scopes: scopes,
-		AuthorizationURL: s.server.AuthorizationEndpoint, TokenURL: s.server.TokenEndpoint, RegistrationURL: s.server.RegistrationEndpoint,
-		ClientMetadata: s.server.ClientIDMetadata, DPoP: len(s.server.DPoPAlgs) > 0, Problem: usesPKCE(s),
-	})
 }

@@ -244,9 +244,11 @@ func (s *server) find(ctx context.Context, c challenge.Challenge) (*site, error)
 		found.resource = resource
 		found.server, err = cfg.serverOf(ctx, &finder, resource.AuthorizationServers)
 	}
-	if issuer := cfg.clientIssuer; err == nil && issuer != "" && issuer != found.server.Issuer {
-		found.http.CloseIdle()
-		return nil, because(ReasonRegistration, "register the client there, or ask the operator of the MCP server", fmt.Errorf("the client belongs to %s, and the server names %s", issuer, found.server.Issuer))
+	if err == nil {
+		if err := s.checkIssuer(found); err != nil {
+			found.http.CloseIdle()
+			return nil, because(ReasonRegistration, "register the client there, or ask the operator of the MCP server", err)
+		}
 	}
 	if err != nil {
 		found.http.CloseIdle()

@@ -9,6 +9,17 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 )
 
+// The browser opens when the server asks for a login.
+func Example() {
+	ctx := context.Background()
+	c, err := client.Dial(ctx, "https://example.com/mcp", auth.Login())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = c.Close() }()
+}
+
 // A person logs in once; the next run of the program uses the stored token.
 func ExampleLogin() {
 	ctx := context.Background()

@@ -72,7 +72,7 @@ func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 	}
 	err = s.cfg.store.Update(ctx, h.key, func(r store.Record) (store.Record, error) {
 		if r.Client, r.Pending = begun.Client, begun; r.Token.Access == "" {
-			r.Server = begun.Server // else the record is that of an earlier login, which stays
+			r.Server, r.Proof = begun.Server, begun.Proof // else the record is that of an earlier login, which stays
 		}
 		return r, nil
 	})

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/challenge"
-	"github.com/mainstay-mcp/mainstay/auth/internal/discover"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
@@ -168,6 +167,7 @@ func (s *server) decide(ctx context.Context, c transport.Challenge, began time.T
 	case s.a.grant.person() && h.usable(time.Now()) && !s.tries.another(refusedTokens):
 		return false, s.fail(ctx, refusedAgain(h))
 	}
+	s.traceChallenge(asked)
 	return s.login(ctx, asked, before)
 }
 
@@ -270,21 +270,4 @@ func (s *server) explain(err error) error {
 	own := *e // others may have the same error
 	own.Server = shown(s.endpoint)
 	return &own
-}
-
-// traced passes on the steps of discovery.
-func (c *config) traced() func(discover.Step) {
-	if c.onStep == nil {
-		return nil
-	}
-	return func(s discover.Step) { c.onStep(Step(s)) }
-}
-
-// Step is one document that was fetched, or one rule that was checked, before a login.
-type Step struct {
-	What   string // the document
-	URL    string // where it is, without query
-	Status int    // of the answer, 0 for a rule
-	Rule   string // the rule that was checked, "" for a document
-	Err    error
 }

@@ -188,6 +188,10 @@ by_hand() {
 	login "login"
 	expect "call" 0 "simple text" -- "$mcpctl" call "$url" "$READS"
 	expect "call in the session era" 0 "simple text" -- "$mcpctl" --era legacy call "$url" "$READS"
+	printf '{"mcpServers": {"real": {"url": "%s"}}}' "$url" >"$work/servers.json"
+	expect "a server of a file" 0 "simple text" -- "$mcpctl" call "$work/servers.json#real" "$READS"
+	expect "the suite with the stored token" 0 "passed" -- "$mcpctl" conform server "$url" --only 'TOOL-01*'
+	expect "the suite without it" 4 "mcpctl auth login $url" -- "$mcpctl" --auth none conform server "$url" --only 'TOOL-01*'
 	expect "ls" 0 "$url" "$issuer" "valid for" -- "$mcpctl" auth ls
 	expect "no credentials" 4 -- "$mcpctl" --auth none call "$url" "$READS"
 	expect "another profile" 4 -- "$mcpctl" --auth profile:other call "$url" "$READS"

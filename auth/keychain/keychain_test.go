@@ -148,7 +148,7 @@ func secretService(t *testing.T, unlocked bool) (env []string) {
 			t.Skip(name + " is not installed")
 		}
 	}
-	home, err := os.MkdirTemp("", "kc") // the path of a socket is short
+	home, err := os.MkdirTemp("", "kc") //nolint:usetesting // the path of a socket has at most 108 bytes
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
 	config := filepath.Join(home, "bus.conf")

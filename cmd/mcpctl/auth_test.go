@@ -198,7 +198,7 @@ func TestAuth(t *testing.T) {
 
 	code, stdout, stderr := at(t, folder, "auth", "inspect", url)
 	require.Zero(t, code, stderr)
-	require.Contains(t, stdout, "A login would ask "+w.AS.URL+" for "+url)
+	require.Contains(t, stdout, "mcpctl auth login "+url)
 	require.Contains(t, stdout, "/.well-known/oauth-protected-resource/mcp")
 	require.Zero(t, w.Asked("authorize"))
 

@@ -1,18 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
+	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/client"
-	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
@@ -20,116 +25,311 @@ import (
 )
 
 func newInspectCmd(a *app) *cobra.Command {
-	return &cobra.Command{
+	var l login
+	cmd := &cobra.Command{
 		Use:   "inspect [SERVER]",
 		Short: "Show what a server demands for a login, step by step",
 		Long: `Show what a server demands for a login: each document that is fetched, each rule that
-is checked, and what a login would ask for. It logs nobody in.`,
+is checked with its section, and what a login would ask for. It logs nobody in. What
+is wrong says what was found and what to do. The flags are those of the login.
+
+Exit code: 0 a login would work, or none is demanded; 1 a login would fail; 3 the
+server or its authorization server does not answer; 4 the server refuses access for
+another reason than a missing login; 10 nothing says how to log in.`,
+		Example: `  mcpctl auth inspect https://api.example.com/mcp
+  mcpctl auth inspect -o json https://api.example.com/mcp`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := a.remote(cmd, args)
 			if err != nil {
 				return err
 			}
-			return a.inspect(cmd.Context(), t)
+			return a.inspect(cmd.Context(), t, &l)
 		},
 	}
+	l.register(cmd.Flags())
+	a.completes(cmd)
+	return cmd
 }
 
-// step is one line of `auth inspect`.
+// verdict is what an inspection comes to.
+type verdict string
+
+const (
+	wouldWork   verdict = "would-work"
+	wouldFail   verdict = "would-fail"
+	optional    verdict = "optional" // the server answers without a login, too
+	notDemanded verdict = "not-demanded"
+	guessed     verdict = "guessed" // nothing says how to log in
+	noAnswer    verdict = "no-answer"
+)
+
+// inspection is what `auth inspect` prints.
+type inspection struct {
+	Server  string  `json:"server"`
+	Verdict verdict `json:"verdict"`
+	Problem string  `json:"problem,omitempty"`
+	Steps   []step  `json:"steps"`
+	Login   *demand `json:"login"`
+	Next    string  `json:"next,omitempty"`
+}
+
+// step is a document that was fetched, or a rule that was checked. Its outcome is ok,
+// none (there is no document there), note (a login does not fail for it) or fail.
 type step struct {
-	What   string `json:"what,omitempty"`
-	URL    string `json:"url,omitempty"`
-	Status int    `json:"status,omitempty"`
-	Rule   string `json:"rule,omitempty"`
-	OK     bool   `json:"ok"`
-	Error  string `json:"error,omitempty"`
+	What    string `json:"what"`
+	URL     string `json:"url,omitempty"`
+	Status  int    `json:"status,omitempty"`
+	Rule    string `json:"rule,omitempty"`
+	Outcome string `json:"outcome"`
+	Found   string `json:"found,omitempty"`
+	Help    string `json:"help,omitempty"`
 }
 
-func (a *app) inspect(ctx context.Context, t target.Target) error {
-	var steps []step
-	opts := []auth.Option{auth.WithTransport(a.dial.LoginTransport()), auth.WithTrace(func(s auth.Step) {
-		one := step{What: s.What, URL: s.URL, Status: s.Status, Rule: s.Rule, OK: s.Err == nil}
-		if s.Err != nil {
-			one.Error = a.dial.Secrets.Safe(s.Err.Error())
-		}
-		steps = append(steps, one)
-	})}
-	var by transport.Authorizer = auth.Inspect(opts...)
-	err := a.dial.With(ctx, t, func(context.Context, *connect.Connection) error { return nil }, client.WithAuthorizer(by))
+// demand is what a login would ask for.
+type demand struct {
+	Resource         string   `json:"resource"`
+	Issuer           string   `json:"issuer"`
+	Scopes           []string `json:"scopes"`
+	AuthorizationURL string   `json:"authorizationUrl"`
+	TokenURL         string   `json:"tokenUrl"`
+	RegistrationURL  string   `json:"registrationUrl,omitempty"`
+	ClientMetadata   bool     `json:"clientMetadata"`
+	DPoP             bool     `json:"dpop"`
+}
+
+func (a *app) inspect(ctx context.Context, t target.Target, l *login) error {
+	opts, err := l.demands(a)
+	if err != nil {
+		return err
+	}
+	a.flags.Auth = "none" // not the stored tokens
+	in := inspection{Server: target.Shown(t.URL), Steps: []step{}}
+	var mu sync.Mutex
+	by := auth.Inspect(append(opts, auth.WithTrace(func(s auth.Step) {
+		mu.Lock()
+		defer mu.Unlock()
+		in.Steps = append(in.Steps, a.shownStep(s))
+	}))...)
+	defer by.Close() //nolint:errcheck // nothing is in progress
+	answered := false
+	err = a.dial.With(ctx, t, func(ctx context.Context, _ *connect.Connection) error {
+		answered = true
+		return by.Look(ctx, t.URL) // it may want a login for some requests
+	}, client.WithAuthorizer(by))
+	mu.Lock() // of requests that are still under way nothing is shown
+	defer mu.Unlock()
+
 	var found *auth.Inspected
-	if !errors.As(err, &found) && len(steps) == 0 {
-		if err != nil {
-			return err
+	var why *auth.Error
+	switch {
+	case errors.As(err, &found):
+	case answered && !in.hasResource():
+		in.Verdict, in.Steps = notDemanded, []step{}
+		return a.inspected(in)
+	case errors.As(err, &why):
+	case !answered && refused(err) && needsTLS(t.URL):
+		err = errors.New("the server wants a login, and its URL is not https")
+		in.Steps = append(in.Steps, step{
+			What: "server", URL: in.Server, Rule: "its URL is https (MCP authorization; RFC 6750 §5.2)", Outcome: "fail",
+			Found: "tokens do not travel without TLS", Help: "use the https URL of the server",
+		})
+	default:
+		return err
+	}
+	switch {
+	case found != nil && found.Assumed && found.Problem == nil:
+		in.Verdict = guessed
+	case found != nil && found.Problem == nil && answered:
+		in.Verdict = optional
+	case found != nil && found.Problem == nil:
+		in.Verdict = wouldWork
+	case found == nil && explain.Unanswered(err):
+		in.Verdict = noAnswer
+	default:
+		in.Verdict = wouldFail
+	}
+	switch {
+	case found != nil && found.Legacy && answered:
+		in.Verdict, in.Steps = notDemanded, []step{}
+		return a.inspected(in)
+	case found != nil:
+		in.Login = &demand{
+			Resource: found.Resource, Issuer: found.Issuer, Scopes: append([]string{}, found.Scopes...),
+			AuthorizationURL: found.AuthorizationURL, TokenURL: found.TokenURL, RegistrationURL: found.RegistrationURL,
+			ClientMetadata: found.ClientMetadata, DPoP: found.DPoP,
 		}
-		a.console.Note(target.Shown(t.URL) + " demands no login")
-		return nil
+		err = found.Problem
+	case why != nil:
+		err = why.Err
 	}
-	if a.console.Format != console.Human {
-		return errors.Join(a.console.PrintJSON(console.Encode(map[string]any{"steps": steps, "login": shownLogin(found)})), unless(found != nil, err))
+	if err != nil {
+		in.Problem = a.dial.Secrets.Hide(err.Error())
 	}
+	if in.Verdict == wouldWork || in.Verdict == optional || in.Verdict == guessed {
+		in.Next = a.explain.AuthCommand(t, l.words()...)
+	}
+	return a.inspected(in)
+}
+
+// words is the login that was inspected.
+func (l *login) words() []string {
+	words := []string{"login"}
+	for _, f := range [...]struct{ name, value string }{
+		{"--client-id", l.clientID}, {"--issuer", l.issuer}, {"--client-metadata", l.metadata}, {"--scope", strings.Join(l.scopes, ",")},
+	} {
+		if f.value != "" {
+			words = append(words, f.name, f.value)
+		}
+	}
+	for _, f := range [...]struct {
+		name string
+		set  bool
+	}{{"--dpop", l.dpop}, {"--private-network", l.private}, {"--issuer-slash", l.slash}} {
+		if f.set {
+			words = append(words, f.name)
+		}
+	}
+	return words
+}
+
+// hasResource reports whether the server has resource metadata, right or wrong.
+func (in *inspection) hasResource() bool {
+	for _, s := range in.Steps {
+		if strings.Contains(s.What, "resource") && s.Status == http.StatusOK && s.Outcome == "ok" {
+			return true
+		}
+	}
+	return false
+}
+
+// refused reports whether a server answered with 401 or 403.
+func refused(err error) bool { return mcperrors.KindOf(err) == mcperrors.KindAuth }
+
+// needsTLS reports whether a URL is one that gets no tokens.
+func needsTLS(at string) bool {
+	u, err := url.Parse(at)
+	if err != nil || u.Scheme == "https" || u.Hostname() == "localhost" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return ip == nil || !ip.IsLoopback()
+}
+
+// shownStep is a step as it is printed.
+func (a *app) shownStep(s auth.Step) step {
+	one := step{What: s.What, URL: s.URL, Status: s.Status, Rule: s.Rule, Outcome: "ok", Found: s.Found}
+	if s.Err == nil {
+		return one
+	}
+	one.Found, one.Help = a.dial.Secrets.Hide(s.Err.Error()), explain.AsFlags(s.Help)
+	switch {
+	case s.Minor && s.Rule == "":
+		one.Outcome = "none"
+	case s.Minor:
+		one.Outcome = "note"
+	default:
+		one.Outcome = "fail"
+	}
+	return one
+}
+
+// inspected prints an inspection and ends the command with its exit code.
+func (a *app) inspected(in inspection) error {
+	var f *failure.Failure
+	switch in.Verdict {
+	case wouldFail:
+		f = failure.New(failure.KindNegative, mcperrors.NotSent, "a login would fail: %s", in.Problem)
+	case noAnswer:
+		f = failure.New(failure.KindUnreachable, mcperrors.NotSent, "the authorization server does not answer: %s", in.Problem)
+	case guessed:
+		f = failure.New(failure.KindIncomplete, mcperrors.NotSent, "nothing says how to log in")
+	case wouldWork, optional, notDemanded:
+	}
+	var err error
+	if a.console.Format == console.Human {
+		err = a.console.Print(in.human(a.console.OutStyle()))
+		if f != nil {
+			f.Silent = true
+		}
+	} else {
+		err = a.console.PrintJSON(console.Encode(in))
+	}
+	if err != nil || f == nil {
+		return err
+	}
+	return f
+}
+
+// human is the inspection as people read it.
+func (in inspection) human(style console.Style) string {
 	var b strings.Builder
-	for _, s := range steps {
-		mark, what := "ok  ", strings.TrimSpace(visible.Line(s.What)+" "+visible.Line(s.URL))
-		if s.Rule != "" {
-			what = visible.Line(s.Rule)
+	what := ""
+	for _, s := range in.Steps {
+		if s.What != what {
+			what = s.What
+			if b.Len() > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteString(style.Bold(visible.Line(strings.ToUpper(what[:1])+what[1:])) + "\n")
 		}
-		if !s.OK {
-			mark = "FAIL"
-		}
-		fmt.Fprintf(&b, "%s  %s", mark, what)
-		if s.Status != 0 {
-			fmt.Fprintf(&b, " (status %d)", s.Status)
-		}
-		if s.Error != "" {
-			fmt.Fprintf(&b, "\n      %s", visible.Line(s.Error))
-		}
+		s.write(&b, style)
+	}
+	if b.Len() > 0 {
 		b.WriteByte('\n')
 	}
-	if found == nil {
-		if printed := a.console.Print(b.String()); printed != nil {
-			return printed
+	switch in.Verdict {
+	case notDemanded:
+		return visible.Line(in.Server) + " demands no login\n"
+	case wouldFail:
+		b.WriteString(style.Bad("A login would fail") + ": " + visible.Line(in.Problem) + "\n")
+		return b.String()
+	case noAnswer:
+		b.WriteString(style.Bad("The authorization server does not answer") + ": " + visible.Line(in.Problem) + "\n")
+		return b.String()
+	case optional:
+		b.WriteString("The server answers without a login, and may want one for some requests. It would be:\n")
+	case guessed:
+		b.WriteString("Nothing says how to log in. The server may want a key that its operator gives out (-H), or this,\nwhich is guessed:\n")
+	case wouldWork:
+		b.WriteString("A login would work, as far as the documents tell:\n")
+	}
+	known := "registers itself"
+	if in.Login.RegistrationURL == "" {
+		known = "is known already"
+	}
+	for _, line := range [...][2]string{
+		{"for", in.Login.Resource}, {"at", in.Login.Issuer}, {"scopes", cmp.Or(strings.Join(in.Login.Scopes, " "), "none")},
+		{"login page", in.Login.AuthorizationURL}, {"tokens", in.Login.TokenURL}, {"mcpctl", known}, {"log in with", in.Next},
+	} {
+		fmt.Fprintf(&b, "  %-12s  %s\n", line[0], visible.Line(line[1]))
+	}
+	return b.String()
+}
+
+// write writes a step with what to do about it.
+func (s step) write(b *strings.Builder, style console.Style) {
+	mark := s.Outcome
+	if s.Outcome == "fail" {
+		mark = style.Bad("FAIL")
+	}
+	text := s.Rule
+	if text == "" {
+		text = "GET " + s.URL
+		if s.Status != 0 {
+			text += fmt.Sprintf(": status %d", s.Status)
 		}
-		return err
 	}
-	fmt.Fprintf(&b, "\nA login would ask %s for %s\n", visible.Line(found.Issuer), visible.Line(found.Resource))
-	if len(found.Scopes) > 0 {
-		fmt.Fprintf(&b, "  scopes            %s\n", visible.Line(strings.Join(found.Scopes, " ")))
+	fmt.Fprintf(b, "  %s%s  %s", mark, strings.Repeat(" ", max(0, 4-len(s.Outcome))), visible.Line(text))
+	switch {
+	case s.Outcome == "ok" && s.Found != "":
+		b.WriteString(": " + visible.Line(s.Found))
+	case s.Outcome == "none" && s.Status == http.StatusOK:
+		b.WriteString(" (" + visible.Line(s.Found) + ")")
+	case s.Outcome == "note", s.Outcome == "fail":
+		b.WriteString("\n          found  " + visible.Line(s.Found))
+		if s.Help != "" {
+			b.WriteString("\n          do     " + visible.Line(s.Help))
+		}
 	}
-	fmt.Fprintf(&b, "  login page        %s\n  tokens            %s\n", visible.Line(found.AuthorizationURL), visible.Line(found.TokenURL))
-	fmt.Fprintf(&b, "  registers itself  %s\n  metadata client   %t\n  DPoP              %t\n", yesOr(found.RegistrationURL), found.ClientMetadata, found.DPoP)
-	if err := a.console.Print(b.String()); err != nil {
-		return err
-	}
-	if found.Problem != nil {
-		return failure.New(failure.KindNegative, mcperrors.NotSent, "a login would fail: %s", found.Problem)
-	}
-	return nil
-}
-
-func yesOr(url string) string {
-	if url == "" {
-		return "no: a client must be registered in advance (--client-id)"
-	}
-	return "yes"
-}
-
-func shownLogin(i *auth.Inspected) map[string]any {
-	if i == nil {
-		return nil
-	}
-	m := map[string]any{
-		"issuer": i.Issuer, "resource": i.Resource, "scopes": i.Scopes, "authorizationUrl": i.AuthorizationURL, "tokenUrl": i.TokenURL,
-		"registrationUrl": i.RegistrationURL, "clientMetadata": i.ClientMetadata, "dpop": i.DPoP,
-	}
-	if i.Problem != nil {
-		m["problem"] = i.Problem.Error()
-	}
-	return m
-}
-
-func unless(done bool, err error) error {
-	if done {
-		return nil
-	}
-	return err
+	b.WriteByte('\n')
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/client"
@@ -34,6 +35,7 @@ type login struct {
 	redirect            string
 	scopes              []string
 	dpop, private       bool
+	slash               bool
 	// finish is where the address is that the browser ended at: @FILE, or @- for
 	// stdin.
 	finish string
@@ -77,26 +79,38 @@ from stdin (--finish @-) or from a file.`,
 	set.BoolVar(&l.noBrowser, "no-browser", false, "print the page instead of opening it, and read the address that it ends at")
 	set.StringVar(&l.finish, "finish", "", "finish a login with the address in this `@FILE`, or @- for stdin")
 	set.StringVar(&l.profile, "profile", "", "`name` for one of several logins at the same server; see --auth")
-	set.StringVar(&l.clientID, "client-id", "", "client `id` that was registered for you")
 	set.StringVar(&l.secretEnv, "client-secret-env", "", "`variable` with the secret of that client")
-	set.StringVar(&l.issuer, "issuer", "", "`URL` of the only authorization server to use; the client is registered there")
-	set.StringVar(&l.metadata, "client-metadata", "", "`URL` of a document that describes the client")
 	set.StringVar(&l.redirect, "redirect", "", "`URL` on this machine that was registered for that client")
-	set.StringSliceVar(&l.scopes, "scope", nil, "ask for this `scope`, too")
-	set.BoolVar(&l.dpop, "dpop", false, "bind the tokens to a key (DPoP)")
-	set.BoolVar(&l.private, "private-network", false, "allow authorization servers on private addresses")
+	l.register(set)
+	a.completes(cmd)
 	return cmd
 }
 
-// options are those of the flags.
+// register adds the flags that decide what a login demands, which inspect has, too.
+func (l *login) register(set *pflag.FlagSet) {
+	set.StringVar(&l.clientID, "client-id", "", "client `id` that was registered for you")
+	set.StringVar(&l.issuer, "issuer", "", "`URL` of the only authorization server to use; the client is registered there")
+	set.StringVar(&l.metadata, "client-metadata", "", "`URL` of a document that describes the client")
+	set.StringSliceVar(&l.scopes, "scope", nil, "ask for this `scope`, too")
+	set.BoolVar(&l.dpop, "dpop", false, "bind the tokens to a key (DPoP)")
+	set.BoolVar(&l.private, "private-network", false, "allow authorization servers on private addresses")
+	set.BoolVar(&l.slash, "issuer-slash", false, "allow an issuer that differs by a slash at its end")
+}
+
+// options are those of the flags, with the store.
 func (l *login) options(ctx context.Context, a *app) ([]auth.Option, error) {
 	store, err := a.dial.Store(ctx)
 	if err != nil {
 		return nil, err
 	}
+	opts, err := l.demands(a)
+	return append(opts, auth.WithStore(store), auth.WithPrincipal(l.profile)), err
+}
+
+// demands are the options of the flags, without the store.
+func (l *login) demands(a *app) ([]auth.Option, error) {
 	opts := []auth.Option{
-		auth.WithStore(store), auth.WithPrincipal(l.profile), auth.WithClientName("mcpctl"), auth.WithScopes(l.scopes...),
-		auth.WithTransport(a.dial.LoginTransport()), auth.WithTrace(a.traceLogin),
+		auth.WithClientName("mcpctl"), auth.WithScopes(l.scopes...), auth.WithTransport(a.dial.LoginTransport()), auth.WithTrace(a.traceLogin),
 	}
 	if l.clientID != "" {
 		secret := ""
@@ -124,6 +138,9 @@ func (l *login) options(ctx context.Context, a *app) ([]auth.Option, error) {
 	}
 	if l.private {
 		opts = append(opts, auth.WithPrivateNetwork())
+	}
+	if l.slash {
+		opts = append(opts, auth.WithIssuerSlash())
 	}
 	return opts, nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -31,10 +32,21 @@ type World struct {
 	Seen     map[string]int    // calls that were run, by id
 	Never    bool              // the MCP server refuses every token
 
+	// Every is after how many calls the token expires, 0 for never: then all tokens are
+	// refused, but not before each call that was refused for the last expiry has run. After
+	// Expiries of them the result of a call is "enough" in place of "done".
+	Every, Expiries int
+	Expired         int // how often that was
+	// Grace has a refresh token work after it was spent.
+	Grace bool
+
 	// AnyResource makes the authorization server take any resource parameter.
 	AnyResource bool
 
 	mu      sync.Mutex
+	lost    int                   // refresh tokens that were refused
+	ran     int                   // calls since the last expiry
+	waiting map[string]bool       // calls that were refused since, by id
 	codes   map[string]url.Values // the authorization request of each code
 	refresh map[string]bool
 	bound   map[string]bool // clients that were registered to use DPoP always
@@ -44,7 +56,7 @@ type World struct {
 
 // New starts both servers, for the time of a test.
 func New(t testing.TB) *World {
-	w := &World{codes: map[string]url.Values{}, Access: map[string]string{}, refresh: map[string]bool{}, bound: map[string]bool{}, Seen: map[string]int{}, Lifetime: 3600}
+	w := &World{codes: map[string]url.Values{}, Access: map[string]string{}, refresh: map[string]bool{}, bound: map[string]bool{}, Seen: map[string]int{}, Lifetime: 3600, waiting: map[string]bool{}}
 	w.AS = httptest.NewServer(http.HandlerFunc(w.serveAS))
 	t.Cleanup(w.AS.Close)
 	w.MCP = httptest.NewServer(http.HandlerFunc(w.serveMCP))
@@ -151,10 +163,13 @@ func (w *World) token(rw http.ResponseWriter, r *http.Request) {
 		scope = asked.Get("scope")
 	case "refresh_token":
 		if !w.refresh[r.PostForm.Get("refresh_token")] {
+			w.lost++
 			answer(rw, 400, map[string]any{"error": "invalid_grant"})
 			return
 		}
-		delete(w.refresh, r.PostForm.Get("refresh_token"))
+		if !w.Grace {
+			delete(w.refresh, r.PostForm.Get("refresh_token"))
+		}
 	case "client_credentials":
 		if id, secret, _ := r.BasicAuth(); id != "robot" || secret != "robot-planted-secret" {
 			answer(rw, 401, map[string]any{"error": "invalid_client"})
@@ -188,9 +203,16 @@ func (w *World) serveMCP(rw http.ResponseWriter, r *http.Request) {
 		Method string `json:"method"`
 	}
 	_ = json.Unmarshal(body, &m)
+	id, _ := json.Marshal(m.ID)
+	if m.Method == "tools/call" {
+		w.expire()
+	}
 	_, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	scope, valid := w.Access[token]
 	if !ok || !valid || w.Never {
+		if m.Method == "tools/call" {
+			w.waiting[string(id)] = true
+		}
 		rw.Header().Add("WWW-Authenticate", "Negotiate")
 		rw.Header().Add("WWW-Authenticate", `Bearer resource_metadata="`+w.MCP.URL+`/.well-known/oauth-protected-resource/mcp", scope="read"`)
 		rw.WriteHeader(http.StatusUnauthorized)
@@ -208,9 +230,14 @@ func (w *World) serveMCP(rw http.ResponseWriter, r *http.Request) {
 	case "tools/list":
 		result = map[string]any{"tools": []any{map[string]any{"name": "echo", "inputSchema": map[string]any{"type": "object"}}}}
 	case "tools/call":
-		id, _ := json.Marshal(m.ID)
 		w.Seen[string(id)]++
-		result = map[string]any{"content": []any{map[string]any{"type": "text", "text": "done"}}}
+		delete(w.waiting, string(id))
+		w.ran++
+		text := "done"
+		if w.Every > 0 && w.Expired == w.Expiries && w.ran >= w.Every {
+			text = "enough"
+		}
+		result = map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}}
 	default:
 		if m.ID == nil {
 			rw.WriteHeader(http.StatusAccepted)
@@ -220,6 +247,36 @@ func (w *World) serveMCP(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(rw, 200, map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result})
+}
+
+// Lost is how many refresh tokens were refused.
+func (w *World) Lost() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lost
+}
+
+// Abandon forgets the calls that were refused and have not run: their process is dead.
+func (w *World) Abandon() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.waiting)
+}
+
+// Runs are the calls that were run, by id.
+func (w *World) Runs() map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.Seen)
+}
+
+// expire makes all tokens invalid when it is time.
+func (w *World) expire() {
+	if w.Every > 0 && w.Expired < w.Expiries && w.ran >= w.Every && len(w.waiting) == 0 {
+		clear(w.Access)
+		w.Expired++
+		w.ran = 0
+	}
 }
 
 // asked is the revision that an initialize asks for.

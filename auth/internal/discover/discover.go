@@ -19,7 +19,11 @@ type Step struct {
 	URL    string // without query
 	Status int    // of an answer, else 0
 	Rule   string // of a rule, else ""
+	Found  string // what the rule was held against, printable and bounded; "" if Err says it
 	Err    error  // why there is no document, or why the rule does not hold
+	// Minor says that nothing fails for Err: another place or another rule may do.
+	Minor bool
+	Help  string // what to do about Err
 }
 
 // Finder finds and checks metadata. It keeps nothing; its methods may be
@@ -73,6 +77,15 @@ func (f *Finder) search(ctx context.Context, what string, places []place, header
 	return first
 }
 
+var errNowhere = errors.New("none of its places has it")
+
+// missing reports as a step that no place has a document.
+func (f *Finder) missing(what, url, rule, help string, minor bool, err error) {
+	if errors.Is(err, ErrNoMetadata) {
+		f.step(Step{What: what, URL: fetch.Show(url), Rule: rule, Err: errNowhere, Minor: minor, Help: help})
+	}
+}
+
 // isDown reports whether an error means that a server does not answer, so that
 // asking it for another place would only take time.
 func isDown(err error) bool {
@@ -91,16 +104,13 @@ func Missing(err error) bool {
 func (f *Finder) read(ctx context.Context, what, url string, header http.Header, accept func(from string, d *document) error) error {
 	answer, err := f.HTTP.Get(ctx, url, header)
 	if err != nil {
-		f.step(Step{What: what, URL: fetch.Show(url), Err: err})
+		f.step(Step{What: what, URL: fetch.Show(url), Err: err, Help: unreachable(err)})
 		return err
 	}
 	d, err := open(answer)
+	f.step(Step{What: what, URL: fetch.Show(answer.URL), Status: answer.Status, Err: err, Minor: errors.Is(err, errAbsent), Help: unread(err)})
 	if err != nil {
-		err = &DocumentError{What: what, URL: fetch.Show(answer.URL), Status: answer.Status, Err: err}
-	}
-	f.step(Step{What: what, URL: fetch.Show(answer.URL), Status: answer.Status, Err: err})
-	if err != nil {
-		return err
+		return &DocumentError{What: what, URL: fetch.Show(answer.URL), Status: answer.Status, Err: err}
 	}
 	return accept(answer.URL, d)
 }
@@ -117,10 +127,47 @@ func open(a *fetch.Answer) (*document, error) {
 	return nil, fmt.Errorf("status %d", a.Status)
 }
 
+// unread says what to do about a document that was answered and is none.
+func unread(err error) string {
+	if err == nil || errors.Is(err, errAbsent) {
+		return ""
+	}
+	return "its operator must serve a JSON object there, with status 200"
+}
+
+// unreachable says what to do about a URL that gave no answer.
+func unreachable(err error) string {
+	var (
+		blocked *fetch.BlockedError
+		refused *fetch.URLError
+		large   *fetch.TooLargeError
+	)
+	switch {
+	case errors.As(err, &blocked) && blocked.Private():
+		return "if this is your own network, allow it with WithPrivateNetwork"
+	case errors.As(err, &blocked) && blocked.Loopback():
+		return "this machine is only asked about an MCP server on this machine; its operator must name a public address"
+	case errors.As(err, &blocked), errors.As(err, &large):
+		return "do not log in there before its operator has explained it"
+	case errors.As(err, &refused):
+		return "its operator must name an https URL"
+	case errors.Is(err, fetch.ErrRedirect):
+		return "its operator must serve the document where it is said to be"
+	}
+	return "try again later, or ask its operator: nothing answers there"
+}
+
 // checks returns a function that reports the outcome of a rule about a document
-// as a step, and returns the error for the caller.
-func (f *Finder) checks(what, url string) func(rule string, err error) error {
-	return func(rule string, err error) error {
+// as a step, and returns the error for the caller. help says what to do about it.
+func (f *Finder) checks(what, url string) func(rule, found string, err error, help string) error {
+	return func(rule, found string, err error, help string) error {
+		s := Step{What: what, URL: fetch.Show(url), Rule: rule, Err: err}
+		if err != nil {
+			s.Help = help
+		} else {
+			s.Found = fetch.Printable(found)
+		}
+		f.step(s)
 		var (
 			resource *ResourceError
 			issuer   *IssuerError
@@ -128,7 +175,6 @@ func (f *Finder) checks(what, url string) func(rule string, err error) error {
 		if err != nil && !errors.As(err, &resource) && !errors.As(err, &issuer) {
 			err = &DocumentError{What: what, URL: fetch.Show(url), Status: http.StatusOK, Err: err}
 		}
-		f.step(Step{What: what, URL: fetch.Show(url), Rule: rule, Err: err})
 		return err
 	}
 }

@@ -187,10 +187,10 @@ func TestResourceMembers(t *testing.T) {
 		"✗ GET ORIGIN/.well-known/oauth-protected-resource/mcp 404",
 		"✗ GET ORIGIN/.well-known/oauth-protected-resource/mcp 404",
 		"GET ORIGIN/.well-known/oauth-protected-resource 200",
-		"its members have the right types",
-		"it has a resource",
+		"its members have the right types (RFC 9728 §2)",
+		"it has a resource (RFC 9728 §2)",
 		"its resource is the endpoint or a parent of it (RFC 9728 §3.3)",
-		"it names an authorization server",
+		"it names an authorization server (RFC 9728 §2, required by MCP)",
 	}, *steps)
 
 	f.StrictResource = true
@@ -309,13 +309,13 @@ func TestServerMembers(t *testing.T) {
 		DPoPAlgs: []string{"EdDSA"}, CodeChallengeKnown: true, IssParameter: true, ClientIDMetadata: true,
 	}, m)
 	require.Equal(t, []string{
-		"the issuer is a URL that may be fetched",
+		"the issuer may be asked: https, and no private address (RFC 8414 §2, RFC 9728 §7.7)",
 		"✗ GET ORIGIN/.well-known/oauth-authorization-server 404",
 		"GET ORIGIN/.well-known/openid-configuration 200",
-		"its members have the right types",
+		"its members have the right types (RFC 8414 §2)",
 		"its issuer is the expected one (RFC 8414 §3.3)",
-		"it has a token endpoint",
-		"its endpoints are URLs that may be used",
+		"it has a token endpoint (RFC 8414 §2)",
+		"its endpoints may be used: https, and no private address (RFC 6749 §3.1, §3.2)",
 	}, *steps)
 }
 

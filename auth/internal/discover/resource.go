@@ -3,8 +3,10 @@ package discover
 import (
 	"context"
 	"net/url"
+	"strings"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 const resourceMetadata = "protected resource metadata"
@@ -47,6 +49,8 @@ func (f *Finder) Resource(ctx context.Context, endpoint *url.URL, named string) 
 		r, err = f.readResource(from, d, endpoint)
 		return err
 	})
+	f.missing(resourceMetadata, ResourcePlaces(endpoint)[0], "the server has it (RFC 9728 §3; every server since revision "+string(mcp.Version2025_06_18)+")",
+		"its operator must serve it there; without it, the rules of revision "+string(mcp.Version2025_03_26)+" are tried", !f.NoLegacy, err)
 	if err != nil {
 		return nil, err
 	}
@@ -63,17 +67,20 @@ func (f *Finder) readResource(from string, d *document, endpoint *url.URL) (*Res
 	}
 	r.AuthorizationServers, _ = d.list("authorization_servers")
 	r.DPoPAlgs, _ = d.list("dpop_signing_alg_values_supported")
+	const fix = "its operator must correct the document"
 	check := f.checks(resourceMetadata, from)
-	if err := check("its members have the right types", d.err); err != nil {
+	if err := check("its members have the right types (RFC 9728 §2)", "", d.err, fix); err != nil {
 		return nil, err
 	}
-	if err := check("it has a resource", need("resource", r.Resource != "")); err != nil {
+	if err := check("it has a resource (RFC 9728 §2)", r.Resource, need("resource", r.Resource != ""), fix); err != nil {
 		return nil, err
 	}
-	if err := check("its resource is the endpoint or a parent of it (RFC 9728 §3.3)", Covers(r.Resource, endpoint, f.StrictResource)); err != nil {
+	if err := check("its resource is the endpoint or a parent of it (RFC 9728 §3.3)", "", Covers(r.Resource, endpoint, f.StrictResource),
+		"check the URL that you gave; else its operator must write there the URL that clients use"); err != nil {
 		return nil, err
 	}
-	if err := check("it names an authorization server", need("authorization_servers", len(r.AuthorizationServers) > 0)); err != nil {
+	if err := check("it names an authorization server (RFC 9728 §2, required by MCP)", strings.Join(r.AuthorizationServers, " "),
+		need("authorization_servers", len(r.AuthorizationServers) > 0), fix); err != nil {
 		return nil, err
 	}
 	return r, nil

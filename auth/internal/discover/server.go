@@ -13,7 +13,7 @@ import (
 
 const (
 	serverMetadata = "authorization server metadata"
-	issuerRule     = "the issuer is a URL that may be fetched"
+	issuerRule     = "the issuer may be asked: https, and no private address (RFC 8414 §2, RFC 9728 §7.7)"
 )
 
 // Server is the metadata of an authorization server (RFC 8414 §2), checked
@@ -33,6 +33,7 @@ type Server struct {
 
 	ScopesSupported          []string
 	GrantTypesSupported      []string
+	ResponseTypesSupported   []string
 	TokenEndpointAuthMethods []string
 	TokenEndpointAuthAlgs    []string
 	CodeChallengeMethods     []string
@@ -57,7 +58,7 @@ func (f *Finder) Server(ctx context.Context, issuer string) (*Server, error) {
 	if err == nil {
 		err = f.HTTP.Check(issuer)
 	}
-	f.step(Step{What: serverMetadata, URL: fetch.Show(issuer), Rule: issuerRule, Err: err})
+	f.step(Step{What: serverMetadata, URL: fetch.Show(issuer), Rule: issuerRule, Err: err, Help: helpFor(err)})
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,17 @@ func (f *Finder) Server(ctx context.Context, issuer string) (*Server, error) {
 		places[i].url = u
 	}
 	same := func(got string) bool { return got == issuer || f.SlashConcession && sameRoot(got, issuer) }
-	return f.server(ctx, places, nil, issuer, same)
+	s, err := f.server(ctx, places, nil, issuer, same)
+	f.missing(serverMetadata, urls[0], "the authorization server has it (RFC 8414 §3)", "the operator of the MCP server must name an authorization server that has it", false, err)
+	return s, err
+}
+
+// helpFor is what to do about an issuer that may not be fetched.
+func helpFor(err error) string {
+	if err == nil {
+		return ""
+	}
+	return unreachable(err)
 }
 
 // Legacy returns the authorization server of an MCP server without resource
@@ -79,7 +90,7 @@ func (f *Finder) Legacy(ctx context.Context, endpoint *url.URL) (*Server, error)
 	}
 	base := originOf(endpoint)
 	err := f.HTTP.Check(base)
-	f.step(Step{What: serverMetadata, URL: base, Rule: issuerRule, Err: err})
+	f.step(Step{What: serverMetadata, URL: base, Rule: issuerRule, Err: err, Help: helpFor(err)})
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +102,7 @@ func (f *Finder) Legacy(ctx context.Context, endpoint *url.URL) (*Server, error)
 	if !errors.Is(err, ErrNoMetadata) {
 		return s, err
 	}
-	f.step(Step{What: serverMetadata, URL: base, Rule: "without metadata the endpoints are /authorize, /token and /register"})
+	f.step(Step{What: serverMetadata, URL: base, Rule: "without metadata the endpoints are /authorize, /token and /register (MCP " + string(mcp.Version2025_03_26) + ")"})
 	return &Server{
 		Issuer:                base,
 		AuthorizationEndpoint: base + "/authorize",
@@ -129,23 +140,29 @@ func (f *Finder) readServer(from string, d *document, issuer string, same func(s
 		ClientIDMetadata:      d.flag("client_id_metadata_document_supported"),
 	}
 	s.GrantTypesSupported, _ = d.list("grant_types_supported")
+	s.ResponseTypesSupported, _ = d.list("response_types_supported")
 	s.TokenEndpointAuthMethods, _ = d.list("token_endpoint_auth_methods_supported")
 	s.TokenEndpointAuthAlgs, _ = d.list("token_endpoint_auth_signing_alg_values_supported")
 	s.CodeChallengeMethods, s.CodeChallengeKnown = d.list("code_challenge_methods_supported")
 	s.DPoPAlgs, _ = d.list("dpop_signing_alg_values_supported")
 
+	const fix = "the operator of the authorization server must correct the document"
 	check := f.checks(serverMetadata, from)
-	if err := check("its members have the right types", d.err); err != nil {
+	if err := check("its members have the right types (RFC 8414 §2)", "", d.err, fix); err != nil {
 		return nil, err
 	}
 	var wrong error
 	if !same(s.Issuer) {
 		wrong = &IssuerError{URL: fetch.Show(from), Want: fetch.Printable(issuer), Got: fetch.Printable(s.Issuer)}
 	}
-	if err := check("its issuer is the expected one (RFC 8414 §3.3)", wrong); err != nil {
+	help := "the operator of the MCP server must name the issuer as the authorization server spells it"
+	if sameRoot(s.Issuer, issuer) {
+		help += "; if you trust both, allow the slash with WithIssuerSlash"
+	}
+	if err := check("its issuer is the expected one (RFC 8414 §3.3)", s.Issuer, wrong, help); err != nil {
 		return nil, err
 	}
-	if err := check("it has a token endpoint", need("token_endpoint", s.TokenEndpoint != "")); err != nil {
+	if err := check("it has a token endpoint (RFC 8414 §2)", s.TokenEndpoint, need("token_endpoint", s.TokenEndpoint != ""), fix); err != nil {
 		return nil, err
 	}
 	for _, endpoint := range []string{s.AuthorizationEndpoint, s.TokenEndpoint, s.RegistrationEndpoint, s.RevocationEndpoint} {
@@ -153,7 +170,7 @@ func (f *Finder) readServer(from string, d *document, issuer string, same func(s
 			wrong = f.HTTP.Check(endpoint)
 		}
 	}
-	if err := check("its endpoints are URLs that may be used", wrong); err != nil {
+	if err := check("its endpoints may be used: https, and no private address (RFC 6749 §3.1, §3.2)", "", wrong, helpFor(wrong)); err != nil {
 		return nil, err
 	}
 	return s, nil

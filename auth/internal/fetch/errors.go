@@ -26,6 +26,12 @@ func (e *BlockedError) Error() string {
 	return e.URL + " is blocked: it leads to " + e.Address + " (" + e.Reason + ")"
 }
 
+// Private reports whether the address is one that AllowPrivate allows.
+func (e *BlockedError) Private() bool { return e.Reason == private }
+
+// Loopback reports whether the address is this machine.
+func (e *BlockedError) Loopback() bool { return e.Reason == loopback }
+
 // URLError reports a URL that is never requested. Nothing was sent.
 type URLError struct {
 	URL    string // without query

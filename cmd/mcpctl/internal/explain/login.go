@@ -18,8 +18,8 @@ import (
 func (x *Explainer) Login(f *failure.Failure, err error, t target.Target) {
 	var why *auth.Error
 	var missing *auth.MissingScopes
-	login := x.authCommand(t, "login")
-	inspect := x.authCommand(t, "inspect")
+	login := x.AuthCommand(t, "login")
+	inspect := x.AuthCommand(t, "inspect")
 	errors.As(err, &why)
 	switch {
 	case errors.Is(err, auth.ErrNotLoggedIn):
@@ -27,14 +27,14 @@ func (x *Explainer) Login(f *failure.Failure, err error, t target.Target) {
 	case errors.As(err, &missing):
 		f.Message = visible.Line(missing.Error())
 		scopes := slices.Compact(slices.Sorted(slices.Values(slices.Concat(missing.Before, missing.Scopes))))
-		login = x.authCommand(t, "login", "--scope", strings.Join(scopes, ","))
+		login = x.AuthCommand(t, "login", "--scope", strings.Join(scopes, ","))
 	case why != nil:
-		f.Message, f.Note = visible.Line(why.Err.Error()), visible.Line(asFlags(why))
+		f.Message, f.Note = visible.Line(why.Err.Error()), visible.Line(AsFlags(why.Help))
 		if why.Issuer != "" {
 			f.Add("authorization server", "%s", visible.Line(why.Issuer))
 		}
 		switch {
-		case unanswered(why):
+		case Unanswered(why):
 			f.Message = "the authorization server does not answer: " + f.Message
 			login = inspect
 		case why.Reason == auth.ReasonOption:
@@ -44,7 +44,7 @@ func (x *Explainer) Login(f *failure.Failure, err error, t target.Target) {
 		case why.Reason == auth.ReasonDiscovery, why.Reason == auth.ReasonRefused:
 			login = inspect
 		case why.Reason == auth.ReasonRegistration && why.Issuer != "":
-			login = x.authCommand(t, "login", "--client-id", "ID", "--issuer", why.Issuer)
+			login = x.AuthCommand(t, "login", "--client-id", "ID", "--issuer", why.Issuer)
 		}
 	}
 	if login != "" {
@@ -52,18 +52,21 @@ func (x *Explainer) Login(f *failure.Failure, err error, t target.Target) {
 	}
 }
 
-// unanswered reports whether a login failed because nobody answered at the
+// Unanswered reports whether a login failed because nobody answered at the
 // authorization server.
-func unanswered(e *auth.Error) bool {
+func Unanswered(err error) bool {
 	var network net.Error
-	return errors.As(e, &network)
+	return errors.As(err, &network)
 }
 
-// authCommand is a line of `mcpctl auth` for the server and the profile of this run.
-func (x *Explainer) authCommand(t target.Target, words ...string) string {
+// AuthCommand is a line of `mcpctl auth` for the server and the profile of this run.
+func (x *Explainer) AuthCommand(t target.Target, words ...string) string {
 	words = append([]string{"mcpctl", "auth"}, words...)
 	if kind, profile, _ := strings.Cut(x.Flags.Auth, ":"); kind == "profile" && words[2] == "login" {
 		words = append(words, "--profile", profile)
+	}
+	if x.Flags.TokenStore != "" {
+		words = append(words, "--token-store", x.Flags.TokenStore)
 	}
 	server := []string{target.Shown(t.URL)}
 	if t.Entry != nil {
@@ -72,12 +75,11 @@ func (x *Explainer) authCommand(t target.Target, words ...string) string {
 	return visible.Line(example.Quote(append(words, server...)))
 }
 
-// asFlags is what an error of package auth says to do, with the flags of mcpctl in
-// place of its options.
-func asFlags(e *auth.Error) string {
-	return strings.NewReplacer(
-		"set it with WithClient", "name it with --client-id",
-		"leave out WithDPoP", "leave out --dpop",
-		"say so with WithIssuer", "say so with --issuer",
-	).Replace(e.Help)
-}
+// AsFlags writes what package auth says to do with the flags of mcpctl in place of its
+// options.
+func AsFlags(help string) string { return optionNames.Replace(help) }
+
+var optionNames = strings.NewReplacer(
+	"WithClientMetadata", "--client-metadata", "WithClient", "--client-id", "WithDPoP", "--dpop", "WithIssuerSlash", "--issuer-slash",
+	"WithIssuer", "--issuer", "WithPrivateNetwork", "--private-network", "WithScopes", "--scope",
+)

@@ -1,0 +1,240 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/challenge"
+	"github.com/mainstay-mcp/mainstay/auth/internal/discover"
+	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
+	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
+	"github.com/mainstay-mcp/mainstay/auth/internal/store"
+)
+
+// Inspect is an [Authorizer] that obtains no token: it finds out what a server demands,
+// tells the function of [WithTrace] each step, and fails with [ErrInspected] when a
+// login would begin.
+func Inspect(opts ...Option) *Authorizer {
+	return newAuthorizer(func(*config) source { return inspector{} }, append(opts, WithStore(store.NewMemory())))
+}
+
+// ErrInspected means that a server demands a login, and that everything for it was
+// found. The error around it is an [*Inspected].
+var ErrInspected = errors.New("the server demands a login")
+
+// Inspected is what a login at a server would do.
+type Inspected struct {
+	Resource, Issuer string
+	// Scopes are those that would be asked for.
+	Scopes []string
+	// AuthorizationURL, TokenURL and RegistrationURL are endpoints of the authorization
+	// server, "" where it has none.
+	AuthorizationURL, TokenURL, RegistrationURL string
+	// ClientMetadata is set if the server takes the URL of a document as client id, and
+	// DPoP if it binds tokens to keys.
+	ClientMetadata, DPoP bool
+	// Legacy is set for a server without resource metadata, and Assumed for one without
+	// any: its endpoints are guessed, as revision 2025-03-26 has it.
+	Legacy, Assumed bool
+	// Problem is why a login would fail, nil if nothing is known.
+	Problem error
+}
+
+func (i *Inspected) Error() string { return ErrInspected.Error() }
+
+// Unwrap returns [ErrInspected].
+func (i *Inspected) Unwrap() error { return ErrInspected }
+
+// Look inspects a server as if it had answered with status 401 and no challenge: for one
+// that wants a login only for some requests. It always fails, as [Inspect] says.
+func (a *Authorizer) Look(ctx context.Context, server string) error {
+	s, err := a.serverNamed(server)
+	if err != nil {
+		return err
+	}
+	_, err = inTurn(ctx, s, func(ctx context.Context) (bool, error) {
+		return s.login(ctx, challenge.Challenge{}, nil)
+	})
+	return s.explain(err)
+}
+
+// Step is one document that was fetched, or one rule that was checked, before a login.
+type Step struct {
+	What   string // the document, or what the rule is about
+	URL    string // where it is, without query
+	Status int    // of the answer, 0 for a rule
+	Rule   string // the rule that was checked, with its section, "" for a document
+	Found  string // what the rule was held against; "" if Err says it
+	Err    error
+	// Minor says that a login does not fail for Err.
+	Minor bool
+	Help  string // what to do about Err
+}
+
+// traced passes on the steps of discovery.
+func (c *config) traced() func(discover.Step) {
+	if c.onStep == nil {
+		return nil
+	}
+	return func(s discover.Step) { c.onStep(Step(s)) }
+}
+
+// rules checks rules about one thing, and remembers the first that is broken.
+type rules struct {
+	cfg       *config
+	what, url string
+	problem   error
+}
+
+// check reports a rule. err is why it does not hold, and help what to do then.
+func (r *rules) check(rule, found string, err error, help string) {
+	r.step(Step{Rule: rule, Found: found, Err: err, Help: help})
+	if r.problem == nil {
+		r.problem = err
+	}
+}
+
+// advise reports a rule that a login does not fail for.
+func (r *rules) advise(rule, found string, err error, help string) {
+	r.step(Step{Rule: rule, Found: found, Err: err, Help: help, Minor: true})
+}
+
+func (r *rules) step(s Step) {
+	if r.cfg.onStep == nil {
+		return
+	}
+	s.What, s.URL = r.what, r.url
+	if s.Err == nil {
+		s.Minor, s.Help = false, ""
+	} else {
+		s.Found = ""
+	}
+	r.cfg.onStep(s)
+}
+
+// unless is an error with a text, nil if a rule holds.
+func unless(holds bool, format string, args ...any) error {
+	if holds {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
+}
+
+// checkIssuer holds an authorization server against the one that the application wants.
+func (s *server) checkIssuer(found *site) error {
+	want := s.a.cfg.clientIssuer
+	if want == "" {
+		return nil
+	}
+	r := rules{cfg: &s.a.cfg, what: "authorization server metadata", url: found.server.URL}
+	r.check("it is the authorization server that you want", want,
+		unless(want == found.server.Issuer, "the client belongs to %s, and the server names %s", want, found.server.Issuer),
+		"register the client there, or ask the operator of the MCP server")
+	return r.problem
+}
+
+// traceChallenge reports what the refusal of a server says.
+func (s *server) traceChallenge(c challenge.Challenge) {
+	r := rules{cfg: &s.a.cfg, what: "refusal of the server", url: shown(s.endpoint)}
+	r.advise("it has a Bearer or DPoP challenge (RFC 6750 §3, RFC 9728 §5.1)", c.Scheme, unless(c.Scheme != "", "its WWW-Authenticate has none"),
+		"its operator should send one: without it, clients can only look in the well-known places")
+	if c.Scheme == "" {
+		return
+	}
+	named := c.Get("resource_metadata")
+	if u, err := s.endpoint.Parse(named); err == nil && named != "" {
+		named = shown(u)
+	}
+	r.advise("its challenge names the resource metadata (RFC 9728 §5.1)", named, unless(named != "", "it has no resource_metadata"),
+		"its operator should name it: without it, clients can only look in the well-known places")
+	if scope := c.Get("scope"); scope != "" {
+		r.advise("its challenge says which scopes it wants (RFC 6750 §3)", fetch.Printable(scope), nil, "")
+	}
+}
+
+type inspector struct{}
+
+func (inspector) person() bool { return true }
+
+// obtain implements source.
+func (inspector) obtain(_ context.Context, s *site, scopes []string) (*held, error) {
+	return nil, because(ReasonLogin, "", &Inspected{
+		Resource: s.id(), Issuer: s.server.Issuer, Scopes: scopes,
+		AuthorizationURL: s.server.AuthorizationEndpoint, TokenURL: s.server.TokenEndpoint, RegistrationURL: s.server.RegistrationEndpoint,
+		ClientMetadata: s.server.ClientIDMetadata, DPoP: len(s.server.DPoPAlgs) > 0,
+		Legacy: s.resource == nil, Assumed: s.server.Assumed, Problem: s.inspect(scopes),
+	})
+}
+
+// inspect checks what a login needs of an authorization server. It returns the first
+// reason why one would fail.
+func (s *site) inspect(scopes []string) error {
+	r := rules{cfg: s.cfg, what: "login", url: s.server.Issuer}
+	m := s.server
+	if m.Assumed {
+		return nil // nothing says whether the rules hold
+	}
+	r.check("the authorization server has a page to log in (RFC 8414 §2)", m.AuthorizationEndpoint,
+		unless(m.AuthorizationEndpoint != "", "its metadata has no authorization_endpoint"), "its operator must add it; a program can log in without a person (client credentials)")
+	r.check("it supports PKCE with S256 (RFC 7636 §4.2; RFC 8414 §2, required by MCP)", strings.Join(m.CodeChallengeMethods, " "), usesPKCE(s),
+		"its operator must add code_challenge_methods_supported with S256: a login without PKCE is not safe")
+	if len(m.ResponseTypesSupported) > 0 {
+		r.advise("it supports the response type code (RFC 8414 §2)", strings.Join(m.ResponseTypesSupported, ", "),
+			unless(slices.Contains(m.ResponseTypesSupported, "code"), "it lists only %s", strings.Join(m.ResponseTypesSupported, ", ")), "a login may fail: ask its operator")
+	}
+	if len(m.GrantTypesSupported) > 0 {
+		r.advise("it supports the grant authorization_code (RFC 8414 §2)", strings.Join(m.GrantTypesSupported, " "),
+			unless(slices.Contains(m.GrantTypesSupported, "authorization_code"), "it lists only %s", strings.Join(m.GrantTypesSupported, " ")), "a login may fail: ask its operator")
+		r.advise("it supports the grant refresh_token (RFC 8414 §2)", "",
+			unless(slices.Contains(m.GrantTypesSupported, "refresh_token"), "it is not listed"), "expect to log in again whenever the token has expired")
+	}
+	how, err := s.becomesKnown()
+	r.check("this program can become known there (RFC 7591, or a client id)", how, err, "register a client there, by hand, and set it with WithClient")
+	if wanted := missing(scopes, m.ScopesSupported); len(m.ScopesSupported) > 0 && len(scopes) > 0 {
+		r.advise("it knows the scopes that are wanted (RFC 8414 §2)", strings.Join(scopes, " "),
+			unless(len(wanted) == 0, "it does not list %s", strings.Join(wanted, " ")), "a login may end with invalid_scope: the operators of both servers must agree")
+	}
+	s.inspectDPoP(&r)
+	r.advise("its answers say that they come from it (RFC 9207)", "", unless(m.IssParameter, "its metadata does not promise it"), "its operator should add it: it protects clients that use several authorization servers")
+	return r.problem
+}
+
+// inspectDPoP checks whether tokens can be bound to a key, where that is wanted.
+func (s *site) inspectDPoP(r *rules) {
+	offered, demanded := s.server.DPoPAlgs, s.resource != nil && s.resource.DPoPRequired
+	if !demanded && !s.cfg.dpop {
+		return
+	}
+	if demanded {
+		r.check("tokens are bound to a key, which the server demands (RFC 9728 §2, RFC 9449)", "", unless(s.cfg.dpop, "the server takes only tokens that are bound to a key"), "log in with WithDPoP")
+	}
+	alg := ""
+	if p, err := grant.NewProver(); err == nil {
+		alg = p.Algorithm()
+	}
+	r.check("the authorization server binds tokens to keys with "+alg+" (RFC 9449 §5.1)", strings.Join(offered, " "),
+		unless(slices.Contains(offered, alg), "the authorization server does not bind tokens to keys with %s", alg), "its operator must support it, or the MCP server must not demand it")
+}
+
+// becomesKnown says how the authorization server would know this program.
+func (s *site) becomesKnown() (how string, err error) {
+	switch {
+	case s.cfg.clientID != "":
+		return "the client " + s.cfg.clientID, nil
+	case s.metadataClient():
+		return "the document " + s.cfg.metadataURL, nil
+	case s.server.RegistrationEndpoint != "":
+		return "it registers itself at " + s.server.RegistrationEndpoint, nil
+	case s.server.ClientIDMetadata:
+		return "", errors.New("programs do not register themselves there, only documents that describe them are accepted")
+	}
+	return "", errors.New("programs do not register themselves there")
+}
+
+// missing are the members of a list that another one does not have.
+func missing(list, from []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(one string) bool { return slices.Contains(from, one) })
+}
