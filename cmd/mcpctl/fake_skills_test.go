@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -76,6 +77,9 @@ func (f *fake) skillEntry(uri string) string {
 			files = append(files, fmt.Sprintf(`{"uri":%q,"digest":"sha256:%x","size":1}`, strings.TrimSuffix(uri, "SKILL.md")+"../../escaped", sha256.Sum256([]byte("x"))))
 		case "skills-clash": // below a file
 			files = append(files, fmt.Sprintf(`{"uri":%q,"digest":"sha256:%x","size":3}`, strings.TrimSuffix(uri, "SKILL.md")+"SKILL.md/a", sha256.Sum256([]byte("EU\n"))))
+		case "skills-full": // 16 MiB, and so a message of 22
+			full := fakeFull(uri)
+			files = append(files, fmt.Sprintf(`{"uri":%q,"digest":"sha256:%x","size":%d}`, strings.TrimSuffix(uri, "SKILL.md")+"full", sha256.Sum256(full), len(full)))
 		case "skills-huge":
 			files = append(files, fmt.Sprintf(`{"uri":%q,"digest":"sha256:%x","size":99999999}`, strings.TrimSuffix(uri, "SKILL.md")+"huge", sha256.Sum256([]byte("x"))))
 		}
@@ -84,7 +88,21 @@ func (f *fake) skillEntry(uri string) string {
 	return fmt.Sprintf(`{"uri":%q,"frontmatter":%s,"resources":%s,"_meta":{"z":1.0}}`, uri, fakeSkillTexts[uri], resources)
 }
 
+// fakeFull is what makes a skill of one file as large as skills may be.
+func fakeFull(uri string) []byte {
+	size := 16 << 20
+	for _, file := range fakeSkills {
+		if strings.HasPrefix(file.uri, strings.TrimSuffix(uri, "SKILL.md")) {
+			size -= len(file.content)
+		}
+	}
+	return bytes.Repeat([]byte{0xff}, size)
+}
+
 func (f *fake) skillFile(r fakeRequest, result func(string) []string, failed func(int, string, string) []string, end string) []string {
+	if r.Params.URI == "skill://git/full" {
+		return result(fmt.Sprintf(`{"contents":[{"uri":%q,"blob":%q}]`, r.Params.URI, base64.StdEncoding.EncodeToString(fakeFull("skill://git/SKILL.md"))) + end)
+	}
 	for _, file := range fakeSkills {
 		if file.uri != strings.TrimSuffix(r.Params.URI, "/a") {
 			continue

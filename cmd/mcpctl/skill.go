@@ -114,9 +114,16 @@ func newSkillShowCmd(a *app) *cobra.Command {
 
 const skillManifest = "SKILL.md"
 
+// largestFile is the size of a message with one file of 16 MiB, which every host has to
+// accept, if JSON escapes each of its bytes.
+const largestFile = 6*16<<20 + 1<<20
+
 // skillLine returns the server and the other operands. A URI of a skill is never taken for
 // that of the server.
 func (a *app) skillLine(cmd *cobra.Command, args []string) (target.Target, []string, error) {
+	if !cmd.Flags().Changed("max-message") {
+		a.flags.MaxMessage = largestFile
+	}
 	l := target.NewLine(cmd, args)
 	if !l.Dashed {
 		return a.dial.Server(l)
