@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -59,6 +60,29 @@ func (a *Authorizer) Look(ctx context.Context, server string) error {
 		return s.login(ctx, challenge.Challenge{}, nil)
 	})
 	return s.explain(err)
+}
+
+// Demand is what a server wants that refused a request.
+type Demand struct {
+	// Scheme is Bearer or DPoP; Code is the error of RFC 6750, such as
+	// insufficient_scope, "" for none.
+	Scheme, Code string
+	Scopes       []string
+	// Metadata is the URL of the resource metadata, unchecked, "" if none is named.
+	Metadata string
+}
+
+// DemandOf reads the headers of an answer of status 401 or 403. It reports whether they
+// ask for a token. Its texts are printable and bounded.
+func DemandOf(h http.Header) (Demand, bool) {
+	c, ok := challenge.Of(h)
+	if !ok {
+		return Demand{}, false
+	}
+	return Demand{
+		Scheme: fetch.Printable(c.Scheme), Code: fetch.Printable(c.Get("error")),
+		Scopes: strings.Fields(fetch.Printable(c.Get("scope"))), Metadata: fetch.Printable(c.Get("resource_metadata")),
+	}, true
 }
 
 // Step is one document that was fetched, or one rule that was checked, before a login.

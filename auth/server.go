@@ -157,7 +157,7 @@ func (s *server) decide(ctx context.Context, c transport.Challenge, began time.T
 			if next != nil {
 				return true, nil
 			}
-		} else if c.Tries > 0 && time.Since(h.loggedIn) < memory {
+		} else if c.Tries > 0 && (time.Since(h.loggedIn) < memory || s.a.cfg.noLogin && h.young()) {
 			return false, s.fail(ctx, refusedAgain(h))
 		}
 	}

@@ -43,7 +43,11 @@ keychain of your system.`,
 // remote returns the URL of a command that takes nothing else.
 func (a *app) remote(cmd *cobra.Command, args []string) (target.Target, error) {
 	t, rest, err := a.dial.Server(target.NewLine(cmd, args))
+	var f *failure.Failure
 	switch {
+	case errors.As(err, &f):
+		f.Try = slices.DeleteFunc(f.Try, func(line string) bool { return strings.Contains(line, " -- ") }) // no program
+		return t, f
 	case err != nil:
 		return t, err
 	case t.Argv != nil:
@@ -55,7 +59,7 @@ func (a *app) remote(cmd *cobra.Command, args []string) (target.Target, error) {
 }
 
 // loginFailure is an error of package auth outside a connection.
-func (a *app) loginFailure(err error, t target.Target) error {
+func (a *app) loginFailure(err error, t target.Target) *failure.Failure {
 	f := failure.New(failure.KindAuth, mcperrors.NotSent, "%s", err)
 	a.explain.Login(f, err, t)
 	return f
@@ -84,7 +88,9 @@ and delete them. If they cannot be taken back, they are deleted all the same.`,
 			}
 			found, err := a.logout(cmd.Context(), t.URL, profile)
 			if err != nil {
-				return a.loginFailure(err, t)
+				f := a.loginFailure(err, t)
+				f.Try = nil // nothing is left here to take back
+				return f
 			}
 			if !found {
 				a.console.Note("nobody was logged in to " + target.Shown(t.URL))
@@ -189,12 +195,15 @@ type account struct {
 	Client  string   `json:"client"`
 	Profile string   `json:"profile,omitempty"`
 	Scopes  []string `json:"scopes,omitempty"`
-	State   string   `json:"state"`
-	Expires string   `json:"expires,omitempty"`
-	DPoP    bool     `json:"dpop,omitempty"`
-	Store   string   `json:"store"`
+	// State is valid, renewable (with the next call), expired, or pending: a login that
+	// was begun and not finished.
+	State   string `json:"state"`
+	Expires string `json:"expires,omitempty"`
+	DPoP    bool   `json:"dpop,omitempty"`
+	Store   string `json:"store"`
 
 	endpoint string
+	end      time.Time
 }
 
 func newAccountsCmd(a *app) *cobra.Command {
@@ -226,7 +235,7 @@ func newAccountsCmd(a *app) *cobra.Command {
 			}
 			rows := [][]string{{"SERVER", "PROFILE", "STATE", "AUTHORIZATION SERVER", "SCOPES"}}
 			for _, c := range accounts {
-				rows = append(rows, []string{c.Server, cmp.Or(c.Profile, "-"), c.State, c.Issuer, cmp.Or(strings.Join(c.Scopes, " "), "-")})
+				rows = append(rows, []string{c.Server, cmp.Or(c.Profile, "-"), c.words(time.Now()), c.Issuer, cmp.Or(strings.Join(c.Scopes, " "), "-")})
 			}
 			return a.console.PrintTable(rows)
 		},
@@ -265,16 +274,16 @@ func list(ctx context.Context, store auth.Store, now time.Time) ([]account, erro
 		if failed != nil && !errors.Is(failed, auth.ErrNotFound) { // else it was deleted meanwhile
 			err = errors.Join(err, failed)
 		}
-		state, is := stateOf(r, now)
-		if failed != nil || !is {
+		state, end := stateOf(r, now)
+		if failed != nil || state == "" {
 			continue
 		}
 		endpoint := cmp.Or(key.Server, key.Resource)
 		c := account{
 			Server: target.Shown(endpoint), Issuer: key.Issuer, Client: key.ClientID, Profile: key.Principal,
-			Scopes: r.Scopes, State: state, DPoP: len(r.Proof) > 0, endpoint: endpoint,
+			Scopes: r.Scopes, State: state, DPoP: len(r.Proof) > 0, endpoint: endpoint, end: end,
 		}
-		if end := r.Token.Expiry; !end.IsZero() {
+		if !end.IsZero() {
 			c.Expires = end.UTC().Format(time.RFC3339)
 		}
 		accounts = append(accounts, c)
@@ -282,40 +291,64 @@ func list(ctx context.Context, store auth.Store, now time.Time) ([]account, erro
 	return accounts, err
 }
 
-// stateOf says what a record is good for. Some have only the registration of a client.
-func stateOf(r auth.Record, now time.Time) (state string, is bool) {
-	end := r.Token.Expiry
+// stateOf says what a record is good for and until when, "" for one that has only the
+// registration of a client.
+func stateOf(r auth.Record, now time.Time) (state string, end time.Time) {
+	end = r.Token.Expiry
 	switch {
 	case r.Token.Access == "" && r.Pending != nil && now.Before(r.Pending.Expires):
-		return "waits for a login until " + r.Pending.Expires.Local().Format(time.TimeOnly), true
+		return "pending", r.Pending.Expires
 	case r.Token.Access == "":
-		return "", false
-	case end.IsZero():
-		return "valid", true
-	case now.Before(end):
-		return "valid for " + console.Rounded(end.Sub(now)).String(), true
+		return "", end
+	case end.IsZero() || now.Before(end):
+		return "valid", end
 	case r.Token.Refresh != "":
-		return "renewed with the next call", true
+		return "renewable", end
 	}
-	return "expired", true
+	return "expired", end
+}
+
+// words is the state for people.
+func (c account) words(now time.Time) string {
+	switch left := console.Rounded(c.end.Sub(now)).String(); {
+	case c.State == "valid" && !c.end.IsZero():
+		return "valid for " + left
+	case c.State == "pending":
+		return "waits for a login, for " + left
+	case c.State == "renewable":
+		return "renewed with the next call"
+	}
+	return c.State
 }
 
 // completes lets a shell complete the server and the profile of a command with those
 // that somebody is logged in to.
 func (a *app) completes(cmd *cobra.Command) {
-	from := func(name func(account) string) cobra.CompletionFunc {
-		return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			accounts, _, err := a.accounts(cmd.Context())
-			var names []string
-			for _, c := range accounts {
-				if n := name(c); err == nil && n != "" {
-					names = append(names, n)
-				}
+	cmd.ValidArgsFunction = a.completion(func(c account) string { return c.Server })
+	_ = cmd.RegisterFlagCompletionFunc("profile", a.completion(func(c account) string { return c.Profile })) // fails without the flag
+}
+
+// completion completes with the names that logins have.
+func (a *app) completion(name func(account) string, more ...string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		accounts, _, err := a.accounts(cmd.Context())
+		names := slices.Clone(more)
+		for _, c := range accounts {
+			if n := name(c); err == nil && n != "" {
+				names = append(names, n)
 			}
-			slices.Sort(names)
-			return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
 		}
+		slices.Sort(names)
+		return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
 	}
-	cmd.ValidArgsFunction = from(func(c account) string { return c.Server })
-	_ = cmd.RegisterFlagCompletionFunc("profile", from(func(c account) string { return c.Profile })) // fails without the flag
+}
+
+// completeAuth completes --auth.
+func (a *app) completeAuth() cobra.CompletionFunc {
+	return a.completion(func(c account) string {
+		if c.Profile == "" {
+			return ""
+		}
+		return "profile:" + c.Profile
+	}, "auto", "none", "bearer:@", "env:")
 }

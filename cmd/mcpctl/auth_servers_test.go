@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -84,4 +86,45 @@ func TestConformWithStoredTokens(t *testing.T) {
 	code, _, stderr = conform("--auth", "profile:other")
 	require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
 	require.Contains(t, stderr, "mcpctl auth login --profile other "+url)
+}
+
+// The lines about logins in the page about mcpctl can be pasted.
+func TestDocumentedLogins(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "mcpctl.md"))
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(text), "\n## Logging in\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	w := authtest.New(t)
+	dir := t.TempDir()
+	address, folder := filepath.Join(dir, "address"), filepath.Join(dir, "tokens")
+	ran := 0
+	for line := range strings.Lines(section) {
+		words, ok := strings.CutPrefix(line, "mcpctl ")
+		if !ok {
+			continue
+		}
+		ran++
+		words, _, _ = strings.Cut(words, " #")
+		words = strings.NewReplacer("https://api.example.com", w.MCP.URL, "@address", "@"+address, "'", "").Replace(words)
+		args := strings.Fields(words)
+		var code int
+		var stdout, stderr string
+		switch {
+		case strings.HasPrefix(words, "auth login http"): // at a terminal
+			code, stdout, stderr = at(t, folder, append(args, "--no-browser")...)
+		case strings.HasPrefix(words, "auth login -o json"):
+			code, stdout, stderr = script(t, folder, "", args...)
+			require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
+			var begun struct{ URL string }
+			require.NoError(t, json.Unmarshal([]byte(stdout), &begun))
+			require.NoError(t, os.WriteFile(address, []byte(visit(t, begun.URL)), 0o600))
+			continue
+		default:
+			code, stdout, stderr = script(t, folder, "", args...)
+		}
+		require.Zero(t, code, line+stdout+stderr)
+	}
+	require.Equal(t, 9, ran)
 }

@@ -39,6 +39,7 @@ MCPCTL_SERVER. To start a server as a program, give the program after -- instead
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.flags.Check() },
 	}
 	a.flags.Register(root.PersistentFlags())
+	_ = root.RegisterFlagCompletionFunc("auth", a.completeAuth()) // fails without the flag
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("{{.Version}}")
 	root.AddCommand(

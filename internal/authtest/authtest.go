@@ -296,3 +296,11 @@ func (w *World) Revoke() {
 	defer w.mu.Unlock()
 	clear(w.Access)
 }
+
+// Forget makes all tokens invalid, those for a renewal, too.
+func (w *World) Forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.Access)
+	clear(w.refresh)
+}

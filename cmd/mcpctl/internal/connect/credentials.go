@@ -76,12 +76,8 @@ func (d *Dialer) Credentials(ctx context.Context, t target.Target) (transport.Au
 			return nil, nil // the person has credentials of their own
 		}
 	}
-	if t.Entry != nil {
-		for _, pair := range t.Entry.Header {
-			if strings.EqualFold(pair[0], "authorization") {
-				return nil, nil // the file has
-			}
-		}
+	if t.Entry != nil && t.Entry.Authorized() {
+		return nil, nil // the file has
 	}
 	return d.stored(ctx, "")
 }

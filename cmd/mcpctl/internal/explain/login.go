@@ -11,6 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
 // Login explains why a server gave no access, and names the command that helps. Where
@@ -18,38 +19,102 @@ import (
 func (x *Explainer) Login(f *failure.Failure, err error, t target.Target) {
 	var why *auth.Error
 	var missing *auth.MissingScopes
-	login := x.AuthCommand(t, "login")
-	inspect := x.AuthCommand(t, "inspect")
+	next := x.AuthCommand(t, "login")
+	demand, demands := demandOf(err)
 	errors.As(err, &why)
-	switch {
+	switch own := x.ownCredentials(t); {
 	case errors.Is(err, auth.ErrNotLoggedIn):
 		f.Message = "the server wants a login"
 	case errors.As(err, &missing):
 		f.Message = visible.Line(missing.Error())
 		scopes := slices.Compact(slices.Sorted(slices.Values(slices.Concat(missing.Before, missing.Scopes))))
-		login = x.AuthCommand(t, "login", "--scope", strings.Join(scopes, ","))
+		next = x.AuthCommand(t, "login", "--scope", strings.Join(scopes, ","))
 	case why != nil:
-		f.Message, f.Note = visible.Line(why.Err.Error()), visible.Line(AsFlags(why.Help))
+		next = x.noToken(f, why, t)
+	case demands && own == "none":
+		f.Message = "the server wants a login, and --auth none sends no token"
+	case demands && demand.Code == "insufficient_scope":
+		f.Message = "the token of " + own + " has not the scopes that this request needs"
+	case demands && own != "":
+		f.Message = "the server refuses the token of " + own
+	}
+	if demands {
+		text := demand.Scheme + " token"
+		if len(demand.Scopes) > 0 {
+			text += " with the scopes " + strings.Join(demand.Scopes, " ")
+		}
+		f.Add("wants", "%s", visible.Line(text))
+	}
+	if next != "" {
+		f.Try = append([]string{next}, f.Try...)
+	}
+}
+
+// noToken explains why package auth obtained no token, and returns the command that
+// helps.
+func (x *Explainer) noToken(f *failure.Failure, why *auth.Error, t target.Target) (next string) {
+	f.Message, f.Note = visible.Line(why.Err.Error()), visible.Line(AsFlags(why.Help))
+	if strings.Contains(why.Help, "mcpctl auth inspect") {
+		f.Note = "" // as the command says
+	}
+	inspect := x.AuthCommand(t, "inspect")
+	if Unanswered(why) {
+		f.Add("reason", "%s", f.Message)
+		f.Message = "the authorization server does not answer"
 		if why.Issuer != "" {
 			f.Add("authorization server", "%s", visible.Line(why.Issuer))
 		}
-		switch {
-		case Unanswered(why):
-			f.Message = "the authorization server does not answer: " + f.Message
-			login = inspect
-		case why.Reason == auth.ReasonOption:
-			f.Kind, login = failure.KindUsage, ""
-		case why.Reason == auth.ReasonStore:
-			login = ""
-		case why.Reason == auth.ReasonDiscovery, why.Reason == auth.ReasonRefused:
-			login = inspect
-		case why.Reason == auth.ReasonRegistration && why.Issuer != "":
-			login = x.AuthCommand(t, "login", "--client-id", "ID", "--issuer", why.Issuer)
+		return inspect
+	}
+	if why.Issuer != "" {
+		f.Add("authorization server", "%s", visible.Line(why.Issuer))
+	}
+	switch why.Reason {
+	case auth.ReasonOption:
+		f.Kind = failure.KindUsage
+		return ""
+	case auth.ReasonStore:
+		return ""
+	case auth.ReasonDiscovery, auth.ReasonRefused:
+		return inspect
+	case auth.ReasonRegistration:
+		if why.Issuer != "" {
+			return x.AuthCommand(t, "login", "--client-id", "ID", "--issuer", why.Issuer)
+		}
+		return inspect
+	case auth.ReasonLogin, auth.ReasonToken, auth.ReasonScope:
+	}
+	return x.AuthCommand(t, "login")
+}
+
+// demandOf is what the server wants that refused a request.
+func demandOf(err error) (auth.Demand, bool) {
+	var e *mcperrors.Error
+	if !errors.As(err, &e) || e.HTTP == nil {
+		return auth.Demand{}, false
+	}
+	return auth.DemandOf(e.HTTP.Header)
+}
+
+// ownCredentials says where the credentials of a request come from that no login has
+// obtained, "" for none.
+func (x *Explainer) ownCredentials(t target.Target) string {
+	kind, _, _ := strings.Cut(x.Flags.Auth, ":")
+	if kind == "bearer" || kind == "env" {
+		return "--auth " + x.Flags.Auth
+	}
+	for _, h := range x.Flags.Headers {
+		if name, _, _ := strings.Cut(h, ":"); strings.EqualFold(strings.TrimSpace(name), "authorization") || strings.HasPrefix(h, "@") {
+			return "-H"
 		}
 	}
-	if login != "" {
-		f.Try = append([]string{login}, f.Try...)
+	if t.Entry != nil && t.Entry.Authorized() {
+		return "the file of servers"
 	}
+	if kind == "none" {
+		return kind
+	}
+	return ""
 }
 
 // Unanswered reports whether a login failed because nobody answered at the

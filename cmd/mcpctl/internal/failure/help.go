@@ -5,12 +5,14 @@ const ExitCodes = `Exit codes (stable)
 
     0  ok               done; for conform: passed
     1  negative         it ran, and the answer is no: the tool reported an error,
-                        the server does not conform, an expectation was not met
+                        the server does not conform, an expectation was not met, a
+                        login would fail
     2  usage            the command line is wrong, or the arguments do not match the
                         tool's schema; nothing was sent
     3  unreachable      no such host, port, path or program, or the program exited
                         before its first answer
-    4  auth             HTTP 401 or 403
+    4  auth             the server wants a login, or refuses the one that there is
+                        (HTTP 401 or 403); the error names the command that helps
     5  protocol         the server broke the protocol
     6  rpc-error        the server answered with a JSON-RPC error
     7  unknown-outcome  timeout or lost connection after the request was sent: it

@@ -3,6 +3,7 @@ package target
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
@@ -22,6 +23,11 @@ type Entry struct {
 	SSE    bool
 	// Secrets are values that nothing shows.
 	Secrets []string
+}
+
+// Authorized reports whether the file has credentials for the URL.
+func (e *Entry) Authorized() bool {
+	return slices.ContainsFunc(e.Header, func(pair [2]string) bool { return strings.EqualFold(pair[0], "authorization") })
 }
 
 // fromFile reads the server NAME of a file, as MCP hosts write them.
