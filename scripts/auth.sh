@@ -190,7 +190,7 @@ by_hand() {
 	expect "call in the session era" 0 "simple text" -- "$mcpctl" --era legacy call "$url" "$READS"
 	printf '{"mcpServers": {"real": {"url": "%s"}}}' "$url" >"$work/servers.json"
 	expect "a server of a file" 0 "simple text" -- "$mcpctl" call "$work/servers.json#real" "$READS"
-	expect "the suite with the stored token" 0 "passed" -- "$mcpctl" conform server "$url" --only 'TOOL-01*'
+	expect "the suite with the stored token" 0 "passed" "✓ MUST   AUTH-02/query" -- "$mcpctl" conform server "$url" --only 'TOOL-01*' --only 'AUTH-*' -v
 	expect "the suite without it" 4 "mcpctl auth login $url" -- "$mcpctl" --auth none conform server "$url" --only 'TOOL-01*'
 	expect "ls" 0 "$url" "$issuer" "valid for" -- "$mcpctl" auth ls
 	expect "no credentials" 4 -- "$mcpctl" --auth none call "$url" "$READS"
