@@ -110,42 +110,30 @@ lifetimes() { curl -fsS -X POST "$issuer/control/short?count=$1&seconds=$2"; }
 
 listening() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# free_port FIRST: below 32768, where Linux begins to take ports for outgoing connections.
-free_port() {
-	local port
-	for port in $(seq "$1" "$(($1 + 50))"); do
-		if ! listening "$port"; then
-			echo "$port"
-			return
-		fi
-	done
-	return 1
-}
-
-# answers PORT: until something listens there, at most 20 s.
+# answers PORT PID: until that process listens there, at most 20 s.
 answers() {
 	local i
 	for i in $(seq 200); do
+		kill -0 "$2" 2>/dev/null || return 1
 		if listening "$1"; then return; fi
 		sleep 0.1
 	done
 	return 1
 }
 
-# await FILE: until something is in it, at most 20 s.
+# await PATTERN FILE: until a line fits, at most 20 s.
 await() {
 	local i
 	for i in $(seq 200); do
-		if [[ -s $1 ]]; then return; fi
+		if grep -q "$1" "$2"; then return; fi
 		sleep 0.1
 	done
+	cat "$2"
 	return 1
 }
 
 start() {
-	local port
-	port=$(free_port 23210)
-	url=http://127.0.0.1:$port/mcp
+	local log=$work/refserver.log
 	"$node" -e '
 		const { generateKeyPairSync, randomBytes } = require("crypto");
 		const { writeFileSync } = require("fs");
@@ -154,20 +142,19 @@ start() {
 		writeFileSync("key.pem", privateKey.export({ format: "pem", type: "pkcs8" }));
 		writeFileSync("public.pem", publicKey.export({ format: "pem", type: "spki" }));
 		writeFileSync("secret", randomBytes(24).toString("base64url"));' "$work"
-	"$node" "$work/provider.mjs" "$url" "$work/public.pem" "$work/secret" >"$events" 2>"$work/provider.log" </dev/null &
+	"$node" "$work/provider.mjs" "$work/public.pem" "$work/secret" >"$events" 2>"$work/provider.log" </dev/null &
 	servers+=($!)
-	if ! await "$events"; then
+	if ! await '"listening"' "$events"; then
 		cat "$work/provider.log"
 		return 1
 	fi
 	issuer=$(sed -n 's/.*"listening","url":"\([^"]*\)".*/\1/p' "$events")
-	"$refserver" --http "127.0.0.1:$port" --families fixtures --oauth-issuer "$issuer" --oauth-scope mcp:read \
-		--oauth-tool-scope "$WRITES=mcp:write" >"$work/refserver.log" 2>&1 </dev/null &
+	"$refserver" --http 127.0.0.1:0 --families fixtures --oauth-issuer "$issuer" --oauth-scope mcp:read \
+		--oauth-tool-scope "$WRITES=mcp:write" >"$log" 2>&1 </dev/null &
 	servers+=($!)
-	if ! answers "$port"; then
-		cat "$work/refserver.log"
-		return 1
-	fi
+	await '"listening"' "$log" || return 1
+	url=$(sed -n 's/.*"event":"listening","url":"\([^"]*\)".*/\1/p' "$log")
+	curl -fsS -X POST "$issuer/control/resource?url=$url"
 }
 
 # login NAME FLAG…: somebody without a browser on this machine logs in with mcpctl.
@@ -315,14 +302,17 @@ machines() {
 
 # typescript: another server with another authorization server, whose tokens are no JWTs.
 typescript() {
-	local port at
-	port=$(free_port 23270)
+	local port at pid
+	for _ in 1 2 3 4 5; do # it cannot choose its ports, and others may take them
+		port=$((20000 + RANDOM % 12000)) # Linux takes those above 32768 for outgoing connections
+		MCP_PORT=$port MCP_AUTH_PORT=$((port + 1)) "$node" \
+			"$cache/node_modules/@modelcontextprotocol/sdk/dist/esm/examples/server/simpleStreamableHttp.js" --oauth --oauth-strict \
+			>"$work/typescript.log" 2>&1 </dev/null &
+		pid=$!
+		servers+=("$pid")
+		if answers "$port" "$pid"; then break; fi
+	done
 	at=http://localhost:$port/mcp
-	MCP_PORT=$port MCP_AUTH_PORT=$(free_port "$((port + 1))") "$node" \
-		"$cache/node_modules/@modelcontextprotocol/sdk/dist/esm/examples/server/simpleStreamableHttp.js" --oauth --oauth-strict \
-		>"$work/typescript.log" 2>&1 </dev/null &
-	servers+=($!)
-	answers "$port" || true
 	expect "TypeScript SDK: inspect" 0 "A login would work" -- "$mcpctl" auth inspect "$at"
 	expect "TypeScript SDK: nobody is logged in" 4 "mcpctl auth login $at" -- "$mcpctl" call "$at" greet name=Ada
 	expect "TypeScript SDK: the page" 4 "--finish @-" -- "$node" "$work/person.mjs" elsewhere "$mcpctl" auth login "$at"

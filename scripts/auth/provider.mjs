@@ -1,8 +1,9 @@
 // A real authorization server (npm oidc-provider) on loopback, for scripts/auth.sh.
-//   node provider.mjs RESOURCE KEY SECRET
-// RESOURCE is the URL of the MCP server that it guards. KEY is a file with the public key
-// (PEM) of the client "keyed", SECRET one with the secret of the client "robot". It prints
-// one JSON line for each event, "listening" first; no token is in them.
+//   node provider.mjs KEY SECRET
+// KEY is a file with the public key (PEM) of the client "keyed", SECRET one with the secret
+// of the client "robot". It prints one JSON line for each event, "listening" first; no
+// token is in them.
+// POST /control/resource?url=URL: the MCP server that it guards.
 // POST /control/short?count=N&seconds=S: the next N access tokens live S seconds, the
 // others an hour. POST /control/revoke: all grants end, as when an administrator ends them.
 import { readFileSync } from 'node:fs';
@@ -10,11 +11,12 @@ import { createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import Provider, { errors } from 'oidc-provider';
 
-const [resource, keyFile, secretFile] = process.argv.slice(2);
+const [keyFile, secretFile] = process.argv.slice(2);
 const lifetime = 3600;
 const scopes = ['mcp:read', 'mcp:write'];
 const short = { count: 0, seconds: 0 };
 const grants = new Set();
+let resource;
 
 const say = (event, more = {}) => console.log(JSON.stringify({ event, ...more }));
 // The provider warns of its development pages; only events go to stdout.
@@ -88,6 +90,10 @@ server.listen(0, '127.0.0.1', () => {
   const serve = provider.callback();
   server.on('request', async (req, res) => {
     const at = new URL(req.url, issuer);
+    if (at.pathname === '/control/resource' && req.method === 'POST') {
+      resource = at.searchParams.get('url');
+      return res.end();
+    }
     if (at.pathname === '/control/short' && req.method === 'POST') {
       short.count = Number(at.searchParams.get('count'));
       short.seconds = Number(at.searchParams.get('seconds'));
