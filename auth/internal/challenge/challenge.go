@@ -28,11 +28,19 @@ func (c Challenge) Get(name string) string { return c.Params[strings.ToLower(nam
 // Is reports whether the challenge is of a scheme. The case does not matter.
 func (c Challenge) Is(scheme string) bool { return strings.EqualFold(c.Scheme, scheme) }
 
+// remapped is the name that Amazon's API Gateway gives to the header of a server behind
+// it, so that browsers ask for no password.
+const remapped = "X-Amzn-Remapped-Www-Authenticate"
+
 // Of returns the challenge that asks for an OAuth token: the Bearer challenge,
 // else the DPoP challenge. Among several of a scheme it prefers the first that
 // names resource metadata. Challenges of other schemes change nothing.
 func Of(h http.Header) (c Challenge, ok bool) {
-	all := Parse(h.Values("WWW-Authenticate"))
+	lines := h.Values("WWW-Authenticate")
+	if len(lines) == 0 {
+		lines = h.Values(remapped)
+	}
+	all := Parse(lines)
 	for _, scheme := range []string{"Bearer", "DPoP"} {
 		for _, each := range all {
 			if !each.Is(scheme) {

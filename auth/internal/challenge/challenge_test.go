@@ -155,6 +155,13 @@ func FuzzParse(f *testing.F) {
 	f.Add(`Bearer scope="a" error="b" Basic`)
 	f.Add("Bearer a=\"\\")
 	f.Add(`a b c=, d==,"`)
+	for _, s := range corpus(f) {
+		for _, lines := range s.sent {
+			for _, line := range lines {
+				f.Add(line)
+			}
+		}
+	}
 	f.Fuzz(func(t *testing.T, line string) {
 		all := challenge.Parse([]string{line})
 		for _, c := range all {

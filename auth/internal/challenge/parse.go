@@ -4,8 +4,8 @@ import "strings"
 
 // Parse returns the challenges of all lines of a header, in their order. It
 // skips what it cannot read. Beyond RFC 9110 it accepts parameters without a
-// comma between them, and unquoted values with characters that belong into quotes,
-// such as URLs. Of a parameter that comes twice the first counts.
+// comma between them, values in single quotes, and unquoted values with characters that
+// belong into quotes, such as URLs. Of a parameter that comes twice the first counts.
 func Parse(values []string) []Challenge {
 	var all []Challenge
 	for _, line := range values {
@@ -129,7 +129,7 @@ func (p *parser) token68() string {
 func (p *parser) value() (value string, ok bool) {
 	if p.peek() == '"' {
 		value, ok = p.quoted()
-	} else {
+	} else if value, ok = p.singleQuoted(); !ok {
 		from := p.at
 		for p.at < len(p.line) && strings.IndexByte(", \t", p.line[p.at]) < 0 {
 			p.at++
@@ -140,6 +140,21 @@ func (p *parser) value() (value string, ok bool) {
 		return "", false
 	}
 	return strings.ToValidUTF8(value, "\ufffd"), ok
+}
+
+// singleQuoted reads a value in single quotes. They have no meaning in RFC 9110, and
+// servers use them all the same.
+func (p *parser) singleQuoted() (value string, ok bool) {
+	rest, ok := strings.CutPrefix(p.line[p.at:], "'")
+	if !ok {
+		return "", false
+	}
+	value, after, ok := strings.Cut(rest, "'")
+	if !ok || after != "" && strings.IndexByte(", \t", after[0]) < 0 {
+		return "", false
+	}
+	p.at = len(p.line) - len(after)
+	return value, true
 }
 
 func (p *parser) quoted() (value string, ok bool) {
