@@ -310,7 +310,9 @@ func union(lists ...[]string) []string {
 	return all
 }
 
-// wantsScope reports whether a challenge asks for more scopes.
+// wantsScope reports whether a challenge asks for more scopes. Servers on the official
+// Go SDK name the scopes and no error.
 func wantsScope(status int, c challenge.Challenge) bool {
-	return status == http.StatusForbidden && c.Get("error") == "insufficient_scope"
+	code := c.Get("error")
+	return status == http.StatusForbidden && (code == "insufficient_scope" || code == "" && c.Get("scope") != "")
 }

@@ -26,6 +26,7 @@ type World struct {
 	Metadata map[string]any    // of the authorization server
 	Resource map[string]any    // of the MCP server
 	Needs    string            // the scope that a call needs
+	NoError  bool              // a call without it is refused without an error code
 	Lifetime int               // of tokens, in seconds
 	Access   map[string]string // valid tokens and their scopes
 	Callback func(url.Values)  // changes the answer of a login
@@ -219,7 +220,11 @@ func (w *World) serveMCP(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if m.Method == "tools/call" && w.Needs != "" && !strings.Contains(" "+scope+" ", " "+w.Needs+" ") {
-		rw.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+w.Needs+`"`)
+		code := `error="insufficient_scope", `
+		if w.NoError {
+			code = ""
+		}
+		rw.Header().Set("WWW-Authenticate", `Bearer `+code+`scope="`+w.Needs+`"`)
 		rw.WriteHeader(http.StatusForbidden)
 		return
 	}

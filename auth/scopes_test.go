@@ -1,0 +1,47 @@
+package auth_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/auth"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/authtest"
+)
+
+// A program that asks nobody learns which scopes are missing, and keeps its token.
+func TestMissingScopes(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	store := auth.NewMemory()
+	_, err := dial(t, w, auth.Login(browser(t), auth.WithStore(store)))
+	require.NoError(t, err)
+	w.Needs = "write admin"
+	c, err := dial(t, w, auth.Login(auth.WithStore(store), auth.WithoutLogin()))
+	require.NoError(t, err)
+	for range 2 {
+		err = once(t.Context(), c)
+		require.Equal(t, mcperrors.KindAuth, mcperrors.KindOf(err))
+		var missing *auth.MissingScopes
+		require.ErrorAs(t, err, &missing)
+		require.Equal(t, []string{"admin", "write"}, missing.Scopes)
+		require.Equal(t, []string{"read"}, missing.Before)
+		require.Contains(t, err.Error(), w.MCP.URL+"/mcp")
+	}
+	require.Equal(t, 1, w.Asked("authorize"))
+	require.Zero(t, w.Asked("refresh_token"), "a new token has the same scopes")
+	w.Needs = ""
+	require.NoError(t, once(t.Context(), c))
+}
+
+// Servers on the official Go SDK answer with 403 and the scopes, and without an error code.
+func TestMoreScopesWithoutACode(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	w.Needs, w.NoError = "write", true
+	c, err := dial(t, w, auth.Login(browser(t)))
+	require.NoError(t, err)
+	require.NoError(t, once(t.Context(), c))
+	require.Equal(t, 2, w.Asked("authorize"))
+}
