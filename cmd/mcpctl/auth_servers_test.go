@@ -2,6 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,19 +60,85 @@ func TestAuthServersOfAFile(t *testing.T) {
 	require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
 }
 
+// overSSE serves the world over HTTP+SSE, too: the stream at /sse needs a token, as the
+// messages do.
+func overSSE(w *authtest.World) {
+	next := w.MCP.Config.Handler
+	events := make(chan []byte, 16)
+	w.MCP.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		inner := httptest.NewRecorder()
+		post := r.Clone(r.Context())
+		post.Method, post.URL = http.MethodPost, &url.URL{Path: "/mcp"}
+		switch r.URL.Path {
+		default:
+			next.ServeHTTP(rw, r)
+		case "/messages":
+			next.ServeHTTP(inner, post)
+			if inner.Code >= 400 {
+				maps.Copy(rw.Header(), inner.Header())
+				rw.WriteHeader(inner.Code)
+				return
+			}
+			if inner.Body.Len() > 0 {
+				events <- inner.Body.Bytes()
+			}
+			rw.WriteHeader(http.StatusAccepted)
+		case "/sse":
+			post.Body = io.NopCloser(strings.NewReader(`{"jsonrpc": "2.0", "method": "notifications/x"}`))
+			if next.ServeHTTP(inner, post); r.Method != http.MethodGet || inner.Code >= 400 {
+				maps.Copy(rw.Header(), inner.Header())
+				rw.WriteHeader(max(inner.Code, http.StatusUnauthorized))
+				return
+			}
+			rw.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(rw, "event: endpoint\ndata: /messages\n\n")
+			for {
+				_ = http.NewResponseController(rw).Flush()
+				select {
+				case text := <-events:
+					_, _ = io.WriteString(rw, "event: message\ndata: "+strings.TrimSpace(string(text))+"\n\n")
+				case <-r.Context().Done():
+					return
+				}
+			}
+		}
+	})
+}
+
+// The stored token opens the stream of a server of the transport of 2024.
+func TestAuthOverSSE(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	overSSE(w)
+	w.AnyResource, w.Resource["resource"] = true, w.MCP.URL
+	dir := t.TempDir()
+	folder, file := filepath.Join(dir, "tokens"), filepath.Join(dir, "mcp.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"servers": {"old": {"type": "sse", "url": "`+w.MCP.URL+`/sse"}}}`), 0o600))
+	code, _, stderr := script(t, folder, "", "call", file+"#old", "echo")
+	require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
+	logInAt(t, folder, file+"#old")
+	code, stdout, stderr := script(t, folder, "", "call", file+"#old", "echo")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "done")
+	w.Revoke()
+	code, _, stderr = script(t, folder, "", "call", file+"#old", "echo")
+	require.Zero(t, code, stderr)
+	require.Equal(t, 1, w.Asked("refresh_token"))
+}
+
 // The suite reaches a server with the stored token, which is renewed while the run goes on.
 func TestConformWithStoredTokens(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
-	url, folder := w.MCP.URL+"/mcp", t.TempDir()+"/tokens"
+	endpoint, folder := w.MCP.URL+"/mcp", t.TempDir()+"/tokens"
 	conform := func(more ...string) (int, string, string) {
-		return script(t, folder, "", append([]string{"conform", "server", url, "--only", "TOOL-01*", "--timeout", "5s"}, more...)...)
+		return script(t, folder, "", append([]string{"conform", "server", endpoint, "--only", "TOOL-01*", "--timeout", "5s"}, more...)...)
 	}
 	code, _, stderr := conform()
 	require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
-	require.Contains(t, stderr, "mcpctl auth login "+url)
+	require.Contains(t, stderr, "mcpctl auth login "+endpoint)
 
-	logInAt(t, folder, url)
+	logInAt(t, folder, endpoint)
 	w.Revoke()
 	code, stdout, stderr := conform()
 	require.Zero(t, code, stdout+stderr)
@@ -85,7 +156,7 @@ func TestConformWithStoredTokens(t *testing.T) {
 	require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
 	code, _, stderr = conform("--auth", "profile:other")
 	require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
-	require.Contains(t, stderr, "mcpctl auth login --profile other "+url)
+	require.Contains(t, stderr, "mcpctl auth login --profile other "+endpoint)
 }
 
 // The lines about logins in the page about mcpctl can be pasted.

@@ -298,8 +298,13 @@ func (in inspection) human(style console.Style) string {
 		known = "is known already"
 	}
 	for _, line := range [...][2]string{
-		{"for", in.Login.Resource}, {"at", in.Login.Issuer}, {"scopes", cmp.Or(strings.Join(in.Login.Scopes, " "), "none")},
-		{"login page", in.Login.AuthorizationURL}, {"tokens", in.Login.TokenURL}, {"mcpctl", known}, {"log in with", in.Next},
+		{"for", in.Login.Resource},
+		{"at", in.Login.Issuer},
+		{"scopes", cmp.Or(strings.Join(in.Login.Scopes, " "), "none")},
+		{"login page", in.Login.AuthorizationURL},
+		{"tokens", in.Login.TokenURL},
+		{"mcpctl", known},
+		{"log in with", in.Next},
 	} {
 		fmt.Fprintf(&b, "  %-12s  %s\n", line[0], visible.Line(line[1]))
 	}

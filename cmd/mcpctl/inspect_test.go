@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,7 +83,17 @@ func TestAuthInspect(t *testing.T) {
 		"another-issuer":     {exit: 1, flags: []string{"--issuer", "https://login.example"}},
 		"no-server-metadata": {exit: 1, server: func(w *authtest.World) { w.Resource["authorization_servers"] = []string{w.AS.URL + "/tenant"} }},
 		"server-down":        {exit: 3, server: func(w *authtest.World) { w.AS.Close() }},
-		"no-token-endpoint":  {exit: 1, server: func(w *authtest.World) { delete(w.Metadata, "token_endpoint") }},
+		"server-broken": {exit: 1, server: func(w *authtest.World) {
+			w.AS.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) })
+		}},
+		"untrusted-certificate": {exit: 1, server: func(w *authtest.World) {
+			w.AS.Close()
+			w.AS = httptest.NewUnstartedServer(w.AS.Config.Handler)
+			w.AS.Config.ErrorLog = log.New(io.Discard, "", 0)
+			w.AS.StartTLS()
+			w.Resource["authorization_servers"] = []string{w.AS.URL}
+		}},
+		"no-token-endpoint": {exit: 1, server: func(w *authtest.World) { delete(w.Metadata, "token_endpoint") }},
 		"endpoint-without-tls": {exit: 1, server: func(w *authtest.World) {
 			w.Metadata["token_endpoint"] = "http://login.example/token"
 		}},
@@ -131,6 +143,7 @@ func TestAuthInspect(t *testing.T) {
 			if tt.server != nil {
 				tt.server(w)
 			}
+			t.Cleanup(w.AS.Close)
 			same := strings.NewReplacer(w.MCP.URL, "http://MCP", w.AS.URL, "http://AS", w.MCP.Listener.Addr().String(), "MCP", w.AS.Listener.Addr().String(), "AS").Replace
 			folder := t.TempDir() + "/tokens"
 			args := append([]string{"auth", "inspect", w.MCP.URL + "/mcp"}, tt.flags...)

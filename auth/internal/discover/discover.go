@@ -6,8 +6,10 @@ package discover
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
@@ -141,6 +143,8 @@ func unreachable(err error) string {
 		blocked *fetch.BlockedError
 		refused *fetch.URLError
 		large   *fetch.TooLargeError
+		cert    *tls.CertificateVerificationError
+		name    *net.DNSError
 	)
 	switch {
 	case errors.As(err, &blocked) && blocked.Private():
@@ -151,6 +155,10 @@ func unreachable(err error) string {
 		return "do not log in there before its operator has explained it"
 	case errors.As(err, &refused):
 		return "its operator must name an https URL"
+	case errors.As(err, &cert):
+		return "its certificate is not trusted here; if it is of your company, give its authority in SSL_CERT_FILE"
+	case errors.As(err, &name) && name.IsNotFound:
+		return "there is no host of that name: its operator must name another one"
 	case errors.Is(err, fetch.ErrRedirect):
 		return "its operator must serve the document where it is said to be"
 	}
