@@ -255,7 +255,7 @@ func (s *server) isFor(resource string) bool {
 // does not renew it any more: only a new login helps then. Other processes with the
 // same store wait meanwhile, and find the new token there.
 func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
-	next := &held{key: h.key, renewed: true, loggedIn: h.loggedIn}
+	next := &held{key: h.key, loggedIn: h.loggedIn}
 	outcome, asked := renewed, false
 	// The caller may leave; a token that the server has issued by then must be kept.
 	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping)
@@ -290,6 +290,7 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 		next.record.Token, next.record.Obtained = *token, time.Now().Round(0)
 		return next.record, nil
 	})
+	next.renewed = asked // a token of another process may be old already
 	switch {
 	case outcome == over:
 		s.now.Store(nil)

@@ -179,10 +179,17 @@ func TestTwoProcesses(t *testing.T) {
 	store := loggedIn(t, w, folder)
 	one, counts := begin(t, "many", w.MCP.URL+"/mcp", folder)
 	two, others := begin(t, "many", w.MCP.URL+"/mcp", folder)
+	var texts [2][]byte
+	var wg sync.WaitGroup
+	for i, out := range []*bufio.Reader{counts, others} {
+		wg.Go(func() {
+			texts[i], _ = io.ReadAll(out) // a process that fails says so below
+			w.Abandon()                   // else the other one would call for ever
+		})
+	}
+	wg.Wait()
 	calls := 0
-	for _, out := range []*bufio.Reader{counts, others} {
-		text, err := io.ReadAll(out)
-		require.NoError(t, err)
+	for _, text := range texts {
 		n, err := strconv.Atoi(strings.TrimSpace(string(text)))
 		require.NoError(t, err)
 		require.Positive(t, n)
@@ -298,4 +305,21 @@ func TestKilledBeforeTheWrite(t *testing.T) {
 			require.Zero(t, exit(t, "once", url, folder))
 		})
 	}
+}
+
+// A token that another process obtained may be old by now: it is renewed, too.
+func TestTokenOfAnotherIsOld(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	store := auth.NewMemory()
+	one, err := dial(t, w, auth.Login(browser(t), auth.WithStore(store)))
+	require.NoError(t, err)
+	two, err := dial(t, w, auth.Login(auth.WithStore(store), auth.WithoutLogin()))
+	require.NoError(t, err)
+	w.Revoke()
+	require.NoError(t, once(t.Context(), one))
+	w.Revoke()
+	require.NoError(t, once(t.Context(), two))
+	require.Equal(t, 2, w.Asked("refresh_token"))
+	require.Zero(t, w.Lost())
 }
