@@ -139,7 +139,7 @@ func (a *app) logoutAll(ctx context.Context, profile string, chosen bool) error 
 		found = found || one
 		if err != nil {
 			f = cmp.Or(f, failure.New(failure.KindAuth, mcperrors.NotSent, "not every server took its tokens back"))
-			f.Add("server", "%s", a.dial.Secrets.Safe(err.Error()))
+			f.Add("server", "%s", a.dial.Secrets.Hide(err.Error()))
 		}
 	}
 	switch {

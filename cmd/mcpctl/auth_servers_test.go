@@ -199,3 +199,21 @@ func TestDocumentedLogins(t *testing.T) {
 	}
 	require.Equal(t, 9, ran)
 }
+
+// What a file of servers keeps secret is in no output, even if the server repeats it.
+func TestSecretsOfAFileStaySecret(t *testing.T) {
+	t.Parallel()
+	echo := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		http.Error(rw, "bad token "+token+" and "+r.Header.Get("X-Key"), http.StatusUnauthorized)
+	}))
+	t.Cleanup(echo.Close)
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"mcpServers": {"a": {"url": "`+echo.URL+`",
+		"headers": {"Authorization": "Bearer first-planted-secret", "X-Key": "second-planted-secret"}}}}`), 0o600))
+	for _, args := range [][]string{{"ls"}, {"ls", "-vv"}, {"ls", "-o", "json"}, {"conform", "server", "--only", "TOOL-01*"}, {"auth", "inspect"}} {
+		code, stdout, stderr := script(t, t.TempDir()+"/tokens", "", append([]string{"-s", file + "#a"}, args...)...)
+		require.NotZero(t, code)
+		require.NotContains(t, stdout+stderr, "planted-secret", args)
+	}
+}

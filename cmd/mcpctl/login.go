@@ -148,8 +148,10 @@ func (l *login) demands(a *app) ([]auth.Option, error) {
 // traceLogin shows the steps before a login, with -v.
 func (a *app) traceLogin(s auth.Step) {
 	switch {
+	case s.Err != nil && s.Rule != "":
+		a.console.Step("%s: %s", visible.Line(s.Rule), a.dial.Secrets.Hide(s.Err.Error()))
 	case s.Err != nil:
-		a.console.Step("%s %s: %s", visible.Line(s.What), visible.Line(s.URL), a.dial.Secrets.Safe(s.Err.Error()))
+		a.console.Step("%s %s: %s", visible.Line(s.What), visible.Line(s.URL), a.dial.Secrets.Hide(s.Err.Error()))
 	case s.Rule != "":
 		a.console.Step("%s: holds", visible.Line(s.Rule))
 	default:

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client"
@@ -55,6 +56,9 @@ func (d *Dialer) Server(l target.Line) (target.Target, []string, error) {
 	if t.Entry != nil {
 		for _, value := range t.Entry.Secrets {
 			d.Secrets.Keep("", value)
+			if _, credentials, found := strings.Cut(value, " "); found {
+				d.Secrets.Keep("", credentials) // a server may repeat them without the scheme
+			}
 		}
 	}
 	return t, rest, err
