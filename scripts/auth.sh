@@ -335,6 +335,18 @@ browser() {
 		env "XDG_CONFIG_HOME=$work/another" "HOME=$work/another" "$node" "$work/person.mjs" browser "$work/bin/auth" "$url" "$READS" '{}'
 }
 
+# down: the authorization server is gone, and a token has to be renewed.
+down() {
+	lifetimes 1000 1
+	login "down"
+	kill "${servers[0]}"
+	wait "${servers[0]}" 2>/dev/null || true
+	sleep 1
+	expect "down: call" 4 "the authorization server does not answer" "mcpctl auth inspect $url" -- "$mcpctl" call "$url" "$READS"
+	expect "down: inspect" 3 "The authorization server does not answer" -- "$mcpctl" auth inspect "$url"
+	expect "down: nobody is logged out by that" 0 "$url" -- "$mcpctl" auth ls
+}
+
 if ! install_packages; then
 	echo "################################################################"
 	echo "The authorization server could not be installed (no npm, or the"
@@ -369,6 +381,7 @@ program
 machines
 browser
 typescript
+down
 if grep -q '"server error"' "$events"; then
 	echo "FAIL  the authorization server had errors:"
 	grep '"server error"' "$events"

@@ -33,7 +33,7 @@ const server = createServer();
 server.listen(0, '127.0.0.1', () => {
   const issuer = `http://127.0.0.1:${server.address().port}`;
   const provider = new Provider(issuer, {
-    jwks: { keys: [{ ...signing, kid: 'one', use: 'sig', alg: 'ES256' }] },
+    jwks: { keys: [{ ...signing, use: 'sig', alg: 'ES256' }] },
     scopes: ['openid', 'offline_access', ...scopes],
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
     enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
