@@ -1,6 +1,7 @@
 package refserver
 
 import (
+	"bufio"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -81,6 +82,30 @@ func TestOAuth(t *testing.T) {
 		require.NotContains(t, string(a.Result), "artifact", message)
 	}
 	require.Equal(t, http.StatusUnauthorized, s.do(http.MethodPost, ping).StatusCode)
+}
+
+// A stream of HTTP+SSE belongs to the user that opened it, too.
+func TestOAuthSSE(t *testing.T) {
+	t.Parallel()
+	as := issuer.New(t)
+	var resource string
+	s := serve(t, func(o *Options) {
+		o.SSE, o.OAuth = true, OAuthOptions{Issuer: as.URL, Resource: "http://mcp.example"}
+		resource = o.OAuth.Resource
+	})
+	root := strings.TrimSuffix(s.url, Path)
+	ada, bob := "Bearer "+as.Token(t, "ada", resource, ""), "Bearer "+as.Token(t, "bob", resource, "")
+	s.url = root + SSEPath
+	require.Equal(t, http.StatusUnauthorized, s.do(http.MethodGet, "").StatusCode)
+	stream := bufio.NewScanner(s.do(http.MethodGet, "", "Authorization", ada).Body)
+	require.True(t, stream.Scan())
+	require.True(t, stream.Scan())
+	place, ok := strings.CutPrefix(stream.Text(), "data: ")
+	require.True(t, ok)
+	s.url = root + place
+	require.Equal(t, http.StatusUnauthorized, s.do(http.MethodPost, ping).StatusCode)
+	require.Equal(t, http.StatusNotFound, s.do(http.MethodPost, ping, "Authorization", bob).StatusCode)
+	require.Equal(t, http.StatusAccepted, s.do(http.MethodPost, ping, "Authorization", ada).StatusCode)
 }
 
 // An issuer that does not answer keeps nobody waiting for longer than a few seconds.

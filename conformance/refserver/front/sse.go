@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -64,6 +65,7 @@ const sessionParam = "session"
 type eventStream struct {
 	feed chan line
 	done chan struct{} // closed when the session has ended
+	user string        // whose it is, "" where nobody asks
 
 	mu   sync.Mutex
 	w    http.ResponseWriter
@@ -85,7 +87,7 @@ func (s *SSE) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // stream serves a session from its first event to its last.
 func (s *SSE) stream(w http.ResponseWriter, r *http.Request) {
 	id := rand.Text()
-	st := &eventStream{feed: make(chan line), done: make(chan struct{}), w: w}
+	st := &eventStream{feed: make(chan line), done: make(chan struct{}), user: user(r), w: w}
 	if !s.enter(w, id, st) {
 		return
 	}
@@ -147,7 +149,7 @@ func (s *SSE) message(w http.ResponseWriter, r *http.Request) {
 	case id == "": // 400 sends a client of the newer transport here with GET
 		writeFault(w, http.StatusBadRequest, invalidRequest(nil, "no_session", "messages are posted to the URL that the stream names"))
 		return
-	case st == nil:
+	case st == nil, st.user != user(r):
 		unknownStream(w)
 		return
 	}
@@ -171,6 +173,14 @@ func (s *SSE) message(w http.ResponseWriter, r *http.Request) {
 		unknownStream(w)
 	case <-r.Context().Done():
 	}
+}
+
+// user is who sends a request, as the guard before the server found out.
+func user(r *http.Request) string {
+	if info := auth.TokenInfoFromContext(r.Context()); info != nil {
+		return info.UserID
+	}
+	return ""
 }
 
 // notJSON returns the fault of a body that is not JSON at all, nil for others.
