@@ -279,6 +279,17 @@ program() {
 	happened "examples/auth: one registration" 1 'e.event === "registered"'
 }
 
+# platform AUDIENCE: the token that a platform gives the program.
+platform() {
+	(cd "$work" && "$node" --input-type=module -e '
+		import { SignJWT } from "jose";
+		import { createPrivateKey } from "node:crypto";
+		import { readFileSync, writeFileSync } from "node:fs";
+		const token = new SignJWT({}).setProtectedHeader({ alg: "ES256" }).setIssuer("https://platform.example")
+			.setSubject("pod").setAudience(process.argv[1]).setIssuedAt().setExpirationTime("10m");
+		writeFileSync("token", await token.sign(createPrivateKey(readFileSync("key.pem"))) + "\n");' "$1")
+}
+
 machines() {
 	local secret
 	secret=$(<"$work/secret")
@@ -292,11 +303,19 @@ machines() {
 		env MCP_ISSUER=https://other.example MCP_CLIENT_ID=robot "MCP_CLIENT_SECRET=$secret" "$work/bin/auth-machine" "$url" "$READS" '{}'
 	expect "private key" 0 "simple text" -- \
 		env MCP_CLIENT_ID=keyed "MCP_CLIENT_KEY=$work/key.pem" "$work/bin/auth-machine" "$url" "$READS" '{}'
+	platform "$issuer"
+	expect "workload" 0 "simple text" -- \
+		env MCP_CLIENT_ID=pod "MCP_CLIENT_TOKEN=$work/token" "$work/bin/auth-machine" "$url" "$READS" '{}'
+	platform https://other.example
+	expect "workload: a token for somebody else" 1 invalid_grant -- \
+		env MCP_CLIENT_ID=pod "MCP_CLIENT_TOKEN=$work/token" "$work/bin/auth-machine" "$url" "$READS" '{}'
 	expect "private key: a tool that needs one more scope" 0 -- \
 		env MCP_CLIENT_ID=keyed "MCP_CLIENT_KEY=$work/key.pem" "$work/bin/auth-machine" "$url" "$WRITES" '{}'
 	happened "three tokens with the first scope" 3 'e.event === "token" && e.grant === "client_credentials" && e.granted === "mcp:read"'
 	happened "one token with both" 1 "e.event === 'token' && e.client === 'keyed' && $both"
-	happened "one refusal" 1 'e.event === "refused" && e.client === "robot" && e.error === "invalid_client"'
+	happened "one token for that of the platform" 1 'e.event === "token" && e.client === "pod" && e.granted === "mcp:read"'
+	happened "one refusal of a secret" 1 'e.event === "refused" && e.client === "robot" && e.error === "invalid_client"'
+	happened "one refusal of a token of the platform" 1 'e.event === "refused" && e.client === "pod" && e.error === "invalid_grant"'
 	unset MCP_ISSUER
 }
 

@@ -1,12 +1,13 @@
 // Command auth-machine calls a tool of an MCP server that demands a login, as a program
-// of its own: with a client id and a secret, or with a private key. Nobody is asked.
+// of its own: with a secret, a private key or a token of its platform. Nobody is asked.
 //
 //	export MCP_CLIENT_ID=robot MCP_ISSUER=https://login.example.com
 //	MCP_CLIENT_SECRET=... go run ./examples/auth-machine https://example.com/mcp greet '{"name": "Ada"}'
 //	MCP_CLIENT_KEY=key.pem go run ./examples/auth-machine https://example.com/mcp greet '{"name": "Ada"}'
 //
 // MCP_CLIENT_KEY is a file with an EC key (P-256) for ES256; MCP_CLIENT_ALGORITHM names
-// another algorithm.
+// another algorithm. MCP_CLIENT_TOKEN is a file in which the platform keeps a token for
+// the program, such as a service account token.
 package main
 
 import (
@@ -18,6 +19,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/client"
@@ -67,9 +69,15 @@ func credentials(env func(string) string) (*auth.Authorizer, error) {
 	if secret := env("MCP_CLIENT_SECRET"); secret != "" {
 		return auth.ClientCredentials(id, secret, issuer), nil
 	}
+	if file := env("MCP_CLIENT_TOKEN"); file != "" {
+		return auth.Workload(id, func(context.Context) (string, error) {
+			token, err := os.ReadFile(file) // the platform replaces it from time to time
+			return strings.TrimSpace(string(token)), err
+		}, issuer), nil
+	}
 	file := env("MCP_CLIENT_KEY")
 	if file == "" {
-		return nil, errors.New("set MCP_CLIENT_SECRET or MCP_CLIENT_KEY")
+		return nil, errors.New("set MCP_CLIENT_SECRET, MCP_CLIENT_KEY or MCP_CLIENT_TOKEN")
 	}
 	key, err := os.ReadFile(file)
 	if err != nil {

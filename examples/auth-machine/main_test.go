@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -25,9 +26,14 @@ func TestMachine(t *testing.T) {
 	env["MCP_ISSUER"] = "https://other.example"
 	require.ErrorContains(t, run(t.Context(), args, get, &out), "the client belongs to https://other.example")
 	delete(env, "MCP_CLIENT_SECRET")
-	require.ErrorContains(t, run(t.Context(), args, get, &out), "set MCP_CLIENT_SECRET or MCP_CLIENT_KEY")
+	require.ErrorContains(t, run(t.Context(), args, get, &out), "set MCP_CLIENT_SECRET, MCP_CLIENT_KEY or MCP_CLIENT_TOKEN")
 	env["MCP_CLIENT_KEY"] = t.TempDir() + "/missing.pem"
 	require.ErrorContains(t, run(t.Context(), args, get, &out), "missing.pem")
+	env["MCP_CLIENT_TOKEN"], env["MCP_ISSUER"] = t.TempDir()+"/token", w.AS.URL
+	require.ErrorContains(t, run(t.Context(), args, get, &out), "the platform gives no token")
+	require.NoError(t, os.WriteFile(env["MCP_CLIENT_TOKEN"], []byte("a.b.c\n"), 0o600))
+	require.NoError(t, run(t.Context(), args, get, &out))
+	require.Equal(t, "done\ndone\n", out.String())
 	env["MCP_CLIENT_ID"] = ""
 	require.ErrorContains(t, run(t.Context(), args, get, &out), "set MCP_CLIENT_ID")
 	require.ErrorContains(t, run(t.Context(), nil, get, &out), "usage")

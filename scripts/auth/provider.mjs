@@ -1,19 +1,21 @@
 // A real authorization server (npm oidc-provider) on loopback, for scripts/auth.sh.
 //   node provider.mjs KEY SECRET
-// KEY is a file with the public key (PEM) of the client "keyed", SECRET one with the secret
-// of the client "robot". It prints one JSON line for each event, "listening" first; no
-// token is in them.
+// KEY is a file with the public key (PEM) of the client "keyed", and of a platform whose
+// tokens are good for the client "pod"; SECRET one with the secret of the client "robot".
+// It prints one JSON line for each event, "listening" first; no token is in them.
 // POST /control/resource?url=URL: the MCP server that it guards.
 // POST /control/short?count=N&seconds=S: the next N access tokens live S seconds, the
 // others an hour. POST /control/revoke: all grants end, as when an administrator ends them.
 import { readFileSync } from 'node:fs';
 import { createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
+import { jwtVerify } from 'jose';
 import Provider, { errors } from 'oidc-provider';
 
 const [keyFile, secretFile] = process.argv.slice(2);
 const lifetime = 3600;
 const scopes = ['mcp:read', 'mcp:write'];
+const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const short = { count: 0, seconds: 0 };
 const grants = new Set();
 let resource;
@@ -26,6 +28,31 @@ function tokenLifetime(ctx) {
   if (ctx.oidc.route !== 'token' || short.count === 0) return lifetime;
   short.count -= 1;
   return short.seconds;
+}
+
+// guarded is what the MCP server wants of its tokens (RFC 9068).
+function guarded(indicator) {
+  if (indicator !== resource) throw new errors.InvalidTarget();
+  return {
+    scope: scopes.join(' '), audience: resource, accessTokenFormat: 'jwt', jwt: { sign: { alg: 'ES256' } },
+  };
+}
+
+// exchanged gives an access token for that of the platform (RFC 7523 section 2.1), a grant
+// that the provider leaves to those who run it.
+async function exchanged(provider, ctx) {
+  const { client, params: { assertion, scope, resource: wanted } } = ctx.oidc;
+  try {
+    await jwtVerify(assertion, createPublicKey(readFileSync(keyFile)), {
+      issuer: 'https://platform.example', subject: 'pod', audience: provider.issuer, requiredClaims: ['exp'],
+    });
+  } catch (err) {
+    throw new errors.InvalidGrant(err.message);
+  }
+  const token = new provider.ClientCredentials({ client, scope });
+  token.resourceServer = new provider.ResourceServer(wanted, guarded(wanted));
+  ctx.oidc.entity('ClientCredentials', token);
+  ctx.body = { access_token: await token.save(), expires_in: token.expiration, token_type: 'Bearer', scope };
 }
 
 const signing = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
@@ -49,12 +76,7 @@ server.listen(0, '127.0.0.1', () => {
       dPoP: { enabled: true, nonceSecret: randomBytes(32), requireNonce: () => true },
       resourceIndicators: {
         enabled: true,
-        getResourceServerInfo(ctx, indicator) {
-          if (indicator !== resource) throw new errors.InvalidTarget();
-          return {
-            scope: scopes.join(' '), audience: resource, accessTokenFormat: 'jwt', jwt: { sign: { alg: 'ES256' } },
-          };
-        },
+        getResourceServerInfo: (ctx, indicator) => guarded(indicator),
       },
     },
     clients: [
@@ -67,8 +89,13 @@ server.listen(0, '127.0.0.1', () => {
         token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_signing_alg: 'ES256',
         jwks: { keys: [createPublicKey(readFileSync(keyFile)).export({ format: 'jwk' })] }, scope: scopes.join(' '),
       },
+      {
+        client_id: 'pod', grant_types: [jwtBearer], redirect_uris: [], response_types: [], token_endpoint_auth_method: 'none', scope: scopes.join(' '),
+      },
     ],
   });
+
+  provider.registerGrantType(jwtBearer, (ctx) => exchanged(provider, ctx), ['assertion', 'scope', 'resource']);
 
   const about = (ctx) => ({
     grant: ctx.oidc?.params?.grant_type, client: ctx.oidc?.client?.clientId, scope: ctx.oidc?.params?.scope, resource: ctx.oidc?.params?.resource,
