@@ -205,15 +205,48 @@ func TestSecretsOfAFileStaySecret(t *testing.T) {
 	t.Parallel()
 	echo := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		http.Error(rw, "bad token "+token+" and "+r.Header.Get("X-Key"), http.StatusUnauthorized)
+		var m struct{ ID json.RawMessage }
+		if json.NewDecoder(r.Body).Decode(&m) != nil || len(m.ID) == 0 {
+			rw.WriteHeader(http.StatusAccepted)
+			return
+		}
+		rw.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(rw, `{"jsonrpc": "2.0", "id": `+string(m.ID)+`, "error": {"code": -32000, "message": "I saw `+token+` beside `+r.Header.Get("X-Key")+`"}}`)
 	}))
 	t.Cleanup(echo.Close)
 	file := filepath.Join(t.TempDir(), "mcp.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{"mcpServers": {"a": {"url": "`+echo.URL+`",
 		"headers": {"Authorization": "Bearer first-planted-secret", "X-Key": "second-planted-secret"}}}}`), 0o600))
-	for _, args := range [][]string{{"ls"}, {"ls", "-vv"}, {"ls", "-o", "json"}, {"conform", "server", "--only", "TOOL-01*"}, {"auth", "inspect"}} {
+	for _, args := range [][]string{{"ls"}, {"ls", "-vv"}, {"ls", "-o", "json"}, {"conform", "server", "-v"}} {
 		code, stdout, stderr := script(t, t.TempDir()+"/tokens", "", append([]string{"-s", file + "#a"}, args...)...)
 		require.NotZero(t, code)
 		require.NotContains(t, stdout+stderr, "planted-secret", args)
 	}
+}
+
+// A report has no token, even if the server repeats the one that it was sent.
+func TestConformHidesRepeatedTokens(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	next := w.MCP.Config.Handler
+	w.MCP.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || !strings.Contains(string(body), `"tools/list"`) {
+			r.Body = io.NopCloser(strings.NewReader(string(body)))
+			next.ServeHTTP(rw, r)
+			return
+		}
+		rw.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(rw, `{"jsonrpc": "2.0", "id": "wrong", "error": {"code": 1, "message": "not with `+r.Header.Get("Authorization")+`"}}`)
+	})
+	server, folder := w.MCP.URL+"/mcp", t.TempDir()+"/tokens"
+	logInAt(t, folder, server)
+	report := filepath.Join(t.TempDir(), "report.json")
+	_, stdout, stderr := script(t, folder, "", "conform", "server", server, "--only", "TOOL-01*", "-v", "--timeout", "1s", "--report", "json="+report)
+	require.Contains(t, stdout, "not with ", stderr)
+	require.NotContains(t, stdout, "planted-secret")
+	text, err := os.ReadFile(report)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "not with ")
+	require.NotContains(t, string(text), "planted-secret")
 }

@@ -199,6 +199,7 @@ func (s *suite) conclude(cmd *cobra.Command, t target.Target, report *conformanc
 	report.Again = s.again(cmd, t)
 	report.CI = s.ci()
 	report.Target.Argv = s.Secrets.Command(report.Target.Argv)
+	hide(report, s.Secrets.Known())
 	for i := range files {
 		if err := files[i].save([]*conformance.Report{report}); err != nil {
 			return failure.New(failure.KindOutput, mcperrors.Answered, "%s", err)
@@ -217,6 +218,38 @@ func (s *suite) conclude(cmd *cobra.Command, t target.Target, report *conformanc
 		s.Console.Step("wrote %s", files[i].name)
 	}
 	return verdictOf(report)
+}
+
+// hide takes the secrets that were given for a server out of what the server said: it may
+// repeat them.
+func hide(report *conformance.Report, known mcperrors.Secrets) {
+	for i := range report.Results {
+		r := &report.Results[i]
+		r.Detail, r.Expected, r.Actual = known.Hide(r.Detail), known.Hide(r.Expected), known.Hide(r.Actual)
+		for j := range r.Evidence {
+			f := &r.Evidence[j]
+			f.Data, f.Note = []byte(known.Hide(string(f.Data))), known.Hide(f.Note)
+			if f.HTTP == nil {
+				continue
+			}
+			shown := *f.HTTP // frames of several checks have the same
+			shown.Header = shown.Header.Clone()
+			for _, values := range shown.Header {
+				for k := range values {
+					values[k] = known.Hide(values[k])
+				}
+			}
+			f.HTTP = &shown
+		}
+	}
+	for i := range report.Revisions {
+		r := &report.Revisions[i]
+		r.Name, r.Version = known.Hide(r.Name), known.Hide(r.Version)
+		if len(r.Capabilities) > 0 {
+			r.Capabilities = []byte(known.Hide(string(r.Capabilities)))
+		}
+	}
+	report.Target.Name, report.Target.Version = known.Hide(report.Target.Name), known.Hide(report.Target.Version)
 }
 
 func (s *suite) showReport(report *conformance.Report) error {

@@ -319,7 +319,7 @@ func (s *suite) subject(ctx context.Context, t target.Target, kind wire.Transpor
 		at.RoundTripper = s.RoundTripper()
 		by, err := s.Credentials(ctx, t)
 		if by != nil {
-			signer := connect.NewSigner(by, t.URL, at.RoundTripper)
+			signer := connect.NewSigner(by, t.URL, at.RoundTripper, s.Secrets)
 			at.Credentials, at.RoundTripper = signer.Credentials, signer
 		}
 		if kind == "auto" && t.Entry != nil && t.Entry.SSE {

@@ -5,9 +5,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/secret"
 )
 
 // Signer gives the requests of a driver that is not the client the credentials of an
@@ -17,12 +19,14 @@ type Signer struct {
 	by       transport.Authorizer
 	endpoint string
 	base     http.RoundTripper
+	secrets  *secret.Keeper
 	sent     atomic.Pointer[transport.Credentials] // the last that a request got
 }
 
-// NewSigner returns a signer for the server at an endpoint.
-func NewSigner(by transport.Authorizer, endpoint string, base http.RoundTripper) *Signer {
-	return &Signer{by: by, endpoint: endpoint, base: base}
+// NewSigner returns a signer for the server at an endpoint. It makes the tokens known
+// as secrets: a server may repeat them.
+func NewSigner(by transport.Authorizer, endpoint string, base http.RoundTripper, secrets *secret.Keeper) *Signer {
+	return &Signer{by: by, endpoint: endpoint, base: base, secrets: secrets}
 }
 
 // Credentials returns the headers for a request, nil while there are none.
@@ -35,8 +39,16 @@ func (s *Signer) Credentials(ctx context.Context, method string, to *url.URL) (h
 	if err != nil || c == nil {
 		return nil, err
 	}
-	s.sent.Store(c)
+	if before := s.sent.Swap(c); before == nil || token(before) != token(c) {
+		s.secrets.Keep("token", token(c))
+	}
 	return c.Header, nil
+}
+
+// token is the token in credentials.
+func token(c *transport.Credentials) string {
+	_, token, _ := strings.Cut(c.Header.Get("Authorization"), " ")
+	return token
 }
 
 func (s *Signer) about(method string, to *url.URL) (transport.AuthorizedRequest, error) {

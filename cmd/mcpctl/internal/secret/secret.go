@@ -5,6 +5,8 @@ package secret
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
+	"sync"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -14,13 +16,26 @@ import (
 // mark it as secret. Short values such as "debug" and "true" occur everywhere.
 const leastSecret = 6
 
-// Keeper remembers the secrets of a run. The zero Keeper has none.
-type Keeper struct{ values []string }
+// Keeper remembers the secrets of a run. The zero Keeper has none. Its methods may be
+// called from several goroutines: a token may be renewed while a run goes on.
+type Keeper struct {
+	mu     sync.Mutex
+	values []string
+}
+
+// known returns the secrets by now.
+func (k *Keeper) known() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clip(k.values)
+}
 
 // Keep remembers the value of a variable or header that was given for the server.
 // Errors end up in logs, and must not show it.
 func (k *Keeper) Keep(name, value string) {
 	if len(value) >= leastSecret || mcperrors.SecretName(name) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
 		k.values = append(k.values, value)
 	}
 }
@@ -28,15 +43,18 @@ func (k *Keeper) Keep(name, value string) {
 // Safe returns a text of the evidence without secrets: those the Keeper knows and
 // those that [mcperrors.Redact] finds by their place or form. Pass whole texts: a
 // text that was cut may end with half a secret.
-func (k *Keeper) Safe(s string) string { return mcperrors.Redact(s, k.values...) }
+func (k *Keeper) Safe(s string) string { return mcperrors.Redact(s, k.known()...) }
 
 // Hide replaces only the secrets that the Keeper knows. It is for a server's own
 // error, which must stay readable: "token: is required" is no secret.
-func (k *Keeper) Hide(s string) string { return mcperrors.NewSecrets(k.values...).Hide(s) }
+func (k *Keeper) Hide(s string) string { return k.Known().Hide(s) }
+
+// Known are the secrets by now, to hide them in many texts.
+func (k *Keeper) Known() mcperrors.Secrets { return mcperrors.NewSecrets(k.known()...) }
 
 // Command returns the arguments of a program without secrets.
 func (k *Keeper) Command(argv []string) []string {
-	return mcperrors.RedactCommand(argv, k.values...)
+	return mcperrors.RedactCommand(argv, k.known()...)
 }
 
 var jsonText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
@@ -44,7 +62,7 @@ var jsonText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 // hideIn does the same in the texts of a JSON value, and leaves every other byte
 // unchanged.
 func (k *Keeper) hideIn(raw json.RawMessage) json.RawMessage {
-	if len(k.values) == 0 {
+	if len(k.known()) == 0 {
 		return raw
 	}
 	return jsonText.ReplaceAllFunc(raw, func(literal []byte) []byte {
