@@ -22,18 +22,21 @@ import (
 
 // browser is a person who agrees to everything at once.
 func browser(t *testing.T) auth.Option {
-	return auth.WithPrompt(func(ctx context.Context, p auth.Prompt) error {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL, nil)
-		if err != nil {
-			return err
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(io.Discard, resp.Body)
-		return errors.Join(err, resp.Body.Close())
-	})
+	return auth.WithPrompt(func(ctx context.Context, p auth.Prompt) error { return visit(ctx, p.URL) })
+}
+
+// visit opens a page, and those that it leads to.
+func visit(ctx context.Context, page string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	return errors.Join(err, resp.Body.Close())
 }
 
 func dial(t *testing.T, w *authtest.World, a client.Option, more ...client.Option) (*client.Client, error) {

@@ -34,18 +34,18 @@ func (s *slow) prompt() auth.Option {
 			s.ended <- context.Cause(ctx)
 			return ctx.Err()
 		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL, nil)
-		if err != nil {
-			return err
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(io.Discard, resp.Body)
-		_ = resp.Body.Close()
-		return err
+		return visit(ctx, p.URL)
 	})
+}
+
+// expiring is a context whose deadline passes when the person is asked.
+func (s *slow) expiring(t *testing.T) context.Context {
+	ctx, expire := context.WithCancelCause(t.Context())
+	go func() {
+		<-s.asked
+		expire(context.DeadlineExceeded)
+	}()
+	return ctx
 }
 
 func dialWithin(ctx context.Context, w *authtest.World, a client.Option) (*client.Client, error) {
@@ -59,12 +59,7 @@ func TestLoginOutlivesTheDeadline(t *testing.T) {
 	w := authtest.New(t)
 	person := newSlow()
 	a := auth.Login(person.prompt())
-	ctx, expire := context.WithCancelCause(t.Context())
-	go func() {
-		<-person.asked
-		expire(context.DeadlineExceeded)
-	}()
-	_, err := dialWithin(ctx, w, a)
+	_, err := dialWithin(person.expiring(t), w, a)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	close(person.agree)
 	c, err := dialWithin(t.Context(), w, a)
@@ -95,12 +90,7 @@ func TestCloseEndsLogins(t *testing.T) {
 	w := authtest.New(t)
 	person := newSlow()
 	a := auth.Login(person.prompt())
-	ctx, expire := context.WithCancelCause(t.Context())
-	go func() {
-		<-person.asked
-		expire(context.DeadlineExceeded)
-	}()
-	_, err := dialWithin(ctx, w, a)
+	_, err := dialWithin(person.expiring(t), w, a)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NoError(t, a.Close())
 	require.ErrorIs(t, <-person.ended, context.Canceled)
