@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -222,6 +223,29 @@ func TestSecretsOfAFileStaySecret(t *testing.T) {
 		require.NotZero(t, code)
 		require.NotContains(t, stdout+stderr, "planted-secret", args)
 	}
+}
+
+// A token that is taken back in the middle of a run is renewed, and no check notices.
+func TestConformRenewsATokenDuringTheRun(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	next := w.MCP.Config.Handler
+	var lists atomic.Int32
+	w.MCP.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil && strings.Contains(string(body), `"tools/list"`) && lists.Add(1)%2 == 1 {
+			w.Revoke()
+		}
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		next.ServeHTTP(rw, r)
+	})
+	server, folder := w.MCP.URL+"/mcp", t.TempDir()+"/tokens"
+	logInAt(t, folder, server)
+	code, stdout, stderr := script(t, folder, "", "conform", "server", server, "--only", "TOOL-01*", "--timeout", "5s")
+	require.Zero(t, code, stdout+stderr)
+	require.Contains(t, stdout, "2 passed")
+	require.GreaterOrEqual(t, w.Asked("refresh_token"), 2)
+	require.Equal(t, 1, w.Asked("authorize"))
 }
 
 // A report has no token, even if the server repeats the one that it was sent.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
+	"sync"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/secret"
@@ -20,7 +20,7 @@ type Signer struct {
 	endpoint string
 	base     http.RoundTripper
 	secrets  *secret.Keeper
-	sent     atomic.Pointer[transport.Credentials] // the last that a request got
+	issued   sync.Map // the *transport.Credentials of this run by their Authorization
 }
 
 // NewSigner returns a signer for the server at an endpoint. It makes the tokens known
@@ -39,16 +39,12 @@ func (s *Signer) Credentials(ctx context.Context, method string, to *url.URL) (h
 	if err != nil || c == nil {
 		return nil, err
 	}
-	if before := s.sent.Swap(c); before == nil || token(before) != token(c) {
-		s.secrets.Keep("token", token(c))
+	authorization := c.Header.Get("Authorization")
+	if _, known := s.issued.Swap(authorization, c); !known {
+		_, token, _ := strings.Cut(authorization, " ")
+		s.secrets.Keep("token", token)
 	}
 	return c.Header, nil
-}
-
-// token is the token in credentials.
-func token(c *transport.Credentials) string {
-	_, token, _ := strings.Cut(c.Header.Get("Authorization"), " ")
-	return token
 }
 
 func (s *Signer) about(method string, to *url.URL) (transport.AuthorizedRequest, error) {
@@ -70,11 +66,11 @@ func (s *Signer) RoundTrip(req *http.Request) (*http.Response, error) {
 	for tries := 0; ; tries++ {
 		resp, err := s.base.RoundTrip(req)
 		refused := err == nil && (resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden)
-		sent := s.sent.Load()
-		if !refused || tries == maxAgain || sent == nil || req.GetBody == nil ||
-			req.Header.Get("Authorization") != sent.Header.Get("Authorization") {
+		value, ours := s.issued.Load(req.Header.Get("Authorization"))
+		if !refused || tries == maxAgain || !ours || req.GetBody == nil {
 			return resp, err
 		}
+		sent, _ := value.(*transport.Credentials)
 		about, err := s.about(req.Method, req.URL)
 		if err != nil {
 			return resp, nil //nolint:nilerr // the answer stands
