@@ -251,6 +251,17 @@ func TestFlowsOfPrograms(t *testing.T) {
 	require.Equal(t, 2, w.Asked("urn:ietf:params:oauth:grant-type:jwt-bearer"))
 }
 
+func TestClientMetadata(t *testing.T) {
+	t.Parallel()
+	opts := make([]auth.Option, 0, 3)
+	document, err := auth.ClientMetadata("https://example.com/a", append(opts, auth.WithDPoP(), auth.WithRedirect("http://127.0.0.1:8123/back"))...)
+	require.NoError(t, err)
+	require.Contains(t, string(document), `"http://127.0.0.1:8123/back"`)
+	require.Contains(t, string(document), `"dpop_bound_access_tokens": true`)
+	_, err = auth.ClientMetadata("http://example.com/a")
+	require.ErrorContains(t, err, "must be https")
+}
+
 func TestFlowOfAGateway(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

@@ -45,3 +45,30 @@ func ExampleClientCredentials() {
 	}
 	defer func() { _ = c.Close() }()
 }
+
+// The document that is published at the URL of WithClientMetadata.
+func ExampleClientMetadata() {
+	document, err := auth.ClientMetadata("https://example.com/ticket-bot.json", auth.WithClientName("Ticket Bot"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(string(document))
+	// Output:
+	// {
+	//   "client_id": "https://example.com/ticket-bot.json",
+	//   "redirect_uris": [
+	//     "http://127.0.0.1/callback"
+	//   ],
+	//   "client_name": "Ticket Bot",
+	//   "application_type": "native",
+	//   "grant_types": [
+	//     "authorization_code",
+	//     "refresh_token"
+	//   ],
+	//   "response_types": [
+	//     "code"
+	//   ],
+	//   "token_endpoint_auth_method": "none"
+	// }
+}

@@ -214,11 +214,8 @@ func (p *person) registration(ctx context.Context, s *site, known grant.Register
 	case s.server.RegistrationEndpoint == "":
 		return grant.Registered{}, because(ReasonRegistration, "register a client there and set it with WithClient", fmt.Errorf("the authorization server %s registers no programs by itself", s.server.Issuer))
 	}
-	request := grant.Registration{
-		RedirectURIs: []string{redirect}, ClientName: cfg.clientName, ApplicationType: "native",
-		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
-		DPoPBoundAccessTokens: cfg.dpop, TokenEndpointAuthMethod: registeredMethod(s.server.TokenEndpointAuthMethods),
-	}
+	request := cfg.registration(redirect)
+	request.TokenEndpointAuthMethod = registeredMethod(s.server.TokenEndpointAuthMethods)
 	made, err := grant.Register(ctx, s.http, s.server.RegistrationEndpoint, request, "")
 	if err != nil {
 		return grant.Registered{}, because(ReasonRegistration, "register a client there and set it with WithClient", err)

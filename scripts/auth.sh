@@ -279,6 +279,19 @@ program() {
 	happened "examples/auth: one registration" 1 'e.event === "registered"'
 }
 
+# clients: those that need no registration.
+clients() {
+	local at=https://client.example/mcpctl.json
+	mark
+	login "client metadata" --profile documented --client-metadata "$at"
+	expect "client metadata: call" 0 "simple text" -- "$mcpctl" --auth profile:documented call "$url" "$READS"
+	happened "client metadata: the document was the client" 1 "e.event === 'token' && e.client === '$at'"
+	login "client id" --profile known --client-id known --issuer "$issuer"
+	expect "client id: call" 0 "simple text" -- "$mcpctl" --auth profile:known call "$url" "$READS"
+	happened "client id: a client that the operator registered" 1 'e.event === "token" && e.client === "known"'
+	happened "nobody was registered" 0 'e.event === "registered"'
+}
+
 # platform AUDIENCE: the token that a platform gives the program.
 platform() {
 	(cd "$work" && "$node" --input-type=module -e '
@@ -396,6 +409,7 @@ revocation
 step_up
 logout
 dpop
+clients
 program
 machines
 browser

@@ -15,6 +15,7 @@ import Provider, { errors } from 'oidc-provider';
 const [keyFile, secretFile] = process.argv.slice(2);
 const lifetime = 3600;
 const scopes = ['mcp:read', 'mcp:write'];
+const documented = 'https://client.example/mcpctl.json';
 const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const short = { count: 0, seconds: 0 };
 const grants = new Set();
@@ -36,6 +37,16 @@ function guarded(indicator) {
   return {
     scope: scopes.join(' '), audience: resource, accessTokenFormat: 'jwt', jwt: { sign: { alg: 'ES256' } },
   };
+}
+
+// described is the one document of the web that the provider can fetch: it describes a
+// client, whose id is the URL, and is as auth.ClientMetadata makes it.
+async function described(url) {
+  if (String(url) !== documented) throw new Error(`${url} cannot be reached`);
+  return Response.json({
+    client_id: documented, client_name: 'Documented', redirect_uris: ['http://127.0.0.1/callback'], application_type: 'native',
+    grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'], token_endpoint_auth_method: 'none',
+  });
 }
 
 // exchanged gives an access token for that of the platform (RFC 7523 section 2.1), a grant
@@ -65,12 +76,14 @@ server.listen(0, '127.0.0.1', () => {
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
     enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
     cookies: { keys: [randomBytes(16).toString('hex')] },
+    fetch: described,
     pkce: { required: () => true },
     rotateRefreshToken: true,
     ttl: { AccessToken: tokenLifetime, ClientCredentials: tokenLifetime },
     features: {
       devInteractions: { enabled: true },
       registration: { enabled: true },
+      clientIdMetadataDocument: { enabled: true, ack: 'draft-02', allowFetch: () => true },
       revocation: { enabled: true },
       clientCredentials: { enabled: true },
       dPoP: { enabled: true, nonceSecret: randomBytes(32), requireNonce: () => true },
@@ -88,6 +101,10 @@ server.listen(0, '127.0.0.1', () => {
         client_id: 'keyed', grant_types: ['client_credentials'], redirect_uris: [], response_types: [],
         token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_signing_alg: 'ES256',
         jwks: { keys: [createPublicKey(readFileSync(keyFile)).export({ format: 'jwk' })] }, scope: scopes.join(' '),
+      },
+      {
+        client_id: 'known', grant_types: ['authorization_code', 'refresh_token'], redirect_uris: ['http://127.0.0.1/callback'],
+        response_types: ['code'], token_endpoint_auth_method: 'none', application_type: 'native',
       },
       {
         client_id: 'pod', grant_types: [jwtBearer], redirect_uris: [], response_types: [], token_endpoint_auth_method: 'none', scope: scopes.join(' '),

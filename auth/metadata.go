@@ -1,0 +1,37 @@
+package auth
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
+)
+
+// ClientMetadata returns the JSON document that describes a program which logs people in
+// with these options. Publish it at the URL that is set with [WithClientMetadata], as
+// application/json: the URL is the client id, and authorization servers fetch it.
+//
+// A login takes any free port, which authorization servers allow for programs on the
+// person's machine (RFC 8252 section 7.3). The document has the URL of [WithRedirect]
+// where that is set.
+func ClientMetadata(at string, opts ...Option) ([]byte, error) {
+	c := newConfig(append(slices.Clone(opts), WithClientMetadata(at)))
+	if c.bad != nil {
+		return nil, c.bad
+	}
+	return json.MarshalIndent(struct {
+		ClientID string `json:"client_id"`
+		grant.Registration
+	}{at, c.registration(cmp.Or(c.redirect, "http://127.0.0.1/callback"))}, "", "  ")
+}
+
+// registration is how the program describes itself to authorization servers. It can keep
+// no secret.
+func (c *config) registration(redirect string) grant.Registration {
+	return grant.Registration{
+		RedirectURIs: []string{redirect}, ClientName: c.clientName, ApplicationType: "native",
+		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+		DPoPBoundAccessTokens: c.dpop, TokenEndpointAuthMethod: grant.MethodNone,
+	}
+}
