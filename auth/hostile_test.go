@@ -36,7 +36,8 @@ func nobody() auth.Option {
 
 func dialAt(t *testing.T, at string, a client.Option) (*client.Client, error) {
 	t.Helper()
-	c, err := client.Dial(t.Context(), at, a, client.WithProtocolVersion("2025-11-25"))
+	c, err := client.Dial(t.Context(), at, append(watched(), a, client.WithProtocolVersion("2025-11-25"))...)
+	tell(a, c, err)
 	if err == nil {
 		t.Cleanup(func() { _ = c.Close() })
 	}

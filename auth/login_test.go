@@ -41,7 +41,8 @@ func visit(ctx context.Context, page string) error {
 
 func dial(t *testing.T, w *authtest.World, a client.Option, more ...client.Option) (*client.Client, error) {
 	t.Helper()
-	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", append(more, a, client.WithProtocolVersion("2025-11-25"))...)
+	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", append(append(watched(), more...), a, client.WithProtocolVersion("2025-11-25"))...)
+	tell(a, c, err)
 	if err == nil {
 		t.Cleanup(func() { require.NoError(t, c.Close()) })
 	}

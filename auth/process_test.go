@@ -68,6 +68,7 @@ func child(work, url, folder string) int {
 
 func echo(ctx context.Context, c *client.Client) (text string, err error) {
 	result, err := c.CallTool(ctx, "echo", json.RawMessage(`{}`))
+	tell(result, err)
 	if err != nil {
 		return "", err
 	}

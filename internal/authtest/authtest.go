@@ -53,6 +53,7 @@ type World struct {
 	bound   map[string]bool // clients that were registered to use DPoP always
 	count   int
 	asked   []string
+	secrets []string // that programs sent
 }
 
 // New starts both servers, for the time of a test.
@@ -137,6 +138,7 @@ func (w *World) serveAS(rw http.ResponseWriter, r *http.Request) {
 
 func (w *World) token(rw http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
+	w.secret(r)
 	grantType := r.PostForm.Get("grant_type")
 	w.asked = append(w.asked, grantType)
 	scope := r.PostForm.Get("scope")
