@@ -95,7 +95,8 @@ func (o *handOff) waiting(ctx context.Context, s *site, scopes []string) (*store
 			continue
 		}
 		p := r.Pending
-		if time.Until(p.Expires) > handOffTime/5 && slices.Equal(p.Scopes, scopes) && (len(p.Proof) > 0) == s.cfg.dpop {
+		same := slices.Equal(p.Scopes, scopes) && (len(p.Proof) > 0) == s.cfg.dpop && (s.cfg.redirect == "" || s.cfg.redirect == p.Redirect)
+		if same && time.Until(p.Expires) > handOffTime/5 {
 			return p, nil
 		}
 	}

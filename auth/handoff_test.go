@@ -78,6 +78,21 @@ func TestHandOff(t *testing.T) {
 	})
 }
 
+// A person may be busy with the page of a login that was begun: the next run names the
+// same page, unless it was asked for another one.
+func TestHandOffOnce(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	store := auth.WithStore(auth.NewMemory())
+	first := handedOff(t, w, store)
+	again := handedOff(t, w, store)
+	require.Equal(t, first.URL, again.URL)
+	require.True(t, first.Expires.Equal(again.Expires))
+	require.NotEqual(t, first.URL, handedOff(t, w, store, auth.WithScopes("more")).URL)
+	other := handedOff(t, w, store, auth.WithRedirect("http://localhost:0/elsewhere"))
+	require.Contains(t, other.Redirect, "/elsewhere")
+}
+
 func TestHandOffRefusesAddresses(t *testing.T) {
 	t.Parallel()
 	with := func(address, name, value string) string {

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -89,7 +89,7 @@ func TestAuthInspect(t *testing.T) {
 		"untrusted-certificate": {exit: 1, server: func(w *authtest.World) {
 			w.AS.Close()
 			w.AS = httptest.NewUnstartedServer(w.AS.Config.Handler)
-			w.AS.Config.ErrorLog = log.New(io.Discard, "", 0)
+			w.AS.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 			w.AS.StartTLS()
 			w.Resource["authorization_servers"] = []string{w.AS.URL}
 		}},
