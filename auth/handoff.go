@@ -149,7 +149,7 @@ func (s *server) finish(ctx context.Context, address string) error {
 	h := &held{key: key, loggedIn: time.Now()}
 	h.record = store.Record{Client: begun.Client, Server: begun.Server, Scopes: begun.Scopes, Proof: begun.Proof}
 	if err := s.redeem(ctx, h, begun, code); err != nil {
-		return because(ReasonToken, cmp.Or(s.a.cfg.forgotten(ctx, h, err), "begin the login again"), err)
+		return because(ReasonToken, cmp.Or(s.a.cfg.unknown(ctx, h, err), "begin the login again"), err)
 	}
 	h.record.Login = loopback.NewState()
 	keep, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping) // what was issued is kept

@@ -58,7 +58,7 @@ func (p *person) obtain(ctx context.Context, s *site, scopes []string) (*held, e
 		return nil, err
 	}
 	if err := p.exchange(ctx, s, b, code); err != nil {
-		return nil, because(ReasonToken, p.cfg.forgotten(ctx, b.h, err), err)
+		return nil, because(ReasonToken, p.cfg.unknown(ctx, b.h, err), err)
 	}
 	b.h.record.Login = loopback.NewState() // a login is like no other
 	return b.h, nil
@@ -142,12 +142,15 @@ func (p *person) known(ctx context.Context, s *site) (grant.Registered, error) {
 	return grant.Registered{}, nil
 }
 
-// forgotten deletes a registration if an error says that the authorization server does
-// not know it, and returns what to do then.
-func (c *config) forgotten(ctx context.Context, h *held, err error) (help string) {
+// unknown returns what to do if an error says that the authorization server does not
+// know the client, and deletes a registration that it has forgotten.
+func (c *config) unknown(ctx context.Context, h *held, err error) (help string) {
 	var refused *grant.Error
-	if !errors.As(err, &refused) || (refused.Code != "invalid_client" && refused.Code != "unauthorized_client") || c.configured(h) {
+	if !errors.As(err, &refused) || (refused.Code != "invalid_client" && refused.Code != "unauthorized_client") {
 		return ""
+	}
+	if c.configured(h) {
+		return "check the client id and the secret that were registered there"
 	}
 	c.forget(ctx, h, func(store.Record) bool { return true })
 	return "log in again: the authorization server has forgotten this program, which will register anew"
