@@ -290,7 +290,7 @@ var importTable = []row{
 		pkg: "auth/internal/conformanceclient/...", may: append([]string{"auth"}, library...), tests: []string{"conformance/clientsuite"},
 		why: "an adapter for a foreign suite: public packages only, nothing imports it",
 	},
-	{pkg: "auth/keychain", may: []string{"auth"}, why: "a store like one of an application; a program that does not import it links no D-Bus"},
+	{pkg: "auth/keychain", may: []string{"auth"}, tests: []string{"internal/authtest"}, why: "a store like one of an application; a program that does not import it links no D-Bus"},
 	{
 		pkg: "auth", may: []string{"auth/internal/...", "client", "client/transport"}, tests: []string{"errors", "internal/authtest", "mcp"},
 		why: "an Authorizer for the client, through its public face",

@@ -20,6 +20,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/auth/keychain"
+	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
 
 // The library keeps one connection for the whole process, so all work with a keychain is done by
@@ -134,73 +135,23 @@ func do(t testing.TB, env []string, work string, args ...string) (code int, stdo
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-const busConfig = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
- "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig><type>session</type><listen>unix:dir=%s</listen><auth>EXTERNAL</auth>
-<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>`
-
-// secretService starts a session bus and a keyring of its own, and returns the environment of
-// programs that use it. unlocked is set if the keyring is open; else nobody opens it.
-func secretService(t *testing.T, unlocked bool) (env []string) {
+// opened starts an open keyring that answers.
+func opened(t *testing.T) (env []string) {
 	t.Helper()
-	for _, name := range []string{"dbus-daemon", "gnome-keyring-daemon"} {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skip(name + " is not installed")
-		}
+	env = authtest.SecretService(t, true)
+	code, stderr := 1, ""
+	for tries := 0; code != 0 && tries < 50; tries++ {
+		code, _, stderr = do(t, env, "await")
 	}
-	home, err := os.MkdirTemp("", "kc") //nolint:usetesting // the path of a socket has at most 108 bytes
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
-	config := filepath.Join(home, "bus.conf")
-	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, busConfig, home), 0o600))
-
-	bus := exec.Command("dbus-daemon", "--config-file="+config, "--print-address=3", "--nofork", "--nopidfile")
-	from, to, err := os.Pipe()
-	require.NoError(t, err)
-	bus.ExtraFiles = []*os.File{to}
-	begin(t, bus)
-	require.NoError(t, to.Close())
-	line := make([]byte, 1000)
-	n, err := from.Read(line)
-	require.NoError(t, err, "dbus-daemon says where it is")
-	require.NoError(t, from.Close())
-	env = []string{
-		"DBUS_SESSION_BUS_ADDRESS=" + strings.TrimSpace(string(line[:n])),
-		"HOME=" + home, "XDG_DATA_HOME=" + home, "XDG_RUNTIME_DIR=" + home, "DISPLAY=", "WAYLAND_DISPLAY=",
-	}
-	args := []string{"--foreground", "--components=secrets", "--control-directory=" + home}
-	if unlocked {
-		args = append(args, "--unlock") // with the password on stdin
-	}
-	daemon := exec.Command("gnome-keyring-daemon", args...)
-	daemon.Env = append(os.Environ(), env...)
-	daemon.Stdin = strings.NewReader("password")
-	begin(t, daemon)
-	if unlocked {
-		code, stderr := 1, ""
-		for tries := 0; code != 0 && tries < 50; tries++ {
-			code, _, stderr = do(t, env, "await")
-		}
-		require.Zero(t, code, stderr)
-	}
+	require.Zero(t, code, stderr)
 	return env
-}
-
-// begin starts a program that the test ends.
-func begin(t *testing.T, cmd *exec.Cmd) {
-	t.Helper()
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
-	})
 }
 
 // TestKeychain: many processes that open a new store at once make one key. Their records are
 // longer than a keychain takes, and nobody reads them without the keychain.
 func TestKeychain(t *testing.T) {
 	t.Parallel()
-	env := secretService(t, true)
+	env := opened(t)
 	folder := filepath.Join(t.TempDir(), "tokens")
 	const processes = 6
 	var wg sync.WaitGroup
@@ -269,7 +220,7 @@ func TestKeychain(t *testing.T) {
 // TestLockedKeychain: nobody unlocks the keychain. Open ends, with an error that says so.
 func TestLockedKeychain(t *testing.T) {
 	t.Parallel()
-	env := secretService(t, false)
+	env := authtest.SecretService(t, false)
 	code, _, stderr := do(t, env, "impatient", filepath.Join(t.TempDir(), "tokens"), "p")
 	require.Equal(t, 2, code, stderr)
 	require.Contains(t, stderr, "the keychain of the operating system cannot be used")
