@@ -73,11 +73,20 @@ func (e *MissingScopes) Error() string {
 	return "the server wants a login with the scopes " + strconv.Quote(strings.Join(e.Scopes, " "))
 }
 
-// because completes an error with its reason, unless it has one already.
+// because completes an error with its reason and with what to do, unless it has them
+// already.
 func because(reason Reason, help string, err error) error {
 	var e *Error
-	if err == nil || errors.As(err, &e) {
-		return err
+	if err == nil {
+		return nil
 	}
-	return &Error{Reason: reason, Help: help, Err: err}
+	if !errors.As(err, &e) {
+		return &Error{Reason: reason, Help: help, Err: err}
+	}
+	if e.Help == "" && help != "" {
+		more := *e
+		more.Help = help
+		return &more
+	}
+	return err
 }
