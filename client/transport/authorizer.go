@@ -243,10 +243,11 @@ func (x *exchange) stand() {
 }
 
 func (x *exchange) goOn() {
+	now := int64(time.Since(x.began))
 	// In this order: in between, less time seems to have passed, and never more.
-	x.stood.Add(int64(time.Since(x.began)) + 1 - x.standing.Load())
+	stood := x.stood.Add(now + 1 - x.standing.Load())
 	x.standing.Store(0)
-	x.seen.Store(int64(time.Since(x.began)) - x.stood.Load()) // the wait begins anew; nothing came
+	x.seen.Store(now - stood) // the wait begins anew; nothing came
 	x.c.paused.Add(-1)
 }
 
