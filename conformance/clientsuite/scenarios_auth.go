@@ -95,8 +95,12 @@ func seenLogins(t *trial, all []*trial) {
 
 // logIn has the client do its steps before a world, nil if there is none.
 func (r *run) logIn(sc *login.Scenario) *login.View {
+	arranged := make(chan struct{})
 	w, err := guarded.New(guarded.Places{Private: r.rev.program.network().private, Serve: func(h http.Handler) (string, func(), error) {
-		s, err := stageHTTP(r.rev.program.network(), h)
+		s, err := stageHTTP(r.rev.program.network(), http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
+			<-arranged // the world changes until then
+			h.ServeHTTP(out, in)
+		}))
 		if err != nil {
 			return "", nil, err
 		}
@@ -113,6 +117,7 @@ func (r *run) logIn(sc *login.Scenario) *login.View {
 	if sc.Arrange != nil {
 		sc.Arrange(w, &way)
 	}
+	close(arranged)
 	told := Login(way)
 	r.login, r.staged = &told, &stage{url: w.Base + endpoint, close: func() {}}
 	steps := []Step{Step{Call: stepConnect}.within(sc.Limit)}
