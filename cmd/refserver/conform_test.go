@@ -15,10 +15,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/report"
 	"github.com/mainstay-mcp/mainstay/conformance/seeds"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // TestReferenceServer_Command is the reference run: the program, started by the
-// suite, in folders of the suite.
+// suite, in folders of the suite. The server in process is judged at every revision.
 func TestReferenceServer_Command(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -26,7 +27,7 @@ func TestReferenceServer_Command(t *testing.T) {
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
-	r, err := checks.Run(t.Context(), conformance.Command([]string{self}, append(os.Environ(), asProgram+"=1")), seeds.Add(conformance.Options{}))
+	r, err := checks.Run(t.Context(), conformance.Command([]string{self}, append(os.Environ(), asProgram+"=1")), seeds.Add(conformance.Options{Revisions: []mcp.Version{mcp.Latest}}))
 	require.NoError(t, err)
 	var text strings.Builder
 	require.NoError(t, report.Text(&text, r, report.TextOptions{}))
