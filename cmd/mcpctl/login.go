@@ -117,7 +117,7 @@ func (l *login) demands(a *app) ([]auth.Option, error) {
 		if l.secretEnv != "" {
 			var ok bool
 			if secret, ok = a.console.Env(l.secretEnv); !ok || secret == "" {
-				return nil, failure.Usage("--client-secret-env %s: the variable is not set", l.secretEnv)
+				return nil, failure.Usage("%s: the variable is not set; it takes the name of a variable, not the secret", flags.Variable("--client-secret-env ", l.secretEnv))
 			}
 			a.dial.Secrets.Keep("client_secret", secret)
 		}
@@ -255,7 +255,7 @@ func (a *app) address(from string) (string, error) {
 	if file != "-" {
 		opened, err := os.Open(file)
 		if err != nil {
-			return "", failure.Usage("--finish: %v", err)
+			return "", failure.Usage("--finish: the file cannot be read: %s", failure.RootCause(err))
 		}
 		defer opened.Close() //nolint:errcheck // it was only read
 		in = opened

@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/keychain"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
@@ -64,7 +65,7 @@ func (d *Dialer) Credentials(ctx context.Context, t target.Target) (transport.Au
 	case "env":
 		token, ok := d.Console.Env(value)
 		if !ok || token == "" {
-			return nil, failure.Usage("--auth env:%s: the variable is not set", value)
+			return nil, failure.Usage("%s: the variable is not set", flags.Variable("--auth env:", value))
 		}
 		return d.fixed(token), nil
 	case "profile":
@@ -124,7 +125,7 @@ func (d *Dialer) bearer(from string) (transport.Authorizer, error) {
 	}
 	token := string(bytes.TrimSpace(text))
 	if err != nil || token == "" || len(text) >= maxToken {
-		return nil, failure.Usage("--auth bearer:@%s: there is no token", file)
+		return nil, failure.Usage("--auth bearer: there is no token in this file")
 	}
 	return d.fixed(token), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 )
 
@@ -49,7 +50,7 @@ func (d *Dialer) programEnv() ([]string, error) {
 		if !found {
 			value, ok := d.Console.Env(name)
 			if !ok {
-				return nil, failure.Usage("-e %s: the variable is not set; give a value with -e %s=VALUE", name, name)
+				return nil, failure.Usage("%s: the variable is not set; give a value with -e NAME=VALUE", flags.Variable("-e ", name))
 			}
 			e = name + "=" + value
 		}

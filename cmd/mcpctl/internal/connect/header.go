@@ -8,7 +8,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
@@ -42,7 +41,7 @@ func (d *Dialer) typedHeader() (http.Header, error) {
 		if name, isFile := strings.CutPrefix(h, "@"); isFile {
 			data, err := os.ReadFile(name)
 			if err != nil {
-				return nil, failure.Usage("-H @%s: %v", name, err)
+				return nil, failure.Usage("-H: the file cannot be read: %s", failure.RootCause(err))
 			}
 			lines = strings.Split(string(data), "\n")
 		}
@@ -64,12 +63,13 @@ var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// addHeader reads 'K: V'. Errors never show the value, which may be a secret.
+// addHeader reads 'K: V'. Errors never show the value, which may be a secret, nor anything
+// of what is no header.
 func (d *Dialer) addHeader(header http.Header, line string) error {
 	name, value, found := strings.Cut(line, ":")
 	name = strings.TrimSpace(name)
 	if !found || !headerName.MatchString(name) {
-		return failure.Usage("-H %q…: write a header as 'Name: value'", visible.Cut(name, 20))
+		return failure.Usage("-H: write a header as 'Name: value'")
 	}
 	missing := ""
 	value = variable.ReplaceAllStringFunc(strings.TrimSpace(value), func(ref string) string {

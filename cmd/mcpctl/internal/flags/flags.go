@@ -3,6 +3,7 @@
 package flags
 
 import (
+	"regexp"
 	"strings"
 	"time"
 
@@ -107,10 +108,8 @@ func (f *Global) Check() error {
 			return failure.Usage("--%s must be positive, not %s", d.name, d.value)
 		}
 	}
-	switch kind, value, _ := strings.Cut(f.Auth, ":"); {
-	case (f.Auth == "auto" || f.Auth == "none"), (kind == "bearer" || kind == "env" || kind == "profile") && value != "":
-	default:
-		return failure.Usage("--auth must be auto, none, bearer:@FILE, env:VAR or profile:NAME, not %s", kind)
+	if err := f.checkAuth(); err != nil {
+		return err
 	}
 	if f.Era == "legacy" && mcp.Version(f.Revision).Known() && mcp.Version(f.Revision).Era() != mcp.EraSession {
 		return failure.Usage("--protocol-version %s is not of the era legacy: give one of the two flags", f.Revision)
@@ -119,6 +118,39 @@ func (f *Global) Check() error {
 		return failure.Usage("--era %s and --protocol-version exclude each other: give one", f.Era)
 	}
 	return nil
+}
+
+// checkAuth rejects a wrong --auth. What was typed may be a token, which errors never show.
+func (f *Global) checkAuth() error {
+	if f.Auth == "auto" || f.Auth == "none" {
+		return nil
+	}
+	kind, value, named := strings.Cut(f.Auth, ":")
+	missing, known := map[string]string{
+		"bearer":  "name a file: --auth bearer:@FILE, or bearer:@- for standard input",
+		"env":     "name a variable: --auth env:VAR",
+		"profile": "name a login: --auth profile:NAME",
+	}[kind]
+	switch {
+	case !named || !known:
+		return failure.Usage("--auth must be auto, none, bearer:@FILE, env:VAR or profile:NAME")
+	case value == "":
+		return failure.Usage("--auth %s: %s", kind, missing)
+	}
+	return nil
+}
+
+// variableName is how people write the name of a variable. A secret that was typed in its
+// place does not match: it has small letters or is longer.
+var variableName = regexp.MustCompile("^[A-Z_][A-Z0-9_]{0,39}$")
+
+// Variable returns the flag and the name of a variable for an error, and the flag alone
+// where that name may be a secret that was typed in its place.
+func Variable(flag, name string) string {
+	if !variableName.MatchString(name) {
+		return strings.TrimRight(flag, " :")
+	}
+	return flag + name
 }
 
 // Pinned returns the one revision to speak, "" to find it out.
