@@ -368,6 +368,7 @@ func TestDamagedFile(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
 	folder := t.TempDir() + "/tokens"
+	require.NoError(t, os.MkdirAll(folder, 0o700))
 	s, err := auth.OpenFiles(folder)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(folder+"/"+strings.Repeat("ab", 32)+".json", []byte("{"), 0o600)) // of any server

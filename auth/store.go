@@ -12,6 +12,9 @@ type (
 	// Record is what a store keeps under a key. It hides its secrets wherever it is
 	// printed; Encode and [DecodeRecord] are for stores.
 	Record = store.Record
+	// DamagedError means that a file of [OpenFiles] or [OpenSealedFiles], or their folder,
+	// cannot be used as it is. The store neither changes nor replaces it.
+	DamagedError = store.DamagedError
 )
 
 // ErrNotFound means that a store has no record for a key.
@@ -20,8 +23,9 @@ var ErrNotFound = store.ErrNotFound
 // NewMemory returns a store in memory.
 func NewMemory() Store { return store.NewMemory() }
 
-// OpenFiles returns a store in a folder, which is made when it is missing. Only the
-// user of the program can read it. Several processes may use it at the same time.
+// OpenFiles returns a store in a folder, which the first write makes when it is missing.
+// Only the user of the program can read it. Several processes may use it at the same time.
+// If others have rights to the folder, the error is a [*DamagedError].
 func OpenFiles(folder string) (Store, error) { return store.NewFile(folder) }
 
 // OpenSealedFiles is [OpenFiles] with files that are encrypted (AES in GCM). key has 32

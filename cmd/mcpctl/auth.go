@@ -60,6 +60,10 @@ func (a *app) remote(cmd *cobra.Command, args []string) (target.Target, error) {
 
 // loginFailure is an error of package auth outside a connection.
 func (a *app) loginFailure(err error, t target.Target) *failure.Failure {
+	var own *failure.Failure
+	if errors.As(err, &own) {
+		return own
+	}
 	f := failure.New(failure.KindAuth, mcperrors.NotSent, "%s", err)
 	a.explain.Login(f, err, t)
 	return f
@@ -89,7 +93,10 @@ and delete them. If they cannot be taken back, they are deleted all the same.`,
 			found, err := a.logout(cmd.Context(), t.URL, profile)
 			if err != nil {
 				f := a.loginFailure(err, t)
-				f.Try = nil // nothing is left here to take back
+				var why *auth.Error
+				if errors.As(err, &why) {
+					f.Try = nil // nothing is left here to take back
+				}
 				return f
 			}
 			if !found {

@@ -161,6 +161,9 @@ func (a *app) traceLogin(s auth.Step) {
 
 // login logs in by asking the server who it is: a server that wants a login says so.
 func (a *app) login(ctx context.Context, t target.Target, l *login) error {
+	if err := a.dial.MakeFolder(); err != nil {
+		return err
+	}
 	opts, err := l.options(ctx, a)
 	if err != nil {
 		return err

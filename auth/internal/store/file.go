@@ -25,12 +25,13 @@ const (
 	mostBytes = 4 << 20
 )
 
-// DamagedError means that a file of the store is there and must not be used as it is. The store
-// neither changes nor replaces such a file.
+// DamagedError means that a file of the store, or its folder, is there and must not be used as it
+// is. The store neither changes nor replaces it.
 type DamagedError struct {
 	Path   string
 	Reason string
 	Fix    string // what to do
+	Folder bool   // Path is the folder of the store
 }
 
 // OnlyDamaged reports whether the error of List is about damaged records alone.
@@ -49,7 +50,11 @@ func OnlyDamaged(err error) bool {
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("stored token %s: %s; %s", e.Path, e.Reason, e.Fix)
+	what := "stored token"
+	if e.Folder {
+		what = "token store"
+	}
+	return fmt.Sprintf("%s %s: %s; %s", what, e.Path, e.Reason, e.Fix)
 }
 
 // WriteError means that a changed record could not be written: the store still has the old one,
@@ -76,8 +81,8 @@ type File struct {
 	turns  turns[string]
 }
 
-// NewFile opens a store in a folder that only this user can reach, and makes the folder if
-// there is none.
+// NewFile opens a store in a folder that only this user can reach. Without the folder the store is
+// empty, and the first Update makes it: reading leaves nothing behind.
 func NewFile(dir string) (Store, error) { return open(&File{dir: dir, suffix: recordSuffix}) }
 
 // NewSealed is NewFile with files that are encrypted with a key of 32 bytes. In the same folder it
@@ -98,11 +103,11 @@ func open(f *File) (Store, error) {
 	if err := canLock(); err != nil {
 		return nil, fmt.Errorf("token store %s: %w", dir, err)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("token store: %w", err)
-	}
 	f.dir = dir
 	root, err := f.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +130,7 @@ func (f *File) open() (*os.Root, error) {
 	}
 	if reason := exposed(info); reason != "" {
 		_ = root.Close()
-		return nil, &DamagedError{Path: f.dir, Reason: reason, Fix: "make the folder yours alone: chmod 700"}
+		return nil, &DamagedError{Path: f.dir, Reason: reason, Fix: "make the folder yours alone (chmod 700), or use another one", Folder: true}
 	}
 	return root, nil
 }
@@ -150,6 +155,9 @@ func (f *File) Load(ctx context.Context, key Key) (Record, error) {
 		return Record{}, err
 	}
 	root, err := f.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return Record{}, ErrNotFound
+	}
 	if err != nil {
 		return Record{}, err
 	}
@@ -165,8 +173,11 @@ func (f *File) Load(ctx context.Context, key Key) (Record, error) {
 	return r, err
 }
 
-// Update implements [Store].
+// Update implements [Store]. It makes the folder.
 func (f *File) Update(ctx context.Context, key Key, change func(Record) (Record, error)) error {
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return fmt.Errorf("token store: %w", err)
+	}
 	return f.locked(ctx, key, func(root *os.Root, name string) error {
 		return update(key, change, func() ([]byte, error) {
 			return f.read(root, name, key)
@@ -181,6 +192,9 @@ func (f *File) Update(ctx context.Context, key Key, change func(Record) (Record,
 
 // Delete implements [Store]. It removes a damaged record, too.
 func (f *File) Delete(ctx context.Context, key Key) error {
+	if _, err := os.Stat(f.dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	return f.locked(ctx, key, func(root *os.Root, name string) error {
 		for _, suffix := range []string{newSuffix, f.suffix, lockSuffix} {
 			if err := root.Remove(name + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) && suffix != lockSuffix {
@@ -197,6 +211,9 @@ func (f *File) List(ctx context.Context) ([]Key, error) {
 		return nil, err
 	}
 	root, err := f.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -240,11 +240,23 @@ func TestFailedWrite(t *testing.T) {
 	require.DirExists(t, dir)
 }
 
-// TestFolderIsRemoved: what was there is gone, and the store does not make the folder again.
-func TestFolderIsRemoved(t *testing.T) {
-	s, dir, _ := saved(t)
+// TestFolderIsMissing: reading makes no folder, and writing does.
+func TestFolderIsMissing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "tokens")
+	s, err := store.NewFile(dir)
+	require.NoError(t, err)
+	_, err = s.Load(t.Context(), someone)
+	require.ErrorIs(t, err, store.ErrNotFound)
+	keys, err := s.List(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, keys)
+	require.NoError(t, s.Delete(t.Context(), someone))
+	require.NoDirExists(t, filepath.Dir(dir))
+	require.NoError(t, s.Update(t.Context(), someone, put(full())))
+	require.DirExists(t, dir)
+
 	require.NoError(t, os.RemoveAll(dir))
-	_, err := s.Load(t.Context(), someone)
-	require.ErrorIs(t, err, os.ErrNotExist)
-	require.ErrorIs(t, s.Update(t.Context(), someone, put(full())), os.ErrNotExist)
+	_, err = s.Load(t.Context(), someone)
+	require.ErrorIs(t, err, store.ErrNotFound)
+	require.NoError(t, s.Update(t.Context(), someone, put(full())), "the next write makes it again")
 }

@@ -40,6 +40,9 @@ func child(work, dir string) int {
 	}
 	s, err := store.NewFile(dir)
 	if err == nil {
+		err = os.MkdirAll(dir, 0o700) // for what the works write beside the records
+	}
+	if err == nil {
 		err = works[work](context.Background(), s, dir) //nolint:forbidigo // this is the main of another process
 	}
 	if err != nil {

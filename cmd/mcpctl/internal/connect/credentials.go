@@ -3,19 +3,23 @@ package connect
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/auth/keychain"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
@@ -23,7 +27,7 @@ import (
 const unlocking = time.Minute
 
 // Store returns the tokens of this person: files in a folder, or sealed files whose key
-// is in the keychain.
+// is in the keychain. Its errors are failures with the folder and what to do.
 func (d *Dialer) Store(ctx context.Context) (auth.Store, error) {
 	kind := d.Flags.TokenStore
 	if kind == "" {
@@ -32,26 +36,67 @@ func (d *Dialer) Store(ctx context.Context) (auth.Store, error) {
 	if kind != "" && kind != "files" && kind != "keychain" {
 		return nil, failure.Usage("the token store is files or keychain, not %q", kind)
 	}
-	folder, ok := d.Console.Env("MCPCTL_AUTH_DIR")
-	if !ok || folder == "" {
-		config, err := os.UserConfigDir()
-		if err != nil {
-			return nil, failure.Usage("there is no folder for tokens: set MCPCTL_AUTH_DIR")
-		}
-		folder = filepath.Join(config, "mainstay", "tokens")
+	folder, err := d.tokenFolder()
+	if err != nil {
+		return nil, err
 	}
 	if kind != "keychain" {
-		return auth.OpenFiles(folder)
+		store, err := auth.OpenFiles(folder)
+		if err != nil {
+			return nil, unusable(folder, err)
+		}
+		return store, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, unlocking)
 	defer cancel()
 	store, err := keychain.Open(ctx, folder, "mcpctl")
-	if err != nil {
+	switch {
+	case errors.Is(err, keychain.ErrUnavailable):
 		f := failure.New(failure.KindAuth, mcperrors.NotSent, "%s", err)
 		f.Try = append(f.Try, "--token-store files")
 		return nil, f
+	case err != nil:
+		return nil, unusable(folder, err)
 	}
 	return store, nil
+}
+
+// tokenFolder is the folder of tokens, which need not be there.
+func (d *Dialer) tokenFolder() (string, error) {
+	if folder, ok := d.Console.Env("MCPCTL_AUTH_DIR"); ok && folder != "" {
+		return filepath.Abs(folder)
+	}
+	config, err := os.UserConfigDir()
+	if err != nil {
+		return "", failure.Usage("there is no folder for tokens: set MCPCTL_AUTH_DIR")
+	}
+	return filepath.Join(config, "mainstay", "tokens"), nil
+}
+
+// MakeFolder makes the folder of tokens, before a person logs in: a token that cannot be
+// kept is of no use to the commands that follow.
+func (d *Dialer) MakeFolder() error {
+	folder, err := d.tokenFolder()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return unusable(folder, err)
+	}
+	return nil
+}
+
+// unusable is the failure of a folder of tokens, with what to do.
+func unusable(folder string, err error) *failure.Failure {
+	f := failure.New(failure.KindAuth, mcperrors.NotSent, "the folder of tokens cannot be used: %s", failure.RootCause(err))
+	f.Add("folder", "%s", visible.Line(folder))
+	f.Note = "MCPCTL_AUTH_DIR names another folder"
+	var damaged *auth.DamagedError
+	if errors.As(err, &damaged) && damaged.Folder {
+		f.Message = "the folder of tokens cannot be used: " + damaged.Reason
+		f.Try = append(f.Try, example.Quote([]string{"chmod", "700", folder}))
+	}
+	return f
 }
 
 // Credentials returns what --auth asks for, nil for no credentials but those of -H.
@@ -69,7 +114,7 @@ func (d *Dialer) Credentials(ctx context.Context, t target.Target) (transport.Au
 		}
 		return d.fixed(token), nil
 	case "profile":
-		return d.stored(ctx, value)
+		return d.stored(ctx, value), nil
 	}
 	for _, h := range d.Flags.Headers {
 		name, _, _ := strings.Cut(h, ":")
@@ -80,19 +125,16 @@ func (d *Dialer) Credentials(ctx context.Context, t target.Target) (transport.Au
 	if t.Entry != nil && t.Entry.Authorized() {
 		return nil, nil // the file has
 	}
-	return d.stored(ctx, "")
+	return ifAsked{d.stored(ctx, "")}, nil
 }
 
 // stored returns tokens of earlier logins. Only `mcpctl auth login` asks a person: a
 // command in a script must not wait for one.
-func (d *Dialer) stored(ctx context.Context, profile string) (transport.Authorizer, error) {
-	store, err := d.Store(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (d *Dialer) stored(ctx context.Context, profile string) *auth.Authorizer {
+	store := lazyStore(sync.OnceValues(func() (auth.Store, error) { return d.Store(ctx) }))
 	return auth.Login(auth.WithStore(store), auth.WithPrincipal(profile), auth.WithClientName("mcpctl"),
 		auth.WithTransport(d.LoginTransport()),
-		auth.WithoutLogin()), nil
+		auth.WithoutLogin())
 }
 
 // LoginTransport is that of requests to authorization servers. It has a proxy only if
@@ -124,7 +166,10 @@ func (d *Dialer) bearer(from string) (transport.Authorizer, error) {
 		text, err = os.ReadFile(file)
 	}
 	token := string(bytes.TrimSpace(text))
-	if err != nil || token == "" || len(text) >= maxToken {
+	switch {
+	case err != nil:
+		return nil, failure.Usage("--auth bearer: this file cannot be read: %s", failure.RootCause(err))
+	case token == "" || len(text) >= maxToken:
 		return nil, failure.Usage("--auth bearer: there is no token in this file")
 	}
 	return d.fixed(token), nil

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/internal/authtest"
+)
+
+// unusableFolders are folders that can hold no tokens, each with what the failure says.
+func unusableFolders(t *testing.T) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	file, open := filepath.Join(dir, "file"), filepath.Join(dir, "open")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.NoError(t, os.Mkdir(open, 0o700))
+	folders := map[string]string{file: file, filepath.Join(file, "below"): file}
+	if runtime.GOOS != "windows" { // where access lists count, not bits
+		require.NoError(t, os.Chmod(open, 0o755))
+		folders[open] = "try       chmod 700 " + open + "\n"
+	}
+	return folders
+}
+
+// A server that wants no login needs no store of tokens. One that wants a login gets the reason.
+func TestServersWithoutAStore(t *testing.T) {
+	t.Parallel()
+	for folder, says := range unusableFolders(t) {
+		w := authtest.New(t)
+		url := w.MCP.URL + "/mcp"
+		code, _, stderr := script(t, folder, "", "call", url, "echo")
+		require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
+		require.Contains(t, stderr, "the server wants a login, but the folder of tokens cannot be used: ")
+		require.Contains(t, stderr, says)
+
+		w.Access["any"] = "read"
+		guarded := w.MCP.Config.Handler
+		w.MCP.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			r.Header.Set("Authorization", "Bearer any")
+			guarded.ServeHTTP(rw, r)
+		})
+		code, stdout, stderr := script(t, folder, "", "call", url, "echo")
+		require.Zero(t, code, stderr)
+		require.Contains(t, stdout, "done")
+	}
+}
+
+// Nothing about a folder of the person is a bug of the program.
+func TestUnusableFolders(t *testing.T) {
+	t.Parallel()
+	for folder, says := range unusableFolders(t) {
+		for _, args := range [][]string{
+			{"auth", "ls"}, {"auth", "logout", "--all"}, {"auth", "logout", ":9/mcp"}, {"auth", "token", ":9/mcp"}, {"auth", "login", ":9/mcp"},
+		} {
+			code, _, stderr := script(t, folder, "", args...)
+			require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
+			require.Contains(t, stderr, "the folder of tokens cannot be used: ")
+			require.Contains(t, stderr, "MCPCTL_AUTH_DIR")
+			require.Contains(t, stderr, says)
+		}
+	}
+}
+
+// Only a login makes the folder.
+func TestReadingMakesNoFolder(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	url, folder := w.MCP.URL+"/mcp", filepath.Join(t.TempDir(), "a", "tokens")
+	for _, args := range [][]string{{"auth", "ls"}, {"auth", "logout", "--all"}, {"auth", "logout", url}, {"auth", "token", url}, {"call", url, "echo"}} {
+		script(t, folder, "", args...)
+		require.NoDirExists(t, filepath.Dir(folder), args)
+	}
+	logInAt(t, folder, url)
+	require.DirExists(t, folder)
+}
+
+// A file that is missing is not one without a token.
+func TestTokenOfAFile(t *testing.T) {
+	t.Parallel()
+	empty := filepath.Join(t.TempDir(), "empty")
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
+	for file, says := range map[string]string{empty: "there is no token in this file", empty + "-not": "this file cannot be read: "} {
+		code, _, stderr := script(t, t.TempDir(), "", "ls", ":9/mcp", "--auth", "bearer:@"+file)
+		require.Equal(t, failure.KindUsage.ExitCode(), code, stderr)
+		require.Contains(t, stderr, says)
+	}
+}
