@@ -17,7 +17,7 @@ func TestMistypedSecretsAreNotPrinted(t *testing.T) {
 		"--auth must be auto, none, bearer:@FILE, env:VAR or profile:NAME": {"ls", server, "--auth", "Bearer " + planted},
 		"error: --auth must be": {"ls", server, "--auth", planted},
 		"--auth bearer: takes a file, because a command line is no place for a token": {"ls", server, "--auth", "bearer:" + planted},
-		"--auth bearer: there is no token in this file":                               {"ls", server, "--auth", "bearer:@" + planted},
+		"--auth bearer: this file cannot be read: ":                                   {"ls", server, "--auth", "bearer:@" + planted},
 		"--auth env: the variable is not set":                                         {"ls", server, "--auth", "env:" + planted},
 		"--auth bearer: name a file":                                                  {"ls", server, "--auth", "bearer:"},
 		"--auth env: name a variable":                                                 {"ls", server, "--auth", "env:"},
