@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 )
 
 // Reason says which part of a login failed.
@@ -60,6 +62,10 @@ func (e *Error) Error() string {
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
+
+// ErrNoClientMethod means that the authorization server wants clients to authenticate in a
+// way that this one cannot. [errors.Is] finds it.
+var ErrNoClientMethod = grant.ErrNoMethod
 
 // MissingScopes means that the server wants scopes that the token does not have, and
 // that nobody may be asked for them ([WithoutLogin]).

@@ -146,6 +146,9 @@ func (p *person) known(ctx context.Context, s *site) (grant.Registered, error) {
 // know the client, and deletes a registration that it has forgotten.
 func (c *config) unknown(ctx context.Context, h *held, err error) (help string) {
 	var refused *grant.Error
+	if errors.Is(err, ErrNoClientMethod) {
+		return "register a client there whose secret this program has, and set it with WithClient, or ask the operator"
+	}
 	if !errors.As(err, &refused) || (refused.Code != "invalid_client" && refused.Code != "unauthorized_client") {
 		return ""
 	}
@@ -292,7 +295,11 @@ func codeOf(answer loopback.Answer, issuer string, named bool) (string, error) {
 		return "", because(ReasonLogin, "do not log in there again before the operator of the server has explained it", err)
 	}
 	if answer.Error != "" {
-		return "", loginError("", grant.NewError(issuer, answer.Error, answer.Description, answer.ErrorURI, answer.State))
+		help := ""
+		if answer.Error == "access_denied" { // RFC 6749 section 4.1.2.1
+			help = "log in as somebody who has access, or ask the operator of the server"
+		}
+		return "", because(ReasonLogin, help, grant.NewError(issuer, answer.Error, answer.Description, answer.ErrorURI, answer.State))
 	}
 	return answer.Code, nil
 }

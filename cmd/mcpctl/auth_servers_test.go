@@ -57,6 +57,9 @@ func TestAuthServersOfAFile(t *testing.T) {
 	code, _, stderr = script(t, folder, "", "call", file+"#own", "echo")
 	require.Equal(t, failure.KindAuth.ExitCode(), code, "the header of the file is sent, which is wrong")
 	require.NotContains(t, stderr, "wants a login")
+	require.Contains(t, stderr, "the server refuses the token of the file of servers")
+	require.Contains(t, stderr, "renew or remove the Authorization header of "+file+"#own in that file: it wins over mcpctl auth login")
+	require.NotContains(t, stderr, "try")
 	code, _, stderr = script(t, folder, "", "call", "-s", file+"#one", "echo", "--auth", "none")
 	require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
 }

@@ -5,9 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -127,7 +126,7 @@ func (a *app) inspect(ctx context.Context, t target.Target, l *login) error {
 		in.Verdict, in.Steps = notDemanded, []step{}
 		return a.inspected(in)
 	case errors.As(err, &why):
-	case !answered && refused(err) && needsTLS(t.URL):
+	case !answered && refused(err) && target.NeedsTLS(t.URL):
 		err = errors.New("the server wants a login, and its URL is not https")
 		in.Steps = append(in.Steps, step{
 			What: "server", URL: in.Server, Rule: "its URL is https (MCP authorization; RFC 6750 §5.2)", Outcome: "fail",
@@ -166,30 +165,9 @@ func (a *app) inspect(ctx context.Context, t target.Target, l *login) error {
 		in.Problem = a.dial.Secrets.Hide(err.Error())
 	}
 	if in.Verdict == wouldWork || in.Verdict == optional || in.Verdict == guessed {
-		in.Next = a.explain.AuthCommand(t, l.words()...)
+		in.Next = a.explain.AuthCommand(t, append([]string{"login"}, slices.Concat(l.typed()...)...)...)
 	}
 	return a.inspected(in)
-}
-
-// words is the login that was inspected.
-func (l *login) words() []string {
-	words := []string{"login"}
-	for _, f := range [...]struct{ name, value string }{
-		{"--client-id", l.clientID}, {"--issuer", l.issuer}, {"--client-metadata", l.metadata}, {"--scope", strings.Join(l.scopes, ",")},
-	} {
-		if f.value != "" {
-			words = append(words, f.name, f.value)
-		}
-	}
-	for _, f := range [...]struct {
-		name string
-		set  bool
-	}{{"--dpop", l.dpop}, {"--private-network", l.private}, {"--issuer-slash", l.slash}} {
-		if f.set {
-			words = append(words, f.name)
-		}
-	}
-	return words
 }
 
 // hasResource reports whether the server has resource metadata, right or wrong.
@@ -204,16 +182,6 @@ func (in *inspection) hasResource() bool {
 
 // refused reports whether a server answered with 401 or 403.
 func refused(err error) bool { return mcperrors.KindOf(err) == mcperrors.KindAuth }
-
-// needsTLS reports whether a URL is one that gets no tokens.
-func needsTLS(at string) bool {
-	u, err := url.Parse(at)
-	if err != nil || u.Scheme == "https" || u.Hostname() == "localhost" {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return ip == nil || !ip.IsLoopback()
-}
 
 // shownStep is a step as it is printed.
 func (a *app) shownStep(s auth.Step) step {

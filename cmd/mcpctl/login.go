@@ -67,6 +67,7 @@ from stdin (--finish @-) or from a file.`,
 			if err != nil {
 				return err
 			}
+			a.explain.LoginFlags = l.typed()
 			if l.finish != "" {
 				return a.finish(cmd.Context(), t, &l)
 			}
@@ -95,6 +96,28 @@ func (l *login) register(set *pflag.FlagSet) {
 	set.BoolVar(&l.dpop, "dpop", false, "bind the tokens to a key (DPoP)")
 	set.BoolVar(&l.private, "private-network", false, "allow authorization servers on private addresses")
 	set.BoolVar(&l.slash, "issuer-slash", false, "allow an issuer that differs by a slash at its end")
+}
+
+// typed are the flags that were typed, each with its value. It is never nil.
+func (l *login) typed() [][]string {
+	typed := [][]string{}
+	for _, f := range [...]struct{ name, value string }{
+		{"--client-id", l.clientID}, {"--client-secret-env", l.secretEnv}, {"--issuer", l.issuer}, {"--client-metadata", l.metadata},
+		{"--scope", strings.Join(l.scopes, ",")}, {"--profile", l.profile}, {"--redirect", l.redirect},
+	} {
+		if f.value != "" {
+			typed = append(typed, []string{f.name, f.value})
+		}
+	}
+	for _, f := range [...]struct {
+		name string
+		set  bool
+	}{{"--dpop", l.dpop}, {"--private-network", l.private}, {"--issuer-slash", l.slash}, {"--no-browser", l.noBrowser}} {
+		if f.set {
+			typed = append(typed, []string{f.name})
+		}
+	}
+	return typed
 }
 
 // options are those of the flags, with the store.

@@ -369,7 +369,9 @@ func (s *suite) conformFailure(ctx context.Context, t target.Target, err error) 
 	if unreachable.Status == http.StatusUnauthorized || unreachable.Status == http.StatusForbidden {
 		f.Kind = failure.KindAuth
 		s.Login(f, err, t)
-		f.Try = append(f.Try, "-H 'Authorization: Bearer ${TOKEN}'")
+		if len(f.Try) > 0 && s.Flags.Auth == "auto" {
+			f.Try = append(f.Try, explain.OrHeader)
+		}
 	}
 	if s.Common(f, t, err) {
 		return f

@@ -28,6 +28,9 @@ type Explainer struct {
 	*connect.Dialer
 	// Commands are the names of the commands, to suggest one.
 	Commands []string
+	// LoginFlags are the flags of the `mcpctl auth login` that runs, each with its value.
+	// They are nil in other commands.
+	LoginFlags [][]string
 }
 
 // NotCalled is an error of preparing a call, before the tool was called.
@@ -166,9 +169,6 @@ func (x *Explainer) client(e *mcperrors.Error, early bool) *failure.Failure {
 	}
 	if e.Process != nil {
 		x.process(f, e.Process)
-	}
-	if f.Kind == failure.KindAuth {
-		f.Try = append(f.Try, "-H 'Authorization: Bearer ${TOKEN}'")
 	}
 	var missing *client.MissingCapabilityError
 	if errors.As(e, &missing) {

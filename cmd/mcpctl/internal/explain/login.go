@@ -3,6 +3,7 @@ package explain
 import (
 	"errors"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -14,16 +15,20 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// Login explains why a server gave no access, and names the command that helps. Where
-// package auth says why it obtained no token, that is the message.
+// OrHeader is what to do in place of a login at a server that wants one.
+const OrHeader = "or add -H 'Authorization: Bearer ${TOKEN}'"
+
+// Login explains why a server gave no access, and names the command that helps, if there
+// is one. Where package auth says why it obtained no token, that is the message.
 func (x *Explainer) Login(f *failure.Failure, err error, t target.Target) {
 	var why *auth.Error
 	var missing *auth.MissingScopes
 	next := x.AuthCommand(t, "login")
 	demand, demands := demandOf(err)
 	errors.As(err, &why)
+	nobody := errors.Is(err, auth.ErrNotLoggedIn)
 	switch own := x.ownCredentials(t); {
-	case errors.Is(err, auth.ErrNotLoggedIn):
+	case nobody:
 		f.Message = "the server wants a login"
 	case errors.As(err, &missing):
 		f.Message = visible.Line(missing.Error())
@@ -31,12 +36,16 @@ func (x *Explainer) Login(f *failure.Failure, err error, t target.Target) {
 		next = x.AuthCommand(t, "login", "--scope", strings.Join(scopes, ","))
 	case why != nil:
 		next = x.noToken(f, why, t)
-	case demands && own == "none":
+	case own == "none" && demands:
 		f.Message = "the server wants a login, and --auth none sends no token"
-	case demands && demand.Code == "insufficient_scope":
-		f.Message = "the token of " + own + " has not the scopes that this request needs"
-	case demands && own != "":
-		f.Message = "the server refuses the token of " + own
+		f.AddNote("log in, and leave out --auth none")
+	case own == "none" || (own == "" && !demands && statusOf(err) == http.StatusForbidden):
+		next = "" // nothing says that a login would help
+	case own != "":
+		next = x.refused(f, own, demand, demands, t)
+	case target.NeedsTLS(t.URL):
+		f.Message, next = "the server wants a login, and its URL is not https", ""
+		f.AddNote("use the https URL of the server: the tokens of a login are not sent without TLS")
 	}
 	if demands {
 		text := demand.Scheme + " token"
@@ -45,9 +54,31 @@ func (x *Explainer) Login(f *failure.Failure, err error, t target.Target) {
 		}
 		f.Add("wants", "%s", visible.Line(text))
 	}
-	if next != "" {
-		f.Try = append([]string{next}, f.Try...)
+	if next == "" {
+		return
 	}
+	f.Try = append([]string{next}, f.Try...)
+	if nobody && demands && x.LoginFlags == nil {
+		f.Try = append(f.Try, OrHeader)
+	}
+}
+
+// refused explains why a server refuses credentials that no login has obtained. A login
+// does not help while they are there: the same command would send them again.
+func (x *Explainer) refused(f *failure.Failure, own string, demand auth.Demand, demands bool, t target.Target) (next string) {
+	of, renew := own, "renew that token, or leave out "+strings.Fields(own)[0]+" and use mcpctl auth login"
+	if own == inFile {
+		of = "the file of servers"
+		renew = "renew or remove the Authorization header of " + visible.Line(t.Typed) + " in that file: it wins over mcpctl auth login"
+	}
+	switch {
+	case demands && demand.Code == "insufficient_scope":
+		f.Message = "the token of " + of + " has not the scopes that this request needs"
+	case demands:
+		f.Message = "the server refuses the token of " + of
+	}
+	f.AddNote(renew)
+	return ""
 }
 
 // noToken explains why package auth obtained no token, and returns the command that
@@ -58,6 +89,10 @@ func (x *Explainer) noToken(f *failure.Failure, why *auth.Error, t target.Target
 		f.Note = "" // as the command says
 	}
 	inspect := x.AuthCommand(t, "inspect")
+	if why.Reason == auth.ReasonLogin && listening(why) {
+		f.AddNote("end the program that has this port, or choose another redirect URL that is registered")
+		return ""
+	}
 	if Unanswered(why) {
 		f.Add("reason", "%s", f.Message)
 		f.Message = "the authorization server does not answer"
@@ -82,9 +117,40 @@ func (x *Explainer) noToken(f *failure.Failure, why *auth.Error, t target.Target
 			return x.AuthCommand(t, "login", "--client-id", "ID", "--issuer", why.Issuer)
 		}
 		return inspect
-	case auth.ReasonLogin, auth.ReasonToken, auth.ReasonScope:
+	case auth.ReasonToken:
+		if errors.Is(why, auth.ErrNoClientMethod) && !x.typed("--client-id") {
+			return x.AuthCommand(t, "login", "--client-id", "ID", "--issuer", why.Issuer)
+		}
+	case auth.ReasonLogin, auth.ReasonScope:
+	}
+	if x.LoginFlags != nil && !again(why) {
+		return ""
 	}
 	return x.AuthCommand(t, "login")
+}
+
+// again reports whether a login that failed may succeed if it is begun again.
+func again(why *auth.Error) bool {
+	for _, reason := range [...]error{auth.ErrNoLogin, auth.ErrLoginExpired, auth.ErrOtherLogin} {
+		if errors.Is(why, reason) {
+			return true
+		}
+	}
+	return why.LoginURL != "" || why.Help == "" || strings.Contains(why.Help, "log in again") || strings.Contains(why.Help, "begin the login again")
+}
+
+// statusOf is the HTTP status that refused a request, 0 for none.
+func statusOf(err error) int {
+	var e *mcperrors.Error
+	if !errors.As(err, &e) || e.HTTP == nil {
+		return 0
+	}
+	return e.HTTP.Status
+}
+
+// typed reports whether a flag of the login that runs was typed.
+func (x *Explainer) typed(name string) bool {
+	return slices.ContainsFunc(x.LoginFlags, func(flag []string) bool { return flag[0] == name })
 }
 
 // demandOf is what the server wants that refused a request.
@@ -95,6 +161,9 @@ func demandOf(err error) (auth.Demand, bool) {
 	}
 	return auth.DemandOf(e.HTTP.Header)
 }
+
+// inFile is where credentials come from that a file of servers has.
+const inFile = "a file of servers"
 
 // ownCredentials says where the credentials of a request come from that no login has
 // obtained, "" for none.
@@ -109,7 +178,7 @@ func (x *Explainer) ownCredentials(t target.Target) string {
 		}
 	}
 	if t.Entry != nil && t.Entry.Authorized() {
-		return "the file of servers"
+		return inFile
 	}
 	if kind == "none" {
 		return kind
@@ -121,14 +190,26 @@ func (x *Explainer) ownCredentials(t target.Target) string {
 // authorization server.
 func Unanswered(err error) bool {
 	var network net.Error
-	return errors.As(err, &network)
+	return errors.As(err, &network) && !listening(err)
 }
 
-// AuthCommand is a line of `mcpctl auth` for the server and the profile of this run.
+// listening reports whether an address of this machine could not be listened at.
+func listening(err error) bool {
+	var own *net.OpError
+	return errors.As(err, &own) && own.Op == "listen"
+}
+
+// AuthCommand is a line of `mcpctl auth` for the server and the profile of this run. In a
+// login it repeats the flags of that login, but for those in words.
 func (x *Explainer) AuthCommand(t target.Target, words ...string) string {
 	words = append([]string{"mcpctl", "auth"}, words...)
 	if kind, profile, _ := strings.Cut(x.Flags.Auth, ":"); kind == "profile" && words[2] == "login" {
 		words = append(words, "--profile", profile)
+	}
+	for _, flag := range x.LoginFlags {
+		if !slices.Contains(words, flag[0]) && (words[2] == "login" || !onlyLogin[flag[0]]) {
+			words = append(words, flag...)
+		}
 	}
 	if x.Flags.TokenStore != "" {
 		words = append(words, "--token-store", x.Flags.TokenStore)
@@ -139,6 +220,9 @@ func (x *Explainer) AuthCommand(t target.Target, words ...string) string {
 	}
 	return visible.Line(example.Quote(append(words, server...)))
 }
+
+// onlyLogin are the flags of `mcpctl auth login` that `mcpctl auth inspect` has not.
+var onlyLogin = map[string]bool{"--profile": true, "--redirect": true, "--client-secret-env": true, "--no-browser": true}
 
 // AsFlags writes what package auth says to do with the flags of mcpctl in place of its
 // options.

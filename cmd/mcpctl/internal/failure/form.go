@@ -115,10 +115,19 @@ func (f *Failure) object() json.RawMessage {
 	if hint := f.hint(); hint != "" {
 		fields["hint"] = console.Encode(hint)
 	}
+	if f.Note != "" && f.namesCommand() {
+		fields["note"] = console.Encode(f.Note)
+	}
 	return ordered(fields)
 }
 
+// namesCommand reports whether the hint for a program is a command that it can run.
+func (f *Failure) namesCommand() bool { return f.Kind == KindAuth && len(f.Try) > 0 }
+
 func (f *Failure) hint() string {
+	if f.namesCommand() {
+		return f.Try[0]
+	}
 	parts := append([]string{}, f.Try...)
 	if f.Note != "" {
 		parts = append([]string{f.Note}, parts...)

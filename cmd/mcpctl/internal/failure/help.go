@@ -12,7 +12,7 @@ const ExitCodes = `Exit codes (stable)
     3  unreachable      no such host, port, path or program, or the program exited
                         before its first answer
     4  auth             the server wants a login, or refuses the one that there is
-                        (HTTP 401 or 403); the error names the command that helps
+                        (HTTP 401 or 403); the error says what helps
     5  protocol         the server broke the protocol
     6  rpc-error        the server answered with a JSON-RPC error
     7  unknown-outcome  timeout or lost connection after the request was sent: it

@@ -180,6 +180,17 @@ func Address(raw string) string {
 	return net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 }
 
+// NeedsTLS reports whether a URL is one that gets no tokens, because it is not https and
+// not on this machine.
+func NeedsTLS(raw string) bool {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme == "https" || u.Hostname() == "localhost" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return ip == nil || !ip.IsLoopback()
+}
+
 // Shown is a URL for people: without the password, and without the query, which
 // often holds a token.
 func Shown(raw string) string {
