@@ -4,21 +4,26 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 )
 
 // Token returns the access token for a server, renewed if it has expired. It asks no
-// person: without a login the error is [ErrNotLoggedIn].
+// person: without a login the error is a [*NotLoggedIn].
 func (a *Authorizer) Token(ctx context.Context, server string) (string, error) {
 	s, err := a.serverNamed(server)
 	if err != nil {
 		return "", err
 	}
-	h, err := s.current(ctx)
-	if err == nil && h == nil {
-		err = ErrNotLoggedIn
-	}
+	began := time.Now()
+	h, err := inTurn(ctx, s, func(ctx context.Context) (*held, error) {
+		h, err := s.renewedAt(ctx, began)
+		if err == nil && h == nil {
+			err = s.notLoggedIn(ctx)
+		}
+		return h, err
+	})
 	if err != nil {
 		return "", s.explain(because(ReasonLogin, "", err))
 	}
@@ -31,7 +36,8 @@ var ErrNotLoggedIn = errors.New("nobody is logged in")
 // Logout takes the tokens for a server back, at the authorization server if it allows
 // that, and deletes them. It reports whether there were any. If only taking them back
 // failed, they are deleted all the same, and the error says that they may be valid
-// until they expire.
+// until they expire. If there were none, but damaged files that may have them, the error
+// is a [*NotLoggedIn] that names the files.
 func (a *Authorizer) Logout(ctx context.Context, server string) (found bool, err error) {
 	s, err := a.serverNamed(server)
 	if err != nil {
@@ -62,8 +68,12 @@ func (s *server) logout(ctx context.Context) (found bool, err error) {
 		}
 	}
 	s.now.Store(nil)
+	s.ended = ""
 	if failed.Err != nil {
 		return found, &failed
+	}
+	if missing := s.notLoggedIn(ctx); !found && len(missing.Damaged) > 0 {
+		return false, because(ReasonStore, "tokens in these files may be valid", missing)
 	}
 	return found, nil
 }

@@ -79,6 +79,30 @@ func (e *MissingScopes) Error() string {
 	return "the server wants a login with the scopes " + strconv.Quote(strings.Join(e.Scopes, " "))
 }
 
+// NotLoggedIn says what is known about a login that is missing. [errors.Is] finds
+// [ErrNotLoggedIn] in it.
+type NotLoggedIn struct {
+	// Ended is the error code with which the authorization server ended the last login,
+	// such as invalid_grant, "" if it did not.
+	Ended string
+	// Damaged are the files of the store that cannot be read: a login may be in one.
+	Damaged []*DamagedError
+}
+
+func (e *NotLoggedIn) Error() string {
+	text := ErrNotLoggedIn.Error()
+	if e.Ended != "" {
+		text = "the login has ended: the authorization server says " + e.Ended
+	}
+	for _, file := range e.Damaged {
+		text += "; " + file.Error()
+	}
+	return text
+}
+
+// Unwrap returns ErrNotLoggedIn.
+func (e *NotLoggedIn) Unwrap() error { return ErrNotLoggedIn }
+
 // because completes an error with its reason and with what to do, unless it has them
 // already.
 func because(reason Reason, help string, err error) error {

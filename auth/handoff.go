@@ -160,7 +160,7 @@ func (s *server) finish(ctx context.Context, address string) error {
 	if err != nil {
 		return because(ReasonStore, "", err)
 	}
-	s.loaded, s.failed = true, failure{}
+	s.loaded, s.failed, s.ended = true, failure{}, ""
 	s.now.Store(h)
 	return nil
 }

@@ -206,6 +206,9 @@ func (s *server) load(ctx context.Context) (*held, error) {
 			continue
 		case err != nil:
 			return nil, err
+		case record.Token.Access == "" && record.Ended != "":
+			s.ended = record.Ended
+			continue
 		case record.Token.Access == "", cfg.dpop && len(record.Proof) == 0:
 			continue
 		}
@@ -216,6 +219,7 @@ func (s *server) load(ctx context.Context) (*held, error) {
 	if best == nil {
 		return nil, nil
 	}
+	s.ended = ""
 	return best.ready()
 }
 
@@ -257,6 +261,7 @@ func (s *server) isFor(resource string) bool {
 func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 	next := &held{key: h.key, loggedIn: h.loggedIn}
 	outcome, asked := renewed, false
+	var ended *grant.Error
 	// The caller may leave; a token that the server has issued by then must be kept.
 	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping)
 	defer cancel()
@@ -272,7 +277,7 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 			return stored, nil // another process was faster
 		}
 		if stored.Token.Refresh == "" {
-			outcome = over // logged out, or refused there
+			outcome, s.ended = over, stored.Ended // logged out, or refused there
 			return stored, nil
 		}
 		asked = true
@@ -282,6 +287,7 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 			if outcome == later {
 				return stored, err
 			}
+			_ = errors.As(err, &ended) // else it is not over
 			return next.record, nil
 		}
 		if token.Refresh == "" {
@@ -293,7 +299,9 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 	next.renewed = asked // a token of another process may be old already
 	switch {
 	case outcome == over:
-		s.now.Store(nil)
+		if s.now.Store(nil); ended != nil {
+			s.ended = ended.Code
+		}
 		return nil, nil
 	case err != nil && asked && outcome == renewed:
 		next.unwritten = true // the token is good as long as the program runs
@@ -329,13 +337,13 @@ func (s *server) outcomeOf(err error, r *store.Record) outcome {
 	}
 	switch refused.Code {
 	case "invalid_grant", "unsupported_grant_type":
-		r.Token = grant.Token{}
+		r.Token, r.Ended = grant.Token{}, refused.Code
 		return over
 	case "invalid_client", "unauthorized_client":
 		if s.a.cfg.clientID != "" {
 			return later // who configured it has to correct it
 		}
-		r.Client, r.Token = grant.Registered{}, grant.Token{}
+		r.Client, r.Token, r.Ended = grant.Registered{}, grant.Token{}, refused.Code
 		return over
 	case "invalid_request", "invalid_scope", "invalid_target", "access_denied":
 		return over // some say that of a token that has expired; it is not deleted

@@ -36,3 +36,31 @@ func TestLogoutTellsEveryFailure(t *testing.T) {
 	require.Equal(t, auth.ReasonStore, e.Reason)
 	require.Equal(t, w.MCP.URL+"/mcp", e.Server)
 }
+
+// A token that has expired and is not renewed says why, also to another program later.
+func TestNotLoggedInSaysWhy(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	store := auth.NewMemory()
+	_, err := dial(t, w, auth.Login(browser(t), auth.WithStore(store)))
+	require.NoError(t, err)
+	w.Forget()
+	for range 2 {
+		_, err = dial(t, w, auth.Login(auth.WithStore(store), auth.WithoutLogin()))
+		var why *auth.NotLoggedIn
+		require.ErrorAs(t, err, &why)
+		require.ErrorIs(t, err, auth.ErrNotLoggedIn)
+		require.Equal(t, "invalid_grant", why.Ended)
+		require.ErrorContains(t, err, "the login has ended: the authorization server says invalid_grant")
+	}
+	require.Equal(t, 1, w.Asked("refresh_token"))
+	a := auth.Login(browser(t), auth.WithStore(store))
+	_, err = dial(t, w, a)
+	require.NoError(t, err)
+	_, err = a.Logout(t.Context(), w.MCP.URL+"/mcp")
+	require.NoError(t, err)
+	_, err = a.Token(t.Context(), w.MCP.URL+"/mcp")
+	var why *auth.NotLoggedIn
+	require.ErrorAs(t, err, &why)
+	require.Empty(t, why.Ended)
+}

@@ -28,6 +28,7 @@ type server struct {
 
 	loaded bool // the store was asked
 	site   *site
+	ended  string  // the code that ended the last login, "" if none did
 	failed failure // the last login or renewal, if it failed
 	tries  tries   // logins for more scopes, and those for which a good token was refused
 }
@@ -185,7 +186,7 @@ func refusedAgain(h *held) error {
 // login obtains a token for what a challenge asks for.
 func (s *server) login(ctx context.Context, asked challenge.Challenge, before []string) (again bool, err error) {
 	if s.a.cfg.noLogin {
-		return false, because(ReasonLogin, "", ErrNotLoggedIn)
+		return false, because(ReasonLogin, "", s.notLoggedIn(ctx))
 	}
 	found, err := s.find(ctx, asked)
 	if err != nil {
@@ -197,6 +198,12 @@ func (s *server) login(ctx context.Context, asked challenge.Challenge, before []
 		err = because(ReasonDiscovery, "it may want a key that its operator gives out, as a header", fmt.Errorf("the server names no authorization server, and has none at %s: %w", found.server.Issuer, unwrapped(err)))
 	}
 	return err == nil, s.fail(ctx, err)
+}
+
+// notLoggedIn says what is known about a login that is missing.
+func (s *server) notLoggedIn(ctx context.Context) *NotLoggedIn {
+	_, err := s.a.cfg.store.List(ctx)
+	return &NotLoggedIn{Ended: s.ended, Damaged: DamagedFiles(err)}
 }
 
 // unwrapped is the cause in an error of this package.
@@ -253,7 +260,7 @@ func (s *server) obtained(ctx context.Context, found *site, scopes []string) (*h
 	if err := s.keep(ctx, h); err != nil {
 		return nil, because(ReasonStore, "", err)
 	}
-	s.site, s.failed = found, failure{}
+	s.site, s.failed, s.ended = found, failure{}, ""
 	s.now.Store(h)
 	return h, nil
 }

@@ -20,6 +20,9 @@ type (
 // ErrNotFound means that a store has no record for a key.
 var ErrNotFound = store.ErrNotFound
 
+// DamagedFiles returns the files that an error of the List of a store is about.
+func DamagedFiles(err error) []*DamagedError { return store.Damaged(err) }
+
 // NewMemory returns a store in memory.
 func NewMemory() Store { return store.NewMemory() }
 

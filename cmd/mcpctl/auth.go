@@ -13,6 +13,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
@@ -66,6 +67,45 @@ func (a *app) loginFailure(err error, t target.Target) *failure.Failure {
 	}
 	f := failure.New(failure.KindAuth, mcperrors.NotSent, "%s", err)
 	a.explain.Login(f, err, t)
+	missingLogin(f, err)
+	return f
+}
+
+// missingLogin adds what is known about a login that is missing: why it has ended, and
+// which files it may be in.
+func missingLogin(f *failure.Failure, err error) {
+	var why *auth.NotLoggedIn
+	if !errors.As(err, &why) || f.Kind != failure.KindAuth {
+		return
+	}
+	if why.Ended != "" {
+		f.Message = "your login has ended: the authorization server says " + visible.Line(why.Ended)
+	}
+	damagedFiles(f, why.Damaged)
+}
+
+// damagedFiles adds files of tokens that cannot be read, and what to do about them.
+func damagedFiles(f *failure.Failure, files []*auth.DamagedError) {
+	if len(files) == 0 {
+		return
+	}
+	remove := []string{"rm"}
+	for _, file := range files {
+		f.Add("damaged", "%s: %s", visible.Line(file.Path), visible.Line(file.Reason))
+		remove = append(remove, file.Path)
+	}
+	f.AddNote("a login may be in a damaged file: delete the file and log in again")
+	f.Try = append(f.Try, visible.Line(example.Quote(remove)))
+}
+
+// unreadable is the failure of a logout that may have left tokens in damaged files.
+func unreadable(files []*auth.DamagedError) *failure.Failure {
+	f := failure.New(failure.KindAuth, mcperrors.NotSent, "%d damaged files could not be read: tokens in them may be valid", len(files))
+	if len(files) == 1 {
+		f.Message = "1 damaged file could not be read: tokens in it may be valid"
+	}
+	damagedFiles(f, files)
+	f.Note = "take the tokens back at the authorization server, and delete the files"
 	return f
 }
 
@@ -91,6 +131,10 @@ and delete them. If they cannot be taken back, they are deleted all the same.`,
 				return err
 			}
 			found, err := a.logout(cmd.Context(), t.URL, profile)
+			var missing *auth.NotLoggedIn
+			if errors.As(err, &missing) {
+				return unreadable(missing.Damaged)
+			}
 			if err != nil {
 				f := a.loginFailure(err, t)
 				var why *auth.Error
@@ -132,9 +176,14 @@ func (a *app) logout(ctx context.Context, server, profile string) (found bool, e
 // logoutAll logs out everywhere. What fails at one server keeps nobody logged in at the
 // next.
 func (a *app) logoutAll(ctx context.Context, profile string, chosen bool) error {
-	accounts, _, err := a.accounts(ctx)
+	store, err := a.dial.Store(ctx)
 	if err != nil {
 		return err
+	}
+	accounts, err := list(ctx, store, time.Now())
+	damaged := auth.DamagedFiles(err)
+	if err != nil && len(damaged) == 0 {
+		return failure.New(failure.KindAuth, mcperrors.NotSent, "%s", visible.Line(err.Error()))
 	}
 	var f *failure.Failure
 	found := false
@@ -151,7 +200,10 @@ func (a *app) logoutAll(ctx context.Context, profile string, chosen bool) error 
 	}
 	switch {
 	case f != nil:
+		damagedFiles(f, damaged)
 		return f
+	case len(damaged) > 0:
+		return unreadable(damaged)
 	case !found:
 		a.console.Note("nobody was logged in anywhere")
 	}
@@ -182,7 +234,12 @@ logs.`,
 				if profile != "" {
 					a.flags.Auth = "profile:" + profile
 				}
-				return a.loginFailure(err, t)
+				f := a.loginFailure(err, t)
+				var missing *auth.NotLoggedIn
+				if errors.As(err, &missing) && missing.Ended == "" {
+					f.Message = "no token is stored for this server" // which was not asked
+				}
+				return f
 			}
 			if a.console.Format == console.Human || a.console.Format == console.Raw {
 				return a.console.Print(token + "\n")

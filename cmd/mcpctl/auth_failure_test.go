@@ -80,7 +80,7 @@ func TestAuthFailures(t *testing.T) {
 		},
 		"the login was taken back": {
 			loggedIn: true, after: func(w *authtest.World) { w.Forget() }, args: []string{"ls"},
-			says: []string{"the server wants a login"}, next: "mcpctl auth login URL",
+			says: []string{"your login has ended: the authorization server says invalid_grant"}, next: "mcpctl auth login URL",
 		},
 		"the server refuses what was issued for it": {
 			loggedIn: true, after: func(w *authtest.World) { w.Never = true }, args: []string{"ls"},
@@ -98,7 +98,7 @@ func TestAuthFailures(t *testing.T) {
 			world: func(w *authtest.World) { w.AS.Close() }, args: []string{"auth", "login"},
 			says: []string{"the authorization server does not answer", "/.well-known/oauth-authorization-server"}, next: "mcpctl auth inspect URL",
 		},
-		"no token to print": {args: []string{"auth", "token", "--profile", "p"}, says: []string{"the server wants a login"}, next: "mcpctl auth login --profile p URL"},
+		"no token to print": {args: []string{"auth", "token", "--profile", "p"}, says: []string{"no token is stored for this server"}, next: "mcpctl auth login --profile p URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

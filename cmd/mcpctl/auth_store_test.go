@@ -91,3 +91,57 @@ func TestTokenOfAFile(t *testing.T) {
 		require.Contains(t, stderr, says)
 	}
 }
+
+// A damaged file is named wherever the login that may be in it is missing.
+func TestDamagedFilesAreNamed(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	url, folder := w.MCP.URL+"/mcp", filepath.Join(t.TempDir(), "tokens")
+	logInAt(t, folder, url)
+	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	require.NoError(t, os.WriteFile(files[0], []byte("{"), 0o600))
+	for says, args := range map[string][]string{
+		"the server wants a login":                                    {"call", url, "echo"},
+		"no token is stored for this server":                          {"auth", "token", url},
+		"1 damaged file could not be read: tokens in it may be valid": {"auth", "logout", url},
+	} {
+		code, _, stderr := script(t, folder, "", args...)
+		require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
+		require.Contains(t, stderr, says)
+		require.Contains(t, stderr, "damaged   "+files[0]+": it is not the JSON text of a record\n")
+		require.Contains(t, stderr, "rm "+files[0]+"\n")
+	}
+	code, _, stderr := script(t, folder, "", "auth", "logout", "--all")
+	require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
+	require.Contains(t, stderr, "rm "+files[0]+"\n")
+	require.NoError(t, os.Remove(files[0]))
+	code, _, stderr = script(t, folder, "", "auth", "logout", "--all")
+	require.Zero(t, code, stderr)
+}
+
+// Later runs, too, say why a login has ended, until the next login.
+func TestWhyALoginEnded(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	url, folder := w.MCP.URL+"/mcp", filepath.Join(t.TempDir(), "tokens")
+	logInAt(t, folder, url)
+	w.Forget()
+	const ended = "your login has ended: the authorization server says invalid_grant"
+	for range 2 {
+		code, _, stderr := script(t, folder, "", "call", url, "echo")
+		require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
+		require.Contains(t, stderr, ended)
+		require.Contains(t, stderr, "mcpctl auth login "+url)
+	}
+	code, _, stderr := script(t, folder, "", "auth", "token", url)
+	require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
+	require.Contains(t, stderr, ended)
+	require.Equal(t, 1, w.Asked("refresh_token"))
+	logInAt(t, folder, url)
+	code, _, stderr = script(t, folder, "", "auth", "logout", url)
+	require.Zero(t, code, stderr)
+	_, _, stderr = script(t, folder, "", "call", url, "echo")
+	require.NotContains(t, stderr, "has ended")
+}

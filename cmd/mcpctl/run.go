@@ -58,6 +58,7 @@ func run(ctx context.Context, args []string, s console.Streams) int {
 		return failure.KindOK.ExitCode()
 	}
 	f := a.explain.Failure(ctx, err)
+	missingLogin(f, err)
 	f.Print(a.console, a.events)
 	return f.Kind.ExitCode()
 }

@@ -23,6 +23,7 @@ type form struct {
 	Scopes     []string `json:"scopes,omitempty"`
 	Proof      []byte   `json:"dpop_key,omitempty"`
 
+	Ended    string    `json:"ended,omitempty"`
 	Login    string    `json:"login,omitempty"`
 	Obtained time.Time `json:"obtained,omitzero"`
 	Pending  *pending  `json:"pending,omitempty"`
@@ -55,7 +56,7 @@ func (r Record) Encode(key Key) ([]byte, error) {
 	return json.MarshalIndent(form{
 		Version: formatVersion, Key: key, Generation: r.Generation, Token: token(r.Token),
 		Client: client(r.Client), Server: r.Server, Scopes: r.Scopes, Proof: r.Proof,
-		Login: r.Login, Obtained: r.Obtained, Pending: r.Pending.form(),
+		Ended: r.Ended, Login: r.Login, Obtained: r.Obtained, Pending: r.Pending.form(),
 	}, "", "  ")
 }
 
@@ -71,6 +72,6 @@ func Decode(text []byte) (Key, Record, error) {
 	return f.Key, Record{
 		Generation: f.Generation, Token: grant.Token(f.Token), Client: grant.Registered(f.Client),
 		Server: f.Server, Scopes: f.Scopes, Proof: f.Proof,
-		Login: f.Login, Obtained: f.Obtained, Pending: f.Pending.read(),
+		Ended: f.Ended, Login: f.Login, Obtained: f.Obtained, Pending: f.Pending.read(),
 	}, nil
 }

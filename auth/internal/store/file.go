@@ -37,16 +37,23 @@ type DamagedError struct {
 // OnlyDamaged reports whether the error of List is about damaged records alone.
 func OnlyDamaged(err error) bool {
 	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return false
+	return ok && len(Damaged(err)) == len(joined.Unwrap())
+}
+
+// Damaged returns the records that the error of List is about.
+func Damaged(err error) []*DamagedError {
+	var files []*DamagedError
+	joined, _ := err.(interface{ Unwrap() []error })
+	if joined == nil {
+		return nil
 	}
 	for _, one := range joined.Unwrap() {
 		var damaged *DamagedError
-		if !errors.As(one, &damaged) {
-			return false
+		if errors.As(one, &damaged) {
+			files = append(files, damaged)
 		}
 	}
-	return true
+	return files
 }
 
 func (e *DamagedError) Error() string {

@@ -57,6 +57,10 @@ type Record struct {
 	Scopes []string // asked for so far: a step-up asks for these and the new ones
 	Proof  []byte   // private key of DPoP that the tokens are bound to; nil: none
 
+	// Ended is the error code with which the authorization server ended the login, "" if it
+	// did not.
+	Ended string
+
 	Login    string    // a name for the login that the tokens go back to; renewing keeps it
 	Obtained time.Time // when the token was issued; zero: unknown
 

@@ -42,7 +42,7 @@ func full() store.Record {
 			TokenURL: "https://as.example/token", RevocationURL: "https://as.example/revoke",
 			TokenAuthMethods: []string{grant.MethodBasic}, TokenAuthAlgs: []string{"ES256"},
 		},
-		Scopes: []string{"a", "b"}, Proof: []byte(secret + "-proof"), Login: "l1", Obtained: moment,
+		Scopes: []string{"a", "b"}, Proof: []byte(secret + "-proof"), Ended: "invalid_grant", Login: "l1", Obtained: moment,
 	}
 }
 
