@@ -9,6 +9,19 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 )
 
+// Commands of other programs that people type here.
+func TestLoginIsACommandOfAuth(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"login", "logout"} {
+		code, _, stderr := script(t, t.TempDir(), "", word, "http://127.0.0.1:1/mcp")
+		require.Equal(t, failure.KindUsage.ExitCode(), code)
+		require.Contains(t, stderr, "did you mean mcpctl auth "+word+"?")
+	}
+	_, help, _ := script(t, t.TempDir(), "", "ls", "--help")
+	require.NotContains(t, help, "--auth FILE")
+	require.Contains(t, help, "bearer:@FILE, env:VAR, or profile:NAME")
+}
+
 // A secret that is typed in the wrong place is not repeated: the error ends up in a log.
 func TestMistypedSecretsAreNotPrinted(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -142,11 +143,34 @@ func (r *run) reported(i int) []Line {
 // how says how the program ended, for what could not be established.
 func (r *run) how() string {
 	parts := r.ending()
-	if i := strings.LastIndexByte(r.stderr, '\n'); r.stderr != "" {
-		parts = append(parts, "it says: "+r.stderr[i+1:])
+	if said := lastWords(r.stderr); said != "" {
+		parts = append(parts, "it says: "+said)
 	}
 	return aside(parts)
 }
+
+// withQuery is a URL with a query, which explains nothing and is long in a login.
+var withQuery = regexp.MustCompile(`(https?://[^\s?]+)\?\S+`)
+
+// lastWords returns the last line of a program's standard error that is more than the
+// address of a page, with addresses cut before their query.
+func lastWords(stderr string) string {
+	lines := strings.Split(stderr, "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		said := strings.TrimSpace(withQuery.ReplaceAllString(lines[i], "$1"))
+		if said == "" || (!strings.Contains(said, " ") && strings.Contains(said, "://")) {
+			continue
+		}
+		if words := []rune(said); len(words) > longestWords {
+			return string(words[:longestWords]) + "…"
+		}
+		return said
+	}
+	return ""
+}
+
+// longestWords bounds what a reason repeats of a program's output, in characters.
+const longestWords = 160
 
 // fate is how without what the program said.
 func (r *run) fate() string { return aside(r.ending()) }

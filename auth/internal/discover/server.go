@@ -3,6 +3,7 @@ package discover
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -58,7 +59,7 @@ func (f *Finder) Server(ctx context.Context, issuer string) (*Server, error) {
 	if err == nil {
 		err = f.HTTP.Check(issuer)
 	}
-	f.step(Step{What: serverMetadata, URL: fetch.Show(issuer), Rule: issuerRule, Err: err, Help: helpFor(err)})
+	f.step(Step{What: serverMetadata, URL: fetch.Show(issuer), Rule: issuerRule, Found: onThisMachine(issuer), Err: err, Help: helpFor(err)})
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func (f *Finder) Legacy(ctx context.Context, endpoint *url.URL) (*Server, error)
 	}
 	base := originOf(endpoint)
 	err := f.HTTP.Check(base)
-	f.step(Step{What: serverMetadata, URL: base, Rule: issuerRule, Err: err, Help: helpFor(err)})
+	f.step(Step{What: serverMetadata, URL: base, Rule: issuerRule, Found: onThisMachine(base), Err: err, Help: helpFor(err)})
 	if err != nil {
 		return nil, err
 	}
@@ -170,10 +171,23 @@ func (f *Finder) readServer(from string, d *document, issuer string, same func(s
 			wrong = f.HTTP.Check(endpoint)
 		}
 	}
-	if err := check("its endpoints may be used: https, and no private address (RFC 6749 §3.1, §3.2)", "", wrong, helpFor(wrong)); err != nil {
+	if err := check("its endpoints may be used: https, and no private address (RFC 6749 §3.1, §3.2)", onThisMachine(s.TokenEndpoint), wrong, helpFor(wrong)); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// onThisMachine says why a URL may be used that is not https: the MCP server is on this
+// machine, too. It is "" for other URLs.
+func onThisMachine(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme == "https" {
+		return ""
+	}
+	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && !ip.IsLoopback() {
+		return ""
+	}
+	return "on this machine, like the MCP server"
 }
 
 // sameRoot reports whether two issuers without path differ by a trailing slash only.

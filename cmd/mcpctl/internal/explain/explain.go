@@ -115,6 +115,10 @@ func (x *Explainer) unknownCommand(err error) *failure.Failure {
 	f := failure.Usage("%s", strings.TrimSpace(firstLine(err.Error())))
 	if _, word, found := strings.Cut(f.Message, `"`); found {
 		word, _, _ = strings.Cut(word, `"`)
+		if word == "login" || word == "logout" {
+			f.Message += "; did you mean mcpctl auth " + word + "?"
+			return f
+		}
 		if near := suggest.Nearest(word, x.Commands); len(near) > 0 {
 			f.Message += "; did you mean " + near[0] + "?"
 			return f

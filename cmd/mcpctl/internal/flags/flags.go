@@ -59,7 +59,7 @@ func (f *Global) Register(set *pflag.FlagSet) {
 	set.Var(Choice(&f.Era, "auto", "auto", "modern", "legacy", "*"), "era", "protocol era: auto, legacy, modern, or a revision such as "+string(mcp.LatestSession))
 	set.StringVar(&f.Revision, "protocol-version", "", "protocol `revision`: use only this one")
 
-	set.StringVar(&f.Auth, "auth", "auto", "credentials: auto (those of mcpctl auth login), none, bearer:@`FILE`, env:VAR, or profile:NAME")
+	set.StringVar(&f.Auth, "auth", "auto", "`credentials`: auto (those of mcpctl auth login), none, bearer:@FILE, env:VAR, or profile:NAME")
 	set.Var(Choice(&f.TokenStore, "", "files", "keychain"), "token-store", "where tokens are kept: files (the default) or keychain (MCPCTL_TOKEN_STORE)")
 	set.StringArrayVarP(&f.Headers, "header", "H", nil, "HTTP header `'K: V'`; ${NAME} is an environment variable, @FILE is a file with a header a line")
 	set.StringVar(&f.UserAgent, "user-agent", "", "User-Agent `text` of HTTP requests")

@@ -84,4 +84,7 @@ func TestTyped(t *testing.T) {
 	_, cmd := parsed(t, "-v", "-H", "A: ${B}", "-H", "C: d", "--era", "legacy", "--max-time", "1s")
 	require.ElementsMatch(t, []string{"--era", "legacy", "-H", "A: ${B}", "-H", "C: d"}, Typed(cmd))
 	require.Contains(t, Typed(cmd, map[string]bool{"max-time": true}), "--max-time")
+
+	_, cmd = parsed(t, "--no-input", "-q=false")
+	require.Equal(t, []string{"--no-input", "--quiet=false"}, Typed(cmd, map[string]bool{"no-input": true, "quiet": true}), "such a flag takes no value as the next word")
 }

@@ -23,6 +23,13 @@ func Typed(cmd *cobra.Command, also ...map[string]bool) []string {
 			return
 		}
 		flag := "--" + f.Name
+		if f.NoOptDefVal != "" { // a value must not be the next word
+			if f.Value.String() != f.NoOptDefVal {
+				flag += "=" + f.Value.String()
+			}
+			out = append(out, flag)
+			return
+		}
 		if f.Shorthand != "" {
 			flag = "-" + f.Shorthand
 		}
