@@ -102,8 +102,13 @@ func (l *login) register(set *pflag.FlagSet) {
 func (l *login) typed() [][]string {
 	typed := [][]string{}
 	for _, f := range [...]struct{ name, value string }{
-		{"--client-id", l.clientID}, {"--client-secret-env", l.secretEnv}, {"--issuer", l.issuer}, {"--client-metadata", l.metadata},
-		{"--scope", strings.Join(l.scopes, ",")}, {"--profile", l.profile}, {"--redirect", l.redirect},
+		{"--client-id", l.clientID},
+		{"--client-secret-env", l.secretEnv},
+		{"--issuer", l.issuer},
+		{"--client-metadata", l.metadata},
+		{"--scope", strings.Join(l.scopes, ",")},
+		{"--profile", l.profile},
+		{"--redirect", l.redirect},
 	} {
 		if f.value != "" {
 			typed = append(typed, []string{f.name, f.value})

@@ -58,7 +58,8 @@ func (x *Explainer) Login(f *failure.Failure, err error, t target.Target) {
 		return
 	}
 	f.Try = append([]string{next}, f.Try...)
-	if nobody && demands && x.LoginFlags == nil {
+	var none *auth.NotLoggedIn
+	if errors.As(err, &none) && none.Ended == "" && len(none.Damaged) == 0 && demands && x.LoginFlags == nil {
 		f.Try = append(f.Try, OrHeader)
 	}
 }
