@@ -298,8 +298,16 @@ func newAccountsCmd(a *app) *cobra.Command {
 				return nil
 			}
 			rows := [][]string{{"SERVER", "PROFILE", "STATE", "AUTHORIZATION SERVER", "SCOPES"}}
+			alike := map[[3]string]int{}
 			for _, c := range accounts {
-				rows = append(rows, []string{c.Server, cmp.Or(c.Profile, "-"), c.words(time.Now()), c.Issuer, cmp.Or(strings.Join(c.Scopes, " "), "-")})
+				alike[[3]string{c.Server, c.Profile, c.Issuer}]++
+			}
+			for _, c := range accounts {
+				at := c.Issuer
+				if alike[[3]string{c.Server, c.Profile, c.Issuer}] > 1 {
+					at += " (client " + c.Client + ")"
+				}
+				rows = append(rows, []string{c.Server, cmp.Or(c.Profile, "-"), c.words(time.Now()), at, cmp.Or(strings.Join(c.Scopes, " "), "-")})
 			}
 			return a.console.PrintTable(rows)
 		},
@@ -374,7 +382,7 @@ func stateOf(r auth.Record, now time.Time) (state string, end time.Time) {
 
 // words is the state for people.
 func (c account) words(now time.Time) string {
-	switch left := console.Rounded(c.end.Sub(now)).String(); {
+	switch left := console.Left(c.end.Sub(now)); {
 	case c.State == "valid" && !c.end.IsZero():
 		return "valid for " + left
 	case c.State == "pending":

@@ -145,3 +145,20 @@ func TestWhyALoginEnded(t *testing.T) {
 	_, _, stderr = script(t, folder, "", "call", url, "echo")
 	require.NotContains(t, stderr, "has ended")
 }
+
+// Two logins that differ in the client only can be told apart.
+func TestAlikeLoginsNameTheClient(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	url, folder := w.MCP.URL+"/mcp", filepath.Join(t.TempDir(), "tokens")
+	logInAt(t, folder, url)
+	_, stdout, stderr := script(t, folder, "", "auth", "ls")
+	require.NotContains(t, stdout, "(client ", stderr)
+	code, stdout, stderr := script(t, folder, "", "auth", "login", "--client-id", "mine", "--issuer", w.AS.URL, url)
+	require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
+	code, _, stderr = script(t, folder, visit(t, pageOfLogin.FindString(stdout)), "auth", "login", "--client-id", "mine", "--issuer", w.AS.URL, "--finish", "@-", url)
+	require.Zero(t, code, stderr)
+	_, stdout, stderr = script(t, folder, "", "auth", "ls")
+	require.Contains(t, stdout, "(client mine)", stderr)
+	require.Contains(t, stdout, "(client registered-", stderr)
+}

@@ -74,9 +74,20 @@ func (f *Finder) search(ctx context.Context, what string, places []place, header
 		}
 	}
 	if first == nil {
-		first = fmt.Errorf("%w: no %s at %s", ErrNoMetadata, what, fetch.Show(places[0].url))
+		first = fmt.Errorf("%w: no %s at %s%s", ErrNoMetadata, what, fetch.Show(places[0].url), others(len(places)-1))
 	}
 	return first
+}
+
+// others writes that n more places were tried.
+func others(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return " and 1 other place"
+	}
+	return fmt.Sprintf(" and %d other places", n)
 }
 
 var errNowhere = errors.New("none of its places has it")

@@ -114,7 +114,7 @@ func TestResource(t *testing.T) {
 		{"a broken one before a good one", map[string]string{resourceAt + "/mcp": `{"resource":1}`, resourceAt: good}, "", nil, resourceAt, ""},
 		{"a server's fault before a good one", map[string]string{resourceAt + "/mcp": "500", resourceAt: good}, "", nil, resourceAt, ""},
 
-		{"nowhere", nil, "", []string{resourceAt + "/mcp", resourceAt}, "", "no authorization metadata found: no protected resource metadata at ORIGIN/.well-known/oauth-protected-resource/mcp"},
+		{"nowhere", nil, "", []string{resourceAt + "/mcp", resourceAt}, "", "no authorization metadata found: no protected resource metadata at ORIGIN/.well-known/oauth-protected-resource/mcp and 1 other place"},
 		{"refused", map[string]string{resourceAt + "/mcp": "401", resourceAt: "405"}, "", nil, "", "no authorization metadata"},
 		{"a website", map[string]string{resourceAt + "/mcp": "<html>", resourceAt: "<html>"}, "", nil, "", "no authorization metadata"},
 		{"a server's fault", map[string]string{resourceAt + "/mcp": "503"}, "", []string{resourceAt + "/mcp", resourceAt}, "", "cannot be used: status 503"},

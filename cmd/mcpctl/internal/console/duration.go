@@ -1,6 +1,7 @@
 package console
 
 import (
+	"fmt"
 	"strings"
 	"time"
 )
@@ -11,6 +12,23 @@ func Rounded(d time.Duration) time.Duration {
 		return d.Round(time.Millisecond)
 	}
 	return d.Round(100 * time.Millisecond)
+}
+
+// Left writes how long something lasts, in the largest unit that it has.
+func Left(d time.Duration) string {
+	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
+	d = d.Round(time.Second)
+	switch {
+	case d < time.Minute:
+		return d.String()
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 2*day:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d < 2*year:
+		return fmt.Sprintf("%d days", d/day)
+	}
+	return fmt.Sprintf("%d years", d/year)
 }
 
 // Precise returns a duration with about three digits.
