@@ -14,7 +14,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
@@ -81,8 +80,6 @@ func missingLogin(f *failure.Failure, err error) {
 	}
 	if why.Ended != "" {
 		f.Message = "your login has ended: the authorization server says " + visible.Line(why.Ended)
-		// Who has logged in before has no token of another kind.
-		f.Try = slices.DeleteFunc(f.Try, func(line string) bool { return line == explain.OrHeader })
 	}
 	damagedFiles(f, why.Damaged)
 }
