@@ -230,7 +230,7 @@ revocation() {
 	login "revocation"
 	curl -fsS -X POST "$issuer/control/revoke"
 	sleep 2
-	expect "revocation: the next call" 4 "the server wants a login" "mcpctl auth login $url" -- "$mcpctl" call "$url" "$READS"
+	expect "revocation: the next call" 4 "your login has ended" "invalid_grant" "mcpctl auth login $url" -- "$mcpctl" call "$url" "$READS"
 	happened "revocation: a refresh was tried once" 1 'e.event === "refused" && e.grant === "refresh_token" && e.error === "invalid_grant"'
 	expect "revocation: one more call" 4 "mcpctl auth login $url" -- "$mcpctl" call "$url" "$READS"
 	happened "revocation: and not again" 1 'e.event === "refused"'

@@ -369,8 +369,12 @@ func (s *suite) conformFailure(ctx context.Context, t target.Target, err error) 
 	if unreachable.Status == http.StatusUnauthorized || unreachable.Status == http.StatusForbidden {
 		f.Kind = failure.KindAuth
 		s.Login(f, err, t)
-		if len(f.Try) > 0 && s.Flags.Auth == "auto" {
+		switch {
+		case len(f.Try) > 0 && s.Flags.Auth == "auto":
 			f.Try = append(f.Try, explain.OrHeader)
+		case unreachable.Status == http.StatusUnauthorized && s.Flags.Auth == "none":
+			f.AddNote("log in, and leave out --auth none")
+			f.Try = append(f.Try, s.AuthCommand(t, "login"))
 		}
 	}
 	if s.Common(f, t, err) {
