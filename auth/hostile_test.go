@@ -16,14 +16,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
-	"github.com/mainstay-mcp/mainstay/auth/internal/store"
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
@@ -49,77 +47,6 @@ func tokenAt(t *testing.T, a *auth.Authorizer, raw string) string {
 	token, err := a.Token(t.Context(), raw)
 	require.NoError(t, err)
 	return token
-}
-
-// Two URLs of one resource share the key of the store, so that a login for one deletes
-// that for the other.
-func TestTwoURLsOfOneResource(t *testing.T) {
-	t.Parallel()
-	begin := func(t *testing.T) (w *authtest.World, s auth.Store, a *auth.Authorizer, first, second string, c *client.Client) {
-		w = authtest.New(t)
-		s = auth.NewMemory()
-		a = auth.Login(browser(t), auth.WithStore(s))
-		first, second = w.MCP.URL+"/mcp?tenant=a", w.MCP.URL+"/mcp?tenant=b"
-		c, err := dialAt(t, first, a)
-		require.NoError(t, err)
-		_, err = dialAt(t, second, a)
-		require.NoError(t, err)
-		require.Equal(t, 2, w.Asked("authorize"))
-		return w, s, a, first, second, c
-	}
-	t.Run("the next run is logged in at both", func(t *testing.T) {
-		t.Parallel()
-		_, s, _, first, second, _ := begin(t)
-		_, err := dialAt(t, second, auth.Login(nobody(), auth.WithStore(s)))
-		require.NoError(t, err)
-		_, err = dialAt(t, first, auth.Login(nobody(), auth.WithStore(s)))
-		require.NoError(t, err)
-	})
-	t.Run("a renewal does not take the token of the other", func(t *testing.T) {
-		t.Parallel()
-		w, _, a, first, second, c := begin(t)
-		delete(w.Access, tokenAt(t, a, first))
-		_, err := c.CallTool(t.Context(), "echo", map[string]any{})
-		require.NoError(t, err)
-		require.NotEqual(t, tokenAt(t, a, first), tokenAt(t, a, second))
-	})
-	t.Run("a logout at the first is one", func(t *testing.T) {
-		t.Parallel()
-		w, s, _, first, _, _ := begin(t)
-		found, err := auth.Login(auth.WithStore(s)).Logout(t.Context(), first)
-		require.NoError(t, err)
-		require.True(t, found)
-		require.NotZero(t, w.Asked("revoke"))
-	})
-}
-
-// A program that runs already, and must not ask, uses the login of another program.
-func TestLoginOfAnotherProgram(t *testing.T) {
-	t.Parallel()
-	t.Run("WithoutLogin", func(t *testing.T) {
-		t.Parallel()
-		w := authtest.New(t)
-		s := auth.NewMemory()
-		waits := auth.Login(auth.WithoutLogin(), auth.WithStore(s))
-		_, err := dial(t, w, waits)
-		require.ErrorIs(t, err, auth.ErrNotLoggedIn)
-		_, err = dial(t, w, auth.Login(browser(t), auth.WithStore(s)))
-		require.NoError(t, err)
-		_, err = dial(t, w, waits)
-		require.NoError(t, err, "it never looks into the store again")
-	})
-	t.Run("HandOff", func(t *testing.T) {
-		t.Parallel()
-		w := authtest.New(t)
-		s := auth.NewMemory()
-		waits := auth.HandOff(auth.WithStore(s))
-		_, err := dial(t, w, waits)
-		var out *auth.HandedOff
-		require.ErrorAs(t, err, &out)
-		require.NoError(t, auth.HandOff(auth.WithStore(s)).Finish(t.Context(), w.MCP.URL+"/mcp", elsewhere(t, out.URL)))
-		_, err = dial(t, w, waits)
-		require.NoError(t, err)
-	})
 }
 
 // What says that the authorization server, a proxy or the clock is in trouble does not
@@ -258,100 +185,6 @@ func TestForgottenRegistration(t *testing.T) {
 	require.NoError(t, err, "every login ends with the same dead client")
 }
 
-// A process that has the record and does not go on (Ctrl-Z) does not stop the others.
-func TestRenewalWaitsForAnotherProcessWithoutEnd(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := auth.NewMemory()
-		key := auth.Key{Server: "https://mcp.example/mcp", Issuer: "https://as.example", Resource: "https://mcp.example/mcp", ClientID: "c"}
-		require.NoError(t, s.Update(t.Context(), key, func(r auth.Record) (auth.Record, error) {
-			r.Token = grant.Token{Access: "a", Refresh: "r", Expiry: time.Now().Add(-time.Hour)}
-			r.Client.ClientID, r.Server.TokenURL = "c", "https://as.example/token"
-			return r, nil
-		}))
-		held, release := make(chan struct{}), make(chan struct{})
-		go func() {
-			_ = s.Update(t.Context(), key, func(r auth.Record) (auth.Record, error) {
-				close(held)
-				<-release
-				return r, nil
-			})
-		}()
-		<-held
-		a := auth.Login(auth.WithStore(s), auth.WithoutLogin())
-		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
-		defer cancel()
-		began := time.Now()
-		_, err := a.Token(ctx, "https://mcp.example/mcp")
-		took := time.Since(began)
-		_ = a.Close() // does not end it either
-		close(release)
-		synctest.Wait()
-		require.Error(t, err)
-		require.Less(t, took, time.Hour, "only the end of the caller's context ended it: %v", err)
-	})
-}
-
-// brokenStore is a store whose writes fail, as a locked keychain or a full disk.
-type brokenStore struct {
-	auth.Store
-	broken atomic.Bool
-	err    error
-}
-
-func (b *brokenStore) Update(ctx context.Context, key auth.Key, change func(auth.Record) (auth.Record, error)) error {
-	if !b.broken.Load() {
-		return b.Store.Update(ctx, key, change)
-	}
-	before, err := b.Load(ctx, key)
-	if err != nil && !errors.Is(err, auth.ErrNotFound) {
-		return err
-	}
-	was, err := before.Encode(key)
-	if err != nil {
-		return err
-	}
-	after, err := change(before)
-	if err != nil {
-		return err
-	}
-	if is, err := after.Encode(key); err != nil || string(is) == string(was) {
-		return err // nothing to write
-	}
-	return b.err
-}
-
-// "A renewed token is written before it is used. If that fails, the program goes on with
-// the token in memory." That must hold for stores of applications, and for the first login.
-func TestStoreThatCannotWrite(t *testing.T) {
-	t.Parallel()
-	for name, row := range map[string]struct {
-		err   error
-		early bool // broken from the start
-	}{
-		"renewal, the package's own store":      {&store.WriteError{Path: "x", Err: os.ErrPermission}, false},
-		"renewal, a store of the application's": {errors.New("the keychain is locked"), false},
-		"login, the package's own store":        {&store.WriteError{Path: "x", Err: os.ErrPermission}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := authtest.New(t)
-			s := &brokenStore{Store: auth.NewMemory(), err: row.err}
-			s.broken.Store(row.early)
-			c, err := dial(t, w, auth.Login(browser(t), auth.WithStore(s)))
-			require.NoError(t, err)
-			s.broken.Store(true)
-			for range 2 {
-				w.Revoke()
-				_, err = c.CallTool(t.Context(), "echo", map[string]any{})
-				require.NoError(t, err)
-			}
-			require.Equal(t, 1, w.Asked("authorize"), "the person logged in again although there was a refresh token")
-			require.Equal(t, 2, w.Asked("refresh_token"))
-		})
-	}
-}
-
 // A script that calls again while the person logs in must not make that login worthless.
 func TestHandOffTwice(t *testing.T) {
 	t.Parallel()
@@ -360,19 +193,6 @@ func TestHandOffTwice(t *testing.T) {
 	first := handedOff(t, w, auth.WithStore(s))
 	_ = handedOff(t, w, auth.WithStore(s)) // the next run of the script, a minute later
 	err := auth.HandOff(auth.WithStore(s)).Finish(t.Context(), w.MCP.URL+"/mcp", elsewhere(t, first.URL))
-	require.NoError(t, err)
-}
-
-// One file that is damaged does not keep people out of all servers.
-func TestDamagedFile(t *testing.T) {
-	t.Parallel()
-	w := authtest.New(t)
-	folder := t.TempDir() + "/tokens"
-	require.NoError(t, os.MkdirAll(folder, 0o700))
-	s, err := auth.OpenFiles(folder)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(folder+"/"+strings.Repeat("ab", 32)+".json", []byte("{"), 0o600)) // of any server
-	_, err = dial(t, w, auth.Login(browser(t), auth.WithStore(s)))
 	require.NoError(t, err)
 }
 
