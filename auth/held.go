@@ -185,7 +185,7 @@ func (s *server) keep(ctx context.Context, h *held) error {
 }
 
 // load returns the stored credentials for the server, nil if there are none. A record
-// without a token still counts for its registration, see [server.registered].
+// without a token still has a registration, see [person.known].
 func (s *server) load(ctx context.Context) (*held, error) {
 	cfg := &s.a.cfg
 	if cfg.newLogin {
@@ -249,8 +249,8 @@ func (c *config) mayUse(key store.Key) bool {
 }
 
 // isFor reports whether tokens for a resource are for this server. The resource was
-// held against the server's URL when the token was obtained; here the URL may be
-// another one of the same resource.
+// held against the server's URL when the token was obtained; this program may be
+// stricter.
 func (s *server) isFor(resource string) bool {
 	return discover.Covers(resource, s.endpoint, s.a.cfg.strict) == nil
 }

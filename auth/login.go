@@ -156,7 +156,7 @@ func (c *config) unknown(ctx context.Context, h *held, err error) (help string) 
 		return "check the client id and the secret that were registered there"
 	}
 	c.forget(ctx, h, func(store.Record) bool { return true })
-	return "log in again: the authorization server has forgotten this program, which will register anew"
+	return "log in again: the authorization server has forgotten this program, which registers again"
 }
 
 // configured reports whether the client of credentials is not a registration of this

@@ -18,7 +18,7 @@ var errStuck = errors.New("the folder cannot be written")
 
 func (stuck) Delete(context.Context, auth.Key) error { return errStuck }
 
-// Everything that failed in a logout is told: the tokens are valid, and still there.
+// A logout reports everything that failed: the tokens are valid, and still there.
 func TestLogoutTellsEveryFailure(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

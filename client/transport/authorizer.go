@@ -160,8 +160,11 @@ func (a *authorized) challenged(ctx context.Context, c Challenge) (again bool, e
 
 // keepNonce tells an Authorizer that wants it the nonce of an answer.
 func (a *authorized) keepNonce(r AuthorizedRequest, h http.Header) {
-	keeper, wants := a.by.(NonceKeeper)
-	if nonce := h.Get("DPoP-Nonce"); wants && nonce != "" {
+	nonce := h.Get("DPoP-Nonce")
+	if nonce == "" {
+		return // as nearly every answer
+	}
+	if keeper, wants := a.by.(NonceKeeper); wants {
 		callback.Aside(nameOfAuthorizer, func(e *callback.Error) { _ = a.broke(e) }, func() { keeper.KeepNonce(r, nonce) })
 	}
 }

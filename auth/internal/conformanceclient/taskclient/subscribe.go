@@ -78,7 +78,7 @@ func (p *player) subscribe(ctx context.Context, s step) (any, error) {
 	if err := held.Close(); err != nil {
 		return nil, err
 	}
-	// The server is told in the background. An application goes on living; this one may
+	// The client tells the server in the background. An application keeps running; this one may
 	// be over in a moment, and would end that with it.
 	settled := time.NewTimer(settleTime)
 	defer settled.Stop()
