@@ -25,6 +25,7 @@ const (
 	stepInputs  = "resolve_inputs"
 	stepTasks   = "create_tasks"
 	stepConfirm = "confirm_reservation"
+	stepRecord  = "record_approval"
 	stepDone    = "close_intent"
 )
 
@@ -52,6 +53,8 @@ type approval struct {
 	root folder
 	log  *slog.Logger
 	it   *intent
+	// undone is the result of an undo that was found open and carried to its end.
+	undone *undoResult
 }
 
 // event writes the line of a stage (tools.md §2.4).
@@ -265,6 +268,11 @@ func (a *approval) finish(ctx context.Context, taskIDs []string) (*approveResult
 			continue
 		}
 		a.event(ctx, "id_reservation_confirmed", slog.String("reservation_id", id))
+	}
+	a.at(stepRecord)
+	if err := a.it.keepRecord(a.root, taskIDs); err != nil {
+		// The work is done; only nobody can undo it.
+		a.log.LogAttrs(ctx, slog.LevelWarn, "approval_not_recorded", slog.String("artifact_id", a.it.ArtifactID), slog.String("cause", err.Error()))
 	}
 	a.at(stepDone)
 	if err := a.it.drop(a.root); err != nil {

@@ -301,7 +301,7 @@ func TestS0_APPROVE_25_TwoProcesses(t *testing.T) {
 	t.Parallel()
 	f := newFlow(t)
 	text := f.family006(t)
-	child := f.spawn(t, childJob{f.base, f.opts.TasksURL, f.opts.IDsURL, f.opts.ProjectID, "PRD-006", stepTasks})
+	child := f.spawn(t, childJob{f.base, f.opts.TasksURL, f.opts.IDsURL, f.opts.ProjectID, "PRD-006", "", stepTasks})
 	child.until(t, "step "+stepTasks)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

@@ -132,17 +132,20 @@ func TestS0_APPROVE_03_OrderOfAppearance(t *testing.T) {
 func TestS0_APPROVE_04_WholeTokens(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"HLS-AAAB XHLS-AAA HLS-AAA_ éHLS-AAA HLS-AAA1": "HLS-AAAB XHLS-AAA HLS-AAA_ éHLS-AAA HLS-AAA1",
-		"(HLS-AAA),HLS-AAA.":                           "(HLS-001),HLS-001.",
-		"`HLS-AAA`–HLS-AAA":                            "`HLS-001`–HLS-001",
-		"HLS-AAA":                                      "HLS-001",
-		"hls-aaa HLS-ZZZ US-AAA":                       "hls-aaa HLS-ZZZ US-AAA",
-		"XHLS-AAAHLS-AAA HLS-AAA":                      "XHLS-AAAHLS-AAA HLS-001",
-		"":                                             "",
+		"HLS-AAAB XHLS-AAA HLS-AAA_x éHLS-AAA HLS-AAA1":                       "HLS-AAAB XHLS-AAA HLS-AAA_x éHLS-AAA HLS-AAA1",
+		"(HLS-AAA),HLS-AAA.":                                                  "(HLS-001),HLS-001.",
+		"_HLS-AAA_, __see HLS-AAA__":                                          "_HLS-001_, __see HLS-001__",
+		"[HLS-AAA](x/HLS-AAA \"HLS-AAA\") https://x.example/HLS-AAA, HLS-AAA": "[HLS-001](x/HLS-AAA \"HLS-001\") https://x.example/HLS-AAA, HLS-001",
+		"[HLS-AAA]\n\n[HLS-AAA]: x/HLS-AAA\nHLS-AAA":                          "[HLS-001]\n\n[HLS-001]: x/HLS-AAA\nHLS-001",
+		"`HLS-AAA`–HLS-AAA":                                                   "`HLS-001`–HLS-001",
+		"HLS-AAA":                                                             "HLS-001",
+		"hls-aaa HLS-ZZZ US-AAA":                                              "hls-aaa HLS-ZZZ US-AAA",
+		"XHLS-AAAHLS-AAA HLS-AAA":                                             "XHLS-AAAHLS-AAA HLS-001",
+		"":                                                                    "",
 	} {
 		require.Equal(t, want, replacePlaceholders(text, map[string]string{"HLS-AAA": "HLS-001"}))
 	}
-	require.Empty(t, placeholders("HLS-AAAB XHLS-AAA", "HLS"))
+	require.Empty(t, idsOf("HLS-AAAB XHLS-AAA", "HLS"))
 }
 
 func TestS0_APPROVE_06_Missing(t *testing.T) {
@@ -303,7 +306,7 @@ func TestS0_APPROVE_27_TooManyPlaceholders(t *testing.T) {
 	many := func(n int) string {
 		var b strings.Builder
 		for i := range n {
-			fmt.Fprintf(&b, "HLS-%c%c%c\n", 'A'+i/26/26, 'A'+i/26%26, 'A'+i%26)
+			fmt.Fprintf(&b, "- HLS-%c%c%c\n", 'A'+i/26/26, 'A'+i/26%26, 'A'+i%26)
 		}
 		return b.String()
 	}
@@ -323,7 +326,7 @@ func TestS0_APPROVE_27_TooManyPlaceholders(t *testing.T) {
 	// A story has two kinds, which make one batch.
 	story := func(tasks int) string {
 		specs := strings.ReplaceAll(many(60), "HLS-", "SPEC-")
-		return doc("**Story ID:** US-001", "**Title:** A story", "**Status:** Draft") + specs + strings.ReplaceAll(many(tasks), "HLS-", "TASK-")
+		return doc("**Story ID:** US-001", "**Title:** A story", "**Status:** Draft") + "## Tasks\n\n" + specs + strings.ReplaceAll(many(tasks), "HLS-", "TASK-")
 	}
 	reserved := len(f.wire.to("/ids/reserve"))
 	f.put(t, story(41))

@@ -64,23 +64,31 @@ func approveTool(a *approver) family.Tool {
 	}
 }
 
-func (a *approver) handle(ctx context.Context, call *family.Call) (any, error) {
+// subject reads the arguments of a tool that works on one artifact, and logs its
+// start.
+func (a *approver) subject(ctx context.Context, call *family.Call) (t artifactType, id string, err error) {
 	args, err := family.ParseArgs(call.Arguments, "artifact_id", "task_id")
 	if err != nil {
-		return nil, err
+		return t, "", err
 	}
-	id, err := args.String("artifact_id", 1, 0)
-	if err != nil {
-		return nil, err
+	if id, err = args.String("artifact_id", 1, 0); err != nil {
+		return t, "", err
 	}
 	if _, err := args.TaskID(); err != nil {
-		return nil, err
+		return t, "", err
 	}
-	t, err := checkID(ctx, call, "artifact_id", id)
+	if t, err = checkID(ctx, call, "artifact_id", id); err != nil {
+		return t, "", err
+	}
+	call.Started(ctx, slog.String("artifact_id", id))
+	return t, id, nil
+}
+
+func (a *approver) handle(ctx context.Context, call *family.Call) (any, error) {
+	t, id, err := a.subject(ctx, call)
 	if err != nil {
 		return nil, err
 	}
-	call.Started(ctx, slog.String("artifact_id", id))
 	res, err := a.approve(ctx, call, t, id)
 	if err != nil {
 		logUnmet(ctx, call, err)

@@ -55,6 +55,8 @@ type Options struct {
 	Research map[string]string
 	// Deprecated lists resolve_artifact_path, which only says what replaced it.
 	Deprecated bool
+	// Undo lists undo_approval, which takes an approval back.
+	Undo bool
 	// Logger gets the lines of what is no call: recovery at the start, and the
 	// tasks an approval adds. Nil drops them.
 	Logger *slog.Logger
@@ -90,6 +92,9 @@ func (w *workflow) family(opts Options) *family.Family {
 	tools := []family.Tool{
 		validateTool(&validator{checklists: newChecklists(files)}), storeTool(w.store), approveTool(w.approver),
 		addTaskTool(w.queue), nextIDTool(w.ids), reserveTool(w.ids),
+	}
+	if opts.Undo {
+		tools = append(tools, undoTool(w.approver))
 	}
 	if opts.Deprecated {
 		tools = append(tools, deprecatedTool())

@@ -27,9 +27,22 @@ type criterion struct {
 	CheckType      string `json:"check_type,omitempty"`
 	// AppliesTo is v1, v2+ or all (the same as absent): the versions of a
 	// document the criterion is for.
-	AppliesTo          string              `json:"applies_to,omitempty"`
-	RequiredSections   []string            `json:"required_sections,omitempty"`
-	Pattern            string              `json:"pattern,omitempty"`
+	AppliesTo        string   `json:"applies_to,omitempty"`
+	RequiredSections []string `json:"required_sections,omitempty"`
+	Pattern          string   `json:"pattern,omitempty"`
+	// Then is a pattern that must follow Pattern on the same line.
+	Then string `json:"then,omitempty"`
+	// Section is where what is not found belongs, for the details.
+	Section string `json:"section,omitempty"`
+	// Prefix is that of the id in the first heading.
+	Prefix string `json:"prefix,omitempty"`
+	// Fields are fields of the metadata by our names, which all must be as
+	// store_artifact reads them; AnyOf are keys of which one must have a value.
+	// Pattern is about their values.
+	Fields []string `json:"fields,omitempty"`
+	AnyOf  []string `json:"any_of,omitempty"`
+	// Phrases are words in their order, each with its alternatives.
+	Phrases            [][]string          `json:"phrases,omitempty"`
 	AllowedMarkers     []string            `json:"allowed_markers,omitempty"`
 	MarkerSubFields    map[string][]string `json:"marker_sub_fields,omitempty"`
 	ProhibitedPatterns []string            `json:"prohibited_patterns,omitempty"`
@@ -37,6 +50,7 @@ type criterion struct {
 	ErrorMessages      map[string]string   `json:"error_message_templates,omitempty"`
 	pattern            *pattern
 	prohibited         []*pattern
+	then               *pattern
 }
 
 // A specialValidation restricts the value of a marker's sub-field.
@@ -90,11 +104,16 @@ func parseChecklist(data []byte, typeName string) (*checklist, error) {
 	return &c, nil
 }
 
+// prohibitedIn returns the prohibited patterns that a document may have.
+func (cr *criterion) prohibitedIn(d *document) []*pattern {
+	return slices.DeleteFunc(slices.Clone(cr.prohibited), func(p *pattern) bool { return !p.mayBeIn(d) })
+}
+
 // compile checks a criterion and its regular expressions.
 func (cr *criterion) compile() error {
 	switch {
 	case !criterionID.MatchString(cr.ID):
-		return errors.New(`id must match ^[A-Z]{2}-\d{2}$`)
+		return errors.New("id must be two capitals, a hyphen and two digits, such as CQ-01")
 	case !slices.Contains(categories, cr.Category):
 		return fmt.Errorf("unknown category %q", cr.Category)
 	case utf8.RuneCountInString(cr.Description) < 10:
@@ -109,6 +128,22 @@ func (cr *criterion) compile() error {
 		return errors.New("template_sections needs required_sections")
 	case cr.CheckType == "id_format" && cr.Pattern == "":
 		return errors.New("id_format needs a pattern")
+	case cr.CheckType == "title_id" && cr.Prefix == "":
+		return errors.New("title_id needs a prefix")
+	case cr.CheckType == "metadata_field" && len(cr.Fields) == 0 && len(cr.AnyOf) == 0:
+		return errors.New("metadata_field needs fields or any_of")
+	case cr.CheckType == "phrases" && len(cr.Phrases) == 0:
+		return errors.New("phrases needs phrases")
+	}
+	for _, name := range cr.Fields {
+		if !slices.Contains([]string{"artifact_id", "title", "status", "version", "parent"}, name) {
+			return fmt.Errorf("unknown field %q", name)
+		}
+	}
+	for _, words := range cr.Phrases {
+		if len(words) == 0 || slices.Contains(words, "") {
+			return errors.New("a phrase needs words")
+		}
 	}
 	for _, s := range cr.SpecialValidations {
 		if s.Marker == "" || s.Field == "" || len(s.ValidValues) == 0 {
@@ -121,6 +156,13 @@ func (cr *criterion) compile() error {
 			return fmt.Errorf("pattern: %w", err)
 		}
 		cr.pattern = compiled
+	}
+	if cr.Then != "" {
+		compiled, err := compilePattern(cr.Then)
+		if err != nil {
+			return fmt.Errorf("then: %w", err)
+		}
+		cr.then = compiled
 	}
 	for _, p := range cr.ProhibitedPatterns {
 		compiled, err := compilePattern(p)

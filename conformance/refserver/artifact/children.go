@@ -33,15 +33,21 @@ func (p plan) found() []string {
 // findChildren finds what an artifact is broken down into: an epic into the
 // one PRD of its number, which needs no reservation; anything else into what
 // its placeholders name. Placeholders of other types are not its own, and stay.
+// A word that only looks like a placeholder of its own is an error that names it
+// and its line.
 func findChildren(p place, text string) (plan, error) {
 	var out plan
+	var unclear []lookAlike
 	total := 0
 	for _, name := range children(p.Type) {
 		t, ok := typeNamed(name)
 		if !ok {
 			continue
 		}
-		g := group{of: t, placeholders: placeholders(text, t.Prefix)}
+		g := group{of: t}
+		var alike []lookAlike
+		g.placeholders, alike = placeholders(text, t.Prefix)
+		unclear = append(unclear, alike...)
 		n := len(g.placeholders)
 		if p.Type.Name == "epic" {
 			_, number, _ := strings.Cut(p.ID, "-")
@@ -61,6 +67,11 @@ func findChildren(p place, text string) (plan, error) {
 			return nil, tooMany(p.ID, total, "sub-artifact", "at most 100 tasks can be added at once")
 		}
 		out = append(out, g)
+	}
+	if len(unclear) > 0 {
+		e := family.Invalid("artifact_id", "undefined_placeholders", "Artifact %s cannot be approved: %s", p.ID, notDefined(unclear))
+		e.Data["artifact_id"], e.Data["undefined"] = p.ID, unclear
+		return nil, e
 	}
 	return out, nil
 }

@@ -27,6 +27,8 @@ const childEnv = "MAINSTAY_TEST_APPROVER"
 // childJob is what the child is told on its standard input.
 type childJob struct {
 	Base, TasksURL, IDsURL, Project, ID string
+	// Tool is what it calls; empty is approve_artifact.
+	Tool string
 	// StopAt is the step at which it waits for its end; empty is none.
 	StopAt string
 }
@@ -50,8 +52,12 @@ func approverChild(in io.Reader, out io.Writer) int {
 			_, _ = io.Copy(io.Discard, in) // until the kill, or the end of the input
 		}
 	}
-	call := family.NewCall("approve_artifact", json.RawMessage(`{"artifact_id":"`+job.ID+`","task_id":"wf-child"}`), slog.New(slog.DiscardHandler))
-	_, err = approveTool(w.approver).Handle(context.Background(), call) //nolint:forbidigo // it is the main function of a process
+	tool := approveTool(w.approver)
+	if job.Tool != "" {
+		tool = undoTool(w.approver)
+	}
+	call := family.NewCall(tool.Name, json.RawMessage(`{"artifact_id":"`+job.ID+`","task_id":"wf-child"}`), slog.New(slog.DiscardHandler))
+	_, err = tool.Handle(context.Background(), call) //nolint:forbidigo // it is the main function of a process
 	fmt.Fprintln(out, "end", err)
 	return 0
 }
@@ -102,10 +108,16 @@ func (c *spawned) goOn(t *testing.T) {
 // with a delay on its way from there.
 func (f *flow) killed(t *testing.T, id, step string, delay time.Duration) {
 	t.Helper()
-	job := childJob{f.base, f.opts.TasksURL, f.opts.IDsURL, f.opts.ProjectID, id, step}
+	job := childJob{f.base, f.opts.TasksURL, f.opts.IDsURL, f.opts.ProjectID, id, "", step}
 	if delay > 0 {
 		job.StopAt = ""
 	}
+	f.kill(t, job, step, delay)
+}
+
+// kill runs a child and kills it at a step, or with a delay after it.
+func (f *flow) kill(t *testing.T, job childJob, step string, delay time.Duration) {
+	t.Helper()
 	c := f.spawn(t, job)
 	c.until(t, "step "+step)
 	<-time.After(delay)
@@ -134,7 +146,7 @@ func (f *flow) whole(t *testing.T, id, text string) (approved bool) {
 	document := f.file(t, name+".md")
 	require.Contains(t, document, `**Status:** "Approved"`)
 	require.Contains(t, f.file(t, name+"_metadata.json"), `"status": "Approved"`)
-	require.Empty(t, placeholders(document, "HLS"))
+	require.Empty(t, idsOf(document, "HLS"))
 	for _, task := range tasks {
 		require.Contains(t, document, task.ArtifactID, "the tasks are those of the document")
 	}
@@ -180,6 +192,7 @@ func TestS0_APPROVE_26_KilledAtEachStep(t *testing.T) {
 		{stepInputs, false},
 		{stepTasks, true}, // the request may be out: it is made again, and the approval ends
 		{stepConfirm, true},
+		{stepRecord, true},
 		{stepDone, true},
 	} {
 		id, text := f.numbered(t, i+1)
@@ -197,7 +210,7 @@ func TestS0_APPROVE_26_KilledAnywhere(t *testing.T) {
 	}
 	f := newFlow(t)
 	f.put(t, epic("1", "Approved", ""))
-	steps := []string{stepReserve, stepIntent, stepWrite, stepStatus, stepInputs, stepTasks, stepConfirm, stepDone}
+	steps := []string{stepReserve, stepIntent, stepWrite, stepStatus, stepInputs, stepTasks, stepConfirm, stepRecord, stepDone}
 	recovered := 0
 	for i := range rounds {
 		id, text := f.numbered(t, i+1)

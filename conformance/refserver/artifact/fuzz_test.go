@@ -3,6 +3,7 @@ package artifact
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -81,5 +82,62 @@ func FuzzPlace(f *testing.F) {
 		require.True(t, ok)
 		require.Equal(t, p.ID, again.ID)
 		require.Equal(t, p.Version, again.Version)
+	})
+}
+
+// Headings, fences and keys are what these expressions say, and comments become
+// as many blanks.
+func FuzzLines(f *testing.F) {
+	heading := regexp.MustCompile(`^ {0,3}(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$`)
+	fence := regexp.MustCompile("^ {0,3}(```+|~~~+)")
+	keys := []*regexp.Regexp{
+		regexp.MustCompile(`^[ \t]*(?:[-*+][ \t]+)?\*\*([A-Za-z][A-Za-z -]*?) *(?::\*\*|\*\*[ \t]*:)[ \t]*(.*)$`),
+		regexp.MustCompile(`^[ \t]*(?:[-*+][ \t]+)?__([A-Za-z][A-Za-z -]*?) *(?::__|__[ \t]*:)[ \t]*(.*)$`),
+		regexp.MustCompile(`^[ \t]*[-*+][ \t]+([A-Za-z][A-Za-z -]*?)[ \t]*:[ \t]*(.*)$`),
+	}
+	for _, l := range []string{
+		"## 3. Risks ##", "#x", "   ### a # b #", "    # no", "####### seven", "# #", "## ", "```go", "~~~~", "``", "- **Key:** v", "**Key**: v",
+		"+ **Parent High-Level Story** :  x", "* **a :**b", "- a : b", "__a:__ b", "- __a__ : b", "a: b", "-- **a:** b", "**1:** b", "a <!-- b --> c", "<!-- `<!--` -->", "`<!--` -->",
+	} {
+		f.Add(l)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		l, _, _ := strings.Cut(text, "\n")
+		level, name := parseHeading(l)
+		if m := heading.FindStringSubmatch(l); m != nil && strings.Trim(m[2], " \t") != "" {
+			require.Equal(t, len(m[1]), level)
+			require.Equal(t, strings.Trim(m[2], " \t#"), strings.Trim(name, " \t#"))
+		} else {
+			require.Zero(t, level)
+		}
+		mark := ""
+		if m := fence.FindStringSubmatch(l); m != nil {
+			mark = m[1]
+		}
+		require.Equal(t, mark, parseFence(l))
+		got, from := parseKey(l)
+		var m []int
+		for _, key := range keys {
+			if m == nil {
+				m = key.FindStringSubmatchIndex(l)
+			}
+		}
+		if m != nil {
+			require.Equal(t, strings.ToLower(l[m[2]:m[3]]), got)
+			require.Equal(t, m[4], from)
+		} else {
+			require.Empty(t, got)
+		}
+		body := withoutComments(text)
+		require.Len(t, body, len(text))
+		for i := range len(text) {
+			if body[i] != text[i] {
+				require.Equal(t, byte(' '), body[i])
+			}
+		}
+		d := newDocument(text, "PRD-006")
+		for _, s := range d.sections {
+			require.LessOrEqual(t, s.line, strings.Count(text, "\n")+1)
+		}
 	})
 }

@@ -193,3 +193,9 @@ func (r *rig) read(t *testing.T, uri string) (string, error) {
 	t.Helper()
 	return artifactResource(r.store, research{files: researchFiles()}).Read(t.Context(), uri)
 }
+
+// idsOf are the placeholder ids of a type in a text.
+func idsOf(text, prefix string) []string {
+	ids, _ := placeholders(text, prefix)
+	return ids
+}

@@ -25,8 +25,9 @@ import (
 //     of the artifact and settle an intent they find first.
 //   - A reservation needs no taking back. It expires unless it is confirmed, and
 //     its ids are given to nobody else, confirmed or not (C-14).
-//   - Tasks cannot: the service has no way to remove one. But it adds a batch as a
-//     whole or not at all, and once for each Idempotency-Key.
+//   - Tasks cannot: S0's service has no way to remove one, and a worker may have
+//     it by then. But it adds a batch as a whole or not at all, and once for each
+//     Idempotency-Key.
 //
 // So the batch of tasks is the point of no return, and the intent has two
 // stages. While it is [prepared], nobody has been asked for tasks: whoever finds
@@ -74,6 +75,9 @@ type intent struct {
 	Key     string      `json:"idempotency_key,omitempty"`
 	SentAt  time.Time   `json:"sent_at,omitzero"`
 	Tasks   []rest.Task `json:"tasks,omitempty"`
+	// TaskIDs are the service's ids of the tasks, in the order of Children, once
+	// the approval is done: an undo removes them.
+	TaskIDs []string `json:"task_ids,omitempty"`
 }
 
 // stage is how far an approval may have come.
@@ -82,6 +86,7 @@ type stage string
 const (
 	prepared stage = "prepared"
 	sending  stage = "sending"
+	undoing  stage = "undoing" // of the record of an approval, and of its undo
 )
 
 // contents are the bytes of a version on disk. No metadata is nil: the file was
@@ -136,19 +141,30 @@ func readIntent(root folder, id string) (*intent, error) {
 	if err != nil {
 		return nil, diskError(err)
 	}
-	var it intent
-	if err := json.Unmarshal(data, &it); err != nil {
+	it, err := parseIntent(data, id)
+	if err != nil {
 		return nil, damagedIntent(id, err)
 	}
-	// It decides which files are written: nothing in it is taken on trust.
+	return it, nil
+}
+
+// parseIntent reads the intent of an artifact. It decides which files are
+// written: nothing in it is taken on trust.
+func parseIntent(data []byte, id string) (*intent, error) {
+	var it intent
+	if err := json.Unmarshal(data, &it); err != nil {
+		return nil, err
+	}
 	p, err := it.where()
 	switch {
 	case err != nil || it.ArtifactID != id:
-		return nil, damagedIntent(id, fmt.Errorf("names %q", quoted(it.ArtifactID)))
+		return nil, fmt.Errorf("names %q", quoted(it.ArtifactID))
 	case it.Version < 1 || it.Version > maxVersion || !slices.Contains([]string{p.Type.Name, p.Type.Plural}, it.Dir):
-		return nil, damagedIntent(id, errors.New("no place of an artifact"))
-	case it.Stage != prepared && it.Stage != sending, it.Saved.Document == nil, it.Approved.Document == nil:
-		return nil, damagedIntent(id, errors.New("incomplete"))
+		return nil, errors.New("no place of an artifact")
+	case !slices.Contains([]stage{prepared, sending, undoing}, it.Stage), it.Saved.Document == nil, it.Approved.Document == nil:
+		return nil, errors.New("incomplete")
+	case it.Stage == undoing && len(it.TaskIDs) != 0 && len(it.TaskIDs) != len(it.Children):
+		return nil, errors.New("not one task for each sub-artifact")
 	}
 	return &it, nil
 }

@@ -2,7 +2,9 @@ package artifact
 
 import (
 	"context"
+	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +43,7 @@ func TestJudgeIsCancelled(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = judge(ctx, newDocument("# x"), list)
+	_, err = judge(ctx, newDocument("# x", ""), list)
 	require.ErrorIs(t, err, context.Canceled)
 	f := newFlow(t)
 	_, failure := f.callRaw(ctx, t, "validate_artifact", map[string]any{"artifact_content": "# x", "artifact_id": "PRD-001", "task_id": "t"})
@@ -69,14 +71,18 @@ func TestApproveIsCancelledBeforeItWrites(t *testing.T) {
 // What the scanners find is what these expressions say.
 func FuzzTokens(f *testing.F) {
 	group := strings.Join(prefixes(), "|")
-	reference := regexp.MustCompile(`\b(?:` + group + `)-(?:[0-9][A-Za-z0-9]*|[A-Z]{3}\b)`)
-	placeholder := regexp.MustCompile(`(?:^|[^\pL\p{Nd}_])((?:` + group + `)-[A-Z]{3})(?:[^\pL\p{Nd}_]|$)`)
+	var thrice []string
+	for _, letter := range "ABCDEFGHIJKLMNOPQRSTUVWYZ" {
+		thrice = append(thrice, strings.Repeat(string(letter), 3))
+	}
+	reference := regexp.MustCompile(`\b(?:` + group + `)-(?:[0-9][A-Za-z0-9]*|(?:` + strings.Join(thrice, "|") + `)\b)`)
+	placeholder := regexp.MustCompile(`(?:^|[^\pL\p{Nd}_])_*((?:` + group + `)-[A-Z]{3})_*(?:[^\pL\p{Nd}_]|$)`)
 	bracketed := regexp.MustCompile(`\[[^\[\]]*\]`)
 	f.Add("PRD-006 US-1000 US-based EPIC-level UTF-8 PRD-006_v1.md US-12a TASK-AAAB SPEC-AAA_ éHLS-AAA HLS-AAAé")
 	f.Add("US-PRD-AAA PRD-US-006 XUS-1 HLS-AAA-BBB HLS-AAAHLS-AAA HLS-AAA,HLS-BBB US-1PRD-006 -HLS-AAA- HLS-AAA\xff")
 	f.Add("[a] [[b]] [c [d] e] ] [ [] [é]")
 	f.Fuzz(func(t *testing.T, text string) {
-		require.Equal(t, reference.FindAllString(text, -1), references(text))
+		require.Equal(t, reference.FindAllString(text, -1), idsIn(text))
 		want := map[string]bool{}
 		for at := 0; ; {
 			m := placeholder.FindStringSubmatchIndex(text[at:])
@@ -87,11 +93,7 @@ func FuzzTokens(f *testing.F) {
 			at += m[3] // what ends one may begin the next
 		}
 		got := map[string]bool{}
-		for _, prefix := range prefixes() {
-			for _, id := range placeholders(text, prefix) {
-				got[id] = true
-			}
-		}
+		eachPlaceholder(text, func(start, end int) { got[text[start:end]] = true })
 		require.Equal(t, want, got)
 		var found []string
 		for start, end := range brackets(text) {
@@ -114,6 +116,96 @@ func TestRequiredText(t *testing.T) {
 		`(?:abc)?(?:abc)*(?:abc){0,2}a|b`:                     "",
 		`[a-z]+`:                                              "",
 	} {
-		require.Equal(t, want, requiredText(regexp.MustCompile(pattern)), pattern)
+		require.Equal(t, want, requiredOf(parsed(t, pattern), false), pattern)
 	}
+}
+
+func parsed(t *testing.T, expr string) *syntax.Regexp {
+	t.Helper()
+	tree, err := syntax.Parse(expr, syntax.Perl)
+	require.NoError(t, err)
+	return tree
+}
+
+func idsIn(text string) (out []string) {
+	for _, id := range references(text) {
+		out = append(out, id)
+	}
+	return out
+}
+
+const largeSize = 5 << 20
+
+// largeDocuments are documents of 5 MB, each by the kind of text that fills it. Each
+// begins as the PRD shipped as an example, so that every check has something to
+// do.
+func largeDocuments(t testing.TB, size int) map[string]string {
+	t.Helper()
+	begin := prd(t)
+	fill := func(piece string) string {
+		n := max(size-len(begin), 0)/len(piece) + 1
+		return begin + "\n" + strings.Repeat(piece, n)
+	}
+	head := "# PRD-006: Big\n\n## Metadata\n\n- **PRD ID:** PRD-006\n- **Status:** Draft\n\n"
+	return map[string]string{
+		"itself, again and again": fill(begin + "\n"),
+		"prose":                   fill("The reader finds what the writer meant, mostly; and that is all one may ask of prose.\n"),
+		"one line":                fill("words without an end "),
+		"half requirements":       head + strings.Repeat("- FR-01 and NFR-01 do it for G-01, baseline **Status:** **Created:** HLS-\n", size/74),
+		"ids":                     fill("HLS-001 US-EPA PRD-AAA TASK-1 "),
+		"headings":                fill("### Risks\n"),
+		"brackets":                fill("[a][b] (c) [d]: [e\n"),
+		"open fields":             fill("[Fill in] TBD TODO lorem ipsum\n"),
+		"markers":                 fill("[REQUIRES SPIKE]\n- Time Box: 1 day\n"),
+		"metadata":                head + strings.Repeat("- **Owner:** somebody\n", size/22),
+		"comments":                fill("<!-- a --> b <!-- c\n--> d `<!--`\n"),
+		"fences":                  fill("```\ncode\n```\n"),
+		"stars":                   fill("* * * ** - - **\n"),
+		"tables":                  fill("| a | HLS-AAB | `US-001` | **x** |\n"),
+		"spaces":                  fill(strings.Repeat(" ", 79) + "\n"),
+		"one line of spaces":      fill("          "),
+		"given when then":         fill("Given a\n"),
+	}
+}
+
+// What a document costs grows with its length and no faster, whatever it is full
+// of: regular expressions read each line a few times at most.
+func TestLargeDocumentsCostTheirLength(t *testing.T) {
+	t.Parallel()
+	const small = 1 << 17
+	cost := func(id, text string) int {
+		kind, err := parseID("artifact_id", id)
+		require.NoError(t, err)
+		list, err := newChecklists(resources("")).get(t.Context(), time.Now(), kind)
+		require.NoError(t, err)
+		d := newDocument(text, id)
+		_, err = judge(t.Context(), d, list)
+		require.NoError(t, err)
+		return d.work
+	}
+	twice := largeDocuments(t, 2*small)
+	for name, text := range largeDocuments(t, small) {
+		for _, kind := range types {
+			id := kind.Prefix + "-006"
+			n := cost(id, text)
+			require.LessOrEqual(t, n, 8*len(text), "%s as %s", name, id)
+			require.LessOrEqual(t, cost(id, twice[name]), 2*n+small/8, "%s as %s: twice the length", name, id)
+		}
+	}
+}
+
+// What is found is bounded, so that naming it costs nothing.
+func TestFindingsAreBounded(t *testing.T) {
+	t.Parallel()
+	var many strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&many, "[field %d] PRD-%d US-%c%c%c\n", i, i%100, 'A'+i%26, 'A'+i/26%26, 'A'+i/676%26)
+	}
+	d := newDocument(many.String(), "")
+	_, details := evaluate(d, &criterion{CheckType: "no_placeholders"})
+	require.Equal(t, "Found 1000 or more placeholders: [field 0] (line 1), US-AAA (line 1), [field 1] (line 2), [field 2] (line 3), [field 3] (line 4) and 995 more", details)
+	_, details = evaluate(d, &criterion{CheckType: "references_valid"})
+	require.Equal(t, "Invalid references: PRD-0 (line 1), US-AAA (line 1), PRD-1 (line 2), PRD-2 (line 3), PRD-3 (line 4) and 97 more", details)
+	_, alike := placeholders(many.String(), "US")
+	require.Len(t, alike, maxUndefined)
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/internal/flock"
 )
 
 // stateDir holds, below the base, what the workflow needs and no reader of
@@ -75,7 +77,9 @@ func (s *store) hold(ctx context.Context, root folder, id string) (release func(
 	}
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		var locked bool
-		if locked, err = tryLock(f); err == nil && !locked {
+		// Where the system has no such locks only one process may use a base at a
+		// time. Within it [locks] still serialize.
+		if locked, err = flock.TryLock(f); err == nil && !locked {
 			// Another process has it, and nothing tells when it lets go.
 			err = pause(ctx, wait)
 		}
@@ -85,7 +89,7 @@ func (s *store) hold(ctx context.Context, root folder, id string) (release func(
 			free()
 			return nil, err
 		case locked:
-			return func() { unlock(f); free() }, nil
+			return func() { flock.Unlock(f); free() }, nil
 		}
 	}
 }

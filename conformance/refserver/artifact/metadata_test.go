@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 
@@ -38,6 +39,10 @@ func TestMetadataFields(t *testing.T) {
 		{"subsections belong", "## 1. Metadata\n### Ids\n**Epic ID:** EPIC-001\n## Next\n**Status:** Draft", map[string]string{"artifact_id": "EPIC-001"}},
 		{"other sections do not count", "**Epic ID:** EPIC-001\n## Other\n**Status:** Draft\n# Metadata\n**Version:** 1", map[string]string{}},
 		{"fenced code does not count", "## Metadata\n```\n**Epic ID:** EPIC-001\n```\n**Status:** Draft", map[string]string{"status": "Draft"}},
+		{
+			"not bold in a list, and bold by underscores", "## Metadata\n- Epic ID: EPIC-006\n* __Title:__ The title\n__Status__: Draft\nVersion: 3\n- a sentence, then: more\n",
+			map[string]string{"artifact_id": "EPIC-006", "title": "The title", "status": "Draft"},
+		},
 		{"empty is absent", "## Metadata\n**Title:**\n**Status:** \"\"\n**Version:**   ", map[string]string{}},
 		{"typographic quotes and code", "## Metadata\n**Title:** “Quoted”\n**Epic ID:** `EPIC-001`", map[string]string{"title": "Quoted", "artifact_id": "EPIC-001"}},
 	} {
@@ -57,15 +62,15 @@ func TestBadMetadata(t *testing.T) {
 		field   string
 		message string
 	}{
-		{"id form", []string{"**Epic ID:** epic-6", title, status}, "artifact_id", `Invalid params: artifact_id must match ^[A-Z]+-\d{3,}$ and have at most 64 characters`},
-		{"id placeholder", []string{"**HLS ID:** HLS-AAA", title, status}, "artifact_id", `Invalid params: artifact_id must match ^[A-Z]+-\d{3,}$ and have at most 64 characters`},
-		{"id length", []string{"**Epic ID:** EPIC-" + strings.Repeat("0", 60), title, status}, "artifact_id", `Invalid params: artifact_id must match ^[A-Z]+-\d{3,}$ and have at most 64 characters`},
-		{"prefix", []string{"**Epic ID:** FOO-001", title, status}, "artifact_id", "Invalid params: Unknown artifact ID prefix: FOO. Valid prefixes: EPIC, PRD, HLS, US, SPEC, ADR, SPIKE, TASK, VIS, INIT"},
-		{"status", []string{id, title, "**Status:** Finalized"}, "status", "Invalid params: Invalid metadata field: status must be one of Draft, In Review, Approved, Planned, In Progress, Completed"},
-		{"title short", []string{id, "**Title:** Four", status}, "title", "Invalid params: Invalid metadata field: title must be 5 to 200 characters"},
-		{"title long", []string{id, "**Title:** " + strings.Repeat("é", 201), status}, "title", "Invalid params: Invalid metadata field: title must be 5 to 200 characters"},
-		{"parent form", []string{id, title, status, "**Parent PRD:** the first"}, "parent_id", `Invalid params: Invalid metadata field: parent_id must match ^[A-Z]+-\d{3,}$`},
-		{"parent prefix", []string{id, title, status, "**Parent PRD:** FOO-001"}, "parent_id", "Invalid params: Invalid metadata field: parent_id has an unknown prefix"},
+		{"id form", []string{"**Epic ID:** epic-6", title, status}, "artifact_id", `Invalid params: artifact_id must be a prefix in capitals, a hyphen and at least three digits, such as EPIC-006, and have at most 64 characters (line 5)`},
+		{"id placeholder", []string{"**HLS ID:** HLS-AAA", title, status}, "artifact_id", `Invalid params: artifact_id must be a prefix in capitals, a hyphen and at least three digits, such as EPIC-006, and have at most 64 characters (line 5)`},
+		{"id length", []string{"**Epic ID:** EPIC-" + strings.Repeat("0", 60), title, status}, "artifact_id", `Invalid params: artifact_id must be a prefix in capitals, a hyphen and at least three digits, such as EPIC-006, and have at most 64 characters (line 5)`},
+		{"prefix", []string{"**Epic ID:** FOO-001", title, status}, "artifact_id", "Invalid params: Unknown artifact ID prefix: FOO. Valid prefixes: EPIC, PRD, HLS, US, SPEC, ADR, SPIKE, TASK, VIS, INIT (line 5)"},
+		{"status", []string{id, title, "**Status:** Finalized"}, "status", "Invalid params: Invalid metadata field: status must be one of Draft, In Review, Approved, Planned, In Progress, Completed (line 7)"},
+		{"title short", []string{id, "**Title:** Four", status}, "title", `Invalid params: Invalid metadata field: title must be 5 to 200 characters (line 6)`},
+		{"title long", []string{id, "**Title:** " + strings.Repeat("é", 201), status}, "title", `Invalid params: Invalid metadata field: title must be 5 to 200 characters (line 6)`},
+		{"parent form", []string{id, title, status, "**Parent PRD:** the first"}, "parent_id", `Invalid params: Invalid metadata field: parent_id must be a prefix in capitals, a hyphen and at least three digits, such as EPIC-006 (line 8)`},
+		{"parent prefix", []string{id, title, status, "**Parent PRD:** FOO-001"}, "parent_id", "Invalid params: Invalid metadata field: parent_id has an unknown prefix (line 8)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -75,6 +80,8 @@ func TestBadMetadata(t *testing.T) {
 			require.Equal(t, int64(-32602), failure.Code)
 			require.Equal(t, tc.message, failure.Message)
 			require.Equal(t, tc.field, failure.Data["field"])
+			line := strings.Split(doc(tc.lines...), "\n")[failure.Data["line"].(int)-1]
+			require.Contains(t, line, strings.TrimSuffix(failure.Data["value"].(string), "…"))
 			require.Empty(t, r.tree(t))
 		})
 	}
@@ -92,6 +99,29 @@ func TestStoreArguments(t *testing.T) {
 	_, failure = r.call(t, "store_artifact", map[string]any{"artifact_content": epic("1", "Draft", "")})
 	require.Equal(t, "Invalid params: Missing required argument: task_id", failure.Message)
 	require.Empty(t, r.tree(t))
+}
+
+// A form that is not read is not called missing without a word on the right one.
+func TestStoreSaysHowMetadataAreWritten(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	text := doc("| Field | Value |", "|---|---|", "| **Epic ID** | EPIC-006 |")
+	_, failure := r.put(t, text)
+	require.Equal(t, `Invalid params: Missing required metadata field: artifact_id. Write a line such as "- **Epic ID:** EPIC-006"`, failure.Message)
+	require.Contains(t, strings.Join(r.failures(t, "EPIC-006", text), "\n"), `Missing required metadata field: artifact_id. Write a line such as "- **Epic ID:** EPIC-006"`)
+}
+
+// Some editors put a byte order mark before a document.
+func TestByteOrderMark(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	text := prd(t)
+	require.Empty(t, r.failures(t, "PRD-006", "\ufeff"+text))
+	stored, failure := r.put(t, "\ufeff"+text)
+	require.Nil(t, failure)
+	data, err := os.ReadFile(stored.StoragePath)
+	require.NoError(t, err)
+	require.Equal(t, text, string(data))
 }
 
 // Whatever the document says, accepted metadata name a file of their own folder.

@@ -164,12 +164,11 @@ var blocking = regexp.MustCompile(`\[REQUIRES (?:SPIKE|ADR)\b[^\]]*\]`)
 func blockingQuestions(text string) int {
 	count, inside := 0, 0
 	for _, l := range prose(text) {
-		if m := heading.FindStringSubmatch(l); m != nil {
-			level := len(sectionLevel.FindStringSubmatch(l)[1])
+		if level, name := parseHeading(l); level > 0 {
 			if inside > 0 && level <= inside {
 				inside = 0
 			}
-			if inside == 0 && strings.HasPrefix(normalHeading(m[1]), "open question") {
+			if inside == 0 && strings.HasPrefix(normalHeading(name), "open question") {
 				inside = level
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/internal/flock"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/services/rest"
 )
 
@@ -21,15 +22,20 @@ const keyLife = 12 * time.Hour
 
 // resume settles the open intent of an artifact whose lock is held: it carries
 // the approval to its end and returns the result, or takes it back and returns
-// nil, as it does when there is none. An error means that it is still open.
+// nil, as it does when there is none. An undo it carries to its end, with the
+// result in a.undone, or drops. An error means that it is still open.
 func (a *approval) resume(ctx context.Context, id string) (*approveResult, error) {
 	it, err := readIntent(a.root, id)
 	if it == nil || err != nil {
 		return nil, err
 	}
 	a.it = it
-	if it.Stage == prepared {
+	switch it.Stage {
+	case prepared:
 		return nil, a.takeBack(ctx)
+	case undoing:
+		return nil, a.resumeUndo(ctx)
+	case sending:
 	}
 	ids, err := a.sent(ctx, time.Now())
 	switch {
@@ -132,8 +138,8 @@ func (a *approver) recoverOne(ctx context.Context, root folder, id string) error
 	if err != nil {
 		return err
 	}
-	defer unlock(f)
-	if locked, err := tryLock(f); err != nil || !locked {
+	defer flock.Unlock(f)
+	if locked, err := flock.TryLock(f); err != nil || !locked {
 		return err
 	}
 	return errors.Join(a.settle(ctx, root, id), sweep(root, id))

@@ -158,7 +158,7 @@ func TestS0_STORE_05_MissingMetadata(t *testing.T) {
 		_, failure := r.put(t, content)
 		require.NotNil(t, failure)
 		require.Equal(t, int64(-32602), failure.Code)
-		require.Equal(t, "Invalid params: Missing required metadata field: "+field, failure.Message)
+		require.Contains(t, failure.Message, "Invalid params: Missing required metadata field: "+field+". Write a line such as ")
 		require.Equal(t, field, failure.Data["field"])
 		require.Empty(t, r.tree(t))
 	}
@@ -175,7 +175,8 @@ func TestS0_STORE_06_Version(t *testing.T) {
 	for _, v := range []string{"0", "1000", "-1", "1.5", "one"} {
 		_, failure = r.put(t, epic(v, "Draft", ""))
 		require.NotNil(t, failure, v)
-		require.Equal(t, "Invalid params: Invalid metadata field: version must be a whole number from 1 to 999", failure.Message)
+		require.Equal(t, "Invalid params: Invalid metadata field: version must be a whole number from 1 to 999 (line 8)", failure.Message)
+		require.Equal(t, v, failure.Data["value"])
 	}
 	_, failure = r.put(t, epic("999", "Draft", ""))
 	require.Nil(t, failure)

@@ -35,7 +35,7 @@ func (s *store) handle(ctx context.Context, call *family.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, err := args.String("artifact_content", minContent, 0)
+	content, err := contentOf(args, minContent)
 	if err != nil {
 		return nil, err
 	}

@@ -57,6 +57,9 @@ func prefixes() []string {
 	return out
 }
 
+// idForms says in words what an id is.
+const idForms = "a prefix in capitals, a hyphen and at least three digits, such as EPIC-006"
+
 // checkID refuses what is not an id, traversal first: that one is a security
 // event of its own, with a warning in the log (S0).
 func checkID(ctx context.Context, call *family.Call, field, id string) (artifactType, error) {
@@ -70,7 +73,7 @@ func checkID(ctx context.Context, call *family.Call, field, id string) (artifact
 // parseID returns the type of an id, or the error for what is none.
 func parseID(field, id string) (artifactType, error) {
 	if !idPattern.MatchString(id) || len(id) > maxID {
-		return artifactType{}, family.Invalid(field, "pattern", `%s must match ^[A-Z]+-\d{3,}$ and have at most %d characters`, field, maxID)
+		return artifactType{}, family.Invalid(field, "pattern", "%s must be %s, and have at most %d characters", field, idForms, maxID)
 	}
 	return typeOf(id)
 }

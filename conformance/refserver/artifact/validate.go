@@ -53,7 +53,7 @@ func (v *validator) handle(ctx context.Context, call *family.Call) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	content, err := args.String("artifact_content", 0, 0)
+	content, err := contentOf(args, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (v *validator) handle(ctx context.Context, call *family.Call) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	res, err := judge(ctx, newDocument(content), list)
+	res, err := judge(ctx, newDocument(content, id), list)
 	if err != nil {
 		return nil, err
 	}

@@ -185,7 +185,8 @@ func TestS0_VAL_09_UnknownPrefix(t *testing.T) {
 
 func TestS0_VAL_10_ChecklistMissing(t *testing.T) {
 	t.Parallel()
-	_, failure := newRig(t).validate(t, "ADR-001", "# x")
+	r, _ := withChecklist(t, criteria(hasHeading))
+	_, failure := r.validate(t, "ADR-001", "# x")
 	require.Equal(t, int64(-32001), failure.Code)
 	require.Equal(t, "Resource not found: Checklist not found: adr_validation_v1", failure.Message)
 }
@@ -340,7 +341,7 @@ func TestValidateArguments(t *testing.T) {
 		{"no task", func(m map[string]any) { delete(m, "task_id") }, "Invalid params: Missing required argument: task_id"},
 		{"content number", func(m map[string]any) { m["artifact_content"] = 1 }, "Invalid params: artifact_content must be a string"},
 		{"id null", func(m map[string]any) { m["artifact_id"] = nil }, "Invalid params: artifact_id must be a string"},
-		{"id two digits", func(m map[string]any) { m["artifact_id"] = "PRD-01" }, `Invalid params: artifact_id must match ^[A-Z]+-\d{3,}$ and have at most 64 characters`},
+		{"id two digits", func(m map[string]any) { m["artifact_id"] = "PRD-01" }, `Invalid params: artifact_id must be a prefix in capitals, a hyphen and at least three digits, such as EPIC-006, and have at most 64 characters`},
 		{"task empty", func(m map[string]any) { m["task_id"] = "" }, "Invalid params: task_id must not be empty"},
 		{"task 129", func(m map[string]any) { m["task_id"] = strings.Repeat("é", 129) }, "Invalid params: task_id must be at most 128 characters"},
 		{"task 128", func(m map[string]any) { m["task_id"] = strings.Repeat("é", 128) }, ""},

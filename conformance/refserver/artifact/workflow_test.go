@@ -48,7 +48,7 @@ func TestS0_E2E_01_ThePRD(t *testing.T) {
 	res, failure := f.call(t, "validate_artifact", map[string]any{"artifact_content": example(t, "epic-006.json"), "artifact_id": "EPIC-006"})
 	require.Nil(t, failure)
 	require.Equal(t, true, res["passed"], "%v", res["results"])
-	names := placeholders(content, "HLS")
+	names := idsOf(content, "HLS")
 	require.GreaterOrEqual(t, len(names), 3)
 
 	res, failure = f.call(t, "validate_artifact", map[string]any{"artifact_content": content, "artifact_id": "PRD-006"})
@@ -244,13 +244,13 @@ func FuzzPlaceholders(f *testing.F) {
 	f.Add("US-AAAUS-AAA\xff US-AAA")
 	f.Fuzz(func(t *testing.T, text string) {
 		mapping := map[string]string{}
-		for i, p := range placeholders(text, "HLS") {
+		for i, p := range idsOf(text, "HLS") {
 			mapping[p] = fmt.Sprintf("HLS-%03d", i+1)
 		}
 		got := replacePlaceholders(text, mapping)
-		require.Empty(t, placeholders(got, "HLS"))
+		require.Empty(t, idsOf(got, "HLS"))
 		require.Len(t, got, len(text))
-		require.Equal(t, placeholders(text, "US"), placeholders(got, "US"))
+		require.Equal(t, idsOf(text, "US"), idsOf(got, "US"))
 	})
 }
 
