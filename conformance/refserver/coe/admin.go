@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/ledger"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/params"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/plan"
 )
@@ -39,7 +40,7 @@ func (s *server) admin(change func(*plan.Tx)) func(context.Context, *call) (any,
 			return nil, err
 		}
 		answer := &adminAnswer{Success: true}
-		err := s.plan.Update(ctx, func(p *plan.Tx) error {
+		err := s.change(ctx, c.Tool, func(p *plan.Tx, _ ledger.Tx) error {
 			change(p)
 			answer.Tasks = p.Counts().Total
 			return nil

@@ -14,7 +14,8 @@ func (s *server) agentTool() tool {
 	return tool{
 		name: "callCOEAgent", title: "Call COE agent",
 		description: "Let an agent of the orchestrator do something: plan (args.task), verify (args.code, optional args.task) or ask " +
-			"(args.question). The result is a string; that of verify begins with PASS or FAIL.",
+			"(args.question). The result is a string; that of verify begins with PASS or FAIL. A question that names a task, a record " +
+			"or a ticket by its id is answered with what was reported on it, too.",
 		pick: only(version{form: plain, writes: true, handle: s.callAgent}),
 	}
 }
@@ -43,7 +44,10 @@ func (s *server) callAgent(ctx context.Context, c *call) (any, error) {
 	var text string
 	switch command {
 	case "plan":
-		text = s.planFor(task)
+		var err error
+		if text, err = s.planFor(ctx, task); err != nil {
+			return nil, err
+		}
 	case "verify":
 		text = verdictOn(code)
 	default:
@@ -51,7 +55,17 @@ func (s *server) callAgent(ctx context.Context, c *call) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		text = s.short(found, 0).Answer
+		short := s.short(found, 0)
+		if err := s.history.addReports(ctx, question, found.Sure(), short); err != nil {
+			return nil, err
+		}
+		text = short.Answer
+		if short.Source != nil {
+			text += "\n\nSource: " + *short.Source
+		}
+		if short.SampleData {
+			text += " (sample data)"
+		}
 	}
 	quoted, err := json.Marshal(text)
 	if err != nil {
@@ -62,7 +76,11 @@ func (s *server) callAgent(ctx context.Context, c *call) (any, error) {
 
 // planFor writes the steps of a task, with what the plan has decided about it.
 // A planning agent would refine it; the reference server has no model to ask.
-func (s *server) planFor(task string) string {
+func (s *server) planFor(ctx context.Context, task string) (string, error) {
+	found, err := s.team.Index.Search(ctx, task, "")
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Plan for %q:\n", excerpt(strings.TrimSpace(task)))
 	step := 0
@@ -70,21 +88,23 @@ func (s *server) planFor(task string) string {
 		step++
 		fmt.Fprintf(&b, "%d. %s\n", step, fmt.Sprintf(format, args...))
 	}
-	found := s.team.Base.Search(task, "")
+	base := s.team.Index.Base
 	switch e := found.Entry; {
-	case e == nil:
-		add("Ask with askQuestion what the plan expects: it does not mention this")
-	case e.Open:
-		add("Decide what the plan leaves open in %s: %s", e.Section, e.Uncertainty)
-	default:
-		add("Follow %s: %s", e.Section, e.Answer)
+	case found.Sure():
+		add("Follow %s: %s", base.Cite(e), e.Answer)
 		if e.Guidance != nil && e.Guidance.Implementation != "" {
 			add("%s", e.Guidance.Implementation)
 		}
+	case e != nil && e.Open:
+		add("Decide what the plan leaves open in %s: %s", base.Cite(e), e.Uncertainty)
+	case found.Near():
+		add("Look whether %s applies: %s", base.Cite(e), e.Answer)
+	default:
+		add("Ask with askQuestion what is expected, or a person with createTicket: nothing that was loaded mentions this")
 	}
 	add("Write a failing test for each acceptance criterion, and code until it passes")
 	add("Report with reportTaskDone, with the test results")
-	return strings.TrimSuffix(b.String(), "\n")
+	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
 // verdictOn checks what can be checked of any language: that something is

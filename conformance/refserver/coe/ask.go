@@ -1,6 +1,7 @@
 package coe
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,7 +27,8 @@ func (s *server) askTool() tool {
 		name: askName, title: "Ask a question", readOnly: true,
 		description: "Ask the answer team what the plan says. v1.0: question with optional context, answered with evidence and guidance. " +
 			"v1.2: question, context_summary and task_id, answered in a sentence with a confidence of 0 to 100. The version is " +
-			"chosen by the arguments, or by _meta.version. Token impact ~400-800. Call: /agent call MCP askQuestion {json_props}",
+			"chosen by the arguments, or by _meta.version. Token impact ~400-800. Call: /agent call MCP askQuestion {json_props}" +
+			ofSample(s.opts.Knowledge.Sample, "--coe-knowledge"),
 		pick: func(c *call) (version, error) {
 			later := false
 			o := params.Loose(c.Arguments)
@@ -126,6 +128,9 @@ type evidence struct {
 	Section     string `json:"section"`
 	ExactQuote  string `json:"exactQuote,omitempty"`
 	LineNumbers []int  `json:"lineNumbers,omitempty"`
+	// SampleData says that the answer is about the sample, not about a plan of
+	// the user's.
+	SampleData bool `json:"sampleData,omitempty"`
 }
 
 func (s *server) ask10(ctx context.Context, c *call) (any, error) {
@@ -156,14 +161,15 @@ func (s *server) ask10(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	c.Completed(slog.Float64("confidence", found.Confidence))
+	s.keepQuestion(ctx, c, task, found)
 	answer := &askAnswer{Success: true, Question: asked, Confidence: found.Confidence}
 	if !found.Sure() {
-		answer.Uncertainty, answer.Guidance = doubt(found)
+		answer.Uncertainty, answer.Guidance = s.doubt(found)
 		return answer, nil
 	}
-	e := found.Entry
+	e, base := found.Entry, s.team.Index.Base
 	answer.AnswerFromPlan, answer.Guidance, answer.RelatedDesignChoices = e.Answer, e.Guidance, e.Related
-	answer.Evidence = &evidence{s.team.Base.Source, s.team.Base.Version, e.Section, e.Quote, e.Lines}
+	answer.Evidence = &evidence{base.File(e), base.Version, cmp.Or(e.Section, base.File(e)), found.Quote, found.Lines, base.Sample}
 	if decisions {
 		answer.RelatedDecisions = e.Decisions
 	}
@@ -180,16 +186,22 @@ func readContext(o *params.Object) string {
 	return o.Text("context", 0)
 }
 
-// doubt says why the plan gives no answer, and what it has that comes near.
-func doubt(a knowledge.Answer) (string, *knowledge.Guidance) {
+// doubt says why there is no answer, and what comes near.
+func (s *server) doubt(a knowledge.Answer) (string, *knowledge.Guidance) {
+	base, who := s.team.Index.Base, "the documents"
+	if base.Sample {
+		who = "the sample plan (--coe-knowledge loads yours)"
+	}
 	switch {
 	case a.Entry == nil:
-		return "The plan doesn't say anything about this.", nil
+		return "Nothing about this is in " + who + ".", nil
 	case a.Entry.Open:
 		return a.Entry.Uncertainty, a.Entry.Guidance
+	case a.Near():
+		return "This may not be the answer. It comes from " + base.Cite(a.Entry) + ".", &knowledge.Guidance{Implementation: a.Entry.Answer}
 	}
-	return "The plan doesn't answer this. It comes nearest to it in section " + a.Entry.Section + ".",
-		&knowledge.Guidance{Implementation: "Read section " + a.Entry.Section + " of the plan, or ask with its words."}
+	return "Nothing in " + who + " answers this. The nearest is " + base.Cite(a.Entry) + ".",
+		&knowledge.Guidance{Implementation: "Read " + base.Cite(a.Entry) + ", or ask with its words."}
 }
 
 // shortAnswer is the answer of v1.2.
@@ -199,6 +211,7 @@ type shortAnswer struct {
 	Confidence      int     `json:"confidence"`
 	FollowUpNeeded  bool    `json:"follow_up_needed"`
 	EscalatedToUser bool    `json:"escalated_to_user"`
+	SampleData      bool    `json:"sample_data,omitempty"`
 }
 
 // The limits of a question v1.2, in characters.
@@ -242,7 +255,12 @@ func (s *server) ask12(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	c.Completed(slog.Float64("confidence", found.Confidence))
-	return s.short(found, priority), nil
+	s.keepQuestion(ctx, c, task, found)
+	answer := s.short(found, priority)
+	if answer.EscalatedToUser { // the record of the question has its text
+		c.Warn(ctx, "coe_question_escalated", slog.Float64("confidence", found.Confidence))
+	}
+	return answer, nil
 }
 
 // readSnippets reads the snippets of a question and returns their content.
@@ -262,16 +280,22 @@ func readSnippets(o *params.Object) []string {
 	return texts
 }
 
-// short puts an answer into a sentence. What the plan does not answer goes to
-// the user when it blocks everything.
+// short puts an answer into a text. One that is not sure needs a follow-up. The
+// question goes to the user when it blocks everything, and when nothing in the
+// user's documents comes near or the decision is open. What the sample lacks is
+// no question for a user.
 func (s *server) short(found knowledge.Answer, priority int) *shortAnswer {
+	base := s.team.Index.Base
 	answer := &shortAnswer{Confidence: int(math.Round(100 * found.Confidence))}
+	if found.Sure() || found.Near() {
+		source := base.Cite(found.Entry)
+		answer.Answer, answer.Source, answer.SampleData = found.Entry.Answer, &source, base.Sample
+	}
 	if found.Sure() {
-		source := s.team.Base.Source + "#" + found.Entry.Section
-		answer.Answer, answer.Source = found.Entry.Answer, &source
 		return answer
 	}
-	answer.Answer, _ = doubt(found)
-	answer.FollowUpNeeded, answer.EscalatedToUser = true, priority == 1
+	text, _ := s.doubt(found)
+	answer.Answer = strings.TrimSpace(text + "\n\n" + answer.Answer)
+	answer.FollowUpNeeded, answer.EscalatedToUser = true, priority == 1 || !base.Sample && !found.Near()
 	return answer
 }

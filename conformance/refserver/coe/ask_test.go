@@ -23,7 +23,7 @@ func TestAsk_S1_ASK_01_Sure(t *testing.T) {
 	require.Equal(t, "Yes, sidebar should collapse to hamburger menu on screens < 768px", got["answerFromPlan"])
 	require.Equal(t, map[string]any{
 		"source": "Docs/Plans/my-app/plan.json", "planVersion": "1.0.0", "section": "designChoices.navigationStyle",
-		"exactQuote": "Sidebar collapses to hamburger menu on mobile (< 768px breakpoint)", "lineNumbers": []any{45.0, 48.0},
+		"exactQuote": "Sidebar collapses to hamburger menu on mobile (< 768px breakpoint)", "lineNumbers": []any{45.0, 48.0}, "sampleData": true,
 	}, got["evidence"])
 	require.Equal(t, "Collapse with 200ms slide-out animation using CSS transition", dig(t, got, "guidance", "animation"))
 	require.Len(t, got["relatedDesignChoices"], 3)
@@ -81,7 +81,7 @@ func TestAsk_S1_ASK_06_V12(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	require.Equal(t,
-		`{"answer":"Yes, sidebar should collapse to hamburger menu on screens < 768px","source":"Docs/Plans/my-app/plan.json#designChoices.navigationStyle","confidence":98,"follow_up_needed":false,"escalated_to_user":false}`,
+		`{"answer":"Yes, sidebar should collapse to hamburger menu on screens < 768px","source":"Docs/Plans/my-app/plan.json#designChoices.navigationStyle","confidence":98,"follow_up_needed":false,"escalated_to_user":false,"sample_data":true}`,
 		r.call("askQuestion", fmt.Sprintf(ask12, `"Should sidebar collapse on mobile?"`, "")).text)
 	got := r.call("askQuestion", fmt.Sprintf(ask12, `"What animation library should I use?"`,
 		`,"current_file":null,"relevant_snippets":[{"file":"a.go","content":"x"}],"confidence_level":0,"priority_level":1,"possible_options":["GSAP"]`)).ok()
@@ -91,6 +91,18 @@ func TestAsk_S1_ASK_06_V12(t *testing.T) {
 	require.Equal(t, true, got["escalated_to_user"], "it blocks everything and the plan does not know")
 	got = r.call("askQuestion", fmt.Sprintf(ask12, `"What animation library should I use?"`, `,"possible_options":null`)).ok()
 	require.Equal(t, false, got["escalated_to_user"], "S1-ASK-09: priority 2 by default")
+	const nearly = `"Does the sidebar menu collapse on purple phones?"`
+	got = r.call("askQuestion", fmt.Sprintf(ask12, nearly, "")).ok()
+	require.Equal(t, false, got["escalated_to_user"], "something comes near")
+	require.Equal(t, true, got["follow_up_needed"])
+	require.Contains(t, got["answer"], "This may not be the answer")
+	require.Contains(t, got["answer"], "hamburger")
+	require.Equal(t, "Docs/Plans/my-app/plan.json#designChoices.navigationStyle", got["source"])
+	got = r.call("askQuestion", fmt.Sprintf(ask12, nearly, `,"priority_level":1`)).ok()
+	require.Equal(t, true, got["escalated_to_user"], "it blocks everything")
+	got = r.call("askQuestion", fmt.Sprintf(ask12, `"Which cloud provider hosts this?"`, "")).ok()
+	require.Equal(t, false, got["escalated_to_user"], "what the sample lacks is no question for a user")
+	require.Nil(t, got["source"])
 }
 
 func TestAsk_S1_ASK_08_Required(t *testing.T) {
@@ -224,7 +236,7 @@ func TestAsk_S1_ASK_13_ForcedVersion(t *testing.T) {
 func TestImmediate_S1_IMM_01_Answer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	require.Equal(t, `{"answer":"All transitions take 200ms","source":"Docs/Plans/my-app/plan.json#designChoices.animation","timeout":false}`,
+	require.Equal(t, `{"answer":"All transitions take 200ms","source":"Docs/Plans/my-app/plan.json#designChoices.animation","timeout":false,"sample_data":true}`,
 		r.call("getImmediateAnswer", `{"query":"How long is a transition animation?","context_bundle":{"any":["thing"]},"max_wait_seconds":120}`).text)
 	got := r.call("getImmediateAnswer", `{"query":"Which cloud provider?"}`).ok()
 	require.Nil(t, got["source"])

@@ -2,27 +2,13 @@ package coe
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
-	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/faults"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/ledger"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/plan"
 )
-
-// change changes the plan and the ledger together: both, or neither. f runs
-// again, on the plan as it is by then, when the database was locked; others
-// change the plan meanwhile.
-func (s *server) change(ctx context.Context, tool string, f func(p *plan.Tx, l ledger.Tx) error) error {
-	return s.ledger.Retry(ctx, func() error {
-		return s.plan.Update(ctx, func(p *plan.Tx) error {
-			return s.ledger.Attempt(ctx, tool, func(l ledger.Tx) error { return f(p, l) })
-		})
-	})
-}
 
 // An ending is what the end of a task has set off, whichever tool reported it
 // (C-12).
@@ -48,32 +34,13 @@ func (s *server) finish(ctx context.Context, c *call, p *plan.Tx, l ledger.Tx, i
 	return ending{out, tickets}, err
 }
 
-// nextID returns the task that getNextTask would return, or nil.
-func nextID(v *plan.View) *string {
-	if t := v.Next(); t != nil {
+// nextID returns the task that getNextTask would return to an agent, or nil. To
+// name it hands nothing out.
+func nextID(v *plan.View, agent plan.Holder) *string {
+	if t := v.Next(agent); t != nil {
 		return &t.ID
 	}
 	return nil
-}
-
-// record makes a record of a kind, whose id has the prefix.
-func (s *server) record(c *call, kind ledger.Kind, prefix, taskID string, rank int, body any) (ledger.Record, error) {
-	raw, err := json.Marshal(body)
-	return ledger.Record{
-		Kind: kind, ID: fmt.Sprintf("%s-%03d", prefix, s.ledger.Number(kind)),
-		TaskID: taskID, Agent: c.agent(), Rank: rank, Body: raw, Created: c.now,
-	}, err
-}
-
-// rank turns a word of severity into a number: only for sorting (C-11).
-func rank(severity string) int {
-	switch severity {
-	case "critical":
-		return 1
-	case "high":
-		return 2
-	}
-	return 3
 }
 
 // A dashboard is what reportTaskDone says of the whole plan.
@@ -95,9 +62,6 @@ func newDashboard(n plan.Counts) *dashboard {
 	}
 	return d
 }
-
-// hours turns seconds into hours.
-func hours(seconds float64) float64 { return seconds / time.Hour.Seconds() }
 
 // excerpt shortens a text for a title or an alert.
 func excerpt(s string) string {

@@ -24,35 +24,67 @@ type completedAnswer struct {
 	NextTaskSuggested *string `json:"next_task_suggested"`
 }
 
-func (s *server) completed(ctx context.Context, c *call) (any, error) {
+// completedReport is what reportTaskCompleted was told.
+type completedReport struct {
+	TaskID            string       `json:"task_id"`
+	Status            string       `json:"status"`
+	OutputSummary     string       `json:"output_summary,omitempty"`
+	FilesModified     []string     `json:"files_modified,omitempty"`
+	CoveragePercent   *float64     `json:"coverage_percent,omitempty"`
+	TestResults       *testResults `json:"test_results,omitempty"`
+	PriorityCompleted int          `json:"priority_completed,omitempty"`
+}
+
+type testResults struct {
+	Passed *int `json:"passed,omitempty"`
+	Failed *int `json:"failed,omitempty"`
+}
+
+func readCompleted(c *call) (*completedReport, error) {
 	o := params.Read(c.Arguments, "task_id", "status", "output_summary", "files_modified", "coverage_percent", "test_results", "priority_completed")
 	o.Need("task_id", "status")
-	task, status := o.ID("task_id"), o.Enum("status", "success", "partial", "failed")
-	o.Text("output_summary", 500)
-	o.Paths("files_modified")
-	if !o.Null("coverage_percent") {
-		o.Number("coverage_percent", math.Inf(-1), math.Inf(1))
+	r := &completedReport{
+		TaskID: o.ID("task_id"), Status: o.Enum("status", "success", "partial", "failed"),
+		OutputSummary: o.Text("output_summary", 500), FilesModified: o.Paths("files_modified"),
 	}
-	results := o.Object("test_results", "passed", "failed")
-	results.Int("passed", 0, math.MaxInt32, 0)
-	results.Int("failed", 0, math.MaxInt32, 0)
-	o.Int("priority_completed", 1, 3, 0)
-	if err := o.Err(); err != nil {
+	if !o.Null("coverage_percent") {
+		r.CoveragePercent = given(o, "coverage_percent", o.Number("coverage_percent", math.Inf(-1), math.Inf(1)))
+	}
+	if o.Has("test_results") {
+		t := o.Object("test_results", "passed", "failed")
+		r.TestResults = &testResults{
+			Passed: given(t, "passed", t.Int("passed", 0, math.MaxInt32, 0)), Failed: given(t, "failed", t.Int("failed", 0, math.MaxInt32, 0)),
+		}
+	}
+	r.PriorityCompleted = o.Int("priority_completed", 1, 3, 0)
+	return r, o.Err()
+}
+
+func (s *server) completed(ctx context.Context, c *call) (any, error) {
+	r, err := readCompleted(c)
+	if err != nil {
 		return nil, err
 	}
-	c.Started(ctx, slog.String("status", status))
-	err := s.change(ctx, c.Tool, func(p *plan.Tx, l ledger.Tx) error {
-		switch status {
+	c.Started(ctx, slog.String("status", r.Status))
+	var kept ledger.Record
+	err = s.change(ctx, c.Tool, func(p *plan.Tx, l ledger.Tx) (err error) {
+		switch r.Status {
 		case "partial":
-			return p.Start(task)
+			err = p.Start(r.TaskID, s.holder(c))
 		case "failed":
-			return p.Fail(task)
+			err = p.Fail(r.TaskID)
+		default:
+			_, err = s.finish(ctx, c, p, l, r.TaskID)
 		}
-		_, err := s.finish(ctx, c, p, l, task)
+		if err != nil {
+			return err
+		}
+		kept, err = keep(ctx, l, c, ledger.Report, r.TaskID, 3, r)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &completedAnswer{Acknowledged: true, NextTaskSuggested: nextID(s.plan.View())}, nil
+	c.logKept(ctx, kept)
+	return &completedAnswer{Acknowledged: true, NextTaskSuggested: nextID(s.plan.View(), s.holder(c))}, nil
 }

@@ -139,7 +139,7 @@ func TestDone_S1_DONE_07_Dependants(t *testing.T) {
 			r.call(tool, fmt.Sprintf(report, "TASK-005")).ok()
 			require.Equal(t, []any{"TASK-006"}, dig(t, r.next(`{"filter":"blocked","priority":"high"}`), "task", "blockedBy"), "one of two is done")
 			r.call(tool, fmt.Sprintf(report, "TASK-006")).ok()
-			require.Equal(t, 0.0, r.next(`{"filter":"blocked"}`)["queueLength"])
+			require.Nil(t, r.next(`{"filter":"blocked","priority":"high"}`)["task"])
 			r.call(tool, fmt.Sprintf(report, "TASK-004")).ok()
 			require.Equal(t, "TASK-034", r.nextID(), "the critical task is ready now")
 		})
@@ -155,7 +155,7 @@ func TestDone_S1_DONE_09_Blocked(t *testing.T) {
 	require.NotContains(t, got, "verificationTaskCreated")
 	require.Equal(t, "blocked", dig(t, r.next(`{"filter":"blocked","priority":"high"}`), "task", "status"))
 	r.call("reportTaskStatus", `{"task_id":"TASK-001","status":"in_progress"}`).ok()
-	require.Equal(t, 1.0, r.next(`{"filter":"blocked"}`)["queueLength"], "who starts it takes it off hold")
+	require.Equal(t, "TASK-035", dig(t, r.next(`{"filter":"blocked","priority":"high"}`), "task", "taskId"), "who starts it takes it off hold")
 	r.call("reportTaskDone", `{"taskId":"TASK-001","status":"blocked"}`).ok()
 	require.Equal(t, "TASK-001", dig(t, r.next(`{"filter":"blocked","priority":"high"}`), "task", "taskId"), "for whatever reason")
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/ledger"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/limit"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/plan"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/presence"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 )
 
@@ -57,8 +58,8 @@ const firstTicket = 123
 // Options configures the family. The zero value keeps everything in memory and
 // starts with the sample plan.
 type Options struct {
-	// DataDir is the folder of the database of tickets and records, made if it
-	// is missing. Empty keeps them in memory.
+	// DataDir is the folder of the database of tickets, records and task states,
+	// made if it is missing. Processes may share it. Empty keeps them in memory.
 	DataDir string
 	// Durable waits for the disk at every commit. Without it a crash of the
 	// machine, not of the server, may lose the last tickets.
@@ -85,11 +86,23 @@ type Options struct {
 	Admin bool
 	// Seed is the plan to start with; nil is [plan.Sample].
 	Seed *plan.Seed
+	// Knowledge is what questions are answered from; nil is [knowledge.Shipped],
+	// about the sample plan.
+	Knowledge *knowledge.Base
 	// RetryBackoff is the first of the growing waits for a locked database; 0 is
 	// 50 ms.
 	RetryBackoff time.Duration
+	// SessionRuns says whether the session with an id has not ended yet. A task that
+	// was handed out to an agent without a name, and that it has not started, is
+	// handed out again when its session has ended. Nil means that sessions never end.
+	SessionRuns func(session string) bool
 	// Logger gets what happens in the background; nil drops it.
 	Logger *slog.Logger
+
+	// reached is called with how far a write has come, for tests.
+	reached func(step string)
+	// samplePlan says that Seed is the plan built in.
+	samplePlan bool
 }
 
 // check returns an error for options that no server can have, and fills in the
@@ -118,26 +131,34 @@ func (o *Options) check() error {
 	if len(o.Faults) > 0 && !o.AllowFaultInjection {
 		return errors.New("coe: faults need fault injection to be allowed")
 	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 	if o.Rates == nil {
 		rates := limit.Defaults()
 		o.Rates = &rates
 	}
 	if o.Seed == nil {
 		seed := plan.Sample()
-		o.Seed = &seed
+		o.Seed, o.samplePlan = &seed, true
+	}
+	if o.Knowledge == nil {
+		o.Knowledge = knowledge.Shipped()
 	}
 	return nil
 }
 
 // server is one instance of the family with its state.
 type server struct {
-	opts   Options
-	plan   *plan.Plan
-	ledger *ledger.Ledger
-	team   *knowledge.Team
-	limits *limit.Limiter
-	faults *faults.Set // nil unless injection is allowed
-	tools  []tool
+	*board
+
+	opts Options
+	// history shows what was reported.
+	history *history
+	team    *knowledge.Team
+	limits  *limit.Limiter
+	faults  *faults.Set // nil unless injection is allowed
+	tools   []tool
 }
 
 //go:embed schemas.json
@@ -156,7 +177,7 @@ func New(opts Options) (*family.Family, error) {
 func (s *server) family() *family.Family {
 	f := &family.Family{
 		Name: Name, Profile: Name, Direct: true,
-		Admit: s.admit, Refuse: s.refuse, Close: s.ledger.Close,
+		Admit: s.admit, Refuse: s.refuse, Close: s.close, Resources: s.history.resources(),
 	}
 	for _, t := range s.tools {
 		f.Tools = append(f.Tools, s.serve(t))
@@ -172,9 +193,9 @@ func newServer(opts Options) (*server, error) {
 		return nil, err
 	}
 	s := &server{
+		board:  &board{plan: plan.New(*opts.Seed), log: opts.Logger, runs: opts.SessionRuns, sessions: map[plan.Holder]string{}},
 		opts:   opts,
-		plan:   plan.New(*opts.Seed),
-		team:   &knowledge.Team{Base: knowledge.Shipped(), Delay: opts.AnswerDelay},
+		team:   &knowledge.Team{Delay: opts.AnswerDelay},
 		limits: limit.New(*opts.Rates),
 	}
 	s.tools = s.catalogue()
@@ -194,17 +215,63 @@ func newServer(opts Options) (*server, error) {
 		}
 		path = filepath.Join(opts.DataDir, "coe.db")
 	}
+	var err error
+	if s.team.Index, err = openKnowledge(opts.Knowledge); err != nil {
+		return nil, fmt.Errorf("coe: %w", err)
+	}
 	//nolint:forbidigo // New has no context; opening a local file is bounded
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	var err error
 	s.ledger, err = ledger.Open(ctx, ledger.Options{
 		Path: path, Durable: opts.Durable, FirstTicket: firstTicket, Backoff: opts.RetryBackoff, Strike: s.trouble, Logger: opts.Logger,
+		Reached: opts.reached,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("coe: %w", err)
+		return nil, errors.Join(fmt.Errorf("coe: %w", err), s.team.Index.Close())
 	}
+	s.history = &history{s.board}
+	if s.self, err = presence.Enter(opts.DataDir); err != nil {
+		return nil, errors.Join(fmt.Errorf("coe: %w", err), s.ledger.Close(ctx), s.team.Index.Close())
+	}
+	if err := s.restore(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("coe: %s: %w", path, err), s.close(ctx))
+	}
+	s.report()
 	return s, nil
+}
+
+// close flushes what is to be written and releases what the family uses.
+func (s *server) close(ctx context.Context) error {
+	return errors.Join(s.board.close(ctx), s.team.Index.Close())
+}
+
+// report logs what the family works with.
+func (s *server) report() {
+	log, base := s.opts.Logger, s.opts.Knowledge
+	log.Info("coe_loaded", "plan_tasks", len(s.opts.Seed.Tasks), "plan_digest", s.opts.Seed.Digest(), "plan_is_sample", s.opts.samplePlan,
+		"knowledge_entries", len(base.Entries), "knowledge_version", base.Version, "knowledge_is_sample", base.Sample)
+	if len(base.Skipped) > 0 {
+		log.Warn("coe_links_skipped", "count", len(base.Skipped), "first", base.Skipped[0])
+	}
+}
+
+// ofSample is what descriptions of tools say of data that is not the user's.
+func ofSample(sample bool, flag string) string {
+	if !sample {
+		return ""
+	}
+	return " The data are a sample: " + flag + " loads yours."
+}
+
+// maxIndexing bounds the making of the index, which takes seconds for as much as
+// may be loaded.
+const maxIndexing = 5 * time.Minute
+
+func openKnowledge(b *knowledge.Base) (*knowledge.Index, error) {
+	//nolint:forbidigo // New has no context; what is indexed is bounded
+	ctx, cancel := context.WithTimeout(context.Background(), maxIndexing)
+	defer cancel()
+	return knowledge.Open(ctx, b)
 }
 
 func (s *server) names() []string {

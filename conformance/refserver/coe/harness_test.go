@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -17,7 +18,12 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-func TestMain(m *testing.M) { testmain.Run(m) }
+func TestMain(m *testing.M) {
+	if job := os.Getenv(childEnv); job != "" {
+		os.Exit(child(job, os.Stdin, os.Stdout)) //nolint:forbidigo // it is a process of its own
+	}
+	testmain.Run(m)
+}
 
 // rig is the family called as the server calls it, without its rate limits
 // unless a test sets some.
@@ -56,7 +62,7 @@ func newRig(t testing.TB, change ...func(*Options)) *rig {
 	srv, err := newServer(opts)
 	require.NoError(t, err)
 	r := &rig{t: t, srv: srv, fam: srv.family(), logs: &logs{}, agent: "tester"}
-	t.Cleanup(func() { require.NoError(t, srv.ledger.Close(context.WithoutCancel(t.Context()))) })
+	t.Cleanup(func() { require.NoError(t, srv.close(context.WithoutCancel(t.Context()))) })
 	return r
 }
 
@@ -200,7 +206,7 @@ func (r *rig) nextID() any {
 
 func (r *rig) records(k ledger.Kind) []ledger.Record {
 	r.t.Helper()
-	recs, err := r.srv.ledger.Records(r.t.Context(), k)
+	recs, _, err := r.srv.ledger.Records(r.t.Context(), ledger.RecordQuery{Kind: k})
 	require.NoError(r.t, err)
 	return recs
 }

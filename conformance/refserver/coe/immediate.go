@@ -16,7 +16,9 @@ func (s *server) immediateTool() tool {
 	return tool{
 		name: immediateName, title: "Get immediate answer", readOnly: true,
 		description: "Ask an urgent question and wait for the answer, at most max_wait_seconds (1 to 120, default 30). " +
-			"Token impact ~500-1200. Call: /agent call MCP getImmediateAnswer {json_props}",
+			"Name a task, a record or a ticket by its id to learn what was reported on it. " +
+			"Token impact ~500-1200. Call: /agent call MCP getImmediateAnswer {json_props}" +
+			ofSample(s.opts.Knowledge.Sample, "--coe-knowledge"),
 		pick: only(version{form: enveloped, handle: s.immediate}),
 	}
 }
@@ -25,6 +27,8 @@ type immediateAnswer struct {
 	Answer  string  `json:"answer"`
 	Source  *string `json:"source"`
 	Timeout bool    `json:"timeout"`
+	// SampleData says that the answer is about the sample.
+	SampleData bool `json:"sample_data,omitempty"`
 }
 
 // lateAnswer is the envelope of a timeout together with the members of an
@@ -53,6 +57,10 @@ func (s *server) immediate(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.keepQuestion(ctx, c, "", found)
 	short := s.short(found, 0)
-	return &immediateAnswer{Answer: short.Answer, Source: short.Source}, nil
+	if err := s.history.addReports(ctx, query, found.Sure(), short); err != nil {
+		return nil, err
+	}
+	return &immediateAnswer{Answer: short.Answer, Source: short.Source, SampleData: short.SampleData}, nil
 }

@@ -22,29 +22,35 @@ type issueAnswer struct {
 	Escalated bool `json:"escalated"`
 }
 
+// issueReport is what reportIssue was told, and what came of it.
+type issueReport struct {
+	IssueDescription string `json:"issue_description"`
+	Severity         int    `json:"severity"`
+	TaskID           string `json:"task_id,omitempty"`
+	FilePath         string `json:"file_path,omitempty"`
+	ReproSteps       string `json:"repro_steps,omitempty"`
+	Immediate        *bool  `json:"immediate,omitempty"`
+	Escalated        bool   `json:"escalated"`
+}
+
 func (s *server) issue(ctx context.Context, c *call) (any, error) {
 	o := params.Read(c.Arguments, "issue_description", "severity", "task_id", "file_path", "repro_steps", "immediate")
 	o.Need("issue_description", "severity")
-	text := o.Filled("issue_description", 800)
-	severity := o.Int("severity", 1, 3, 0)
-	task := optionalID(o)
-	path := optionalPath(o)
-	steps := o.Text("repro_steps", 0)
+	r := &issueReport{
+		IssueDescription: o.Filled("issue_description", 800), Severity: o.Int("severity", 1, 3, 0),
+		TaskID: optionalID(o), FilePath: optionalPath(o), ReproSteps: o.Text("repro_steps", 0),
+	}
 	immediate := o.Bool("immediate", false)
+	r.Immediate = given(o, "immediate", immediate)
 	if err := o.Err(); err != nil {
 		return nil, err
 	}
-	c.Started(ctx, slog.Int("severity", severity), slog.Bool("immediate", immediate))
-	escalated := severity == 1 || immediate
-	rec, err := s.record(c, ledger.Issue, "ISSUE", task, severity, map[string]any{
-		"issue_description": text, "severity": severity, "file_path": path, "repro_steps": steps, "escalated": escalated,
-	})
+	c.Started(ctx, slog.Int("severity", r.Severity), slog.Bool("immediate", immediate))
+	r.Escalated = r.Severity == 1 || immediate
+	rec, err := s.keepAlone(ctx, c, ledger.Issue, r.TaskID, r.Severity, r)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.ledger.Write(ctx, c.Tool, func(l ledger.Tx) error { return l.AddRecords(ctx, rec) }); err != nil {
-		return nil, err
-	}
-	c.Completed(slog.String("issue_id", rec.ID), slog.Bool("escalated", escalated))
-	return &issueAnswer{Logged: true, Escalated: escalated}, nil
+	c.Completed(slog.String("issue_id", rec.ID), slog.Bool("escalated", r.Escalated))
+	return &issueAnswer{Logged: true, Escalated: r.Escalated}, nil
 }

@@ -26,8 +26,9 @@ func (s *server) nextTaskTool() tool {
 	return tool{
 		name: nextTaskName, title: "Get next task", readOnly: true,
 		description: "Return the next task of the plan with its prompt, files and plan references, the length of the queue and what " +
-			"comes after. The most urgent task is first, of equals the oldest. Reading claims nothing: report progress with " +
-			"reportTaskStatus and the end with reportTaskDone.",
+			"comes after. The most urgent task is first, of equals the oldest. A ready task is handed out to one agent: ask again and " +
+			"get it again, while other agents get others. Its status stays ready: report progress with reportTaskStatus and the end " +
+			"with reportTaskDone. The filters blocked and all only show tasks." + ofSample(s.opts.samplePlan, "--coe-plan"),
 		pick: only(v),
 	}
 }
@@ -51,7 +52,9 @@ type taskView struct {
 // parts are the parts of a task that a caller may leave out.
 type parts struct{ context, prompt, files bool }
 
-func newTaskView(v *plan.View, t *plan.Task, with parts) *taskView {
+// newTaskView shows a task. What was reported on it, and on what it depends on,
+// is a part of its context.
+func (s *server) newTaskView(ctx context.Context, v *plan.View, t *plan.Task, with parts) (*taskView, error) {
 	view := &taskView{
 		TaskID: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Status: v.Status(t),
 		Dependencies: list(t.Dependencies), BlockedBy: v.BlockedBy(t),
@@ -66,13 +69,15 @@ func newTaskView(v *plan.View, t *plan.Task, with parts) *taskView {
 		prompt := *t.Prompt // the task of the plan stays as it is
 		if !with.context {
 			prompt.Context = ""
+		} else if err := s.history.addContext(ctx, t, &prompt); err != nil {
+			return nil, err
 		}
 		if !with.files {
 			prompt.Files = nil
 		}
 		view.SuperDetailedPrompt = &prompt
 	}
-	return view
+	return view, nil
 }
 
 // list makes sure that an empty list is written as one.
@@ -107,28 +112,44 @@ func (s *server) nextTask(ctx context.Context, c *call) (any, error) {
 	with := parts{
 		context: o.Bool("includeContext", true), prompt: o.Bool("includeDetailedPrompt", true), files: o.Bool("includeRelatedFiles", true),
 	}
-	if err := o.Err(); err != nil {
+	err := o.Err()
+	if err != nil {
 		return nil, err
 	}
 	c.Started(ctx, slog.String("filter", string(filter)), slog.String("priority", priority))
 	if s.opts.NoOrchestrator {
 		return nil, uninitialized()
 	}
-	v := s.plan.View()
-	queue := v.Queue(filter)
-	answer := &nextTaskAnswer{Success: true, QueueLength: len(queue), NextTasksPreview: []preview{}}
-	// The priority chooses the task. Length and preview are of the whole queue.
-	for _, t := range queue {
-		switch {
-		case answer.Task == nil && (priority == "" || t.Priority.String() == priority):
-			answer.Task = newTaskView(v, t, with)
-			answer.QueueLength--
-		case len(answer.NextTasksPreview) < previews:
+	offer, err := s.offer(ctx, c, filter, priority)
+	if err != nil {
+		return nil, err
+	}
+	answer := &nextTaskAnswer{Success: true, QueueLength: offer.view.Length(), NextTasksPreview: []preview{}}
+	// Filter and priority choose the task. The length is that of the whole queue, as in the example of S1: of
+	// 35 tasks, 2 of them blocked, the filter ready leaves 34. The preview ignores the priority.
+	if offer.task != nil {
+		if answer.Task, err = s.newTaskView(ctx, offer.view, offer.task, with); err != nil {
+			return nil, err
+		}
+		answer.QueueLength--
+	}
+	for _, t := range offer.queue {
+		if len(answer.NextTasksPreview) < previews && (offer.task == nil || t.ID != offer.task.ID) {
 			answer.NextTasksPreview = append(answer.NextTasksPreview, preview{t.ID, t.Title, t.Priority})
 		}
 	}
 	c.Completed(slog.Int("queue_length", answer.QueueLength))
 	return answer, nil
+}
+
+// offer picks the task of an answer. Who may only read is shown what is there, and
+// gets nothing handed out.
+func (s *server) offer(ctx context.Context, c *call, filter plan.Filter, priority string) (offer, error) {
+	agent := s.holder(c)
+	if filter != plan.FilterReady || s.permission(c) == ReadOnly {
+		return s.look(ctx, filter, priority, agent)
+	}
+	return s.handOut(ctx, c, priority, agent)
 }
 
 func readFilter(o *params.Object) plan.Filter {
@@ -172,10 +193,15 @@ func (s *server) nextTaskImplemented(ctx context.Context, c *call) (any, error) 
 	if s.opts.NoOrchestrator {
 		return c.implementedFailure(string(envelope.OrchestratorUninitialized), "The orchestrator has not been initialized"), nil
 	}
-	v := s.plan.View()
+	offer, err := s.offer(ctx, c, filter, "")
+	if err != nil {
+		return nil, err
+	}
 	answer := &implementedAnswer{Success: true, QueueStatus: &queueStatus{}}
-	if queue := v.Queue(filter); len(queue) > 0 {
-		answer.Task = newTaskView(v, queue[0], with)
+	if offer.task != nil {
+		if answer.Task, err = s.newTaskView(ctx, offer.view, offer.task, with); err != nil {
+			return nil, err
+		}
 	} else {
 		answer.QueueStatus = &queueStatus{IsEmpty: true, Message: "No " + string(filter) + " tasks in the queue"}
 	}
@@ -206,13 +232,15 @@ func (s *server) nextTaskLegacy(ctx context.Context, c *call) (any, error) {
 	if s.opts.NoOrchestrator {
 		return nil, uninitialized()
 	}
-	v := s.plan.View()
-	queue := v.Queue(filter)
-	if len(queue) == 0 {
+	offer, err := s.offer(ctx, c, filter, "")
+	if err != nil {
+		return nil, err
+	}
+	t := offer.task
+	if t == nil {
 		return c.bare(json.RawMessage("null"), "null"), nil
 	}
-	t := queue[0]
-	return &legacyTask{t.ID, t.TicketID, t.Title, v.Status(t), t.Created.UTC().Format(time.RFC3339)}, nil
+	return &legacyTask{t.ID, t.TicketID, t.Title, offer.view.Status(t), t.Created.UTC().Format(time.RFC3339)}, nil
 }
 
 // bare answers with something that is no object: the result itself for a

@@ -25,7 +25,7 @@ func (s *server) observationTool() tool {
 	return tool{
 		name: "reportObservation", title: "Report observation",
 		description: "Report what was noticed while working. v1.0: taskId, observation, type and severity, which may create a task. " +
-			"v1.1: an observation that is not urgent, queued and written later. The version is chosen by the arguments, or by " +
+			"v1.1: an observation that is not urgent. The version is chosen by the arguments, or by " +
 			"_meta.version. Token impact ~150-300. Call: /agent call MCP reportObservation {json_props}",
 		pick: func(c *call) (version, error) {
 			o := params.Loose(c.Arguments)
@@ -51,48 +51,79 @@ func looksLike11(o *params.Object) bool {
 	return o.Has("observation") && !has(observation10)
 }
 
+// observationReport is what reportObservation v1.0 was told.
 type observationReport struct {
-	taskID, observation, kind, severity string
-	details                             map[string]string
-	createTask                          bool
-	newTask                             plan.Task
-	files, references                   []string
+	TaskID         string              `json:"taskId"`
+	Observation    string              `json:"observation"`
+	Type           string              `json:"type"`
+	Severity       string              `json:"severity"`
+	Details        *observationDetails `json:"details,omitempty"`
+	RelatedToTask  string              `json:"relatedToTask,omitempty"`
+	CreateNewTask  *bool               `json:"createNewTask,omitempty"`
+	NewTaskDetails *newTaskDetails     `json:"newTaskDetails,omitempty"`
+	AttachedFiles  []string            `json:"attachedFiles,omitempty"`
+	References     []string            `json:"references,omitempty"`
+}
+
+type observationDetails struct {
+	What            string `json:"what"`
+	Why             string `json:"why"`
+	Impact          string `json:"impact"`
+	SuggestedAction string `json:"suggestedAction"`
+}
+
+type newTaskDetails struct {
+	Title          string        `json:"title"`
+	Priority       plan.Priority `json:"priority"`
+	EstimatedHours float64       `json:"estimatedHours"`
 }
 
 func readObservation(c *call) (*observationReport, error) {
 	o := params.Read(c.Arguments, append([]string{"observation"}, observation10...)...)
 	o.Need("taskId", "observation", "type", "severity")
 	r := &observationReport{
-		taskID: o.ID("taskId"), observation: o.Filled("observation", 0),
-		kind:     o.Enum("type", "discovery", "issue", "improvement", "dependency", "test-failure", "architecture-concern"),
-		severity: o.Enum("severity", plan.Priorities()...),
+		TaskID: o.ID("taskId"), Observation: o.Filled("observation", 0),
+		Type:     o.Enum("type", "discovery", "issue", "improvement", "dependency", "test-failure", "architecture-concern"),
+		Severity: o.Enum("severity", plan.Priorities()...),
 	}
 	if o.Has("details") {
-		names := []string{"what", "why", "impact", "suggestedAction"}
-		d := o.Object("details", names...)
-		d.Need(names...)
-		r.details = map[string]string{}
-		for _, name := range names {
-			r.details[name] = d.Text(name, 0)
-		}
+		d := o.Object("details", "what", "why", "impact", "suggestedAction")
+		d.Need("what", "why", "impact", "suggestedAction")
+		r.Details = &observationDetails{d.Text("what", 0), d.Text("why", 0), d.Text("impact", 0), d.Text("suggestedAction", 0)}
 	}
 	if o.Has("relatedToTask") { // it may be a task of another plan
-		r.newTask.Related = append(r.newTask.Related, o.ID("relatedToTask"))
+		r.RelatedToTask = o.ID("relatedToTask")
 	}
-	r.createTask = o.Bool("createNewTask", false)
-	if r.createTask {
+	r.CreateNewTask = given(o, "createNewTask", o.Bool("createNewTask", false))
+	if r.createsTask() {
 		o.Need("newTaskDetails")
 	}
 	if o.Has("newTaskDetails") {
 		d := o.Object("newTaskDetails", "title", "priority", "estimatedHours")
 		d.Need("title", "priority", "estimatedHours")
-		r.newTask.Title = d.Filled("title", 0)
-		r.newTask.Priority, _ = plan.ParsePriority(d.Enum("priority", plan.Priorities()...))
-		r.newTask.EstimatedHours = d.Number("estimatedHours", 0, math.Inf(1))
+		r.NewTaskDetails = &newTaskDetails{Title: d.Filled("title", 0)}
+		r.NewTaskDetails.Priority, _ = plan.ParsePriority(d.Enum("priority", plan.Priorities()...))
+		r.NewTaskDetails.EstimatedHours = d.Number("estimatedHours", 0, math.Inf(1))
 	}
-	r.files = o.Paths("attachedFiles")
-	r.references = o.Texts("references")
+	r.AttachedFiles = o.Paths("attachedFiles")
+	r.References = o.Texts("references")
 	return r, o.Err()
+}
+
+// createsTask says whether a task is to be made of the observation.
+func (r *observationReport) createsTask() bool { return r.CreateNewTask != nil && *r.CreateNewTask }
+
+// task is the task that is asked for.
+func (r *observationReport) task(of *plan.Task) plan.Task {
+	d := r.NewTaskDetails
+	t := plan.Task{
+		Title: d.Title, Description: r.Observation, Priority: d.Priority, EstimatedHours: d.EstimatedHours,
+		Related: []string{of.ID}, Reference: of.Reference,
+	}
+	if r.RelatedToTask != "" {
+		t.Related = append(t.Related, r.RelatedToTask)
+	}
+	return t
 }
 
 type observationAnswer struct {
@@ -125,44 +156,44 @@ func (s *server) observe10(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Started(ctx, slog.String("type", r.kind), slog.String("severity", r.severity))
+	c.Started(ctx, slog.String("type", r.Type), slog.String("severity", r.Severity))
 	answer := &observationAnswer{
-		Success: true, Observation: r.observation, Type: r.kind, Severity: r.severity, Status: "logged",
-		DashboardAlert: &alert{"New observation: " + excerpt(r.observation), envelope.Timestamp(c.now), r.severity != "low"},
+		Success: true, Observation: r.Observation, Type: r.Type, Severity: r.Severity, Status: "logged",
+		DashboardAlert: &alert{"New observation: " + excerpt(r.Observation), envelope.Timestamp(c.now), r.Severity != "low"},
 	}
 	var rec ledger.Record
 	err = s.change(ctx, c.Tool, func(p *plan.Tx, l ledger.Tx) error {
-		t := p.Task(r.taskID)
+		t := p.Task(r.TaskID)
 		if t == nil {
-			return taskNotFound("Task not found", r.taskID)
+			return taskNotFound("Task not found", r.TaskID)
 		}
-		if r.createTask {
-			created := r.newTask
-			created.Description, created.Reference = r.observation, t.Reference
-			created.Related = append([]string{t.ID}, created.Related...)
-			added, err := p.Add(created, c.now)
+		if r.createsTask() {
+			added, err := p.Add(r.task(t), c.now)
 			if err != nil {
 				return err
 			}
 			answer.Status = "task-created"
 			answer.NewTaskCreated = &newTask{added.ID, added.Title, added.Priority, true, "after current task dependencies"}
 		}
-		if rec.ID == "" { // a second attempt keeps the id
-			if rec, err = s.record(c, ledger.Observation, "OBS", r.taskID, rank(r.severity), map[string]any{
-				"observation": r.observation, "type": r.kind, "severity": r.severity, "details": r.details,
-				"files": r.files, "references": r.references,
-			}); err != nil {
-				return err
-			}
-		}
-		return l.AddRecords(ctx, rec)
+		rec, err = keep(ctx, l, c, ledger.Observation, r.TaskID, rank(r.Severity), r)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	answer.ObservationID = rec.ID
+	c.logKept(ctx, rec)
 	c.Completed(slog.String("observation_id", rec.ID))
 	return answer, nil
+}
+
+// quickObservation is what reportObservation v1.1 was told.
+type quickObservation struct {
+	Observation string `json:"observation"`
+	Category    string `json:"category,omitempty"`
+	Priority    int    `json:"priority"`
+	TaskID      string `json:"task_id,omitempty"`
+	FilePath    string `json:"file_path,omitempty"`
 }
 
 type loggedAnswer struct {
@@ -170,26 +201,22 @@ type loggedAnswer struct {
 	ObservationID string `json:"observation_id"`
 }
 
-// observe11 answers before anything is written (S1: async, queued).
+// observe11 answers once the observation is written: logged true is a promise
+// that outlives the process.
 func (s *server) observe11(ctx context.Context, c *call) (any, error) {
 	o := params.Read(c.Arguments, append([]string{"observation"}, observation11...)...)
 	o.Need("observation")
-	text := o.Filled("observation", 1000)
-	category := o.Enum("category", "optimization", "potential_bug", "style_note", "docs_improvement", "other")
-	priority := o.Int("priority", 1, 3, 3)
-	task := optionalID(o)
-	path := optionalPath(o)
+	r := &quickObservation{
+		Observation: o.Filled("observation", 1000),
+		Category:    o.Enum("category", "optimization", "potential_bug", "style_note", "docs_improvement", "other"),
+		Priority:    o.Int("priority", 1, 3, 3), TaskID: optionalID(o), FilePath: optionalPath(o),
+	}
 	if err := o.Err(); err != nil {
 		return nil, err
 	}
-	c.Started(ctx, slog.String("category", category), slog.Int("priority", priority))
-	rec, err := s.record(c, ledger.Observation, "OBS", task, priority, map[string]any{
-		"observation": text, "category": category, "priority": priority, "file_path": path,
-	})
+	c.Started(ctx, slog.String("category", r.Category), slog.Int("priority", r.Priority))
+	rec, err := s.keepAlone(ctx, c, ledger.Observation, r.TaskID, r.Priority, r)
 	if err != nil {
-		return nil, err
-	}
-	if err := s.ledger.Enqueue(rec); err != nil {
 		return nil, err
 	}
 	c.Completed(slog.String("observation_id", rec.ID))

@@ -28,7 +28,7 @@ func TestObserve_S1_OBS_01_TaskCreated(t *testing.T) {
 	}, got["newTaskCreated"])
 	require.Equal(t, true, dig(t, got, "dashboardAlert", "visible"))
 	requireTimestamp(t, dig(t, got, "dashboardAlert", "timestamp"))
-	require.Equal(t, 33.0, r.next(`{}`)["queueLength"], "34 tasks are ready, one is returned")
+	require.Equal(t, 35.0, r.next(`{}`)["queueLength"], "36 tasks wait, one is returned")
 	rec := r.records(ledger.Observation)[0]
 	require.Equal(t, 3, rec.Rank)
 	require.Equal(t, `"discovery"`, string(mustMember(t, rec.Body, "type")))
@@ -42,7 +42,7 @@ func TestObserve_S1_OBS_02_Logged(t *testing.T) {
 	require.Equal(t, "logged", got["status"])
 	require.NotContains(t, got, "newTaskCreated")
 	require.Equal(t, false, dig(t, got, "dashboardAlert", "visible"))
-	require.Equal(t, 32.0, r.next(`{}`)["queueLength"])
+	require.Equal(t, 34.0, r.next(`{}`)["queueLength"])
 }
 
 func TestObserve_S1_OBS_03_Refused(t *testing.T) {
@@ -73,7 +73,7 @@ func TestObserve_S1_OBS_03_Refused(t *testing.T) {
 	unknown := `{"taskId":"TASK-999","observation":"x","type":"issue","severity":"low","createNewTask":true,"newTaskDetails":{"title":"x","priority":"low","estimatedHours":1}}`
 	require.NotEmpty(t, r.call("reportObservation", unknown).number(404, "Task not found")["suggestion"])
 	require.Empty(t, r.records(ledger.Observation))
-	require.Equal(t, 32.0, r.next(`{}`)["queueLength"])
+	require.Equal(t, 34.0, r.next(`{}`)["queueLength"])
 }
 
 func TestObserve_S1_OBS_05_Length(t *testing.T) {
@@ -103,7 +103,7 @@ func TestObserve_S1_OBS_04_V11(t *testing.T) {
 	}
 }
 
-func TestObserve_S1_OBS_06_FlushedAtShutdown(t *testing.T) {
+func TestObserve_S1_OBS_06_SurvivesShutdown(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	withDir := func(o *Options) { o.DataDir = dir }

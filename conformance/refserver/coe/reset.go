@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/params"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/plan"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 )
 
@@ -22,14 +21,7 @@ func (s *server) reset(ctx context.Context, fc *family.Call) (any, error) {
 		return nil, numericError(err)
 	}
 	s.faults.Clear() // a database that is down could not be emptied
-	if err := s.ledger.Reset(ctx); err != nil {
-		return nil, numericError(err)
-	}
-	err := s.plan.Update(ctx, func(p *plan.Tx) error {
-		p.Reset()
-		return nil
-	})
-	if err != nil {
+	if err := s.board.reset(ctx); err != nil {
 		return nil, numericError(err)
 	}
 	s.limits.Reset()

@@ -128,17 +128,21 @@ func taskOf(arguments json.RawMessage) string {
 
 // permit refuses agents what they may not call (S1-SEC-01).
 func (s *server) permit(c *call, v version) error {
-	p, ok := s.opts.Permissions[c.Origin.Agent]
-	if !ok {
-		p = s.opts.Permissions[AnyAgent]
-	}
-	if p != ReadOnly || !v.writes {
+	if !v.writes || s.permission(c) != ReadOnly {
 		return nil
 	}
 	if v.form == numeric || v.form == plain {
 		return envelope.Numeric(envelope.Forbidden, "Forbidden: agent may only read", map[string]any{"agent": c.agent()})
 	}
 	return envelope.New(envelope.Auth, "The agent may only read")
+}
+
+// permission returns what the agent may do.
+func (s *server) permission(c *call) Permission {
+	if p, ok := s.opts.Permissions[c.Origin.Agent]; ok {
+		return p
+	}
+	return s.opts.Permissions[AnyAgent]
 }
 
 // errQueue is a task queue that is not there.
@@ -254,8 +258,16 @@ func numericError(err error) *family.Error {
 		return envelope.Numeric(envelope.ServiceUnavailable, "Service Unavailable: the task queue is full", nil)
 	case errors.Is(err, errQueue):
 		return envelope.Numeric(envelope.ServiceUnavailable, "Task queue unavailable", nil)
+	case errors.Is(err, ledger.ErrTooLarge):
+		return envelope.Numeric(envelope.BadRequest, "Bad Request: "+err.Error(), map[string]any{"field": "arguments", "reason": params.Length})
+	case errors.Is(err, ledger.ErrFull):
+		return envelope.Numeric(envelope.ServiceUnavailable, "Service Unavailable: "+err.Error(), nil)
 	case errors.Is(err, ledger.ErrLocked), errors.Is(err, ledger.ErrUnavailable):
-		e := envelope.Numeric(envelope.ServiceUnavailable, "", map[string]any{"retry_after_seconds": 2})
+		message := ""
+		if reason := because(err); reason != "" {
+			message = "Service Unavailable" + reason
+		}
+		e := envelope.Numeric(envelope.ServiceUnavailable, message, map[string]any{"retry_after_seconds": 2})
 		e.Err = err
 		return e
 	}
@@ -287,7 +299,11 @@ func envelopeFailure(err error) *envelope.Failure {
 	case errors.Is(err, ledger.ErrLocked):
 		return envelope.New(envelope.DBLocked, "The database is locked by another writer").Cause(err)
 	case errors.Is(err, ledger.ErrUnavailable):
-		return unavailable("The database is unavailable").Cause(err)
+		return unavailable("The database is unavailable" + because(err)).Cause(err)
+	case errors.Is(err, ledger.ErrTooLarge):
+		return envelope.New(envelope.InvalidParam, "Invalid parameter: "+err.Error()).Detail("field", "arguments").Detail("reason", params.Length)
+	case errors.Is(err, ledger.ErrFull):
+		return envelope.New(envelope.ResourceNotFound, "Nothing was kept: "+err.Error()).Cause(err)
 	}
 	return envelope.New(envelope.Internal, "Unexpected failure, see the server's log").Cause(err)
 }

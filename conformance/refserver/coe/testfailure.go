@@ -22,12 +22,17 @@ func (s *server) testFailureTool() tool {
 	}
 }
 
+// failureReport is what reportTestFailure was told.
 type failureReport struct {
-	taskID, testName, testFile, previous, action string
-	failure                                      failureDetails
-	context                                      string
-	causes                                       []string
-	investigate                                  bool
+	TaskID             string         `json:"taskId"`
+	TestName           string         `json:"testName"`
+	TestFile           string         `json:"testFile"`
+	FailureDetails     failureDetails `json:"failureDetails"`
+	PreviousStatus     string         `json:"previousStatus"`
+	Context            string         `json:"context,omitempty"`
+	CausePossibility   []string       `json:"causePossibility,omitempty"`
+	NeedsInvestigation bool           `json:"needsInvestigation"`
+	ActionNeeded       string         `json:"actionNeeded"`
 }
 
 // failureDetails are what the test said; its values may be anything.
@@ -43,18 +48,18 @@ func readFailure(c *call) (*failureReport, error) {
 	o := params.Read(c.Arguments, "taskId", "testName", "testFile", "failureDetails", "previousStatus", "context", "causePossibility",
 		"needsInvestigation", "actionNeeded")
 	o.Need("taskId", "testName", "testFile", "failureDetails", "previousStatus", "needsInvestigation", "actionNeeded")
-	r := &failureReport{taskID: o.ID("taskId"), testName: o.Text("testName", 0), testFile: o.Path("testFile")}
+	r := &failureReport{TaskID: o.ID("taskId"), TestName: o.Text("testName", 0), TestFile: o.Path("testFile")}
 	d := o.Object("failureDetails", "error", "failingColor", "expectedValue", "actualValue", "failedAssertion")
 	d.Need("error")
-	r.failure = failureDetails{
+	r.FailureDetails = failureDetails{
 		Error: d.Text("error", 0), FailingColor: d.Raw("failingColor"), ExpectedValue: d.Raw("expectedValue"),
 		ActualValue: d.Raw("actualValue"), FailedAssertion: d.Text("failedAssertion", 0),
 	}
-	r.previous = o.Enum("previousStatus", "passing_before", "never_passed", "flaky")
-	r.context = o.Text("context", 0)
-	r.causes = o.Texts("causePossibility")
-	r.investigate = o.Bool("needsInvestigation", false)
-	r.action = o.Text("actionNeeded", 0)
+	r.PreviousStatus = o.Enum("previousStatus", "passing_before", "never_passed", "flaky")
+	r.Context = o.Text("context", 0)
+	r.CausePossibility = o.Texts("causePossibility")
+	r.NeedsInvestigation = o.Bool("needsInvestigation", false)
+	r.ActionNeeded = o.Text("actionNeeded", 0)
 	return r, o.Err()
 }
 
@@ -101,41 +106,35 @@ func (s *server) testFailure(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Started(ctx, slog.String("previous_status", r.previous), slog.Bool("needs_investigation", r.investigate))
+	c.Started(ctx, slog.String("previous_status", r.PreviousStatus), slog.Bool("needs_investigation", r.NeedsInvestigation))
 	var answer *failureAnswer
 	var rec ledger.Record
 	err = s.change(ctx, c.Tool, func(p *plan.Tx, l ledger.Tx) error {
-		t := p.Task(r.taskID)
+		t := p.Task(r.TaskID)
 		if t == nil {
-			return taskNotFound("Task not found", r.taskID)
+			return taskNotFound("Task not found", r.TaskID)
 		}
 		answer = &failureAnswer{
-			Success: true, TestName: r.testName, Status: "failure_logged", RootCause: r.analyse(),
+			Success: true, TestName: r.TestName, Status: "failure_logged", RootCause: r.analyse(),
 			Alert: &criticalAlert{
-				"critical", "Test failed: " + excerpt(r.testName), envelope.Timestamp(c.now),
+				"critical", "Test failed: " + excerpt(r.TestName), envelope.Timestamp(c.now),
 				// A test that never passed, or not always, is the agents' business.
-				r.previous == "passing_before",
+				r.PreviousStatus == "passing_before",
 			},
 		}
-		if r.investigate {
+		if r.NeedsInvestigation {
 			if err := r.startInvestigation(p, t, c, answer); err != nil {
 				return err
 			}
 		}
-		if rec.ID == "" { // a second attempt keeps the id
-			if rec, err = s.record(c, ledger.TestFailure, "TF", r.taskID, 1, map[string]any{
-				"testName": r.testName, "testFile": r.testFile, "failureDetails": r.failure, "previousStatus": r.previous,
-				"context": r.context, "causePossibility": r.causes, "actionNeeded": r.action,
-			}); err != nil {
-				return err
-			}
-		}
-		return l.AddRecords(ctx, rec)
+		rec, err = keep(ctx, l, c, ledger.TestFailure, r.TaskID, 1, r)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	answer.TestFailureID = rec.ID
+	c.logKept(ctx, rec)
 	c.Completed(slog.String("test_failure_id", rec.ID))
 	return answer, nil
 }
@@ -143,15 +142,15 @@ func (s *server) testFailure(ctx context.Context, c *call) (any, error) {
 // startInvestigation puts the investigation before everything else. What it is
 // about waits for it when the failure is a step back.
 func (r *failureReport) startInvestigation(p *plan.Tx, t *plan.Task, c *call, answer *failureAnswer) error {
-	details := fmt.Sprintf("%s in %s: %s. %s", r.testName, r.testFile, r.failure.Error, r.action)
+	details := fmt.Sprintf("%s in %s: %s. %s", r.TestName, r.TestFile, r.FailureDetails.Error, r.ActionNeeded)
 	added, err := p.Add(plan.Task{
-		Title: "Investigate: " + r.testName, Description: details, Priority: plan.Critical, Urgent: true,
+		Title: "Investigate: " + r.TestName, Description: details, Priority: plan.Critical, Urgent: true,
 		Related: []string{t.ID}, Reference: t.Reference,
 	}, c.now)
 	if err != nil {
 		return err
 	}
-	blocker := r.previous == "passing_before" && p.BlockOn(t.ID, added.ID)
+	blocker := r.PreviousStatus == "passing_before" && p.BlockOn(t.ID, added.ID)
 	if blocker {
 		answer.BlockingTask = &blockingTask{added.ID, fmt.Sprintf("%s waits for %s", t.ID, added.ID)}
 	}
@@ -165,24 +164,24 @@ func (r *failureReport) startInvestigation(p *plan.Tx, t *plan.Task, c *call, an
 // analyse makes the most of what was reported: the first cause the reporter
 // thinks possible, else what the kind of failure speaks for.
 func (r *failureReport) analyse() *rootCause {
-	cause := &rootCause{SuggestedInvestigation: []string{"Run " + r.testFile + " alone"}}
+	cause := &rootCause{SuggestedInvestigation: []string{"Run " + r.TestFile + " alone"}}
 	switch {
-	case len(r.causes) > 0:
-		cause.LikeliestCause = r.causes[0]
-		for _, other := range r.causes[1:] {
+	case len(r.CausePossibility) > 0:
+		cause.LikeliestCause = r.CausePossibility[0]
+		for _, other := range r.CausePossibility[1:] {
 			cause.SuggestedInvestigation = append(cause.SuggestedInvestigation, "Rule out: "+other)
 		}
-	case r.previous == "flaky":
+	case r.PreviousStatus == "flaky":
 		cause.LikeliestCause = "The test depends on time, order or shared state"
 		cause.SuggestedInvestigation = append(cause.SuggestedInvestigation, "Run it many times, alone and in another order")
-	case r.previous == "never_passed":
+	case r.PreviousStatus == "never_passed":
 		cause.LikeliestCause = "What is tested is not implemented yet, or the test expects too much"
-	case len(r.failure.ExpectedValue) > 0 && !bytes.Equal(r.failure.ExpectedValue, r.failure.ActualValue):
+	case len(r.FailureDetails.ExpectedValue) > 0 && !bytes.Equal(r.FailureDetails.ExpectedValue, r.FailureDetails.ActualValue):
 		cause.LikeliestCause = "A change since the test last passed has changed the value"
 	default:
 		cause.LikeliestCause = "A change since the test last passed"
 	}
-	if r.previous == "passing_before" {
+	if r.PreviousStatus == "passing_before" {
 		cause.SuggestedInvestigation = append(cause.SuggestedInvestigation, "Compare with the last change that passed")
 	}
 	return cause

@@ -3,8 +3,8 @@ package coe
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"strconv"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/envelope"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/ledger"
@@ -50,15 +50,22 @@ func (s *server) ticket(ctx context.Context, c *call) (any, error) {
 	if errors.Is(err, ledger.ErrUnavailable) {
 		if kept {
 			c.Warn(ctx, "ticket_kept_in_memory")
-			return nil, unavailable("The database is unavailable. The ticket is kept in memory and will be written when it is back; "+
+			return nil, unavailable("The database is unavailable"+because(err)+". The ticket is kept in memory and will be written when it is back; "+
 				"the same request again does not make a second one").Cause(err).Detail("stored", "memory")
 		}
-		return nil, unavailable("The database is unavailable, and no more tickets can be kept in memory").Cause(err).Detail("stored", "nowhere")
+		return nil, unavailable("The database is unavailable"+because(err)+", and no more tickets can be kept in memory").Cause(err).Detail("stored", "nowhere")
 	}
 	if err != nil {
 		return nil, err
 	}
-	id := fmt.Sprintf("TK-%03d", written.Number)
+	id := ticketID(written)
+	c.Log().LogAttrs(ctx, slog.LevelInfo, "coe_ticket_kept", slog.String("ticket_id", id), slog.String("agent_name", t.Agent),
+		slog.String("about_task", t.TaskID), slog.String("excerpt", redact(sentence(ticketFacts(t), logText, logRecord))))
 	c.Completed(slog.String("ticket_id", id))
 	return &ticketAnswer{Success: true, Ticket: ticketView{id, written.Title, "open", envelope.Timestamp(written.Created)}}, nil
+}
+
+// ticketFacts are the members of a ticket for the log.
+func ticketFacts(t ledger.Ticket) []fact {
+	return []fact{{"title", t.Title}, {"type", t.Type}, {"priority", strconv.Itoa(t.Priority)}, {"description", t.Description}}
 }

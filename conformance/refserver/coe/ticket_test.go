@@ -24,7 +24,7 @@ func onDisk(t testing.TB) func(*Options) {
 
 func (r *rig) tickets() []ledger.Ticket {
 	r.t.Helper()
-	ts, err := r.srv.ledger.Tickets(context.WithoutCancel(r.t.Context()))
+	ts, err := r.srv.ledger.Tickets(context.WithoutCancel(r.t.Context()), ledger.TicketQuery{})
 	require.NoError(r.t, err)
 	return ts
 }
@@ -130,13 +130,17 @@ func TestTicket_S1_TICKET_04_AnotherProgram(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
 	db.SetMaxOpenConns(1)
+	require.Equal(t, "TASK-001", r.nextID())
 	_, err = db.ExecContext(t.Context(), "BEGIN IMMEDIATE")
 	require.NoError(t, err)
 	r.call("createTicket", `{"title":"Test"}`).enveloped("DB_LOCKED")
 	r.call("reportTaskStatus", `{"task_id":"TASK-001","status":"done"}`).enveloped("DB_LOCKED")
 	data := r.call("reportTaskDone", `{"taskId":"TASK-001","status":"done"}`).number(503, "Service Unavailable")
 	require.Equal(t, 2, data["retry_after_seconds"])
-	require.Equal(t, "TASK-001", r.nextID(), "reading does not need the database")
+	require.Equal(t, "TASK-001", r.nextID(), "what was handed out is read without the lock")
+	r.agent = "other"
+	r.call("getNextTask", `{}`).number(503, "Service Unavailable") // nobody knows whether it is still free
+
 	_, err = db.ExecContext(t.Context(), "COMMIT")
 	require.NoError(t, err)
 	r.call("createTicket", `{"title":"Test"}`).ok()
@@ -209,12 +213,12 @@ func TestTicket_S1_TICKET_05_FolderGone(t *testing.T) {
 	r.call("createTicket", `{"title":"Kept"}`).enveloped("RESOURCE_NOT_FOUND")
 	r.call("reportIssue", `{"issue_description":"x","severity":1}`).enveloped("RESOURCE_NOT_FOUND")
 	r.call("reportTestFailure", fmt.Sprintf(failureArgs, "flaky", true, "")).number(503, "")
-	require.Equal(t, "TASK-001", r.nextID(), "no investigation without its record")
-	r.call("reportObservation", `{"observation":"queued"}`).ok()
+	r.call("reportObservation", `{"observation":"lost?"}`).enveloped("RESOURCE_NOT_FOUND") // not written, so not acknowledged
 	require.NoError(t, os.Remove(dir))
 	require.NoError(t, os.Rename(dir+".away", dir))
 	require.Equal(t, "TK-124", dig(t, r.call("createTicket", `{"title":"Kept"}`).ok(), "ticket", "id"))
-	require.Eventually(t, func() bool { return len(r.records(ledger.Observation)) == 1 }, 10*time.Second, time.Millisecond)
+	require.Equal(t, "TASK-001", r.nextID(), "no investigation without its record")
+	require.Equal(t, "OBS-001", r.call("reportObservation", `{"observation":"again"}`).ok()["observation_id"])
 }
 
 func TestTicket_S1_TICKET_06_Parallel(t *testing.T) {

@@ -19,10 +19,26 @@ func (s *server) verificationTool() tool {
 	}
 }
 
+// verificationReport is what reportVerificationResult was told.
 type verificationReport struct {
-	verificationID, originalID, status, original, summary string
-	failed                                                []failedItem
-	suggested                                             []string
+	VerificationTaskID string           `json:"verificationTaskId"`
+	OriginalTaskID     string           `json:"originalTaskId"`
+	VerificationStatus string           `json:"verificationStatus"`
+	Verification       verificationBody `json:"verification"`
+	OriginalTaskStatus string           `json:"originalTaskStatus"`
+	SuggestedActions   []string         `json:"suggestedActions,omitempty"`
+}
+
+type verificationBody struct {
+	Checklist   []checkItem  `json:"checklist"`
+	FailedItems []failedItem `json:"failedItems,omitempty"`
+	Summary     string       `json:"summary"`
+}
+
+type checkItem struct {
+	Item   string `json:"item"`
+	Status string `json:"status"`
+	Note   string `json:"note,omitempty"`
 }
 
 type failedItem struct {
@@ -36,36 +52,36 @@ func readVerification(c *call) (*verificationReport, error) {
 		"suggestedActions")
 	o.Need("verificationTaskId", "originalTaskId", "verificationStatus", "verification", "originalTaskStatus")
 	r := &verificationReport{
-		verificationID: o.ID("verificationTaskId"), originalID: o.ID("originalTaskId"),
-		status: o.Enum("verificationStatus", "passed", "failed", "partial", "needs-manual-review"),
+		VerificationTaskID: o.ID("verificationTaskId"), OriginalTaskID: o.ID("originalTaskId"),
+		VerificationStatus: o.Enum("verificationStatus", "passed", "failed", "partial", "needs-manual-review"),
 	}
 	v := o.Object("verification", "checklist", "failedItems", "summary")
 	v.Need("checklist", "summary")
 	for _, item := range v.Objects("checklist", "item", "status", "note") {
 		item.Need("item", "status")
-		item.Text("item", 0)
-		item.Enum("status", "passed", "failed", "skipped")
-		item.Text("note", 0)
+		r.Verification.Checklist = append(r.Verification.Checklist, checkItem{
+			item.Text("item", 0), item.Enum("status", "passed", "failed", "skipped"), item.Text("note", 0),
+		})
 	}
 	v.AtMost("failedItems", maxItems)
 	for _, item := range v.Objects("failedItems", "item", "issue", "why") {
 		item.Need("item", "issue", "why")
-		r.failed = append(r.failed, failedItem{item.Text("item", 0), item.Text("issue", 0), item.Text("why", 0)})
+		r.Verification.FailedItems = append(r.Verification.FailedItems, failedItem{item.Text("item", 0), item.Text("issue", 0), item.Text("why", 0)})
 	}
-	r.summary = v.Text("summary", 0)
-	r.original = o.Enum("originalTaskStatus", "done", "done_but_incomplete", "needs_rework")
-	r.suggested = o.Texts("suggestedActions")
+	r.Verification.Summary = v.Text("summary", 0)
+	r.OriginalTaskStatus = o.Enum("originalTaskStatus", "done", "done_but_incomplete", "needs_rework")
+	r.SuggestedActions = o.Texts("suggestedActions")
 	return r, o.Err()
 }
 
 // verdict is what becomes of the original task and how the answer calls it.
 func (r *verificationReport) verdict() (plan.Verdict, string) {
 	switch {
-	case r.status == "passed":
+	case r.VerificationStatus == "passed":
 		return plan.Confirmed, "done"
-	case r.status == "needs-manual-review":
+	case r.VerificationStatus == "needs-manual-review":
 		return plan.Undecided, "open"
-	case r.original == "needs_rework":
+	case r.OriginalTaskStatus == "needs_rework":
 		return plan.Rework, "needs_rework"
 	}
 	// A verification that did not pass leaves nothing simply done.
@@ -105,55 +121,64 @@ type verificationUpdate struct {
 	FollowUpTasksCount int    `json:"followUpTasksCount"`
 }
 
+// issueOfItem is the body of the issue that a failed item becomes.
+type issueOfItem struct {
+	failedItem
+	Report string `json:"report"` // the verification it is part of
+}
+
 func (s *server) verify(ctx context.Context, c *call) (any, error) {
 	r, err := readVerification(c)
 	if err != nil {
 		return nil, err
 	}
-	c.Started(ctx, slog.String("verification_status", r.status), slog.Int("failed_items", len(r.failed)))
+	c.Started(ctx, slog.String("verification_status", r.VerificationStatus), slog.Int("failed_items", len(r.Verification.FailedItems)))
 	var answer *verificationAnswer
-	var records []ledger.Record
+	var verified ledger.Record
+	var issues []ledger.Record
 	err = s.change(ctx, c.Tool, func(p *plan.Tx, l ledger.Tx) error {
 		original, err := r.find(&p.View)
 		if err != nil {
 			return err
 		}
 		verdict, marked := r.verdict()
-		if err := p.Verify(r.verificationID, verdict); err != nil {
+		if err := p.Verify(r.VerificationTaskID, verdict); err != nil {
 			return err
 		}
 		answer = &verificationAnswer{
-			Success: true, VerificationTaskID: r.verificationID, VerificationStatus: r.status, OriginalTaskStatus: r.original,
+			Success: true, VerificationTaskID: r.VerificationTaskID, VerificationStatus: r.VerificationStatus, OriginalTaskStatus: r.OriginalTaskStatus,
 			OriginalTaskMarked: marked, BlockerCleared: verdict == plan.Confirmed,
-			Message: fmt.Sprintf("Verification %s: %s is marked %s", r.status, original.ID, marked),
+			Message: fmt.Sprintf("Verification %s: %s is marked %s", r.VerificationStatus, original.ID, marked),
 		}
-		for len(records) < len(r.failed) { // a second attempt keeps the ids
-			rec, err := s.record(c, ledger.Issue, "ISSUE", original.ID, rank(r.severity()), r.failed[len(records)])
+		if verified, err = keep(ctx, l, c, ledger.Verification, original.ID, rank(r.severity()), r); err != nil {
+			return err
+		}
+		issues = nil
+		for _, item := range r.Verification.FailedItems {
+			issue, err := keep(ctx, l, c, ledger.Issue, original.ID, rank(r.severity()), issueOfItem{item, verified.ID})
 			if err != nil {
 				return err
 			}
-			records = append(records, rec)
+			issues = append(issues, issue)
 		}
-		if err := r.followUp(p, original, c, records, answer); err != nil {
-			return err
-		}
-		return l.AddRecords(ctx, records...)
+		return r.followUp(p, original, c, issues, answer)
 	})
 	if err != nil {
 		return nil, err
 	}
+	c.logKept(ctx, append([]ledger.Record{verified}, issues...)...)
 	c.Completed(slog.String("original_task_marked", answer.OriginalTaskMarked))
 	return answer, nil
 }
 
 // find returns the original task of the verification that was reported.
 func (r *verificationReport) find(v *plan.View) (*plan.Task, error) {
-	task, original := v.Task(r.verificationID), v.Task(r.originalID)
+	task, original := v.Task(r.VerificationTaskID), v.Task(r.OriginalTaskID)
 	switch {
 	case task == nil || task.Verifies == "":
-		return nil, taskNotFound("Verification task not found", r.verificationID)
+		return nil, taskNotFound("Verification task not found", r.VerificationTaskID)
 	case original == nil:
-		return nil, taskNotFound("Original task not found", r.originalID)
+		return nil, taskNotFound("Original task not found", r.OriginalTaskID)
 	case task.Verifies != original.ID:
 		return nil, &params.Violation{Field: "originalTaskId", Reason: params.Format, Message: "originalTaskId is not the task that was verified"}
 	}
@@ -163,7 +188,7 @@ func (r *verificationReport) find(v *plan.View) (*plan.Task, error) {
 // severity is that of an issue: a verification that failed is worse than one
 // that passed in part.
 func (r *verificationReport) severity() string {
-	if r.status == "failed" {
+	if r.VerificationStatus == "failed" {
 		return "high"
 	}
 	return "medium"
@@ -172,7 +197,7 @@ func (r *verificationReport) severity() string {
 // followUp makes an issue and a task of each failed item.
 func (r *verificationReport) followUp(p *plan.Tx, original *plan.Task, c *call, records []ledger.Record, answer *verificationAnswer) error {
 	priority, _ := plan.ParsePriority(r.severity())
-	for i, item := range r.failed {
+	for i, item := range r.Verification.FailedItems {
 		answer.IssuesFound = append(answer.IssuesFound, issueFound{
 			IssueID: records[i].ID, Title: item.Item + ": " + item.Issue, RelatedComponents: components(original), Severity: r.severity(),
 		})
@@ -185,7 +210,7 @@ func (r *verificationReport) followUp(p *plan.Tx, original *plan.Task, c *call, 
 		}
 		answer.FollowUpTasksCreated = append(answer.FollowUpTasksCreated, followUpTask{added.ID, added.Title, original.ID, priority})
 	}
-	n := len(r.failed)
+	n := len(r.Verification.FailedItems)
 	answer.DashboardUpdate = verificationUpdate{counted(n, "issue") + " found, " + counted(n, "follow-up task") + " created", n, n}
 	return nil
 }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A Team answers questions from a base, after some time.
+// A Team answers questions from what is known, after some time.
 type Team struct {
-	Base *Base
+	Index *Index
 	// Delay is how long an answer takes.
 	Delay time.Duration
 }
@@ -24,5 +24,5 @@ func (t *Team) Ask(ctx context.Context, question, hint string, extra time.Durati
 			return Answer{}, ctx.Err()
 		}
 	}
-	return t.Base.Search(question, hint), nil
+	return t.Index.Search(ctx, question, hint)
 }

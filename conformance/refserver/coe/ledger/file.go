@@ -5,30 +5,19 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/url"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
-)
 
-// schema has no column for the text of an id: it follows from the number. An
-// id of a record is unique in its process; two servers on one file count for
-// themselves.
-const schema = `
-CREATE TABLE IF NOT EXISTS tickets (
-	number INTEGER PRIMARY KEY, title TEXT NOT NULL, description TEXT NOT NULL, priority INTEGER NOT NULL,
-	task_id TEXT NOT NULL, type TEXT NOT NULL, agent TEXT NOT NULL, open INTEGER NOT NULL, created INTEGER NOT NULL
-);
-CREATE INDEX IF NOT EXISTS tickets_by_task ON tickets (task_id) WHERE open;
-CREATE TABLE IF NOT EXISTS records (
-	row INTEGER PRIMARY KEY, kind TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, task_id TEXT NOT NULL,
-	agent TEXT NOT NULL, rank INTEGER NOT NULL, body TEXT NOT NULL, created INTEGER NOT NULL
-);
-CREATE INDEX IF NOT EXISTS records_by_kind ON records (kind, number);
-`
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/plan"
+)
 
 // file is a ledger in a SQLite file. The connection is opened when it is needed
 // and given up after a failure, so that a database that comes back is found.
@@ -36,10 +25,39 @@ type file struct {
 	path    string
 	durable bool
 	first   int
+	reached func(step string)
 
-	mu  sync.Mutex
-	cut bool
-	db  *sql.DB
+	mu   sync.Mutex
+	cut  bool
+	held bool // by this ledger itself, as a test wants
+	db   *sql.DB
+}
+
+// patience bounds the wait of one attempt for another process that writes. Who
+// waits longer gives way to others of this process and tries again ([Ledger.Retry]).
+const patience = 250 * time.Millisecond
+
+// patiently runs do until no other process holds the lock, for up to patience.
+func (f *file) patiently(ctx context.Context, do func() error) error {
+	for end := time.Now().Add(patience); ; {
+		err := do()
+		if !errors.Is(err, ErrLocked) || f.isHeld() || time.Now().After(end) {
+			return err
+		}
+		timer := time.NewTimer(time.Millisecond + rand.N(4*time.Millisecond))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+func (f *file) isHeld() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.held
 }
 
 // source writes the data source name. The waits for a lock are ours, so that
@@ -70,56 +88,88 @@ func (f *file) connect(ctx context.Context) (*sql.DB, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(ctx, schema); err != nil {
-		return nil, errors.Join(classify(err), db.Close())
+	if err := prepare(ctx, db); err != nil {
+		return nil, errors.Join(f.classify(err), db.Close())
 	}
 	f.db = db
 	return db, nil
 }
 
-// classify tells a locked database and one that is gone from everything else.
-func classify(err error) error {
+// classify tells a locked database and one that is gone from everything else,
+// and names the file.
+func (f *file) classify(err error) error {
+	if errors.Is(err, ErrFormat) {
+		return fmt.Errorf("%s: %w", f.path, err)
+	}
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return err
 	}
+	kind := ErrUnavailable
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return fmt.Errorf("%w: %w", ErrLocked, err)
-	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL,
-		sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		kind = ErrLocked
+	case sqlite3.SQLITE_FULL:
+		kind = ErrDiskFull
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
+		kind = ErrReadOnly
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		kind = ErrDamaged
+	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR:
+	default:
+		return fmt.Errorf("%s: %w", f.path, err)
 	}
-	return err
+	return fmt.Errorf("%w: %s: %w", kind, f.path, err)
 }
 
 // with runs do on a connection.
 func (f *file) with(ctx context.Context, do func(*sql.DB) error) error {
-	db, err := f.connect(ctx)
-	if err != nil {
-		return err
-	}
-	if err := classify(do(db)); err != nil {
-		if errors.Is(err, ErrUnavailable) {
-			return errors.Join(err, f.close())
-		}
-		return err
-	}
-	return nil
-}
-
-func (f *file) write(ctx context.Context, do func(Tx) error) error {
-	return f.with(ctx, func(db *sql.DB) error {
-		tx, err := db.BeginTx(ctx, nil)
+	err := f.patiently(ctx, func() error {
+		db, err := f.connect(ctx)
 		if err != nil {
 			return err
 		}
-		if err := do(fileTx{tx, f.first}); err != nil {
-			return errors.Join(err, tx.Rollback())
-		}
-		return tx.Commit()
+		return f.classify(do(db))
 	})
+	if errors.Is(err, ErrUnavailable) {
+		return errors.Join(err, f.close())
+	}
+	return err
 }
+
+func (f *file) write(ctx context.Context, do func(Tx) error) error {
+	var tx *sql.Tx
+	err := f.with(ctx, func(db *sql.DB) (err error) {
+		tx, err = db.BeginTx(ctx, nil)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	// The lock is ours now: what fails from here on is not tried again here.
+	f.reached(StepBegun)
+	if err = do(fileTx{tx, f.first}); err != nil {
+		err = errors.Join(err, tx.Rollback())
+	} else {
+		f.reached(StepWritten)
+		err = tx.Commit()
+		f.reached(StepCommitted)
+	}
+	if err = f.classify(err); errors.Is(err, ErrUnavailable) {
+		return errors.Join(err, f.close())
+	}
+	return err
+}
+
+func (f *file) load(ctx context.Context, epoch, revision int64) (head plan.Head, rows []plan.Row, err error) {
+	err = f.with(ctx, func(db *sql.DB) (err error) {
+		head, rows, err = load(ctx, db, epoch, revision)
+		return err
+	})
+	return head, rows, err
+}
+
+func (f *file) shared() bool { return true }
 
 func (f *file) close() error {
 	f.mu.Lock()
@@ -139,6 +189,12 @@ func (f *file) unreachable(yes bool) {
 	_ = f.close() // a connection that is to be cut has nothing to lose
 }
 
+func (f *file) setHeld(yes bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held = yes
+}
+
 // hold takes the lock of the file over a connection of its own.
 func (f *file) hold(ctx context.Context) (func() error, error) {
 	db, err := sql.Open("sqlite", source(f.path, f.durable))
@@ -149,100 +205,94 @@ func (f *file) hold(ctx context.Context) (func() error, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	if _, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
-		return nil, errors.Join(classify(err), conn.Close(), db.Close())
+	err = f.patiently(ctx, func() error {
+		_, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE")
+		return f.classify(err)
+	})
+	if err != nil {
+		return nil, errors.Join(err, conn.Close(), db.Close())
 	}
+	f.setHeld(true)
 	return func() error {
+		f.setHeld(false)
 		_, err := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 		return errors.Join(err, conn.Close(), db.Close())
 	}, nil
 }
 
-type fileTx struct {
-	*sql.Tx
-	first int
-}
+const (
+	ticketColumns = `number, title, description, priority, task_id, type, agent, open, created`
+	recordColumns = `kind, id, version, tool, task_id, agent, rank, body, created`
+)
 
-// AddTicket implements [Tx].
-func (tx fileTx) AddTicket(ctx context.Context, t Ticket) (Ticket, error) {
-	// The number is taken in the same statement, so that two servers on one
-	// file give no number twice.
-	row := tx.QueryRowContext(ctx, `INSERT INTO tickets (number, title, description, priority, task_id, type, agent, open, created)
-		SELECT COALESCE(MAX(number) + 1, ?), ?, ?, ?, ?, ?, ?, 1, ? FROM tickets RETURNING number`,
-		tx.first, t.Title, t.Description, t.Priority, t.TaskID, t.Type, t.Agent, t.Created.UnixMilli())
-	t.Open = true
-	return t, row.Scan(&t.Number)
-}
-
-// CloseInvestigations implements [Tx].
-func (tx fileTx) CloseInvestigations(ctx context.Context, taskID string) (int, error) {
-	res, err := tx.ExecContext(ctx, `UPDATE tickets SET open = 0 WHERE open AND task_id = ? AND type = ?`, taskID, Investigation)
-	if err != nil {
-		return 0, err
+func (f *file) tickets(ctx context.Context, q TicketQuery) ([]Ticket, error) {
+	where, args := `1`, []any{}
+	switch {
+	case q.TaskID != "":
+		where, args = `task_id = ?`, []any{q.TaskID}
+	case q.Number != 0:
+		where, args = `number = ?`, []any{q.Number}
 	}
-	n, err := res.RowsAffected()
-	return int(n), err
-}
-
-// AddRecords implements [Tx].
-func (tx fileTx) AddRecords(ctx context.Context, rs ...Record) error {
-	for _, r := range rs {
-		_, err := tx.ExecContext(ctx, `INSERT INTO records (kind, number, id, task_id, agent, rank, body, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-			r.Kind, idNumber(r.ID), r.ID, r.TaskID, r.Agent, r.Rank, string(r.Body), r.Created.UnixMilli())
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Clear implements [Tx].
-func (tx fileTx) Clear(ctx context.Context) error {
-	_, err := tx.ExecContext(ctx, `DELETE FROM tickets; DELETE FROM records`)
-	return err
-}
-
-func (f *file) lastID(ctx context.Context, k Kind) (n int, err error) {
-	err = f.with(ctx, func(db *sql.DB) error {
-		return db.QueryRowContext(ctx, `SELECT COALESCE(MAX(number), 0) FROM records WHERE kind = ?`, k).Scan(&n)
-	})
-	return n, err
-}
-
-func (f *file) tickets(ctx context.Context) ([]Ticket, error) {
-	return list(ctx, f, func(rows *sql.Rows) (t Ticket, err error) {
+	ts, _, err := list(ctx, f, bounds{}, func(rows *sql.Rows) (t Ticket, size int, err error) {
 		var created int64
 		err = rows.Scan(&t.Number, &t.Title, &t.Description, &t.Priority, &t.TaskID, &t.Type, &t.Agent, &t.Open, &created)
 		t.Created = time.UnixMilli(created).UTC()
-		return t, err
-	}, `SELECT number, title, description, priority, task_id, type, agent, open, created FROM tickets ORDER BY number`)
+		return t, len(t.Description), err
+	}, `SELECT `+ticketColumns+` FROM tickets WHERE `+where+` ORDER BY number`, args...)
+	return ts, err
 }
 
-func (f *file) records(ctx context.Context, k Kind) ([]Record, error) {
-	return list(ctx, f, func(rows *sql.Rows) (r Record, err error) {
+func (f *file) records(ctx context.Context, q RecordQuery) ([]Record, bool, error) {
+	where, args := `1`, []any{}
+	switch {
+	case q.ID != "":
+		where, args = `id = ?`, []any{q.ID}
+	case len(q.TaskIDs) > 0:
+		where = `task_id IN (?` + strings.Repeat(`, ?`, len(q.TaskIDs)-1) + `)`
+		for _, id := range q.TaskIDs {
+			args = append(args, id)
+		}
+	case q.Kind != "":
+		where, args = `kind = ?`, []any{q.Kind}
+	}
+	rs, more, err := list(ctx, f, bounds{q.Most, q.Bytes}, func(rows *sql.Rows) (r Record, size int, err error) {
 		var created int64
 		var body string
-		err = rows.Scan(&r.Kind, &r.ID, &r.TaskID, &r.Agent, &r.Rank, &body, &created)
+		err = rows.Scan(&r.Kind, &r.ID, &r.Version, &r.Tool, &r.TaskID, &r.Agent, &r.Rank, &body, &created)
 		r.Body, r.Created = []byte(body), time.UnixMilli(created).UTC()
-		return r, err
-	}, `SELECT kind, id, task_id, agent, rank, body, created FROM records WHERE kind = ? ORDER BY row`, k)
+		return r, len(body), err
+	}, `SELECT `+recordColumns+` FROM records WHERE `+where+` ORDER BY row DESC`, args...)
+	slices.Reverse(rs)
+	return rs, more, err
 }
 
-func list[T any](ctx context.Context, f *file, scan func(*sql.Rows) (T, error), query string, args ...any) (out []T, err error) {
+// bounds end a list early: after so many, or before it gets longer than so many
+// bytes. 0 is no bound.
+type bounds struct{ most, bytes int }
+
+// list reads rows and says whether the bounds have left out some.
+func list[T any](
+	ctx context.Context, f *file, b bounds, scan func(*sql.Rows) (T, int, error), query string, args ...any,
+) (out []T, more bool, err error) {
 	err = f.with(ctx, func(db *sql.DB) (err error) {
+		out, more = nil, false
 		rows, err := db.QueryContext(ctx, query, args...)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, rows.Close()) }()
-		for rows.Next() {
-			v, err := scan(rows)
+		for total := 0; rows.Next(); {
+			v, size, err := scan(rows)
 			if err != nil {
 				return err
+			}
+			if total += size; b.most > 0 && len(out) == b.most || b.bytes > 0 && len(out) > 0 && total > b.bytes {
+				more = true
+				return nil
 			}
 			out = append(out, v)
 		}
 		return rows.Err()
 	})
-	return out, err
+	return out, more, err
 }

@@ -1,24 +1,29 @@
-// Package ledger keeps what the coe tools write down: tickets, and records of
-// observations, issues and test failures. It stands on a SQLite file, or on
+// Package ledger keeps what the coe tools write down: tickets, and one record of
+// every report. It stands on a SQLite file that processes may share, or on
 // memory, and outlives both a locked and an absent database (tools.md §3.4).
 package ledger
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/plan"
 )
 
 // What a write may fail with once the ledger has done what it could.
 var (
 	// ErrLocked is a database whose lock another one holds.
 	ErrLocked = errors.New("the database is locked")
-	// ErrUnavailable is a database that cannot be reached.
+	// ErrUnavailable is a database that cannot be reached or written to.
 	ErrUnavailable = errors.New("the database is unavailable")
+	// ErrDiskFull, ErrReadOnly and ErrDamaged say why it is unavailable.
+	ErrDiskFull = fmt.Errorf("%w: the disk is full", ErrUnavailable)
+	ErrReadOnly = fmt.Errorf("%w: the data folder is read-only", ErrUnavailable)
+	ErrDamaged  = fmt.Errorf("%w: the file is damaged or no database", ErrUnavailable)
 )
 
 // retries is how often a write is tried again that found the database locked
@@ -41,28 +46,6 @@ type Ticket struct {
 // Investigation is the type of the tickets that close with their task.
 const Investigation = "investigation"
 
-// A Kind is what a record is about.
-type Kind string
-
-// The kinds of records; their ids count separately.
-const (
-	Observation Kind = "observation"
-	Issue       Kind = "issue"
-	TestFailure Kind = "test_failure"
-)
-
-// A Record is an observation in either version (C-11), an issue or a failure.
-type Record struct {
-	Kind   Kind
-	ID     string
-	TaskID string
-	Agent  string
-	// Rank is 1 to 3, the most urgent first: only for sorting.
-	Rank    int
-	Body    json.RawMessage
-	Created time.Time
-}
-
 // A Tx is a write under way. All of it happens, or none.
 type Tx interface {
 	// AddTicket writes a ticket and returns it with its number.
@@ -70,8 +53,14 @@ type Tx interface {
 	// CloseInvestigations closes the open investigations of a task and returns
 	// how many there were.
 	CloseInvestigations(ctx context.Context, taskID string) (int, error)
-	// AddRecords writes records.
-	AddRecords(ctx context.Context, rs ...Record) error
+	// AddRecord writes a record and returns it with its id, which is unique in
+	// the file. It fails with [ErrTooLarge] or [ErrFull].
+	AddRecord(ctx context.Context, r Record) (Record, error)
+	// Load returns the head of the stored plan, and the rows that a view of an
+	// epoch and a revision does not know: all of them for another epoch.
+	Load(ctx context.Context, epoch, revision int64) (plan.Head, []plan.Row, error)
+	// Save stores changes of the plan and returns as which revision.
+	Save(ctx context.Context, c plan.Changes) (epoch, revision int64, err error)
 	// Clear removes everything; the numbers of tickets begin anew.
 	Clear(ctx context.Context) error
 }
@@ -84,10 +73,11 @@ type backend interface {
 	// write runs f in a transaction. Its error is ErrLocked, ErrUnavailable, or
 	// what f returned.
 	write(ctx context.Context, f func(Tx) error) error
-	tickets(ctx context.Context) ([]Ticket, error)
-	records(ctx context.Context, k Kind) ([]Record, error)
-	// lastID returns the highest number of the ids of a kind.
-	lastID(ctx context.Context, k Kind) (int, error)
+	tickets(ctx context.Context, q TicketQuery) ([]Ticket, error)
+	records(ctx context.Context, q RecordQuery) (rs []Record, more bool, err error)
+	load(ctx context.Context, epoch, revision int64) (plan.Head, []plan.Row, error)
+	// shared says whether other processes may change what is stored.
+	shared() bool
 	// hold takes the lock, as another program would; unreachable cuts the
 	// connection, or mends it.
 	hold(ctx context.Context) (release func() error, err error)
@@ -110,9 +100,19 @@ type Options struct {
 	// whether the database is to be locked, or gone, for that attempt. The tool
 	// is "" for what is written in the background.
 	Strike func(tool string) Trouble
+	// Reached, when set, is told how far a write to the file has come, at the steps
+	// below: tests kill the process there.
+	Reached func(step string)
 	// Logger gets what happens in the background; nil drops it.
 	Logger *slog.Logger
 }
+
+// The steps of a write.
+const (
+	StepBegun     = "begun"     // the lock is taken, nothing is written
+	StepWritten   = "written"   // all is written, nothing is committed
+	StepCommitted = "committed" // nobody has been answered
+)
 
 // Trouble is what a test wants to happen to an attempt.
 type Trouble int
@@ -132,48 +132,43 @@ type Ledger struct {
 	turn    chan struct{} // holds a token while nobody uses the store
 	writes  atomic.Int64
 	pending pending
-
-	mu   sync.Mutex
-	last map[Kind]int
 }
 
-// Open opens the file, or makes it. A folder that cannot be written to is an
-// error now rather than at the first ticket.
+// Open opens the file, or makes it. It waits for a lock for as long as ctx allows.
+// A folder that cannot be written to is an error now rather than at the first ticket.
 func Open(ctx context.Context, opts Options) (*Ledger, error) {
 	if opts.FirstTicket == 0 {
 		opts.FirstTicket = 1
 	}
+	if opts.Reached == nil {
+		opts.Reached = func(string) {}
+	}
 	if opts.Backoff == 0 {
 		opts.Backoff = 50 * time.Millisecond
 	}
-	l := &Ledger{opts: opts, log: opts.Logger, turn: make(chan struct{}, 1), last: map[Kind]int{}}
+	l := &Ledger{opts: opts, log: opts.Logger, turn: make(chan struct{}, 1)}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
 	if opts.Path == "" {
 		l.store = newMemory(opts.FirstTicket)
 	} else {
-		l.store = &file{path: opts.Path, durable: opts.Durable, first: opts.FirstTicket}
-	}
-	for _, k := range []Kind{Observation, Issue, TestFailure} {
-		n, err := l.store.lastID(ctx, k)
-		if err != nil {
-			return nil, errors.Join(err, l.store.close())
-		}
-		l.last[k] = n
+		l.store = &file{path: opts.Path, durable: opts.Durable, first: opts.FirstTicket, reached: opts.Reached}
 	}
 	l.turn <- struct{}{}
+	// Others may be opening it, too, or working: nobody else waits for this one.
+	err := ErrLocked
+	for errors.Is(err, ErrLocked) && ctx.Err() == nil {
+		err = l.Retry(ctx, func() error {
+			_, _, err := l.Records(ctx, RecordQuery{Most: 1})
+			return err
+		})
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.store.close())
+	}
 	l.pending.start(l)
 	return l, nil
-}
-
-// Number returns the next number of a kind. It is the caller's even when
-// nothing is written: an id is never given twice.
-func (l *Ledger) Number(k Kind) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.last[k]++
-	return l.last[k]
 }
 
 // Write runs f in a transaction for a tool, again with growing waits while the
@@ -246,17 +241,27 @@ func (l *Ledger) attempt(ctx context.Context, tool string, f func(Tx) error) (er
 // Writes returns how often a write has been tried.
 func (l *Ledger) Writes() int { return int(l.writes.Load()) }
 
-// Tickets returns every ticket that has been written, by number.
-func (l *Ledger) Tickets(ctx context.Context) (ts []Ticket, err error) {
-	err = l.alone(ctx, func() (err error) { ts, err = l.store.tickets(ctx); return err })
+// Tickets returns tickets that have been written, by number.
+func (l *Ledger) Tickets(ctx context.Context, q TicketQuery) (ts []Ticket, err error) {
+	err = l.alone(ctx, func() (err error) { ts, err = l.store.tickets(ctx, q); return err })
 	return ts, err
 }
 
-// Records returns every record of a kind that has been written, oldest first.
-func (l *Ledger) Records(ctx context.Context, k Kind) (rs []Record, err error) {
-	err = l.alone(ctx, func() (err error) { rs, err = l.store.records(ctx, k); return err })
-	return rs, err
+// Records returns records, the oldest first, and whether the query's bounds have
+// left out older ones.
+func (l *Ledger) Records(ctx context.Context, q RecordQuery) (rs []Record, more bool, err error) {
+	err = l.alone(ctx, func() (err error) { rs, more, err = l.store.records(ctx, q); return err })
+	return rs, more, err
 }
+
+// Load is [Tx.Load] outside a transaction.
+func (l *Ledger) Load(ctx context.Context, epoch, revision int64) (head plan.Head, rows []plan.Row, err error) {
+	err = l.alone(ctx, func() (err error) { head, rows, err = l.store.load(ctx, epoch, revision); return err })
+	return head, rows, err
+}
+
+// Shared says whether other processes may change what is stored.
+func (l *Ledger) Shared() bool { return l.store.shared() }
 
 // Reset forgets everything, what is yet to be written included, and counts from
 // the beginning. It is for tests: nothing keeps the ids of before unique.
@@ -267,9 +272,6 @@ func (l *Ledger) Reset(ctx context.Context) error {
 		}
 		l.pending.forget()
 		l.writes.Store(0)
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		clear(l.last)
 		return nil
 	})
 }

@@ -48,31 +48,44 @@ func TestBackends(t *testing.T) {
 				_, _, err := l.CreateTicket(ctx, "createTicket", ticket(title))
 				require.NoError(t, err)
 			}
-			rec := Record{Kind: Issue, ID: "ISSUE-007", TaskID: "T", Agent: "a", Rank: 1, Body: []byte(`{"x":1}`), Created: ticket("").Created}
+			rec := Record{Kind: Issue, Version: 1, Tool: "reportIssue", TaskID: "T", Agent: "a", Rank: 1, Body: []byte(`{"x":1}`), Created: ticket("").Created}
 			broken := errors.New("broken")
 			err := l.Write(ctx, "t", func(tx Tx) error { // all of it or none
 				n, err := tx.CloseInvestigations(ctx, "T")
 				require.NoError(t, err)
 				require.Equal(t, 2, n)
-				require.NoError(t, tx.AddRecords(ctx, rec))
+				_, err = tx.AddRecord(ctx, rec)
+				require.NoError(t, err)
 				_, err = tx.AddTicket(ctx, ticket("three"))
 				require.NoError(t, err)
 				return broken
 			})
 			require.ErrorIs(t, err, broken)
-			recs, err := l.Records(ctx, Issue)
+			recs, _, err := l.Records(ctx, RecordQuery{})
 			require.NoError(t, err)
 			require.Empty(t, recs)
 
 			require.NoError(t, l.Write(ctx, "t", func(tx Tx) error {
 				n, err := tx.CloseInvestigations(ctx, "other")
 				require.Zero(t, n)
-				return errors.Join(err, tx.AddRecords(ctx, rec))
+				require.NoError(t, err)
+				got, err := tx.AddRecord(ctx, rec)
+				require.Equal(t, "ISSUE-001", got.ID, "the number of what was undone is free")
+				return err
 			}))
-			recs, err = l.Records(ctx, Issue)
-			require.NoError(t, err)
-			require.Equal(t, []Record{rec}, recs)
-			got, err := l.Tickets(ctx)
+			rec.ID = "ISSUE-001"
+			for _, q := range []RecordQuery{{}, {Kind: Issue}, {ID: rec.ID}, {TaskIDs: []string{"other", "T"}}} {
+				recs, more, err := l.Records(ctx, q)
+				require.NoError(t, err)
+				require.Equal(t, []Record{rec}, recs)
+				require.False(t, more)
+			}
+			for _, q := range []RecordQuery{{Kind: Observation}, {ID: "ISSUE-002"}, {TaskIDs: []string{"other"}}} {
+				recs, _, err := l.Records(ctx, q)
+				require.NoError(t, err)
+				require.Empty(t, recs)
+			}
+			got, err := l.Tickets(ctx, TicketQuery{})
 			require.NoError(t, err)
 			want := ticket("two")
 			want.Number, want.Open = 124, true
@@ -82,19 +95,76 @@ func TestBackends(t *testing.T) {
 	}
 }
 
+// add writes a record.
+func add(t *testing.T, l *Ledger, r Record) Record {
+	t.Helper()
+	var out Record
+	require.NoError(t, l.Write(t.Context(), "", func(tx Tx) (err error) {
+		out, err = tx.AddRecord(t.Context(), r)
+		return err
+	}))
+	return out
+}
+
 func TestNumbersGoOn(t *testing.T) {
 	t.Parallel()
 	p := path(t)
 	l, err := Open(t.Context(), Options{Path: p})
 	require.NoError(t, err)
-	require.Equal(t, 1, l.Number(Observation))
-	require.Equal(t, 2, l.Number(Observation))
-	require.Equal(t, 1, l.Number(Issue))
-	require.NoError(t, l.Enqueue(Record{Kind: Observation, ID: "OBS-1002", Body: []byte(`{}`)}))
+	require.Equal(t, "OBS-001", add(t, l, Record{Kind: Observation}).ID)
+	require.Equal(t, "OBS-002", add(t, l, Record{Kind: Observation}).ID)
+	require.Equal(t, "ISSUE-001", add(t, l, Record{Kind: Issue}).ID)
+	other := open(t, Options{Path: p})
+	require.Equal(t, "OBS-003", add(t, other, Record{Kind: Observation}).ID, "of all processes on the file")
 	require.NoError(t, l.Close(t.Context()))
-	l = open(t, Options{Path: p})
-	require.Equal(t, 1003, l.Number(Observation))
-	require.Equal(t, 1, l.Number(Issue))
+	require.Equal(t, "OBS-004", add(t, open(t, Options{Path: p}), Record{Kind: Observation}).ID)
+}
+
+// The latest records are returned, within the bounds, and it is said when there
+// are more.
+func TestRecords_Bounds(t *testing.T) {
+	t.Parallel()
+	for name, path := range backends(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := open(t, Options{Path: path})
+			for range 4 {
+				add(t, l, Record{Kind: Report, Body: []byte(`{"a":12345}`)}) // 11 bytes
+			}
+			for q, want := range map[[2]int]string{
+				{0, 0}: "1234", {4, 0}: "1234", {5, 44}: "1234", {3, 0}: "+234", {1, 0}: "+4", {0, 43}: "+234", {0, 1}: "+4", {2, 33}: "+34",
+			} {
+				recs, more, err := l.Records(t.Context(), RecordQuery{Most: q[0], Bytes: q[1]})
+				require.NoError(t, err)
+				got := ""
+				if more {
+					got = "+"
+				}
+				for _, r := range recs {
+					got += r.ID[len(r.ID)-1:]
+				}
+				require.Equal(t, want, got, q)
+			}
+		})
+	}
+}
+
+func TestAddRecord_TooLarge(t *testing.T) {
+	t.Parallel()
+	for name, path := range backends(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := open(t, Options{Path: path})
+			body := func(n int) Record { return Record{Kind: Report, Body: []byte(strings.Repeat("x", n))} }
+			add(t, l, body(MaxRecord))
+			err := l.Write(t.Context(), "", func(tx Tx) error {
+				_, err := tx.AddRecord(t.Context(), body(MaxRecord+1))
+				return err
+			})
+			require.ErrorIs(t, err, ErrTooLarge)
+			require.ErrorContains(t, err, "1048577")
+		})
+	}
 }
 
 // The gaps between attempts double (S1: exponential, max 5).
@@ -144,18 +214,17 @@ func TestPending_BackgroundRetries(t *testing.T) {
 			return None
 		}})
 		require.NoError(t, err)
-		require.NoError(t, l.Enqueue(Record{Kind: Observation, ID: "OBS-001"}))
 		_, kept, err := l.CreateTicket(t.Context(), "createTicket", ticket("x"))
 		require.ErrorIs(t, err, ErrUnavailable)
 		require.True(t, kept)
 		time.Sleep(29 * time.Second)
-		recs, err := l.Records(t.Context(), Observation)
+		got, err := l.Tickets(t.Context(), TicketQuery{})
 		require.NoError(t, err)
-		require.Empty(t, recs)
+		require.Empty(t, got)
 		time.Sleep(12 * time.Second) // a pause is at most 10 s
-		recs, err = l.Records(t.Context(), Observation)
+		got, err = l.Tickets(t.Context(), TicketQuery{})
 		require.NoError(t, err)
-		require.Len(t, recs, 1)
+		require.Len(t, got, 1)
 		require.LessOrEqual(t, l.Writes(), 20, "it does not hammer a database that is down")
 		require.NoError(t, l.Close(t.Context()))
 	})
@@ -170,10 +239,12 @@ func TestPending_Bounded(t *testing.T) {
 		}
 		return Cut
 	}})
-	for range maxPending {
-		require.NoError(t, l.Enqueue(Record{Kind: Observation}))
+	l.pending.tickets = make([]Ticket, maxPending-1)
+	for title, room := range []bool{true, false} {
+		_, kept, err := l.CreateTicket(t.Context(), "createTicket", ticket(string(rune('a'+title))))
+		require.ErrorIs(t, err, ErrUnavailable)
+		require.Equal(t, room, kept)
 	}
-	require.ErrorIs(t, l.Enqueue(Record{Kind: Observation}), ErrUnavailable)
 	mended.Store(true)
 }
 
@@ -181,19 +252,10 @@ func TestClose_SaysWhatIsLost(t *testing.T) {
 	t.Parallel()
 	l, err := Open(t.Context(), Options{Strike: func(string) Trouble { return Cut }})
 	require.NoError(t, err)
-	require.NoError(t, l.Enqueue(Record{Kind: Observation}))
+	_, kept, err := l.CreateTicket(t.Context(), "createTicket", ticket("x"))
+	require.ErrorIs(t, err, ErrUnavailable)
+	require.True(t, kept)
 	require.ErrorIs(t, l.Close(t.Context()), ErrUnavailable)
-}
-
-func TestOpen_Refused(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	_, err := Open(t.Context(), Options{Path: filepath.Join(dir, "no", "folder.db")})
-	require.ErrorIs(t, err, ErrUnavailable)
-	garbage := filepath.Join(dir, "garbage.db")
-	require.NoError(t, os.WriteFile(garbage, []byte(strings.Repeat("no database ", 1000)), 0o600))
-	_, err = Open(t.Context(), Options{Path: garbage})
-	require.ErrorIs(t, err, ErrUnavailable)
 }
 
 func TestOpen_OddNames(t *testing.T) {
@@ -209,13 +271,24 @@ func TestOpen_OddNames(t *testing.T) {
 func TestMemory_Forgets(t *testing.T) {
 	t.Parallel()
 	l := open(t, Options{})
-	records := make([]Record, keep+10)
-	for i := range records {
-		records[i] = Record{Kind: Issue, Rank: i}
-	}
-	require.NoError(t, l.Write(t.Context(), "", func(tx Tx) error { return tx.AddRecords(t.Context(), records...) }))
-	recs, err := l.Records(t.Context(), Issue)
+	require.NoError(t, l.Write(t.Context(), "", func(tx Tx) error {
+		for i := range keep + 10 {
+			if _, err := tx.AddRecord(t.Context(), Record{Kind: Issue, Rank: i}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	recs, _, err := l.Records(t.Context(), RecordQuery{Kind: Issue})
 	require.NoError(t, err)
 	require.Len(t, recs, keep)
 	require.Equal(t, 10, recs[0].Rank, "the oldest went first")
+	const large = 100
+	for range keepBytes/MaxRecord + large {
+		add(t, l, Record{Kind: Report, Body: make([]byte, MaxRecord)})
+	}
+	recs, _, err = l.Records(t.Context(), RecordQuery{})
+	require.NoError(t, err)
+	require.Len(t, recs, keepBytes/MaxRecord)
+	require.Equal(t, "REPORT-101", recs[0].ID)
 }

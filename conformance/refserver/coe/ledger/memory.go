@@ -2,26 +2,33 @@ package ledger
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 )
 
 // keep bounds what a ledger in memory remembers; the oldest goes first.
 const keep = 10_000
 
+// keepBytes bounds the bodies of the records in memory.
+const keepBytes = 64 << 20
+
 // memory is a ledger without a file.
 type memory struct {
-	mu          sync.Mutex
-	first       int
-	nextTicket  int
-	allTickets  []Ticket
-	allRecords  []Record
-	held, apart bool
+	mu         sync.Mutex
+	first      int
+	nextTicket int
+	last       map[Kind]int // the number of the latest record
+	allTickets []Ticket
+	allRecords []Record
+	bytes      int // of all records
+	held, cut  bool
 }
 
-func newMemory(first int) *memory { return &memory{first: first, nextTicket: first} }
+func newMemory(first int) *memory {
+	return &memory{first: first, nextTicket: first, last: map[Kind]int{}}
+}
 
 func (m *memory) write(_ context.Context, do func(Tx) error) error {
 	m.mu.Lock()
@@ -29,18 +36,26 @@ func (m *memory) write(_ context.Context, do func(Tx) error) error {
 	switch {
 	case m.held:
 		return ErrLocked
-	case m.apart:
+	case m.cut:
 		return ErrUnavailable
 	}
 	// The transaction works on copies of what it may change in place; to records
 	// it only adds, where nobody looks if it fails.
-	tx := &memoryTx{first: m.first, nextTicket: m.nextTicket, tickets: slices.Clone(m.allTickets), records: m.allRecords}
+	tx := &memoryTx{
+		first: m.first, nextTicket: m.nextTicket, last: m.last, tickets: slices.Clone(m.allTickets), records: m.allRecords, bytes: m.bytes,
+	}
 	if err := do(tx); err != nil {
 		return err
 	}
-	m.nextTicket = tx.nextTicket
-	m.allTickets = latest(tx.tickets)
-	m.allRecords = latest(tx.records)
+	m.nextTicket, m.last, m.allTickets = tx.nextTicket, tx.last, latest(tx.tickets)
+	m.allRecords, m.bytes = tx.records, tx.bytes
+	old := 0
+	for ; len(m.allRecords)-old > keep || m.bytes > keepBytes; old++ {
+		m.bytes -= len(m.allRecords[old].Body)
+	}
+	if old > 0 {
+		m.allRecords = slices.Clone(m.allRecords[old:])
+	}
 	return nil
 }
 
@@ -51,25 +66,40 @@ func latest[T any](s []T) []T {
 	return s
 }
 
-func (m *memory) tickets(context.Context) ([]Ticket, error) {
+func (m *memory) tickets(_ context.Context, q TicketQuery) (out []Ticket, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.allTickets), nil
-}
-
-func (m *memory) records(_ context.Context, k Kind) ([]Record, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var out []Record
-	for _, r := range m.allRecords {
-		if r.Kind == k {
-			out = append(out, r)
+	for _, t := range m.allTickets {
+		if (q.TaskID == "" || q.TaskID == t.TaskID) && (q.Number == 0 || q.Number == t.Number) {
+			out = append(out, t)
 		}
 	}
 	return out, nil
 }
 
-func (m *memory) lastID(context.Context, Kind) (int, error) { return 0, nil }
+func (m *memory) records(_ context.Context, q RecordQuery) (out []Record, more bool, _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	total := 0
+	for _, r := range slices.Backward(m.allRecords) {
+		if !q.has(r) {
+			continue
+		}
+		if total += len(r.Body); q.Most > 0 && len(out) == q.Most || q.Bytes > 0 && len(out) > 0 && total > q.Bytes {
+			more = true
+			break
+		}
+		out = append(out, r)
+	}
+	slices.Reverse(out)
+	return out, more, nil
+}
+
+// has says whether the query asks for a record.
+func (q RecordQuery) has(r Record) bool {
+	return (q.Kind == "" || q.Kind == r.Kind) && (q.ID == "" || q.ID == r.ID) &&
+		(len(q.TaskIDs) == 0 || slices.Contains(q.TaskIDs, r.TaskID))
+}
 
 func (m *memory) hold(context.Context) (func() error, error) {
 	m.set(&m.held, true)
@@ -79,7 +109,7 @@ func (m *memory) hold(context.Context) (func() error, error) {
 	}, nil
 }
 
-func (m *memory) unreachable(yes bool) { m.set(&m.apart, yes) }
+func (m *memory) unreachable(yes bool) { m.set(&m.cut, yes) }
 
 func (m *memory) set(flag *bool, yes bool) {
 	m.mu.Lock()
@@ -91,8 +121,10 @@ func (m *memory) close() error { return nil }
 
 type memoryTx struct {
 	first, nextTicket int
+	last              map[Kind]int
 	tickets           []Ticket
 	records           []Record
+	bytes             int
 }
 
 // AddTicket implements [Tx].
@@ -115,20 +147,23 @@ func (tx *memoryTx) CloseInvestigations(_ context.Context, taskID string) (int, 
 	return n, nil
 }
 
-// AddRecords implements [Tx].
-func (tx *memoryTx) AddRecords(_ context.Context, rs ...Record) error {
-	tx.records = append(tx.records, rs...)
-	return nil
+// AddRecord implements [Tx].
+func (tx *memoryTx) AddRecord(_ context.Context, r Record) (Record, error) {
+	if err := r.check(); err != nil {
+		return r, err
+	}
+	tx.last = maps.Clone(tx.last) // the ledger's own stays until the commit
+	tx.last[r.Kind]++
+	r.ID = r.Kind.id(tx.last[r.Kind])
+	tx.records, tx.bytes = append(tx.records, r), tx.bytes+len(r.Body)
+	return r, nil
 }
 
 // Clear implements [Tx].
 func (tx *memoryTx) Clear(context.Context) error {
-	tx.nextTicket, tx.tickets, tx.records = tx.first, nil, nil
+	tx.nextTicket, tx.last, tx.tickets, tx.records, tx.bytes = tx.first, map[Kind]int{}, nil, nil, 0
 	return nil
 }
 
-// idNumber returns the number at the end of an id such as OBS-001.
-func idNumber(id string) int {
-	n, _ := strconv.Atoi(id[strings.LastIndexByte(id, '-')+1:]) // ids are made by this server
-	return n
-}
+// id writes the id of a record.
+func (k Kind) id(number int) string { return fmt.Sprintf("%s-%03d", prefixes[k], number) }

@@ -17,11 +17,9 @@ const (
 	longestPause = 10 * time.Second
 )
 
-// pending is what could not be written yet, or need not be at once: the queue
-// of observations v1.1, and tickets that found the database gone.
+// pending is what could not be written yet: tickets that found the database gone.
 type pending struct {
 	mu      sync.Mutex
-	records []Record
 	tickets []Ticket
 	// unclaimed are tickets written after their creator was told that it failed:
 	// the same request again gets the ticket, not a second one.
@@ -91,7 +89,7 @@ func (p *pending) pause(ctx context.Context, do func() error) error {
 func (p *pending) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.records, p.tickets, p.unclaimed = nil, nil, nil
+	p.tickets, p.unclaimed = nil, nil
 }
 
 func (p *pending) signal() {
@@ -101,22 +99,8 @@ func (p *pending) signal() {
 	}
 }
 
-// Enqueue takes a record to be written soon: by the time it returns nothing has
-// been. Too many in the queue are refused.
-func (l *Ledger) Enqueue(r Record) error {
-	p := &l.pending
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.records) >= maxPending {
-		return ErrUnavailable
-	}
-	p.records = append(p.records, r)
-	p.signal()
-	return nil
-}
-
-// flush writes what is pending in one transaction. Others only add to the ends
-// of the queues meanwhile.
+// flush writes what is pending in one transaction. Others only add to the end of
+// the queue meanwhile.
 func (l *Ledger) flush(ctx context.Context, tool string) error {
 	return l.pending.pause(ctx, func() error { return l.writePending(ctx, tool) })
 }
@@ -124,9 +108,9 @@ func (l *Ledger) flush(ctx context.Context, tool string) error {
 func (l *Ledger) writePending(ctx context.Context, tool string) error {
 	p := &l.pending
 	p.mu.Lock()
-	records, tickets := slices.Clone(p.records), slices.Clone(p.tickets)
+	tickets := slices.Clone(p.tickets)
 	p.mu.Unlock()
-	if len(records)+len(tickets) == 0 {
+	if len(tickets) == 0 {
 		return nil
 	}
 	var written []Ticket
@@ -139,14 +123,13 @@ func (l *Ledger) writePending(ctx context.Context, tool string) error {
 			}
 			written = append(written, w)
 		}
-		return tx.AddRecords(ctx, records...)
+		return nil
 	})
 	if err != nil {
 		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.records = slices.Delete(p.records, 0, len(records))
 	p.tickets = slices.Delete(p.tickets, 0, len(tickets))
 	p.unclaimed = latest(append(p.unclaimed, written...))
 	return nil
@@ -221,7 +204,7 @@ func (l *Ledger) recall() {
 	p := &l.pending
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.records)+len(p.tickets) > 0 {
+	if len(p.tickets) > 0 {
 		p.signal()
 	}
 }

@@ -40,14 +40,21 @@ type Seed struct {
 
 // Plan is a task queue. Reading takes no lock; changes run one after another.
 type Plan struct {
-	seed Seed
-	view atomic.Pointer[View]
-	turn chan struct{} // holds a token while nobody changes the plan
+	seed    Seed
+	ids     []string         // of the plans that the seed's tasks are from
+	planned map[string]*Task // the seed's tasks by id
+	view    atomic.Pointer[View]
+	turn    chan struct{} // holds a token while nobody changes the plan
 }
 
 // New returns a plan of its own.
 func New(seed Seed) *Plan {
-	p := &Plan{seed: seed, turn: make(chan struct{}, 1)}
+	p := &Plan{seed: seed, planned: seed.view().tasks, turn: make(chan struct{}, 1)}
+	for _, t := range seed.Tasks {
+		if !slices.Contains(p.ids, t.Reference.PlanID) {
+			p.ids = append(p.ids, t.Reference.PlanID)
+		}
+	}
 	p.view.Store(seed.view())
 	p.turn <- struct{}{}
 	return p
@@ -102,15 +109,32 @@ func (p *Plan) Update(ctx context.Context, change func(*Tx) error) error {
 type Tx struct {
 	View
 	plan *Plan
+	// touched are the plans of the tasks that were changed, by task.
+	touched map[string]string
+	reset   bool
+}
+
+func (tx *Tx) touch(t *Task) {
+	if tx.touched == nil {
+		tx.touched = map[string]string{}
+	}
+	tx.touched[t.ID] = t.Reference.PlanID
 }
 
 // Clear removes every task. Numbers are not used twice.
 func (tx *Tx) Clear() {
+	for _, t := range tx.tasks {
+		tx.touch(t)
+	}
 	tx.tasks, tx.dependants, tx.verifications = map[string]*Task{}, map[string][]string{}, 0
 }
 
 // Reset brings the plan back to what it began with.
-func (tx *Tx) Reset() { tx.View = *tx.plan.seed.view() }
+func (tx *Tx) Reset() {
+	epoch, revision := tx.epoch, tx.revision
+	tx.View = *tx.plan.seed.view()
+	tx.epoch, tx.revision, tx.touched, tx.reset = epoch, revision, nil, true
+}
 
 // Add puts a task into the queue and gives it its ids and its age.
 func (tx *Tx) Add(t Task, now time.Time) (*Task, error) {
@@ -137,18 +161,24 @@ func (tx *Tx) put(t Task, now time.Time) *Task {
 		t.order = -t.order
 	}
 	tx.tasks[t.ID] = &t
+	tx.touch(&t)
 	for _, d := range t.Dependencies {
 		tx.depend(d, t.ID)
 	}
 	return &t
 }
 
-// drop removes a verification, if there is one.
-func (tx *Tx) drop(verification string) {
-	if tx.tasks[verification] != nil {
-		delete(tx.tasks, verification)
+// drop removes a task, if it is there.
+func (tx *Tx) drop(id string) {
+	t := tx.tasks[id]
+	if t == nil {
+		return
+	}
+	if t.Verifies != "" {
 		tx.verifications--
 	}
+	delete(tx.tasks, id)
+	tx.touch(t)
 }
 
 // depend notes that a task waits for another. The list is copied: older views
@@ -162,4 +192,5 @@ func (tx *Tx) change(t *Task, f func(*Task)) {
 	c := *t
 	f(&c)
 	tx.tasks[t.ID] = &c
+	tx.touch(&c)
 }

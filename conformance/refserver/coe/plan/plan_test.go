@@ -23,7 +23,7 @@ func TestSample(t *testing.T) {
 	t.Parallel()
 	v := New(Sample()).View()
 	require.Equal(t, Counts{Total: 35, Ready: 33, Blocked: 2}, v.Counts())
-	for _, task := range v.Queue(FilterAll) {
+	for _, task := range v.Queue(FilterAll, Holder{}) {
 		require.NotEmpty(t, task.Title)
 		require.NotEmpty(t, task.Description)
 		require.NotNil(t, task.Prompt, task.ID)
@@ -35,7 +35,7 @@ func TestSample(t *testing.T) {
 		}
 	}
 	again := New(Sample()).View()
-	require.Equal(t, v.Queue(FilterAll), again.Queue(FilterAll), "the same in every server")
+	require.Equal(t, v.Queue(FilterAll, Holder{}), again.Queue(FilterAll, Holder{}), "the same in every server")
 }
 
 func TestStates(t *testing.T) {
@@ -48,11 +48,11 @@ func TestStates(t *testing.T) {
 		change func(*Tx) error
 		want   Status
 	}{
-		{func(tx *Tx) error { return tx.Start("A") }, StatusInProgress},
+		{func(tx *Tx) error { return tx.Start("A", Holder{}) }, StatusInProgress},
 		{func(tx *Tx) error { return tx.Pause("A") }, StatusPending},
 		{func(tx *Tx) error { return tx.Fail("A") }, StatusBlocked},
 		{func(tx *Tx) error { return tx.Hold("A", "why") }, StatusBlocked},
-		{func(tx *Tx) error { return tx.Start("A") }, StatusInProgress},
+		{func(tx *Tx) error { return tx.Start("A", Holder{}) }, StatusInProgress},
 	} {
 		update(t, p, step.change)
 		require.Equal(t, step.want, status("A"))
@@ -66,13 +66,13 @@ func TestStates(t *testing.T) {
 	})
 	require.Equal(t, StatusReady, status("B"))
 	for _, refused := range []func(*Tx) error{
-		func(tx *Tx) error { return tx.Start("A") },
+		func(tx *Tx) error { return tx.Start("A", Holder{}) },
 		func(tx *Tx) error { return tx.Progress("A", nil, 1) },
 		func(tx *Tx) error { _, err := tx.Finish("A", now); return err },
 	} {
 		require.ErrorIs(t, p.Update(t.Context(), refused), ErrDone)
 	}
-	require.ErrorIs(t, p.Update(t.Context(), func(tx *Tx) error { return tx.Start("Z") }), ErrUnknown)
+	require.ErrorIs(t, p.Update(t.Context(), func(tx *Tx) error { return tx.Start("Z", Holder{}) }), ErrUnknown)
 	require.ErrorIs(t, p.Update(t.Context(), func(tx *Tx) error { _, err := tx.Finish("TASK-VERIFY-001", now); return err }), ErrVerification)
 	update(t, p, func(tx *Tx) error { return tx.Verify("TASK-VERIFY-001", Rework) })
 	require.Equal(t, StatusBlocked, status("B"), "what depends on it waits again")
@@ -174,13 +174,13 @@ func TestUpdate_WaitsNoLongerThanItsCaller(t *testing.T) {
 		release, ended := make(chan struct{}), make(chan error)
 		go func() { ended <- p.Update(t.Context(), func(*Tx) error { <-release; return nil }) }()
 		synctest.Wait()
-		require.NotNil(t, p.View().Next(), "readers do not wait")
+		require.NotNil(t, p.View().Next(Holder{}), "readers do not wait")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		require.ErrorIs(t, p.Update(ctx, func(*Tx) error { return nil }), context.DeadlineExceeded)
 		close(release)
 		require.NoError(t, <-ended)
-		update(t, p, func(tx *Tx) error { return tx.Start("TASK-001") })
+		update(t, p, func(tx *Tx) error { return tx.Start("TASK-001", Holder{}) })
 	})
 }
 
@@ -190,7 +190,7 @@ func TestUpdate_Parallel(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 100 {
 		wg.Go(func() {
-			_ = p.View().Queue(FilterAll)
+			_ = p.View().Queue(FilterAll, Holder{})
 			_ = p.Update(t.Context(), func(tx *Tx) error {
 				_, err := tx.Add(Task{Title: fmt.Sprint(i), Dependencies: []string{"TASK-001"}}, now)
 				return err
@@ -233,12 +233,12 @@ func TestUrgent(t *testing.T) {
 		return id
 	}
 	first := add(Critical)
-	require.Equal(t, first, p.View().Next().ID)
+	require.Equal(t, first, p.View().Next(Holder{}).ID)
 	second := add(Critical)
-	require.Equal(t, second, p.View().Next().ID)
+	require.Equal(t, second, p.View().Next(Holder{}).ID)
 	add(High)
 	var order []string
-	for _, task := range p.View().Queue(FilterReady) {
+	for _, task := range p.View().Queue(FilterReady, Holder{}) {
 		order = append(order, task.ID)
 	}
 	require.Equal(t, []string{second, first, "A", "TASK-004"}, order)

@@ -88,13 +88,22 @@ type Task struct {
 	Verifies string `json:"-"`
 	// Urgent puts a task before all others of its priority, and before what was
 	// urgent until then.
-	Urgent  bool      `json:"-"`
+	Urgent bool `json:"-"`
+	// Holder is who works on the task, or has been told to.
+	Holder  Holder    `json:"-"`
 	Created time.Time `json:"createdAt"`
 
 	// verification is the task that checks this one, once it has been done.
 	verification string
 	// order is the age: of two tasks the lower is the older.
 	order int
+}
+
+// A Holder is an agent. One without a name of its own is known in one process
+// only, which Process names; it is empty for agents with a name.
+type Holder struct {
+	Agent   string `json:"agent"`
+	Process string `json:"process,omitempty"`
 }
 
 // A Prompt guides the agent that does a task.

@@ -18,25 +18,43 @@ func (tx *Tx) open(id string) (*Task, error) {
 	return t, nil
 }
 
-// Start puts a task in progress and takes it off hold. Dependencies do not keep
-// an agent from starting early: S1 has no error for that.
-func (tx *Tx) Start(id string) error { return tx.move(id, InProgress, "") }
-
-// Pause interrupts a task.
-func (tx *Tx) Pause(id string) error { return tx.move(id, Paused, "") }
-
-// Fail gives a task up.
-func (tx *Tx) Fail(id string) error { return tx.move(id, Failed, "") }
-
-// Hold puts a task back into the queue as blocked, for a reason.
-func (tx *Tx) Hold(id, reason string) error { return tx.move(id, Queued, reason) }
-
-func (tx *Tx) move(id string, to State, hold string) error {
+// HandOut notes who was told to work on a task. It changes nothing else: reading
+// the queue starts no task.
+func (tx *Tx) HandOut(id string, to Holder) error {
 	t, err := tx.open(id)
 	if err != nil {
 		return err
 	}
-	tx.change(t, func(t *Task) { t.State, t.Hold = to, hold })
+	tx.change(t, func(t *Task) { t.Holder = to })
+	return nil
+}
+
+// Start puts a task in progress and takes it off hold; whoever had it has it no
+// more. Dependencies do not keep an agent from starting early: S1 has no error
+// for that.
+func (tx *Tx) Start(id string, by Holder) error { return tx.move(id, InProgress, "", by) }
+
+// Pause interrupts a task. It stays with who has it.
+func (tx *Tx) Pause(id string) error {
+	t, err := tx.open(id)
+	if err != nil {
+		return err
+	}
+	return tx.move(id, Paused, "", t.Holder)
+}
+
+// Fail gives a task up.
+func (tx *Tx) Fail(id string) error { return tx.move(id, Failed, "", Holder{}) }
+
+// Hold puts a task back into the queue as blocked, for a reason.
+func (tx *Tx) Hold(id, reason string) error { return tx.move(id, Queued, reason, Holder{}) }
+
+func (tx *Tx) move(id string, to State, hold string, holder Holder) error {
+	t, err := tx.open(id)
+	if err != nil {
+		return err
+	}
+	tx.change(t, func(t *Task) { t.State, t.Hold, t.Holder = to, hold, holder })
 	return nil
 }
 
@@ -77,7 +95,7 @@ func (tx *Tx) Finish(id string, now time.Time) (Outcome, error) {
 	if t.Verifies != "" {
 		return Outcome{}, ErrVerification
 	}
-	tx.change(t, func(t *Task) { t.State, t.Hold, t.Progress = Done, "", 100 })
+	tx.change(t, func(t *Task) { t.State, t.Hold, t.Progress, t.Holder = Done, "", 100, Holder{} })
 	tx.drop(t.verification) // this end is verified, not an earlier one
 	var out Outcome
 	for _, d := range tx.dependants[id] {
@@ -127,6 +145,7 @@ func (tx *Tx) Verify(id string, v Verdict) error {
 		tx.change(verification, func(t *Task) { t.State = Done })
 	}
 	tx.change(t, func(t *Task) {
+		t.Holder = Holder{}
 		switch v {
 		case Confirmed, Incomplete:
 			t.State, t.Hold, t.Progress = Done, "", 100

@@ -15,7 +15,13 @@ type View struct {
 	nextTask      int
 	nextVerify    int
 	nextOrder     int
+	// epoch and revision are those of the [Head] that the view knows.
+	epoch, revision int64
 }
+
+// Knows returns which stored changes the view knows: [Head.Epoch] and
+// [Head.Revision].
+func (v *View) Knows() (epoch, revision int64) { return v.epoch, v.revision }
 
 // Task returns a task, or nil.
 func (v *View) Task(id string) *Task { return v.tasks[id] }
@@ -63,34 +69,79 @@ const (
 
 // Queue returns the tasks of the queue that match a filter, the most urgent
 // first and of those the oldest (S1-NEXT-05). What is done is no longer in it.
-func (v *View) Queue(f Filter) []*Task {
+// Of ready tasks it returns those that nobody else than the given agent has.
+func (v *View) Queue(f Filter, agent Holder) []*Task {
 	var queue []*Task
 	for _, t := range v.tasks {
-		if t.Verifies != "" || t.State == Done {
+		if t.Verifies != "" || t.State == Done || f == FilterReady && t.heldBeside(agent) {
 			continue
 		}
 		if f == FilterAll || string(v.Status(t)) == string(f) {
 			queue = append(queue, t)
 		}
 	}
-	slices.SortFunc(queue, func(a, b *Task) int {
-		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.order, b.order))
-	})
+	slices.SortFunc(queue, (*Task).compare)
 	return queue
 }
 
-// Next returns the task that getNextTask returns, or nil.
-func (v *View) Next() *Task {
+// Length returns how many tasks are in the queue, whoever has them.
+func (v *View) Length() int {
+	n := 0
+	for _, t := range v.tasks {
+		if t.Verifies == "" && t.State != Done {
+			n++
+		}
+	}
+	return n
+}
+
+// compare orders tasks as the queue does. Ages are equal only when a plan has
+// grown meanwhile.
+func (t *Task) compare(u *Task) int {
+	switch {
+	case t.Priority != u.Priority:
+		return cmp.Compare(t.Priority, u.Priority)
+	case t.order != u.order:
+		return cmp.Compare(t.order, u.order)
+	}
+	return cmp.Compare(t.ID, u.ID)
+}
+
+// heldBeside says whether somebody else than the agent has the task.
+func (t *Task) heldBeside(agent Holder) bool { return t.Holder != Holder{} && t.Holder != agent }
+
+// Next returns the task that getNextTask returns to an agent, or nil.
+func (v *View) Next(agent Holder) *Task {
 	var next *Task
 	for _, t := range v.tasks {
-		if t.Verifies != "" || t.State != Queued || v.Status(t) != StatusReady {
+		if t.Verifies != "" || t.State != Queued || t.heldBeside(agent) || v.Status(t) != StatusReady {
 			continue
 		}
-		if next == nil || t.Priority < next.Priority || t.Priority == next.Priority && t.order < next.order {
+		if next == nil || t.compare(next) < 0 {
 			next = t
 		}
 	}
 	return next
+}
+
+// Holders returns the agents that have ready tasks, each once.
+func (v *View) Holders() []Holder {
+	var out []Holder
+	for _, t := range v.tasks {
+		if (t.Holder != Holder{}) && !slices.Contains(out, t.Holder) && v.Status(t) == StatusReady {
+			out = append(out, t.Holder)
+		}
+	}
+	return out
+}
+
+// Release takes from an agent the ready tasks that it was told to work on.
+func (tx *Tx) Release(agent Holder) {
+	for _, t := range tx.tasks {
+		if t.Holder == agent && tx.Status(t) == StatusReady {
+			tx.change(t, func(t *Task) { t.Holder = Holder{} })
+		}
+	}
 }
 
 // Counts are the numbers of the dashboard. Verification tasks count for
