@@ -9,8 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/pdf"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/worker"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 )
@@ -20,11 +22,21 @@ type fileFormat struct {
 	name, title string
 	about       string // for the tool's description
 	extension   string
+	siblings    []string // extensions of the same format with macros, and of its templates
 	magic       []byte
 	mimeTypes   []string
 	most        int64  // bytes (tools.md §4.4)
 	options     string // that choose a part of it
 	less        string // what to ask for when there is too much
+}
+
+// begins reports whether data is a file of the format by its first bytes. Readers look
+// for the header of a PDF file behind bytes that do not belong to it.
+func (f *fileFormat) begins(data []byte) bool {
+	if f.name == formatPDF {
+		return bytes.Contains(data[:min(len(data), pdf.HeaderWithin)], f.magic)
+	}
+	return bytes.HasPrefix(data, f.magic)
 }
 
 var zipMagic = []byte("PK\x03\x04")
@@ -36,10 +48,10 @@ const (
 
 // fileFormats are the formats in the order of their tools.
 var fileFormats = []fileFormat{
-	{formatPDF, "PDF", "Headings, lists, tables and columns are found by their place and size; scans are not read.", ".pdf", []byte("%PDF-"), []string{"application/pdf", "application/x-pdf"}, 100 << 20, pageOptions, fewerPages},
-	{formatDOCX, "DOCX", "Titles, headings, lists, tables and looks come from the document's styles.", ".docx", zipMagic, []string{"application/vnd.openxmlformats-officedocument.wordprocessingml.document"}, 50 << 20, "", ""},
-	{formatXLSX, "XLSX", "Each worksheet becomes a group, each connected block of cells a table.", ".xlsx", zipMagic, []string{"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}, 50 << 20, "page_range and max_pages (of sheets), row_range [from, to] (of each sheet), ", "fewer sheets with options.page_range or fewer rows with options.row_range"},
-	{formatPPTX, "PPTX", "Each slide becomes a group; speaker's notes are kept in the layer notes.", ".pptx", zipMagic, []string{"application/vnd.openxmlformats-officedocument.presentationml.presentation"}, 50 << 20, pageOptions, fewerPages},
+	{formatPDF, "PDF", "Headings, lists, tables and columns are found by their place and size; scans are not read.", ".pdf", nil, []byte("%PDF-"), []string{"application/pdf", "application/x-pdf"}, 100 << 20, pageOptions, fewerPages},
+	{formatDOCX, "DOCX", "Titles, headings, lists, tables and looks come from the document's styles.", ".docx", []string{".docm", ".dotx", ".dotm"}, zipMagic, []string{"application/vnd.openxmlformats-officedocument.wordprocessingml.document"}, 50 << 20, "", ""},
+	{formatXLSX, "XLSX", "Each worksheet becomes a group, each connected block of cells a table.", ".xlsx", []string{".xlsm", ".xltx", ".xltm"}, zipMagic, []string{"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}, 50 << 20, "page_range and max_pages (of sheets), row_range [from, to] (of each sheet), ", "fewer sheets with options.page_range or fewer rows with options.row_range"},
+	{formatPPTX, "PPTX", "Each slide becomes a group; speaker's notes are kept in the layer notes.", ".pptx", []string{".pptm", ".potx", ".potm", ".ppsx", ".ppsm"}, zipMagic, []string{"application/vnd.openxmlformats-officedocument.presentationml.presentation"}, 50 << 20, pageOptions, fewerPages},
 }
 
 // An input is a document to convert.
@@ -70,7 +82,7 @@ func (s *service) input(args family.Args, format *fileFormat) (*input, error) {
 	switch {
 	case len(in.data) == 0:
 		return nil, failed("read", worker.Empty, "the file is empty")
-	case !bytes.HasPrefix(in.data, format.magic) && !sealed(in.data, format):
+	case !format.begins(in.data) && !sealed(in.data, format):
 		return nil, failed("detect", worker.Unsupported, "the content is not that of a "+format.extension+" file")
 	}
 	return in, nil
@@ -112,7 +124,7 @@ func carried(args family.Args, format *fileFormat) (*input, error) {
 }
 
 func checkExtension(field, name string, format *fileFormat) error {
-	if !strings.EqualFold(filepath.Ext(name), format.extension) {
+	if ext := strings.ToLower(filepath.Ext(name)); ext != format.extension && !slices.Contains(format.siblings, ext) {
 		return family.Invalid(field, "extension", "%s must end in %s for this tool", field, format.extension)
 	}
 	return nil

@@ -162,7 +162,7 @@ func detect(res *web.Resource) (string, error) {
 			if !slices.Contains(f.mimeTypes, res.MIMEType) {
 				continue
 			}
-			if !bytes.HasPrefix(res.Body, f.magic) && !sealed(res.Body, f) {
+			if !f.begins(res.Body) && !sealed(res.Body, f) {
 				return "", failed("detect", worker.Unsupported, "the content is not what its content type says")
 			}
 			return f.name, nil
@@ -176,7 +176,7 @@ func detect(res *web.Resource) (string, error) {
 func sniffed(res *web.Resource) string {
 	for i := range fileFormats {
 		f := &fileFormats[i]
-		if bytes.HasPrefix(res.Body, f.magic) && checkExtension("url", res.Filename(), f) == nil {
+		if f.begins(res.Body) && checkExtension("url", res.Filename(), f) == nil {
 			return f.name
 		}
 	}

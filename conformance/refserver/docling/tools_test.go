@@ -126,6 +126,16 @@ func TestConvert_Input_S2_CONV_08(t *testing.T) {
 	refused(t, s, "convert_docx", carry("x.docx", mustRead(t, filepath.Join(corpus, "report.pdf"))), codeConversion, worker.Unsupported)
 }
 
+// Templates and files with macros are of the same format.
+func TestConvert_SiblingExtensions_S2_CONV_08(t *testing.T) {
+	t.Parallel()
+	s := newTestService(t, Options{})
+	for name, from := range map[string]string{"a.DOTX": "handbook.docx", "a.docm": "handbook.docx", "a.xlsm": "budget.xlsx", "a.ppsx": "talk.pptx"} {
+		converted(t, s, "convert_"+from[len(from)-4:], carry(name, mustRead(t, filepath.Join(corpus, from))))
+	}
+	refused(t, s, "convert_docx", carry("a.xlsm", mustRead(t, filepath.Join(corpus, "budget.xlsx"))), codeInvalid, "extension")
+}
+
 // ERR-05: servers of the stateless era must not send -32002. The rest of the
 // error stays.
 func TestConvert_CodeOfTheEra(t *testing.T) {
@@ -409,4 +419,16 @@ func TestConvert_CarriedTooLarge(t *testing.T) {
 	small.most = 10
 	_, err := carried(family.Args{"filename": []byte(`"a.docx"`), "content_base64": []byte(`"` + base64.StdEncoding.EncodeToString(make([]byte, 20)) + `"`)}, &small)
 	require.Equal(t, worker.TooLarge, s.family().Failure(err).Data["reason"])
+}
+
+// The header of a PDF file may come after up to 1,024 bytes, as other readers have it.
+func TestPDFHeaderComesLater(t *testing.T) {
+	t.Parallel()
+	s := newTestService(t, Options{})
+	file := mustRead(t, files(t, ".pdf")[0])
+	for name, before := range map[string]string{"BOM": "\ufeff", "line end": "\r\n", "junk": strings.Repeat("x", 1000)} {
+		require.NotEmpty(t, converted(t, s, "convert_pdf", carry(name+".pdf", append([]byte(before), file...))))
+	}
+	late := append(bytes.Repeat([]byte("x"), 1024), file...)
+	refusedAt(t, s, "convert_pdf", carry("late.pdf", late), codeConversion, "detect", worker.Unsupported)
 }

@@ -122,6 +122,9 @@ func (b *Builder) Text(parent Parent, label Label, text string) *Text {
 	return t
 }
 
+// Texts are the texts that were added so far, in order.
+func (b *Builder) Texts() []*Text { return b.doc.Texts }
+
 // Title adds the title of the document.
 func (b *Builder) Title(parent Parent, text string) *Text { return b.Text(parent, TitleLabel, text) }
 
@@ -146,7 +149,7 @@ func (b *Builder) ListItem(list *Group, text string, enumerated bool, marker str
 // joined; one look makes one text, several make an inline group of texts. White
 // space alone adds nothing and returns nil.
 func (b *Builder) Runs(parent Parent, runs []Run) Parent {
-	runs = joined(runs)
+	runs = spaced(joined(runs))
 	switch len(runs) {
 	case 0:
 		return nil
@@ -165,6 +168,9 @@ func (b *Builder) Runs(parent Parent, runs []Run) Parent {
 // item of several looks gets an inline group.
 func (b *Builder) Fill(t *Text, runs []Run) {
 	runs = joined(runs)
+	if t.Label == ListItem {
+		runs = spaced(runs)
+	}
 	if len(runs) > 1 && t.Label == ListItem {
 		g := b.Group(t, Inline, "group")
 		for _, r := range runs {
@@ -192,7 +198,7 @@ func (b *Builder) run(parent Parent, r Run) *Text {
 	if label == "" {
 		label = Plain
 	}
-	t := b.Text(parent, label, strings.TrimSpace(r.Text))
+	t := b.Text(parent, label, r.Text)
 	t.Formatting, t.Hyperlink = r.Formatting, r.Hyperlink
 	return t
 }

@@ -1,6 +1,7 @@
 package document_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,6 +77,7 @@ func TestRuns(t *testing.T) {
 	t.Parallel()
 	bold := document.Formatting{Bold: true}.Normal()
 	same := document.Formatting{Bold: true}.Normal()
+	up := document.Formatting{Script: document.Superscript}.Normal()
 	for name, tt := range map[string]struct {
 		runs []document.Run
 		want []string
@@ -87,6 +89,15 @@ func TestRuns(t *testing.T) {
 		"space has no look": {[]document.Run{{Text: " ", Formatting: bold}, {Text: "a"}, {Text: " ", Formatting: bold}, {Text: "b"}}, []string{"a b"}},
 		"two looks":         {[]document.Run{{Text: "a "}, {Text: "b", Formatting: bold}, {Text: " "}}, []string{"a", "b"}},
 		"a link":            {[]document.Run{{Text: "a", Hyperlink: "x"}, {Text: "b", Hyperlink: "y"}}, []string{"a", "b"}},
+		"a word in parts":   {[]document.Run{{Text: "an ex"}, {Text: "ample", Formatting: bold}, {Text: "s and more"}}, []string{"an", "examples", "and more"}},
+		"all in one word":   {[]document.Run{{Text: "a"}, {Text: "b", Formatting: bold}, {Text: "c"}}, []string{"abc"}},
+		"quotes":            {[]document.Run{{Text: "say “"}, {Text: "yes", Formatting: bold}, {Text: "” now"}}, []string{"say", "“yes”", "now"}},
+		"part of a link":    {[]document.Run{{Text: "pre"}, {Text: "fix it", Hyperlink: "x"}, {Text: "s"}}, []string{"prefix its"}},
+		"a long fragment":   {[]document.Run{{Text: strings.Repeat("a", 65)}, {Text: strings.Repeat("b", 65), Formatting: bold}}, []string{strings.Repeat("a", 65), strings.Repeat("b", 65)}},
+		"a square":          {[]document.Run{{Text: "10 m"}, {Text: "2", Formatting: up}, {Text: " wide"}}, []string{"10 m", "2", " wide"}},
+		"a scripted word":   {[]document.Run{{Text: "see "}, {Text: "a ", Formatting: up}, {Text: "b", Formatting: bold}}, []string{"see ", "a", " b"}},
+		"a point of a name": {[]document.Run{{Text: "the "}, {Text: ".NET", Formatting: bold}, {Text: ", too"}}, []string{"the ", ".NET", ", too"}},
+		"no spaces at all":  {[]document.Run{{Text: "東京"}, {Text: "都", Formatting: bold}, {Text: "に"}}, []string{"東京", "都", "に"}},
 		"code":              {[]document.Run{{Text: "a", Label: document.Code}, {Text: "b"}}, []string{"a", "b"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -223,4 +224,29 @@ func FuzzExport(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The words of an inline group come out as they went in, with their spaces.
+func TestSpacesBetweenRuns(t *testing.T) {
+	t.Parallel()
+	bold := document.Formatting{Bold: true}.Normal()
+	down := document.Formatting{Script: document.Subscript}.Normal()
+	for want, runs := range map[string][]document.Run{
+		"H2O is wet":     {{Text: "H"}, {Text: "2", Formatting: down}, {Text: "O is "}, {Text: "wet", Formatting: bold}},
+		"CO2 in air":     {{Text: "CO"}, {Text: "2", Formatting: down}, {Text: " in "}, {Text: "air", Formatting: bold}},
+		"the .NET (new)": {{Text: "the "}, {Text: ".NET", Formatting: bold}, {Text: " (new)"}},
+		"an example":     {{Text: "an ex"}, {Text: "ample", Formatting: bold}},
+		"東京都 is":         {{Text: "東京"}, {Text: "都", Formatting: bold}, {Text: " is"}},
+	} {
+		b := document.NewBuilder("runs", nil)
+		b.Runs(nil, runs)
+		d, err := b.Document()
+		require.NoError(t, err)
+		text, err := export.Markdown(d, export.Options{})
+		require.NoError(t, err)
+		require.Equal(t, want, strings.ReplaceAll(text, "**", ""))
+		text, err = export.HTML(d, export.Options{})
+		require.NoError(t, err)
+		require.Contains(t, regexp.MustCompile("<[^>]*>").ReplaceAllString(text, ""), want)
+	}
 }

@@ -66,15 +66,14 @@ func (p *page) inline(g *document.Group) string {
 	for _, ref := range g.Children {
 		switch n := p.find(ref).(type) {
 		case *document.Text:
-			text := strings.TrimSpace(n.Text)
-			if !p.shows(n.Layer) || text == "" {
+			if !p.shows(n.Layer) || strings.TrimSpace(n.Text) == "" {
 				continue
 			}
-			if spaceBetween(last, text, look, n.Formatting) {
+			if document.SpaceBetween(last, n.Text, look, n.Formatting) {
 				line.WriteByte(' ')
 			}
 			line.WriteString(p.content(n))
-			last, look = text, n.Formatting
+			last, look = n.Text, n.Formatting
 		case *document.Picture:
 			if uri := p.embedded(n.Image); uri != "" {
 				line.WriteString(`<img src="` + uri + `" alt="">`)

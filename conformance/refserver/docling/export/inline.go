@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"html"
 	"regexp"
 	"strconv"
@@ -26,17 +27,17 @@ func (m *markdown) content(t *document.Text) string {
 // inline joins the texts of an inline group to one line.
 func (m *markdown) inline(g *document.Group) string {
 	var line strings.Builder
-	var last string
+	var last, lastPlain string
 	var look *document.Formatting
 	for _, ref := range g.Children {
-		var part string
+		var part, plain string
 		var formatting *document.Formatting
 		switch n := m.find(ref).(type) {
 		case *document.Text:
 			if !m.shows(n.Layer) {
 				continue
 			}
-			formatting = n.Formatting
+			formatting, plain = n.Formatting, n.Text
 			switch n.Label {
 			case document.Code:
 				part = dressed(codeSpan(n.Text), n)
@@ -54,14 +55,15 @@ func (m *markdown) inline(g *document.Group) string {
 		if part == "" {
 			continue
 		}
+		plain = cmp.Or(plain, part)
 		switch {
-		case spaceBetween(last, part, look, formatting):
+		case document.SpaceBetween(lastPlain, plain, look, formatting):
 			line.WriteByte(' ')
 		case strings.HasSuffix(last, "]") && strings.IndexByte("(:", part[0]) >= 0:
 			line.WriteByte('\\') // as in escape
 		}
 		line.WriteString(part)
-		last, look = part, formatting
+		last, lastPlain, look = part, plain, formatting
 	}
 	return line.String()
 }

@@ -83,20 +83,6 @@ func harmless(link string) bool {
 	return false
 }
 
-// spaceBetween says whether two parts of a line are words of their own. Parts
-// are stored without the white space around them, so what cannot be known is
-// guessed from punctuation and scripts, as in H₂O.
-func spaceBetween(left, right string, l, r *document.Formatting) bool {
-	if left == "" || right == "" || scripted(r) || strings.ContainsAny(right[:1], ".,;:!?)]}") {
-		return false
-	}
-	return !scripted(l) && !strings.ContainsAny(left[len(left)-1:], "([{")
-}
-
-func scripted(f *document.Formatting) bool {
-	return f != nil && f.Script != "" && f.Script != document.Baseline
-}
-
 // inlineOf is the inline group that stands for the text of t: an item of
 // several looks has no text of its own.
 func inlineOf(t *document.Text, find func(document.Ref) document.Parent) *document.Group {

@@ -1,7 +1,9 @@
 package office
 
 import (
+	"cmp"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/document"
@@ -17,6 +19,7 @@ type docx struct {
 	numbering *numbering
 	lists     lists
 	notes     []note // footnotes and endnotes met so far
+	remarks   remarks
 }
 
 // note is a reference to a footnote or endnote.
@@ -45,7 +48,7 @@ func readDOCX(b *document.Builder, p *parts, o Options) error {
 	if err := d.blocks(nil, body); err != nil {
 		return err
 	}
-	if err := d.readNotes(); err != nil {
+	if err := cmp.Or(d.readNotes(), d.readComments()); err != nil {
 		return err
 	}
 	return d.decoration(body, "footerReference", document.PageFooter)
@@ -131,6 +134,8 @@ func (d *docx) blocks(parent document.Parent, e *element) error {
 			err = d.blocks(parent, kid.child("sdtContent"))
 		case "customXml", "ins", "moveTo":
 			err = d.blocks(parent, kid)
+		case "commentRangeStart":
+			d.remarks.meet(kid.attr("id"))
 		}
 		if err != nil {
 			return err
@@ -139,8 +144,8 @@ func (d *docx) blocks(parent document.Parent, e *element) error {
 	return nil
 }
 
-// paragraph is a title, a header, a list item or a text, by its style and
-// numbering; pictures and text boxes in it come after it.
+// paragraph is a title, a header, a list item, a checkbox or a text, by its style,
+// numbering and content; pictures and text boxes in it come after it.
 func (d *docx) paragraph(parent document.Parent, e *element) error {
 	r := d.runs(e)
 	props := e.child("pPr")
@@ -148,6 +153,7 @@ func (d *docx) paragraph(parent document.Parent, e *element) error {
 	text := document.PlainText(r.list)
 	level := style.heading(props)
 	item, numbered := d.numbering.item(style.numPr(props))
+	before := len(d.Texts())
 	switch {
 	case text == "":
 		if len(r.boxes)+len(r.images) > 0 {
@@ -161,12 +167,42 @@ func (d *docx) paragraph(parent document.Parent, e *element) error {
 		d.Fill(d.Header(parent, level, ""), r.list)
 	case numbered:
 		d.lists.item(parent, item, r.list)
+	case len(r.ticks) == 1 && unticked(text) != "":
+		d.lists.end()
+		d.Text(parent, r.ticks[0], unticked(text))
 	default:
 		d.lists.end()
 		d.Runs(parent, r.list)
 	}
+	d.remarks.settle(itemsOf(d.Texts()[before:])...)
+	return d.extras(parent, r)
+}
+
+func itemsOf(texts []*document.Text) []*document.Item {
+	items := make([]*document.Item, len(texts))
+	for i, t := range texts {
+		items[i] = &t.Item
+	}
+	return items
+}
+
+// extras adds what a paragraph holds beside its text.
+func (d *docx) extras(parent document.Parent, r *runs) error {
+	if hidden := strings.TrimSpace(r.hidden.String()); hidden != "" {
+		d.Paragraph(parent, hidden).Layer = document.LayerInvisible
+	}
 	for _, name := range r.images {
 		d.Picture(parent, d.image(name, d.Options))
+	}
+	for _, name := range r.diagrams {
+		texts, err := d.diagram(name)
+		if err != nil {
+			return err
+		}
+		for _, text := range texts {
+			d.lists.end()
+			d.Paragraph(parent, text)
+		}
 	}
 	for _, box := range r.boxes {
 		d.lists.end()
@@ -214,15 +250,18 @@ func (d *docx) table(parent document.Parent, e *element) error {
 	if err != nil {
 		return err
 	}
-	d.Table(parent, data)
+	d.remarks.settle(&d.Table(parent, data).Item)
 	e.find("blip", func(blip *element) {
 		d.Picture(parent, d.image(d.rels[blip.rel("embed")].target, d.Options))
 	})
 	return nil
 }
 
-// rowsOf and cellsOf see through content controls and tracked insertions.
-func rowsOf(e *element) []*element { return through(e, "tr") }
+// rowsOf and cellsOf see through content controls and tracked insertions. Rows
+// that were deleted are gone.
+func rowsOf(e *element) []*element {
+	return slices.DeleteFunc(through(e, "tr"), func(row *element) bool { return row.child("trPr", "del") != nil })
+}
 
 func cellsOf(e *element) []*element { return through(e, "tc") }
 
@@ -241,13 +280,21 @@ func through(e *element, name string) []*element {
 	return found
 }
 
-// paragraphs are the plain texts of all paragraphs below e that have one.
+// paragraphs are the plain texts of all paragraphs below e that have one, with
+// their numbers.
 func (d *docx) paragraphs(e *element) []string {
 	var texts []string
 	e.find("p", func(p *element) {
-		if text := document.PlainText(d.runs(p).list); text != "" {
-			texts = append(texts, text)
+		text := document.PlainText(d.runs(p).list)
+		if text == "" {
+			return
 		}
+		props := p.child("pPr")
+		style := d.styles.chain(props.child("pStyle").attr("val"))
+		if item, _ := d.numbering.item(style.numPr(props)); item.enumerated && item.marker != "" {
+			text = item.marker + " " + text
+		}
+		texts = append(texts, text)
 	})
 	return texts
 }

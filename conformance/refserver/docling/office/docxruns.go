@@ -10,9 +10,13 @@ import (
 type runs struct {
 	d      *docx
 	list   []document.Run
-	images []string   // parts of pictures
-	boxes  []*element // text boxes
+	hidden strings.Builder
+	ticks  []document.Label // checkboxes
 	field  field
+
+	images   []string   // parts of pictures
+	diagrams []string   // parts of diagrams
+	boxes    []*element // text boxes
 }
 
 // A field is what Word computes: its instruction, then its result. Only a link
@@ -43,9 +47,17 @@ func (r *runs) walk(e *element, to string) {
 		case "fldSimple":
 			r.walk(kid, linkOf(kid.attr("instr"), to))
 		case "sdt":
+			if box := kid.child("sdtPr", "checkbox"); box != nil {
+				r.ticks = append(r.ticks, ticked(box.child("checked").on()))
+			}
 			r.walk(kid.child("sdtContent"), to)
 		case "oMath":
 			r.add(document.Run{Text: formulaText(kid), Label: document.Formula})
+			if e.name == "oMathPara" {
+				r.add(document.Run{Text: " "}) // formulas of their own
+			}
+		case "commentRangeStart":
+			r.d.remarks.meet(kid.attr("id"))
 		case "ins", "moveTo", "smartTag", "customXml", "oMathPara", "dir", "bdo":
 			r.walk(kid, to)
 		}
@@ -87,16 +99,23 @@ func (r *runs) run(e *element, to string) {
 			text = "-"
 		case "fldChar":
 			r.field.step(kid.attr("fldCharType"))
+			r.formField(kid.child("ffData"), look, to)
 		case "instrText":
 			if r.field.instruction {
 				r.field.code.WriteString(kid.text)
 			}
+		case "commentReference":
+			r.d.remarks.meet(kid.attr("id"))
 		case "footnoteReference", "endnoteReference":
 			r.d.notes = append(r.d.notes, note{strings.TrimSuffix(kid.name, "Reference"), kid.attr("id")})
 		case "drawing", "pict", "object":
 			r.graphic(kid)
 		}
-		if text != "" && !r.field.instruction && !hidden {
+		switch {
+		case r.field.instruction:
+		case hidden:
+			r.hidden.WriteString(text)
+		default:
 			r.add(document.Run{Text: text, Formatting: look, Hyperlink: to})
 		}
 	}
@@ -112,6 +131,7 @@ func (r *runs) add(run document.Run) {
 func (r *runs) graphic(e *element) {
 	e.find("blip", func(blip *element) { r.images = append(r.images, r.d.picture(blip.rel("embed"))) })
 	e.find("imagedata", func(data *element) { r.images = append(r.images, r.d.picture(data.rel("id"))) })
+	e.find("relIds", func(ids *element) { r.diagrams = append(r.diagrams, r.d.picture(ids.rel("dm"))) })
 	e.find("txbxContent", func(box *element) { r.boxes = append(r.boxes, box) })
 }
 
@@ -160,11 +180,4 @@ func linkOf(instruction, before string) string {
 		return link(anchor + parts[1])
 	}
 	return before
-}
-
-// formulaText is a formula's text without its layout.
-func formulaText(e *element) string {
-	var text strings.Builder
-	e.find("t", func(t *element) { text.WriteString(t.text) })
-	return text.String()
 }

@@ -136,3 +136,18 @@ func FuzzBody(f *testing.F) {
 		judge(t, "x.docx", archive(t, zip.Store, with(wordParts(""), "word/document.xml", text)))
 	})
 }
+
+// FuzzSheet does so with the cells of a worksheet.
+func FuzzSheet(f *testing.F) {
+	for _, name := range corpusNames(f) {
+		if text := unpack(f, corpusFile(f, name))["xl/worksheets/sheet1.xml"]; text != "" {
+			f.Add(text)
+		}
+	}
+	f.Add(`<s><row r="3"><c r="$B$3" t="inlineStr"><is><t>_x0041_</t></is></c><c t="d" s="1"><v>2026-11-23</v></c></row><mergeCell ref="A1:B2"/></s>`)
+	f.Fuzz(func(t *testing.T, text string) {
+		parts := with(bookParts(""), "xl/worksheets/sheet1.xml", text)
+		parts["xl/styles.xml"] = `<s><cellXfs><xf/><xf numFmtId="14"/><xf numFmtId="13"/><xf numFmtId="46"/><xf numFmtId="11"/></cellXfs></s>`
+		judge(t, "x.xlsx", archive(t, zip.Store, parts))
+	})
+}

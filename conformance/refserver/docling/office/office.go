@@ -83,29 +83,29 @@ func (o Options) fits(b *document.Builder, more int64) error {
 
 // DOCX reads a word processor's document.
 func DOCX(ctx context.Context, data []byte, name string, o Options) (*document.Document, error) {
-	return convert(ctx, data, name, TypeDOCX, "wordprocessingml", func(b *document.Builder, p *parts) error {
+	return convert(ctx, data, name, TypeDOCX, wordDocument, func(b *document.Builder, p *parts) error {
 		return readDOCX(b, p, o)
 	})
 }
 
 // PPTX reads a presentation.
 func PPTX(ctx context.Context, data []byte, name string, o Options) (*document.Document, error) {
-	return convert(ctx, data, name, TypePPTX, "presentationml", func(b *document.Builder, p *parts) error {
+	return convert(ctx, data, name, TypePPTX, presentation, func(b *document.Builder, p *parts) error {
 		return readPPTX(b, p, o)
 	})
 }
 
 // XLSX reads a workbook.
 func XLSX(ctx context.Context, data []byte, name string, o Options) (*document.Document, error) {
-	return convert(ctx, data, name, TypeXLSX, "spreadsheetml", func(b *document.Builder, p *parts) error {
-		return readXLSX(b, p, data, o)
+	return convert(ctx, data, name, TypeXLSX, workbook, func(b *document.Builder, p *parts) error {
+		return readXLSX(b, p, o)
 	})
 }
 
 // convert opens the archive, lets read build the document and checks it. kind is
-// what the media type of the main part must name.
+// what the main part must be.
 func convert(
-	ctx context.Context, data []byte, name, mediaType, kind string, read func(*document.Builder, *parts) error,
+	ctx context.Context, data []byte, name, mediaType string, kind kind, read func(*document.Builder, *parts) error,
 ) (*document.Document, error) {
 	p, err := open(ctx, data)
 	if err != nil {

@@ -3,9 +3,11 @@ package office
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"context"
-	"errors"
+	"hash/crc32"
 	"io"
+	"net/url"
 	"path"
 	"strings"
 )
@@ -27,10 +29,10 @@ var compoundFile = []byte{0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1}
 // the UTF-16 of a compound file's directory.
 var encryptedPackage = []byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00")
 
-// parts are the files of an OOXML archive by their name, without leading slash.
+// parts are the files of an OOXML archive.
 type parts struct {
-	ctx   context.Context // of the one conversion that they are read for
-	files map[string]*zip.File
+	ctx   context.Context      // of the one conversion that they are read for
+	files map[string]*zip.File // by partName
 	main  string
 	read  int64 // bytes unpacked so far
 	nodes int   // XML elements kept so far
@@ -65,13 +67,22 @@ func open(ctx context.Context, data []byte) (*parts, error) {
 		if total += f.UncompressedSize64; total > maxUnpacked {
 			return nil, failf(StageOpen, TooLarge, "over %d bytes unpacked", maxUnpacked)
 		}
-		name := strings.TrimPrefix(f.Name, "/")
-		if p.files[name] != nil {
-			return nil, failf(StageOpen, Corrupt, "two files have one name in the archive")
+		if strings.HasSuffix(f.Name, "/") {
+			continue
 		}
-		p.files[name] = f
+		p.files[partName(f.Name)] = f // of two of one name the last counts, as in other programs
 	}
 	return p, nil
+}
+
+// partName is the one form of a part's name. Names are equal whatever their case
+// and escapes; some programs write them with a leading slash or with backslashes.
+func partName(name string) string {
+	name = strings.ReplaceAll(name, `\`, "/")
+	if plain, err := url.PathUnescape(name); err == nil {
+		name = plain
+	}
+	return strings.ToLower(strings.TrimPrefix(path.Clean("/"+name), "/"))
 }
 
 // checkEntry judges a file by what the archive says of it. part does not trust
@@ -90,53 +101,37 @@ func checkEntry(f *zip.File) error {
 	return nil
 }
 
-// part unpacks one file; nil without an error when there is none.
+// part unpacks one file; nil without an error when there is none or it is empty.
+// What stands behind a file, its size once more, is often wrong and not read.
 func (p *parts) part(name string) ([]byte, error) {
 	f := p.files[name]
 	if f == nil {
 		return nil, nil
 	}
-	r, err := f.Open()
+	packed, err := f.OpenRaw()
 	if err != nil {
 		return nil, failf(StageOpen, Corrupt, "zip: %w", err)
 	}
 	left := min(maxPart, maxUnpacked-p.read)
-	data, err := io.ReadAll(io.LimitReader(r, left+1))
-	err = errors.Join(err, r.Close())
+	unpacked := packed
+	if f.Method == zip.Deflate {
+		unpacked = flate.NewReader(packed)
+	}
+	data, err := io.ReadAll(io.LimitReader(unpacked, left+1))
 	p.read += int64(len(data))
 	switch {
 	case int64(len(data)) > left:
 		return nil, failf(StageOpen, TooLarge, "over %d bytes unpacked", left)
 	case err != nil:
 		return nil, failf(StageOpen, Corrupt, "zip: %w", err)
+	case uint64(len(data)) != f.UncompressedSize64:
+		return nil, failf(StageOpen, Corrupt, "zip: %.100q is not as long as stated", name)
+	case crc32.ChecksumIEEE(data) != f.CRC32:
+		return nil, failf(StageOpen, Corrupt, "zip: checksum error in %.100q", name)
+	case len(data) == 0:
+		return nil, nil
 	}
 	return data, nil
-}
-
-// findMain finds the main part through the archive's relations, and holds its
-// media type against what the caller expects to read.
-func (p *parts) findMain(kind string) error {
-	rels, err := p.relations("")
-	if err != nil {
-		return err
-	}
-	p.main = related(rels, "officeDocument")
-	types, err := p.tree("[Content_Types].xml")
-	if err != nil {
-		return err
-	}
-	if types == nil || p.main == "" || p.files[p.main] == nil {
-		return failf(StageOpen, Corrupt, "the archive has no main document")
-	}
-	for _, override := range types.all("Override") {
-		if strings.TrimPrefix(override.attr("PartName"), "/") == p.main {
-			if mediaType := override.attr("ContentType"); !strings.Contains(mediaType, kind) {
-				return failf(StageOpen, Unsupported, "the main document is of type %.100s", mediaType)
-			}
-			return nil
-		}
-	}
-	return failf(StageOpen, Corrupt, "the main document has no type")
 }
 
 // A relation leads from a part to another one, or out of the file.
@@ -156,16 +151,24 @@ func (p *parts) relations(part string) (map[string]relation, error) {
 	found := make(map[string]relation)
 	for _, e := range root.all("Relationship") {
 		r := relation{kind: e.attr("Type"), target: e.attr("Target"), external: e.attr("TargetMode") == "External"}
-		switch {
-		case r.external:
-		case strings.HasPrefix(r.target, "/"):
-			r.target = strings.TrimPrefix(path.Clean(r.target), "/")
-		default:
-			r.target = path.Join(dir, r.target)
+		if !r.external {
+			r.target = resolve(dir, r.target)
 		}
 		found[e.attr("Id")] = r
 	}
 	return found, nil
+}
+
+// resolve is the name of the part that a target names from a folder.
+func resolve(dir, target string) string {
+	target, _, _ = strings.Cut(strings.ReplaceAll(target, `\`, "/"), "#")
+	switch {
+	case target == "":
+		return ""
+	case strings.HasPrefix(target, "/"):
+		return partName(target)
+	}
+	return partName(dir + target)
 }
 
 // related is the target of the first relation of that kind.

@@ -58,11 +58,3 @@ func TestPartsTogether_S2_CONV_10(t *testing.T) {
 	_, err = p.part("b")
 	requireReason(t, err, TooLarge, "over 8 bytes unpacked")
 }
-
-func TestTwoPartsOfOneName(t *testing.T) {
-	t.Parallel()
-	for _, twice := range []string{"a", "/a"} {
-		_, err := open(t.Context(), named(t, "a", twice))
-		requireReason(t, err, Corrupt, "one name")
-	}
-}

@@ -14,6 +14,7 @@ type pptx struct {
 	*parts
 	Options
 	layouts map[string]*layout // slides share few
+	authors map[string]remark  // of comments, by their ids
 	slide   slide
 }
 
@@ -33,6 +34,9 @@ func readPPTX(b *document.Builder, p *parts, o Options) error {
 	}
 	rels, err := p.relations(p.main)
 	if err != nil {
+		return err
+	}
+	if x.authors, err = p.authors(rels); err != nil {
 		return err
 	}
 	size := root.child("sldSz")
@@ -77,17 +81,19 @@ func (x *pptx) readSlide(name string) error {
 		return err
 	}
 	x.Anywhere()
-	return x.speakerNotes(related(x.slide.rels, "notesSlide"))
+	return cmp.Or(x.speakerNotes(related(x.slide.rels, "notesSlide")), x.comments(related(x.slide.rels, "comments")))
 }
 
-// speakerNotes adds what stands in the body of the notes page, in the layer of notes.
+// speakerNotes adds what stands on the notes page beside the slide and the
+// decoration of the page, in the layer of notes.
 func (x *pptx) speakerNotes(name string) error {
 	root, err := x.tree(name)
 	if err != nil {
 		return err
 	}
 	for _, shape := range root.child("cSld", "spTree").all("sp") {
-		if placeholderOf(shape).kind != "body" {
+		switch placeholderOf(shape).kind {
+		case "sldImg", "hdr", "ftr", "dt", "sldNum":
 			continue
 		}
 		for _, p := range shape.child("txBody").all("p") {
@@ -200,6 +206,15 @@ func (x *pptx) paragraphs(body *element, holder placeholder) {
 func (x *pptx) frame(e *element, place transform) error {
 	x.At(x.slide.no, place.box(e.child("xfrm")))
 	content := e.child("graphic", "graphicData")
+	if data := content.child("relIds").rel("dm"); data != "" {
+		texts, err := x.diagram(x.slide.rels[data].target)
+		for _, text := range texts {
+			x.Paragraph(x.slide.group, text)
+		}
+		if err != nil || len(texts) > 0 {
+			return err
+		}
+	}
 	tbl := content.child("tbl")
 	if tbl == nil {
 		if len(content.children()) > 0 {
@@ -211,7 +226,7 @@ func (x *pptx) frame(e *element, place transform) error {
 	rows := tbl.all("tr")
 	for i, row := range rows {
 		for col, cell := range row.all("tc") {
-			if merged(cell, "hMerge") || merged(cell, "vMerge") {
+			if cell.yes("hMerge") || cell.yes("vMerge") {
 				continue
 			}
 			if _, taken := c.taken[point{i, col}]; taken {
@@ -238,9 +253,4 @@ func (x *pptx) frame(e *element, place transform) error {
 	}
 	x.Table(x.slide.group, data)
 	return nil
-}
-
-func merged(cell *element, name string) bool {
-	value := cell.attr(name)
-	return value == "1" || value == "true"
 }

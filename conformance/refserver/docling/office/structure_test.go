@@ -133,7 +133,7 @@ func TestDOCX_Characters_S2_CONV_02(t *testing.T) {
 		`<w:r><w:ruby><w:rt><w:r><w:t>kanji</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>漢字</w:t></w:r></w:rubyBase></w:ruby></w:r><w:r><w:t> read</w:t></w:r>`: {"text: 漢字 read"},
 		`<w:r><w:sym w:font="Wingdings" w:char="F0FC"/><w:t> done, </w:t><w:sym w:font="Symbol" w:char="F061"/><w:sym w:font="Symbol" w:char="B3"/></w:r>`: {"text: ✓ done, α≥"},
 		`<w:r><w:sym w:font="Odd" w:char="2603"/><w:sym w:font="Odd" w:char="F0FC"/><w:sym w:font="Odd" w:char="zz"/><w:sym w:char="D800"/></w:r>`:         {"text: ☃\uf0fc"},
-		`<w:r><w:t>seen</w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r><w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>, too</w:t></w:r>`:  {"text: seen, too"},
+		`<w:r><w:t>seen</w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r><w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>, too</w:t></w:r>`:  {"text: seen, too", "text (invisible): hidden"},
 		// A field that is hidden in part: its instruction still is none of the text.
 		`<w:r><w:rPr><w:vanish/></w:rPr><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:t>XE</w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:fldChar w:fldCharType="end"/></w:r><w:r><w:t>end</w:t></w:r>`: {"text: end"},
 	} {
@@ -168,19 +168,20 @@ func TestWordsOfWord(t *testing.T) {
 		"content control": {`<w:sdt><w:sdtContent>` + p(`<w:sdt><w:sdtContent>`+run("inside")+`</w:sdtContent></w:sdt>`) + `</w:sdtContent></w:sdt>`, []string{"text: inside"}},
 		"a field's result": {p(`<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText> HYPERLINK "https://example.com/" </w:instrText></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r>` +
 			run("there") + `<w:r><w:fldChar w:fldCharType="end"/></w:r>` + run(" and on")), []string{"inline", "  text <https://example.com/>: there", "  text: and on"}},
-		"a simple field":    {p(`<w:fldSimple w:instr=" PAGE ">` + run("7") + `</w:fldSimple>`), []string{"text: 7"}},
-		"an anchor":         {p(`<w:hyperlink w:anchor="top">` + run("up") + `</w:hyperlink>`), []string{"text <#top>: up"}},
-		"outline level":     {`<w:p><w:pPr><w:outlineLvl w:val="1"/></w:pPr>` + run("A header") + `</w:p>`, []string{"section_header 2: A header"}},
-		"body outline":      {`<w:p><w:pPr><w:outlineLvl w:val="9"/></w:pPr>` + run("No header") + `</w:p>`, []string{"text: No header"}},
-		"toggled off":       {p(`<w:r><w:rPr><w:b w:val="0"/></w:rPr><w:t>plain</w:t></w:r>`), []string{"text: plain"}},
-		"breaks and tabs":   {p(`<w:r><w:t>a</w:t><w:br/><w:t>b</w:t><w:tab/><w:t>c</w:t><w:br w:type="page"/></w:r>`), []string{"text: a⏎b\tc"}},
-		"alternate content": {p(`<w:r><mc:AlternateContent><mc:Choice Requires="wps"><w:drawing><w:txbxContent>` + p(run("in a box")) + `</w:txbxContent></w:drawing></mc:Choice><mc:Fallback><w:pict><w:txbxContent>` + p(run("in a box")) + `</w:txbxContent></w:pict></mc:Fallback></mc:AlternateContent></w:r>`), []string{"text: in a box"}},
-		"a frame of a cell": {`<w:tbl><w:tr><w:tc>` + p(run("framed")) + `</w:tc></w:tr></w:tbl>`, []string{"text: framed"}},
-		"a formula":         {p(`<w:oMath><w:r><w:t>a+b</w:t></w:r></w:oMath>`), []string{"formula: a+b"}},
-		"merge of nothing":  {`<w:tbl><w:tr><w:tc><w:tcPr><w:vMerge/></w:tcPr>` + p(run("a")) + `</w:tc><w:tc>` + p(run("b")) + `</w:tc></w:tr></w:tbl>`, []string{"table [a] [b]"}},
-		"rows of no length": {`<w:tbl><w:tr><w:tc>` + p(run("a")) + `</w:tc></w:tr><w:tr/></w:tbl>`, []string{"table [a]"}},
-		"merge into a wide": {`<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/><w:vMerge w:val="restart"/></w:tcPr>` + p(run("a")) + `</w:tc></w:tr><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/><w:vMerge/></w:tcPr>` + p("") + `</w:tc><w:tc>` + p(run("b")) + `</w:tc></w:tr></w:tbl>`, []string{"table [a] [b]"}},
-		"a nested table":    {`<w:tbl><w:tr><w:tc><w:tbl><w:tr><w:tc>` + p(run("in")) + `</w:tc></w:tr></w:tbl></w:tc><w:tc>` + p(run("out")) + `</w:tc></w:tr></w:tbl>`, []string{"table [in] [out]"}},
+		"a simple field":     {p(`<w:fldSimple w:instr=" PAGE ">` + run("7") + `</w:fldSimple>`), []string{"text: 7"}},
+		"an anchor":          {p(`<w:hyperlink w:anchor="top">` + run("up") + `</w:hyperlink>`), []string{"text <#top>: up"}},
+		"outline level":      {`<w:p><w:pPr><w:outlineLvl w:val="1"/></w:pPr>` + run("A header") + `</w:p>`, []string{"section_header 2: A header"}},
+		"body outline":       {`<w:p><w:pPr><w:outlineLvl w:val="9"/></w:pPr>` + run("No header") + `</w:p>`, []string{"text: No header"}},
+		"toggled off":        {p(`<w:r><w:rPr><w:b w:val="0"/></w:rPr><w:t>plain</w:t></w:r>`), []string{"text: plain"}},
+		"breaks and tabs":    {p(`<w:r><w:t>a</w:t><w:br/><w:t>b</w:t><w:tab/><w:t>c</w:t><w:br w:type="page"/></w:r>`), []string{"text: a⏎b\tc"}},
+		"alternate content":  {p(`<w:r><mc:AlternateContent><mc:Choice Requires="wps"><w:drawing><w:txbxContent>` + p(run("in a box")) + `</w:txbxContent></w:drawing></mc:Choice><mc:Fallback><w:pict><w:txbxContent>` + p(run("in a box")) + `</w:txbxContent></w:pict></mc:Fallback></mc:AlternateContent></w:r>`), []string{"text: in a box"}},
+		"text of a fallback": {p(`<w:r><mc:AlternateContent><mc:Choice Requires="wps"><w:drawing/></mc:Choice><mc:Fallback><w:pict><w:txbxContent>` + p(run("old")) + `</w:txbxContent></w:pict></mc:Fallback></mc:AlternateContent></w:r>`), []string{"text: old"}},
+		"a frame of a cell":  {`<w:tbl><w:tr><w:tc>` + p(run("framed")) + `</w:tc></w:tr></w:tbl>`, []string{"text: framed"}},
+		"a formula":          {p(`<w:oMath><w:r><w:t>a+b</w:t></w:r></w:oMath>`), []string{"formula: a+b"}},
+		"merge of nothing":   {`<w:tbl><w:tr><w:tc><w:tcPr><w:vMerge/></w:tcPr>` + p(run("a")) + `</w:tc><w:tc>` + p(run("b")) + `</w:tc></w:tr></w:tbl>`, []string{"table [a] [b]"}},
+		"rows of no length":  {`<w:tbl><w:tr><w:tc>` + p(run("a")) + `</w:tc></w:tr><w:tr/></w:tbl>`, []string{"table [a]"}},
+		"merge into a wide":  {`<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/><w:vMerge w:val="restart"/></w:tcPr>` + p(run("a")) + `</w:tc></w:tr><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/><w:vMerge/></w:tcPr>` + p("") + `</w:tc><w:tc>` + p(run("b")) + `</w:tc></w:tr></w:tbl>`, []string{"table [a] [b]"}},
+		"a nested table":     {`<w:tbl><w:tr><w:tc><w:tbl><w:tr><w:tc>` + p(run("in")) + `</w:tc></w:tr></w:tbl></w:tc><w:tc>` + p(run("out")) + `</w:tc></w:tr></w:tbl>`, []string{"table [in] [out]"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,34 +1,28 @@
 package office
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
+	"path"
 	"strings"
-
-	"github.com/xuri/excelize/v2"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/document"
 )
 
-// Limits of a worksheet.
+// MaxRow and maxCol are how many rows and columns a sheet has at most, by the
+// format.
 const (
-	maxColumnsRead = 20_000_000 // places looked at, empty ones too
+	MaxRow = 1 << 20
+	maxCol = 1 << 14
 )
-
-// MaxRow is how many rows a sheet has at most, by the format.
-const MaxRow = 1 << 20
 
 // xlsx reads worksheets in order: each is a page and a group.
 type xlsx struct {
 	*document.Builder
 	*parts
 	Options
-	file   *excelize.File
-	looked int
-	filled int
+	shared  []string          // the strings that cells share
+	people  map[string]string // who wrote threads of comments, by their ids
+	formats *formats
+	filled  int
 }
 
 // A sheet is a worksheet's name and part.
@@ -38,29 +32,30 @@ type sheet struct {
 	hidden bool
 }
 
-func readXLSX(b *document.Builder, p *parts, data []byte, o Options) (err error) {
-	sheets, err := p.sheets()
+func readXLSX(b *document.Builder, p *parts, o Options) error {
+	root, err := p.tree(p.main)
 	if err != nil {
 		return err
 	}
-	if err := p.verify(); err != nil {
+	rels, err := p.relations(p.main)
+	if err != nil {
 		return err
 	}
-	// A file that confuses excelize is a corrupt file, not the end of the server.
-	defer func() {
-		if r := recover(); r != nil {
-			err = failf(StageParse, Corrupt, "workbook: %v", r)
-		}
-	}()
-	// Both limits alike: what is over the second would go to a temporary file.
-	f, err := excelize.OpenReader(bytes.NewReader(data), excelize.Options{UnzipSizeLimit: maxUnpacked, UnzipXMLSizeLimit: maxUnpacked})
-	if err != nil {
-		return failf(StageParse, Corrupt, "workbook: %w", err)
+	x := &xlsx{Builder: b, parts: p, Options: o}
+	if x.shared, err = p.sharedStrings(related(rels, "sharedStrings")); err != nil {
+		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	x := &xlsx{Builder: b, parts: p, Options: o, file: f}
+	if x.people, err = p.persons(related(rels, "person")); err != nil {
+		return err
+	}
+	styles, err := p.tree(related(rels, "styles"))
+	if err != nil {
+		return err
+	}
+	x.formats = newFormats(styles, root.child("workbookPr").yes("date1904"))
+	defer x.formats.close()
 	read := 0
-	for i, s := range sheets {
+	for i, s := range sheets(root, rels) {
 		if !o.includes(i+1, read) {
 			continue
 		}
@@ -72,34 +67,31 @@ func readXLSX(b *document.Builder, p *parts, data []byte, o Options) (err error)
 	return nil
 }
 
-// sheets lists the worksheets of the workbook; sheets of other kinds are left out.
-func (p *parts) sheets() ([]sheet, error) {
-	root, err := p.tree(p.main)
-	if err != nil {
-		return nil, err
-	}
-	rels, err := p.relations(p.main)
-	if err != nil {
-		return nil, err
-	}
+// sheets lists the sheets of cells of the workbook, those of macros too; sheets
+// that are charts are left out.
+func sheets(workbook *element, rels map[string]relation) []sheet {
 	var list []sheet
-	for _, e := range root.child("sheets").all("sheet") {
+	for _, e := range workbook.child("sheets").all("sheet") {
 		r := rels[e.rel("id")]
-		if related(map[string]relation{"": r}, "worksheet") != "" {
+		if kind := path.Base(r.kind); !r.external && (kind == "worksheet" || strings.HasSuffix(kind, "acrosheet")) {
 			state := e.attr("state")
 			list = append(list, sheet{e.attr("name"), r.target, state == "hidden" || state == "veryHidden"})
 		}
 	}
-	return list, nil
+	return list
 }
 
 // sheet adds a page, a group, and a table for every block of cells that touch.
 func (x *xlsx) sheet(no int, s sheet) error {
-	values, err := x.values(s.name)
+	values, merged, err := x.cells(s.part)
 	if err != nil {
 		return err
 	}
-	rest, err := x.sheetParts(s.part)
+	rels, err := x.relations(s.part)
+	if err != nil {
+		return err
+	}
+	shapes, err := x.shapes(s.part, rels)
 	if err != nil {
 		return err
 	}
@@ -107,33 +99,35 @@ func (x *xlsx) sheet(no int, s sheet) error {
 	if s.hidden {
 		g.Layer = document.LayerInvisible
 	}
-	spans := values.spans(rest.merged)
+	spans := values.spans(merged)
 	width, height := 0, 0
 	for at, span := range spans {
 		width, height = max(width, at.col+span.col), max(height, at.row+span.row)
 	}
-	for _, pic := range rest.pictures {
-		width, height = max(width, pic.to.col), max(height, pic.to.row)
+	for _, shape := range shapes {
+		width, height = max(width, shape.to.col), max(height, shape.to.row)
 	}
 	x.Page(no, float64(width), float64(height))
 	found, err := blocks(spans)
 	if err != nil {
 		return err
 	}
+	var tables []placed
 	for _, block := range found {
-		if err := x.block(g, no, block, values, spans); err != nil {
+		table, err := x.block(g, no, block, values, spans)
+		if err != nil {
 			return err
 		}
+		tables = append(tables, placed{block, &table.Item})
 	}
-	for _, pic := range rest.pictures {
-		picture := x.Picture(g, x.image(pic.part, x.Options))
-		picture.Prov = []document.Prov{provCells(no, pic.from, pic.to)}
+	for _, shape := range shapes {
+		x.place(g, no, shape)
 	}
-	return nil
+	return x.readComments(s.name, rels, tables)
 }
 
 // block adds one table, in the coordinates of its upper left cell.
-func (x *xlsx) block(g *document.Group, no int, b block, values values, spans map[point]point) error {
+func (x *xlsx) block(g *document.Group, no int, b block, values values, spans map[point]point) (*document.Table, error) {
 	c := newCells()
 	for _, at := range b.cells {
 		span := spans[at]
@@ -141,7 +135,7 @@ func (x *xlsx) block(g *document.Group, no int, b block, values values, spans ma
 			continue // a merged range hides it
 		}
 		if err := c.add(at.row-b.from.row, at.col-b.from.col, span.row, span.col, values[at]); err != nil {
-			return err
+			return nil, err
 		}
 		cell := &c.list[len(c.list)-1]
 		box := provCells(no, at, point{at.row + span.row, at.col + span.col}).BBox
@@ -150,84 +144,15 @@ func (x *xlsx) block(g *document.Group, no int, b block, values values, spans ma
 	c.cols = b.to.col - b.from.col
 	data, err := c.data(b.to.row-b.from.row, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	x.Table(g, data).Prov = []document.Prov{provCells(no, b.from, b.to)}
-	return nil
+	table := x.Table(g, data)
+	table.Prov = []document.Prov{provCells(no, b.from, b.to)}
+	return table, nil
 }
 
 func provCells(no int, from, to point) document.Prov {
 	return document.Prov{PageNo: no, BBox: document.BBox{
 		L: float64(from.col), T: float64(from.row), R: float64(to.col), B: float64(to.row), Origin: document.TopLeft,
 	}}
-}
-
-// values reads the filled cells as they are shown: formulas as their results,
-// numbers and dates in their format.
-func (x *xlsx) values(name string) (values, error) {
-	rows, err := x.file.Rows(name)
-	if err != nil {
-		return nil, failf(StageParse, Corrupt, "sheet %q: %w", name, err)
-	}
-	defer func() { _ = rows.Close() }() // it only closes temporary files, of which there are none
-	found := values{}
-	for row := 0; rows.Next(); row++ {
-		if row%1024 == 0 && x.ctx.Err() != nil {
-			return nil, x.ctx.Err()
-		}
-		columns, err := rows.Columns()
-		if err != nil {
-			return nil, failf(StageParse, Corrupt, "sheet %q: %w", name, err)
-		}
-		for col, text := range columns {
-			if text != "" && x.wants(row+1) {
-				found[point{row, col}] = text
-				x.filled++
-			}
-		}
-		if x.LastRow > 0 && row+1 >= x.LastRow {
-			break
-		}
-		if err := x.fits(x.Builder, document.CellsSize(len(found))); err != nil {
-			return nil, err
-		}
-		if x.looked += len(columns) + 1; x.looked > maxColumnsRead || x.filled > document.MaxCells || row > MaxRow {
-			return nil, failf(StageParse, TooLarge, "over %d filled cells", document.MaxCells)
-		}
-	}
-	if err := rows.Error(); err != nil {
-		return nil, failf(StageParse, Corrupt, "sheet %q: %w", name, err)
-	}
-	return found, nil
-}
-
-func (o Options) wants(row int) bool {
-	return row >= o.FirstRow && (o.LastRow == 0 || row <= o.LastRow)
-}
-
-// verify unpacks every part once and throws it away: excelize believes the
-// sizes that the archive states.
-func (p *parts) verify() error {
-	before := p.read
-	for _, name := range slices.Sorted(maps.Keys(p.files)) {
-		if err := p.ctx.Err(); err != nil {
-			return err
-		}
-		unpack := p.xml
-		if strings.HasPrefix(name, "xl/media/") {
-			unpack = p.part
-		}
-		data, err := unpack(name)
-		if err != nil {
-			return err
-		}
-		if bytes.Contains(data, []byte("<!DOCTYPE")) && !strings.HasPrefix(name, "xl/media/") {
-			return failf(StageParse, Corrupt, "%s: has a DTD", name)
-		}
-		if uint64(len(data)) != p.files[name].UncompressedSize64 {
-			return failf(StageOpen, Corrupt, "zip: %s is not as long as stated", fmt.Sprintf("%.100q", name))
-		}
-	}
-	p.read = before
-	return nil
 }

@@ -2,12 +2,8 @@ package office
 
 import (
 	"cmp"
-	"encoding/xml"
 	"maps"
 	"slices"
-	"strings"
-
-	"github.com/xuri/excelize/v2"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/document"
 )
@@ -94,71 +90,4 @@ func blocks(spans map[point]point) ([]block, error) {
 		found = append(found, b)
 	}
 	return found, nil
-}
-
-// sheetRest is what excelize is not asked for: it would read the whole sheet
-// into memory again.
-type sheetRest struct {
-	merged   []area
-	pictures []sheetPicture
-}
-
-type sheetPicture struct {
-	part     string
-	from, to point
-}
-
-// sheetParts reads the merged ranges and the drawing of a worksheet.
-func (x *xlsx) sheetParts(name string) (sheetRest, error) {
-	var rest sheetRest
-	err := x.scan(name, func(start xml.StartElement) {
-		if start.Name.Local != "mergeCell" {
-			return
-		}
-		if a, ok := areaOf((&element{attrs: start.Attr}).attr("ref")); ok {
-			rest.merged = append(rest.merged, a)
-		}
-	})
-	if err != nil {
-		return rest, err
-	}
-	rels, err := x.relations(name)
-	if err != nil {
-		return rest, err
-	}
-	drawing := related(rels, "drawing")
-	root, err := x.tree(drawing)
-	if err != nil || root == nil {
-		return rest, err
-	}
-	if rels, err = x.relations(drawing); err != nil {
-		return rest, err
-	}
-	for _, anchor := range root.kids {
-		from, to := corner(anchor.child("from")), corner(anchor.child("to"))
-		anchor.find("pic", func(pic *element) {
-			embed := pic.child("blipFill", "blip").rel("embed")
-			rest.pictures = append(rest.pictures, sheetPicture{rels[embed].target, from, point{max(to.row, from.row) + 1, max(to.col, from.col) + 1}})
-		})
-	}
-	return rest, nil
-}
-
-func corner(e *element) point {
-	read := func(name string) int {
-		if kid := e.child(name); kid != nil {
-			return min(max(number(kid.text, 0), 0), MaxRow)
-		}
-		return 0
-	}
-	return point{read("row"), read("col")}
-}
-
-// areaOf reads "B2:C5".
-func areaOf(ref string) (area, bool) {
-	first, last, ok := strings.Cut(ref, ":")
-	fromCol, fromRow, err1 := excelize.CellNameToCoordinates(first)
-	toCol, toRow, err2 := excelize.CellNameToCoordinates(last)
-	ok = ok && err1 == nil && err2 == nil && fromCol <= toCol && fromRow <= toRow
-	return area{point{fromRow - 1, fromCol - 1}, point{toRow, toCol}}, ok
 }

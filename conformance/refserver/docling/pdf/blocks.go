@@ -3,6 +3,7 @@ package pdf
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -16,6 +17,7 @@ const (
 	heading
 	listItem
 	tableBlock
+	caption
 )
 
 // A block is lines that belong together.
@@ -31,27 +33,39 @@ type block struct {
 }
 
 // A ruler knows what is usual in a document: the size of running text, whether
-// it is bold, and how far its base lines are apart.
+// it is bold, and how far its base lines are apart. Other sizes may be those of
+// running text, too: of a paper with long notes, say.
 type ruler struct {
 	size, leading float64
 	bold          bool
+	running       map[float64]bool
 }
 
+// A size is one of running text when a part of all signs has it, in long lines.
+const (
+	runningPart = 0.15
+	runningLine = 50 // signs
+)
+
 func measure(pages []page) ruler {
-	sizes := map[float64]int{}
+	sizes, lines := map[float64]int{}, map[float64]int{}
 	bold, all := 0, 0
 	for _, p := range pages {
 		for i := range p.lines {
 			l := &p.lines[i]
 			n := utf8.RuneCountInString(l.text())
 			sizes[l.size] += n
+			lines[l.size]++
 			all += n
 			if l.bold {
 				bold += n
 			}
 		}
 	}
-	r := ruler{size: mostFrequent(sizes), bold: bold*2 > all}
+	r := ruler{size: mostFrequent(sizes), bold: bold*2 > all, running: map[float64]bool{}}
+	for size, n := range sizes {
+		r.running[size] = float64(n) >= runningPart*float64(all) && n >= runningLine*lines[size]
+	}
 	gaps := map[float64]int{}
 	for _, p := range pages {
 		r.wrapped(p.lines, gaps)
@@ -104,7 +118,7 @@ func (r ruler) isHeading(l *line) bool {
 	if len([]rune(l.text())) > 200 || !strings.ContainsFunc(l.text(), unicode.IsLetter) {
 		return false
 	}
-	return l.size >= 1.15*r.size || l.bold && !r.bold && l.size >= 0.95*r.size
+	return l.size >= 1.15*r.size && !r.running[l.size] || l.bold && !r.bold && l.size >= 0.95*r.size
 }
 
 // apart says that there is more than a line's height between two lines, or that
@@ -124,6 +138,22 @@ var (
 	bullet = regexp.MustCompile(`^(?:[\-*–·]\s+|(?:[•◦▪▫●○■□‣⁃∙➢✓]|[\x{e000}-\x{f8ff}])\s*)(\S.*)$`)
 	number = regexp.MustCompile(`^(\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivx]{1,4})[.)])\s+(\S.*)$`)
 )
+
+// mark is the sign of a list item, alone: however far its text is from it, the two are
+// no cells of a table.
+var mark = regexp.MustCompile(`^(?:[-*–·•◦▪▫●○■□‣⁃∙➢✓\x{e000}-\x{f8ff}]|\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivx]{1,4})[.)])$`)
+
+// joinMark puts the mark of a list item and its text into one segment. A number before
+// several segments is left alone: it may count the rows of a table.
+func joinMark(segments []segment) []segment {
+	if len(segments) < 2 || !mark.MatchString(segments[0].text) || len(segments) > 2 && bullet.FindString(segments[0].text+" x") == "" {
+		return segments
+	}
+	a, b := segments[0], segments[1]
+	b.glyphs = slices.Concat(a.glyphs, b.glyphs)
+	b.text, b.box = a.text+" "+b.text, a.box.union(b.box)
+	return append([]segment{b}, segments[2:]...)
+}
 
 // blocks puts the lines of a page together.
 func (r ruler) blocks(lines []line) []block {
@@ -148,14 +178,42 @@ func (r ruler) blocks(lines []line) []block {
 			n++
 		}
 		b.lines = lines[i : i+n]
+		if b.kind == caption && !b.short() {
+			b.kind = paragraph
+		}
 		if b.kind == heading && n > 3 && lines[i].size < 1.15*r.size {
 			b.kind = paragraph // bold, but not alone
 		}
 		out = append(out, b)
 		i += n
 	}
+	for i := range out {
+		if out[i].isNumbered() && i+1 < len(out) && !out[i+1].isNumbered() { // two of them are a table of contents
+			out[i].kind = heading
+		}
+	}
 	return out
 }
+
+// numbered is the number of a section below the first level, or the name of a part, and
+// a title.
+var numbered = regexp.MustCompile(`^(?:(?:[0-9]{1,2}|[A-Z])(?:\.[0-9]{1,2}){1,4}\.?|(?:Annex|Appendix|Chapter|Part|Anhang|Kapitel|Annexe|Chapitre) (?:[0-9]{1,2}|[A-Z]|[IVX]{1,4})[.:]?)(?:\s+\p{Lu}.*)?$`)
+
+const longestTitle = 90
+
+// isNumbered reports whether a block is a title by its number alone, in the look of
+// running text.
+func (b *block) isNumbered() bool {
+	if b.kind != paragraph && b.kind != heading || len(b.lines) != 1 {
+		return false
+	}
+	text := b.lines[0].text()
+	return len([]rune(text)) <= longestTitle && numbered.MatchString(text) && !strings.ContainsAny(text[len(text)-1:], ".,;:!?") &&
+		strings.ContainsFunc(text, unicode.IsLetter) && !paged.MatchString(text)
+}
+
+// paged is a title with its page, of a table of contents or the head of a page.
+var paged = regexp.MustCompile(`(?:[.:…·]\s?){4,}|\pL\s+[0-9]{1,4}$`)
 
 // begin is the block that a line begins.
 func (r ruler) begin(l *line) block {
@@ -163,6 +221,10 @@ func (r ruler) begin(l *line) block {
 	b := block{kind: paragraph, first: text, indent: l.box.l}
 	if m := bullet.FindStringSubmatch(text); m != nil {
 		b.kind, b.marker, b.first = listItem, "-", m[1]
+		return b
+	}
+	if isCaption(text) {
+		b.kind = caption
 		return b
 	}
 	if r.isHeading(l) {
@@ -183,7 +245,9 @@ func (r ruler) continues(b *block, lines []line, next *line) bool {
 	}
 	if after := r.begin(next); b.kind == heading {
 		return after.kind == heading && last.bold == next.bold
-	} else if after.kind == listItem && (b.kind == listItem || after.marker == "-") || after.kind == heading {
+	} else if after.kind == listItem && (b.kind == listItem || after.marker == "-") ||
+		after.kind == caption && (b.kind == caption || endsSentence(last.text())) || // not "…, see / Table 5. The …"
+		after.kind == heading && (b.kind != caption || !last.bold) {
 		return false
 	}
 	if b.kind == listItem {
@@ -217,7 +281,7 @@ func endsSentence(text string) bool {
 // again.
 func (b *block) text() string {
 	out := b.first
-	if b.kind == heading || b.kind == paragraph {
+	if b.kind != listItem {
 		out = b.lines[0].text()
 	}
 	for i := range b.lines[1:] {

@@ -1,10 +1,8 @@
 package pdf
 
 import (
-	"io"
+	"bytes"
 	"math"
-
-	"github.com/ledongthuc/pdf"
 )
 
 // The limits of what a page may draw.
@@ -35,6 +33,13 @@ type glyph struct {
 	x, y, w      float64
 	size         float64
 	bold, italic bool
+	spaced       bool // a space is drawn before it
+}
+
+// apart says that a word ends between a glyph and the next one on its line.
+func (g *glyph) apart(next *glyph) bool {
+	gap := next.x - g.x - g.w
+	return gap > wordGap*next.size || next.spaced && gap > spaceGap*next.size
 }
 
 // A box is a place on the page.
@@ -55,30 +60,27 @@ type state struct {
 
 // An interpreter runs the content of one page.
 type interpreter struct {
-	fonts     map[string]*font // by reference, for the whole document
+	fonts     map[int]*font // by number of the object, for the whole document
 	glyphs    []glyph
 	images    []box
 	path      path
 	across    []rule
 	down      []rule
 	operators int
-	unpacked  int64 // bytes of content, of the whole document
 }
 
-// draw runs a stream of operators with its resources.
-func (in *interpreter) draw(stream, resources pdf.Value, ctm matrix, depth int) {
-	in.unpack(stream)
+// draw runs a stream of operators with its resources, or those of an array one
+// after the other.
+func (in *interpreter) draw(stream, resources value, ctm matrix, depth int) {
 	s := state{ctm: ctm, scale: 1, text: identity, line: identity}
 	var saved []state
-	pdf.Interpret(stream, func(stack *pdf.Stack, op string) {
+	fonts := resources.Key("Font")
+	scan := &scanner{data: content(stream)}
+	scan.each(func(op []byte, args []operand) {
 		if in.operators++; in.operators > maxOperators || len(in.glyphs) > maxGlyphs {
-			panic(ErrTooMuch) // the only way out of the library's loop; see read
+			panic(ErrTooMuch) // see read
 		}
-		args := make([]pdf.Value, stack.Len())
-		for i := len(args) - 1; i >= 0; i-- {
-			args[i] = stack.Pop()
-		}
-		switch op {
+		switch string(op) {
 		case "q":
 			if len(saved) < 1000 {
 				saved = append(saved, s)
@@ -93,11 +95,15 @@ func (in *interpreter) draw(stream, resources pdf.Value, ctm matrix, depth int) 
 			}
 		case "Do":
 			if in.operators += objectCost; len(args) == 1 {
-				in.object(resources.Key("XObject").Key(args[0].Name()), resources, s.ctm, depth)
+				in.object(resources.Key("XObject").Key(string(args[0].text)), resources, s.ctm, depth)
 			}
 		case "Tf":
 			if len(args) == 2 {
-				s.font, s.size = in.font(resources.Key("Font").Key(args[0].Name()), args[0].Name()), args[1].Float64()
+				s.font, s.size = in.font(fonts.Key(string(args[0].text))), args[1].num
+			}
+		case "gs":
+			if len(args) == 1 {
+				in.external(&s, resources.Key("ExtGState").Key(string(args[0].text)))
 			}
 		default:
 			if !in.pathOperator(&s, op, args) {
@@ -107,77 +113,91 @@ func (in *interpreter) draw(stream, resources pdf.Value, ctm matrix, depth int) 
 	})
 }
 
-// unpack counts what a stream unpacks to before it is run: the library's loop
-// gives no word while it reads white space or one long string.
-func (in *interpreter) unpack(stream pdf.Value) {
-	parts := []pdf.Value{stream}
-	if stream.Kind() == pdf.Array {
-		parts = nil
-		for i := range stream.Len() {
-			parts = append(parts, stream.Index(i))
-		}
+// external sets the font that a dictionary of graphics state may have.
+func (in *interpreter) external(s *state, v value) {
+	if list := v.Key("Font"); list.Len() == 2 {
+		s.font, s.size = in.font(list.Index(0)), list.Index(1).Float64()
 	}
-	for _, part := range parts {
-		n, _ := io.Copy(io.Discard, io.LimitReader(part.Reader(), maxUnpacked-in.unpacked+1)) // a damaged end is for the reader to judge
-		if in.unpacked += n; in.unpacked > maxUnpacked {
-			panic(ErrTooMuch)
-		}
+}
+
+// content is the operators of a stream, or of the streams of an array.
+func content(v value) []byte {
+	if v.Kind() != arrayKind {
+		return v.Data()
 	}
+	var parts [][]byte
+	for i := range v.Len() {
+		parts = append(parts, v.Index(i).Data())
+	}
+	return bytes.Join(parts, []byte("\n"))
 }
 
 var identity = matrix{1, 0, 0, 1, 0, 0}
 
-func matrixOf(args []pdf.Value) (m matrix, ok bool) {
+func matrixOf(args []operand) (m matrix, ok bool) {
 	if len(args) != 6 {
 		return m, false
 	}
 	for i := range m {
-		m[i] = args[i].Float64()
+		m[i] = args[i].num
 	}
 	return m, true
 }
 
 // object draws what a page refers to: a form is content of its own, an image
 // covers the unit square.
-func (in *interpreter) object(x, resources pdf.Value, ctm matrix, depth int) {
+func (in *interpreter) object(x, resources value, ctm matrix, depth int) {
 	switch x.Key("Subtype").Name() {
 	case "Image":
 		in.images = append(in.images, cover(ctm))
 	case "Form":
-		if depth >= maxFormDepth {
-			return
+		if depth < maxFormDepth {
+			in.form(x, resources, ctm, depth+1)
 		}
-		if own := x.Key("Resources"); own.Kind() == pdf.Dict {
-			resources = own
-		}
-		if list := x.Key("Matrix"); list.Len() == 6 {
-			var m matrix
-			for i := range m {
-				m[i] = list.Index(i).Float64()
-			}
-			ctm = m.mul(ctm)
-		}
-		in.draw(x, resources, ctm, depth+1)
 	}
 }
 
+// form draws a form, with the resources around it where it has none.
+func (in *interpreter) form(x, resources value, ctm matrix, depth int) {
+	if own := x.Key("Resources"); own.Kind() == dictKind {
+		resources = own
+	}
+	in.draw(x, resources, matrixIn(x).mul(ctm), depth)
+}
+
+// matrixIn is the matrix of a form.
+func matrixIn(x value) matrix {
+	list := x.Key("Matrix")
+	if list.Len() != 6 {
+		return identity
+	}
+	var m matrix
+	for i := range m {
+		m[i] = list.Index(i).Float64()
+	}
+	return m
+}
+
 // cover is the box of the unit square.
-func cover(m matrix) box {
-	b := box{m[4], m[5], m[4], m[5]}
-	for _, corner := range [][2]float64{{1, 0}, {0, 1}, {1, 1}} {
-		x := corner[0]*m[0] + corner[1]*m[2] + m[4]
-		y := corner[0]*m[1] + corner[1]*m[3] + m[5]
-		b = b.union(box{x, y, x, y})
+func cover(m matrix) box { return m.box(box{0, 0, 1, 1}) }
+
+// box is the box around what m makes of a box.
+func (m matrix) box(of box) box {
+	at := m.apply(of.l, of.b)
+	b := box{at[0], at[1], at[0], at[1]}
+	for _, corner := range [][2]float64{{of.r, of.b}, {of.l, of.t}, {of.r, of.t}} {
+		at := m.apply(corner[0], corner[1])
+		b = b.union(box{at[0], at[1], at[0], at[1]})
 	}
 	return b
 }
 
 // textOperator runs an operator about text; those about anything else are no
 // concern here.
-func (in *interpreter) textOperator(s *state, op string, args []pdf.Value) {
+func (in *interpreter) textOperator(s *state, op []byte, args []operand) {
 	number := func(i int) float64 {
 		if i < len(args) {
-			return args[i].Float64()
+			return args[i].num
 		}
 		return 0
 	}
@@ -185,7 +205,7 @@ func (in *interpreter) textOperator(s *state, op string, args []pdf.Value) {
 		s.line = matrix{1, 0, 0, 1, x, y}.mul(s.line)
 		s.text = s.line
 	}
-	switch op {
+	switch string(op) {
 	case "BT":
 		s.text, s.line = identity, identity
 	case "Tc":
@@ -210,50 +230,60 @@ func (in *interpreter) textOperator(s *state, op string, args []pdf.Value) {
 	case "T*":
 		move(0, -s.leading)
 	case "'", "\"":
-		if op == "\"" && len(args) == 3 {
+		if op[0] == '"' && len(args) == 3 {
 			s.wordSpace, s.charSpace = number(0), number(1)
 		}
 		move(0, -s.leading)
 		if n := len(args); n > 0 {
-			in.show(s, args[n-1].RawString())
+			in.show(s, args[n-1].text)
 		}
 	case "Tj":
 		if len(args) > 0 {
-			in.show(s, args[0].RawString())
+			in.show(s, args[0].text)
 		}
 	case "TJ":
 		if len(args) == 0 {
 			return
 		}
-		for i := range args[0].Len() {
-			part := args[0].Index(i)
-			if part.Kind() == pdf.String {
-				in.show(s, part.RawString())
-				continue
+		for _, part := range args[0].list {
+			if part.kind == stringKind {
+				in.show(s, part.text)
 			}
-			s.text = matrix{1, 0, 0, 1, -part.Float64() / 1000 * s.size * s.scale, 0}.mul(s.text)
+			s.text = s.text.advanced(-part.num / 1000 * s.size * s.scale) // zero but of numbers
 		}
 	}
 }
 
+// advanced is a matrix after a step along its base line.
+func (m matrix) advanced(by float64) matrix {
+	m[4] += by * m[0]
+	m[5] += by * m[1]
+	return m
+}
+
 // show draws the codes of a string.
-func (in *interpreter) show(s *state, codes string) {
+func (in *interpreter) show(s *state, codes []byte) {
 	if s.font == nil {
 		s.font = &font{}
 	}
+	m := matrix{s.size * s.scale, 0, 0, s.size, 0, s.rise}.mul(s.text).mul(s.ctm)
+	step := s.text.mul(s.ctm)
+	along := 0.0
 	for len(codes) > 0 {
-		n := min(s.font.codeLength(), len(codes))
-		code := codes[:n]
-		codes = codes[n:]
-		text, width := s.font.glyph(code)
-		m := matrix{s.size * s.scale, 0, 0, s.size, 0, s.rise}.mul(s.text).mul(s.ctm)
-		advance := width/1000*s.size + s.charSpace
-		if code == " " {
+		n := s.font.codeLength(codes)
+		c := s.font.code(codes[:n])
+		at := m
+		at[4] += along * step[0]
+		at[5] += along * step[1]
+		in.add(at, glyph{text: c.text, w: c.width / 1000, bold: s.font.bold, italic: s.font.italic})
+		advance := c.width/1000*s.size + s.charSpace
+		if n == 1 && codes[0] == ' ' {
 			advance += s.wordSpace
 		}
-		in.add(m, glyph{text: text, w: width / 1000, bold: s.font.bold, italic: s.font.italic})
-		s.text = matrix{1, 0, 0, 1, advance * s.scale, 0}.mul(s.text)
+		along += advance * s.scale
+		codes = codes[n:]
 	}
+	s.text = s.text.advanced(along)
 }
 
 // add keeps a glyph that stands upright; sideways text is decoration, and has

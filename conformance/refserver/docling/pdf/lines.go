@@ -32,9 +32,15 @@ type line struct {
 
 // text is the line's text, its segments apart by a space.
 func (l *line) text() string {
+	if len(l.segments) == 1 {
+		return l.segments[0].text
+	}
 	parts := make([]string, len(l.segments))
 	for i, s := range l.segments {
 		parts[i] = s.text
+	}
+	if runsFromRight(parts) {
+		slices.Reverse(parts)
 	}
 	return strings.Join(parts, " ")
 }
@@ -43,6 +49,7 @@ func (l *line) text() string {
 func (l *line) table() *ruled { return l.segments[0].table }
 
 func newLine(page int, segments []segment) line {
+	segments = joinMark(segments)
 	l := line{page: page, segments: segments, box: segments[0].box, y: segments[0].y, size: segments[0].size, bold: true}
 	most := 0
 	for _, s := range segments {
@@ -80,6 +87,7 @@ func rows(glyphs []glyph) [][]glyph {
 // segment does.
 const (
 	wordGap    = 0.17
+	spaceGap   = 0.02 // is enough where a space is drawn
 	segmentGap = 1.0
 )
 
@@ -88,10 +96,13 @@ func split(row []glyph) []segment {
 	var out []segment
 	var part []glyph
 	end := math.Inf(-1)
+	spaced := false
 	for _, g := range row {
 		if strings.TrimSpace(g.text) == "" {
-			continue // a space is the gap it leaves
+			spaced = true // a space is the gap it leaves
+			continue
 		}
+		g.spaced, spaced = spaced, false
 		if len(part) > 0 {
 			last := part[len(part)-1]
 			if g.text == last.text && math.Abs(g.x-last.x) < g.size/10 && math.Abs(g.y-last.y) < g.size/10 {
@@ -113,19 +124,19 @@ func split(row []glyph) []segment {
 
 func newSegment(part []glyph) segment {
 	s := segment{glyphs: part}
-	var text strings.Builder
+	pieces := make([]string, 0, 2*len(part))
 	sizes := map[float64]int{}
-	bold, end := 0, part[0].x
+	bold := 0
 	for i, g := range part {
-		if i > 0 && g.x-end > wordGap*g.size {
-			text.WriteByte(' ')
+		if i > 0 && part[i-1].apart(&g) {
+			pieces = append(pieces, " ")
 		}
-		text.WriteString(g.text)
+		pieces = append(pieces, g.text)
 		sizes[math.Round(g.size*2)/2] += len(g.text)
 		if g.bold {
 			bold++
 		}
-		end = g.x + g.w
+		end := g.x + g.w
 		b := box{g.x, g.y - 0.2*g.size, max(end, g.x), g.y + 0.8*g.size}
 		if i == 0 {
 			s.box, s.y = b, g.y
@@ -133,7 +144,7 @@ func newSegment(part []glyph) segment {
 		}
 		s.box = s.box.union(b)
 	}
-	s.text = strings.TrimSpace(text.String())
+	s.text = strings.TrimSpace(reorder(pieces))
 	s.size = mostFrequent(sizes)
 	s.bold = bold*10 >= len(part)*9
 	for _, g := range part {

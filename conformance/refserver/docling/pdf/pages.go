@@ -3,8 +3,7 @@ package pdf
 import (
 	"errors"
 	"math"
-
-	"github.com/ledongthuc/pdf"
+	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/document"
 )
@@ -19,8 +18,8 @@ var errTree = errors.New("the tree of pages is malformed")
 
 // A sheet is a page with what it inherits from the tree above it.
 type sheet struct {
-	page      pdf.Value
-	resources pdf.Value
+	page      value
+	resources value
 	box       [4]float64 // left, bottom, right, top
 	rotate    int        // 0, 90, 180 or 270
 }
@@ -55,18 +54,26 @@ func (s *sheet) frame() matrix {
 // sheets walks the tree of pages. The reader's own way takes time with the
 // square of the pages, and does not end where a page is its own parent. It stops
 // after page last, if that is not zero; more than most are too many.
-func sheets(r *pdf.Reader, last, most int) ([]sheet, error) {
+func sheets(f *reader, last, most int) ([]sheet, error) {
 	var out []sheet
 	nodes := 0
-	var walk func(v pdf.Value, above sheet, depth int) error
-	walk = func(v pdf.Value, above sheet, depth int) error {
+	var path []int // the numbers of the nodes above
+	circular := false
+	var walk func(v value, above sheet, depth int) error
+	walk = func(v value, above sheet, depth int) error {
 		if last > 0 && len(out) >= last {
 			return nil
 		}
 		if nodes++; nodes > maxTreeNodes || depth > maxTreeDepth {
 			return errTree
 		}
-		if res := v.Key("Resources"); res.Kind() == pdf.Dict {
+		if v.ref != 0 && slices.Contains(path, v.ref) {
+			circular = true
+			return nil // what is its own parent has no place; the others do
+		}
+		path = append(path, v.ref)
+		defer func() { path = path[:len(path)-1] }()
+		if res := v.Key("Resources"); res.Kind() == dictKind {
 			above.resources = res
 		}
 		for _, key := range []string{"MediaBox", "CropBox"} {
@@ -74,12 +81,12 @@ func sheets(r *pdf.Reader, last, most int) ([]sheet, error) {
 				above.box = box
 			}
 		}
-		if v.Key("Rotate").Kind() == pdf.Integer {
-			above.rotate = int((v.Key("Rotate").Int64()%360 + 360) % 360)
+		if turned := v.Key("Rotate"); turned.Kind() == numberKind {
+			above.rotate = (turned.Int()%360 + 360) % 360
 		}
 		kids := v.Key("Kids")
-		if kids.Kind() != pdf.Array {
-			if v.Kind() == pdf.Dict && v.Key("Type").Name() != "Pages" {
+		if kids.Kind() != arrayKind {
+			if v.Kind() == dictKind && v.Key("Type").Name() != "Pages" {
 				above.page = v
 				if len(out) >= most {
 					return ErrTooMuch
@@ -95,12 +102,15 @@ func sheets(r *pdf.Reader, last, most int) ([]sheet, error) {
 		}
 		return nil
 	}
-	err := walk(r.Trailer().Key("Root").Key("Pages"), sheet{box: [4]float64{0, 0, 612, 792}}, 0)
+	err := walk(f.root().Key("Pages"), sheet{box: [4]float64{0, 0, 612, 792}}, 0)
+	if err == nil && circular && len(out) == 0 {
+		err = errTree
+	}
 	return out, err
 }
 
-func rectangle(v pdf.Value) (box [4]float64, ok bool) {
-	if v.Kind() != pdf.Array || v.Len() != 4 {
+func rectangle(v value) (box [4]float64, ok bool) {
+	if v.Kind() != arrayKind || v.Len() != 4 {
 		return box, false
 	}
 	for i := range box {

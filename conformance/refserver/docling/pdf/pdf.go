@@ -2,16 +2,14 @@
 // §9.2: a PDF says where signs stand, not what they are, so lines, headings,
 // lists, tables and paragraphs are found by place and size.
 //
-// The reader below it panics on malformed files and may not end: [Convert]
-// belongs into a process of its own (package worker).
+// The objects come from pdfcpu, of a copy with a right table where that fails;
+// operators, codes of fonts and structure are read here. Malformed files can make
+// the library panic or not end: [Convert] belongs into a process of its own
+// (package worker).
 package pdf
 
 import (
-	"bytes"
 	"errors"
-	"strings"
-
-	"github.com/ledongthuc/pdf"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/document"
 )
@@ -39,13 +37,8 @@ type Options struct {
 // Convert makes a document of a PDF file. It may panic, or not end.
 func Convert(data []byte, opts Options) (*document.Document, error) {
 	origin := document.NewOrigin("application/pdf", opts.Filename, data)
-	data = bytes.TrimRight(data, "\x00\x1a\r\n\t ") // the reader knows no NUL after the end
-	reader, err := pdf.NewReader(bytes.NewReader(data), int64(len(data)))
-	switch {
-	case err == nil:
-	case errors.Is(err, pdf.ErrInvalidPassword), strings.Contains(err.Error(), "encryption"):
-		return nil, ErrEncrypted
-	default:
+	f, err := open(data)
+	if err != nil {
 		return nil, err
 	}
 	from, last := max(opts.From, 1), opts.To
@@ -57,7 +50,7 @@ func Convert(data []byte, opts Options) (*document.Document, error) {
 		left = min(left, opts.MaxBytes)
 		most = min(most, from+int(left/pageBytes))
 	}
-	all, err := sheets(reader, max(last, 0), most)
+	all, err := sheets(f, max(last, 0), most)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +59,7 @@ func Convert(data []byte, opts Options) (*document.Document, error) {
 		return nil, ErrNoPages
 	}
 	b := document.NewBuilder(document.Stem(opts.Filename), origin)
-	in := &interpreter{fonts: map[string]*font{}}
+	in := &interpreter{fonts: map[int]*font{}}
 	var pages []page
 	for no := from; no <= to; no++ {
 		s := all[no-1]
@@ -124,13 +117,14 @@ func read(in *interpreter, no int, s *sheet) (p page, err error) {
 			panic(fault)
 		}
 	}()
-	*in = interpreter{fonts: in.fonts, unpacked: in.unpacked}
+	*in = interpreter{fonts: in.fonts}
 	if contents := s.page.Key("Contents"); !contents.IsNull() {
 		in.draw(contents, s.resources, s.frame(), 0)
 	}
+	in.annotations(s.page.Key("Annots"), s.frame())
 	width, height := s.size()
 	p = page{no: no, width: width, height: height}
-	found, rest := tables(in.across, in.down, onPage(in.glyphs, width, height))
+	found, rest := tables(in.across, in.down, onPage(combine(in.glyphs), width, height))
 	for _, t := range found {
 		t.box = t.box.within(width, height)
 	}

@@ -79,6 +79,7 @@ func letter() string {
 // set to the left, and heads are all set to the left.
 func printed() string {
 	var out strings.Builder
+	helvetica := &font{core: "Helvetica"}
 	out.WriteString(at("F1", 10, 50, 712, "Sales by region of the year, and what we make of them, in one line of text."))
 	for i, row := range []string{"Name|Kind|Amount|Share", "Person 1|Dept 1|3010.00 EUR|60.0%", "Person 2|Dept 2|20.00 EUR|40.0%", "Person 10|Dept 1|15.00 EUR|1.5%", "Total||3045.00 EUR|"} {
 		for col, text := range strings.Split(row, "|") {
@@ -86,7 +87,7 @@ func printed() string {
 			if i > 0 && col > 1 {
 				x = []float64{200, 270}[col-2]
 				for _, r := range text {
-					x -= standardWidth(string(r)) / 100
+					x -= helvetica.standardWidth(string(r), string(r)) / 100
 				}
 			}
 			if text != "" {

@@ -61,7 +61,7 @@ func (s *segment) words() [][]glyph {
 	var out [][]glyph
 	from := 0
 	for i := 1; i < len(s.glyphs); i++ {
-		if last := s.glyphs[i-1]; s.glyphs[i].x-(last.x+last.w) > wordGap*s.glyphs[i].size {
+		if s.glyphs[i-1].apart(&s.glyphs[i]) {
 			out = append(out, s.glyphs[from:i])
 			from = i
 		}

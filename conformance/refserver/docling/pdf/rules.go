@@ -1,10 +1,6 @@
 package pdf
 
-import (
-	"math"
-
-	"github.com/ledongthuc/pdf"
-)
+import "math"
 
 // The limits of the rules of a page. What is thicker is an area, what is
 // shorter a dash or a part of a picture.
@@ -34,13 +30,14 @@ type subpath struct {
 const maxPoints = 10_000
 
 // pathOperator runs an operator about paths, and says whether op was one.
-func (in *interpreter) pathOperator(s *state, op string, args []pdf.Value) bool {
-	v := make([]float64, len(args))
-	for i := range args {
-		v[i] = args[i].Float64()
+func (in *interpreter) pathOperator(s *state, op []byte, args []operand) bool {
+	var numbers [6]float64
+	v := numbers[:min(len(args), len(numbers))]
+	for i := range v {
+		v[i] = args[i].num
 	}
 	p := &in.path
-	switch op {
+	switch string(op) {
 	case "m":
 		if len(v) == 2 {
 			p.move(s.ctm, v[0], v[1])
@@ -65,7 +62,7 @@ func (in *interpreter) pathOperator(s *state, op string, args []pdf.Value) bool 
 			p.close()
 		}
 	case "S", "s", "B", "B*", "b", "b*":
-		if op == "s" || op[0] == 'b' {
+		if op[0] == 's' || op[0] == 'b' {
 			p.close()
 		}
 		in.stroked()

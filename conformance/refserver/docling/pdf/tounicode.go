@@ -2,12 +2,9 @@ package pdf
 
 import (
 	"encoding/hex"
-	"io"
 	"regexp"
 	"strings"
 	"unicode/utf16"
-
-	"github.com/ledongthuc/pdf"
 )
 
 // The limits of a font's table from codes to text.
@@ -20,14 +17,17 @@ const (
 // arrays of them, and the words that begin and end a part.
 var mapToken = regexp.MustCompile(`<[0-9A-Fa-f\s]*>|\[|\]|(?:begin|end)bf(?:char|range)`)
 
+// cmapToken is what counts in a map from codes to numbers of glyphs.
+var cmapToken = regexp.MustCompile(`<[0-9A-Fa-f\s]*>|(?:begin|end)(?:codespacerange|cidrange|cidchar)|\b[0-9]+\b`)
+
 // readToUnicode reads the table from codes to text. It is PostScript, of which
 // only two operators matter, and those are read without running the rest.
-func readToUnicode(stream pdf.Value) map[string]string {
-	if stream.Kind() != pdf.Stream {
+func readToUnicode(stream value) map[string]string {
+	if stream.Kind() != streamKind {
 		return nil
 	}
-	data, _ := io.ReadAll(io.LimitReader(stream.Reader(), maxMapBytes)) // what could be read counts
-	return parseToUnicode(string(data))
+	data := stream.Data()
+	return parseToUnicode(string(data[:min(len(data), maxMapBytes)]))
 }
 
 func parseToUnicode(data string) map[string]string {

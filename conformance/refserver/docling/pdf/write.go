@@ -54,7 +54,7 @@ func write(b *document.Builder, pages []page) {
 		parts[i] = r.blocks(r.beside(p.lines))
 	}
 	w := &writer{b: b}
-	w.rank(parts)
+	w.rank(parts, r)
 	for i, p := range pages {
 		w.furniture(p.lines, furniture, document.PageHeader)
 		w.write(&bodies[i], parts[i])
@@ -84,8 +84,9 @@ func (w *writer) furniture(lines []line, labels map[*line]document.Label, label 
 	}
 }
 
-// rank finds the looks of headings. The largest on the first page is the title's.
-func (w *writer) rank(parts [][]block) {
+// rank finds the looks of headings. The largest on the first page is the title's, if it
+// differs from that of running text.
+func (w *writer) rank(parts [][]block, r ruler) {
 	for i, blocks := range parts {
 		for j := range blocks {
 			if blocks[j].kind != heading {
@@ -95,7 +96,7 @@ func (w *writer) rank(parts [][]block) {
 			if !slices.Contains(w.levels, l) {
 				w.levels = append(w.levels, l)
 			}
-			if i == 0 && l.size > w.title.size {
+			if i == 0 && l.size > w.title.size && (l.bold || l.size > r.size) {
 				w.title = l
 			}
 		}
@@ -124,30 +125,47 @@ func lookOf(b *block) look { return look{b.lines[0].size, b.lines[0].bold} }
 func (w *writer) write(p *page, blocks []block) {
 	images := slices.Clone(p.images)
 	slices.SortStableFunc(images, func(a, b box) int { return cmp.Compare(b.t, a.t) })
+	tables, pictures, taken := captioned(blocks, images)
 	for i := range blocks {
-		// An image stands before the first block that begins below its middle.
-		for len(images) > 0 && (images[0].t+images[0].b)/2 > blocks[i].lines[0].box.t {
-			w.picture(p.no, images[0])
-			images = images[1:]
+		b := &blocks[i]
+		if taken[b] {
+			continue
 		}
-		w.block(&blocks[i])
+		// An image is before the first block that begins below its middle.
+		for len(pictures) > 0 && (pictures[0].box.t+pictures[0].box.b)/2 > b.lines[0].box.t {
+			w.picture(p.no, pictures[0])
+			pictures = pictures[1:]
+		}
+		w.block(b, tables[b])
 	}
-	for _, image := range images {
-		w.picture(p.no, image)
+	for _, f := range pictures {
+		w.picture(p.no, f)
 	}
 }
 
-func (w *writer) picture(no int, at box) {
+func (w *writer) picture(no int, f *float) {
 	w.lists = nil
-	w.locate(&w.b.Picture(nil, nil).Item, no, at, "")
+	picture := w.b.Picture(nil, nil)
+	w.locate(&picture.Item, no, f.box, "")
+	if f.caption != nil {
+		text := f.caption.text()
+		w.locate(&w.b.PictureCaption(picture, text).Item, no, f.caption.box(), text)
+	}
 }
 
-func (w *writer) block(b *block) {
-	at := b.lines[0].box
-	for i := range b.lines {
-		at = at.union(b.lines[i].box)
+// table writes a table with its caption.
+func (w *writer) table(b *block, f *float) {
+	table := w.b.Table(nil, b.grid())
+	w.locate(&table.Item, b.lines[0].page, f.box, "")
+	if f.caption != nil {
+		text := f.caption.text()
+		w.locate(&w.b.TableCaption(table, text).Item, b.lines[0].page, f.caption.box(), text)
 	}
-	text := b.text()
+}
+
+// block writes a block; f is the float of a table.
+func (w *writer) block(b *block, f *float) {
+	at, text := b.box(), b.text()
 	if b.kind != listItem {
 		w.lists = nil
 	}
@@ -164,8 +182,11 @@ func (w *writer) block(b *block) {
 	case listItem:
 		item = &w.item(b, text).Item
 	case tableBlock:
-		text = ""
-		item = &w.b.Table(nil, b.grid()).Item
+		w.open = nil
+		w.table(b, f)
+		return
+	case caption:
+		item = &w.b.Text(nil, document.Caption, text).Item
 	case paragraph:
 		if w.goesOn(b, text, at) {
 			return

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the PDF files of the corpus from their sources, with LibreOffice and
-# poppler (pdftocairo). The files are committed: programs of another version
+# Makes the PDF files of the corpus from their sources, with LibreOffice,
+# Chromium and poppler (pdftocairo). The files are committed: programs of another version
 # write other bytes, and the golden files beside them would have to be reviewed
 # again. Usage: testdata/make-corpus-pdf.sh
 set -euo pipefail
@@ -25,6 +25,11 @@ office writer_pdf_Export columns.fodt
 office draw_pdf_Export drawing.svg
 # The same pages as cairo writes them: other operators, other fonts.
 pdftocairo -pdf report.pdf cairo.pdf
+# What runs from the right, as Chromium writes it, with the fonts of
+# fonts-hosny-amiri, culmus and fonts-dejavu.
+for name in arabic hebrew mixed; do
+	chromium --headless --no-sandbox --disable-gpu --no-pdf-header-footer "--print-to-pdf=$name.pdf" "sources/$name.html"
+done
 # What needs a password.
 soffice "-env:UserInstallation=file://$profile" --headless --convert-to \
 	'pdf:writer_pdf_Export:{"EncryptFile":{"type":"boolean","value":"true"},"DocumentOpenPassword":{"type":"string","value":"harbour"}}' \

@@ -101,8 +101,7 @@ inline
   text "one two"
   text "bold" bold
   text "and"
-  text "it" italic
-  text "both" bold+italic
+  text "itboth" bold+italic
   text "x"
   text "2" sup
 text "tail"
