@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +22,7 @@ import (
 // clarification is the state of one session (S3 §3.1).
 type clarification struct {
 	root      string // of the repository, fixed by the first call
+	named     bool   // the caller named it by its path
 	intention string
 	context   string
 	forceADR  bool
@@ -27,6 +31,7 @@ type clarification struct {
 	missing   []string
 	deferred  []string
 	hint      string // informative only (S3-ADR-05)
+	judged    *bool  // whether the language model wants an ADR; nil if it says nothing
 	// fellBack says that the language model failed: the session goes on with
 	// the mock, or every call would wait for it again.
 	fellBack bool
@@ -52,6 +57,9 @@ type completed struct {
 	Created  []document `json:"artifacts_created"`
 	Archived *document  `json:"archived,omitempty"`
 	Summary  string     `json:"summary"`
+	// Repository is where the files are, for a caller that did not name it by an
+	// absolute repo_path.
+	Repository string `json:"repository,omitempty"`
 	warning
 }
 
@@ -175,7 +183,7 @@ func (s *service) begin(ctx context.Context, call *family.Call, in *input) (*cla
 	if err != nil {
 		return nil, err
 	}
-	c := &clarification{root: root, intention: in.intention, context: in.context, forceADR: in.forceADR, answers: question.Answers{}}
+	c := &clarification{root: root, named: filepath.IsAbs(in.repoPath), intention: in.intention, context: in.context, forceADR: in.forceADR, answers: question.Answers{}}
 	// A broken ADR is no reason to ask nothing: it is reported when a new one
 	// would build on it.
 	state, err := readState(root)
@@ -183,12 +191,15 @@ func (s *service) begin(ctx context.Context, call *family.Call, in *input) (*cla
 		call.Warn(ctx, "architecture_unreadable", slog.String("error", err.Error()))
 		state = &architecture{}
 	}
-	asked, cause, err := s.model.Questions(ctx, c.request(c.verdict(state).ADR), false)
+	req := c.request(c.verdict(state).ADR)
+	req.Decided = slices.Sorted(maps.Keys(state.words()))
+	asked, cause, err := s.model.Questions(ctx, req, false)
 	if err != nil {
 		return nil, err
 	}
 	s.fellBack(ctx, call, c, cause)
 	c.questions, c.missing, c.deferred, c.hint = asked.Questions, asked.MissingInfo, asked.Deferred, asked.DecisionHint
+	c.judged = asked.NeedsADR
 	return c, nil
 }
 
@@ -207,7 +218,7 @@ func (c *clarification) request(needsADR bool) llm.Request {
 // verdict says whether the session ends with an ADR, as the architecture is now.
 func (c *clarification) verdict(state *architecture) decide.Verdict {
 	return decide.Decide(decide.Request{
-		Intention: c.intention, Context: c.context, ForceADR: c.forceADR, Known: state.words(),
+		Intention: c.intention, Context: c.context, ForceADR: c.forceADR, Judged: c.judged, Known: state.words(),
 	})
 }
 

@@ -63,7 +63,24 @@ func (s *service) complete(ctx context.Context, call *family.Call, c *clarificat
 		}
 		return nil, asFault(err)
 	}
-	return &completed{Status: "completed", Created: w.created, Archived: w.archived, Summary: w.summary, warning: c.warning()}, nil
+	done := &completed{Status: "completed", Created: w.created, Archived: w.archived, Summary: w.summary, warning: c.warning()}
+	s.locate(done, c)
+	return done, nil
+}
+
+// locate tells a caller that named no repository where the files are.
+func (s *service) locate(done *completed, c *clarification) {
+	if c.named {
+		return
+	}
+	done.Repository = c.root
+	if s.place.own(c.root) {
+		done.Summary += " The files are in a repository of the server, " + c.root + "."
+		if s.place.temporary {
+			done.Summary += " It is removed when the server stops."
+		}
+		done.Summary += " Name repo_path, or start the server with --work-dir, to write into yours."
+	}
 }
 
 // asFault makes sure that what failed while writing is answered in the form of

@@ -82,6 +82,7 @@ type answer struct {
 	} `json:"artifacts_created"`
 	Archived     *struct{ Path, UID string }
 	Summary      string
+	Repository   string
 	Warning      string
 	Message      string
 	Architecture struct {

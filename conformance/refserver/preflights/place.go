@@ -2,8 +2,11 @@ package preflights
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/preflights/repo"
 )
@@ -11,9 +14,28 @@ import (
 // place says which repository a call is about.
 type place struct {
 	workDir, dataDir string
+	temporary        bool // dataDir is
+	confined         bool
+	allowed          []string // without links
 }
 
 const hintRepository = "Run from a git repository or provide repo_path"
+
+// allow lets a confined caller name the repositories below dir.
+func (p *place) allow(dir string) error {
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return fmt.Errorf("folder of repositories: %w", err)
+	}
+	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
+		return fmt.Errorf("folder of repositories: %s is not a folder", dir)
+	}
+	p.allowed = append(p.allowed, abs)
+	return nil
+}
 
 // root returns the root of the repository that a call with the given repo_path
 // is about; empty is none given. An absolute path is one the caller named, and
@@ -37,7 +59,48 @@ func (p place) root(given string) (string, error) {
 		}
 		given = filepath.Join(base, given)
 	}
-	return find(given, "No git repository found at repo_path", hintPath)
+	if p.confined && !p.permits(given) {
+		// Also where nothing is: what exists elsewhere is nobody's business.
+		return "", failure(codeRepoNotFound, "repo_path is in no folder that clients of this server may use", hintConfined, nil)
+	}
+	root, err := find(given, textNoRepository, hintPath)
+	if err == nil && p.confined && !p.permits(root) { // it is around the folder that they may use
+		return "", failure(codeRepoNotFound, textNoRepository, hintConfined, nil)
+	}
+	return root, err
+}
+
+const (
+	textNoRepository = "No git repository found at repo_path"
+	hintConfined     = "Leave repo_path out, or have the server started with --repos DIR, a folder around the repository"
+)
+
+// permits reports whether a confined caller may name dir.
+func (p place) permits(dir string) bool {
+	if strings.ContainsRune(dir, 0) {
+		return false
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	allowed := p.allowed
+	if own, err := p.root(""); err == nil {
+		allowed = append(slices.Clone(allowed), own)
+	}
+	return slices.ContainsFunc(allowed, func(folder string) bool {
+		rel, err := filepath.Rel(folder, dir)
+		return err == nil && filepath.IsLocal(rel)
+	})
+}
+
+// own reports whether root is the repository that the server made for itself.
+func (p place) own(root string) bool {
+	if p.workDir != "" {
+		return false
+	}
+	made, err := p.root("")
+	return err == nil && made == root
 }
 
 const hintPath = "Check repo_path: it must be a folder in a git repository"

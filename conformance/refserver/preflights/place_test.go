@@ -84,3 +84,101 @@ func TestPlace_OwnRepositoryOfTemporaryData(t *testing.T) {
 	}
 	require.Equal(t, codeRepoNotFound, r.call(t, "read_architecture", args{"repo_path": "../../.."}).Error.Code)
 }
+
+// TestPlace_Confined: a client that is confined names repositories below Repos,
+// or those of the server, and nothing else, by whatever path.
+func TestPlace_Confined(t *testing.T) {
+	t.Parallel()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	at := func(parts ...string) string { return filepath.Join(append([]string{base}, parts...)...) }
+	for _, dir := range []string{"repos/one/.git", "repos/one/src", "repos/plain", "repos-other/two/.git", "outside/.git", "outside/src", "work/.git", "work/sub", "data"} {
+		require.NoError(t, os.MkdirAll(at(dir), 0o755))
+	}
+	require.NoError(t, os.Mkdir(at(".git"), 0o755), "the walk up must not lead out to it")
+	require.NoError(t, os.Symlink(at("outside"), at("repos", "out")))
+	require.NoError(t, os.Symlink(at("repos", "one"), at("in")))
+	require.NoError(t, os.Symlink(at("repos"), at("alias")))
+	for name, tt := range map[string]struct {
+		opts Options
+		path string
+		want string // empty is a refusal
+	}{
+		"a repository":             {Options{Repos: []string{at("repos")}}, at("repos/one"), at("repos/one")},
+		"below one":                {Options{Repos: []string{at("repos")}}, at("repos/one/src"), at("repos/one")},
+		"the folder itself":        {Options{Repos: []string{at("outside")}}, at("outside"), at("outside")},
+		"a folder that is a link":  {Options{Repos: []string{at("alias")}}, at("alias/one"), at("repos/one")},
+		"a link that leads in":     {Options{Repos: []string{at("repos")}}, at("in"), at("repos/one")},
+		"the second folder":        {Options{Repos: []string{at("data"), at("repos")}}, at("repos/one"), at("repos/one")},
+		"another one":              {Options{Repos: []string{at("repos")}}, at("outside"), ""},
+		"a name that begins alike": {Options{Repos: []string{at("repos")}}, at("repos-other/two"), ""},
+		"a link that leads out":    {Options{Repos: []string{at("repos")}}, at("repos/out"), ""},
+		"dots":                     {Options{Repos: []string{at("repos")}}, at("repos/one") + "/../../outside", ""},
+		"the repository around":    {Options{Repos: []string{at("repos")}}, at("repos/plain"), ""},
+		"nothing there":            {Options{Repos: []string{at("repos")}}, at("outside/none"), ""},
+		"nothing allowed":          {Options{}, at("repos/one"), ""},
+		"the working directory":    {Options{WorkDir: at("work/sub")}, at("work"), at("work")},
+		"relative to it":           {Options{WorkDir: at("work")}, "sub", at("work")},
+		"not beside it":            {Options{WorkDir: at("work")}, at("repos/one"), ""},
+		"the data folder":          {Options{DataDir: at("data")}, ".", at("data/repository")},
+		"by its path":              {Options{DataDir: at("data")}, at("data/repository"), at("data/repository")},
+		"not the data beside it":   {Options{DataDir: at("data")}, at("data"), ""},
+		"none named":               {Options{DataDir: at("data")}, "", at("data/repository")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.opts.Confined = true
+			s, err := newService(tt.opts)
+			require.NoError(t, err)
+			if tt.opts.DataDir != "" {
+				_, err := s.place.root("") // makes it
+				require.NoError(t, err)
+			}
+			got, err := s.place.root(tt.path)
+			if tt.want != "" {
+				require.NoError(t, err)
+				require.Equal(t, tt.want, got)
+				return
+			}
+			var f *fault
+			require.ErrorAs(t, err, &f)
+			require.Equal(t, codeRepoNotFound, f.Code)
+			require.Contains(t, f.Message+f.Hint, "--repos")
+			require.NotContains(t, f.Error(), base, "it says nothing about the machine")
+		})
+	}
+	// What exists outside cannot be found out by what the refusal says.
+	s, err := newService(Options{Repos: []string{at("repos")}, Confined: true})
+	require.NoError(t, err)
+	_, there := s.place.root(at("outside"))
+	for _, other := range []string{at("outside/none"), at("outside/src"), "/etc/passwd", "/", "/no/such/folder"} {
+		_, err := s.place.root(other)
+		require.Equal(t, there, err, other)
+	}
+	_, err = newService(Options{Repos: []string{at("none")}, Confined: true})
+	require.ErrorContains(t, err, "none")
+}
+
+// TestPlace_CallersLearnTheRepository: what is completed is where the caller
+// can find it: where it named no repository, the answer does.
+func TestPlace_CallersLearnTheRepository(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "preflights")
+	s, err := newService(Options{DataDir: data, Temporary: true})
+	require.NoError(t, err)
+	done := (&rig{service: s, logs: &logs{}}).run(t, "Fix typo", nil)
+	own, err := filepath.EvalSymlinks(filepath.Join(data, "repository"))
+	require.NoError(t, err)
+	require.Equal(t, own, done.Repository)
+	require.FileExists(t, filepath.Join(done.Repository, done.Created[0].Path))
+	require.Contains(t, done.Summary, "--work-dir")
+	require.Contains(t, done.Summary, "removed")
+	done = (&rig{service: s, logs: &logs{}}).run(t, "Fix typo", nil, args{"repo_path": "."})
+	require.Equal(t, own, done.Repository)
+
+	r := newRig(t)
+	done = r.run(t, "Fix typo", nil)
+	require.Equal(t, r.root, done.Repository, "the one of --work-dir")
+	require.NotContains(t, done.Summary, "--work-dir")
+	done = r.run(t, "Fix typo", nil, args{"repo_path": r.root})
+	require.Empty(t, done.Repository, "the caller knows it")
+}

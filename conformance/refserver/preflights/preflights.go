@@ -33,6 +33,14 @@ type Options struct {
 	// starts, never writes into the checkout it was started in. With neither,
 	// such calls are answered with REPO_NOT_FOUND.
 	DataDir string
+	// Temporary says that DataDir is removed at the end.
+	Temporary bool
+	// Confined refuses a repo_path outside of Repos, of the repository of WorkDir
+	// and of that in DataDir: a client over HTTP may not name any folder that this
+	// process can write. Links are followed before it is decided. A folder of
+	// Repos that does not exist is an error of New.
+	Confined bool
+	Repos    []string
 	// LLM selects the language model; the zero value is the deterministic mock.
 	LLM llm.Config
 	// Logger gets what happens beside the lines of the calls; nil drops it.
@@ -73,8 +81,14 @@ func newService(opts Options) (*service, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
+	where := place{workDir: opts.WorkDir, dataDir: opts.DataDir, temporary: opts.Temporary, confined: opts.Confined}
+	for _, dir := range opts.Repos {
+		if err := where.allow(dir); err != nil {
+			return nil, err
+		}
+	}
 	return &service{
-		place:    place{workDir: opts.WorkDir, dataDir: opts.DataDir},
+		place:    where,
 		model:    model,
 		sessions: session.NewStore[*clarification](),
 		uids:     adr.NewGenerator(opts.Random),

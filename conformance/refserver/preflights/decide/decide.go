@@ -1,10 +1,13 @@
 // Package decide says whether a request needs an architecture decision record
-// (tools.md §5.2, S3-ADR-01 to -05). It knows words, not meaning: the rules are
-// those of the seed, and a caller who knows better sets force_adr.
+// (tools.md §5.2, S3-ADR-01 to -05). It knows words, not meaning: what is to be
+// done (add, replace, split, fix), and to what (a login, a database, a button),
+// in six languages. The words are in the folder vocabulary, and weigh.go says
+// what they count. A caller who knows better sets force_adr.
 package decide
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -13,6 +16,8 @@ type Request struct {
 	Intention string
 	Context   string
 	ForceADR  bool
+	// Judged is the judgement of a language model; nil is none.
+	Judged *bool
 	// Known are the categories that the architecture has already, each with
 	// the words by which it is meant.
 	Known map[string][]string
@@ -24,82 +29,61 @@ type Verdict struct {
 	Reason string
 }
 
-// rules are what needs an ADR; left is what of the intention has to be judged.
-func (r Request) rules(left string) []rule {
-	return []rule{
-		{"a migration or cross-cutting change", matches(migration, left, r.Context)},
-		{"ten files or more", manyFiles(left) || manyFiles(r.Context)},
-		{"a new dependency", matches(dependency, left, r.Context)},
-		{"architecture, strategy or approach", matches(mention, left)},
-		{"a category of architecture", matches(category, left)},
-		{"a category that has a decision already", r.touchesKnown(left)},
-	}
-}
-
-type rule struct {
-	why  string
-	hold bool
-}
-
-// Decide returns the verdict. force_adr and an explicit request win. Then what
-// never needs an ADR is taken away, and what is left decides: the exemptions
-// are for requests that ask for nothing else (S3-ADR-04). A word such as
-// "strategy" is weaker than a bug fix: "fix the retry strategy's typo" asks for
-// no decision. A hint of a language model is not asked for: it never decides
-// (S3-ADR-05).
+// Decide returns the verdict. force_adr and an explicit request win, then the
+// judgement of a language model. Without one the rule decides: what never needs
+// an ADR is taken away, and what is left is weighed. The exemptions are for
+// requests that ask for nothing else (S3-ADR-04). A word such as "strategy" is
+// weaker than a bug fix: "fix the retry strategy's typo" asks for no decision.
+// The decision_hint of a language model never decides (S3-ADR-05).
 func Decide(r Request) Verdict {
+	context := words().read(r.Context)
 	switch {
 	case r.ForceADR:
 		return Verdict{true, "force_adr"}
-	case matches(asksADR, r.Intention, r.Context):
+	case slices.Contains(context, ask) || slices.Contains(words().read(r.Intention), ask):
 		return Verdict{true, "an ADR is asked for"}
+	case r.Judged != nil:
+		return Verdict{*r.Judged, "the judgement of the language model"}
 	}
 	left, why := rest(r.Intention)
-	if left == "" && why != "" {
+	if len(left) == 0 && why != "" {
 		return Verdict{false, why}
 	}
-	for _, rule := range r.rules(left) {
-		if rule.hold {
-			return Verdict{true, rule.why}
+	if manyFiles(strings.Join(left, "\n")) || manyFiles(r.Context) {
+		return Verdict{true, "ten files or more"}
+	}
+	known := r.known()
+	for _, clause := range append([]string{strings.Join(left, "\n")}, left...) { // two halves may make one whole
+		if why := weigh(clause, known); why != "" {
+			return Verdict{true, why}
+		}
+	}
+	for _, reason := range reasons[:2] { // a context describes much, and asks for little of it
+		if slices.Contains(context, reason.concept) {
+			return Verdict{true, reason.why}
 		}
 	}
 	return Verdict{false, "nothing that shapes the architecture"}
 }
 
-var (
-	asksADR = words(`adrs?|architecture decision( record)?s?`)
-	mention = words(`architecture|architectural|strateg(y|ies)|approach(es)?`)
-
-	category = words(`auth|authentication|databases?|storage|cach(e|es|ing)|frameworks?|runtimes?|` +
-		`deploy(s|ment|ments|ing)?|infrastructure|infra|queues?|messaging`)
-	dependency = words(`new (third[- ]party |external )?(dependency|dependencies|library|libraries|package|saas|sdk|external service|third[- ]party service|service)|` +
-		`(add|adding|introduce|introducing|install|installing|adopt|adopting|integrate|integrating|bring in)\b[^.]{0,60}\b` +
-		`(dependency|dependencies|library|libraries|packages?|saas|sdk|third[- ]party|external service)|` +
-		`(implement|implementing|build|building|create|creating|use|using|with|via|through)\b[^.]{0,60}\b` +
-		`(saas|sdk|third[- ]party|external service)`)
-	migration = words(`migrat(e|es|ed|ing|ion|ions)|cross[- ]cutting|across the (whole |entire )?(code ?base|system|repository|application)`)
-)
-
-func words(alternatives string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(?:` + alternatives + `)\b`)
-}
-
-func matches(re *regexp.Regexp, texts ...string) bool {
-	for _, t := range texts {
-		if re.MatchString(t) {
-			return true
-		}
-	}
-	return false
-}
-
-func (r Request) touchesKnown(left string) bool {
-	for _, names := range r.Known {
-		for _, name := range names {
-			if name != "" && matches(words(regexp.QuoteMeta(strings.ToLower(name))), left) {
-				return true
+// known returns what finds the categories that have a decision, nil for none. The
+// words are those of a file that anybody may have written: bytes that are no UTF-8
+// are no part of them.
+func (r Request) known() *regexp.Regexp {
+	var names []string
+	for _, words := range r.Known {
+		for _, name := range words {
+			if name = strings.ToValidUTF8(name, ""); name != "" {
+				names = append(names, regexp.QuoteMeta(name))
 			}
 		}
 	}
-	return false
+	if len(names) == 0 {
+		return nil
+	}
+	return anyOf(strings.Join(names, "|"))
+}
+
+func anyOf(alternatives string) *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:` + alternatives + `)\b`)
 }

@@ -53,6 +53,7 @@ func TestDecide(t *testing.T) {
 		{"S3-ADR-04 asked for beats a fix", Request{Intention: "Fix the bug and write an ADR"}, true},
 		{"S3-ADR-04 forced beats a fix", Request{Intention: "Fix typo", ForceADR: true}, true},
 		{"empty", Request{}, false},
+		{"words of the architecture that are no text", Request{Intention: "Plain text", Known: map[string][]string{"\xbc": {"\xbc", "pay\xff"}}}, false},
 		{"words of the architecture with signs", Request{Intention: "Plain c++ text", Known: known}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -17,24 +17,24 @@ const (
 )
 
 var (
-	build    = words(building)
-	fix      = words(fixing)
-	refactor = words(refactoring)
+	adding   = anyOf(building)
+	fix      = anyOf(fixing)
+	refactor = anyOf(refactoring)
 	// tracker is a thing about bugs, and none itself.
-	tracker = words(`(?:bugs?|crash(?:es)?|regression)[- ](?:report(?:s|ing|er)?|track(?:ing|er)|tests?|analytics)`)
+	tracker = anyOf(`(?:bugs?|crash(?:es)?|regression)[- ](?:report(?:s|ing|er)?|track(?:ing|er)|tests?|analytics)`)
 
-	saysConfigOnly = words(`config(?:uration)?[- ]only`)
+	saysConfigOnly = anyOf(`config(?:uration)?[- ]only`)
 	change         = regexp.MustCompile(`(?i)^(?:` + changing + `)\s+`)
-	setting        = words(`(?:(?:config(?:uration)?s?|settings?|env(?:ironment)? variables?|feature flags?|timeouts?|log levels?|` +
+	setting        = anyOf(`(?:(?:config(?:uration)?s?|settings?|env(?:ironment)? variables?|feature flags?|timeouts?|log levels?|` +
 		`values?|files?|options?|keys?|parameters?)\s+)*(?:config(?:uration)?s?|settings?|env(?:ironment)? variables?|feature flags?|timeouts?|log levels?)` +
 		`(?:\s+(?:values?|files?|options?|keys?|parameters?))?`)
 
 	addProvider = regexp.MustCompile(`(?i)^(?:add|adding|` + changing + `)\s+`)
-	provider    = words(`(?:oauth2?|oidc|openid|sso|saml|login|social|identity) providers?`)
+	provider    = anyOf(`(?:oauth2?|oidc|openid|sso|saml|login|social|identity) providers?`)
 
 	// relation ends the object of a verb: "the deployment to Kubernetes with
 	// new settings" is no setting.
-	relation = words(`with|to|by|for|from|in|into|on|of|using|via|through|so|that|which|because|when`)
+	relation = anyOf(`with|to|by|for|from|in|into|on|of|using|via|through|so|that|which|because|when`)
 	// another begins a second object: "the database and its settings".
 	another = regexp.MustCompile(`(?i)(?:,|\b(?:and|or|plus)\b)\s*(?:$|(?:the|its|their|an?|our|new|all|some)\b)`)
 	joined  = regexp.MustCompile(`(?i)^(?:\s*(?:[.!?;:,]|\b(?:and|or|plus)\b))+\s*`)
@@ -42,27 +42,26 @@ var (
 	// means is how something is done, and its group the first word of what is
 	// used for it.
 	means    = regexp.MustCompile(`(?i)\b(?:(?:to|by) (?:use|using|introduc(?:e|ing)|adopt(?:ing)?|switch(?:ing)?(?: to)?|mov(?:e|ing) to|migrat(?:e|ing)(?: to)?)|and use)\s+(\S+)`)
-	existing = words(`the|its|our|their|this|that|these|those|existing|same`)
+	existing = anyOf(`the|its|our|their|this|that|these|those|existing|same`)
 )
 
 // rest returns what is left of a request when all is taken away that never
 // needs an ADR: bug fixes, pure refactorings, and changes of configuration
 // only. The reason is that of the last thing taken away.
-func rest(intention string) (left, why string) {
+func rest(intention string) (left []string, why string) {
 	if saysConfigOnly.MatchString(intention) {
-		return "", whyConfig
+		return nil, whyConfig
 	}
-	var kept []string
 	for _, clause := range clauses(intention) {
 		what, because := exempt(clause)
 		if because != "" {
 			why = because
 		}
 		if what != "" {
-			kept = append(kept, what)
+			left = append(left, what)
 		}
 	}
-	return strings.Join(kept, ".\n"), why
+	return left, why
 }
 
 const (
@@ -78,7 +77,7 @@ func exempt(clause string) (left, why string) {
 	}
 	if leads(refactor, clause) {
 		after := clause[refactor.FindStringIndex(clause)[1]:]
-		if mention.MatchString(after) {
+		if says(after, mention) {
 			return after, whyRefactor // not within the patterns there are
 		}
 		return brought(after), whyRefactor
@@ -107,7 +106,7 @@ func configured(text string, thing *regexp.Regexp) (left string, ok bool) {
 		return text, false
 	}
 	before, after := text[:at[0]], text[at[1]:]
-	if relation.MatchString(before) || another.MatchString(before) || thing == provider && category.MatchString(before) {
+	if relation.MatchString(before) || another.MatchString(before) || thing == provider && says(before, concern) {
 		return text, false
 	}
 	if next := joined.FindString(after); next != "" {
@@ -126,7 +125,7 @@ func configured(text string, thing *regexp.Regexp) (left string, ok bool) {
 // brought returns what a clause brings in as a means to its end, or nothing:
 // a new dependency, or the use of what is not known to be there.
 func brought(text string) string {
-	if dependency.MatchString(text) {
+	if says(text, dependency) {
 		return text
 	}
 	if at := means.FindStringSubmatchIndex(text); at != nil && !existing.MatchString(text[at[2]:at[3]]) {
@@ -143,6 +142,6 @@ func leads(re *regexp.Regexp, text string) bool {
 	if at == nil {
 		return false
 	}
-	built := build.FindStringIndex(text)
+	built := adding.FindStringIndex(text)
 	return built == nil || at[0] < built[0]
 }

@@ -14,7 +14,7 @@ var (
 	spelt  = regexp.MustCompile(`(?i)\b(?:ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|` +
 		`(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:-[a-z]+)?|dozens?|hundreds?|thousands?)\s+((?:[a-z-]+\s+){0,3})files\b`)
 	// between says that the number counts something else: "10 lines in the files".
-	between = words(`in|to|for|from|of the|on|at|by|with|across|per|into|the`)
+	between = anyOf(`in|to|for|from|of the|on|at|by|with|across|per|into|the`)
 )
 
 // manyFiles reports whether text expects ten files or more.

@@ -18,8 +18,11 @@ import (
 type Request struct {
 	Intention string
 	Context   string
-	// ADR says that a decision is to be recorded.
+	// ADR says that a decision is to be recorded. For Questions it is what a rule
+	// about words says, and a provider may judge otherwise.
 	ADR bool
+	// Decided are the categories of the architecture that have a decision.
+	Decided []string
 	// Questions and Answers are those of the session so far.
 	Questions []question.Question
 	Answers   question.Answers
@@ -34,6 +37,9 @@ type Clarification struct {
 	Deferred    []string
 	// DecisionHint is informative only: no outcome depends on it.
 	DecisionHint string
+	// NeedsADR is the provider's judgement whether a decision is to be recorded;
+	// nil is none.
+	NeedsADR *bool
 }
 
 // A Decision is what the answers mean.

@@ -95,6 +95,9 @@ func generic(req Request) (Decision, error) {
 	if text == "" {
 		text = req.Answers.Text(askAcceptance.ID)
 	}
+	if text == "" { // another provider asked, and has failed since
+		text = spoken(req)
+	}
 	words := strings.Fields(req.Intention)
 	field := adr.Field(strings.Join(words[:min(len(words), 6)], " "))
 	if field == "" {
@@ -105,6 +108,17 @@ func generic(req Request) (Decision, error) {
 		return Decision{}, ErrNothing
 	}
 	return Decision{Title: adr.Line(req.Intention, 80), Patch: patch}, nil
+}
+
+// spoken returns the answers to questions that are not those of the mock.
+func spoken(req Request) string {
+	var parts []string
+	for _, q := range req.Questions {
+		if answer := req.Answers.Text(q.ID); answer != "" && q.ID != askLimits.ID {
+			parts = append(parts, answer)
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // title names a decision by the categories it is about; what is in Other is
