@@ -5,11 +5,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/services"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store/backend"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/tasks"
 )
 
 // startTimeout bounds the start of what families stand on.
@@ -66,6 +68,18 @@ func (s *setup) store() (store.Store, error) {
 	s.opened = opened
 	s.onClose("store", func(context.Context) error { return opened.Close() })
 	return opened, nil
+}
+
+// tasks opens the store of calls that run as tasks, in the data folder.
+func (s *setup) tasks() (*tasks.Store, error) {
+	if s.srv.tasks == nil {
+		kept, err := tasks.Open(tasks.Options{Dir: filepath.Join(s.data, "tasks"), Logger: s.log})
+		if err != nil {
+			return nil, err
+		}
+		s.srv.tasks = kept
+	}
+	return s.srv.tasks, nil
 }
 
 // services returns where the two services are, and starts them if they are

@@ -108,7 +108,7 @@ func TestCOE_S1_TRANS_08_OneInstance(t *testing.T) {
 	go func() { ended <- srv.Serve(ctx, l) }()
 	s := &site{t: t, url: "http://" + l.Addr().String() + Path, client: &http.Client{Transport: &http.Transport{}}}
 	_, a := s.post(nextTask)
-	require.Contains(t, string(a.Result), `"taskId":"TASK-002"`, "over HTTP as well")
+	require.Contains(t, string(a.Result), `"taskId":"TASK-003"`, "over HTTP as well: the task before is with the agent on stdio")
 	_, a = s.post(reset)
 	require.JSONEq(t, `{"success":true}`, string(a.Result))
 	_, a = s.post(nextTask)
@@ -116,5 +116,61 @@ func TestCOE_S1_TRANS_08_OneInstance(t *testing.T) {
 	stop()
 	require.NoError(t, <-ended)
 	s.client.CloseIdleConnections()
-	require.Contains(t, start(srv, nextTask)[0], `"taskId":"TASK-001"`)
+	require.Contains(t, start(srv, nextTask)[0], `"taskId":"TASK-002"`)
+}
+
+// Two sessions get two tasks. When one ends without having started its task, the
+// task is free again.
+func TestCOE_SessionsGetTasksOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onlyCOE)
+	next := func(session string) string {
+		t.Helper()
+		s.session = session
+		_, a := s.post(callLine(t, "getNextTask", map[string]any{"includeDetailedPrompt": false}))
+		require.Nil(t, a.Error)
+		var res struct {
+			StructuredContent struct {
+				Task struct {
+					TaskID string `json:"taskId"`
+				} `json:"task"`
+			} `json:"structuredContent"`
+		}
+		require.NoError(t, json.Unmarshal(a.Result, &res))
+		return res.StructuredContent.Task.TaskID
+	}
+	session := func() string {
+		s.session = ""
+		s.handshake()
+		return s.session
+	}
+	ann, bob := session(), session()
+	require.NotEqual(t, ann, bob)
+	require.Equal(t, "TASK-001", next(ann))
+	require.Equal(t, "TASK-002", next(bob))
+	require.Equal(t, "TASK-001", next(ann), "asked again it is the same")
+	s.session = ann
+	require.Equal(t, http.StatusNoContent, s.do(http.MethodDelete, "").StatusCode)
+	require.Equal(t, "TASK-002", next(bob))
+	require.Equal(t, "TASK-001", next(session()), "nobody can come back as the session that has ended")
+}
+
+// What an agent reported is read as a resource, in both eras.
+func TestCOE_ReportsAreResources(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onlyCOE)
+	s.handshake()
+	_, a := s.post(callLine(t, "reportTaskDone", map[string]any{"taskId": "TASK-001", "status": "done", "implementationNotes": "HSL everywhere"}))
+	require.Nil(t, a.Error)
+	for uri, part := range map[string]string{
+		"mcp://resources/coe/tasks/TASK-001":     `"status\":\"done`,
+		"mcp://resources/coe/records/REPORT-001": `"implementationNotes\":\"HSL everywhere`,
+	} {
+		_, a = s.post(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"` + uri + `"}}`)
+		require.Nil(t, a.Error)
+		require.Contains(t, string(a.Result), part)
+	}
+	_, a = s.post(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"mcp://resources/coe/records/REPORT-002"}}`)
+	require.Equal(t, int64(-32001), a.Error.Code)
+	require.Equal(t, "coe", a.Error.Data["profile"])
 }

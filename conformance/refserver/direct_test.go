@@ -265,6 +265,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	for range 2 {
 		s.session = ""
 		s.handshake()
+		s.listen()
 	}
 	last := s.session
 	s.session = ""

@@ -36,6 +36,7 @@ func TestSessionsOfAllMountsAreCounted(t *testing.T) {
 	for _, path := range []string{"", "/artifact"} {
 		s.url, s.session = root+path, ""
 		s.handshake()
+		s.listen()
 	}
 	for _, path := range []string{"", "/artifact", "/probe"} {
 		s.url, s.session = root+path, ""

@@ -14,10 +14,8 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/front"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/tasks"
 )
-
-// sessionTimeout is how long an HTTP session may be silent.
-const sessionTimeout = time.Hour
 
 // An endpoint is an MCP server of its own with some of the families: all of
 // them at /mcp, each one alone at /mcp/<family>. Its sessions are its own.
@@ -41,7 +39,7 @@ type tool struct {
 	*family.Tool
 }
 
-func newEndpoint(srv *Server, families []*family.Family) *endpoint {
+func newEndpoint(srv *Server, families []*family.Family) (*endpoint, error) {
 	e := &endpoint{srv: srv, families: families, tools: map[string]tool{}, direct: map[string]tool{}}
 	opts := &mcp.ServerOptions{
 		Capabilities:              e.capabilities(),
@@ -57,13 +55,30 @@ func newEndpoint(srv *Server, families []*family.Family) *endpoint {
 		}
 	}
 	e.methods = methods(opts)
+	for _, f := range families {
+		for _, name := range f.Extends {
+			e.methods[front.EraSession][name], e.methods[front.EraStateless][name] = true, true
+		}
+	}
+	withTasks := slices.ContainsFunc(families, func(f *family.Family) bool { return f.Tasks })
+	if withTasks {
+		opts.Capabilities.AddExtension(tasks.Extension, nil)
+		for _, name := range tasks.Methods() {
+			e.methods[front.EraStateless][name] = true
+		}
+	}
 	e.mcp = mcp.NewServer(&mcp.Implementation{Name: Name, Title: "Mainstay reference server", Version: Version}, opts)
-	e.mcp.AddReceivingMiddleware(e.guard)
 	for _, f := range families {
 		e.add(f)
 	}
+	if withTasks {
+		if err := srv.tasks.Register(e.mcp); err != nil {
+			return nil, err
+		}
+	}
+	e.mcp.AddReceivingMiddleware(e.guard) // before all others, which are added first
 	e.http = e.handler()
-	return e
+	return e, nil
 }
 
 // add registers what f brings.
@@ -97,7 +112,7 @@ func (e *endpoint) handler() http.Handler {
 		EventStore:                 e.srv.events, // without one no priming event is sent
 		MaxRequestBodyBytes:        -1,           // the front has read and bounded the body
 		DisableLocalhostProtection: true,         // the gate checks Host, with AllowedHosts
-		SessionTimeout:             sessionTimeout,
+		// No SessionTimeout: unused sessions end by our limit, which knows their streams.
 	})
 	stateless := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
 		Stateless:                    true,
@@ -170,14 +185,17 @@ func (e *endpoint) Session(id string) (version string, ok bool) { return e.sessi
 // Forget implements [front.Backend].
 func (e *endpoint) Forget(id string) { e.sessions.forget(id) }
 
-// Full implements [front.Backend].
-func (e *endpoint) Full() bool {
-	open := 0
-	for _, mount := range e.srv.mounts {
-		open += mount.sessions.count()
+// Open implements [front.Backend].
+func (e *endpoint) Open(address string) (key string, done func(), ok bool) {
+	s := e.srv.limit.reserve(address)
+	if s == nil {
+		return "", nil, false
 	}
-	return open >= e.srv.opts.MaxSessions
+	return s.key, s.leave, true
 }
+
+// Enter implements [front.Backend].
+func (e *endpoint) Enter(id string) (leave func()) { return e.sessions.enter(id) }
 
 // IsDirect implements [front.Backend].
 func (e *endpoint) IsDirect(method string) bool {

@@ -232,5 +232,5 @@ func TestStateless_HTTP_34_ClosedStreamCancels(t *testing.T) {
 	await(`"method":"tools/call"`)
 	leave()
 	require.ErrorIs(t, <-gone, context.Canceled)
-	await("wait_invocation_failed")
+	await("wait_invocation_cancelled")
 }

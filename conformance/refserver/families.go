@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/fixtures"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/preflights"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/skills"
 )
 
 // A maker is one row of the table of families.
@@ -35,6 +36,7 @@ var makers = []maker{
 	{name: preflights.Name, make: makePreflights},
 	{name: assistant.Name, make: makeAssistant},
 	{name: fixtures.Name, make: makeFixtures, httpOnly: true},
+	{name: skills.Name, make: makeSkills, httpOnly: true},
 }
 
 func makeArtifact(s *setup) (*family.Family, error) {
@@ -47,7 +49,7 @@ func makeArtifact(s *setup) (*family.Family, error) {
 		return nil, err
 	}
 	return artifact.New(artifact.Options{
-		BaseDir: base, ChecklistDir: s.ChecklistDir, Deprecated: s.Deprecated,
+		BaseDir: base, ChecklistDir: s.ChecklistDir, Deprecated: s.Deprecated, Undo: s.UndoApprovals,
 		PluralDirs: s.PluralDirs, ResearchDir: s.ResearchDir,
 		TasksURL: tasksURL, IDsURL: idsURL, APIKey: s.Services.APIKey, ProjectID: s.Services.ProjectID, Logger: s.log,
 	})
@@ -60,13 +62,14 @@ func makeCOE(s *setup) (*family.Family, error) {
 	}
 	o.Logger = s.log
 	o.AllowFaultInjection, o.Durable = s.AllowFaultInjection, s.Durable
+	o.SessionRuns = s.srv.runs
 	return coe.New(o)
 }
 
 func makePreflights(s *setup) (*family.Family, error) {
 	o := s.Preflights
 	if o.DataDir == "" {
-		o.DataDir = filepath.Join(s.data, preflights.Name)
+		o.DataDir, o.Temporary = filepath.Join(s.data, preflights.Name), s.srv.temporary != nil
 	}
 	o.Logger = s.log
 	return preflights.New(o)
@@ -91,7 +94,15 @@ func makeAssistant(s *setup) (*family.Family, error) {
 }
 
 func makeFixtures(s *setup) (*family.Family, error) {
-	return fixtures.New(fixtures.Options{Logger: s.log}), nil
+	kept, err := s.tasks()
+	if err != nil {
+		return nil, err
+	}
+	return fixtures.New(fixtures.Options{Logger: s.log, Tasks: kept}), nil
+}
+
+func makeSkills(s *setup) (*family.Family, error) {
+	return skills.New(skills.Options{Dir: s.SkillsDir, Private: s.Token != "" || s.OAuth.Issuer != "", Logger: s.log})
 }
 
 // Families returns the names of the families a server serves unless told

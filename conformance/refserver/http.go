@@ -24,7 +24,7 @@ const SSEPath = "/sse"
 
 // Handler returns all that the server serves over HTTP: the streamable HTTP
 // endpoints and the routes of the families. Sessions live until the client
-// deletes them, an hour of silence, or [Server.Close].
+// deletes them, until they are unused for [Options].SessionIdle, or [Server.Close].
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for path, e := range s.mounts {

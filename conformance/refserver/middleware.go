@@ -14,6 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/front"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/tasks"
 )
 
 // guard stands before every method of every session. Its order is: panics
@@ -47,9 +49,21 @@ func (e *endpoint) guard(next mcp.MethodHandler) mcp.MethodHandler {
 		case "resources/read":
 			res, err = next(ctx, method, req)
 			return res, resourceError(req, err)
+		case "initialize":
+			res, err = next(ctx, method, req)
+			return withoutTasks(res), err
 		}
 		return next(ctx, method, req)
 	}
+}
+
+// withoutTasks takes from the answer to `initialize` an extension that there is only
+// in the stateless era.
+func withoutTasks(res mcp.Result) mcp.Result {
+	if hello, ok := res.(*mcp.InitializeResult); ok && hello != nil && hello.Capabilities != nil {
+		delete(hello.Capabilities.Extensions, tasks.Extension) // the map is a copy of go-sdk's
+	}
+	return res
 }
 
 // knownLogLevel refuses a log level nobody knows (LOG-01, LOG-02), which go-sdk
@@ -86,11 +100,20 @@ func (e *endpoint) gate(method string, req mcp.Request) error {
 		// What go-sdk keeps is what was asked for. From here on it is what
 		// the client gets.
 		p.ProtocolVersion = negotiated(p.ProtocolVersion)
-		e.sessions.add(session, p.ProtocolVersion)
+		e.sessions.add(session, p.ProtocolVersion, e.slot(req))
 		return nil
 	}
 	if !e.sessions.ready(session) {
 		return invalidRequest("server not initialized", "not_initialized")
+	}
+	return nil
+}
+
+// slot returns the place that the front reserved for the session that req opens, nil
+// when it is no HTTP session.
+func (e *endpoint) slot(req mcp.Request) *slot {
+	if extra := req.GetExtra(); extra != nil && extra.Header != nil {
+		return e.srv.limit.find(front.SlotOf(extra.Header))
 	}
 	return nil
 }

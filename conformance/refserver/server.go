@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -19,7 +18,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/front"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/guard"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/internal/scratch"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/preflights"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/tasks"
 )
 
 // The server's name and version in serverInfo.
@@ -27,6 +28,10 @@ const (
 	Name    = "mainstay-refserver"
 	Version = "0.1.0"
 )
+
+// temporaryPrefix begins the names of temporary data folders. Those of servers
+// that were killed are removed by the next one.
+const temporaryPrefix = "mainstay-refserver-"
 
 // Options configures a [Server]. The zero value is a server with every family
 // on a fresh temporary folder that [Server.Close] removes.
@@ -54,6 +59,11 @@ type Options struct {
 	// ResearchDir is RESEARCH_DIR: the research documents that approvals give
 	// to tasks, instead of research below the artifacts.
 	ResearchDir string
+	// UndoApprovals serves undo_approval, which takes an approval back while
+	// nothing came of it.
+	UndoApprovals bool
+	// SkillsDir contains the skills that the family skills serves; empty is its samples.
+	SkillsDir string
 	// Deprecated serves the tools that have been replaced.
 	Deprecated bool
 	// AllowFaultInjection serves what makes the server fail on purpose.
@@ -75,8 +85,16 @@ type Options struct {
 	OAuth OAuthOptions
 	// SSE serves the HTTP+SSE transport of revision 2024-11-05 at [SSEPath], too.
 	SSE bool
-	// MaxSessions bounds the sessions of all endpoints; 0 is 4096.
+	// MaxSessions bounds the HTTP sessions of all endpoints; 0 is 4096. When the
+	// bound is reached, a new session ends the one that has been unused for longest.
 	MaxSessions int
+	// MaxSessionsPerAddress bounds the sessions of one address (one /64 network of
+	// IPv6), but not of this machine; 0 is a quarter of MaxSessions.
+	MaxSessionsPerAddress int
+	// SessionIdle is how long an HTTP session may be unused, without a request or an
+	// open stream, before it ends; 0 is 30 minutes. A session whose handshake is not
+	// complete ends after a minute.
+	SessionIdle time.Duration
 	// MaxMessageBytes bounds a line and a body; 0 is 16 MiB.
 	MaxMessageBytes int
 	// ShutdownGrace bounds the wait for running calls; 0 is 10 s.
@@ -103,7 +121,7 @@ type OAuthOptions struct {
 // of the user's, no database or service elsewhere, no model that costs money.
 func (o *Options) local() bool {
 	return o.ArtifactsDir == "" && o.DatabaseURL == "" && o.Services.TasksURL == "" && o.Services.IDsURL == "" &&
-		o.COE.DataDir == "" && o.Assistant.Store == nil && o.Assistant.Program == "" &&
+		o.COE.DataDir == "" && o.COE.Seed == nil && o.COE.Knowledge == nil && o.Assistant.Store == nil && o.Assistant.Program == "" &&
 		o.Preflights.WorkDir == "" && (o.Preflights.LLM.Provider == "" || o.Preflights.LLM.Provider == "mock")
 }
 
@@ -117,15 +135,17 @@ type Server struct {
 	mounts    map[string]*endpoint // by path
 	sse       *front.SSE           // nil unless asked for
 	gate      *front.Gate
+	limit     *sessionLimit          // of all endpoints
 	guard     *guard.Guard           // nil unless asked for
 	own       string                 // the token of agents that the server starts, with a guard
 	routes    front.Turnstile        // requests to the families' routes being served
 	events    *eventStore            // of all endpoints
 	base      atomic.Pointer[string] // where HTTP is served, once it is
+	tasks     *tasks.Store           // nil where no family runs calls as tasks
 	closers   []closer               // of what the families use, in the order it was started
 	dataDir   string
-	temporary bool // dataDir is removed at the end
-	sandbox   bool // nothing a tool stores outlives the server
+	temporary *scratch.Folder // dataDir, if it is removed at the end
+	sandbox   bool            // nothing a tool stores outlives the server
 
 	// life is the context of every call; abort ends it. go-sdk lets calls run
 	// on when their session is closed, and waits for them.
@@ -157,6 +177,12 @@ func New(opts Options) (*Server, error) {
 	if opts.MaxSessions == 0 {
 		opts.MaxSessions = 4096
 	}
+	if opts.MaxSessionsPerAddress == 0 {
+		opts.MaxSessionsPerAddress = max(1, opts.MaxSessions/4)
+	}
+	if opts.SessionIdle == 0 {
+		opts.SessionIdle = defaultSessionIdle
+	}
 	if opts.Token != "" && opts.OAuth.Issuer != "" {
 		return nil, errors.New("a server takes either one fixed token or those of an authorization server")
 	}
@@ -171,13 +197,16 @@ func New(opts Options) (*Server, error) {
 		}
 	}
 	if s.dataDir == "" {
-		dir, err := os.MkdirTemp("", "mainstay-refserver-")
+		if n := scratch.Sweep("", temporaryPrefix); n > 0 {
+			s.log.Info("temporary_folders_removed", "count", n, "reason", "their servers were killed")
+		}
+		dir, err := scratch.Make("", temporaryPrefix)
 		if err != nil {
 			return nil, fmt.Errorf("data folder: %w", err)
 		}
-		s.dataDir, s.temporary = dir, true
+		s.dataDir, s.temporary = dir.Path(), dir
 	}
-	s.sandbox = s.temporary && opts.local()
+	s.sandbox = s.temporary != nil && opts.local()
 	ground := &setup{Options: &s.opts, log: s.log, data: s.dataDir, srv: s}
 	for _, m := range makers {
 		if !slices.Contains(opts.Families, m.name) {
@@ -190,22 +219,29 @@ func New(opts Options) (*Server, error) {
 		s.families = append(s.families, f)
 	}
 	s.families = append(s.families, opts.extra...)
-	s.build()
+	if err := s.build(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 
 // build makes the endpoints and what stands before them.
-func (s *Server) build() {
+func (s *Server) build() (err error) {
 	s.events = newEventStore(maxEventBytes)
-	s.root = newEndpoint(s, s.families)
+	s.limit = newSessionLimit(s.opts.MaxSessions, s.opts.MaxSessionsPerAddress, s.opts.SessionIdle)
+	if s.root, err = newEndpoint(s, s.families); err != nil {
+		return err
+	}
 	s.mounts = map[string]*endpoint{Path: s.root}
 	for _, f := range s.families {
-		s.mounts[Path+"/"+f.Name] = newEndpoint(s, []*family.Family{f})
+		if s.mounts[Path+"/"+f.Name], err = newEndpoint(s, []*family.Family{f}); err != nil {
+			return err
+		}
 	}
 	if s.opts.SSE {
 		s.sse = front.NewSSE(front.SSEOptions{
 			Backend: s.root, Session: s.root.serveSingle, MaxBytes: s.opts.MaxMessageBytes,
-			MaxStreams: s.opts.MaxSessions, Grace: s.opts.ShutdownGrace,
+			Grace: s.opts.ShutdownGrace,
 		})
 	}
 	opts := front.GateOptions{AllowedHosts: s.opts.AllowedHosts, Token: s.opts.Token, MaxBytes: s.opts.MaxMessageBytes}
@@ -213,6 +249,7 @@ func (s *Server) build() {
 		opts.Authenticate = s.guard.Authenticate
 	}
 	s.gate = front.NewGate(opts)
+	return nil
 }
 
 // protect makes the guard of a protected resource.
@@ -236,6 +273,16 @@ func (s *Server) lives(ctx context.Context) (context.Context, context.CancelFunc
 // its tools store is temporary: gone after [Server.Close].
 func (s *Server) DataDir() (dir string, temporary bool) {
 	return s.dataDir, s.sandbox
+}
+
+// runs says whether the HTTP session with an id has not ended, at whichever endpoint.
+func (s *Server) runs(session string) bool {
+	for _, e := range s.mounts {
+		if _, ok := e.sessions.find(session); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // ServeStdio serves a pair of streams, until in ends or ctx is done; both are a
@@ -269,6 +316,9 @@ func (s *Server) Close() error {
 		}
 		s.abort()
 		var errs []error
+		if s.tasks != nil { // they use the families
+			errs = append(errs, s.finish("tasks", s.tasks.Close))
+		}
 		for _, f := range slices.Backward(s.families) {
 			if f.Close != nil {
 				errs = append(errs, s.finish("family "+f.Name, f.Close))
@@ -277,8 +327,8 @@ func (s *Server) Close() error {
 		for _, c := range slices.Backward(s.closers) {
 			errs = append(errs, s.finish(c.name, c.close))
 		}
-		if s.temporary {
-			errs = append(errs, os.RemoveAll(s.dataDir))
+		if s.temporary != nil {
+			errs = append(errs, s.temporary.Close())
 		}
 		s.close = errors.Join(errs...)
 	})

@@ -18,24 +18,35 @@ type sessionSet struct {
 
 type sessionState struct {
 	version string
-	ready   bool // notifications/initialized has come
+	ready   bool  // notifications/initialized has come
+	slot    *slot // over HTTP
 }
 
-// add takes in a session that is being initialized.
-func (s *sessionSet) add(session *mcp.ServerSession, version string) {
+// add takes in a session that is being initialized. place is its slot over HTTP,
+// nil elsewhere.
+func (s *sessionSet) add(session *mcp.ServerSession, version string, place *slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
 		s.all, s.byID = make(map[*mcp.ServerSession]*sessionState), make(map[string]*sessionState)
 	}
-	state := &sessionState{version: version}
+	state := &sessionState{version: version, slot: place}
 	s.all[session] = state
 	id := session.ID()
 	if id != "" {
 		s.byID[id] = state
 	}
+	if place != nil {
+		place.bind(func() {
+			s.forget(id)
+			_ = session.Close() // it has been unused: there is nothing to lose
+		})
+	}
 	s.waiters.Go(func() {
 		_ = session.Wait() // only the end counts, whatever its reason
+		if place != nil {
+			place.release()
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.all, session)
@@ -49,7 +60,20 @@ func (s *sessionSet) complete(session *mcp.ServerSession) {
 	defer s.mu.Unlock()
 	if state := s.all[session]; state != nil {
 		state.ready = true
+		if state.slot != nil {
+			state.slot.complete()
+		}
 	}
+}
+
+// enter marks the HTTP session with this id as in use until leave is called.
+func (s *sessionSet) enter(id string) (leave func()) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if state := s.byID[id]; state != nil && state.slot != nil {
+		return state.slot.enter()
+	}
+	return func() {}
 }
 
 func (s *sessionSet) ready(session *mcp.ServerSession) bool {
@@ -75,12 +99,6 @@ func (s *sessionSet) forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.byID, id)
-}
-
-func (s *sessionSet) count() int {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return len(s.all)
 }
 
 // wait returns once every session has ended.

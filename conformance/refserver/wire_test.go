@@ -402,7 +402,7 @@ func TestX_PROF_01_ProfileInEveryError(t *testing.T) {
 	}{
 		{"validate_artifact", map[string]any{}, -32602, "artifact"},
 		{"validate_artifact", []int{1}, -32602, "artifact"},
-		{"validate_artifact", map[string]any{"artifact_content": "x", "artifact_id": "ADR-001", "task_id": "t"}, -32001, "artifact"},
+		{"approve_artifact", map[string]any{"artifact_id": "PRD-999", "task_id": "t"}, -32001, "artifact"},
 		{"store_artifact", map[string]any{"artifact_content": "x", "task_id": "t"}, -32602, "artifact"},
 		{"panic", map[string]any{}, -32603, "probe"},
 		{"fail", map[string]any{}, -32603, "probe"},

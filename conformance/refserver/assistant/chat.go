@@ -145,7 +145,7 @@ func (c *conversation) run(ctx context.Context, out *events) {
 		out.send("error", map[string]string{"message": "The agent failed"})
 		return
 	}
-	out.send("message_complete", map[string]any{"content": c.redact(c.text), "usage": c.usage})
+	out.send("message_complete", map[string]any{"content": c.redact(marker.Strip(c.text)), "usage": c.usage})
 	log.InfoContext(ctx, "chat_completed", slog.Int("artifacts", len(c.told)))
 }
 

@@ -33,8 +33,12 @@ func TestChat_S4_GEN_03_04_05_FullRun(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(events[0].data), &created))
 	require.Equal(t, `A plan | for "all"`, created.Title)
 	require.Equal(t, "generated_file", created.Type)
-	var done struct{ Usage agent.Usage }
+	var done struct {
+		Content string
+		Usage   agent.Usage
+	}
 	require.NoError(t, json.Unmarshal([]byte(events[1].data), &done))
+	require.Equal(t, "File generated successfully.", done.Content)
 	require.Positive(t, done.Usage.InputTokens)
 
 	res, err := http.Get(r.url + "/api/artifacts/" + created.ID)
@@ -163,7 +167,9 @@ func TestChat_S4_MARK_02_03_PIT_05(t *testing.T) {
 					a.lines = append(a.lines, line(k, text))
 				}
 			}
-			require.Equal(t, tt.want, kinds(r.chat(t, "t", "hi", true)))
+			events := r.chat(t, "t", "hi", true)
+			require.Equal(t, tt.want, kinds(events))
+			require.NotContains(t, events[len(events)-1].data, "ARTIFACT_CREATED", "no raw marker in what the user reads")
 			require.Equal(t, tt.saves, len(r.store.all()) == 1)
 			if !tt.saves {
 				require.Contains(t, r.logs.String(), "artifact_marker_")

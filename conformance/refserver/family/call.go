@@ -3,6 +3,7 @@ package family
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"strings"
 	"time"
@@ -100,13 +101,18 @@ func (c *Call) Warn(ctx context.Context, event string, attrs ...slog.Attr) {
 	c.log.LogAttrs(ctx, slog.LevelWarn, event, append(c.common(), attrs...)...)
 }
 
-// Finish writes the last log line. The cause of a failure is logged, which is
-// why no error of a family may quote the body of an artifact.
+// Finish writes the last log line: completed, failed at level error, or cancelled
+// at level info when the caller has given the call up. The cause of a failure is
+// logged, which is why no error of a family may quote the body of an artifact.
 func (c *Call) Finish(ctx context.Context, failure *Error) {
 	c.Started(ctx)
 	took := slog.Float64("duration_ms", float64(time.Since(c.begin).Microseconds())/1000)
+	level, what := slog.LevelError, "invocation_failed"
+	if c.cancelled(ctx, failure) {
+		level, what = slog.LevelInfo, "invocation_cancelled"
+	}
 	if failure == nil && c.failed {
-		c.emit(ctx, slog.LevelError, "invocation_failed", append(c.completed, slog.Bool("success", false), took))
+		c.emit(ctx, level, what, append(c.completed, slog.Bool("success", false), took))
 		return
 	}
 	if failure == nil {
@@ -120,7 +126,16 @@ func (c *Call) Finish(ctx context.Context, failure *Error) {
 	if failure.Err != nil {
 		attrs = append(attrs, slog.String("cause", failure.Err.Error()))
 	}
-	c.emit(ctx, slog.LevelError, "invocation_failed", attrs)
+	c.emit(ctx, level, what, attrs)
+}
+
+// cancelled says whether a call failed because its caller gave it up, and not by
+// a fault of its own. Nobody gets its answer, and nobody needs to look at it.
+func (c *Call) cancelled(ctx context.Context, failure *Error) bool {
+	if !errors.Is(ctx.Err(), context.Canceled) {
+		return false
+	}
+	return failure == nil || failure.Err == nil || errors.Is(failure.Err, context.Canceled)
 }
 
 func (c *Call) emit(ctx context.Context, level slog.Level, what string, attrs []slog.Attr) {

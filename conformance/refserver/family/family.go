@@ -34,6 +34,11 @@ type Family struct {
 	// as the tools of a direct family are, without a handshake and with the bare
 	// payload as result, but no list names them and Admit is not asked.
 	Methods map[string]func(ctx context.Context, call *Call) (any, error)
+	// Extends are the methods of an extension that Register adds, in both eras.
+	Extends []string
+	// Tasks says that calls may run as tasks: an endpoint with the family serves the
+	// methods of tasks.
+	Tasks bool
 	// Admit, when set, is asked before each call of a tool, in the order of
 	// arrival. Nil admits everything (tools.md §3.5).
 	Admit func(ctx context.Context, call *Call) Quota

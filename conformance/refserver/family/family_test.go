@@ -2,6 +2,7 @@ package family
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,6 +121,38 @@ func TestCallLog(t *testing.T) {
 	call.Finish(t.Context(), Internal(errors.New("why")))
 	require.Contains(t, buf.String(), `"task_id":""`, "what is too long for an id is not logged as one")
 	require.Contains(t, buf.String(), `"cause":"why"`)
+}
+
+// A call that its caller gave up is no error of the server; one that fails for
+// another reason meanwhile is.
+func TestCallLog_Cancelled(t *testing.T) {
+	t.Parallel()
+	given, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, stop := context.WithTimeout(t.Context(), 0)
+	defer stop()
+	for name, tt := range map[string]struct {
+		ctx     context.Context
+		failure *Error
+		inBand  bool
+		want    string
+	}{
+		"cancelled":                {given, Internal(fmt.Errorf("reading: %w", context.Canceled)), false, `"level":"INFO","msg":"tool_invocation_cancelled"`},
+		"cancelled, in a result":   {given, nil, true, `"level":"INFO","msg":"tool_invocation_cancelled"`},
+		"cancelled, without cause": {given, Invalid("x", "type", "x"), false, `"level":"INFO","msg":"tool_invocation_cancelled"`},
+		"a bug meanwhile":          {given, Internal(errors.New("panic: nil")), false, `"level":"ERROR","msg":"tool_invocation_failed"`},
+		"a success meanwhile":      {given, nil, false, `"level":"INFO","msg":"tool_invocation_completed"`},
+		"too late":                 {late, Internal(context.DeadlineExceeded), false, `"level":"ERROR","msg":"tool_invocation_failed"`},
+		"failed":                   {t.Context(), Internal(context.Canceled), false, `"level":"ERROR","msg":"tool_invocation_failed"`},
+	} {
+		var buf bytes.Buffer
+		call := NewCall("tool", nil, slog.New(slog.NewJSONHandler(&buf, nil)))
+		if tt.inBand {
+			call.Failed()
+		}
+		call.Finish(tt.ctx, tt.failure)
+		require.Contains(t, buf.String(), tt.want, name)
+	}
 }
 
 func TestEncodeKeepsMarkup(t *testing.T) {

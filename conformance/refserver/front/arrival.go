@@ -10,21 +10,32 @@ import (
 // bodyTimeout bounds the arrival of a body.
 const bodyTimeout = time.Minute
 
+// hasten bounds the time in which the body of r has to arrive: a peer that sends a
+// part of it, or a byte now and then, would hold the connection forever. That holds
+// for requests that are refused, too, because net/http reads what is left of a body
+// before it sends the answer.
+func hasten(w http.ResponseWriter, r *http.Request) {
+	if r.Body != nil && r.Body != http.NoBody {
+		// Where it is not supported there is no connection to hold.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+	}
+}
+
 // arrive reads the body of r into memory, up to one byte more than most, before
 // r counts as running: a request that is not here yet has nothing to be finished.
-// What went wrong the one who reads the body finds out again.
+// Then it takes back the bound of [hasten], unless a part of the body is still to come.
+// The reader of the body gets its error.
 func arrive(w http.ResponseWriter, r *http.Request, most int) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
 	}
-	// A peer that sends a byte now and then would hold the connection for ever.
-	c := http.NewResponseController(w)
-	_ = c.SetReadDeadline(time.Now().Add(bodyTimeout)) // where it is not supported nothing is lost
-	defer func() { _ = c.SetReadDeadline(time.Time{}) }()
 	here, err := io.ReadAll(io.LimitReader(r.Body, int64(most)+1))
 	rest := io.Reader(r.Body)
-	if err != nil {
+	switch {
+	case err != nil:
 		rest = failing{err}
+	case len(here) <= most:
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
 	r.Body = body{io.MultiReader(bytes.NewReader(here), rest), r.Body}
 }

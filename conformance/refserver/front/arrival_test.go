@@ -37,6 +37,22 @@ func TestArrivalIsBoundedInTime(t *testing.T) {
 	})
 }
 
+// A body that does not arrive keeps its bound: net/http looks for the rest of it before
+// it sends the answer, and would wait forever.
+func TestArrivalKeepsTheBoundOfABodyThatIsNotWhole(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]io.Reader{
+		"cut short": io.MultiReader(strings.NewReader("{"), failing{io.ErrUnexpectedEOF}),
+		"too long":  strings.NewReader(strings.Repeat("x", 11)),
+	} {
+		w := &timed{ResponseRecorder: httptest.NewRecorder()}
+		r := httptest.NewRequest(http.MethodPost, "/", body)
+		hasten(w, r)
+		arrive(w, r, 10)
+		require.Len(t, w.deadlines, 1, name)
+	}
+}
+
 // A body that is not here yet does not count as running, and one that comes too
 // late is refused.
 func TestArrivalComesBeforeTheCount(t *testing.T) {
@@ -81,4 +97,23 @@ func TestArrivalKeepsTheBody(t *testing.T) {
 	b, err := io.ReadAll(r.Body)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	require.Equal(t, "x", string(b))
+}
+
+// A request that is refused before its body is read has as long as one that is served:
+// net/http waits for the body before it sends the refusal.
+func TestArrivalOfARefusedRequestIsBoundedInTime(t *testing.T) {
+	t.Parallel()
+	for name, host := range map[string]string{"no token": "localhost", "foreign host": "evil.example"} {
+		for _, method := range []string{http.MethodPost, http.MethodGet} {
+			synctest.Test(t, func(t *testing.T) {
+				gate := NewGate(GateOptions{Token: "secret"})
+				w := &timed{ResponseRecorder: httptest.NewRecorder()}
+				r := httptest.NewRequest(method, "/mcp", strings.NewReader("{"))
+				r.Host = host
+				gate.Wrap(http.NotFoundHandler()).ServeHTTP(w, r)
+				require.Contains(t, []int{http.StatusUnauthorized, http.StatusForbidden}, w.Code, name)
+				require.Equal(t, []time.Time{time.Now().Add(bodyTimeout)}, w.deadlines, name)
+			})
+		}
+	}
 }

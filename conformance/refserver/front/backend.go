@@ -23,8 +23,13 @@ type Backend interface {
 	Session(id string) (version string, ok bool)
 	// Forget says that an HTTP session has been ended by its client.
 	Forget(id string)
-	// Full reports whether no further HTTP session can be taken in.
-	Full() bool
+	// Open reserves the place of a new HTTP session for a client at address. The
+	// key of the place goes to the handler of initialize, see [SlotOf]; done says
+	// that the request has been answered. ok is false when there is no room.
+	Open(address string) (key string, done func(), ok bool)
+	// Enter marks an HTTP session as in use until leave is called. An unused
+	// session may be ended at any time.
+	Enter(id string) (leave func())
 	// IsDirect reports whether method is a tool that may be called as a method
 	// of its own, without a handshake (tools.md §3.1).
 	IsDirect(method string) bool
@@ -96,6 +101,13 @@ func (c *Call) named(others ...string) {
 // header is all that go-sdk hands through for every transport. It exists inside
 // the process only; the HTTP front drops one that a client sent.
 const ticketHeader = "X-Mainstay-Ticket"
+
+// slotHeader carries the key of the place of a new session in the same way.
+const slotHeader = "X-Mainstay-Slot"
+
+// SlotOf returns the key of the place that was reserved for the session that a
+// request opens, or "".
+func SlotOf(header http.Header) string { return header.Get(slotHeader) }
 
 // A Ticket is what the front found out about a `tools/call`.
 type Ticket struct {

@@ -53,6 +53,7 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 		next = g.opts.Authenticate(next)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hasten(w, r)
 		if text := g.foreign(r); text != "" {
 			writeFault(w, http.StatusForbidden, &fault{err: rpcError(-32000, text, nil)})
 			return
@@ -69,11 +70,11 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 // count returns next with its requests counted, from when all of one has arrived.
 func (g *Gate) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		arrive(w, r, g.opts.MaxBytes)
 		if r.Method == http.MethodGet { // a stream, or soon over
 			next.ServeHTTP(w, r)
 			return
 		}
-		arrive(w, r, g.opts.MaxBytes)
 		leave := g.running.Enter()
 		if leave == nil {
 			Draining(w)

@@ -3,13 +3,17 @@ package front
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/tasks"
 )
 
 // HTTPOptions configures [HTTP].
@@ -47,6 +51,7 @@ const (
 func (h *HTTP) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w := &refusals{ResponseWriter: rw}
 	r.Header.Del(ticketHeader)
+	r.Header.Del(slotHeader)
 	if r.Method != http.MethodPost {
 		h.stream(w, r)
 		return
@@ -113,6 +118,7 @@ func (h *HTTP) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method != http.MethodDelete {
+		defer h.Backend.Enter(id)()
 		h.Session.ServeHTTP(w, r)
 		return
 	}
@@ -175,6 +181,7 @@ func (h *HTTP) inSession(w http.ResponseWriter, r *http.Request, m *message, bod
 	if id != "" && !h.known(w, id) {
 		return
 	}
+	defer h.Backend.Enter(id)()
 	if m.kind == kindRequest && h.Backend.IsDirect(m.method) {
 		h.direct(w, r, m)
 		return
@@ -197,10 +204,14 @@ func (h *HTTP) inSession(w http.ResponseWriter, r *http.Request, m *message, bod
 			writeFault(w, http.StatusBadRequest, f)
 			return
 		}
-		if id == "" && h.Backend.Full() {
-			w.Header().Set("Retry-After", "1")
-			writeFault(w, http.StatusServiceUnavailable, &fault{id: m.id, err: rpcError(-32000, "too many sessions", map[string]any{"reason": "overloaded"})})
-			return
+		if id == "" {
+			slot, done, ok := h.Backend.Open(address(r))
+			if !ok {
+				overloaded(w, m.id)
+				return
+			}
+			defer done()
+			r.Header.Set(slotHeader, slot)
 		}
 	case id == "": // a ping as well: without a session there is nothing it could be about (HTTP-12)
 		writeFault(w, http.StatusBadRequest, notInitialized(m.id))
@@ -252,6 +263,19 @@ func (h *HTTP) stateless(w http.ResponseWriter, r *http.Request, m *message, bod
 	r.Header.Del(sessionHeader)   // ignored in this era (HTTP-28)
 	r.Header.Del("Last-Event-Id") // streams are not resumable (HTTP-35)
 	decodeName(r.Header)
+	ids, f := subscribed(h.Backend, m)
+	if f == nil {
+		f = taskNamed(r.Header, m)
+	}
+	if f != nil {
+		refuse(w, EraStateless, f)
+		return
+	}
+	if ids != nil {
+		stream := &newsStream{w: w}
+		defer stream.end()
+		r = r.WithContext(tasks.WithNews(r.Context(), &tasks.News{IDs: ids, Subscription: m.id, Send: stream.send}))
+	}
 	h.call(w, r, m, "")
 	if m.method == listenMethod {
 		uncount(r)
@@ -309,6 +333,21 @@ func refuse(w http.ResponseWriter, era Era, f *fault) {
 	default:
 		writeFault(w, http.StatusBadRequest, f)
 	}
+}
+
+// overloaded answers a client for whose session there is no room.
+func overloaded(w http.ResponseWriter, id json.RawMessage) {
+	w.Header().Set("Retry-After", "1")
+	writeFault(w, http.StatusServiceUnavailable, &fault{id: id, err: rpcError(-32000, "too many sessions", map[string]any{"reason": "overloaded"})})
+}
+
+// address returns where r comes from, without the port.
+func address(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
 }
 
 func writeFault(w http.ResponseWriter, status int, f *fault) {

@@ -16,6 +16,7 @@ func (h *HTTP) batch(w http.ResponseWriter, r *http.Request, body []byte) {
 	if id != "" && !h.known(w, id) {
 		return
 	}
+	defer h.Backend.Enter(id)()
 	if version, _ := h.Backend.Session(id); version != revisionWithBatches {
 		writeFault(w, http.StatusBadRequest, invalidRequest(nil, "batch", "a batch is served in a session of revision %s only", revisionWithBatches))
 		return

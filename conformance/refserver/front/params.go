@@ -36,6 +36,19 @@ var shapes = map[string]shape{
 	"logging/setLevel":         {needed: true, make: as[mcp.SetLoggingLevelParams]}, //nolint:staticcheck // in force in every revision before the last
 	"notifications/progress":   {needed: true, make: as[mcp.ProgressNotificationParams]},
 	listenMethod:               {needed: true, make: as[mcp.SubscriptionsListenParams]},
+	"skills/list":              {make: as[skillParams]},
+	"skills/get":               {needed: true, make: as[skillParams]},
+	"resources/directory/read": {needed: true, make: as[skillParams]},
+	"tasks/get":                {needed: true, make: as[taskParams]},
+	"tasks/update":             {needed: true, make: as[taskParams]},
+	"tasks/cancel":             {needed: true, make: as[taskParams]},
+}
+
+// skillParams are those of the requests about skills.
+type skillParams struct {
+	mcp.ParamsBase
+	URI    string `json:"uri"`
+	Cursor string `json:"cursor"`
 }
 
 // check refuses a request or notification that go-sdk could not read. A fault

@@ -26,8 +26,6 @@ type SSEOptions struct {
 	Session func(context.Context, mcp.Transport) error
 	// MaxBytes bounds a request body; 0 is [DefaultMaxBytes].
 	MaxBytes int
-	// MaxStreams bounds the streams that are open at once; 0 is no bound.
-	MaxStreams int
 	// Grace bounds the wait for running calls when the server ends; 0 is 10 s.
 	Grace time.Duration
 }
@@ -57,6 +55,9 @@ func NewSSE(opts SSEOptions) *SSE {
 	return &SSE{opts: opts, stop: make(chan struct{}), streams: map[string]*eventStream{}}
 }
 
+// firstMessage bounds the wait for the first message of a stream.
+const firstMessage = time.Minute
+
 // sessionParam names the session in the URL that messages are POSTed to.
 const sessionParam = "session"
 
@@ -66,6 +67,8 @@ type eventStream struct {
 	feed chan line
 	done chan struct{} // closed when the session has ended
 	user string        // whose it is, "" where nobody asks
+
+	silent *time.Timer // ends a stream to which no message is posted
 
 	mu   sync.Mutex
 	w    http.ResponseWriter
@@ -88,7 +91,18 @@ func (s *SSE) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *SSE) stream(w http.ResponseWriter, r *http.Request) {
 	id := rand.Text()
 	st := &eventStream{feed: make(chan line), done: make(chan struct{}), user: user(r), w: w}
-	if !s.enter(w, id, st) {
+	_, done, ok := s.opts.Backend.Open(address(r))
+	if !ok {
+		overloaded(w, nil)
+		return
+	}
+	defer done()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	st.silent = time.AfterFunc(firstMessage, cancel)
+	defer st.silent.Stop()
+	if !s.enter(id, st) {
+		Draining(w)
 		return
 	}
 	defer s.open.Done()
@@ -99,26 +113,20 @@ func (s *SSE) stream(w http.ResponseWriter, r *http.Request) {
 	_ = st.event("endpoint", []byte(r.URL.Path+"?"+sessionParam+"="+id)) // whoever has gone already ends the session below
 	t := &Stdio{
 		Out: st, Backend: inSessions{s.opts.Backend}, MaxBytes: s.opts.MaxBytes, Stop: s.stop, Grace: s.opts.Grace,
-		feed: st.feed, gone: r.Context().Done(),
+		feed: st.feed, gone: ctx.Done(),
 		origin: family.Origin{Transport: "sse", Session: id}, callers: []string{r.Header.Get("X-Agent-Name"), id},
 	}
-	_ = s.opts.Session(r.Context(), t) // whatever its reason, the session is over
+	_ = s.opts.Session(ctx, t) // whatever its reason, the session is over
 	s.leave(id, st)
 	t.Wait()
 	st.end()
 }
 
-// enter takes a stream in, or refuses it.
-func (s *SSE) enter(w http.ResponseWriter, id string, st *eventStream) bool {
+// enter takes a stream in, unless the server ends.
+func (s *SSE) enter(id string, st *eventStream) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
-		Draining(w)
-		return false
-	}
-	if s.opts.MaxStreams > 0 && len(s.streams) >= s.opts.MaxStreams || s.opts.Backend.Full() {
-		w.Header().Set("Retry-After", "1")
-		writeFault(w, http.StatusServiceUnavailable, &fault{err: rpcError(-32000, "too many sessions", map[string]any{"reason": "overloaded"})})
 		return false
 	}
 	s.streams[id] = st
@@ -168,6 +176,7 @@ func (s *SSE) message(w http.ResponseWriter, r *http.Request) {
 	}
 	select {
 	case st.feed <- line{data: body}:
+		st.silent.Stop()
 		w.WriteHeader(http.StatusAccepted)
 	case <-st.done:
 		unknownStream(w)

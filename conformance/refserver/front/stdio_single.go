@@ -9,6 +9,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/tasks"
 )
 
 // listenMethod is the one request of the stateless era that has no end of its own.
@@ -34,6 +36,14 @@ func (c *stdioConn) alone(m *message, b *batch) *fault {
 	if f := m.check(); f != nil {
 		return f
 	}
+	ids, f := subscribed(c.backend, m)
+	if f != nil {
+		return f
+	}
+	life := c.life
+	if ids != nil {
+		life = tasks.WithNews(life, &tasks.News{IDs: ids, Subscription: m.id, Send: c.send})
+	}
 	id, ok := canonical(m.id)
 	if !ok {
 		return inexactID(m.id)
@@ -52,7 +62,7 @@ func (c *stdioConn) alone(m *message, b *batch) *fault {
 	req.Extra = c.extra(m, version)
 	s.in <- req
 	c.running.Go(func() {
-		err := c.single(c.life, s)
+		err := c.single(life, s)
 		if err == nil {
 			err = io.ErrUnexpectedEOF
 		}

@@ -81,6 +81,24 @@ func TestTasks_SetStatus(t *testing.T) {
 		got := r.call("PUT", "/tasks/TASK-001/status", `{"status":"pending","reset":true}`)
 		require.JSONEq(t, `{"success":true,"updated_task":{"task_id":"TASK-001","status":"pending"}}`, got.text)
 	})
+	t.Run("S0-TASKAPI-04 notes under their short name, kept in the list", func(t *testing.T) {
+		r := newRig(t, nil)
+		require.Equal(t, 201, r.call("POST", "/tasks/batch", batch("p", "HLS-012")).status)
+		require.Equal(t, 200, r.call("PUT", "/tasks/TASK-001/status", `{"status":"in_progress"}`).status)
+		r.pass(1500e6)
+		got := r.call("PUT", "/tasks/TASK-001/status", `{"status":"completed","notes":"written, größe 3"}`)
+		require.JSONEq(t, `{"success":true,"updated_task":{"task_id":"TASK-001","status":"completed","started_at":"2026-10-20T14:45:00.000Z",
+			"completed_at":"2026-10-20T14:45:01.500Z","completion_notes":"written, größe 3"}}`, got.text)
+		task := r.call("GET", "/tasks?project=p", "").body["tasks"].([]any)[0].(map[string]any)
+		require.Equal(t, "written, größe 3", task["completion_notes"])
+		require.Equal(t, "2026-10-20T14:45:01.500Z", task["completed_at"])
+		require.NotContains(t, task, "notes")
+		both := r.call("POST", "/tasks/batch", batch("p", "HLS-013"))
+		require.Equal(t, 201, both.status)
+		require.Equal(t, 200, r.call("PUT", "/tasks/TASK-002/status", `{"status":"in_progress"}`).status)
+		got = r.call("PUT", "/tasks/TASK-002/status", `{"status":"completed","completion_notes":"the column","notes":"other"}`)
+		require.Equal(t, "the column", got.body["updated_task"].(map[string]any)["completion_notes"])
+	})
 	t.Run("a worker may take a task twice, nobody else", func(t *testing.T) {
 		require.Equal(t, 200, r.call("PUT", "/tasks/TASK-002/status", `{"status":"in_progress","worker":"w1"}`).status)
 		require.Equal(t, 200, r.call("PUT", "/tasks/TASK-002/status", `{"status":"in_progress","worker":"w1"}`).status)
@@ -245,5 +263,34 @@ func TestTasks_BatchForms(t *testing.T) {
 		task := r.call("GET", "/tasks/next?project="+project, "").body["task"].(map[string]any)
 		require.Equal(t, "mcp://resources/artifacts/prds/PRD-006_v3.md", task["inputs_json"].([]any)[0].(map[string]any)["mcp_resource_uri"])
 		require.Equal(t, "pending", task["status"])
+	}
+}
+
+func TestTasks_Remove(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	require.Equal(t, 201, r.call("POST", "/tasks/batch", batch("p", "HLS-012", "HLS-013", "HLS-014")).status)
+	require.Equal(t, 200, r.call("PUT", "/tasks/TASK-003/status", `{"status":"in_progress"}`).status)
+	const first = `{"task_id":"TASK-001","artifact_id":"HLS-012"}`
+	requireError(t, r.call("POST", "/tasks/remove", `{"project_id":"p","tasks":[`+first+`,{"task_id":"TASK-003","artifact_id":"HLS-014"}]}`), 409,
+		"Task TASK-003 for HLS-014 is in_progress")
+	require.Equal(t, 3.0, r.call("GET", "/tasks?project=p", "").body["count"], "none without the other")
+	for _, removed := range []float64{1, 0} {
+		got := r.call("POST", "/tasks/remove", `{"project":"p","tasks":[`+first+`]}`)
+		require.Equal(t, 200, got.status)
+		require.Equal(t, removed, got.body["tasks_removed"])
+	}
+	requireError(t, r.call("PUT", "/tasks/TASK-001/status", `{"status":"in_progress"}`), 404, "Task not found: TASK-001")
+	got := r.call("POST", "/tasks/batch", batch("p", "HLS-012"))
+	require.Equal(t, []any{"TASK-004"}, got.body["task_ids"], "the artifact is free again, the id is not")
+
+	for body, text := range map[string]string{
+		`{"tasks":[` + first + `]}`: "Missing required parameter: project_id",
+		`{"project":"p"}`:           "Invalid tasks: must hold between 1 and 100 tasks",
+		`{"project":"p","tasks":[` + strings.Repeat(first+",", 100) + first + `]}`: "Invalid tasks: must hold between 1 and 100 tasks",
+		`{"project":"p","tasks":[{"task_id":"x","artifact_id":"HLS-012"}]}`:        "Invalid task_id: x",
+		`{"project":"p","tasks":[{"task_id":"TASK-001","artifact_id":"y"}]}`:       "Invalid artifact_id: y",
+	} {
+		requireError(t, r.call("POST", "/tasks/remove", body), 400, text)
 	}
 }

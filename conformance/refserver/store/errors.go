@@ -33,6 +33,16 @@ func (e *DuplicateError) Error() string {
 	return fmt.Sprintf("artifact_id %s already exists in queue", e.ArtifactID)
 }
 
+// A BegunError says that a task cannot be removed, because somebody began it.
+type BegunError struct {
+	ID, ArtifactID string
+	Status         Status
+}
+
+func (e *BegunError) Error() string {
+	return fmt.Sprintf("Task %s for %s is %s", e.ID, e.ArtifactID, e.Status)
+}
+
 // A TransitionError says that a task cannot go from one status to the other.
 type TransitionError struct{ From, To Status }
 

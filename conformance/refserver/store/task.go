@@ -17,6 +17,10 @@ type TaskStore interface {
 	// SetStatus applies a change to a task and returns the task as it is then.
 	// The errors are those of [Task.Apply], and [ErrNotFound].
 	SetStatus(ctx context.Context, id string, c Change) (*Task, error)
+	// RemoveTasks takes tasks of a project out of the queue, all of them or none,
+	// and returns how many it removed. One that is not there is no error, so that
+	// a removal can be repeated; one that was begun is a [*BegunError].
+	RemoveTasks(ctx context.Context, project string, tasks []TaskRef) (int, error)
 	// Tasks returns the tasks that pass the filter, oldest first.
 	Tasks(ctx context.Context, f TaskFilter) ([]Task, error)
 }
@@ -71,6 +75,10 @@ type Input struct {
 
 // Mandatory is the classification of an input a task cannot do without.
 const Mandatory = "mandatory"
+
+// A TaskRef names a task and what it makes. A task of that id which makes
+// something else is not the one that is meant.
+type TaskRef struct{ ID, ArtifactID string }
 
 // A Batch is tasks that enter the queue together.
 type Batch struct {

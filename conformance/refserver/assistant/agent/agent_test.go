@@ -62,6 +62,8 @@ func TestProgram_S4_PIT_01_02_Argv(t *testing.T) {
 		"/bin/agent", "-p", "--dangerously-skip-permissions", "--output-format", "stream-json", "--verbose",
 		"--model", "m", "--mcp-config", `{"a":1}`, "--tools", "",
 	}, p.Argv())
+	p.Model = ""
+	require.NotContains(t, p.Argv(), "--model", "an empty model is none: the program chooses")
 
 	p = program(t, "echo")
 	var args [][]string

@@ -10,19 +10,26 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/internal/scratch"
 )
 
 // maxLine bounds a line of a program: an artifact of 5 MiB, escaped twice. A
 // longer one is skipped.
 const maxLine = 32 << 20
 
+// folderPrefix begins the names of the folders of runs.
+const folderPrefix = "mainstay-agent-"
+
 // Program is an agent that is a program on this machine. Every run starts a
 // process with the same arguments; what differs between two requests, the
 // token among it, goes in by standard input (pitfall 1).
 type Program struct {
-	// Path is the program, Model the model it is told to use.
+	// Path is the program, Model the model that it uses; empty is the
+	// program's own choice.
 	Path, Model string
 	// Config returns the mcp-config, as text.
 	Config func() string
@@ -37,19 +44,25 @@ type Program struct {
 // nothing after it takes the program's own tools away, or it would write
 // files to disk instead of saving artifacts (pitfall 2).
 func (p *Program) Argv() []string {
-	return []string{
-		p.Path, "-p", "--dangerously-skip-permissions", "--output-format", "stream-json", "--verbose",
-		"--model", p.Model, "--mcp-config", p.Config(), "--tools", "",
+	argv := []string{p.Path, "-p", "--dangerously-skip-permissions", "--output-format", "stream-json", "--verbose"}
+	if p.Model != "" {
+		argv = append(argv, "--model", p.Model)
 	}
+	return append(argv, "--mcp-config", p.Config(), "--tools", "")
 }
 
 // Run implements [Runner].
 func (p *Program) Run(ctx context.Context, t Task, event func(json.RawMessage)) error {
-	dir, err := os.MkdirTemp(p.TempDir, "mainstay-agent-")
+	scratch.Sweep(p.TempDir, folderPrefix) // those of servers that were killed
+	folder, err := scratch.Make(p.TempDir, folderPrefix)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // it was empty and is ours
+	defer func() { _ = folder.Close() }() // it is looked at again by the next run
+	dir := filepath.Join(folder.Path(), "work")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
 	argv := p.Argv()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, p.Env, 5*time.Second

@@ -56,3 +56,35 @@ func Find(text string) (c Created, found bool, err error) {
 	}
 	return c, true, nil
 }
+
+// maxMarkers bounds the work of [Strip]; what follows more of them is cut off.
+const maxMarkers = 100
+
+// Strip returns text as its reader sees it, without markers and what they tell.
+// A marker that cannot be read is removed up to the next "|", or to the end of
+// its line.
+func Strip(text string) string {
+	for range maxMarkers {
+		before, rest, ok := strings.Cut(text, prefix)
+		if !ok {
+			break
+		}
+		text = before + rest[length(rest):]
+	}
+	text, _, _ = strings.Cut(text, prefix)
+	return strings.TrimSpace(text)
+}
+
+// length is that of a marker's rest, after the prefix.
+func length(rest string) int {
+	dec := json.NewDecoder(strings.NewReader(rest))
+	var body json.RawMessage
+	if dec.Decode(&body) == nil && strings.HasPrefix(rest[dec.InputOffset():], "|") {
+		return int(dec.InputOffset()) + 1
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	if end := strings.IndexByte(line, '|'); end >= 0 {
+		return end + 1
+	}
+	return len(line)
+}

@@ -38,12 +38,39 @@ func TestFind_S4_MARK_01_02(t *testing.T) {
 	}
 }
 
+// TestStrip: what the user reads has no marker, whatever state it is in.
+func TestStrip(t *testing.T) {
+	t.Parallel()
+	const one = `ARTIFACT_CREATED:{"id":"1","artifact_type":"generated_file","title":"a|b"}|`
+	for text, want := range map[string]string{
+		"":                                   "",
+		"nothing":                            "nothing",
+		one + "File generated successfully.": "File generated successfully.",
+		"Done! " + one + "File generated.":   "Done! File generated.",
+		"a " + one + "b " + one + "c":        "a b c",
+		one:                                  "",
+		one[:30]:                             "",
+		"Done.\nARTIFACT_CREATED:{\"id\":\nNext.":    "Done.\n\nNext.",
+		"ARTIFACT_CREATED:[1]|File":                  "File",
+		"ARTIFACT_CREATED:":                          "",
+		`ARTIFACT_CREATED:{"id":"1"} File`:           "",
+		"ARTIFACT_CREATED:ARTIFACT_CREATED:{}|x":     "x",
+		"ARTIFACT_ARTIFACT_CREATED:{}|CREATED:{}|x":  "x",
+		"  the saved file is artifact_created: yes ": "the saved file is artifact_created: yes",
+	} {
+		require.Equal(t, want, Strip(text), text)
+	}
+	require.Equal(t, "x", Strip("x"+strings.Repeat(one, maxMarkers)))
+	require.Equal(t, "x", Strip("x"+strings.Repeat(one, maxMarkers+1)+"y"))
+}
+
 // FuzzFind: nothing panics, and what is found can be written and found again.
 func FuzzFind(f *testing.F) {
 	f.Add(`x ARTIFACT_CREATED:{"id":"1","artifact_type":"generated_file","title":"a|b"}|File`)
 	f.Add(`ARTIFACT_CREATED:{"id":"\ud800"}|`)
 	f.Add("ARTIFACT_CREATED:[]|")
 	f.Fuzz(func(t *testing.T, text string) {
+		require.NotContains(t, Strip(text), prefix)
 		c, found, err := Find(text)
 		require.False(t, found && err != nil)
 		if !found {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 )
 
 // A Task is a task as it is put into the queue: TaskMetadata v3 (tools.md §2.5).
@@ -61,6 +62,44 @@ func (t *Tasks) Add(ctx context.Context, workflow, key, project string, tasks []
 		return nil, t.unusable(errors.New("not one id for each task"))
 	}
 	return answer.TaskIDs, nil
+}
+
+// Remove takes tasks of project, by the service's ids and what they make, out of
+// the queue: all of them or none. It is refused when one was begun, and harmless
+// when they are gone, so it may be asked again.
+func (t *Tasks) Remove(ctx context.Context, workflow, project string, tasks []Queued) error {
+	var answer struct{}
+	return t.call(ctx, request{
+		method: http.MethodPost, path: "tasks/remove", task: workflow, repeatable: true,
+		body: map[string]any{"project_id": project, "tasks": tasks},
+	}, &answer)
+}
+
+// Queued is a task in the queue.
+type Queued struct {
+	ID         string `json:"task_id"`
+	ArtifactID string `json:"artifact_id"`
+}
+
+// DependsOn returns the tasks of project that have an artifact as an input.
+func (t *Tasks) DependsOn(ctx context.Context, workflow, project, artifactID string) ([]Queued, error) {
+	var answer struct {
+		Tasks []struct {
+			Queued
+			Inputs []Input `json:"inputs_json"`
+		} `json:"tasks"`
+	}
+	err := t.call(ctx, request{
+		method: http.MethodGet, path: "tasks", task: workflow, repeatable: true,
+		query: url.Values{"project": {project}, "input_artifact_id": {artifactID}},
+	}, &answer)
+	var found []Queued
+	for _, task := range answer.Tasks { // a service may not know the filter
+		if slices.ContainsFunc(task.Inputs, func(in Input) bool { return in.ArtifactID == artifactID }) {
+			found = append(found, task.Queued)
+		}
+	}
+	return found, err
 }
 
 // Find returns the service's id of the latest task of project that makes an

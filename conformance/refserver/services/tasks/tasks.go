@@ -3,6 +3,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -46,6 +47,7 @@ func Handler(o Options) http.Handler {
 		api.Route{Method: http.MethodPut, Path: "/tasks/{id}/status", Handle: s.setStatus},
 		api.Route{Method: http.MethodGet, Path: "/tasks", Handle: s.list},
 		api.Route{Method: http.MethodPost, Path: "/tasks/batch", Handle: s.batch},
+		api.Route{Method: http.MethodPost, Path: "/tasks/remove", Handle: s.remove},
 	)
 }
 
@@ -112,9 +114,11 @@ func (s *service) setStatus(ctx context.Context, req *api.Request) (int, any, er
 	id := req.HTTP.PathValue("id")
 	var in struct {
 		Status string `json:"status"`
-		Notes  string `json:"completion_notes"`
-		Worker string `json:"worker"`
-		Reset  bool   `json:"reset"`
+		// CompletionNotes is the name of the column, Notes another name of it.
+		CompletionNotes string `json:"completion_notes"`
+		Notes           string `json:"notes"`
+		Worker          string `json:"worker"`
+		Reset           bool   `json:"reset"`
 	}
 	if _, err := req.Body(&in, nil); err != nil {
 		return 0, nil, err
@@ -126,7 +130,8 @@ func (s *service) setStatus(ctx context.Context, req *api.Request) (int, any, er
 	if err != nil {
 		return 0, nil, err
 	}
-	if err := fits("completion_notes", in.Notes, maxNotes); err != nil {
+	notes := cmp.Or(in.CompletionNotes, in.Notes)
+	if err := fits("completion_notes", notes, maxNotes); err != nil {
 		return 0, nil, err
 	}
 	if err := fits("worker", in.Worker, maxWorker); err != nil {
@@ -135,7 +140,7 @@ func (s *service) setStatus(ctx context.Context, req *api.Request) (int, any, er
 	if !taskID.MatchString(id) {
 		return 0, nil, api.NotFound("Task not found: %s", api.Clip(id))
 	}
-	t, err := s.Store.SetStatus(ctx, id, store.Change{Status: status, Notes: in.Notes, Worker: in.Worker, Reset: in.Reset, Now: s.Now()})
+	t, err := s.Store.SetStatus(ctx, id, store.Change{Status: status, Notes: notes, Worker: in.Worker, Reset: in.Reset, Now: s.Now()})
 	var refused *store.TransitionError
 	var queued *store.DuplicateError
 	switch {

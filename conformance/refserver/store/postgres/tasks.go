@@ -138,6 +138,41 @@ func (s *Store) SetStatus(ctx context.Context, id string, c store.Change) (*stor
 	return &after, nil
 }
 
+// RemoveTasks takes tasks out of the queue.
+func (s *Store) RemoveTasks(ctx context.Context, project string, tasks []store.TaskRef) (removed int, err error) {
+	err = s.db.plain(ctx, func(tx *transaction) error {
+		removed = 0
+		for _, ref := range tasks {
+			tx.queue(`SELECT status FROM tasks WHERE task_id = $1 AND project_id = $2 AND artifact_id = $3 FOR UPDATE`, ref.ID, project, ref.ArtifactID).
+				QueryRow(func(row pgx.Row) error {
+					var status store.Status
+					err := row.Scan(&status)
+					switch {
+					case errors.Is(err, pgx.ErrNoRows):
+						return nil
+					case err != nil:
+						return err
+					case status != store.Pending:
+						return &store.BegunError{ID: ref.ID, ArtifactID: ref.ArtifactID, Status: status}
+					}
+					removed++
+					return nil
+				})
+		}
+		if err := tx.send(ctx); err != nil {
+			return err
+		}
+		for _, ref := range tasks {
+			tx.queue(`DELETE FROM tasks WHERE task_id = $1 AND project_id = $2 AND artifact_id = $3`, ref.ID, project, ref.ArtifactID)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return removed, nil
+}
+
 // Tasks returns the tasks that pass the filter, oldest first.
 func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, error) {
 	query, args, err := selection(f)

@@ -130,6 +130,38 @@ func (s *Store) SetStatus(ctx context.Context, id string, c store.Change) (*stor
 	return &after, nil
 }
 
+// RemoveTasks takes tasks out of the queue.
+func (s *Store) RemoveTasks(ctx context.Context, project string, tasks []store.TaskRef) (removed int, err error) {
+	err = s.db.Write(ctx, func(tx *sql.Tx) error {
+		removed = 0
+		for _, ref := range tasks {
+			var number int64
+			var status store.Status
+			err := tx.QueryRowContext(ctx, `SELECT task_number, status FROM tasks WHERE task_id = ? AND project_id = ? AND artifact_id = ?`,
+				ref.ID, project, ref.ArtifactID).Scan(&number, &status)
+			switch {
+			case errors.Is(err, sql.ErrNoRows):
+				continue
+			case err != nil:
+				return err
+			case status != store.Pending:
+				return &store.BegunError{ID: ref.ID, ArtifactID: ref.ArtifactID, Status: status}
+			}
+			for _, from := range []string{`DELETE FROM task_inputs WHERE task_number = ?`, `DELETE FROM tasks WHERE task_number = ?`} {
+				if _, err := tx.ExecContext(ctx, from, number); err != nil {
+					return err
+				}
+			}
+			removed++
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return removed, nil
+}
+
 // Tasks returns the tasks that pass the filter, oldest first.
 func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, error) {
 	query, args := selection(f)

@@ -28,6 +28,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Open) {
 		{"tasks/order", testOrder},
 		{"tasks/status", testStatus},
 		{"tasks/race", testTaskRace},
+		{"tasks/remove", testRemove},
 		{"tasks/filter", testFilter},
 		{"ids/sequence", testSequence},
 		{"ids/reservation", testReservation},

@@ -122,6 +122,42 @@ func testStatus(t *testing.T, open Open) {
 	errorIs(t, err, store.ErrNotFound)
 }
 
+// testRemove: all of the tasks or none, and again without harm.
+func testRemove(t *testing.T, open Open) {
+	st := open(t)
+	ctx := t.Context()
+	needs := input(store.Mandatory, "PRD-006")
+	add(t, st, "p", task("HLS-001", needs), task("HLS-002", needs), task("HLS-003", needs))
+	add(t, st, "q", task("HLS-001", needs))
+	left := func(project string) []string {
+		tasks, err := st.Tasks(ctx, store.TaskFilter{Project: project, InputArtifactID: "PRD-006"})
+		noError(t, err)
+		return taskIDs(tasks)
+	}
+	refs := []store.TaskRef{{ID: "TASK-001", ArtifactID: "HLS-001"}, {ID: "TASK-002", ArtifactID: "HLS-002"}}
+	_, err := st.SetStatus(ctx, "TASK-002", store.Change{Status: store.InProgress, Now: now})
+	noError(t, err)
+	_, err = st.RemoveTasks(ctx, "p", refs)
+	var begun *store.BegunError
+	errorAs(t, err, &begun)
+	equal(t, store.BegunError{ID: "TASK-002", ArtifactID: "HLS-002", Status: store.InProgress}, *begun)
+	equal(t, []string{"TASK-001", "TASK-002", "TASK-003"}, left("p"))
+
+	refs[1] = store.TaskRef{ID: "TASK-003", ArtifactID: "HLS-003"}
+	for _, want := range []int{2, 0} {
+		n, err := st.RemoveTasks(ctx, "p", refs)
+		noError(t, err)
+		equal(t, want, n)
+	}
+	equal(t, []string{"TASK-002"}, left("p"))
+	// Another project's task, or one that makes something else, is not meant.
+	n, err := st.RemoveTasks(ctx, "p", []store.TaskRef{{ID: "TASK-004", ArtifactID: "HLS-001"}, {ID: "TASK-002", ArtifactID: "HLS-009"}})
+	noError(t, err)
+	equal(t, 0, n)
+	equal(t, []string{"TASK-004"}, left("q"))
+	equal(t, []string{"TASK-005"}, add(t, st, "p", task("HLS-001", needs)), "no id comes twice")
+}
+
 // testTaskRace has two stores take the same tasks (S0-TASKAPI-16).
 func testTaskRace(t *testing.T, open Open) {
 	stores := []store.Store{open(t), open(t)}
