@@ -24,7 +24,7 @@ const (
 	// taskLinger is how long a task that is over is looked at.
 	taskLinger = 400 * time.Millisecond
 	// mostTaskTools bounds how many tools a scenario makes tasks of.
-	mostTaskTools = 8
+	mostTaskTools = 16
 )
 
 // taskStatuses are all there are, the final ones last.

@@ -192,7 +192,7 @@ func (r *Run) Exchange(st *Step) (map[string]any, error) {
 	r.Step(r.Session)
 	var a wire.Answer
 	if st.Direct {
-		a, err = r.Session.Request(r.Ctx, st.Tool, args)
+		a, err = r.Session.Request(r.Ctx, st.Tool, r.direct(st, args))
 	} else {
 		a, err = r.Call(r.Session, st.Tool, args, st.Meta)
 	}
@@ -204,6 +204,19 @@ func (r *Run) Exchange(st *Step) (map[string]any, error) {
 		return nil, conformance.ErrUsedUp
 	}
 	return doc, nil
+}
+
+// direct returns the params of a tool called as a method: its arguments, with the
+// name of the agent that also calls it as a tool.
+func (r *Run) direct(st *Step, args any) any {
+	members, ok := args.(map[string]any)
+	agent := r.Agent(st.Tool)
+	if !ok || agent == "" {
+		return args
+	}
+	out := maps.Clone(members)
+	out["_meta"] = map[string]any{"agentName": agent}
+	return out
 }
 
 // Prepare makes a call that builds a value, and returns its answer.
