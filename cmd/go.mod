@@ -7,16 +7,21 @@ require (
 	github.com/mainstay-mcp/mainstay/conformance/refserver v0.0.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
-	github.com/spf13/pflag v1.0.9
+	github.com/spf13/pflag v1.0.10
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/term v0.47.0
 )
 
 require (
+	github.com/blevesearch/snowballstem v0.9.0 // indirect
 	github.com/danieljoos/wincred v1.2.3 // indirect
 	github.com/go-jose/go-jose/v4 v4.1.8 // indirect
 	github.com/godbus/dbus/v5 v5.2.2 // indirect
+	github.com/hhrutter/tiff v1.0.6 // indirect
+	github.com/pdfcpu/pdfcpu v0.15.0 // indirect
+	github.com/yuin/goldmark v1.8.7 // indirect
 	github.com/zalando/go-keyring v0.2.8 // indirect
+	golang.org/x/image v0.44.0 // indirect
 )
 
 require (
@@ -30,7 +35,6 @@ require (
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/pgx/v5 v5.12.0 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
-	github.com/ledongthuc/pdf v0.0.0-20260907135840-6c8c28e0e8a0 // indirect
 	github.com/mainstay-mcp/mainstay/auth v0.0.0
 	github.com/mainstay-mcp/mainstay/auth/keychain v0.0.0
 	github.com/mattn/go-isatty v0.0.24 // indirect

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,26 +17,34 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/refserver"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/faults"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/knowledge"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/limit"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/plan"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/guard"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/preflights/llm"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/skills"
 )
 
 // flags are the values of the command line.
 type flags struct {
 	http, families, data, hosts, token string
 	sse, debug                         bool
+	sessionIdle                        time.Duration
+	given                              map[string]bool // by name
 
 	issuer, resource  string
 	scope, toolScopes texts
 
-	tasksAddr, idsAddr                  string
-	durable, plural, deprecated, faults bool
+	tasksAddr, idsAddr                        string
+	durable, plural, deprecated, faults, undo bool
 
 	nextTask, rates, workDir string
+	coePlan, coeKnowledge    string
 	orchestrator, coeAdmin   bool
 	fault, permission        texts
+	repos                    texts
 
+	skills                  string
 	networks                texts
 	maxResult               uint
 	doclingVersion          string
@@ -43,12 +52,13 @@ type flags struct {
 }
 
 func define(fs *flag.FlagSet) *flags {
-	f := &flags{}
+	f := &flags{given: map[string]bool{}}
 	fs.StringVar(&f.http, "http", "", "")
 	fs.StringVar(&f.families, "families", "", "")
 	fs.StringVar(&f.data, "data", "", "")
 	fs.StringVar(&f.hosts, "allow-host", "", "")
 	fs.StringVar(&f.token, "token", "", "")
+	fs.DurationVar(&f.sessionIdle, "session-idle", 0, "")
 	fs.StringVar(&f.issuer, "oauth-issuer", "", "")
 	fs.StringVar(&f.resource, "oauth-resource", "", "")
 	fs.Var(&f.scope, "oauth-scope", "")
@@ -59,6 +69,7 @@ func define(fs *flag.FlagSet) *flags {
 	fs.StringVar(&f.idsAddr, "ids-addr", "", "")
 	fs.BoolVar(&f.durable, "durable", false, "")
 	fs.BoolVar(&f.plural, "plural-dirs", false, "")
+	fs.BoolVar(&f.undo, "undo-approvals", false, "")
 	fs.BoolVar(&f.deprecated, "deprecated", false, "")
 	fs.BoolVar(&f.faults, "allow-fault-injection", false, "")
 	fs.Var(&f.fault, "fault", "")
@@ -67,10 +78,14 @@ func define(fs *flag.FlagSet) *flags {
 	fs.StringVar(&f.rates, "rate-limits", "on", "")
 	fs.Var(&f.permission, "coe-permission", "")
 	fs.BoolVar(&f.coeAdmin, "coe-admin", false, "")
+	fs.StringVar(&f.coePlan, "coe-plan", "", "")
+	fs.StringVar(&f.coeKnowledge, "coe-knowledge", "", "")
 	fs.StringVar(&f.workDir, "work-dir", "", "")
+	fs.Var(&f.repos, "repos", "")
 	fs.Var(&f.networks, "docling-allow-network", "")
 	fs.UintVar(&f.maxResult, "docling-max-result", 0, "")
 	fs.StringVar(&f.doclingVersion, "docling-version", "", "")
+	fs.StringVar(&f.skills, "skills", "", "")
 	fs.StringVar(&f.program, "assistant-program", "", "")
 	fs.StringVar(&f.model, "assistant-model", "", "")
 	fs.StringVar(&f.session, "assistant-session-token", "", "")
@@ -89,15 +104,20 @@ func parse(args []string, env func(string) (string, bool)) (*config, error) {
 		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
 	cfg := &config{debug: f.debug}
-	chosen := false
-	fs.Visit(func(set *flag.Flag) { chosen = chosen || set.Name == "families" })
+	fs.Visit(func(set *flag.Flag) { f.given[set.Name] = true })
 	switch {
-	case chosen:
+	case f.given["families"]:
 		cfg.opts.Families = list(f.families)
 	case f.http != "":
 		cfg.opts.Families = refserver.HTTPFamilies()
 	default:
 		cfg.opts.Families = refserver.Families()
+		if f.skills != "" {
+			cfg.opts.Families = append(cfg.opts.Families, skills.Name)
+		}
+	}
+	if f.skills != "" && !slices.Contains(cfg.opts.Families, skills.Name) {
+		return nil, errors.New("--skills needs the family skills: add it to --families")
 	}
 	if err := refserver.CheckFamilies(cfg.opts.Families); err != nil {
 		return nil, err
@@ -113,13 +133,18 @@ func parse(args []string, env func(string) (string, bool)) (*config, error) {
 
 // options fills in the options of the families.
 func (f *flags) options(o *refserver.Options, env variables) error {
-	o.DataDir, o.SSE = f.data, f.sse
+	o.DataDir, o.SSE, o.SkillsDir = f.data, f.sse, f.skills
+	if f.sessionIdle < 0 {
+		return fmt.Errorf("--session-idle must be a positive duration such as 5s, not %s", f.sessionIdle)
+	}
+	o.SessionIdle = f.sessionIdle
 	o.AllowedHosts = list(strings.ToLower(f.hosts))
 	o.Token = env.or("REFSERVER_TOKEN", f.token)
 	o.ArtifactsDir = env.get("ARTIFACTS_BASE_DIR")
 	o.ChecklistDir, o.ResearchDir = env.get("VALIDATION_RESOURCES_DIR"), env.get("RESEARCH_DIR")
 	o.DatabaseURL = env.get("DATABASE_URL")
 	o.Durable, o.PluralDirs, o.Deprecated, o.AllowFaultInjection = f.durable, f.plural, f.deprecated, f.faults
+	o.UndoApprovals = f.undo
 	o.Services = refserver.ServiceOptions{
 		TasksURL: env.get("TASK_TRACKING_API_URL"), IDsURL: env.get("ID_MANAGEMENT_API_URL"),
 		TasksAddr: f.tasksAddr, IDsAddr: f.idsAddr,
@@ -131,6 +156,8 @@ func (f *flags) options(o *refserver.Options, env variables) error {
 	}
 	o.Services.Reservation = time.Duration(minutes) * time.Minute
 	o.Preflights.WorkDir, o.Preflights.LLM = f.workDir, llm.ConfigFromEnv(env.get)
+	// Over stdio the parent process names folders, and it can write them itself.
+	o.Preflights.Repos, o.Preflights.Confined = f.repos, f.http != "" || len(f.repos) > 0
 	o.Assistant.Program, o.Assistant.Model = f.program, f.model
 	o.Assistant.SessionToken = env.or("REFSERVER_SESSION_TOKEN", f.session)
 	o.Docling.InputRoots = filepath.SplitList(env.get("DOCLING_INPUT_ROOTS"))
@@ -151,7 +178,24 @@ func (f *flags) options(o *refserver.Options, env variables) error {
 // coe fills in the options of the coe family.
 func (f *flags) coe(o *coe.Options, env variables) error {
 	o.NextTask, o.NoOrchestrator, o.Admin = coe.TaskShape(f.nextTask), !f.orchestrator, f.coeAdmin
+	for name, value := range map[string]*string{"coe-plan": &f.coePlan, "coe-knowledge": &f.coeKnowledge} {
+		if f.given[name] && *value == "" { // a variable of the shell that is not set
+			return fmt.Errorf("--%s needs a file or a folder", name)
+		}
+	}
+	if f.coePlan != "" {
+		seed, err := plan.Load(f.coePlan)
+		if err != nil {
+			return fmt.Errorf("--coe-plan: %w", err)
+		}
+		o.Seed = &seed
+	}
 	var err error
+	if f.coeKnowledge != "" {
+		if o.Knowledge, err = knowledge.Load(f.coeKnowledge); err != nil {
+			return fmt.Errorf("--coe-knowledge: %w", err)
+		}
+	}
 	if o.TokenLimit, err = env.number("COE_TOKEN_LIMIT"); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"flag"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -27,9 +29,13 @@ func TestFamiliesByDefault(t *testing.T) {
 	t.Parallel()
 	five := []string{"artifact", "coe", "docling", "preflights", "assistant"}
 	require.Equal(t, five, parsed(t, vars{}).Families)
-	require.Equal(t, append(five, "fixtures"), parsed(t, vars{}, "--http", ":0").Families)
+	require.Equal(t, append(five, "fixtures", "skills"), parsed(t, vars{}, "--http", ":0").Families)
+	require.Equal(t, append(five, "skills"), parsed(t, vars{}, "--skills", "dir").Families)
+	require.Equal(t, "dir", parsed(t, vars{}, "--http", ":0", "--skills", "dir").SkillsDir)
 	require.Equal(t, []string{"coe", "fixtures"}, parsed(t, vars{}, "--families", "coe, fixtures").Families)
 	require.Equal(t, []string{"coe"}, parsed(t, vars{}, "--families", "coe", "--http", ":0").Families)
+	_, err := parse([]string{"--families", "coe", "--skills", "dir"}, vars{}.lookup)
+	require.ErrorContains(t, err, "needs the family skills")
 }
 
 func TestServiceAndStoreOptions(t *testing.T) {
@@ -37,16 +43,18 @@ func TestServiceAndStoreOptions(t *testing.T) {
 	o := parsed(t, vars{
 		"TASK_TRACKING_API_URL": "http://tasks", "ID_MANAGEMENT_API_URL": "http://ids", "API_KEY": "k", "PROJECT_ID": "p",
 		"RESERVATION_EXPIRATION_MINUTES": "7", "DATABASE_URL": "postgres://db", "REFSERVER_TOKEN": "from env", "RESEARCH_DIR": "/r",
-	}, "--plural-dirs", "--tasks-addr", "127.0.0.1:8080", "--ids-addr", "127.0.0.1:8081", "--durable", "--deprecated")
+	}, "--plural-dirs", "--tasks-addr", "127.0.0.1:8080", "--ids-addr", "127.0.0.1:8081", "--durable", "--deprecated", "--undo-approvals")
 	require.Equal(t, refserver.ServiceOptions{
 		TasksURL: "http://tasks", IDsURL: "http://ids", TasksAddr: "127.0.0.1:8080", IDsAddr: "127.0.0.1:8081",
 		APIKey: "k", ProjectID: "p", Reservation: 7 * time.Minute,
 	}, o.Services)
 	require.Equal(t, "postgres://db", o.DatabaseURL)
-	require.True(t, o.Durable && o.Deprecated && o.PluralDirs)
+	require.True(t, o.Durable && o.Deprecated && o.UndoApprovals && o.PluralDirs)
 	require.Equal(t, "/r", o.ResearchDir)
 	require.Equal(t, "from env", o.Token)
 	require.False(t, o.SSE)
+	require.Zero(t, o.SessionIdle, "the server has a default")
+	require.Equal(t, 5*time.Second, parsed(t, vars{}, "--session-idle", "5s").SessionIdle)
 	require.True(t, parsed(t, vars{}, "--http", ":0", "--sse").SSE)
 	require.Equal(t, "flag", parsed(t, vars{"REFSERVER_TOKEN": "from env"}, "--token", "flag").Token)
 }
@@ -59,6 +67,8 @@ func TestCOEOptions(t *testing.T) {
 	o = parsed(t, vars{"COE_TOKEN_LIMIT": "40"}, "--coe-next-task", "legacy", "--with-orchestrator=false", "--rate-limits", "50",
 		"--coe-admin", "--coe-permission", "ann=read-only", "--coe-permission", "*=write", "--fault", "tool=createTicket,kind=db_locked,times=3").COE
 	require.Equal(t, coe.Legacy, o.NextTask)
+	require.Nil(t, o.Seed, "the sample")
+	require.Nil(t, o.Knowledge, "the sample")
 	require.True(t, o.NoOrchestrator && o.Admin)
 	require.Equal(t, 40, o.TokenLimit)
 	require.Equal(t, []int{50, 250, 5}, []int{o.Rates.Agent.Calls, o.Rates.Global.Calls, o.Rates.Burst.Calls})
@@ -79,6 +89,11 @@ func TestOtherFamilyOptions(t *testing.T) {
 	require.EqualValues(t, 20<<20, o.Docling.MaxResult)
 	require.Equal(t, "1.3.0", o.Docling.Version)
 	require.Equal(t, []string{"openai", "m", "/w"}, []string{o.Preflights.LLM.Provider, o.Preflights.LLM.Model, o.Preflights.WorkDir})
+	require.False(t, o.Preflights.Confined, "over stdio the parent decides")
+	require.True(t, parsed(t, vars{}, "--http", ":0").Preflights.Confined, "over HTTP clients are confined")
+	o.Preflights = parsed(t, vars{}, "--repos", "/a", "--repos", "/b").Preflights
+	require.True(t, o.Preflights.Confined)
+	require.Equal(t, []string{"/a", "/b"}, o.Preflights.Repos)
 	require.Equal(t, []string{"agent", "big", "s"}, []string{o.Assistant.Program, o.Assistant.Model, o.Assistant.SessionToken})
 }
 
@@ -116,6 +131,9 @@ func TestBadFlags(t *testing.T) {
 		{nil, []string{"--rate-limits", "some"}, "--rate-limits must be on, off or a positive number"},
 		{nil, []string{"--rate-limits", "-1"}, "--rate-limits"},
 		{nil, []string{"--fault", "nonsense"}, "--fault:"},
+		{nil, []string{"--coe-plan", ""}, "--coe-plan needs a file or a folder"},
+		{nil, []string{"--coe-knowledge="}, "--coe-knowledge needs a file or a folder"},
+		{nil, []string{"--session-idle", "-5s"}, "--session-idle must be a positive duration"},
 		{nil, []string{"--coe-permission", "ann"}, "--coe-permission must be AGENT=read-only"},
 		{nil, []string{"--docling-allow-network", "127.0.0.1"}, "--docling-allow-network:"},
 		{nil, []string{"--docling-max-result", "2000"}, "--docling-max-result must be at most 1024"},
@@ -148,4 +166,22 @@ func TestHelpIsComplete(t *testing.T) {
 	for name := range asked {
 		require.Regexp(t, `(?m)^  `+name+`\b`, out.String())
 	}
+	for _, kind := range faults.Kinds() {
+		require.Regexp(t, `\b`+string(kind)+`\b`, out.String())
+	}
+}
+
+func TestParse_PlanAndKnowledge(t *testing.T) {
+	t.Parallel()
+	p := filepath.Join(t.TempDir(), "plan.md")
+	require.NoError(t, os.WriteFile(p, []byte("# Mine\n\n- [ ] One\n"), 0o600))
+	o := parsed(t, vars{}, "--coe-plan", p, "--coe-knowledge", filepath.Dir(p)).COE
+	require.Equal(t, "One", o.Seed.Tasks[0].Title)
+	require.Equal(t, "plan.md", o.Knowledge.Entries[0].File)
+	require.NoError(t, os.WriteFile(p, []byte("- [ ] One (after Two)\n\xff"), 0o600))
+	_, err := parse([]string{"--coe-knowledge", p}, vars{}.lookup)
+	require.ErrorContains(t, err, "--coe-knowledge: knowledge: "+p+":2: not UTF-8 text")
+	require.NoError(t, os.WriteFile(p, []byte("- [ ] One (after Two)\n"), 0o600))
+	_, err = parse([]string{"--coe-plan", p}, vars{}.lookup)
+	require.ErrorContains(t, err, "--coe-plan: plan: "+p+`:1: no task "Two" in the plan`)
 }

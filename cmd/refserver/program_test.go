@@ -197,3 +197,37 @@ func TestHTTP_TokenAndChat(t *testing.T) {
 	require.NotContains(t, string(rest), "s3cret")
 	require.NoError(t, p.Wait())
 }
+
+// A server that is killed leaves its temporary folder to the next one, which
+// removes it, and not those of servers that live.
+func TestTemporaryFolder_KilledServer(t *testing.T) {
+	t.Parallel()
+	temp := t.TempDir()
+	run := func() (*program, string) {
+		p := prepare(t, "--families", "coe")
+		p.Env = append(p.Env, "TMPDIR="+temp)
+		p.pipes(t)
+		require.NoError(t, p.Start())
+		dir := regexp.MustCompile(`"data_dir":"([^"]+)"`).FindStringSubmatch(p.logged(t, `"data_dir":"[^"]+"`))[1]
+		require.DirExists(t, dir)
+		return p, dir
+	}
+	end := func(p *program) {
+		require.NoError(t, p.in.Close())
+		_, _ = io.Copy(io.Discard, p.log)
+		require.NoError(t, p.Wait())
+	}
+	killed, left := run()
+	living, kept := run()
+	require.DirExists(t, left)
+	require.NoError(t, killed.Process.Kill())
+	_ = killed.Wait()
+	require.DirExists(t, left)
+	next, own := run()
+	require.NoDirExists(t, left)
+	require.DirExists(t, kept)
+	end(living)
+	end(next)
+	require.NoDirExists(t, kept)
+	require.NoDirExists(t, own)
+}

@@ -11,8 +11,11 @@ serving:
                       without a host, only on 127.0.0.1
   --sse               with --http: also serve the old HTTP+SSE transport at /sse
   --families LIST     tool families to serve, separated by commas (default: %s;
-                      with --http also fixtures, for the official conformance suite)
+                      with --http also fixtures, for the official conformance suite,
+                      and skills)
   --allow-host NAMES  host names to accept in Host and Origin, besides local ones
+  --session-idle D    how long an HTTP session may be unused before it ends, such as 5s
+                      (default: 30m)
   --token TOKEN       require this bearer token in every HTTP request
   REFSERVER_TOKEN     the same token; unlike the flag, process lists do not show it
   --oauth-issuer URL  require access tokens (JWT) of this authorization server in every HTTP
@@ -24,7 +27,8 @@ serving:
   --debug             log at debug level
 
 data:
-  --data DIR          folder for data (default: a temporary folder, removed at exit)
+  --data DIR          folder for data (default: a temporary folder, removed at exit, or by
+                      the next server if this one is killed)
   --durable           sync to disk at every commit (SQLite)
   DATABASE_URL        PostgreSQL database for tasks, ids and generated artifacts
                       (default: an SQLite file in DIR)
@@ -43,9 +47,14 @@ artifact:
   --plural-dirs             store in folders such as prds instead of prd; both are searched
   RESEARCH_DIR              folder of the research documents (default: research in the
                             artifacts folder)
+  --undo-approvals          also serve undo_approval, while nothing came of the approval
   --deprecated              also serve resolve_artifact_path
 
 coe:
+  --coe-plan PATH           plan to work on: a JSON or Markdown file, or a folder of them
+                            (default: a sample plan)
+  --coe-knowledge PATH      documents that questions are answered from: a Markdown, text or
+                            JSON file, or a folder of them (default: those of the sample)
   --coe-next-task SHAPE     form of the getNextTask result: enhanced (default),
                             implemented or legacy
   --with-orchestrator=false make getNextTask fail with ORCHESTRATOR_NOT_INITIALIZED
@@ -67,7 +76,10 @@ docling:
 
 preflights:
   --work-dir DIR            repository of calls that name none (default: an empty one in
-                            the data folder)
+                            the data folder); "." is the one the server is started in
+  --repos DIR               folder below which calls may name repositories by repo_path;
+                            repeatable (default: with --http none but that of --work-dir,
+                            over stdio any)
   PREFLIGHTS_LLM_PROVIDER   mock (default), anthropic, openai or openrouter
   PREFLIGHTS_LLM_MODEL      model of the provider; the API key is in the provider's usual
                             variable, such as OPENAI_API_KEY
@@ -75,14 +87,21 @@ preflights:
 
 assistant:
   --assistant-program PATH  command-line agent that answers chats (default: a scripted one)
-  --assistant-model MODEL   model of the agent
+  --assistant-model MODEL   model of the agent (default: the agent's own choice)
   --assistant-session-token TOKEN  session token that save_artifact always accepts, for
                             external tests (default: none)
   REFSERVER_SESSION_TOKEN   the same token; unlike the flag, process lists do not show it
+
+skills:
+  --skills DIR              folder of skills to serve, each a folder with a SKILL.md, or
+                            deeper (default: two samples)
 
 testing:
   --allow-fault-injection   serve _test/inject, which makes tools fail, and _test/reset,
                             which empties the coe database
   --fault FAULT             inject a fault from the start, such as
-                            tool=createTicket,kind=db_locked,times=3; repeatable
+                            tool=createTicket,kind=db_locked,times=3; repeatable. TOOL is a
+                            coe tool or *, times is 1 unless set (0: every time), kind is
+                            delay (with delay=300ms), internal, panic, unavailable,
+                            db_locked, db_down or unblock (second step of a task's end)
 `
