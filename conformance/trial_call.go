@@ -25,6 +25,16 @@ func CallParams(name string, arguments any) map[string]any {
 // allow ten in a second.
 const CallsPerAgent = 8
 
+// Agent counts a call and returns the name of the agent that makes it, or "" for a
+// tool of no family.
+func (t *Trial) Agent(tool string) string {
+	if t.Rev.Family(tool) == "" {
+		return ""
+	}
+	defer func() { t.Calls++ }()
+	return fmt.Sprintf("conform/%s/%d", t.Scenario.ID, t.Calls/CallsPerAgent)
+}
+
 // Call calls a tool and lets the observer look at the result. To a server of
 // the families it is an agent of its own in every scenario, so that no limit
 // on one agent's calls decides about another scenario.
@@ -32,9 +42,8 @@ const CallsPerAgent = 8
 func (t *Trial) Call(s *wire.Session, name string, arguments any, meta ...map[string]any) (wire.Answer, error) {
 	params := CallParams(name, arguments)
 	all := map[string]any{}
-	if t.Rev.Family(name) != "" {
-		all["agentName"] = fmt.Sprintf("conform/%s/%d", t.Scenario.ID, t.Calls/CallsPerAgent)
-		t.Calls++
+	if agent := t.Agent(name); agent != "" {
+		all["agentName"] = agent
 	}
 	for _, m := range meta {
 		maps.Copy(all, m)

@@ -1,10 +1,15 @@
 // Prints the score of one run of the official conformance suite as one line.
 //
 //   official-score.mjs server REVISION TOTAL LOG RESULTS
+//   official-score.mjs server extensions TOTAL LOGS RESULTS [VACANT]
 //   official-score.mjs client REVISION TOTAL LOGS RESULTS
 //
-// LOG is what the suite printed; for clients, which are judged in one run a
-// scenario, LOGS is a folder with a file a scenario, named after it (% for /).
+// LOG is what the suite printed; where each scenario is a run of its own, LOGS is a
+// folder with a file a scenario, named after it (% for /).
+//
+// VACANT is a scenario that checks nothing in the pinned suite. It is counted apart,
+// and fails the run as soon as it does check something. Of extensions no check may be
+// skipped: a server that does not declare one skips them all.
 //
 // A scenario has passed when it made at least one check of its own that
 // succeeded, and none that failed or warned. A client has besides ended by
@@ -12,10 +17,10 @@
 // that checked nothing; the check of the wire format, which every scenario makes
 // for free, says nothing about the scenario. TOTAL is how many have to pass.
 // Exit 0: they did; 1: they did not.
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-const [side, revision, total, log, results] = process.argv.slice(2);
+const [side, revision, total, log, results, vacant] = process.argv.slice(2);
 const read = (file) => readFileSync(file, 'utf8').replace(/\x1b\[[0-9;]*m/g, '').split('\n');
 
 // Every scenario that was begun, also one that crashed and left no checks; what
@@ -37,7 +42,7 @@ function readServer() {
   }
 }
 
-function readClients() {
+function readRuns() {
   for (const file of readdirSync(log)) {
     const name = file.replaceAll('%', '/');
     verdicts.set(name, 'left no checks');
@@ -53,7 +58,7 @@ function readClients() {
   }
 }
 
-if (side === 'client') readClients();
+if (statSync(log).isDirectory()) readRuns();
 else readServer();
 
 const complaints = new Map();
@@ -64,20 +69,29 @@ for (const file of existsSync(results) ? readdirSync(results, { recursive: true 
   const checks = JSON.parse(readFileSync(join(results, file), 'utf8'));
   const bad = checks.filter((c) => c.status === 'FAILURE' || c.status === 'WARNING');
   const good = checks.filter((c) => c.status === 'SUCCESS' && c.id !== 'wire-schema-valid');
-  complaints.set(name, bad);
+  const skipped = checks.filter((c) => c.status === 'SKIPPED');
+  complaints.set(name, bad.concat(skipped));
   if (against.has(name)) verdicts.set(name, against.get(name));
   else if (bad.some((c) => c.status === 'FAILURE')) verdicts.set(name, 'failed');
   else if (bad.length > 0) verdicts.set(name, 'warned');
   else if (good.length === 0) verdicts.set(name, 'checked nothing');
+  else if (side === 'server' && revision === 'extensions' && skipped.length > 0) verdicts.set(name, `skipped ${skipped.length} checks`);
   else if (!ended.has(name)) verdicts.set(name, 'is not in the summary');
   else verdicts.set(name, 'passed');
 }
 
+let apart = '';
+if (vacant && verdicts.get(vacant) === 'checked nothing') {
+  verdicts.delete(vacant);
+  apart = `; ${vacant} checks nothing in this suite`;
+} else if (vacant) {
+  verdicts.set(vacant, `${verdicts.get(vacant) ?? 'did not run'}, and is no longer vacant: count it`);
+}
 const passed = [...verdicts.values()].filter((v) => v === 'passed').length;
 const others = [...verdicts].filter(([, v]) => v !== 'passed');
-const ok = others.length === 0 && passed === Number(total);
+const ok = others.length === 0 && passed + (apart ? 1 : 0) === Number(total);
 console.log(`${ok ? 'ok   ' : 'FAIL '} official suite, ${side}, ${revision}: ${passed}/${total} passed` +
-  (others.length > 0 ? '; ' + others.map(([name, v]) => `${name} ${v}`).join(', ') : ''));
+  apart + (others.length > 0 ? '; ' + others.map(([name, v]) => `${name} ${v}`).join(', ') : ''));
 if (verdicts.size === 0) console.log('      ' + lines.filter(Boolean).slice(-3).join('\n      '));
 if (process.env.OFFICIAL_VERBOSE === '1') {
   for (const [name] of others) {

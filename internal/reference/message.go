@@ -14,7 +14,7 @@ const (
 
 // HTTPFamilies returns the names of all families.
 func HTTPFamilies() []string {
-	return []string{"artifact", "coe", "docling", "preflights", "assistant", "fixtures"}
+	return []string{"artifact", "coe", "docling", "preflights", "assistant", "fixtures", "skills"}
 }
 
 // Options are the options of the reference server that tests set. The zero value

@@ -2,6 +2,7 @@ package coe
 
 import (
 	"errors"
+	"math"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
@@ -208,7 +209,7 @@ func runDrain(t *conformance.Trial) error {
 // drain ends task after task until none is left. It says what was wrong with
 // their order and their dependencies, and returns the last answer.
 func drain(r *table.Run, doc map[string]any) (order, open string, end map[string]any, err error) {
-	rank, unblocked := 0, false
+	rank, unblocked, blocked := 0, false, math.Inf(1)
 	for range maxPlan {
 		id := table.TextAt(doc, "payload.task.taskId")
 		if id == "" {
@@ -228,11 +229,11 @@ func drain(r *table.Run, doc map[string]any) (order, open string, end map[string
 		if _, failed := end["error"]; failed {
 			return order, open, end, errors.New(ToolDone + ": " + rawjson.Clip(string(rawjson.Encode(end)), 200))
 		}
-		ready := table.NumberAt(doc, "payload.queueLength")
+		waiting := table.NumberAt(end, "payload.dashboardUpdate.blockedCount")
+		unblocked, blocked = waiting < blocked, waiting
 		if doc, err = r.Prepare(ToolNext, nil); err != nil {
 			return order, open, end, err
 		}
-		unblocked = table.NumberAt(doc, "payload.queueLength") >= ready
 	}
 	return order, open, end, errors.New("the plan does not end")
 }

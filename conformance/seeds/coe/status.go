@@ -30,22 +30,18 @@ func coeStatusScenarios() []conformance.Scenario {
 				"progress_percent": 100, "details": Letters(600),
 			}), Want: table.Succeeds(table.Is("payload.acknowledged", true))},
 		),
-		coeTable("S1-STAT-02", "a task that is done, with a ticket and a dependant", coeNeeds(toolStatus, ToolTicket, toolTestFailure),
+		coeTable("S1-STAT-02", "a task that is done, with a ticket and a dependant", coeNeeds(toolStatus, ToolTicket, toolTestFailure, ToolDone),
 			table.Step{Tool: toolTestFailure, Args: failureOf("$task"), Want: table.Succeeds(), Keep: map[string]string{"blocker": "payload.investigationTaskCreated.taskId"}},
 			table.Step{Tool: ToolTicket, Args: table.Members{"title": "investigate $nonce", "type": "investigation", "task_id": "$blocker"}, Want: table.Succeeds()},
-			table.Step{Tool: ToolNext, Args: table.Members{"filter": "blocked"}, Want: table.Succeeds(), Keep: map[string]string{"blocked": "payload.queueLength"}},
+			table.Step{Tool: ToolDone, Args: halfDone(), Want: table.Succeeds(), Keep: map[string]string{"blocked": "payload.dashboardUpdate.blockedCount"}},
 			table.Step{
 				Word: "tickets", Title: "its investigation ticket is resolved", Tool: toolStatus, Args: status("$blocker", "done"),
 				Want: table.Succeeds(table.Is("payload.acknowledged", true), table.Is("payload.cascaded.ticketsResolved", 1)),
 			},
 			table.Step{Word: "unblocked", Title: "the task that waited is unblocked", Want: table.Wants(table.Is("payload.cascaded.tasksUnblocked", 1))},
 			table.Step{
-				Word: "ready", Title: "that task is no longer among the blocked ones", Tool: ToolNext, Args: table.Members{"filter": "blocked"},
-				Want: table.Succeeds(table.That("one blocked task less", func(doc any, kept map[string]any) bool {
-					task, _ := table.Lookup(doc, "payload.task")
-					_, read := table.Lookup(doc, "payload.queueLength")
-					return read && (task == nil && table.NumberAt(kept, "blocked") == 0 || table.NumberAt(doc, "payload.queueLength") == table.NumberAt(kept, "blocked")-1)
-				})),
+				Word: "ready", Title: "that task is no longer among the blocked ones", Tool: ToolDone, Args: halfDone(),
+				Want: table.Succeeds(table.More("payload.dashboardUpdate.blockedCount", "blocked", -1)),
 			},
 			table.Step{Word: "twice", Title: "a task that is done cannot be done again: INVALID_STATE", Tool: toolStatus, Args: status("$blocker", "done"), Want: envelope("INVALID_STATE")},
 		),
