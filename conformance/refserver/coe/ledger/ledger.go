@@ -100,8 +100,8 @@ type Options struct {
 	// whether the database is to be locked, or gone, for that attempt. The tool
 	// is "" for what is written in the background.
 	Strike func(tool string) Trouble
-	// Reached, when set, is told how far a write to the file has come, at the steps
-	// below: tests kill the process there.
+	// Reached, when set, is called at each of the steps below of a write to the file:
+	// tests kill the process there.
 	Reached func(step string)
 	// Logger gets what happens in the background; nil drops it.
 	Logger *slog.Logger

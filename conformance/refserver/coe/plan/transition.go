@@ -29,8 +29,8 @@ func (tx *Tx) HandOut(id string, to Holder) error {
 	return nil
 }
 
-// Start puts a task in progress and takes it off hold; whoever had it has it no
-// more. Dependencies do not keep an agent from starting early: S1 has no error
+// Start puts a task in progress and takes it off hold; an agent that held it loses
+// it. Dependencies do not keep an agent from starting early: S1 has no error
 // for that.
 func (tx *Tx) Start(id string, by Holder) error { return tx.move(id, InProgress, "", by) }
 

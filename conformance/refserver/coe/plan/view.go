@@ -84,7 +84,7 @@ func (v *View) Queue(f Filter, agent Holder) []*Task {
 	return queue
 }
 
-// Length returns how many tasks are in the queue, whoever has them.
+// Length returns how many tasks are in the queue, assigned or not.
 func (v *View) Length() int {
 	n := 0
 	for _, t := range v.tasks {

@@ -79,8 +79,8 @@ func TestTwoReferences(t *testing.T) {
 	require.Equal(t, []string{"x", "y"}, s.Extra)
 }
 
-// What stands in parts that the programs do not open is no mistake of ours, and no
-// excuse for saying the rest twice.
+// Words from parts that the other programs do not open do not lower our score, but
+// the rest of the document must still appear only once.
 func TestUnopenedParts(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{"reader": "a b", parts: "box"}

@@ -152,7 +152,8 @@ func fraction(e *element) string {
 	return `\frac` + mathGroup(above) + mathGroup(below)
 }
 
-// delimited is what stands in brackets, which may be of any kind or missing.
+// delimited returns the LaTeX of an expression in brackets. The brackets may be of any
+// kind, or missing.
 func delimited(e *element) string {
 	parts := e.all("e")
 	texts := make([]string, len(parts))

@@ -94,8 +94,8 @@ func TestCheckboxes(t *testing.T) {
 	}
 }
 
-// The text of a diagram stands in a part of its own, and the numbers of lists in
-// none.
+// The text of a diagram is in a separate part of the package, and the numbers of
+// lists are in none.
 func TestTextElsewhere(t *testing.T) {
 	t.Parallel()
 	p := func(text string) string { return `<w:p><w:r><w:t>` + text + `</w:t></w:r></w:p>` }
