@@ -91,7 +91,8 @@ func New(s Settings) (*Cache, error) {
 
 // Get returns the tool with this name. If the list is not fresh or does not
 // have the name, Get refreshes it with fetch first. An unknown name causes at
-// most one refresh a call, and one a second. If the server does not list the
+// most one refresh a call, and one a second; one more if the new list was
+// invalidated on its way, or was found without fetch. If the server does not list the
 // tool, the error is an [*UnknownToolError]. If the definition of the tool is
 // too large to keep, it is a [*RefusedToolError]. An error of fetch is returned
 // unchanged. If ctx ends first, the error matches ctx.Err() and the cause of

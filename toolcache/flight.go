@@ -31,22 +31,25 @@ const (
 // under way if that began in the current epoch, else of a new one, which waits
 // for the older to end. When a fetch of somebody else's is abandoned, it goes on
 // with one of its own; each round ends one such fetch, so that it comes to that.
-// Where name is not in a list that was outdated on its way, the list is fetched
-// again, once: the name may be what has changed. saw is the list that is not enough
-// for the caller.
+// If name is not in a list that was outdated on its way, or that the server was not asked
+// for, the list is fetched again, once: the name may be what has changed. saw is the list
+// that is not enough for the caller.
 func (c *Cache) refresh(ctx context.Context, l *list, fetch Fetch, saw *snapshot, name string, why purpose) (*snapshot, Freshness, error) {
-	for again := false; ; saw = l.snap.Load() {
+	for again := false; ; {
 		f, mine, current := c.join(ctx, l, fetch, saw, why)
 		select {
 		case <-f.done:
 		case <-ctx.Done():
 			return nil, Freshness{}, ended(ctx)
 		}
+		if f.snap != nil {
+			saw = f.snap // and not what another caller may have fetched since: that is news
+		}
 		now := time.Now()
 		switch {
 		case !current, f.err == nil && why == confirming && !f.asked:
 			continue
-		case f.err == nil && !again && f.epoch != l.epoch.Load() && (why == confirming || name != "" && f.snap.index[name] == nil):
+		case f.err == nil && !again && (f.epoch != l.epoch.Load() || !f.asked) && (why == confirming || name != "" && f.snap.index[name] == nil):
 			again = true
 			continue
 		case f.err == nil:
@@ -83,7 +86,7 @@ func (c *Cache) join(ctx context.Context, l *list, fetch Fetch, saw *snapshot, w
 		return f, false, !f.begun || f.epoch == l.epoch.Load()
 	}
 	if s, now := l.snap.Load(), time.Now(); s != saw && l.fresh(s, now) && (why == reading || s.confirms(now)) {
-		f = &flight{begun: true, epoch: s.epoch, done: make(chan struct{}), snap: s, asked: true, confirms: why == confirming}
+		f = &flight{begun: true, epoch: s.epoch, done: make(chan struct{}), snap: s, asked: why == confirming || !s.stored && !s.borrowed, confirms: why == confirming}
 		l.doubts.note(f, s.lease.at) // as of its own fetch
 		close(f.done)
 		return f, false, true
@@ -197,7 +200,9 @@ func (c *Cache) elsewhere(ctx context.Context, l *list, f *flight) *snapshot {
 	p := c.obtain(l.key.public())
 	c.load(ctx, p)
 	if s := p.snap.Load(); p.fresh(s, time.Now()) && s.public && !p.evicted.Load() {
-		return s.in(f.epoch)
+		s = s.in(f.epoch)
+		s.borrowed = true
+		return s
 	}
 	return nil
 }

@@ -27,6 +27,8 @@ type snapshot struct {
 	stored bool           // came out of the durable store
 	asked  *time.Duration // what the server asked for
 	lease  lease
+
+	borrowed bool // fetched for another partition
 }
 
 // contents are the tools of a list. Lists that say the same share them, see [twins].

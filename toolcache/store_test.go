@@ -133,6 +133,49 @@ func TestStoreForgets(t *testing.T) {
 	}
 }
 
+// A list that nobody has asked the server for just now does not say that a tool is
+// unknown: neither one from the store nor one of another partition.
+func TestAListFoundElsewhereCallsNothingUnknown(t *testing.T) {
+	t.Parallel()
+	ann := toolcache.Key{Server: "docling", Partition: "ann"}
+	bob := toolcache.Key{Server: "docling", Partition: "bob"}
+	for name, public := range map[string]bool{"from the store": false, "of another partition": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				set := toolcache.Settings{SharePublic: public}
+				if !public {
+					set.Durable = newTestStore(t)
+				}
+				first, s := newCache(t, set), fetched("a", time.Hour)
+				s.public = public
+				_, err := first.Get(t.Context(), ann, "a", s.list)
+				require.NoError(t, err)
+				synctest.Wait()
+				second, key := first, bob
+				if !public {
+					second, key = newCache(t, set), ann
+				}
+				s.set("a", "b")
+				var wg sync.WaitGroup
+				for range 20 {
+					wg.Go(func() {
+						if _, err := second.Get(t.Context(), key, "b", s.list); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				wg.Wait()
+				asked(t, s, 2)
+				_, err = second.Get(t.Context(), key, "c", s.list)
+				require.ErrorIs(t, err, toolcache.ErrUnknownTool)
+				asked(t, s, 3)
+				synctest.Wait() // what was fetched is in the store
+			})
+		})
+	}
+}
+
 // Partitions have files of their own whose names do not tell, but for what is
 // public where that may be shared.
 func TestStorePartitions(t *testing.T) {
