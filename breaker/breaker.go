@@ -45,6 +45,7 @@ type Breaker struct {
 	engine *gobreaker.TwoStepCircuitBreaker[struct{}] // nil until it is asked; see counting
 	moved  bool                                       // the engine changed its state during the present question
 	sharp  bool                                       // the failure that is being reported opens alone
+	cause  string                                     // the reason of the failure that is being reported
 	round  round
 }
 

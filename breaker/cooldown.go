@@ -2,6 +2,7 @@ package breaker
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -12,16 +13,27 @@ type round struct {
 	cooldown time.Duration
 	// level is how many cooldowns in a row ended with a failed probe.
 	level int
+	// hollow is how many probes in a row closed the breaker and proved nothing: the
+	// next verdict was a failure.
+	hollow int
 }
 
 // after begins a round, or goes on with the one whose early probe has failed,
 // and returns the last instant at which the breaker refuses. old is the phase
-// that ended at now.
-func (r *round) after(old *phase, now time.Time, s *Settings) time.Time {
+// that ended at now, and cause is the reason of the failure.
+func (r *round) after(old *phase, now time.Time, cause string, s *Settings) time.Time {
+	early := s.EarlyProbe
+	if s.EarlyFor != nil && !slices.Contains(s.EarlyFor, cause) {
+		early = nil
+	}
 	if old.state == HalfOpen {
-		if until, ok := r.next(now, s.EarlyProbe); ok {
+		if until, ok := r.next(now, early); ok {
 			return until
 		}
+	} else if !old.probation.Load() {
+		r.hollow = 0
+	} else if old.from == HalfOpen {
+		r.hollow++
 	}
 	if old.state == HalfOpen || old.probation.Load() {
 		r.level++
@@ -29,7 +41,7 @@ func (r *round) after(old *phase, now time.Time, s *Settings) time.Time {
 		r.level = 0
 	}
 	r.begun, r.cooldown = now, s.cooldown(r.level)
-	until, _ := r.next(now, s.EarlyProbe)
+	until, _ := r.next(now, early)
 	return until
 }
 

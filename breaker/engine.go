@@ -118,6 +118,7 @@ func (b *Breaker) succeed(ph *phase, proof bool) {
 func (b *Breaker) fail(ph *phase, fatal bool, cause string) {
 	b.failed.Store(&failure{reason: cause, at: time.Now()})
 	probation, suspected := ph.probation.Load(), b.suspected()
+	b.cause = cause
 	b.sharp = fatal || probation || suspected
 	if !b.tellEngine(ph, errFailure) {
 		return

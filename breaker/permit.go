@@ -34,6 +34,15 @@ var permits = sync.Pool{New: func() any { return new(permit) }}
 // ping, and settle the permit with its verdict.
 func (p Permit) Probe() bool { return p.probe }
 
+// hollowLimit is after how many probes that proved nothing a probe is doubted.
+const hollowLimit = 2
+
+// Doubted reports whether the call is a probe that must prove more than a ping
+// does. Twice in a row the [Tentative] verdict of a probe closed the breaker,
+// and a failure opened it again before any [Success]. The holder should then
+// make the call that it intended.
+func (p Permit) Doubted() bool { return p.probe && p.p.phase.doubted }
+
 // Settle reports the verdict of the call. Only the first call of Settle counts,
 // and only in the generation that gave the permit. For example, the slow
 // success of a call from before the breaker opened does not close it.

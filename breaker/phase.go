@@ -18,6 +18,9 @@ type phase struct {
 	// began is the run of failures at the start of the phase.
 	began  uint32
 	reason string
+	// doubted says that probes have proved nothing several times; see
+	// [Permit.Doubted].
+	doubted bool
 	// refusal is what Acquire returns in this phase, made once so that
 	// refusing costs nothing.
 	refusal OpenError
@@ -53,9 +56,10 @@ func (b *Breaker) begin(to State, reason string) *phase {
 	case Open:
 		ph.opens++
 		ph.began = old.run.Load()
-		ph.until = b.round.after(old, ph.since, &b.set)
+		ph.until = b.round.after(old, ph.since, b.cause, &b.set)
 	case HalfOpen:
 		ph.began = old.run.Load()
+		ph.doubted = b.round.hollow >= hollowLimit
 	case Closed:
 		ph.probation.Store(!old.proved)
 	}

@@ -45,6 +45,11 @@ type Settings struct {
 	// times must ascend; times after the cooldown are ignored. nil means no early
 	// probes.
 	EarlyProbe []time.Duration
+	// EarlyFor limits EarlyProbe to failures with one of these reasons, as given to
+	// [Permit.SettleFor]. For example, a refused connection can be probed early
+	// without harm. The reason of the last failure decides: of the one that opened
+	// the breaker, then of each probe. nil means failures of any reason.
+	EarlyFor []string
 	// HalfOpenMax is how many probes may run at the same time, and how many must
 	// succeed to close the breaker. 0 means 1.
 	HalfOpenMax int
@@ -110,6 +115,7 @@ func (s Settings) withDefaults() Settings {
 	} else {
 		s.EarlyProbe = nil
 	}
+	s.EarlyFor = slices.Clone(s.EarlyFor)
 	if s.HalfOpenMax <= 0 || s.HalfOpenMax > math.MaxInt32 {
 		s.HalfOpenMax = DefaultHalfOpenMax
 	}
