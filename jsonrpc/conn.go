@@ -56,8 +56,8 @@ type Config struct {
 	OnRequest func(Request)
 	// OnNotification receives notifications of the peer.
 	OnNotification func(Notification)
-	// OnNoise receives lines that are clearly not messages: text, and JSON that
-	// neither names a version of JSON-RPC nor answers a call.
+	// OnNoise receives lines that are clearly not messages: text, also in braces,
+	// and JSON that neither names a version of JSON-RPC nor answers a call.
 	OnNoise func(line []byte)
 	// OnFault receives invalid messages, messages over a limit, and messages that
 	// belong to no call. The connection continues after them.

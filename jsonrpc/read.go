@@ -136,7 +136,7 @@ func (c *Conn) broken(de *DecodeError, text []byte, open bool) {
 	switch {
 	case de.Syntax && bytes.HasPrefix(text, []byte("[")): // "[INFO] ready" is a log line
 		c.hear(text)
-	case !de.Syntax && !de.TooLarge && !de.marked && !de.Answers() && bytes.HasPrefix(text, []byte("{")): // and so is {"level":"info"}
+	case !de.TooLarge && !de.marked && !de.Answers() && bytes.HasPrefix(text, []byte("{")): // and so are {"level":"info"} and {starting up}
 		c.hear(text)
 	case de.Syntax && open:
 		// The peer went away in the middle of a message: that is how its call
