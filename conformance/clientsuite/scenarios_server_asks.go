@@ -109,7 +109,9 @@ func serverAsks() []scenario {
 			play: func(t *trial) {
 				t.on(mcp.MethodToolsCall, func(x *exchange) {
 					x.notify(mcp.MethodMessage, `{"level":"info","data":"log"}`)
-					x.way.send([]byte(`{"jsonrpc":"2.0","id":"q","method":"ping","params":{}}`))
+					// No ping: the SDKs' servers send it over stdio in this era too, and a client
+					// that answers it there helps them.
+					x.way.send([]byte(`{"jsonrpc":"2.0","id":"q","method":"roots/list","params":{}}`))
 					x.hold(100 * time.Millisecond)
 					x.good()
 				})

@@ -36,7 +36,8 @@ func TestPinsOfTheReferenceServer(t *testing.T) {
 			require.NotEmpty(t, pins)
 
 			c, err := client.Dial(t.Context(), web.URL+refserver.Path, client.WithProtocolVersion(version),
-				client.WithCache(client.CacheConfig{Pins: pins, PinPolicy: client.PinBlock}), client.OnEvent(func(_ context.Context, e client.Event) {
+				client.WithCache(client.CacheConfig{Pins: pins, PinPolicy: client.PinBlock}),
+				client.WithValidation(client.Validation{Results: client.ValidateStrict}), client.OnEvent(func(_ context.Context, e client.Event) {
 					if d, ok := e.(client.ToolDrift); ok {
 						seen = append(seen, d)
 					}

@@ -77,6 +77,7 @@ func newEndpoint(srv *Server, families []*family.Family) (*endpoint, error) {
 		}
 	}
 	e.mcp.AddReceivingMiddleware(e.guard) // before all others, which are added first
+	e.mcp.AddSendingMiddleware(merge)
 	e.http = e.handler()
 	return e, nil
 }
@@ -163,9 +164,9 @@ func (e *endpoint) cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheabl
 	}
 }
 
-// serveSingle serves a transport on a session of its own: one request of the
-// stateless era over stdio, or one stream of the HTTP+SSE transport.
-func (e *endpoint) serveSingle(ctx context.Context, t mcp.Transport) error {
+// serveSession serves a transport on a session of its own, of the session era or for
+// one request of the stateless era, over stdio or the HTTP+SSE transport.
+func (e *endpoint) serveSession(ctx context.Context, t mcp.Transport) error {
 	session, err := e.mcp.Connect(ctx, t, nil)
 	if err != nil {
 		return err

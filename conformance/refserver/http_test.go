@@ -139,8 +139,14 @@ func TestHTTPSession(t *testing.T) {
 	require.Equal(t, "already_initialized", a.Error.Data["reason"], "X-GATE-02")
 	_, a = s.post(ping)
 	require.Nil(t, a.Error, "and the session goes on")
-
 	known := s.session
+	s.session = ""
+	s.handshake()
+	require.NotEqual(t, known, s.session, "without the id it opens another session")
+	s.session = known
+	_, a = s.post(ping)
+	require.Nil(t, a.Error, "beside the first")
+
 	require.Equal(t, http.StatusNoContent, s.do(http.MethodDelete, "").StatusCode)
 	status, a = s.post(ping)
 	require.Equal(t, http.StatusNotFound, status)

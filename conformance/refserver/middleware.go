@@ -46,6 +46,9 @@ func (e *endpoint) guard(next mcp.MethodHandler) mcp.MethodHandler {
 			if err := e.knownTool(req); err != nil {
 				return nil, err
 			}
+			working, stop := report(ctx, req)
+			defer stop()
+			return next(working, method, req)
 		case "resources/read":
 			res, err = next(ctx, method, req)
 			return res, resourceError(req, err)
@@ -87,7 +90,9 @@ func knownLogLevel(req mcp.Request) error {
 const logLevelKey = "io.modelcontextprotocol/logLevel"
 
 // gate keeps the order of the handshake (lifecycle page; tools.md §1.1):
-// initialize once, then notifications/initialized, then everything else.
+// initialize once, then notifications/initialized, then everything else. Over stdio
+// each initialize comes on a session of its own, see package front; over HTTP each
+// client has its own session, and a second initialize on it is a mistake.
 func (e *endpoint) gate(method string, req mcp.Request) error {
 	session, ok := req.GetSession().(*mcp.ServerSession)
 	if !ok || method == "ping" || strings.HasPrefix(method, "notifications/") || stateless(req) {

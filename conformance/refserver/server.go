@@ -240,7 +240,7 @@ func (s *Server) build() (err error) {
 	}
 	if s.opts.SSE {
 		s.sse = front.NewSSE(front.SSEOptions{
-			Backend: s.root, Session: s.root.serveSingle, MaxBytes: s.opts.MaxMessageBytes,
+			Backend: s.root, Session: s.root.serveSession, MaxBytes: s.opts.MaxMessageBytes,
 			Grace: s.opts.ShutdownGrace,
 		})
 	}
@@ -291,17 +291,10 @@ func (s *Server) runs(session string) bool {
 // never is.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	t := &front.Stdio{
-		In: in, Out: out, Backend: s.root, Single: s.root.serveSingle,
+		In: in, Out: out, Backend: s.root, Session: s.root.serveSession,
 		MaxBytes: s.opts.MaxMessageBytes, Stop: ctx.Done(), Grace: s.opts.ShutdownGrace,
 	}
-	// The session must outlive ctx: its end is the front's, which drains.
-	session, err := s.root.mcp.Connect(context.WithoutCancel(ctx), t, nil)
-	if err != nil {
-		return err
-	}
-	err = session.Wait()
-	t.Wait()
-	return err
+	return t.Serve(context.WithoutCancel(ctx)) // its sessions outlive ctx, to drain
 }
 
 // Close ends every session, lets the families finish what calls left to be

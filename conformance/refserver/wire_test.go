@@ -378,18 +378,6 @@ func TestX_GATE_01_InitializedBeforeInitialize(t *testing.T) {
 	require.Equal(t, int64(-32600), w.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).Error.Code)
 }
 
-func TestX_GATE_02_SecondInitialize(t *testing.T) {
-	t.Parallel()
-	w := dial(t)
-	w.handshake("2025-03-26")
-	a := w.ask(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
-	require.Equal(t, int64(-32600), a.Error.Code)
-	require.Equal(t, "already_initialized", a.Error.Data["reason"])
-	a = w.call("validate_artifact", example(t, "prd-006-validate.json"))
-	require.Nil(t, a.Error)
-	require.NotContains(t, string(a.Result), "structuredContent", "the first revision still holds")
-}
-
 func TestX_PROF_01_ProfileInEveryError(t *testing.T) {
 	t.Parallel()
 	w := dial(t)

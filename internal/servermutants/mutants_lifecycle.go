@@ -36,7 +36,7 @@ func lifecycleMutants() []Mutant {
 		{ID: "completions-declared-missing", Says: "completions are declared and completion/complete is unknown", Breaks: "LC-11", plant: unserved(mcp.MethodCompletionComplete)},
 		{ID: "tools-undeclared", Says: "tools are served and not declared", Breaks: "TOOL-01", plant: introduced(func(c object) { delete(c, "tools") })},
 		{ID: "prompts-undeclared", Says: "prompts are served and not declared", Breaks: "LC-11", plant: introduced(func(c object) { delete(c, "prompts") })},
-		{ID: "initialize-twice", Says: "a second initialize on a session is served", Breaks: "X-GATE-02", plant: initializeTwice},
+		{ID: "initialize-twice", Says: "a second initialize on a session is answered with an empty result", Breaks: "X-GATE-02", plant: initializeTwice},
 		{ID: "no-gate", Says: "calls are served before notifications/initialized", Breaks: "X-GATE-01", plant: noGate},
 		{ID: "ping-with-content", Says: "ping is answered with a text", Breaks: "UTIL-01", plant: results(mcp.MethodPing, func(_ *exchange, result object) { result["message"], result["jsonrpc"] = "pong", 2 })},
 		{ID: "ping-unserved-early", Says: "ping is refused before notifications/initialized", Breaks: "UTIL-01", plant: pingUnservedEarly},
@@ -55,23 +55,15 @@ func unserved(method string) func() *defect {
 	}
 }
 
-// initializeTwice answers every initialize of a session like the first.
+// initializeTwice answers every initialize of a session but the first with an empty
+// result: the client does not learn what was agreed.
 func initializeTwice() *defect {
-	var first object
-	return &defect{
-		request: func(x *exchange) []object {
-			if x.method == mcp.MethodInitialize && x.session != "" && first != nil {
-				return x.result(first)
-			}
-			return nil
-		},
-		answer: func(x *exchange, r object) []object {
-			if x.method == mcp.MethodInitialize && r["result"] != nil {
-				first = at(r, "result")
-			}
-			return []object{r}
-		},
-	}
+	return &defect{request: func(x *exchange) []object {
+		if x.method == mcp.MethodInitialize && x.session != "" {
+			return x.result(object{})
+		}
+		return nil
+	}}
 }
 
 // noGate tells the server that every session is initialized at its first

@@ -143,12 +143,12 @@ func lifecycleDefects() map[string]broken {
 		"X-GATE-01/first": instead(func(c *fakeConn, m fakeMessage) bool {
 			return m.method == mcp.MethodToolsList && !c.opened
 		}, fine),
-		"X-GATE-01/list":    instead(early(mcp.MethodToolsList), fine),
-		"X-GATE-01/call":    instead(early(mcp.MethodToolsCall), refuses(wire.CodeInvalidParams)),
-		"X-GATE-01/ping":    instead(early(mcp.MethodPing), refuses(wire.CodeInvalidRequest)),
-		"X-GATE-01/after":   after,
-		"X-GATE-02/refused": instead(second, func(c *fakeConn, m fakeMessage) any { return success(m.id, c.initialize(m)) }),
-		"X-GATE-02/alive":   instead(second, func(c *fakeConn, _ fakeMessage) any { c.dead = true; return nil }),
+		"X-GATE-01/list":     instead(early(mcp.MethodToolsList), fine),
+		"X-GATE-01/call":     instead(early(mcp.MethodToolsCall), refuses(wire.CodeInvalidParams)),
+		"X-GATE-01/ping":     instead(early(mcp.MethodPing), refuses(wire.CodeInvalidRequest)),
+		"X-GATE-01/after":    after,
+		"X-GATE-02/answered": instead(second, func(_ *fakeConn, m fakeMessage) any { return success(m.id, reply{}) }),
+		"X-GATE-02/alive":    instead(second, func(c *fakeConn, _ fakeMessage) any { c.dead = true; return nil }),
 	}
 }
 

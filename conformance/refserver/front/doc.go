@@ -20,8 +20,12 @@
 //     included (go-sdk carries numbers through float64);
 //   - the end of stdin waits for the calls still running (go-sdk cancels them
 //     and drops their answers);
+//   - over stdio, and on a stream of HTTP+SSE, a second `initialize` opens a session
+//     that takes the place of the first, so that a bridge can share one program
+//     between clients (go-sdk refuses it);
 //   - Origin, Host and the bearer token are checked.
 //
-// What needs the state of a session (the second `initialize`, the gate until
-// `notifications/initialized`) stands in the server's receiving middleware.
+// What needs the state of a session (the second `initialize` with the id of an HTTP
+// session, the gate until `notifications/initialized`) stands in the server's
+// receiving middleware.
 package front

@@ -31,19 +31,9 @@ func FuzzStdio(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, in []byte) {
 		server := mcp.NewServer(&mcp.Implementation{Name: "x", Version: "1"}, nil)
-		single := func(ctx context.Context, t mcp.Transport) error {
-			session, err := server.Connect(ctx, t, nil)
-			if err != nil {
-				return err
-			}
-			return session.Wait()
-		}
 		var out bytes.Buffer
-		tr := &Stdio{In: bytes.NewReader(in), Out: &out, Backend: &backend{}, Single: single, MaxBytes: 1 << 16, Grace: time.Second}
-		session, err := server.Connect(t.Context(), tr, nil)
-		require.NoError(t, err)
-		_ = session.Wait()
-		tr.Wait()
+		tr := &Stdio{In: bytes.NewReader(in), Out: &out, Backend: &backend{}, Session: sessions(server), MaxBytes: 1 << 16, Grace: time.Second}
+		require.NoError(t, tr.Serve(t.Context()))
 		for l := range bytes.Lines(out.Bytes()) {
 			require.True(t, json.Valid(l), "%s", l)
 		}

@@ -112,13 +112,12 @@ func (s *SSE) stream(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	_ = st.event("endpoint", []byte(r.URL.Path+"?"+sessionParam+"="+id)) // whoever has gone already ends the session below
 	t := &Stdio{
-		Out: st, Backend: inSessions{s.opts.Backend}, MaxBytes: s.opts.MaxBytes, Stop: s.stop, Grace: s.opts.Grace,
-		feed: st.feed, gone: ctx.Done(),
+		Out: st, Backend: inSessions{s.opts.Backend}, Session: s.opts.Session, MaxBytes: s.opts.MaxBytes, Stop: s.stop, Grace: s.opts.Grace,
+		feed:   st.feed,
 		origin: family.Origin{Transport: "sse", Session: id}, callers: []string{r.Header.Get("X-Agent-Name"), id},
 	}
-	_ = s.opts.Session(ctx, t) // whatever its reason, the session is over
+	_ = t.Serve(ctx) // whatever its reason, the session is over
 	s.leave(id, st)
-	t.Wait()
 	st.end()
 }
 

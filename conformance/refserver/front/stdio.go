@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
@@ -17,20 +16,21 @@ import (
 // defaultGrace bounds how long the end of the input waits for running calls.
 const defaultGrace = 10 * time.Second
 
-// Stdio is an [mcp.Transport] over a pair of byte streams, one message a line.
-// It is used once: its own session is that of the session era, and each request
-// of the stateless era gets one by Single (decisions 5).
+// Stdio serves a pair of byte streams, one message a line. Each successful
+// `initialize` opens a session of the session era, which takes the place of the
+// one before it, and each request of the stateless era gets a session of its own
+// (decisions 5). A Stdio is used once.
 type Stdio struct {
-	// In is read until its end. If it is an [io.Closer] it is closed when the
-	// session ends, which is what lets a blocked read return.
+	// In is read until its end. If it is an [io.Closer] it is closed at the end,
+	// which is what lets a blocked read return.
 	In io.Reader
 	// Out gets the answers, each in one Write. It is never closed.
 	Out io.Writer
 	// Backend is the server behind.
 	Backend Backend
-	// Single serves a transport on a session of its own and returns when that
+	// Session serves a transport on a session of its own and returns when that
 	// has ended.
-	Single func(context.Context, mcp.Transport) error
+	Session func(context.Context, mcp.Transport) error
 	// MaxBytes bounds a line; 0 is [DefaultMaxBytes].
 	MaxBytes int
 	// Stop, when closed, ends the reading as the end of In does.
@@ -39,85 +39,71 @@ type Stdio struct {
 	// that take longer are cancelled.
 	Grace time.Duration
 
-	running sync.WaitGroup // direct calls and single sessions
-
-	// What [SSE] has in place of lines: messages by feed, an end at once by gone,
-	// and who calls.
+	// What [SSE] has in place of lines: messages by feed, and who calls.
 	feed    chan line
-	gone    <-chan struct{}
 	origin  family.Origin
 	callers []string
 }
 
-// Connect starts reading.
-func (t *Stdio) Connect(ctx context.Context) (mcp.Connection, error) {
-	most, grace := t.MaxBytes, t.Grace
-	if most == 0 {
-		most = DefaultMaxBytes
-	}
-	if grace == 0 {
-		grace = defaultGrace
-	}
+// Serve serves until In ends, Stop is closed or ctx is done, and returns when
+// nothing that was started for a request runs any more. The first two let running
+// calls finish, for up to Grace. The error is one of writing to Out, or of Session.
+func (t *Stdio) Serve(ctx context.Context) error {
 	c := &stdioConn{
-		in: t.In, out: t.Out, backend: t.Backend, single: t.Single, running: &t.running,
-		max: most, stop: t.Stop, grace: grace, gone: t.gone,
+		in: t.In, out: t.Out, backend: t.Backend, serve: t.Session,
+		max: cmp.Or(t.MaxBytes, DefaultMaxBytes), stop: t.Stop, grace: cmp.Or(t.Grace, defaultGrace),
 		origin: t.origin, callers: append(t.callers, cmp.Or(t.origin.Transport, stdioName)),
 		lines:  t.feed,
 		closed: make(chan struct{}),
-		calls:  make(map[string]*pending),
+		calls:  make(map[callKey]*pending),
 	}
-	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx)) // Close is its end
+	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx)) // close is its end
 	if c.lines == nil {
 		c.origin.Transport, c.lines = stdioName, make(chan line)
 		go c.readLines()
 	}
-	return c, nil
+	c.current = c.newSession()
+	c.start(c.current)
+	c.read(ctx)
+	c.close(nil)
+	c.running.Wait()
+	return c.failure
 }
 
 const stdioName = "stdio"
-
-// Wait returns when nothing that was started for a request runs any more. It
-// comes after the end of the session.
-func (t *Stdio) Wait() { t.running.Wait() }
-
-// handshake is how far a session has come.
-type handshake uint8
-
-const (
-	handshakeNone    handshake = iota // no initialize yet, or one that failed
-	handshakePending                  // initialize is being answered
-	handshakeDone                     // initialize was answered with a result
-)
 
 type stdioConn struct {
 	in      io.Reader
 	out     io.Writer
 	backend Backend
-	single  func(context.Context, mcp.Transport) error
-	running *sync.WaitGroup
+	serve   func(context.Context, mcp.Transport) error
+	running sync.WaitGroup // sessions and direct calls
 	max     int
 	stop    <-chan struct{}
-	gone    <-chan struct{} // nil where only the end of the lines tells
 	grace   time.Duration
 	origin  family.Origin // of every call, but for what the call says itself
 	callers []string      // who calls where the call does not say
 	life    context.Context
 	end     context.CancelFunc
 
-	lines  chan line         // closed at the end of the input
-	queue  []jsonrpc.Message // of a batch, to be read by go-sdk; Read's own
-	closed chan struct{}
-	once   sync.Once
+	lines   chan line // closed at the end of the input
+	closed  chan struct{}
+	once    sync.Once
+	failure error // why the connection was closed; set before closed is
 
 	writeMu sync.Mutex
 
 	mu      sync.Mutex
-	calls   map[string]*pending // not yet answered, by id as JSON text
-	owed    int                 // answers not yet written, those being written included
-	settled chan struct{}       // closed and replaced whenever a call settles
-	shake   handshake
-	initID  string
-	version string // negotiated
+	calls   map[callKey]*pending // not yet answered
+	owed    int                  // answers not yet written, those being written included
+	settled chan struct{}        // closed and replaced whenever a call settles or a session ends
+
+	current  *stdioSession   // the session that requests go to
+	opening  *stdioSession   // the session that is answering initialize, or nil
+	initID   string          // the id of that request
+	replaced []*stdioSession // sessions before current whose calls still run, the newest first
+	ending   int             // replaced sessions without calls that have not ended yet
+	serial   int             // of the last session
 }
 
 func (c *stdioConn) readLines() {
@@ -136,60 +122,52 @@ func (c *stdioConn) readLines() {
 	}
 }
 
-// Read returns the next message that go-sdk can deal with, answering all
-// others itself. It holds back what follows `initialize` until that has been
-// answered, so that the gate never has to guess.
-func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+// read passes on the messages that a session can deal with and answers all others
+// itself. It holds back what follows `initialize` until that has been answered, so
+// that the gate never has to guess, and until the session before has ended, so that
+// any number of them leaves nothing behind.
+func (c *stdioConn) read(ctx context.Context) {
 	for {
-		if len(c.queue) > 0 {
-			msg := c.queue[0]
-			c.queue = c.queue[1:]
-			return msg, nil
+		if !c.await(ctx, func() bool { return c.opening == nil && c.ending == 0 }, nil) {
+			return
 		}
-		if err := c.await(ctx, func() bool { return c.shake != handshakePending }, nil); err != nil {
-			return nil, err
-		}
+		c.confirm()
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return
 		case <-c.closed:
-			return nil, io.EOF
-		case <-c.gone:
-			return nil, io.EOF
+			return
 		case <-c.stop:
-			return nil, c.drain(ctx)
+			c.drain(ctx)
+			return
 		case l, ok := <-c.lines:
 			if !ok {
-				return nil, c.drain(ctx)
+				c.drain(ctx)
+				return
 			}
-			if err := c.take(l); err != nil {
-				return nil, err
-			}
+			c.take(l)
 		}
 	}
 }
 
-// drain waits until every call is answered and then reports the end of the
-// stream: go-sdk cancels what is still running at that moment and refuses to
-// write what it answers. Subscriptions end now, with their result (CHG-08).
-func (c *stdioConn) drain(ctx context.Context) error {
+// drain waits until every call is answered: go-sdk cancels what is still running
+// when its session ends and refuses to write what it answers. Subscriptions end
+// now, with their result (CHG-08).
+func (c *stdioConn) drain(ctx context.Context) {
 	c.endSubscriptions()
 	t := time.NewTimer(c.grace)
 	defer t.Stop()
-	if err := c.await(ctx, func() bool { return c.owed == 0 }, t.C); err != nil {
-		return err
-	}
-	return io.EOF
+	c.await(ctx, func() bool { return c.owed == 0 }, t.C)
 }
 
-// await returns nil once ready holds under the lock or the time is up, and an
-// error when the connection ends before that.
-func (c *stdioConn) await(ctx context.Context, ready func() bool, timeout <-chan time.Time) error {
+// await returns once ready holds under the lock or the time is up. It returns
+// false when the connection ends before that.
+func (c *stdioConn) await(ctx context.Context, ready func() bool, timeout <-chan time.Time) bool {
 	for {
 		c.mu.Lock()
 		if ready() {
 			c.mu.Unlock()
-			return nil
+			return true
 		}
 		if c.settled == nil {
 			c.settled = make(chan struct{})
@@ -199,31 +177,30 @@ func (c *stdioConn) await(ctx context.Context, ready func() bool, timeout <-chan
 		select {
 		case <-changed:
 		case <-timeout:
-			return nil
+			return true
 		case <-c.closed:
-			return io.EOF
-		case <-c.gone:
-			return io.EOF
+			return false
 		case <-ctx.Done():
-			return ctx.Err()
+			return false
 		}
 	}
 }
 
-// take deals with a line: what go-sdk is to see goes to the queue. An error is
-// one of the output.
-func (c *stdioConn) take(l line) error {
+// take deals with a line.
+func (c *stdioConn) take(l line) {
 	if l.over {
-		return c.reply(tooLarge(idInPart(l.data), c.max))
+		c.reply(tooLarge(idInPart(l.data), c.max))
+		return
 	}
 	if isBatch(l.data) && c.batches() {
-		return c.takeBatch(l.data)
+		c.takeBatch(l.data)
+		return
 	}
 	m, f := parse(l.data)
 	if f == nil {
 		f = c.accept(m, l.data, nil)
 	}
-	return c.reply(f)
+	c.reply(f)
 }
 
 // batches reports whether an array is welcome: where no handshake was made, and
@@ -231,13 +208,14 @@ func (c *stdioConn) take(l line) error {
 func (c *stdioConn) batches() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.shake == handshakeNone || c.version == revisionWithBatches
+	return c.current.version == "" || c.current.version == revisionWithBatches
 }
 
-func (c *stdioConn) takeBatch(raw []byte) error {
+func (c *stdioConn) takeBatch(raw []byte) {
 	parts, f := split(raw)
 	if f != nil {
-		return c.reply(f)
+		c.reply(f)
+		return
 	}
 	b := &batch{open: 1} // for this loop, so that early answers do not end it
 	for _, part := range parts {
@@ -251,56 +229,38 @@ func (c *stdioConn) takeBatch(raw []byte) error {
 			c.mu.Unlock()
 		}
 	}
-	return c.finish(b)
+	_ = c.finish(b) // send has closed the connection
 }
 
-func (c *stdioConn) reply(f *fault) error {
-	if f == nil || f.err == nil {
-		return nil
+func (c *stdioConn) reply(f *fault) {
+	if f != nil && f.err != nil {
+		_ = c.send(f.encode()) // send has closed the connection
 	}
-	return c.send(f.encode())
 }
 
 // send writes one line in one Write, so that no other writer of the same
-// stream can come between its parts.
+// stream can come between its parts. An output that fails ends the connection.
 func (c *stdioConn) send(b []byte) error {
 	c.writeMu.Lock()
-	defer c.writeMu.Unlock()
 	_, err := c.out.Write(append(b, '\n'))
+	c.writeMu.Unlock()
+	if err != nil {
+		c.close(err)
+	}
 	return err
 }
 
-// Write sends an answer, a request or a notification of the server.
-func (c *stdioConn) Write(_ context.Context, msg jsonrpc.Message) error {
-	resp, ok := msg.(*jsonrpc.Response)
-	if !ok {
-		b, err := jsonrpc.EncodeMessage(msg)
-		if err != nil {
-			return err
-		}
-		return c.send(b)
-	}
-	id, ok := resp.ID.Raw().(string)
-	if !ok {
-		return errForeignResponse
-	}
-	return c.answer(id, resp)
-}
-
-// Close ends the session at once.
-func (c *stdioConn) Close() error {
+// close ends the connection and all its sessions at once.
+func (c *stdioConn) close(reason error) {
 	c.once.Do(func() {
+		c.failure = reason
 		close(c.closed)
 		c.end()
 		if in, ok := c.in.(io.Closer); ok {
 			_ = in.Close() // only to wake the reader
 		}
 	})
-	return nil
 }
-
-// SessionID is empty: stdio has one session.
-func (c *stdioConn) SessionID() string { return "" }
 
 // protocolVersion reads the revision in the result of `initialize`.
 func protocolVersion(result json.RawMessage) string {

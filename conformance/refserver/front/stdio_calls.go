@@ -3,7 +3,6 @@ package front
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -13,7 +12,12 @@ import (
 // maxCalls bounds the calls in flight on one connection.
 const maxCalls = 10000
 
-var errForeignResponse = errors.New("front: response to a request that did not come through here")
+// callKey names a request by the session that was current when it came and its id
+// as JSON text: a client may use the ids that one before it still waits for.
+type callKey struct {
+	session *stdioSession
+	id      string
+}
 
 // pending is a request that is not answered yet.
 type pending struct {
@@ -28,15 +32,12 @@ type pending struct {
 func (c *stdioConn) accept(m *message, raw []byte, b *batch) *fault {
 	switch m.kind {
 	case kindResponse:
-		// The ids of our own requests are go-sdk's numbers: it knows them.
-		if msg, err := jsonrpc.DecodeMessage(raw); err == nil { // nobody waits for one that cannot be read
-			c.queue = append(c.queue, msg)
-		}
+		c.answered(raw)
 	case kindNotification:
 		if m.method == "notifications/cancelled" {
 			c.cancelled(m)
 		} else if heard(c.backend, EraSession, m) && m.check() == nil {
-			c.queue = append(c.queue, &jsonrpc.Request{Method: m.method, Params: m.params})
+			c.notified(m)
 		}
 	case kindRequest:
 		return c.request(m, b)
@@ -65,48 +66,94 @@ func (c *stdioConn) request(m *message, b *batch) *fault {
 	return c.inSession(m, b)
 }
 
+// notified passes a notification to the current session.
+func (c *stdioConn) notified(m *message) {
+	c.mu.Lock()
+	s := c.current
+	if m.method == "notifications/initialized" && s.version != "" {
+		s.ready = true
+	}
+	c.mu.Unlock()
+	s.push(&jsonrpc.Request{Method: m.method, Params: m.params})
+}
+
 func (c *stdioConn) inSession(m *message, b *batch) *fault {
-	first := m.method == "initialize"
-	if first {
-		if b != nil {
-			return invalidRequest(m.id, "batch", "initialize must not be part of a batch")
-		}
-		if f := checkInitialize(m); f != nil {
-			return f
-		}
+	if m.method == "initialize" {
+		return c.initialize(m, b)
 	}
 	c.mu.Lock()
-	early := c.shake == handshakeNone && !first && m.method != "ping"
-	version := c.version
+	s, version := c.current, c.current.version
 	c.mu.Unlock()
-	if early {
+	if version == "" && m.method != "ping" {
 		return notInitialized(m.id)
 	}
+	return c.pass(s, m, b, version)
+}
+
+// initialize makes the handshake of the first session, or opens a session that takes
+// its place: behind a bridge, each client sends its own initialize down the same pipe.
+// The specification says nothing about a second one; other SDKs answer it.
+func (c *stdioConn) initialize(m *message, b *batch) *fault {
+	if b != nil {
+		return invalidRequest(m.id, "batch", "initialize must not be part of a batch")
+	}
+	if f := checkInitialize(m); f != nil {
+		return f
+	}
+	c.mu.Lock()
+	if len(c.replaced) >= maxReplaced {
+		c.mu.Unlock()
+		return &fault{id: m.id, err: rpcError(-32000, "too many sessions have calls in flight", map[string]any{"reason": "overloaded", "limit": maxReplaced})}
+	}
+	s, again := c.current, c.current.version != ""
+	if again {
+		s = c.newSession()
+		c.start(s)
+	}
+	c.opening, c.initID = s, string(canonicalID(m.id))
+	c.mu.Unlock()
+	f := c.pass(s, m, nil, "")
+	if f != nil {
+		c.mu.Lock()
+		c.opening, c.initID = nil, ""
+		if again {
+			c.replace(s)
+		}
+		c.mu.Unlock()
+	}
+	return f
+}
+
+// pass hands a request to a session.
+func (c *stdioConn) pass(s *stdioSession, m *message, b *batch, version string) *fault {
 	if f := m.check(); f != nil {
 		return f
 	}
 	// The text of the id is how it survives go-sdk unchanged.
-	key := string(canonicalID(m.id))
-	id, err := jsonrpc.MakeID(key)
+	key := callKey{s, string(canonicalID(m.id))}
+	id, err := jsonrpc.MakeID(key.id)
 	if err != nil {
 		return invalidRequest(m.id, "id", "id must be a string or an integer")
 	}
-	if f := c.enter(m, &pending{batch: b}); f != nil {
+	if f := c.enter(m, key, &pending{batch: b}); f != nil {
 		return f
 	}
-	c.mu.Lock()
-	if first && c.shake == handshakeNone {
-		c.shake, c.initID = handshakePending, key
-	}
-	c.mu.Unlock()
-	c.queue = append(c.queue, &jsonrpc.Request{ID: id, Method: m.method, Params: m.params, Extra: c.extra(m, version)})
+	s.push(&jsonrpc.Request{ID: id, Method: m.method, Params: m.params, Extra: c.extra(m, version)})
 	return nil
+}
+
+// key returns the key of a request that goes to no session of the connection's own.
+func (c *stdioConn) key(m *message) callKey {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return callKey{c.current, string(canonicalID(m.id))}
 }
 
 // direct runs a tool that is called as a method of its own.
 func (c *stdioConn) direct(m *message, b *batch) *fault {
 	ctx, cancel := context.WithCancel(c.life)
-	if f := c.enter(m, &pending{batch: b, cancel: cancel}); f != nil {
+	key := c.key(m)
+	if f := c.enter(m, key, &pending{batch: b, cancel: cancel}); f != nil {
 		cancel()
 		return f
 	}
@@ -119,7 +166,7 @@ func (c *stdioConn) direct(m *message, b *batch) *fault {
 		if err != nil {
 			resp.Error = err
 		}
-		_ = c.answer(string(canonicalID(m.id)), resp) // the reader finds out that the peer is gone
+		_ = c.answer(key, resp) // send closes the connection of a peer that is gone
 	})
 	return nil
 }
@@ -141,8 +188,7 @@ func (c *stdioConn) admit(call *Call, version string) {
 }
 
 // enter counts a request as running, or refuses it.
-func (c *stdioConn) enter(m *message, p *pending) *fault {
-	key := string(canonicalID(m.id))
+func (c *stdioConn) enter(m *message, key callKey, p *pending) *fault {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, dup := c.calls[key]; dup {
@@ -155,6 +201,7 @@ func (c *stdioConn) enter(m *message, p *pending) *fault {
 	}
 	c.calls[key] = p
 	c.owed++
+	key.session.owed++
 	if p.batch != nil {
 		p.batch.open++
 		p.batch.calls++
@@ -168,29 +215,33 @@ func (c *stdioConn) cancelled(m *message) {
 	if !exactID(raw) {
 		return
 	}
-	key := string(canonicalID(raw))
+	key := callKey{id: string(canonicalID(raw))}
+	var p *pending
 	c.mu.Lock()
-	p := c.calls[key]
-	if p == nil || key == c.initID { // initialize cannot be cancelled
-		c.mu.Unlock()
+	for _, key.session = range c.sessions() { // the newest call of that id
+		if p = c.calls[key]; p != nil {
+			p.cancelled = true
+			break
+		}
+	}
+	c.mu.Unlock()
+	if p == nil {
 		return
 	}
-	p.cancelled = true
-	c.mu.Unlock()
 	switch {
 	case p.single != nil:
 		p.single.cancel()
 	case p.cancel != nil:
 		p.cancel()
 	default:
-		params, _ := json.Marshal(map[string]string{"requestId": key})
-		c.queue = append(c.queue, &jsonrpc.Request{Method: m.method, Params: params})
+		params, _ := json.Marshal(map[string]string{"requestId": key.id})
+		key.session.push(&jsonrpc.Request{Method: m.method, Params: params})
 	}
 }
 
 // answer writes the response to the request key, or keeps it for the batch the
 // request came in.
-func (c *stdioConn) answer(key string, resp *jsonrpc.Response) error {
+func (c *stdioConn) answer(key callKey, resp *jsonrpc.Response) error {
 	// The peer may use the id again as soon as it has read the answer, which
 	// is before send returns.
 	c.mu.Lock()
@@ -202,29 +253,31 @@ func (c *stdioConn) answer(key string, resp *jsonrpc.Response) error {
 	}
 	var b []byte
 	if !p.cancelled { // the peer does not want the answer of a cancelled call
-		b = encodeResponse(json.RawMessage(key), resp)
+		b = encodeResponse(json.RawMessage(key.id), resp)
 	}
-	if p.batch != nil {
+	var err error
+	switch {
+	case p.batch != nil:
 		if b != nil {
 			c.mu.Lock()
 			p.batch.answers = append(p.batch.answers, b)
 			c.mu.Unlock()
 		}
-		return c.finish(p.batch)
-	}
-	var err error
-	if b != nil {
+		err = c.finish(p.batch)
+	case b != nil:
 		err = c.send(b)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.shake == handshakePending && key == c.initID {
-		c.shake, c.initID = handshakeNone, ""
-		if resp.Error == nil {
-			c.shake, c.version = handshakeDone, protocolVersion(resp.Result)
-		}
+	if p.batch == nil {
+		c.settle(1)
 	}
-	c.settle(1)
+	key.session.owed--
+	if key.session == c.opening && key.id == c.initID {
+		c.opened(key.session, resp)
+	} else {
+		c.retire(key.session)
+	}
 	return err
 }
 
@@ -252,6 +305,11 @@ func (c *stdioConn) finish(b *batch) error {
 // the lock.
 func (c *stdioConn) settle(n int) {
 	c.owed -= n
+	c.signal()
+}
+
+// signal wakes [stdioConn.await]. The caller holds the lock.
+func (c *stdioConn) signal() {
 	if c.settled != nil {
 		close(c.settled)
 		c.settled = nil

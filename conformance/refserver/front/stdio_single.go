@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,13 +18,11 @@ const listenMethod = "subscriptions/listen"
 // single is the transport of one request of the stateless era over stdio. A
 // shared session would keep the first caller's capabilities (DISC-11).
 type single struct {
-	conn *stdioConn
-	key  string
-	req  *jsonrpc.Request
+	inlet
 
-	in   chan jsonrpc.Message
-	done chan struct{}
-	once sync.Once
+	conn *stdioConn
+	key  callKey
+	req  *jsonrpc.Request
 }
 
 // alone starts a request on a session of its own.
@@ -50,19 +47,18 @@ func (c *stdioConn) alone(m *message, b *batch) *fault {
 	}
 	req := &jsonrpc.Request{ID: id, Method: m.method, Params: m.params}
 	s := &single{
-		conn: c, key: string(canonicalID(m.id)), req: req,
-		in:   make(chan jsonrpc.Message, 2), // the request and its cancellation
-		done: make(chan struct{}),
+		inlet: inlet{in: make(chan jsonrpc.Message, 2), done: make(chan struct{}), closed: c.closed}, // room for the request and its cancellation
+		conn:  c, key: c.key(m), req: req,
 	}
 	p := &pending{single: s}
-	if f := c.enter(m, p); f != nil {
+	if f := c.enter(m, s.key, p); f != nil {
 		return f
 	}
 	version, _ := m.version()
 	req.Extra = c.extra(m, version)
 	s.in <- req
 	c.running.Go(func() {
-		err := c.single(life, s)
+		err := c.serve(life, s)
 		if err == nil {
 			err = io.ErrUnexpectedEOF
 		}
@@ -106,21 +102,6 @@ func (s *single) cancel() {
 // Connect makes s its own connection.
 func (s *single) Connect(context.Context) (mcp.Connection, error) { return s, nil }
 
-// Read returns the request, then its cancellation if there is one, and the end
-// once the request is answered.
-func (s *single) Read(ctx context.Context) (jsonrpc.Message, error) {
-	select {
-	case msg := <-s.in:
-		return msg, nil
-	case <-s.done:
-		return nil, io.EOF
-	case <-s.conn.closed:
-		return nil, io.EOF
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // Write sends what belongs to the request; its answer is the last of it.
 func (s *single) Write(_ context.Context, msg jsonrpc.Message) error {
 	switch msg := msg.(type) {
@@ -139,12 +120,3 @@ func (s *single) Write(_ context.Context, msg jsonrpc.Message) error {
 	}
 	return s.conn.send(b)
 }
-
-// Close ends the session of the request.
-func (s *single) Close() error {
-	s.once.Do(func() { close(s.done) })
-	return nil
-}
-
-// SessionID is empty: there is no session to speak of.
-func (s *single) SessionID() string { return "" }

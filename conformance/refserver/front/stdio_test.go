@@ -22,6 +22,7 @@ import (
 type peer struct {
 	t       *testing.T
 	backend *backend
+	server  *mcp.Server
 	in      *io.PipeWriter
 	out     *bufio.Reader
 	stop    chan struct{}
@@ -52,23 +53,24 @@ func newPeer(t *testing.T, most int) *peer {
 		return &mcp.CallToolResult{}, r.Session.Ping(ctx, nil)
 	})
 	p.backend = &backend{}
-	single := func(ctx context.Context, t mcp.Transport) error {
+	transport := &Stdio{In: inR, Out: outW, Backend: p.backend, Session: sessions(server), MaxBytes: most, Stop: p.stop}
+	p.server = server
+	go func() {
+		p.ended <- transport.Serve(t.Context())
+		_ = outW.Close()
+	}()
+	return p
+}
+
+// sessions serves each transport on a session of server.
+func sessions(server *mcp.Server) func(context.Context, mcp.Transport) error {
+	return func(ctx context.Context, t mcp.Transport) error {
 		session, err := server.Connect(ctx, t, nil)
 		if err != nil {
 			return err
 		}
 		return session.Wait()
 	}
-	transport := &Stdio{In: inR, Out: outW, Backend: p.backend, Single: single, MaxBytes: most, Stop: p.stop}
-	session, err := server.Connect(t.Context(), transport, nil)
-	require.NoError(t, err)
-	go func() {
-		err := session.Wait()
-		transport.Wait()
-		p.ended <- err
-		_ = outW.Close()
-	}()
-	return p
 }
 
 func (p *peer) send(lines ...string) {

@@ -27,11 +27,11 @@ func Example() {
 	}
 	fmt.Println(report.Verdict(), report.ExitCode())
 	for _, res := range report.Results {
-		if res.ID == "X-GATE-02/refused" {
+		if res.ID == "X-GATE-02/answered" {
 			fmt.Println(res.Level, res.Status, res.Title)
 		}
 	}
 	// Output:
 	// passed 0
-	// MUST pass a second initialize is refused with -32600
+	// MUST pass a second initialize is answered like the first, or refused with -32600
 }
