@@ -4,7 +4,7 @@ GO ?= go
 FUZZTIME ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help house drawing all test race soak lint fuzz conformance mutants mutants-official official-server official-client agreement interop bench bench-peers cover ci
+.PHONY: help house drawing all test race soak lint fuzz conformance mutants mutants-official official-server official-client agreement interop beside bench bench-peers cover ci
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ agreement: ## where our suite and the official one differ on the same servers, a
 
 interop: ## mcpctl and the client against servers written by others, as a matrix (needs npm)
 	.ci/run interop
+
+beside: ## the client beside go-sdk's on servers in trouble, one table (needs npm; 3 minutes)
+	scripts/beside.sh
 
 bench: ## all benchmarks, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem work
