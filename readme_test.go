@@ -13,7 +13,7 @@ import (
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// TestSnippetsRun: every Go snippet of the README and of the pages about logins stands,
+// TestSnippetsRun: every Go snippet of the README, of docs/features.md and of the pages about logins stands,
 // line by line, in an example that is compiled and run.
 func TestSnippetsRun(t *testing.T) {
 	t.Parallel()
@@ -29,7 +29,7 @@ func TestSnippetsRun(t *testing.T) {
 		require.NoError(t, err)
 		examples = append(examples, unindented(string(text)))
 	}
-	for _, page := range append(pages, "README.md", "docs/authorization.md") {
+	for _, page := range append(pages, "README.md", "docs/authorization.md", "docs/features.md") {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
 		blocks := goBlock.FindAllStringSubmatch(string(text), -1)

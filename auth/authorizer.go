@@ -92,16 +92,18 @@ func (a *Authorizer) Authorize(ctx context.Context, r transport.AuthorizedReques
 }
 
 // Challenged implements [transport.Authorizer].
-func (a *Authorizer) Challenged(ctx context.Context, c transport.Challenge) (again bool, err error) {
+func (a *Authorizer) Challenged(ctx context.Context, c transport.Challenge) (*transport.Credentials, error) {
 	s, err := a.serverAt(c.Endpoint)
 	if err == nil && s == nil && c.Status == http.StatusUnauthorized {
 		err = withoutTLS(c.Endpoint)
 	}
 	if err != nil || s == nil {
-		return false, err
+		return nil, err
 	}
-	again, err = s.challenged(ctx, c)
-	return again, s.explain(err)
+	if again, err := s.challenged(ctx, c); err != nil || !again {
+		return nil, s.explain(err)
+	}
+	return a.Authorize(ctx, c.AuthorizedRequest)
 }
 
 // KeepNonce implements [transport.NonceKeeper].

@@ -13,10 +13,12 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// Bearer sends tokens that the application has. token is called for each request, from
-// many goroutines, with the context of the call; "" sends none. When the server refuses
-// a token, token is called once more, and the request is sent again if it returns
-// another one.
+// Bearer sends tokens that the application has. token returns one; "" sends none. It is
+// called once for each call, when the call starts, with the context of the call, and
+// once more for each retry. It runs on the goroutine of the call, many at a time. When
+// the server refuses a token, token is called once more, on a goroutine of its own, and
+// the request is sent again if it returns another one. Requests that belong to no call,
+// such as the opening of a stream, call it once each.
 //
 // By default, cached results are not shared between different tokens. If tokens change
 // while the caller stays the same, set a partition in the CacheConfig of package
@@ -31,8 +33,9 @@ func Bearer(token func(ctx context.Context) (string, error)) *BearerAuthorizer {
 }
 
 // BearerWithKey is [Bearer] for tokens that are bound to a key of the application (DPoP,
-// RFC 9449): each request carries a proof that is signed with the key. key is a private
-// key for ES256, PEM or a JWK.
+// RFC 9449): each request carries a proof that is signed with the key. So token is called
+// for each request: twice for a call that fetches the list of tools first. key is a
+// private key for ES256, PEM or a JWK.
 func BearerWithKey(token func(ctx context.Context) (string, error), key []byte) *BearerAuthorizer {
 	a := Bearer(token)
 	prover, err := grant.ReadProver(key)
@@ -68,11 +71,18 @@ type given struct {
 // Authorize implements [transport.Authorizer].
 func (b *BearerAuthorizer) Authorize(ctx context.Context, r transport.AuthorizedRequest) (*transport.Credentials, error) {
 	now, err := b.current(ctx)
-	if err == nil && now != nil && r.Endpoint.Scheme != "https" && !loopback.IsLoopback(r.Endpoint.Hostname()) {
+	if err != nil || now == nil {
+		return nil, err
+	}
+	if r.Endpoint.Scheme != "https" && !loopback.IsLoopback(r.Endpoint.Hostname()) {
 		return nil, withoutTLS(r.Endpoint)
 	}
-	if err != nil || now == nil || b.prover == nil {
-		return now.credentials(), err
+	return b.credentials(r, now)
+}
+
+func (b *BearerAuthorizer) credentials(r transport.AuthorizedRequest, now *given) (*transport.Credentials, error) {
+	if b.prover == nil {
+		return now.sent, nil
 	}
 	return bound(b.prover, r, now.token, now.sent.Scope)
 }
@@ -101,21 +111,18 @@ func (b *BearerAuthorizer) current(ctx context.Context) (*given, error) {
 	return now, nil
 }
 
-func (g *given) credentials() *transport.Credentials {
-	if g == nil {
-		return nil
-	}
-	return g.sent
-}
-
 // Challenged implements [transport.Authorizer].
-func (b *BearerAuthorizer) Challenged(ctx context.Context, c transport.Challenge) (again bool, err error) {
-	if b.prover != nil && wantsNonce(b.prover, c) {
-		return c.Tries < maxNonces, nil
-	}
-	if c.Status != http.StatusUnauthorized || c.Tries > 0 && b.prover == nil || c.Tries > maxNonces {
-		return false, nil
+func (b *BearerAuthorizer) Challenged(ctx context.Context, c transport.Challenge) (*transport.Credentials, error) {
+	nonce := b.prover != nil && wantsNonce(b.prover, c)
+	switch {
+	case nonce && c.Tries >= maxNonces:
+		return nil, nil
+	case !nonce && (c.Status != http.StatusUnauthorized || c.Tries > 0 && b.prover == nil || c.Tries > maxNonces):
+		return nil, nil
 	}
 	now, err := b.current(ctx)
-	return err == nil && now != nil && (c.Sent == nil || now.sent.Scope != c.Sent.Scope), err
+	if err != nil || now == nil || !nonce && c.Sent != nil && now.sent.Scope == c.Sent.Scope {
+		return nil, err
+	}
+	return b.credentials(c.AuthorizedRequest, now)
 }

@@ -114,6 +114,53 @@ func TestBearerWithKey(t *testing.T) {
 	require.Equal(t, mcperrors.KindAuth, mcperrors.KindOf(err), "the application has no other token")
 }
 
+// The function that returns the token runs once for a call, and once more when the server
+// refuses the token. A key makes one proof for each request, and never one for two.
+func TestBearerAsksOnce(t *testing.T) {
+	t.Parallel()
+	for _, bound := range []bool{false, true} {
+		w := authtest.New(t)
+		w.Access["first"] = "read"
+		answers, calls := []string{"first"}, 0
+		token := func(context.Context) (string, error) {
+			calls++
+			return answers[min(calls, len(answers))-1], nil
+		}
+		key, text := newKey(t, elliptic.P256())
+		front := &proven{t: t, next: w.MCP.Config.Handler, key: &key.PublicKey, ids: map[string]bool{}}
+		srv := httptest.NewServer(front)
+		t.Cleanup(srv.Close)
+		a := auth.Bearer(token)
+		if bound {
+			a = auth.BearerWithKey(token, text)
+		}
+		c, err := client.Dial(t.Context(), srv.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, c.Close()) })
+		call := func(tokens ...string) error {
+			answers, calls = tokens, 0
+			_, err := c.CallTool(t.Context(), "echo", map[string]any{})
+			return err
+		}
+		require.NoError(t, call("first"))
+		require.Equal(t, 1, calls)
+		require.NoError(t, call("stale", "first")) // the list is asked for, too
+		if bound {
+			require.Equal(t, 3, calls, "the call has a proof of its own")
+		} else {
+			require.Equal(t, 2, calls)
+		}
+
+		c.InvalidateTools()
+		require.Equal(t, mcperrors.CodeToolNotFound, mcperrors.CodeOf(func() error {
+			answers, calls = []string{"first"}, 0
+			_, err := c.CallTool(t.Context(), "unlisted", map[string]any{})
+			return err
+		}()))
+		require.NoError(t, call("first"), "a proof is not used twice")
+	}
+}
+
 func TestBearerWithoutArguments(t *testing.T) {
 	t.Parallel()
 	token := func(context.Context) (string, error) { return "t", nil }

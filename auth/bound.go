@@ -19,6 +19,7 @@ func bound(p *grant.Prover, r transport.AuthorizedRequest, token, scope string) 
 	return &transport.Credentials{
 		Header: http.Header{"Authorization": {"DPoP " + token}, "Dpop": {proof}},
 		Scope:  scope,
+		Once:   true,
 	}, nil
 }
 

@@ -36,8 +36,9 @@ func PrivateKeyJWT(id string, key []byte, algorithm string, opts ...Option) *Aut
 
 // Workload obtains tokens by the identity that a platform gives to a program, such as
 // the service account token of a cluster (RFC 7523 section 2.1). assertion returns the
-// JWT of the platform; it is called for each token. A JWT that the authorization
-// server refuses is not sent again.
+// JWT of the platform; it is called once for each token that is obtained, on a goroutine
+// of its own, and not for each call. A JWT that the authorization server refuses is not
+// sent again.
 func Workload(id string, assertion func(context.Context) (string, error), opts ...Option) *Authorizer {
 	return machine(id, opts, func(c *config) {
 		if assertion == nil {
@@ -94,7 +95,8 @@ type IdentityProvider struct {
 	// ClientID and ClientSecret are the program's at the identity provider.
 	ClientID, ClientSecret string
 	// Subject returns the identity of the user, and its type: for example the ID token
-	// of the login and [IDToken]. It is called for each token.
+	// of the login and [IDToken]. It is called once for each token that is obtained, on a
+	// goroutine of its own, and not for each call.
 	Subject func(ctx context.Context) (token, tokenType string, err error)
 }
 

@@ -29,6 +29,10 @@ func queries(t *testing.T, c *client.Client) error {
 	return err
 }
 
+// seedProfile is what S2's application sets: by default an error that answers a call is
+// its result.
+var seedProfile = client.WithErrorProfile(mcperrors.Docling)
+
 var broken = refusal{Code: -32603, Message: "no database"}
 
 // Five failures in a row open the circuit, of the server or of a tool; one
@@ -87,7 +91,7 @@ func TestAC_006_2_OpensAfterFailuresInARow(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := newSeedServer(overJSON)
 					defer s.stop()
-					c := s.connected(t, tt.opts()...)
+					c := s.connected(t, append(tt.opts(), seedProfile)...)
 					for range 3 {
 						circuit.set(s, false)
 						for i := range tt.n - 1 {
@@ -153,7 +157,7 @@ func askHealth(t *testing.T, c *client.Client) asked {
 func TestAC_006_7_StateIsObservable(t *testing.T) {
 	t.Parallel()
 	inBubbleEveryWay(t, func(t *testing.T, s *seedServer) {
-		c := s.connected(t)
+		c := s.connected(t, seedProfile)
 		got := askHealth(t, c)
 		require.Equal(t, []any{http.StatusOK, "ok", "CLOSED"}, []any{got.code, got.status, got.state}, got.text)
 		require.EqualValues(t, 0, got.fields["consecutive_failures"])
@@ -201,7 +205,7 @@ func TestAC_006_7_StateIsObservable(t *testing.T) {
 func TestAC_006_6_ProbeDecidesForTheClient(t *testing.T) {
 	t.Parallel()
 	inBubbleEveryWay(t, func(t *testing.T, s *seedServer) {
-		c := s.connected(t)
+		c := s.connected(t, seedProfile)
 		s.always(ownMethod, broken)
 		for range 5 {
 			require.Error(t, queries(t, c))
@@ -232,7 +236,7 @@ func TestAC_006_8_TransitionsAreLogged(t *testing.T) {
 	t.Parallel()
 	inBubbleEveryWay(t, func(t *testing.T, s *seedServer) {
 		var out bytes.Buffer
-		c := s.connected(t, client.WithLogger(slog.New(slog.NewJSONHandler(&out, nil))))
+		c := s.connected(t, seedProfile, client.WithLogger(slog.New(slog.NewJSONHandler(&out, nil))))
 		s.always(ownMethod, broken)
 		for range 7 { // the last two are refused, which is no change
 			require.Error(t, queries(t, c))

@@ -47,7 +47,7 @@ func TestAC_006_3_OpenBreakerRefusesWithE201(t *testing.T) {
 		require.Equal(t, 30*time.Second, e.RetryAfter)
 		require.ErrorIs(t, err, mcperrors.ErrCircuitOpen)
 		require.Len(t, s.received(), sent, "the server sees no request")
-	})
+	}, seedProfile)
 }
 
 // HALF_OPEN lets one call through, whose success closes the circuit: a ping,
@@ -83,13 +83,12 @@ func TestAC_006_6_RecoveryThroughTheClient(t *testing.T) {
 		require.Equal(t, before+1, s.count("tools/call"))
 		require.Equal(t, 1, s.count("ping"))
 		require.Equal(t, breaker.Closed, c.Breaker().State())
-	})
+	}, seedProfile)
 }
 
 // What opens the circuit, and what does not (S2-CB-09, resilience.md 3.2).
 func TestWhatOpensTheCircuit(t *testing.T) {
 	t.Parallel()
-	profile := client.WithErrorProfile(mcperrors.Docling) // of the seed's table
 	tests := []struct {
 		name   string
 		answer any
@@ -122,7 +121,7 @@ func TestWhatOpensTheCircuit(t *testing.T) {
 				if tt.opens {
 					require.ErrorContains(t, err, "circuit of the tool")
 				}
-			}, profile)
+			}, seedProfile)
 			// With one level only, it is the server's.
 			one := client.Resilience{NoToolBreakers: true}
 			inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -132,7 +131,7 @@ func TestWhatOpensTheCircuit(t *testing.T) {
 				}
 				require.Nil(t, c.ToolBreakers())
 				require.Equal(t, tt.opens, c.Breaker().State() == breaker.Open)
-			}, profile, client.WithResilience(one))
+			}, seedProfile, client.WithResilience(one))
 		})
 	}
 }
@@ -192,8 +191,8 @@ func TestCancellationIsNeutral(t *testing.T) {
 func TestSharingABreaker(t *testing.T) {
 	t.Parallel()
 	shared := client.Resilience{Breaker: breaker.New(breaker.Settings{})}
-	a, sa := connected(t, client.WithResilience(shared))
-	b, _ := connected(t, client.WithResilience(shared))
+	a, sa := connected(t, seedProfile, client.WithResilience(shared))
+	b, _ := connected(t, seedProfile, client.WithResilience(shared))
 	other, _ := connected(t)
 	trip(t, a, sa)
 	_, err := b.CallTool(t.Context(), "echo", hello)

@@ -247,7 +247,7 @@ func TestQueueAsksTheCircuits(t *testing.T) {
 			}
 			return errorOf(req, -32603)
 		}
-		c := s.dial(t, callsAtOnce(1))
+		c := s.dial(t, callsAtOnce(1), seedProfile)
 		for range 5 {
 			require.Error(t, useTool(t.Context(), c))
 		}
@@ -291,7 +291,7 @@ func TestStaleToolFailure(t *testing.T) {
 			}
 			return errorOf(req, -32603)
 		}
-		c := s.dial(t)
+		c := s.dial(t, seedProfile)
 		first := make(chan error, 1)
 		go func() { first <- useTool(t.Context(), c) }()
 		synctest.Wait()

@@ -76,5 +76,5 @@ func TestAnsweredErrorOfAReadIsNoTestRequest(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, s.count("ping"))
 		require.Equal(t, breaker.Closed, c.Breaker().State())
-	})
+	}, seedProfile)
 }

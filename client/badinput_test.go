@@ -116,7 +116,7 @@ func TestBadInputNothingIsSent(t *testing.T) {
 func TestBadInputPrograms(t *testing.T) {
 	t.Parallel()
 	either := []mcperrors.Delivery{mcperrors.NotSent, mcperrors.Unknown} // it may end before or behind the write
-	impatient := client.Resilience{IdleTimeout: 200 * time.Millisecond}
+	impatient := client.Resilience{Restart: client.Restart{StartTimeout: 200 * time.Millisecond}}
 	tests := []struct {
 		program string
 		want    wantError
@@ -138,7 +138,7 @@ func TestBadInputPrograms(t *testing.T) {
 		},
 		{
 			"silent",
-			wantError{mcperrors.CodeTimeout, mcperrors.KindTimeout, one(mcperrors.Unknown), []string{"no answer"}},
+			wantError{mcperrors.CodeTimeout, mcperrors.KindTimeout, one(mcperrors.Unknown), []string{"no answer", "Restart.StartTimeout"}},
 			func(t *testing.T, p *mcperrors.ProcessEvidence) { require.False(t, p.Exited) },
 		},
 		{"truncated", wantError{mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, one(mcperrors.Answered), []string{"not a JSON-RPC message", "2025"}}, nil},

@@ -74,7 +74,7 @@ func TestCircuitsLogToTheClientsLogger(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var log transitions
 			s := newLone(t)
-			c, err := s.dial(append(opts, log.option())...)
+			c, err := s.dial(append(opts, log.option(), seedProfile)...)
 			require.NoError(t, err)
 			openBoth(t, c, s)
 			lines := log.lines(t)

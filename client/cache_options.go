@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"log/slog"
 	"maps"
 	"os"
 	"reflect"
@@ -84,17 +85,17 @@ func (c *config) checkCache() error {
 			}
 		}
 	}
-	return c.cacheSettings().Validate()
+	return c.cacheSettings(c.logger).Validate()
 }
 
-// cacheSettings are those of a cache of the client's own.
-func (c *config) cacheSettings() toolcache.Settings {
+// cacheSettings are those of a cache of the client's own. It logs to log by default.
+func (c *config) cacheSettings(log *slog.Logger) toolcache.Settings {
 	s := c.caching.Settings
 	if s.StaleIf == nil {
 		s.StaleIf = lists.Unreachable
 	}
 	if s.Logger == nil {
-		s.Logger = c.logger
+		s.Logger = log
 	}
 	return s
 }

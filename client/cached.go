@@ -41,23 +41,28 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 		}
 		return nil
 	}
-	if cl.Meta != nil || cl.Manual || cl.opts.private() || !c.lists().Keeps(cl.Method) {
+	if cl.Meta != nil || cl.Manual || cl.opts.private() || !c.lists().Keeps(cl.Method) || cl.Ask(ctx, c.catalog()) != nil {
 		raw, err := c.send(ctx, cl)
 		if err != nil {
 			return 0, err
 		}
 		return len(raw), decode(raw)
 	}
-	size, freshness, err := c.lists().Answer(ctx, &lists.Request{
-		Method: cl.Method, Param: param, Refresh: cl.opts.cache == CacheRefresh, OwnTimes: cl.Wait != jsonrpc.Wait{}, Shared: cl.opts.shared,
+	asked := &lists.Request{
+		Method: cl.Method, Caller: cl.Caller, Param: param, Refresh: cl.opts.cache == CacheRefresh, OwnTimes: cl.Wait != jsonrpc.Wait{}, Shared: cl.opts.shared,
 		Into: res, Decode: decode,
-		Send: func(ctx context.Context) (raw json.RawMessage, own bool, err error) {
-			if raw, err = c.send(ctx, cl); err != nil {
-				return nil, cl.Asked.Rounds() > 0, err
-			}
-			return raw, cl.Round != nil, nil
-		},
-	})
+	}
+	asked.Send = func(ctx context.Context) (raw json.RawMessage, own bool, err error) {
+		raw, err = c.send(ctx, cl)
+		if cl.Caller != nil {
+			asked.Caller = cl.Caller
+		}
+		if err != nil {
+			return nil, cl.Asked.Rounds() > 0, err
+		}
+		return raw, cl.Round != nil, nil
+	}
+	size, freshness, err := c.lists().Answer(ctx, asked)
 	cl.opts.addFreshness(freshness)
 	return size, err
 }

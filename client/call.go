@@ -128,7 +128,7 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 		cl.CutRound()
 	}
 	if cl.Tool != "" {
-		if err := c.checkPin(ctx, cl.Tool); err != nil {
+		if err := c.checkPin(ctx, &cl); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"sync/atomic"
@@ -26,6 +27,7 @@ import (
 // concurrent use. Close it when done.
 type Client struct {
 	cfg   *config
+	at    string // the address of the server
 	live  link.Holder
 	calls run.Runner
 	life  life.Life // ends with Close
@@ -53,7 +55,7 @@ func (c *Client) lists() *lists.Cache {
 	return c.listed.Make(func() *lists.Cache {
 		kept := c.cfg.cache
 		if kept == nil {
-			kept, _ = toolcache.New(c.cfg.cacheSettings()) // they were checked
+			kept, _ = toolcache.New(c.cfg.cacheSettings(c.cfg.logger.With("server", c.calls.Errors.Server))) // they were checked
 		}
 		return lists.New(lists.Config{
 			Scope: c.scope, Kept: kept, Links: &c.live, Declared: c.cfg.offer.Capabilities, Budget: &c.budget,
@@ -66,7 +68,8 @@ func (c *Client) lists() *lists.Cache {
 func (c *Client) catalog() *catalog.Catalog {
 	return c.tools.Make(func() *catalog.Catalog {
 		cfg := catalog.Config{
-			Lists: c.lists(), Life: &c.life, Arguments: catalog.Check(c.cfg.validation.Arguments), Results: catalog.Check(c.cfg.validation.Results),
+			Lists: c.lists(), Life: &c.life, Arguments: catalog.Check(cmp.Or(c.cfg.validation.Arguments, ValidateStrict)),
+			Results:   catalog.Check(cmp.Or(c.cfg.validation.Results, ValidateWarn)),
 			DropNulls: c.cfg.validation.DropNulls, Eager: !c.cfg.noPreload, Pins: c.cfg.caching.Pins, Block: c.cfg.caching.PinPolicy == PinBlock,
 			Page: c.toolPages(), ListFailed: func(err error) { c.emit(ListFailed{Method: mcp.MethodToolsList, Reason: err}) },
 			About: func(tool string, e *mcperrors.Error) *mcperrors.Error {
@@ -74,7 +77,9 @@ func (c *Client) catalog() *catalog.Catalog {
 			},
 		}
 		if c.cfg.onEvent != nil {
-			cfg.Changed = func(change catalog.Change) { c.emit(ToolDrift(change)) }
+			cfg.Changed = func(d catalog.Change) {
+				c.emit(ToolDrift{Tool: d.Tool, Old: d.Old, New: d.New, Changed: d.Changed, Before: d.Before, After: d.After, Pinned: d.Pinned})
+			}
 		}
 		return catalog.New(cfg)
 	})

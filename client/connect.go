@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -37,7 +38,9 @@ func DialCommand(ctx context.Context, argv []string, opts ...Option) (*Client, e
 // first failure and releases everything it opened.
 //
 // If the era probe makes a program exit, Connect starts it once more without
-// the probe. A slow program has 60 s to answer; see [Restart]. If a URL does
+// the probe. On Linux, a program that exits without reading the probe is started
+// once. A slow program has 60 s to write something, and is then started once more
+// with up to 5 minutes; see [Restart]. If a URL does
 // not answer the probe within 2 s, Connect sends initialize beside it.
 func Connect(ctx context.Context, t transport.Transport, opts ...Option) (*Client, error) {
 	if t == nil {
@@ -97,9 +100,9 @@ func CheckOptions(opts ...Option) error {
 }
 
 func newClient(cfg *config, t transport.Transport) *Client {
-	c := &Client{cfg: cfg}
+	c := &Client{cfg: cfg, at: t.String()}
 	r := &c.calls
-	r.Client, r.Links, r.Life, r.Errors.Server = (*callSupport)(c), &c.live, &c.life, t.String()
+	r.Client, r.Links, r.Life, r.Errors.Server = (*callSupport)(c), &c.live, &c.life, cmp.Or(cfg.name, c.at)
 	c.live.Failed = c.callbackFailed
 	cfg.guardHooks(c.live.Failed)
 	r.Set = cfg.callSettings()
@@ -123,5 +126,6 @@ func (c *Client) open(ctx context.Context, t transport.Transport) error {
 	if c.cfg.noPreload || !c.HasCapability("tools") {
 		return nil
 	}
-	return c.catalog().Preload(ctx)
+	tools := c.catalog().Ask(ctx)
+	return tools.Preload(ctx)
 }

@@ -48,11 +48,15 @@ func (e *PinError) Error() string {
 }
 
 // checkPin refuses a call of a tool that is not the pinned one.
-func (c *Client) checkPin(ctx context.Context, tool string) error {
-	mismatch, err := c.catalog().CheckPin(ctx, tool)
+func (c *Client) checkPin(ctx context.Context, cl *call) error {
+	if c.cfg.caching.Pins == nil {
+		return nil
+	}
+	tools := cl.Tools(ctx, c.catalog())
+	mismatch, err := tools.CheckPin(ctx, cl.Tool)
 	if mismatch == nil {
 		return err
 	}
 	cause := (*PinError)(mismatch)
-	return c.calls.Errors.About(outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}, mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, cause.Error(), cause))
+	return c.calls.Errors.About(outcome.Subject{Method: mcp.MethodToolsCall, Tool: cl.Tool}, mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, cause.Error(), cause))
 }

@@ -165,7 +165,7 @@ func TestElicitationURLs(t *testing.T) {
 func TestElicitationComplete(t *testing.T) {
 	t.Parallel()
 	var done []<-chan struct{}
-	var events []client.ElicitationComplete
+	var finished []string
 	action := mcp.ElicitAccept
 	speaking(t, "2025-11-25", func(t *testing.T, _ *client.Client, s *fakeServer) {
 		complete := func(id string) {
@@ -204,7 +204,7 @@ func TestElicitationComplete(t *testing.T) {
 		complete("n0")
 		require.False(t, closed(2), "forgotten")
 		complete("n299")
-		require.Equal(t, []client.ElicitationComplete{{ID: "e1"}, {ID: "n299"}}, events)
+		require.Equal(t, []string{"e1", "n299"}, finished)
 	},
 		client.OnElicitURL(func(_ context.Context, r client.URLRequest) (mcp.ElicitAction, error) {
 			done = append(done, r.Done)
@@ -212,7 +212,7 @@ func TestElicitationComplete(t *testing.T) {
 		}),
 		client.OnEvent(func(_ context.Context, e client.Event) {
 			if e, ok := e.(client.ElicitationComplete); ok {
-				events = append(events, e)
+				finished = append(finished, e.ID)
 			}
 		}))
 }

@@ -33,14 +33,14 @@ type negotiation struct {
 func newNegotiation(c *Client, again bool) *negotiation {
 	n := &negotiation{c: c, again: again}
 	cfg := sessionConfig(c)
-	cfg.Version, cfg.Store = mcp.Version(c.cfg.version), c.cfg.era.storeFor(c.live.Failed)
+	cfg.Version, cfg.Pin, cfg.Store = mcp.Version(c.cfg.version), c.cfg.versionBy, c.cfg.era.storeFor(c.live.Failed)
 	probe := c.cfg.era.probe
 	cfg.ProbeTimeout = probe.Timeout
 	cfg.Policy = era.Policy{
 		FreshProcess: probe.FreshProcess, SilenceIsSession: probe.SilenceIsSession,
 		AuthIsSession: probe.AuthIsSession, AnyRefusal: probe.AnyRefusal,
 	}
-	cfg.StartTimeout = orElse(c.cfg.resilience.Restart.StartTimeout, defaultStartTimeout)
+	cfg.StartTimeout = c.cfg.resilience.Restart.StartTimeout
 	cfg.CountAll = c.cfg.resilience.Breaker != nil && c.cfg.resilience.Breaker.CountAll()
 	cfg.Probing, cfg.Admit, cfg.Discover = &c.probing, c.calls.Guard.AcquireProbe, n.discover
 	cfg.Connect = func(ctx context.Context, t transport.Transport) (transport.Conn, error) {
@@ -110,7 +110,7 @@ func (n *negotiation) openAgain(ctx context.Context, t transport.Transport) (err
 func (n *negotiation) settled() {
 	c := n.c
 	now := Negotiated{
-		Era: n.result.Era, Version: n.result.Version, Evidence: n.result.Evidence, Tried: stepsOf(n.result.Tried),
+		source: source{c.calls.Errors.Server}, Era: n.result.Era, Version: n.result.Version, Evidence: n.result.Evidence, Tried: stepsOf(n.result.Tried),
 		Remembered: n.result.Remembered, Restarted: n.result.Restarted, Fallback: n.result.Fallback,
 	}
 	n.era.Remember()

@@ -72,10 +72,10 @@ type VersionError struct {
 
 func (e *VersionError) Error() string {
 	if e.Offered == "" {
-		return fmt.Sprintf("no revision that both sides speak: the server speaks [%s], this client %v",
+		return fmt.Sprintf("no revision that both sides speak: the server speaks [%s], this client accepts %v",
 			jsonrpc.Printable(strings.Join(e.Listed, " "), 200), e.Supported)
 	}
-	return fmt.Sprintf("the server answered with revision %q, which this client does not speak; it speaks %v",
+	return fmt.Sprintf("the server answered with revision %q; this client accepts %v",
 		jsonrpc.Printable(string(e.Offered), 40), e.Supported)
 }
 

@@ -14,20 +14,35 @@ import (
 // Event reports a change of the connection to [OnEvent]. It is one of
 // [StateChanged], [Negotiated], [Connected], [Disconnected], [Restarted],
 // [Reinitialized], [SubscriptionGap], [SubscriptionEnded], [LivenessFailed],
-// [ListFailed], [ToolDrift], [ElicitationComplete] and [CallbackFailed].
+// [ListFailed], [ToolDrift], [OutputMismatch], [ElicitationComplete],
+// [RequestDropped] and [CallbackFailed].
 // Ignore unknown events: more may be added.
-type Event interface{ hidden(mcperrors.Secrets) Event }
+type Event interface {
+	// ServerName returns the name of the server that the event is about; see [WithName].
+	ServerName() string
+	// hidden returns the event as one of the source, without secrets.
+	hidden(source, mcperrors.Secrets) Event
+}
+
+// source is the part that all events have.
+type source struct{ server string }
+
+// ServerName implements [Event].
+func (s source) ServerName() string { return s.server }
 
 // Connected reports that the conversation is open. It is emitted once. After a
 // program exits, [Restarted] follows; after a lost session, [Reinitialized].
 type Connected struct {
+	source
+
 	// Server is how the server identifies itself.
 	Server mcp.Implementation
 	// Version is the negotiated revision.
 	Version mcp.Version
 }
 
-func (e Connected) hidden(now mcperrors.Secrets) Event {
+func (e Connected) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
 	e.Server = redact.Server(now, e.Server)
 	return e
 }
@@ -41,11 +56,14 @@ func (e Connected) hidden(now mcperrors.Secrets) Event {
 // again. Streamable HTTP has no such end. There, failed calls or
 // [Resilience].KeepAlive show that the server is gone.
 type Disconnected struct {
+	source
+
 	// Cause is how the connection ended, with the evidence from the program.
 	Cause error
 }
 
-func (e Disconnected) hidden(now mcperrors.Secrets) Event {
+func (e Disconnected) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
 	e.Cause = now.HideError(e.Cause)
 	return e
 }
@@ -53,11 +71,32 @@ func (e Disconnected) hidden(now mcperrors.Secrets) Event {
 // ElicitationComplete reports that the user has finished what a [URLRequest]
 // asked for. Not every server sends it.
 type ElicitationComplete struct {
+	source
+
 	// ID is the ElicitationID of the request.
 	ID string
 }
 
-func (e ElicitationComplete) hidden(mcperrors.Secrets) Event { return e }
+func (e ElicitationComplete) hidden(from source, _ mcperrors.Secrets) Event {
+	e.source = from
+	return e
+}
+
+// RequestDropped reports that the client dropped a request of the server, which gets no
+// answer: the stateless era has no requests of servers. The server may wait for the
+// answer, and not answer a call meanwhile. Over stdio, ping is answered and not dropped.
+type RequestDropped struct {
+	source
+
+	// Method is the method of the request, cut to 100 characters.
+	Method string
+}
+
+func (e RequestDropped) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
+	e.Method = now.Hide(e.Method)
+	return e
+}
 
 // Restarted reports that a new process of the server has replaced one that
 // exited. After connecting, it means that the conversation is open again.
@@ -65,6 +104,8 @@ func (e ElicitationComplete) hidden(mcperrors.Secrets) Event { return e }
 // connecting, the era probe ended the first process, and Restarted comes
 // before [Connected].
 type Restarted struct {
+	source
+
 	// Cause is why the previous process ended.
 	Cause error
 	// Server is how the server identifies itself, and Version the revision that
@@ -73,7 +114,8 @@ type Restarted struct {
 	Version mcp.Version
 }
 
-func (e Restarted) hidden(now mcperrors.Secrets) Event {
+func (e Restarted) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
 	e.Cause, e.Server = now.HideError(e.Cause), redact.Server(now, e.Server)
 	return e
 }
@@ -83,13 +125,16 @@ func (e Restarted) hidden(now mcperrors.Secrets) Event {
 // HTTP+SSE server ended. Caches are dropped; log level and subscribed
 // resources are restored.
 type Reinitialized struct {
+	source
+
 	// Server is how the server identifies itself.
 	Server mcp.Implementation
 	// Version is the revision that was negotiated now.
 	Version mcp.Version
 }
 
-func (e Reinitialized) hidden(now mcperrors.Secrets) Event {
+func (e Reinitialized) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
 	e.Server = redact.Server(now, e.Server)
 	return e
 }
@@ -99,14 +144,34 @@ func (e Reinitialized) hidden(now mcperrors.Secrets) Event {
 // expired in the schema cache. Calls continue. For tools without a known
 // schema, arguments and results are not checked.
 type ListFailed struct {
+	source
+
 	// Method is the method that lists, such as tools/list.
 	Method string
 	// Reason is the error of the request.
 	Reason error
 }
 
-func (e ListFailed) hidden(now mcperrors.Secrets) Event {
+func (e ListFailed) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
 	e.Reason = now.HideError(e.Reason)
+	return e
+}
+
+// OutputMismatch reports that a result of a tool does not match the tool's output schema,
+// and was returned to the caller nevertheless ([Validation].Results). It is emitted for
+// each such result, but the client logs only the first of each tool and schema.
+type OutputMismatch struct {
+	source
+
+	Tool string
+	// Reason tells where and why the result does not match, without its values.
+	Reason string
+}
+
+func (e OutputMismatch) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
+	e.Reason = now.Hide(e.Reason)
 	return e
 }
 
@@ -114,6 +179,8 @@ func (e ListFailed) hidden(now mcperrors.Secrets) Event {
 // is listed for the first time and differs from its pin ([CacheConfig].Pins). What
 // a model knows about the tool, and what a person approved, may be outdated.
 type ToolDrift struct {
+	source
+
 	Tool string
 	// Old and New are fingerprints. If the tool had not been listed before, Old
 	// is its pin.
@@ -129,17 +196,23 @@ type ToolDrift struct {
 	Pinned bool
 }
 
-func (e ToolDrift) hidden(mcperrors.Secrets) Event { return e }
+func (e ToolDrift) hidden(from source, _ mcperrors.Secrets) Event {
+	e.source = from
+	return e
+}
 
 // SubscriptionGap reports that the client has lost notifications for a while
 // and receives them again. Changes may have been missed: fetch again what
 // depends on them.
 type SubscriptionGap struct {
+	source
+
 	// Reason is what interrupted the notifications.
 	Reason error
 }
 
-func (e SubscriptionGap) hidden(now mcperrors.Secrets) Event {
+func (e SubscriptionGap) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
 	e.Reason = now.HideError(e.Reason)
 	return e
 }
@@ -148,22 +221,28 @@ func (e SubscriptionGap) hidden(now mcperrors.Secrets) Event {
 // no longer supports it, or never supported it for [OnListChanged]. Cached
 // values are then used until their time to live is over.
 type SubscriptionEnded struct {
+	source
+
 	// Reason is the server's error.
 	Reason error
 }
 
-func (e SubscriptionEnded) hidden(now mcperrors.Secrets) Event {
+func (e SubscriptionEnded) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
 	e.Reason = now.HideError(e.Reason)
 	return e
 }
 
 // LivenessFailed reports that a liveness probe of [Resilience].KeepAlive failed.
 type LivenessFailed struct {
+	source
+
 	// Reason is the error of the probe.
 	Reason error
 }
 
-func (e LivenessFailed) hidden(now mcperrors.Secrets) Event {
+func (e LivenessFailed) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
 	e.Reason = now.HideError(e.Reason)
 	return e
 }
@@ -173,11 +252,14 @@ func (e LivenessFailed) hidden(now mcperrors.Secrets) Event {
 // restarted program speaks another revision. [Client.Negotiated] returns it
 // too.
 type Negotiated struct {
+	source
+
 	Era     mcp.Era
 	Version mcp.Version
 	// Evidence is the reason in one word: pinned, remembered, transport (one
 	// that exists only in the session era), or a row of the decision table,
-	// such as discovered, method-not-found, silence or ended.
+	// such as discovered, method-not-found, silence or ended. It is deaf for
+	// a program that answered only after a second start without the probe.
 	Evidence string
 	// Tried are the requests that were sent, in order. Each costs a round trip
 	// or a timeout.
@@ -185,14 +267,15 @@ type Negotiated struct {
 	// Remembered is true if an [Era] from the store was used and was right.
 	Remembered bool
 	// Restarted is true if the program was restarted because the probe had
-	// ended it; see also [Probe].FreshProcess.
+	// ended it, or because it wrote nothing; see also [Probe].FreshProcess.
 	Restarted bool
 	// Fallback is true if the server was reached over the transport's fallback,
 	// which is HTTP+SSE.
 	Fallback bool
 }
 
-func (e Negotiated) hidden(now mcperrors.Secrets) Event {
+func (e Negotiated) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
 	e.Tried = slices.Clone(e.Tried)
 	for i := range e.Tried {
 		e.Tried[i].Reply = now.Hide(e.Tried[i].Reply)
@@ -209,6 +292,8 @@ func (e Negotiated) hidden(now mcperrors.Secrets) Event {
 // its goroutine with [runtime.Goexit] (as t.FailNow does). The client logs it
 // too. A failure of OnEvent is only logged.
 type CallbackFailed struct {
+	source
+
 	// Callback names the function by its option, for example "OnLog",
 	// "WithProgress" or "Trace.Sent".
 	Callback string
@@ -218,7 +303,8 @@ type CallbackFailed struct {
 	Stack []byte
 }
 
-func (e CallbackFailed) hidden(now mcperrors.Secrets) Event {
+func (e CallbackFailed) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
 	switch v := e.Value.(type) {
 	case nil:
 	case error:
@@ -249,7 +335,7 @@ func OnEvent(f func(ctx context.Context, e Event)) Option {
 // emit hands an event to the application. It never waits.
 func (c *Client) emit(e Event) {
 	if c.cfg.onEvent != nil {
-		c.inbound().Notifier().Event(e.hidden(c.calls.Errors.Secrets.Secrets()))
+		c.inbound().Notifier().Event(e.hidden(source{c.calls.Errors.Server}, c.calls.Errors.Secrets.Secrets()))
 	}
 }
 

@@ -27,7 +27,9 @@ var eventTypes = []Event{
 	Negotiated{},
 	LivenessFailed{},
 	ListFailed{},
+	OutputMismatch{},
 	Reinitialized{},
+	RequestDropped{},
 	Restarted{},
 	StateChanged{},
 	SubscriptionEnded{},
@@ -40,7 +42,7 @@ var eventTypes = []Event{
 var eventData = map[string]bool{
 	"CallbackFailed.Callback": true, "ListFailed.Method": true, "Negotiated.Evidence": true,
 	"ProbeStep.Method": true, "ElicitationComplete.ID": true,
-	"ToolDrift.Tool": true, "ToolDrift.Old": true, "ToolDrift.New": true,
+	"OutputMismatch.Tool": true, "ToolDrift.Tool": true, "ToolDrift.Old": true, "ToolDrift.New": true,
 	"ToolDrift.Changed": true, "ToolDrift.Before": true, "ToolDrift.After": true,
 }
 
@@ -57,12 +59,12 @@ func TestEventsHideSecrets(t *testing.T) {
 			event := reflect.New(typ).Elem()
 			plant(event, secret)
 			before := text(event)
-			hidden := event.Interface().(Event).hidden(now)
+			hidden := event.Interface().(Event).hidden(source{}, now)
 			require.IsType(t, e, hidden)
 			require.NotContains(t, text(reflect.ValueOf(hidden)), secret)
 			require.Equal(t, strings.Contains(before, secret), strings.Contains(text(reflect.ValueOf(hidden)), "[redacted]"))
 			require.Equal(t, before, text(event), "what others hold of the event is not changed")
-			require.Equal(t, event.Interface(), event.Interface().(Event).hidden(mcperrors.Secrets{}), "nothing is hidden without secrets")
+			require.Equal(t, event.Interface(), event.Interface().(Event).hidden(source{}, mcperrors.Secrets{}), "nothing is hidden without secrets")
 		})
 	}
 }
@@ -83,10 +85,10 @@ func TestEventsHidePanics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, tt.want, CallbackFailed{Value: tt.value}.hidden(now).(CallbackFailed).Value)
+			require.Equal(t, tt.want, CallbackFailed{Value: tt.value}.hidden(source{}, now).(CallbackFailed).Value)
 		})
 	}
-	err := CallbackFailed{Value: fmt.Errorf("%s: %w", secret, cause)}.hidden(now).(CallbackFailed).Value.(error)
+	err := CallbackFailed{Value: fmt.Errorf("%s: %w", secret, cause)}.hidden(source{}, now).(CallbackFailed).Value.(error)
 	require.Equal(t, "[redacted]: cause", err.Error())
 	require.ErrorIs(t, err, cause)
 }
@@ -152,11 +154,11 @@ func TestEventsHideServers(t *testing.T) {
 	const secret = "words that open a door"
 	now := mcperrors.NewSecrets(secret)
 	clean := mcp.Implementation{Name: "shop", Version: "1", Icons: []mcp.Icon{{Src: "data:,"}}}
-	require.Equal(t, Connected{Server: clean}, Connected{Server: clean}.hidden(now))
+	require.Equal(t, Connected{Server: clean}, Connected{Server: clean}.hidden(source{}, now))
 	gossip := clean
 	gossip.Title = "for " + secret
 	want := mcp.Implementation{Name: "shop", Version: "1", Title: "for [redacted]"}
-	require.Equal(t, Connected{Server: want}, Connected{Server: gossip}.hidden(now))
+	require.Equal(t, Connected{Server: want}, Connected{Server: gossip}.hidden(source{}, now))
 }
 
 // The table above has every event: a type is one by its method.

@@ -33,6 +33,9 @@ func longEvents(text string) []Event {
 		SubscriptionGap{Reason: shown},
 		SubscriptionEnded{Reason: fmt.Errorf("it ended: %w", data)},
 		ElicitationComplete{ID: text},
+		RequestDropped{Method: text},
+		OutputMismatch{Tool: text},
+		OutputMismatch{Reason: text},
 		ToolDrift{After: tool},
 		ToolDrift{Before: &tool},
 	}

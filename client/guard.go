@@ -15,7 +15,8 @@ func (c *Client) guardNeeds() *guard.Hooks {
 	if meter := c.cfg.meter; meter != nil {
 		h.Signal = func(s guard.Signal) {
 			meter.Observe(Signal{
-				Kind: signalKinds[s.Kind], Server: c.calls.Errors.Server, Method: s.Method, Tool: s.Tool, Wait: s.Wait, Reason: s.Reason, Count: s.Count,
+				Kind: signalKinds[s.Kind], Server: c.calls.Errors.Server, Method: s.Method, Tool: s.Tool, Wait: s.Wait, Reason: s.Reason,
+				Denied: retryDenials[s.Denied], Count: s.Count,
 			})
 		}
 		h.Ended = func(r guard.Request, l *link.Link, a resilience.Attempt, j resilience.Judgement) {
@@ -36,4 +37,9 @@ var signalKinds = [...]SignalKind{
 	guard.ThrottledServer: ThrottledServer, guard.ThrottledCredentials: ThrottledCredentials,
 	guard.Probed: Probed, guard.SilenceProbed: SilenceProbed, guard.Silent: Silent, guard.LateAnswers: LateAnswers,
 	guard.Retried: Retried, guard.RetryDenied: RetryDenied, guard.Hedged: Hedged, guard.HedgeWon: HedgeWon,
+}
+
+// retryDenials says what the denials of package resilience are called outside.
+var retryDenials = [...]RetryDenial{
+	resilience.DeniedBudget: DeniedByBudget, resilience.DeniedTime: DeniedByTime, resilience.DeniedAttempts: DeniedByAttempts,
 }

@@ -16,9 +16,11 @@ import (
 // are read one after the other. It contains no secrets: no arguments of
 // programs and no queries of URLs.
 type Health struct {
-	// Server names the server. Transport is "stdio", "http" or "stream".
+	// Server is the name of the server; see [WithName]. Address is its URL without the
+	// query, or the path of its program. Transport is "stdio", "http" or "stream".
 	// Version is the negotiated revision.
 	Server    string
+	Address   string
 	Transport string
 	Version   mcp.Version
 	// Status summarizes the health.
@@ -109,7 +111,7 @@ func (c *Client) Clients() []*Client { return []*Client{c} }
 // start a probe in the background, as [Client.Healthy] does.
 func (c *Client) Health() Health {
 	h := Health{
-		Server: mcperrors.Redact(c.calls.Errors.Server), Version: c.live.Agreed().Version,
+		Server: mcperrors.Redact(c.calls.Errors.Server), Address: mcperrors.Redact(c.at), Version: c.live.Agreed().Version,
 		Healthy: c.Healthy(), State: c.State(), InFlight: c.calls.Guard.InFlight(),
 	}
 	if l := c.live.Load(); l != nil {
@@ -158,6 +160,7 @@ func redacted(s breaker.Snapshot) breaker.Snapshot {
 func (h Health) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Server      string             `json:"server"`
+		Address     string             `json:"address"`
 		Transport   string             `json:"transport,omitempty"`
 		Version     mcp.Version        `json:"version,omitempty"`
 		Status      HealthStatus       `json:"status"`
@@ -170,7 +173,7 @@ func (h Health) MarshalJSON() ([]byte, error) {
 		RetryTokens *int               `json:"retry_tokens,omitempty"`
 		Cache       *CacheHealth       `json:"cache,omitempty"`
 	}{
-		h.Server, h.Transport, h.Version, h.Status, h.Healthy, h.State, h.InFlight, h.Breaker, h.Tools,
+		h.Server, h.Address, h.Transport, h.Version, h.Status, h.Healthy, h.State, h.InFlight, h.Breaker, h.Tools,
 		int64((h.ThrottledFor + time.Millisecond - 1) / time.Millisecond), h.RetryTokens, h.Cache,
 	})
 }

@@ -183,7 +183,7 @@ func TestHealthDegraded(t *testing.T) {
 		}
 		c.Breaker().Trip("an outage")
 		requireHealth(t, client.HealthHandler(c), http.StatusServiceUnavailable, "unavailable")
-	})
+	}, seedProfile)
 }
 
 // requireHealth asks a handler, and returns what it says of each server.

@@ -133,7 +133,7 @@ func BenchmarkHealthy(b *testing.B) {
 // unhealthy; a hold is shown, and keeps calls back.
 func TestHealthOfToolsAndHolds(t *testing.T) {
 	t.Parallel()
-	c, s := connected(t)
+	c, s := connected(t, seedProfile)
 	require.Nil(t, c.Health().Tools)
 	s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(jsonrpc.CodeInternalError, "broken", nil) })
 	for range breaker.DefaultFailureThreshold {

@@ -239,7 +239,7 @@ func TestHedgeIsRefused(t *testing.T) {
 			_, err := c.CallTool(t.Context(), "echo", nil, always)
 			require.NoError(t, err)
 			require.Len(t, s.of("tools/call"), 6)
-		})
+		}, seedProfile)
 	})
 }
 

@@ -157,7 +157,7 @@ func TestHostileHTTPStatus(t *testing.T) {
 		{400, "", mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Unknown, false, 0},
 		{401, "", mcperrors.CodePermissionDenied, mcperrors.KindAuth, mcperrors.Rejected, false, 0},
 		{403, "", mcperrors.CodePermissionDenied, mcperrors.KindAuth, mcperrors.Rejected, false, 0},
-		{404, "", mcperrors.CodeSessionExpired, mcperrors.KindSessionLost, mcperrors.Rejected, false, 0}, // there is a session
+		{404, "", mcperrors.CodeSessionExpired, mcperrors.KindSessionLost, mcperrors.Rejected, true, 0}, // there is a session
 		{405, "", mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.Rejected, false, 0},
 		{429, "7", mcperrors.CodeRateLimited, mcperrors.KindOverloaded, mcperrors.Rejected, true, 7 * time.Second},
 		{500, "", mcperrors.CodeUnavailable, mcperrors.KindServer, mcperrors.Unknown, true, 0},

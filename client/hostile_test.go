@@ -152,6 +152,23 @@ func TestHostileNoise(t *testing.T) {
 	require.NotContains(t, logged.String(), "[INFO] listening", "of each kind only the first")
 }
 
+// A line that begins as a message does, and is none, gets the warning of any other
+// noise.
+func TestHostileNoiseInBraces(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{"hello", "{starting up}", `{"level":"info","msg":"x"}`, `{"level":info}`, "{", "[INFO] ready"} {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			var logged lines
+			c, s := connected(t, client.WithLogger(logged.logger()))
+			s.write(line)
+			require.NoError(t, c.Ping(t.Context()))
+			require.Contains(t, logged.String(), "the server wrote to stdout what is not MCP")
+			require.NotContains(t, logged.String(), "the server sent something wrong")
+		})
+	}
+}
+
 // On a stream an answer with another id is nobody's: the call waits, and ends
 // by its idle timeout.
 func TestHostileOtherID(t *testing.T) {
@@ -161,7 +178,7 @@ func TestHostileOtherID(t *testing.T) {
 		answerRaw(s, `{"jsonrpc":"2.0","id":"else","result":{"content":[]}}`)
 		began := time.Now()
 		_, err := c.CallTool(t.Context(), "echo", message)
-		wantError{mcperrors.CodeTimeout, mcperrors.KindTimeout, one(mcperrors.Unknown), []string{"idle timeout"}}.check(t, err)
+		wantError{mcperrors.CodeTimeout, mcperrors.KindTimeout, one(mcperrors.Unknown), []string{"no progress within 60s"}}.check(t, err)
 		require.Equal(t, time.Minute, time.Since(began))
 	})
 }

@@ -38,7 +38,8 @@ func (c *Client) inbound() *inbound.Inbound {
 					f.Hint(n)
 				}
 			},
-			Lost: c.calls.Keeper.NoteLoss,
+			Dropped: func(method string) { c.emit(RequestDropped{Method: method}) },
+			Lost:    c.calls.Keeper.NoteLoss,
 		})
 	})
 }

@@ -16,7 +16,7 @@ import (
 // Requester identifies the server that asks a handler for something. Show it
 // to the user.
 type Requester struct {
-	// Server is the client's name for the server: its URL or its program.
+	// Server is the name of the server; see [WithName]. Only the application sets it.
 	Server string
 	// Claimed is how the server identifies itself; untrusted.
 	Claimed mcp.Implementation

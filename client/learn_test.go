@@ -63,7 +63,7 @@ func TestLearn_TOOL_11_Outputs(t *testing.T) {
 	for name, read := range readers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, s := ofVersion(t, "2025-11-25", toolWith(`{"type":"object","required":["a"]}`), client.WithCache(client.CacheConfig{NoPreload: true}))
+			c, s := ofVersion(t, "2025-11-25", toolWith(`{"type":"object","required":["a"]}`), client.WithCache(client.CacheConfig{NoPreload: true}), strictResults)
 			s.result("tools/call", `{"content":[],"structuredContent":{"b":1}}`)
 			_, err := c.CallTool(t.Context(), "x", nil)
 			require.NoError(t, err, "nothing is known of the tool")
@@ -81,7 +81,7 @@ func TestLearn_TOOL_11_Outputs(t *testing.T) {
 // nothing.
 func TestLearn_NotOfEveryWalk(t *testing.T) {
 	t.Parallel()
-	c, s := ofVersion(t, "2025-11-25", toolWith(`{"type":"object","required":["a"]}`), client.WithCache(client.CacheConfig{NoPreload: true}))
+	c, s := ofVersion(t, "2025-11-25", toolWith(`{"type":"object","required":["a"]}`), client.WithCache(client.CacheConfig{NoPreload: true}), strictResults)
 	s.result("tools/call", `{"content":[],"structuredContent":{"b":1}}`)
 	for _, err := range c.Tools(t.Context(), client.WithCacheMode(client.CacheBypass)) {
 		require.NoError(t, err)

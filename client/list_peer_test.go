@@ -34,6 +34,7 @@ type listPeer struct {
 	answers map[string]func(params json.RawMessage) string
 	asked   map[string]int
 	notify  func(line string)
+	listen  json.RawMessage // id of subscriptions/listen
 }
 
 // list sets the tools that the peer lists from now on.
@@ -57,12 +58,24 @@ func (p *listPeer) count(method string) int {
 	return p.asked[method]
 }
 
-// say has the peer send a line of its own; only one on a pipe can.
+// say has the peer send a line of its own: over HTTP on the stream that the client
+// opened for it, which one without a handler does not.
 func (p *listPeer) say(line string) {
 	p.mu.Lock()
 	write := p.notify
 	p.mu.Unlock()
 	write(line)
+}
+
+// changed has the peer say that its tools have changed.
+func (p *listPeer) changed() {
+	p.mu.Lock()
+	about := ""
+	if p.listen != nil {
+		about = `,"params":{"_meta":{"io.modelcontextprotocol/subscriptionId":` + string(p.listen) + `}}`
+	}
+	p.mu.Unlock()
+	p.say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"` + about + `}`)
 }
 
 // reply is the response to one message, "" to a notification.
@@ -93,6 +106,10 @@ func (p *listPeer) reply(message []byte) string {
 		body = `"result":` + p.result
 	case "ping":
 		body = `"result":{}`
+	case "subscriptions/listen":
+		p.listen = m.ID
+		p.mu.Unlock()
+		return `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":` + string(m.ID) + `}}}`
 	default:
 		body = `"error":{"code":-32601,"message":"Method not found"}`
 	}
@@ -108,7 +125,11 @@ func (p *listPeer) reply(message []byte) string {
 
 // ServeHTTP is the peer over streamable HTTP.
 func (p *listPeer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
+	switch {
+	case r.Method == http.MethodGet && p.version < "2026":
+		p.stream(w, r, "")
+		return
+	case r.Method != http.MethodPost:
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
@@ -129,8 +150,27 @@ func (p *listPeer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
+	if strings.Contains(answer, "subscriptions/acknowledged") {
+		p.stream(w, r, answer)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, answer)
+}
+
+// stream is what the peer says by itself over HTTP.
+func (p *listPeer) stream(w http.ResponseWriter, r *http.Request, first string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	write := func(line string) { flush(w, "data: "+line+"\n\n") }
+	if first != "" {
+		write(first)
+	} else {
+		flush(w, ": open\n\n")
+	}
+	p.mu.Lock()
+	p.notify = write
+	p.mu.Unlock()
+	<-r.Context().Done()
 }
 
 // serve is the peer over a pipe.

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -46,9 +47,9 @@ var (
 	}
 )
 
-// page asks for one page, nil for the first, and returns it with its size.
-func (l *list[R, T]) page(ctx context.Context, c *Client, cursor *string, opts []CallOption) (res *R, size int, err error) {
-	cl := newCall(l.method, opts)
+// page makes a call that asks for one page, nil for the first, and returns it with its
+// size.
+func (l *list[R, T]) page(ctx context.Context, c *Client, cl *call, cursor *string) (res *R, size int, err error) {
 	if err := c.gate(cl.Subject()); err != nil {
 		return nil, 0, err
 	}
@@ -56,17 +57,27 @@ func (l *list[R, T]) page(ctx context.Context, c *Client, cursor *string, opts [
 		cl.Params = jsonrpc.AppendString([]byte(`{"cursor":`), *cursor)
 	}
 	res = new(R)
-	if size, err = c.cachedCall(ctx, &cl, lists.PageParam(cursor), res); err != nil {
+	if size, err = c.cachedCall(ctx, cl, lists.PageParam(cursor), res); err != nil {
 		return nil, 0, err
 	}
 	return res, size, nil
 }
 
-// walk iterates over all pages. seen, unless it is nil, gets each page first and
+// one asks for one page, nil for the first.
+func (l *list[R, T]) one(ctx context.Context, c *Client, cursor *string, opts []CallOption) (*R, error) {
+	cl := newCall(l.method, opts)
+	res, _, err := l.page(ctx, c, &cl, cursor)
+	return res, err
+}
+
+// walk iterates over all pages. who is the caller of the first page, nil to ask for it;
+// each later page is a call of its own. seen, unless it is nil, gets each page first and
 // returns the items that the caller gets.
-func (l *list[R, T]) walk(ctx context.Context, c *Client, opts []CallOption, seen func(cursor *string, res *R) []T) iter.Seq2[T, error] {
+func (l *list[R, T]) walk(ctx context.Context, c *Client, opts []CallOption, who *transport.Caller, seen func(cursor *string, res *R) []T) iter.Seq2[T, error] {
 	return lists.Walk(ctx, c.lists(), l.method, l.name, func(ctx context.Context, cursor *string) (lists.Page[T], error) {
-		res, size, err := l.page(ctx, c, cursor, opts)
+		cl := newCall(l.method, opts)
+		cl.Caller, who = who, nil
+		res, size, err := l.page(ctx, c, &cl, cursor)
 		if err != nil {
 			return lists.Page[T]{}, err
 		}

@@ -42,7 +42,7 @@ func WithMeter(m Meter) Option { return optionFunc(func(c *config) { c.meter = m
 
 // AttemptRecord describes one finished request.
 type AttemptRecord struct {
-	// Server names the server, Method is the MCP method, Tool the tool for
+	// Server is the name of the server, Method the MCP method, Tool the tool for
 	// tools/call.
 	Server, Method, Tool string
 	Version              mcp.Version
@@ -67,7 +67,7 @@ type AttemptRecord struct {
 
 // CallRecord describes one finished call.
 type CallRecord struct {
-	// Server names the server. Method is the MCP method. Name is its target:
+	// Server is the name of the server, Method the MCP method. Name is its target:
 	// the tool, prompt, URI or task.
 	Server, Method, Name string
 	Version              mcp.Version
@@ -84,7 +84,7 @@ type CallRecord struct {
 // Signal is an event that does not end a request or a call.
 type Signal struct {
 	Kind SignalKind
-	// Server names the server. Method and Tool are the call it belongs to, ""
+	// Server is the name of the server. Method and Tool are the call it belongs to, ""
 	// for none.
 	Server, Method, Tool string
 	// Wait is the length of a throttle, of a pause before a retry or of a wait
@@ -92,6 +92,8 @@ type Signal struct {
 	Wait time.Duration
 	// Reason has details as text that may change.
 	Reason string
+	// Denied is what prevented a retry, 0 for any other Kind than RetryDenied.
+	Denied RetryDenial
 	// Count is the number of events: 1, except for events that are noticed
 	// together.
 	Count int
@@ -116,9 +118,8 @@ const (
 	RefusedRate
 	// Retried: the client retries a request after Wait.
 	Retried
-	// RetryDenied: a request was not retried although that was safe. Reason
-	// tells whether the budget, the deadline or the number of attempts
-	// prevented it.
+	// RetryDenied: a request was not retried although that was safe and might have
+	// helped. Denied tells what prevented it.
 	RetryDenied
 	// ThrottledServer and ThrottledCredentials: a Retry-After throttles calls for Wait,
 	// either all calls to the server (503) or those of this client (429).
@@ -155,6 +156,30 @@ func (o SignalKind) String() string {
 		return "unknown"
 	}
 	return signalNames[o]
+}
+
+// RetryDenial is what prevented a retry; see [RetryDenied].
+type RetryDenial uint8
+
+const (
+	// DeniedByBudget: the client has retried too much lately.
+	DeniedByBudget RetryDenial = iota + 1
+	// DeniedByTime: the retry would begin after the deadline of the call, or later
+	// than the client waits for a server.
+	DeniedByTime
+	// DeniedByAttempts: the call was tried as often as one may be.
+	DeniedByAttempts
+)
+
+var denialNames = [...]string{DeniedByBudget: "budget", DeniedByTime: "time", DeniedByAttempts: "attempts"}
+
+// String returns "budget", "time" or "attempts", for metric labels, or "unknown" for
+// an undefined value.
+func (d RetryDenial) String() string {
+	if d == 0 || int(d) >= len(denialNames) {
+		return "unknown"
+	}
+	return denialNames[d]
 }
 
 // callEnded tells the meter of a call.

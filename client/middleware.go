@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"reflect"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
@@ -24,8 +25,10 @@ type Invocation struct {
 	// Method is the MCP method. Name is its target: the tool, prompt, URI or
 	// task, or "" if the method has none.
 	Method, Name string
-	// Server names the server. Version is the negotiated revision.
+	// Server is the name of the server; see [WithName]. Address is its URL without the
+	// query, or the path of its program. Version is the negotiated revision.
 	Server  string
+	Address string
 	Version mcp.Version
 	// Transport is "stdio" for a program that the client started, "http" or
 	// "stream".
@@ -42,8 +45,11 @@ type Invocation struct {
 
 	c  *Client
 	cl *call
-	// before is the call as it was, for a Next that is called again.
+	// before is the call as it was, for a Next that is called again, and given the context
+	// of the call. sent says that Next was called.
 	before call
+	given  context.Context // only compared
+	sent   bool
 }
 
 // Params returns a copy of the caller's params without _meta; nil for none.
@@ -68,6 +74,9 @@ type Next func(ctx context.Context, inv *Invocation) (json.RawMessage, error)
 // next; call next again only for errors that the client cannot handle itself.
 // Pass it the same Invocation. A panic fails the call, with an error of kind
 // app.
+//
+// If ctx is changed, the client calls HeaderFunc and the Authorizer of the
+// transport once more with the new context, and sends what they return then.
 type Middleware func(next Next) Next
 
 // WithMiddleware wraps every call in the given middleware, the first
@@ -105,8 +114,8 @@ func (c *Client) runThroughMiddleware(ctx context.Context, cl *call) (json.RawMe
 	*own = *cl
 	l := c.live.Load()
 	inv := &Invocation{
-		Method: cl.Method, Name: cl.Name, Server: c.calls.Errors.Server, Version: l.Agreed.Version, Transport: transportOf(l),
-		c: c, cl: own, before: *own,
+		Method: cl.Method, Name: cl.Name, Server: c.calls.Errors.Server, Address: c.at, Version: l.Agreed.Version, Transport: transportOf(l),
+		c: c, cl: own, before: *own, given: ctx,
 	}
 	var raw json.RawMessage
 	var err error
@@ -156,6 +165,10 @@ func (inv *Invocation) send(ctx context.Context) (json.RawMessage, error) {
 	kept := inv.cl.Kept
 	*inv.cl = inv.before
 	inv.cl.Kept = kept // what an earlier run sent may still be on its way
+	if inv.sent || !sameContext(ctx, inv.given) {
+		inv.cl.Caller = nil // another try, or perhaps another caller
+	}
+	inv.sent = true
 	if err := inv.addMeta(); err != nil {
 		return nil, inv.c.calls.Errors.Local(err, inv.cl.Method)
 	}
@@ -165,6 +178,11 @@ func (inv *Invocation) send(ctx context.Context) (json.RawMessage, error) {
 		inv.RequestID = inv.cl.ID.String()
 	}
 	return raw, err
+}
+
+// sameContext reports whether a middleware passed on its context unchanged.
+func sameContext(a, b context.Context) bool {
+	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
 }
 
 // addMeta adds what the links of the chain want to say, but for what the caller

@@ -176,6 +176,18 @@ func (m *recordingMeter) count(what client.SignalKind) int {
 	return n
 }
 
+// denied returns what denied retries.
+func (m *recordingMeter) denied() (by []client.RetryDenial) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, h := range m.happened {
+		if h.Kind == client.RetryDenied {
+			by = append(by, h.Denied)
+		}
+	}
+	return by
+}
+
 func TestMeterOfCalls(t *testing.T) {
 	t.Parallel()
 	m := &recordingMeter{}
@@ -203,4 +215,10 @@ func TestSignalNames(t *testing.T) {
 	}
 	require.Equal(t, "unknown", client.SignalKind(0).String())
 	require.Equal(t, "unknown", (client.LateAnswers + 1).String())
+
+	require.Equal(t, "budget", client.DeniedByBudget.String())
+	require.Equal(t, "time", client.DeniedByTime.String())
+	require.Equal(t, "attempts", client.DeniedByAttempts.String())
+	require.Equal(t, "unknown", client.RetryDenial(0).String())
+	require.Equal(t, "unknown", (client.DeniedByAttempts + 1).String())
 }

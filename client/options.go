@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"reflect"
+	"strings"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/internal/notify"
@@ -44,7 +45,9 @@ type config struct {
 // connecting is what is not needed any more once Connect has returned; config
 // has none then.
 type connecting struct {
+	name       string // of the server, "" for what its transport says
 	version    string
+	versionBy  string // the option or variable that set it
 	era        eraOptions
 	trace      transport.Trace
 	authorizer transport.Authorizer
@@ -100,6 +103,20 @@ func (u *uncommon) complete() error {
 // Close waits for the handler for at most one second.
 func WithLogger(l *slog.Logger) Option { return optionFunc(func(c *config) { c.logger = l }) }
 
+// maxName is the most characters of a name.
+const maxName = 100
+
+// WithName sets what the client calls its server: in errors, events, log lines, requests
+// for input ([Requester]), health, the name of its circuit, spans and metrics. Choose names
+// that tell the servers of a program apart, such as the keys of its configuration. A name
+// has at most 100 characters, none of them a control or format character, and not only
+// spaces; with any other name Connect fails with E203. "" is the default:
+// the URL without its query, or the path of the program. Package pool gives each server its
+// name in the pool.
+//
+// The name is not sent to the server, and caches do not use it.
+func WithName(name string) Option { return optionFunc(func(c *config) { c.name = name }) }
+
 // WithClientInfo sets the name and version that the client reports to servers.
 // The default is "mainstay" and [Version].
 func WithClientInfo(info mcp.Implementation) Option {
@@ -121,7 +138,8 @@ const AutoVersion = "auto"
 // WithProtocolVersion pins the revision, and with it the era. The client
 // offers a pinned revision of the session era in initialize, without a probe.
 // It speaks a pinned revision of the stateless era at once, without a
-// fallback.
+// fallback. If the server speaks only the other era, Connect fails, and the error
+// names the pinned revision, what the server answered and the option to change.
 //
 // The default is [AutoVersion]. The option overrides the environment variable
 // MCP_PROTOCOL_VERSION. [Negotiated] reports the outcome.
@@ -153,8 +171,8 @@ const defaultMemoryLimit = 64 << 20
 func WithMemoryLimit(bytes int64) Option { return optionFunc(func(c *config) { c.memory = bytes }) }
 
 // WithIDs replaces the generator of request ids. The default is UUID v4
-// strings. next is called from many goroutines and must never repeat an id. If
-// it panics, the request gets a UUID.
+// strings. next is called once for each request, on a goroutine of its own, many at a
+// time, and must never repeat an id. If it panics, the request gets a UUID.
 func WithIDs(next func() jsonrpc.ID) Option { return optionFunc(func(c *config) { c.nextID = next }) }
 
 // WithResilience sets deadlines, circuit breakers, retries, restarts and
@@ -196,7 +214,7 @@ func WithAuthorizer(a transport.Authorizer) Option {
 }
 
 // WithTrace passes all traffic to t. Sending and reading wait for its
-// functions.
+// functions, so they must not block; see [transport.Trace].
 func WithTrace(t transport.Trace) Option { return optionFunc(func(c *config) { c.trace = t }) }
 
 // OnNotification registers a handler for every notification from the server
@@ -274,6 +292,8 @@ var silence = slog.New(slog.DiscardHandler)
 
 func (c *config) check() error {
 	switch {
+	case jsonrpc.Printable(c.name, maxName) != c.name || c.name != "" && strings.TrimSpace(c.name) == "":
+		return fmt.Errorf("WithName: a name has at most %d characters, none of them a control or format character, and not only spaces; %q is not one", maxName, jsonrpc.Printable(c.name, maxName))
 	case c.info.Name == "" || c.info.Version == "":
 		return errors.New("client info needs a name and a version")
 	case max(c.validation.Arguments, c.validation.Results) > ValidateOff:
@@ -285,16 +305,16 @@ func (c *config) check() error {
 }
 
 func (c *config) completeVersion() error {
-	source := "WithProtocolVersion"
+	c.versionBy = "WithProtocolVersion"
 	if c.version == "" {
-		source = "MCP_PROTOCOL_VERSION"
-		c.version = os.Getenv(source)
+		c.versionBy = "MCP_PROTOCOL_VERSION"
+		c.version = os.Getenv(c.versionBy)
 	}
 	if c.version == AutoVersion {
 		c.version = ""
 	}
 	if v := mcp.Version(c.version); v != "" && !v.Known() {
-		return fmt.Errorf("%s: revision %q is not known; known are %v, or %q", source, c.version, mcp.Versions(), AutoVersion)
+		return fmt.Errorf("%s: revision %q is not known; known are %v, or %q", c.versionBy, c.version, mcp.Versions(), AutoVersion)
 	}
 	return nil
 }

@@ -1,12 +1,16 @@
 package client_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,6 +20,9 @@ import (
 )
 
 const weather = `{"type":"object","properties":{"degrees":{"type":"number"},"where":{"type":"string"}},"required":["degrees"]}`
+
+// strictResults refuses results that do not fit.
+var strictResults = client.WithValidation(client.Validation{Results: client.ValidateStrict})
 
 // A tool's structured content is held against the schema it declared (TOOL-07,
 // TOOL-11, TOOL-13).
@@ -51,7 +58,7 @@ func TestOutputValidation(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c, s := ofVersion(t, tt.version, toolWith(tt.schema))
+			c, s := ofVersion(t, tt.version, toolWith(tt.schema), strictResults)
 			s.result("tools/call", tt.result)
 			res, err := c.CallTool(t.Context(), "x", nil)
 			if tt.want == "" {
@@ -70,44 +77,102 @@ func TestOutputValidation(t *testing.T) {
 	}
 }
 
-// The check can be made to warn, and be switched off, for the client and for a
-// call.
+// misfit is what an event says of a result that does not fit.
+type misfit struct{ tool, reason string }
+
+// mismatches collects the events of results that do not fit.
+func mismatches(into *[]misfit) client.Option {
+	return client.OnEvent(func(_ context.Context, e client.Event) {
+		if m, ok := e.(client.OutputMismatch); ok {
+			*into = append(*into, misfit{m.Tool, m.Reason})
+		}
+	})
+}
+
+// A result that does not fit reaches the caller: the tool has run, and the server's
+// schema may be what is wrong (server/tools#output-schema: clients SHOULD validate).
+// Each has an event; the log has a line for each schema of a tool. The check can also
+// refuse such results, and be switched off, for the client and for a call.
 func TestOutputValidationModes(t *testing.T) {
 	t.Parallel()
+	mode := func(m client.ValidationMode) []client.Option {
+		return []client.Option{client.WithValidation(client.Validation{Results: m})}
+	}
 	for name, tt := range map[string]struct {
-		opts  []client.Option
-		call  []client.CallOption
-		fails bool
-		logs  string
+		opts           []client.Option
+		call           []client.CallOption
+		fails, reports bool
 	}{
-		"strict":       {fails: true},
-		"warn":         {opts: []client.Option{client.WithValidation(client.Validation{Results: client.ValidateWarn})}, logs: "does not fit its output schema"},
-		"off":          {opts: []client.Option{client.WithValidation(client.Validation{Results: client.ValidateOff})}},
-		"a call":       {call: []client.CallOption{client.WithoutValidation()}},
-		"results only": {opts: []client.Option{client.WithValidation(client.Validation{Arguments: client.ValidateOff})}, fails: true},
+		"default":                 {reports: true},
+		"strict":                  {opts: mode(client.ValidateStrict), fails: true},
+		"warn":                    {opts: mode(client.ValidateWarn), reports: true},
+		"strict after warn":       {opts: append(mode(client.ValidateWarn), mode(client.ValidateStrict)...), fails: true},
+		"off":                     {opts: mode(client.ValidateOff)},
+		"a call":                  {call: []client.CallOption{client.WithoutValidation()}},
+		"a call, strict":          {opts: mode(client.ValidateStrict), call: []client.CallOption{client.WithoutValidation()}},
+		"arguments are unchecked": {opts: []client.Option{client.WithValidation(client.Validation{Arguments: client.ValidateOff})}, reports: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var log lines
-			opts := append(tt.opts, client.WithLogger(log.logger()))
-			c, s := ofVersion(t, "2025-11-25", toolWith(weather), opts...)
-			s.result("tools/call", `{"content":[]}`)
-			_, err := c.CallTool(t.Context(), "x", nil, tt.call...)
-			require.Equal(t, tt.fails, err != nil, "%v", err)
-			require.NoError(t, ignoreClosed(c.Close()))
-			require.Contains(t, log.String(), tt.logs)
-		})
+		for _, version := range []string{"2025-11-25", "2026-07-28"} {
+			t.Run(name+" "+version, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					var log lines
+					var events []misfit
+					c, s := ofVersion(t, version, toolWith(weather), append(tt.opts, client.WithLogger(log.logger()), mismatches(&events))...)
+					s.result("tools/call", `{"content":[{"type":"text","text":"warm"}],"structuredContent":{"degrees":"s3cret"}}`)
+					for range 3 {
+						res, err := c.CallTool(t.Context(), "x", nil, tt.call...)
+						require.Equal(t, tt.fails, err != nil, "%v", err)
+						if !tt.fails {
+							require.Equal(t, "warm", res.Text())
+							require.Equal(t, json.RawMessage(`{"degrees":"s3cret"}`), res.StructuredContent)
+						}
+					}
+					synctest.Wait()
+					const reason = `"degrees" must be a number, got a string`
+					if !tt.reports {
+						require.Empty(t, events)
+						require.NotContains(t, log.text(), "does not fit")
+						return
+					}
+					require.Equal(t, slices.Repeat([]misfit{{"x", reason}}, 3), events)
+					require.Equal(t, 1, strings.Count(log.text(), "does not fit its output schema"), "once for a schema")
+					require.NotContains(t, log.text(), "s3cret")
+
+					s.result("tools/list", toolWith(strings.Replace(weather, "number", "integer", 1)))
+					time.Sleep(10 * time.Second)
+					_, err := c.CallTool(t.Context(), "x", nil)
+					require.NoError(t, err)
+					require.Equal(t, 2, strings.Count(log.text(), "does not fit its output schema"), "the schema is another")
+				})
+			})
+		}
 	}
 	tr, _ := newFake(t)
 	_, err := client.Connect(t.Context(), tr, client.WithValidation(client.Validation{Results: 9}))
 	require.ErrorContains(t, err, "unknown validation mode 9")
 }
 
+// What the tool reported as its error is not judged, and a decoder that cannot use a
+// result says so itself.
+func TestOutputMismatchOfCallAs(t *testing.T) {
+	t.Parallel()
+	c, s := ofVersion(t, "2025-11-25", toolWith(weather))
+	s.result("tools/call", `{"content":[],"structuredContent":{"where":"here"}}`)
+	got, err := client.CallAs[struct {
+		Where string `json:"where"`
+	}](t.Context(), c, "x", nil)
+	require.NoError(t, err)
+	require.Equal(t, "here", got.Where)
+	_, err = client.CallAs[[]int](t.Context(), c, "x", nil)
+	require.ErrorContains(t, err, "cannot be decoded")
+}
+
 // A definition that has changed meanwhile refuses nobody (CACHE-15): it is
 // looked at again, and a list that cannot be had says nothing.
 func TestOutputOfAChangedTool(t *testing.T) {
 	t.Parallel()
-	c, s := ofVersion(t, "2025-11-25", toolWith(weather))
+	c, s := ofVersion(t, "2025-11-25", toolWith(weather), strictResults)
 	s.result("tools/call", `{"content":[],"structuredContent":{"celsius":3}}`)
 	_, err := c.CallTool(t.Context(), "x", nil)
 	require.Error(t, err, "the server lists the same still")
@@ -124,6 +189,45 @@ func TestOutputOfAChangedTool(t *testing.T) {
 	c.InvalidateTools()
 	_, err = c.CallTool(t.Context(), "x", nil)
 	require.NoError(t, err)
+}
+
+// A result that does not fit makes one request for the list, and is then judged by
+// what the server lists now, in the default as in strict (CACHE-15).
+func TestOutputMismatchAsksForTheListFirst(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		now   string // the schema that the server lists now
+		opts  []client.Option
+		fails bool
+		event []misfit
+	}{
+		"it fits now":                  {now: `{"type":"object","required":["celsius"]}`},
+		"it fits now, strict":          {now: `{"type":"object","required":["celsius"]}`, opts: []client.Option{strictResults}},
+		"the tool has no schema now":   {now: ""},
+		"it does not fit":              {now: `{"type":"object","required":["kelvin"]}`, event: []misfit{{"x", `"kelvin" is required`}}},
+		"it does not fit, strict":      {now: `{"type":"object","required":["kelvin"]}`, opts: []client.Option{strictResults}, fails: true},
+		"the list is what it was":      {now: weather, event: []misfit{{"x", `"degrees" is required`}}},
+		"the list is what it was, too": {now: weather, opts: []client.Option{strictResults}, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var events []misfit
+				c, s := ofVersion(t, "2025-11-25", toolWith(weather), append(tt.opts, mismatches(&events))...)
+				s.result("tools/call", `{"content":[],"structuredContent":{"celsius":3}}`)
+				s.result("tools/list", toolWith(tt.now))
+				before := s.count("tools/list")
+				_, err := c.CallTool(t.Context(), "x", nil)
+				require.Equal(t, tt.fails, err != nil, "%v", err)
+				require.Equal(t, before+1, s.count("tools/list"))
+				_, err = c.CallTool(t.Context(), "x", nil)
+				require.Equal(t, tt.fails, err != nil, "%v", err)
+				require.Equal(t, before+1, s.count("tools/list"), "asked once in ten seconds")
+				synctest.Wait()
+				require.Equal(t, append(tt.event, tt.event...), events)
+			})
+		})
+	}
 }
 
 // A schema that refers to another document is not fetched, in no revision: it

@@ -10,13 +10,12 @@ import (
 // Prompts iterates over the server's prompts, over all pages. If a request
 // fails, the last value is its error.
 func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Prompt, error] {
-	return promptList.walk(ctx, c, opts, nil)
+	return promptList.walk(ctx, c, opts, nil, nil)
 }
 
 // ListPrompts returns one page of prompts; nil asks for the first.
 func (c *Client) ListPrompts(ctx context.Context, cursor *string, opts ...CallOption) (*mcp.ListPromptsResult, error) {
-	res, _, err := promptList.page(ctx, c, cursor, opts)
-	return res, err
+	return promptList.one(ctx, c, cursor, opts)
 }
 
 // GetPrompt returns a prompt filled in with arguments, nil for none. If the

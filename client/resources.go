@@ -11,26 +11,24 @@ import (
 // Resources iterates over the server's resources, over all pages. If a request
 // fails, the last value is its error.
 func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Resource, error] {
-	return resourceList.walk(ctx, c, opts, nil)
+	return resourceList.walk(ctx, c, opts, nil, nil)
 }
 
 // ListResources returns one page of resources; nil asks for the first.
 func (c *Client) ListResources(ctx context.Context, cursor *string, opts ...CallOption) (*mcp.ListResourcesResult, error) {
-	res, _, err := resourceList.page(ctx, c, cursor, opts)
-	return res, err
+	return resourceList.one(ctx, c, cursor, opts)
 }
 
 // ResourceTemplates iterates over the server's resource templates, over all
 // pages. If a request fails, the last value is its error.
 func (c *Client) ResourceTemplates(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.ResourceTemplate, error] {
-	return templateList.walk(ctx, c, opts, nil)
+	return templateList.walk(ctx, c, opts, nil, nil)
 }
 
 // ListResourceTemplates returns one page of resource templates; nil asks for
 // the first.
 func (c *Client) ListResourceTemplates(ctx context.Context, cursor *string, opts ...CallOption) (*mcp.ListResourceTemplatesResult, error) {
-	res, _, err := templateList.page(ctx, c, cursor, opts)
-	return res, err
+	return templateList.one(ctx, c, cursor, opts)
 }
 
 // ReadResource returns the contents of a resource: one or several, text or

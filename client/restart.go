@@ -13,10 +13,13 @@ type Restart struct {
 	// Off disables restarts: when the program exits, the client emits [Disconnected]
 	// and every later call fails.
 	Off bool
-	// StartTimeout bounds starting the program and opening the conversation with it.
-	// The default is 60 s, which allows for a package that is downloaded first. It
-	// also bounds how long Connect waits for the answer to its first message, even if
-	// IdleTimeout is shorter.
+	// StartTimeout bounds starting the program and opening the conversation with it,
+	// even if IdleTimeout is shorter. The default is 60 s. If a program writes nothing
+	// in that time while Connect probes it, Connect starts it once more and sends
+	// initialize first: the probe may have made it deaf, or a package may be downloading.
+	// The second start may take StartTimeout too, 5 minutes by default, and never longer
+	// than the context of Connect. Where the era is pinned or remembered nothing is probed:
+	// the program is started once and has the time of the second start.
 	StartTimeout time.Duration
 	// CallWait bounds how long a call waits for a program that is being restarted,
 	// within the deadline of the call. The default is 60 s. A call that waits longer

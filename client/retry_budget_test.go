@@ -105,7 +105,10 @@ func TestRefusedRetrySaysWhen(t *testing.T) {
 	r := client.Resilience{Retry: client.Retry{Policy: client.RetryAlways, MinPause: time.Millisecond, MaxPause: time.Millisecond}}
 	r.Breaker = breaker.New(breaker.Settings{FailureThreshold: 1, Cooldown: 30 * time.Second})
 	lonely(t, func(t *testing.T, c *client.Client, s *lone) {
-		s.on("prompts/list", func(jsonrpc.Request) any { return status(http.StatusBadGateway, "") })
+		s.on("prompts/list", func(jsonrpc.Request) any {
+			r.Breaker.Trip("other calls have failed")
+			return status(http.StatusBadGateway, "")
+		})
 		_, err := c.Call(t.Context(), "prompts/list", nil)
 		require.Error(t, err)
 		require.Len(t, s.of("prompts/list"), 1)

@@ -233,8 +233,45 @@ func TestRetryBudget(t *testing.T) {
 		floor := 3 * (int(time.Since(began)/(10*time.Second)) + 1)
 		require.LessOrEqual(t, extra, 10+floor, "a full budget, and three in 10 s")
 		require.Positive(t, m.count(client.RetryDenied))
+		require.Contains(t, m.denied(), client.DeniedByBudget)
 		require.Equal(t, extra, m.count(client.Retried))
 	}, client.WithResilience(r), client.WithMeter(m))
+}
+
+// A denied retry says whether the budget, the time or the attempts were used up. One
+// that would not be safe or would not help is not denied.
+func TestRetryDenied(t *testing.T) {
+	t.Parallel()
+	busy := func(data string) func(jsonrpc.Request) any {
+		return func(jsonrpc.Request) any { return jsonrpc.NewError(500, "no", json.RawMessage(data)) }
+	}
+	locked := busy(`{"code":"DB_LOCKED","retryable":true,"retry_after_seconds":30}`)
+	for _, tt := range []struct {
+		name   string
+		answer func(jsonrpc.Request) any
+		budget int
+		want   []client.RetryDenial
+	}{
+		{"tried often enough", busy(`{"code":"DB_LOCKED","retryable":true}`), -1, []client.RetryDenial{client.DeniedByAttempts}},
+		{"no time", locked, -1, []client.RetryDenial{client.DeniedByTime}},
+		{"no budget", busy(`{"code":"DB_LOCKED","retryable":true}`), 1, []client.RetryDenial{client.DeniedByBudget}},
+		{"may have been done", busy(`{}`), -1, nil},
+		{"would end the same way", busy(`{"code":"INVALID_PARAM"}`), -1, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m, r := &recordingMeter{}, client.Resilience{}
+			r.Retry.Budget = tt.budget
+			inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+				s.on("tools/call", tt.answer)
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				_, err := c.CallTool(ctx, "echo", hello)
+				require.Error(t, err)
+				require.Equal(t, tt.want, m.denied(), "%v", err)
+			}, client.WithErrorProfile(mcperrors.COE), client.WithMeter(m), client.WithResilience(r))
+		})
+	}
 }
 
 // DB_LOCKED is tried five times, not earlier than the server says, and then told
@@ -582,7 +619,7 @@ func TestEndOfAReusedConnection(t *testing.T) {
 		_, err = c.Call(t.Context(), "prompts/list", nil)
 		require.Error(t, err)
 		require.Equal(t, 3, n)
-		require.EqualValues(t, 2, c.Breaker().Snapshot().Failures, "on connections of their own")
+		require.EqualValues(t, 1, c.Breaker().Snapshot().Failures, "a call counts once")
 		require.NoError(t, c.Close())
 		s.mem.Close()
 	})

@@ -188,7 +188,7 @@ func TestProbeOfTheCircuit(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, pings, s.count("ping"), "a read is the probe itself")
 		require.Equal(t, breaker.Closed, c.Breaker().State())
-	})
+	}, seedProfile)
 }
 
 // In the stateless era the probe is server/discover, past the cache.
@@ -250,7 +250,7 @@ func TestCircuitOfATool(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, breaker.Closed, c.ToolBreakers().Find("bad").State())
 		require.Zero(t, s.count("ping"))
-	}, client.WithCache(client.CacheConfig{NoPreload: true}))
+	}, seedProfile, client.WithCache(client.CacheConfig{NoPreload: true}))
 }
 
 // G10: names come from the peer, or from a model.
@@ -267,7 +267,7 @@ func TestCircuitsOfToolsAreBounded(t *testing.T) {
 			require.Error(t, err)
 		}
 		require.LessOrEqual(t, len(c.ToolBreakers().Snapshots()), 1024)
-	}, client.WithCache(client.CacheConfig{NoPreload: true}))
+	}, seedProfile, client.WithCache(client.CacheConfig{NoPreload: true}))
 }
 
 // G5: callers in a hurry say nothing about a server that is well.
@@ -310,5 +310,5 @@ func TestNothingIsSentWhileOpen(t *testing.T) {
 		}
 		require.Len(t, s.received(), sent)
 		require.EqualValues(t, testmain.Fewer(20_000, 10), c.Breaker().Snapshot().Refused)
-	})
+	}, seedProfile)
 }

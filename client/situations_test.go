@@ -321,7 +321,7 @@ func mirroredUnlisted(t *testing.T) {
 
 func brokenSchemas(t *testing.T) {
 	t.Parallel()
-	c, s := connected(t, client.WithCache(client.CacheConfig{NoPreload: true}))
+	c, s := connected(t, client.WithCache(client.CacheConfig{NoPreload: true}), strictResults)
 	s.result("tools/list", `{"tools":[{"name":"count","inputSchema":{"type":"object","properties":{"n":{"type":"integer"}}},`+
 		`"outputSchema":{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}}]}`)
 	_, err := c.GetToolSchema(t.Context(), "count")

@@ -7,7 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -236,18 +240,156 @@ func TestSlowProgramIsStartedOnce(t *testing.T) {
 	}
 }
 
-// What never says anything is given the time of a start, and not started again.
+// What writes nothing in the time of a start is started once more, with initialize
+// first, and within the caller's deadline. The error names what set the bound.
 func TestProgramThatNeverStarts(t *testing.T) {
 	t.Parallel()
-	for start, want := range map[time.Duration]time.Duration{0: time.Minute, 5 * time.Minute: 5 * time.Minute} {
-		synctest.Test(t, func(t *testing.T) {
-			p := &starters{t: t, say: func(int) *starter { return &starter{starts: time.Hour} }}
-			began := time.Now()
-			_, err := find(t, p, client.WithResilience(client.Resilience{Off: true, Restart: client.Restart{StartTimeout: start}}))
-			require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(err), err)
-			require.ErrorContains(t, err, (want - 10*time.Second).String())
-			require.Equal(t, want, time.Since(began))
-			require.Len(t, p.runs, 1)
+	for name, tt := range map[string]struct {
+		start, deadline, took time.Duration
+		names                 string
+		starts                int
+	}{
+		"by default":     {took: 6 * time.Minute, names: "Restart.StartTimeout", starts: 2},
+		"by the option":  {start: 3 * time.Minute, took: 6 * time.Minute, names: "Restart.StartTimeout", starts: 2},
+		"by the context": {deadline: 90 * time.Second, took: 90 * time.Second, names: "the deadline of the context", starts: 2},
+		"at once":        {deadline: 30 * time.Second, took: 30 * time.Second, names: "the deadline of the context", starts: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := &starters{t: t, say: func(int) *starter { return &starter{starts: time.Hour} }}
+				ctx, cancel := context.WithCancel(t.Context())
+				if tt.deadline > 0 {
+					ctx, cancel = context.WithTimeout(t.Context(), tt.deadline)
+				}
+				defer cancel()
+				began := time.Now()
+				_, err := client.Connect(ctx, p, client.WithProtocolVersion(client.AutoVersion), client.WithEraStore(nil),
+					client.WithResilience(client.Resilience{Off: true, Restart: client.Restart{StartTimeout: tt.start}}))
+				require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(err), err)
+				require.ErrorContains(t, err, tt.names)
+				require.Equal(t, tt.took, time.Since(began))
+				require.Len(t, p.runs, tt.starts)
+			})
+		})
+	}
+}
+
+// A second start that answers soon proves that the probe made the first one deaf: the
+// next connection begins with initialize. A late answer proves nothing.
+func TestDeafProgramIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		second     time.Duration
+		evidence   string
+		remembered bool
+	}{
+		"deaf":     {0, "deaf", true},
+		"starting": {2 * time.Minute, "silence", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := &starters{t: t, say: func(n int) *starter {
+					if n == 0 {
+						return &starter{starts: time.Hour}
+					}
+					return &starter{starts: tt.second, answers: map[string]late{"initialize": {body: saysSession}}}
+				}}
+				eras := client.MemoryEraStore()
+				began := time.Now()
+				c, err := find(t, p, client.WithEraStore(eras))
+				require.NoError(t, err)
+				require.Equal(t, time.Minute+tt.second, time.Since(began))
+				require.Len(t, p.runs, 2)
+				require.Equal(t, "initialize", p.runs[1].methods()[0])
+				require.Equal(t, []any{tt.evidence, true}, []any{c.Negotiated().Evidence, c.Negotiated().Restarted})
+				require.NoError(t, c.Close())
+				_, known := eras.Load(p.Identity())
+				require.Equal(t, tt.remembered, known)
+			})
+		})
+	}
+}
+
+// Where nothing is probed there is nothing to start a mute program again for: it has the
+// time of a second start at once, whether its era is pinned or remembered.
+func TestMuteProgramOfAKnownEraIsStartedOnce(t *testing.T) {
+	t.Parallel()
+	answers := map[string]late{"server/discover": {body: saysStateless}, "initialize": {body: saysSession}}
+	for name, tt := range map[string]struct {
+		version mcp.Version
+		begins  string
+	}{
+		"session":   {mcp.LatestSession, "initialize"},
+		"stateless": {mcp.Latest, "server/discover"},
+	} {
+		for from, opts := range map[string][]client.Option{
+			"pinned":     {client.WithProtocolVersion(string(tt.version))},
+			"remembered": nil,
+		} {
+			for _, starts := range []time.Duration{4 * time.Minute, time.Hour} {
+				t.Run(fmt.Sprintf("%s/%s/%s", name, from, starts), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						p := &starters{t: t, say: func(int) *starter { return &starter{starts: starts, answers: answers} }}
+						eras := client.MemoryEraStore()
+						if from == "remembered" {
+							require.NoError(t, eras.Save(p.Identity(), client.Era{Version: tt.version, At: time.Now()}))
+						}
+						began := time.Now()
+						c, err := find(t, p, append(opts, client.WithEraStore(eras), client.WithResilience(client.Resilience{Off: true}))...)
+						require.Len(t, p.runs, 1)
+						if starts == time.Hour {
+							require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(err), err)
+							require.ErrorContains(t, err, "Restart.StartTimeout")
+							require.Equal(t, 5*time.Minute, time.Since(began))
+							return
+						}
+						require.NoError(t, err)
+						require.Equal(t, starts, time.Since(began))
+						require.Equal(t, tt.begins, p.runs[0].methods()[0])
+						require.NoError(t, c.Close())
+					})
+				})
+			}
+		}
+	}
+}
+
+// A program that exits without reading the probe did not exit because of it, and is
+// started once. One that has read it may have, and is started again.
+func TestProgramThatExitsDuringTheProbe(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	for name, tt := range map[string]struct {
+		program string
+		starts  int
+		works   bool
+	}{
+		"without reading": {"echo start >>starts; exit 3", 1, false},
+		"after reading": {`echo start >>starts; read line; case $line in *initialize*) ;; *) exit 3;; esac
+			id=$(printf %s "$line" | sed 's/.*"id":\([^,}]*\).*/\1/')
+			printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" '` + saysSession + `'; cat >/dev/null`, 2, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if runtime.GOOS != "linux" && tt.starts == 1 {
+				tt.starts = 2 // no other system tells what was read
+			}
+			dir := t.TempDir()
+			c, err := find(t, &transport.Command{Argv: []string{"sh", "-c", tt.program}, Dir: dir})
+			if tt.works {
+				require.NoError(t, err)
+				require.NoError(t, c.Close())
+			} else {
+				require.ErrorContains(t, err, "the server stopped before it answered")
+			}
+			starts, err := os.ReadFile(filepath.Join(dir, "starts"))
+			require.NoError(t, err)
+			require.Equal(t, tt.starts, strings.Count(string(starts), "start"))
 		})
 	}
 }

@@ -110,7 +110,7 @@ func TestStaleListFailsNoResult(t *testing.T) {
 	inBubbleEachWay(t, func(t *testing.T, p *listPeer) {
 		p.tools = listed(`{"type":"object","required":["degrees"]}`)
 		p.result = `{"resultType":"complete","content":[],"structuredContent":{"celsius":3}}`
-		c, err := p.dial()
+		c, err := p.dial(strictResults)
 		require.NoError(t, err)
 		p.list(listed(`{"type":"object","required":["celsius"]}`))
 		_, err = c.CallTool(t.Context(), "echo", hello)
@@ -138,32 +138,5 @@ func TestStaleListFailsNoResult(t *testing.T) {
 		p.answer("tools/list", func(json.RawMessage) string { return peerInternal })
 		_, err = c.CallTool(t.Context(), "echo", hello)
 		require.NoError(t, err, "nobody knows what the server says of it now")
-	})
-}
-
-// The list that brings a new tool is outdated by the server while it is under
-// way: it is fetched again before the name is called unknown.
-func TestListOutdatedOnItsWayIsFetchedAgain(t *testing.T) {
-	t.Parallel()
-	inBubbleEachWay(t, func(t *testing.T, p *listPeer) {
-		if p.http {
-			return // a client without a handler hears nothing over HTTP
-		}
-		c, err := p.dial()
-		require.NoError(t, err)
-		lists := 0
-		added := strings.ReplaceAll(peerTool, "echo", "added")
-		p.answer("tools/list", func(json.RawMessage) string {
-			lists++
-			if lists == 1 {
-				p.say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
-				time.Sleep(time.Millisecond)
-				return `"result":{"resultType":"complete","ttlMs":300000,"cacheScope":"private","tools":[` + peerTool + `]}`
-			}
-			return `"result":{"resultType":"complete","ttlMs":300000,"cacheScope":"private","tools":[` + peerTool + `,` + added + `]}`
-		})
-		_, err = c.CallTool(t.Context(), "added", hello)
-		require.NoError(t, err)
-		require.Equal(t, 2, lists)
 	})
 }

@@ -52,6 +52,8 @@ func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // of the event before; the first event leaves StateReady, which [Connected]
 // reports. [Client.Close] emits no event.
 type StateChanged struct {
+	source
+
 	From, To State
 	// Cause is why: how the program exited, or why the next one does not work. It is
 	// nil for StateReady.
@@ -61,7 +63,8 @@ type StateChanged struct {
 	RetryAfter time.Duration
 }
 
-func (e StateChanged) hidden(now mcperrors.Secrets) Event {
+func (e StateChanged) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
 	e.Cause = now.HideError(e.Cause)
 	return e
 }

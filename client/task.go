@@ -198,5 +198,5 @@ func (t *Task) Answer(ctx context.Context, responses mcp.InputResponses) error {
 // this client, over all pages. If a request fails, the last value is its
 // error.
 func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Task, error] {
-	return taskList.walk(ctx, c, opts, nil)
+	return taskList.walk(ctx, c, opts, nil, nil)
 }

@@ -73,7 +73,7 @@ func requireCode(t *testing.T, err error, code int64) {
 func TestTaskOutputIsJudged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, s := withTasks(t, core)
+		c, s := withTasks(t, core, strictResults)
 		s.On("tools/list", result(`{"tools":[{"name":"required","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}]}`))
 		c.InvalidateTools()
 		_, err := c.GetToolSchema(t.Context(), "required")

@@ -33,7 +33,8 @@ func withoutTasks() *mcperrors.Error {
 // (TOOL-14).
 func (c *Client) obeyTaskSupport(ctx context.Context, cl *call) {
 	if !cl.Known.Listed {
-		cl.Known = c.catalog().Last(ctx, cl.Tool)
+		tools := cl.Tools(ctx, c.catalog())
+		cl.Known = tools.Last(cl.Tool)
 	}
 	if cl.Known.TaskSupport() == "required" {
 		cl.AskForTask(cl.opts.ttl)
@@ -58,7 +59,8 @@ func (c *Client) askTask(ctx context.Context, cl *call) error {
 	}
 	if !cl.Known.Listed {
 		var err error
-		if cl.Known, err = c.catalog().Current(ctx, cl.Tool); err != nil {
+		tools := cl.Tools(ctx, c.catalog())
+		if cl.Known, err = tools.Current(ctx, cl.Tool); err != nil {
 			return err
 		}
 	}

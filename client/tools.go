@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -23,7 +24,8 @@ import (
 // CallTool calls a tool. args is an object: nil for none, JSON in a
 // json.RawMessage or []byte, or any value that encodes to an object. CallTool
 // sends nothing and fails if the arguments do not match the tool's schema or
-// the server has no such tool; see [WithValidation].
+// the server has no such tool. A result that does not match the tool's output
+// schema is returned, with a warning; see [WithValidation].
 //
 // If the server turns the call into a task, CallTool follows it to its end,
 // within the call's maximum time. For long tasks use [Client.StartTool].
@@ -67,17 +69,16 @@ func (c *Client) prepareTool(ctx context.Context, cl *call, buf []byte, args any
 	}
 	cl.Name = cl.Tool
 	var repaired json.RawMessage
-	cl.Known, repaired, err = c.catalog().CheckArguments(ctx, cl.Tool, params[start:], cl.opts.unverified)
+	tools := cl.Tools(ctx, c.catalog())
+	cl.Known, repaired, err = tools.CheckArguments(ctx, cl.Tool, params[start:], cl.opts.unverified)
+	cl.Caller = tools.Caller()
 	if repaired != nil {
 		cl.Params = append(params[:start], repaired...)
 	}
 	if err != nil {
 		return err
 	}
-	if c.cfg.caching.Pins == nil {
-		return nil
-	}
-	return c.checkPin(ctx, cl.Tool)
+	return c.checkPin(ctx, cl)
 }
 
 var paramBuffers = sync.Pool{New: func() any { return new([]byte) }}
@@ -101,7 +102,8 @@ func appendToolParams(dst []byte, tool string, args any) (params []byte, start i
 }
 
 // OutputError reports that a tool's result does not match the tool's output
-// schema. It is the cause of an error of kind protocol.
+// schema, if [Validation].Results is [ValidateStrict]. It is the cause of an error of
+// kind protocol.
 type OutputError struct {
 	// Result is the complete result: the tool has run.
 	Result *mcp.CallToolResult
@@ -121,8 +123,13 @@ func (c *Client) toolResult(ctx context.Context, cl *call, agreed *link.Agreemen
 	if cl.opts.unverified || cl.Known.Listed && cl.Known.Output == nil { // most tools
 		return res, nil
 	}
-	misfit := c.catalog().CheckResult(ctx, cl.Tool, cl.Known, agreed, res)
-	if misfit == nil {
+	tools := cl.Tools(ctx, c.catalog())
+	misfit := tools.CheckResult(ctx, cl.Tool, cl.Known, agreed, res)
+	switch {
+	case misfit == nil:
+		return res, nil
+	case c.cfg.validation.Results != ValidateStrict:
+		c.emit(OutputMismatch{Tool: cl.Tool, Reason: misfit.Error()})
 		return res, nil
 	}
 	reason := "the result of " + jsonrpc.Printable(cl.Tool, 100) + " does not fit its output schema: " + misfit.Error()
@@ -167,7 +174,8 @@ func CallAs[Out any](ctx context.Context, c Caller, tool string, in any, opts ..
 // tool is not the one that was listed, where it is not.
 func explainMisread(ctx context.Context, c *Client, e *mcperrors.Error) {
 	e.Server = c.calls.Errors.Server
-	if changed := c.catalog().ChangesNow(ctx, e.Tool); len(changed) > 0 {
+	tools := c.catalog().Ask(ctx)
+	if changed := tools.ChangesNow(ctx, e.Tool); len(changed) > 0 {
 		e.Message += "; the tool has changed since it was listed: " + jsonrpc.Printable(strings.Join(changed, ", "), 100)
 	}
 }
@@ -218,21 +226,23 @@ func (c *Client) ToolError(tool string, res *mcp.CallToolResult) error {
 // validated against.
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Tool, error] {
 	return func(yield func(mcp.Tool, error) bool) {
-		o := collect(opts)
-		toolList.walk(ctx, c, opts, c.catalog().Walk(ctx, !o.Manual && !o.private()).Page)(yield)
+		o, who := collect(opts), c.lists().Ask(ctx)
+		tools := c.catalog().For(who)
+		toolList.walk(ctx, c, opts, who, tools.Walk(!o.Manual && !o.private()).Page)(yield)
 	}
 }
 
 // ListTools returns one page of tools; nil asks for the first. The caller may
 // change the result.
 func (c *Client) ListTools(ctx context.Context, cursor *string, opts ...CallOption) (*mcp.ListToolsResult, error) {
-	res, _, err := toolList.page(ctx, c, cursor, opts)
+	cl := newCall(toolList.method, opts)
+	res, _, err := toolList.page(ctx, c, &cl, cursor)
 	if err != nil {
 		return nil, err
 	}
-	o := collect(opts)
 	whole := cursor == nil && res.NextCursor == nil
-	c.catalog().Walk(ctx, whole && !o.Manual && !o.private()).Page(cursor, res)
+	tools := cl.Tools(ctx, c.catalog())
+	tools.Walk(whole && !cl.Manual && !cl.opts.private()).Page(cursor, res)
 	return res, nil
 }
 
@@ -240,14 +250,18 @@ func (c *Client) ListTools(ctx context.Context, cursor *string, opts ...CallOpti
 // the list is no longer fresh. Concurrent callers share one request. A server
 // without tools has an empty list. The tools share memory with the cache and
 // must not be changed; [Client.Tools] returns copies.
-func (c *Client) AllTools(ctx context.Context) ([]mcp.Tool, error) { return c.catalog().All(ctx) }
+func (c *Client) AllTools(ctx context.Context) ([]mcp.Tool, error) {
+	tools := c.catalog().Ask(ctx)
+	return tools.All(ctx)
+}
 
 // GetToolSchema returns a copy of a tool from the schema cache. The cache asks
 // the server if the list is no longer fresh or lacks the name. If the server
 // has no such tool, the error is E204.
 func (c *Client) GetToolSchema(ctx context.Context, name string, opts ...CallOption) (*mcp.Tool, error) {
 	if len(opts) == 0 {
-		return c.catalog().Get(ctx, name)
+		tools := c.catalog().Ask(ctx)
+		return tools.Get(ctx, name)
 	}
 	return c.toolWith(ctx, name, opts)
 }
@@ -257,20 +271,13 @@ func (c *Client) GetToolSchema(ctx context.Context, name string, opts ...CallOpt
 func (c *Client) toolWith(ctx context.Context, name string, opts []CallOption) (*mcp.Tool, error) {
 	o := collect(opts)
 	if o.Manual || o.private() {
-		for tool, err := range c.Tools(ctx, opts...) {
-			if err != nil {
-				return nil, err
-			}
-			if tool.Name == name {
-				return &tool, nil
-			}
-		}
-		return nil, c.catalog().NotFound(name)
+		return c.catalog().FindIn(name, c.Tools(ctx, opts...))
 	}
 	if o.cache == CacheRefresh {
 		c.InvalidateTools()
 	}
-	tool, freshness, err := c.catalog().Find(ctx, name, c.toolPages(opts...), o.Wait != jsonrpc.Wait{})
+	tools := c.catalog().Ask(ctx)
+	tool, freshness, err := tools.Find(ctx, name, c.toolPages(opts...), o.Wait != jsonrpc.Wait{})
 	o.addFreshness(freshness)
 	return tool, err
 }
@@ -284,7 +291,11 @@ func (c *Client) InvalidateTools() { c.lists().InvalidateTools() }
 // the cache's tools, so what they share with the pages is kept once.
 func (c *Client) toolPages(opts ...CallOption) catalog.Page {
 	opts = append(slices.Clone(opts), callOptionFunc(func(o *callOptions) { o.cache, o.shared = CacheRefresh, true }))
-	return func(ctx context.Context, cursor *string) (*mcp.ListToolsResult, int, error) {
-		return toolList.page(ctx, c, cursor, opts)
+	return func(ctx context.Context, who *transport.Caller, cursor *string) (p catalog.PageResult, err error) {
+		cl := newCall(toolList.method, opts)
+		cl.Caller = who
+		p.ListToolsResult, p.Size, err = toolList.page(ctx, c, &cl, cursor)
+		p.Caller = cl.Caller
+		return p, err
 	}
 }

@@ -1,13 +1,17 @@
 package client
 
 // Validation sets what is checked against a tool's schemas, on both ways, and what
-// happens to values that do not fit. The zero Validation refuses them.
+// happens to values that do not fit. The zero Validation refuses arguments, and returns
+// results with a warning.
 type Validation struct {
 	// Arguments says what happens to arguments that do not fit the tool's input schema.
+	// The default is [ValidateStrict], which sends nothing.
 	Arguments ValidationMode
 	// Results says what happens to structured content that does not fit the tool's output
-	// schema. [ValidateStrict] fails the call with an [*OutputError]. Results with IsError
-	// set are not checked.
+	// schema. The default is [ValidateWarn], because the tool has run: the result is
+	// returned, [OutputMismatch] is emitted, and the first result of each tool and schema
+	// is logged. [ValidateStrict] fails the call with an [*OutputError]. Results with
+	// IsError set are not checked.
 	Results ValidationMode
 	// DropNulls leaves out arguments that are null where the tool's schema has the
 	// property, does not require it and does not accept null: many models write null for
@@ -20,14 +24,15 @@ type Validation struct {
 	ResultTypes bool
 }
 
-// ValidationMode says what happens to a value that does not fit its schema.
+// ValidationMode says what happens to a value that does not fit its schema. The zero
+// ValidationMode is the default of its field in [Validation].
 type ValidationMode uint8
 
 const (
-	// ValidateStrict refuses values that do not fit. It is the default. A schema that
-	// does not compile is logged and refuses nothing.
-	ValidateStrict ValidationMode = iota
-	// ValidateWarn logs values that do not fit, and lets them pass.
+	// ValidateStrict refuses values that do not fit. A schema that does not compile is
+	// logged and refuses nothing.
+	ValidateStrict ValidationMode = iota + 1
+	// ValidateWarn reports values that do not fit, and lets them pass.
 	ValidateWarn
 	// ValidateOff checks nothing.
 	ValidateOff

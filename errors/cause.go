@@ -24,13 +24,14 @@ func ErrorLine(line string) bool {
 // Reason returns at most n lines of Stderr that are most likely to explain the
 // failure, in their order. It prefers the first line that looks like an error
 // and the last ones that do. If there are too few of those, it adds the last
-// lines.
+// lines. It leaves out the first Earlier lines.
 func (p *ProcessEvidence) Reason(n int) []string {
-	if len(p.Stderr) <= n {
-		return slices.Clone(p.Stderr)
+	lines := p.Stderr[min(max(0, p.Earlier), len(p.Stderr)):]
+	if len(lines) <= n {
+		return slices.Clone(lines)
 	}
 	var faults []int
-	for i, line := range p.Stderr {
+	for i, line := range lines {
 		if ErrorLine(line) {
 			faults = append(faults, i)
 		}
@@ -38,7 +39,7 @@ func (p *ProcessEvidence) Reason(n int) []string {
 	if n > 0 && len(faults) > n {
 		faults = append(faults[:1], faults[len(faults)-n+1:]...)
 	}
-	for i := len(p.Stderr) - 1; len(faults) < n; i-- {
+	for i := len(lines) - 1; len(faults) < n; i-- {
 		if !slices.Contains(faults, i) {
 			faults = append(faults, i)
 		}
@@ -46,7 +47,7 @@ func (p *ProcessEvidence) Reason(n int) []string {
 	slices.Sort(faults)
 	var out []string
 	for _, i := range faults[:max(0, n)] {
-		out = append(out, p.Stderr[i])
+		out = append(out, lines[i])
 	}
 	return out
 }

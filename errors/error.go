@@ -80,6 +80,10 @@ type ProcessEvidence struct {
 	// Stderr has lines that the process wrote to stderr. Of a long output it keeps
 	// the first and the last lines, and lines between them that look like errors.
 	Stderr []string `json:"stderrTail,omitempty"`
+	// Earlier is how many of the first lines of Stderr explain no failure, because the
+	// program worked after them: it wrote them before the handshake ended, or before
+	// its last answer. The text of the error leaves them out.
+	Earlier int `json:"-"`
 	// Noise is the first line on stdout that is not a message, or empty.
 	Noise string `json:"noise,omitempty"`
 }

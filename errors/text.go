@@ -31,7 +31,7 @@ func (e *Error) text() string {
 	if e.RPC != nil {
 		fmt.Fprintf(&b, " (code %d)", e.RPC.Code)
 	}
-	if e.Cause != nil {
+	if e.Cause != nil && !isTimeout(e.Cause) {
 		if cause := show(e.Cause.Error(), maxCauseText); cause != "" && !strings.Contains(message, cause) {
 			b.WriteString(": " + cause)
 		}
@@ -59,6 +59,13 @@ func (e *Error) text() string {
 		b.WriteString("; " + next)
 	}
 	return b.String()
+}
+
+// isTimeout reports the causes that add nothing to a message that says how long the
+// answer was waited for.
+func isTimeout(cause error) bool {
+	text := cause.Error()
+	return text == jsonrpc.ErrIdle.Error() || text == jsonrpc.ErrMaxWait.Error()
 }
 
 // readable reports the types of bodies that say something to people as they are.
@@ -100,8 +107,8 @@ func (p *ProcessEvidence) write(b *strings.Builder) {
 	if p.Noise != "" {
 		b.WriteString("; stdout: " + show(p.Noise, maxStderrText))
 	}
-	if len(p.Stderr) > 0 {
-		b.WriteString("; stderr: " + show(strings.Join(p.Reason(3), " | "), maxStderrText))
+	if reason := p.Reason(3); len(reason) > 0 {
+		b.WriteString("; stderr: " + show(strings.Join(reason, " | "), maxStderrText))
 	}
 }
 

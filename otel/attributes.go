@@ -72,12 +72,12 @@ func common(inv *client.Invocation) []attribute.KeyValue {
 	case mcp.MethodPromptsGet:
 		all = append(all, keyPromptName.String(inv.Name))
 	}
-	return append(all, connection(inv.Version, inv.Transport, inv.Server)...)
+	return append(all, connection(inv.Version, inv.Transport, inv.Server, inv.Address)...)
 }
 
-// connection are the attributes of the way to a server.
-func connection(version mcp.Version, transport, server string) []attribute.KeyValue {
-	var all []attribute.KeyValue
+// connection are the attributes of a server and of the way to it.
+func connection(version mcp.Version, transport, server, address string) []attribute.KeyValue {
+	all := []attribute.KeyValue{keyServer.String(server)}
 	if version != "" {
 		all = append(all, keyProtocolVersion.String(string(version)))
 	}
@@ -87,7 +87,7 @@ func connection(version mcp.Version, transport, server string) []attribute.KeyVa
 	case "http":
 		all = append(all, keyTransport.String("tcp"), keyProtocolName.String("http"))
 	}
-	if u, err := url.Parse(server); err == nil && u.Hostname() != "" {
+	if u, err := url.Parse(address); err == nil && u.Hostname() != "" {
 		all = append(all, keyServerAddress.String(u.Hostname()))
 		port, err := strconv.Atoi(u.Port())
 		switch {

@@ -19,7 +19,8 @@
 // requests it takes. The span has the attributes of the conventions for MCP:
 // mcp.method.name, mcp.protocol.version, gen_ai.tool.name, gen_ai.operation.name,
 // jsonrpc.request.id, rpc.response.status_code, error.type, network.transport,
-// server.address and others. The error.type of a tool error is "tool_error". For a
+// server.address and others, and mainstay.server, the name of the server
+// ([client.WithName]), over stdio too. The error.type of a tool error is "tool_error". For a
 // call without an answer it is a kind of package errors, such as "timeout", or an
 // HTTP status.
 //
@@ -32,13 +33,15 @@
 // # Metrics
 //
 // mcp.client.operation.duration and mcp.client.session.duration are those of
-// the conventions, in seconds, with their buckets. Of our own, each with the
-// attribute mainstay.server:
+// the conventions, in seconds, with their buckets. Every metric has the attribute
+// mainstay.server, so that servers with the same program or host have series of
+// their own. A server without a name is its URL without the query, or the path of
+// its program. These metrics are our own:
 //
 //	mainstay.client.attempts             counter    requests, by class, delivery and verdicts
 //	mainstay.client.call.attempts        histogram  requests a call
 //	mainstay.client.calls.unknown        counter    calls that may or may not have run: alert on these
-//	mainstay.client.retries              counter    mainstay.outcome: made, denied
+//	mainstay.client.retries              counter    mainstay.outcome: made; denied, by mainstay.reason: budget, time, attempts
 //	mainstay.client.refusals             counter    calls not sent, by mainstay.reason: open, tool-open, throttled, full, rate
 //	mainstay.client.throttles            counter    Retry-After of a server, by mainstay.scope: server, credential
 //	mainstay.client.probes               counter    by mainstay.reason: circuit, silence
@@ -57,7 +60,7 @@
 // The last four exist only for clients and pools that [Telemetry.Observe] observes.
 // The servers of a pool get the options by
 //
-//	client.WithServerOptions(func(string) []client.Option { return telemetry.Options() })
+//	pool.WithClientOptions(telemetry.Options()...)
 //
 // Collecting these metrics reads [client.Client.Health], which probes a circuit whose
 // cooldown is over.

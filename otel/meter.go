@@ -136,7 +136,7 @@ func (m meter) Observe(h client.Signal) {
 	case client.Retried:
 		add(i.retries, keyOutcome.String("made"))
 	case client.RetryDenied:
-		add(i.retries, keyOutcome.String("denied"))
+		add(i.retries, keyOutcome.String("denied"), keyReason.String(h.Denied.String()))
 	case client.ThrottledServer:
 		add(i.throttles, keyScope.String("server"))
 	case client.ThrottledCredentials:

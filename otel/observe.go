@@ -33,7 +33,7 @@ func (t *Telemetry) Observe(of Observed) (end func(err error)) {
 	var sessions [][]attribute.KeyValue
 	for _, c := range of.Clients() {
 		h := c.Health()
-		sessions = append(sessions, connection(h.Version, h.Transport, h.Server))
+		sessions = append(sessions, connection(h.Version, h.Transport, h.Server, h.Address))
 	}
 	// The error is about instruments of another meter.
 	registered, _ := t.source.RegisterCallback(func(_ context.Context, o metric.Observer) error {

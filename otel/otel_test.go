@@ -27,7 +27,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/clienttest"
-	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -165,7 +164,7 @@ func TestSpans(t *testing.T) {
 			require.Equal(t, map[attribute.Key]string{
 				"mcp.method.name": "tools/call", "mcp.protocol.version": string(version), "gen_ai.tool.name": "get-weather",
 				"gen_ai.operation.name": "execute_tool", "jsonrpc.request.id": id, "mainstay.attempts": "1",
-				"network.transport": "pipe",
+				"network.transport": "pipe", "mainstay.server": "clienttest",
 			}, attrs)
 			meta := metaOf(t, s, "tools/call")
 			want := "00-" + span.SpanContext().TraceID().String() + "-" + span.SpanContext().SpanID().String() + "-01"
@@ -369,7 +368,7 @@ func TestSessionAndBreaker(t *testing.T) {
 	require.Empty(t, l.points(t, "mcp.client.session.duration"))
 	end(&mcperrors.Error{Kind: mcperrors.KindTimeout})
 	end(nil)
-	require.Equal(t, map[string]float64{"error.type=timeout,mcp.protocol.version=" + string(c.ProtocolVersion()) + ",network.transport=pipe": 1}, l.points(t, "mcp.client.session.duration"))
+	require.Equal(t, map[string]float64{"error.type=timeout,mainstay.server=clienttest,mcp.protocol.version=" + string(c.ProtocolVersion()) + ",network.transport=pipe": 1}, l.points(t, "mcp.client.session.duration"))
 	require.Empty(t, l.points(t, "mainstay.client.breaker.state"))
 }
 
@@ -378,7 +377,7 @@ func TestSessionAndBreaker(t *testing.T) {
 func TestToolBreakers(t *testing.T) {
 	t.Parallel()
 	s, l := weather(t), newLab(t, mcpotel.Settings{})
-	c, err := client.Connect(t.Context(), s.Transport(), l.Options()...)
+	c, err := client.Connect(t.Context(), s.Transport(), append(l.Options(), client.WithErrorProfile(mcperrors.Docling))...)
 	require.NoError(t, err)
 	defer c.Close() //nolint:errcheck // the test is over
 	end := l.Observe(c)
@@ -417,7 +416,7 @@ func TestObservePool(t *testing.T) {
 	a, b := weather(t), weather(t)
 	dead := pool.Server{Name: "dead", Err: errors.New("no such program")}
 	p, err := pool.Open(t.Context(), []pool.Server{
-		{Name: "a", Transport: named{a.Transport(), "https://a.example/mcp"}}, dead, {Name: "b", Transport: named{b.Transport(), "https://b.example/mcp"}},
+		{Name: "a", Transport: a.Transport()}, dead, {Name: "b", Transport: b.Transport()},
 	})
 	require.NoError(t, err)
 	defer p.Close() //nolint:errcheck // the test is over
@@ -428,23 +427,14 @@ func TestObservePool(t *testing.T) {
 	second.Breaker().Trip("test")
 	points := l.points(t, "mainstay.client.breaker.state")
 	require.Len(t, points, 6)
-	require.InDelta(t, 1, points["mainstay.server=https://a.example/mcp,mainstay.state=CLOSED"], 0)
-	require.InDelta(t, 1, points["mainstay.server=https://b.example/mcp,mainstay.state=OPEN"], 0)
+	require.InDelta(t, 1, points["mainstay.server=a,mainstay.state=CLOSED"], 0)
+	require.InDelta(t, 1, points["mainstay.server=b,mainstay.state=OPEN"], 0)
 	require.NoError(t, p.Close())
 	require.Empty(t, l.points(t, "mainstay.client.breaker.state"))
 	end(nil)
-	require.Equal(t, map[string]float64{
-		"mcp.protocol.version=" + string(second.ProtocolVersion()) + ",network.transport=pipe": 2, // a session for each server
-	}, l.points(t, "mcp.client.session.duration"))
+	way := ",mcp.protocol.version=" + string(second.ProtocolVersion()) + ",network.transport=pipe"
+	require.Equal(t, map[string]float64{"mainstay.server=a" + way: 1, "mainstay.server=b" + way: 1}, l.points(t, "mcp.client.session.duration"))
 }
-
-// named is a way to a server that has an address.
-type named struct {
-	transport.Transport
-	address string
-}
-
-func (n named) String() string { return n.address }
 
 // Every signal of a client has its metric.
 func TestSignals(t *testing.T) {
@@ -462,6 +452,13 @@ func TestSignals(t *testing.T) {
 		l := newLab(t, mcpotel.Settings{})
 		l.Meter().Observe(client.Signal{Kind: what, Server: "s", Method: "tools/call", Tool: "x", Wait: time.Second, Count: 1})
 		require.InDelta(t, 1, sum(l), 0, what)
+	}
+	for by, reason := range map[client.RetryDenial]string{
+		client.DeniedByBudget: "budget", client.DeniedByTime: "time", client.DeniedByAttempts: "attempts", 0: "unknown", 250: "unknown",
+	} {
+		l := newLab(t, mcpotel.Settings{})
+		l.Meter().Observe(client.Signal{Kind: client.RetryDenied, Server: "s", Denied: by})
+		require.Equal(t, map[string]float64{"mainstay.outcome=denied,mainstay.reason=" + reason + ",mainstay.server=s": 1}, l.points(t, "mainstay.client.retries"))
 	}
 	l := newLab(t, mcpotel.Settings{})
 	m := l.Meter()

@@ -21,6 +21,7 @@ func (f optionFunc) apply(c *config) { f(c) }
 
 type config struct {
 	logger        *slog.Logger
+	clientOptions []client.Option
 	serverOptions func(name string) []client.Option
 	required      []string
 	connect       time.Duration
@@ -40,6 +41,20 @@ const (
 	DefaultMinPause       = time.Second
 	DefaultMaxPause       = 30 * time.Second
 )
+
+// WithClientOptions sets client options for all servers, such as handlers, a logger and
+// the options of package otel. Several add up. The options of [WithServerOptions] and
+// [Server].Options come after them, and the last one wins where options set the same.
+//
+// The pool names each client after its server ([client.WithName]) before all of these. So
+// an option that sets another name wins, and in WithClientOptions it is the name of all
+// servers. The pool itself uses [Server].Name. Events, questions of servers and records of
+// a meter carry the name. For handlers of notifications, which do not get it, and for
+// credentials of single servers, use WithServerOptions. Values in the options are shared by
+// all servers: one breaker opens for all.
+func WithClientOptions(opts ...client.Option) Option {
+	return optionFunc(func(c *config) { c.clientOptions = append(c.clientOptions, opts...) })
+}
 
 // WithServerOptions sets client options for each server. The pool calls f once for
 // each name while it opens. Values in the options are shared by the servers that get
@@ -93,7 +108,7 @@ func WithNaming(n Naming) Option {
 }
 
 // WithLogger makes the pool log which servers connect and fail. The default is
-// silence. Clients log with [client.WithLogger] in [WithServerOptions].
+// silence. Clients log with [client.WithLogger] in [WithClientOptions].
 func WithLogger(l *slog.Logger) Option {
 	return optionFunc(func(c *config) { c.logger = l })
 }

@@ -141,10 +141,11 @@ func (p *Pool) add(server Server) error {
 		return fmt.Errorf("server %q has no transport", server.Name)
 	}
 	m := &member{p: p, server: server, secrets: secretsOf(&server), wake: make(chan struct{}, 1), since: time.Now()}
-	m.opts = []client.Option{client.WithRequiredCapabilities()}
+	m.opts = []client.Option{client.WithName(server.Name), client.WithRequiredCapabilities()}
 	if p.cfg.onEvent != nil {
 		m.opts = append(m.opts, client.OnEvent(m.forward))
 	}
+	m.opts = append(m.opts, p.cfg.clientOptions...)
 	if p.cfg.serverOptions != nil {
 		var failure error
 		callback.Run("WithServerOptions", func(e *callback.Error) { failure = e }, func() {

@@ -2,6 +2,7 @@ package pool_test
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"os"
 	"testing"
@@ -38,6 +39,10 @@ var testPrograms = map[string]func(){
 		exit(3)
 	},
 	"dies when called": func() { serveLines("tools/call") },
+	"asks": func() {
+		fmt.Println("a line for the log")
+		serveLines("")
+	},
 }
 
 // serveLines is a server with the tool echo, which exits when a request of the
@@ -67,6 +72,15 @@ func serveLines(fatal string) {
 			resp.Result = []byte(`{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`)
 		case "tools/call":
 			resp.Result = []byte(`{"content":[{"type":"text","text":"done"}]}`)
+			switch {
+			case bytes.Contains(req.Params, []byte(`"ask"`)):
+				fmt.Println(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{}}}}`)
+				if _, err := lines.ReadBytes('\n'); err != nil {
+					return
+				}
+			case bytes.Contains(req.Params, []byte(`"fail"`)):
+				resp.Result, resp.Error = nil, jsonrpc.NewError(jsonrpc.CodeInternalError, "broken", nil)
+			}
 		}
 		fmt.Println(string(resp.AppendJSON(nil)))
 	}

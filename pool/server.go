@@ -16,8 +16,8 @@ import (
 // Server describes one server of a [Pool], for [Open]. [ReadServers] reads a file of
 // them.
 type Server struct {
-	// Name is the name of the server in the pool: any text but the empty one, used
-	// once.
+	// Name is the name of the server in the pool, used once. It has at most 100
+	// characters, as [client.WithName] wants it, because the client gets it too.
 	Name string
 	// Transport reaches the server. The pool calls its Connect for each attempt, so
 	// it must be reusable, as [transport.Command] and [transport.HTTP] are.

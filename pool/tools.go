@@ -139,7 +139,7 @@ func (p *Pool) Tools(ctx context.Context) (*ToolList, error) {
 // listTimeout is the error of a server that Tools stops waiting for.
 func (m *member) listTimeout() error {
 	e := errormap.From(errSlowList, mcperrors.NotSent)
-	e.Server, e.Method = m.server.Transport.String(), mcp.MethodToolsList
+	e.Server, e.Method = m.server.Name, mcp.MethodToolsList
 	return e
 }
 

@@ -62,7 +62,7 @@ func WithLimits(l Limits) Option { return func(c *config) { c.limits = l } }
 
 // WithLabel sets the program's own name of the server, the first half of [Skill.ID]. Do
 // not use the name that the server gives itself: any server can use any name. The default
-// is the server of [client.Health]: its URL or its program.
+// is the name of the server; see [client.WithName].
 func WithLabel(label string) Option { return func(c *config) { c.label = label } }
 
 // WithDynamic allows loading skills that have no digests, because the server generates

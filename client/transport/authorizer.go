@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/internal/callback"
@@ -21,23 +20,29 @@ import (
 // Authorizer may serve several servers at the same time, and is called from many
 // goroutines.
 type Authorizer interface {
-	// Authorize returns the credentials for a request, nil if there are none yet. It
-	// is called before each request, and returns the same pointer as long as the
-	// credentials are the same. If it fails, the request is not sent.
+	// Authorize returns the credentials of a caller, nil if there are none yet, and the
+	// same pointer as long as they are the same. If it fails, the request is not sent.
+	//
+	// It is called once for each call, when the call starts, and the whole call uses the
+	// result; see HeaderFunc of [HTTP]. Each retry calls it once more. Requests that
+	// belong to no call, such as the opening of a stream, call it once each. It runs on
+	// the goroutine of the call or of the stream, without a lock, and must return
+	// quickly: logging in is for Challenged.
 	Authorize(ctx context.Context, request AuthorizedRequest) (*Credentials, error)
 	// Challenged is called when the server answers a request with status 401 or 403.
-	// It returns true after it has obtained other credentials: the same request, with
-	// the same id, is then sent again. false means that the answer of the server
-	// stands. An error fails the request; the server has rejected it then. While
-	// Challenged runs, for example because a person logs in, the idle timeout of the
-	// call stands still.
-	Challenged(ctx context.Context, c Challenge) (again bool, err error)
+	// It returns other credentials, with which the same request is sent again under the
+	// same id; Authorize is not called for that. nil accepts the answer of the server.
+	// It runs on a goroutine of its own, up to five times for one request.
+	// An error fails the request, which the server has rejected. The idle timeout of the
+	// call is paused while Challenged runs, for example because a person logs in.
+	Challenged(ctx context.Context, c Challenge) (*Credentials, error)
 }
 
 // NonceKeeper is an [Authorizer] that wants the nonce in the header DPoP-Nonce of any
 // answer of the server (RFC 9449 section 8.2). Answers that are challenges have it in
 // their header.
 type NonceKeeper interface {
+	// KeepNonce is called once for each answer with a nonce, on a goroutine of its own.
 	KeepNonce(request AuthorizedRequest, nonce string)
 }
 
@@ -61,6 +66,9 @@ type Credentials struct {
 	// caches keep the answers for different scopes apart. It stays the same when a
 	// token is renewed.
 	Scope string
+	// Once is set if the headers are valid for one request, for example a DPoP proof
+	// (RFC 9449 section 4.2). Authorize is then called for each request.
+	Once bool
 }
 
 // String hides the credentials.
@@ -103,34 +111,10 @@ func (e *AuthorizationError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *AuthorizationError) Unwrap() error { return e.Err }
 
-// authorized is how an exchange gets its credentials.
-type authorized struct {
-	by     Authorizer
-	at     *url.URL // of the transport
-	failed func(*callback.Error)
-	sent   sentSecrets
-	last   atomic.Pointer[Credentials] // whose secrets were noted
-}
-
-// credentials asks for the credentials of a request. The failure says that it was
-// not sent. The Authorizer runs on this goroutine, as a RoundTripper does: mostly it
-// only says what it has.
-func (a *authorized) credentials(ctx context.Context, r AuthorizedRequest) (c *Credentials, err error) {
-	if err = a.ask(ctx, r, &c); err == nil && c != nil && a.last.Load() != c {
-		if err = checkHeader(c.Header); err == nil {
-			a.last.Store(c)
-			a.sent.note(c.Header)
-		}
-	}
-	if err != nil {
-		return nil, authorizationFailure(ctx, err, &Failure{NotSent: true})
-	}
-	return c, nil
-}
-
-// ask calls the Authorizer, which may panic. It is [callback.Run] without its
-// allocations.
-func (a *authorized) ask(ctx context.Context, r AuthorizedRequest, c **Credentials) (err error) {
+// credentials asks the Authorizer for the credentials of a request. It runs on this
+// goroutine, as a RoundTripper does: mostly it only says what it has. It may panic; this
+// is [callback.Run] without its allocations.
+func (a *asker) credentials(ctx context.Context, r AuthorizedRequest) (own *Credentials, err error) {
 	returned := false
 	defer func() {
 		if !returned {
@@ -138,28 +122,32 @@ func (a *authorized) ask(ctx context.Context, r AuthorizedRequest, c **Credentia
 			if e.Value != nil {
 				e.Stack = debug.Stack()
 			}
-			err = a.broke(e)
+			own, err = nil, e
 		}
 	}()
-	*c, err = a.by.Authorize(ctx, r)
+	own, err = a.by.Authorize(ctx, r)
 	returned = true
-	return err
+	return own, err
 }
 
 const nameOfAuthorizer = "HTTP.Authorizer"
 
-// challenged tells the Authorizer of a challenge.
-func (a *authorized) challenged(ctx context.Context, c Challenge) (again bool, err error) {
+// challenged tells the Authorizer of a challenge. It returns nil if the answer of the
+// server stands.
+func (a *asking) challenged(ctx context.Context, c Challenge) (own *Credentials, err error) {
 	var broken *callback.Error
-	callback.Aside(nameOfAuthorizer, func(e *callback.Error) { broken = e }, func() { again, err = a.by.Challenged(ctx, c) })
+	callback.Aside(nameOfAuthorizer, func(e *callback.Error) { broken = e }, func() { own, err = a.by.Challenged(ctx, c) })
 	if broken != nil {
-		return false, a.broke(broken)
+		return nil, a.broke(broken)
 	}
-	return again, err
+	return own, err
 }
 
 // keepNonce tells an Authorizer that wants it the nonce of an answer.
-func (a *authorized) keepNonce(r AuthorizedRequest, h http.Header) {
+func (a *asking) keepNonce(r AuthorizedRequest, h http.Header) {
+	if a.by == nil {
+		return
+	}
 	nonce := h.Get("DPoP-Nonce")
 	if nonce == "" {
 		return // as nearly every answer
@@ -169,7 +157,7 @@ func (a *authorized) keepNonce(r AuthorizedRequest, h http.Header) {
 	}
 }
 
-func (a *authorized) broke(broken *callback.Error) error {
+func (a *asking) broke(broken *callback.Error) error {
 	if a.failed != nil {
 		a.failed(broken)
 	}
@@ -190,27 +178,29 @@ func authorizationFailure(ctx context.Context, err error, f *Failure) *Failure {
 	return f
 }
 
-// authorize sends a request with credentials, and again with others as long as the
-// Authorizer has an answer to the server's challenge. The error is that of the HTTP
-// layer, or a [*Failure].
+// authorize sends a request with what its caller's requests carry, and again with other
+// credentials as long as the Authorizer has an answer to the server's challenge. The
+// error is that of the HTTP layer, or a [*Failure].
 func (x *exchange) authorize(ctx context.Context, verb string, target *url.URL) (*http.Response, error) {
-	a := x.c.authorized
+	a := x.c.asking
 	if a == nil {
 		return x.roundTrip(ctx, verb, target, nil)
 	}
 	request := AuthorizedRequest{Method: verb, Endpoint: a.at, URL: target, Background: x.background}
 	for tries := 0; ; tries++ {
-		x.stand()
-		own, err := a.credentials(x.ctx, request)
-		x.goOn()
+		if x.who == nil || tries == 0 && !x.who.serves(verb, target == a.at) {
+			x.who = a.ask(x.ctx, request, x)
+			x.who.take()
+		}
+		who := x.who
+		if err := a.use(x.ctx, who); err != nil {
+			return nil, err
+		}
+		resp, err := x.roundTrip(ctx, verb, target, who)
 		if err != nil {
 			return nil, err
 		}
-		resp, err := x.roundTrip(ctx, verb, target, own)
-		if err != nil {
-			return nil, err
-		}
-		if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden || tries == maxChallenges {
+		if a.by == nil || resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden || tries == maxChallenges {
 			a.keepNonce(request, resp.Header)
 			return resp, nil
 		}
@@ -219,16 +209,17 @@ func (x *exchange) authorize(ctx context.Context, verb string, target *url.URL) 
 			return resp, nil // it has run
 		}
 		x.stand()
-		again, err := a.challenged(x.ctx, Challenge{
-			AuthorizedRequest: request, Sent: own, Status: resp.StatusCode, Header: resp.Header, Tries: tries,
+		own, err := a.challenged(x.ctx, Challenge{
+			AuthorizedRequest: request, Sent: who.own, Status: resp.StatusCode, Header: resp.Header, Tries: tries,
 		})
 		x.goOn()
 		if err != nil {
 			return nil, authorizationFailure(x.ctx, err, &Failure{Rejected: true, HTTP: x.evidence(nil)})
 		}
-		if !again {
+		if own == nil {
 			return resp, nil
 		}
+		x.who = a.renewed(x.ctx, who, own)
 		_, _ = io.CopyN(io.Discard, resp.Body, drainBytes)
 		_ = resp.Body.Close()
 		x.resp = nil

@@ -36,11 +36,18 @@ func (k *keys) Authorize(context.Context, transport.AuthorizedRequest) (*transpo
 	return k.now.Load(), k.err
 }
 
-func (k *keys) Challenged(ctx context.Context, c transport.Challenge) (bool, error) {
+func (k *keys) Challenged(ctx context.Context, c transport.Challenge) (*transport.Credentials, error) {
 	k.mu.Lock()
 	k.told = append(k.told, c)
 	k.mu.Unlock()
-	return k.challenged(ctx, c)
+	again, err := k.challenged(ctx, c)
+	if !again {
+		return nil, err
+	}
+	if now := k.now.Load(); now != nil {
+		return now, err
+	}
+	return key("bad"), err
 }
 
 // guarded answers requests that carry a token, and tells the others what it wants.
@@ -263,15 +270,16 @@ func TestScopeTellsCallersApart(t *testing.T) {
 	h := &transport.HTTP{URL: "http://localhost/mcp", Authorizer: k}
 	_, known := h.Scope()
 	require.False(t, known)
-	nobody, err := h.Callers()(t.Context())
-	require.NoError(t, err)
+	ask := h.Callers()
+	nobody := ask(t.Context())
+	require.NoError(t, nobody.Err)
 	k.now.Store(key("a"))
-	a, err := h.Callers()(t.Context())
-	require.NoError(t, err)
-	require.NotEqual(t, nobody, a)
+	a := ask(t.Context())
+	require.NoError(t, a.Err)
+	require.NotEqual(t, nobody.Name, a.Name)
+	require.Same(t, a, ask(t.Context()), "one for all calls with the same credentials")
 	k.err = errors.New("none")
-	_, err = h.Callers()(t.Context())
-	require.Error(t, err)
+	require.Error(t, ask(t.Context()).Err)
 }
 
 // The server's own stream goes on when credentials are missing for a moment.

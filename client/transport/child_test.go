@@ -80,6 +80,24 @@ var programs = map[string]func(){
 	"chatty": func() {
 		answerEach(func(answer string) { fmt.Print("INFO asked\n", `{"level":30}`, "\n", answer, "\n") })
 	},
+	"speaks and crashes": func() {
+		fmt.Fprintln(os.Stderr, "Starting default (STDIO) server...")
+		requests(func(r jsonrpc.Request) {
+			switch r.Method {
+			case "say":
+				fmt.Fprintln(os.Stderr, "it said something")
+			case "mutter":
+				fmt.Fprintln(os.Stderr, "it said something")
+				return
+			case "crash":
+				exit(1)
+			case "crash and say why":
+				fmt.Fprintln(os.Stderr, "out of luck")
+				exit(1)
+			}
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", r.ID.AppendJSON(nil))
+		})
+	},
 	"carriage":     func() { answerEach(func(answer string) { fmt.Print("\r\n\r\n" + answer + "\r\n") }) },
 	"no last line": func() { answerEach(func(answer string) { fmt.Print(answer); exit(0) }) },
 }

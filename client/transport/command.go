@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -120,7 +122,7 @@ func (c *Command) Connect(ctx context.Context, h Handler) (Conn, error) {
 			count(broken.Head)
 		}
 	}
-	conn = &commandConn{streamConn: newStreamConn(stdout, stdin, c.Limits, h), p: p}
+	conn = &commandConn{streamConn: newStreamConn(stdout, stdin, c.Limits, h), p: p, stdin: stdin}
 	close(ready)
 	go p.watch(conn.rpc)
 	return conn, nil
@@ -157,6 +159,7 @@ func orDefault(d, def time.Duration) time.Duration {
 type commandConn struct {
 	*streamConn
 	p     *process
+	stdin *os.File
 	close sync.Once
 	err   error
 	why   atomic.Pointer[error] // it was killed, if it was; the first reason
@@ -164,9 +167,10 @@ type commandConn struct {
 
 // Call implements [Conn]: a failure carries what is known of the process.
 func (c *commandConn) Call(ctx context.Context, req Request) (Answer, error) {
+	since := c.p.stderrLines.count.Load()
 	answer, err := c.streamConn.Call(ctx, req)
 	if err != nil {
-		return answer, c.explain(err)
+		return answer, c.explain(err, since)
 	}
 	c.p.answered()
 	return answer, nil
@@ -174,13 +178,22 @@ func (c *commandConn) Call(ctx context.Context, req Request) (Answer, error) {
 
 // Notify implements [Conn].
 func (c *commandConn) Notify(ctx context.Context, n jsonrpc.Notification) error {
+	since := c.p.stderrLines.count.Load()
 	if err := c.streamConn.Notify(ctx, n); err != nil {
-		return c.explain(err)
+		return c.explain(err, since)
 	}
 	return nil
 }
 
-func (c *commandConn) explain(err error) error {
+// UseVersion implements [Conn]. The handshake is over, unless the version was agreed
+// without one: then the first answer shows that the program works.
+func (c *commandConn) UseVersion(version string) {
+	c.streamConn.UseVersion(version)
+	c.p.agreed.Store(true)
+	c.p.works()
+}
+
+func (c *commandConn) explain(err error, since int64) error {
 	var f *Failure
 	givenUp := errors.As(err, &f) && f.Reason == ReasonCanceled && !errors.Is(f.Err, context.DeadlineExceeded)
 	if f == nil || givenUp || f.Reason == ReasonClosed {
@@ -190,7 +203,7 @@ func (c *commandConn) explain(err error) error {
 		// The stream ends a moment before the process does.
 		c.p.settle(c.rpc)
 	}
-	f.Process = c.p.evidence()
+	f.Process = c.p.evidence(since)
 	return f
 }
 
@@ -209,13 +222,27 @@ func (c *commandConn) Kill(reason error) {
 	}
 }
 
+// ReadNothing reports whether the process has exited and provably read no byte of its
+// stdin. Only Linux can prove it.
+func (c *commandConn) ReadNothing() bool {
+	select {
+	case <-c.p.exited:
+	default:
+		return false
+	}
+	sent := c.rpc.Backlog()
+	left, known := unread(c.stdin)
+	// While a write is under way, nobody knows how much of it the pipe has taken.
+	return known && !sent.Waiting && uint64(left) == sent.Sent
+}
+
 // Exited returns a channel that is closed when the process has exited.
 func (c *commandConn) Exited() <-chan struct{} { return c.p.exited }
 
 // Ended returns why the connection ended, with what is known of the process.
 func (c *commandConn) Ended() *Failure {
 	c.p.settle(c.rpc)
-	f := &Failure{Reason: ReasonLost, NotSent: true, Process: c.p.evidence(), Err: jsonrpc.ErrPeerClosed}
+	f := &Failure{Reason: ReasonLost, NotSent: true, Process: c.p.evidence(math.MaxInt64), Err: jsonrpc.ErrPeerClosed}
 	if why := c.why.Load(); why != nil {
 		f.Err = *why
 	}

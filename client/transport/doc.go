@@ -16,14 +16,16 @@
 //   - Secrets() []string: values that errors, logs and traces must not show
 //   - Scope() (scope string, known bool): a name for the credentials of all requests,
 //     "" for none, for caches that several clients share
-//   - Callers() func(ctx) (caller string, err error): a name for the credentials of a
-//     call; nil if they are the same for every call
+//   - Callers() func(ctx) *[Caller]: who makes a call, asked once at its start; nil if the
+//     credentials are the same for every call
 //   - Fallback() Transport: the transport to try for older servers
 //
 // Of a [Conn]:
 //
 //   - Received() uint64 and Late() uint64: how much arrived, in any unit, and how many
 //     answers came too late; with them the client notices a silent server early
+//   - ReadNothing() bool: whether a program has exited and provably read no byte of what
+//     was sent. Connect does not start such a program again
 //   - Backlog() [jsonrpc.Backlog]: how much of the sent data the server has read
 //   - Kill(reason error) and Exited() <-chan struct{}: of a child process, so that the
 //     client can restart one that hangs

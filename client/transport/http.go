@@ -23,25 +23,36 @@ type HTTP struct {
 	// Header is sent with every request. It cannot set the headers of the
 	// protocol: Accept, Content-Type and Mcp-*.
 	Header http.Header
-	// HeaderFunc returns additional headers for a request, which override Header.
-	// Use it for credentials that depend on the caller or must be renewed. It is
-	// called for every request, from many goroutines. If it fails, the request is
-	// not sent.
+	// HeaderFunc returns additional headers, which override Header. Use it for
+	// credentials that depend on the caller or must be renewed. If it fails, the
+	// request is not sent.
 	//
-	// ctx is the context of the call. Requests that belong to no call, such as the
-	// end of a session, have a context without values. By default, cached results
-	// are not shared between callers with different headers; CacheConfig.Partition of
+	// It is called once for each call, when the call starts, and the whole call uses
+	// the result: the cache, a list of tools that the call fetches first, and the
+	// request. A call that is answered from the cache calls it, too. A retry, a hedged
+	// request, and a request that is sent again after a challenge call it once more. So
+	// does a call that waited for more than ten seconds before its request, and one
+	// whose Middleware passes on another context. A notification, the opening of a
+	// stream and the end of a session call it once each.
+	//
+	// It runs on a goroutine of its own, many at a time, while its call waits without a
+	// lock. No timeout of the client limits it at the start of a call, so it must honor
+	// ctx. ctx is the context of the call. Requests that belong to no call, such as the
+	// end of a session, have a context without values. By default, cached results are
+	// not shared between callers with different headers; CacheConfig.Partition of
 	// package client overrides this.
 	HeaderFunc func(ctx context.Context) (http.Header, error)
-	// Authorizer, when set, gives each request its credentials and logs in when the
-	// server asks for it. Package auth has Authorizers for OAuth. Its headers override
-	// Header. By default, cached results are not shared between
-	// different scopes of credentials.
+	// Authorizer, when set, returns the credentials of requests and logs in when the
+	// server asks for it. It is called as often as HeaderFunc. Package auth has
+	// Authorizers for OAuth. Its headers override Header. By default, cached results are
+	// not shared between different scopes of credentials.
 	Authorizer Authorizer
 	// RoundTripper sends the requests. nil means a pool that all connections
 	// without a RoundTripper share. The pool keeps as many idle connections as
 	// were in use at the same time, and closes them with its last user. (The
-	// default of net/http keeps two for each host.)
+	// default of net/http keeps two for each host.) It is called once for each HTTP
+	// request, a redirect and a request after a challenge included. If it is not a
+	// [*http.Transport], it runs on a goroutine of its own.
 	RoundTripper http.RoundTripper
 	// CloseTimeout limits the DELETE request that ends a session. 0 means 2 s.
 	CloseTimeout time.Duration
@@ -94,11 +105,8 @@ func (h *HTTP) connect(handler Handler) (*httpConn, error) {
 		c.http1 = layer.Protocols == nil || !layer.Protocols.UnencryptedHTTP2()
 		c.http2.Store(!c.http1 && !layer.Protocols.HTTP1() && u.Scheme == "http")
 	}
-	if h.HeaderFunc != nil {
-		c.rt = &headerTripper{next: c.rt, headers: h.HeaderFunc, failed: c.handler.callbackFailed}
-	}
-	if h.Authorizer != nil {
-		c.authorized = &authorized{by: h.Authorizer, at: u, failed: c.handler.callbackFailed}
+	if h.HeaderFunc != nil || h.Authorizer != nil {
+		c.asking = &asking{asker: asker{headers: h.HeaderFunc, by: h.Authorizer, at: u}, failed: c.handler.callbackFailed}
 	}
 	c.handler.Budget.fit(c.limits.MessageBytes)
 	c.session.start(h.Header, u.User)
@@ -149,7 +157,7 @@ type httpConn struct {
 	handler      Handler
 	limits       Limits
 	rt           http.RoundTripper
-	authorized   *authorized // nil where requests carry what is in their headers
+	asking       *asking // nil where all requests carry the same
 	closeTimeout time.Duration
 	shares       bool // rt is the shared pool, else the caller's
 	standard     bool // rt is of the standard library
@@ -187,6 +195,7 @@ func (c *httpConn) Call(ctx context.Context, req Request) (Answer, error) {
 	if err != nil {
 		return x.found(err)
 	}
+	answer.Caller = x.who
 	return answer, nil
 }
 

@@ -40,7 +40,8 @@ type exchange struct {
 	session  string // the session id that the request carried
 	draining bool   // the body is closed by drain, not by end
 
-	background bool // no call waits for it
+	background bool    // no call waits for it
+	who        *Caller // what the next request carries; nil if that must be asked for
 
 	reading reading     // taken from the budget; of whoever reads
 	endless bool        // nothing ends it but one of the two sides
@@ -62,7 +63,7 @@ func newExchange(ctx context.Context, c *httpConn, req Request) *exchange {
 	wait := jsonrpc.Wait{Idle: max(req.Wait.Idle, 0), Max: max(req.Wait.Max, 0), NullID: req.Wait.NullID} // as [jsonrpc.Conn] takes them
 	x := &exchange{
 		c: c, id: req.ID, caller: ctx, wait: wait, stateless: req.Mirror != nil,
-		opens: req.Method == mcp.MethodInitialize, endless: req.Wait.Endless,
+		opens: req.Method == mcp.MethodInitialize, endless: req.Wait.Endless, who: req.Caller,
 	}
 	x.reading.x = x
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
@@ -254,16 +255,16 @@ func copyURL(u *url.URL) *url.URL {
 	return &c
 }
 
-func (x *exchange) roundTrip(ctx context.Context, verb string, target *url.URL, own *Credentials) (*http.Response, error) {
+func (x *exchange) roundTrip(ctx context.Context, verb string, target *url.URL, who *Caller) (*http.Response, error) {
 	header := x.header
 	if !x.c.shares {
 		// What is the caller's may change what it is given.
 		header, target = header.Clone(), copyURL(target)
-	} else if own != nil {
+	} else if !who.carriesNothing() {
 		header = maps.Clone(header)
 	}
-	if own != nil {
-		own.add(header)
+	if !who.carriesNothing() {
+		who.add(header)
 	}
 	req := &http.Request{Method: verb, URL: target, Header: header, Host: target.Host}
 	if verb == http.MethodPost {
@@ -344,5 +345,5 @@ func (x *exchange) found(err error) (Answer, error) {
 	if got == nil {
 		return Answer{}, err
 	}
-	return Answer{Response: got.resp}, got.err
+	return Answer{Response: got.resp, Caller: x.who}, got.err
 }

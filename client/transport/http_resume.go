@@ -122,6 +122,7 @@ func (x *exchange) reopen(at *place) (verdict, time.Duration) {
 	if x.session != "" {
 		x.header.Set(headerSession, x.session) // that initialize opened just now
 	}
+	x.who = nil                                // a reconnection asks again
 	resp, err := x.send(x.ctx, http.MethodGet) //nolint:bodyclose // end closes it
 	var refused *Failure
 	switch {

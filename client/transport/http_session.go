@@ -224,14 +224,12 @@ func (c *httpConn) endSession() {
 	ctx, cancel := context.WithTimeout(context.Background(), c.closeTimeout) //nolint:forbidigo // comes after every caller
 	defer cancel()
 	req := (&http.Request{Method: http.MethodDelete, URL: copyURL(c.url), Header: session.header.Clone()}).WithContext(ctx)
-	if c.authorized != nil {
-		own, err := c.authorized.credentials(ctx, AuthorizedRequest{Method: req.Method, Endpoint: c.authorized.at, URL: req.URL, Background: true})
-		if err != nil {
+	if a := c.asking; a != nil {
+		who := a.ask(ctx, AuthorizedRequest{Method: req.Method, Endpoint: a.at, URL: req.URL, Background: true}, nil)
+		if a.use(ctx, who) != nil {
 			return
 		}
-		if own != nil {
-			own.add(req.Header)
-		}
+		who.add(req.Header)
 	}
 	resp, err := c.roundTrip(req)
 	if err != nil {

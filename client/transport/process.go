@@ -28,6 +28,11 @@ type process struct {
 	stderrLines ring
 	stop, kill  time.Duration
 
+	// spoke says that it has answered, and agreed that the handshake is over. explainedAt
+	// is how many lines of stderr there were at the last answer since both.
+	spoke, agreed atomic.Bool
+	explainedAt   atomic.Int64
+
 	noiseCount atomic.Int64
 	firstNoise atomic.Pointer[string]
 
@@ -184,6 +189,18 @@ func (p *process) answered() {
 	if p.noiseCount.Load() != 0 { // which it seldom is
 		p.noiseCount.Store(0)
 	}
+	if !p.spoke.Load() {
+		p.spoke.Store(true)
+	}
+	p.works()
+}
+
+// works notes, once the program has answered and the handshake is over, that what it has
+// written to stderr explains no failure that comes later.
+func (p *process) works() {
+	if p.spoke.Load() && p.agreed.Load() {
+		p.explainedAt.Store(p.stderrLines.count.Load())
+	}
 }
 
 // settle waits, not for long, until the process has ended and what it wrote last
@@ -196,9 +213,12 @@ func (p *process) settle(rpc *jsonrpc.Conn) {
 	}
 }
 
-// evidence says what is known of the process.
-func (p *process) evidence() *mcperrors.ProcessEvidence {
-	e := &mcperrors.ProcessEvidence{Command: p.argv, PID: p.cmd.Process.Pid, Age: time.Since(p.began), Stderr: p.stderrLines.lines()}
+// evidence says what is known of the process. since is how many lines of stderr there
+// were when the request that failed was sent. They are no explanation, unless they came
+// after the last answer.
+func (p *process) evidence(since int64) *mcperrors.ProcessEvidence {
+	e := &mcperrors.ProcessEvidence{Command: p.argv, PID: p.cmd.Process.Pid, Age: time.Since(p.began)}
+	e.Stderr, e.Earlier = p.stderrLines.lines(min(since, p.explainedAt.Load()))
 	if first := p.firstNoise.Load(); first != nil {
 		e.Noise = *first
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
@@ -16,7 +17,9 @@ import (
 type ring struct {
 	mu                sync.Mutex
 	head, fault, tail []string
-	left              int // lines that are not kept
+	faultAt           []int64 // the numbers of the lines in fault, from 0
+	left              int     // lines that are not kept
+	count             atomic.Int64
 }
 
 // What an error shows, in lines and in bytes of a line.
@@ -34,6 +37,7 @@ func (r *ring) add(line string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	n := r.count.Add(1)
 	if len(r.head) < ringHead {
 		r.head = append(r.head, line)
 		return
@@ -48,19 +52,34 @@ func (r *ring) add(line string) {
 		r.left++
 		return
 	}
-	if r.fault = append(r.fault, oldest); len(r.fault) > ringFaults {
-		r.fault = slices.Delete(r.fault, 0, 1)
+	r.fault, r.faultAt = append(r.fault, oldest), append(r.faultAt, n-ringTail-1)
+	if len(r.fault) > ringFaults {
+		r.fault, r.faultAt = slices.Delete(r.fault, 0, 1), slices.Delete(r.faultAt, 0, 1)
 		r.left++
 	}
 }
 
-// lines returns what is kept, in the order it was written.
-func (r *ring) lines() []string {
+// lines returns what is kept, in the order it was written, and how many of these
+// lines are among the first mark that were written.
+func (r *ring) lines(mark int64) (out []string, before int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := slices.Clone(r.head)
-	if r.left > 0 {
-		out = append(out, fmt.Sprintf("… %d lines are left out …", r.left))
+	keep := func(line string, number int64) {
+		if out = append(out, line); number < mark {
+			before = len(out)
+		}
 	}
-	return append(append(out, r.fault...), r.tail...)
+	for i, line := range r.head {
+		keep(line, int64(i))
+	}
+	if r.left > 0 {
+		keep(fmt.Sprintf("… %d lines are left out …", r.left), ringHead)
+	}
+	for i, line := range r.fault {
+		keep(line, r.faultAt[i])
+	}
+	for i, line := range r.tail {
+		keep(line, r.count.Load()-int64(len(r.tail)-i))
+	}
+	return out, before
 }

@@ -20,7 +20,7 @@ func TestRingKeepsTheReason(t *testing.T) {
 		r.add(fmt.Sprint("line ", i))
 	}
 	r.add("bye")
-	got := r.lines()
+	got, _ := r.lines(0)
 	require.LessOrEqual(t, len(got), 50)
 	require.Equal(t, "npm error code E404", got[0])
 	require.Equal(t, "bye", got[len(got)-1])
@@ -30,10 +30,48 @@ func TestRingKeepsTheReason(t *testing.T) {
 	for range 100 {
 		r.add("failed again")
 	}
-	require.LessOrEqual(t, len(r.lines()), 50, "errors without end")
+	got, _ = r.lines(0)
+	require.LessOrEqual(t, len(got), 50, "errors without end")
 
 	var few ring
 	few.add("a")
 	few.add("b")
-	require.Equal(t, []string{"a", "b"}, few.lines())
+	got, _ = few.lines(0)
+	require.Equal(t, []string{"a", "b"}, got)
+}
+
+// Of the lines that are kept, those that were written before a mark are counted.
+func TestRingCountsWhatIsBefore(t *testing.T) {
+	t.Parallel()
+	var r ring
+	for i := range 100 {
+		if i%20 == 10 {
+			r.add(fmt.Sprint("error ", i)) // 10, 30 and 50 are kept beside the first 8 and the last 32
+		} else {
+			r.add(fmt.Sprint("line ", i))
+		}
+	}
+	for _, tt := range []struct {
+		mark   int64
+		before int
+		last   string // of those before
+	}{
+		{0, 0, ""},
+		{1, 1, "line 0"},
+		{8, 8, "line 7"},
+		{9, 9, "… 57 lines are left out …"},
+		{10, 9, "… 57 lines are left out …"},
+		{11, 10, "error 10"},
+		{51, 12, "error 50"},
+		{68, 12, "error 50"},
+		{69, 13, "line 68"},
+		{100, 44, "line 99"},
+		{1 << 40, 44, "line 99"},
+	} {
+		lines, before := r.lines(tt.mark)
+		require.Equal(t, tt.before, before, "mark %d: %q", tt.mark, lines)
+		if before > 0 {
+			require.Equal(t, tt.last, lines[before-1], "mark %d", tt.mark)
+		}
+	}
 }

@@ -120,11 +120,8 @@ func (c *httpConn) Secrets() []string {
 			s.add("session-id", id)
 		}
 	}
-	if t, ok := c.rt.(*headerTripper); ok {
-		s = append(s, t.sent.values()...)
-	}
-	if c.authorized != nil {
-		s = append(s, c.authorized.sent.values()...)
+	if c.asking != nil {
+		s = append(s, c.asking.sent.values()...)
 	}
 	return s
 }

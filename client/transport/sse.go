@@ -227,6 +227,7 @@ func (c *sseConn) Call(ctx context.Context, req Request) (Answer, error) {
 			c.lost(err)
 			return x.late(err)
 		}
+		answer.Caller = x.who
 		return answer, nil
 	}
 	c.refused.Store(0)

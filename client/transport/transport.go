@@ -72,6 +72,9 @@ type Request struct {
 	// Mirror is set in the stateless era, and nil otherwise. Only a connection
 	// with the trait Exchanges uses it.
 	Mirror *Mirror
+	// Caller is set for the first request of a call, if the transport identified its
+	// caller when the call started. With nil, the connection asks for credentials itself.
+	Caller *Caller
 }
 
 // Mirror is the part of a request that HTTP headers repeat in the stateless
@@ -97,6 +100,9 @@ type Answer struct {
 	HTTP *mcperrors.HTTPEvidence
 	// RetryAfter is the Retry-After of that status, 0 if there is none.
 	RetryAfter time.Duration
+	// Caller is the one that the request was sent for, nil if the transport does not
+	// tell callers apart. It differs from that of the request after a challenge.
+	Caller *Caller
 }
 
 // Handler receives messages that are not answers to a request of the client.
@@ -129,6 +135,16 @@ type Handler struct {
 // Trace receives everything that is sent and received. A function may use its
 // argument only until it returns, and must not change it; copy what you keep.
 // nil functions cost nothing.
+//
+// Sending and reading wait for the functions, so they must not block, and must not make
+// calls with the same client. Over a stream or a program, Received and Noise run one at
+// a time in the order of arrival, and no answer is read while one of them runs; Stderr
+// runs on the goroutine that reads stderr. Sent runs on the goroutine that sends, before
+// the message goes out. Over HTTP, Sent and Received run on the goroutine of their
+// request or stream. So Sent may run several times at once, over HTTP Received too, and
+// different functions at the same time. The option WithTrace of package client runs each
+// on a goroutine of its own, so that a panic ends only that, and waits for it all the
+// same.
 type Trace struct {
 	// Sent and Received get whole messages without a newline.
 	Sent, Received func(frame []byte)

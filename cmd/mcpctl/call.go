@@ -27,6 +27,7 @@ type callOptions struct {
 	base       string
 	baseSet    bool
 	noValidate bool
+	strict     bool
 	dryRun     bool
 	save       string
 }
@@ -37,7 +38,8 @@ func newCallCmd(a *app) *cobra.Command {
 		Use:   "call [SERVER] TOOL [k=v…]",
 		Short: "Call a tool",
 		Long: `Call a tool. The tool's input schema decides the types of the arguments, and they
-are checked before anything is sent. See mcpctl help syntax.`,
+are checked before anything is sent. See mcpctl help syntax. A result that does not
+fit the tool's output schema is shown after a warning; with --strict the run fails.`,
 		Example: `  mcpctl call :3000/mcp echo message=hi
   mcpctl call create_issue title="It breaks" labels[]=bug -- ./server
   mcpctl call :3000/mcp query --json @args.json limit=50
@@ -50,6 +52,7 @@ are checked before anything is sent. See mcpctl help syntax.`,
 	}
 	cmd.Flags().StringVar(&o.base, "json", "", "the `object` to start from: JSON text, @FILE, or - for standard input")
 	cmd.Flags().BoolVar(&o.noValidate, "no-validate", false, "send the arguments unchecked")
+	cmd.Flags().BoolVar(&o.strict, "strict", false, "fail if the result does not fit the tool's output schema")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the request instead of sending it")
 	cmd.Flags().StringVar(&o.save, "save", "", "write images and other files of the result to this `folder`")
 	return cmd

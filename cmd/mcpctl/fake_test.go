@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -19,6 +20,7 @@ type fake struct {
 	mode   string
 	frames io.Writer
 	mu     sync.Mutex
+	listed atomic.Int64 // requests for tools, in the modes that change them
 }
 
 // fakeTools are the tools of the fake. Their order, spacing and numbers are
@@ -102,6 +104,8 @@ func (f *fake) answer(frame []byte) []string {
 			return []string{`{"jsonrpc":"2.0","id":` + string(r.ID) + `,"result":{"tools":[{"name":"echo","inpu`}
 		case f.mode == "oversized":
 			return result(`{"tools":[{"name":"echo","description":"` + strings.Repeat("x", 17<<20) + `","inputSchema":{"type":"object"}}]}`)
+		case f.mode == "changing" || f.mode == "changes" && f.listed.Add(1) == 1:
+			return append([]string{`{"jsonrpc":"2.0","method":"notifications\/tools\/list_changed"}`}, result(`{"tools":[]}`)...)
 		case r.Params.Cursor == "":
 			first, _, _ := strings.Cut(fakeTools, ",\n")
 			return result(`{"tools":[` + first + `],"nextCursor":"2"}`)
@@ -168,6 +172,12 @@ func (f *fake) call(r fakeRequest, result func(string) []string, failed func(int
 		data, _ := json.Marshal(map[string]any{"dsn": os.Getenv("DSN"), "since": json.Number("9007199254740993")})
 		return failed(-32051, "cannot open "+os.Getenv("DSN"), string(data))
 	case "badout":
+		switch args := string(r.Params.Arguments); {
+		case strings.Contains(args, "nothing"):
+			return result(`{"content":[{"type":"text","text":"nothing structured"}]}`)
+		case args != "{}":
+			return result(`{"content":[],"structuredContent":` + args + `}`)
+		}
 		return result(`{"content":[{"type":"text","text":"n is x"}],"structuredContent":{"n":"x"}}`)
 	case "hostile":
 		return result(`{"content":[{"type":"text","text":"\u001b[31mred\u001b[0m \u202eevil\u007f"}]}`)

@@ -28,7 +28,10 @@ func (a *app) result(c *connect.Connection, tool *doc.Value, raw json.RawMessage
 		f.Note = failure.NoteRan
 		return f
 	}
-	a.checkOutput(tool, result)
+	unfit := outputMisfit(tool, result)
+	if !o.strict {
+		a.warn(unfit) // before the result, as everything that comes with it
+	}
 	// The result is shown even if it cannot be saved: the call has run.
 	saved, unsaved := a.save(tool.Get("name").Str(), result, o.save)
 	switch a.console.Format {
@@ -47,6 +50,10 @@ func (a *app) result(c *connect.Connection, tool *doc.Value, raw json.RawMessage
 	case unsaved != nil:
 		f := failure.New(failure.KindOutput, mcperrors.Answered, "the result could not be saved: %v", unsaved)
 		f.Note = failure.NoteRepeat
+		return f
+	case o.strict && unfit.reason != "":
+		f := c.Broken("%s", unfit.reason)
+		f.Findings, f.Note = unfit.places, failure.NoteRan
 		return f
 	case result.Get("isError").True():
 		return failure.New(failure.KindNegative, mcperrors.Answered, "the tool %s reported an error", tool.Get("name").Str())
@@ -198,22 +205,38 @@ func extension(media string) string {
 	return ".bin"
 }
 
-// checkOutput warns if a result does not fit the output schema of its tool. The
-// result is printed anyway.
-func (a *app) checkOutput(tool, result *doc.Value) {
+// misfit is why a result does not fit the output schema of its tool. The zero misfit is
+// that of a result that fits, or that nothing can judge.
+type misfit struct {
+	reason string
+	places []schema.Finding
+}
+
+// outputMisfit judges a result. What a tool reports as its error is not judged.
+func outputMisfit(tool, result *doc.Value) misfit {
 	declared, structured := tool.Get("outputSchema"), result.Get("structuredContent")
 	if declared == nil || result.Get("isError").True() {
-		return
+		return misfit{}
 	}
 	if structured == nil {
-		a.console.Warn("the tool declares an output schema, but returned no structured content")
-		return
+		return misfit{reason: "the tool declares an output schema, but returned no structured content"}
 	}
 	judge, err := schema.NewJudge(declared)
 	if err != nil {
-		return // the schema cannot be evaluated
+		return misfit{} // the schema cannot be evaluated
 	}
-	for _, f := range judge.Findings(structured) {
-		a.console.Warn("the result does not fit the tool's output schema: %s %s", failure.Pointer(f), f.Message)
+	if places := judge.Findings(structured); len(places) > 0 {
+		return misfit{"the result does not fit the tool's output schema", places}
+	}
+	return misfit{}
+}
+
+// warn warns of a misfit, with a line for each place.
+func (a *app) warn(m misfit) {
+	if m.reason != "" && len(m.places) == 0 {
+		a.console.Warn("%s", m.reason)
+	}
+	for _, f := range m.places {
+		a.console.Warn("%s: %s %s", m.reason, failure.Pointer(f), f.Message)
 	}
 }

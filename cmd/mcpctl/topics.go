@@ -42,7 +42,10 @@ Arguments of a call
   --json TEXT      the object to start from; @file and - (standard input) work too
 
 Arguments are checked against the tool's input schema before anything is sent.
---no-validate sends them unchecked. --dry-run shows the request and sends nothing.`
+--no-validate sends them unchecked. --dry-run shows the request and sends nothing.
+
+A result that does not fit the tool's output schema is shown, after a warning. With
+--strict the run fails with exit code 5, and the result is still shown.`
 
 const helpEras = `MCP has two eras. Servers of the legacy era open a session with initialize. In the
 modern era there is no session: every request is complete in itself.

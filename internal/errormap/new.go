@@ -19,9 +19,17 @@ func Canceled(delivery mcperrors.Delivery, cause error) *mcperrors.Error {
 // waited, 0 when the deadline was the caller's.
 func Timeout(delivery mcperrors.Delivery, what string, after time.Duration, cause error) *mcperrors.Error {
 	if after > 0 {
-		what = fmt.Sprintf("%s within %s", what, after)
+		what += " within " + waited(after)
 	}
 	return mcperrors.New(mcperrors.CodeTimeout, mcperrors.KindTimeout, delivery, what, cause)
+}
+
+// waited writes d as its option is usually written: 60s, not 1m0s.
+func waited(d time.Duration) string {
+	if d <= 2*time.Minute && d%time.Second == 0 {
+		return fmt.Sprintf("%ds", d/time.Second)
+	}
+	return d.String()
 }
 
 // TooLarge is the error of a call whose answer is over a limit of this side.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // profile is the one that the application has chosen, else the default for the
@@ -16,6 +17,19 @@ func (o Options) profile() mcperrors.Profile {
 		return mcperrors.Docling
 	}
 	return mcperrors.Plain
+}
+
+// Counts reports whether a circuit counts an error that a server answered with as a
+// failure. Only the profile of S2 does, for the three codes that its circuit is about.
+func Counts(rpc *jsonrpc.Error, o Options) bool {
+	if o.profile() != mcperrors.Docling {
+		return false
+	}
+	switch rpc.Code {
+	case jsonrpc.CodeInternalError, -32000, -32001:
+		return true
+	}
+	return false
 }
 
 // doclingTools are the tools of the document server.

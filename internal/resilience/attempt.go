@@ -45,6 +45,11 @@ type Attempt struct {
 	// crash under the same request (the poison rule). [State.Repeats] and
 	// [Streak.Note] find it out.
 	Repeated bool
+	// Counts: the profile of the server's family says that the error which it answered
+	// with is a failure. By default such an answer is the result of its call.
+	Counts bool
+	// Absent: nothing listens at the address, and nothing was sent.
+	Absent bool
 	// Final: the error says that a later attempt would end the same way (its
 	// Retryable is false). A server's own word beats the table.
 	Final bool
@@ -52,6 +57,18 @@ type Attempt struct {
 	Probe bool
 	// Elapsed is how long the attempt took.
 	Elapsed time.Duration
+}
+
+// ReasonAbsent is the reason of a failure where nothing listens. A circuit that opens for
+// it is probed early.
+const ReasonAbsent = "nothing listens"
+
+// Reason returns the reason of a failure for a circuit.
+func (a Attempt) Reason() string {
+	if a.Absent {
+		return ReasonAbsent
+	}
+	return a.Class.String()
 }
 
 // Class is what happened, a value for each cause. Where a

@@ -130,9 +130,25 @@ type Decision struct {
 	Wait time.Duration
 	// Charge has to be paid first; who cannot pay does not repeat.
 	Charge Charge
+	// Denied is what keeps a call from being made again that would be safe to make
+	// again and might end otherwise, 0 where nothing does.
+	Denied Denial
 	// Why says why not, or why it may be, in a few words for logs.
 	Why string
 }
+
+// Denial is what keeps a retry that could help from being made.
+type Denial uint8
+
+const (
+	// DeniedBudget: the retries of all calls together are too many.
+	DeniedBudget Denial = iota + 1
+	// DeniedTime: the call has no time left for it, or the server wants to be left
+	// alone for longer.
+	DeniedTime
+	// DeniedAttempts: the call was tried often enough.
+	DeniedAttempts
+)
 
 // Decide tells whether a call is made again after attempt a. A server that names a time
 // is never asked earlier: one that names
@@ -156,20 +172,20 @@ func Decide(a Attempt, s State) Decision {
 		return no("it may have been done")
 	}
 	if a.Class == ClassExited && (a.Repeated || s.Repeats(a)) {
-		return no("the program ended under it twice")
+		return denied(DeniedAttempts, "the program ended under it twice")
 	}
 	d := Decision{Again: true, Charge: ChargeRetry, Why: why}
 	switch {
 	case a.Class == ClassLocked:
 		if d.Charge = ChargeLocked; s.Locked+1 >= orDefault(s.MaxLocked, DefaultLockedAttempts) {
-			return no("locked too often")
+			return denied(DeniedAttempts, "locked too often")
 		}
 	case a.Class == ClassUnprocessed: // no work for the server, and none for the budget
 		if d.Charge = ChargeNone; s.Failed+1 >= max(unprocessedAttempts, s.MaxAttempts) {
-			return no("tried often enough")
+			return denied(DeniedAttempts, "tried often enough")
 		}
 	case s.Failed+1 >= orDefault(s.MaxAttempts, DefaultAttempts):
-		return no("tried often enough")
+		return denied(DeniedAttempts, "tried often enough")
 	case a.Class == ClassTimeout, a.Kind == mcperrors.KindTimeout:
 		d.Charge = ChargeTimeout
 	}
@@ -197,10 +213,10 @@ func (d Decision) when(a Attempt, s State) Decision {
 	switch {
 	case a.RetryAfter > 0:
 		if a.RetryAfter > MaxHold {
-			return no("the server wants to be left alone too long")
+			return denied(DeniedTime, "the server wants to be left alone too long")
 		}
 		if a.RetryAfter > room {
-			return no("the server wants to be left alone beyond the deadline")
+			return denied(DeniedTime, "the server wants to be left alone beyond the deadline")
 		}
 		// Later than told by up to a fifth, so that not all come at once, but
 		// not beyond the deadline for the sake of that.
@@ -217,7 +233,7 @@ func (d Decision) when(a Attempt, s State) Decision {
 		d.Wait = pauses.Wait(s.Waits, s.Random)
 	}
 	if room <= 0 || d.Wait > room {
-		return no("the deadline leaves no time for it")
+		return denied(DeniedTime, "the deadline leaves no time for it")
 	}
 	return d
 }
@@ -243,6 +259,8 @@ func (s State) After(a Attempt) State {
 }
 
 func no(why string) Decision { return Decision{Why: why} }
+
+func denied(by Denial, why string) Decision { return Decision{Denied: by, Why: why} }
 
 func orDefault(n, otherwise int) int {
 	if n > 0 {

@@ -313,3 +313,45 @@ func FuzzDecide(f *testing.F) {
 		}
 	})
 }
+
+// Budget, time and attempts keep retries that could help from being made; nothing else
+// is a denial. The budget is asked by whoever pays.
+func TestDenials(t *testing.T) {
+	t.Parallel()
+	base := resilience.State{Repeat: resilience.Repeatable, Remaining: time.Minute}
+	lost := unanswered(resilience.ClassLost, mcperrors.Unknown)
+	after := func(d time.Duration) resilience.Attempt {
+		a := unanswered(resilience.ClassBusy, mcperrors.Rejected)
+		a.RetryAfter = d
+		return a
+	}
+	final := lost
+	final.Final = true
+	for _, tt := range []struct {
+		name string
+		last resilience.Attempt
+		set  func(*resilience.State)
+		want resilience.Denial
+	}{
+		{"it is made", lost, func(*resilience.State) {}, 0},
+		{"tried often enough", lost, func(s *resilience.State) { s.Failed = 2 }, resilience.DeniedAttempts},
+		{"unprocessed often enough", unanswered(resilience.ClassUnprocessed, mcperrors.NotSent), func(s *resilience.State) { s.Failed = 7 }, resilience.DeniedAttempts},
+		{"locked often enough", answered(call, mcperrors.COE, -32000, `{"code":"DB_LOCKED"}`), func(s *resilience.State) { s.Locked = 4 }, resilience.DeniedAttempts},
+		{"crashed twice", unanswered(resilience.ClassExited, mcperrors.NotSent), func(s *resilience.State) { s.Exits = 1 }, resilience.DeniedAttempts},
+		{"no time", lost, func(s *resilience.State) { s.Remaining = 0 }, resilience.DeniedTime},
+		{"no time for the pause", lost, func(s *resilience.State) { s.Remaining, s.Random = time.Millisecond, 0.9 }, resilience.DeniedTime},
+		{"a time of the server after the deadline", after(2 * time.Minute), func(*resilience.State) {}, resilience.DeniedTime},
+		{"a time of the server too far away", after(24 * time.Hour), func(s *resilience.State) { s.Remaining = resilience.Unbounded }, resilience.DeniedTime},
+		{"it may have been done", lost, func(s *resilience.State) { s.Repeat = resilience.Unsafe }, 0},
+		{"it would end the same way", final, func(*resilience.State) {}, 0},
+		{"not a failure that passes", unanswered(resilience.ClassCertificate, mcperrors.NotSent), func(*resilience.State) {}, 0},
+		{"it needs a correction", unanswered(resilience.ClassSessionLost, mcperrors.Rejected), func(*resilience.State) {}, 0},
+		{"retries are off", lost, func(s *resilience.State) { s.Policy = resilience.Never }, 0},
+	} {
+		s := base
+		tt.set(&s)
+		d := resilience.Decide(tt.last, s)
+		require.Equal(t, tt.want, d.Denied, "%s: %s", tt.name, d.Why)
+		require.Equal(t, tt.name == "it is made", d.Again, tt.name)
+	}
+}

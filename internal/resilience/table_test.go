@@ -20,8 +20,10 @@ const call = mcp.MethodToolsCall
 // answered is the record of a request that the server answered with an error,
 // mapped as the client maps it.
 func answered(method string, p mcperrors.Profile, code int64, data string) resilience.Attempt {
-	return resilience.FromError(method, errormap.FromRPC(jsonrpc.NewError(code, "m", json.RawMessage(data)),
-		errormap.Options{Method: method, Profile: p}))
+	rpc, o := jsonrpc.NewError(code, "m", json.RawMessage(data)), errormap.Options{Method: method, Profile: p}
+	a := resilience.FromError(method, errormap.FromRPC(rpc, o))
+	a.Counts = errormap.Counts(rpc, o)
+	return a
 }
 
 // both is such an answer under an HTTP status.
@@ -115,24 +117,29 @@ func lines() []line {
 		{"-32022", answered(call, "", -32022, ""), resilience.ClassUnsupported, s, n, s, 0, false, false, false},
 		{"-32700", answered(call, "", -32700, ""), resilience.ClassUnreadable, n, n, n, 0, false, false, false},
 		{"-32700, the third", unanswered(resilience.ClassUnreadable, rejected, repeated), resilience.ClassUnreadable, f, n, f, 0, false, false, false},
-		{"-32603 of tools/call", answered(call, "", -32603, ""), resilience.ClassInternal, n, f, f, 0, true, true, false},
+		{"-32603 of tools/call", answered(call, "", -32603, ""), resilience.ClassInternal, s, s, s, 0, true, true, false},
 		{"-32603 of a list", answered(mcp.MethodToolsList, "", -32603, ""), resilience.ClassInternal, n, n, n, 0, true, false, false},
 		{"-32000 of a read", answered(mcp.MethodResourcesRead, "", -32000, ""), resilience.ClassServerError, n, n, n, 0, true, true, false},
 		{"-32603 of initialize", answered(mcp.MethodInitialize, "", -32603, ""), resilience.ClassInternal, f, n, f, 0, true, false, false},
 		{"-32603 of ping", answered(mcp.MethodPing, "", -32603, ""), resilience.ClassInternal, f, n, f, 0, true, false, false},
-		{"-32603 of a method of its own", answered("acme/query", "", -32603, ""), resilience.ClassInternal, f, n, f, 0, true, false, false},
-		{"-32603, retryable: false", answered(call, "", -32603, `{"retryable":false}`), resilience.ClassInternal, n, f, f, 0, true, false, false},
-		{"-32000", answered(call, "", -32000, ""), resilience.ClassServerError, n, f, f, 0, true, true, false},
+		{"-32603 of a method of its own", answered("acme/query", "", -32603, ""), resilience.ClassInternal, s, n, s, 0, true, false, false},
+		{"-32603, retryable: false", answered(call, "", -32603, `{"retryable":false}`), resilience.ClassInternal, s, s, s, 0, true, false, false},
+		{"-32000", answered(call, "", -32000, ""), resilience.ClassServerError, s, s, s, 0, true, true, false},
+		{"-32603 of tools/call, which counts", answered(call, mcperrors.Docling, -32603, ""), resilience.ClassInternal, n, f, f, 0, true, true, false},
+		{"-32603 of a list, which counts", answered(mcp.MethodToolsList, mcperrors.Docling, -32603, ""), resilience.ClassInternal, n, n, n, 0, true, false, false},
+		{"-32603 of a method of its own, which counts", answered("acme/query", mcperrors.Docling, -32603, ""), resilience.ClassInternal, f, n, f, 0, true, false, false},
+		{"-32000, which counts", answered(call, mcperrors.Docling, -32000, ""), resilience.ClassServerError, n, f, f, 0, true, true, false},
+		{"-32010 of a profile that counts others", answered(call, mcperrors.Docling, -32010, ""), resilience.ClassServerError, s, s, s, 0, true, true, false},
 		{"-32001 for a timeout", answered(call, mcperrors.Docling, -32001, ""), resilience.ClassServerError, n, f, f, 0, true, true, false},
 		{"-32001 for what is not there", answered(call, mcperrors.Artifact, -32001, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
 		{"-32002 for a conversion", answered(call, mcperrors.Docling, -32002, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
 		{"-32003 for an export", answered(call, mcperrors.Docling, -32003, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
-		{"-32002 for whatever", answered(call, "", -32002, ""), resilience.ClassServerError, n, f, f, 0, true, true, false},
-		{"-32010", answered(call, "", -32010, ""), resilience.ClassServerError, n, f, f, 0, true, true, false},
+		{"-32002 for whatever", answered(call, "", -32002, ""), resilience.ClassServerError, s, s, s, 0, true, true, false},
+		{"-32010", answered(call, "", -32010, ""), resilience.ClassServerError, s, s, s, 0, true, true, false},
 		{"-32050, reserved", answered(call, "", -32050, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
 		{"an approval that is due", answered(call, mcperrors.Artifact, -32000, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
 		{"an application's 500", answered(call, "", 500, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
-		{"COE 500", answered(call, mcperrors.COE, 500, ""), resilience.ClassServerError, n, f, f, 0, true, true, false},
+		{"COE 500", answered(call, mcperrors.COE, 500, ""), resilience.ClassServerError, s, s, s, 0, true, true, false},
 		{"COE 404", answered(call, mcperrors.COE, 404, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
 		{"COE 429", answered(call, mcperrors.COE, 429, `{"retry_after_seconds":3}`), resilience.ClassThrottled, n, n, n, 0, true, true, true},
 		{"no result of the protocol", unanswered(resilience.ClassBrokenResult, unknown), resilience.ClassBrokenResult, n, f, f, 0, false, false, false},
@@ -160,7 +167,7 @@ func lines() []line {
 
 		// HTTP.
 		{"500", status(500, 0), resilience.ClassStatusFailed, f, f, f, 0, true, true, false},
-		{"500 with -32603", both(-32603, 500), resilience.ClassInternal, n, f, f, 0, true, true, false},
+		{"500 with -32603", both(-32603, 500), resilience.ClassInternal, s, s, s, 0, true, true, false},
 		{"501", status(501, 0), resilience.ClassStatusNever, n, n, n, 0, false, false, false},
 		{"505", status(505, 0), resilience.ClassStatusNever, n, n, n, 0, false, false, false},
 		{"502", status(502, 0), resilience.ClassGateway, f, n, f, 0, true, true, false},
@@ -235,7 +242,7 @@ func TestTable(t *testing.T) {
 				require.Equal(t, tt.class == resilience.ClassUnprocessed, d.Charge == resilience.ChargeNone, tt.name)
 				require.GreaterOrEqual(t, d.Wait, tt.a.RetryAfter, tt.name)
 			} else {
-				require.Equal(t, resilience.Decision{Why: d.Why}, d, tt.name)
+				require.Equal(t, resilience.Decision{Denied: d.Denied, Why: d.Why}, d, tt.name)
 			}
 			never := resilience.Decide(tt.a, resilience.State{Repeat: repeat, Remaining: resilience.Unbounded, Policy: resilience.Never})
 			require.Equal(t, tt.class == resilience.ClassUnprocessed, never.Again, tt.name)

@@ -39,7 +39,7 @@ func (a Attempt) Judge(toolLevel bool) Judgement {
 		}
 		j.Tool = breaker.Neutral
 	}
-	if a.Probe && a.Method != mcp.MethodToolsCall && j.Server == breaker.Success {
+	if a.Probe && Shallow(a.Method) && j.Server == breaker.Success {
 		j.Server = breaker.Tentative // it lives; whether its tools do is not known
 	}
 	j.Hold = a.hold()
@@ -52,11 +52,27 @@ func (a Attempt) failedRead() bool {
 	if a.Class != ClassInternal && a.Class != ClassServerError {
 		return false
 	}
-	switch a.Method {
+	return !opens(a.Method) && RepeatOf(Request{Method: a.Method, Policy: Proof}) == Repeatable
+}
+
+// opens reports whether a method only shows whether a server can be used. A server that
+// answers it with an error of its own cannot.
+func opens(method string) bool {
+	switch method {
 	case mcp.MethodInitialize, mcp.MethodDiscover, mcp.MethodPing:
-		return false // it is no use
+		return true
 	}
-	return RepeatOf(Request{Method: a.Method, Policy: Proof}) == Repeatable
+	return false
+}
+
+// Shallow reports whether the success of a method shows only that the server lives. Such
+// a request is harmless, so it may be the probe of a circuit at any time.
+func Shallow(method string) bool {
+	switch method {
+	case mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodPromptsList:
+		return true
+	}
+	return opens(method)
 }
 
 // levels are the two columns of the table.
@@ -71,7 +87,12 @@ func (a Attempt) levels() Judgement {
 		return Judgement{Server: s, Tool: s}
 	case ClassInputRequired, ClassLocked, ClassInvalid, ClassHeaderMismatch, ClassUnsupported, ClassApp:
 		return Judgement{Server: s, Tool: n}
-	case ClassInternal, ClassServerError, ClassBrokenResult:
+	case ClassInternal, ClassServerError:
+		if a.Counts || opens(a.Method) || a.failedRead() {
+			return Judgement{Server: n, Tool: f} // of a read, Judge makes it nobody's
+		}
+		return Judgement{Server: s, Tool: s} // an answer is the result of its call
+	case ClassBrokenResult:
 		return Judgement{Server: n, Tool: f}
 	case ClassUnavailable, ClassCertificate, ClassTruncated, ClassGateway, ClassBusy:
 		return Judgement{Server: f, Tool: n}

@@ -26,7 +26,7 @@ import (
 // Config is what a [Dispatcher] is made of. It does not change.
 type Config struct {
 	Offer *Offer
-	// Server is what this side calls the server: its URL or its program.
+	// Server is what this side calls the server.
 	Server string
 	// MaxTime bounds how long a request of the session era stays open; 0 is no
 	// bound.

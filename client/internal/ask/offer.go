@@ -36,7 +36,7 @@ type Offer struct {
 
 // Requester is the server that asks, for handlers to show to the user.
 type Requester struct {
-	// Server is what this side calls the server: its URL or its program.
+	// Server is what this side calls the server.
 	Server string
 	// Claimed is what the server calls itself; untrusted.
 	Claimed mcp.Implementation

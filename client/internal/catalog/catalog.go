@@ -4,6 +4,7 @@
 package catalog
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -20,9 +22,9 @@ import (
 // Check says what happens to values that do not fit a tool's schema.
 type Check uint8
 
-// What a check does: an error, a line in the log, or nothing.
+// What a check does: an error, a report, or nothing.
 const (
-	Strict Check = iota
+	Strict Check = iota + 1
 	Warn
 	Off
 )
@@ -45,7 +47,7 @@ type Config struct {
 	Pins  map[string]string
 	Block bool
 
-	// Page asks for a page of the list for all callers.
+	// Page asks for a page of the list for all callers with the partition of who.
 	Page Page
 	// About says in an error that it is about a call of a tool.
 	About func(tool string, e *mcperrors.Error) *mcperrors.Error
@@ -60,7 +62,7 @@ type Config struct {
 // goroutines at once.
 type Catalog struct {
 	Config
-	fetch              toolcache.Fetch // walks the list for all callers; bound once, as binding allocates
+	fetch              toolcache.Fetch // of the view for nobody in particular; bound once, as binding allocates
 	arguments, results Schemas
 	headers            Mirrors
 	definitions        Definitions
@@ -70,8 +72,52 @@ type Catalog struct {
 // New returns a catalog.
 func New(c Config) *Catalog {
 	catalog := &Catalog{Config: c}
-	catalog.fetch = catalog.fetchList
+	nobody := catalog.For(nil)
+	catalog.fetch = nobody.fetchList
 	return catalog
+}
+
+// View is a catalog as one caller sees it. It is for one call: what it asks the server
+// carries what the application answered at the start of that call.
+type View struct {
+	*Catalog
+	who *transport.Caller
+	// latest is who the list was fetched for, nil before it was.
+	latest *atomic.Pointer[transport.Caller]
+}
+
+// For returns the view of a caller, whom [lists.Cache.Ask] returned.
+func (c *Catalog) For(who *transport.Caller) View { return View{Catalog: c, who: who} }
+
+// Ask returns the view of the caller that ctx belongs to. It runs a function of the
+// application, as [lists.Cache.Ask] does.
+func (c *Catalog) Ask(ctx context.Context) View { return c.For(c.Lists.Ask(ctx)) }
+
+// fetcher walks the list for all callers of the partition.
+func (c *View) fetcher() toolcache.Fetch {
+	if c.who == nil {
+		return c.fetch
+	}
+	own := c.fetching()
+	return own.fetchList
+}
+
+// fetching returns a copy of the view for a fetch, which may outlive the call.
+func (c *View) fetching() *View {
+	c.latest = new(atomic.Pointer[transport.Caller])
+	own := *c
+	return &own
+}
+
+// Caller returns whom the rest of the call is for: the caller of the view, with other
+// credentials if the server refused the first ones when the list was fetched.
+func (c *View) Caller() *transport.Caller {
+	if c.latest != nil {
+		if now := c.latest.Load(); now.Renews(c.who) {
+			return now
+		}
+	}
+	return c.who
 }
 
 // errorOf makes the client's error of one of the cache, for a tool.

@@ -36,8 +36,8 @@ func (k Known) TaskSupport() string {
 // list that may be out of date refuses nothing: arguments that do not fit are judged
 // again by what the server lists now, and sent if that cannot be had. repaired, unless
 // it is nil, is to be sent in place of args. unchecked calls are not judged.
-func (c *Catalog) CheckArguments(ctx context.Context, name string, args json.RawMessage, unchecked bool) (known Known, repaired json.RawMessage, err error) {
-	last, fresh, ok := c.Lists.Kept.Lookup(c.Lists.Key(ctx), name)
+func (c *View) CheckArguments(ctx context.Context, name string, args json.RawMessage, unchecked bool) (known Known, repaired json.RawMessage, err error) {
+	last, fresh, ok := c.Lists.Kept.Lookup(c.Lists.Key(c.who), name)
 	if c.Arguments == Off || unchecked {
 		if ok && !fresh {
 			c.renew(ctx)
@@ -107,16 +107,16 @@ func (c *Catalog) judge(name string, schema, args json.RawMessage) (repaired jso
 var errNoContent = errors.New("it has no structured content")
 
 // CheckResult returns why a result does not fit the output schema of its tool, nil if
-// it does or if nothing can tell. known is what its call was checked against. Output
-// schemas exist since 2025-06-18.
-func (c *Catalog) CheckResult(ctx context.Context, name string, known Known, agreed *link.Agreement, res *mcp.CallToolResult) error {
+// it does or if nothing can tell. It logs that once for a schema, unless calls fail with
+// it. known is what its call was checked against. Output schemas exist since 2025-06-18.
+func (c *View) CheckResult(ctx context.Context, name string, known Known, agreed *link.Agreement, res *mcp.CallToolResult) error {
 	if c.Results == Off || res.IsError || !agreed.Version.AtLeast(mcp.Version2025_06_18) {
 		return nil
 	}
 	if !known.Listed {
-		known = c.Last(ctx, name)
+		known = c.Last(name)
 	}
-	if c.outputMisfit(name, known.Output, agreed.Era, res.StructuredContent) == nil {
+	if _, misfit := c.outputMisfit(name, known.Output, agreed.Era, res.StructuredContent); misfit == nil {
 		return nil
 	}
 	// The tool may have changed since it was listed (CACHE-15). If its definition cannot
@@ -125,19 +125,18 @@ func (c *Catalog) CheckResult(ctx context.Context, name string, known Known, agr
 	if err != nil || now == nil {
 		return nil //nolint:nilerr // the tool has answered
 	}
-	misfit := c.outputMisfit(name, now.OutputSchema, agreed.Era, res.StructuredContent)
-	if misfit != nil && c.Results == Warn {
+	schema, misfit := c.outputMisfit(name, now.OutputSchema, agreed.Era, res.StructuredContent)
+	if misfit != nil && c.Results == Warn && schema.reported.CompareAndSwap(false, true) {
 		c.Lists.Log.Warn("[MCP] the tool's result does not fit its output schema", "server", c.Lists.Server, "tool", name, "error", misfit)
-		return nil
 	}
 	return misfit
 }
 
 // outputMisfit returns why structured content does not fit an output schema, nil if it
 // does or if the schema cannot judge. Content that is absent is not null.
-func (c *Catalog) outputMisfit(name string, output json.RawMessage, era mcp.Era, content json.RawMessage) error {
+func (c *Catalog) outputMisfit(name string, output json.RawMessage, era mcp.Era, content json.RawMessage) (*Schema, error) {
 	if output == nil {
-		return nil
+		return nil, nil
 	}
 	schema, first := c.results.Get(name, output)
 	switch {
@@ -146,13 +145,13 @@ func (c *Catalog) outputMisfit(name string, output json.RawMessage, era mcp.Era,
 			c.Lists.Log.Warn("[MCP] the tool's output schema cannot be used to check results", "server", c.Lists.Server,
 				"tool", name, "error", schema.Err())
 		}
-		return nil
+		return schema, nil
 	case content == nil:
-		return errNoContent
+		return schema, errNoContent
 	case era == mcp.EraSession && object.First(content) != '{':
-		return errors.New("its structured content is not an object") // TOOL-07
+		return schema, errors.New("its structured content is not an object") // TOOL-07
 	}
-	return schema.Check(content)
+	return schema, schema.Check(content)
 }
 
 // PinMismatch is a tool that is not the pinned one.
@@ -164,7 +163,7 @@ type PinMismatch struct {
 
 // CheckPin reports a tool that calls are refused of because it is not the pinned one.
 // What the list says now counts, so that a tool cannot change between two looks at it.
-func (c *Catalog) CheckPin(ctx context.Context, name string) (*PinMismatch, error) {
+func (c *View) CheckPin(ctx context.Context, name string) (*PinMismatch, error) {
 	pin, pinned := c.Pins[name]
 	if !pinned || !c.Block {
 		return nil, nil //nolint:nilnil // most tools: nothing is wrong
@@ -172,8 +171,8 @@ func (c *Catalog) CheckPin(ctx context.Context, name string) (*PinMismatch, erro
 	if err := c.closed(); err != nil {
 		return nil, err
 	}
-	key := c.Lists.Key(ctx)
-	tool, err := c.Lists.Kept.Get(ctx, key, name, c.fetch)
+	key := c.Lists.Key(c.who)
+	tool, err := c.Lists.Kept.Get(ctx, key, name, c.fetcher())
 	if err != nil {
 		return nil, c.errorOf(err, name)
 	}

@@ -30,18 +30,18 @@ type server struct {
 	asked int
 }
 
-func (s *server) page(context.Context, *string) (*mcp.ListToolsResult, int, error) {
+func (s *server) page(context.Context, *transport.Caller, *string) (PageResult, error) {
 	if s.asked++; s.fail != nil {
-		return nil, 0, s.fail
+		return PageResult{}, s.fail
 	}
-	return &mcp.ListToolsResult{Tools: append([]mcp.Tool(nil), s.tools...)}, 1, nil
+	return PageResult{ListToolsResult: &mcp.ListToolsResult{Tools: append([]mcp.Tool(nil), s.tools...)}, Size: 1}, nil
 }
 
 func tool(name, input string) mcp.Tool {
 	return mcp.Tool{Name: name, InputSchema: json.RawMessage(input)}
 }
 
-func testCatalog(t *testing.T, s *server, set func(*Config)) *Catalog {
+func testCatalog(t *testing.T, s *server, set func(*Config)) *View {
 	t.Helper()
 	kept, err := toolcache.New(toolcache.Settings{ExactTTL: true})
 	require.NoError(t, err)
@@ -66,7 +66,8 @@ func testCatalog(t *testing.T, s *server, set func(*Config)) *Catalog {
 	if set != nil {
 		set(&cfg)
 	}
-	return New(cfg)
+	view := New(cfg).For(nil)
+	return &view
 }
 
 const (
@@ -181,7 +182,7 @@ func TestWalkLearns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := testCatalog(t, &server{}, nil)
-			w := c.Walk(t.Context(), tt.learn)
+			w := c.Walk(tt.learn)
 			for _, cursor := range tt.cursors {
 				res := &mcp.ListToolsResult{Tools: []mcp.Tool{tool("b", wantsB)}}
 				if cursor == nil {
@@ -189,7 +190,7 @@ func TestWalkLearns(t *testing.T) {
 				}
 				w.Page(cursor, res)
 			}
-			require.Equal(t, tt.want, c.Last(t.Context(), "b").Listed)
+			require.Equal(t, tt.want, c.Last("b").Listed)
 		})
 	}
 }
@@ -206,7 +207,7 @@ func TestHeaders(t *testing.T) {
 		Version: mcp.Version2026_07_28, Era: mcp.EraStateless, Declared: true,
 		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ListChangedCapability{}},
 	})
-	_, unlisted, err := c.Headers(t.Context(), "x", params)
+	_, unlisted, err := c.Headers("x", params)
 	require.NoError(t, err)
 	require.True(t, unlisted)
 	found, err := c.FindHeaders(t.Context(), "x", params)
@@ -220,10 +221,10 @@ func TestHeaders(t *testing.T) {
 	require.True(t, changed)
 	require.Equal(t, []transport.Param{{Name: "B", Value: "v"}}, other.Params)
 
-	_, unlisted, err = c.Headers(t.Context(), "y", params)
+	_, unlisted, err = c.Headers("y", params)
 	require.NoError(t, err)
 	require.True(t, unlisted)
-	_, unlisted, err = c.Headers(t.Context(), "y", params)
+	_, unlisted, err = c.Headers("y", params)
 	require.NoError(t, err)
 	require.False(t, unlisted, "once")
 }

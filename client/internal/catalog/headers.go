@@ -18,10 +18,10 @@ type Headers struct {
 
 // Headers finds the arguments of a call that headers repeat, by the schema seen last,
 // whatever its age (HDR-09). params are those of the call; the closing brace may be
-// missing. If the tool was never listed, unlisted is set: call [Catalog.FindHeaders],
+// missing. If the tool was never listed, unlisted is set: call [View.FindHeaders],
 // which asks the server. It is set only once for each tool.
-func (c *Catalog) Headers(ctx context.Context, name string, params []byte) (h Headers, unlisted bool, err error) {
-	schema, listed := c.headerSchema(ctx, name)
+func (c *View) Headers(name string, params []byte) (h Headers, unlisted bool, err error) {
+	schema, listed := c.headerSchema(name)
 	if !listed {
 		agreed := c.Lists.Links.Agreed()
 		return Headers{}, agreed.Declared && agreed.Capabilities.Has("tools") && !c.headers.Unlisted(name), nil
@@ -30,10 +30,10 @@ func (c *Catalog) Headers(ctx context.Context, name string, params []byte) (h He
 	return h, false, err
 }
 
-// FindHeaders is [Catalog.Headers] after the server was asked for the tool. If the tool
+// FindHeaders is [View.Headers] after the server was asked for the tool. If the tool
 // cannot be found, there are no headers, and the call is made without.
-func (c *Catalog) FindHeaders(ctx context.Context, name string, params []byte) (Headers, error) {
-	tool, err := c.Lists.Kept.Confirm(ctx, c.Lists.Key(ctx), name, c.fetch)
+func (c *View) FindHeaders(ctx context.Context, name string, params []byte) (Headers, error) {
+	tool, err := c.Lists.Kept.Confirm(ctx, c.Lists.Key(c.who), name, c.fetcher())
 	if err != nil {
 		return Headers{}, nil //nolint:nilerr // the server judges the call
 	}
@@ -44,24 +44,24 @@ func (c *Catalog) FindHeaders(ctx context.Context, name string, params []byte) (
 // RenewHeaders lists the tools again after the server refused the headers of a call,
 // unless another call has done so. changed reports whether the call has others now:
 // with the same ones it would be refused again (HDR-10).
-func (c *Catalog) RenewHeaders(ctx context.Context, name string, params []byte, refused Headers) (h Headers, changed bool) {
-	schema, _ := c.headerSchema(ctx, name)
+func (c *View) RenewHeaders(ctx context.Context, name string, params []byte, refused Headers) (h Headers, changed bool) {
+	schema, _ := c.headerSchema(name)
 	if schema == refused.schema {
-		key := c.Lists.Key(ctx)
+		key := c.Lists.Key(c.who)
 		c.Lists.Kept.Invalidate(key)
-		if err := c.Lists.Kept.Refresh(ctx, key, c.fetch); err != nil {
+		if err := c.Lists.Kept.Refresh(ctx, key, c.fetcher()); err != nil {
 			return refused, false // what the server said of the call says more
 		}
 	}
-	h, _, err := c.Headers(ctx, name, params)
+	h, _, err := c.Headers(name, params)
 	if err != nil {
 		return refused, false
 	}
 	return h, !slices.Equal(h.Params, refused.Params)
 }
 
-func (c *Catalog) headerSchema(ctx context.Context, name string) (schema *Mirror, listed bool) {
-	tool, _, ok := c.Lists.Kept.Lookup(c.Lists.Key(ctx), name)
+func (c *View) headerSchema(name string) (schema *Mirror, listed bool) {
+	tool, _, ok := c.Lists.Kept.Lookup(c.Lists.Key(c.who), name)
 	if !ok {
 		return nil, false
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -41,6 +42,8 @@ type Schema struct {
 	schema *inputschema.Schema
 	flat   *flatSchema // nil when the schema is not that simple
 	err    error
+
+	reported atomic.Bool // that a value does not fit
 }
 
 // Compile compiles a schema. One that cannot be compiled has an [Schema.Err].

@@ -3,29 +3,31 @@ package catalog
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 // Last returns a tool as it was listed last, however long ago. It does no I/O.
-func (c *Catalog) Last(ctx context.Context, name string) Known {
-	tool, _, ok := c.Lists.Kept.Lookup(c.Lists.Key(ctx), name)
+func (c *View) Last(name string) Known {
+	tool, _, ok := c.Lists.Kept.Lookup(c.Lists.Key(c.who), name)
 	if !ok {
 		return Known{}
 	}
 	return knownOf(tool)
 }
 
-// Current is [Catalog.Get] for callers that change nothing.
-func (c *Catalog) Current(ctx context.Context, name string) (Known, error) {
+// Current is [View.Get] for callers that change nothing.
+func (c *View) Current(ctx context.Context, name string) (Known, error) {
 	if err := c.closed(); err != nil {
 		return Known{}, err
 	}
-	tool, err := c.Lists.Kept.Get(ctx, c.Lists.Key(ctx), name, c.fetch)
+	tool, err := c.Lists.Kept.Get(ctx, c.Lists.Key(c.who), name, c.fetcher())
 	if err != nil {
 		return Known{}, c.errorOf(err, name)
 	}
@@ -34,29 +36,30 @@ func (c *Catalog) Current(ctx context.Context, name string) (Known, error) {
 
 // Get returns a copy of a tool. It asks the server if the list is not fresh or does
 // not have the name.
-func (c *Catalog) Get(ctx context.Context, name string) (*mcp.Tool, error) {
+func (c *View) Get(ctx context.Context, name string) (*mcp.Tool, error) {
 	if err := c.closed(); err != nil {
 		return nil, err
 	}
-	tool, err := c.Lists.Kept.Get(ctx, c.Lists.Key(ctx), name, c.fetch)
+	tool, err := c.Lists.Kept.Get(ctx, c.Lists.Key(c.who), name, c.fetcher())
 	if err != nil {
 		return nil, c.errorOf(err, name)
 	}
 	return tool.Clone(), nil
 }
 
-// Find is [Catalog.Get] with pages of the caller's own, and how fresh the list is.
+// Find is [View.Get] with pages of the caller's own, and how fresh the list is.
 // ownTimes says that pages have times of their own: others that wait for the list do
 // not fail with them.
-func (c *Catalog) Find(ctx context.Context, name string, page Page, ownTimes bool) (*mcp.Tool, toolcache.Freshness, error) {
+func (c *View) Find(ctx context.Context, name string, page Page, ownTimes bool) (*mcp.Tool, toolcache.Freshness, error) {
 	if err := c.closed(); err != nil {
 		return nil, toolcache.Freshness{}, err
 	}
-	tool, freshness, err := c.Lists.Kept.Find(ctx, c.Lists.Key(ctx), name, func(ctx context.Context) (toolcache.Listing, error) {
+	own := c.fetching()
+	tool, freshness, err := c.Lists.Kept.Find(ctx, c.Lists.Key(c.who), name, func(ctx context.Context) (toolcache.Listing, error) {
 		if !ownTimes {
-			return c.list(ctx, withinTimeout(page))
+			return own.list(ctx, withinTimeout(page))
 		}
-		list, err := c.list(ctx, page)
+		list, err := own.list(ctx, page)
 		if err != nil {
 			err = lists.OnlyCaller(err)
 		}
@@ -70,14 +73,14 @@ func (c *Catalog) Find(ctx context.Context, name string, page Page, ownTimes boo
 
 // All returns the list of tools. What the tools point to is the cache's. A server
 // without tools has an empty list.
-func (c *Catalog) All(ctx context.Context) ([]mcp.Tool, error) {
+func (c *View) All(ctx context.Context) ([]mcp.Tool, error) {
 	if err := c.closed(); err != nil {
 		return nil, err
 	}
 	if agreed := c.Lists.Links.Agreed(); agreed.Declared && !agreed.Capabilities.Has("tools") {
 		return nil, nil
 	}
-	tools, err := c.Lists.Kept.List(ctx, c.Lists.Key(ctx), c.fetch)
+	tools, err := c.Lists.Kept.List(ctx, c.Lists.Key(c.who), c.fetcher())
 	if err != nil {
 		return nil, c.errorOf(err, "")
 	}
@@ -85,8 +88,8 @@ func (c *Catalog) All(ctx context.Context) ([]mcp.Tool, error) {
 }
 
 // Annotations returns the hints of a tool as it was listed last, nil for none.
-func (c *Catalog) Annotations(ctx context.Context, name string) *mcp.ToolAnnotations {
-	tool, _, ok := c.Lists.Kept.Lookup(c.Lists.Key(ctx), name)
+func (c *View) Annotations(name string) *mcp.ToolAnnotations {
+	tool, _, ok := c.Lists.Kept.Lookup(c.Lists.Key(c.who), name)
 	if !ok {
 		return nil
 	}
@@ -95,8 +98,8 @@ func (c *Catalog) Annotations(ctx context.Context, name string) *mcp.ToolAnnotat
 
 // ChangesNow asks the server for a tool and names the members of its definition that
 // have changed since it was listed, none if that is not known.
-func (c *Catalog) ChangesNow(ctx context.Context, name string) []string {
-	last, _, ok := c.Lists.Kept.Lookup(c.Lists.Key(ctx), name)
+func (c *View) ChangesNow(ctx context.Context, name string) []string {
+	last, _, ok := c.Lists.Kept.Lookup(c.Lists.Key(c.who), name)
 	now, err := c.confirm(ctx, name)
 	if !ok || err != nil || now == nil {
 		return nil
@@ -104,16 +107,31 @@ func (c *Catalog) ChangesNow(ctx context.Context, name string) []string {
 	return Changes(last, now)
 }
 
-// NotFound returns the error of a tool that the server does not list.
-func (c *Catalog) NotFound(name string) error {
-	return c.errorOf(&toolcache.UnknownToolError{Name: name}, name)
+// FindIn looks for a tool in a list that only one caller gets; each iteration asks the
+// server. If the server said meanwhile that its tools have changed, a name that is missing
+// may be the new one: the list is fetched again, once.
+func (c *Catalog) FindIn(name string, list iter.Seq2[mcp.Tool, error]) (*mcp.Tool, error) {
+	for again := false; ; again = true {
+		changes := c.Lists.ToolChanges()
+		for tool, err := range list {
+			if err != nil {
+				return nil, err
+			}
+			if tool.Name == name {
+				return &tool, nil
+			}
+		}
+		if again || c.Lists.ToolChanges() == changes {
+			return nil, c.errorOf(&toolcache.UnknownToolError{Name: name}, name)
+		}
+	}
 }
 
 // Preload fetches the list. A server that cannot list its tools just now is no error:
 // callers that need the list ask again. The error is that of a caller that does not
 // wait any longer.
-func (c *Catalog) Preload(ctx context.Context) error {
-	err := c.Lists.Kept.Refresh(ctx, c.Lists.Key(ctx), c.fetch)
+func (c *View) Preload(ctx context.Context) error {
+	err := c.Lists.Kept.Refresh(ctx, c.Lists.Key(c.who), c.fetcher())
 	switch {
 	case err == nil:
 		return nil
@@ -146,13 +164,14 @@ func (c *Catalog) Doubt() {
 
 // renew fetches an expired list in the background: the call that uses it does not
 // wait (AC-004.3).
-func (c *Catalog) renew(ctx context.Context) {
+func (c *View) renew(ctx context.Context) {
 	if c.Eager {
-		c.Lists.Kept.Renew(ctx, c.Lists.Key(ctx), c.fetchInBackground)
+		own := c.fetching()
+		c.Lists.Kept.Renew(ctx, c.Lists.Key(c.who), own.fetchInBackground)
 	}
 }
 
-func (c *Catalog) fetchInBackground(ctx context.Context) (toolcache.Listing, error) {
+func (c *View) fetchInBackground(ctx context.Context) (toolcache.Listing, error) {
 	list, err := c.fetchList(ctx)
 	if err != nil && !c.Life.Closed() {
 		c.listFailed(err)
@@ -164,11 +183,11 @@ func (c *Catalog) fetchInBackground(ctx context.Context) (toolcache.Listing, err
 // seconds. It is nil if that cannot be had, which is no reason to refuse a call. The
 // error is that the server has no such tool or one that cannot be used, or that the
 // caller does not wait any longer.
-func (c *Catalog) confirm(ctx context.Context, name string) (*mcp.Tool, error) {
+func (c *View) confirm(ctx context.Context, name string) (*mcp.Tool, error) {
 	if err := c.closed(); err != nil {
 		return nil, err
 	}
-	tool, err := c.Lists.Kept.Confirm(ctx, c.Lists.Key(ctx), name, c.fetch)
+	tool, err := c.Lists.Kept.Confirm(ctx, c.Lists.Key(c.who), name, c.fetcher())
 	var refused *toolcache.RefusedToolError
 	switch {
 	case err == nil:
@@ -179,9 +198,16 @@ func (c *Catalog) confirm(ctx context.Context, name string) (*mcp.Tool, error) {
 	return nil, nil //nolint:nilnil // nothing is known, and nothing is wrong with the call
 }
 
-// Page asks for the page of the list at a cursor, nil for the first. size is its size
-// as it arrived.
-type Page func(ctx context.Context, cursor *string) (res *mcp.ListToolsResult, size int, err error)
+// Page asks for the page of the list at a cursor, nil for the first, as who.
+type Page func(ctx context.Context, who *transport.Caller, cursor *string) (res PageResult, err error)
+
+// PageResult is a page of the list.
+type PageResult struct {
+	*mcp.ListToolsResult
+	Size int // as it arrived
+	// Caller is whose request was answered.
+	Caller *transport.Caller
+}
 
 // pageTimeout bounds a page that is fetched for all callers, whose own times do not
 // count (resilience.md §3.10).
@@ -189,31 +215,34 @@ const pageTimeout = 10 * time.Second
 
 // withinTimeout bounds each page.
 func withinTimeout(page Page) Page {
-	return func(ctx context.Context, cursor *string) (*mcp.ListToolsResult, int, error) {
+	return func(ctx context.Context, who *transport.Caller, cursor *string) (PageResult, error) {
 		ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 		defer cancel()
-		return page(ctx, cursor)
+		return page(ctx, who, cursor)
 	}
 }
 
 // fetchList fetches the list for all callers.
-func (c *Catalog) fetchList(ctx context.Context) (toolcache.Listing, error) {
+func (c *View) fetchList(ctx context.Context) (toolcache.Listing, error) {
 	return c.list(ctx, withinTimeout(c.Page))
 }
 
 // list walks the whole list as the server has it now. Of a walk that starts over, only
 // the second part counts. The list is public if every page is.
-func (c *Catalog) list(ctx context.Context, page Page) (toolcache.Listing, error) {
+func (c *View) list(ctx context.Context, page Page) (toolcache.Listing, error) {
 	var list toolcache.Listing
 	var expiry lists.Expiry
 	var seen map[string]bool
-	var res *mcp.ListToolsResult
-	walk := c.Walk(ctx, false)
+	var res PageResult
+	walk := c.Walk(false)
 	fetch := func(ctx context.Context, cursor *string) (p lists.Page[mcp.Tool], err error) {
-		if res, p.Bytes, err = page(ctx, cursor); err != nil {
+		if res, err = page(ctx, c.Caller(), cursor); err != nil {
 			return p, err
 		}
-		p.Items, p.Next = walk.Page(cursor, res), res.NextCursor
+		if c.latest != nil {
+			c.latest.Store(res.Caller)
+		}
+		p.Items, p.Next, p.Bytes = walk.Page(cursor, res.ListToolsResult), res.NextCursor, res.Size
 		return p, nil
 	}
 	err := lists.Pages(ctx, c.Lists, mcp.MethodToolsList, fetch, func(p lists.Page[mcp.Tool], restarted bool) bool {
@@ -237,7 +266,10 @@ func (c *Catalog) list(ctx context.Context, page Page) (toolcache.Listing, error
 		}
 		return true
 	})
-	if err != nil {
+	switch {
+	case err != nil && c.who != nil && c.who.Err != nil:
+		return toolcache.Listing{}, lists.OnlyCaller(err) // others have their own reasons
+	case err != nil:
 		return toolcache.Listing{}, lists.Mark(err)
 	}
 	list.TTL = expiry.Left()

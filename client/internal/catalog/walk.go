@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"context"
-
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/toolcache"
@@ -19,13 +17,13 @@ type Walk struct {
 // Walk begins a walk. Every tool is compared with its earlier definition. If learn is
 // set, later calls are checked against the tools of the walk once it is complete; do
 // not set it for a list that only this caller gets.
-func (c *Catalog) Walk(ctx context.Context, learn bool) *Walk {
-	w := &Walk{catalog: c}
+func (c *View) Walk(learn bool) *Walk {
+	w := &Walk{catalog: c.Catalog}
 	if c.Changed != nil || c.Pins != nil {
-		w.listed, w.caller = map[string]bool{}, c.Lists.Key(ctx).Partition
+		w.listed, w.caller = map[string]bool{}, c.Lists.Key(c.who).Partition
 	}
 	if learn {
-		w.whole = &wholeList{catalog: c, key: c.Lists.Key(ctx), agreed: c.Lists.AgreedKey(c.Lists.Links.Agreed())}
+		w.whole = &wholeList{catalog: c.Catalog, key: c.Lists.Key(c.who), agreed: c.Lists.AgreedKey(c.Lists.Links.Agreed())}
 	}
 	return w
 }

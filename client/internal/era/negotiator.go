@@ -41,13 +41,15 @@ type Config struct {
 	// Mismatch makes the cause of an error of kind version.
 	Mismatch func(Mismatch) error
 
-	// Version is the pinned revision; "" finds the era.
+	// Version is the pinned revision; "" finds the era. Pin names the option that set it.
 	Version mcp.Version
+	Pin     string
 	Policy  Policy
 	Store   Store
 	// ProbeTimeout is the head start of the probe; 0 is the transport's default.
 	ProbeTimeout time.Duration
-	// StartTimeout bounds the start of a program.
+	// StartTimeout bounds each start of a program; 0 is the default of the first and of
+	// the second start.
 	StartTimeout time.Duration
 	// CountAll says that every failed probe counts as a failure of the server.
 	CountAll bool
@@ -141,7 +143,7 @@ func (n *Negotiator) Find(ctx context.Context, t transport.Transport) (Result, e
 	n.t = t
 	ctx, n.stop = context.WithCancelCause(ctx)
 	defer n.stop(nil)
-	err := n.open(ctx)
+	err := n.explainStart(ctx, n.open(ctx))
 	n.Probing.Store(false)
 	if err != nil {
 		if cause := context.Cause(ctx); errors.Is(cause, errEcho) {
@@ -185,7 +187,7 @@ func (n *Negotiator) open(ctx context.Context) error {
 		if err := n.reach(ctx, n.t); err != nil {
 			return err
 		}
-		return n.session(ctx, n.Version)
+		return n.pinnedSession(ctx)
 	case mcp.EraUnknown:
 	}
 	if n.Store != nil {
@@ -238,6 +240,9 @@ func (n *Negotiator) follow(ctx context.Context, version mcp.Version, r *reply, 
 	if !again && (next == actResend || next == actRetry) {
 		next = actFail
 	}
+	if next == actRestart && n.unheard(r) {
+		next = actFail
+	}
 	n.settle(r, next)
 	switch next {
 	case actStateless:
@@ -263,10 +268,10 @@ func (n *Negotiator) follow(ctx context.Context, version mcp.Version, r *reply, 
 			n.Restarted(r.err)
 		}
 	case actRefuse:
-		return n.mismatch(version, mcp.Versions(), r)
+		return n.mismatch(mcp.MethodDiscover, version, mcp.Versions(), r)
 	case actFail, actNone:
 		if r.means == meansUnsupported {
-			return n.mismatch(version, mcp.Versions(), r)
+			return n.mismatch(mcp.MethodDiscover, version, mcp.Versions(), r)
 		}
 		return r.err
 	case actSession:

@@ -1,6 +1,7 @@
 package era
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -36,6 +37,17 @@ type race struct {
 	cancel  context.CancelFunc // of both
 	replies chan *reply
 	session chan *initialized
+	step    int // of the probe, in what was tried
+}
+
+// late notes the answer to a probe that was not answered in its head start, in place of
+// the note that says so.
+func (b *race) late(r *reply) {
+	s := &b.n.result.Tried[b.step]
+	if r.means != meansNothing {
+		s.Reply = r.text() + ", after " + r.took.Round(time.Millisecond).String()
+	}
+	s.Took = r.took
 }
 
 // probe finds the era by a probe, with initialize beside it if that is not
@@ -43,7 +55,7 @@ type race struct {
 func (n *Negotiator) probe(ctx context.Context, version mcp.Version) error {
 	traits, head, wait := n.traits(), n.headStart(ctx), n.Wait
 	if !traits.Exchanges {
-		start := n.StartTimeout
+		start := cmp.Or(n.StartTimeout, defaultStart)
 		if wait.Max > 0 {
 			start = min(start, wait.Max)
 		}
@@ -84,7 +96,8 @@ func (n *Negotiator) probe(ctx context.Context, version mcp.Version) error {
 		return n.follow(ctx, version, r, true)
 	case <-headStart:
 	}
-	n.note(mcp.MethodDiscover, version, "no answer yet", head)
+	n.note(mcp.MethodDiscover, version, "no answer within "+head.String(), head)
+	b.step = len(n.result.Tried) - 1
 	q.permit.Release() // of a breaker that lets through one at a time, say
 	var left jsonrpc.Wait
 	if !traits.Exchanges {
@@ -116,7 +129,7 @@ func (b *race) run(ctx, both context.Context, left jsonrpc.Wait) error {
 		select {
 		case r := <-b.replies:
 			b.replies = nil
-			n.note(mcp.MethodDiscover, b.version, r.text(), r.took)
+			b.late(r)
 			row, next := judge(r, n.traits(), n.Policy)
 			if decides(r, next) {
 				b.stop(first)
@@ -142,6 +155,9 @@ func (b *race) run(ctx, both context.Context, left jsonrpc.Wait) error {
 		}
 		if first != nil && (b.replies == nil || ctx.Err() != nil) {
 			b.giveUp()
+			if n.deaf(ctx, first) {
+				return n.startAgain(ctx, first)
+			}
 			n.first = first
 			return n.session(ctx, mcp.LatestSession)
 		}

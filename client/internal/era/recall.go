@@ -62,7 +62,7 @@ func (n *Negotiator) openRemembered(ctx context.Context, f Found) error {
 // Only what NEG-12 names overturns what is remembered; the reply is then judged
 // like that to any probe.
 func (n *Negotiator) openRememberedStateless(ctx context.Context, version mcp.Version) error {
-	r, err := n.ask(ctx, version, n.Wait)
+	r, err := n.ask(ctx, version, n.untilStarted(n.Wait))
 	if err != nil {
 		return err
 	}

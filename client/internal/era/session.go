@@ -94,8 +94,12 @@ func (n *Negotiator) checkInitialize(raw json.RawMessage, offered mcp.Version) (
 	if res.ProtocolVersion.Era() != mcp.EraSession {
 		n.answered = res.ProtocolVersion
 		mismatch := n.Mismatch(Mismatch{Requested: offered, Offered: res.ProtocolVersion, Supported: sessionVersions()})
+		text := mismatch.Error()
+		if n.Version != "" && res.ProtocolVersion.Known() {
+			text = n.unmet(mcp.MethodInitialize, []string{string(res.ProtocolVersion)})
+		}
 		return nil, n.About(outcome.Subject{Method: mcp.MethodInitialize}, mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindVersion, mcperrors.Answered,
-			mismatch.Error(), mismatch))
+			text, mismatch))
 	}
 	if res.ProtocolVersion != offered {
 		n.Log.Warn("[MCP] Protocol version mismatch", "server", n.Server,
@@ -137,14 +141,19 @@ type Mismatch struct {
 	Listed []string
 }
 
-// mismatch is the error of a server with which no revision is shared (NEG-06).
-func (n *Negotiator) mismatch(asked mcp.Version, ours []mcp.Version, r *reply) error {
+// mismatch is the error of a server with which no revision is shared (NEG-06). r is its
+// answer to a method that asked for a revision.
+func (n *Negotiator) mismatch(method string, asked mcp.Version, ours []mcp.Version, r *reply) error {
 	e := n.Mismatch(Mismatch{Requested: asked, Supported: ours, Listed: r.listed})
-	out := mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindVersion, mcperrors.Answered, e.Error(), e)
+	text := e.Error()
+	if n.Version != "" {
+		text = n.unmet(method, r.listed)
+	}
+	out := mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindVersion, mcperrors.Answered, text, e)
 	if r.err != nil {
 		out.RPC, out.OriginalMCPCode, out.HTTP = r.err.RPC, r.err.OriginalMCPCode, r.err.HTTP
 	}
-	return n.About(outcome.Subject{Method: mcp.MethodDiscover}, out)
+	return n.About(outcome.Subject{Method: method}, out)
 }
 
 // session opens a session. A server that proves to be stateless after all is
@@ -156,7 +165,7 @@ func (n *Negotiator) session(ctx context.Context, offered mcp.Version) error {
 		n.offered = v
 		first := n.first
 		if n.first = nil; first == nil {
-			first = n.initialize(ctx, v, jsonrpc.Wait{})
+			first = n.initialize(ctx, v, n.untilStarted(jsonrpc.Wait{}))
 		}
 		n.note(mcp.MethodInitialize, v, initializeText(first.raw, first.err), first.took)
 		return first.raw, first.err

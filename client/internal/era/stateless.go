@@ -17,7 +17,7 @@ import (
 // server that lacks server/discover is used without knowing its capabilities
 // (DISC-15).
 func (n *Negotiator) stateless(ctx context.Context, version mcp.Version) error {
-	r, err := n.ask(ctx, version, n.Wait)
+	r, err := n.ask(ctx, version, n.untilStarted(n.Wait))
 	if err == nil && r.means == meansUnsupported && slices.Contains(r.listed, string(version)) { // refused what it lists (DISC-07)
 		n.settle(r, actResend)
 		r, err = n.ask(ctx, version, n.Wait)
@@ -34,13 +34,20 @@ func (n *Negotiator) stateless(ctx context.Context, version mcp.Version) error {
 		return n.adopt(version, nil)
 	case r.means == meansDiscovered, r.means == meansUnsupported:
 		n.settle(r, actRefuse)
-		return n.mismatch(version, []mcp.Version{version}, r)
-	case r.err == nil: // a result that is none
-		n.settle(r, actRefuse)
-		return n.undecodable(errNoVersions)
+		return n.mismatch(mcp.MethodDiscover, version, []mcp.Version{version}, r)
 	}
-	n.settle(r, actFail)
-	return r.err
+	_, next := judge(r, n.traits(), n.Policy)
+	if r.err != nil {
+		n.settle(r, actFail)
+		err = r.err
+	} else { // a result that is none
+		n.settle(r, actRefuse)
+		err = n.undecodable(errNoVersions)
+	}
+	if next == actSession || next == actRestart { // where nothing is pinned
+		return n.maybeOther(err)
+	}
+	return err
 }
 
 var errNoVersions = errors.New("it has no list supportedVersions")
@@ -65,6 +72,9 @@ func (n *Negotiator) adopt(version mcp.Version, raw json.RawMessage) error {
 		}
 		a.Capabilities, a.Declared = res.Capabilities, true
 		a.Instructions, a.Raw = res.Instructions, raw
+	} else {
+		a.Doubt = n.undiscovered()
+		n.Log.Warn("[MCP] the server has no server/discover, which every server of the stateless era has", "server", n.Server, "version", string(version))
 	}
 	n.Links.Newest().Conn.UseVersion(string(version))
 	n.Links.Agree(a)

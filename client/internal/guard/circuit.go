@@ -11,6 +11,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
+// earlyProbes are when a ping may go during a cooldown where nothing listens. A refused
+// connection costs nobody anything, and a server that is started again is back soon.
+var earlyProbes = [...]time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second} //nolint:gochecknoglobals // a constant
+
 // Breaker returns the circuit of the server, nil for none.
 func (g *Gate) Breaker() *breaker.Breaker {
 	if !g.set.OwnBreaker {
@@ -18,7 +22,10 @@ func (g *Gate) Breaker() *breaker.Breaker {
 	}
 	return g.own.Make(func() *breaker.Breaker {
 		h := g.parts()
-		return breaker.New(breaker.Settings{Name: h.Server, Logger: h.Log})
+		return breaker.New(breaker.Settings{
+			Name: h.Server, Logger: h.Log,
+			EarlyProbe: earlyProbes[:], EarlyFor: []string{resilience.ReasonAbsent},
+		})
 	})
 }
 
@@ -117,18 +124,24 @@ func (g *Gate) AllClosed(tool string) bool {
 	return g.Throttle().Left() == 0
 }
 
-// enterServer asks the circuit of the server. Before a call becomes its probe, the
-// server is pinged.
+// enterServer asks the circuit of the server. Before a call is let through HALF_OPEN, the
+// server is pinged, unless pings have proved nothing.
 func (g *Gate) enterServer(ctx context.Context, b *breaker.Breaker, p *Permit) error {
 	for {
 		permit, err := b.Acquire()
 		if err != nil {
 			return g.refusedOpen(p, err)
 		}
-		if !permit.Probe() || probes(p.Method) {
-			if permit.Probe() {
-				permit.Lease(probeLease)
-			}
+		switch {
+		case !permit.Probe():
+			p.server = permit
+			return nil
+		case resilience.Shallow(p.Method):
+			permit.Lease(probeLease)
+			p.server = permit
+			return nil
+		case permit.Doubted(): // pings were answered twice, and the calls after them were not
+			p.lease(permit)
 			p.server = permit
 			return nil
 		}
@@ -152,13 +165,18 @@ func (g *Gate) enterTool(p *Permit) error {
 		return g.refusedTool(p, err)
 	}
 	if permit.Probe() { // only the real call shows whether the tool works
-		wait := p.patience()
-		if lease := max(wait.Idle, wait.Max); lease > 0 {
-			permit.Lease(lease + time.Second)
-		}
+		p.lease(permit)
 	}
 	p.tool = permit
 	return nil
+}
+
+// lease gives a probe as long as the request may take that is the probe.
+func (p *Permit) lease(probe breaker.Permit) {
+	wait := p.patience()
+	if lease := max(wait.Idle, wait.Max); lease > 0 {
+		probe.Lease(lease + time.Second)
+	}
 }
 
 // refusedOpen returns the error of a request that the circuit of the server refuses.
@@ -178,6 +196,16 @@ func (g *Gate) refusedTool(p *Permit, err error) error {
 	e := errormap.From(err, mcperrors.NotSent)
 	e.Message = "Tool temporarily unavailable (circuit of the tool open)"
 	return g.about(p, e)
+}
+
+// settleTool tells the circuit of a tool how a request ended. permit is zero for a tool
+// that had no circuit.
+func (g *Gate) settleTool(tool string, permit breaker.Permit, v breaker.Verdict, class resilience.Class) {
+	if permit == (breaker.Permit{}) && v == breaker.Failure {
+		g.toolFailed(tool, class)
+		return
+	}
+	permit.SettleFor(v, class.String())
 }
 
 // toolFailed notes the failure of a tool that has no circuit yet; most never get one.

@@ -111,6 +111,7 @@ type parts struct {
 	tools    lazy.Part[breaker.Group] // with OwnTools; nil before a tool has failed
 	silence  lazy.Part[Silence]       // nil before the first request that it watches
 	streak   streak
+	outage   outage
 }
 
 // Init makes a Gate ready. It calls hooks when it first needs one. metered says that
@@ -120,7 +121,10 @@ func (g *Gate) Init(set *Settings, metered bool, hooks func() *Hooks) {
 }
 
 func (g *Gate) parts() *parts {
-	return g.made.Make(func() *parts { return &parts{Hooks: g.hooks(), streak: streak{began: time.Now()}} })
+	return g.made.Make(func() *parts {
+		now := time.Now()
+		return &parts{Hooks: g.hooks(), streak: streak{began: now}, outage: outage{began: now}}
+	})
 }
 
 // Close ends the watch over the server for good.

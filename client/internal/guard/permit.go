@@ -21,6 +21,7 @@ type Permit struct {
 	gate         *Gate
 	parts        *parts // of gate, nil while it had none
 	server, tool breaker.Permit
+	owed         *Owed // nil where each failure counts at once
 	slot         resilience.Slot
 	counted      bool       // among those in flight
 	link         *link.Link // of Sending
@@ -68,8 +69,15 @@ func (p *Permit) Release() {
 	p.tool.Release()
 }
 
+// SettleLater is Settle for a request whose call may send it again. A failure that
+// counts stays in owed until the call has ended.
+func (p *Permit) SettleLater(out *outcome.Outcome, owed *Owed) {
+	p.owed = owed
+	p.Settle(out)
+}
+
 // Settle tells the circuits, throttles and limits the outcome of the request, and
-// completes its record. Call it at most once, after Sending.
+// completes its record. Call it at most once, after Sending or in SettleLater.
 func (p *Permit) Settle(out *outcome.Outcome) {
 	a := &out.Record
 	switch {
@@ -151,12 +159,15 @@ func (p *Permit) settle(a *resilience.Attempt, j resilience.Judgement) {
 	if b != nil && b.CountAll() {
 		server = breaker.Failure
 	}
-	p.server.SettleFor(server, a.Class.String())
-	g.emptyQueue(b)
-	if p.tool == (breaker.Permit{}) && j.Tool == breaker.Failure {
-		g.toolFailed(p.Tool, a.Class)
-	} else {
-		p.tool.SettleFor(j.Tool, a.Class.String())
+	if p.owed == nil || !p.owed.takeServer(p, b, server, a) {
+		if !p.server.Probe() {
+			server = g.once(b, a, server)
+		}
+		p.server.SettleFor(server, a.Reason())
+		g.emptyQueue(b)
+	}
+	if p.owed == nil || !p.owed.takeTool(p, j.Tool, a) {
+		g.settleTool(p.Tool, p.tool, j.Tool, a.Class)
 	}
 	if j.Hold > 0 {
 		g.throttleFor(&p.Request, b, a, j.Hold)

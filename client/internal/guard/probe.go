@@ -27,16 +27,6 @@ const (
 // ping is the request that a probe of a circuit is about.
 var ping = Request{Subject: outcome.Subject{Method: mcp.MethodPing}} //nolint:gochecknoglobals // a constant
 
-// probes reports whether a request may be the probe of a circuit itself.
-func probes(method string) bool {
-	switch method {
-	case mcp.MethodPing, mcp.MethodDiscover, mcp.MethodInitialize, mcp.MethodToolsList,
-		mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodPromptsList:
-		return true
-	}
-	return false
-}
-
 // proveAlive pings the server for a request that may not be the probe itself. It
 // returns nil when the request may ask the circuit again. The ping goes on when the
 // caller gives up.
@@ -160,7 +150,7 @@ func (g *Gate) probe(b *breaker.Breaker, permit breaker.Permit) *mcperrors.Error
 			defer g.silence().LookAgain() // once the permit is settled
 			defer h.Keeper.Peek().Unanswered()
 		}
-		permit.SettleFor(j.Server, a.Class.String())
+		permit.SettleFor(j.Server, a.Reason())
 		g.emptyQueue(b)
 	}
 	if j.Hold > 0 {

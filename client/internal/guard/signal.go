@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
 // Signal is an event that does not end a request or a call.
@@ -14,6 +15,8 @@ type Signal struct {
 	// Wait is how long: of a throttle, or in a queue.
 	Wait   time.Duration
 	Reason string
+	// Denied is what denied a retry.
+	Denied resilience.Denial
 	Count  int
 }
 
@@ -60,5 +63,12 @@ const (
 func (g *Gate) Report(kind Kind, s outcome.Subject, wait time.Duration, reason string) {
 	if g.metered {
 		g.parts().Signal(Signal{Kind: kind, Method: s.Method, Tool: s.Tool, Wait: wait, Reason: reason, Count: 1})
+	}
+}
+
+// Deny reports that a retry of a call was denied.
+func (g *Gate) Deny(s outcome.Subject, by resilience.Denial, reason string) {
+	if g.metered {
+		g.parts().Signal(Signal{Kind: RetryDenied, Method: s.Method, Tool: s.Tool, Denied: by, Reason: reason, Count: 1})
 	}
 }

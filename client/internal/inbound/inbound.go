@@ -59,6 +59,8 @@ type Config struct {
 	Hear func(n jsonrpc.Notification, on jsonrpc.ID) bool
 	// Task hands a notification to the task that it is about.
 	Task func(n jsonrpc.Notification)
+	// Dropped reports a request of the server that gets no answer. It does not wait.
+	Dropped func(method string)
 	// Lost reports an error that says that the session of a link is gone.
 	Lost func(l *link.Link, err error)
 }
@@ -117,12 +119,16 @@ func (i *Inbound) LinkEnded() {
 }
 
 // Request answers a request of the server. In the stateless era servers ask inside
-// results: a request of theirs gets no answer (RPC-14).
+// results: a request of theirs gets no answer (RPC-14). Over a byte stream ping is the
+// exception: servers exist that end the connection without the answer.
 func (i *Inbound) Request(req jsonrpc.Request) {
 	from := i.set.Links.Newest() // a program may ask as soon as it is opened, and before calls go to it
-	if from != nil && from.Agreed.Era == mcp.EraStateless {
+	if from != nil && from.Agreed.Era == mcp.EraStateless && (req.Method != mcp.MethodPing || from.Traits.Exchanges) {
+		method := jsonrpc.Printable(req.Method, 100)
 		i.set.Log.Warn("[MCP] the server sent a request, which the revision does not have; dropped", "server", i.set.Server,
-			"method", jsonrpc.Printable(req.Method, 100))
+			"method", method)
+		i.set.Links.NoteDropped(method)
+		i.set.Dropped(method)
 		return
 	}
 	i.Asks().Request(from, req)

@@ -33,7 +33,7 @@ type conn struct {
 	s *steps
 }
 
-func (conn) Traits() transport.Traits { return transport.Traits{} }
+func (c conn) Traits() transport.Traits { return transport.Traits{Exchanges: c.s.exchanges} }
 
 func (conn) Done() <-chan struct{} { return nil }
 
@@ -56,8 +56,9 @@ type steps struct {
 	hear  bool
 	fails error
 
-	mu  sync.Mutex
-	all []string
+	mu        sync.Mutex
+	all       []string
+	exchanges bool
 }
 
 func (s *steps) note(format string, args ...any) {
@@ -92,8 +93,9 @@ func newSteps() *steps {
 			s.note("hear %s", n.Method)
 			return s.hear
 		},
-		Task: func(n jsonrpc.Notification) { s.note("task %s", n.Method) },
-		Lost: func(*link.Link, error) { s.note("lost") },
+		Task:    func(n jsonrpc.Notification) { s.note("task %s", n.Method) },
+		Dropped: func(method string) { s.note("dropped %s", method) },
+		Lost:    func(*link.Link, error) { s.note("lost") },
 	})
 	return s
 }
@@ -146,23 +148,26 @@ func TestNotification(t *testing.T) {
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		era    mcp.Era
-		method string
-		fails  error
-		want   []string
+		era       mcp.Era
+		exchanges bool
+		method    string
+		fails     error
+		want      []string
 	}{
-		"ping":      {era: mcp.EraSession, method: mcp.MethodPing, want: []string{"response {}"}},
-		"roots":     {era: mcp.EraSession, method: mcp.MethodRootsList, want: []string{`response {"roots":[]}`}},
-		"unknown":   {era: mcp.EraSession, method: "acme/x", want: []string{"error -32601"}},
-		"a loss":    {era: mcp.EraSession, method: mcp.MethodPing, fails: errors.New("gone"), want: []string{"response {}", "lost"}},
-		"stateless": {era: mcp.EraStateless, method: mcp.MethodPing},
+		"ping":                 {era: mcp.EraSession, method: mcp.MethodPing, want: []string{"response {}"}},
+		"roots":                {era: mcp.EraSession, method: mcp.MethodRootsList, want: []string{`response {"roots":[]}`}},
+		"unknown":              {era: mcp.EraSession, method: "acme/x", want: []string{"error -32601"}},
+		"a loss":               {era: mcp.EraSession, method: mcp.MethodPing, fails: errors.New("gone"), want: []string{"response {}", "lost"}},
+		"stateless":            {era: mcp.EraStateless, method: mcp.MethodPing, want: []string{"response {}"}},
+		"stateless, not ping":  {era: mcp.EraStateless, method: mcp.MethodRootsList, want: []string{"dropped roots/list"}},
+		"stateless, over HTTP": {era: mcp.EraStateless, exchanges: true, method: mcp.MethodPing, want: []string{"dropped ping"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := newSteps()
 				defer s.close()
-				s.fails = c.fails
+				s.fails, s.exchanges = c.fails, c.exchanges
 				s.links.Use(conn{s: s})
 				s.links.Agree(&link.Agreement{Era: c.era, Version: mcp.LatestSession})
 				s.Request(jsonrpc.Request{ID: jsonrpc.IntID(1), Method: c.method})

@@ -244,9 +244,17 @@ func (k *Keeper) refusal(g *gap) *mcperrors.Error {
 		}
 		return e
 	}
-	e.Message = fmt.Sprintf("the server ends again and again; it is %s again in %s: %s", k.set.Restarts.Again, rest.Round(time.Second), e.Message)
+	e.Message = fmt.Sprintf("the server ends again and again; it is %s again %s: %s", k.set.Restarts.Again, soon(rest), e.Message)
 	e.RetryAfter = rest
 	return e
+}
+
+// soon says in words when a pause ends. Rounding must not say "in 0s" of one that lasts.
+func soon(rest time.Duration) string {
+	if rest = rest.Round(time.Second); rest > 0 {
+		return "in " + rest.String()
+	}
+	return "within a second"
 }
 
 // wait waits for done, no longer than bound.

@@ -81,7 +81,7 @@ func (k *Keeper) begin(lost *link.Link) (*gap, error) {
 		return nil, err
 	}
 	began := time.Now()
-	if wait := k.set.Renewals.Schedule.Wait(began); wait > 0 {
+	if wait := k.set.Renewals.Schedule.Lost(began); wait > 0 {
 		e := mcperrors.New(mcperrors.CodeSessionExpired, mcperrors.KindSessionLost, mcperrors.NotSent,
 			"the server loses sessions too often; the next one is opened after a pause", k.renewals.reason)
 		e.Retryable, e.RetryAfter = true, wait
@@ -146,7 +146,7 @@ func (k *Keeper) tried(began time.Time, err error) time.Duration {
 	schedule := k.set.Renewals.Schedule
 	if !refusedHere(err) {
 		k.renewals.reason = err
-		schedule.Tried(began, rand.Float64())
+		schedule.Tried(began, err == nil, rand.Float64())
 	}
 	return max(schedule.Wait(time.Now()), mcperrors.RetryAfter(err))
 }

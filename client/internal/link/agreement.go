@@ -15,7 +15,10 @@ type Agreement struct {
 	Capabilities mcp.ServerCapabilities
 	// Declared is false when the server was never asked for its capabilities:
 	// nothing is gated then, and errors are mapped (DISC-15).
-	Declared     bool
+	Declared bool
+	// Doubt is what to add to errors of the server because it may be of another era, ""
+	// for nothing.
+	Doubt        string
 	Instructions string
 	// Raw is the server's answer; the other fields share its memory.
 	Raw json.RawMessage

@@ -18,7 +18,16 @@ type Holder struct {
 	live   atomic.Pointer[Link]          // nil before the transport is open
 	next   atomic.Pointer[Link]          // nil unless it is being opened
 	opened atomic.Pointer[chan struct{}] // closed when live is set; nil while nobody waits
+
+	dropped atomic.Pointer[string]
 }
+
+// NoteDropped notes that the client dropped a request of the server with this method.
+func (h *Holder) NoteDropped(method string) { h.dropped.Store(&method) }
+
+// Dropped returns the method that NoteDropped noted last, nil before. Each note returns
+// another pointer, so a caller can tell whether one came meanwhile.
+func (h *Holder) Dropped() *string { return h.dropped.Load() }
 
 // Load returns the live link, nil before the transport is open.
 func (h *Holder) Load() *Link { return h.live.Load() }

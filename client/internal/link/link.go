@@ -79,10 +79,9 @@ type Scoped interface {
 
 // CallerNamer is a transport whose credentials may depend on the context of a call.
 type CallerNamer interface {
-	// Callers returns a function that names the credentials of a call without revealing
-	// them, and returns an error if they are unknown. It is nil if they are the same for
-	// every call.
-	Callers() func(ctx context.Context) (caller string, err error)
+	// Callers returns a function that finds out who makes a call. It is nil if credentials
+	// are the same for every call. It is called once for a call, and may take its time.
+	Callers() func(ctx context.Context) *transport.Caller
 }
 
 // Secretive is a transport or a connection that sends secrets. The client removes them
@@ -139,6 +138,14 @@ type Counter interface {
 	Received() uint64
 	// Late returns the number of answers that arrived without a call that waits for them.
 	Late() uint64
+}
+
+// Unread is a connection to a child process that can tell whether the process read what
+// was sent. Without it, the client assumes that the process did.
+type Unread interface {
+	// ReadNothing reports whether the process has exited and provably read no byte. It is
+	// false if that is not known.
+	ReadNothing() bool
 }
 
 // Outbox is a connection that knows how much of the sent data the server has read.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/toolcache"
@@ -15,6 +16,8 @@ import (
 // Request is a request whose result may be kept.
 type Request struct {
 	Method string
+	// Caller is who asks. Send sets it to who was answered.
+	Caller *transport.Caller
 	// Param is what the result depends on besides the method: the URI of a resource,
 	// [PageParam] of a list. It is empty for nothing.
 	Param string
@@ -51,7 +54,7 @@ func (c *Cache) Keeps(method string) bool {
 // (CACHE-01 to CACHE-10).
 func (c *Cache) Answer(ctx context.Context, r *Request) (size int, fresh toolcache.Freshness, err error) {
 	era := c.Links.Agreed().Era
-	key := toolcache.ResponseKey{Key: c.Key(ctx), Method: r.Method, Param: r.Param}
+	key := toolcache.ResponseKey{Key: c.Key(r.Caller), Method: r.Method, Param: r.Param}
 	decoded := false
 	raw, fresh, err := c.Kept.Response(ctx, key, r.Refresh, func(ctx context.Context) (toolcache.Response, error) {
 		raw, own, err := r.Send(ctx)
@@ -65,7 +68,7 @@ func (c *Cache) Answer(ctx context.Context, r *Request) (size int, fresh toolcac
 			return toolcache.Response{}, err
 		}
 		// Who logged in meanwhile is another caller than the one that is kept for.
-		own = own || c.Key(ctx).Partition != key.Key.Partition
+		own = own || c.Key(r.Caller).Partition != key.Key.Partition
 		return toolcache.Response{Result: raw, TTL: c.timeToLive(era, r.Into), Own: own, Shared: r.Shared}, nil
 	})
 	if err != nil {

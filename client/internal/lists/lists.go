@@ -37,7 +37,8 @@ type Config struct {
 // many goroutines at once.
 type Cache struct {
 	Config
-	last atomic.Pointer[agreedKey]
+	last        atomic.Pointer[agreedKey]
+	toolChanges atomic.Uint64 // notifications that the tools have changed
 }
 
 // New returns a cache.
@@ -70,11 +71,20 @@ func (c *Cache) AgreedKey(a *link.Agreement) toolcache.Key {
 	return key
 }
 
-// Key returns the key of the results of the caller that ctx belongs to.
-func (c *Cache) Key(ctx context.Context) toolcache.Key {
+// Ask finds out who makes a call, nil where that makes no difference. It runs a function
+// of the application: ask once for a call, at its start, and pass on the answer.
+func (c *Cache) Ask(ctx context.Context) *transport.Caller {
+	if w := c.Scope.who; w != nil && w.ask != nil {
+		return w.ask(ctx)
+	}
+	return nil
+}
+
+// Key returns the key of the results of a caller, whom [Cache.Ask] returned.
+func (c *Cache) Key(who *transport.Caller) toolcache.Key {
 	key := c.AgreedKey(c.Links.Agreed())
-	if who := c.Scope.who; who != nil && who.apart != nil {
-		key.Partition += who.callerIn(ctx)
+	if w := c.Scope.who; w != nil && w.apart {
+		key.Partition += w.partitionOf(who)
 	}
 	return key
 }
@@ -82,7 +92,7 @@ func (c *Cache) Key(ctx context.Context) toolcache.Key {
 // keys returns the keys of all callers, with what was agreed in a.
 func (c *Cache) keys(a *link.Agreement) []toolcache.Key {
 	key := c.AgreedKey(a)
-	if who := c.Scope.who; who != nil && who.apart != nil {
+	if who := c.Scope.who; who != nil && who.apart {
 		return c.Kept.Keys(key)
 	}
 	return []toolcache.Key{key}

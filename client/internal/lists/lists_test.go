@@ -53,16 +53,16 @@ func (t *testTransport) Scope() (scope string, known bool) { return t.scope, t.s
 
 type callerKey struct{}
 
-func (t *testTransport) Callers() func(ctx context.Context) (caller string, err error) {
+func (t *testTransport) Callers() func(ctx context.Context) *transport.Caller {
 	if !t.differ {
 		return nil
 	}
-	return func(ctx context.Context) (string, error) {
+	return func(ctx context.Context) *transport.Caller {
 		name, _ := ctx.Value(callerKey{}).(string)
 		if name == "unknown" {
-			return "", errors.New("no credentials")
+			return &transport.Caller{Err: errors.New("no credentials")}
 		}
-		return name, nil
+		return &transport.Caller{Name: name}
 	}
 }
 
@@ -96,7 +96,7 @@ func TestScope(t *testing.T) {
 			require.NoError(t, err)
 			c := testCache(t)
 			c.Scope = scope
-			key := c.Key(context.WithValue(t.Context(), callerKey{}, tt.caller))
+			key := c.Key(c.Ask(context.WithValue(t.Context(), callerKey{}, tt.caller)))
 			require.Equal(t, "identity", key.Server)
 			require.Equal(t, tt.want, key.Partition)
 		})

@@ -18,9 +18,11 @@ type Scope struct {
 
 type callers struct {
 	partition string
-	// apart tells callers apart by context; nil if they are all the same.
-	apart func(context.Context) (caller string, err error)
-	last  atomic.Pointer[string] // what callerIn returned last, to be returned again
+	// ask finds out who makes a call, by its context; nil if nothing depends on that.
+	ask func(context.Context) *transport.Caller
+	// apart says that callers have results of their own.
+	apart bool
+	last  atomic.Pointer[string] // what partitionOf returned last, to be returned again
 }
 
 // Sharing says who sees what a cache keeps. The zero Sharing is a cache of one
@@ -44,8 +46,13 @@ func NewScope(t transport.Transport, s Sharing) (Scope, error) {
 	if t, ok := t.(link.Identified); ok {
 		scope.server = t.Identity()
 	}
-	if apart := s.apartIn(t); partition != "" || apart != nil {
-		scope.who = &callers{partition: partition, apart: apart}
+	who := callers{partition: partition}
+	if named, ok := t.(link.CallerNamer); ok {
+		who.ask = named.Callers()
+	}
+	if partition != "" || who.ask != nil {
+		who.apart = who.ask != nil && s.Partition == nil
+		scope.who = &who
 	}
 	return scope, nil
 }
@@ -67,26 +74,15 @@ func (s Sharing) partitionOf(t transport.Transport) (string, error) {
 	}
 }
 
-// apartIn returns what tells callers apart by context, nil if they do not differ by
-// it or have one name.
-func (s Sharing) apartIn(t transport.Transport) func(context.Context) (string, error) {
-	if named, ok := t.(link.CallerNamer); ok && s.Partition == nil {
-		return named.Callers()
+// partitionOf returns what the partition of a caller has besides the client's.
+func (w *callers) partitionOf(who *transport.Caller) string {
+	if who == nil || who.Err != nil {
+		return "\x00nobody" // nothing is fetched for it: its requests fail
 	}
-	return nil
-}
-
-// callerIn returns what the partition of the caller that ctx belongs to has besides the
-// client's.
-func (w *callers) callerIn(ctx context.Context) string {
-	caller, err := w.apart(ctx)
-	if err != nil {
-		return "\x00nobody" // nothing is fetched for it: requests fail, too
-	}
-	if last := w.last.Load(); last != nil && (*last)[1:] == caller {
+	if last := w.last.Load(); last != nil && (*last)[1:] == who.Name {
 		return *last
 	}
-	text := "\x00" + caller
+	text := "\x00" + who.Name
 	w.last.Store(&text)
 	return text
 }

@@ -23,6 +23,9 @@ func Notifies(method string) bool {
 
 // Changed drops what a notification says has changed, for all callers (CACHE-08).
 func (c *Cache) Changed(n jsonrpc.Notification) {
+	if n.Method == mcp.MethodToolsListChanged {
+		c.toolChanges.Add(1)
+	}
 	for _, key := range c.keys(c.Links.Agreed()) {
 		c.changed(key, n)
 	}
@@ -45,6 +48,10 @@ func (c *Cache) changed(key toolcache.Key, n jsonrpc.Notification) {
 		}
 	}
 }
+
+// ToolChanges returns how often the server has said that its tools have changed. If it
+// is larger after a walk than before, the list of that walk was outdated on its way.
+func (c *Cache) ToolChanges() uint64 { return c.toolChanges.Load() }
 
 // InvalidateTools makes the next use of the list of tools ask the server, for all
 // callers.

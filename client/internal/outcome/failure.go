@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -38,7 +39,7 @@ var reasons = [...]row{
 	transport.ReasonLost:        {classify: lostClass, make: lost},
 	transport.ReasonClosed:      {class: resilience.ClassLocal, make: closed},
 	transport.ReasonStatus:      {classify: statusClass, make: byStatus},
-	transport.ReasonSession:     {class: resilience.ClassSessionLost, code: mcperrors.CodeSessionExpired, kind: mcperrors.KindSessionLost},
+	transport.ReasonSession:     {class: resilience.ClassSessionLost, make: sessionLost},
 	transport.ReasonProtocol:    {class: resilience.ClassBrokenResult, code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindProtocol},
 	transport.ReasonTooLarge:    {class: resilience.ClassTooLarge, make: tooLarge},
 	transport.ReasonConfig:      {classify: configClass, make: misconfigured},
@@ -137,15 +138,31 @@ func (s *Sent) errorOf(f *transport.Failure) *mcperrors.Error {
 	e := ErrorOf(f)
 	switch {
 	case ClassOf(f) == resilience.ClassTimeout:
-		after := s.Wait.Idle
-		if errors.Is(f.Err, jsonrpc.ErrMaxWait) {
-			after = s.Wait.Max
-		}
-		timeout := errormap.Timeout(e.Delivery, "no answer", after, f.Err)
+		timeout := s.overdue(e.Delivery, f.Err)
 		timeout.Process, timeout.HTTP = e.Process, e.HTTP
 		return timeout
 	case s.HasEnded(f):
 		Ended(e)
+	}
+	return e
+}
+
+// overdue returns the error of a request whose idle timeout or maximum time has
+// passed. If it was the idle timeout of a request of the application, the message
+// names the options that raise it: the default suits no server whose tools work for
+// minutes and report no progress.
+func (s *Sent) overdue(d mcperrors.Delivery, cause error) *mcperrors.Error {
+	if errors.Is(cause, jsonrpc.ErrMaxWait) {
+		return errormap.Timeout(d, "no answer", s.Wait.Max, cause)
+	}
+	what := "no answer"
+	if s.Method == mcp.MethodToolsCall {
+		what = "no answer and no progress" // which tool calls ask for
+	}
+	e := errormap.Timeout(d, what, s.Wait.Idle, cause)
+	own := s.Method == mcp.MethodInitialize || s.Method == mcp.MethodDiscover || s.Method == mcp.MethodPing
+	if s.Wait.Idle > 0 && !own {
+		e.Message += "; raise Resilience.IdleTimeout, or WithTimeouts for one call"
 	}
 	return e
 }
@@ -184,6 +201,20 @@ func unavailableClass(f *transport.Failure) resilience.Class {
 	return resilience.ClassUnavailable
 }
 
+// absent reports whether nothing listens at the address of a server.
+func absent(f *transport.Failure) bool {
+	if !f.NotSent || f.Reason != transport.ReasonUnavailable {
+		return false
+	}
+	var number syscall.Errno
+	return errors.Is(f.Err, syscall.ECONNREFUSED) ||
+		runtime.GOOS == "windows" && errors.As(f.Err, &number) && number == connRefusedWindows
+}
+
+// connRefusedWindows is WSAECONNREFUSED, which package syscall does not know as
+// ECONNREFUSED.
+const connRefusedWindows syscall.Errno = 10061
+
 // unavailable is the error of a server that was not reached. A program that does
 // not exist will not exist the next time either.
 func unavailable(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
@@ -221,6 +252,14 @@ func lost(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 
 func closed(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 	return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, d, "the client was closed", f)
+}
+
+// sessionLost is the error of a session that is gone. The next call has another, so it is
+// retryable whatever became of this one.
+func sessionLost(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
+	e := mcperrors.New(mcperrors.CodeSessionExpired, mcperrors.KindSessionLost, d, f.Err.Error(), f)
+	e.Retryable, e.SuggestedAction = true, "Try again"
+	return e
 }
 
 func statusClass(f *transport.Failure) resilience.Class { return resilience.OfStatus(f.HTTP.Status) }

@@ -82,7 +82,7 @@ func OfFailure(s *Sent, f *transport.Failure) Outcome {
 	e := s.errorOf(f)
 	out := Outcome{Err: e, Failure: f, Record: resilience.Attempt{
 		Method: s.Method, Class: ClassOf(f), Delivery: e.Delivery, Kind: e.Kind,
-		RetryAfter: f.RetryAfter, Final: !e.Retryable, Reused: f.Reused && Lost(f),
+		RetryAfter: f.RetryAfter, Final: !e.Retryable, Reused: f.Reused && Lost(f), Absent: absent(f),
 	}}
 	if f.HTTP != nil {
 		out.Record.Status = f.HTTP.Status
@@ -95,6 +95,7 @@ func ofError(s *Sent, answer transport.Answer) Outcome {
 	e := s.mapped(answer)
 	out := Outcome{Err: e, Record: resilience.FromError(s.Method, e)}
 	out.Record.RetryAfter = max(out.Record.RetryAfter, answer.RetryAfter)
+	out.Record.Counts = errormap.Counts(answer.Error, errormap.Options{Tool: s.Tool, Profile: s.Profile})
 	return out
 }
 

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
@@ -8,6 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/progress"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
@@ -68,6 +70,11 @@ type Call struct {
 	// Params are the params as the caller gave them: an object without its closing
 	// brace and without _meta; nil for none. Attempts are written behind it.
 	Params []byte
+	// Caller is what the application answered when it was asked who makes the call, nil if
+	// it was not asked. The first attempt carries it, unless the call waited for long, and
+	// each later one asks again.
+	Caller *transport.Caller
+	asked  time.Time // when Ask asked the application, zero for never
 	// Round is what the last round adds to the params, members without braces: the
 	// answers to what the server asked (MRTR-04).
 	Round []byte
@@ -106,6 +113,25 @@ type Attempt struct {
 
 // New returns a call without options.
 func New(method string) Call { return Call{Request: Request{Method: method}} }
+
+// Ask finds out who makes the call, unless that is known. The error is that of an
+// unknown caller, whose request fails: nobody else should wait for it.
+func (c *Call) Ask(ctx context.Context, known *catalog.Catalog) error {
+	if c.Caller == nil {
+		c.Caller = known.Lists.Ask(ctx)
+		if c.Caller == nil {
+			return nil
+		}
+		c.asked = time.Now()
+	}
+	return c.Caller.Err
+}
+
+// Tools returns what the caller of the call knows of the server's tools.
+func (c *Call) Tools(ctx context.Context, known *catalog.Catalog) catalog.View {
+	_ = c.Ask(ctx, known) // its request fails
+	return known.For(c.Caller)
+}
 
 // Subject returns what an error or a signal about the call says of it.
 func (c *Call) Subject() outcome.Subject {

@@ -74,6 +74,7 @@ func (r *Runner) hedge(ctx context.Context, c *Call, req transport.Request) outc
 	if err == nil {
 		h.Took(c.LatencyKey(), time.Since(began))
 	}
+	c.answered(answer)
 	return r.outcomeOf(c, answer, err)
 }
 
@@ -134,6 +135,7 @@ func (r *Runner) hedged(ctx context.Context, c *Call, req transport.Request, h *
 	second := r.besides(c)
 	again := req
 	again.ID, again.Params = second.ID, second.Seal()
+	again.Caller = nil      // an attempt of its own
 	if again.Wait.Max > 0 { // the bound is the attempt's
 		again.Wait.Max = max(again.Wait.Max-after, 1)
 	}

@@ -3,6 +3,7 @@ package run
 import (
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
@@ -129,11 +130,17 @@ func (c *Call) Seal() json.RawMessage {
 // this attempt and what headers repeat of them.
 func (c *Call) Frame() transport.Request {
 	params := c.Seal()
-	c.Attempts++
-	return transport.Request{
-		Request: jsonrpc.Request{ID: c.ID, Method: c.Method, Params: params}, Mirror: c.mirror(),
+	req := transport.Request{Request: jsonrpc.Request{ID: c.ID, Method: c.Method, Params: params}, Mirror: c.mirror()}
+	if c.Attempts == 0 && (c.asked.IsZero() || time.Since(c.asked) < callerAge) {
+		req.Caller = c.Caller
 	}
+	c.Attempts++
+	return req
 }
+
+// callerAge is how long a call may wait for its first request and still send what the
+// application answered at its start: tokens expire, and HeaderFunc hears of no refusal.
+const callerAge = 10 * time.Second
 
 // mirror is what headers repeat of an attempt, nil where none do.
 func (c *Call) mirror() *transport.Mirror {

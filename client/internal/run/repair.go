@@ -7,7 +7,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -28,14 +27,12 @@ func (r *Runner) repair(ctx context.Context, c *Call, step Step, out *outcome.Ou
 		err = r.about(c, r.Keeper.Renew(ctx, c.Link, out.Err.Delivery))
 		return err == nil, err
 	case Lost:
-		r.Keeper.NoteLoss(c.Link, out.Err)
-		if out.Err.Delivery == mcperrors.Unknown { // a session is opened for a later attempt
-			out.Err.Retryable, out.Err.SuggestedAction = true, "Try again"
-		}
+		r.Keeper.NoteLoss(c.Link, out.Err) // a session is opened for a later attempt
 		return false, nil
 	case Headers:
 		c.Repairs |= Listed
-		c.Headers, again = r.Client.Catalog().RenewHeaders(ctx, c.Name, c.Params, c.Headers)
+		tools := c.Tools(ctx, r.Client.Catalog())
+		c.Headers, again = tools.RenewHeaders(ctx, c.Name, c.Params, c.Headers)
 		return again, nil
 	case Version:
 		again, err = r.Client.RenewVersion(VersionRefusal{

@@ -73,6 +73,9 @@ type Retries struct {
 	// whatever becomes of later attempts.
 	Doubt bool
 
+	// Owed is the failure that circuits count when the call has failed.
+	Owed guard.Owed
+
 	err   *mcperrors.Error // of the last attempt that was retried
 	state resilience.State
 }
@@ -100,8 +103,9 @@ type Chance struct {
 type Decision struct {
 	Again bool
 	Wait  time.Duration
-	// Denied reports whether a retry that could help is not made, and Why.
-	Denied bool
+	// Denied is what keeps a retry that could help from being made, 0 where nothing
+	// does, and Why says it in words.
+	Denied resilience.Denial
 	Why    string
 }
 
@@ -113,14 +117,17 @@ func (r *Retries) Next(err *mcperrors.Error, c *Chance) Decision {
 	s.Remaining, s.Random, s.Pauses = c.Remaining, c.Random, c.Pauses
 	d := resilience.Decide(r.Last, s)
 	if !d.Again {
-		if !r.Last.Class.Retryable() || s.Policy == resilience.Never {
+		if d.Denied == 0 {
 			return Decision{}
 		}
-		return Decision{Denied: true, Why: d.Why}
+		return Decision{Denied: d.Denied, Why: d.Why}
 	}
-	wait, budgets := max(d.Wait, c.Throttled), c.Budgets()
-	if wait >= s.Remaining || !budgets.pay(d.Charge, c.Now) {
-		return Decision{Denied: true, Why: "budget or time"}
+	wait := max(d.Wait, c.Throttled)
+	if wait >= s.Remaining {
+		return Decision{Denied: resilience.DeniedTime, Why: "the deadline leaves no time for it"}
+	}
+	if !c.Budgets().pay(d.Charge, c.Now) {
+		return Decision{Denied: resilience.DeniedBudget, Why: "the budget for retries is used up"}
 	}
 	r.state, r.err = s.After(r.Last), err
 	return Decision{Again: true, Wait: wait}
@@ -218,8 +225,8 @@ func (r *Runner) awaitRetry(ctx context.Context, c *Call, out *outcome.Outcome) 
 	chance.Policy = r.policy(c)
 	d := had.Next(errormap.From(err, mcperrors.Unknown), &chance)
 	if !d.Again {
-		if d.Denied {
-			r.Guard.Report(guard.RetryDenied, c.Subject(), 0, d.Why)
+		if d.Denied != 0 {
+			r.Guard.Deny(c.Subject(), d.Denied, d.Why)
 		}
 		return had.InDoubt(err)
 	}
@@ -266,7 +273,8 @@ func (r *Runner) repeatable(ctx context.Context, c *Call) resilience.Repeat {
 	var hints *mcp.ToolAnnotations
 	p := r.policy(c)
 	if c.Method == mcp.MethodToolsCall && p == resilience.Hints {
-		hints = r.Client.Catalog().Annotations(ctx, c.Tool)
+		tools := c.Tools(ctx, r.Client.Catalog())
+		hints = tools.Annotations(c.Tool)
 	}
 	return c.Repeat(r.Set.KeyPrefix, p, hints)
 }

@@ -25,6 +25,15 @@ func chance() *Chance {
 	}
 }
 
+// spent uses the budget up.
+func spent(c *Chance) {
+	for range 100 {
+		r := &Retries{}
+		r.Failed(lostAttempt(mcperrors.NotSent))
+		r.Next(&mcperrors.Error{}, c)
+	}
+}
+
 // A retry is made when the policy, the time and the budget allow it.
 func TestNext(t *testing.T) {
 	t.Parallel()
@@ -47,8 +56,10 @@ func TestNext(t *testing.T) {
 		{"at most so late", busy, func(c *Chance) { c.Pauses = resilience.Backoff{Base: time.Minute, Cap: 4 * time.Second} }, Decision{Again: true, Wait: 2 * time.Second}},
 		{"a throttled one from one second on", limit, func(c *Chance) { c.Pauses.Base = time.Millisecond }, Decision{Again: true, Wait: 500 * time.Millisecond}},
 		{"the server's time stays", asked, func(c *Chance) { c.Pauses.Cap = time.Second }, Decision{Again: true, Wait: 3300 * time.Millisecond}},
-		{"not after the call's end", busy, func(c *Chance) { c.Remaining = 10 * time.Millisecond }, Decision{Denied: true, Why: "the deadline leaves no time for it"}},
-		{"not a throttle that ends after it", busy, func(c *Chance) { c.Throttled = time.Hour }, Decision{Denied: true, Why: "budget or time"}},
+		{"not after the call's end", busy, func(c *Chance) { c.Remaining = 10 * time.Millisecond }, Decision{Denied: resilience.DeniedTime, Why: "the deadline leaves no time for it"}},
+		{"not a throttle that ends after it", busy, func(c *Chance) { c.Throttled = time.Hour }, Decision{Denied: resilience.DeniedTime, Why: "the deadline leaves no time for it"}},
+		{"not without a budget", busy, spent, Decision{Denied: resilience.DeniedBudget, Why: "the budget for retries is used up"}},
+		{"not if it may have been done", lostAttempt(mcperrors.Unknown), func(c *Chance) { c.Repeat = resilience.Unsafe }, Decision{}},
 		{"not without a policy", busy, func(c *Chance) { c.Policy = resilience.Never }, Decision{}},
 		{"not what would fail again", app, func(*Chance) {}, Decision{}},
 	} {
@@ -93,8 +104,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	r.Failed(lostAttempt(mcperrors.NotSent))
 	d := r.Next(&mcperrors.Error{}, c)
 	require.False(t, d.Again)
-	require.True(t, d.Denied)
-	require.NotEmpty(t, d.Why)
+	require.Equal(t, Decision{Denied: resilience.DeniedAttempts, Why: "tried often enough"}, d)
 }
 
 // What one attempt may have done, the call may have done.

@@ -103,6 +103,14 @@ type learned struct {
 // Do makes a call: it sends a request, and another one as long as the outcome of the
 // last asks for it.
 func (r *Runner) Do(ctx context.Context, c *Call) (json.RawMessage, error) {
+	result, err := r.do(ctx, c)
+	if err != nil && c.Retries != nil {
+		c.Retries.Owed.Count()
+	}
+	return result, err
+}
+
+func (r *Runner) do(ctx context.Context, c *Call) (json.RawMessage, error) {
 	c.Began = time.Now()
 	c.Token = c.Method == mcp.MethodToolsCall && !r.Set.NoTokens && c.Progress == nil && !c.HasToken()
 	if err := r.awaitLink(ctx, c); err != nil {
@@ -142,13 +150,15 @@ func (r *Runner) findHeaders(ctx context.Context, c *Call) (err error) {
 		return nil
 	}
 	var unlisted bool
-	if c.Headers, unlisted, err = r.Client.Catalog().Headers(ctx, c.Name, c.Params); !unlisted {
+	tools := c.Tools(ctx, r.Client.Catalog())
+	if c.Headers, unlisted, err = tools.Headers(c.Name, c.Params); !unlisted {
 		return err
 	}
 	c.Waited = true
 	ctx, cancel := r.Span(c).Bound(ctx)
 	defer cancel()
-	c.Headers, err = r.Client.Catalog().FindHeaders(ctx, c.Name, c.Params)
+	c.Headers, err = tools.FindHeaders(ctx, c.Name, c.Params)
+	c.Caller = tools.Caller()
 	return err
 }
 
@@ -214,8 +224,21 @@ func (r *Runner) NextID() jsonrpc.ID {
 // exchange sends one request over the link of its call. Every request of the client goes
 // through here or through hedge, but for the notifications of the handshake.
 func (r *Runner) exchange(ctx context.Context, c *Call, req transport.Request) outcome.Outcome {
+	before := r.Links.Dropped()
 	answer, err := r.Links.Exchange(ctx, c.Link, req)
-	return r.outcomeOf(c, answer, err)
+	c.answered(answer)
+	out := r.outcomeOf(c, answer, err)
+	if dropped := r.Links.Dropped(); dropped != before && out.Err != nil && out.Err.Kind == mcperrors.KindTimeout {
+		out.Err.Message += "; the server sent a request " + r.Errors.Secrets.Secrets().Hide(*dropped) + ", which this revision does not allow; it was dropped"
+	}
+	return out
+}
+
+// answered notes whose request was answered.
+func (c *Call) answered(answer transport.Answer) {
+	if answer.Caller != nil {
+		c.Caller = answer.Caller
+	}
 }
 
 // Once sends a request of a call that has begun, once and past all limits.
@@ -276,13 +299,19 @@ func (r *Runner) failed(c *Call, out *outcome.Outcome) {
 	case out.Err.Kind == mcperrors.KindNotFound && c.Method == mcp.MethodToolsCall:
 		r.Client.Catalog().Doubt()
 	}
+	if doubt := c.Link.Agreed.Doubt; doubt != "" && out.Err.RPC != nil {
+		out.Err.Message += "; " + doubt
+	}
 	out.Err = r.Errors.About(c.Subject(), out.Err)
 }
 
 // settle is what follows from a request that has ended.
 func (r *Runner) settle(c *Call, permit *guard.Permit, out *outcome.Outcome) {
-	permit.Settle(out)
 	if out.Err == nil {
+		permit.Settle(out)
+		if c.Retries != nil {
+			c.Retries.Owed.Succeeded()
+		}
 		if c.Attempts == 1 && out.Record.Class != resilience.ClassBrokenResult {
 			r.Budgets().Success()
 		}
@@ -290,6 +319,11 @@ func (r *Runner) settle(c *Call, permit *guard.Permit, out *outcome.Outcome) {
 	}
 	if c.Retries == nil {
 		c.Retries = &Retries{}
+	}
+	if c.Began.IsZero() { // it is sent once
+		permit.Settle(out)
+	} else {
+		permit.SettleLater(out, &c.Retries.Owed)
 	}
 	c.Retries.Failed(out.Record)
 	if f := out.Failure; f != nil && c.Cancelable() {

@@ -134,7 +134,10 @@ const probeTime = 2 * time.Second
 // connect connects as the task says: to the revision that it names and no other,
 // unless that is to be found out.
 func (p *player) connect(ctx context.Context) error {
-	options := append(p.task.Answers.options(), client.WithRequiredCapabilities()) // some servers of the suite declare nothing
+	options := append(p.task.Answers.options(),
+		client.WithRequiredCapabilities(), // some servers of the suite declare nothing
+		// The suite sees results and errors, and no events.
+		client.WithValidation(client.Validation{Results: client.ValidateStrict}))
 	if p.task.Login != nil {
 		options = append(options, p.task.Login.option())
 	}

@@ -1,12 +1,15 @@
 package connect
 
 import (
+	"bytes"
+	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -18,6 +21,8 @@ type Connection struct {
 	Took  time.Duration
 	close func()
 	stage stage
+
+	toolChanges atomic.Uint64
 }
 
 // Failed is an error of the client, with the server it is about.
@@ -36,6 +41,26 @@ func (f *Failed) Unwrap() error { return f.Err }
 // declared the capability, or its declaration is unknown.
 func (c *Connection) May(capability string) bool {
 	return c.InitializeResult() == nil || c.HasCapability(capability)
+}
+
+// ToolChanges returns how often the server has said that its tools have changed. If it is
+// larger after a walk than before, that list was outdated on its way.
+func (c *Connection) ToolChanges() uint64 { return c.toolChanges.Load() }
+
+// received takes a message in the order of arrival, before an answer that follows it.
+func (c *Connection) received(frame []byte) {
+	if !bytes.Contains(frame, []byte("list_changed")) {
+		return
+	}
+	message, err := doc.Parse(frame)
+	if err != nil {
+		return // the client reports it
+	}
+	for _, m := range append(message.Items(), message) { // a batch has several
+		if m.Get("method").Str() == mcp.MethodToolsListChanged {
+			c.toolChanges.Add(1)
+		}
+	}
 }
 
 // ServerName is the name and version of the server.

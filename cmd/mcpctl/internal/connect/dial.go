@@ -75,7 +75,7 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 	opts := []client.Option{
 		client.WithRequiredCapabilities(), client.WithCache(client.CacheConfig{NoPreload: true}), client.WithValidation(client.Validation{Arguments: client.ValidateOff}),
 		client.WithClientInfo(mcp.Implementation{Name: "mcpctl", Version: client.Version}),
-		client.WithTrace(d.trace()),
+		client.WithTrace(d.trace(c)),
 	}
 	opts = append(opts, client.WithEraStore(d.eraStore()))
 	if err := d.Flags.CheckRevision(); err != nil {
@@ -96,7 +96,7 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 		}
 		command.Argv, command.Stderr, command.Limits = t.Argv, stderr, d.limits()
 		limit = d.Flags.StartTimeout
-		restart.StartTimeout = limit
+		restart.StartTimeout = d.Flags.FirstAnswer()
 		over = &command
 		if d.DryRun {
 			over = programStage{over, &c.stage}

@@ -39,12 +39,17 @@ func (s *Signer) Credentials(ctx context.Context, method string, to *url.URL) (h
 	if err != nil || c == nil {
 		return nil, err
 	}
+	return s.issue(c), nil
+}
+
+// issue notes credentials that a request gets, and returns their headers.
+func (s *Signer) issue(c *transport.Credentials) http.Header {
 	authorization := c.Header.Get("Authorization")
 	if _, known := s.issued.Swap(authorization, c); !known {
 		_, token, _ := strings.Cut(authorization, " ")
 		s.secrets.Keep("token", token)
 	}
-	return c.Header, nil
+	return c.Header
 }
 
 func (s *Signer) about(method string, to *url.URL) (transport.AuthorizedRequest, error) {
@@ -75,18 +80,14 @@ func (s *Signer) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return resp, nil //nolint:nilerr // the answer stands
 		}
-		again, err := s.by.Challenged(req.Context(), transport.Challenge{
+		other, err := s.by.Challenged(req.Context(), transport.Challenge{
 			AuthorizedRequest: about, Sent: sent, Status: resp.StatusCode, Header: resp.Header, Tries: tries,
 		})
-		if err != nil || !again {
+		if err != nil || other == nil {
 			return resp, nil //nolint:nilerr // the answer stands: the suite judges it
 		}
 		next := req.Clone(req.Context())
-		header, err := s.Credentials(req.Context(), req.Method, req.URL)
-		if err != nil {
-			return resp, nil //nolint:nilerr // as above
-		}
-		for name, values := range header {
+		for name, values := range s.issue(other) {
 			next.Header[name] = values
 		}
 		if next.Body, err = req.GetBody(); err != nil {

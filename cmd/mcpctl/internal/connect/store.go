@@ -64,13 +64,13 @@ func (a ifAsked) Authorize(ctx context.Context, r transport.AuthorizedRequest) (
 }
 
 // Challenged implements [transport.Authorizer].
-func (a ifAsked) Challenged(ctx context.Context, c transport.Challenge) (bool, error) {
-	again, err := a.Authorizer.Challenged(ctx, c)
-	var own *failure.Failure
-	if errors.As(err, &own) {
-		asked := *own
-		asked.Kind, asked.Message = failure.KindAuth, "the server wants a login, but "+own.Message
-		return false, &asked
+func (a ifAsked) Challenged(ctx context.Context, c transport.Challenge) (*transport.Credentials, error) {
+	own, err := a.Authorizer.Challenged(ctx, c)
+	var unusable *failure.Failure
+	if errors.As(err, &unusable) {
+		asked := *unusable
+		asked.Kind, asked.Message = failure.KindAuth, "the server wants a login, but "+unusable.Message
+		return nil, &asked
 	}
-	return again, err
+	return own, err
 }

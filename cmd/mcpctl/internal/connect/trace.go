@@ -10,11 +10,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 )
 
-// trace shows the traffic with -vv, and warns once if a program prints something
-// that is no message.
-func (d *Dialer) trace() transport.Trace {
+// trace shows the traffic with -vv, warns once if a program prints something that is no
+// message, and notes when the server says that its tools have changed.
+func (d *Dialer) trace(c *Connection) transport.Trace {
 	var once sync.Once
-	t := transport.Trace{Noise: func(line []byte) {
+	t := transport.Trace{Received: c.received, Noise: func(line []byte) {
 		once.Do(func() {
 			d.Console.Warn("skipped a line on the server's stdout that is not a message: %q", visible.Cut(d.Secrets.Safe(string(line)), 100))
 		})
@@ -22,7 +22,10 @@ func (d *Dialer) trace() transport.Trace {
 	if d.Console.Verbose > 1 {
 		s := d.Console.ErrStyle()
 		t.Sent = func(frame []byte) { d.Console.Note(s.Dim("→ ") + visible.Line(d.Secrets.Hide(string(frame)))) }
-		t.Received = func(frame []byte) { d.Console.Note(s.Dim("← ") + visible.Line(d.Secrets.Hide(string(frame)))) }
+		t.Received = func(frame []byte) {
+			d.Console.Note(s.Dim("← ") + visible.Line(d.Secrets.Hide(string(frame))))
+			c.received(frame)
+		}
 	}
 	return t
 }

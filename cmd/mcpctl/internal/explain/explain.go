@@ -63,6 +63,7 @@ func (x *Explainer) Failure(ctx context.Context, err error) *failure.Failure {
 		if where.Connecting && own.Kind != failure.KindAuth {
 			x.connecting(own, from, where.Target)
 		}
+		x.demanded(own, from)
 		if own.Kind == failure.KindAuth && where.Target.URL != "" {
 			x.Login(own, from, where.Target)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
@@ -17,6 +18,7 @@ import (
 // timeout names the flag of the time that passed, and the server that did not
 // answer.
 func (x *Explainer) timeout(f *failure.Failure, e *mcperrors.Error, where *connect.Failed) {
+	f.Message, _, _ = strings.Cut(f.Message, "; raise ") // the options of the client: the hint names the flag
 	name, was := "timeout", x.Flags.Idle
 	var dial *net.OpError
 	switch {

@@ -42,7 +42,7 @@ type Global struct {
 	// Output are the flags that choose what is printed.
 	Output console.Settings
 
-	inherit *pflag.Flag
+	inherit, start *pflag.Flag
 }
 
 const (
@@ -70,7 +70,8 @@ func (f *Global) Register(set *pflag.FlagSet) {
 	f.inherit = set.Lookup("inherit-env")
 	set.StringVar(&f.Dir, "cwd", "", "working `folder` of the program")
 	set.StringVar(&f.ServerStderr, "server-stderr", "auto", "stderr of the program: auto (shown if it fails), show, hide, or a `file`")
-	set.DurationVar(&f.StartTimeout, "start-timeout", defaultStart, "timeout for the first answer of a program")
+	set.DurationVar(&f.StartTimeout, "start-timeout", defaultStart, "timeout for the first answer of a program; a second start has 5m unless this is set")
+	f.start = set.Lookup("start-timeout")
 
 	set.DurationVar(&f.ConnectTimeout, "connect-timeout", defaultConnect, "timeout for connecting to an address")
 	set.DurationVar(&f.Idle, "timeout", defaultIdle, "idle timeout of a request; its progress messages restart it")
@@ -94,6 +95,15 @@ func (f *Global) Inherits(ofFile bool) string {
 		return "safe"
 	}
 	return f.Inherit
+}
+
+// FirstAnswer is the bound of each start of a program, 0 for the client's defaults: a
+// program that is mute in the first start has longer in the second one.
+func (f *Global) FirstAnswer() time.Duration {
+	if f.start == nil || !f.start.Changed {
+		return 0
+	}
+	return f.StartTimeout
 }
 
 // Check rejects values that cannot work, before anything is started.
@@ -171,12 +181,16 @@ func (f *Global) Pinned() string {
 // CheckRevision rejects a pinned revision that the client does not know, in terms
 // of the flag that named it.
 func (f *Global) CheckRevision() error {
-	given := "--protocol-version " + f.Revision
-	if f.Revision == "" {
-		given = "--era " + f.Era
-	}
 	if version := mcp.Version(f.Pinned()); version != "" && !version.Known() {
-		return failure.Usage("%s: unknown revision; known are %v", given, mcp.Versions())
+		return failure.Usage("%s: unknown revision; known are %v", f.Pin(), mcp.Versions())
 	}
 	return nil
+}
+
+// Pin returns the flag that sets [Global.Pinned], with its value.
+func (f *Global) Pin() string {
+	if f.Revision != "" {
+		return "--protocol-version " + f.Revision
+	}
+	return "--era " + f.Era
 }

@@ -86,8 +86,9 @@ func find(items []*doc.Value, id, name string) (found *doc.Value, names []string
 	return nil, names
 }
 
-// Tool returns a tool of the server's list. The error for an unknown name suggests
-// the nearest names; another tool is never used instead.
+// Tool returns a tool of the server's list. If the server says meanwhile that its tools
+// have changed, a list without the name is fetched again, once. The error for an unknown
+// name suggests the nearest names; another tool is never used instead.
 func Tool(ctx context.Context, d *connect.Dialer, c *connect.Connection, name string) (*doc.Value, error) {
 	notFound := failure.New(failure.KindNotFound, mcperrors.NotSent, "no tool %s", name)
 	notFound.Note = failure.NoteNothingSent
@@ -95,13 +96,20 @@ func Tool(ctx context.Context, d *connect.Dialer, c *connect.Connection, name st
 		notFound.Add("server", "%s declares no tools", c.ServerName())
 		return nil, notFound
 	}
-	items, err := Walk(ctx, d, c, Lists[0], nil)
-	if err != nil {
-		return nil, err
-	}
-	tool, names := find(items, "name", name)
-	if tool != nil {
-		return tool, nil
+	var names []string
+	for again := false; ; again = true {
+		changes := c.ToolChanges()
+		items, err := Walk(ctx, d, c, Lists[0], nil)
+		if err != nil {
+			return nil, err
+		}
+		var tool *doc.Value
+		if tool, names = find(items, "name", name); tool != nil {
+			return tool, nil
+		}
+		if again || c.ToolChanges() == changes {
+			break
+		}
 	}
 	if near := suggest.Nearest(name, names); len(near) > 0 {
 		notFound.Message += "; did you mean " + strings.Join(near, ", ") + "?"

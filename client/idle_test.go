@@ -1,0 +1,54 @@
+package client_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// A request that ends for want of an answer says how long it waited, and which
+// option makes the client wait longer.
+func TestIdleTimeoutNamesTheOption(t *testing.T) {
+	t.Parallel()
+	const raise = "; raise Resilience.IdleTimeout, or WithTimeouts for one call"
+	for _, tt := range []struct {
+		name, method, params string
+		opts                 []client.CallOption
+		after                time.Duration
+		message              string
+	}{
+		{"a call", "tools/call", `{"name":"echo"}`, nil, time.Minute, "no answer and no progress within 60s" + raise},
+		{
+			"a call with a timeout of its own", "tools/call", `{"name":"echo"}`,
+			[]client.CallOption{client.WithTimeouts(5*time.Minute, -1)},
+			5 * time.Minute, "no answer and no progress within 5m0s" + raise,
+		},
+		{
+			"the maximum time", "tools/call", `{"name":"echo"}`,
+			[]client.CallOption{client.WithTimeouts(0, 20*time.Second)},
+			20 * time.Second, "no answer within 20s",
+		},
+		{"a request that has no progress", "x/slow", `{}`, nil, time.Minute, "no answer within 60s" + raise},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+				s.on(tt.method, func(jsonrpc.Request) any { return nil })
+				began := time.Now()
+				_, err := c.Call(t.Context(), tt.method, []byte(tt.params), tt.opts...)
+				require.Equal(t, tt.after, time.Since(began))
+				var e *mcperrors.Error
+				require.ErrorAs(t, err, &e)
+				require.Equal(t, mcperrors.CodeTimeout, e.Code)
+				require.Equal(t, tt.message, e.Message)
+				require.Equal(t, 1, strings.Count(err.Error(), "no answer"), err.Error())
+			})
+		})
+	}
+}

@@ -1,0 +1,85 @@
+package era
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// A pinned era is never left, so a server of the other one fails it. Some answers prove
+// that the server is one; then the error says so. Others only fit such a server, and the
+// error says "if".
+
+// demand says what is pinned, and by which option.
+func (n *Negotiator) demand() string {
+	return fmt.Sprintf("%s demands revision %s, of the %s era", n.Pin, n.Version, n.Version.Era())
+}
+
+// otherEra is the era that is not pinned.
+func (n *Negotiator) otherEra() mcp.Era {
+	if n.Version.Era() == mcp.EraStateless {
+		return mcp.EraSession
+	}
+	return mcp.EraStateless
+}
+
+// unmet is the message for a server whose answer to a method names revisions, and not
+// the pinned one.
+func (n *Negotiator) unmet(method string, named []string) string {
+	is, other := "", mcp.Version("")
+	if v, ok := mcp.Newest(named, n.Version.Era()); ok {
+		other = v
+	} else if v, ok := mcp.Newest(named, n.otherEra()); ok {
+		is, other = fmt.Sprintf("the server speaks the %s era: ", v.Era()), v
+	}
+	text := fmt.Sprintf("%s; %sits answer to %s names %s", n.demand(), is, method, shortList(named))
+	if other == "" {
+		return text
+	}
+	return fmt.Sprintf(`%s; change %s to %q or "auto"`, text, n.Pin, string(other))
+}
+
+// maybeOther adds to the error of the first request that the server may be of the other
+// era.
+func (n *Negotiator) maybeOther(err error) error {
+	var e *mcperrors.Error
+	if errors.As(err, &e) {
+		e.Message += fmt.Sprintf(`; %s: if the server speaks only the %s era, change %s to one of its revisions or to "auto"`,
+			n.demand(), n.otherEra(), n.Pin)
+	}
+	return err
+}
+
+// undiscovered is what to add to the errors of a server that has no server/discover,
+// which every server of the stateless era has (DISC-01).
+func (n *Negotiator) undiscovered() string {
+	return fmt.Sprintf(`%s, and the server has no %s, as if it spoke only the session era; if so, change %s to one of its revisions or to "auto"`,
+		n.demand(), mcp.MethodDiscover, n.Pin)
+}
+
+// pinnedSession opens the session that is pinned. A server without sessions names its
+// revisions in whatever error it gives to initialize (DISC-17), or refuses that as any
+// unknown method.
+func (n *Negotiator) pinnedSession(ctx context.Context) error {
+	err := n.session(ctx, n.Version)
+	var e *mcperrors.Error
+	if !errors.As(err, &e) || !refusesSessions(err) {
+		return err
+	}
+	if rpc := outcome.RPCOf(err); rpc != nil {
+		named := slices.Concat(supportedIn(rpc), revisionsIn(rpc))
+		named = slices.DeleteFunc(named, func(v string) bool { return v == string(n.Version) }) // it repeats what it refuses
+		slices.Sort(named)
+		named = slices.Compact(named)
+		_, sessions := mcp.Newest(named, mcp.EraSession)
+		if _, ok := mcp.Newest(named, mcp.EraStateless); ok && !sessions {
+			return n.mismatch(mcp.MethodInitialize, n.Version, sessionVersions(), &reply{listed: named, err: e})
+		}
+	}
+	return n.maybeOther(err)
+}
