@@ -158,7 +158,7 @@ func (p *listPeer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, answer)
 }
 
-// stream is what the peer says by itself over HTTP.
+// stream is the stream on which the peer sends its own messages over HTTP.
 func (p *listPeer) stream(w http.ResponseWriter, r *http.Request, first string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	write := func(line string) { flush(w, "data: "+line+"\n\n") }

@@ -20,7 +20,7 @@ import (
 )
 
 // slow is a family of tools that take their time: `work` takes 12 s and reports
-// nothing, `report` reports 1 of 3, 2 of 3 and 3 of 3 after the seconds it is told.
+// nothing, `report` reports 1 of 3, 2 of 3 and 3 of 3 after the given seconds.
 func slow() *family.Family {
 	schema := json.RawMessage(`{"type":"object"}`)
 	pause := func(ctx context.Context, d time.Duration) error {

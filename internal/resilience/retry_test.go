@@ -315,7 +315,7 @@ func FuzzDecide(f *testing.F) {
 }
 
 // Budget, time and attempts keep retries that could help from being made; nothing else
-// is a denial. The budget is asked by whoever pays.
+// is a denial. The caller that pays checks the budget.
 func TestDenials(t *testing.T) {
 	t.Parallel()
 	base := resilience.State{Repeat: resilience.Repeatable, Remaining: time.Minute}

@@ -26,6 +26,6 @@
 //   - Origin, Host and the bearer token are checked.
 //
 // What needs the state of a session (the second `initialize` with the id of an HTTP
-// session, the gate until `notifications/initialized`) stands in the server's
+// session, the gate until `notifications/initialized`) is in the server's
 // receiving middleware.
 package front

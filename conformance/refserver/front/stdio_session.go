@@ -93,7 +93,7 @@ func (c *stdioConn) newSession() *stdioSession {
 func (c *stdioConn) start(s *stdioSession) {
 	c.running.Go(func() {
 		err := c.serve(c.life, s)
-		_ = s.Close() // for whoever pushes
+		_ = s.Close() // so that a pending push ends
 		c.mu.Lock()
 		replaced := s.replaced
 		if replaced {
