@@ -43,6 +43,8 @@ install_package() {
 # The programs that we are compared with.
 install_programs() {
 	command -v pdftotext >/dev/null || install_package poppler-utils || return 1
+	# Without its tables pdftotext reads no Chinese, Japanese or Korean, silently.
+	[[ -d /usr/share/poppler/cMap ]] || ! command -v apt-get >/dev/null || install_package poppler-data || return 1
 	command -v docx2txt >/dev/null || install_package docx2txt || return 1
 	local missing=() package
 	for package in "${PACKAGES[@]}"; do
@@ -143,10 +145,11 @@ install_programs || incomplete "The programs to compare with could not be had. N
 ((have > 0)) || incomplete "No document could be fetched. NOTHING was compared."
 
 cp "$corpus/references.mjs" "$cache/"
-# A text is kept as long as the program that read it stays the same.
+# A text is kept as long as the program that read it, and its tables, stay the same.
 texts=$cache/texts-$({
 	printf '%s\n' "${PACKAGES[@]}"
 	pdftotext -v 2>&1 | head -n 1
+	ls /usr/share/poppler/cMap 2>/dev/null || true
 	cat "$corpus/references.mjs" "$(command -v docx2txt)"
 } | sha256sum | cut -c 1-16)
 mkdir -p "$texts"
