@@ -83,8 +83,9 @@ func (e ElicitationComplete) hidden(from source, _ mcperrors.Secrets) Event {
 }
 
 // RequestDropped reports that the client dropped a request of the server, which gets no
-// answer: the stateless era has no requests of servers. The server may wait for the
-// answer, and not answer a call meanwhile. Over stdio, ping is answered and not dropped.
+// answer: the stateless era has no requests of servers, and no server may ask before its
+// era is known. The server may wait for the answer, and not answer a call meanwhile. Over
+// stdio, ping is answered and not dropped.
 type RequestDropped struct {
 	source
 

@@ -52,9 +52,11 @@ func (c *Client) handler() transport.Handler {
 			if n := c.finding.Load(); n != nil {
 				n.Requested(req.Method)
 			}
-			if !c.probing.Load() {
-				c.inbound().Request(req)
+			if c.probing.Load() {
+				c.inbound().Early(req)
+				return
 			}
+			c.inbound().Request(req)
 		},
 		OnNotification: func(n jsonrpc.Notification, on jsonrpc.ID) {
 			if c.probing.Load() {

@@ -172,14 +172,16 @@ func TestGivingUpSaysNothing(t *testing.T) {
 	}
 }
 
-// What comes during the probe is dropped without a reply (NEG-16); a ping during
-// the handshake is answered, and logs are heard (LC-09).
+// During the probe, a notification is dropped, and so is a request (NEG-16): it is
+// reported. But a ping is answered at any time (UTIL-01), and logs are heard during the
+// handshake (LC-09).
 func TestWhatComesBeforeTheEraIsKnown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr, s := newFake(t)
 		s.on("server/discover", func(jsonrpc.Request) any {
 			s.write(`{"jsonrpc":"2.0","id":"early","method":"ping"}`)
+			s.write(`{"jsonrpc":"2.0","id":"question","method":"roots/list"}`)
 			s.notify("notifications/message", `{"level":"info","data":"early"}`)
 			return rpcError(-32601, "Method not found", "")
 		})
@@ -189,12 +191,19 @@ func TestWhatComesBeforeTheEraIsKnown(t *testing.T) {
 			time.Sleep(time.Second)
 			return json.RawMessage(initResult)
 		})
-		var logs []string
-		c, err := find(t, tr, client.OnLog(func(_ context.Context, m mcp.LoggingMessageParams) { logs = append(logs, string(m.Data)) }))
+		var logs, dropped []string
+		c, err := find(t, tr, client.OnLog(func(_ context.Context, m mcp.LoggingMessageParams) { logs = append(logs, string(m.Data)) }),
+			client.OnEvent(func(_ context.Context, e client.Event) {
+				if e, ok := e.(client.RequestDropped); ok {
+					dropped = append(dropped, e.Method)
+				}
+			}))
 		require.NoError(t, err)
 		synctest.Wait()
 		all := strings.Join(s.received(), "\n")
-		require.NotContains(t, all, `"early"`)
+		require.Contains(t, all, `"id":"early","result":{}`)
+		require.NotContains(t, all, `"question"`)
+		require.Equal(t, []string{"roots/list"}, dropped)
 		require.Contains(t, all, `"id":"late","result":{}`)
 		require.Equal(t, []string{`"late"`}, logs)
 		require.NoError(t, ignoreClosed(c.Close()))

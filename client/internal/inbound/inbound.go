@@ -123,15 +123,35 @@ func (i *Inbound) LinkEnded() {
 // exception: servers exist that end the connection without the answer.
 func (i *Inbound) Request(req jsonrpc.Request) {
 	from := i.set.Links.Newest() // a program may ask as soon as it is opened, and before calls go to it
-	if from != nil && from.Agreed.Era == mcp.EraStateless && (req.Method != mcp.MethodPing || from.Traits.Exchanges) {
-		method := jsonrpc.Printable(req.Method, 100)
-		i.set.Log.Warn("[MCP] the server sent a request, which the revision does not have; dropped", "server", i.set.Server,
-			"method", method)
-		i.set.Links.NoteDropped(method)
-		i.set.Dropped(method)
+	if from != nil && from.Agreed.Era == mcp.EraStateless && !answersPing(from, req) {
+		i.drop(req)
 		return
 	}
 	i.Asks().Request(from, req)
+}
+
+// Early is [Inbound.Request] while the era of the server is not known. Both eras have
+// servers that wait for the answer to a ping before they answer anything.
+func (i *Inbound) Early(req jsonrpc.Request) {
+	if from := i.set.Links.Newest(); answersPing(from, req) {
+		i.Asks().Request(from, req)
+		return
+	}
+	i.drop(req)
+}
+
+// answersPing reports whether a request is a ping over a byte stream. from is nil for a
+// program that asks before its link is ready.
+func answersPing(from *link.Link, req jsonrpc.Request) bool {
+	return req.Method == mcp.MethodPing && (from == nil || !from.Traits.Exchanges)
+}
+
+// drop drops a request, which gets no answer.
+func (i *Inbound) drop(req jsonrpc.Request) {
+	method := jsonrpc.Printable(req.Method, 100)
+	i.set.Log.Warn("[MCP] the server sent a request that the era does not allow; dropped", "server", i.set.Server, "method", method)
+	i.set.Links.NoteDropped(method)
+	i.set.Dropped(method)
 }
 
 // respond sends an answer. A server may ask as soon as the transport is open, a
