@@ -484,6 +484,50 @@ func TestMiddlewareChangesTheCaller(t *testing.T) {
 	}
 }
 
+// A middleware that knows the user by something that HeaderFunc and Authorizer do not see:
+// the list that one user's call fetched is not another's.
+func TestMiddlewareKeepsUsersApart(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			type sessionKey struct{}
+			p, by := newKeyedPeer(t, version), &counted{token: "nobody", byUser: true}
+			p.list(`{"name":"only_ann","inputSchema":{"type":"object"}}`)
+			var drifts int
+			c, err := client.Connect(t.Context(), &transport.HTTP{URL: memhttp.URL + "/mcp", RoundTripper: p.mem.Transport(), Authorizer: by},
+				client.WithProtocolVersion(version), client.WithCache(client.CacheConfig{NoPreload: true}),
+				client.OnEvent(func(_ context.Context, e client.Event) {
+					if _, ok := e.(client.ToolDrift); ok {
+						drifts++
+					}
+				}),
+				client.WithMiddleware(func(next client.Next) client.Next {
+					return func(ctx context.Context, inv *client.Invocation) (json.RawMessage, error) {
+						if user := ctx.Value(sessionKey{}); user != nil {
+							ctx = context.WithValue(ctx, userKey{}, user)
+						}
+						return next(ctx, inv)
+					}
+				}))
+			require.NoError(t, err)
+			ann, bob := context.WithValue(t.Context(), sessionKey{}, "ann"), context.WithValue(t.Context(), sessionKey{}, "bob")
+			_, err = c.GetToolSchema(ann, "only_ann")
+			require.NoError(t, err)
+			p.list(`{"name":"only_bob","inputSchema":{"type":"object"}}`)
+			_, err = c.GetToolSchema(bob, "only_ann")
+			require.ErrorContains(t, err, "only_ann", "bob sees what ann's call has fetched")
+			_, err = c.GetToolSchema(bob, "only_bob")
+			require.NoError(t, err)
+			require.Equal(t, "ann", p.came("tools/list")[0])
+			require.Subset(t, []string{"bob"}, p.came("tools/list")[1:])
+			require.NoError(t, c.Close())
+			require.Zero(t, drifts)
+			p.mem.Close()
+		})
+	}
+}
+
 // Every request that no call carries an answer to asks once: the handshake, the opening
 // of a new session, and its end.
 func TestCredentialsOfTheClient(t *testing.T) {

@@ -37,6 +37,9 @@ type Listing struct {
 	// Public reports that every page may be shared between callers with different
 	// credentials.
 	Public bool
+	// Own means that the list is for the caller of the fetch only: it is not cached, and
+	// others that wait for it fetch their own.
+	Own bool
 }
 
 // Fetch asks a server for its tools. Its context has the values of the first

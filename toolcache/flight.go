@@ -16,6 +16,7 @@ type flight struct {
 	done     chan struct{}
 	snap     *snapshot
 	asked    bool // the server was asked for it
+	own      bool // it is for the caller that began the fetch
 	err      error
 }
 
@@ -47,7 +48,7 @@ func (c *Cache) refresh(ctx context.Context, l *list, fetch Fetch, saw *snapshot
 		}
 		now := time.Now()
 		switch {
-		case !current, f.err == nil && why == confirming && !f.asked:
+		case !current, f.own && !mine, f.err == nil && why == confirming && !f.asked:
 			continue
 		case f.err == nil && !again && (f.epoch != l.epoch.Load() || !f.asked) && (why == confirming || name != "" && f.snap.index[name] == nil):
 			again = true
@@ -118,16 +119,18 @@ func (l *list) begin(f *flight) {
 func (c *Cache) run(ctx context.Context, l *list, f *flight, fetch Fetch, wait time.Duration) {
 	var public shared
 	defer func() {
-		if f.err == nil {
+		if f.err == nil && !f.own {
 			l.absence.Store(nil)
 			l.put(f.snap)
 		}
 		l.mu.Lock()
 		l.flight = nil
-		l.doubts.note(f, time.Now())
+		if !f.own {
+			l.doubts.note(f, time.Now())
+		}
 		l.mu.Unlock()
 		close(f.done)
-		if f.asked {
+		if f.asked && !f.own {
 			c.keep(context.WithoutCancel(ctx), l, f.snap, public)
 		}
 	}()
@@ -151,7 +154,7 @@ func (c *Cache) run(ctx context.Context, l *list, f *flight, fetch Fetch, wait t
 		err = errTooMany
 	}
 	if err == nil {
-		f.snap, f.asked = newSnapshot(from, f.epoch, c.leaseOf(from.TTL)), true
+		f.snap, f.asked, f.own = newSnapshot(from, f.epoch, c.leaseOf(from.TTL)), true, from.Own
 		l.refused.Store(false)
 	} else {
 		c.failed(ctx, l, f, err)

@@ -81,6 +81,33 @@ func TestFetcherThatIsGoneHurtsNobody(t *testing.T) {
 	})
 }
 
+// A list that is only for the caller that fetched it is not kept, and those that waited
+// for it fetch their own.
+func TestOwnListIsForItsCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCache(t, toolcache.Settings{}), newServer("a")
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, err := c.Get(t.Context(), key, "mine", func(context.Context) (toolcache.Listing, error) {
+				time.Sleep(time.Second)
+				return toolcache.Listing{Tools: []mcp.Tool{{Name: "mine"}}, Own: true}, nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		for range 10 {
+			wg.Go(func() { get(t, c, s, "a") })
+		}
+		wg.Wait()
+		asked(t, s, 1)
+		_, _, kept := c.Lookup(key, "mine")
+		require.False(t, kept)
+	})
+}
+
 // Whose fetch it was is told that it failed, at once.
 func TestFetcherThatIsGoneIsTold(t *testing.T) {
 	t.Parallel()

@@ -234,6 +234,7 @@ func (c *View) list(ctx context.Context, page Page) (toolcache.Listing, error) {
 	var expiry lists.Expiry
 	var seen map[string]bool
 	var res PageResult
+	own := false // for this caller only
 	walk := c.Walk(false)
 	fetch := func(ctx context.Context, cursor *string) (p lists.Page[mcp.Tool], err error) {
 		if res, err = page(ctx, c.Caller(), cursor); err != nil {
@@ -241,6 +242,9 @@ func (c *View) list(ctx context.Context, page Page) (toolcache.Listing, error) {
 		}
 		if c.latest != nil {
 			c.latest.Store(res.Caller)
+			// A middleware may have made the request somebody else's.
+			own = own || c.Lists.Key(res.Caller).Partition != c.Lists.Key(c.who).Partition
+			walk.as(res.Caller)
 		}
 		p.Items, p.Next, p.Bytes = walk.Page(cursor, res.ListToolsResult), res.NextCursor, res.Size
 		return p, nil
@@ -272,6 +276,6 @@ func (c *View) list(ctx context.Context, page Page) (toolcache.Listing, error) {
 	case err != nil:
 		return toolcache.Listing{}, lists.Mark(err)
 	}
-	list.TTL = expiry.Left()
+	list.TTL, list.Own = expiry.Left(), own
 	return list, nil
 }

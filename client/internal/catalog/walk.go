@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/toolcache"
@@ -38,6 +39,13 @@ func (w *Walk) Page(cursor *string, res *mcp.ListToolsResult) []mcp.Tool {
 		w.whole.page(cursor, res.Tools, res.NextCursor)
 	}
 	return res.Tools
+}
+
+// as notes whose request was answered: definitions are compared for each caller.
+func (w *Walk) as(who *transport.Caller) {
+	if w.listed != nil {
+		w.caller = w.catalog.Lists.Key(who).Partition
+	}
 }
 
 // observe reports tools that are not what the caller was shown before, or not the
