@@ -102,6 +102,7 @@ func TestAnswerIsAResult(t *testing.T) {
 		{code: -32603, status: 500},
 		{code: -32000, status: 200},
 		{code: -32010, status: 502},
+		{code: -32000, status: 503},
 		{code: -32603, status: 200, profile: mcperrors.Docling, opens: true},
 		{code: -32000, status: 200, profile: mcperrors.Docling, opens: true},
 		{code: -32001, status: 200, profile: mcperrors.Docling, opens: true},

@@ -20,9 +20,10 @@ func (o Options) profile() mcperrors.Profile {
 }
 
 // Counts reports whether a circuit counts an error that a server answered with as a
-// failure. Only the profile of S2 does, for the three codes that its circuit is about.
+// failure. Only the profile of S2 does, for the three codes that its circuit is about, and
+// only if the application has chosen it: the name of a tool opens no circuit.
 func Counts(rpc *jsonrpc.Error, o Options) bool {
-	if o.profile() != mcperrors.Docling {
+	if o.Profile != mcperrors.Docling {
 		return false
 	}
 	switch rpc.Code {

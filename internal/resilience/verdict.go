@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -94,7 +95,12 @@ func (a Attempt) levels() Judgement {
 		return Judgement{Server: s, Tool: s} // an answer is the result of its call
 	case ClassBrokenResult:
 		return Judgement{Server: n, Tool: f}
-	case ClassUnavailable, ClassCertificate, ClassTruncated, ClassGateway, ClassBusy:
+	case ClassBusy:
+		if a.Delivery == mcperrors.Answered { // the JSON-RPC error of the call, which has no meaning of its own
+			return Judgement{Server: s, Tool: s}
+		}
+		return Judgement{Server: f, Tool: n}
+	case ClassUnavailable, ClassCertificate, ClassTruncated, ClassGateway:
 		return Judgement{Server: f, Tool: n}
 	case ClassStatusFailed:
 		return Judgement{Server: f, Tool: f}

@@ -38,7 +38,7 @@ const (
 
 // refusals are the errors of the obstacles.
 var refusals = map[obstacle]string{
-	throttled:   "the server asked for a pause between requests (Retry-After)",
+	throttled:   "the server asked for a pause between requests (status 429 or 503)",
 	serverOpen:  "Service temporarily unavailable (circuit open)",
 	toolOpen:    "Tool temporarily unavailable (circuit of the tool open)",
 	rateUsed:    "too many calls per second to this server",

@@ -181,13 +181,16 @@ func (p *Permit) lease(probe breaker.Permit) {
 
 // refusedOpen returns the error of a request that the circuit of the server refuses.
 func (g *Gate) refusedOpen(p *Permit, err error) error {
-	kind := RefusedOpen
+	kind, e := RefusedOpen, errormap.From(err, mcperrors.NotSent)
 	var open *breaker.OpenError
-	if g.metered && errors.As(err, &open) && open.Throttled {
+	if errors.As(err, &open) && open.Throttled {
 		kind = RefusedThrottled
+		if open.State == breaker.Closed {
+			e.Message = askedForPause
+		}
 	}
 	g.Report(kind, p.Subject, 0, "")
-	return g.about(p, errormap.From(err, mcperrors.NotSent))
+	return g.about(p, e)
 }
 
 // refusedTool returns the error of a request that the circuit of its tool refuses.

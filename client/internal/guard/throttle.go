@@ -49,14 +49,17 @@ func (t *Throttle) Left() time.Duration {
 	return 0
 }
 
+// askedForPause is the message for a request that is kept back. The server asks by its
+// status, and most servers say for how long.
+const askedForPause = "the server asked for a pause between requests (status 429 or 503)"
+
 // Refusal returns the error of a request that is kept back, nil for none.
 func (t *Throttle) Refusal() *mcperrors.Error {
 	left := t.Left()
 	if left == 0 {
 		return nil
 	}
-	e := mcperrors.New(mcperrors.CodeRateLimited, mcperrors.KindOverloaded, mcperrors.NotSent,
-		"the server asked for a pause between requests (Retry-After)", nil)
+	e := mcperrors.New(mcperrors.CodeRateLimited, mcperrors.KindOverloaded, mcperrors.NotSent, askedForPause, nil)
 	e.RetryAfter = left
 	return e
 }

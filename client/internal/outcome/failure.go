@@ -251,7 +251,9 @@ func lost(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 }
 
 func closed(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
-	return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, d, "the client was closed", f)
+	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, d, "the client was closed", f)
+	e.Retryable = false // it stays closed
+	return e
 }
 
 // sessionLost is the error of a session that is gone. The next call has another, so it is

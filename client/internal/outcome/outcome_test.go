@@ -195,7 +195,7 @@ func TestAnswers(t *testing.T) {
 		{"401 with a code without meaning", "", -32001, 401, breaker.Neutral, mcperrors.KindAuth},
 		{"403 with a code without meaning", "", -32000, 403, breaker.Neutral, mcperrors.KindAuth},
 		{"429 with a code without meaning", "", -32000, 429, breaker.Neutral, mcperrors.KindOverloaded},
-		{"503 with a code without meaning", "", -32000, 503, breaker.Failure, mcperrors.KindServer},
+		{"503 with a code without meaning", "", -32000, 503, breaker.Success, mcperrors.KindServer},
 		{"401 with invalid params", "", -32602, 401, breaker.Success, mcperrors.KindInvalidArguments},
 		{"404 with method not found", "", -32601, 404, breaker.Success, mcperrors.KindUnsupported},
 	} {
