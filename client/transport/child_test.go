@@ -85,14 +85,14 @@ var programs = map[string]func(){
 		requests(func(r jsonrpc.Request) {
 			switch r.Method {
 			case "say":
-				fmt.Fprintln(os.Stderr, "it said something")
+				fmt.Fprintln(os.Stderr, "could not say much")
 			case "mutter":
-				fmt.Fprintln(os.Stderr, "it said something")
+				fmt.Fprintln(os.Stderr, "could not say much")
 				return
 			case "crash":
 				exit(1)
 			case "crash and say why":
-				fmt.Fprintln(os.Stderr, "out of luck")
+				fmt.Fprintln(os.Stderr, "fatal: out of luck")
 				exit(1)
 			}
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", r.ID.AppendJSON(nil))

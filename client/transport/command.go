@@ -167,7 +167,7 @@ type commandConn struct {
 
 // Call implements [Conn]: a failure carries what is known of the process.
 func (c *commandConn) Call(ctx context.Context, req Request) (Answer, error) {
-	since := c.p.stderrLines.count.Load()
+	since := c.p.asks()
 	answer, err := c.streamConn.Call(ctx, req)
 	if err != nil {
 		return answer, c.explain(err, since)
@@ -178,7 +178,7 @@ func (c *commandConn) Call(ctx context.Context, req Request) (Answer, error) {
 
 // Notify implements [Conn].
 func (c *commandConn) Notify(ctx context.Context, n jsonrpc.Notification) error {
-	since := c.p.stderrLines.count.Load()
+	since := c.p.asks()
 	if err := c.streamConn.Notify(ctx, n); err != nil {
 		return c.explain(err, since)
 	}

@@ -29,9 +29,13 @@ type process struct {
 	stop, kill  time.Duration
 
 	// spoke says that it has answered, and agreed that the handshake is over. explainedAt
-	// is how many lines of stderr there were at the last answer since both.
+	// is how many lines of stderr there were at the last answer since both. That came at
+	// answeredAt, and the first request after it was sent at askedAt, both since began and
+	// 0 before there was one.
 	spoke, agreed atomic.Bool
 	explainedAt   atomic.Int64
+	answeredAt    atomic.Int64
+	askedAt       atomic.Int64
 
 	noiseCount atomic.Int64
 	firstNoise atomic.Pointer[string]
@@ -200,7 +204,39 @@ func (p *process) answered() {
 func (p *process) works() {
 	if p.spoke.Load() && p.agreed.Load() {
 		p.explainedAt.Store(p.stderrLines.count.Load())
+		p.answeredAt.Store(int64(time.Since(p.began)))
+		p.askedAt.Store(0)
 	}
+}
+
+// asks notes that a request is sent, and returns how many lines of stderr there are.
+func (p *process) asks() int64 {
+	if p.askedAt.Load() == 0 && p.answeredAt.Load() != 0 {
+		p.askedAt.CompareAndSwap(0, int64(time.Since(p.began)))
+	}
+	return p.stderrLines.count.Load()
+}
+
+const (
+	// stderrLag is how much later than an answer a line of stderr may be read that was
+	// written before it: they come over two pipes.
+	stderrLag = 20 * time.Millisecond
+	// stderrQuick is how soon after a request a line is read that is not about it.
+	stderrQuick = 3 * time.Millisecond
+)
+
+// old reports whether a line explains no failure of a request. since is how many lines
+// there were when that was sent. A line that is read right after the last answer was
+// written before that, unless it looks like an error.
+func (p *process) old(line ringLine, since int64) bool {
+	if line.number < min(since, p.explainedAt.Load()) {
+		return true
+	}
+	answered, asked := time.Duration(p.answeredAt.Load()), time.Duration(p.askedAt.Load())
+	if read := line.at.Sub(p.began); answered == 0 || read-answered > stderrLag || asked != 0 && read-asked > stderrQuick {
+		return false
+	}
+	return !mcperrors.ErrorLine(line.text)
 }
 
 // settle waits, not for long, until the process has ended and what it wrote last
@@ -218,7 +254,7 @@ func (p *process) settle(rpc *jsonrpc.Conn) {
 // after the last answer.
 func (p *process) evidence(since int64) *mcperrors.ProcessEvidence {
 	e := &mcperrors.ProcessEvidence{Command: p.argv, PID: p.cmd.Process.Pid, Age: time.Since(p.began)}
-	e.Stderr, e.Earlier = p.stderrLines.lines(min(since, p.explainedAt.Load()))
+	e.Stderr, e.Earlier = p.stderrLines.lines(func(line ringLine) bool { return p.old(line, since) })
 	if first := p.firstNoise.Load(); first != nil {
 		e.Noise = *first
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
@@ -16,10 +17,16 @@ import (
 // it last. Safe for concurrent use.
 type ring struct {
 	mu                sync.Mutex
-	head, fault, tail []string
-	faultAt           []int64 // the numbers of the lines in fault, from 0
-	left              int     // lines that are not kept
+	head, fault, tail []ringLine
+	left              int // lines that are not kept
 	count             atomic.Int64
+}
+
+// ringLine is a line, its number from 0, and when it was read.
+type ringLine struct {
+	text   string
+	number int64
+	at     time.Time
 }
 
 // What an error shows, in lines and in bytes of a line.
@@ -37,49 +44,46 @@ func (r *ring) add(line string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := r.count.Add(1)
+	now := ringLine{line, r.count.Add(1) - 1, time.Now()}
 	if len(r.head) < ringHead {
-		r.head = append(r.head, line)
+		r.head = append(r.head, now)
 		return
 	}
-	r.tail = append(r.tail, line)
+	r.tail = append(r.tail, now)
 	if len(r.tail) <= ringTail {
 		return
 	}
 	oldest := r.tail[0]
 	r.tail = slices.Delete(r.tail, 0, 1)
-	if !mcperrors.ErrorLine(oldest) {
+	if !mcperrors.ErrorLine(oldest.text) {
 		r.left++
 		return
 	}
-	r.fault, r.faultAt = append(r.fault, oldest), append(r.faultAt, n-ringTail-1)
+	r.fault = append(r.fault, oldest)
 	if len(r.fault) > ringFaults {
-		r.fault, r.faultAt = slices.Delete(r.fault, 0, 1), slices.Delete(r.faultAt, 0, 1)
+		r.fault = slices.Delete(r.fault, 0, 1)
 		r.left++
 	}
 }
 
-// lines returns what is kept, in the order it was written, and how many of these
-// lines are among the first mark that were written.
-func (r *ring) lines(mark int64) (out []string, before int) {
+// lines returns what is kept, in the order it was written, and how many of the first of
+// these lines are old.
+func (r *ring) lines(old func(ringLine) bool) (out []string, before int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	keep := func(line string, number int64) {
-		if out = append(out, line); number < mark {
-			before = len(out)
+	keep := func(lines ...ringLine) {
+		for _, line := range lines {
+			if before == len(out) && old(line) {
+				before++
+			}
+			out = append(out, line.text)
 		}
 	}
-	for i, line := range r.head {
-		keep(line, int64(i))
-	}
+	keep(r.head...)
 	if r.left > 0 {
-		keep(fmt.Sprintf("… %d lines are left out …", r.left), ringHead)
+		keep(ringLine{text: fmt.Sprintf("… %d lines are left out …", r.left), number: ringHead, at: r.tail[0].at})
 	}
-	for i, line := range r.fault {
-		keep(line, r.faultAt[i])
-	}
-	for i, line := range r.tail {
-		keep(line, r.count.Load()-int64(len(r.tail)-i))
-	}
+	keep(r.fault...)
+	keep(r.tail...)
 	return out, before
 }

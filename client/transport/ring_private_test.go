@@ -3,9 +3,12 @@ package transport
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
+
+func never(ringLine) bool { return false }
 
 // Of much output the beginning, the end and the errors between are kept.
 func TestRingKeepsTheReason(t *testing.T) {
@@ -20,7 +23,7 @@ func TestRingKeepsTheReason(t *testing.T) {
 		r.add(fmt.Sprint("line ", i))
 	}
 	r.add("bye")
-	got, _ := r.lines(0)
+	got, _ := r.lines(never)
 	require.LessOrEqual(t, len(got), 50)
 	require.Equal(t, "npm error code E404", got[0])
 	require.Equal(t, "bye", got[len(got)-1])
@@ -30,13 +33,13 @@ func TestRingKeepsTheReason(t *testing.T) {
 	for range 100 {
 		r.add("failed again")
 	}
-	got, _ = r.lines(0)
+	got, _ = r.lines(never)
 	require.LessOrEqual(t, len(got), 50, "errors without end")
 
 	var few ring
 	few.add("a")
 	few.add("b")
-	got, _ = few.lines(0)
+	got, _ = few.lines(never)
 	require.Equal(t, []string{"a", "b"}, got)
 }
 
@@ -68,10 +71,37 @@ func TestRingCountsWhatIsBefore(t *testing.T) {
 		{100, 44, "line 99"},
 		{1 << 40, 44, "line 99"},
 	} {
-		lines, before := r.lines(tt.mark)
+		lines, before := r.lines(func(line ringLine) bool { return line.number < tt.mark })
 		require.Equal(t, tt.before, before, "mark %d: %q", tt.mark, lines)
 		if before > 0 {
 			require.Equal(t, tt.last, lines[before-1], "mark %d", tt.mark)
 		}
+	}
+}
+
+// A line that was written before an answer may be read after it. It explains no failure
+// of the request that follows, unless it looks like an error or came later.
+func TestLinesThatComeLate(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	for _, tt := range []struct {
+		name            string
+		line            string
+		answered, asked time.Duration // 0: not yet
+		read            time.Duration
+		old             bool
+	}{
+		{"right after the answer", "Starting default (STDIO) server...", 50 * ms, 0, 51 * ms, true},
+		{"right after the request, too", "Starting default (STDIO) server...", 50 * ms, 51 * ms, 52 * ms, true},
+		{"an error", "Error: out of luck", 50 * ms, 51 * ms, 52 * ms, false},
+		{"a while after the request", "bye", 50 * ms, 51 * ms, 60 * ms, false},
+		{"a while after the answer", "bye", 50 * ms, 0, 90 * ms, false},
+		{"long after the answer, right after the request", "bye", 50 * ms, 500 * ms, 501 * ms, false},
+		{"before any answer", "Starting default (STDIO) server...", 0, 0, 1 * ms, false},
+	} {
+		p := &process{began: time.Now()}
+		p.answeredAt.Store(int64(tt.answered))
+		p.askedAt.Store(int64(tt.asked))
+		require.Equal(t, tt.old, p.old(ringLine{tt.line, 0, p.began.Add(tt.read)}, 0), tt.name)
 	}
 }

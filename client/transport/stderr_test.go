@@ -15,7 +15,7 @@ import (
 // the request. The evidence keeps all of it.
 func TestCommandStderrExplains(t *testing.T) {
 	t.Parallel()
-	const started, said, why = "Starting default (STDIO) server...", "it said something", "out of luck"
+	const started, said, why = "Starting default (STDIO) server...", "could not say much", "fatal: out of luck"
 	for _, tt := range []struct {
 		name   string
 		first  string // the request of the handshake, if there is one
