@@ -138,8 +138,10 @@ const AutoVersion = "auto"
 // WithProtocolVersion pins the revision, and with it the era. The client
 // offers a pinned revision of the session era in initialize, without a probe.
 // It speaks a pinned revision of the stateless era at once, without a
-// fallback. If the server speaks only the other era, Connect fails, and the error
-// names the pinned revision, what the server answered and the option to change.
+// fallback. If the server answers that it speaks only the other era, Connect fails, and
+// the error names the pinned revision, what the server answered and the option to change.
+// A server without server/discover does not answer that: the client uses it in the pinned
+// era and logs a warning, and errors of its calls name the pinned revision.
 //
 // The default is [AutoVersion]. The option overrides the environment variable
 // MCP_PROTOCOL_VERSION. [Negotiated] reports the outcome.
