@@ -158,6 +158,9 @@ func (h *held) complete(from *site, scopes []string) {
 		TokenAuthMethods: from.server.TokenEndpointAuthMethods, TokenAuthAlgs: from.server.TokenEndpointAuthAlgs,
 		Resource: from.params(nil).Get("resource"), PrivateNetwork: from.cfg.private,
 	}
+	if from.resource != nil {
+		h.record.Server.Metadata = from.resource.Place
+	}
 }
 
 // granted adds the scopes that came with the token to those that were asked for.
@@ -209,7 +212,7 @@ func (s *server) load(ctx context.Context) (*held, error) {
 		case record.Token.Access == "" && record.Ended != "":
 			s.ended = record.Ended
 			continue
-		case record.Token.Access == "", cfg.dpop && len(record.Proof) == 0:
+		case record.Token.Access == "", cfg.dpop && len(record.Proof) == 0, !s.claimed(key.Resource, record.Server.Metadata):
 			continue
 		}
 		if best == nil || record.Obtained.After(best.record.Obtained) {
@@ -253,6 +256,13 @@ func (c *config) mayUse(key store.Key) bool {
 // stricter.
 func (s *server) isFor(resource string) bool {
 	return discover.Covers(resource, s.endpoint, s.a.cfg.strict) == nil
+}
+
+// claimed reports whether the document at a URL, "" for none, may have claimed a resource
+// for this server. Tokens for a parent path whose document is unknown are not used.
+func (s *server) claimed(resource, document string) bool {
+	_, err := discover.MayClaim(document, resource, s.endpoint)
+	return err == nil
 }
 
 // refreshed renews a token. It returns nil without an error if the authorization server

@@ -43,6 +43,14 @@ func instead(w *authtest.World, pages map[string]page) {
 	})
 }
 
+// ownDocument has the MCP server name a document that is at no well-known place.
+func ownDocument(w *authtest.World, resource string) {
+	instead(w, map[string]page{
+		"/mcp":    {status: 401, header: map[string]string{"WWW-Authenticate": `Bearer resource_metadata="/custom"`}},
+		"/custom": {status: 200, body: `{"resource": "` + w.MCP.URL + resource + `", "authorization_servers": ["` + w.AS.URL + `"]}`},
+	})
+}
+
 // What a person sees whose login fails: each document, each rule, and what to do.
 func TestAuthInspect(t *testing.T) {
 	t.Parallel()
@@ -71,6 +79,8 @@ func TestAuthInspect(t *testing.T) {
 			instead(w, map[string]page{resource + "/mcp": {status: 200, body: `{"resource": 1}`}})
 		}},
 		"wrong-resource":           {exit: 1, server: func(w *authtest.World) { w.Resource["resource"] = w.MCP.URL + "/other" }},
+		"document-of-its-own":      {server: func(w *authtest.World) { ownDocument(w, "/mcp") }},
+		"document-for-the-host":    {exit: 1, server: func(w *authtest.World) { ownDocument(w, "/") }},
 		"no-authorization-server":  {exit: 1, server: func(w *authtest.World) { delete(w.Resource, "authorization_servers") }},
 		"issuer-without-tls":       {exit: 1, server: func(w *authtest.World) { w.Resource["authorization_servers"] = []string{"http://login.example"} }},
 		"issuer-on-private-host":   {exit: 1, server: func(w *authtest.World) { w.Resource["authorization_servers"] = []string{"https://10.1.2.3"} }},

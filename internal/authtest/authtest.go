@@ -188,10 +188,19 @@ func (w *World) token(rw http.ResponseWriter, r *http.Request) {
 	answer(rw, 200, out)
 }
 
+// place is where the metadata of the MCP server are: for its whole origin, or for its path.
+func (w *World) place() string {
+	const place = "/.well-known/oauth-protected-resource"
+	if w.Resource["resource"] == w.MCP.URL {
+		return place
+	}
+	return place + "/mcp"
+}
+
 func (w *World) serveMCP(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if r.URL.Path == "/.well-known/oauth-protected-resource/mcp" {
+	if r.URL.Path == w.place() {
 		w.asked = append(w.asked, "resource")
 		answer(rw, 200, w.Resource)
 		return
@@ -217,7 +226,7 @@ func (w *World) serveMCP(rw http.ResponseWriter, r *http.Request) {
 			w.waiting[string(id)] = true
 		}
 		rw.Header().Add("WWW-Authenticate", "Negotiate")
-		rw.Header().Add("WWW-Authenticate", `Bearer resource_metadata="`+w.MCP.URL+`/.well-known/oauth-protected-resource/mcp", scope="read"`)
+		rw.Header().Add("WWW-Authenticate", `Bearer resource_metadata="`+w.MCP.URL+w.place()+`", scope="read"`)
 		rw.WriteHeader(http.StatusUnauthorized)
 		return
 	}

@@ -57,9 +57,13 @@ type place struct {
 	other bool
 }
 
+// acceptor takes a document that was asked for at one URL and came from another one, if
+// there was a redirect.
+type acceptor func(asked, from string, d *document) error
+
 // search fetches the document from the first place that has one which accept
 // takes. A place that has none, or one that is broken, leads to the next.
-func (f *Finder) search(ctx context.Context, what string, places []place, header http.Header, accept func(from string, d *document) error) error {
+func (f *Finder) search(ctx context.Context, what string, places []place, header http.Header, accept acceptor) error {
 	var first error
 	for _, p := range places {
 		err := f.read(ctx, what, p.url, header, accept)
@@ -114,7 +118,7 @@ func Missing(err error) bool {
 }
 
 // read fetches a document and has it accepted.
-func (f *Finder) read(ctx context.Context, what, url string, header http.Header, accept func(from string, d *document) error) error {
+func (f *Finder) read(ctx context.Context, what, url string, header http.Header, accept acceptor) error {
 	answer, err := f.HTTP.Get(ctx, url, header)
 	if err != nil {
 		f.step(Step{What: what, URL: fetch.Show(url), Err: err, Help: unreachable(err)})
@@ -125,7 +129,7 @@ func (f *Finder) read(ctx context.Context, what, url string, header http.Header,
 	if err != nil {
 		return &DocumentError{What: what, URL: fetch.Show(answer.URL), Status: answer.Status, Err: err}
 	}
-	return accept(answer.URL, d)
+	return accept(url, answer.URL, d)
 }
 
 // open returns the document of an answer. A refusal by the client's fault means

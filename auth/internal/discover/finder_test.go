@@ -180,7 +180,7 @@ func TestResourceMembers(t *testing.T) {
 	r, err := f.Resource(t.Context(), parse(t, s.URL+"/mcp?key=secret"), "")
 	require.NoError(t, err)
 	require.Equal(t, &discover.Resource{
-		URL: s.URL + resourceAt, Resource: s.URL, Name: "Files\ufffd\ufffd[2J", AuthorizationServers: []string{"https://as.example"},
+		URL: s.URL + resourceAt, Place: s.URL + resourceAt, Resource: s.URL, Name: "Files\ufffd\ufffd[2J", AuthorizationServers: []string{"https://as.example"},
 		ScopesSupported: []string{"files:read", "files:write"}, DPoPRequired: true, DPoPAlgs: []string{"ES256"},
 	}, r)
 	require.Equal(t, []string{
@@ -190,6 +190,7 @@ func TestResourceMembers(t *testing.T) {
 		"its members have the right types (RFC 9728 §2)",
 		"it has a resource (RFC 9728 §2)",
 		"its resource is the endpoint or a parent of it (RFC 9728 §3.3)",
+		"a document at its URL may be for this resource (RFC 9728 §3.1 and §3.3)",
 		"it names an authorization server (RFC 9728 §2, required by MCP)",
 	}, *steps)
 

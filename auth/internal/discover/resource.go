@@ -15,6 +15,7 @@ const resourceMetadata = "protected resource metadata"
 // checked against its endpoint.
 type Resource struct {
 	URL                  string // where the document came from
+	Place                string // the URL of the document that its claim follows from, see [MayClaim]
 	Resource             string // the resource identifier, unchanged
 	Name                 string // resource_name, printable and bounded
 	AuthorizationServers []string
@@ -45,8 +46,8 @@ func (f *Finder) Resource(ctx context.Context, endpoint *url.URL, named string) 
 		}
 	}
 	var r *Resource
-	err := f.search(ctx, resourceMetadata, places, nil, func(from string, d *document) (err error) {
-		r, err = f.readResource(from, d, endpoint)
+	err := f.search(ctx, resourceMetadata, places, nil, func(asked, from string, d *document) (err error) {
+		r, err = f.readResource(asked, from, d, endpoint)
 		return err
 	})
 	f.missing(resourceMetadata, ResourcePlaces(endpoint)[0], "the server has it (RFC 9728 §3; every server since revision "+string(mcp.Version2025_06_18)+")",
@@ -57,7 +58,7 @@ func (f *Finder) Resource(ctx context.Context, endpoint *url.URL, named string) 
 	return r, nil
 }
 
-func (f *Finder) readResource(from string, d *document, endpoint *url.URL) (*Resource, error) {
+func (f *Finder) readResource(asked, from string, d *document, endpoint *url.URL) (*Resource, error) {
 	r := &Resource{
 		URL:             from,
 		Resource:        d.text("resource"),
@@ -77,6 +78,17 @@ func (f *Finder) readResource(from string, d *document, endpoint *url.URL) (*Res
 	}
 	if err := check("its resource is the endpoint or a parent of it (RFC 9728 §3.3)", "", Covers(r.Resource, endpoint, f.StrictResource),
 		"check the URL that you gave; else its operator must write there the URL that clients use"); err != nil {
+		return nil, err
+	}
+	// A redirect is a decision of those who serve the place.
+	r.Place = asked
+	why, err := MayClaim(asked, r.Resource, endpoint)
+	if err != nil {
+		r.Place = from
+		why, err = MayClaim(from, r.Resource, endpoint)
+	}
+	if err := check("a document at its URL may be for this resource (RFC 9728 §3.1 and §3.3)", why, err,
+		"its operator must serve it at the well-known place of the resource, or write there the URL that clients use"); err != nil {
 		return nil, err
 	}
 	if err := check("it names an authorization server (RFC 9728 §2, required by MCP)", strings.Join(r.AuthorizationServers, " "),

@@ -117,7 +117,7 @@ func (f *Finder) Legacy(ctx context.Context, endpoint *url.URL) (*Server, error)
 
 func (f *Finder) server(ctx context.Context, places []place, header http.Header, issuer string, same func(string) bool) (*Server, error) {
 	var s *Server
-	err := f.search(ctx, serverMetadata, places, header, func(from string, d *document) (err error) {
+	err := f.search(ctx, serverMetadata, places, header, func(_, from string, d *document) (err error) {
 		s, err = f.readServer(from, d, issuer, same)
 		return err
 	})

@@ -79,6 +79,9 @@ type Server struct {
 	TokenAuthAlgs    []string `json:"token_auth_algs,omitempty"`
 	// Resource is the resource parameter that tokens were asked for with, "" for none.
 	Resource string `json:"resource,omitempty"`
+	// Metadata is the URL of the resource metadata that the tokens were asked for by, ""
+	// for none.
+	Metadata string `json:"resource_metadata,omitempty"`
 	// PrivateNetwork is set if the server may have a private address.
 	PrivateNetwork bool `json:"private_network,omitempty"`
 }
