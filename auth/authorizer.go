@@ -181,6 +181,7 @@ type site struct {
 	http     *fetch.Client
 	resource *discover.Resource // nil for a server of revision 2025-03-26
 	server   *discover.Server
+	pace     *pace
 }
 
 // id is the resource identifier of the server, which tokens are for.
@@ -234,7 +235,7 @@ func (c *config) fetcher(endpoint *url.URL) *fetch.Client {
 // find finds out who guards a server. named is the metadata that a challenge names.
 func (s *server) find(ctx context.Context, c challenge.Challenge) (*site, error) {
 	cfg := &s.a.cfg
-	found := &site{cfg: cfg, endpoint: s.endpoint, http: cfg.fetcher(s.endpoint)}
+	found := &site{cfg: cfg, endpoint: s.endpoint, http: cfg.fetcher(s.endpoint), pace: &s.pace}
 	finder := discover.Finder{
 		HTTP: found.http, NoLegacy: cfg.noLegacy, SlashConcession: cfg.anySlash, StrictResource: cfg.strict, OnStep: cfg.traced(),
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 )
@@ -46,7 +47,13 @@ type Error struct {
 	// Help says what to do about it.
 	Help string
 	Err  error
+
+	pause time.Duration
 }
+
+// RetryAfter returns how long it takes until the authorization server is asked again, 0 if
+// that is unknown. A call before that fails with the same error.
+func (e *Error) RetryAfter() time.Duration { return e.pause }
 
 func (e *Error) Error() string {
 	var b strings.Builder

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
 	"github.com/mainstay-mcp/mainstay/auth/internal/store"
 )
@@ -176,7 +177,9 @@ func (s *server) redeem(ctx context.Context, h *held, begun *store.Pending, code
 	if resource := begun.Server.Resource; resource != "" {
 		params.Set("resource", resource)
 	}
-	token, err := e.Exchange(ctx, s.a.cfg.client(h.record), "authorization_code", params)
+	token, err := s.pace.ask(ctx, func() (*grant.Token, error) {
+		return e.Exchange(ctx, s.a.cfg.client(h.record), "authorization_code", params)
+	})
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,9 @@ func (h *held) exchange(ctx context.Context, s *site, grantType string, params u
 		HTTP: s.http, TokenURL: s.server.TokenEndpoint, Issuer: s.server.Issuer,
 		Methods: s.server.TokenEndpointAuthMethods, Algs: s.server.TokenEndpointAuthAlgs, Proof: h.prover,
 	}
-	token, err := e.Exchange(ctx, s.cfg.client(h.record), grantType, params)
+	token, err := s.pace.ask(ctx, func() (*grant.Token, error) {
+		return e.Exchange(ctx, s.cfg.client(h.record), grantType, params)
+	})
 	if err != nil {
 		return because(ReasonToken, "", err)
 	}
@@ -291,7 +293,7 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 			return stored, nil
 		}
 		asked = true
-		token, err := s.renew(context.WithoutCancel(ctx), h, stored)
+		token, err := s.renew(ctx, h, stored)
 		if err != nil {
 			outcome = s.outcomeOf(err, &next.record)
 			if outcome == later {
@@ -361,7 +363,7 @@ func (s *server) outcomeOf(err error, r *store.Record) outcome {
 	return later
 }
 
-// renew asks for a new token.
+// renew asks for a new token. The end of ctx does not stop a request that was sent.
 func (s *server) renew(ctx context.Context, h *held, r store.Record) (*grant.Token, error) {
 	if string(r.Proof) != string(h.record.Proof) {
 		h = &held{key: h.key, record: r} // of another login
@@ -374,7 +376,9 @@ func (s *server) renew(ctx context.Context, h *held, r store.Record) (*grant.Tok
 	if r.Server.Resource != "" {
 		params.Set("resource", r.Server.Resource)
 	}
-	return e.Exchange(ctx, s.a.cfg.client(r), "refresh_token", params)
+	return s.pace.ask(ctx, func() (*grant.Token, error) {
+		return e.Exchange(context.WithoutCancel(ctx), s.a.cfg.client(r), "refresh_token", params)
+	})
 }
 
 // endpointOf is the token endpoint of stored tokens.

@@ -23,7 +23,7 @@ import (
 // older makes everything that is known of a server older.
 func older(a *Authorizer, by time.Duration) {
 	for _, s := range a.servers {
-		s.failed.at = s.failed.at.Add(-by)
+		s.failed.at, s.failed.until = s.failed.at.Add(-by), s.failed.until.Add(-by)
 		if h := s.now.Load(); h != nil {
 			h.loggedIn, h.record.Obtained = h.loggedIn.Add(-by), h.record.Obtained.Add(-by)
 		}

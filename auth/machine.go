@@ -148,7 +148,9 @@ func (p *IdentityProvider) grant(ctx context.Context, s *site, h *held, params u
 	if who.Secret == "" {
 		who.Method = grant.MethodNone
 	}
-	jag, err := e.Exchange(ctx, who, "urn:ietf:params:oauth:grant-type:token-exchange", wanted)
+	jag, err := s.pace.ask(ctx, func() (*grant.Token, error) {
+		return e.Exchange(ctx, who, "urn:ietf:params:oauth:grant-type:token-exchange", wanted)
+	})
 	if err != nil {
 		return because(ReasonToken, "", fmt.Errorf("the identity provider gives no grant: %w", err))
 	}

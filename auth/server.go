@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,17 +31,19 @@ type server struct {
 	site   *site
 	ended  string  // the code that ended the last login, "" if none did
 	failed failure // the last login or renewal, if it failed
+	pace   pace    // of requests to the token endpoint
 	tries  tries   // logins for more scopes, and those for which a good token was refused
 }
 
 type failure struct {
-	at  time.Time
-	err error
+	at, until time.Time // until then, callers get the same error
+	err       error
 }
 
 const (
 	// quiet is how long after a failed login or renewal callers get the same error: a
-	// person is not asked by one window after the other.
+	// person is not asked by one window after the other. Where nothing was spent, [pace] has
+	// shorter pauses.
 	quiet = 10 * time.Second
 	// memory is how long a token counts as new: a server that refuses it does not agree
 	// with its authorization server.
@@ -50,16 +53,21 @@ const (
 // recent returns the error of a login or renewal that failed since began, or shortly
 // before.
 func (s *server) recent(began time.Time) error {
-	if s.failed.err != nil && (s.failed.at.After(began) || time.Since(s.failed.at) < quiet) {
-		return s.failed.err
+	f := &s.failed
+	if f.err == nil || !f.at.After(began) && !time.Now().Before(f.until) {
+		return nil
 	}
-	return nil
+	if pauseAfter(f.err) > 0 {
+		return &pausedError{f.err, max(time.Until(f.until), 0)}
+	}
+	return f.err
 }
 
 // fail remembers a failure, unless it is that of a login that was cancelled.
 func (s *server) fail(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
-		s.failed = failure{time.Now(), err}
+		now := time.Now()
+		s.failed = failure{at: now, until: now.Add(cmp.Or(pauseAfter(err), quiet)), err: err}
 	}
 	return err
 }
@@ -99,8 +107,9 @@ func (s *server) renewedAt(ctx context.Context, began time.Time) (*held, error) 
 		if next, err = renew(); err == nil {
 			return next, nil
 		}
-		err = s.fail(ctx, err)
-		s.site = nil // its token endpoint may have moved
+		if err = s.fail(ctx, err); pauseAfter(err) == 0 || s.pace.lasts() && !busy(err) {
+			s.site = nil // its token endpoint may have moved
+		}
 	}
 	if time.Now().Before(h.record.Token.Expiry) {
 		return h, nil // it was renewed early, and is still good
@@ -275,6 +284,6 @@ func (s *server) explain(err error) error {
 		return err
 	}
 	own := *e // others may have the same error
-	own.Server = shown(s.endpoint)
+	own.Server, own.pause = shown(s.endpoint), pauseAfter(err)
 	return &own
 }

@@ -33,7 +33,8 @@ type Authorizer interface {
 	// It returns other credentials, with which the same request is sent again under the
 	// same id; Authorize is not called for that. nil accepts the answer of the server.
 	// It runs on a goroutine of its own, up to five times for one request.
-	// An error fails the request, which the server has rejected. The idle timeout of the
+	// An error fails the request, which the server has rejected. If the error, or one below
+	// it, has the method RetryAfter() time.Duration, the error of the call has its result. The idle timeout of the
 	// call is paused while Challenged runs, for example because a person logs in.
 	Challenged(ctx context.Context, c Challenge) (*Credentials, error)
 }

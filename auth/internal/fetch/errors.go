@@ -58,6 +58,8 @@ type Error struct {
 	// text never has what the peer sent, except names in its certificate: it
 	// may be an echo of a secret.
 	Err error
+	// NotSent is set if nothing of the request was sent: the server cannot have seen it.
+	NotSent bool
 }
 
 func (e *Error) Error() string { return e.Method + " " + e.URL + ": " + Printable(e.Err.Error()) }

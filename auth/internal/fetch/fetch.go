@@ -12,8 +12,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -190,10 +192,14 @@ func (c *Client) exchange(ctx context.Context, method string, u *url.URL, header
 			req = req.WithContext(context.WithValue(ctx, proxyKey{}, proxy))
 		}
 	}
+	var sent atomic.Bool
+	req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }, // the first byte may follow
+	}))
 	// Not an http.Client: it would follow redirects and keep cookies.
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
-		return nil, c.failure(req, err)
+		return nil, c.failure(req, err, !sent.Load())
 	}
 	defer func() { _ = resp.Body.Close() }()
 	tooLarge := &TooLargeError{URL: Show(u.String()), Limit: c.maxBytes}
@@ -202,7 +208,7 @@ func (c *Client) exchange(ctx context.Context, method string, u *url.URL, header
 	}
 	read, err := io.ReadAll(io.LimitReader(resp.Body, c.maxBytes+1))
 	if err != nil {
-		return nil, c.failure(req, err)
+		return nil, c.failure(req, err, false)
 	}
 	if int64(len(read)) > c.maxBytes {
 		return nil, tooLarge
@@ -210,13 +216,13 @@ func (c *Client) exchange(ctx context.Context, method string, u *url.URL, header
 	return &Answer{URL: u.String(), Status: resp.StatusCode, Header: resp.Header, Body: read}, nil
 }
 
-func (c *Client) failure(req *http.Request, err error) error {
+func (c *Client) failure(req *http.Request, err error, notSent bool) error {
 	show := Show(req.URL.String())
 	var blocked *BlockedError
 	if errors.As(err, &blocked) {
 		return &BlockedError{URL: show, Address: blocked.Address, Reason: blocked.Reason}
 	}
-	return &Error{Method: req.Method, URL: show, Err: causeOf(req.Context(), err)}
+	return &Error{Method: req.Method, URL: show, Err: causeOf(req.Context(), err), NotSent: notSent}
 }
 
 // redirect returns where an answer to a GET leads, or nil when it is no redirect.

@@ -2,9 +2,13 @@ package grant
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 )
@@ -23,6 +27,8 @@ type Error struct {
 	URI         string // a page about the error; http or https
 	Status      int    // of the HTTP answer
 	Endpoint    string // scheme, host and path of what answered
+	// RetryAfter is the Retry-After of the answer, 0 for none.
+	RetryAfter time.Duration
 }
 
 func (e *Error) Error() string {
@@ -67,13 +73,26 @@ func NewError(endpoint, code, description, uri string, repeated ...string) *Erro
 // refusal reads an error answer. Servers send JSON or a form, with content types of all kinds, or
 // a page of a proxy in front of them: what cannot be read leaves the status.
 func refusal(endpoint string, a *fetch.Answer, sent secrets) *Error {
-	e := &Error{Status: a.Status, Endpoint: reduce(endpoint)}
+	e := &Error{Status: a.Status, Endpoint: reduce(endpoint), RetryAfter: retryAfter(a.Header, time.Now())}
 	m, ok := readMembers(a)
 	if !ok {
 		return e
 	}
 	e.fill(m.text("error"), m.text("error_description"), m.text("error_uri"), sent)
 	return e
+}
+
+// retryAfter reads Retry-After (RFC 9110 §10.2.3): seconds or a date. It is 0 if it cannot be read or
+// has passed, and bounded, so that it does not overflow.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	text := strings.TrimSpace(h.Get("Retry-After"))
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
 }
 
 func (e *Error) fill(code, description, uri string, sent secrets) {

@@ -49,7 +49,7 @@ var reasons = [...]row{
 	transport.ReasonNoRoom:      {class: resilience.ClassTooLarge, make: noRoom},
 	transport.ReasonCallback:    {class: resilience.ClassLocal, make: callbackFailed},
 
-	transport.ReasonAuthorization: {classify: authorizationClass, code: mcperrors.CodePermissionDenied, kind: mcperrors.KindAuth},
+	transport.ReasonAuthorization: {classify: authorizationClass, make: unauthorized},
 }
 
 // unknown is the row of a reason that the table does not have.
@@ -78,6 +78,17 @@ func authorizationClass(f *transport.Failure) resilience.Class {
 		return resilience.ClassLocal
 	}
 	return resilience.ClassUnauthorized
+}
+
+// unauthorized is the error of a request without credentials. An Authorizer may know when
+// the next one can get some.
+func unauthorized(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
+	e := mcperrors.New(mcperrors.CodePermissionDenied, mcperrors.KindAuth, d, f.Err.Error(), f)
+	var later interface{ RetryAfter() time.Duration }
+	if errors.As(f.Err, &later) {
+		e.RetryAfter = max(later.RetryAfter(), 0)
+	}
+	return e
 }
 
 // Lost reports whether the connection ended before the answer, perhaps because the
