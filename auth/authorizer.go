@@ -182,6 +182,7 @@ type site struct {
 	resource *discover.Resource // nil for a server of revision 2025-03-26
 	server   *discover.Server
 	pace     *pace
+	begun    func() // counts a login, called when a person is asked or a program has a token
 }
 
 // id is the resource identifier of the server, which tokens are for.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/auth/internal/challenge"
 	"github.com/mainstay-mcp/mainstay/auth/internal/discover"
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 	"github.com/mainstay-mcp/mainstay/auth/internal/store"
@@ -118,6 +119,11 @@ func (h *held) sentAs(sent *transport.Credentials) bool {
 	}
 	_, token, _ := strings.Cut(sent.Header.Get("Authorization"), " ")
 	return token == h.record.Token.Access
+}
+
+// lacks reports whether the token was asked for without one of the scopes of a challenge.
+func (h *held) lacks(asked challenge.Challenge) bool {
+	return len(missing(strings.Fields(asked.Get("scope")), h.record.Scopes)) > 0
 }
 
 // ready makes what requests need of a record.

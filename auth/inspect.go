@@ -57,7 +57,7 @@ func (a *Authorizer) Look(ctx context.Context, server string) error {
 		return err
 	}
 	_, err = inTurn(ctx, s, func(ctx context.Context) (bool, error) {
-		return s.login(ctx, challenge.Challenge{}, nil)
+		return s.login(ctx, challenge.Challenge{}, nil, wanted{})
 	})
 	return s.explain(err)
 }

@@ -48,6 +48,7 @@ func (p *person) obtain(ctx context.Context, s *site, scopes []string) (*held, e
 		return nil, err
 	}
 	defer b.listener.Close()
+	s.begun()
 	code, err := p.ask(ctx, s, b)
 	if errors.Is(err, errNobody) && b.known {
 		// The page may have said that it does not know this client. A token that can be

@@ -193,6 +193,7 @@ func (p *program) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 	if err := p.get(ctx, s, h, s.params(scopes)); err != nil {
 		return nil, err
 	}
+	s.begun()
 	return h, nil
 }
 

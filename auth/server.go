@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -32,7 +31,7 @@ type server struct {
 	ended  string  // the code that ended the last login, "" if none did
 	failed failure // the last login or renewal, if it failed
 	pace   pace    // of requests to the token endpoint
-	tries  tries   // logins for more scopes, and those for which a good token was refused
+	tries  tries   // logins that may be in vain
 }
 
 type failure struct {
@@ -131,13 +130,13 @@ func (s *server) decide(ctx context.Context, c transport.Challenge, began time.T
 		return c.Tries < maxNonces, nil
 	}
 	switch {
-	case h.usable(time.Now()) && !h.sentAs(c.Sent):
+	case h.usable(time.Now()) && !h.sentAs(c.Sent) && !(wantsScope(c.Status, asked) && h.lacks(asked)):
 		return true, nil // somebody else has renewed it meanwhile
 	case wantsScope(c.Status, asked):
 		if c.Background {
 			return false, nil
 		}
-		return s.raise(ctx, h, asked, began)
+		return s.raise(ctx, h, asked, c.Call, began)
 	case c.Status != http.StatusUnauthorized:
 		return false, nil
 	}
@@ -171,19 +170,21 @@ func (s *server) decide(ctx context.Context, c transport.Challenge, began time.T
 			return false, s.fail(ctx, refusedAgain(h))
 		}
 	}
-	switch {
-	case c.Background:
+	if c.Background {
 		return false, nil // nobody waits for it: a person is asked for a call
-	case s.a.grant.person() && h.usable(time.Now()) && !s.tries.another(refusedTokens):
-		return false, s.fail(ctx, refusedAgain(h))
+	}
+	want := wanted{call: c.Call}
+	if h.usable(time.Now()) {
+		want.what = anotherToken
+	}
+	if s.a.grant.person() { // other programs only send a request, at most one in ten seconds
+		if vain := s.tries.refuse(want); vain != nil {
+			return false, s.fail(ctx, refusedLogin(h, vain))
+		}
 	}
 	s.traceChallenge(asked)
-	return s.login(ctx, asked, before)
+	return s.login(ctx, asked, before, want)
 }
-
-// refusedTokens is what a login is for when the server refuses a token that has not
-// expired.
-const refusedTokens = "a token"
 
 func refusedAgain(h *held) error {
 	return &Error{
@@ -192,8 +193,25 @@ func refusedAgain(h *held) error {
 	}
 }
 
+// refusedLogin is the error of a call that must not begin a login, because others were in
+// vain.
+func refusedLogin(h *held, vain *triesError) error {
+	e := &Error{
+		Reason: ReasonLogin, pause: vain.pause(), Err: fmt.Errorf("the server wants a login, and %w", vain),
+		Help: "log in with another account, or ask the operator of the server why it refuses this one",
+	}
+	if h != nil {
+		e.Issuer = h.key.Issuer
+	}
+	if h.usable(time.Now()) {
+		e.Reason, e.Err = ReasonRefused, fmt.Errorf("the server refuses the token that was issued for it, and %w", vain)
+		e.Help = "the server and its authorization server do not agree; the log of the server says why"
+	}
+	return e
+}
+
 // login obtains a token for what a challenge asks for.
-func (s *server) login(ctx context.Context, asked challenge.Challenge, before []string) (again bool, err error) {
+func (s *server) login(ctx context.Context, asked challenge.Challenge, before []string, want wanted) (again bool, err error) {
 	if s.a.cfg.noLogin {
 		return false, because(ReasonLogin, "", s.notLoggedIn(ctx))
 	}
@@ -202,7 +220,9 @@ func (s *server) login(ctx context.Context, asked challenge.Challenge, before []
 		return false, s.fail(ctx, err)
 	}
 	defer found.http.CloseIdle()
+	found.begun = func() { s.tries.add(want) }
 	_, err = s.obtained(ctx, found, found.scopesFor(asked, before, s.a.grant.person()))
+	found.begun = func() {} // what is renewed later is no login
 	if err != nil && found.server.Assumed {
 		err = because(ReasonDiscovery, "it may want a key that its operator gives out, as a header", fmt.Errorf("the server names no authorization server, and has none at %s: %w", found.server.Issuer, unwrapped(err)))
 	}
@@ -224,9 +244,9 @@ func unwrapped(err error) error {
 	return err
 }
 
-// raise obtains a token with more scopes, the old ones included. For the same missing
-// scopes that happens a few times at most, however many requests need them.
-func (s *server) raise(ctx context.Context, h *held, asked challenge.Challenge, began time.Time) (again bool, err error) {
+// raise obtains a token with more scopes, the old ones included. That happens a few times
+// at most, see [tries], however many requests need them.
+func (s *server) raise(ctx context.Context, h *held, asked challenge.Challenge, call *transport.ChallengedCall, began time.Time) (again bool, err error) {
 	missing := strings.Fields(asked.Get("scope"))
 	slices.Sort(missing)
 	var before []string
@@ -245,13 +265,14 @@ func (s *server) raise(ctx context.Context, h *held, asked challenge.Challenge, 
 			Help: "ask the operator of the server, and log in with these scopes",
 		}
 	}
-	if name := strings.Join(missing, " "); !s.tries.another(name) {
+	want := wanted{strings.Join(missing, " "), call}
+	if vain := s.tries.refuse(want); vain != nil {
 		return false, &Error{
-			Reason: ReasonScope, Err: errors.New("the server wants the scopes " + strconv.Quote(name) + ", and refuses tokens that were asked for with them"),
-			Help: "ask for access at the authorization server",
+			Reason: ReasonScope, pause: vain.pause(), Err: fmt.Errorf("the server wants the scopes %q, and %w", want.what, vain),
+			Help: "ask for access at the authorization server, or ask the operator of the server which scopes it needs",
 		}
 	}
-	return s.login(ctx, asked, before)
+	return s.login(ctx, asked, before, want)
 }
 
 // obtained obtains a token and keeps it.
@@ -284,6 +305,6 @@ func (s *server) explain(err error) error {
 		return err
 	}
 	own := *e // others may have the same error
-	own.Server, own.pause = shown(s.endpoint), pauseAfter(err)
+	own.Server, own.pause = shown(s.endpoint), cmp.Or(pauseAfter(err), e.pause)
 	return &own
 }

@@ -1,41 +1,90 @@
 package auth
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"time"
 
-// tries counts logins that may be in vain, by what they are for: a person is not asked
-// again and again for what a server refuses in spite of it.
-type tries map[string]tried
+	"github.com/mainstay-mcp/mainstay/client/transport"
+)
 
-type tried struct {
-	first time.Time
-	times int
+// tries are the automatic logins at a server of the last ten minutes whose call has not
+// succeeded: a server must not open one browser window after the other, however it names
+// the scopes that it wants. A login whose call has succeeded does not count, so that a
+// server may want another scope for each tool. Its methods require the turn of the server.
+type tries struct {
+	all []try
+	// rest is how long no call begins a login after one that began enough: to the
+	// application, several calls may be one, such as a call and the list of tools before it.
+	rest time.Time
+}
+
+type try struct {
+	at   time.Time
+	want string // see [wanted]
+	call *transport.ChallengedCall
 }
 
 const (
-	// mostTries bounds logins for the same thing within triesMemory.
-	mostTries   = 2
+	triesByCall = 2 // logins by one call
+	triesAlike  = 2 // logins for the same thing
+	triesInAll  = 4
 	triesMemory = 10 * time.Minute
-	// mostNames bounds what a server can want.
-	mostNames = 64
 )
 
-// another counts one more login, and reports whether it may begin.
-func (t *tries) another(name string) bool {
-	for other, r := range *t {
-		if time.Since(r.first) > triesMemory {
-			delete(*t, other)
+// wanted is what a server wants with a challenge, and the call that it refused.
+type wanted struct {
+	what string // the names of the scopes, or [anotherToken]; "" for the first token
+	call *transport.ChallengedCall
+}
+
+// anotherToken is wanted by a server that refuses a token that has not expired.
+const anotherToken = "another token"
+
+// add counts a login.
+func (t *tries) add(w wanted) {
+	t.all = append(t.all, try{at: time.Now(), want: w.what, call: w.call})
+}
+
+// refuse returns why one more login may not begin, nil if it may.
+func (t *tries) refuse(w wanted) *triesError {
+	now := time.Now()
+	t.all = slices.DeleteFunc(t.all, func(r try) bool { return now.Sub(r.at) >= triesMemory || r.call.Succeeded() })
+	var byCall, alike []try
+	for _, r := range t.all {
+		if w.call != nil && r.call == w.call {
+			byCall = append(byCall, r)
+		}
+		if w.what != "" && r.want == w.what {
+			alike = append(alike, r)
 		}
 	}
-	r, known := (*t)[name]
-	if r.times >= mostTries || !known && len(*t) >= mostNames {
-		return false
+	// next is when one of the last logins is forgotten.
+	next := func(counted []try, most int) time.Time { return counted[len(counted)-most].at.Add(triesMemory) }
+	switch {
+	case len(byCall) >= triesByCall:
+		t.rest = now.Add(quiet)
+		return &triesError{count: len(byCall), of: "of this call", next: t.rest}
+	case len(alike) >= triesAlike:
+		return &triesError{count: len(alike), of: "for that in the last ten minutes", next: next(alike, triesAlike)}
+	case len(t.all) >= triesInAll:
+		return &triesError{count: len(t.all), of: "in the last ten minutes", next: next(t.all, triesInAll)}
+	case now.Before(t.rest):
+		return &triesError{count: triesByCall, of: "a moment ago", next: t.rest}
 	}
-	if *t == nil {
-		*t = tries{}
-	}
-	if r.times++; !known {
-		r.first = time.Now()
-	}
-	(*t)[name] = r
-	return true
+	return nil
 }
+
+// triesError says that enough logins were in vain.
+type triesError struct {
+	count int
+	of    string
+	next  time.Time // when another login may begin
+}
+
+func (e *triesError) Error() string {
+	return fmt.Sprintf("%d logins %s did not help", e.count, e.of)
+}
+
+// pause is how long no other login begins.
+func (e *triesError) pause() time.Duration { return max(time.Until(e.next), 0) }

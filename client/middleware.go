@@ -162,9 +162,10 @@ func (inv *Invocation) send(ctx context.Context) (json.RawMessage, error) {
 	if inv == nil || inv.c == nil {
 		return nil, badOption(errors.New("a middleware called next with an Invocation of its own"))
 	}
-	kept := inv.cl.Kept
+	kept, challenged := inv.cl.Kept, inv.cl.Challenged
 	*inv.cl = inv.before
-	inv.cl.Kept = kept // what an earlier run sent may still be on its way
+	inv.cl.Kept = kept             // what an earlier run sent may still be on its way
+	inv.cl.Challenged = challenged // it is one call for the Authorizer
 	if inv.sent || !sameContext(ctx, inv.given) {
 		inv.cl.Caller = nil // another try, or perhaps another caller
 	}

@@ -95,6 +95,9 @@ type Challenge struct {
 	Header http.Header
 	// Tries is how often this request was sent again for a challenge.
 	Tries int
+	// Call is the same for all challenges of one call: those of its request, of its
+	// retries, and of what follows a question of the server.
+	Call *ChallengedCall
 }
 
 // maxChallenges bounds how often one request is sent again for a challenge, whatever
@@ -209,9 +212,12 @@ func (x *exchange) authorize(ctx context.Context, verb string, target *url.URL) 
 		if verb == http.MethodPost && x.holdsResult(resp) {
 			return resp, nil // it has run
 		}
+		if x.challenged == nil {
+			x.challenged = &ChallengedCall{}
+		}
 		x.stand()
 		own, err := a.challenged(x.ctx, Challenge{
-			AuthorizedRequest: request, Sent: who.own, Status: resp.StatusCode, Header: resp.Header, Tries: tries,
+			AuthorizedRequest: request, Sent: who.own, Status: resp.StatusCode, Header: resp.Header, Tries: tries, Call: x.challenged,
 		})
 		x.goOn()
 		if err != nil {

@@ -187,6 +187,13 @@ func (c *httpConn) Call(ctx context.Context, req Request) (Answer, error) {
 		return Answer{}, err
 	}
 	defer x.end()
+	answer, err := x.call(req)
+	answer.Challenged = x.challenged
+	return answer, err
+}
+
+// call sends the request of the exchange and returns its answer.
+func (x *exchange) call(req Request) (Answer, error) {
 	resp, err := x.post(req.Request, req.Params, req.Mirror) //nolint:bodyclose // end closes it
 	if err != nil {
 		return x.found(err)

@@ -42,6 +42,7 @@ type exchange struct {
 
 	background bool    // no call waits for it
 	who        *Caller // what the next request carries; nil if that must be asked for
+	challenged *ChallengedCall
 
 	reading reading     // taken from the budget; of whoever reads
 	endless bool        // nothing ends it but one of the two sides
@@ -63,7 +64,7 @@ func newExchange(ctx context.Context, c *httpConn, req Request) *exchange {
 	wait := jsonrpc.Wait{Idle: max(req.Wait.Idle, 0), Max: max(req.Wait.Max, 0), NullID: req.Wait.NullID} // as [jsonrpc.Conn] takes them
 	x := &exchange{
 		c: c, id: req.ID, caller: ctx, wait: wait, stateless: req.Mirror != nil,
-		opens: req.Method == mcp.MethodInitialize, endless: req.Wait.Endless, who: req.Caller,
+		opens: req.Method == mcp.MethodInitialize, endless: req.Wait.Endless, who: req.Caller, challenged: req.Challenged,
 	}
 	x.reading.x = x
 	x.ctx, x.cancel = context.WithCancelCause(ctx)

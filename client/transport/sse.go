@@ -118,6 +118,7 @@ func (c *sseConn) open(ctx context.Context, x *exchange) (*sse.Reader, error) {
 		return nil, f
 	}
 	x.body.none()
+	x.challenged.Succeed()
 	return events, nil
 }
 
@@ -215,6 +216,13 @@ func (c *sseConn) Call(ctx context.Context, req Request) (Answer, error) {
 		return Answer{}, err
 	}
 	defer x.end()
+	answer, err := c.call(x, req)
+	answer.Challenged = x.challenged
+	return answer, err
+}
+
+// call sends a request and waits for its answer on the stream.
+func (c *sseConn) call(x *exchange, req Request) (Answer, error) {
 	resp, err := x.post(req.Request, req.Params, nil) //nolint:bodyclose // as above
 	if err != nil {
 		return x.late(err)

@@ -75,6 +75,9 @@ type Request struct {
 	// Caller is set for the first request of a call, if the transport identified its
 	// caller when the call started. With nil, the connection asks for credentials itself.
 	Caller *Caller
+	// Challenged is that of the answer to an earlier request of the same call, nil if there
+	// was none or it had none.
+	Challenged *ChallengedCall
 }
 
 // Mirror is the part of a request that HTTP headers repeat in the stateless
@@ -103,6 +106,9 @@ type Answer struct {
 	// Caller is the one that the request was sent for, nil if the transport does not
 	// tell callers apart. It differs from that of the request after a challenge.
 	Caller *Caller
+	// Challenged is set if the server challenged this request, or an earlier one of the same
+	// call, also beside an error. Call its Succeed when the call has succeeded.
+	Challenged *ChallengedCall
 }
 
 // Handler receives messages that are not answers to a request of the client.

@@ -3,10 +3,8 @@ package main
 import (
 	"encoding/json"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,56 +62,11 @@ func TestAuthServersOfAFile(t *testing.T) {
 	require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
 }
 
-// overSSE serves the world over HTTP+SSE, too: the stream at /sse needs a token, as the
-// messages do.
-func overSSE(w *authtest.World) {
-	next := w.MCP.Config.Handler
-	events := make(chan []byte, 16)
-	w.MCP.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		inner := httptest.NewRecorder()
-		post := r.Clone(r.Context())
-		post.Method, post.URL = http.MethodPost, &url.URL{Path: "/mcp"}
-		switch r.URL.Path {
-		default:
-			next.ServeHTTP(rw, r)
-		case "/messages":
-			next.ServeHTTP(inner, post)
-			if inner.Code >= 400 {
-				maps.Copy(rw.Header(), inner.Header())
-				rw.WriteHeader(inner.Code)
-				return
-			}
-			if inner.Body.Len() > 0 {
-				events <- inner.Body.Bytes()
-			}
-			rw.WriteHeader(http.StatusAccepted)
-		case "/sse":
-			post.Body = io.NopCloser(strings.NewReader(`{"jsonrpc": "2.0", "method": "notifications/x"}`))
-			if next.ServeHTTP(inner, post); r.Method != http.MethodGet || inner.Code >= 400 {
-				maps.Copy(rw.Header(), inner.Header())
-				rw.WriteHeader(max(inner.Code, http.StatusUnauthorized))
-				return
-			}
-			rw.Header().Set("Content-Type", "text/event-stream")
-			_, _ = io.WriteString(rw, "event: endpoint\ndata: /messages\n\n")
-			for {
-				_ = http.NewResponseController(rw).Flush()
-				select {
-				case text := <-events:
-					_, _ = io.WriteString(rw, "event: message\ndata: "+strings.TrimSpace(string(text))+"\n\n")
-				case <-r.Context().Done():
-					return
-				}
-			}
-		}
-	})
-}
-
 // The stored token opens the stream of a server of the transport of 2024.
 func TestAuthOverSSE(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
-	overSSE(w)
+	w.OverSSE()
 	w.AnyResource, w.Resource["resource"] = true, w.MCP.URL
 	dir := t.TempDir()
 	folder, file := filepath.Join(dir, "tokens"), filepath.Join(dir, "mcp.json")

@@ -75,6 +75,9 @@ type Call struct {
 	// each later one asks again.
 	Caller *transport.Caller
 	asked  time.Time // when Ask asked the application, zero for never
+	// Challenged is that of its requests so far, nil if the server has refused no
+	// credentials.
+	Challenged *transport.ChallengedCall
 	// Round is what the last round adds to the params, members without braces: the
 	// answers to what the server asked (MRTR-04).
 	Round []byte

@@ -107,6 +107,9 @@ func (r *Runner) hedged(ctx context.Context, c *Call, req transport.Request, h *
 	if !ok {
 		return r.Links.Exchange(ctx, c.Link, req)
 	}
+	if req.Challenged == nil {
+		req.Challenged = &transport.ChallengedCall{} // of both
+	}
 	// The params of a request must not be kept by a call that returns, so both
 	// have ended before this one does.
 	var under sync.WaitGroup

@@ -130,7 +130,7 @@ func (c *Call) Seal() json.RawMessage {
 // this attempt and what headers repeat of them.
 func (c *Call) Frame() transport.Request {
 	params := c.Seal()
-	req := transport.Request{Request: jsonrpc.Request{ID: c.ID, Method: c.Method, Params: params}, Mirror: c.mirror()}
+	req := transport.Request{Request: jsonrpc.Request{ID: c.ID, Method: c.Method, Params: params}, Mirror: c.mirror(), Challenged: c.Challenged}
 	if c.Attempts == 0 && (c.asked.IsZero() || time.Since(c.asked) < callerAge) {
 		req.Caller = c.Caller
 	}

@@ -234,10 +234,14 @@ func (r *Runner) exchange(ctx context.Context, c *Call, req transport.Request) o
 	return out
 }
 
-// answered notes whose request was answered.
+// answered notes whose request was answered, and whether the server has refused
+// credentials.
 func (c *Call) answered(answer transport.Answer) {
 	if answer.Caller != nil {
 		c.Caller = answer.Caller
+	}
+	if answer.Challenged != nil {
+		c.Challenged = answer.Challenged
 	}
 }
 
@@ -276,8 +280,11 @@ func (r *Runner) outcomeOf(c *Call, answer transport.Answer, err error) outcome.
 		sent.Declared = r.Set.Offer.Capabilities
 	}
 	out := outcome.Of(&sent, answer, err)
-	if out.Err != nil {
+	switch {
+	case out.Err != nil:
 		r.failed(c, &out)
+	case out.Kind != mcp.ResultInputRequired:
+		c.Challenged.Succeed()
 	}
 	return out
 }
