@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,4 +45,21 @@ func TestMoreScopesWithoutACode(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, once(t.Context(), c))
 	require.Equal(t, 2, w.Asked("authorize"))
+}
+
+// The error of a login that does not begin has what was wanted, and nothing secret.
+func TestScopesInVain(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	n := 0
+	w.ScopeForEach([]string{"echo"}, func(string, []string) string {
+		n++
+		return "s" + strconv.Itoa(n)
+	})
+	c, err := dial(t, w, auth.Login(browser(t)))
+	require.NoError(t, err)
+	err = once(t.Context(), c)
+	tell(err)
+	require.ErrorContains(t, err, `the server wants the scopes "s3", and 2 logins of this call did not help; ask for access`)
+	require.Equal(t, 3, w.Asked("authorize"))
 }
