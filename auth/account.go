@@ -20,7 +20,7 @@ func (a *Authorizer) Token(ctx context.Context, server string) (string, error) {
 	h, err := inTurn(ctx, s, func(ctx context.Context) (*held, error) {
 		h, err := s.renewedAt(ctx, began)
 		if err == nil && h == nil {
-			err = s.notLoggedIn(ctx)
+			err = because(ReasonLogin, notRenewed(s.now.Load()), s.notLoggedIn(ctx))
 		}
 		return h, err
 	})

@@ -211,7 +211,7 @@ func canonical(u *url.URL) string {
 // params are the parameters that every request for a token of the site carries.
 func (s *site) params(scopes []string) url.Values {
 	p := url.Values{}
-	if s.resource != nil {
+	if s.resource != nil && !s.exception().noResource {
 		p.Set("resource", s.resource.Resource)
 	}
 	if len(scopes) > 0 {
@@ -288,14 +288,18 @@ func (c *config) serverOf(ctx context.Context, f *discover.Finder, issuers []str
 const maxIssuers = 4
 
 // scopesFor chooses the scopes to ask for: those of the challenge, else all that the
-// server supports, else none; and those that the application wants.
-func (s *site) scopesFor(c challenge.Challenge, before []string, offline bool) []string {
+// server supports, else none; and those that the application wants. If it wants only its
+// own, others are added for a challenge that asks for more than the scopes before.
+func (s *site) scopesFor(c challenge.Challenge, before []string, more, offline bool) []string {
+	if s.cfg.onlyScopes && !more {
+		return slices.Clone(s.cfg.scopes)
+	}
 	scopes := strings.Fields(c.Get("scope"))
 	if len(scopes) == 0 && len(before) == 0 && s.resource != nil {
 		scopes = slices.Clone(s.resource.ScopesSupported)
 	}
 	scopes = union(scopes, before, s.cfg.scopes)
-	if offline && slices.Contains(s.server.ScopesSupported, "offline_access") {
+	if offline && !s.cfg.onlyScopes && slices.Contains(s.server.ScopesSupported, "offline_access") {
 		scopes = union(scopes, []string{"offline_access"})
 	}
 	return scopes

@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"errors"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
@@ -68,8 +67,8 @@ func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 	h.complete(s, scopes)
 	begun := &store.Pending{
 		Page: b.page, State: b.state, Verifier: b.pkce.Verifier, Redirect: b.listener.Redirect(), IssuerSent: s.server.IssParameter,
-		Expires: time.Now().Add(handOffTime).Round(0),
-		Client:  h.record.Client, Server: h.record.Server, Scopes: h.record.Scopes, Proof: h.record.Proof,
+		Asked: digest(s.asked(scopes).Encode()), Expires: time.Now().Add(handOffTime).Round(0),
+		Client: h.record.Client, Server: h.record.Server, Scopes: h.record.Scopes, Proof: h.record.Proof,
 	}
 	err = s.cfg.store.Update(ctx, h.key, func(r store.Record) (store.Record, error) {
 		if r.Client, r.Pending = begun.Client, begun; r.Token.Access == "" {
@@ -83,7 +82,7 @@ func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 	return nil, s.handedOff(begun)
 }
 
-// waiting returns a login for the same scopes that a person may be busy with, nil if
+// waiting returns a login for the same things that a person may be busy with, nil if
 // there is none: to begin another would make theirs worthless.
 func (o *handOff) waiting(ctx context.Context, s *site, scopes []string) (*store.Pending, error) {
 	keys, err := s.cfg.keys(ctx, canonical(s.endpoint))
@@ -96,7 +95,7 @@ func (o *handOff) waiting(ctx context.Context, s *site, scopes []string) (*store
 			continue
 		}
 		p := r.Pending
-		same := slices.Equal(p.Scopes, scopes) && (len(p.Proof) > 0) == s.cfg.dpop && (s.cfg.redirect == "" || s.cfg.redirect == p.Redirect)
+		same := p.Asked == digest(s.asked(scopes).Encode()) && (len(p.Proof) > 0) == s.cfg.dpop && (s.cfg.redirect == "" || s.cfg.redirect == p.Redirect)
 		if same && time.Until(p.Expires) > handOffTime/5 {
 			return p, nil
 		}
@@ -145,12 +144,12 @@ func (s *server) finish(ctx context.Context, address string) error {
 	}
 	code, err := codeOf(answer, key.Issuer, begun.IssuerSent)
 	if err != nil {
-		return err
+		return because(ReasonLogin, s.a.cfg.exceptionFor(key.Issuer, err), err)
 	}
 	h := &held{key: key, loggedIn: time.Now()}
 	h.record = store.Record{Client: begun.Client, Server: begun.Server, Scopes: begun.Scopes, Proof: begun.Proof}
 	if err := s.redeem(ctx, h, begun, code); err != nil {
-		return because(ReasonToken, cmp.Or(s.a.cfg.unknown(ctx, h, err), "begin the login again"), err)
+		return because(ReasonToken, cmp.Or(s.a.cfg.unknown(ctx, h, err), s.a.cfg.exceptionFor(key.Issuer, err), "begin the login again"), err)
 	}
 	h.record.Login = loopback.NewState()
 	keep, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping) // what was issued is kept

@@ -379,7 +379,7 @@ func (s *server) renew(ctx context.Context, h *held, r store.Record) (*grant.Tok
 		return nil, err
 	}
 	params := url.Values{"refresh_token": {r.Token.Refresh}}
-	if r.Server.Resource != "" {
+	if r.Server.Resource != "" && !s.a.cfg.exceptions[h.key.Issuer].noResource {
 		params.Set("resource", r.Server.Resource)
 	}
 	return s.pace.ask(ctx, func() (*grant.Token, error) {

@@ -203,8 +203,7 @@ func (s *site) inspect(scopes []string) error {
 	}
 	r.check("the authorization server has a page to log in (RFC 8414 §2)", m.AuthorizationEndpoint,
 		unless(m.AuthorizationEndpoint != "", "its metadata has no authorization_endpoint"), "its operator must add it; a program can log in without a person (client credentials)")
-	r.check("it supports PKCE with S256 (RFC 7636 §4.2; RFC 8414 §2, required by MCP)", strings.Join(m.CodeChallengeMethods, " "), usesPKCE(s),
-		"its operator must add code_challenge_methods_supported with S256: a login without PKCE is not safe")
+	s.inspectPKCE(&r)
 	if len(m.ResponseTypesSupported) > 0 {
 		r.advise("it supports the response type code (RFC 8414 §2)", strings.Join(m.ResponseTypesSupported, ", "),
 			unless(slices.Contains(m.ResponseTypesSupported, "code"), "it lists only %s", strings.Join(m.ResponseTypesSupported, ", ")), "a login may fail: ask its operator")
@@ -221,9 +220,22 @@ func (s *site) inspect(scopes []string) error {
 		r.advise("it knows the scopes that are wanted (RFC 8414 §2)", strings.Join(scopes, " "),
 			unless(len(wanted) == 0, "it does not list %s", strings.Join(wanted, " ")), "a login may end with invalid_scope: the operators of both servers must agree")
 	}
+	s.inspectExceptions(&r, scopes)
 	s.inspectDPoP(&r)
 	r.advise("its answers say that they come from it (RFC 9207)", "", unless(m.IssParameter, "its metadata does not promise it"), "its operator should add it: it protects clients that use several authorization servers")
 	return r.problem
+}
+
+// inspectPKCE checks whether the code of a login is protected.
+func (s *site) inspectPKCE(r *rules) {
+	const rule = "it supports PKCE with S256 (RFC 7636 §4.2; RFC 8414 §2, required by MCP)"
+	if s.assumesPKCE() {
+		r.advise(rule, "", errors.New("its metadata does not list it, and you vouch for it"),
+			"know what you give up: if it ignores PKCE, a stolen code is good for a token")
+		return
+	}
+	r.check(rule, strings.Join(s.server.CodeChallengeMethods, " "), usesPKCE(s),
+		s.assumePKCE("its operator must add code_challenge_methods_supported with S256: a login without PKCE is not safe"))
 }
 
 // inspectDPoP checks whether tokens can be bound to a key, where that is wanted.

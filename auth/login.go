@@ -1,11 +1,14 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
@@ -59,7 +62,7 @@ func (p *person) obtain(ctx context.Context, s *site, scopes []string) (*held, e
 		return nil, err
 	}
 	if err := p.exchange(ctx, s, b, code); err != nil {
-		return nil, because(ReasonToken, p.cfg.unknown(ctx, b.h, err), err)
+		return nil, because(ReasonToken, cmp.Or(p.cfg.unknown(ctx, b.h, err), p.cfg.exceptionFor(s.server.Issuer, err)), err)
 	}
 	b.h.record.Login = loopback.NewState() // a login is like no other
 	return b.h, nil
@@ -78,7 +81,7 @@ type begun struct {
 // begin makes everything that a login needs. The caller closes the listener.
 func (p *person) begin(ctx context.Context, s *site, scopes []string) (_ *begun, err error) {
 	if err := usesPKCE(s); err != nil {
-		return nil, because(ReasonDiscovery, "only an authorization server with PKCE (S256) is safe to use", err)
+		return nil, because(ReasonDiscovery, s.assumePKCE("only an authorization server with PKCE (S256) is safe to use"), err)
 	}
 	b := &begun{state: loopback.NewState(), pkce: grant.NewPKCE()}
 	if b.h, err = newHeld(s); err != nil {
@@ -105,17 +108,21 @@ func (p *person) begin(ctx context.Context, s *site, scopes []string) (_ *begun,
 
 var errNobody = errors.New("nobody logged in in time")
 
-// usesPKCE refuses servers that do not say that they support S256. One without
-// metadata, of revision 2025-03-26, cannot say.
+// usesPKCE refuses servers that do not say that they support S256, with whichever
+// documents they were found. One without any metadata, of revision 2025-03-26, cannot say.
 func usesPKCE(s *site) error {
 	switch {
-	case s.server.Assumed, s.resource == nil && !s.server.CodeChallengeKnown:
+	case s.server.Assumed, slices.Contains(s.server.CodeChallengeMethods, "S256"):
 		return nil
-	case slices.Contains(s.server.CodeChallengeMethods, "S256"):
+	case s.assumesPKCE():
 		return nil
 	}
 	return fmt.Errorf("the authorization server %s does not support PKCE with S256", s.server.Issuer)
 }
+
+// assumesPKCE reports whether the application vouches for S256, which the metadata do not
+// mention.
+func (s *site) assumesPKCE() bool { return s.exception().assumedPKCE && !s.server.CodeChallengeKnown }
 
 // known returns an earlier registration at the same authorization server, the zero one
 // if there is none.
@@ -250,6 +257,20 @@ func registeredMethod(supported []string) string {
 	return supported[0]
 }
 
+// asked are the parameters of an authorization request that every login for the same
+// thing has.
+func (s *site) asked(scopes []string) url.Values {
+	asked := s.params(scopes)
+	asked.Set("response_type", "code")
+	asked.Set("code_challenge_method", "S256")
+	if slices.Contains(scopes, "offline_access") {
+		asked.Set("prompt", "consent") // OpenID Connect Core, section 11
+	}
+	maps.Copy(asked, s.exception().params)
+	maps.DeleteFunc(asked, func(_ string, values []string) bool { return strings.Join(values, "") == "" })
+	return asked
+}
+
 // request is the authorization request, which the browser sends (RFC 6749 section 4.1.1).
 func (b *begun) request(s *site, scopes []string) (page string, err error) {
 	to, err := url.Parse(s.server.AuthorizationEndpoint)
@@ -257,18 +278,11 @@ func (b *begun) request(s *site, scopes []string) (page string, err error) {
 		return "", because(ReasonDiscovery, "", fmt.Errorf("the authorization server %s has no page to log in", s.server.Issuer))
 	}
 	query := to.Query()
-	for name, values := range s.params(scopes) {
-		query[name] = values
-	}
-	query.Set("response_type", "code")
+	maps.Copy(query, s.asked(scopes))
 	query.Set("client_id", b.h.key.ClientID)
 	query.Set("redirect_uri", b.listener.Redirect())
 	query.Set("state", b.state)
 	query.Set("code_challenge", b.pkce.Challenge)
-	query.Set("code_challenge_method", "S256")
-	if slices.Contains(scopes, "offline_access") {
-		query.Set("prompt", "consent") // OpenID Connect Core, section 11
-	}
 	if b.h.prover != nil {
 		thumbprint, err := b.h.prover.Thumbprint()
 		if err != nil {
@@ -287,7 +301,8 @@ func (p *person) ask(ctx context.Context, s *site, b *begun) (code string, err e
 	if err != nil {
 		return "", loginError(b.page, err)
 	}
-	return codeOf(answer, s.server.Issuer, s.server.IssParameter)
+	code, err = codeOf(answer, s.server.Issuer, s.server.IssParameter)
+	return code, because(ReasonLogin, p.cfg.exceptionFor(s.server.Issuer, err), err)
 }
 
 // codeOf returns the code in the answer of a login at an authorization server.

@@ -25,7 +25,10 @@ type config struct {
 	key                                  grant.Signer // of the client, nil for a secret or none
 	redirect                             string
 
-	scopes   []string
+	scopes     []string
+	onlyScopes bool                 // scopes are all to ask for
+	exceptions map[string]exception // by issuer
+
 	dpop     bool
 	prompt   func(context.Context, Prompt) error
 	noLogin  bool
@@ -116,6 +119,15 @@ func WithRedirect(to string) Option {
 // WithScopes asks for scopes in addition to those that the server asks for.
 func WithScopes(scopes ...string) Option {
 	return func(c *config) { c.scopes = append(c.scopes, scopes...) }
+}
+
+// WithOnlyScopes asks for these scopes and no others, whatever the server asks for or
+// lists: for fewer than that, or for a provider that has other names for them. Without
+// any, the login asks for no scope and the authorization server decides. A call that the
+// server refuses with 403 and the scopes that it needs still leads to a login with those
+// in addition. offline_access is not added. With [WithScopes], both count.
+func WithOnlyScopes(scopes ...string) Option {
+	return func(c *config) { c.scopes, c.onlyScopes = append(c.scopes, scopes...), true }
 }
 
 // WithDPoP binds tokens to a key of this program (RFC 9449): a stolen token is of no

@@ -167,7 +167,7 @@ func (s *server) decide(ctx context.Context, c transport.Challenge, began time.T
 				return true, nil
 			}
 		} else if c.Tries > 0 && (time.Since(h.loggedIn) < memory || s.a.cfg.noLogin && h.young()) {
-			return false, s.fail(ctx, refusedAgain(h))
+			return false, s.fail(ctx, s.refusedAgain(h))
 		}
 	}
 	if c.Background {
@@ -179,23 +179,31 @@ func (s *server) decide(ctx context.Context, c transport.Challenge, began time.T
 	}
 	if s.a.grant.person() { // other programs only send a request, at most one in ten seconds
 		if vain := s.tries.refuse(want); vain != nil {
-			return false, s.fail(ctx, refusedLogin(h, vain))
+			return false, s.fail(ctx, s.refusedLogin(h, vain))
 		}
 	}
 	s.traceChallenge(asked)
 	return s.login(ctx, asked, before, want)
 }
 
-func refusedAgain(h *held) error {
+func (s *server) refusedAgain(h *held) error {
 	return &Error{
-		Reason: ReasonRefused, Issuer: h.key.Issuer, Err: errors.New("the server refuses the token that was issued for it"),
-		Help: "the server and its authorization server do not agree; the log of the server says why",
+		Reason: ReasonRefused, Issuer: h.key.Issuer, Err: errors.New("the server refuses the token that was issued for it"), Help: s.disagree(h),
 	}
+}
+
+// disagree is what to do about a server that refuses a token that was issued for it.
+func (s *server) disagree(h *held) string {
+	help := "the server and its authorization server do not agree; the log of the server says why"
+	if s.a.grant.person() && !s.a.cfg.exceptions[h.key.Issuer].params.Has("audience") {
+		help += "; if the provider takes the audience as a parameter, set it with " + audienceFor(h.key.Issuer)
+	}
+	return help
 }
 
 // refusedLogin is the error of a call that must not begin a login, because others were in
 // vain.
-func refusedLogin(h *held, vain *triesError) error {
+func (s *server) refusedLogin(h *held, vain *triesError) error {
 	e := &Error{
 		Reason: ReasonLogin, pause: vain.pause(), Err: fmt.Errorf("the server wants a login, and %w", vain),
 		Help: "log in with another account, or ask the operator of the server why it refuses this one",
@@ -205,7 +213,7 @@ func refusedLogin(h *held, vain *triesError) error {
 	}
 	if h.usable(time.Now()) {
 		e.Reason, e.Err = ReasonRefused, fmt.Errorf("the server refuses the token that was issued for it, and %w", vain)
-		e.Help = "the server and its authorization server do not agree; the log of the server says why"
+		e.Help = s.disagree(h)
 	}
 	return e
 }
@@ -213,7 +221,7 @@ func refusedLogin(h *held, vain *triesError) error {
 // login obtains a token for what a challenge asks for.
 func (s *server) login(ctx context.Context, asked challenge.Challenge, before []string, want wanted) (again bool, err error) {
 	if s.a.cfg.noLogin {
-		return false, because(ReasonLogin, "", s.notLoggedIn(ctx))
+		return false, because(ReasonLogin, notRenewed(s.now.Load()), s.notLoggedIn(ctx))
 	}
 	found, err := s.find(ctx, asked)
 	if err != nil {
@@ -221,7 +229,7 @@ func (s *server) login(ctx context.Context, asked challenge.Challenge, before []
 	}
 	defer found.http.CloseIdle()
 	found.begun = func() { s.tries.add(want) }
-	_, err = s.obtained(ctx, found, found.scopesFor(asked, before, s.a.grant.person()))
+	_, err = s.obtained(ctx, found, found.scopesFor(asked, before, want.scopes(), s.a.grant.person()))
 	found.begun = func() {} // what is renewed later is no login
 	if err != nil && found.server.Assumed {
 		err = because(ReasonDiscovery, "it may want a key that its operator gives out, as a header", fmt.Errorf("the server names no authorization server, and has none at %s: %w", found.server.Issuer, unwrapped(err)))

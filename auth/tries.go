@@ -38,6 +38,9 @@ type wanted struct {
 	call *transport.ChallengedCall
 }
 
+// scopes reports whether more scopes are wanted.
+func (w wanted) scopes() bool { return w.what != "" && w.what != anotherToken }
+
 // anotherToken is wanted by a server that refuses a token that has not expired.
 const anotherToken = "another token"
 

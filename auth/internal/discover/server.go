@@ -157,6 +157,9 @@ func (f *Finder) readServer(from string, d *document, issuer string, same func(s
 		wrong = &IssuerError{URL: fetch.Show(from), Want: fetch.Printable(issuer), Got: fetch.Printable(s.Issuer)}
 	}
 	help := "the operator of the MCP server must name the issuer as the authorization server spells it"
+	if strings.Contains(s.Issuer, "{") { // Entra ID: common and organizations
+		help = "that document is for many tenants: the operator of the MCP server must name the issuer with the id of one tenant"
+	}
 	if sameRoot(s.Issuer, issuer) {
 		help += "; if you trust both, allow the slash with WithIssuerSlash"
 	}

@@ -16,6 +16,7 @@ type Pending struct {
 	Redirect string
 	// IssuerSent is set if the authorization server said that its answers name it (RFC 9207).
 	IssuerSent bool
+	Asked      string // a digest of what the login asks for; a login for other things begins again
 	Expires    time.Time
 
 	// What the record has after the login.
@@ -46,6 +47,7 @@ type pending struct {
 	Verifier   string    `json:"code_verifier"`
 	Redirect   string    `json:"redirect_uri"`
 	IssuerSent bool      `json:"issuer_sent,omitempty"`
+	Asked      string    `json:"asked,omitempty"`
 	Expires    time.Time `json:"expires"`
 
 	Client client   `json:"client"`
@@ -59,7 +61,8 @@ func (p *Pending) form() *pending {
 		return nil
 	}
 	return &pending{
-		Page: p.Page, State: p.State, Verifier: p.Verifier, Redirect: p.Redirect, IssuerSent: p.IssuerSent, Expires: p.Expires,
+		Page: p.Page, State: p.State, Verifier: p.Verifier, Redirect: p.Redirect, IssuerSent: p.IssuerSent,
+		Asked: p.Asked, Expires: p.Expires,
 		Client: client(p.Client), Server: p.Server, Scopes: p.Scopes, Proof: p.Proof,
 	}
 }
@@ -69,7 +72,8 @@ func (p *pending) read() *Pending {
 		return nil
 	}
 	return &Pending{
-		Page: p.Page, State: p.State, Verifier: p.Verifier, Redirect: p.Redirect, IssuerSent: p.IssuerSent, Expires: p.Expires,
+		Page: p.Page, State: p.State, Verifier: p.Verifier, Redirect: p.Redirect, IssuerSent: p.IssuerSent,
+		Asked: p.Asked, Expires: p.Expires,
 		Client: grant.Registered(p.Client), Server: p.Server, Scopes: p.Scopes, Proof: p.Proof,
 	}
 }
