@@ -46,6 +46,14 @@ func TestNothingSecretIsPrinted(t *testing.T) {
 		do(ok, "rpc", at1, "tools/list", "--auth", profile)
 		do(ok, "call", at1, "echo", "--dry-run", "--auth", profile)
 	}
+	allowed := []string{"--issuer", w.AS.URL, "--without-resource", "--authorize-param", "audience=api", "--only-scope", "read"}
+	do(ok, append([]string{"auth", "inspect", at1}, allowed...)...)
+	w.AnyResource = true
+	do(ok, append([]string{"auth", "login", "--no-browser", "--profile", "excepted", at1}, allowed...)...)
+	w.Revoke()
+	do(ok, "call", at1, "echo", "--auth", "profile:excepted")
+	w.AnyResource = false
+	do(needsLogin, append([]string{"auth", "login", "--no-browser", "--profile", "excepted", at1}, allowed...)...) // invalid_target
 	do(ok, "auth", "ls")
 	w.Needs = "admin"
 	do(needsLogin, "call", at1, "echo")

@@ -125,6 +125,8 @@ func (a *app) inspect(ctx context.Context, t target.Target, l *login) error {
 	case answered && !in.hasResource():
 		in.Verdict, in.Steps = notDemanded, []step{}
 		return a.inspected(in)
+	case errors.As(err, &why) && why.Reason == auth.ReasonOption:
+		return failure.Usage("%s", visible.Line(explain.AsFlags(why.Err.Error())))
 	case errors.As(err, &why):
 	case !answered && refused(err) && target.NeedsTLS(t.URL):
 		err = errors.New("the server wants a login, and its URL is not https")

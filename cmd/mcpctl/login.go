@@ -33,9 +33,10 @@ type login struct {
 	clientID, secretEnv string
 	issuer, metadata    string
 	redirect            string
-	scopes              []string
+	scopes, onlyScopes  []string
 	dpop, private       bool
 	slash               bool
+	exceptions          exceptions
 	// finish is where the address is that the browser ended at: @FILE, or @- for
 	// stdin.
 	finish string
@@ -93,9 +94,11 @@ func (l *login) register(set *pflag.FlagSet) {
 	set.StringVar(&l.issuer, "issuer", "", "`URL` of the only authorization server to use; the client is registered there")
 	set.StringVar(&l.metadata, "client-metadata", "", "`URL` of a document that describes the client")
 	set.StringSliceVar(&l.scopes, "scope", nil, "ask for this `scope`, too")
+	set.StringSliceVar(&l.onlyScopes, "only-scope", nil, "ask for this `scope` only, not for those that the server lists")
 	set.BoolVar(&l.dpop, "dpop", false, "bind the tokens to a key (DPoP)")
 	set.BoolVar(&l.private, "private-network", false, "allow authorization servers on private addresses")
 	set.BoolVar(&l.slash, "issuer-slash", false, "allow an issuer that differs by a slash at its end")
+	l.exceptions.register(set)
 }
 
 // typed are the flags that were typed, each with its value. It is never nil.
@@ -107,6 +110,7 @@ func (l *login) typed() [][]string {
 		{"--issuer", l.issuer},
 		{"--client-metadata", l.metadata},
 		{"--scope", strings.Join(l.scopes, ",")},
+		{"--only-scope", strings.Join(l.onlyScopes, ",")},
 		{"--profile", l.profile},
 		{"--redirect", l.redirect},
 	} {
@@ -122,7 +126,7 @@ func (l *login) typed() [][]string {
 			typed = append(typed, []string{f.name})
 		}
 	}
-	return typed
+	return append(typed, l.exceptions.typed()...)
 }
 
 // options are those of the flags, with the store.
@@ -170,7 +174,11 @@ func (l *login) demands(a *app) ([]auth.Option, error) {
 	if l.slash {
 		opts = append(opts, auth.WithIssuerSlash())
 	}
-	return opts, nil
+	if len(l.onlyScopes) > 0 {
+		opts = append(opts, auth.WithOnlyScopes(l.onlyScopes...))
+	}
+	allowed, err := l.exceptions.options(l.issuer)
+	return append(opts, allowed...), err
 }
 
 // traceLogin shows the steps before a login, with -v.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -30,6 +31,9 @@ func (x *Explainer) Login(f *failure.Failure, err error, t target.Target) {
 	switch own := x.ownCredentials(t); {
 	case nobody:
 		f.Message = "the server wants a login"
+		if why != nil && why.Help != "" {
+			f.AddNote(visible.Line(AsFlags(why.Help)))
+		}
 	case errors.As(err, &missing):
 		f.Message = visible.Line(missing.Error())
 		scopes := slices.Compact(slices.Sorted(slices.Values(slices.Concat(missing.Before, missing.Scopes))))
@@ -86,6 +90,9 @@ func (x *Explainer) refused(f *failure.Failure, own string, demand auth.Demand, 
 // helps.
 func (x *Explainer) noToken(f *failure.Failure, why *auth.Error, t target.Target) (next string) {
 	f.Message, f.Note = visible.Line(why.Err.Error()), visible.Line(AsFlags(why.Help))
+	if why.Reason == auth.ReasonOption {
+		f.Message = AsFlags(f.Message)
+	}
 	if strings.Contains(why.Help, "mcpctl auth inspect") {
 		f.Note = "" // as the command says
 	}
@@ -207,8 +214,9 @@ func (x *Explainer) AuthCommand(t target.Target, words ...string) string {
 	if kind, profile, _ := strings.Cut(x.Flags.Auth, ":"); kind == "profile" && words[2] == "login" {
 		words = append(words, "--profile", profile)
 	}
+	given := slices.Clone(words)
 	for _, flag := range x.LoginFlags {
-		if !slices.Contains(words, flag[0]) && (words[2] == "login" || !onlyLogin[flag[0]]) {
+		if !slices.Contains(given, flag[0]) && (words[2] == "login" || !onlyLogin[flag[0]]) {
 			words = append(words, flag...)
 		}
 	}
@@ -227,9 +235,30 @@ var onlyLogin = map[string]bool{"--profile": true, "--redirect": true, "--client
 
 // AsFlags writes what package auth says to do with the flags of mcpctl in place of its
 // options.
-func AsFlags(help string) string { return optionNames.Replace(help) }
+func AsFlags(help string) string {
+	return optionNames.Replace(exception.ReplaceAllStringFunc(help, exceptionFlags))
+}
+
+// exception is an option of package auth for one authorization server, with its issuer.
+var exception = regexp.MustCompile(`(WithoutResource|WithAssumedPKCE|WithAuthorizeParams)\(("[^"]*"(, "[^"]*")*)\)`)
+
+// exceptionFlags writes the flags for such an option.
+func exceptionFlags(option string) string {
+	parts := exception.FindStringSubmatch(option)
+	values := strings.Split(strings.Trim(parts[2], `"`), `", "`)
+	flags := []string{"--issuer", values[0]}
+	for _, param := range values[1:] {
+		flags = append(flags, "--authorize-param", param)
+	}
+	if len(values) == 1 {
+		flags = append(flags, optionNames.Replace(parts[1]))
+	}
+	return example.Quote(flags)
+}
 
 var optionNames = strings.NewReplacer(
+	"WithoutResource", "--without-resource", "WithAssumedPKCE", "--assume-pkce", "WithAuthorizeParams", "--authorize-param",
+	"WithOnlyScopes", "--only-scope",
 	"WithClientMetadata", "--client-metadata", "WithClient", "--client-id", "WithDPoP", "--dpop", "WithIssuerSlash", "--issuer-slash",
 	"WithIssuer", "--issuer", "WithPrivateNetwork", "--private-network", "WithScopes", "--scope",
 )
