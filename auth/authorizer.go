@@ -256,7 +256,11 @@ func (s *server) find(ctx context.Context, c challenge.Challenge) (*site, error)
 	}
 	if err != nil {
 		found.http.CloseIdle()
-		return nil, because(ReasonDiscovery, "`mcpctl auth inspect "+shown(s.endpoint)+"` shows each document and each rule", err)
+		help := "`mcpctl auth inspect " + shown(s.endpoint) + "` shows each document and each rule"
+		if wrong := (*discover.IssuerError)(nil); errors.As(err, &wrong) && wrong.OnlySlash() {
+			help = "if you trust both, allow the slash with WithIssuerSlash; " + help
+		}
+		return nil, because(ReasonDiscovery, help, err)
 	}
 	return found, nil
 }

@@ -196,7 +196,7 @@ func (s *server) refusedAgain(h *held) error {
 func (s *server) disagree(h *held) string {
 	help := "the server and its authorization server do not agree; the log of the server says why"
 	if s.a.grant.person() && !s.a.cfg.exceptions[h.key.Issuer].params.Has("audience") {
-		help += "; if the provider takes the audience as a parameter, set it with " + audienceFor(h.key.Issuer)
+		help += "; some providers learn the audience from a scope (WithScopes) or a parameter: " + audienceFor(h.key.Issuer)
 	}
 	return help
 }

@@ -32,6 +32,10 @@ func (e *IssuerError) Error() string {
 	return "the metadata at " + e.URL + " is of the issuer " + strconv.Quote(e.Got) + ", not of " + strconv.Quote(e.Want)
 }
 
+// OnlySlash reports whether the issuers differ by nothing but a slash at the end, which
+// SlashConcession accepts.
+func (e *IssuerError) OnlySlash() bool { return sameRoot(e.Got, e.Want) }
+
 // DocumentError reports a document that cannot be used: the server did not give
 // it, or it breaks the rules of its format.
 type DocumentError struct {

@@ -93,7 +93,7 @@ func (x *Explainer) noToken(f *failure.Failure, why *auth.Error, t target.Target
 	if why.Reason == auth.ReasonOption {
 		f.Message = AsFlags(f.Message)
 	}
-	if strings.Contains(why.Help, "mcpctl auth inspect") {
+	if strings.HasPrefix(why.Help, "`mcpctl auth inspect") {
 		f.Note = "" // as the command says
 	}
 	inspect := x.AuthCommand(t, "inspect")
