@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -268,4 +269,91 @@ func expire(t *testing.T, store auth.Store) {
 			return r, nil
 		}))
 	}
+}
+
+// inspected runs an inspection, and returns its steps and what a login would do.
+func inspected(t *testing.T, p *play, opts ...auth.Option) (steps []auth.Step, found *auth.Inspected, err error) {
+	t.Helper()
+	trace := auth.WithTrace(func(s auth.Step) { steps = append(steps, s) })
+	err = auth.Inspect(slices.Concat(opts, p.reach(), []auth.Option{trace})...).Look(t.Context(), p.MCP.URL+"/mcp")
+	_ = errors.As(err, &found)
+	require.Zero(t, p.Asked("authorize"))
+	return steps, found, err
+}
+
+// An inspection proposes what a provider needs, and shows each exception that is made with
+// what it gives up.
+func TestProvidersInspected(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		start   func(*testing.T) *play
+		options []auth.Option
+		bare    []auth.Option // what an inspection of a registered client has
+		helps   []string      // without the options
+		fails   bool          // without the options
+		givenUp int
+	}{
+		"Entra ID": {entraID, atEntraID(tenant, "entra-client"), []auth.Option{auth.WithClient("entra-client", "", "")}, []string{
+			`this provider documents S256 without listing it: assume it with WithAssumedPKCE("https://login.microsoftonline.com/` + tenant + `/v2.0")`,
+			`leave it out with WithoutResource("https://login.microsoftonline.com/` + tenant + `/v2.0")`,
+			`choose another prompt with WithAuthorizeParams("https://login.microsoftonline.com/` + tenant + `/v2.0", "prompt=select_account")`,
+		}, true, 2},
+		"Cognito": {amazonCognito, atCognito("cognito-client"), []auth.Option{auth.WithClient("cognito-client", "", "")}, []string{
+			`assume it with WithAssumedPKCE("https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_Abc123")`,
+		}, true, 1},
+		"Google": {googleAccounts, atGoogle("google-client", "google-planted-secret"), []auth.Option{auth.WithClient("google-client", "x", ""), auth.WithIssuerSlash()}, []string{
+			`ask for it with WithAuthorizeParams("https://accounts.google.com", "access_type=offline", "prompt=consent")`,
+		}, false, 0},
+		"Auth0": {auth0Tenant, atAuth0("auth0-client"), []auth.Option{auth.WithClient("auth0-client", "", "")}, []string{
+			`name the API with WithAuthorizeParams("https://acme.eu.auth0.com/", "audience=API")`,
+		}, false, 0},
+		"Atlassian": {atlassianCloud, atAtlassian("atlassian-client", "x"), []auth.Option{auth.WithClient("atlassian-client", "x", "")}, []string{
+			`name it with WithAuthorizeParams("https://auth.atlassian.com", "audience=api.atlassian.com", "prompt=consent")`,
+		}, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := row.start(t)
+			steps, found, err := inspected(t, p, row.bare...)
+			require.NotNil(t, found, err)
+			require.Equal(t, row.fails, found.Problem != nil, found.Problem)
+			for _, help := range row.helps {
+				require.True(t, slices.ContainsFunc(steps, func(s auth.Step) bool { return s.Err != nil && strings.Contains(s.Help, help) }), help)
+			}
+
+			steps, found, err = inspected(t, p, row.options...)
+			require.NotNil(t, found, err)
+			require.NoError(t, found.Problem)
+			givenUp := 0
+			for _, s := range steps {
+				require.NotContains(t, s.Help, `("https://`, "nothing more is proposed")
+				if strings.Contains(s.Help, "what you give up") {
+					require.True(t, s.Minor)
+					require.Error(t, s.Err)
+					givenUp++
+				}
+			}
+			require.Equal(t, row.givenUp, givenUp)
+		})
+	}
+}
+
+// The document of many tenants names no issuer that a login could be held against.
+func TestEntraIDOfManyTenants(t *testing.T) {
+	t.Parallel()
+	p := entraID(t)
+	p.Resource["authorization_servers"] = []string{"https://login.microsoftonline.com/common/v2.0"}
+	steps, _, err := inspected(t, p, atEntraID(tenant, "entra-client")...)
+	require.ErrorContains(t, err, `{tenantid}`)
+	require.Contains(t, steps[len(steps)-1].Help, "name the issuer with the id of one tenant")
+}
+
+// A scope that begins with the resource is what Entra ID wants: then it takes the parameter.
+func TestEntraIDTakesTheResourceOfTheScopes(t *testing.T) {
+	t.Parallel()
+	p := entraID(t)
+	issuer := p.issuer
+	_, found, err := inspected(t, p, auth.WithClient("entra-client", "", issuer), auth.WithAssumedPKCE(issuer), auth.WithOnlyScopes(p.MCP.URL+"/mcp/.default"))
+	require.NotNil(t, found, err)
+	require.NoError(t, found.Problem)
 }

@@ -104,18 +104,8 @@ func TestHandedOffLoginWithExceptions(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(stdout), &begun))
 	require.NotEqual(t, first, begun.URL)
 	require.NotContains(t, begun.URL, "audience")
-	code, _, stderr = script(t, folder, location(t, begun.URL), "auth", "login", server, "--finish", "@-")
+	code, _, stderr = script(t, folder, visit(t, begun.URL), "auth", "login", server, "--finish", "@-")
 	require.Zero(t, code, stderr)
-}
-
-func location(t *testing.T, page string) string {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, page, nil)
-	require.NoError(t, err)
-	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
-	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
-	return resp.Header.Get("Location")
 }
 
 func TestWrongExceptions(t *testing.T) {
