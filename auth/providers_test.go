@@ -194,7 +194,9 @@ func TestProviders(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := row.start(t)
-			store := auth.NewMemory()
+			folder := t.TempDir() + "/tokens"
+			store, err := auth.OpenFiles(folder)
+			require.NoError(t, err)
 			opts := slices.Concat(row.options, p.reach(), []auth.Option{auth.WithStore(store)})
 			c, err := dial(t, p.World, auth.Login(opts...))
 			require.NoError(t, err)
@@ -214,9 +216,8 @@ func TestProviders(t *testing.T) {
 			p.Revoke()
 			require.NoError(t, once(t.Context(), c))
 			p.Revoke()
-			later, err := dial(t, p.World, auth.Login(auth.WithStore(store), auth.WithTransport(p.transport()), auth.WithoutLogin()))
-			require.NoError(t, err)
-			require.NoError(t, once(t.Context(), later))
+			later, err := dialThere(t.Context(), p.MCP.URL+"/mcp", folder, []auth.Option{auth.WithTransport(p.transport()), auth.WithoutLogin()})
+			worked(t, later, err)
 			require.Equal(t, 2, p.Asked("refresh_token"))
 			require.Equal(t, 2, p.Asked("authorize"))
 

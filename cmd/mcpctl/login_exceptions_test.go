@@ -6,9 +6,11 @@ import (
 	"net/url"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
@@ -134,4 +136,29 @@ func TestWrongExceptions(t *testing.T) {
 		}
 	}
 	require.Zero(t, w.Asked("register")+w.Asked("authorize"))
+}
+
+// A command whose login ended because there was no refresh token says how to get one.
+func TestLoginThatCannotBeRenewed(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	server, folder := w.MCP.URL+"/mcp", t.TempDir()+"/tokens"
+	code, _, stderr := at(t, folder, "auth", "login", "--no-browser", server)
+	require.Zero(t, code, stderr)
+	store, err := auth.OpenFiles(folder)
+	require.NoError(t, err)
+	keys, err := store.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, keys, 1)
+	require.NoError(t, store.Update(t.Context(), keys[0], func(r auth.Record) (auth.Record, error) {
+		r.Token.Refresh, r.Token.Expiry = "", time.Now().Add(-time.Second)
+		return r, nil
+	}))
+	for _, command := range [][]string{{"call", server, "echo"}, {"auth", "token", server}} {
+		code, _, stderr = script(t, folder, "", command...)
+		require.Equal(t, failure.KindAuth.ExitCode(), code, stderr)
+		require.Contains(t, stderr, "the authorization server gave no refresh token")
+		require.Contains(t, stderr, "a parameter (--authorize-param)")
+		require.Contains(t, stderr, "mcpctl auth login "+server)
+	}
 }
