@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,12 +21,11 @@ import (
 )
 
 const (
-	mostNonces     = 64   // origins whose nonce is kept
-	longestNonce   = 1024 // bytes
-	proofAlgorithm = "ES256"
+	mostNonces   = 64   // origins whose nonce is kept
+	longestNonce = 1024 // bytes
 )
 
-// Prover makes DPoP proofs (RFC 9449) with one ES256 key. It is safe for concurrent use.
+// Prover makes DPoP proofs (RFC 9449) with one key, P-256 or Ed25519. It is safe for concurrent use.
 type Prover struct {
 	key *key
 	jwk jose.JSONWebKey
@@ -40,7 +40,7 @@ func NewProver() (*Prover, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a DPoP key: %w", err)
 	}
-	return newProver(private)
+	return newProver(private, "")
 }
 
 // ParseProver reads what Export wrote.
@@ -49,22 +49,26 @@ func ParseProver(exported []byte) (*Prover, error) {
 	if err != nil {
 		return nil, errors.New("the stored DPoP key cannot be read")
 	}
-	return newProver(private)
+	return newProver(private, "")
 }
 
-// ReadProver reads the private key of the application, PEM or a JWK, on curve P-256.
+// ReadProver reads the private key of the application, PEM or a JWK, on curve P-256 or Ed25519. The
+// alg of a JWK names the algorithm; without it an Ed25519 key signs as EdDSA.
 func ReadProver(text []byte) (*Prover, error) {
 	k, err := parseKey(text)
 	if err != nil {
 		return nil, err
 	}
-	return newProver(k.Key)
+	return newProver(k.Key, k.Algorithm)
 }
 
-func newProver(private any) (*Prover, error) {
-	k, err := newSigner(private, "", proofAlgorithm)
+func newProver(private any, alg string) (*Prover, error) {
+	k, err := newSigner(private, "", alg)
 	if err != nil {
 		return nil, fmt.Errorf("DPoP: %w", err)
+	}
+	if k.alg != jose.ES256 && !slices.Contains(edAlgs, k.alg) {
+		return nil, fmt.Errorf("DPoP: the private key cannot sign with ES256 or EdDSA; it signs with %s", k.alg)
 	}
 	return &Prover{key: k, jwk: jose.JSONWebKey{Key: k.public}, nonces: map[string]string{}}, nil
 }
@@ -75,7 +79,7 @@ func (p *Prover) Export() ([]byte, error) {
 }
 
 // Algorithm is the one that proofs are signed with.
-func (p *Prover) Algorithm() string { return proofAlgorithm }
+func (p *Prover) Algorithm() string { return p.key.Algorithm() }
 
 // Thumbprint is the JWK thumbprint of the public key: dpop_jkt of an authorization request.
 func (p *Prover) Thumbprint() (string, error) {

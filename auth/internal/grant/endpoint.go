@@ -13,6 +13,7 @@ import (
 
 const (
 	grantTokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
+	typeAccessToken    = "urn:ietf:params:oauth:token-type:access_token"
 	typeNotApplicable  = "N_A" // RFC 8693 §2.2.1: what was issued is no access token
 	typeBearer         = "Bearer"
 	typeDPoP           = "DPoP"
@@ -41,8 +42,9 @@ func (e *Endpoint) audience() string {
 }
 
 // Exchange asks for a token with any grant: params are those of the grant, without the client's
-// own. A refusal is an *Error. A server that wants a nonce in DPoP proofs is asked once more;
-// nothing else is repeated.
+// own. A refusal is an *Error. A server that wants a nonce in DPoP proofs is asked once more, and
+// so is one that refuses a secret where the method was assumed; c keeps the method that worked.
+// Nothing else is repeated.
 func (e *Endpoint) Exchange(ctx context.Context, c *Client, grantType string, params url.Values) (*Token, error) {
 	form := maps.Clone(params)
 	if form == nil {
@@ -53,15 +55,40 @@ func (e *Endpoint) Exchange(ctx context.Context, c *Client, grantType string, pa
 	if err != nil {
 		return nil, err
 	}
-	return parseToken(e.TokenURL, answer, sent, grantType == grantTokenExchange, time.Now())
+	want := wanted{dpop: e.Proof != nil, other: grantType == grantTokenExchange && form.Get("requested_token_type") != typeAccessToken}
+	return parseToken(e.TokenURL, answer, sent, want, time.Now())
 }
 
-// post sends a form, which it changes, with the client's authentication and a DPoP proof, once more when the server
-// gives a new nonce for the proof.
+// post sends a form, which it changes, with the client's authentication. Where the server lists no
+// methods of authentication, a secret that it refuses in the header is sent once more in the form:
+// many servers take it only there. c keeps the method that worked.
 func (e *Endpoint) post(ctx context.Context, c *Client, to string, form url.Values) (*fetch.Answer, secrets, error) {
+	method, err := e.method(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	answer, sent, err := e.send(ctx, c, method, to, form)
+	assumed := c.Method == "" && len(e.Methods) == 0 && method == MethodBasic
+	if err != nil || !assumed || !refusedClient(to, answer, sent) {
+		return answer, sent, err
+	}
+	// The server has not looked at the grant: a code in the form is not spent (RFC 6749 §4.1.3).
+	answer, sent, err = e.send(ctx, c, MethodPost, to, form)
+	if err == nil && !refusedClient(to, answer, sent) {
+		c.Method = MethodPost
+	}
+	return answer, sent, err
+}
+
+func refusedClient(endpoint string, a *fetch.Answer, sent secrets) bool {
+	return refusal(endpoint, a, sent).Code == "invalid_client"
+}
+
+// send is one request of post, and one more when the server gives a new nonce for the DPoP proof.
+func (e *Endpoint) send(ctx context.Context, c *Client, method, to string, form url.Values) (*fetch.Answer, secrets, error) {
 	for again := false; ; again = true {
 		header := http.Header{"Accept": {"application/json"}}
-		added, err := e.identify(c, form, header)
+		added, err := e.identify(c, method, form, header)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -113,9 +140,36 @@ func wrongAt(endpoint string) func(reason string) error {
 	return func(reason string) error { return &AnswerError{Endpoint: reduce(endpoint), Reason: reason} }
 }
 
-// parseToken reads the answer of a token endpoint. Servers differ: a type or a lifetime may be
-// missing, numbers may be strings, and scopes a list.
-func parseToken(endpoint string, a *fetch.Answer, sent secrets, exchange bool, now time.Time) (*Token, error) {
+// wanted is what kind of token was asked for.
+type wanted struct {
+	dpop  bool // bound to a key
+	other bool // a token exchange asked for something else than an access token
+}
+
+// tokenType checks the token_type of an answer. A token of a type that was not asked for must not
+// be used (RFC 6749 §7.1, RFC 9449 §5). The type is required, but some servers leave it out. Then
+// the token is a Bearer token, and no token that is bound to a key.
+func (w wanted) tokenType(kind string) (is, wrong string) {
+	switch {
+	case w.other && strings.EqualFold(kind, typeNotApplicable):
+		return typeNotApplicable, ""
+	case strings.EqualFold(kind, typeNotApplicable):
+		return "", "its token_type is N_A: it issued something else than an access token"
+	case !w.dpop && (kind == "" || strings.EqualFold(kind, typeBearer)):
+		return typeBearer, ""
+	case w.dpop && strings.EqualFold(kind, typeDPoP):
+		return typeDPoP, ""
+	case w.dpop && (kind == "" || strings.EqualFold(kind, typeBearer)):
+		return "", "it issued a Bearer token, and a token that is bound to a key (DPoP) was asked for"
+	case strings.EqualFold(kind, typeDPoP):
+		return "", "it issued a token that is bound to a key (DPoP), and a Bearer token was asked for"
+	}
+	return "", "its token_type is neither Bearer nor DPoP"
+}
+
+// parseToken reads the answer of a token endpoint. Servers differ: a lifetime may be missing,
+// numbers may be strings, and scopes a list.
+func parseToken(endpoint string, a *fetch.Answer, sent secrets, want wanted, now time.Time) (*Token, error) {
 	wrong := wrongAt(endpoint)
 	m, err := granted(endpoint, a, sent)
 	if err != nil {
@@ -136,15 +190,9 @@ func parseToken(endpoint string, a *fetch.Answer, sent secrets, exchange bool, n
 			return nil, wrong("a token has characters that no header can carry")
 		}
 	}
-	switch kind := m.text("token_type"); {
-	case kind == "" || strings.EqualFold(kind, typeBearer):
-		t.Type = typeBearer
-	case strings.EqualFold(kind, typeDPoP):
-		t.Type = typeDPoP
-	case strings.EqualFold(kind, typeNotApplicable) && exchange:
-		t.Type = typeNotApplicable
-	default: // RFC 6749 §7.1: a type the client does not understand must not be used
-		return nil, wrong("its token_type is neither Bearer nor DPoP")
+	var mismatch string
+	if t.Type, mismatch = want.tokenType(m.text("token_type")); mismatch != "" {
+		return nil, wrong(mismatch)
 	}
 	if n, ok := m.seconds("expires_in"); ok && n > 0 {
 		t.Expiry = now.Add(time.Duration(min(n, longestLife.Seconds()) * float64(time.Second))).Round(0) // of the wall clock: the other one stands still while a machine sleeps

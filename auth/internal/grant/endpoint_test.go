@@ -331,46 +331,52 @@ func TestTokenAnswers(t *testing.T) {
 	now := time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)
 	for _, test := range []struct {
 		name, kind, body string
-		exchange         bool
+		asked            wanted
 		want             Token // zero: refused
 	}{
 		{
-			"all", "", `{"access_token":"A","token_type":"Bearer","expires_in":3600,"refresh_token":"R","id_token":"I","scope":"a  b"}`, false,
+			"all", "", `{"access_token":"A","token_type":"Bearer","expires_in":3600,"refresh_token":"R","id_token":"I","scope":"a  b"}`, wanted{},
 			Token{Access: "A", Type: "Bearer", Refresh: "R", IDToken: "I", Scope: "a b", Expiry: now.Add(time.Hour)},
 		},
-		{"least", "", `{"access_token":"A"}`, false, Token{Access: "A", Type: "Bearer"}},
-		{"nulls", "", `{"access_token":"A","token_type":null,"expires_in":null,"refresh_token":null,"scope":null}`, false, Token{Access: "A", Type: "Bearer"}},
-		{"DPoP", "", `{"access_token":"A","token_type":"dpop"}`, false, Token{Access: "A", Type: "DPoP"}},
-		{"number as text", "", `{"access_token":"A","expires_in":"60"}`, false, Token{Access: "A", Type: "Bearer", Expiry: now.Add(time.Minute)}},
-		{"fraction", "", `{"access_token":"A","expires_in":0.5}`, false, Token{Access: "A", Type: "Bearer", Expiry: now.Add(500 * time.Millisecond)}},
-		{"huge number", "", `{"access_token":"A","expires_in":1e300}`, false, Token{Access: "A", Type: "Bearer", Expiry: now.Add(longestLife)}},
-		{"number out of range", "", `{"access_token":"A","expires_in":1e999}`, false, Token{Access: "A", Type: "Bearer"}},
-		{"negative number", "", `{"access_token":"A","expires_in":-1}`, false, Token{Access: "A", Type: "Bearer"}},
-		{"scopes as a list", "", `{"access_token":"A","scope":["a","b"]}`, false, Token{Access: "A", Type: "Bearer", Scope: "a b"}},
-		{"scopes that are none", "", `{"access_token":"A","scope":"a \u001b[31m b"}`, false, Token{Access: "A", Type: "Bearer", Scope: "a b"}},
+		{"least", "", `{"access_token":"A"}`, wanted{}, Token{Access: "A", Type: "Bearer"}},
+		{"nulls", "", `{"access_token":"A","token_type":null,"expires_in":null,"refresh_token":null,"scope":null}`, wanted{}, Token{Access: "A", Type: "Bearer"}},
+		{"DPoP", "", `{"access_token":"A","token_type":"dpop"}`, wanted{dpop: true}, Token{Access: "A", Type: "DPoP"}},
+		{"DPoP that was not asked for", "", `{"access_token":"A","token_type":"DPoP"}`, wanted{}, Token{}},
+		{"DPoP that was not asked for, in an exchange", "", `{"access_token":"A","token_type":"DPoP"}`, wanted{other: true}, Token{}},
+		{"Bearer in place of DPoP", "", `{"access_token":"A","token_type":"Bearer"}`, wanted{dpop: true}, Token{}},
+		{"no type in place of DPoP", "", `{"access_token":"A"}`, wanted{dpop: true}, Token{}},
+		{"no access token in place of DPoP", "", `{"access_token":"A","token_type":"n_a"}`, wanted{dpop: true}, Token{}},
+		{"a Bearer token of another type", "", `{"access_token":"A","token_type":"Bearer"}`, wanted{other: true}, Token{Access: "A", Type: "Bearer"}},
+		{"number as text", "", `{"access_token":"A","expires_in":"60"}`, wanted{}, Token{Access: "A", Type: "Bearer", Expiry: now.Add(time.Minute)}},
+		{"fraction", "", `{"access_token":"A","expires_in":0.5}`, wanted{}, Token{Access: "A", Type: "Bearer", Expiry: now.Add(500 * time.Millisecond)}},
+		{"huge number", "", `{"access_token":"A","expires_in":1e300}`, wanted{}, Token{Access: "A", Type: "Bearer", Expiry: now.Add(longestLife)}},
+		{"number out of range", "", `{"access_token":"A","expires_in":1e999}`, wanted{}, Token{Access: "A", Type: "Bearer"}},
+		{"negative number", "", `{"access_token":"A","expires_in":-1}`, wanted{}, Token{Access: "A", Type: "Bearer"}},
+		{"scopes as a list", "", `{"access_token":"A","scope":["a","b"]}`, wanted{}, Token{Access: "A", Type: "Bearer", Scope: "a b"}},
+		{"scopes that are none", "", `{"access_token":"A","scope":"a \u001b[31m b"}`, wanted{}, Token{Access: "A", Type: "Bearer", Scope: "a b"}},
 		{
-			"form", "application/x-www-form-urlencoded", "access_token=A&token_type=bearer&expires_in=60&scope=a+b", false,
+			"form", "application/x-www-form-urlencoded", "access_token=A&token_type=bearer&expires_in=60&scope=a+b", wanted{},
 			Token{Access: "A", Type: "Bearer", Scope: "a b", Expiry: now.Add(time.Minute)},
 		},
-		{"ID-JAG", "", `{"access_token":"A","token_type":"N_A","issued_token_type":"urn:x"}`, true, Token{Access: "A", Type: "N_A", IssuedType: "urn:x"}},
-		{"no access token is asked for", "", `{"access_token":"A","token_type":"N_A"}`, false, Token{}},
-		{"MAC", "", `{"access_token":"A","token_type":"mac"}`, false, Token{}},
-		{"empty", "", ``, false, Token{}},
-		{"null", "", `null`, false, Token{}},
-		{"array", "", `[]`, false, Token{}},
-		{"no token", "", `{"token_type":"Bearer"}`, false, Token{}},
-		{"other case", "", `{"ACCESS_TOKEN":"A"}`, false, Token{}},
-		{"token as number", "", `{"access_token":1}`, false, Token{}},
-		{"header injection", "", `{"access_token":"A\r\nX: y"}`, false, Token{}},
-		{"blank", "", `{"access_token":"A B"}`, false, Token{}},
-		{"no ASCII", "", `{"access_token":"Ä"}`, false, Token{}},
-		{"odd refresh token", "", `{"access_token":"A","refresh_token":"R\u0000"}`, false, Token{}},
-		{"page", "text/html", `access_token=A`, false, Token{}},
-		{"two values", "", `{"access_token":"A"} {"access_token":"B"}`, false, Token{}},
+		{"ID-JAG", "", `{"access_token":"A","token_type":"N_A","issued_token_type":"urn:x"}`, wanted{other: true}, Token{Access: "A", Type: "N_A", IssuedType: "urn:x"}},
+		{"no access token is asked for", "", `{"access_token":"A","token_type":"N_A"}`, wanted{}, Token{}},
+		{"MAC", "", `{"access_token":"A","token_type":"mac"}`, wanted{}, Token{}},
+		{"empty", "", ``, wanted{}, Token{}},
+		{"null", "", `null`, wanted{}, Token{}},
+		{"array", "", `[]`, wanted{}, Token{}},
+		{"no token", "", `{"token_type":"Bearer"}`, wanted{}, Token{}},
+		{"other case", "", `{"ACCESS_TOKEN":"A"}`, wanted{}, Token{}},
+		{"token as number", "", `{"access_token":1}`, wanted{}, Token{}},
+		{"header injection", "", `{"access_token":"A\r\nX: y"}`, wanted{}, Token{}},
+		{"blank", "", `{"access_token":"A B"}`, wanted{}, Token{}},
+		{"no ASCII", "", `{"access_token":"Ä"}`, wanted{}, Token{}},
+		{"odd refresh token", "", `{"access_token":"A","refresh_token":"R\u0000"}`, wanted{}, Token{}},
+		{"page", "text/html", `access_token=A`, wanted{}, Token{}},
+		{"two values", "", `{"access_token":"A"} {"access_token":"B"}`, wanted{}, Token{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := &fetch.Answer{Status: 200, Header: http.Header{"Content-Type": {test.kind}}, Body: []byte(test.body)}
-			got, err := parseToken("https://as.example/token?q", a, nil, test.exchange, now)
+			got, err := parseToken("https://as.example/token?q", a, nil, test.asked, now)
 			if test.want == (Token{}) {
 				var wrong *AnswerError
 				require.ErrorAs(t, err, &wrong)

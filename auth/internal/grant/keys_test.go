@@ -23,7 +23,7 @@ import (
 )
 
 var algorithms = []jose.SignatureAlgorithm{
-	jose.ES256, jose.ES384, jose.ES512, jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA,
+	jose.ES256, jose.ES384, jose.ES512, jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA, "Ed25519",
 }
 
 // verify checks the signature of a JWT and returns what it says.
@@ -101,6 +101,7 @@ func TestSigners(t *testing.T) {
 		{"RSA", "ES256", "cannot sign with \"ES256\""},
 		{"RSA-1024", "", "has 1024 bits"},
 		{"Ed25519", "", "EdDSA"},
+		{"Ed25519", "ES256", "cannot sign with \"ES256\""},
 		{"X25519", "", "neither EC, RSA nor Ed25519"},
 	} {
 		t.Run(test.kind+" "+test.alg, func(t *testing.T) {

@@ -39,16 +39,17 @@ func ChooseMethod(supported []string, hasSecret, hasKey bool) (string, error) {
 	return "", fmt.Errorf("%w: the server supports %s", ErrNoMethod, printable(fmt.Sprint(supported), longestDescription))
 }
 
+// method is how the client authenticates itself at the endpoint.
+func (e *Endpoint) method(c *Client) (string, error) {
+	if c.Method != "" {
+		return c.Method, nil
+	}
+	return ChooseMethod(e.Methods, c.Secret != "", c.Key != nil)
+}
+
 // identify adds the client to a request. The form is changed; it returns what was added that
 // nobody may read.
-func (e *Endpoint) identify(c *Client, form url.Values, header http.Header) (secrets, error) {
-	method := c.Method
-	if method == "" {
-		var err error
-		if method, err = ChooseMethod(e.Methods, c.Secret != "", c.Key != nil); err != nil {
-			return nil, err
-		}
-	}
+func (e *Endpoint) identify(c *Client, method string, form url.Values, header http.Header) (secrets, error) {
 	if c.ID == "" {
 		return nil, errors.New("the client has no id")
 	}
@@ -73,11 +74,12 @@ func (e *Endpoint) identify(c *Client, form url.Values, header http.Header) (sec
 		if c.Key == nil {
 			return nil, fmt.Errorf("%w: %s needs a private key", ErrNoMethod, method)
 		}
-		if len(e.Algs) > 0 && !slices.Contains(e.Algs, c.Key.Algorithm()) {
+		signer := c.Key.Listed(e.Algs)
+		if signer == nil {
 			return nil, fmt.Errorf("%w: the key signs with %s, the server supports %s", ErrNoMethod,
 				c.Key.Algorithm(), printable(fmt.Sprint(e.Algs), longestDescription))
 		}
-		assertion, err := Assertion(c.Key, c.ID, e.audience(), time.Now())
+		assertion, err := Assertion(signer, c.ID, e.audience(), time.Now())
 		if err != nil {
 			return nil, err
 		}

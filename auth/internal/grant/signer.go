@@ -23,6 +23,9 @@ type Signer interface {
 	// header names another.
 	Sign(claims any, header map[string]any) (string, error)
 	Algorithm() string // "ES256", "RS256", …
+	// Listed returns the signer under a name of its algorithm that is in a server's list, nil if
+	// none is. An empty list has all names.
+	Listed(algs []string) Signer
 	Public() any       // the public key, of the type that package crypto uses
 }
 
@@ -31,7 +34,7 @@ const fewestRSABits = 2048
 
 // NewSigner reads a private key and picks the algorithm. The text is PEM (PKCS #8, PKCS #1 or
 // SEC 1) or one JWK, whose kid is then sent. An empty alg means the usual one for the key:
-// ES256, ES384 or ES512 by curve, RS256, or EdDSA.
+// ES256, ES384 or ES512 by curve, RS256, or EdDSA, which Ed25519 is another name of.
 func NewSigner(text []byte, alg string) (Signer, error) {
 	k, err := parseKey(text)
 	if err != nil {
@@ -57,6 +60,15 @@ func (s identified) Sign(claims any, header map[string]any) (string, error) {
 		all[name] = value
 	}
 	return s.Signer.Sign(claims, all)
+}
+
+// Listed implements [Signer].
+func (s identified) Listed(algs []string) Signer {
+	listed := s.Signer.Listed(algs)
+	if listed == nil {
+		return nil
+	}
+	return identified{listed, s.kid}
 }
 
 func (s identified) String() string { return fmt.Sprintf("private key %s, kid %q", hidden, s.kid) }
@@ -101,7 +113,7 @@ func newSigner(private any, kid, alg string) (*key, error) {
 		fit = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512}
 	case ed25519.PrivateKey:
 		k.public = p.Public()
-		fit = []jose.SignatureAlgorithm{jose.EdDSA}
+		fit = edAlgs
 	default:
 		return nil, errors.New("the private key is neither EC, RSA nor Ed25519")
 	}
@@ -161,7 +173,7 @@ func (k *key) Sign(claims any, header map[string]any) (string, error) {
 		}
 		opts.WithHeader(jose.HeaderKey(name), value)
 	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: k.alg, Key: k.secret.private}, opts)
+	signer, err := jose.NewSigner(k.signingKey(), opts)
 	if err != nil {
 		return "", fmt.Errorf("sign a JWT: %w", err)
 	}
