@@ -182,6 +182,7 @@ func TestResourceMembers(t *testing.T) {
 	require.Equal(t, &discover.Resource{
 		URL: s.URL + resourceAt, Place: s.URL + resourceAt, Resource: s.URL, Name: "Files\ufffd\ufffd[2J", AuthorizationServers: []string{"https://as.example"},
 		ScopesSupported: []string{"files:read", "files:write"}, DPoPRequired: true, DPoPAlgs: []string{"ES256"},
+		BearerMethods: []string{"header"}, BearerMethodsKnown: true,
 	}, r)
 	require.Equal(t, []string{
 		"✗ GET ORIGIN/.well-known/oauth-protected-resource/mcp 404",
@@ -237,6 +238,8 @@ func TestServer(t *testing.T) {
 		{"a wrong type", map[string]string{oauthAt: `{"issuer":"ORIGIN","token_endpoint":"ORIGIN/t","scopes_supported":"a b"}`}, "", discover.Finder{}, nil, "", "scopes_supported is not a list"},
 		{"an http endpoint", map[string]string{oauthAt: `{"issuer":"ORIGIN","token_endpoint":"http://as.example/t?k=secret"}`}, "", discover.Finder{}, nil, "", `"http://as.example/t" is refused`},
 		{"a private endpoint", map[string]string{oauthAt: `{"issuer":"ORIGIN","token_endpoint":"ORIGIN/t","registration_endpoint":"https://[::ffff:10.0.0.1]/?k=secret"}`}, "", discover.Finder{}, nil, "", "private"},
+		{"pushed requests at a metadata service", map[string]string{oauthAt: `{"issuer":"ORIGIN","token_endpoint":"ORIGIN/t","pushed_authorization_request_endpoint":"https://169.254.169.254/"}`}, "", discover.Finder{}, nil, "", "metadata service"},
+		{"device logins without TLS", map[string]string{oauthAt: `{"issuer":"ORIGIN","token_endpoint":"ORIGIN/t","device_authorization_endpoint":"http://as.example/device"}`}, "", discover.Finder{}, nil, "", "scheme"},
 		{"a revocation at a metadata service", map[string]string{oauthAt: `{"issuer":"ORIGIN","token_endpoint":"ORIGIN/t","revocation_endpoint":"https://169.254.169.254/"}`}, "", discover.Finder{}, nil, "", "metadata service"},
 		{"a script to authorize", map[string]string{oauthAt: `{"issuer":"ORIGIN","token_endpoint":"ORIGIN/t","authorization_endpoint":"javascript:alert('secret')"}`}, "", discover.Finder{}, nil, "", "scheme"},
 		{"an issuer with a query", map[string]string{oauthAt: good}, "?k=secret", discover.Finder{}, []string{}, "", "no query"},
@@ -297,7 +300,8 @@ func TestServerMembers(t *testing.T) {
 		"grant_types_supported": ["authorization_code"], "token_endpoint_auth_methods_supported": ["none"],
 		"token_endpoint_auth_signing_alg_values_supported": ["ES256"], "code_challenge_methods_supported": ["S256"],
 		"dpop_signing_alg_values_supported": ["EdDSA"], "authorization_response_iss_parameter_supported": true,
-		"client_id_metadata_document_supported": true
+		"client_id_metadata_document_supported": true, "require_pushed_authorization_requests": true,
+		"pushed_authorization_request_endpoint": "ORIGIN/par", "device_authorization_endpoint": "ORIGIN/device"
 	}`})
 	f, steps := s.finder(t)
 	m, err := f.Server(t.Context(), s.URL)
@@ -305,6 +309,7 @@ func TestServerMembers(t *testing.T) {
 	require.Equal(t, &discover.Server{
 		URL: s.URL + openidAt, Issuer: s.URL, AuthorizationEndpoint: s.URL + "/authorize?a=b", TokenEndpoint: s.URL + "/token",
 		RegistrationEndpoint: s.URL + "/register", RevocationEndpoint: s.URL + "/revoke", JWKSURI: s.URL + "/jwks",
+		PushEndpoint: s.URL + "/par", DeviceEndpoint: s.URL + "/device", PushRequired: true,
 		ScopesSupported: []string{"openid", "offline_access"}, GrantTypesSupported: []string{"authorization_code"},
 		TokenEndpointAuthMethods: []string{"none"}, TokenEndpointAuthAlgs: []string{"ES256"}, CodeChallengeMethods: []string{"S256"},
 		DPoPAlgs: []string{"EdDSA"}, CodeChallengeKnown: true, IssParameter: true, ClientIDMetadata: true,

@@ -20,6 +20,8 @@ type Resource struct {
 	Name                 string // resource_name, printable and bounded
 	AuthorizationServers []string
 	ScopesSupported      []string
+	BearerMethods        []string // how requests may carry a Bearer token
+	BearerMethodsKnown   bool     // the document has bearer_methods_supported
 	DPoPRequired         bool
 	DPoPAlgs             []string
 }
@@ -67,6 +69,7 @@ func (f *Finder) readResource(asked, from string, d *document, endpoint *url.URL
 		DPoPRequired:    d.flag("dpop_bound_access_tokens_required"),
 	}
 	r.AuthorizationServers, _ = d.list("authorization_servers")
+	r.BearerMethods, r.BearerMethodsKnown = d.list("bearer_methods_supported")
 	r.DPoPAlgs, _ = d.list("dpop_signing_alg_values_supported")
 	const fix = "its operator must correct the document"
 	check := f.checks(resourceMetadata, from)

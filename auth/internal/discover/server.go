@@ -30,6 +30,8 @@ type Server struct {
 	TokenEndpoint         string
 	RegistrationEndpoint  string
 	RevocationEndpoint    string
+	PushEndpoint          string // for pushed authorization requests (RFC 9126)
+	DeviceEndpoint        string // for logins on another device (RFC 8628)
 	JWKSURI               string // not checked, never fetched here
 
 	ScopesSupported          []string
@@ -43,6 +45,7 @@ type Server struct {
 	CodeChallengeKnown bool // the document has code_challenge_methods_supported
 	IssParameter       bool // authorization responses carry iss (RFC 9207)
 	ClientIDMetadata   bool // client ids may be URLs of metadata documents
+	PushRequired       bool // authorization requests are taken only if they were pushed
 	// Assumed says that there is no document. The endpoints are the default ones
 	// of revision 2025-03-26, which also demands PKCE with S256.
 	Assumed bool
@@ -135,10 +138,13 @@ func (f *Finder) readServer(from string, d *document, issuer string, same func(s
 		TokenEndpoint:         d.text("token_endpoint"),
 		RegistrationEndpoint:  d.text("registration_endpoint"),
 		RevocationEndpoint:    d.text("revocation_endpoint"),
+		PushEndpoint:          d.text("pushed_authorization_request_endpoint"),
+		DeviceEndpoint:        d.text("device_authorization_endpoint"),
 		JWKSURI:               d.text("jwks_uri"),
 		ScopesSupported:       d.scopes("scopes_supported"),
 		IssParameter:          d.flag("authorization_response_iss_parameter_supported"),
 		ClientIDMetadata:      d.flag("client_id_metadata_document_supported"),
+		PushRequired:          d.flag("require_pushed_authorization_requests"),
 	}
 	s.GrantTypesSupported, _ = d.list("grant_types_supported")
 	s.ResponseTypesSupported, _ = d.list("response_types_supported")
@@ -169,7 +175,9 @@ func (f *Finder) readServer(from string, d *document, issuer string, same func(s
 	if err := check("it has a token endpoint (RFC 8414 §2)", s.TokenEndpoint, need("token_endpoint", s.TokenEndpoint != ""), fix); err != nil {
 		return nil, err
 	}
-	for _, endpoint := range []string{s.AuthorizationEndpoint, s.TokenEndpoint, s.RegistrationEndpoint, s.RevocationEndpoint} {
+	for _, endpoint := range [...]string{
+		s.AuthorizationEndpoint, s.TokenEndpoint, s.RegistrationEndpoint, s.RevocationEndpoint, s.PushEndpoint, s.DeviceEndpoint,
+	} {
 		if endpoint != "" && wrong == nil {
 			wrong = f.HTTP.Check(endpoint)
 		}

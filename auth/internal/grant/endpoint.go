@@ -46,10 +46,7 @@ func (e *Endpoint) audience() string {
 // so is one that refuses a secret where the method was assumed; c keeps the method that worked.
 // Nothing else is repeated.
 func (e *Endpoint) Exchange(ctx context.Context, c *Client, grantType string, params url.Values) (*Token, error) {
-	form := maps.Clone(params)
-	if form == nil {
-		form = url.Values{}
-	}
+	form := copied(params)
 	form.Set("grant_type", grantType)
 	answer, sent, err := e.post(ctx, c, e.TokenURL, form)
 	if err != nil {
@@ -57,6 +54,13 @@ func (e *Endpoint) Exchange(ctx context.Context, c *Client, grantType string, pa
 	}
 	want := wanted{dpop: e.Proof != nil, other: grantType == grantTokenExchange && form.Get("requested_token_type") != typeAccessToken}
 	return parseToken(e.TokenURL, answer, sent, want, time.Now())
+}
+
+// copied is a form of its own: the client's authentication is added to it.
+func copied(params url.Values) url.Values {
+	form := url.Values{}
+	maps.Copy(form, params)
+	return form
 }
 
 // post sends a form, which it changes, with the client's authentication. Where the server lists no
@@ -194,9 +198,7 @@ func parseToken(endpoint string, a *fetch.Answer, sent secrets, want wanted, now
 	if t.Type, mismatch = want.tokenType(m.text("token_type")); mismatch != "" {
 		return nil, wrong(mismatch)
 	}
-	if n, ok := m.seconds("expires_in"); ok && n > 0 {
-		t.Expiry = now.Add(time.Duration(min(n, longestLife.Seconds()) * float64(time.Second))).Round(0) // of the wall clock: the other one stands still while a machine sleeps
-	}
+	t.Expiry = m.expiry(now)
 	return t, nil
 }
 

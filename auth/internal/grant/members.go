@@ -83,3 +83,13 @@ func (m members) moment(name string) time.Time {
 	}
 	return time.Unix(int64(n), 0)
 }
+
+// expiry is the time that expires_in leads to, zero if there is none.
+func (m members) expiry(now time.Time) time.Time {
+	n, ok := m.seconds("expires_in")
+	if !ok || n <= 0 {
+		return time.Time{}
+	}
+	// Of the wall clock: the other one stops while a machine sleeps.
+	return now.Add(time.Duration(min(n, longestLife.Seconds()) * float64(time.Second))).Round(0)
+}

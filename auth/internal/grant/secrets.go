@@ -12,7 +12,7 @@ type secrets []string
 // secretParams are the parameters of a token request that nobody else may read.
 var secretParams = []string{
 	"actor_token", "assertion", "client_assertion", "client_secret", "code", "code_verifier",
-	"device_code", "password", "refresh_token", "subject_token", "token",
+	"device_code", "password", "refresh_token", "request_uri", "state", "subject_token", "token",
 }
 
 func secretsOf(form url.Values, more ...string) secrets {

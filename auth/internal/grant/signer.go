@@ -26,7 +26,7 @@ type Signer interface {
 	// Listed returns the signer under a name of its algorithm that is in a server's list, nil if
 	// none is. An empty list has all names.
 	Listed(algs []string) Signer
-	Public() any       // the public key, of the type that package crypto uses
+	Public() any // the public key, of the type that package crypto uses
 }
 
 // fewestRSABits is what RFC 7518 §3.3 asks of an RSA key.
