@@ -26,6 +26,10 @@ func HandOff(opts ...Option) *Authorizer {
 // a browser, and authorization servers forget their own part after some minutes.
 const handOffTime = 10 * time.Minute
 
+// leastToOpen is how much longer a page must open for another program to get it: after that, it
+// gets a page of its own, and the login that was begun before cannot be finished.
+const leastToOpen = 20 * time.Second
+
 // HandedOff means that a login was begun and waits for a person.
 type HandedOff struct {
 	// Server is the URL of the MCP server, and Issuer the authorization server that the
@@ -37,8 +41,10 @@ type HandedOff struct {
 	// Redirect is where the browser ends. The page need not load: its whole address, with
 	// the query, is what [Authorizer.Finish] takes.
 	Redirect string
-	// Expires is when the login can no longer be finished.
-	Expires time.Time
+	// Expires is when the login can no longer be finished. OpenBefore is when the page can no
+	// longer be opened, zero if the authorization server does not say: those that take pushed
+	// requests forget them soon, often after a minute.
+	Expires, OpenBefore time.Time
 }
 
 func (h *HandedOff) Error() string {
@@ -66,7 +72,7 @@ func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 	h := b.h
 	h.complete(s, scopes)
 	begun := &store.Pending{
-		Page: b.page, State: b.state, Verifier: b.pkce.Verifier, Redirect: b.listener.Redirect(), IssuerSent: s.server.IssParameter,
+		Page: b.page, OpenBefore: b.expires, State: b.state, Verifier: b.pkce.Verifier, Redirect: b.listener.Redirect(), IssuerSent: s.server.IssParameter,
 		Asked: digest(s.asked(scopes).Encode()), Expires: time.Now().Add(handOffTime).Round(0),
 		Client: h.record.Client, Server: h.record.Server, Scopes: h.record.Scopes, Proof: h.record.Proof,
 	}
@@ -96,7 +102,7 @@ func (o *handOff) waiting(ctx context.Context, s *site, scopes []string) (*store
 		}
 		p := r.Pending
 		same := p.Asked == digest(s.asked(scopes).Encode()) && (len(p.Proof) > 0) == s.cfg.dpop && (s.cfg.redirect == "" || s.cfg.redirect == p.Redirect)
-		if same && time.Until(p.Expires) > handOffTime/5 {
+		if same && time.Until(p.Expires) > handOffTime/5 && (p.OpenBefore.IsZero() || time.Until(p.OpenBefore) > leastToOpen) {
 			return p, nil
 		}
 	}
@@ -105,7 +111,7 @@ func (o *handOff) waiting(ctx context.Context, s *site, scopes []string) (*store
 
 // handedOff tells the program of a login that waits for a person.
 func (s *site) handedOff(p *store.Pending) error {
-	out := &HandedOff{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: p.Page, Redirect: p.Redirect, Expires: p.Expires}
+	out := &HandedOff{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: p.Page, Redirect: p.Redirect, Expires: p.Expires, OpenBefore: p.OpenBefore}
 	return &Error{Reason: ReasonLogin, LoginURL: p.Page, Help: "log in at the page of LoginURL, and finish the login with the address where the browser ends", Err: out}
 }
 
@@ -176,14 +182,13 @@ func (s *server) redeem(ctx context.Context, h *held, begun *store.Pending, code
 	if resource := begun.Server.Resource; resource != "" {
 		params.Set("resource", resource)
 	}
-	token, err := s.pace.ask(ctx, func() (*grant.Token, error) {
-		return e.Exchange(ctx, s.a.cfg.client(h.record), "authorization_code", params)
-	})
+	who := s.a.cfg.client(h.record)
+	token, err := s.pace.ask(ctx, func() (*grant.Token, error) { return e.Exchange(ctx, who, "authorization_code", params) })
 	if err != nil {
 		return err
 	}
 	h.prover = e.Proof
-	h.record.Token, h.record.Obtained = *token, time.Now()
+	h.obtained(token, who)
 	h.granted()
 	return nil
 }

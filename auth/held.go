@@ -64,18 +64,27 @@ func newHeld(s *site) (*held, error) {
 
 // exchange asks the authorization server of a site for the token.
 func (h *held) exchange(ctx context.Context, s *site, grantType string, params url.Values) error {
-	e := grant.Endpoint{
-		HTTP: s.http, TokenURL: s.server.TokenEndpoint, Issuer: s.server.Issuer,
-		Methods: s.server.TokenEndpointAuthMethods, Algs: s.server.TokenEndpointAuthAlgs, Proof: h.prover,
-	}
-	token, err := s.pace.ask(ctx, func() (*grant.Token, error) {
-		return e.Exchange(ctx, s.cfg.client(h.record), grantType, params)
-	})
+	who := s.cfg.client(h.record)
+	token, err := s.pace.ask(ctx, func() (*grant.Token, error) { return s.tokens(h.prover).Exchange(ctx, who, grantType, params) })
 	if err != nil {
 		return because(ReasonToken, "", err)
 	}
-	h.record.Token, h.record.Obtained = *token, time.Now().Round(0)
+	h.obtained(token, who)
 	return nil
+}
+
+// obtained keeps a token, and how the client authenticated for it.
+func (h *held) obtained(token *grant.Token, who *grant.Client) {
+	h.record.Token, h.record.Obtained = *token, time.Now().Round(0)
+	h.record.Client.Method = who.Method
+}
+
+// tokens is the token endpoint of a site.
+func (s *site) tokens(proof *grant.Prover) *grant.Endpoint {
+	return &grant.Endpoint{
+		HTTP: s.http, TokenURL: s.server.TokenEndpoint, Issuer: s.server.Issuer,
+		Methods: s.server.TokenEndpointAuthMethods, Algs: s.server.TokenEndpointAuthAlgs, Proof: proof,
+	}
 }
 
 // early is how long before its end a token is renewed, at most: a request that is on
@@ -299,7 +308,7 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 			return stored, nil
 		}
 		asked = true
-		token, err := s.renew(ctx, h, stored)
+		token, who, err := s.renew(ctx, h, stored)
 		if err != nil {
 			outcome = s.outcomeOf(err, &next.record)
 			if outcome == later {
@@ -311,7 +320,7 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 		if token.Refresh == "" {
 			token.Refresh = stored.Token.Refresh
 		}
-		next.record.Token, next.record.Obtained = *token, time.Now().Round(0)
+		next.obtained(token, who)
 		return next.record, nil
 	})
 	next.renewed = asked // a token of another process may be old already
@@ -369,22 +378,25 @@ func (s *server) outcomeOf(err error, r *store.Record) outcome {
 	return later
 }
 
-// renew asks for a new token. The end of ctx does not stop a request that was sent.
-func (s *server) renew(ctx context.Context, h *held, r store.Record) (*grant.Token, error) {
+// renew asks for a new token. The end of ctx does not stop a request that was sent. It
+// returns the client, too, which may have learned how to authenticate.
+func (s *server) renew(ctx context.Context, h *held, r store.Record) (*grant.Token, *grant.Client, error) {
 	if string(r.Proof) != string(h.record.Proof) {
 		h = &held{key: h.key, record: r} // of another login
 	}
 	e, err := s.endpointOf(h, r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	params := url.Values{"refresh_token": {r.Token.Refresh}}
 	if r.Server.Resource != "" && !s.a.cfg.exceptions[h.key.Issuer].noResource {
 		params.Set("resource", r.Server.Resource)
 	}
-	return s.pace.ask(ctx, func() (*grant.Token, error) {
-		return e.Exchange(context.WithoutCancel(ctx), s.a.cfg.client(r), "refresh_token", params)
+	who := s.a.cfg.client(r)
+	token, err := s.pace.ask(ctx, func() (*grant.Token, error) {
+		return e.Exchange(context.WithoutCancel(ctx), who, "refresh_token", params)
 	})
+	return token, who, err
 }
 
 // endpointOf is the token endpoint of stored tokens.

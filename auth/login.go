@@ -37,7 +37,7 @@ func (*person) person() bool { return true }
 // stored one.
 func (c *config) client(r store.Record) *grant.Client {
 	if r.Client.ClientID == c.clientID {
-		return &grant.Client{ID: c.clientID, Secret: c.clientSecret, Key: c.key}
+		return &grant.Client{ID: c.clientID, Secret: c.clientSecret, Key: c.key, Method: c.learned(r)}
 	}
 	return &grant.Client{ID: r.Client.ClientID, Secret: r.Client.ClientSecret, Method: r.Client.Method}
 }
@@ -74,14 +74,18 @@ type begun struct {
 	listener *loopback.Listener
 	state    string
 	pkce     grant.PKCE
-	page     string // of the authorization server, to open in a browser
-	known    bool   // it uses an earlier registration
+	page     string    // of the authorization server, to open in a browser
+	expires  time.Time // when the page can no longer be opened, zero if that is not known
+	known    bool      // it uses an earlier registration
 }
 
 // begin makes everything that a login needs. The caller closes the listener.
 func (p *person) begin(ctx context.Context, s *site, scopes []string) (_ *begun, err error) {
 	if err := usesPKCE(s); err != nil {
 		return nil, because(ReasonDiscovery, s.assumePKCE("only an authorization server with PKCE (S256) is safe to use"), err)
+	}
+	if err := s.authenticates(); err != nil {
+		return nil, because(ReasonRegistration, helpNoMethod, err)
 	}
 	b := &begun{state: loopback.NewState(), pkce: grant.NewPKCE()}
 	if b.h, err = newHeld(s); err != nil {
@@ -97,7 +101,7 @@ func (p *person) begin(ctx context.Context, s *site, scopes []string) (_ *begun,
 	if b.h.record.Client, err = p.registration(ctx, s, known, b.listener.Redirect()); err == nil {
 		b.h.key = s.key(b.h.record.Client.ClientID)
 		b.known = b.h.key.ClientID == known.ClientID
-		b.page, err = b.request(s, scopes)
+		err = p.open(ctx, s, b, scopes)
 	}
 	if err != nil {
 		b.listener.Close()
@@ -124,13 +128,19 @@ func usesPKCE(s *site) error {
 // mention.
 func (s *site) assumesPKCE() bool { return s.exception().assumedPKCE && !s.server.CodeChallengeKnown }
 
-// known returns an earlier registration at the same authorization server, the zero one
-// if there is none.
+// known returns an earlier registration for logins with a browser, the zero one if there
+// is none.
 func (p *person) known(ctx context.Context, s *site) (grant.Registered, error) {
 	if p.cfg.clientID != "" || s.metadataClient() {
 		return grant.Registered{}, nil
 	}
-	keys, err := p.cfg.keys(ctx, "")
+	return p.cfg.knownWhere(ctx, s, func(r grant.Registered) bool { return len(r.RedirectURIs) > 0 })
+}
+
+// knownWhere returns an earlier registration at the same authorization server that is good
+// for a login, the zero one if there is none.
+func (c *config) knownWhere(ctx context.Context, s *site, good func(grant.Registered) bool) (grant.Registered, error) {
+	keys, err := c.keys(ctx, "")
 	if err != nil {
 		return grant.Registered{}, err
 	}
@@ -139,11 +149,11 @@ func (p *person) known(ctx context.Context, s *site) (grant.Registered, error) {
 		if key.Issuer != s.server.Issuer || key.Resource != s.id() {
 			continue
 		}
-		record, err := p.cfg.store.Load(ctx, key)
-		if err != nil || (len(record.Proof) > 0 && !p.cfg.dpop) {
+		record, err := c.store.Load(ctx, key)
+		if err != nil || (len(record.Proof) > 0 && !c.dpop) {
 			continue // a client that was registered to use DPoP gets no token without it (RFC 9449 section 5.2)
 		}
-		if record.Client.ClientID != "" && alive(record.Client) {
+		if record.Client.ClientID != "" && alive(record.Client) && good(record.Client) {
 			return record.Client, nil
 		}
 	}
@@ -155,7 +165,7 @@ func (p *person) known(ctx context.Context, s *site) (grant.Registered, error) {
 func (c *config) unknown(ctx context.Context, h *held, err error) (help string) {
 	var refused *grant.Error
 	if errors.Is(err, ErrNoClientMethod) {
-		return "register a client there whose secret this program has, and set it with WithClient, or ask the operator"
+		return helpNoMethod
 	}
 	if !errors.As(err, &refused) || (refused.Code != "invalid_client" && refused.Code != "unauthorized_client") {
 		return ""
@@ -193,7 +203,7 @@ func (c *config) forget(ctx context.Context, h *held, gone func(store.Record) bo
 
 // alive reports whether a registration can be used again.
 func alive(r grant.Registered) bool {
-	return len(r.RedirectURIs) > 0 && (r.ExpiresAt.IsZero() || time.Now().Before(r.ExpiresAt))
+	return r.ExpiresAt.IsZero() || time.Now().Before(r.ExpiresAt)
 }
 
 // metadataClient reports whether the client id is the URL of a metadata document.
@@ -220,15 +230,20 @@ func (p *person) registration(ctx context.Context, s *site, known grant.Register
 	cfg := p.cfg
 	switch {
 	case cfg.clientID != "":
-		return grant.Registered{ClientID: cfg.clientID, ClientSecret: cfg.clientSecret, RedirectURIs: []string{redirect}}, nil
+		return grant.Registered{ClientID: cfg.clientID, ClientSecret: cfg.clientSecret, RedirectURIs: []string{redirect}, Method: cfg.method(ctx, s)}, nil
 	case s.metadataClient():
 		return grant.Registered{ClientID: cfg.metadataURL, Method: grant.MethodNone, RedirectURIs: []string{redirect}}, nil
 	case slices.Contains(known.RedirectURIs, redirect):
 		return known, nil
-	case s.server.RegistrationEndpoint == "":
+	}
+	return s.register(ctx, cfg.registration(redirect))
+}
+
+// register registers this program at the authorization server.
+func (s *site) register(ctx context.Context, request grant.Registration) (grant.Registered, error) {
+	if s.server.RegistrationEndpoint == "" {
 		return grant.Registered{}, because(ReasonRegistration, "register a client there and set it with WithClient", fmt.Errorf("the authorization server %s registers no programs by itself", s.server.Issuer))
 	}
-	request := cfg.registration(redirect)
 	request.TokenEndpointAuthMethod = registeredMethod(s.server.TokenEndpointAuthMethods)
 	made, err := grant.Register(ctx, s.http, s.server.RegistrationEndpoint, request, "")
 	if err != nil {
@@ -236,6 +251,9 @@ func (p *person) registration(ctx context.Context, s *site, known grant.Register
 	}
 	if len(made.RedirectURIs) == 0 {
 		made.RedirectURIs = request.RedirectURIs
+	}
+	if len(made.GrantTypes) == 0 {
+		made.GrantTypes = request.GrantTypes
 	}
 	if made.Method == "" {
 		made.Method = request.TokenEndpointAuthMethod
@@ -271,14 +289,9 @@ func (s *site) asked(scopes []string) url.Values {
 	return asked
 }
 
-// request is the authorization request, which the browser sends (RFC 6749 section 4.1.1).
-func (b *begun) request(s *site, scopes []string) (page string, err error) {
-	to, err := url.Parse(s.server.AuthorizationEndpoint)
-	if err != nil || s.server.AuthorizationEndpoint == "" {
-		return "", because(ReasonDiscovery, "", fmt.Errorf("the authorization server %s has no page to log in", s.server.Issuer))
-	}
-	query := to.Query()
-	maps.Copy(query, s.asked(scopes))
+// request is the authorization request (RFC 6749 section 4.1.1).
+func (b *begun) request(s *site, scopes []string) (url.Values, error) {
+	query := s.asked(scopes)
 	query.Set("client_id", b.h.key.ClientID)
 	query.Set("redirect_uri", b.listener.Redirect())
 	query.Set("state", b.state)
@@ -286,18 +299,17 @@ func (b *begun) request(s *site, scopes []string) (page string, err error) {
 	if b.h.prover != nil {
 		thumbprint, err := b.h.prover.Thumbprint()
 		if err != nil {
-			return "", because(ReasonToken, "", err)
+			return nil, because(ReasonToken, "", err)
 		}
 		query.Set("dpop_jkt", thumbprint)
 	}
-	to.RawQuery = query.Encode()
-	return to.String(), nil
+	return query, nil
 }
 
 // ask sends the person to the authorization server and returns the code that comes
 // back.
 func (p *person) ask(ctx context.Context, s *site, b *begun) (code string, err error) {
-	answer, err := p.wait(ctx, b.listener, b.state, Prompt{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: b.page, Redirect: b.listener.Redirect()})
+	answer, err := p.wait(ctx, b.listener, b.state, Prompt{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: b.page, Redirect: b.listener.Redirect(), Expires: b.expires})
 	if err != nil {
 		return "", loginError(b.page, err)
 	}
@@ -313,12 +325,14 @@ func codeOf(answer loopback.Answer, issuer string, named bool) (string, error) {
 	if answer.Error != "" {
 		help := ""
 		if answer.Error == "access_denied" { // RFC 6749 section 4.1.2.1
-			help = "log in as somebody who has access, or ask the operator of the server"
+			help = helpDenied
 		}
 		return "", because(ReasonLogin, help, grant.NewError(issuer, answer.Error, answer.Description, answer.ErrorURI, answer.State))
 	}
 	return answer.Code, nil
 }
+
+const helpDenied = "log in as somebody who has access, or ask the operator of the server"
 
 func loginError(at string, err error) error {
 	e := &Error{Reason: ReasonLogin, LoginURL: at, Err: err}

@@ -128,14 +128,13 @@ func IDJAG(id, secret string, provider IdentityProvider, opts ...Option) *Author
 
 // grant gets the grant from the identity provider, and the token for it.
 func (p *IdentityProvider) grant(ctx context.Context, s *site, h *held, params url.Values) error {
-	token, kind, err := p.Subject(ctx)
+	wanted, err := identity(p.Subject).params(ctx)
 	if err != nil {
-		return because(ReasonToken, "", fmt.Errorf("there is no identity of the user: %w", err))
+		return err
 	}
-	wanted := url.Values{
-		"requested_token_type": {identityGrant}, "audience": {s.server.Issuer}, "resource": {s.id()},
-		"subject_token": {token}, "subject_token_type": {kind},
-	}
+	wanted.Set("requested_token_type", identityGrant)
+	wanted.Set("audience", s.server.Issuer)
+	wanted.Set("resource", s.id())
 	if scope := params.Get("scope"); scope != "" {
 		wanted.Set("scope", scope)
 	}
@@ -148,9 +147,7 @@ func (p *IdentityProvider) grant(ctx context.Context, s *site, h *held, params u
 	if who.Secret == "" {
 		who.Method = grant.MethodNone
 	}
-	jag, err := s.pace.ask(ctx, func() (*grant.Token, error) {
-		return e.Exchange(ctx, who, "urn:ietf:params:oauth:grant-type:token-exchange", wanted)
-	})
+	jag, err := s.pace.ask(ctx, func() (*grant.Token, error) { return e.Exchange(ctx, who, grantTokenExchange, wanted) })
 	if err != nil {
 		return because(ReasonToken, "", fmt.Errorf("the identity provider gives no grant: %w", err))
 	}
@@ -190,6 +187,7 @@ func (p *program) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 		return nil, err
 	}
 	h.record.Client.ClientID, h.key = p.cfg.clientID, s.key(p.cfg.clientID)
+	h.record.Client.Method = p.cfg.method(ctx, s)
 	if err := p.get(ctx, s, h, s.params(scopes)); err != nil {
 		return nil, err
 	}

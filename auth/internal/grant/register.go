@@ -39,6 +39,7 @@ type Registered struct {
 	ExpiresAt    time.Time // of the secret; zero: never
 	Scope        string
 	RedirectURIs []string // as the server registered them; empty: as asked for
+	GrantTypes   []string // the same
 
 	// For changing or deleting the registration (RFC 7592).
 	ManagementURI   string
@@ -112,6 +113,9 @@ func parseRegistered(endpoint string, a *fetch.Answer, sent secrets, asked strin
 	}
 	if json.Unmarshal(m["redirect_uris"], &r.RedirectURIs) != nil {
 		r.RedirectURIs = nil
+	}
+	if json.Unmarshal(m["grant_types"], &r.GrantTypes) != nil {
+		r.GrantTypes = nil
 	}
 	if r.ClientID == "" {
 		return nil, wrong("it has no client_id")

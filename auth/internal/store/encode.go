@@ -47,6 +47,7 @@ type client struct {
 	ExpiresAt       time.Time `json:"secret_expires_at,omitzero"`
 	Scope           string    `json:"scope,omitempty"`
 	RedirectURIs    []string  `json:"redirect_uris,omitempty"`
+	GrantTypes      []string  `json:"grant_types,omitempty"`
 	ManagementURI   string    `json:"registration_client_uri,omitempty"`
 	ManagementToken string    `json:"registration_access_token,omitempty"`
 }

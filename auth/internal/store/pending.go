@@ -10,10 +10,12 @@ import (
 // Pending is a login that was begun: what exchanges its code for a token. The record that it is
 // in may have the tokens of an earlier login meanwhile. It hides its secrets in every fmt verb.
 type Pending struct {
-	Page     string // of the authorization server, where the person logs in
-	State    string // of the answer that ends the login
-	Verifier string // of PKCE
-	Redirect string
+	Page string // of the authorization server, where the person logs in
+	// OpenBefore is when the page can no longer be opened; zero: unknown.
+	OpenBefore time.Time
+	State      string // of the answer that ends the login
+	Verifier   string // of PKCE
+	Redirect   string
 	// IssuerSent is set if the authorization server said that its answers name it (RFC 9207).
 	IssuerSent bool
 	Asked      string // a digest of what the login asks for; a login for other things begins again
@@ -43,6 +45,7 @@ func (p Pending) MarshalText() ([]byte, error) { return []byte(p.String()), nil 
 // pending is a Pending as text.
 type pending struct {
 	Page       string    `json:"page,omitempty"`
+	OpenBefore time.Time `json:"open_before,omitzero"`
 	State      string    `json:"state"`
 	Verifier   string    `json:"code_verifier"`
 	Redirect   string    `json:"redirect_uri"`
@@ -61,7 +64,7 @@ func (p *Pending) form() *pending {
 		return nil
 	}
 	return &pending{
-		Page: p.Page, State: p.State, Verifier: p.Verifier, Redirect: p.Redirect, IssuerSent: p.IssuerSent,
+		Page: p.Page, OpenBefore: p.OpenBefore, State: p.State, Verifier: p.Verifier, Redirect: p.Redirect, IssuerSent: p.IssuerSent,
 		Asked: p.Asked, Expires: p.Expires,
 		Client: client(p.Client), Server: p.Server, Scopes: p.Scopes, Proof: p.Proof,
 	}
@@ -72,7 +75,7 @@ func (p *pending) read() *Pending {
 		return nil
 	}
 	return &Pending{
-		Page: p.Page, State: p.State, Verifier: p.Verifier, Redirect: p.Redirect, IssuerSent: p.IssuerSent,
+		Page: p.Page, OpenBefore: p.OpenBefore, State: p.State, Verifier: p.Verifier, Redirect: p.Redirect, IssuerSent: p.IssuerSent,
 		Asked: p.Asked, Expires: p.Expires,
 		Client: grant.Registered(p.Client), Server: p.Server, Scopes: p.Scopes, Proof: p.Proof,
 	}

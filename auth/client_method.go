@@ -1,0 +1,59 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
+	"github.com/mainstay-mcp/mainstay/auth/internal/store"
+)
+
+const helpNoMethod = "register a client there whose secret this program has, and set it with WithClient, or ask the operator"
+
+// learned is how the configured client authenticates, if a record says that only the form worked:
+// the server lists no methods, and took the secret nowhere else. "" leaves it to the metadata.
+func (c *config) learned(r store.Record) string {
+	if r.Client.Method == grant.MethodPost && c.clientSecret != "" && len(r.Server.TokenAuthMethods) == 0 {
+		return grant.MethodPost
+	}
+	return ""
+}
+
+// method is what an earlier token of the configured client has shown, see [config.learned].
+func (c *config) method(ctx context.Context, s *site) string {
+	if c.clientSecret == "" || len(s.server.TokenEndpointAuthMethods) > 0 {
+		return ""
+	}
+	r, err := c.store.Load(ctx, s.key(c.clientID))
+	if err != nil {
+		return "" // the server says once more what it takes
+	}
+	return c.learned(r)
+}
+
+// ways are the methods of authentication that this package has.
+var ways = [...]string{grant.MethodNone, grant.MethodBasic, grant.MethodPost, grant.MethodKeyJWT}
+
+// authenticates reports why this program cannot authenticate itself at the authorization server,
+// before a person logs in there in vain.
+func (s *site) authenticates() error {
+	listed := s.server.TokenEndpointAuthMethods
+	if len(listed) == 0 {
+		return nil
+	}
+	if !slices.ContainsFunc(listed, func(method string) bool { return slices.Contains(ways[:], method) }) {
+		return fmt.Errorf("%w: the server supports %s", ErrNoClientMethod, strings.Join(listed, " "))
+	}
+	switch cfg := s.cfg; {
+	case cfg.clientID != "":
+		_, err := grant.ChooseMethod(listed, cfg.clientSecret != "", cfg.key != nil)
+		return err
+	case s.metadataClient():
+		return nil // a public client, which many servers take without listing it
+	case registeredMethod(listed) == grant.MethodKeyJWT:
+		return fmt.Errorf("%w: the server supports %s, and a program that registers itself has no key", ErrNoClientMethod, strings.Join(listed, " "))
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
+	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
+)
+
+// Device is [Login] for programs on a machine without a browser, such as one that a person reaches
+// by SSH: the person opens a page on any device, types a code there and logs in (RFC 8628). The
+// function of [WithPrompt] shows both; by default they are printed on stderr. Nothing comes back
+// to this machine: the program asks the authorization server every few seconds, until the person has
+// agreed, the code expires, or the time of [WithLoginTime] is over.
+//
+// The authorization server must have an endpoint for it. Where it has none, use [HandOff].
+func Device(opts ...Option) *Authorizer {
+	return newAuthorizer(func(c *config) source { return &device{cfg: c} }, opts)
+}
+
+// device is the grant of [Device].
+type device struct{ cfg *config }
+
+func (*device) person() bool { return true }
+
+var errCodeExpired = errors.New("the code has expired before somebody logged in")
+
+// obtain implements source.
+func (d *device) obtain(ctx context.Context, s *site, scopes []string) (*held, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, d.cfg.patience, errNobody)
+	defer cancel()
+	if s.server.DeviceEndpoint == "" {
+		return nil, because(ReasonDiscovery, "log in with a browser, with Login or HandOff", fmt.Errorf("the authorization server %s lets nobody log in on another device", s.server.Issuer))
+	}
+	if err := s.authenticates(); err != nil {
+		return nil, because(ReasonRegistration, helpNoMethod, err)
+	}
+	h, err := newHeld(s)
+	if err != nil {
+		return nil, err
+	}
+	if h.record.Client, err = d.registration(ctx, s); err != nil {
+		return nil, err
+	}
+	h.key = s.key(h.record.Client.ClientID)
+	who := d.cfg.client(h.record)
+	code, err := s.tokens(h.prover).Device(ctx, who, s.server.DeviceEndpoint, s.params(scopes))
+	if err != nil {
+		help := d.cfg.unknown(ctx, h, err)
+		if help == "" {
+			help = helpRefused(err)
+		}
+		return nil, because(ReasonLogin, help, fmt.Errorf("the authorization server gave no code: %w", err))
+	}
+	if !code.Expiry.IsZero() {
+		var expire context.CancelFunc
+		ctx, expire = context.WithDeadlineCause(ctx, code.Expiry, errCodeExpired)
+		defer expire()
+	}
+	token, err := d.wait(ctx, s, h, who, code)
+	if err != nil {
+		return nil, d.failed(ctx, h, code, err)
+	}
+	h.obtained(token, who)
+	h.record.Login = loopback.NewState() // a login is like no other
+	return h, nil
+}
+
+// wait prompts the person and waits for the token.
+func (d *device) wait(ctx context.Context, s *site, h *held, who *grant.Client, code *grant.DeviceCode) (*grant.Token, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	failed := make(chan error, 1)
+	go prompting(ctx, d.cfg.prompt, Prompt{
+		Server: shown(s.endpoint), Issuer: s.server.Issuer, Expires: code.Expiry,
+		URL: code.URL, UserCode: code.UserCode, URLWithCode: code.Complete,
+		Paste: func(string) error { return errors.New("this login takes no address: type the code at the page") },
+	}, failed)
+	type answer struct {
+		token *grant.Token
+		err   error
+	}
+	came := make(chan answer, 1)
+	go func() {
+		token, err := s.tokens(h.prover).DeviceToken(ctx, who, code, s.params(nil)) // the scopes are those of the code
+		came <- answer{token, err}
+	}()
+	select {
+	case a := <-came:
+		return a.token, a.err
+	case err := <-failed:
+		stop()
+		<-came
+		return nil, err
+	}
+}
+
+// failed explains why a login on another device gave no token.
+func (d *device) failed(ctx context.Context, h *held, code *grant.DeviceCode, err error) error {
+	var refused *grant.Error
+	switch {
+	case ctx.Err() != nil, !errors.As(err, &refused):
+		e := &Error{Reason: ReasonLogin, LoginURL: code.URL, Err: err}
+		if errors.Is(err, errNobody) || errors.Is(err, errCodeExpired) {
+			e.Help = "begin the login again, and type the new code while the program waits"
+		}
+		return e
+	case refused.Code == "expired_token":
+		return because(ReasonLogin, "begin the login again, and type the new code while the program waits", fmt.Errorf("%w: %w", errCodeExpired, err))
+	case refused.Code == "access_denied":
+		return because(ReasonLogin, helpDenied, err)
+	}
+	return because(ReasonToken, d.cfg.unknown(ctx, h, err), err)
+}
+
+// registration returns who this program is at the authorization server.
+func (d *device) registration(ctx context.Context, s *site) (grant.Registered, error) {
+	cfg := d.cfg
+	switch {
+	case cfg.clientID != "":
+		return grant.Registered{ClientID: cfg.clientID, ClientSecret: cfg.clientSecret, Method: cfg.method(ctx, s)}, nil
+	case s.metadataClient():
+		return grant.Registered{ClientID: cfg.metadataURL, Method: grant.MethodNone}, nil
+	}
+	known, err := cfg.knownWhere(ctx, s, func(r grant.Registered) bool { return slices.Contains(r.GrantTypes, grant.DeviceCodeGrant) })
+	if err != nil {
+		return grant.Registered{}, because(ReasonStore, "", err)
+	}
+	if known.ClientID != "" {
+		return known, nil
+	}
+	request := cfg.registration("")
+	request.RedirectURIs, request.ResponseTypes = nil, nil // RFC 7591 section 2: only a browser that comes back has them
+	request.GrantTypes = []string{grant.DeviceCodeGrant, "refresh_token"}
+	return s.register(ctx, request)
+}
