@@ -92,7 +92,7 @@ func helpRefused(err error) string {
 		return "try again later"
 	}
 	switch {
-	case refused.Status >= 500 || refused.Status == http.StatusTooManyRequests:
+	case refused.Status >= 500 && refused.Status != http.StatusNotImplemented, refused.Status == http.StatusTooManyRequests:
 		return "try again later"
 	case refused.Code == "invalid_scope":
 		return "ask the operator which scopes this client may have"

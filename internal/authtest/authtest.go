@@ -54,11 +54,13 @@ type World struct {
 	count   int
 	asked   []string
 	secrets []string // that programs sent
+	grants
 }
 
 // New starts both servers, for the time of a test.
 func New(t testing.TB) *World {
 	w := &World{codes: map[string]url.Values{}, Access: map[string]string{}, refresh: map[string]bool{}, bound: map[string]bool{}, Seen: map[string]int{}, Lifetime: 3600, waiting: map[string]bool{}}
+	w.grants = grants{pushed: map[string]url.Values{}, devices: map[string]*device{}}
 	w.AS = httptest.NewServer(http.HandlerFunc(w.serveAS))
 	t.Cleanup(w.AS.Close)
 	w.MCP = httptest.NewServer(http.HandlerFunc(w.serveMCP))
@@ -79,7 +81,7 @@ func (w *World) next(kind string) string {
 }
 
 // Asked is how often the authorization server was asked for something: a kind of
-// document, "register", "authorize", "revoke", or a type of grant.
+// document, "register", "authorize", "push", "device", "revoke", or a type of grant.
 func (w *World) Asked(what string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,7 +116,11 @@ func (w *World) serveAS(rw http.ResponseWriter, r *http.Request) {
 		answer(rw, 201, asked)
 	case "/authorize":
 		w.asked = append(w.asked, "authorize")
-		q := r.URL.Query()
+		q := w.request(r.URL.Query())
+		if q == nil {
+			answer(rw, 400, map[string]any{"error": "invalid_request"})
+			return
+		}
 		code := w.next("code")
 		w.codes[code] = q
 		to, _ := url.Parse(q.Get("redirect_uri"))
@@ -126,6 +132,12 @@ func (w *World) serveAS(rw http.ResponseWriter, r *http.Request) {
 		http.Redirect(rw, r, to.String(), http.StatusFound)
 	case "/token":
 		w.token(rw, r)
+	case "/par":
+		w.push(rw, r)
+	case "/device_authorization":
+		w.authorizeDevice(rw, r)
+	case "/device":
+		w.agree(rw, r)
 	case "/revoke":
 		_ = r.ParseForm()
 		w.asked = append(w.asked, "revoke")
@@ -164,6 +176,12 @@ func (w *World) token(rw http.ResponseWriter, r *http.Request) {
 			return
 		}
 		scope = asked.Get("scope")
+	case "urn:ietf:params:oauth:grant-type:device_code":
+		var refusal string
+		if scope, refusal = w.deviceScope(r.PostForm.Get("device_code")); refusal != "" {
+			answer(rw, 400, map[string]any{"error": refusal})
+			return
+		}
 	case "refresh_token":
 		if !w.refresh[r.PostForm.Get("refresh_token")] {
 			w.lost++
@@ -182,7 +200,11 @@ func (w *World) token(rw http.ResponseWriter, r *http.Request) {
 	access, refresh := w.next("access"), w.next("refresh")
 	w.Access[access], w.refresh[refresh] = scope, true
 	out := map[string]any{"access_token": access, "token_type": kind, "expires_in": w.Lifetime}
-	if grantType != "client_credentials" {
+	switch grantType {
+	case "client_credentials":
+	case "urn:ietf:params:oauth:grant-type:token-exchange":
+		out["issued_token_type"] = "urn:ietf:params:oauth:token-type:access_token"
+	default:
 		out["refresh_token"] = refresh
 	}
 	answer(rw, 200, out)
