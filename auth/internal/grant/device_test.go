@@ -138,7 +138,7 @@ func TestDeviceToken(t *testing.T) {
 		"too many requests":                    {answers: []string{`429 `, granted}, asked: []int{5, 15}},
 		"the person refuses":                   {answers: []string{pending, `400 {"error":"access_denied"}`}, asked: []int{5, 10}, err: "access_denied"},
 		"the server says expired":              {answers: []string{`400 {"error":"expired_token"}`}, asked: []int{5}, err: "expired_token"},
-		"a wrong token":                        {answers: []string{`200 {"access_token":"A","token_type":"mac"}`}, asked: []int{5}, err: "neither Bearer nor DPoP"},
+		"a wrong token":                        {answers: []string{`200 {"access_token":"A","token_type":"mac"}`}, asked: []int{5}, err: "one that no client of MCP can use"},
 		"nobody comes":                         {answers: []string{pending}, asked: []int{5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55}, err: "the code is too old"},
 		"nobody comes, and the server is down": {answers: []string{pending, down}, asked: []int{5, 10, 20, 40}, err: "the code is too old: http://127.0.0.1/token refused: HTTP status 503"},
 		"the caller leaves":                    {answers: []string{pending}, cancel: 7 * time.Second, asked: []int{5}, err: "the caller is gone"},

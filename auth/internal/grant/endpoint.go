@@ -158,17 +158,17 @@ func (w wanted) tokenType(kind string) (is, wrong string) {
 	case w.other && strings.EqualFold(kind, typeNotApplicable):
 		return typeNotApplicable, ""
 	case strings.EqualFold(kind, typeNotApplicable):
-		return "", "its token_type is N_A: it issued something else than an access token"
+		return "", "its token_type is N_A: what it issued is no access token"
 	case !w.dpop && (kind == "" || strings.EqualFold(kind, typeBearer)):
 		return typeBearer, ""
 	case w.dpop && strings.EqualFold(kind, typeDPoP):
 		return typeDPoP, ""
 	case w.dpop && (kind == "" || strings.EqualFold(kind, typeBearer)):
-		return "", "it issued a Bearer token, and a token that is bound to a key (DPoP) was asked for"
+		return "", "its token_type is not DPoP, and a token that is bound to a key was asked for"
 	case strings.EqualFold(kind, typeDPoP):
-		return "", "it issued a token that is bound to a key (DPoP), and a Bearer token was asked for"
+		return "", "its token_type is DPoP, and a token that is bound to no key was asked for"
 	}
-	return "", "its token_type is neither Bearer nor DPoP"
+	return "", "its token_type is one that no client of MCP can use"
 }
 
 // parseToken reads the answer of a token endpoint. Servers differ: a lifetime may be missing,

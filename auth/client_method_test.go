@@ -1,0 +1,135 @@
+package auth_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/auth"
+	"github.com/mainstay-mcp/mainstay/internal/authtest"
+)
+
+// onlyInTheForm has the token endpoint take a secret only in the form, without listing that. It
+// returns how often it got one in the header.
+func onlyInTheForm(w *authtest.World) (inHeader *int) {
+	inHeader = new(int)
+	delete(w.Metadata, "token_endpoint_auth_methods_supported")
+	inner := w.AS.Config.Handler
+	w.AS.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/token" {
+			inner.ServeHTTP(rw, r)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		form, _ := url.ParseQuery(string(body))
+		if _, _, basic := r.BasicAuth(); basic || form.Get("client_secret") != "robot-planted-secret" {
+			*inHeader++
+			rw.Header().Set("Content-Type", "application/json")
+			rw.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(rw, `{"error":"invalid_client"}`)
+			return
+		}
+		r.SetBasicAuth(form.Get("client_id"), form.Get("client_secret"))
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		inner.ServeHTTP(rw, r)
+	})
+	return inHeader
+}
+
+// A server that takes the secret only in the form is asked in the wrong way once, and not again: not
+// for the next token, and not by the next program with the same store.
+func TestSecretOnlyInTheForm(t *testing.T) {
+	t.Parallel()
+	t.Run("of a program", func(t *testing.T) {
+		t.Parallel()
+		w := authtest.New(t)
+		inHeader := onlyInTheForm(w)
+		store := auth.WithStore(auth.NewMemory())
+		for range 2 {
+			c, err := dial(t, w, auth.ClientCredentials("robot", "robot-planted-secret", store))
+			require.NoError(t, err)
+			w.Revoke()
+			require.NoError(t, once(t.Context(), c))
+		}
+		require.Equal(t, 1, *inHeader)
+	})
+	t.Run("of a person's program", func(t *testing.T) {
+		t.Parallel()
+		w := authtest.New(t)
+		inHeader := onlyInTheForm(w)
+		store := auth.WithStore(auth.NewMemory())
+		as := auth.WithClient("robot", "robot-planted-secret", w.AS.URL)
+		c, err := dial(t, w, auth.Login(browser(t), store, as))
+		require.NoError(t, err)
+		require.Equal(t, 1, w.Asked("authorize"), "the code is good for the second try")
+		w.Revoke()
+		require.NoError(t, once(t.Context(), c))
+		_, err = dial(t, w, auth.Login(browser(t), store, as, auth.WithNewLogin()))
+		require.NoError(t, err)
+		require.Equal(t, 1, *inHeader)
+	})
+	t.Run("of a login that is finished later", func(t *testing.T) {
+		t.Parallel()
+		w := authtest.New(t)
+		inHeader := onlyInTheForm(w)
+		opts := []auth.Option{auth.WithStore(auth.NewMemory()), auth.WithClient("robot", "robot-planted-secret", w.AS.URL)}
+		out := handedOff(t, w, opts...)
+		require.NoError(t, auth.HandOff(opts...).Finish(t.Context(), w.MCP.URL+"/mcp", elsewhere(t, out.URL)))
+		w.Revoke()
+		_, err := dial(t, w, auth.Login(append(opts, auth.WithoutLogin())...))
+		require.NoError(t, err)
+		require.Equal(t, 1, *inHeader)
+	})
+	t.Run("a wrong secret is tried twice", func(t *testing.T) {
+		t.Parallel()
+		w := authtest.New(t)
+		inHeader := onlyInTheForm(w)
+		_, err := dial(t, w, auth.ClientCredentials("robot", "wrong-planted-secret"))
+		require.ErrorContains(t, err, "invalid_client")
+		require.Equal(t, 2, *inHeader)
+		require.NotContains(t, err.Error(), "planted-secret")
+	})
+	t.Run("a server that lists its methods is believed", func(t *testing.T) {
+		t.Parallel()
+		w := authtest.New(t)
+		inHeader := onlyInTheForm(w)
+		w.Metadata["token_endpoint_auth_methods_supported"] = []string{"client_secret_basic"}
+		_, err := dial(t, w, auth.ClientCredentials("robot", "robot-planted-secret"))
+		require.ErrorContains(t, err, "invalid_client")
+		require.Equal(t, 1, *inHeader)
+	})
+}
+
+// A server where this program cannot authenticate itself opens no browser.
+func TestNoBrowserInVain(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		methods []string
+		opts    []auth.Option
+		fails   bool
+	}{
+		"certificates only":                  {[]string{"tls_client_auth", "self_signed_tls_client_auth"}, nil, true},
+		"certificates only, a secret":        {[]string{"tls_client_auth"}, []auth.Option{auth.WithClient("registered", "a-planted-secret", "")}, true},
+		"keys only":                          {[]string{"private_key_jwt"}, nil, true},
+		"keys only, a secret":                {[]string{"private_key_jwt"}, []auth.Option{auth.WithClient("registered", "a-planted-secret", "")}, true},
+		"a public client that is not listed": {[]string{"client_secret_basic"}, []auth.Option{auth.WithClient("registered", "", "")}, false},
+		"certificates or nothing":            {[]string{"tls_client_auth", "none"}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := authtest.New(t)
+			w.Metadata["token_endpoint_auth_methods_supported"] = row.methods
+			_, err := dial(t, w, auth.Login(append(row.opts, browser(t))...))
+			if !row.fails {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, auth.ErrNoClientMethod)
+			require.Zero(t, w.Asked("authorize")+w.Asked("register"))
+		})
+	}
+}
