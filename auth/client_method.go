@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 	"github.com/mainstay-mcp/mainstay/auth/internal/store"
 )
@@ -33,27 +34,21 @@ func (c *config) method(ctx context.Context, s *site) string {
 	return c.learned(r)
 }
 
-// ways are the methods of authentication that this package has.
-var ways = [...]string{grant.MethodNone, grant.MethodBasic, grant.MethodPost, grant.MethodKeyJWT}
-
 // authenticates reports why this program cannot authenticate itself at the authorization server,
-// before a person logs in there in vain.
+// before a person logs in there in vain. Many servers take a public client without listing "none".
 func (s *site) authenticates() error {
-	listed := s.server.TokenEndpointAuthMethods
+	listed, cfg := s.server.TokenEndpointAuthMethods, s.cfg
 	if len(listed) == 0 {
 		return nil
 	}
-	if !slices.ContainsFunc(listed, func(method string) bool { return slices.Contains(ways[:], method) }) {
-		return fmt.Errorf("%w: the server supports %s", ErrNoClientMethod, strings.Join(listed, " "))
-	}
-	switch cfg := s.cfg; {
-	case cfg.clientID != "":
+	if cfg.clientID != "" && (cfg.clientSecret != "" || cfg.key != nil) {
 		_, err := grant.ChooseMethod(listed, cfg.clientSecret != "", cfg.key != nil)
 		return err
-	case s.metadataClient():
-		return nil // a public client, which many servers take without listing it
-	case registeredMethod(listed) == grant.MethodKeyJWT:
-		return fmt.Errorf("%w: the server supports %s, and a program that registers itself has no key", ErrNoClientMethod, strings.Join(listed, " "))
+	}
+	if !slices.ContainsFunc(listed, func(method string) bool {
+		return method == grant.MethodNone || method == grant.MethodBasic || method == grant.MethodPost
+	}) {
+		return fmt.Errorf("%w: the server supports %s, and this program has no key", ErrNoClientMethod, fetch.Printable(strings.Join(listed, " ")))
 	}
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/challenge"
 	"github.com/mainstay-mcp/mainstay/auth/internal/discover"
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
-	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 	"github.com/mainstay-mcp/mainstay/auth/internal/store"
 )
 
@@ -31,9 +30,12 @@ type Inspected struct {
 	Resource, Issuer string
 	// Scopes are those that would be asked for.
 	Scopes []string
-	// AuthorizationURL, TokenURL and RegistrationURL are endpoints of the authorization
-	// server, "" where it has none.
-	AuthorizationURL, TokenURL, RegistrationURL string
+	// AuthorizationURL, TokenURL, RegistrationURL, PushURL (of pushed authorization requests) and
+	// DeviceURL (of logins on another device) are endpoints of the authorization server, ""
+	// where it has none.
+	AuthorizationURL, TokenURL, RegistrationURL, PushURL, DeviceURL string
+	// PushRequired is set if the authorization server takes only requests that were pushed.
+	PushRequired bool
 	// ClientMetadata is set if the server takes the URL of a document as client id, and
 	// DPoP if it binds tokens to keys.
 	ClientMetadata, DPoP bool
@@ -188,6 +190,7 @@ func (inspector) obtain(_ context.Context, s *site, scopes []string) (*held, err
 	return nil, because(ReasonLogin, "", &Inspected{
 		Resource: s.id(), Issuer: s.server.Issuer, Scopes: scopes,
 		AuthorizationURL: s.server.AuthorizationEndpoint, TokenURL: s.server.TokenEndpoint, RegistrationURL: s.server.RegistrationEndpoint,
+		PushURL: s.server.PushEndpoint, DeviceURL: s.server.DeviceEndpoint, PushRequired: s.server.PushRequired,
 		ClientMetadata: s.server.ClientIDMetadata, DPoP: len(s.server.DPoPAlgs) > 0,
 		Legacy: s.resource == nil, Assumed: s.server.Assumed, Problem: s.inspect(scopes),
 	})
@@ -204,16 +207,7 @@ func (s *site) inspect(scopes []string) error {
 	r.check("the authorization server has a page to log in (RFC 8414 §2)", m.AuthorizationEndpoint,
 		unless(m.AuthorizationEndpoint != "", "its metadata has no authorization_endpoint"), "its operator must add it; a program can log in without a person (client credentials)")
 	s.inspectPKCE(&r)
-	if len(m.ResponseTypesSupported) > 0 {
-		r.advise("it supports the response type code (RFC 8414 §2)", strings.Join(m.ResponseTypesSupported, ", "),
-			unless(slices.Contains(m.ResponseTypesSupported, "code"), "it lists only %s", strings.Join(m.ResponseTypesSupported, ", ")), "a login may fail: ask its operator")
-	}
-	if len(m.GrantTypesSupported) > 0 {
-		r.advise("it supports the grant authorization_code (RFC 8414 §2)", strings.Join(m.GrantTypesSupported, " "),
-			unless(slices.Contains(m.GrantTypesSupported, "authorization_code"), "it lists only %s", strings.Join(m.GrantTypesSupported, " ")), "a login may fail: ask its operator")
-		r.advise("it supports the grant refresh_token (RFC 8414 §2)", "",
-			unless(slices.Contains(m.GrantTypesSupported, "refresh_token"), "it is not listed"), "expect to log in again whenever the token has expired")
-	}
+	s.inspectGrants(&r)
 	how, err := s.becomesKnown()
 	r.check("this program can become known there (RFC 7591, or a client id)", how, err, "register a client there, by hand, and set it with WithClient")
 	if wanted := missing(scopes, m.ScopesSupported); len(m.ScopesSupported) > 0 && len(scopes) > 0 {
@@ -221,6 +215,7 @@ func (s *site) inspect(scopes []string) error {
 			unless(len(wanted) == 0, "it does not list %s", strings.Join(wanted, " ")), "a login may end with invalid_scope: the operators of both servers must agree")
 	}
 	s.inspectExceptions(&r, scopes)
+	s.inspectBearer(&r)
 	s.inspectDPoP(&r)
 	r.advise("its answers say that they come from it (RFC 9207)", "", unless(m.IssParameter, "its metadata does not promise it"), "its operator should add it: it protects clients that use several authorization servers")
 	return r.problem
@@ -236,23 +231,6 @@ func (s *site) inspectPKCE(r *rules) {
 	}
 	r.check(rule, strings.Join(s.server.CodeChallengeMethods, " "), usesPKCE(s),
 		s.assumePKCE("its operator must add code_challenge_methods_supported with S256: a login without PKCE is not safe"))
-}
-
-// inspectDPoP checks whether tokens can be bound to a key, where that is wanted.
-func (s *site) inspectDPoP(r *rules) {
-	offered, demanded := s.server.DPoPAlgs, s.resource != nil && s.resource.DPoPRequired
-	if !demanded && !s.cfg.dpop {
-		return
-	}
-	if demanded {
-		r.check("tokens are bound to a key, which the server demands (RFC 9728 §2, RFC 9449)", "", unless(s.cfg.dpop, "the server takes only tokens that are bound to a key"), "log in with WithDPoP")
-	}
-	alg := ""
-	if p, err := grant.NewProver(); err == nil {
-		alg = p.Algorithm()
-	}
-	r.check("the authorization server binds tokens to keys with "+alg+" (RFC 9449 §5.1)", strings.Join(offered, " "),
-		unless(slices.Contains(offered, alg), "the authorization server does not bind tokens to keys with %s", alg), "its operator must support it, or the MCP server must not demand it")
 }
 
 // becomesKnown says how the authorization server would know this program.

@@ -56,7 +56,28 @@ func TestAuthFailures(t *testing.T) {
 			world: func(w *authtest.World) {
 				w.Metadata["token_endpoint_auth_methods_supported"] = []string{"private_key_jwt"}
 			}, args: []string{"auth", "login", "--no-browser"}, person: true,
-			says: []string{"private_key_jwt needs a private key", "--client-id"}, next: "mcpctl auth login --client-id ID --issuer ISSUER --no-browser URL",
+			says: []string{"the server supports private_key_jwt, and this program has no key", "--client-id"}, next: "mcpctl auth login --client-id ID --issuer ISSUER --no-browser URL",
+		},
+		"the authorization server demands pushed requests, and takes none": {
+			world: func(w *authtest.World) { w.Metadata["require_pushed_authorization_requests"] = true },
+			args:  []string{"auth", "login", "--no-browser"}, person: true,
+			says: []string{"demands pushed authorization requests, and names no endpoint for them", "its operator must add pushed_authorization_request_endpoint"}, next: "mcpctl auth inspect URL",
+		},
+		"the authorization server refuses a pushed request": {
+			world: func(w *authtest.World) {
+				w.Metadata["require_pushed_authorization_requests"] = true
+				w.Metadata["pushed_authorization_request_endpoint"] = w.AS.URL + "/missing"
+			},
+			args: []string{"auth", "login", "--no-browser"}, person: true,
+			says: []string{"the authorization server did not take the pushed request", "HTTP status 404", "ask the operator of the authorization server"},
+		},
+		"nobody can log in on another device": {
+			args: []string{"auth", "login", "--device"},
+			says: []string{"lets nobody log in on another device", "log in with a browser, without --device"}, next: "mcpctl auth inspect URL",
+		},
+		"a code and a browser": {
+			args: []string{"auth", "login", "--device", "--no-browser"}, exit: failure.KindUsage,
+			says: []string{"--device goes without --finish, --redirect and --no-browser"},
 		},
 		"the address of the redirect is taken": {
 			args: []string{"auth", "login", "--client-id", "me", "--redirect", "TAKEN/callback"},

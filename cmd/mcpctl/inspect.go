@@ -92,6 +92,9 @@ type demand struct {
 	AuthorizationURL string   `json:"authorizationUrl"`
 	TokenURL         string   `json:"tokenUrl"`
 	RegistrationURL  string   `json:"registrationUrl,omitempty"`
+	PushURL          string   `json:"pushedRequestUrl,omitempty"`
+	PushRequired     bool     `json:"pushedRequestsRequired,omitempty"`
+	DeviceURL        string   `json:"deviceUrl,omitempty"`
 	ClientMetadata   bool     `json:"clientMetadata"`
 	DPoP             bool     `json:"dpop"`
 }
@@ -157,6 +160,7 @@ func (a *app) inspect(ctx context.Context, t target.Target, l *login) error {
 		in.Login = &demand{
 			Resource: found.Resource, Issuer: found.Issuer, Scopes: append([]string{}, found.Scopes...),
 			AuthorizationURL: found.AuthorizationURL, TokenURL: found.TokenURL, RegistrationURL: found.RegistrationURL,
+			PushURL: found.PushURL, PushRequired: found.PushRequired, DeviceURL: found.DeviceURL,
 			ClientMetadata: found.ClientMetadata, DPoP: found.DPoP,
 		}
 		err = found.Problem
@@ -274,9 +278,13 @@ func (in inspection) human(style console.Style) string {
 		{"login page", in.Login.AuthorizationURL},
 		{"tokens", in.Login.TokenURL},
 		{"mcpctl", known},
+		{"pushed at", in.Login.PushURL},
+		{"other device", in.Login.DeviceURL},
 		{"log in with", in.Next},
 	} {
-		fmt.Fprintf(&b, "  %-12s  %s\n", line[0], visible.Line(line[1]))
+		if line[1] != "" {
+			fmt.Fprintf(&b, "  %-12s  %s\n", line[0], visible.Line(line[1]))
+		}
 	}
 	return b.String()
 }

@@ -121,6 +121,43 @@ func TestAuthInspect(t *testing.T) {
 			w.Metadata["grant_types_supported"] = []string{"authorization_code"}
 			delete(w.Metadata, "authorization_response_iss_parameter_supported")
 		}},
+		"pushed-requests": {server: func(w *authtest.World) { w.Announce("pushed_authorization_request_endpoint") }},
+		"pushed-requests-demanded": {server: func(w *authtest.World) {
+			w.Announce("pushed_authorization_request_endpoint")
+			w.Metadata["require_pushed_authorization_requests"] = true
+		}},
+		"pushed-requests-impossible": {exit: 1, server: func(w *authtest.World) { w.Metadata["require_pushed_authorization_requests"] = true }},
+		"another-device":             {server: func(w *authtest.World) { w.Announce("device_authorization_endpoint") }},
+		"only-another-device": {exit: 1, server: func(w *authtest.World) {
+			w.Announce("device_authorization_endpoint")
+			delete(w.Metadata, "authorization_endpoint")
+			w.Metadata["grant_types_supported"] = []string{"urn:ietf:params:oauth:grant-type:device_code", "refresh_token"}
+		}},
+		"no-code":       {exit: 1, server: func(w *authtest.World) { w.Metadata["response_types_supported"] = []string{"token", "code id_token"} }},
+		"only-programs": {exit: 1, server: func(w *authtest.World) { w.Metadata["grant_types_supported"] = []string{"client_credentials"} }},
+		"certificates-only": {exit: 1, server: func(w *authtest.World) {
+			w.Metadata["token_endpoint_auth_methods_supported"] = []string{"tls_client_auth"}
+		}},
+		"keys-only": {exit: 1, flags: []string{"--client-id", "me"}, server: func(w *authtest.World) {
+			w.Metadata["token_endpoint_auth_methods_supported"] = []string{"private_key_jwt"}
+		}},
+		"tokens-in-the-body": {exit: 1, server: func(w *authtest.World) { w.Resource["bearer_methods_supported"] = []string{"body"} }},
+		"no-bearer-tokens":   {exit: 1, server: func(w *authtest.World) { w.Resource["bearer_methods_supported"] = []string{} }},
+		"dpop": {flags: []string{"--dpop"}, server: func(w *authtest.World) {
+			w.Resource["bearer_methods_supported"] = []string{}
+			w.Resource["dpop_signing_alg_values_supported"] = []string{"ES256"}
+			w.Metadata["dpop_signing_alg_values_supported"] = []string{"ES256"}
+		}},
+		"dpop-with-other-keys": {exit: 1, flags: []string{"--dpop"}, server: func(w *authtest.World) {
+			w.Resource["dpop_signing_alg_values_supported"] = []string{"EdDSA"}
+			w.Metadata["dpop_signing_alg_values_supported"] = []string{"ES256"}
+		}},
+		"dpop-nobody-speaks-of": {flags: []string{"--dpop"}, server: func(w *authtest.World) {
+			w.Metadata["dpop_signing_alg_values_supported"] = []string{"ES256"}
+		}},
+		"dpop-demanded-without-support": {exit: 1, flags: []string{"--dpop"}, server: func(w *authtest.World) {
+			w.Resource["dpop_bound_access_tokens_required"] = true
+		}},
 		"dpop-demanded": {exit: 1, server: func(w *authtest.World) {
 			w.Resource["dpop_bound_access_tokens_required"] = true
 			w.Metadata["dpop_signing_alg_values_supported"] = []string{"ES256"}

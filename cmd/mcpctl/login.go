@@ -28,7 +28,7 @@ import (
 
 // login are the flags of `auth login`.
 type login struct {
-	noBrowser           bool
+	noBrowser, device   bool
 	profile             string
 	clientID, secretEnv string
 	issuer, metadata    string
@@ -54,6 +54,8 @@ comes back is kept for the commands that follow.
 
 On a machine without a browser use --no-browser: open the printed page anywhere, log
 in, and paste the address that the browser ends at, even if that page does not load.
+With --device there is nothing to paste: open the printed page on any device, and type
+the printed code there. Not every authorization server has that; auth inspect says so.
 
 Without a terminal, and with --no-input, nothing waits: the command prints the page,
 and the command that finishes the login, and ends with exit code 4. Somebody opens the
@@ -61,12 +63,16 @@ page within ten minutes. The second command reads the address that the browser e
 from stdin (--finish @-) or from a file.`,
 		Example: `  mcpctl auth login https://api.example.com/mcp
   mcpctl auth login --no-browser https://api.example.com/mcp
+  mcpctl auth login --device https://api.example.com/mcp
   mcpctl auth login -o json https://api.example.com/mcp < /dev/null
   mcpctl auth login --finish @- https://api.example.com/mcp`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := a.remote(cmd, args)
 			if err != nil {
 				return err
+			}
+			if l.device && (l.finish != "" || l.redirect != "" || l.noBrowser) {
+				return failure.Usage("--device goes without --finish, --redirect and --no-browser: no browser comes back to this machine")
 			}
 			a.explain.LoginFlags = l.typed()
 			if l.finish != "" {
@@ -79,6 +85,7 @@ from stdin (--finish @-) or from a file.`,
 	}
 	set := cmd.Flags()
 	set.BoolVar(&l.noBrowser, "no-browser", false, "print the page instead of opening it, and read the address that it ends at")
+	set.BoolVar(&l.device, "device", false, "print a page and a code to type there, and wait until somebody has done it")
 	set.StringVar(&l.finish, "finish", "", "finish a login with the address in this `@FILE`, or @- for stdin")
 	set.StringVar(&l.profile, "profile", "", "`name` for one of several logins at the same server; see --auth")
 	set.StringVar(&l.secretEnv, "client-secret-env", "", "`variable` with the secret of that client")
@@ -121,7 +128,7 @@ func (l *login) typed() [][]string {
 	for _, f := range [...]struct {
 		name string
 		set  bool
-	}{{"--dpop", l.dpop}, {"--private-network", l.private}, {"--issuer-slash", l.slash}, {"--no-browser", l.noBrowser}} {
+	}{{"--dpop", l.dpop}, {"--private-network", l.private}, {"--issuer-slash", l.slash}, {"--no-browser", l.noBrowser}, {"--device", l.device}} {
 		if f.set {
 			typed = append(typed, []string{f.name})
 		}
@@ -205,6 +212,9 @@ func (a *app) login(ctx context.Context, t target.Target, l *login) error {
 		return err
 	}
 	opts = append(opts, auth.WithNewLogin())
+	if l.device {
+		return a.loginElsewhere(ctx, t, opts)
+	}
 	if !a.console.InTerminal || a.flags.NoInput {
 		err := a.greet(ctx, t, auth.HandOff(opts...), "no login was needed for ")
 		var out *auth.HandedOff
@@ -244,7 +254,11 @@ func (a *app) handedOff(out *auth.HandedOff, next string) error {
 	f.Try = append(f.Try, next)
 	if a.console.Format == console.Human {
 		f.Silent = true
-		return errors.Join(a.console.Print(fmt.Sprintf(`A person must log in to %s. Open this page in any browser:
+		soon := ""
+		if !out.OpenBefore.IsZero() {
+			soon = " before " + out.OpenBefore.Format(time.TimeOnly)
+		}
+		return errors.Join(a.console.Print(fmt.Sprintf(`A person must log in to %s. Open this page in any browser%s:
 
   %s
 
@@ -252,13 +266,17 @@ The browser ends at %s, which need not load. Give the whole address
 of that page, by %s (in %s), to the standard input of this command:
 
   %s
-`, visible.Line(out.Server), visible.Line(out.URL), visible.Line(out.Redirect),
+`, visible.Line(out.Server), soon, visible.Line(out.URL), visible.Line(out.Redirect),
 			out.Expires.Format(time.TimeOnly), console.Rounded(time.Until(out.Expires)), next)), f)
 	}
-	doc := console.Encode(map[string]any{
+	m := map[string]any{
 		"server": out.Server, "issuer": out.Issuer, "url": out.URL, "redirect": out.Redirect,
 		"expires": out.Expires.UTC().Format(time.RFC3339), "next": next,
-	})
+	}
+	if !out.OpenBefore.IsZero() {
+		m["openBefore"] = out.OpenBefore.UTC().Format(time.RFC3339)
+	}
+	doc := console.Encode(m)
 	if a.console.Format == console.NDJSON {
 		return errors.Join(a.console.PrintEvent("login", doc), f)
 	}

@@ -231,7 +231,7 @@ func (x *Explainer) AuthCommand(t target.Target, words ...string) string {
 }
 
 // onlyLogin are the flags of `mcpctl auth login` that `mcpctl auth inspect` has not.
-var onlyLogin = map[string]bool{"--profile": true, "--redirect": true, "--client-secret-env": true, "--no-browser": true}
+var onlyLogin = map[string]bool{"--profile": true, "--redirect": true, "--client-secret-env": true, "--no-browser": true, "--device": true}
 
 // AsFlags writes what package auth says to do with the flags of mcpctl in place of its
 // options.
@@ -261,4 +261,5 @@ var optionNames = strings.NewReplacer(
 	"WithOnlyScopes", "--only-scope",
 	"WithClientMetadata", "--client-metadata", "WithClient", "--client-id", "WithDPoP", "--dpop", "WithIssuerSlash", "--issuer-slash",
 	"WithIssuer", "--issuer", "WithPrivateNetwork", "--private-network", "WithScopes", "--scope",
+	"with Device", "with --device", "with Login or HandOff", "without --device",
 )

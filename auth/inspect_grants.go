@@ -1,0 +1,80 @@
+package auth
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
+)
+
+// inspectGrants checks what the metadata of the authorization server says against a login: what is
+// listed without it fails. A list that is missing says nothing.
+func (s *site) inspectGrants(r *rules) {
+	m := s.server
+	help := "its operator must allow logins with a browser (the authorization code flow)"
+	if m.DeviceEndpoint != "" {
+		help = "log in on another device, with Device"
+	}
+	if listed := m.ResponseTypesSupported; len(listed) > 0 {
+		r.check("it supports the response type code (RFC 8414 §2)", strings.Join(listed, ", "),
+			unless(slices.Contains(listed, "code"), "it lists only %s", strings.Join(listed, ", ")), help)
+	}
+	if listed := m.GrantTypesSupported; len(listed) > 0 {
+		r.check("it supports the grant authorization_code (RFC 8414 §2)", strings.Join(listed, " "),
+			unless(slices.Contains(listed, "authorization_code"), "it lists only %s", strings.Join(listed, " ")), help)
+		r.advise("it supports the grant refresh_token (RFC 8414 §2)", "",
+			unless(slices.Contains(listed, "refresh_token"), "it is not listed"), "expect to log in again whenever the token has expired")
+	}
+	switch {
+	case m.PushRequired:
+		r.check("authorization requests that it demands to be pushed can be (RFC 9126 §5)", m.PushEndpoint, s.pushes(), helpPush)
+	case m.PushEndpoint != "":
+		r.check("authorization requests can be pushed, and are (RFC 9126 §5)", m.PushEndpoint, nil, "")
+	}
+	if m.DeviceEndpoint != "" {
+		r.check("people can log in on another device (RFC 8628 §4)", m.DeviceEndpoint, nil, "")
+	}
+	if listed := m.TokenEndpointAuthMethods; len(listed) > 0 {
+		r.check("this program can authenticate itself at its token endpoint (RFC 8414 §2)", strings.Join(listed, " "), s.authenticates(), helpNoMethod)
+	}
+}
+
+// inspectBearer checks whether the MCP server takes tokens where requests carry them.
+func (s *site) inspectBearer(r *rules) {
+	if s.cfg.dpop || s.resource == nil || !s.resource.BearerMethodsKnown {
+		return // a token that is bound to a key is no Bearer token
+	}
+	listed := s.resource.BearerMethods
+	r.check("the server takes Bearer tokens in the Authorization header (RFC 9728 §2, required by MCP)", strings.Join(listed, " "),
+		unless(slices.Contains(listed, "header"), "it lists only %s", cmp.Or(strings.Join(listed, " "), "nothing")), "its operator must allow it: clients of MCP send tokens nowhere else")
+}
+
+// inspectDPoP checks whether tokens can be bound to a key, where that is wanted.
+func (s *site) inspectDPoP(r *rules) {
+	offered, demanded := s.server.DPoPAlgs, s.resource != nil && s.resource.DPoPRequired
+	if !demanded && !s.cfg.dpop {
+		return
+	}
+	if demanded {
+		r.check("tokens are bound to a key, which the server demands (RFC 9728 §2, RFC 9449)", "", unless(s.cfg.dpop, "the server takes only tokens that are bound to a key"), "log in with WithDPoP")
+	}
+	alg := ""
+	if p, err := grant.NewProver(); err == nil {
+		alg = p.Algorithm()
+	}
+	r.check("the authorization server binds tokens to keys with "+alg+" (RFC 9449 §5.1)", strings.Join(offered, " "),
+		unless(slices.Contains(offered, alg), "the authorization server does not bind tokens to keys with %s", alg), "its operator must support it, or the MCP server must not demand it")
+	if s.resource == nil {
+		return
+	}
+	switch taken := s.resource.DPoPAlgs; {
+	case len(taken) > 0:
+		r.check("the server takes proofs that are signed with "+alg+" (RFC 9728 §2)", strings.Join(taken, " "),
+			unless(slices.Contains(taken, alg), "it lists only %s", strings.Join(taken, " ")), "its operator must support it, or leave out WithDPoP")
+	case !demanded:
+		r.advise("the server says that it takes tokens that are bound to a key (RFC 9728 §2)", "",
+			errors.New("its metadata has no dpop_signing_alg_values_supported"), "a server that takes only Bearer tokens refuses the token of such a login: ask its operator, or leave out WithDPoP")
+	}
+}
