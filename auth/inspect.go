@@ -205,7 +205,7 @@ func (s *site) inspect(scopes []string) error {
 		return nil // nothing says whether the rules hold
 	}
 	r.check("the authorization server has a page to log in (RFC 8414 §2)", m.AuthorizationEndpoint,
-		unless(m.AuthorizationEndpoint != "", "its metadata has no authorization_endpoint"), "its operator must add it; a program can log in without a person (client credentials)")
+		unless(m.AuthorizationEndpoint != "", "its metadata has no authorization_endpoint"), s.orDevice("its operator must add it; a program can log in without a person (client credentials)"))
 	s.inspectPKCE(&r)
 	s.inspectGrants(&r)
 	how, err := s.becomesKnown()

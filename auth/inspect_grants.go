@@ -13,17 +13,14 @@ import (
 // listed without it fails. A list that is missing says nothing.
 func (s *site) inspectGrants(r *rules) {
 	m := s.server
-	help := "its operator must allow logins with a browser (the authorization code flow)"
-	if m.DeviceEndpoint != "" {
-		help = "log in on another device, with Device"
-	}
+	help := s.orDevice("its operator must allow logins with a browser (the authorization code flow)")
 	if listed := m.ResponseTypesSupported; len(listed) > 0 {
 		r.check("it supports the response type code (RFC 8414 §2)", strings.Join(listed, ", "),
-			unless(slices.Contains(listed, "code"), "it lists only %s", strings.Join(listed, ", ")), help)
+			unless(slices.Contains(listed, "code"), "the authorization server lists only the response types %s", strings.Join(listed, ", ")), help)
 	}
 	if listed := m.GrantTypesSupported; len(listed) > 0 {
 		r.check("it supports the grant authorization_code (RFC 8414 §2)", strings.Join(listed, " "),
-			unless(slices.Contains(listed, "authorization_code"), "it lists only %s", strings.Join(listed, " ")), help)
+			unless(slices.Contains(listed, "authorization_code"), "the authorization server lists only the grants %s", strings.Join(listed, " ")), help)
 		r.advise("it supports the grant refresh_token (RFC 8414 §2)", "",
 			unless(slices.Contains(listed, "refresh_token"), "it is not listed"), "expect to log in again whenever the token has expired")
 	}
@@ -41,6 +38,14 @@ func (s *site) inspectGrants(r *rules) {
 	}
 }
 
+// orDevice is what to do where a login with a browser fails: another way, if there is one.
+func (s *site) orDevice(help string) string {
+	if s.server.DeviceEndpoint != "" {
+		return "log in on another device, with Device"
+	}
+	return help
+}
+
 // inspectBearer checks whether the MCP server takes tokens where requests carry them.
 func (s *site) inspectBearer(r *rules) {
 	if s.cfg.dpop || s.resource == nil || !s.resource.BearerMethodsKnown {
@@ -48,7 +53,7 @@ func (s *site) inspectBearer(r *rules) {
 	}
 	listed := s.resource.BearerMethods
 	r.check("the server takes Bearer tokens in the Authorization header (RFC 9728 §2, required by MCP)", strings.Join(listed, " "),
-		unless(slices.Contains(listed, "header"), "it lists only %s", cmp.Or(strings.Join(listed, " "), "nothing")), "its operator must allow it: clients of MCP send tokens nowhere else")
+		unless(slices.Contains(listed, "header"), "the server lists other ways to send Bearer tokens: %s", cmp.Or(strings.Join(listed, " "), "none")), "its operator must allow it: clients of MCP send tokens nowhere else")
 }
 
 // inspectDPoP checks whether tokens can be bound to a key, where that is wanted.
@@ -72,7 +77,7 @@ func (s *site) inspectDPoP(r *rules) {
 	switch taken := s.resource.DPoPAlgs; {
 	case len(taken) > 0:
 		r.check("the server takes proofs that are signed with "+alg+" (RFC 9728 §2)", strings.Join(taken, " "),
-			unless(slices.Contains(taken, alg), "it lists only %s", strings.Join(taken, " ")), "its operator must support it, or leave out WithDPoP")
+			unless(slices.Contains(taken, alg), "the server takes only proofs that are signed with %s", strings.Join(taken, " ")), "its operator must support it, or leave out WithDPoP")
 	case !demanded:
 		r.advise("the server says that it takes tokens that are bound to a key (RFC 9728 §2)", "",
 			errors.New("its metadata has no dpop_signing_alg_values_supported"), "a server that takes only Bearer tokens refuses the token of such a login: ask its operator, or leave out WithDPoP")

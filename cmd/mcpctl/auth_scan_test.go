@@ -26,6 +26,8 @@ func TestNothingSecretIsPrinted(t *testing.T) {
 		for _, more := range [][]string{{"-vv"}, {"-vv", "-o", "json"}, {"-q"}} {
 			code, stdout, stderr := at(t, folder, append(args, more...)...)
 			require.Equal(t, want.ExitCode(), code, stderr)
+			// The page of a pushed request has its name. It is for the person, and in nothing else.
+			stderr = pageOfLogin.ReplaceAllString(stderr, "PAGE")
 			for _, secret := range append(w.Secrets(), "planted-secret") {
 				require.NotContains(t, stdout, secret, args)
 				require.NotContains(t, stderr, secret, args)
@@ -54,6 +56,19 @@ func TestNothingSecretIsPrinted(t *testing.T) {
 	do(ok, "call", at1, "echo", "--auth", "profile:excepted")
 	w.AnyResource = false
 	do(needsLogin, append([]string{"auth", "login", "--no-browser", "--profile", "excepted", at1}, allowed...)...) // invalid_target
+	w.Announce("pushed_authorization_request_endpoint")
+	do(ok, "auth", "inspect", at1)
+	do(ok, "auth", "login", "--no-browser", at1)
+	require.Equal(t, 3, w.Asked("push"))
+	w.Announce("device_authorization_endpoint")
+	for _, more := range [][]string{{"-vv"}, {"-vv", "-o", "json"}, {"-q"}} {
+		code, stdout, stderr := typed(t, w, folder, append([]string{"auth", "login", "--device", "--profile", "typed", at1}, more...)...)
+		require.Zero(t, code, stderr)
+		require.Contains(t, stdout+stderr, "USER-", "the person sees the code")
+		printed += len(stdout) + len(stderr)
+	}
+	w.Revoke()
+	do(ok, "call", at1, "echo", "--auth", "profile:typed")
 	do(ok, "auth", "ls")
 	w.Needs = "admin"
 	do(needsLogin, "call", at1, "echo")
