@@ -35,7 +35,8 @@ func Bearer(token func(ctx context.Context) (string, error)) *BearerAuthorizer {
 // BearerWithKey is [Bearer] for tokens that are bound to a key of the application (DPoP,
 // RFC 9449): each request carries a proof that is signed with the key. So token is called
 // for each request: twice for a call that fetches the list of tools first. key is a
-// private key for ES256, PEM or a JWK.
+// private key for ES256 or EdDSA, PEM or a JWK. An Ed25519 key signs as EdDSA, unless it is
+// a JWK whose alg is Ed25519.
 func BearerWithKey(token func(ctx context.Context) (string, error), key []byte) *BearerAuthorizer {
 	a := Bearer(token)
 	prover, err := grant.ReadProver(key)

@@ -65,6 +65,14 @@ func finishLogin(ctx context.Context, url, address string, store auth.Store) (*c
 	return client.Dial(ctx, url, auth.Login(auth.WithStore(store), auth.WithoutLogin()))
 }
 
+func onAnotherDevice(ctx context.Context, url string, store auth.Store) (*client.Client, error) {
+	ask := func(_ context.Context, p auth.Prompt) error {
+		fmt.Println("Open this page on any device, and type the code:", p.URL, p.UserCode)
+		return nil
+	}
+	return client.Dial(ctx, url, auth.Device(auth.WithStore(store), auth.WithPrompt(ask)))
+}
+
 func withSecret(ctx context.Context, url, issuer, id string) (*client.Client, error) {
 	secret := os.Getenv("CLIENT_SECRET")
 	return client.Dial(ctx, url, auth.ClientCredentials(id, secret, auth.WithIssuer(issuer)))
@@ -97,6 +105,13 @@ func asEmployee(ctx context.Context, url, issuer, companyTokenURL, idToken strin
 	}
 	secret := os.Getenv("SERVER_SECRET")
 	return client.Dial(ctx, url, auth.IDJAG("ticket-bot-there", secret, company, auth.WithIssuer(issuer)))
+}
+
+func forUser(ctx context.Context, url, issuer, userID, token string, store auth.Store) (*client.Client, error) {
+	subject := func(context.Context) (string, string, error) { return token, auth.AccessToken, nil }
+	secret := os.Getenv("GATEWAY_SECRET")
+	return client.Dial(ctx, url, auth.TokenExchange("gateway", secret, subject,
+		auth.WithIssuer(issuer), auth.WithStore(store), auth.WithPrincipal(userID)))
 }
 
 type user struct{}
@@ -249,6 +264,39 @@ func TestFlowsOfPrograms(t *testing.T) {
 	c, err = asEmployee(t.Context(), url, issuer, company.URL+"/token", "id-token")
 	worked(t, c, err)
 	require.Equal(t, 2, w.Asked("urn:ietf:params:oauth:grant-type:jwt-bearer"))
+
+	t.Setenv("GATEWAY_SECRET", "gateway-planted-secret")
+	c, err = forUser(t.Context(), url, issuer, "ada", "ada-planted-secret", auth.NewMemory())
+	worked(t, c, err)
+	require.Equal(t, 1, w.Asked(exchangeGrant))
+}
+
+// The code is printed on the process's own stdout, where somebody reads it and types it elsewhere.
+func TestFlowOfAnotherDevice(t *testing.T) {
+	w := authtest.New(t)
+	w.Announce(deviceEndpoint)
+	shown, out, err := os.Pipe()
+	require.NoError(t, err)
+	stdout := os.Stdout
+	os.Stdout = out
+	defer func() { os.Stdout = stdout }()
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		lines := bufio.NewScanner(shown)
+		for lines.Scan() {
+			if _, at, ok := strings.Cut(lines.Text(), "type the code: "); ok {
+				page, code, _ := strings.Cut(at, " ")
+				err = visit(t.Context(), page+"?user_code="+code)
+			}
+		}
+		done <- err
+	}()
+	c, err := onAnotherDevice(t.Context(), w.MCP.URL+"/mcp", auth.NewMemory())
+	worked(t, c, err)
+	require.NoError(t, out.Close())
+	require.NoError(t, <-done)
+	require.NoError(t, shown.Close())
 }
 
 func TestClientMetadata(t *testing.T) {

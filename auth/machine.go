@@ -23,7 +23,8 @@ func ClientCredentials(id, secret string, opts ...Option) *Authorizer {
 
 // PrivateKeyJWT is [ClientCredentials] with a private key in place of the secret: the
 // program signs an assertion for each token (RFC 7523). key is PEM, and algorithm the
-// name that the client was registered with, such as ES256 or RS256.
+// name that the client was registered with, such as ES256, RS256 or EdDSA. An Ed25519 key
+// signs as EdDSA or as Ed25519, whichever the server lists.
 func PrivateKeyJWT(id string, key []byte, algorithm string, opts ...Option) *Authorizer {
 	return machine(id, opts, func(c *config) {
 		signer, err := grant.NewSigner(key, algorithm)
