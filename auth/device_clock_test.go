@@ -113,7 +113,7 @@ func TestDeviceEnds(t *testing.T) {
 						close(ended)
 						return nil
 					}))
-				defer a.Close()
+				defer func() { require.NoError(t, a.Close()) }()
 				ctx, leave := context.WithCancel(t.Context())
 				defer leave()
 				if row.leaves > 0 {

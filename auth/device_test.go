@@ -94,13 +94,17 @@ func TestDeviceThatFails(t *testing.T) {
 		"no endpoint":          {change: func(w *authtest.World) { delete(w.Metadata, deviceEndpoint) }, reason: auth.ReasonDiscovery, text: "lets nobody log in on another device", help: "HandOff"},
 		"the endpoint is gone": {change: func(w *authtest.World) { answers(w, "/device_authorization", 404, "") }, reason: auth.ReasonLogin, text: "gave no code", help: "ask the operator"},
 		"a busy endpoint":      {change: func(w *authtest.World) { answers(w, "/device_authorization", 503, "") }, reason: auth.ReasonLogin, text: "gave no code", help: "try again later"},
-		"an unknown client": {change: func(w *authtest.World) { answers(w, "/device_authorization", 401, "invalid_client") },
-			reason: auth.ReasonLogin, text: "gave no code", help: "log in again"},
-		"no registration": {change: func(w *authtest.World) { delete(w.Metadata, "registration_endpoint") }, reason: auth.ReasonRegistration, text: "registers no programs", help: "WithClient"},
-		"only certificates": {change: func(w *authtest.World) {
-			w.Metadata["token_endpoint_auth_methods_supported"] = []string{"tls_client_auth"}
+		"an unknown client": {
+			change: func(w *authtest.World) { answers(w, "/device_authorization", 401, "invalid_client") },
+			reason: auth.ReasonLogin, text: "gave no code", help: "log in again",
 		},
-			reason: auth.ReasonRegistration, text: "no common method of client authentication", help: "register a client"},
+		"no registration": {change: func(w *authtest.World) { delete(w.Metadata, "registration_endpoint") }, reason: auth.ReasonRegistration, text: "registers no programs", help: "WithClient"},
+		"only certificates": {
+			change: func(w *authtest.World) {
+				w.Metadata["token_endpoint_auth_methods_supported"] = []string{"tls_client_auth"}
+			},
+			reason: auth.ReasonRegistration, text: "no common method of client authentication", help: "register a client",
+		},
 		"refused by the person": {change: func(w *authtest.World) { answers(w, "/token", 400, "access_denied") }, reason: auth.ReasonLogin, text: "access_denied", help: "somebody who has access"},
 		"expired":               {change: func(w *authtest.World) { answers(w, "/token", 400, "expired_token") }, reason: auth.ReasonLogin, text: "the code has expired", help: "begin the login again"},
 		"a spent code":          {change: func(w *authtest.World) { answers(w, "/token", 400, "invalid_grant") }, reason: auth.ReasonToken, text: "invalid_grant"},

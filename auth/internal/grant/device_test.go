@@ -26,16 +26,22 @@ func TestDeviceCodes(t *testing.T) {
 		want DeviceCode // Expiry is not compared
 		err  string
 	}{
-		"all": {body: `{` + most + `,"verification_uri_complete":"https://as.example/device?c=AB-12","expires_in":600,"interval":10}`,
-			want: DeviceCode{Code: "D", UserCode: "AB-12", URL: "https://as.example/device", Complete: "https://as.example/device?c=AB-12", Interval: 10 * time.Second}},
+		"all": {
+			body: `{` + most + `,"verification_uri_complete":"https://as.example/device?c=AB-12","expires_in":600,"interval":10}`,
+			want: DeviceCode{Code: "D", UserCode: "AB-12", URL: "https://as.example/device", Complete: "https://as.example/device?c=AB-12", Interval: 10 * time.Second},
+		},
 		"least":        {body: `{` + most + `}`, want: DeviceCode{Code: "D", UserCode: "AB-12", URL: "https://as.example/device", Interval: 5 * time.Second}},
 		"no interval":  {body: `{` + most + `,"interval":0}`, want: DeviceCode{Code: "D", UserCode: "AB-12", URL: "https://as.example/device", Interval: 5 * time.Second}},
 		"an eager one": {body: `{` + most + `,"interval":1e-9}`, want: DeviceCode{Code: "D", UserCode: "AB-12", URL: "https://as.example/device", Interval: leastInterval}},
 		"a huge one":   {body: `{` + most + `,"interval":1e300}`, want: DeviceCode{Code: "D", UserCode: "AB-12", URL: "https://as.example/device", Interval: longestLife}},
-		"Google's": {body: `{"device_code":"D","user_code":"AB","verification_url":"https://www.google.com/device"}`,
-			want: DeviceCode{Code: "D", UserCode: "AB", URL: "https://www.google.com/device", Interval: 5 * time.Second}},
-		"a complete page that may not be shown": {body: `{` + most + `,"verification_uri_complete":"javascript:alert(1)"}`,
-			want: DeviceCode{Code: "D", UserCode: "AB-12", URL: "https://as.example/device", Interval: 5 * time.Second}},
+		"Google's": {
+			body: `{"device_code":"D","user_code":"AB","verification_url":"https://www.google.com/device"}`,
+			want: DeviceCode{Code: "D", UserCode: "AB", URL: "https://www.google.com/device", Interval: 5 * time.Second},
+		},
+		"a complete page that may not be shown": {
+			body: `{` + most + `,"verification_uri_complete":"javascript:alert(1)"}`,
+			want: DeviceCode{Code: "D", UserCode: "AB-12", URL: "https://as.example/device", Interval: 5 * time.Second},
+		},
 		"no device code":         {body: `{"user_code":"A","verification_uri":"https://as.example/"}`, err: "no usable device_code"},
 		"no user code":           {body: `{"device_code":"D","verification_uri":"https://as.example/"}`, err: "no usable user_code"},
 		"a user code of a rogue": {body: `{"device_code":"D","user_code":"\u001b[2J","verification_uri":"https://as.example/"}`, err: "no usable user_code"},

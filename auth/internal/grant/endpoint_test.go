@@ -335,7 +335,8 @@ func TestTokenAnswers(t *testing.T) {
 		want             Token // zero: refused
 	}{
 		{
-			"all", "", `{"access_token":"A","token_type":"Bearer","expires_in":3600,"refresh_token":"R","id_token":"I","scope":"a  b"}`, wanted{},
+			"all", "", `{"access_token":"A","token_type":"Bearer","expires_in":3600,"refresh_token":"R","id_token":"I","scope":"a  b"}`,
+			wanted{},
 			Token{Access: "A", Type: "Bearer", Refresh: "R", IDToken: "I", Scope: "a b", Expiry: now.Add(time.Hour)},
 		},
 		{"least", "", `{"access_token":"A"}`, wanted{}, Token{Access: "A", Type: "Bearer"}},
@@ -355,7 +356,8 @@ func TestTokenAnswers(t *testing.T) {
 		{"scopes as a list", "", `{"access_token":"A","scope":["a","b"]}`, wanted{}, Token{Access: "A", Type: "Bearer", Scope: "a b"}},
 		{"scopes that are none", "", `{"access_token":"A","scope":"a \u001b[31m b"}`, wanted{}, Token{Access: "A", Type: "Bearer", Scope: "a b"}},
 		{
-			"form", "application/x-www-form-urlencoded", "access_token=A&token_type=bearer&expires_in=60&scope=a+b", wanted{},
+			"form", "application/x-www-form-urlencoded", "access_token=A&token_type=bearer&expires_in=60&scope=a+b",
+			wanted{},
 			Token{Access: "A", Type: "Bearer", Scope: "a b", Expiry: now.Add(time.Minute)},
 		},
 		{"ID-JAG", "", `{"access_token":"A","token_type":"N_A","issued_token_type":"urn:x"}`, wanted{other: true}, Token{Access: "A", Type: "N_A", IssuedType: "urn:x"}},
