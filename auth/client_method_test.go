@@ -2,8 +2,10 @@ package auth_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"testing"
 
@@ -132,4 +134,35 @@ func TestNoBrowserInVain(t *testing.T) {
 			require.Zero(t, w.Asked("authorize")+w.Asked("register"))
 		})
 	}
+}
+
+// The token endpoint of a company lists nothing, either.
+func TestSecretOnlyInTheFormOfACompany(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	inHeader := 0
+	company := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Type", "application/json")
+		if r.FormValue("client_secret") != "company-planted-secret" {
+			inHeader++
+			rw.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(rw, `{"error":"invalid_client"}`)
+			return
+		}
+		_, _ = io.WriteString(rw, `{"access_token": "grant-planted-secret", "token_type": "N_A", "issued_token_type": "urn:ietf:params:oauth:token-type:id-jag"}`)
+	}))
+	t.Cleanup(company.Close)
+	provider := auth.IdentityProvider{
+		TokenURL: company.URL + "/token", ClientID: "robot", ClientSecret: "company-planted-secret",
+		Subject: func(context.Context) (string, string, error) { return "id-planted-secret", auth.IDToken, nil },
+	}
+	a := auth.IDJAG("robot", "robot-planted-secret", provider)
+	for range 3 {
+		_, err := dial(t, w, a)
+		require.NoError(t, err)
+		_, err = a.Logout(t.Context(), w.MCP.URL+"/mcp")
+		require.NoError(t, err)
+	}
+	require.Equal(t, 3, w.Asked("urn:ietf:params:oauth:grant-type:jwt-bearer"))
+	require.Equal(t, 1, inHeader)
 }

@@ -124,11 +124,17 @@ func IDJAG(id, secret string, provider IdentityProvider, opts ...Option) *Author
 		if c.clientSecret = secret; provider.TokenURL == "" || provider.ClientID == "" || provider.Subject == nil {
 			c.wrong("IDJAG needs the TokenURL, the ClientID and the Subject of the identity provider")
 		}
-	}, provider.grant)
+	}, (&company{IdentityProvider: provider}).grant)
+}
+
+// company is the grant of [IDJAG].
+type company struct {
+	IdentityProvider
+	inForm atomic.Bool // its token endpoint takes the secret only in the form
 }
 
 // grant gets the grant from the identity provider, and the token for it.
-func (p *IdentityProvider) grant(ctx context.Context, s *site, h *held, params url.Values) error {
+func (p *company) grant(ctx context.Context, s *site, h *held, params url.Values) error {
 	wanted, err := identity(p.Subject).params(ctx)
 	if err != nil {
 		return err
@@ -145,10 +151,14 @@ func (p *IdentityProvider) grant(ctx context.Context, s *site, h *held, params u
 	}
 	e := grant.Endpoint{HTTP: s.cfg.fetcher(at), TokenURL: p.TokenURL}
 	who := &grant.Client{ID: p.ClientID, Secret: p.ClientSecret}
-	if who.Secret == "" {
+	switch {
+	case who.Secret == "":
 		who.Method = grant.MethodNone
+	case p.inForm.Load():
+		who.Method = grant.MethodPost
 	}
 	jag, err := s.pace.ask(ctx, func() (*grant.Token, error) { return e.Exchange(ctx, who, grantTokenExchange, wanted) })
+	p.inForm.Store(who.Method == grant.MethodPost)
 	if err != nil {
 		return because(ReasonToken, "", fmt.Errorf("the identity provider gives no grant: %w", err))
 	}
