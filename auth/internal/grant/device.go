@@ -57,16 +57,24 @@ func (e *Endpoint) Device(ctx context.Context, c *Client, to string, params url.
 	if err != nil {
 		return nil, err
 	}
-	m, err := granted(to, answer, sent)
+	return parseDevice(to, answer, sent, func(page string) bool { return e.HTTP.Check(page) == nil }, time.Now())
+}
+
+// parseDevice reads the answer that begins a login on another device; reachable reports whether a
+// person may be sent to a page.
+func parseDevice(endpoint string, a *fetch.Answer, sent secrets, reachable func(page string) bool, now time.Time) (*DeviceCode, error) {
+	m, err := granted(endpoint, a, sent)
 	if err != nil {
 		return nil, err
 	}
+	usable := func(page string) bool { return visible(page) && len(page) <= longestURI && reachable(page) }
+	wrong := wrongAt(endpoint)
 	d := &DeviceCode{
 		Code:     m.text("device_code"),
 		UserCode: m.text("user_code"),
 		URL:      cmp.Or(m.text("verification_uri"), m.text("verification_url")), // Google's older name
 		Complete: m.text("verification_uri_complete"),
-		Expiry:   m.expiry(time.Now()),
+		Expiry:   m.expiry(now),
 		Interval: defaultInterval,
 	}
 	if n, ok := m.seconds("interval"); ok && n > 0 {
@@ -74,20 +82,15 @@ func (e *Endpoint) Device(ctx context.Context, c *Client, to string, params url.
 	}
 	switch {
 	case !visible(d.Code):
-		return nil, wrongAt(to)("it has no usable device_code")
+		return nil, wrong("it has no usable device_code")
 	case d.UserCode == "" || printable(d.UserCode, longestUserCode) != d.UserCode:
-		return nil, wrongAt(to)("it has no usable user_code")
-	case !e.page(d.URL):
-		return nil, wrongAt(to)("it has no usable verification_uri")
-	case !e.page(d.Complete):
+		return nil, wrong("it has no usable user_code")
+	case !usable(d.URL):
+		return nil, wrong("it has no usable verification_uri")
+	case !usable(d.Complete):
 		d.Complete = ""
 	}
 	return d, nil
-}
-
-// page reports whether a person may be sent to a URL.
-func (e *Endpoint) page(raw string) bool {
-	return visible(raw) && len(raw) <= longestURI && e.HTTP.Check(raw) == nil
 }
 
 // DeviceToken asks for the token of a login on another device until the person has agreed or

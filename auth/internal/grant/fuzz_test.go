@@ -91,6 +91,43 @@ func FuzzRegistrationAnswer(f *testing.F) {
 	})
 }
 
+func FuzzDeviceAnswer(f *testing.F) {
+	seeds(f)
+	f.Add("", []byte(`{"device_code":"D","user_code":"A\u0007","verification_uri":"https://as.example/","interval":1e400}`))
+	f.Add("", []byte(`{"device_code":"D","user_code":"AB-CD","verification_url":"https://as.example/","interval":"7","expires_in":-1}`))
+	now := time.Unix(1_800_000_000, 0)
+	f.Fuzz(func(t *testing.T, kind string, body []byte) {
+		d, err := parseDevice("https://as.example/device", answerOf(http.StatusOK, kind, body), nil, func(string) bool { return true }, now)
+		if err != nil {
+			requireHarmless(t, err)
+			return
+		}
+		require.True(t, visible(d.Code) && visible(d.URL))
+		require.True(t, d.Complete == "" || visible(d.Complete))
+		require.NotEmpty(t, d.UserCode)
+		require.Equal(t, printable(d.UserCode, longestUserCode), d.UserCode)
+		require.True(t, d.Interval >= leastInterval && d.Interval <= longestLife, d.Interval)
+		require.True(t, d.Expiry.IsZero() || !d.Expiry.Before(now) && !d.Expiry.After(now.Add(longestLife)))
+		if len(d.Code) > 2*longestURI+longestUserCode { // else it may be a part of the page
+			require.NotContains(t, d.String(), d.Code)
+		}
+	})
+}
+
+func FuzzPushedAnswer(f *testing.F) {
+	seeds(f)
+	f.Add("", []byte(`{"request_uri":"urn:example:1","expires_in":60}`))
+	f.Add("", []byte(`{"request_uri":"urn:example:1 2"}`))
+	f.Fuzz(func(t *testing.T, kind string, body []byte) {
+		requestURI, _, err := parsePushed("https://as.example/par", answerOf(http.StatusCreated, kind, body), nil, time.Unix(1_800_000_000, 0))
+		if err != nil {
+			requireHarmless(t, err)
+			return
+		}
+		require.True(t, visible(requestURI))
+	})
+}
+
 func FuzzKey(f *testing.F) {
 	f.Add([]byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"))
 	f.Add([]byte(`{"kty":"EC","crv":"P-256","x":"AA","y":"AA","d":"AA"}`))

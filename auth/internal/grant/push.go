@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/url"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 )
 
 // longestRequestURI bounds the name of a pushed request: some servers put the whole request into it.
@@ -18,13 +20,17 @@ func (e *Endpoint) Push(ctx context.Context, c *Client, to string, request url.V
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	m, err := granted(to, answer, sent)
+	return parsePushed(to, answer, sent, time.Now())
+}
+
+func parsePushed(endpoint string, a *fetch.Answer, sent secrets, now time.Time) (requestURI string, expiry time.Time, err error) {
+	m, err := granted(endpoint, a, sent)
 	if err != nil {
 		return "", time.Time{}, err
 	}
 	requestURI = m.text("request_uri")
 	if !visible(requestURI) || len(requestURI) > longestRequestURI {
-		return "", time.Time{}, wrongAt(to)("it has no usable request_uri")
+		return "", time.Time{}, wrongAt(endpoint)("it has no usable request_uri")
 	}
-	return requestURI, m.expiry(time.Now()), nil
+	return requestURI, m.expiry(now), nil
 }
