@@ -15,14 +15,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
 
-// onlyInTheForm has the token endpoint take a secret only in the form, without listing that. It
+// onlyInTheForm has the authorization server take a secret only in the form, without listing that. It
 // returns how often it got one in the header.
 func onlyInTheForm(w *authtest.World) (inHeader *int) {
 	inHeader = new(int)
 	delete(w.Metadata, "token_endpoint_auth_methods_supported")
 	inner := w.AS.Config.Handler
 	w.AS.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/token" {
+		if r.URL.Path != "/token" && r.URL.Path != "/par" && r.URL.Path != "/device_authorization" {
 			inner.ServeHTTP(rw, r)
 			return
 		}
@@ -72,6 +72,31 @@ func TestSecretOnlyInTheForm(t *testing.T) {
 		require.NoError(t, once(t.Context(), c))
 		_, err = dial(t, w, auth.Login(browser(t), store, as, auth.WithNewLogin()))
 		require.NoError(t, err)
+		require.Equal(t, 1, *inHeader)
+	})
+	t.Run("of a person on another device", func(t *testing.T) {
+		t.Parallel()
+		w := authtest.New(t)
+		w.Announce(deviceEndpoint)
+		inHeader := onlyInTheForm(w)
+		store, as := auth.WithStore(auth.NewMemory()), auth.WithClient("robot", "robot-planted-secret", w.AS.URL)
+		var shown auth.Prompt
+		for range 2 {
+			c, err := dial(t, w, auth.Device(phone(&shown), store, as, auth.WithNewLogin()))
+			require.NoError(t, err)
+			w.Revoke()
+			require.NoError(t, once(t.Context(), c))
+		}
+		require.Equal(t, 1, *inHeader)
+	})
+	t.Run("of a pushed request", func(t *testing.T) {
+		t.Parallel()
+		w := authtest.New(t)
+		w.Announce(pushEndpoint)
+		inHeader := onlyInTheForm(w)
+		_, err := dial(t, w, auth.Login(browser(t), auth.WithClient("robot", "robot-planted-secret", w.AS.URL)))
+		require.NoError(t, err)
+		require.Equal(t, 1, w.Asked("push"))
 		require.Equal(t, 1, *inHeader)
 	})
 	t.Run("of a login that is finished later", func(t *testing.T) {

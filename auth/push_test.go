@@ -183,7 +183,7 @@ func TestPushThatFails(t *testing.T) {
 			w.Announce(pushEndpoint)
 			w.Metadata[pushDemanded] = row.demanded
 			answers(w, "/par", row.status, row.code)
-			opts := []auth.Option{browser(t)}
+			opts := []auth.Option{browser(t), auth.WithLoginTime(5 * time.Second)}
 			if row.secret {
 				opts = append(opts, auth.WithClient("registered", "a-planted-secret", w.AS.URL))
 			}
