@@ -68,11 +68,11 @@ func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 	if err != nil {
 		return nil, err
 	}
-	b.listener.Close() // only its address counts: the browser is elsewhere
+	b.close() // only the address counts: the browser is elsewhere
 	h := b.h
 	h.complete(s, scopes)
 	begun := &store.Pending{
-		Page: b.page, OpenBefore: b.expires, State: b.state, Verifier: b.pkce.Verifier, Redirect: b.listener.Redirect(), IssuerSent: s.server.IssParameter,
+		Page: b.page, OpenBefore: b.expires, State: b.state, Verifier: b.pkce.Verifier, Redirect: b.redirect, IssuerSent: s.server.IssParameter,
 		Asked: digest(s.asked(scopes).Encode()), Expires: time.Now().Add(handOffTime).Round(0),
 		Client: h.record.Client, Server: h.record.Server, Scopes: h.record.Scopes, Proof: h.record.Proof,
 	}

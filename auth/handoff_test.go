@@ -121,11 +121,11 @@ func TestHandOffRefusesAddresses(t *testing.T) {
 		"another server of the same host":  {server: "/mcp/other", is: auth.ErrNoLogin, again: true},
 		"an issuer that is not configured": {opts: []auth.Option{auth.WithClient("x", "", "https://else.example")}, is: auth.ErrNoLogin, again: true},
 	} {
-		t.Run(name, func(t *testing.T) {
+		refused := func(t *testing.T, redirect string) {
 			t.Parallel()
 			w := authtest.New(t)
 			store := auth.NewMemory()
-			out := handedOff(t, w, auth.WithStore(store))
+			out := handedOff(t, w, auth.WithStore(store), auth.WithRedirect(redirect))
 			address := elsewhere(t, out.URL)
 			wrong, server := address, w.MCP.URL+"/mcp"
 			if tt.address != nil {
@@ -148,7 +148,9 @@ func TestHandOffRefusesAddresses(t *testing.T) {
 			} else {
 				require.ErrorIs(t, err, auth.ErrNoLogin)
 			}
-		})
+		}
+		t.Run(name, func(t *testing.T) { refused(t, "http://127.0.0.1/callback") })
+		t.Run(name+", for a web application", func(t *testing.T) { refused(t, "https://app.example/callback") })
 	}
 }
 

@@ -25,7 +25,10 @@ import (
 // The authorization server learns of this program from [WithClient], else from
 // [WithClientMetadata], else the program registers itself there.
 func Login(opts ...Option) *Authorizer {
-	return newAuthorizer(func(c *config) source { return &person{cfg: c} }, opts)
+	return newAuthorizer(func(c *config) source {
+		c.refuseWeb()
+		return &person{cfg: c}
+	}, opts)
 }
 
 // person is the grant of [Login].
@@ -50,7 +53,7 @@ func (p *person) obtain(ctx context.Context, s *site, scopes []string) (*held, e
 	if err != nil {
 		return nil, err
 	}
-	defer b.listener.Close()
+	defer b.close()
 	s.begun()
 	code, err := p.ask(ctx, s, b)
 	if errors.Is(err, errNobody) && b.known {
@@ -71,7 +74,8 @@ func (p *person) obtain(ctx context.Context, s *site, scopes []string) (*held, e
 // begun is a login before the person takes part in it.
 type begun struct {
 	h        *held
-	listener *loopback.Listener
+	redirect string             // where the browser ends
+	listener *loopback.Listener // that waits there, nil for a web application
 	state    string
 	pkce     grant.PKCE
 	page     string    // of the authorization server, to open in a browser
@@ -79,7 +83,7 @@ type begun struct {
 	known    bool      // it uses an earlier registration
 }
 
-// begin makes everything that a login needs. The caller closes the listener.
+// begin makes everything that a login needs. The caller closes it.
 func (p *person) begin(ctx context.Context, s *site, scopes []string) (_ *begun, err error) {
 	if err := usesPKCE(s); err != nil {
 		return nil, because(ReasonDiscovery, s.assumePKCE("only an authorization server with PKCE (S256) is safe to use"), err)
@@ -95,16 +99,16 @@ func (p *person) begin(ctx context.Context, s *site, scopes []string) (_ *begun,
 	if err != nil {
 		return nil, because(ReasonStore, "", err)
 	}
-	if b.listener, err = p.listen(ctx, known, b.state); err != nil {
+	if err := b.receive(ctx, p.cfg, known); err != nil {
 		return nil, because(ReasonLogin, "", err)
 	}
-	if b.h.record.Client, err = p.registration(ctx, s, known, b.listener.Redirect()); err == nil {
+	if b.h.record.Client, err = p.registration(ctx, s, known, b.redirect); err == nil {
 		b.h.key = s.key(b.h.record.Client.ClientID)
 		b.known = b.h.key.ClientID == known.ClientID
 		err = p.open(ctx, s, b, scopes)
 	}
 	if err != nil {
-		b.listener.Close()
+		b.close()
 		return nil, err
 	}
 	return b, nil
@@ -211,20 +215,6 @@ func (s *site) metadataClient() bool {
 	return s.cfg.clientID == "" && s.cfg.metadataURL != "" && s.server.ClientIDMetadata
 }
 
-// listen opens the listener of the callback, at the redirect URL that was registered
-// if there is one and it is free.
-func (p *person) listen(ctx context.Context, known grant.Registered, state string) (*loopback.Listener, error) {
-	if p.cfg.redirect != "" {
-		return loopback.Listen(ctx, p.cfg.redirect, state)
-	}
-	for _, redirect := range known.RedirectURIs {
-		if l, err := loopback.Listen(ctx, redirect, state); err == nil {
-			return l, nil
-		}
-	}
-	return loopback.Listen(ctx, "", state)
-}
-
 // registration returns who this program is at the authorization server.
 func (p *person) registration(ctx context.Context, s *site, known grant.Registered, redirect string) (grant.Registered, error) {
 	cfg := p.cfg
@@ -293,7 +283,7 @@ func (s *site) asked(scopes []string) url.Values {
 func (b *begun) request(s *site, scopes []string) (url.Values, error) {
 	query := s.asked(scopes)
 	query.Set("client_id", b.h.key.ClientID)
-	query.Set("redirect_uri", b.listener.Redirect())
+	query.Set("redirect_uri", b.redirect)
 	query.Set("state", b.state)
 	query.Set("code_challenge", b.pkce.Challenge)
 	if b.h.prover != nil {
@@ -309,7 +299,7 @@ func (b *begun) request(s *site, scopes []string) (url.Values, error) {
 // ask sends the person to the authorization server and returns the code that comes
 // back.
 func (p *person) ask(ctx context.Context, s *site, b *begun) (code string, err error) {
-	answer, err := p.wait(ctx, b.listener, b.state, Prompt{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: b.page, Redirect: b.listener.Redirect(), Expires: b.expires})
+	answer, err := p.wait(ctx, b.listener, b.state, Prompt{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: b.page, Redirect: b.redirect, Expires: b.expires})
 	if err != nil {
 		return "", loginError(b.page, err)
 	}
@@ -414,7 +404,7 @@ func checkIssuer(a loopback.Answer, issuer string, named bool) error {
 func (p *person) exchange(ctx context.Context, s *site, b *begun, code string) error {
 	params := s.params(nil) // the scopes are those of the code
 	params.Set("code", code)
-	params.Set("redirect_uri", b.listener.Redirect())
+	params.Set("redirect_uri", b.redirect)
 	params.Set("code_verifier", b.pkce.Verifier)
 	return b.h.exchange(ctx, s, "authorization_code", params)
 }

@@ -14,7 +14,7 @@ import (
 //
 // A login takes any free port, which authorization servers allow for programs on the
 // person's machine (RFC 8252 section 7.3). The document has the URL of [WithRedirect]
-// where that is set.
+// where that is set. With an https URL it describes a web application.
 func ClientMetadata(at string, opts ...Option) ([]byte, error) {
 	c := newConfig(append(slices.Clone(opts), WithClientMetadata(at)))
 	if c.bad != nil {
@@ -30,8 +30,16 @@ func ClientMetadata(at string, opts ...Option) ([]byte, error) {
 // no secret.
 func (c *config) registration(redirect string) grant.Registration {
 	return grant.Registration{
-		RedirectURIs: []string{redirect}, ClientName: c.clientName, ApplicationType: "native",
+		RedirectURIs: []string{redirect}, ClientName: c.clientName, ApplicationType: applicationType(redirect),
 		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
 		DPoPBoundAccessTokens: c.dpop, TokenEndpointAuthMethod: grant.MethodNone,
 	}
+}
+
+// applicationType is that of OpenID Connect Registration, section 2.
+func applicationType(redirect string) string {
+	if isWeb(redirect) {
+		return "web"
+	}
+	return "native"
 }

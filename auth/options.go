@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
-	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
 )
 
 // Option changes how an [Authorizer] obtains tokens.
@@ -101,20 +100,6 @@ func checkMetadataURL(at string) error {
 // WithClientName sets the name that people see when they are asked to grant access.
 // The default is "Mainstay".
 func WithClientName(name string) Option { return func(c *config) { c.clientName = name } }
-
-// WithRedirect sets the URL that the browser is sent to after the login. It is http
-// on this machine. The default is http://127.0.0.1/callback with a free port; set it
-// if the client was registered with a certain URL.
-func WithRedirect(to string) Option {
-	return func(c *config) {
-		u, err := url.Parse(to)
-		if err != nil || u.Scheme != "http" || !loopback.IsLoopback(u.Hostname()) {
-			c.wrong("the redirect URL must be on this machine, as http://127.0.0.1:PORT/callback")
-			return
-		}
-		c.redirect = to
-	}
-}
 
 // WithScopes asks for scopes in addition to those that the server asks for.
 func WithScopes(scopes ...string) Option {

@@ -38,6 +38,7 @@ func TestAuthFailures(t *testing.T) {
 		"a wrong token of a header":            {loggedIn: true, args: []string{"ls", "-H", "Authorization: Bearer abcdefgh"}, says: []string{"the server refuses the token of -H", "renew that token, or leave out -H and use mcpctl auth login"}},
 		"a wrong token of a file":              {args: []string{"ls", "--auth", "bearer:@token"}, says: []string{"the server refuses the token of --auth bearer:@token", "renew that token, or leave out --auth and use mcpctl auth login"}},
 		"a header without TLS":                 {args: []string{"ls", "--auth", "bearer:@token", "-s", "http://192.0.2.2:1/mcp"}, exit: failure.KindUsage, says: []string{"tokens are not sent without TLS", "use https"}},
+		"the redirect of a web application":    {args: []string{"auth", "login", "--redirect", "https://example.com/cb"}, exit: failure.KindUsage, says: []string{"--redirect: the redirect URL must be on this machine", "an https URL is for a web application"}},
 		"a redirect that is not here":          {args: []string{"auth", "login", "--redirect", "http://example.com/cb"}, exit: failure.KindUsage, says: []string{"the redirect URL must be on this machine"}},
 		"a document without TLS":               {args: []string{"auth", "login", "--client-metadata", "http://x/y"}, exit: failure.KindUsage, says: []string{"https"}},
 		"the person or a rule says no": {

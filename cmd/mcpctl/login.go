@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -170,6 +171,9 @@ func (l *login) demands(a *app) ([]auth.Option, error) {
 		opts = append(opts, auth.WithClientMetadata(l.metadata))
 	}
 	if l.redirect != "" {
+		if u, err := url.Parse(l.redirect); err == nil && u.Scheme == "https" {
+			return nil, failure.Usage("--redirect: the redirect URL must be on this machine, as http://127.0.0.1:PORT/callback; an https URL is for a web application")
+		}
 		opts = append(opts, auth.WithRedirect(l.redirect))
 	}
 	if l.dpop {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -55,6 +56,7 @@ type World struct {
 	asked   []string
 	secrets []string // that programs sent
 	grants
+	clients []map[string]any
 }
 
 // New starts both servers, for the time of a test.
@@ -111,6 +113,7 @@ func (w *World) serveAS(rw http.ResponseWriter, r *http.Request) {
 		w.asked = append(w.asked, "register")
 		var asked map[string]any
 		_ = json.NewDecoder(r.Body).Decode(&asked)
+		w.clients = append(w.clients, maps.Clone(asked))
 		id := "registered-" + strconv.Itoa(len(w.asked))
 		asked["client_id"], w.bound[id] = id, asked["dpop_bound_access_tokens"] == true
 		answer(rw, 201, asked)
@@ -128,7 +131,9 @@ func (w *World) serveAS(rw http.ResponseWriter, r *http.Request) {
 		if w.Callback != nil {
 			w.Callback(back)
 		}
-		to.RawQuery = back.Encode()
+		kept := to.Query() // RFC 6749 section 3.1.2
+		maps.Copy(kept, back)
+		to.RawQuery = kept.Encode()
 		http.Redirect(rw, r, to.String(), http.StatusFound)
 	case "/token":
 		w.token(rw, r)
@@ -292,6 +297,13 @@ func (w *World) Lost() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.lost
+}
+
+// Registered are the descriptions with which programs registered.
+func (w *World) Registered() []map[string]any {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.clients)
 }
 
 // Abandon forgets the calls that were refused and have not run: their process is dead.
