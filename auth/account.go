@@ -12,7 +12,7 @@ import (
 // Token returns the access token for a server, renewed if it has expired. It asks no
 // person: without a login the error is a [*NotLoggedIn].
 func (a *Authorizer) Token(ctx context.Context, server string) (string, error) {
-	s, err := a.serverNamed(server)
+	s, err := a.serverNamed(ctx, server)
 	if err != nil {
 		return "", err
 	}
@@ -39,7 +39,7 @@ var ErrNotLoggedIn = errors.New("nobody is logged in")
 // until they expire. If there were none, but damaged files that may have them, the error
 // is a [*NotLoggedIn] that names the files.
 func (a *Authorizer) Logout(ctx context.Context, server string) (found bool, err error) {
-	s, err := a.serverNamed(server)
+	s, err := a.serverNamed(ctx, server)
 	if err != nil {
 		return false, err
 	}
@@ -97,14 +97,14 @@ func (s *server) revoke(ctx context.Context, key Key, r Record) error {
 	return grant.Revoke(ctx, e, who, r.Server.RevocationURL, r.Token.Access, "access_token")
 }
 
-// serverNamed returns what is known of the server at a URL.
-func (a *Authorizer) serverNamed(at string) (*server, error) {
+// serverNamed returns what is known of the server at a URL, for the principal of ctx.
+func (a *Authorizer) serverNamed(ctx context.Context, at string) (*server, error) {
 	u, err := url.Parse(at)
 	if err != nil || u.Host == "" {
 		return nil, &Error{Reason: ReasonOption, Server: "the server", Err: errors.New("its URL cannot be read")}
 	}
 	u.User = nil
-	s, err := a.serverAt(u)
+	s, err := a.serverAt(ctx, u, false)
 	if err == nil && s == nil {
 		err = withoutTLS(u)
 	}

@@ -25,7 +25,8 @@ import (
 // Authorizer obtains tokens for MCP servers and renews them. It is an option of
 // [client.Dial], and the Authorizer of a [transport.HTTP] or [transport.SSE]. One
 // Authorizer may serve many clients and servers at the same time: requests to the same
-// server share one token and wait for one login.
+// server share one token and wait for one login, those of one principal with
+// [WithPrincipals].
 type Authorizer struct {
 	client.Option
 
@@ -33,7 +34,7 @@ type Authorizer struct {
 	grant source
 
 	mu      sync.Mutex
-	servers map[string]*server
+	servers map[serverKey]*server
 	last    atomic.Pointer[server] // that was asked for last
 }
 
@@ -52,7 +53,7 @@ func (a *Authorizer) String() string { return "an Authorizer" }
 func (a *Authorizer) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(a.String())) }
 
 func newAuthorizer(grant func(*config) source, opts []Option) *Authorizer {
-	a := &Authorizer{cfg: newConfig(opts), servers: map[string]*server{}}
+	a := &Authorizer{cfg: newConfig(opts), servers: map[serverKey]*server{}}
 	a.grant = grant(&a.cfg)
 	a.Option = client.WithAuthorizer(a)
 	return a
@@ -76,25 +77,24 @@ func (a *Authorizer) Close() error {
 
 // Authorize implements [transport.Authorizer].
 func (a *Authorizer) Authorize(ctx context.Context, r transport.AuthorizedRequest) (*transport.Credentials, error) {
-	s, err := a.serverAt(r.Endpoint)
+	s, err := a.serverAt(ctx, r.Endpoint, r.Background)
 	if err != nil || s == nil {
 		return nil, err
 	}
-	h := s.now.Load()
-	if h.usable(time.Now()) {
-		return h.credentials(r)
+	h, err := s.usable(ctx)
+	if err != nil {
+		return nil, err
 	}
-	h, err = s.current(ctx)
-	if err != nil || h == nil {
-		return nil, s.explain(err)
+	if h == nil {
+		return s.nobody, nil
 	}
 	return h.credentials(r)
 }
 
 // Challenged implements [transport.Authorizer].
 func (a *Authorizer) Challenged(ctx context.Context, c transport.Challenge) (*transport.Credentials, error) {
-	s, err := a.serverAt(c.Endpoint)
-	if err == nil && s == nil && c.Status == http.StatusUnauthorized {
+	s, err := a.serverAt(ctx, c.Endpoint, c.Background)
+	if err == nil && s == nil && c.Status == http.StatusUnauthorized && !travel(c.Endpoint) {
 		err = withoutTLS(c.Endpoint)
 	}
 	if err != nil || s == nil {
@@ -103,12 +103,16 @@ func (a *Authorizer) Challenged(ctx context.Context, c transport.Challenge) (*tr
 	if again, err := s.challenged(ctx, c); err != nil || !again {
 		return nil, s.explain(err)
 	}
-	return a.Authorize(ctx, c.AuthorizedRequest)
+	h, err := s.usable(ctx)
+	if err != nil || h == nil {
+		return nil, err
+	}
+	return h.credentials(c.AuthorizedRequest)
 }
 
 // KeepNonce implements [transport.NonceKeeper].
-func (a *Authorizer) KeepNonce(r transport.AuthorizedRequest, nonce string) {
-	s, err := a.serverAt(r.Endpoint)
+func (a *Authorizer) KeepNonce(ctx context.Context, r transport.AuthorizedRequest, nonce string) {
+	s, err := a.serverAt(ctx, r.Endpoint, r.Background)
 	if err != nil || s == nil {
 		return
 	}
@@ -117,33 +121,50 @@ func (a *Authorizer) KeepNonce(r transport.AuthorizedRequest, nonce string) {
 	}
 }
 
-// serverAt returns what is known of the server at an endpoint, nil for one that gets no
-// tokens: they do not travel without TLS, but to this machine.
-func (a *Authorizer) serverAt(endpoint *url.URL) (*server, error) {
+// serverAt returns what is known of the server at an endpoint and of the principal of a
+// context there. It is nil for an endpoint that tokens do not travel to, and for a
+// background request that belongs to no principal.
+func (a *Authorizer) serverAt(ctx context.Context, endpoint *url.URL, background bool) (*server, error) {
 	if a.cfg.bad != nil {
 		return nil, &Error{Reason: ReasonOption, Server: shown(endpoint), Err: a.cfg.bad}
 	}
-	if endpoint.Scheme != "https" && !loopback.IsLoopback(endpoint.Hostname()) {
+	if !travel(endpoint) {
 		return nil, nil
 	}
-	if last := a.last.Load(); last != nil && sameEndpoint(last.endpoint, endpoint) {
-		return last, nil // mostly there is one, and a key costs an allocation
+	principal, err := a.cfg.principalOf(ctx)
+	switch {
+	case err != nil && background:
+		return nil, nil
+	case err != nil:
+		return nil, &Error{Reason: ReasonOption, Server: shown(endpoint), Help: "pass on the context that names the principal", Err: err}
 	}
-	key := endpoint.Scheme + "://" + endpoint.Host + endpoint.EscapedPath() + "?" + endpoint.RawQuery
+	return a.lookUp(endpoint, principal), nil
+}
+
+// serverKey is a principal at an endpoint.
+type serverKey struct{ endpoint, principal string }
+
+func (a *Authorizer) lookUp(endpoint *url.URL, principal string) *server {
+	key := serverKey{principal: principal}
+	if last := a.last.Load(); last == nil || !sameEndpoint(last.endpoint, endpoint) {
+		key.endpoint = endpoint.Scheme + "://" + endpoint.Host + endpoint.EscapedPath() + "?" + endpoint.RawQuery
+	} else if key.endpoint = last.id.endpoint; last.id == key {
+		return last // mostly there is one, and a key costs an allocation
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.servers[key]
 	if s == nil {
 		a.makeRoom()
-		s = &server{a: a, endpoint: endpoint, turns: newTurns(a.cfg.patience)}
+		s = &server{a: a, id: key, endpoint: endpoint, nobody: a.cfg.nobody(principal), turns: newTurns(a.cfg.patience)}
 		a.servers[key] = s
 	}
 	a.last.Store(s)
-	return s, nil
+	return s
 }
 
-// mostServers bounds what is remembered of servers: a URL may have a query that is new
-// each time.
+// mostServers bounds what is remembered of servers and principals: a URL may have a query
+// that is new each time.
 const mostServers = 4096
 
 // makeRoom forgets a server where nothing happens now, if there are too many. The store
@@ -158,6 +179,12 @@ func (a *Authorizer) makeRoom() {
 			return
 		}
 	}
+}
+
+// travel reports whether tokens travel to an endpoint: not without TLS, but to this
+// machine.
+func travel(endpoint *url.URL) bool {
+	return endpoint.Scheme == "https" || loopback.IsLoopback(endpoint.Hostname())
 }
 
 // withoutTLS is the error for a server that gets no tokens.
@@ -176,13 +203,14 @@ func shown(u *url.URL) string {
 
 // site is what was found out about who guards a server.
 type site struct {
-	cfg      *config
-	endpoint *url.URL
-	http     *fetch.Client
-	resource *discover.Resource // nil for a server of revision 2025-03-26
-	server   *discover.Server
-	pace     *pace
-	begun    func() // counts a login, called when a person is asked or a program has a token
+	cfg       *config
+	principal string // who wants a token for it
+	endpoint  *url.URL
+	http      *fetch.Client
+	resource  *discover.Resource // nil for a server of revision 2025-03-26
+	server    *discover.Server
+	pace      *pace
+	begun     func() // counts a login, called when a person is asked or a program has a token
 }
 
 // id is the resource identifier of the server, which tokens are for.
@@ -195,7 +223,7 @@ func (s *site) id() string {
 
 // key is where the store keeps the tokens of a client for the site.
 func (s *site) key(client string) store.Key {
-	return store.Key{Server: canonical(s.endpoint), Issuer: s.server.Issuer, Resource: s.id(), ClientID: client, Principal: s.cfg.principal}
+	return store.Key{Server: canonical(s.endpoint), Issuer: s.server.Issuer, Resource: s.id(), ClientID: client, Principal: s.principal}
 }
 
 // canonical is the resource identifier of a server that does not state one (RFC 8707):
@@ -236,7 +264,7 @@ func (c *config) fetcher(endpoint *url.URL) *fetch.Client {
 // find finds out who guards a server. named is the metadata that a challenge names.
 func (s *server) find(ctx context.Context, c challenge.Challenge) (*site, error) {
 	cfg := &s.a.cfg
-	found := &site{cfg: cfg, endpoint: s.endpoint, http: cfg.fetcher(s.endpoint), pace: &s.pace}
+	found := &site{cfg: cfg, principal: s.id.principal, endpoint: s.endpoint, http: cfg.fetcher(s.endpoint), pace: &s.pace}
 	finder := discover.Finder{
 		HTTP: found.http, NoLegacy: cfg.noLegacy, SlashConcession: cfg.anySlash, StrictResource: cfg.strict, OnStep: cfg.traced(),
 	}

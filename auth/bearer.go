@@ -89,7 +89,7 @@ func (b *BearerAuthorizer) credentials(r transport.AuthorizedRequest, now *given
 }
 
 // KeepNonce implements [transport.NonceKeeper].
-func (b *BearerAuthorizer) KeepNonce(r transport.AuthorizedRequest, nonce string) {
+func (b *BearerAuthorizer) KeepNonce(_ context.Context, r transport.AuthorizedRequest, nonce string) {
 	if b.prover != nil {
 		b.prover.SetNonce(r.URL.String(), nonce)
 	}

@@ -91,7 +91,7 @@ func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 // waiting returns a login for the same things that a person may be busy with, nil if
 // there is none: to begin another would make theirs worthless.
 func (o *handOff) waiting(ctx context.Context, s *site, scopes []string) (*store.Pending, error) {
-	keys, err := s.cfg.keys(ctx, canonical(s.endpoint))
+	keys, err := s.cfg.keys(ctx, s.principal, canonical(s.endpoint))
 	if err != nil {
 		return nil, because(ReasonStore, "", err)
 	}
@@ -119,7 +119,7 @@ func (s *site) handedOff(p *store.Pending) error {
 // of the browser after the login. Each login is finished once: after an answer of the
 // authorization server that cannot be used, begin again.
 func (a *Authorizer) Finish(ctx context.Context, server, address string) error {
-	s, err := a.serverNamed(server)
+	s, err := a.serverNamed(ctx, server)
 	if err != nil {
 		return err
 	}

@@ -248,16 +248,18 @@ func (s *server) load(ctx context.Context) (*held, error) {
 func (s *server) name() string { return canonical(s.endpoint) }
 
 // keys are those of the principal's records for the server.
-func (s *server) keys(ctx context.Context) ([]Key, error) { return s.a.cfg.keys(ctx, s.name()) }
+func (s *server) keys(ctx context.Context) ([]Key, error) {
+	return s.a.cfg.keys(ctx, s.id.principal, s.name())
+}
 
-// keys are those of the principal's records for the server with a name, "" for all.
+// keys are those of a principal's records for the server with a name, "" for all.
 // Records that are damaged, of whichever server, do not count.
-func (c *config) keys(ctx context.Context, name string) ([]Key, error) {
+func (c *config) keys(ctx context.Context, principal, name string) ([]Key, error) {
 	keys, err := c.store.List(ctx)
 	if err != nil && len(keys) == 0 && !store.OnlyDamaged(err) {
 		return nil, err
 	}
-	return slices.DeleteFunc(keys, func(k Key) bool { return k.Principal != c.principal || name != "" && k.Server != name }), nil
+	return slices.DeleteFunc(keys, func(k Key) bool { return k.Principal != principal || name != "" && k.Server != name }), nil
 }
 
 // mayUse reports whether tokens under a key are those of the configured client.
@@ -328,6 +330,9 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 	case outcome == over:
 		if s.now.Store(nil); ended != nil {
 			s.ended = ended.Code
+			if next.record.Client.ClientID == "" {
+				s.a.cfg.forgetShared(ctx, h.key)
+			}
 		}
 		return nil, nil
 	case err != nil && asked && outcome == renewed:

@@ -87,7 +87,7 @@ func TestCloseWithTwoCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := Login()
 		s := &server{a: a, turns: newTurns(5 * time.Minute)}
-		a.servers["s"] = s
+		a.servers[serverKey{}] = s
 		logins := 0
 		for range 3 {
 			go func() {
@@ -248,11 +248,11 @@ func TestLogoutOfAnotherProgram(t *testing.T) {
 	}
 }
 
-func firstKey(a *Authorizer) string {
+func firstKey(a *Authorizer) serverKey {
 	for key := range a.servers {
 		return key
 	}
-	return ""
+	return serverKey{}
 }
 
 // "A JWT that the authorization server refuses is not sent again."

@@ -54,7 +54,7 @@ func (i *Inspected) Unwrap() error { return ErrInspected }
 // Look inspects a server as if it had answered with status 401 and no challenge: for one
 // that wants a login only for some requests. It always fails, as [Inspect] says.
 func (a *Authorizer) Look(ctx context.Context, server string) error {
-	s, err := a.serverNamed(server)
+	s, err := a.serverNamed(ctx, server)
 	if err != nil {
 		return err
 	}

@@ -138,13 +138,16 @@ func (p *person) known(ctx context.Context, s *site) (grant.Registered, error) {
 	if p.cfg.clientID != "" || s.metadataClient() {
 		return grant.Registered{}, nil
 	}
+	if p.cfg.principals != nil {
+		return p.sharedClient(ctx, s)
+	}
 	return p.cfg.knownWhere(ctx, s, func(r grant.Registered) bool { return len(r.RedirectURIs) > 0 })
 }
 
 // knownWhere returns an earlier registration at the same authorization server that is good
 // for a login, the zero one if there is none.
 func (c *config) knownWhere(ctx context.Context, s *site, good func(grant.Registered) bool) (grant.Registered, error) {
-	keys, err := c.keys(ctx, "")
+	keys, err := c.keys(ctx, s.principal, "")
 	if err != nil {
 		return grant.Registered{}, err
 	}
@@ -192,7 +195,8 @@ func (c *config) configured(h *held) bool {
 func (c *config) forget(ctx context.Context, h *held, gone func(store.Record) bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping)
 	defer cancel()
-	keys, _ := c.keys(ctx, "")
+	c.forgetShared(ctx, h.key)
+	keys, _ := c.keys(ctx, h.key.Principal, "")
 	for _, key := range keys {
 		if key.Issuer == h.key.Issuer && key.ClientID == h.key.ClientID {
 			_ = c.store.Update(ctx, key, func(r store.Record) (store.Record, error) {
@@ -225,6 +229,9 @@ func (p *person) registration(ctx context.Context, s *site, known grant.Register
 		return grant.Registered{ClientID: cfg.metadataURL, Method: grant.MethodNone, RedirectURIs: []string{redirect}}, nil
 	case slices.Contains(known.RedirectURIs, redirect):
 		return known, nil
+	}
+	if cfg.principals != nil {
+		return p.registerShared(ctx, s, redirect)
 	}
 	return s.register(ctx, cfg.registration(redirect))
 }

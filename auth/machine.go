@@ -212,7 +212,7 @@ func (p *program) pinned(ctx context.Context, s *site) error {
 	if p.cfg.clientIssuer != "" {
 		return nil
 	}
-	keys, err := p.cfg.keys(ctx, canonical(s.endpoint))
+	keys, err := p.cfg.keys(ctx, s.principal, canonical(s.endpoint))
 	if err != nil {
 		return because(ReasonStore, "", err)
 	}

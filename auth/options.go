@@ -18,6 +18,8 @@ type Option func(*config)
 type config struct {
 	store     Store
 	principal string
+	// principals returns the principal of a context, nil for the one of principal.
+	principals func(context.Context) (string, error)
 
 	clientID, clientSecret, clientIssuer string
 	metadataURL, clientName              string
@@ -55,7 +57,8 @@ func WithStore(s Store) Option {
 }
 
 // WithPrincipal names the person or account that the tokens belong to. A store keeps
-// the tokens of different principals apart. The default is "".
+// the tokens of different principals apart. The default is "". For many of them, see
+// [WithPrincipals].
 func WithPrincipal(name string) Option { return func(c *config) { c.principal = name } }
 
 // WithClient sets a client id, and a secret if there is one, that were registered in
@@ -189,6 +192,9 @@ func newConfig(opts []Option) config {
 	}
 	if c.store == nil {
 		c.store = NewMemory()
+	}
+	if c.principals != nil && c.principal != "" {
+		c.wrong("WithPrincipal and WithPrincipals exclude each other")
 	}
 	if c.prompt == nil {
 		c.prompt = openBrowser

@@ -16,13 +16,15 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// server is one MCP server: what is known of its authorization, and the credentials
-// that requests carry now.
+// server is one MCP server, for one principal: what is known of its authorization, and
+// the credentials that requests carry now.
 type server struct {
 	a        *Authorizer
+	id       serverKey
 	endpoint *url.URL
 
-	now atomic.Pointer[held]
+	now    atomic.Pointer[held]
+	nobody *transport.Credentials // of requests without credentials, nil for one principal
 
 	turns turns // who has the turn may change now, and what follows
 
@@ -69,6 +71,15 @@ func (s *server) fail(ctx context.Context, err error) error {
 		s.failed = failure{at: now, until: now.Add(cmp.Or(pauseAfter(err), quiet)), err: err}
 	}
 	return err
+}
+
+// usable returns the credentials that a request carries now, nil for none.
+func (s *server) usable(ctx context.Context) (*held, error) {
+	if h := s.now.Load(); h.usable(time.Now()) {
+		return h, nil
+	}
+	h, err := s.current(ctx)
+	return h, s.explain(err)
 }
 
 // current returns credentials that have not expired, nil if only a challenge of the

@@ -44,7 +44,8 @@ type Authorizer interface {
 // their header.
 type NonceKeeper interface {
 	// KeepNonce is called once for each answer with a nonce, on a goroutine of its own.
-	KeepNonce(request AuthorizedRequest, nonce string)
+	// ctx is that of the request, with the values of its call.
+	KeepNonce(ctx context.Context, request AuthorizedRequest, nonce string)
 }
 
 // AuthorizedRequest is what an [Authorizer] learns of a request.
@@ -148,7 +149,7 @@ func (a *asking) challenged(ctx context.Context, c Challenge) (own *Credentials,
 }
 
 // keepNonce tells an Authorizer that wants it the nonce of an answer.
-func (a *asking) keepNonce(r AuthorizedRequest, h http.Header) {
+func (a *asking) keepNonce(ctx context.Context, r AuthorizedRequest, h http.Header) {
 	if a.by == nil {
 		return
 	}
@@ -157,7 +158,7 @@ func (a *asking) keepNonce(r AuthorizedRequest, h http.Header) {
 		return // as nearly every answer
 	}
 	if keeper, wants := a.by.(NonceKeeper); wants {
-		callback.Aside(nameOfAuthorizer, func(e *callback.Error) { _ = a.broke(e) }, func() { keeper.KeepNonce(r, nonce) })
+		callback.Aside(nameOfAuthorizer, func(e *callback.Error) { _ = a.broke(e) }, func() { keeper.KeepNonce(ctx, r, nonce) })
 	}
 }
 
@@ -205,7 +206,7 @@ func (x *exchange) authorize(ctx context.Context, verb string, target *url.URL) 
 			return nil, err
 		}
 		if a.by == nil || resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden || tries == maxChallenges {
-			a.keepNonce(request, resp.Header)
+			a.keepNonce(x.ctx, request, resp.Header)
 			return resp, nil
 		}
 		x.resp = resp

@@ -57,11 +57,14 @@ type World struct {
 	secrets []string // that programs sent
 	grants
 	clients []map[string]any
+	// whose has the subject of each code and token.
+	whose    map[string]string
+	requests []Request
 }
 
 // New starts both servers, for the time of a test.
 func New(t testing.TB) *World {
-	w := &World{codes: map[string]url.Values{}, Access: map[string]string{}, refresh: map[string]bool{}, bound: map[string]bool{}, Seen: map[string]int{}, Lifetime: 3600, waiting: map[string]bool{}}
+	w := &World{codes: map[string]url.Values{}, Access: map[string]string{}, refresh: map[string]bool{}, bound: map[string]bool{}, Seen: map[string]int{}, Lifetime: 3600, waiting: map[string]bool{}, whose: map[string]string{}}
 	w.grants = grants{pushed: map[string]url.Values{}, devices: map[string]*device{}}
 	w.AS = httptest.NewServer(http.HandlerFunc(w.serveAS))
 	t.Cleanup(w.AS.Close)
@@ -125,7 +128,7 @@ func (w *World) serveAS(rw http.ResponseWriter, r *http.Request) {
 			return
 		}
 		code := w.next("code")
-		w.codes[code] = q
+		w.codes[code], w.whose[code] = q, person(r)
 		to, _ := url.Parse(q.Get("redirect_uri"))
 		back := url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {w.AS.URL}}
 		if w.Callback != nil {
@@ -158,7 +161,7 @@ func (w *World) token(rw http.ResponseWriter, r *http.Request) {
 	w.secret(r)
 	grantType := r.PostForm.Get("grant_type")
 	w.asked = append(w.asked, grantType)
-	scope := r.PostForm.Get("scope")
+	scope, subject := r.PostForm.Get("scope"), ""
 	if !w.AnyResource && r.PostForm.Get("resource") != w.MCP.URL+"/mcp" {
 		answer(rw, 400, map[string]any{"error": "invalid_target"})
 		return
@@ -173,6 +176,7 @@ func (w *World) token(rw http.ResponseWriter, r *http.Request) {
 	switch grantType {
 	case "authorization_code":
 		asked := w.codes[r.PostForm.Get("code")]
+		subject = w.whose[r.PostForm.Get("code")]
 		delete(w.codes, r.PostForm.Get("code"))
 		sum := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))
 		if asked == nil || base64.RawURLEncoding.EncodeToString(sum[:]) != asked.Get("code_challenge") ||
@@ -188,6 +192,7 @@ func (w *World) token(rw http.ResponseWriter, r *http.Request) {
 			return
 		}
 	case "refresh_token":
+		subject = w.whose[r.PostForm.Get("refresh_token")]
 		if !w.refresh[r.PostForm.Get("refresh_token")] {
 			w.lost++
 			answer(rw, 400, map[string]any{"error": "invalid_grant"})
@@ -204,6 +209,7 @@ func (w *World) token(rw http.ResponseWriter, r *http.Request) {
 	}
 	access, refresh := w.next("access"), w.next("refresh")
 	w.Access[access], w.refresh[refresh] = scope, true
+	w.whose[access], w.whose[refresh] = subject, subject
 	out := map[string]any{"access_token": access, "token_type": kind, "expires_in": w.Lifetime}
 	switch grantType {
 	case "client_credentials":
@@ -271,7 +277,8 @@ func (w *World) serveMCP(rw http.ResponseWriter, r *http.Request) {
 	case "initialize":
 		result = map[string]any{"protocolVersion": asked(body), "capabilities": map[string]any{"tools": map[string]any{}}, "serverInfo": map[string]any{"name": "w", "version": "1"}}
 	case "tools/list":
-		result = map[string]any{"tools": []any{map[string]any{"name": "echo", "inputSchema": map[string]any{"type": "object"}}}}
+		w.note(w.whose[token], m.Method, body)
+		result = map[string]any{"tools": tools(w.whose[token])}
 	case "tools/call":
 		w.Seen[string(id)]++
 		delete(w.waiting, string(id))
@@ -280,6 +287,10 @@ func (w *World) serveMCP(rw http.ResponseWriter, r *http.Request) {
 		if w.Every > 0 && w.Expired == w.Expiries && w.ran >= w.Every {
 			text = "enough"
 		}
+		if subject := w.whose[token]; subject != "" {
+			text += " for " + subject
+		}
+		w.note(w.whose[token], m.Method, body)
 		result = map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}}
 	default:
 		if m.ID == nil {

@@ -40,6 +40,8 @@ type Registered struct {
 	Scope        string
 	RedirectURIs []string // as the server registered them; empty: as asked for
 	GrantTypes   []string // the same
+	// DPoPBound is set if the client gets no token without DPoP (RFC 9449 section 5.2).
+	DPoPBound bool
 
 	// For changing or deleting the registration (RFC 7592).
 	ManagementURI   string
@@ -90,7 +92,11 @@ func Register(ctx context.Context, h *fetch.Client, endpoint string, r Registrat
 	if err != nil {
 		return nil, err
 	}
-	return parseRegistered(endpoint, answer, secretsOf(nil, initialToken), r.TokenEndpointAuthMethod)
+	made, err := parseRegistered(endpoint, answer, secretsOf(nil, initialToken), r.TokenEndpointAuthMethod)
+	if err == nil {
+		made.DPoPBound = r.DPoPBoundAccessTokens
+	}
+	return made, err
 }
 
 // parseRegistered reads the answer of a registration endpoint; asked is the method that was

@@ -48,6 +48,7 @@ type client struct {
 	Scope           string    `json:"scope,omitempty"`
 	RedirectURIs    []string  `json:"redirect_uris,omitempty"`
 	GrantTypes      []string  `json:"grant_types,omitempty"`
+	DPoPBound       bool      `json:"dpop_bound_access_tokens,omitempty"`
 	ManagementURI   string    `json:"registration_client_uri,omitempty"`
 	ManagementToken string    `json:"registration_access_token,omitempty"`
 }
