@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -228,6 +229,57 @@ func TestLoginsOfPrincipalsAreApart(t *testing.T) {
 		result, err := c.CallTool(as(t, name), "only-"+name, map[string]any{})
 		require.NoError(t, err)
 		require.Equal(t, "done for "+name, result.Text())
+	}
+	require.Len(t, w.Registered(), 1)
+}
+
+// People without a token share no fetch of a list either: its error has the page of one
+// of them.
+func TestPrincipalsWithoutTokenShareNothing(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	inner := w.MCP.Config.Handler
+	var held atomic.Bool
+	came, release := make(chan struct{}), make(chan struct{})
+	w.MCP.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "" && held.CompareAndSwap(true, false) {
+			close(came)
+			<-release
+		}
+		inner.ServeHTTP(rw, r)
+	})
+	c := logIn(t, w, ofMany(), "cy")
+	held.Store(true)
+	pageOf := func(name string) string {
+		ctx, cancel := context.WithTimeout(as(t, name), 10*time.Second)
+		defer cancel()
+		_, err := c.CallTool(ctx, "echo", map[string]any{})
+		var out *auth.HandedOff
+		if errors.As(err, &out) {
+			return out.URL
+		}
+		return "no page: " + err.Error()
+	}
+	ada := make(chan string, 1)
+	go func() { ada <- pageOf("ada") }()
+	<-came
+	bob := pageOf("bob") // while ada's request is on its way
+	close(release)
+	require.Contains(t, bob, "state=")
+	page := <-ada
+	require.Contains(t, page, "state=")
+	require.NotEqual(t, bob, page)
+}
+
+// Where people are at this machine, the next login uses the port of the registration.
+func TestRegistrationOfPrincipalsKeepsItsPort(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	a := auth.Login(browser(t), auth.WithPrincipals(byContext))
+	for _, name := range []string{"ada", "bob"} {
+		c, err := client.Dial(as(t, name), w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
 	}
 	require.Len(t, w.Registered(), 1)
 }
