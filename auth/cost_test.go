@@ -80,10 +80,12 @@ func TestCostOfAToken(t *testing.T) { //nolint:paralleltest // counts allocation
 // tokens are Authorizers that have a token already.
 func tokens(t testing.TB) map[string]transport.Authorizer {
 	store := auth.NewMemory()
-	require.NoError(t, store.Update(t.Context(), auth.Key{Server: "https://prepared.test/mcp", Issuer: "https://as.test", Resource: "https://prepared.test/mcp", ClientID: "c"}, func(r auth.Record) (auth.Record, error) {
-		r.Token.Access = "token"
-		return r, nil
-	}))
+	for _, principal := range []string{"", "ada"} {
+		require.NoError(t, store.Update(t.Context(), auth.Key{Server: "https://prepared.test/mcp", Issuer: "https://as.test", Resource: "https://prepared.test/mcp", ClientID: "c", Principal: principal}, func(r auth.Record) (auth.Record, error) {
+			r.Token.Access = "token"
+			return r, nil
+		}))
+	}
 	stored := auth.Login(auth.WithStore(store), auth.WithoutLogin())
 	u, err := url.Parse("https://prepared.test/mcp")
 	require.NoError(t, err)
@@ -92,6 +94,7 @@ func tokens(t testing.TB) map[string]transport.Authorizer {
 	require.Equal(t, "Bearer token", own.Header.Get("Authorization"))
 	return map[string]transport.Authorizer{
 		"Bearer": auth.Bearer(func(context.Context) (string, error) { return "token", nil }), "Login": stored,
+		"WithPrincipals": auth.Login(auth.WithStore(store), auth.WithoutLogin(), auth.WithPrincipals(func(context.Context) (string, error) { return "ada", nil })),
 	}
 }
 
