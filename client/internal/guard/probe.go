@@ -28,8 +28,8 @@ const (
 var ping = Request{Subject: outcome.Subject{Method: mcp.MethodPing}} //nolint:gochecknoglobals // a constant
 
 // proveAlive pings the server for a request that may not be the probe itself. It
-// returns nil when the request may ask the circuit again. The ping goes on when the
-// caller gives up.
+// returns nil when the request may ask the circuit again. The ping has the credentials of
+// the caller, and goes on when the caller gives up.
 func (g *Gate) proveAlive(ctx context.Context, b *breaker.Breaker, permit breaker.Permit, p *Permit) error {
 	started := false
 	defer func() {
@@ -43,7 +43,9 @@ func (g *Gate) proveAlive(ctx context.Context, b *breaker.Breaker, permit breake
 	g.Report(Probed, p.Subject, 0, "")
 	verdict, left := make(chan *mcperrors.Error), make(chan struct{})
 	defer close(left)
+	own, end := h.Life.With(ctx)
 	started = h.Life.Go(func() {
+		defer end()
 		err := outcome.ErrorOf(link.GoroutineEnded())
 		defer func() {
 			select {
@@ -51,9 +53,10 @@ func (g *Gate) proveAlive(ctx context.Context, b *breaker.Breaker, permit breake
 			case <-left:
 			}
 		}()
-		err = g.probe(b, permit)
+		err = g.probe(own, b, permit)
 	})
 	if !started {
+		end()
 		return g.about(p, life.ErrClosed())
 	}
 	p.Waited = true
@@ -120,7 +123,7 @@ func (g *Gate) probeInBackground(b *breaker.Breaker) {
 		defer permit.Release() // should a hook panic
 		permit.Lease(probeLease)
 		g.Report(Probed, ping.Subject, 0, "")
-		_ = g.probe(b, permit) // the circuit has the outcome
+		_ = g.probe(g.parts().Life.Context(), b, permit) // the circuit has the outcome
 	}) {
 		permit.Release()
 	}
@@ -128,10 +131,10 @@ func (g *Gate) probeInBackground(b *breaker.Breaker) {
 
 // probe pings the server and settles the permit. It returns nil for any proper answer,
 // also for one that is an error.
-func (g *Gate) probe(b *breaker.Breaker, permit breaker.Permit) *mcperrors.Error {
+func (g *Gate) probe(ctx context.Context, b *breaker.Breaker, permit breaker.Permit) *mcperrors.Error {
 	defer permit.Release() // should a transport of the application end the goroutine
 	h := g.parts()
-	out := h.Ping(h.Life.Context(), probeTime)
+	out := h.Ping(ctx, probeTime)
 	a := &out.Record
 	j := a.Judge(false)
 	switch {

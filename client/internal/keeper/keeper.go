@@ -198,9 +198,11 @@ func (k *Keeper) move(next *gap, to life.State, cause error, held time.Duration)
 	}
 }
 
-// open makes one link.
-func (k *Keeper) open() error {
-	ctx, cancel := context.WithTimeoutCause(k.set.Life.Context(), k.set.Timeout, k.set.TooSlow)
+// open makes one link, with the values of a call's context.
+func (k *Keeper) open(call context.Context) error {
+	own, end := k.set.Life.With(call)
+	defer end()
+	ctx, cancel := context.WithTimeoutCause(own, k.set.Timeout, k.set.TooSlow)
 	defer cancel()
 	replace := k.renewSession
 	if k.Restarting() {

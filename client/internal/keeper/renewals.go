@@ -45,7 +45,7 @@ func (k *Keeper) Renew(ctx context.Context, lost *link.Link, delivery mcperrors.
 }
 
 func (k *Keeper) renew(ctx context.Context, lost *link.Link) error {
-	g, err := k.begin(lost)
+	g, err := k.begin(ctx, lost)
 	if g == nil {
 		return err
 	}
@@ -60,12 +60,14 @@ func (k *Keeper) renew(ctx context.Context, lost *link.Link) error {
 // Ask begins to replace the session of lost, if it may be done now. It does not
 // wait.
 func (k *Keeper) Ask(lost *link.Link) {
-	_, _ = k.begin(lost) // the outcome is reported to Enter
+	if k != nil {
+		_, _ = k.begin(k.set.Life.Context(), lost) // the outcome is reported to Enter
+	}
 }
 
 // begin begins a try, or joins the one that is under way. Without either, the
 // error says why not, nil when lost was replaced.
-func (k *Keeper) begin(lost *link.Link) (*gap, error) {
+func (k *Keeper) begin(ctx context.Context, lost *link.Link) (*gap, error) {
 	if k == nil || k.Restarting() {
 		return nil, nil
 	}
@@ -89,7 +91,7 @@ func (k *Keeper) begin(lost *link.Link) (*gap, error) {
 	}
 	g := newGap(nil)
 	k.gap.Store(g)
-	if !k.set.Life.Go(func() { k.try(g, lost, began) }) {
+	if !k.set.Life.Go(func() { k.try(ctx, g, lost, began) }) {
 		g.err = life.ErrClosed()
 		k.gap.Store(nil)
 		close(g.over)
@@ -99,11 +101,12 @@ func (k *Keeper) begin(lost *link.Link) (*gap, error) {
 }
 
 // try is one try to replace the session of lost. It belongs to no caller that waits
-// for it: one that gives up does not end it for the others.
-func (k *Keeper) try(g *gap, lost *link.Link, began time.Time) {
+// for it: one that gives up does not end it for the others. The session is opened with the
+// credentials of the one that began it.
+func (k *Keeper) try(ctx context.Context, g *gap, lost *link.Link, began time.Time) {
 	before := k.set.Links.Agreed()
 	k.set.Enter(life.Restarting, errSessionGone, 0)
-	err := k.open()
+	err := k.open(ctx)
 	if closed := k.set.Life.Refusal(); err != nil && closed != nil {
 		err = closed
 	}

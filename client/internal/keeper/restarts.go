@@ -169,7 +169,7 @@ func (k *Keeper) restart(ended error) bool {
 			k.move(newGap(cause), life.Restarting, cause, 0)
 		}
 		before := k.set.Links.Agreed()
-		err := k.open()
+		err := k.open(k.set.Life.Context())
 		switch {
 		case k.set.Life.Closed():
 			return false

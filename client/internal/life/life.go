@@ -63,6 +63,18 @@ func (l *Life) Begin() {
 // Context returns the context of goroutines and handlers, which End ends.
 func (l *Life) Context() context.Context { return l.ctx }
 
+// With returns a context that End ends and that has the values of a call's context. It is
+// for work that a call needs and that outlives it: credentials may depend on the values.
+// Call end when the work is done.
+func (l *Life) With(call context.Context) (ctx context.Context, end func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(call))
+	stop := context.AfterFunc(l.ctx, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
 // State returns the present state. It takes no lock.
 func (l *Life) State() State { return State(l.state.Load()) }
 

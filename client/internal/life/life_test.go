@@ -15,6 +15,26 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
+// A context for work that a call needs has the values of the call's, and ends with the
+// client, not with the call.
+func TestWith(t *testing.T) {
+	t.Parallel()
+	type key struct{}
+	var l life.Life
+	l.Begin()
+	call, leave := context.WithCancel(context.WithValue(t.Context(), key{}, "ada"))
+	ctx, end := l.With(call)
+	defer end()
+	leave()
+	require.Equal(t, "ada", ctx.Value(key{}))
+	require.NoError(t, ctx.Err())
+	l.End()
+	<-ctx.Done()
+	done, end := l.With(call)
+	end()
+	require.Error(t, done.Err())
+}
+
 // Final states are not left, and Done is closed in them.
 func TestMove(t *testing.T) {
 	t.Parallel()
