@@ -15,9 +15,9 @@ import (
 //
 // A call fails with [ErrNoPrincipal] if f returns "", and with the error of f. Requests
 // that no call waits for, such as the stream of a session, carry no token then. f runs on
-// the goroutine of the call, many at a time, up to three times for each request. It must
-// return quickly, and the same name for the same context. [Authorizer.Token],
-// [Authorizer.Finish] and [Authorizer.Logout] ask it, too.
+// the goroutine of the call, many at a time, and more than once for a request that the
+// server challenges. It must return quickly, and the same name for the same context.
+// [Authorizer.Token], [Authorizer.Finish] and [Authorizer.Logout] call it, too.
 //
 // The default is one principal, see [WithPrincipal].
 func WithPrincipals(f func(ctx context.Context) (string, error)) Option {

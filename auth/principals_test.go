@@ -64,6 +64,7 @@ func logIn(t *testing.T, w *authtest.World, a *auth.Authorizer, names ...string)
 			_, err = c.CallTool(ctx, "echo", map[string]any{})
 		}
 		var out *auth.HandedOff
+		tell(err, ctx)
 		require.ErrorAs(t, err, &out)
 		require.NoError(t, a.Finish(ctx, server, loggedInAs(t, out.URL, name)))
 		if c == nil {
@@ -124,6 +125,41 @@ func TestPrincipals(t *testing.T) {
 	require.Equal(t, bob, single, "WithPrincipal is the same for one of them")
 }
 
+// A login may begin in one process and end in another, as behind a load balancer.
+func TestPrincipalsOfTwoProcesses(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	server, folder := w.MCP.URL+"/mcp", t.TempDir()+"/tokens"
+	process := func() *auth.Authorizer {
+		store, err := auth.OpenFiles(folder)
+		require.NoError(t, err)
+		return ofMany(auth.WithStore(store))
+	}
+	one, two := process(), process()
+	c := logIn(t, w, one, "ada")
+	_, err := c.CallTool(as(t, "bob"), "echo", map[string]any{})
+	var out *auth.HandedOff
+	require.ErrorAs(t, err, &out)
+	address := loggedInAs(t, out.URL, "bob")
+	require.ErrorIs(t, two.Finish(as(t, "ada"), server, address), auth.ErrNoLogin)
+	require.NoError(t, two.Finish(as(t, "bob"), server, address))
+	require.ErrorIs(t, one.Finish(as(t, "bob"), server, address), auth.ErrNoLogin)
+	result, err := c.CallTool(as(t, "bob"), "only-bob", map[string]any{})
+	require.NoError(t, err)
+	require.Equal(t, "done for bob", result.Text())
+
+	w.Revoke()
+	for range 2 {
+		_, err = c.CallTool(as(t, "bob"), "only-bob", map[string]any{}) // renews the token
+		require.NoError(t, err)
+		token, err := two.Token(as(t, "bob"), server)
+		require.NoError(t, err)
+		require.NotEmpty(t, token)
+	}
+	require.Zero(t, w.Lost())
+	require.Len(t, w.Registered(), 1)
+}
+
 // Without a principal there is nobody whose token a call could carry.
 func TestNoPrincipal(t *testing.T) {
 	t.Parallel()
@@ -134,6 +170,7 @@ func TestNoPrincipal(t *testing.T) {
 	requests := len(w.Requests())
 
 	_, err := c.CallTool(t.Context(), "echo", map[string]any{})
+	tell(err)
 	require.ErrorIs(t, err, auth.ErrNoPrincipal)
 	require.Equal(t, mcperrors.KindAuth, mcperrors.KindOf(err))
 	_, err = client.Dial(t.Context(), server, a)
@@ -221,7 +258,8 @@ func TestLoginsOfPrincipalsAreApart(t *testing.T) {
 	}
 	for i, name := range names {
 		err := a.Finish(as(t, name), server, addresses[(i+1)%people])
-		require.True(t, errors.Is(err, auth.ErrOtherLogin), "%v", err)
+		tell(err)
+		require.ErrorIs(t, err, auth.ErrOtherLogin)
 		require.ErrorIs(t, a.Finish(as(t, "eve"), server, addresses[i]), auth.ErrNoLogin)
 	}
 	for i, name := range names {

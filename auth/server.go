@@ -159,6 +159,7 @@ func (s *server) decide(ctx context.Context, c transport.Challenge, began time.T
 		case stored != nil && !stored.sentAs(c.Sent):
 			s.now.Store(stored)
 			if h = stored; h.usable(time.Now()) {
+				s.failed = failure{} // of the time before that login
 				return true, nil
 			}
 		}
