@@ -3,6 +3,8 @@ module github.com/mainstay-mcp/mainstay/cmd
 go 1.26.0
 
 require (
+	github.com/go-jose/go-jose/v4 v4.1.8
+	github.com/go-oauth2/oauth2/v4 v4.5.4
 	github.com/mainstay-mcp/mainstay v0.0.0
 	github.com/mainstay-mcp/mainstay/conformance/refserver v0.0.0
 	github.com/rogpeppe/go-internal v1.16.0
@@ -15,8 +17,8 @@ require (
 require (
 	github.com/blevesearch/snowballstem v0.9.0 // indirect
 	github.com/danieljoos/wincred v1.2.3 // indirect
-	github.com/go-jose/go-jose/v4 v4.1.8 // indirect
 	github.com/godbus/dbus/v5 v5.2.2 // indirect
+	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
 	github.com/hhrutter/tiff v1.0.6 // indirect
 	github.com/pdfcpu/pdfcpu v0.15.0 // indirect
 	github.com/yuin/goldmark v1.8.7 // indirect

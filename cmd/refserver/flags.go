@@ -34,6 +34,8 @@ type flags struct {
 
 	issuer, resource  string
 	scope, toolScopes texts
+	login             string
+	lifetime          time.Duration
 
 	tasksAddr, idsAddr                        string
 	durable, plural, deprecated, faults, undo bool
@@ -63,6 +65,8 @@ func define(fs *flag.FlagSet) *flags {
 	fs.StringVar(&f.resource, "oauth-resource", "", "")
 	fs.Var(&f.scope, "oauth-scope", "")
 	fs.Var(&f.toolScopes, "oauth-tool-scope", "")
+	fs.StringVar(&f.login, "login", "", "")
+	fs.DurationVar(&f.lifetime, "login-lifetime", tokenLifetime, "")
 	fs.BoolVar(&f.sse, "sse", false, "")
 	fs.BoolVar(&f.debug, "debug", false, "")
 	fs.StringVar(&f.tasksAddr, "tasks-addr", "", "")
@@ -126,6 +130,9 @@ func parse(args []string, env func(string) (string, bool)) (*config, error) {
 		return nil, err
 	}
 	if err := f.address(cfg); err != nil {
+		return nil, err
+	}
+	if err := f.logins(cfg); err != nil {
 		return nil, err
 	}
 	return cfg, f.oauth(cfg)
@@ -277,7 +284,7 @@ func (f *flags) address(cfg *config) error {
 
 // oauth reads what the server asks of access tokens.
 func (f *flags) oauth(cfg *config) error {
-	if f.issuer == "" {
+	if f.issuer == "" && cfg.users == nil {
 		if f.resource != "" || len(f.scope) > 0 || len(f.toolScopes) > 0 {
 			return errors.New("--oauth-resource, --oauth-scope and --oauth-tool-scope need --oauth-issuer")
 		}
@@ -291,7 +298,7 @@ func (f *flags) oauth(cfg *config) error {
 		return errors.New("--oauth-issuer needs --http: over stdio there are no access tokens")
 	case cfg.opts.Token != "":
 		return errors.New("--oauth-issuer and --token exclude each other: give one of them")
-	case !strings.HasPrefix(strings.ToLower(f.issuer), "https:") && !guard.Loopback(host):
+	case f.issuer != "" && !strings.HasPrefix(strings.ToLower(f.issuer), "https:") && !guard.Loopback(host):
 		return errors.New("--oauth-issuer without https needs --http on this machine, such as 127.0.0.1:8090")
 	case f.resource == "" && ip != nil && ip.IsUnspecified():
 		return errors.New("--oauth-resource is needed: the server is reached at several addresses")

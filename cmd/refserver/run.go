@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver"
 )
@@ -25,6 +26,9 @@ type config struct {
 	http  string
 	debug bool
 	opts  refserver.Options
+
+	users    []string      // of --login; nil without it
+	lifetime time.Duration // of their access tokens
 }
 
 // run is the program. It returns the exit code when the input ends, ctx is done,
@@ -45,6 +49,14 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), st
 	}
 	log := refserver.NewLogger(stderr, level)
 	cfg.opts.Logger = log
+	var l net.Listener
+	if cfg.http != "" { // first, because the address is in the tokens of --login
+		if l, err = listen(ctx, cfg); err != nil {
+			log.Error("server_failed", "error", err.Error())
+			return exitFailed
+		}
+		defer l.Close() //nolint:errcheck // the server has closed it, unless there is none
+	}
 	srv, err := refserver.New(cfg.opts)
 	if err != nil {
 		fmt.Fprintf(stderr, "refserver: %v\n", err)
@@ -52,7 +64,10 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), st
 	}
 	dir, temporary := srv.DataDir()
 	log.Info("server_started", "name", refserver.Name, "version", refserver.Version, "data_dir", dir, "temporary", temporary)
-	err = serve(ctx, srv, cfg, log, stdin, stdout)
+	if cfg.users != nil {
+		fmt.Fprint(stderr, cfg.invitation())
+	}
+	err = serve(ctx, srv, cfg, l, stdin, stdout)
 	if cerr := srv.Close(); err == nil {
 		err = cerr
 	}
@@ -64,15 +79,24 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), st
 	return exitOK
 }
 
-func serve(ctx context.Context, srv *refserver.Server, cfg *config, log *slog.Logger, stdin io.Reader, stdout io.Writer) error {
-	if cfg.http == "" {
-		log.Info("standalone mode: serving stdio")
-		return srv.ServeStdio(ctx, stdin, stdout)
-	}
+// listen opens the address of --http, and has the server want logins if there is --login.
+func listen(ctx context.Context, cfg *config) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", cfg.http)
-	if err != nil {
-		return err
+	if err != nil || cfg.users == nil {
+		return l, err
+	}
+	if err := cfg.protect("http://" + l.Addr().String()); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+func serve(ctx context.Context, srv *refserver.Server, cfg *config, l net.Listener, stdin io.Reader, stdout io.Writer) error {
+	log := cfg.opts.Logger
+	if l == nil {
+		log.Info("standalone mode: serving stdio")
+		return srv.ServeStdio(ctx, stdin, stdout)
 	}
 	log.Info("listening", "url", "http://"+l.Addr().String()+refserver.Path, "families", cfg.opts.Families)
 	return srv.Serve(ctx, l)

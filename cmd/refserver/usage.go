@@ -24,6 +24,10 @@ serving:
                       http://ADDR/mcp)
   --oauth-scope S     a scope that every request needs; repeatable
   --oauth-tool-scope TOOL=S  a scope that calls of this tool need besides; repeatable
+  --login NAMES       start an authorization server beside, at /login, for trying out logins:
+                      its page has a button for each of these users, separated by commas,
+                      such as demo; only on this machine
+  --login-lifetime D  lifetime of its access tokens, such as 10s (default: 5m)
   --debug             log at debug level
 
 data:

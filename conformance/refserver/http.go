@@ -54,6 +54,19 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
+// public returns the handlers that need no token, and next for all other requests.
+func (s *Server) public(next http.Handler) http.Handler {
+	if len(s.opts.Public) == 0 {
+		return next
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", next)
+	for pattern, handler := range s.opts.Public {
+		mux.Handle(pattern, handler)
+	}
+	return mux
+}
+
 // perTool returns next behind the scopes of single tools, if there are any.
 func (s *Server) perTool(next http.Handler) http.Handler {
 	if s.guard == nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -83,6 +84,9 @@ type Options struct {
 	Token string
 	// OAuth makes the server a protected resource instead.
 	OAuth OAuthOptions
+	// Public are handlers that are served over HTTP besides, without a token, by their
+	// pattern of [http.ServeMux]. They are for the authorization server that OAuth names.
+	Public map[string]http.Handler
 	// SSE serves the HTTP+SSE transport of revision 2024-11-05 at [SSEPath], too.
 	SSE bool
 	// MaxSessions bounds the HTTP sessions of all endpoints; 0 is 4096. When the
@@ -246,7 +250,7 @@ func (s *Server) build() (err error) {
 	}
 	opts := front.GateOptions{AllowedHosts: s.opts.AllowedHosts, Token: s.opts.Token, MaxBytes: s.opts.MaxMessageBytes}
 	if s.guard != nil {
-		opts.Authenticate = s.guard.Authenticate
+		opts.Authenticate = func(next http.Handler) http.Handler { return s.public(s.guard.Authenticate(next)) }
 	}
 	s.gate = front.NewGate(opts)
 	return nil
