@@ -25,6 +25,7 @@ type person struct {
 	t     *testing.T
 	page  chan string
 	lines *io.PipeWriter
+	user  string // whose button the page has; "" for a page that has none
 }
 
 var pageOfLogin = regexp.MustCompile(`https?://\S+/authorize\?\S+`)
@@ -41,10 +42,15 @@ func (p *person) Write(data []byte) (int, error) {
 func (p *person) logIn() {
 	page := <-p.page
 	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, page, nil)
+	method, form := http.MethodGet, ""
+	if p.user != "" {
+		method, form = http.MethodPost, "user="+p.user
+	}
+	req, err := http.NewRequestWithContext(p.t.Context(), method, page, strings.NewReader(form))
 	if err != nil {
 		return
 	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	resp, err := browser.Do(req)
 	if err != nil {
 		return
@@ -66,8 +72,14 @@ func tokensIn(folder string) func(string) (string, bool) {
 // at runs mcpctl for a person with a folder of tokens.
 func at(t *testing.T, folder string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	return as(t, "", folder, args...)
+}
+
+// as is at for a person who presses the button of a user on the page.
+func as(t *testing.T, user, folder string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	in, lines := io.Pipe()
-	who := &person{t: t, page: make(chan string, 1), lines: lines}
+	who := &person{t: t, page: make(chan string, 1), lines: lines, user: user}
 	done := make(chan struct{})
 	over, end := context.WithCancel(t.Context())
 	go func() {

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bufio"
+	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,8 +44,8 @@ func TestDocumentedLinesRun(t *testing.T) {
 		ran := 0
 		for _, block := range shellBlock.FindAllStringSubmatch(string(text), -1) {
 			for line := range strings.Lines(block[1]) {
-				if !strings.HasPrefix(line, "mcpctl ") || strings.HasPrefix(line, "mcpctl conform ") || strings.Contains(line, " npx ") {
-					continue
+				if !strings.HasPrefix(line, "mcpctl ") || strings.HasPrefix(line, "mcpctl conform ") || strings.Contains(line, " npx ") || strings.Contains(line, firstLogin) {
+					continue // TestFirstLogin has the last
 				}
 				ran++
 				cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(line, "/tmp/", t.TempDir()+"/"))
@@ -53,6 +56,87 @@ func TestDocumentedLinesRun(t *testing.T) {
 			}
 		}
 		require.GreaterOrEqual(t, ran, least, name)
+	}
+}
+
+// firstLogin is where the server of the README listens that wants a login.
+const firstLogin = ":3000"
+
+// The lines of the README and of the page about logins of persons with which a login is
+// tried can be pasted: one starts a server, one logs in, one calls.
+func TestFirstLogin(t *testing.T) {
+	t.Parallel()
+	if testing.Short() || testmain.Race {
+		t.Skip("builds the reference server")
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("a signal is sent")
+	}
+	bin := filepath.Join(t.TempDir(), "refserver")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../refserver").CombinedOutput()
+	require.NoError(t, err, string(out))
+	for _, name := range []string{"README.md", "docs/authorization/person.md"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(filepath.Join("..", "..", name))
+			require.NoError(t, err)
+			var lines [][]string
+			for _, block := range shellBlock.FindAllStringSubmatch(string(text), -1) {
+				for line := range strings.Lines(block[1]) {
+					if command, _, _ := strings.Cut(line, " #"); strings.Contains(line, firstLogin) {
+						lines = append(lines, strings.Fields(strings.NewReplacer("go run ./cmd/", "", "&", "").Replace(command)))
+					}
+				}
+			}
+			require.Len(t, lines, 3)
+			require.Equal(t, "refserver", lines[0][0])
+			address := started(t, bin, lines[0][1:])
+			folder := filepath.Join(t.TempDir(), "tokens")
+			for _, words := range lines[1:] {
+				require.Equal(t, "mcpctl", words[0])
+				args := strings.Fields(strings.ReplaceAll(strings.Join(words[1:], " "), "127.0.0.1"+firstLogin, address))
+				if args[0] == "auth" {
+					args = append(args, "--no-browser")
+				}
+				code, stdout, stderr := as(t, "demo", folder, args...)
+				require.Zero(t, code, stdout+stderr)
+			}
+		})
+	}
+}
+
+// started starts a reference server on a free port in place of that of the README, and
+// returns its address once it listens.
+func started(t *testing.T, bin string, args []string) string {
+	t.Helper()
+	for i := range args {
+		if args[i] == firstLogin {
+			args[i] = ":0"
+		}
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), bin, args...)
+	log, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	drained := make(chan struct{})
+	t.Cleanup(func() {
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		<-drained
+		require.NoError(t, cmd.Wait())
+	})
+	for read := bufio.NewReader(log); ; {
+		line, err := read.ReadString('\n')
+		if err != nil {
+			close(drained)
+		}
+		require.NoError(t, err)
+		if found := regexp.MustCompile(`"listening","url":"http://(127\.0\.0\.1:[0-9]+)/mcp"`).FindStringSubmatch(line); found != nil {
+			go func() {
+				defer close(drained)
+				_, _ = io.Copy(io.Discard, read)
+			}()
+			return found[1]
+		}
 	}
 }
 

@@ -105,7 +105,7 @@ type walk struct {
 func (w *walk) command(ctx context.Context, line string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "bash", "-c", line)
 	cmd.Dir = w.root
-	cmd.Env = append(os.Environ(), "PATH="+w.bin+string(os.PathListSeparator)+os.Getenv("PATH"), "GOBIN="+w.bin, "GOWORK=", "VARIABLES="+w.variables)
+	cmd.Env = append(os.Environ(), "PATH="+w.bin+string(os.PathListSeparator)+os.Getenv("PATH"), "GOBIN="+w.bin, "GOWORK=", "VARIABLES="+w.variables, "MCPCTL_AUTH_DIR="+filepath.Join(filepath.Dir(w.variables), "tokens"))
 	return cmd
 }
 

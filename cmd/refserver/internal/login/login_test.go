@@ -137,11 +137,11 @@ func (s *site) tokens(form url.Values) (access, refresh string) {
 }
 
 // refused asks for tokens, and wants an error.
-func (s *site) refused(form url.Values, code string) {
+func (s *site) refused(why string, form url.Values, code string) {
 	s.t.Helper()
 	w := s.post(issuer+"/token", form)
-	require.Equal(s.t, http.StatusBadRequest, w.Code, w.Body.String())
-	require.Equal(s.t, code, decode(s.t, w)["error"], w.Body.String())
+	require.Equal(s.t, http.StatusBadRequest, w.Code, why+w.Body.String())
+	require.Equal(s.t, code, decode(s.t, w)["error"], why+w.Body.String())
 }
 
 func TestPage(t *testing.T) {
@@ -277,20 +277,19 @@ func TestCode(t *testing.T) {
 	} {
 		form := exchange(id, s.code(id))
 		form.Set(edit[0], edit[1])
-		s.refused(form, edit[2])
-		_ = name
+		s.refused(name, form, edit[2])
 	}
 	other, err := (&client{Name: "other", Redirects: []string{redirect}}).id()
 	require.NoError(t, err)
-	s.refused(exchange(other, s.code(id)), "invalid_grant")
+	s.refused("another client", exchange(other, s.code(id)), "invalid_grant")
 	unknown := s.post(issuer+"/token", exchange("unknown", s.code(id)))
 	require.Equal(t, http.StatusUnauthorized, unknown.Code)
 	require.Equal(t, "invalid_client", decode(t, unknown)["error"])
 
 	code := s.code(id)
 	_, token := s.tokens(exchange(id, code))
-	s.refused(exchange(id, code), "invalid_grant")
-	s.refused(refresh(id, token), "invalid_grant") // a code that is used twice ends the login
+	s.refused("spent, or expired", exchange(id, code), "invalid_grant")
+	s.refused("a code that is used twice ends the login", refresh(id, token), "invalid_grant")
 }
 
 func TestCodeExpires(t *testing.T) {
@@ -300,7 +299,7 @@ func TestCodeExpires(t *testing.T) {
 		id := s.registered()
 		code := s.code(id)
 		time.Sleep(codeLife + time.Second)
-		s.refused(exchange(id, code), "invalid_grant")
+		s.refused("spent, or expired", exchange(id, code), "invalid_grant")
 	})
 }
 
@@ -313,21 +312,21 @@ func TestRefresh(t *testing.T) {
 		time.Sleep(refreshLife - time.Minute)
 		more := refresh(id, first)
 		more.Set("scope", "mcp tickets")
-		s.refused(more, "invalid_scope")
+		s.refused("more scopes", more, "invalid_scope")
 		newer, second := s.tokens(refresh(id, first))
 		require.NotEqual(t, access, newer)
 		require.NotEqual(t, first, second, "each is used once")
 		other, err := (&client{Name: "other", Redirects: []string{redirect}}).id()
 		require.NoError(t, err)
-		s.refused(refresh(other, second), "invalid_grant")
+		s.refused("another client", refresh(other, second), "invalid_grant")
 		time.Sleep(refreshLife - 2*time.Minute)
 		_, third := s.tokens(refresh(id, second)) // its life begins with its refresh
 		_, aside := s.tokens(exchange(id, s.code(id)))
-		s.refused(refresh(id, first), "invalid_grant")
-		s.refused(refresh(id, third), "invalid_grant") // one that is used twice ends the login
-		_, aside = s.tokens(refresh(id, aside))        // and no other login
+		s.refused("spent", refresh(id, first), "invalid_grant")
+		s.refused("one that is used twice ends the login", refresh(id, third), "invalid_grant")
+		_, aside = s.tokens(refresh(id, aside)) // and no other login
 		time.Sleep(refreshLife + time.Second)
-		s.refused(refresh(id, aside), "invalid_grant")
+		s.refused("expired", refresh(id, aside), "invalid_grant")
 	})
 }
 
@@ -359,7 +358,7 @@ func TestRevoke(t *testing.T) {
 	require.Equal(t, http.StatusOK, s.post(issuer+"/revoke", url.Values{"token": {token}, "client_id": {"other"}}).Code)
 	_, token = s.tokens(refresh(id, token))
 	require.Equal(t, http.StatusOK, s.post(issuer+"/revoke", url.Values{"token": {token}, "client_id": {id}}).Code)
-	s.refused(refresh(id, token), "invalid_grant")
+	s.refused("revoked", refresh(id, token), "invalid_grant")
 	require.Equal(t, http.StatusOK, s.post(issuer+"/revoke", url.Values{"token": {"unknown"}, "client_id": {id}}).Code)
 	require.Equal(t, http.StatusBadRequest, s.post(issuer+"/revoke", nil).Code)
 }
