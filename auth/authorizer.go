@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -288,7 +289,7 @@ func (s *server) find(ctx context.Context, c challenge.Challenge) (*site, error)
 		if wrong := (*discover.IssuerError)(nil); errors.As(err, &wrong) && wrong.OnlySlash() {
 			help = "if you trust both, allow the slash with WithIssuerSlash; " + help
 		}
-		return nil, because(ReasonDiscovery, help, err)
+		return nil, because(ReasonDiscovery, cmp.Or(localName(err), help), err)
 	}
 	return found, nil
 }

@@ -60,13 +60,13 @@ func (a *app) remote(cmd *cobra.Command, args []string) (target.Target, error) {
 }
 
 // loginFailure is an error of package auth outside a connection.
-func (a *app) loginFailure(err error, t target.Target) *failure.Failure {
+func (a *app) loginFailure(ctx context.Context, err error, t target.Target) *failure.Failure {
 	var own *failure.Failure
 	if errors.As(err, &own) {
 		return own
 	}
 	f := failure.New(failure.KindAuth, mcperrors.NotSent, "%s", err)
-	a.explain.Login(f, err, t)
+	a.explain.Login(ctx, f, err, t)
 	missingLogin(f, err)
 	return f
 }
@@ -116,7 +116,8 @@ func newLogoutCmd(a *app) *cobra.Command {
 		Use:   "logout [SERVER]",
 		Short: "Take the tokens for a server back, and delete them",
 		Long: `Take the tokens for a server back, at its authorization server if that allows it,
-and delete them. If they cannot be taken back, they are deleted all the same.`,
+and delete them. If they cannot be taken back, they are deleted all the same. A login
+that waits for a person is ended.`,
 		Example: `  mcpctl auth logout https://api.example.com/mcp
   mcpctl auth logout --all`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -136,7 +137,7 @@ and delete them. If they cannot be taken back, they are deleted all the same.`,
 				return unreadable(missing.Damaged)
 			}
 			if err != nil {
-				f := a.loginFailure(err, t)
+				f := a.loginFailure(cmd.Context(), err, t)
 				var why *auth.Error
 				if errors.As(err, &why) {
 					f.Try = nil // nothing is left here to take back
@@ -155,22 +156,38 @@ and delete them. If they cannot be taken back, they are deleted all the same.`,
 	return cmd
 }
 
-// logout logs out of one server.
+// logout logs out of one server, also if the login waits for a person.
 func (a *app) logout(ctx context.Context, server, profile string) (found bool, err error) {
 	l := login{profile: profile}
 	opts, err := l.options(ctx, a)
 	if err != nil {
 		return false, err
 	}
-	found, err = auth.Login(opts...).Logout(ctx, server)
-	if found {
-		as := ""
-		if profile != "" {
-			as = " as " + visible.Line(profile)
-		}
-		a.console.Note("logged out of " + target.Shown(server) + as)
+	begun := a.begun(ctx, server, profile)
+	as := ""
+	if profile != "" {
+		as = " as " + visible.Line(profile)
 	}
-	return found, err
+	found, err = auth.Login(opts...).Logout(ctx, server)
+	switch {
+	case found:
+		a.console.Note("logged out of " + target.Shown(server) + as)
+	case begun && err == nil:
+		a.console.Note("the login to " + target.Shown(server) + as + " that waited for a person is ended")
+	}
+	return found || begun, err
+}
+
+// begun reports whether a login waits for a person.
+func (a *app) begun(ctx context.Context, server, profile string) bool {
+	store, err := a.dial.Store(ctx)
+	if err != nil {
+		return false // as the logout reports
+	}
+	accounts, _ := list(ctx, store, time.Now()) // those that cannot be read are reported by the logout, too
+	return slices.ContainsFunc(accounts, func(c account) bool {
+		return c.State == "pending" && c.Profile == profile && target.SameServer(c.endpoint, server)
+	})
 }
 
 // logoutAll logs out everywhere. What fails at one server keeps nobody logged in at the
@@ -231,10 +248,11 @@ logs.`,
 			}
 			token, err := auth.Login(opts...).Token(cmd.Context(), t.URL)
 			if err != nil {
+				a.explain.ProfileFlag = "--profile"
 				if profile != "" {
 					a.flags.Auth = "profile:" + profile
 				}
-				f := a.loginFailure(err, t)
+				f := a.loginFailure(cmd.Context(), err, t)
 				var missing *auth.NotLoggedIn
 				if errors.As(err, &missing) && missing.Ended == "" {
 					f.Message = "no token is stored for this server" // which was not asked

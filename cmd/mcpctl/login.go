@@ -255,7 +255,7 @@ func (a *app) connected(ctx context.Context, t target.Target, by transport.Autho
 // handedOff prints what a person needs to log in elsewhere.
 func (a *app) handedOff(out *auth.HandedOff, next string) error {
 	f := failure.New(failure.KindAuth, mcperrors.NotSent, "a person must log in")
-	f.Try = append(f.Try, next)
+	f.Try, f.LoginURL = append(f.Try, next), out.URL
 	if a.console.Format == console.Human {
 		f.Silent = true
 		soon := ""
@@ -298,7 +298,7 @@ func (a *app) finish(ctx context.Context, t target.Target, l *login) error {
 		return err
 	}
 	if err := auth.HandOff(opts...).Finish(ctx, t.URL, address); err != nil {
-		return a.loginFailure(err, t)
+		return a.loginFailure(ctx, err, t)
 	}
 	return a.greet(ctx, t, auth.Login(append(opts, auth.WithoutLogin())...), "logged in to ")
 }

@@ -356,7 +356,7 @@ func (s *suite) conformFailure(ctx context.Context, t target.Target, err error) 
 	var login *auth.Error
 	if errors.As(err, &login) {
 		f := failure.New(failure.KindAuth, mcperrors.NotSent, "%s", s.Secrets.Safe(err.Error()))
-		s.Login(f, err, t)
+		s.Login(ctx, f, err, t)
 		return f
 	}
 	if !errors.As(err, &unreachable) {
@@ -368,7 +368,7 @@ func (s *suite) conformFailure(ctx context.Context, t target.Target, err error) 
 	f := failure.New(failure.KindUnreachable, mcperrors.Unknown, "%s", s.Secrets.Safe(unreachable.Error()))
 	if unreachable.Status == http.StatusUnauthorized || unreachable.Status == http.StatusForbidden {
 		f.Kind = failure.KindAuth
-		s.Login(f, err, t)
+		s.Login(ctx, f, err, t)
 		switch {
 		case len(f.Try) > 0 && s.Flags.Auth == "auto":
 			f.Try = append(f.Try, explain.OrHeader)

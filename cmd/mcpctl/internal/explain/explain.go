@@ -31,6 +31,8 @@ type Explainer struct {
 	// LoginFlags are the flags of the `mcpctl auth login` that runs, each with its value.
 	// They are nil in other commands.
 	LoginFlags [][]string
+	// ProfileFlag is what chooses a login in the command that runs, "" for --auth.
+	ProfileFlag string
 }
 
 // NotCalled is an error of preparing a call, before the tool was called.
@@ -65,7 +67,7 @@ func (x *Explainer) Failure(ctx context.Context, err error) *failure.Failure {
 		}
 		x.demanded(own, from)
 		if own.Kind == failure.KindAuth && where.Target.URL != "" {
-			x.Login(own, from, where.Target)
+			x.Login(ctx, own, from, where.Target)
 		}
 		if from.Kind == mcperrors.KindTimeout {
 			x.timeout(own, from, where)

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -21,14 +22,17 @@ const OrHeader = "or add -H 'Authorization: Bearer ${TOKEN}'"
 
 // Login explains why a server gave no access, and names the command that helps, if there
 // is one. Where package auth says why it obtained no token, that is the message.
-func (x *Explainer) Login(f *failure.Failure, err error, t target.Target) {
+func (x *Explainer) Login(ctx context.Context, f *failure.Failure, err error, t target.Target) {
 	var why *auth.Error
 	var missing *auth.MissingScopes
 	next := x.AuthCommand(t, "login")
 	demand, demands := demandOf(err)
-	errors.As(err, &why)
+	if errors.As(err, &why) {
+		f.LoginURL = why.LoginURL
+	}
 	nobody := errors.Is(err, auth.ErrNotLoggedIn)
-	switch own := x.ownCredentials(t); {
+	own := x.ownCredentials(t)
+	switch {
 	case nobody:
 		f.Message = "the server wants a login"
 		if why != nil && why.Help != "" {
@@ -62,6 +66,9 @@ func (x *Explainer) Login(f *failure.Failure, err error, t target.Target) {
 		return
 	}
 	f.Try = append([]string{next}, f.Try...)
+	if x.LoginFlags == nil && own == "" && (nobody || why == nil) {
+		f.Try = append(f.Try, x.otherLogins(ctx, t)...)
+	}
 	var none *auth.NotLoggedIn
 	if errors.As(err, &none) && none.Ended == "" && len(none.Damaged) == 0 && demands && x.LoginFlags == nil {
 		f.Try = append(f.Try, OrHeader)
@@ -260,6 +267,6 @@ var optionNames = strings.NewReplacer(
 	"WithoutResource", "--without-resource", "WithAssumedPKCE", "--assume-pkce", "WithAuthorizeParams", "--authorize-param",
 	"WithOnlyScopes", "--only-scope",
 	"WithClientMetadata", "--client-metadata", "WithClient", "--client-id", "WithDPoP", "--dpop", "WithIssuerSlash", "--issuer-slash",
-	"WithIssuer", "--issuer", "WithPrivateNetwork", "--private-network", "WithScopes", "--scope",
+	"the page of LoginURL", "that page", "WithIssuer", "--issuer", "WithPrivateNetwork", "--private-network", "WithScopes", "--scope",
 	"with Device", "with --device", "with Login or HandOff", "without --device",
 )

@@ -37,6 +37,8 @@ type Failure struct {
 	// Try lists commands that may help; Note is a last remark.
 	Try  []string
 	Note string
+	// LoginURL is the page where a person can log in, "" for none.
+	LoginURL string
 	// From is the error of the client, nil where mcpctl found the problem.
 	From *mcperrors.Error
 	// Silent is set when the command has already printed its outcome.

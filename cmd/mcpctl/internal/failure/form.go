@@ -46,6 +46,9 @@ func (f *Failure) Human(s console.Style) string {
 		last = e.Label
 		lines = append(lines, fmt.Sprintf("  %-8s  %s", label, visible.Line(e.Text)))
 	}
+	if f.LoginURL != "" {
+		lines = append(lines, "  log in at  "+visible.Line(f.LoginURL))
+	}
 	if f.Note != "" {
 		lines = append(lines, "  "+visible.Line(f.Note))
 	}
@@ -114,6 +117,9 @@ func (f *Failure) object() json.RawMessage {
 	}
 	if hint := f.hint(); hint != "" {
 		fields["hint"] = console.Encode(hint)
+	}
+	if f.LoginURL != "" {
+		fields["loginUrl"] = console.Encode(f.LoginURL)
 	}
 	if f.Note != "" && f.namesCommand() {
 		fields["note"] = console.Encode(f.Note)

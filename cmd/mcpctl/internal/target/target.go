@@ -201,3 +201,37 @@ func Shown(raw string) string {
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	return u.String()
 }
+
+// SameServer reports whether two URLs name the same server.
+func SameServer(a, b string) bool {
+	one, other, ok := pair(a, b)
+	return ok && strings.EqualFold(one.Host, other.Host) && alike(one, other)
+}
+
+// OtherName reports whether two URLs name the same server on this machine, one by its
+// name and the other by an address. Logins of one are not used for the other.
+func OtherName(a, b string) bool {
+	one, other, ok := pair(a, b)
+	return ok && one.Port() == other.Port() && alike(one, other) &&
+		!strings.EqualFold(one.Hostname(), other.Hostname()) && ownName(one.Hostname()) && ownName(other.Hostname())
+}
+
+func pair(a, b string) (one, other *url.URL, ok bool) {
+	one, err := url.Parse(a)
+	if err != nil {
+		return nil, nil, false
+	}
+	other, err = url.Parse(b)
+	return one, other, err == nil
+}
+
+// alike reports whether two URLs are the same but for their hosts.
+func alike(one, other *url.URL) bool {
+	return strings.EqualFold(one.Scheme, other.Scheme) && strings.TrimSuffix(one.EscapedPath(), "/") == strings.TrimSuffix(other.EscapedPath(), "/") &&
+		one.RawQuery == other.RawQuery
+}
+
+// ownName reports whether a host is one that servers of this machine are called by.
+func ownName(host string) bool {
+	return strings.EqualFold(host, "localhost") || host == "127.0.0.1" || host == "::1"
+}

@@ -111,3 +111,29 @@ func TestServer(t *testing.T) {
 	require.Equal(t, "https://h/x", Shown("https://me:secret@h/x?token=1#y"))
 	require.Equal(t, "h:443", Address("https://h/x"))
 }
+
+func TestNamesOfAServer(t *testing.T) {
+	t.Parallel()
+	const at = "http://127.0.0.1:3000/mcp"
+	for _, tt := range []struct {
+		url         string
+		same, other bool
+	}{
+		{at, true, false},
+		{"HTTP://127.0.0.1:3000/mcp/", true, false},
+		{"http://localhost:3000/mcp", false, true},
+		{"http://LOCALHOST:3000/mcp", false, true},
+		{"http://[::1]:3000/mcp", false, true},
+		{"http://127.0.0.2:3000/mcp", false, false},
+		{"http://localhost:3001/mcp", false, false},
+		{"http://localhost:3000/other", false, false},
+		{"https://localhost:3000/mcp", false, false},
+		{"http://localhost:3000/mcp?a=b", false, false},
+		{"http://localhost.example:3000/mcp", false, false},
+		{"http://[", false, false},
+	} {
+		require.Equal(t, tt.same, SameServer(tt.url, at), tt.url)
+		require.Equal(t, tt.other, OtherName(tt.url, at), tt.url)
+		require.Equal(t, tt.other, OtherName(at, tt.url), tt.url)
+	}
+}
