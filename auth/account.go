@@ -27,14 +27,15 @@ func (a *Authorizer) Token(ctx context.Context, server string) (string, error) {
 	if err != nil {
 		return "", s.explain(because(ReasonLogin, "", err))
 	}
-	return h.record.Token.Access, nil
+	return h.record.Token.Access.Text(), nil
 }
 
 // ErrNotLoggedIn means that there is no token for a server.
 var ErrNotLoggedIn = errors.New("nobody is logged in")
 
 // Logout takes the tokens for a server back, at the authorization server if it allows
-// that, and deletes them. It reports whether there were any. If only taking them back
+// that, and deletes them. It reports whether there were any. A login that [HandOff] began
+// is deleted, too, and can no longer be finished. If only taking them back
 // failed, they are deleted all the same, and the error says that they may be valid
 // until they expire. If there were none, but damaged files that may have them, the error
 // is a [*NotLoggedIn] that names the files.
@@ -57,7 +58,7 @@ func (s *server) logout(ctx context.Context) (found bool, err error) {
 	failed := Error{Reason: ReasonToken}
 	for _, key := range keys {
 		record, err := a.cfg.store.Load(ctx, key)
-		if err == nil && record.Token.Access != "" {
+		if err == nil && !record.Token.Access.Empty() {
 			found = true
 			if err := s.revoke(ctx, key, record); err != nil {
 				failed.Help, failed.Err = "the tokens may be valid until they expire", errors.Join(failed.Err, err)
@@ -89,12 +90,12 @@ func (s *server) revoke(ctx context.Context, key Key, r Record) error {
 		return err
 	}
 	who := s.a.cfg.client(r)
-	if r.Token.Refresh != "" {
-		if err := grant.Revoke(ctx, e, who, r.Server.RevocationURL, r.Token.Refresh, "refresh_token"); err != nil {
+	if !r.Token.Refresh.Empty() {
+		if err := grant.Revoke(ctx, e, who, r.Server.RevocationURL, r.Token.Refresh.Text(), "refresh_token"); err != nil {
 			return err
 		}
 	}
-	return grant.Revoke(ctx, e, who, r.Server.RevocationURL, r.Token.Access, "access_token")
+	return grant.Revoke(ctx, e, who, r.Server.RevocationURL, r.Token.Access.Text(), "access_token")
 }
 
 // serverNamed returns what is known of the server at a URL, for the principal of ctx.

@@ -119,7 +119,8 @@ func servePrepared(w http.ResponseWriter, r *http.Request) {
 func holder(b *testing.B, at string, key []byte) transport.Authorizer {
 	store := auth.NewMemory()
 	require.NoError(b, store.Update(b.Context(), auth.Key{Server: at, Issuer: "https://as.test", Resource: at, ClientID: "c"}, func(r auth.Record) (auth.Record, error) {
-		r.Token.Access, r.Proof = "token", key
+		r.Token.Access.Set("token")
+		r.Proof.Set(string(key))
 		return r, nil
 	}))
 	a := auth.Login(auth.WithStore(store), auth.WithoutLogin())

@@ -82,7 +82,7 @@ func tokens(t testing.TB) map[string]transport.Authorizer {
 	store := auth.NewMemory()
 	for _, principal := range []string{"", "ada"} {
 		require.NoError(t, store.Update(t.Context(), auth.Key{Server: "https://prepared.test/mcp", Issuer: "https://as.test", Resource: "https://prepared.test/mcp", ClientID: "c", Principal: principal}, func(r auth.Record) (auth.Record, error) {
-			r.Token.Access = "token"
+			r.Token.Access.Set("token")
 			return r, nil
 		}))
 	}

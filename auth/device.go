@@ -121,7 +121,7 @@ func (d *device) registration(ctx context.Context, s *site) (grant.Registered, e
 	cfg := d.cfg
 	switch {
 	case cfg.clientID != "":
-		return grant.Registered{ClientID: cfg.clientID, ClientSecret: cfg.clientSecret, Method: cfg.method(ctx, s)}, nil
+		return grant.Registered{ClientID: cfg.clientID, ClientSecret: grant.Hide(cfg.clientSecret), Method: cfg.method(ctx, s)}, nil
 	case s.metadataClient():
 		return grant.Registered{ClientID: cfg.metadataURL, Method: grant.MethodNone}, nil
 	}

@@ -72,12 +72,13 @@ func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 	h := b.h
 	h.complete(s, scopes)
 	begun := &store.Pending{
-		Page: b.page, OpenBefore: b.expires, State: b.state, Verifier: b.pkce.Verifier, Redirect: b.redirect, IssuerSent: s.server.IssParameter,
+		Page: grant.Hide(b.page), OpenBefore: b.expires, State: grant.Hide(b.state), Verifier: grant.Hide(b.pkce.Verifier),
+		Redirect: b.redirect, IssuerSent: s.server.IssParameter,
 		Asked: digest(s.asked(scopes).Encode()), Expires: time.Now().Add(handOffTime).Round(0),
 		Client: h.record.Client, Server: h.record.Server, Scopes: h.record.Scopes, Proof: h.record.Proof,
 	}
 	err = s.cfg.store.Update(ctx, h.key, func(r store.Record) (store.Record, error) {
-		if r.Client, r.Pending = begun.Client, begun; r.Token.Access == "" {
+		if r.Client, r.Pending = begun.Client, begun; r.Token.Access.Empty() {
 			r.Server, r.Proof = begun.Server, begun.Proof // else the record is that of an earlier login, which stays
 		}
 		return r, nil
@@ -101,7 +102,7 @@ func (o *handOff) waiting(ctx context.Context, s *site, scopes []string) (*store
 			continue
 		}
 		p := r.Pending
-		same := p.Asked == digest(s.asked(scopes).Encode()) && (len(p.Proof) > 0) == s.cfg.dpop && (s.cfg.redirect == "" || s.cfg.redirect == p.Redirect)
+		same := p.Asked == digest(s.asked(scopes).Encode()) && p.Proof.Empty() != s.cfg.dpop && (s.cfg.redirect == "" || s.cfg.redirect == p.Redirect)
 		if same && time.Until(p.Expires) > handOffTime/5 && (p.OpenBefore.IsZero() || time.Until(p.OpenBefore) > leastToOpen) {
 			return p, nil
 		}
@@ -111,8 +112,8 @@ func (o *handOff) waiting(ctx context.Context, s *site, scopes []string) (*store
 
 // handedOff tells the program of a login that waits for a person.
 func (s *site) handedOff(p *store.Pending) error {
-	out := &HandedOff{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: p.Page, Redirect: p.Redirect, Expires: p.Expires, OpenBefore: p.OpenBefore}
-	return &Error{Reason: ReasonLogin, LoginURL: p.Page, Help: "log in at the page of LoginURL, and finish the login with the address where the browser ends", Err: out}
+	out := &HandedOff{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: p.Page.Text(), Redirect: p.Redirect, Expires: p.Expires, OpenBefore: p.OpenBefore}
+	return &Error{Reason: ReasonLogin, LoginURL: p.Page.Text(), Help: "log in at the page of LoginURL, and finish the login with the address where the browser ends", Err: out}
 }
 
 // Finish finishes a login at a server that [HandOff] began. address is the address line
@@ -178,7 +179,7 @@ func (s *server) redeem(ctx context.Context, h *held, begun *store.Pending, code
 		return err
 	}
 	defer e.HTTP.CloseIdle()
-	params := url.Values{"code": {code}, "redirect_uri": {begun.Redirect}, "code_verifier": {begun.Verifier}}
+	params := url.Values{"code": {code}, "redirect_uri": {begun.Redirect}, "code_verifier": {begun.Verifier.Text()}}
 	if resource := begun.Server.Resource; resource != "" {
 		params.Set("resource", resource)
 	}
@@ -240,5 +241,5 @@ func (s *server) begun(ctx context.Context, state string) (key Key, begun *store
 // hasState reports whether an answer with a state is of a login. A login without a
 // state, which a damaged record could have, is nobody's.
 func hasState(p *store.Pending, state string) bool {
-	return p != nil && p.State != "" && subtle.ConstantTimeCompare([]byte(p.State), []byte(state)) == 1
+	return p != nil && !p.State.Empty() && subtle.ConstantTimeCompare([]byte(p.State.Text()), []byte(state)) == 1
 }

@@ -183,10 +183,10 @@ func TestHandOffHidesItsSecrets(t *testing.T) {
 	require.NoError(t, err)
 	r, err := store.Load(t.Context(), keys[0])
 	require.NoError(t, err)
-	require.NotEmpty(t, r.Pending.Verifier)
+	require.NotEmpty(t, r.Pending.Verifier.Text())
 	for _, text := range []string{fmt.Sprintf("%v %+v %#v %s", r, r, r.Pending, *r.Pending), out.Error()} {
-		require.NotContains(t, text, r.Pending.Verifier)
-		require.NotContains(t, text, r.Pending.State)
+		require.NotContains(t, text, r.Pending.Verifier.Text())
+		require.NotContains(t, text, r.Pending.State.Text())
 	}
 	text, err := r.Encode(keys[0])
 	require.NoError(t, err)

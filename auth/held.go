@@ -93,7 +93,7 @@ const early = 10 * time.Second
 
 // usable reports whether requests may carry the credentials.
 func (h *held) usable(now time.Time) bool {
-	if h == nil || h.record.Token.Access == "" {
+	if h == nil || h.record.Token.Access.Empty() {
 		return false
 	}
 	end := h.record.Token.Expiry
@@ -118,7 +118,7 @@ func (h *held) credentials(r transport.AuthorizedRequest) (*transport.Credential
 	if h.prover == nil {
 		return h.bearer, nil
 	}
-	return bound(h.prover, r, h.record.Token.Access, h.scope)
+	return bound(h.prover, r, h.record.Token.Access.Text(), h.scope)
 }
 
 // sentAs reports whether a request carried these credentials.
@@ -127,7 +127,7 @@ func (h *held) sentAs(sent *transport.Credentials) bool {
 		return false
 	}
 	_, token, _ := strings.Cut(sent.Header.Get("Authorization"), " ")
-	return token == h.record.Token.Access
+	return token == h.record.Token.Access.Text()
 }
 
 // lacks reports whether the token was asked for without one of the scopes of a challenge.
@@ -139,14 +139,14 @@ func (h *held) lacks(asked challenge.Challenge) bool {
 func (h *held) ready() (*held, error) {
 	switch {
 	case h.prover != nil:
-	case len(h.record.Proof) > 0:
+	case !h.record.Proof.Empty():
 		prover, err := grant.ParseProver(h.record.Proof)
 		if err != nil {
 			return nil, err
 		}
 		h.prover = prover
 	default:
-		h.bearer = &transport.Credentials{Header: http.Header{"Authorization": {"Bearer " + h.record.Token.Access}}}
+		h.bearer = &transport.Credentials{Header: http.Header{"Authorization": {"Bearer " + h.record.Token.Access.Text()}}}
 	}
 	scopes := slices.Sorted(slices.Values(h.record.Scopes))
 	h.scope = digest(h.key.Issuer, h.key.Resource, h.key.ClientID, h.key.Principal, h.record.Login, strings.Join(scopes, " "))
@@ -193,7 +193,7 @@ func (s *server) keep(ctx context.Context, h *held) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping) // what was issued is kept
 	defer cancel()
 	err := s.a.cfg.store.Update(ctx, h.key, func(stored store.Record) (store.Record, error) {
-		h.spent = stored.Token.Refresh
+		h.spent = stored.Token.Refresh.Text()
 		return h.record, nil
 	})
 	if err != nil && s.a.cfg.newLogin {
@@ -226,10 +226,10 @@ func (s *server) load(ctx context.Context) (*held, error) {
 			continue
 		case err != nil:
 			return nil, err
-		case record.Token.Access == "" && record.Ended != "":
+		case record.Token.Access.Empty() && record.Ended != "":
 			s.ended = record.Ended
 			continue
-		case record.Token.Access == "", cfg.dpop && len(record.Proof) == 0, !s.claimed(key.Resource, record.Server.Metadata):
+		case record.Token.Access.Empty(), cfg.dpop && record.Proof.Empty(), !s.claimed(key.Resource, record.Server.Metadata):
 			continue
 		}
 		if best == nil || record.Obtained.After(best.record.Obtained) {
@@ -295,17 +295,17 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping)
 	defer cancel()
 	err := s.a.cfg.store.Update(waiting, h.key, func(stored store.Record) (store.Record, error) {
-		next.spent = stored.Token.Refresh
-		if h.unwritten && stored.Token.Refresh == h.spent {
+		next.spent = stored.Token.Refresh.Text()
+		if h.unwritten && stored.Token.Refresh.Text() == h.spent {
 			stored = h.record
 		}
-		if next.record = stored; string(stored.Proof) == string(h.record.Proof) {
+		if next.record = stored; stored.Proof.Text() == h.record.Proof.Text() {
 			next.prover = h.prover // it knows the server's nonces
 		}
-		if stored.Token.Access != h.record.Token.Access && (&held{record: stored}).usable(time.Now()) {
+		if stored.Token.Access.Text() != h.record.Token.Access.Text() && (&held{record: stored}).usable(time.Now()) {
 			return stored, nil // another process was faster
 		}
-		if stored.Token.Refresh == "" {
+		if stored.Token.Refresh.Empty() {
 			outcome, s.ended = over, stored.Ended // logged out, or refused there
 			return stored, nil
 		}
@@ -319,7 +319,7 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 			_ = errors.As(err, &ended) // else it is not over
 			return next.record, nil
 		}
-		if token.Refresh == "" {
+		if token.Refresh.Empty() {
 			token.Refresh = stored.Token.Refresh
 		}
 		next.obtained(token, who)
@@ -386,14 +386,14 @@ func (s *server) outcomeOf(err error, r *store.Record) outcome {
 // renew asks for a new token. The end of ctx does not stop a request that was sent. It
 // returns the client, too, which may have learned how to authenticate.
 func (s *server) renew(ctx context.Context, h *held, r store.Record) (*grant.Token, *grant.Client, error) {
-	if string(r.Proof) != string(h.record.Proof) {
+	if r.Proof.Text() != h.record.Proof.Text() {
 		h = &held{key: h.key, record: r} // of another login
 	}
 	e, err := s.endpointOf(h, r)
 	if err != nil {
 		return nil, nil, err
 	}
-	params := url.Values{"refresh_token": {r.Token.Refresh}}
+	params := url.Values{"refresh_token": {r.Token.Refresh.Text()}}
 	if r.Server.Resource != "" && !s.a.cfg.exceptions[h.key.Issuer].noResource {
 		params.Set("resource", r.Server.Resource)
 	}
@@ -412,7 +412,7 @@ func (s *server) endpointOf(h *held, r store.Record) (*grant.Endpoint, error) {
 		HTTP: cfg.fetcher(s.endpoint), TokenURL: r.Server.TokenURL, Issuer: h.key.Issuer,
 		Methods: r.Server.TokenAuthMethods, Algs: r.Server.TokenAuthAlgs, Proof: h.prover,
 	}
-	if len(r.Proof) == 0 || e.Proof != nil {
+	if r.Proof.Empty() || e.Proof != nil {
 		return e, nil
 	}
 	var err error

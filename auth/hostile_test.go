@@ -174,7 +174,8 @@ func TestForgottenRegistration(t *testing.T) {
 	forgotten.Store(keys[0].ClientID)
 	// The authorization server gives out no refresh tokens.
 	require.NoError(t, s.Update(t.Context(), keys[0], func(r auth.Record) (auth.Record, error) {
-		r.Token.Refresh, r.Token.Expiry = "", time.Now().Add(-time.Hour)
+		r.Token.Refresh.Set("")
+		r.Token.Expiry = time.Now().Add(-time.Hour)
 		return r, nil
 	}))
 	for range 3 {
@@ -293,7 +294,7 @@ func TestNonceOfAGoodAnswer(t *testing.T) {
 	s := auth.NewMemory()
 	at := mcpServer.URL + "/mcp"
 	require.NoError(t, s.Update(t.Context(), auth.Key{Server: at, Issuer: "https://as.example", Resource: at, ClientID: "c"}, func(r auth.Record) (auth.Record, error) {
-		r.Token, r.Proof = grant.Token{Access: "a"}, proof
+		r.Token, r.Proof = grant.Token{Access: grant.Hide("a")}, proof
 		return r, nil
 	}))
 	c, err := dialAt(t, at, auth.Login(nobody(), auth.WithStore(s), auth.WithDPoP()))

@@ -1,7 +1,6 @@
 package auth_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -28,7 +27,7 @@ func TestOtherNameOfThisMachine(t *testing.T) {
 		w.Resource["resource"] = strings.Replace(tt.resource, "PORT", port, 1)
 		_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", auth.HandOff())
 		var why *auth.Error
-		require.True(t, errors.As(err, &why), err)
+		require.ErrorAs(t, err, &why)
 		require.Contains(t, why.Help, strings.Replace(tt.help, "PORT", port, 1), tt.resource)
 		tell(err)
 	}

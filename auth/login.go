@@ -42,7 +42,7 @@ func (c *config) client(r store.Record) *grant.Client {
 	if r.Client.ClientID == c.clientID {
 		return &grant.Client{ID: c.clientID, Secret: c.clientSecret, Key: c.key, Method: c.learned(r)}
 	}
-	return &grant.Client{ID: r.Client.ClientID, Secret: r.Client.ClientSecret, Method: r.Client.Method}
+	return &grant.Client{ID: r.Client.ClientID, Secret: r.Client.ClientSecret.Text(), Method: r.Client.Method}
 }
 
 // obtain implements source.
@@ -59,7 +59,7 @@ func (p *person) obtain(ctx context.Context, s *site, scopes []string) (*held, e
 	if errors.Is(err, errNobody) && b.known {
 		// The page may have said that it does not know this client. A token that can be
 		// renewed proves that it does.
-		p.cfg.forget(ctx, b.h, func(r store.Record) bool { return r.Token.Refresh == "" })
+		p.cfg.forget(ctx, b.h, func(r store.Record) bool { return r.Token.Refresh.Empty() })
 	}
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (c *config) knownWhere(ctx context.Context, s *site, good func(grant.Regist
 			continue
 		}
 		record, err := c.store.Load(ctx, key)
-		if err != nil || (len(record.Proof) > 0 && !c.dpop) {
+		if err != nil || (!record.Proof.Empty() && !c.dpop) {
 			continue // a client that was registered to use DPoP gets no token without it (RFC 9449 section 5.2)
 		}
 		if record.Client.ClientID != "" && alive(record.Client) && good(record.Client) {
@@ -224,7 +224,7 @@ func (p *person) registration(ctx context.Context, s *site, known grant.Register
 	cfg := p.cfg
 	switch {
 	case cfg.clientID != "":
-		return grant.Registered{ClientID: cfg.clientID, ClientSecret: cfg.clientSecret, RedirectURIs: []string{redirect}, Method: cfg.method(ctx, s)}, nil
+		return grant.Registered{ClientID: cfg.clientID, ClientSecret: grant.Hide(cfg.clientSecret), RedirectURIs: []string{redirect}, Method: cfg.method(ctx, s)}, nil
 	case s.metadataClient():
 		return grant.Registered{ClientID: cfg.metadataURL, Method: grant.MethodNone, RedirectURIs: []string{redirect}}, nil
 	case slices.Contains(known.RedirectURIs, redirect):

@@ -234,7 +234,8 @@ func TestExpiredWithoutRefresh(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, keys, 1)
 	require.NoError(t, store.Update(t.Context(), keys[0], func(r auth.Record) (auth.Record, error) {
-		r.Token.Refresh, r.Token.Expiry = "", time.Now().Add(-time.Hour)
+		r.Token.Refresh.Set("")
+		r.Token.Expiry = time.Now().Add(-time.Hour)
 		return r, nil
 	}))
 	c, err := dial(t, w, auth.Login(browser(t), auth.WithStore(store)))

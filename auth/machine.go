@@ -165,7 +165,7 @@ func (p *company) grant(ctx context.Context, s *site, h *held, params url.Values
 	if jag.IssuedType != identityGrant {
 		return because(ReasonToken, "", fmt.Errorf("the identity provider issued %q in place of a grant", jag.IssuedType))
 	}
-	return h.bearerJWT(ctx, s, jag.Access, params)
+	return h.bearerJWT(ctx, s, jag.Access.Text(), params)
 }
 
 // machine makes an Authorizer whose grant needs no person.

@@ -25,8 +25,8 @@ func stored(t *testing.T, at string, record Record, names ...string) *Authorizer
 	s := NewMemory()
 	for _, name := range names {
 		key := Key{Server: at, Issuer: "https://as.test", Resource: at, ClientID: "c", Principal: name}
-		record.Token.Access = "planted-secret-of-" + name
-		if record.Proof != nil {
+		record.Token.Access = grant.Hide("planted-secret-of-" + name)
+		if !record.Proof.Empty() {
 			prover, err := grant.NewProver()
 			require.NoError(t, err)
 			record.Proof, err = prover.Export()
@@ -67,14 +67,14 @@ func TestNoncesOfPrincipals(t *testing.T) {
 	const at = "https://example.com/mcp"
 	u, err := url.Parse(at)
 	require.NoError(t, err)
-	a := stored(t, at, Record{Proof: []byte("made for each")}, "ada", "bob")
+	a := stored(t, at, Record{Proof: grant.Hide("made for each")}, "ada", "bob")
 	r := transport.AuthorizedRequest{Method: http.MethodPost, Endpoint: u, URL: u}
 	proofs := map[string]string{}
 	for _, name := range []string{"ada", "bob"} {
 		own, err := a.Authorize(asPrincipal(t, name), r)
 		require.NoError(t, err)
 		require.Equal(t, "DPoP planted-secret-of-"+name, own.Header.Get("Authorization"))
-		proofs[name] = string(a.lookUp(u, name).now.Load().record.Proof)
+		proofs[name] = a.lookUp(u, name).now.Load().record.Proof.Text()
 	}
 	require.NotEqual(t, proofs["ada"], proofs["bob"])
 	a.KeepNonce(asPrincipal(t, "ada"), r, "for-ada")

@@ -73,7 +73,7 @@ func TestRecoveryWithManyCallers(t *testing.T) {
 			for _, name := range []string{"ada", "bob"} {
 				key := auth.Key{Server: "https://prepared.test/mcp", Issuer: "https://as.test", Resource: "https://prepared.test/mcp", ClientID: "c", Principal: name}
 				require.NoError(t, store.Update(t.Context(), key, func(r auth.Record) (auth.Record, error) {
-					r.Token.Access = name
+					r.Token.Access.Set(name)
 					return r, nil
 				}))
 			}

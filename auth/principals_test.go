@@ -372,7 +372,7 @@ func TestDPoPOfPrincipals(t *testing.T) {
 	for _, key := range keys {
 		r, err := store.Load(t.Context(), key)
 		require.NoError(t, err)
-		proofs[key.Principal] = string(r.Proof)
+		proofs[key.Principal] = r.Proof.Text()
 	}
 	require.Len(t, proofs, 3, "ada, bob and the registration")
 	require.Empty(t, proofs[""])

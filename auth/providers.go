@@ -73,7 +73,7 @@ func audienceFor(issuer string) string {
 // notRenewed says what to do about a login that ended with its access token, "" for
 // others.
 func notRenewed(h *held) string {
-	if h == nil || h.record.Token.Access == "" || h.record.Token.Refresh != "" || h.usable(time.Now()) {
+	if h == nil || h.record.Token.Access.Empty() || !h.record.Token.Refresh.Empty() || h.usable(time.Now()) {
 		return ""
 	}
 	const text = "the last login ended with its token, because the authorization server gave no refresh token; "

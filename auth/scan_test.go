@@ -128,12 +128,13 @@ func TestDPoPKeyIsNotTold(t *testing.T) {
 	require.Len(t, keys, 1)
 	record, err := store.Load(t.Context(), keys[0])
 	require.NoError(t, err)
-	parsed, err := x509.ParsePKCS8PrivateKey(record.Proof)
+	proof := []byte(record.Proof.Text())
+	parsed, err := x509.ParsePKCS8PrivateKey(proof)
 	require.NoError(t, err)
 	d, err := parsed.(*ecdsa.PrivateKey).Bytes()
 	require.NoError(t, err)
 	forms := []string{
-		hex.EncodeToString(d), base64.RawURLEncoding.EncodeToString(d), base64.RawStdEncoding.EncodeToString(record.Proof),
+		hex.EncodeToString(d), base64.RawURLEncoding.EncodeToString(d), base64.RawStdEncoding.EncodeToString(proof),
 		strings.Trim(fmt.Sprint(d), "[]"), // as a slice of bytes is printed
 	}
 	authtest.Tell(forms[:3]...)

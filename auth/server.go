@@ -104,7 +104,7 @@ func (s *server) renewedAt(ctx context.Context, began time.Time) (*held, error) 
 	switch {
 	case h == nil, h.usable(time.Now()):
 		return h, nil
-	case h.record.Token.Refresh != "":
+	case !h.record.Token.Refresh.Empty():
 		renew = func() (*held, error) { return s.refreshed(ctx, h) }
 	case s.site != nil && !s.a.grant.person():
 		renew = func() (*held, error) { return s.obtained(ctx, s.site, h.record.Scopes) }
@@ -151,7 +151,7 @@ func (s *server) decide(ctx context.Context, c transport.Challenge, began time.T
 	case c.Status != http.StatusUnauthorized:
 		return false, nil
 	}
-	if h == nil || h.record.Token.Refresh == "" {
+	if h == nil || h.record.Token.Refresh.Empty() {
 		// Another program with the same store may have logged in meanwhile.
 		switch stored, err := s.load(ctx); {
 		case err != nil:
@@ -170,7 +170,7 @@ func (s *server) decide(ctx context.Context, c transport.Challenge, began time.T
 	var before []string
 	if h != nil {
 		before = h.record.Scopes
-		if h.record.Token.Refresh != "" && !(c.Tries > 0 && h.renewed && h.young()) {
+		if !h.record.Token.Refresh.Empty() && !(c.Tries > 0 && h.renewed && h.young()) {
 			next, err := s.refreshed(ctx, h)
 			if err != nil {
 				return false, s.fail(ctx, err)

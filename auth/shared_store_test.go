@@ -96,7 +96,7 @@ func TestRenewalWaitsForAnotherProcessWithoutEnd(t *testing.T) {
 		s := auth.NewMemory()
 		key := auth.Key{Server: "https://mcp.example/mcp", Issuer: "https://as.example", Resource: "https://mcp.example/mcp", ClientID: "c"}
 		require.NoError(t, s.Update(t.Context(), key, func(r auth.Record) (auth.Record, error) {
-			r.Token = grant.Token{Access: "a", Refresh: "r", Expiry: time.Now().Add(-time.Hour)}
+			r.Token = grant.Token{Access: grant.Hide("a"), Refresh: grant.Hide("r"), Expiry: time.Now().Add(-time.Hour)}
 			r.Client.ClientID, r.Server.TokenURL = "c", "https://as.example/token"
 			return r, nil
 		}))

@@ -10,7 +10,8 @@ type (
 	// Key says whose tokens a record has.
 	Key = store.Key
 	// Record is what a store keeps under a key. It hides its secrets wherever it is
-	// printed; Encode and [DecodeRecord] are for stores.
+	// printed, also in an unexported field. The method Text of a secret returns it.
+	// Encode and [DecodeRecord] are for stores.
 	Record = store.Record
 	// DamagedError means that a file of [OpenFiles] or [OpenSealedFiles], or their folder,
 	// cannot be used as it is. The store neither changes nor replaces it.

@@ -118,7 +118,8 @@ func TestUnwritableFromTheStart(t *testing.T) {
 			keys, err := store.List(t.Context())
 			require.NoError(t, err)
 			require.NoError(t, store.Update(t.Context(), keys[0], func(r auth.Record) (auth.Record, error) {
-				r.Token.Access, r.Token.Refresh = "of-old-planted-secret", "of-old-planted-secret"
+				r.Token.Access.Set("of-old-planted-secret")
+				r.Token.Refresh.Set("of-old-planted-secret")
 				return r, nil
 			}))
 			defer breakWrites(t, folder)()

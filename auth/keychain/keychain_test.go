@@ -78,8 +78,8 @@ func put(ctx context.Context, args []string) error {
 		return err
 	}
 	return s.Update(ctx, keyOf(args[1]), func(r auth.Record) (auth.Record, error) {
-		r.Token.Access = secret + " of " + args[1]
-		r.Token.Refresh = strings.Repeat("x", 100_000) // more than any keychain takes
+		r.Token.Access.Set(secret + " of " + args[1])
+		r.Token.Refresh.Set(strings.Repeat("x", 100_000)) // more than any keychain takes
 		return r, nil
 	})
 }
@@ -99,7 +99,7 @@ func show(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Println(r.Token.Access)
+		fmt.Println(r.Token.Access.Text())
 	}
 	return nil
 }

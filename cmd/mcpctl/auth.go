@@ -371,7 +371,7 @@ func list(ctx context.Context, store auth.Store, now time.Time) ([]account, erro
 		endpoint := cmp.Or(key.Server, key.Resource)
 		c := account{
 			Server: target.Shown(endpoint), Issuer: key.Issuer, Client: key.ClientID, Profile: key.Principal,
-			Scopes: r.Scopes, State: state, DPoP: len(r.Proof) > 0, endpoint: endpoint, end: end,
+			Scopes: r.Scopes, State: state, DPoP: !r.Proof.Empty(), endpoint: endpoint, end: end,
 		}
 		if !end.IsZero() {
 			c.Expires = end.UTC().Format(time.RFC3339)
@@ -386,13 +386,13 @@ func list(ctx context.Context, store auth.Store, now time.Time) ([]account, erro
 func stateOf(r auth.Record, now time.Time) (state string, end time.Time) {
 	end = r.Token.Expiry
 	switch {
-	case r.Token.Access == "" && r.Pending != nil && now.Before(r.Pending.Expires):
+	case r.Token.Access.Empty() && r.Pending != nil && now.Before(r.Pending.Expires):
 		return "pending", r.Pending.Expires
-	case r.Token.Access == "":
+	case r.Token.Access.Empty():
 		return "", end
 	case end.IsZero() || now.Before(end):
 		return "valid", end
-	case r.Token.Refresh != "":
+	case !r.Token.Refresh.Empty():
 		return "renewable", end
 	}
 	return "expired", end

@@ -151,7 +151,8 @@ func TestLoginThatCannotBeRenewed(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, keys, 1)
 	require.NoError(t, store.Update(t.Context(), keys[0], func(r auth.Record) (auth.Record, error) {
-		r.Token.Refresh, r.Token.Expiry = "", time.Now().Add(-time.Second)
+		r.Token.Refresh.Set("")
+		r.Token.Expiry = time.Now().Add(-time.Second)
 		return r, nil
 	}))
 	for _, command := range [][]string{{"call", server, "echo"}, {"auth", "token", server}} {

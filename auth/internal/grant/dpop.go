@@ -44,8 +44,8 @@ func NewProver() (*Prover, error) {
 }
 
 // ParseProver reads what Export wrote.
-func ParseProver(exported []byte) (*Prover, error) {
-	private, err := x509.ParsePKCS8PrivateKey(exported)
+func ParseProver(exported Secret) (*Prover, error) {
+	private, err := x509.ParsePKCS8PrivateKey([]byte(exported.Text()))
 	if err != nil {
 		return nil, errors.New("the stored DPoP key cannot be read")
 	}
@@ -74,8 +74,9 @@ func newProver(private any, alg string) (*Prover, error) {
 }
 
 // Export returns the private key, to be stored beside tokens that are bound to it.
-func (p *Prover) Export() ([]byte, error) {
-	return x509.MarshalPKCS8PrivateKey(p.key.secret.private)
+func (p *Prover) Export() (Secret, error) {
+	exported, err := x509.MarshalPKCS8PrivateKey(p.key.secret.private)
+	return Hide(string(exported)), err
 }
 
 // Algorithm is the one that proofs are signed with.

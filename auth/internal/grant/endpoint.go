@@ -180,17 +180,17 @@ func parseToken(endpoint string, a *fetch.Answer, sent secrets, want wanted, now
 		return nil, err
 	}
 	t := &Token{
-		Access:     m.text("access_token"),
-		Refresh:    m.text("refresh_token"),
-		IDToken:    m.text("id_token"),
+		Access:     Hide(m.text("access_token")),
+		Refresh:    Hide(m.text("refresh_token")),
+		IDToken:    Hide(m.text("id_token")),
 		IssuedType: printable(m.text("issued_token_type"), longestDescription),
 		Scope:      m.words("scope"),
 	}
-	if t.Access == "" {
+	if t.Access.Empty() {
 		return nil, wrong("it has no access_token")
 	}
-	for _, secret := range []string{t.Access, t.Refresh, t.IDToken} {
-		if secret != "" && !visible(secret) {
+	for _, secret := range []Secret{t.Access, t.Refresh, t.IDToken} {
+		if !secret.Empty() && !visible(secret.Text()) {
 			return nil, wrong("a token has characters that no header can carry")
 		}
 	}

@@ -89,7 +89,7 @@ func TestExchangeSendsTheGrant(t *testing.T) {
 	before := time.Now()
 	token, err := s.endpoint().Exchange(t.Context(), &Client{ID: "id"}, "authorization_code", params)
 	require.NoError(t, err)
-	require.Equal(t, "AT", token.Access)
+	require.Equal(t, "AT", token.Access.Text())
 	require.Equal(t, "Bearer", token.Type)
 	require.WithinRange(t, token.Expiry, before.Add(time.Minute), time.Now().Add(time.Minute))
 	require.Len(t, s.requests, 1)
@@ -337,30 +337,30 @@ func TestTokenAnswers(t *testing.T) {
 		{
 			"all", "", `{"access_token":"A","token_type":"Bearer","expires_in":3600,"refresh_token":"R","id_token":"I","scope":"a  b"}`,
 			wanted{},
-			Token{Access: "A", Type: "Bearer", Refresh: "R", IDToken: "I", Scope: "a b", Expiry: now.Add(time.Hour)},
+			Token{Access: Hide("A"), Type: "Bearer", Refresh: Hide("R"), IDToken: Hide("I"), Scope: "a b", Expiry: now.Add(time.Hour)},
 		},
-		{"least", "", `{"access_token":"A"}`, wanted{}, Token{Access: "A", Type: "Bearer"}},
-		{"nulls", "", `{"access_token":"A","token_type":null,"expires_in":null,"refresh_token":null,"scope":null}`, wanted{}, Token{Access: "A", Type: "Bearer"}},
-		{"DPoP", "", `{"access_token":"A","token_type":"dpop"}`, wanted{dpop: true}, Token{Access: "A", Type: "DPoP"}},
+		{"least", "", `{"access_token":"A"}`, wanted{}, Token{Access: Hide("A"), Type: "Bearer"}},
+		{"nulls", "", `{"access_token":"A","token_type":null,"expires_in":null,"refresh_token":null,"scope":null}`, wanted{}, Token{Access: Hide("A"), Type: "Bearer"}},
+		{"DPoP", "", `{"access_token":"A","token_type":"dpop"}`, wanted{dpop: true}, Token{Access: Hide("A"), Type: "DPoP"}},
 		{"DPoP that was not asked for", "", `{"access_token":"A","token_type":"DPoP"}`, wanted{}, Token{}},
 		{"DPoP that was not asked for, in an exchange", "", `{"access_token":"A","token_type":"DPoP"}`, wanted{other: true}, Token{}},
 		{"Bearer in place of DPoP", "", `{"access_token":"A","token_type":"Bearer"}`, wanted{dpop: true}, Token{}},
 		{"no type in place of DPoP", "", `{"access_token":"A"}`, wanted{dpop: true}, Token{}},
 		{"no access token in place of DPoP", "", `{"access_token":"A","token_type":"n_a"}`, wanted{dpop: true}, Token{}},
-		{"a Bearer token of another type", "", `{"access_token":"A","token_type":"Bearer"}`, wanted{other: true}, Token{Access: "A", Type: "Bearer"}},
-		{"number as text", "", `{"access_token":"A","expires_in":"60"}`, wanted{}, Token{Access: "A", Type: "Bearer", Expiry: now.Add(time.Minute)}},
-		{"fraction", "", `{"access_token":"A","expires_in":0.5}`, wanted{}, Token{Access: "A", Type: "Bearer", Expiry: now.Add(500 * time.Millisecond)}},
-		{"huge number", "", `{"access_token":"A","expires_in":1e300}`, wanted{}, Token{Access: "A", Type: "Bearer", Expiry: now.Add(longestLife)}},
-		{"number out of range", "", `{"access_token":"A","expires_in":1e999}`, wanted{}, Token{Access: "A", Type: "Bearer"}},
-		{"negative number", "", `{"access_token":"A","expires_in":-1}`, wanted{}, Token{Access: "A", Type: "Bearer"}},
-		{"scopes as a list", "", `{"access_token":"A","scope":["a","b"]}`, wanted{}, Token{Access: "A", Type: "Bearer", Scope: "a b"}},
-		{"scopes that are none", "", `{"access_token":"A","scope":"a \u001b[31m b"}`, wanted{}, Token{Access: "A", Type: "Bearer", Scope: "a b"}},
+		{"a Bearer token of another type", "", `{"access_token":"A","token_type":"Bearer"}`, wanted{other: true}, Token{Access: Hide("A"), Type: "Bearer"}},
+		{"number as text", "", `{"access_token":"A","expires_in":"60"}`, wanted{}, Token{Access: Hide("A"), Type: "Bearer", Expiry: now.Add(time.Minute)}},
+		{"fraction", "", `{"access_token":"A","expires_in":0.5}`, wanted{}, Token{Access: Hide("A"), Type: "Bearer", Expiry: now.Add(500 * time.Millisecond)}},
+		{"huge number", "", `{"access_token":"A","expires_in":1e300}`, wanted{}, Token{Access: Hide("A"), Type: "Bearer", Expiry: now.Add(longestLife)}},
+		{"number out of range", "", `{"access_token":"A","expires_in":1e999}`, wanted{}, Token{Access: Hide("A"), Type: "Bearer"}},
+		{"negative number", "", `{"access_token":"A","expires_in":-1}`, wanted{}, Token{Access: Hide("A"), Type: "Bearer"}},
+		{"scopes as a list", "", `{"access_token":"A","scope":["a","b"]}`, wanted{}, Token{Access: Hide("A"), Type: "Bearer", Scope: "a b"}},
+		{"scopes that are none", "", `{"access_token":"A","scope":"a \u001b[31m b"}`, wanted{}, Token{Access: Hide("A"), Type: "Bearer", Scope: "a b"}},
 		{
 			"form", "application/x-www-form-urlencoded", "access_token=A&token_type=bearer&expires_in=60&scope=a+b",
 			wanted{},
-			Token{Access: "A", Type: "Bearer", Scope: "a b", Expiry: now.Add(time.Minute)},
+			Token{Access: Hide("A"), Type: "Bearer", Scope: "a b", Expiry: now.Add(time.Minute)},
 		},
-		{"ID-JAG", "", `{"access_token":"A","token_type":"N_A","issued_token_type":"urn:x"}`, wanted{other: true}, Token{Access: "A", Type: "N_A", IssuedType: "urn:x"}},
+		{"ID-JAG", "", `{"access_token":"A","token_type":"N_A","issued_token_type":"urn:x"}`, wanted{other: true}, Token{Access: Hide("A"), Type: "N_A", IssuedType: "urn:x"}},
 		{"no access token is asked for", "", `{"access_token":"A","token_type":"N_A"}`, wanted{}, Token{}},
 		{"MAC", "", `{"access_token":"A","token_type":"mac"}`, wanted{}, Token{}},
 		{"empty", "", ``, wanted{}, Token{}},
@@ -379,7 +379,7 @@ func TestTokenAnswers(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			a := &fetch.Answer{Status: 200, Header: http.Header{"Content-Type": {test.kind}}, Body: []byte(test.body)}
 			got, err := parseToken("https://as.example/token?q", a, nil, test.asked, now)
-			if test.want == (Token{}) {
+			if test.want.Access.Empty() {
 				var wrong *AnswerError
 				require.ErrorAs(t, err, &wrong)
 				require.Equal(t, "https://as.example/token", wrong.Endpoint)

@@ -262,10 +262,10 @@ func TestProverIsStored(t *testing.T) {
 	for _, other := range []string{"P-384", "RSA"} {
 		der, err := x509.MarshalPKCS8PrivateKey(private(t, other))
 		require.NoError(t, err)
-		_, err = ParseProver(der)
+		_, err = ParseProver(Hide(string(der)))
 		require.Error(t, err)
 	}
-	_, err = ParseProver([]byte("PLANTED"))
+	_, err = ParseProver(Hide("PLANTED"))
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "PLANTED")
 }

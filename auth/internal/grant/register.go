@@ -33,7 +33,7 @@ type Registration struct {
 // Registered is a client that an authorization server knows.
 type Registered struct {
 	ClientID     string
-	ClientSecret string
+	ClientSecret Secret
 	Method       string    // of authentication; empty: chosen from what the server supports
 	IssuedAt     time.Time // zero: unknown
 	ExpiresAt    time.Time // of the secret; zero: never
@@ -45,12 +45,12 @@ type Registered struct {
 
 	// For changing or deleting the registration (RFC 7592).
 	ManagementURI   string
-	ManagementToken string
+	ManagementToken Secret
 }
 
 // Client returns the registered client, with a key when it authenticates with one.
 func (r Registered) Client(key Signer) *Client {
-	return &Client{ID: r.ClientID, Secret: r.ClientSecret, Method: r.Method, Key: key}
+	return &Client{ID: r.ClientID, Secret: r.ClientSecret.Text(), Method: r.Method, Key: key}
 }
 
 // String describes the registration without its secrets.
@@ -109,13 +109,13 @@ func parseRegistered(endpoint string, a *fetch.Answer, sent secrets, asked strin
 	}
 	r := &Registered{
 		ClientID:        m.text("client_id"),
-		ClientSecret:    m.text("client_secret"),
+		ClientSecret:    Hide(m.text("client_secret")),
 		Method:          m.text("token_endpoint_auth_method"),
 		IssuedAt:        m.moment("client_id_issued_at"),
 		ExpiresAt:       m.moment("client_secret_expires_at"),
 		Scope:           m.words("scope"),
 		ManagementURI:   m.text("registration_client_uri"),
-		ManagementToken: m.text("registration_access_token"),
+		ManagementToken: Hide(m.text("registration_access_token")),
 	}
 	if json.Unmarshal(m["redirect_uris"], &r.RedirectURIs) != nil {
 		r.RedirectURIs = nil
@@ -126,17 +126,17 @@ func parseRegistered(endpoint string, a *fetch.Answer, sent secrets, asked strin
 	if r.ClientID == "" {
 		return nil, wrong("it has no client_id")
 	}
-	if printable(r.ClientID, len(r.ClientID)) != r.ClientID || printable(r.ClientSecret, len(r.ClientSecret)) != r.ClientSecret {
+	if secret := r.ClientSecret.Text(); printable(r.ClientID, len(r.ClientID)) != r.ClientID || printable(secret, len(secret)) != secret {
 		return nil, wrong("its client_id or client_secret has characters that cannot be printed")
 	}
 	switch {
-	case r.ClientSecret == "" && (r.Method == MethodBasic || r.Method == MethodPost):
+	case r.ClientSecret.Empty() && (r.Method == MethodBasic || r.Method == MethodPost):
 		// Some servers name a default method whatever was asked for.
 		if asked != MethodNone {
 			return nil, wrong("it names " + r.Method + " but has no client_secret")
 		}
 		r.Method = MethodNone
-	case r.ClientSecret == "" && r.Method == "":
+	case r.ClientSecret.Empty() && r.Method == "":
 		r.Method = asked
 	}
 	return r, nil

@@ -29,7 +29,7 @@ func TestRegister(t *testing.T) {
 		TokenEndpointAuthMethod: MethodPost, Scope: "a b", SoftwareID: "m",
 	}, "initial")
 	require.NoError(t, err)
-	require.True(t, got.ClientSecret == "S" && got.ManagementToken == "M")
+	require.True(t, got.ClientSecret.Text() == "S" && got.ManagementToken.Text() == "M")
 	require.Equal(t, "c1", got.ClientID)
 	require.Equal(t, MethodPost, got.Method)
 	require.Equal(t, time.Unix(1_800_000_000, 0), got.IssuedAt)
@@ -118,9 +118,9 @@ func TestNothingShowsSecrets(t *testing.T) {
 	const secret = "PLANTED"
 	signer := newKey(t, "Ed25519")
 	prover := mustProver(t)
-	token := Token{Access: secret, Type: "Bearer", Refresh: secret, IDToken: secret, Scope: "a\n", Expiry: time.Now()}
+	token := Token{Access: Hide(secret), Type: "Bearer", Refresh: Hide(secret), IDToken: Hide(secret), Scope: "a\n", Expiry: time.Now()}
 	client := Client{ID: "id", Secret: secret, Method: MethodPost, Key: signer}
-	registered := Registered{ClientID: "id", ClientSecret: secret, ManagementToken: secret, ExpiresAt: time.Now()}
+	registered := Registered{ClientID: "id", ClientSecret: Hide(secret), ManagementToken: Hide(secret), ExpiresAt: time.Now()}
 	pkce := PKCE{Verifier: secret, Challenge: "c"}
 	inner, ok := signer.(*key)
 	require.True(t, ok)
@@ -128,7 +128,7 @@ func TestNothingShowsSecrets(t *testing.T) {
 	require.True(t, ok)
 	der, err := prover.Export()
 	require.NoError(t, err)
-	parsed, err := x509.ParsePKCS8PrivateKey(der)
+	parsed, err := x509.ParsePKCS8PrivateKey([]byte(der.Text()))
 	require.NoError(t, err)
 	curve, ok := parsed.(*ecdsa.PrivateKey)
 	require.True(t, ok)
@@ -138,6 +138,10 @@ func TestNothingShowsSecrets(t *testing.T) {
 		token, &token,
 		[]Token{token},
 		struct{ T Token }{token},
+		struct{ t Token }{token},
+		struct{ r []Registered }{[]Registered{registered}},
+		struct{ s any }{Hide(secret)},
+		Hide(secret),
 		client, &client,
 		struct{ C *Client }{&client},
 		registered, &registered, pkce, &pkce, signer, WithKeyID(signer, "k"), prover,

@@ -3,7 +3,8 @@
 // client authentication, PKCE, JWT assertions and DPoP proofs.
 //
 // Types that hold secrets hide them in every fmt verb, in log/slog and in JSON. But fmt calls no
-// methods of values in unexported fields: a type that has such fields needs a Format of its own.
+// methods of values in unexported fields. What is kept is a [Secret], which hides there too; a type
+// with other secrets in unexported fields needs a Format of its own.
 package grant
 
 import (
@@ -18,10 +19,10 @@ const hidden = "[hidden]"
 
 // Token is the answer of a token endpoint.
 type Token struct {
-	Access     string
+	Access     Secret
 	Type       string // "Bearer", "DPoP", or "N_A" from a token exchange
-	Refresh    string // empty: none was issued
-	IDToken    string
+	Refresh    Secret // empty: none was issued
+	IDToken    Secret
 	IssuedType string    // issued_token_type of a token exchange
 	Scope      string    // space-separated; empty: the scopes asked for
 	Expiry     time.Time // zero: unknown
@@ -29,7 +30,7 @@ type Token struct {
 
 // String describes the token without its secrets.
 func (t Token) String() string {
-	if t == (Token{}) {
+	if t.Access.Empty() {
 		return "no token"
 	}
 	var b strings.Builder
@@ -40,7 +41,7 @@ func (t Token) String() string {
 	if !t.Expiry.IsZero() {
 		fmt.Fprintf(&b, ", expires %s", t.Expiry.UTC().Format(time.RFC3339))
 	}
-	if t.Refresh != "" {
+	if !t.Refresh.Empty() {
 		b.WriteString(", refreshable")
 	}
 	return b.String()

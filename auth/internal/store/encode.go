@@ -53,11 +53,39 @@ type client struct {
 	ManagementToken string    `json:"registration_access_token,omitempty"`
 }
 
+func tokenForm(t grant.Token) token {
+	return token{
+		Access: t.Access.Text(), Type: t.Type, Refresh: t.Refresh.Text(), IDToken: t.IDToken.Text(),
+		IssuedType: t.IssuedType, Scope: t.Scope, Expiry: t.Expiry,
+	}
+}
+
+func (t token) read() grant.Token {
+	return grant.Token{
+		Access: grant.Hide(t.Access), Type: t.Type, Refresh: grant.Hide(t.Refresh), IDToken: grant.Hide(t.IDToken),
+		IssuedType: t.IssuedType, Scope: t.Scope, Expiry: t.Expiry,
+	}
+}
+
+func clientForm(c grant.Registered) client {
+	return client{
+		ClientID: c.ClientID, ClientSecret: c.ClientSecret.Text(), Method: c.Method, IssuedAt: c.IssuedAt, ExpiresAt: c.ExpiresAt, Scope: c.Scope,
+		RedirectURIs: c.RedirectURIs, ManagementURI: c.ManagementURI, ManagementToken: c.ManagementToken.Text(),
+	}
+}
+
+func (c client) read() grant.Registered {
+	return grant.Registered{
+		ClientID: c.ClientID, ClientSecret: grant.Hide(c.ClientSecret), Method: c.Method, IssuedAt: c.IssuedAt, ExpiresAt: c.ExpiresAt, Scope: c.Scope,
+		RedirectURIs: c.RedirectURIs, ManagementURI: c.ManagementURI, ManagementToken: grant.Hide(c.ManagementToken),
+	}
+}
+
 // Encode writes the record and its key with all secrets, for a store.
 func (r Record) Encode(key Key) ([]byte, error) {
 	return json.MarshalIndent(form{
-		Version: formatVersion, Key: key, Generation: r.Generation, Token: token(r.Token),
-		Client: client(r.Client), Server: r.Server, Scopes: r.Scopes, Proof: r.Proof,
+		Version: formatVersion, Key: key, Generation: r.Generation, Token: tokenForm(r.Token),
+		Client: clientForm(r.Client), Server: r.Server, Scopes: r.Scopes, Proof: []byte(r.Proof.Text()),
 		Ended: r.Ended, Login: r.Login, Obtained: r.Obtained, Pending: r.Pending.form(),
 	}, "", "  ")
 }
@@ -72,8 +100,8 @@ func Decode(text []byte) (Key, Record, error) {
 		return Key{}, Record{}, fmt.Errorf("it has version %d, this program reads version %d", f.Version, formatVersion)
 	}
 	return f.Key, Record{
-		Generation: f.Generation, Token: grant.Token(f.Token), Client: grant.Registered(f.Client),
-		Server: f.Server, Scopes: f.Scopes, Proof: f.Proof,
+		Generation: f.Generation, Token: f.Token.read(), Client: f.Client.read(),
+		Server: f.Server, Scopes: f.Scopes, Proof: grant.Hide(string(f.Proof)),
 		Ended: f.Ended, Login: f.Login, Obtained: f.Obtained, Pending: f.Pending.read(),
 	}, nil
 }

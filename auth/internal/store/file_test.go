@@ -200,7 +200,7 @@ func TestLeftovers(t *testing.T) {
 			require.Equal(t, []store.Key{someone}, keys)
 
 			require.NoError(t, s.Update(t.Context(), someone, func(r store.Record) (store.Record, error) {
-				r.Token.Refresh = "rotated"
+				r.Token.Refresh.Set("rotated")
 				return r, nil
 			}))
 			require.NoFileExists(t, left)
@@ -225,7 +225,7 @@ func TestFailedWrite(t *testing.T) {
 	err := s.Update(t.Context(), someone, func(r store.Record) (store.Record, error) {
 		// A folder with a file in it can be neither removed nor written over.
 		require.NoError(t, os.MkdirAll(filepath.Join(left, "x"), 0o700))
-		r.Token.Refresh = "rotated"
+		r.Token.Refresh.Set("rotated")
 		return r, nil
 	})
 	var write *store.WriteError

@@ -10,11 +10,11 @@ import (
 // Pending is a login that was begun: what exchanges its code for a token. The record that it is
 // in may have the tokens of an earlier login meanwhile. It hides its secrets in every fmt verb.
 type Pending struct {
-	Page string // of the authorization server, where the person logs in
+	Page grant.Secret // of the authorization server, where the person logs in; it has the State
 	// OpenBefore is when the page can no longer be opened; zero: unknown.
 	OpenBefore time.Time
-	State      string // of the answer that ends the login
-	Verifier   string // of PKCE
+	State      grant.Secret // of the answer that ends the login
+	Verifier   grant.Secret // of PKCE
 	Redirect   string
 	// IssuerSent is set if the authorization server said that its answers name it (RFC 9207).
 	IssuerSent bool
@@ -25,7 +25,7 @@ type Pending struct {
 	Client grant.Registered
 	Server Server
 	Scopes []string
-	Proof  []byte
+	Proof  grant.Secret
 }
 
 // String describes the login without its secrets.
@@ -64,9 +64,9 @@ func (p *Pending) form() *pending {
 		return nil
 	}
 	return &pending{
-		Page: p.Page, OpenBefore: p.OpenBefore, State: p.State, Verifier: p.Verifier, Redirect: p.Redirect, IssuerSent: p.IssuerSent,
+		Page: p.Page.Text(), OpenBefore: p.OpenBefore, State: p.State.Text(), Verifier: p.Verifier.Text(), Redirect: p.Redirect, IssuerSent: p.IssuerSent,
 		Asked: p.Asked, Expires: p.Expires,
-		Client: client(p.Client), Server: p.Server, Scopes: p.Scopes, Proof: p.Proof,
+		Client: clientForm(p.Client), Server: p.Server, Scopes: p.Scopes, Proof: []byte(p.Proof.Text()),
 	}
 }
 
@@ -75,8 +75,8 @@ func (p *pending) read() *Pending {
 		return nil
 	}
 	return &Pending{
-		Page: p.Page, OpenBefore: p.OpenBefore, State: p.State, Verifier: p.Verifier, Redirect: p.Redirect, IssuerSent: p.IssuerSent,
+		Page: grant.Hide(p.Page), OpenBefore: p.OpenBefore, State: grant.Hide(p.State), Verifier: grant.Hide(p.Verifier), Redirect: p.Redirect, IssuerSent: p.IssuerSent,
 		Asked: p.Asked, Expires: p.Expires,
-		Client: grant.Registered(p.Client), Server: p.Server, Scopes: p.Scopes, Proof: p.Proof,
+		Client: p.Client.read(), Server: p.Server, Scopes: p.Scopes, Proof: grant.Hide(string(p.Proof)),
 	}
 }

@@ -93,8 +93,8 @@ func refresh(ctx context.Context, s store.Store, dir string) error {
 						return r, nil // renewed meanwhile
 					}
 					_, err := fmt.Fprintf(record, "%d\n", r.Generation)
-					r.Token.Access = fmt.Sprintf("a%d", r.Generation+1)
-					r.Token.Refresh = fmt.Sprintf("r%d", r.Generation+1)
+					r.Token.Access.Set(fmt.Sprintf("a%d", r.Generation+1))
+					r.Token.Refresh.Set(fmt.Sprintf("r%d", r.Generation+1))
 					return r, err
 				})
 				faults[i] = errors.Join(faults[i], err)
@@ -124,7 +124,7 @@ func TestOneRefreshOfManyProcesses(t *testing.T) {
 	require.NoError(t, err)
 	r, err := s.Load(t.Context(), someone)
 	require.NoError(t, err)
-	require.Equal(t, "r"+strconv.Itoa(expiries), r.Token.Refresh)
+	require.Equal(t, "r"+strconv.Itoa(expiries), r.Token.Refresh.Text())
 }
 
 // writeForever reports each write once it is safe.
@@ -133,8 +133,8 @@ func writeForever(ctx context.Context, s store.Store, _ string) error {
 		var n uint64
 		err := s.Update(ctx, someone, func(r store.Record) (store.Record, error) {
 			n = r.Generation + 1
-			r.Token.Access = fmt.Sprintf("a%d", n)
-			r.Token.Refresh = fmt.Sprintf("r%d", n)
+			r.Token.Access.Set(fmt.Sprintf("a%d", n))
+			r.Token.Refresh.Set(fmt.Sprintf("r%d", n))
 			r.Scopes = []string{strings.Repeat("x", 1+int(n*7919%100_000))}
 			return r, nil
 		})
@@ -173,7 +173,7 @@ func TestKill(t *testing.T) {
 		r, err := s.Load(t.Context(), someone)
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, r.Generation, last)
-		require.Equal(t, fmt.Sprintf("a%d r%d", r.Generation, r.Generation), r.Token.Access+" "+r.Token.Refresh)
+		require.Equal(t, fmt.Sprintf("a%d r%d", r.Generation, r.Generation), r.Token.Access.Text()+" "+r.Token.Refresh.Text())
 		require.Len(t, r.Scopes[0], 1+int(r.Generation*7919%100_000))
 		keys, err := s.List(t.Context())
 		require.NoError(t, err)

@@ -49,13 +49,14 @@ type Store interface {
 }
 
 // Record is what is kept for a key. It hides its secrets in every fmt verb, in log/slog and in
-// JSON; a store writes it with [Record.Encode].
+// JSON, also in an unexported field, where fmt calls none of its methods. A store writes it with
+// [Record.Encode].
 type Record struct {
 	Token  grant.Token
 	Client grant.Registered // ID and, after dynamic registration, secret
 	Server Server
-	Scopes []string // asked for so far: a step-up asks for these and the new ones
-	Proof  []byte   // private key of DPoP that the tokens are bound to; nil: none
+	Scopes []string     // asked for so far: a step-up asks for these and the new ones
+	Proof  grant.Secret // private key of DPoP that the tokens are bound to (PKCS #8); empty: none
 
 	// Ended is the error code with which the authorization server ended the login, "" if it
 	// did not.
@@ -89,7 +90,7 @@ type Server struct {
 // String describes the record without its secrets.
 func (r Record) String() string {
 	s := fmt.Sprintf("record %d: %v of %v at %q", r.Generation, r.Token, r.Client, r.Server.TokenURL)
-	if len(r.Proof) > 0 {
+	if !r.Proof.Empty() {
 		s += ", bound to a DPoP key"
 	}
 	return s

@@ -30,19 +30,19 @@ var (
 func full() store.Record {
 	return store.Record{
 		Token: grant.Token{
-			Access: secret + "-access", Type: "Bearer", Refresh: secret + "-refresh", IDToken: secret + "-id",
+			Access: grant.Hide(secret + "-access"), Type: "Bearer", Refresh: grant.Hide(secret + "-refresh"), IDToken: grant.Hide(secret + "-id"),
 			IssuedType: "urn:ietf:params:oauth:token-type:access_token", Scope: "a b", Expiry: moment,
 		},
 		Client: grant.Registered{
-			ClientID: "c1", ClientSecret: secret + "-client", Method: grant.MethodBasic, IssuedAt: moment, ExpiresAt: moment,
+			ClientID: "c1", ClientSecret: grant.Hide(secret + "-client"), Method: grant.MethodBasic, IssuedAt: moment, ExpiresAt: moment,
 			Scope: "a b c", RedirectURIs: []string{"http://127.0.0.1:1/cb"},
-			ManagementURI: "https://as.example/register/c1", ManagementToken: secret + "-management",
+			ManagementURI: "https://as.example/register/c1", ManagementToken: grant.Hide(secret + "-management"),
 		},
 		Server: store.Server{
 			TokenURL: "https://as.example/token", RevocationURL: "https://as.example/revoke",
 			TokenAuthMethods: []string{grant.MethodBasic}, TokenAuthAlgs: []string{"ES256"},
 		},
-		Scopes: []string{"a", "b"}, Proof: []byte(secret + "-proof"), Ended: "invalid_grant", Login: "l1", Obtained: moment,
+		Scopes: []string{"a", "b"}, Proof: grant.Hide(secret + "-proof"), Ended: "invalid_grant", Login: "l1", Obtained: moment,
 	}
 }
 
@@ -103,12 +103,13 @@ func TestStoreKeepsRecords(t *testing.T) {
 		got.Scopes[0] = "changed by a caller"
 		require.NoError(t, s.Update(ctx, someone, func(r store.Record) (store.Record, error) {
 			require.Equal(t, want, r)
-			r.Token.Access, r.Generation = "next", 77
+			r.Token.Access.Set("next")
+			r.Generation = 77
 			return r, nil
 		}))
 		got, err = open().Load(ctx, someone)
 		require.NoError(t, err)
-		require.Equal(t, "next", got.Token.Access)
+		require.Equal(t, "next", got.Token.Access.Text())
 		require.EqualValues(t, 2, got.Generation, "the store counts")
 
 		require.NoError(t, s.Delete(ctx, someone))
@@ -131,7 +132,7 @@ func TestStoreWritesOnlyChanges(t *testing.T) {
 		require.NoError(t, s.Update(ctx, someone, unchanged))
 		failed := errors.New("no")
 		require.ErrorIs(t, s.Update(ctx, someone, func(r store.Record) (store.Record, error) {
-			r.Token.Access = "half done"
+			r.Token.Access.Set("half done")
 			return r, failed
 		}), failed)
 		require.Panics(t, func() {
@@ -195,7 +196,7 @@ func TestUpdateIsALease(t *testing.T) {
 				err := one.Update(ctx, someone, func(r store.Record) (store.Record, error) {
 					close(inside)
 					<-leave
-					r.Token.Refresh = "rotated"
+					r.Token.Refresh.Set("rotated")
 					return r, nil
 				})
 				require.NoError(t, err)
@@ -218,7 +219,7 @@ func TestUpdateIsALease(t *testing.T) {
 			for _, s := range []store.Store{one, two} {
 				wg.Go(func() {
 					require.NoError(t, s.Update(ctx, someone, func(r store.Record) (store.Record, error) {
-						require.Equal(t, "rotated", r.Token.Refresh)
+						require.Equal(t, "rotated", r.Token.Refresh.Text())
 						return r, nil
 					}))
 				})

@@ -44,7 +44,7 @@ func (x *Explainer) otherLogins(ctx context.Context, t target.Target) []string {
 
 // usable reports whether a call can be made with a record, as far as it says.
 func usable(r auth.Record, now time.Time) bool {
-	return r.Token.Access != "" && (r.Token.Refresh != "" || r.Token.Expiry.IsZero() || now.Before(r.Token.Expiry))
+	return !r.Token.Access.Empty() && (!r.Token.Refresh.Empty() || r.Token.Expiry.IsZero() || now.Before(r.Token.Expiry))
 }
 
 // withProfile is how to use the login with a profile.
