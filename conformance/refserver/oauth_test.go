@@ -143,3 +143,30 @@ func TestOAuthOptions(t *testing.T) {
 	_, err = New(Options{OAuth: OAuthOptions{Issuer: "http://issuer.example"}})
 	require.ErrorContains(t, err, "https")
 }
+
+// What is public needs no token. It is behind the check of names, as all the rest is, and
+// opens nothing else.
+func TestPublicHandlers(t *testing.T) {
+	t.Parallel()
+	as := issuer.New(t)
+	s := serve(t, func(o *Options) {
+		o.OAuth = OAuthOptions{Issuer: as.URL}
+		o.Public = map[string]http.Handler{"GET /login/": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })}
+	})
+	mcp, root := s.url, strings.TrimSuffix(s.url, Path)
+	for _, tt := range []struct {
+		at, method string
+		header     []string
+		status     int
+	}{
+		{root + "/login/page", http.MethodGet, nil, http.StatusTeapot},
+		{root + "/login/page", http.MethodGet, []string{"Origin", "https://evil.example"}, http.StatusForbidden},
+		{root + "/login/page", http.MethodPost, nil, http.StatusUnauthorized},
+		{mcp, http.MethodPost, nil, http.StatusUnauthorized},
+		{root + "/login/../mcp", http.MethodPost, nil, http.StatusTemporaryRedirect},
+		{root + "/.well-known/oauth-protected-resource" + Path, http.MethodGet, nil, http.StatusOK},
+	} {
+		s.url, s.client.CheckRedirect = tt.at, func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		require.Equal(t, tt.status, s.do(tt.method, ping, tt.header...).StatusCode, tt.method+" "+tt.at)
+	}
+}
