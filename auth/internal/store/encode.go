@@ -70,14 +70,16 @@ func (t token) read() grant.Token {
 func clientForm(c grant.Registered) client {
 	return client{
 		ClientID: c.ClientID, ClientSecret: c.ClientSecret.Text(), Method: c.Method, IssuedAt: c.IssuedAt, ExpiresAt: c.ExpiresAt, Scope: c.Scope,
-		RedirectURIs: c.RedirectURIs, ManagementURI: c.ManagementURI, ManagementToken: c.ManagementToken.Text(),
+		RedirectURIs: c.RedirectURIs, GrantTypes: c.GrantTypes, DPoPBound: c.DPoPBound,
+		ManagementURI: c.ManagementURI, ManagementToken: c.ManagementToken.Text(),
 	}
 }
 
 func (c client) read() grant.Registered {
 	return grant.Registered{
 		ClientID: c.ClientID, ClientSecret: grant.Hide(c.ClientSecret), Method: c.Method, IssuedAt: c.IssuedAt, ExpiresAt: c.ExpiresAt, Scope: c.Scope,
-		RedirectURIs: c.RedirectURIs, ManagementURI: c.ManagementURI, ManagementToken: grant.Hide(c.ManagementToken),
+		RedirectURIs: c.RedirectURIs, GrantTypes: c.GrantTypes, DPoPBound: c.DPoPBound,
+		ManagementURI: c.ManagementURI, ManagementToken: grant.Hide(c.ManagementToken),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -35,12 +36,13 @@ func full() store.Record {
 		},
 		Client: grant.Registered{
 			ClientID: "c1", ClientSecret: grant.Hide(secret + "-client"), Method: grant.MethodBasic, IssuedAt: moment, ExpiresAt: moment,
-			Scope: "a b c", RedirectURIs: []string{"http://127.0.0.1:1/cb"},
+			Scope: "a b c", RedirectURIs: []string{"http://127.0.0.1:1/cb"}, GrantTypes: []string{"refresh_token"}, DPoPBound: true,
 			ManagementURI: "https://as.example/register/c1", ManagementToken: grant.Hide(secret + "-management"),
 		},
 		Server: store.Server{
 			TokenURL: "https://as.example/token", RevocationURL: "https://as.example/revoke",
-			TokenAuthMethods: []string{grant.MethodBasic}, TokenAuthAlgs: []string{"ES256"},
+			TokenAuthMethods: []string{grant.MethodBasic}, TokenAuthAlgs: []string{"ES256"}, Resource: "https://mcp.example/mcp",
+			Metadata: "https://mcp.example/.well-known/oauth-protected-resource/mcp", PrivateNetwork: true,
 		},
 		Scopes: []string{"a", "b"}, Proof: grant.Hide(secret + "-proof"), Ended: "invalid_grant", Login: "l1", Obtained: moment,
 	}
@@ -313,9 +315,32 @@ func TestNothingShowsSecrets(t *testing.T) {
 	}
 }
 
+// hasAll fails if a field of v is zero, at any depth.
+func hasAll(t *testing.T, name string, v reflect.Value) {
+	t.Helper()
+	if v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	require.False(t, v.IsZero(), "%s is not set: what nobody sets is not compared", name)
+	switch v.Interface().(type) {
+	case time.Time, grant.Secret:
+		return
+	}
+	if v.Kind() == reflect.Struct {
+		for i := range v.NumField() {
+			hasAll(t, name+"."+v.Type().Field(i).Name, v.Field(i))
+		}
+	}
+}
+
 func TestEncodingIsWhole(t *testing.T) {
 	want := full()
 	want.Generation = 9
+	want.Pending = &store.Pending{
+		Page: grant.Hide("page"), OpenBefore: moment, State: grant.Hide("state"), Verifier: grant.Hide("verifier"), Redirect: "http://127.0.0.1:1/cb",
+		IssuerSent: true, Asked: "a", Expires: moment, Client: want.Client, Server: want.Server, Scopes: []string{"a"}, Proof: grant.Hide("proof"),
+	}
+	hasAll(t, "Record", reflect.ValueOf(want))
 	text, err := want.Encode(someone)
 	require.NoError(t, err)
 	key, got, err := store.Decode(text)
