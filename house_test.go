@@ -107,7 +107,7 @@ var importTable = []row{
 		why:   "what servers ask is answered the same way, whatever brought the question",
 	},
 	{
-		pkg: "client/internal/lists", may: []string{"client/internal/link", "client/transport", "jsonrpc", "mcp", "errors", "toolcache"}, tests: []string{"internal/errormap"},
+		pkg: "client/internal/lists", may: []string{"client/internal/life", "client/internal/link", "client/internal/span", "client/transport", "jsonrpc", "mcp", "errors", "toolcache", "internal/errormap"},
 		why: "what is kept, and for whom, does not depend on what it is used for",
 	},
 	{

@@ -217,6 +217,9 @@ func (c *Client) takeOptions(cl *call) error {
 
 // do makes one call of the application, through its middleware.
 func (c *Client) do(ctx context.Context, cl *call) (raw json.RawMessage, err error) {
+	if err := c.calls.Unasked(&cl.Call); err != nil {
+		return nil, err
+	}
 	var began time.Time
 	if c.cfg.meter != nil {
 		began = time.Now()

@@ -59,7 +59,7 @@ func (c *Client) lists() *lists.Cache {
 		}
 		return lists.New(lists.Config{
 			Scope: c.scope, Kept: kept, Links: &c.live, Declared: c.cfg.offer.Capabilities, Budget: &c.budget,
-			Server: c.calls.Errors.Server, Log: c.calls.Log, Error: c.calls.Errors.Local,
+			Server: c.calls.Errors.Server, Log: c.calls.Log, Error: c.calls.Errors.Local, Life: &c.life, MaxTime: c.calls.Set.Wait.Max,
 		})
 	})
 }

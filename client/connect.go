@@ -126,6 +126,6 @@ func (c *Client) open(ctx context.Context, t transport.Transport) error {
 	if c.cfg.noPreload || !c.HasCapability("tools") {
 		return nil
 	}
-	tools := c.catalog().Ask(ctx)
+	tools := c.catalog().Ask(ctx, 0)
 	return tools.Preload(ctx)
 }

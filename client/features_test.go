@@ -232,8 +232,8 @@ type eager struct{ *transport.Stream }
 
 func (e eager) Connect(ctx context.Context, h transport.Handler) (transport.Conn, error) {
 	conn, err := e.Stream.Connect(ctx, h)
-	h.OnRequest(jsonrpc.Request{ID: jsonrpc.IntID(7), Method: "ping"})
-	h.OnRequest(jsonrpc.Request{ID: jsonrpc.IntID(8), Method: "roots/list"})
+	h.OnRequest(ctx, jsonrpc.Request{ID: jsonrpc.IntID(7), Method: "ping"}, nil)
+	h.OnRequest(ctx, jsonrpc.Request{ID: jsonrpc.IntID(8), Method: "roots/list"}, nil)
 	return conn, err
 }
 

@@ -1,8 +1,10 @@
 package client
 
 import (
+	"context"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
 	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
@@ -48,15 +50,15 @@ func (c *Client) inbound() *inbound.Inbound {
 func (c *Client) handler() transport.Handler {
 	f := &faults{c: c}
 	return transport.Handler{
-		OnRequest: func(req jsonrpc.Request) {
+		OnRequest: func(ctx context.Context, req jsonrpc.Request, who *transport.Caller) {
 			if n := c.finding.Load(); n != nil {
 				n.Requested(req.Method)
 			}
 			if c.probing.Load() {
-				c.inbound().Early(req)
+				c.inbound().Early(ctx, ask.Incoming{Request: req, Caller: who})
 				return
 			}
-			c.inbound().Request(req)
+			c.inbound().Request(ctx, ask.Incoming{Request: req, Caller: who})
 		},
 		OnNotification: func(n jsonrpc.Notification, on jsonrpc.ID) {
 			if c.probing.Load() {

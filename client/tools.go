@@ -174,7 +174,7 @@ func CallAs[Out any](ctx context.Context, c Caller, tool string, in any, opts ..
 // tool is not the one that was listed, where it is not.
 func explainMisread(ctx context.Context, c *Client, e *mcperrors.Error) {
 	e.Server = c.calls.Errors.Server
-	tools := c.catalog().Ask(ctx)
+	tools := c.catalog().Ask(ctx, 0)
 	if changed := tools.ChangesNow(ctx, e.Tool); len(changed) > 0 {
 		e.Message += "; the tool has changed since it was listed: " + jsonrpc.Printable(strings.Join(changed, ", "), 100)
 	}
@@ -226,7 +226,8 @@ func (c *Client) ToolError(tool string, res *mcp.CallToolResult) error {
 // validated against.
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Tool, error] {
 	return func(yield func(mcp.Tool, error) bool) {
-		o, who := collect(opts), c.lists().Ask(ctx)
+		o := collect(opts)
+		who := c.lists().Ask(ctx, o.Wait.Max)
 		tools := c.catalog().For(who)
 		toolList.walk(ctx, c, opts, who, tools.Walk(!o.Manual && !o.private()).Page)(yield)
 	}
@@ -251,7 +252,7 @@ func (c *Client) ListTools(ctx context.Context, cursor *string, opts ...CallOpti
 // without tools has an empty list. The tools share memory with the cache and
 // must not be changed; [Client.Tools] returns copies.
 func (c *Client) AllTools(ctx context.Context) ([]mcp.Tool, error) {
-	tools := c.catalog().Ask(ctx)
+	tools := c.catalog().Ask(ctx, 0)
 	return tools.All(ctx)
 }
 
@@ -260,7 +261,7 @@ func (c *Client) AllTools(ctx context.Context) ([]mcp.Tool, error) {
 // has no such tool, the error is E204.
 func (c *Client) GetToolSchema(ctx context.Context, name string, opts ...CallOption) (*mcp.Tool, error) {
 	if len(opts) == 0 {
-		tools := c.catalog().Ask(ctx)
+		tools := c.catalog().Ask(ctx, 0)
 		return tools.Get(ctx, name)
 	}
 	return c.toolWith(ctx, name, opts)
@@ -276,7 +277,7 @@ func (c *Client) toolWith(ctx context.Context, name string, opts []CallOption) (
 	if o.cache == CacheRefresh {
 		c.InvalidateTools()
 	}
-	tools := c.catalog().Ask(ctx)
+	tools := c.catalog().Ask(ctx, o.Wait.Max)
 	tool, freshness, err := tools.Find(ctx, name, c.toolPages(opts...), o.Wait != jsonrpc.Wait{})
 	o.addFreshness(freshness)
 	return tool, err

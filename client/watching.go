@@ -104,7 +104,7 @@ func (l *listening) once(ctx context.Context, id jsonrpc.ID) outcome.Outcome {
 	case out.Failure != nil && errors.Is(context.Cause(ctx), watch.ErrServerEnds):
 		return outcome.Outcome{}
 	case out.Failure != nil:
-		l.calls.Abandon(l.call.Link, id, out.Failure) // says it where ending the stream does not (CHG-07)
+		l.calls.Abandon(ctx, &l.call, id, out.Failure) // says it where ending the stream does not (CHG-07)
 	}
 	return out
 }

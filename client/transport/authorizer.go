@@ -176,7 +176,8 @@ func authorizationFailure(ctx context.Context, err error, f *Failure) *Failure {
 	case errors.As(err, &broken):
 		f.Reason, f.Err = ReasonCallback, err
 	case ctx.Err() != nil:
-		f.Reason, f.Err = ReasonCanceled, endOf(ctx)
+		ended := askingEnded(ctx)
+		f.Reason, f.Err = ended.Reason, ended.Err
 	default:
 		f.Reason, f.Err = ReasonAuthorization, &AuthorizationError{err}
 	}
@@ -194,7 +195,7 @@ func (x *exchange) authorize(ctx context.Context, verb string, target *url.URL) 
 	request := AuthorizedRequest{Method: verb, Endpoint: a.at, URL: target, Background: x.background}
 	for tries := 0; ; tries++ {
 		if x.who == nil || tries == 0 && !x.who.serves(verb, target == a.at) {
-			x.who = a.ask(x.ctx, request, x)
+			x.who = x.ask(request)
 			x.who.take()
 		}
 		who := x.who
@@ -235,6 +236,24 @@ func (x *exchange) authorize(ctx context.Context, verb string, target *url.URL) 
 			x.body.rejected()
 		}
 	}
+}
+
+// ask asks for what a request carries. It takes time of the call, but no time of the
+// server: the idle timeout is paused.
+func (x *exchange) ask(r AuthorizedRequest) *Caller {
+	if x.wait.Max == 0 { // of a stream, or of a caller who waits
+		x.stand()
+		defer x.goOn()
+		return x.c.asking.ask(x.ctx, r)
+	}
+	x.paused.Store(true)
+	x.c.paused.Add(1)
+	defer func() {
+		x.touch() // the server was not silent: it was not asked yet
+		x.paused.Store(false)
+		x.c.paused.Add(-1)
+	}()
+	return x.c.asking.ask(x.ctx, r)
 }
 
 // stand stops the clocks of the exchange until goOn: the time in which a person logs

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/internal/callback"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // Caller identifies who makes a call, and holds the headers and credentials of its first
@@ -29,11 +30,15 @@ type Caller struct {
 	from    *Caller      // whose credentials the server refused; nil for none
 	headers http.Header  // of HeaderFunc
 	own     *Credentials // of the Authorizer
-	// asked is when credentials for one request were asked for. taken says that a request
-	// has them, or that a request has reported Err.
+	// asked is when headers, or credentials for one request, were asked for. taken says
+	// that a request has the credentials, or that a request has reported Err.
 	asked time.Time
 	taken atomic.Bool
 }
+
+// headersAge is how old headers may be when they are sent again: tokens expire, and
+// HeaderFunc hears of no refusal.
+const headersAge = 10 * time.Second
 
 // proofAge is how old credentials for one request may be when it is sent: servers
 // refuse old proofs (RFC 9449 section 11.1), and a call may wait for its turn.
@@ -48,19 +53,14 @@ type asker struct {
 	last atomic.Pointer[Caller]
 }
 
-// ask asks for what a request carries. The clocks of x, nil for none, stop while the
-// Authorizer runs.
-func (a *asker) ask(ctx context.Context, r AuthorizedRequest, x *exchange) *Caller {
+// ask asks for what a request carries.
+func (a *asker) ask(ctx context.Context, r AuthorizedRequest) *Caller {
 	headers, err := a.headersNow(ctx)
 	if err != nil {
-		return &Caller{Err: headersFailure(err)}
+		return &Caller{Err: headersFailure(ctx, err)}
 	}
 	var own *Credentials
 	if a.by != nil {
-		if x != nil {
-			x.stand()
-			defer x.goOn()
-		}
 		if own, err = a.credentials(ctx, r); err != nil {
 			return &Caller{Err: authorizationFailure(ctx, err, &Failure{NotSent: true})}
 		}
@@ -73,7 +73,7 @@ func (a *asker) ask(ctx context.Context, r AuthorizedRequest, x *exchange) *Call
 func (a *asker) renewed(ctx context.Context, before *Caller, own *Credentials) *Caller {
 	headers, err := a.headersNow(ctx)
 	if err != nil {
-		return &Caller{Err: headersFailure(err)}
+		return &Caller{Err: headersFailure(ctx, err)}
 	}
 	who := a.newCaller(headers, own)
 	who.from = cmp.Or(before.from, before)
@@ -110,7 +110,7 @@ func (a *asker) answer(headers http.Header, own *Credentials) *Caller {
 func (a *asker) newCaller(headers http.Header, own *Credentials) *Caller {
 	who := &Caller{headers: headers, own: own}
 	if a.headers != nil {
-		who.Name = digestOf(headers)
+		who.Name, who.asked = digestOf(headers), time.Now()
 	}
 	if own != nil {
 		who.Name += own.Scope
@@ -128,6 +128,12 @@ func (c *Caller) serves(verb string, at bool) bool {
 		return true
 	}
 	return verb == http.MethodPost && at && time.Since(c.asked) < proofAge && c.taken.CompareAndSwap(false, true)
+}
+
+// lasts reports whether messages that belong to the call of c can be sent with what was
+// asked for the call.
+func (c *Caller) lasts() bool {
+	return c != nil && c.Err == nil && (c.own == nil || !c.own.Once) && (c.asked.IsZero() || time.Since(c.asked) < headersAge)
 }
 
 // take notes that a request has what was asked for.
@@ -173,7 +179,7 @@ func callers(headers func(context.Context) (http.Header, error), by Authorizer, 
 	u.User = nil
 	a := &asker{headers: headers, by: by, at: u}
 	request := AuthorizedRequest{Method: http.MethodPost, Endpoint: u, URL: u}
-	return func(ctx context.Context) *Caller { return a.ask(ctx, request, nil) }
+	return func(ctx context.Context) *Caller { return a.ask(ctx, request) }
 }
 
 // asking is how a connection gets what its requests carry.
@@ -203,7 +209,7 @@ func (a *asking) use(ctx context.Context, who *Caller) error {
 	}
 	if len(who.headers) > 0 {
 		if err := checkHeader(who.headers); err != nil {
-			return headersFailure(err)
+			return headersFailure(ctx, err)
 		}
 		a.sent.note(who.headers)
 	}
@@ -222,10 +228,25 @@ func failureOf(err error) *Failure {
 }
 
 // headersFailure is the failure of a request whose headers the application could not give.
-func headersFailure(err error) *Failure {
+func headersFailure(ctx context.Context, err error) *Failure {
 	reason := ReasonOption
 	if _, broken := err.(*callback.Error); broken { //nolint:errorlint // ours, as it came
 		reason = ReasonCallback
+	} else if ctx.Err() != nil {
+		return askingEnded(ctx)
 	}
 	return &Failure{Reason: reason, NotSent: true, Err: fmt.Errorf("the headers of the request are not available: %w", err)}
+}
+
+// askingEnded is the failure of a request that ended while the application was asked what
+// it carries. A timeout is none of the server, so it counts as the caller's.
+func askingEnded(ctx context.Context) *Failure {
+	f := &Failure{Reason: ReasonCanceled, NotSent: true, Err: endOf(ctx)}
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, jsonrpc.ErrClosed):
+		f.Reason, f.Err = ReasonClosed, cause
+	case errors.Is(cause, errStreamEnded):
+		f.Reason, f.Err = ReasonLost, cause
+	}
+	return f
 }

@@ -30,6 +30,8 @@
 //   - Kill(reason error) and Exited() <-chan struct{}: of a child process, so that the
 //     client can restart one that hangs
 //   - Ended() *[Failure]: why the connection ended
+//   - NotifyAs(ctx, n, who *[Caller]) error and RespondAs(ctx, resp, who *[Caller]) error:
+//     Notify and Respond with the credentials of a caller, nil for those of ctx
 //   - OpenStream() <-chan struct{} and DropSession(): streams and sessions of servers
 //     before 2026-07-28
 //   - Secrets() []string: values that became known after Connect, such as session ids

@@ -208,17 +208,33 @@ func (x *exchange) call(req Request) (Answer, error) {
 
 // Notify implements [Conn] (transports, "Sending Messages to the Server").
 func (c *httpConn) Notify(ctx context.Context, n jsonrpc.Notification) error {
-	return c.tell(ctx, n, n.Params)
+	return c.tell(ctx, n, n.Params, nil)
+}
+
+// NotifyAs is Notify for a caller, nil to ask who it is.
+func (c *httpConn) NotifyAs(ctx context.Context, n jsonrpc.Notification, who *Caller) error {
+	return c.tell(ctx, n, n.Params, who)
 }
 
 // Respond implements [Conn] (transports, "Sending Messages to the Server").
 func (c *httpConn) Respond(ctx context.Context, resp jsonrpc.Response) error {
-	return c.tell(ctx, resp, nil)
+	return c.tell(ctx, resp, nil, nil)
 }
 
-func (c *httpConn) tell(ctx context.Context, m jsonrpc.Message, params []byte) error {
+// RespondAs is Respond for a caller, nil to ask who it is.
+func (c *httpConn) RespondAs(ctx context.Context, resp jsonrpc.Response, who *Caller) error {
+	return c.tell(ctx, resp, nil, who)
+}
+
+// tell sends what needs no answer but its status, as who, if what was asked for before
+// can be used again.
+func (c *httpConn) tell(ctx context.Context, m jsonrpc.Message, params []byte, who *Caller) error {
 	mirror := c.mirrorOf(m)
-	x, err := c.begin(ctx, Request{Wait: jsonrpc.Wait{Max: tellTimeout}, Mirror: mirror})
+	req := Request{Wait: jsonrpc.Wait{Max: tellTimeout}, Mirror: mirror}
+	if who.lasts() {
+		req.Caller = who
+	}
+	x, err := c.begin(ctx, req)
 	if err != nil {
 		return err
 	}

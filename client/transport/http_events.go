@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"errors"
 	"io"
 	"time"
@@ -183,9 +184,18 @@ func (x *exchange) handOver(m jsonrpc.Message, size int, again bool) {
 	case jsonrpc.Request:
 		m.Params = jsonrpc.Lean(m.Params, size)
 		if x.c.handler.OnRequest != nil {
-			x.c.handler.OnRequest(m)
+			x.c.handler.OnRequest(context.WithoutCancel(x.caller), m, x.asker())
 		}
 	}
+}
+
+// asker returns the caller of the call on whose stream a request of the server came, nil
+// on a stream that belongs to no call.
+func (x *exchange) asker() *Caller {
+	if x.id.IsZero() {
+		return nil
+	}
+	return x.who
 }
 
 var errNoAnswer = errors.New("the event stream ended before the answer")

@@ -125,7 +125,9 @@ func dialWithin(t *testing.T, h *transport.HTTP, budget *transport.Budget) *page
 		OnNotification: func(n jsonrpc.Notification, id jsonrpc.ID) {
 			p.locked(func() { p.notes = append(p.notes, fmt.Sprintf("%s for %s", n.Method, id)) })
 		},
-		OnRequest:     func(req jsonrpc.Request) { p.locked(func() { p.asked = append(p.asked, req) }) },
+		OnRequest: func(_ context.Context, req jsonrpc.Request, _ *transport.Caller) {
+			p.locked(func() { p.asked = append(p.asked, req) })
+		},
 		OnSessionLost: func() { p.locked(func() { p.lost++ }) },
 		OnGap:         func() { p.locked(func() { p.gaps++ }) },
 	})

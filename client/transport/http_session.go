@@ -225,11 +225,19 @@ func (c *httpConn) endSession() {
 	defer cancel()
 	req := (&http.Request{Method: http.MethodDelete, URL: copyURL(c.url), Header: session.header.Clone()}).WithContext(ctx)
 	if a := c.asking; a != nil {
-		who := a.ask(ctx, AuthorizedRequest{Method: req.Method, Endpoint: a.at, URL: req.URL, Background: true}, nil)
-		if a.use(ctx, who) != nil {
+		who := make(chan *Caller, 1)
+		go func() {
+			who <- a.ask(ctx, AuthorizedRequest{Method: req.Method, Endpoint: a.at, URL: req.URL, Background: true})
+		}()
+		select {
+		case who := <-who:
+			if a.use(ctx, who) != nil {
+				return
+			}
+			who.add(req.Header)
+		case <-ctx.Done(): // functions of the application may ignore it
 			return
 		}
-		who.add(req.Header)
 	}
 	resp, err := c.roundTrip(req)
 	if err != nil {

@@ -294,6 +294,11 @@ func (c *sseConn) Notify(ctx context.Context, n jsonrpc.Notification) error {
 	return c.h.Notify(ctx, n)
 }
 
+// NotifyAs is Notify for a caller, nil to ask who it is.
+func (c *sseConn) NotifyAs(ctx context.Context, n jsonrpc.Notification, who *Caller) error {
+	return c.h.NotifyAs(ctx, n, who)
+}
+
 // Respond implements [Conn].
 func (c *sseConn) Respond(ctx context.Context, resp jsonrpc.Response) error {
 	return c.h.Respond(ctx, resp)

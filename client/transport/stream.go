@@ -65,10 +65,13 @@ func newStreamConn(in io.ReadCloser, out io.WriteCloser, limits Limits, h Handle
 	cfg := jsonrpc.Config{
 		MessageBytes: limits.MessageBytes,
 		Depth:        limits.Depth,
-		OnRequest:    h.OnRequest,
 		OnNoise:      h.Trace.Noise,
 		OnSent:       h.Trace.Sent,
 		OnReceived:   h.Trace.Received,
+	}
+	if h.OnRequest != nil {
+		nobody := context.Background() //nolint:forbidigo // a stream does not tell which call a request belongs to
+		cfg.OnRequest = func(req jsonrpc.Request) { h.OnRequest(nobody, req, nil) }
 	}
 	if h.OnNotification != nil {
 		cfg.OnNotification = func(n jsonrpc.Notification) { h.OnNotification(n, jsonrpc.ID{}) }

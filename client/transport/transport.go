@@ -115,8 +115,10 @@ type Answer struct {
 // Its functions run on the goroutine that reads, and must return at once. nil
 // functions ignore the message.
 type Handler struct {
-	// OnRequest receives requests of the server. Answer them with Conn.Respond.
-	OnRequest func(jsonrpc.Request)
+	// OnRequest receives requests of the server. Answer them with Conn.Respond. If a
+	// request came on the stream of a call, ctx has the values of the context of the
+	// call, and who is its caller if the transport tells callers apart. ctx never ends.
+	OnRequest func(ctx context.Context, req jsonrpc.Request, who *Caller)
 	// OnNotification receives notifications of the server. id is the call on whose
 	// stream the notification arrived, or zero if that is unknown.
 	OnNotification func(n jsonrpc.Notification, id jsonrpc.ID)

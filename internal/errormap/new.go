@@ -24,6 +24,13 @@ func Timeout(delivery mcperrors.Delivery, what string, after time.Duration, caus
 	return mcperrors.New(mcperrors.CodeTimeout, mcperrors.KindTimeout, delivery, what, cause)
 }
 
+// Unasked is the error of a call that was not sent because a function of the application
+// did not say in time what its requests carry. The error says after which time if after
+// is not 0.
+func Unasked(after time.Duration, cause error) *mcperrors.Error {
+	return Timeout(mcperrors.NotSent, "HeaderFunc or the Authorizer did not return", after, cause)
+}
+
 // waited writes d as its option is usually written: 60s, not 1m0s.
 func waited(d time.Duration) string {
 	if d <= 2*time.Minute && d%time.Second == 0 {

@@ -37,9 +37,9 @@ type Config struct {
 	// Budget counts the memory of open requests.
 	Budget *transport.Budget
 
-	// Respond sends the response to a request with this method. It waits until the
-	// server has it or cannot get it.
-	Respond func(ctx context.Context, method string, resp jsonrpc.Response)
+	// Respond sends the response to a request. It waits until the server has it or cannot
+	// get it.
+	Respond func(ctx context.Context, to Incoming, resp jsonrpc.Response)
 	// CompileSchema returns what checks a value against a JSON Schema, nil for a
 	// schema that cannot check anything.
 	CompileSchema func(schema json.RawMessage) (check func(value json.RawMessage) error)

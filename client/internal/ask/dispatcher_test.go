@@ -49,7 +49,7 @@ func own(t *testing.T, offer Offer) *owner {
 	o.Dispatcher = New(Config{
 		Offer: &offer, Server: "srv", MaxTime: time.Minute, Log: slog.New(slog.DiscardHandler), Life: l,
 		Budget: &transport.Budget{}, CompileSchema: compileSchema, Completed: func(string) {},
-		Respond: func(_ context.Context, _ string, resp jsonrpc.Response) {
+		Respond: func(_ context.Context, _ Incoming, resp jsonrpc.Response) {
 			o.mu.Lock()
 			defer o.mu.Unlock()
 			o.responses = append(o.responses, resp)
@@ -123,16 +123,16 @@ func TestRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := own(t, Offer{Roots: []mcp.Root{}})
 		l, _ := session()
-		o.Request(nil, jsonrpc.Request{ID: jsonrpc.IntID(1), Method: mcp.MethodPing})
-		o.Request(nil, rootsRequest(2)) // before there is a link nothing is agreed
-		o.Request(l, rootsRequest(3))
-		o.Request(l, formRequest(4)) // not declared
+		o.Request(t.Context(), nil, Incoming{Request: jsonrpc.Request{ID: jsonrpc.IntID(1), Method: mcp.MethodPing}})
+		o.Request(t.Context(), nil, Incoming{Request: rootsRequest(2)}) // before there is a link nothing is agreed
+		o.Request(t.Context(), l, Incoming{Request: rootsRequest(3)})
+		o.Request(t.Context(), l, Incoming{Request: formRequest(4)}) // not declared
 		require.Equal(t, map[string]string{
 			"1": `{}`, "2": "Method not found: roots/list (code -32601)",
 			"3": `{"roots":[]}`, "4": "Method not found: elicitation/create (code -32601)",
 		}, o.said())
 		o.SetRoots([]mcp.Root{{URI: "file:///a"}})
-		o.Request(l, rootsRequest(5))
+		o.Request(t.Context(), l, Incoming{Request: rootsRequest(5)})
 		require.Equal(t, `{"roots":[{"uri":"file:///a"}]}`, o.said()["5"])
 	})
 }
@@ -160,7 +160,7 @@ func TestOpenRequestsEnd(t *testing.T) {
 				why := make(chan error, 1)
 				o := own(t, Offer{Form: hangs(why)})
 				l, endLink := session()
-				o.Request(l, formRequest(1))
+				o.Request(t.Context(), l, Incoming{Request: formRequest(1)})
 				synctest.Wait()
 				tt.end(o, endLink)
 				require.ErrorIs(t, <-why, tt.cause)

@@ -9,9 +9,18 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
+
+// Incoming is a request of the session era.
+type Incoming struct {
+	jsonrpc.Request
+	// Caller is that of the call on whose stream the request came, nil if it is unknown.
+	// The answer goes out for that caller.
+	Caller *transport.Caller
+}
 
 // openRequests are the requests of the session era that have no response yet.
 type openRequests struct {
@@ -81,23 +90,25 @@ func (d *Dispatcher) Cancelled(n jsonrpc.Notification) {
 
 // Request answers a request of the session era, and returns at once. Ping is
 // answered in any phase and never waits for handlers. from is the link
-// that the request came on, nil before the client has one.
-func (d *Dispatcher) Request(from *link.Link, req jsonrpc.Request) {
+// that the request came on, nil before the client has one. ctx has the values that the
+// handler gets.
+func (d *Dispatcher) Request(ctx context.Context, from *link.Link, req Incoming) {
 	switch {
 	case req.Method == mcp.MethodPing:
-		d.reply(req.Method, jsonrpc.Response{ID: req.ID, Result: []byte(`{}`)})
+		d.reply(ctx, req, jsonrpc.Response{ID: req.ID, Result: []byte(`{}`)})
 	case from != nil && mcp.MethodIn(req.Method, from.Agreed.Version):
-		d.begin(from, req)
+		d.begin(ctx, from, req)
 	default:
-		d.reply(req.Method, jsonrpc.Response{ID: req.ID, Error: jsonrpc.NewError(jsonrpc.CodeMethodNotFound,
+		d.reply(ctx, req, jsonrpc.Response{ID: req.ID, Error: jsonrpc.NewError(jsonrpc.CodeMethodNotFound,
 			"Method not found: "+jsonrpc.Printable(req.Method, 100), nil)})
 	}
 }
 
 // begin has the application's handlers answer a request, for no longer than a call
 // may take.
-func (d *Dispatcher) begin(from *link.Link, req jsonrpc.Request) {
-	ctx, cancel := context.WithCancelCause(d.Life.Context())
+func (d *Dispatcher) begin(ctx context.Context, from *link.Link, req Incoming) {
+	own, release := d.Life.With(ctx)
+	ctx, cancel := context.WithCancelCause(own)
 	r := &openRequest{cancel: cancel}
 	size := len(req.Params) + len(req.ID.String()) + len(req.Method)
 	no := jsonrpc.NewError(codeBusy, "Too much waits to be answered", nil)
@@ -107,14 +118,14 @@ func (d *Dispatcher) begin(from *link.Link, req jsonrpc.Request) {
 		}
 	}
 	if no != nil {
-		cancel(nil)
-		d.reply(req.Method, jsonrpc.Response{ID: req.ID, Error: no})
+		release()
+		d.reply(ctx, req, jsonrpc.Response{ID: req.ID, Error: no})
 		return
 	}
 	end := func() {
 		d.open.remove(req.ID, r)
 		d.Budget.Give(size)
-		cancel(nil)
+		release()
 	}
 	if !d.Life.Go(func() {
 		defer end()
@@ -126,7 +137,7 @@ func (d *Dispatcher) begin(from *link.Link, req jsonrpc.Request) {
 
 // respond answers a request and sends the response, unless nobody waits for it any
 // more.
-func (d *Dispatcher) respond(ctx context.Context, cancel context.CancelCauseFunc, from *link.Link, req jsonrpc.Request) {
+func (d *Dispatcher) respond(ctx context.Context, cancel context.CancelCauseFunc, from *link.Link, req Incoming) {
 	bounded := ctx
 	if d.MaxTime > 0 {
 		var stop context.CancelFunc
@@ -156,24 +167,26 @@ func (d *Dispatcher) respond(ctx context.Context, cancel context.CancelCauseFunc
 		resp.Error = no.rpc
 	}
 	resp.Result = related(req.Params, resp.Result)
-	d.Respond(ctx, req.Method, resp)
+	d.Respond(ctx, req, resp)
 }
 
 // maxReplying bounds the replies that are on their way to the server.
 const maxReplying = 100
 
 // reply sends a response that needs no handler.
-func (d *Dispatcher) reply(method string, resp jsonrpc.Response) {
+func (d *Dispatcher) reply(ctx context.Context, to Incoming, resp jsonrpc.Response) {
 	size := len(resp.ID.String())
 	if d.replying.Add(1) > maxReplying || !d.Budget.Take(size) {
 		d.replying.Add(-1)
 		d.Log.Warn("[MCP] the server asks faster than it takes answers; a request is not answered", "server", d.Server)
 		return
 	}
-	d.Life.Background(func(ctx context.Context) {
+	d.Life.Background(func(context.Context) {
+		ctx, end := d.Life.With(ctx)
+		defer end()
 		defer d.replying.Add(-1)
 		defer d.Budget.Give(size)
-		d.Respond(ctx, method, resp)
+		d.Respond(ctx, to, resp)
 	})
 }
 

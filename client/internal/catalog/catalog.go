@@ -90,8 +90,10 @@ type View struct {
 func (c *Catalog) For(who *transport.Caller) View { return View{Catalog: c, who: who} }
 
 // Ask returns the view of the caller that ctx belongs to. It runs a function of the
-// application, as [lists.Cache.Ask] does.
-func (c *Catalog) Ask(ctx context.Context) View { return c.For(c.Lists.Ask(ctx)) }
+// application, as [lists.Cache.Ask] does. own is the maximum time of the call.
+func (c *Catalog) Ask(ctx context.Context, own time.Duration) View {
+	return c.For(c.Lists.Ask(ctx, own))
+}
 
 // fetcher walks the list for all callers of the partition.
 func (c *View) fetcher() toolcache.Fetch {

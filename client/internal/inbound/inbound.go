@@ -120,21 +120,22 @@ func (i *Inbound) LinkEnded() {
 
 // Request answers a request of the server. In the stateless era servers ask inside
 // results: a request of theirs gets no answer (RPC-14). Over a byte stream ping is the
-// exception: servers exist that end the connection without the answer.
-func (i *Inbound) Request(req jsonrpc.Request) {
+// exception: servers exist that end the connection without the answer. ctx has the values
+// of the call on whose stream the request came, if any.
+func (i *Inbound) Request(ctx context.Context, req ask.Incoming) {
 	from := i.set.Links.Newest() // a program may ask as soon as it is opened, and before calls go to it
 	if from != nil && from.Agreed.Era == mcp.EraStateless && !answersPing(from, req) {
 		i.drop(req)
 		return
 	}
-	i.Asks().Request(from, req)
+	i.Asks().Request(ctx, from, req)
 }
 
 // Early is [Inbound.Request] while the era of the server is not known. Both eras have
 // servers that wait for the answer to a ping before they answer anything.
-func (i *Inbound) Early(req jsonrpc.Request) {
+func (i *Inbound) Early(ctx context.Context, req ask.Incoming) {
 	if from := i.set.Links.Newest(); answersPing(from, req) {
-		i.Asks().Request(from, req)
+		i.Asks().Request(ctx, from, req)
 		return
 	}
 	i.drop(req)
@@ -142,12 +143,12 @@ func (i *Inbound) Early(req jsonrpc.Request) {
 
 // answersPing reports whether a request is a ping over a byte stream. from is nil for a
 // program that asks before its link is ready.
-func answersPing(from *link.Link, req jsonrpc.Request) bool {
+func answersPing(from *link.Link, req ask.Incoming) bool {
 	return req.Method == mcp.MethodPing && (from == nil || !from.Traits.Exchanges)
 }
 
 // drop drops a request, which gets no answer.
-func (i *Inbound) drop(req jsonrpc.Request) {
+func (i *Inbound) drop(req ask.Incoming) {
 	method := jsonrpc.Printable(req.Method, 100)
 	i.set.Log.Warn("[MCP] the server sent a request that the era does not allow; dropped", "server", i.set.Server, "method", method)
 	i.set.Links.NoteDropped(method)
@@ -156,17 +157,17 @@ func (i *Inbound) drop(req jsonrpc.Request) {
 
 // respond sends an answer. A server may ask as soon as the transport is open, a
 // moment before the client has the connection.
-func (i *Inbound) respond(ctx context.Context, method string, resp jsonrpc.Response) {
+func (i *Inbound) respond(ctx context.Context, to ask.Incoming, resp jsonrpc.Response) {
 	ctx, cancel := context.WithTimeout(ctx, respondTimeout)
 	defer cancel()
 	if !i.set.Links.AwaitOpen(ctx) {
 		return
 	}
 	with := i.set.Links.Newest()
-	if err := with.Conn.Respond(ctx, resp); err != nil {
+	if err := with.Respond(ctx, resp, to.Caller); err != nil {
 		i.set.Lost(with, err)
 		i.set.Log.Warn("[MCP] a request of the server could not be answered", "server", i.set.Server,
-			"method", jsonrpc.Printable(method, 100), "error", err)
+			"method", jsonrpc.Printable(to.Method, 100), "error", err)
 	}
 }
 

@@ -170,7 +170,7 @@ func TestRequest(t *testing.T) {
 				s.fails, s.exchanges = c.fails, c.exchanges
 				s.links.Use(conn{s: s})
 				s.links.Agree(&link.Agreement{Era: c.era, Version: mcp.LatestSession})
-				s.Request(jsonrpc.Request{ID: jsonrpc.IntID(1), Method: c.method})
+				s.Request(t.Context(), ask.Incoming{Request: jsonrpc.Request{ID: jsonrpc.IntID(1), Method: c.method}})
 				require.Equal(t, c.want, s.take())
 			})
 		})
@@ -183,7 +183,7 @@ func TestEarlyRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSteps()
 		defer s.close()
-		s.Request(jsonrpc.Request{ID: jsonrpc.IntID(1), Method: mcp.MethodPing})
+		s.Request(t.Context(), ask.Incoming{Request: jsonrpc.Request{ID: jsonrpc.IntID(1), Method: mcp.MethodPing}})
 		require.Empty(t, s.take())
 		s.links.Use(conn{s: s})
 		require.Equal(t, []string{"response {}"}, s.take())

@@ -67,12 +67,21 @@ func (l *Life) Context() context.Context { return l.ctx }
 // for work that a call needs and that outlives it: credentials may depend on the values.
 // Call end when the work is done.
 func (l *Life) With(call context.Context) (ctx context.Context, end func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(call))
-	stop := context.AfterFunc(l.ctx, cancel)
-	return ctx, func() {
-		stop()
-		cancel()
+	return context.WithCancel(valued{l.ctx, context.WithoutCancel(call)})
+}
+
+// valued is the context of a life with the values of another context.
+type valued struct {
+	context.Context
+	values context.Context
+}
+
+// Value implements [context.Context].
+func (v valued) Value(key any) any {
+	if own := v.Context.Value(key); own != nil {
+		return own // also what package context finds the end of a context by
 	}
+	return v.values.Value(key)
 }
 
 // State returns the present state. It takes no lock.

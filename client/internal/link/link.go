@@ -43,6 +43,22 @@ func (l *Link) StatelessHTTP() bool {
 	return l.Agreed.Era == mcp.EraStateless && l.Traits.Exchanges
 }
 
+// Notify sends a notification for a caller, nil if it is unknown.
+func (l *Link) Notify(ctx context.Context, n jsonrpc.Notification, who *transport.Caller) error {
+	if c, ok := l.Conn.(NotifierAs); ok {
+		return c.NotifyAs(ctx, n, who)
+	}
+	return l.Conn.Notify(ctx, n)
+}
+
+// Respond answers a request of the server for a caller, nil if it is unknown.
+func (l *Link) Respond(ctx context.Context, resp jsonrpc.Response, who *transport.Caller) error {
+	if c, ok := l.Conn.(ResponderAs); ok {
+		return c.RespondAs(ctx, resp, who)
+	}
+	return l.Conn.Respond(ctx, resp)
+}
+
 // Abort closes the connection without the usual farewell. Its errors are
 // ignored: the connection is not used any more.
 func (l *Link) Abort() {
@@ -96,6 +112,19 @@ type Fallback interface {
 	// Fallback returns the transport to try if the server rejects initialize in the way
 	// of an older server.
 	Fallback() transport.Transport
+}
+
+// NotifierAs is a connection whose notifications can carry the credentials of a caller.
+type NotifierAs interface {
+	// NotifyAs is Notify for who. It asks for credentials, with ctx, if who is nil or has
+	// none that can be used again.
+	NotifyAs(ctx context.Context, n jsonrpc.Notification, who *transport.Caller) error
+}
+
+// ResponderAs is a connection whose responses can carry the credentials of a caller.
+type ResponderAs interface {
+	// RespondAs is Respond for who, as [NotifierAs] is Notify.
+	RespondAs(ctx context.Context, resp jsonrpc.Response, who *transport.Caller) error
 }
 
 // Sessions is a connection whose server may keep sessions.

@@ -4,14 +4,20 @@
 package lists
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/span"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
@@ -31,6 +37,10 @@ type Config struct {
 	Log    *slog.Logger
 	// Error makes the client's error of one that ends a request with this method.
 	Error func(err error, method string) error
+	// Life is that of the client, and MaxTime bounds a call, 0 for no bound: functions of
+	// the application that run for a call end with both.
+	Life    *life.Life
+	MaxTime time.Duration
 }
 
 // Cache keeps results of one server for one client. Its methods may be called from
@@ -71,13 +81,29 @@ func (c *Cache) AgreedKey(a *link.Agreement) toolcache.Key {
 	return key
 }
 
-// Ask finds out who makes a call, nil where that makes no difference. It runs a function
-// of the application: ask once for a call, at its start, and pass on the answer.
-func (c *Cache) Ask(ctx context.Context) *transport.Caller {
-	if w := c.Scope.who; w != nil && w.ask != nil {
-		return w.ask(ctx)
+// Ask finds out who makes a call, nil where that makes no difference. It runs functions
+// of the application: ask once for a call, at its start, and pass on the answer. own is
+// the maximum time of the call: 0 is that of the client, less is none. If the client or
+// the time ends first, the error of the Caller is an [*mcperrors.Error].
+func (c *Cache) Ask(ctx context.Context, own time.Duration) *transport.Caller {
+	w := c.Scope.who
+	if w == nil || w.ask == nil {
+		return nil
 	}
-	return nil
+	bound := max(cmp.Or(own, c.MaxTime), 0)
+	within := span.NewWithin(ctx, c.Life.Context(), bound)
+	defer within.End()
+	who := w.ask(within)
+	if who.Err == nil {
+		return who
+	}
+	switch within.Cause() {
+	case jsonrpc.ErrClosed: //nolint:errorlint // its own
+		return &transport.Caller{Err: life.ErrClosed()}
+	case jsonrpc.ErrMaxWait: //nolint:errorlint // its own
+		return &transport.Caller{Err: errormap.Unasked(bound, who.Err)}
+	}
+	return who
 }
 
 // Key returns the key of the results of a caller, whom [Cache.Ask] returned.

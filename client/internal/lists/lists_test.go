@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -33,8 +34,11 @@ func testCache(t *testing.T) *Cache {
 		Scope: Scope{server: "srv"}, Kept: kept, Links: &link.Holder{}, Budget: &transport.Budget{},
 		Declared: func(mcp.Version) (caps mcp.ClientCapabilities) { return caps },
 		Log:      slog.New(slog.DiscardHandler),
+		Life:     &life.Life{},
 		Error:    func(err error, _ string) error { return errormap.From(err, mcperrors.NotSent) },
 	})
+	c.Life.Begin()
+	t.Cleanup(c.Life.End)
 	c.Links.Use(noConn{})
 	c.Links.Agree(&link.Agreement{Version: mcp.Version2026_07_28, Era: mcp.EraStateless})
 	return c
@@ -96,7 +100,7 @@ func TestScope(t *testing.T) {
 			require.NoError(t, err)
 			c := testCache(t)
 			c.Scope = scope
-			key := c.Key(c.Ask(context.WithValue(t.Context(), callerKey{}, tt.caller)))
+			key := c.Key(c.Ask(context.WithValue(t.Context(), callerKey{}, tt.caller), 0))
 			require.Equal(t, "identity", key.Server)
 			require.Equal(t, tt.want, key.Partition)
 		})

@@ -148,6 +148,8 @@ func ErrorOf(f *transport.Failure) *mcperrors.Error {
 func (s *Sent) errorOf(f *transport.Failure) *mcperrors.Error {
 	e := ErrorOf(f)
 	switch {
+	case f.Reason == transport.ReasonCanceled && errors.Is(f.Err, jsonrpc.ErrMaxWait):
+		return errormap.Unasked(s.Wait.Max, f.Err)
 	case ClassOf(f) == resilience.ClassTimeout:
 		timeout := s.overdue(e.Delivery, f.Err)
 		timeout.Process, timeout.HTTP = e.Process, e.HTTP

@@ -74,7 +74,8 @@ type Call struct {
 	// it was not asked. The first attempt carries it, unless the call waited for long, and
 	// each later one asks again.
 	Caller *transport.Caller
-	asked  time.Time // when Ask asked the application, zero for never
+	asked  time.Time     // when Ask asked the application, zero for never
+	asking time.Duration // for how long
 	// Challenged is that of its requests so far, nil if the server has refused no
 	// credentials.
 	Challenged *transport.ChallengedCall
@@ -121,11 +122,13 @@ func New(method string) Call { return Call{Request: Request{Method: method}} }
 // unknown caller, whose request fails: nobody else should wait for it.
 func (c *Call) Ask(ctx context.Context, known *catalog.Catalog) error {
 	if c.Caller == nil {
-		c.Caller = known.Lists.Ask(ctx)
+		began := time.Now()
+		c.Caller = known.Lists.Ask(ctx, c.Options.Wait.Max)
 		if c.Caller == nil {
 			return nil
 		}
 		c.asked = time.Now()
+		c.asking = c.asked.Sub(began)
 	}
 	return c.Caller.Err
 }

@@ -167,7 +167,7 @@ func (r *Runner) hedged(ctx context.Context, c *Call, req transport.Request, h *
 		c.Retries.Doubt = true
 	}
 	if lost.err != nil && c.Cancelable() {
-		r.Abandon(c.Link, lost.id, outcome.FailureOf(lost.err))
+		r.Abandon(ctx, c, lost.id, outcome.FailureOf(lost.err))
 	}
 	if lost := second.Progress; lost != nil { // of the two tokens one stays
 		if won.second {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"strconv"
 	"sync/atomic"
@@ -111,7 +112,7 @@ func (r *Runner) Do(ctx context.Context, c *Call) (json.RawMessage, error) {
 }
 
 func (r *Runner) do(ctx context.Context, c *Call) (json.RawMessage, error) {
-	c.Began = time.Now()
+	c.Began = time.Now().Add(-c.asking)
 	c.Token = c.Method == mcp.MethodToolsCall && !r.Set.NoTokens && c.Progress == nil && !c.HasToken()
 	if err := r.awaitLink(ctx, c); err != nil {
 		return nil, err
@@ -151,6 +152,9 @@ func (r *Runner) findHeaders(ctx context.Context, c *Call) (err error) {
 	}
 	var unlisted bool
 	tools := c.Tools(ctx, r.Client.Catalog())
+	if err := r.Unasked(c); err != nil {
+		return err
+	}
 	if c.Headers, unlisted, err = tools.Headers(c.Name, c.Params); !unlisted {
 		return err
 	}
@@ -198,7 +202,7 @@ func (r *Runner) Attempt(ctx context.Context, c *Call) outcome.Outcome {
 	if out.Result != nil && r.Set.Beats {
 		r.Beat()
 	}
-	r.settle(c, &permit, &out)
+	r.settle(ctx, c, &permit, &out)
 	return out
 }
 
@@ -313,7 +317,7 @@ func (r *Runner) failed(c *Call, out *outcome.Outcome) {
 }
 
 // settle is what follows from a request that has ended.
-func (r *Runner) settle(c *Call, permit *guard.Permit, out *outcome.Outcome) {
+func (r *Runner) settle(ctx context.Context, c *Call, permit *guard.Permit, out *outcome.Outcome) {
 	if out.Err == nil {
 		permit.Settle(out)
 		if c.Retries != nil {
@@ -334,7 +338,7 @@ func (r *Runner) settle(c *Call, permit *guard.Permit, out *outcome.Outcome) {
 	}
 	c.Retries.Failed(out.Record)
 	if f := out.Failure; f != nil && c.Cancelable() {
-		r.Abandon(c.Link, c.ID, f)
+		r.Abandon(ctx, c, c.ID, f)
 	}
 }
 
@@ -342,8 +346,10 @@ func (r *Runner) settle(c *Call, permit *guard.Permit, out *outcome.Outcome) {
 const cancelTimeout = 5 * time.Second
 
 // Abandon tells the server that nobody waits any more (UTIL-03, LC-15, HTTP-22): for a
-// request that may have arrived and that this side gave up.
-func (r *Runner) Abandon(l *link.Link, id jsonrpc.ID, f *transport.Failure) {
+// request of a call that may have arrived and that this side gave up. The notification
+// goes out for the caller of the call.
+func (r *Runner) Abandon(ctx context.Context, c *Call, id jsonrpc.ID, f *transport.Failure) {
+	l, who := c.Link, c.Caller
 	gaveUp := f.Reason == transport.ReasonCanceled || f.Reason == transport.ReasonTimeout
 	if !gaveUp || f.NotSent || l.StatelessHTTP() { // the end of an exchange says it (HTTP-34)
 		return
@@ -352,12 +358,14 @@ func (r *Runner) Abandon(l *link.Link, id jsonrpc.ID, f *transport.Failure) {
 	if err != nil {
 		return // cannot happen: the members are an id and a text
 	}
-	r.Life.Background(func(ctx context.Context) {
+	r.Life.Background(func(context.Context) {
+		ctx, end := r.Life.With(ctx)
+		defer end()
 		ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
 		defer cancel()
 		// The call has failed already; a server that cannot be told is one
 		// more reason why.
-		if err := l.Conn.Notify(ctx, jsonrpc.Notification{Method: mcp.MethodCancelled, Params: params}); err != nil {
+		if err := l.Notify(ctx, jsonrpc.Notification{Method: mcp.MethodCancelled, Params: params}, who); err != nil {
 			r.Keeper.NoteLoss(l, err)
 		}
 	})
@@ -419,6 +427,20 @@ func (r *Runner) acceptUntyped(c *Call) error {
 	return nil
 }
 
+// Unasked returns the error of a call that ended while the application was asked who
+// makes it, nil for any other.
+func (r *Runner) Unasked(c *Call) error {
+	if c.Caller == nil || c.Caller.Err == nil {
+		return nil // most calls: e is on the heap
+	}
+	var e *mcperrors.Error
+	if !errors.As(c.Caller.Err, &e) {
+		return nil
+	}
+	own := *e // calls may share the Caller
+	return r.about(c, &own)
+}
+
 // about adds to an error, nil for none, which call it is about.
 func (r *Runner) about(c *Call, e *mcperrors.Error) error { return r.Errors.Refusal(c.Subject(), e) }
 
@@ -439,7 +461,7 @@ func (r *Runner) impatient(o *Options) bool {
 // patience is how long the answer to a request is waited for: for what those before it,
 // and what was waited for before, have left.
 func (r *Runner) patience(c *Call) jsonrpc.Wait {
-	if c.Attempts > 1 || c.Waited {
+	if c.Attempts > 1 || c.Waited || c.asking > 0 {
 		return r.Span(c).Patience()
 	}
 	return r.Wait(&c.Options)

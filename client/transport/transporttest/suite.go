@@ -105,10 +105,10 @@ func (h *harness) open(s Subject) {
 	tr := s.New(h.T, h.limits)
 	h.name = tr.String()
 	conn, err := tr.Connect(h.Context(), transport.Handler{
-		OnRequest: func(req jsonrpc.Request) {
+		OnRequest: func(ctx context.Context, req jsonrpc.Request, _ *transport.Caller) {
 			// Not on the goroutine that reads: over HTTP this is an exchange.
 			go func() {
-				_ = h.conn.Respond(context.WithoutCancel(h.Context()), jsonrpc.Response{ID: req.ID, Result: req.Params})
+				_ = h.conn.Respond(ctx, jsonrpc.Response{ID: req.ID, Result: req.Params})
 			}()
 		},
 		OnNotification: func(n jsonrpc.Notification, _ jsonrpc.ID) {
