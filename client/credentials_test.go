@@ -19,6 +19,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/memhttp"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // counted has a HeaderFunc and an Authorizer that count their calls.
@@ -165,6 +166,11 @@ func statusStep(code int) func(http.ResponseWriter, *http.Request) bool {
 
 func cutStep(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }
 
+// answersForms accepts every form.
+var answersForms = client.OnElicitForm(func(context.Context, client.FormRequest) (*mcp.ElicitResult, error) {
+	return client.AcceptForm(map[string]any{})
+})
+
 // The application is asked once for each attempt of a call, and once more after a
 // challenge, whatever the call needs to know of its caller.
 func TestCredentialsAreAskedForOnce(t *testing.T) {
@@ -234,8 +240,46 @@ func TestCredentialsAreAskedForOnce(t *testing.T) {
 					return true
 				})
 			},
+			do: call, want: counts{2, 2, 0}, // a session tells the server of the loser by a notification
+		},
+		"a round of input": {
+			opts: []client.Option{answersForms},
+			before: func(_ *client.Client, p *keyedPeer) {
+				asked := false
+				p.answers["tools/call"] = func(json.RawMessage) string {
+					if asked {
+						return `"result":` + peerReturn
+					}
+					asked = true
+					return `"result":{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{}}}}}}`
+				}
+			},
 			do: call, want: counts{2, 2, 0}, posts: map[string]int{"tools/call": 2},
-			only: "stateless", // a session tells the server of the loser by a notification
+			only: "stateless",
+		},
+		"a question on the stream of the call": {
+			opts:   []client.Option{answersForms},
+			before: func(_ *client.Client, p *keyedPeer) { asksFirst(p) },
+			do:     call, want: once, posts: map[string]int{"tools/call": 1, "POST": 1},
+			only: "session",
+		},
+		"a call that is given up": {
+			before: func(_ *client.Client, p *keyedPeer) {
+				p.script("tools/call", func(_ http.ResponseWriter, r *http.Request) bool {
+					<-r.Context().Done()
+					return true
+				})
+			},
+			do: func(ctx context.Context, c *client.Client, p *keyedPeer) error {
+				ctx, cancel := context.WithTimeout(ctx, time.Second)
+				defer cancel()
+				if call(ctx, c, p) == nil {
+					return errors.New("the call was answered")
+				}
+				return nil
+			},
+			want: once, posts: map[string]int{"tools/call": 1, "notifications/cancelled": 1},
+			only: "session",
 		},
 		"a challenge": {
 			before: func(_ *client.Client, p *keyedPeer) { p.script("tools/call", statusStep(http.StatusUnauthorized)) },
