@@ -15,10 +15,12 @@ import (
 
 // Bearer sends tokens that the application has. token returns one; "" sends none. It is
 // called once for each call, when the call starts, with the context of the call, and
-// once more for each retry. It runs on the goroutine of the call, many at a time. When
-// the server refuses a token, token is called once more, on a goroutine of its own, and
-// the request is sent again if it returns another one. Requests that belong to no call,
-// such as the opening of a stream, call it once each.
+// once more for each retry and each round of input. It runs on the goroutine of the call,
+// many at a time, and must return when its context ends: with the call, with the maximum
+// time of the call, or with the client. When the server refuses a token, token is called
+// once more, on a goroutine of its own, and the request is sent again if it returns
+// another one. Requests that belong to no call, such as the opening of a stream, call it
+// once each.
 //
 // By default, cached results are not shared between different tokens. If tokens change
 // while the caller stays the same, set a partition in the CacheConfig of package

@@ -24,10 +24,10 @@ type Authorizer interface {
 	// same pointer as long as they are the same. If it fails, the request is not sent.
 	//
 	// It is called once for each call, when the call starts, and the whole call uses the
-	// result; see HeaderFunc of [HTTP]. Each retry calls it once more. Requests that
-	// belong to no call, such as the opening of a stream, call it once each. It runs on
-	// the goroutine of the call or of the stream, without a lock, and must return
-	// quickly: logging in is for Challenged.
+	// result; see HeaderFunc of [HTTP], also for ctx. Each retry and each round of input
+	// calls it once more. Requests that belong to no call, such as the opening of a
+	// stream, call it once each. It runs on the goroutine of the call or of the stream,
+	// without a lock, and must return quickly: logging in is for Challenged.
 	Authorize(ctx context.Context, request AuthorizedRequest) (*Credentials, error)
 	// Challenged is called when the server answers a request with status 401 or 403.
 	// It returns other credentials, with which the same request is sent again under the
@@ -69,7 +69,8 @@ type Credentials struct {
 	// token is renewed.
 	Scope string
 	// Once is set if the headers are valid for one request, for example a DPoP proof
-	// (RFC 9449 section 4.2). Authorize is then called for each request.
+	// (RFC 9449 section 4.2). Authorize is then called for each request, for each answer
+	// to a question of the server and for each cancellation.
 	Once bool
 }
 

@@ -30,17 +30,23 @@ type HTTP struct {
 	// It is called once for each call, when the call starts, and the whole call uses
 	// the result: the cache, a list of tools that the call fetches first, and the
 	// request. A call that is answered from the cache calls it, too. A retry, a hedged
-	// request, and a request that is sent again after a challenge call it once more. So
-	// does a call that waited for more than ten seconds before its request, and one
-	// whose Middleware passes on another context. A notification, the opening of a
-	// stream and the end of a session call it once each.
+	// request, a round of input, and a request that is sent again after a challenge call
+	// it once more. So does a call that waited for more than ten seconds before its
+	// request, and one whose Middleware passes on another context. A notification, the
+	// opening of a stream and the end of a session call it once each.
+	//
+	// The answer to a question that the server asked on the stream of a call, and the
+	// cancellation of a call, belong to that call. They use the result of the call for
+	// ten seconds, and call the function with the values of its context after that. Over
+	// [SSE] all questions come on one stream, so no answer belongs to a call.
 	//
 	// It runs on a goroutine of its own, many at a time, while its call waits without a
-	// lock. No timeout of the client limits it at the start of a call, so it must honor
-	// ctx. ctx is the context of the call. Requests that belong to no call, such as the
-	// end of a session, have a context without values. By default, cached results are
-	// not shared between callers with different headers; CacheConfig.Partition of
-	// package client overrides this.
+	// lock. ctx has the values of the context of the call. It ends with the call, when the
+	// client is closed, when the maximum time of the call is over, and when the function
+	// returns. The function must honor ctx: a call waits for one that does not, and Close
+	// leaves it behind. Requests that belong to no call, such as the end of a session, have
+	// a context without values. By default, cached results are not shared between callers
+	// with different headers; CacheConfig.Partition of package client overrides this.
 	HeaderFunc func(ctx context.Context) (http.Header, error)
 	// Authorizer, when set, returns the credentials of requests and logs in when the
 	// server asks for it. It is called as often as HeaderFunc. Package auth has

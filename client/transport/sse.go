@@ -23,7 +23,8 @@ type SSE struct {
 	URL string
 	// Header is sent with every request; see [HTTP].
 	Header http.Header
-	// HeaderFunc returns additional headers for a request; see [HTTP].
+	// HeaderFunc returns additional headers for a request; see [HTTP]. It does not learn
+	// for which call an answer to a question of the server is.
 	HeaderFunc func(ctx context.Context) (http.Header, error)
 	// Authorizer gives each request its credentials; see [HTTP].
 	Authorizer Authorizer

@@ -19,16 +19,12 @@ type nameKey struct{}
 // anybody waits for that, and a context that is made of it does too.
 func TestWithin(t *testing.T) {
 	t.Parallel()
-	type ends struct{ call, life context.CancelFunc }
-	for name, tt := range map[string]struct {
-		end        func(w *span.Within, e ends)
-		err, cause error
-	}{
-		"nothing":    {end: func(*span.Within, ends) {}},
-		"the call":   {end: func(_ *span.Within, e ends) { e.call() }, err: context.Canceled},
-		"the client": {end: func(_ *span.Within, e ends) { e.life() }, err: context.Canceled, cause: jsonrpc.ErrClosed},
-		"the time":   {end: func(*span.Within, ends) { time.Sleep(time.Minute) }, err: context.DeadlineExceeded, cause: jsonrpc.ErrMaxWait},
-		"its end":    {end: func(w *span.Within, _ ends) { w.End() }, err: context.Canceled},
+	for name, tt := range map[string]struct{ err, cause error }{
+		"nothing":    {},
+		"the call":   {err: context.Canceled},
+		"the client": {err: context.Canceled, cause: jsonrpc.ErrClosed},
+		"the time":   {err: context.DeadlineExceeded, cause: jsonrpc.ErrMaxWait},
+		"its end":    {err: context.Canceled},
 	} {
 		for _, waits := range []string{"nobody waits", "somebody waits", "somebody waits for a child"} {
 			t.Run(name+", "+waits, func(t *testing.T) {
@@ -51,7 +47,16 @@ func TestWithin(t *testing.T) {
 					if waits != "nobody waits" {
 						context.AfterFunc(ctx, func() { close(ended) })
 					}
-					tt.end(w, ends{endCall, endLife})
+					switch name {
+					case "the call":
+						endCall()
+					case "the client":
+						endLife()
+					case "the time":
+						time.Sleep(time.Minute)
+					case "its end":
+						w.End()
+					}
 					synctest.Wait()
 					require.Equal(t, "ann", ctx.Value(nameKey{}))
 					require.ErrorIs(t, ctx.Err(), tt.err)
