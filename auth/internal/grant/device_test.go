@@ -176,7 +176,7 @@ func TestDeviceToken(t *testing.T) {
 				require.Equal(t, row.asked, asked)
 				if row.err == "" {
 					require.NoError(t, err)
-					require.Equal(t, "AT", token.Access)
+					require.Equal(t, "AT", token.Access.Text())
 					return
 				}
 				require.ErrorContains(t, err, row.err)
