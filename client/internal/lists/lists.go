@@ -100,7 +100,7 @@ func (c *Cache) Ask(ctx context.Context, own time.Duration) *transport.Caller {
 	switch within.Cause() {
 	case jsonrpc.ErrClosed: //nolint:errorlint // its own
 		return &transport.Caller{Err: life.ErrClosed()}
-	case jsonrpc.ErrMaxWait: //nolint:errorlint // its own
+	case jsonrpc.ErrMaxWait:
 		return &transport.Caller{Err: errormap.Unasked(bound, who.Err)}
 	}
 	return who
