@@ -4,7 +4,7 @@ GO ?= go
 FUZZTIME ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help house drawing all test race soak lint fuzz conformance mutants mutants-official official-server official-client agreement interop beside bench bench-peers cover ci
+.PHONY: help house drawing all test race soak lint fuzz conformance mutants mutants-official official-server official-client agreement interop beside logins bench bench-peers cover ci
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ interop: ## mcpctl and the client against servers written by others, as a matrix
 
 beside: ## the client beside go-sdk's on servers in trouble, one table (needs npm; 3 minutes)
 	scripts/beside.sh
+
+logins: ## logins at nine authorization servers of others, and the table in docs/generated (needs npm; 2 minutes)
+	scripts/logins.sh
 
 bench: ## all benchmarks, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem work

@@ -14,6 +14,7 @@ PROVIDER=9.13.3
 PLAYWRIGHT=1.65.1
 TYPESCRIPT=1.32.2
 NODE_MAJOR=22 # the provider supports no older one
+. scripts/npm.sh
 READS=test_simple_text WRITES=test_image_content # tools: the second needs one more scope
 
 work=$(mktemp -d)
@@ -33,30 +34,10 @@ finish() {
 }
 trap finish EXIT
 
-new_enough() { "$1" -e "process.exit(parseInt(process.versions.node) >= $NODE_MAJOR ? 0 : 1)" >/dev/null 2>&1; }
-
-npm_install() {
-	command -v npm >/dev/null || return 1
-	echo "installing ${*#--ignore-scripts}"
-	timeout 300 npm install --prefix "$cache" --no-audit --no-fund --loglevel=silent "$@" >/dev/null 2>&1 </dev/null
-}
-
 # The packages stay in the cache: the next run needs no registry.
 install_packages() {
-	mkdir -p "$cache"
-	local name missing=
-	for name in oidc-provider playwright-core @modelcontextprotocol/sdk; do
-		if [[ ! -f $cache/node_modules/$name/package.json ]]; then missing=yes; fi
-	done
-	if [[ -n $missing ]]; then
-		npm_install --ignore-scripts "oidc-provider@$PROVIDER" "playwright-core@$PLAYWRIGHT" "@modelcontextprotocol/sdk@$TYPESCRIPT" || return 1
-	fi
-	node=node
-	if ! new_enough "$node"; then
-		node=$cache/node_modules/node/bin/node
-		[[ -x $node ]] || npm_install "node@$NODE_MAJOR" || return 1
-		new_enough "$node" || return 1
-	fi
+	npm_packages "oidc-provider@$PROVIDER" "playwright-core@$PLAYWRIGHT" "@modelcontextprotocol/sdk@$TYPESCRIPT" || return 1
+	find_node || return 1
 	cp scripts/auth/*.mjs "$work/"
 	ln -s "$cache/node_modules" "$work/node_modules"
 }
