@@ -80,6 +80,8 @@ type MissingScopes struct {
 	Scopes []string
 	// Before are the scopes that the login before asked for: a new login asks for both.
 	Before []string
+	// Bound reports that the token is bound to a key: a new login needs [WithDPoP], too.
+	Bound bool
 }
 
 func (e *MissingScopes) Error() string {
@@ -92,6 +94,8 @@ type NotLoggedIn struct {
 	// Ended is the error code with which the authorization server ended the last login,
 	// such as invalid_grant, "" if it did not.
 	Ended string
+	// Bound reports that the login that ended used [WithDPoP]: a new one needs it, too.
+	Bound bool
 	// Damaged are the files of the store that cannot be read: a login may be in one.
 	Damaged []*DamagedError
 }

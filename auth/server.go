@@ -252,7 +252,16 @@ func (s *server) login(ctx context.Context, asked challenge.Challenge, before []
 // notLoggedIn says what is known about a login that is missing.
 func (s *server) notLoggedIn(ctx context.Context) *NotLoggedIn {
 	_, err := s.a.cfg.store.List(ctx)
-	return &NotLoggedIn{Ended: s.ended, Damaged: DamagedFiles(err)}
+	return &NotLoggedIn{Ended: s.ended, Bound: s.ended != "" && s.endedBound(ctx), Damaged: DamagedFiles(err)}
+}
+
+// endedBound reports whether a login that ended used DPoP. What cannot be read did not.
+func (s *server) endedBound(ctx context.Context) bool {
+	keys, err := s.keys(ctx)
+	return err == nil && slices.ContainsFunc(keys, func(key Key) bool {
+		record, err := s.a.cfg.store.Load(ctx, key)
+		return err == nil && record.Ended != "" && !record.Proof.Empty()
+	})
 }
 
 // unwrapped is the cause in an error of this package.
@@ -270,11 +279,12 @@ func (s *server) raise(ctx context.Context, h *held, asked challenge.Challenge, 
 	missing := strings.Fields(asked.Get("scope"))
 	slices.Sort(missing)
 	var before []string
+	bound := false
 	if h != nil {
-		before = h.record.Scopes
+		before, bound = h.record.Scopes, !h.record.Proof.Empty()
 	}
 	if s.a.cfg.noLogin {
-		return false, &MissingScopes{Scopes: missing, Before: before}
+		return false, &MissingScopes{Scopes: missing, Before: before, Bound: bound}
 	}
 	if err := s.recent(began); err != nil {
 		return false, err

@@ -23,6 +23,7 @@ func TestAuthFailures(t *testing.T) {
 	for name, tt := range map[string]struct {
 		world    func(*authtest.World)
 		loggedIn bool
+		flags    []string              // of that login
 		after    func(*authtest.World) // the login
 		person   bool                  // somebody is at the terminal
 		args     []string
@@ -105,6 +106,14 @@ func TestAuthFailures(t *testing.T) {
 			loggedIn: true, after: func(w *authtest.World) { w.Forget() }, args: []string{"ls"},
 			says: []string{"your login has ended: the authorization server says invalid_grant"}, next: "mcpctl auth login URL",
 		},
+		"a login with a key was taken back": {
+			world: bindTokens, loggedIn: true, flags: []string{"--dpop"}, after: func(w *authtest.World) { w.Forget() }, args: []string{"ls"},
+			says: []string{"your login has ended"}, next: "mcpctl auth login --dpop URL",
+		},
+		"a scope is missing, of a token with a key": {
+			world: bindTokens, loggedIn: true, flags: []string{"--dpop"}, after: func(w *authtest.World) { w.Needs = "write" }, args: []string{"call", "echo"},
+			says: []string{`the server wants a login with the scopes "write"`}, next: "mcpctl auth login --scope read,write --dpop URL",
+		},
 		"the server refuses what was issued for it": {
 			loggedIn: true, after: func(w *authtest.World) { w.Never = true }, args: []string{"ls"},
 			says: []string{"the server refuses the token that was issued for it"}, next: "mcpctl auth inspect URL",
@@ -132,7 +141,7 @@ func TestAuthFailures(t *testing.T) {
 			dir := t.TempDir()
 			at1, folder := w.MCP.URL+"/mcp", filepath.Join(dir, "tokens")
 			if tt.loggedIn {
-				logInAt(t, folder, at1)
+				logInAt(t, folder, append([]string{at1}, tt.flags...)...)
 			}
 			if tt.after != nil {
 				tt.after(w)
@@ -181,6 +190,11 @@ func TestAuthFailures(t *testing.T) {
 			}
 		})
 	}
+}
+
+// bindTokens lets clients bind their tokens to a key.
+func bindTokens(w *authtest.World) {
+	w.Metadata["dpop_signing_alg_values_supported"] = []string{"ES256"}
 }
 
 func TestAuthCompletion(t *testing.T) {

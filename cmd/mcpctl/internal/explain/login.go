@@ -25,7 +25,12 @@ const OrHeader = "or add -H 'Authorization: Bearer ${TOKEN}'"
 func (x *Explainer) Login(ctx context.Context, f *failure.Failure, err error, t target.Target) {
 	var why *auth.Error
 	var missing *auth.MissingScopes
-	next := x.AuthCommand(t, "login")
+	var none *auth.NotLoggedIn
+	login := []string{"login"}
+	if errors.As(err, &none) && none.Bound {
+		login = append(login, "--dpop")
+	}
+	next := x.AuthCommand(t, login...)
 	demand, demands := demandOf(err)
 	if errors.As(err, &why) {
 		f.LoginURL = why.LoginURL
@@ -41,7 +46,11 @@ func (x *Explainer) Login(ctx context.Context, f *failure.Failure, err error, t 
 	case errors.As(err, &missing):
 		f.Message = visible.Line(missing.Error())
 		scopes := slices.Compact(slices.Sorted(slices.Values(slices.Concat(missing.Before, missing.Scopes))))
-		next = x.AuthCommand(t, "login", "--scope", strings.Join(scopes, ","))
+		login = append(login, "--scope", strings.Join(scopes, ","))
+		if missing.Bound {
+			login = append(login, "--dpop")
+		}
+		next = x.AuthCommand(t, login...)
 	case why != nil:
 		next = x.noToken(f, why, t)
 	case own == "none" && demands:
@@ -69,8 +78,7 @@ func (x *Explainer) Login(ctx context.Context, f *failure.Failure, err error, t 
 	if x.LoginFlags == nil && own == "" && (nobody || why == nil) {
 		f.Try = append(f.Try, x.otherLogins(ctx, t)...)
 	}
-	var none *auth.NotLoggedIn
-	if errors.As(err, &none) && none.Ended == "" && len(none.Damaged) == 0 && demands && x.LoginFlags == nil {
+	if none != nil && none.Ended == "" && len(none.Damaged) == 0 && demands && x.LoginFlags == nil {
 		f.Try = append(f.Try, OrHeader)
 	}
 }
