@@ -79,7 +79,7 @@ func visit(ctx context.Context, browser *http.Client, at *url.URL, fields url.Va
 	if err != nil {
 		return "", "", err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	page, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
 		return "", "", err

@@ -112,7 +112,7 @@ func (p *place) control(ctx context.Context, what string) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 500))
 		return fmt.Errorf("%s answers %s: %s", what, resp.Status, text)
@@ -133,7 +133,7 @@ func startProgram(argv, env []string, log string) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it lives until kill
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), env...), file, file
 	stdin, err := cmd.StdinPipe()
@@ -190,14 +190,20 @@ func startListener(ctx context.Context, argv []string, log string) (*program, st
 	}
 }
 
-func freePorts(ctx context.Context, n int) ([]string, error) {
-	var ports []string
+// freePorts returns ports that are free now. They differ, because all are held at once.
+func freePorts(ctx context.Context, n int) (ports []string, err error) {
+	var held []net.Listener
+	defer func() {
+		for _, l := range held {
+			_ = l.Close()
+		}
+	}()
 	for range n {
 		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
 			return nil, err
 		}
-		defer l.Close() //nolint:gocritic // all are held until all are chosen
+		held = append(held, l)
 		_, port, _ := net.SplitHostPort(l.Addr().String())
 		ports = append(ports, port)
 	}

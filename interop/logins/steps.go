@@ -226,7 +226,7 @@ func (a *act) dead(ctx context.Context, refresh string, n *notes) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode == http.StatusOK {
 		return errors.New("the refresh token is good after the logout")
 	}

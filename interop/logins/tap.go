@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"log"
+	"log/slog"
 	"mime"
 	"net/http"
 	"net/http/httptest"
@@ -67,8 +67,8 @@ func (t *tap) forward(target string) error {
 			r.Out.Host = r.In.Host // the server is to see the issuer
 		},
 		ModifyResponse: t.note,
-		FlushInterval:  -1,                         // streams of events
-		ErrorLog:       log.New(io.Discard, "", 0), // what breaks off at the end
+		FlushInterval:  -1,                                                      // streams of events
+		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // what breaks off at the end
 	})
 	return nil
 }

@@ -22,7 +22,7 @@ type fositeProvider struct {
 	oauth2 fosite.OAuth2Provider
 }
 
-func newFosite(issuer string) (provider, error) {
+func newFosite(_ context.Context, issuer string) (provider, error) {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret)
 	p := &fositeProvider{

@@ -24,10 +24,10 @@ type goOAuth2 struct {
 	manager *manage.Manager
 }
 
-func newGoOAuth2(issuer string) (provider, error) {
+func newGoOAuth2(ctx context.Context, issuer string) (provider, error) {
 	p := &goOAuth2{manager: manage.NewDefaultManager()}
 	p.setLifetime(defaultLifetime)
-	if err := p.endLogins(context.Background()); err != nil {
+	if err := p.endLogins(ctx); err != nil {
 		return nil, err
 	}
 	clients := store.NewClientStore()

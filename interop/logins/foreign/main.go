@@ -44,33 +44,33 @@ type provider interface {
 	endLogins(ctx context.Context) error
 }
 
-var providers = map[string]func(issuer string) (provider, error){
+var providers = map[string]func(ctx context.Context, issuer string) (provider, error){
 	"zitadel":   newZitadel,
 	"fosite":    newFosite,
 	"go-oauth2": newGoOAuth2,
 }
 
 func main() {
-	if err := serve(os.Args[1:]); err != nil {
+	if err := serve(context.Background(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "foreign:", err)
 		os.Exit(2)
 	}
 }
 
-func serve(args []string) error {
+func serve(ctx context.Context, args []string) error {
 	if len(args) != 2 || providers[args[0]] == nil {
 		return fmt.Errorf("want NAME ISSUER, not %q", args)
 	}
 	issuer := args[1]
-	p, err := providers[args[0]](issuer)
+	p, err := providers[args[0]](ctx, issuer)
 	if err != nil {
 		return err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	fmt.Printf("{\"event\":\"listening\",\"url\":\"http://%s\"}\n", listener.Addr())
+	fmt.Fprintf(os.Stdout, "{\"event\":\"listening\",\"url\":\"http://%s\"}\n", listener.Addr())
 	stopped := make(chan error, 1)
 	go func() { stopped <- http.Serve(listener, site(issuer, &serial{provider: p})) }() //nolint:gosec // a server of one test on loopback
 	go func() {

@@ -23,7 +23,7 @@ type zitadelProvider struct {
 	store *zitadelStore
 }
 
-func newZitadel(issuer string) (provider, error) {
+func newZitadel(_ context.Context, issuer string) (provider, error) {
 	storage.RegisterClients(storage.NativeClient(clientID, redirect))
 	store := &zitadelStore{Storage: storage.NewStorage(zitadelUsers{}), lifetime: defaultLifetime, expires: map[string]time.Time{}}
 	config := &op.Config{

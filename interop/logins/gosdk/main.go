@@ -25,18 +25,19 @@ import (
 const patience = 20 * time.Second
 
 func main() {
-	session, err := connect(context.Background(), os.Args[1])
+	ctx := context.Background()
+	session, err := connect(ctx, os.Args[1])
 	report(err)
 	for in := bufio.NewScanner(os.Stdin); err == nil && in.Scan(); {
 		if in.Text() == "logout" {
 			report(errors.ErrUnsupported)
 			continue
 		}
-		report(call(session, in.Text()))
+		report(call(ctx, session, in.Text()))
 	}
 }
 
-func report(err error) { fmt.Printf("%q\n", fmt.Sprint(err)) }
+func report(err error) { fmt.Fprintf(os.Stdout, "%q\n", fmt.Sprint(err)) }
 
 func connect(ctx context.Context, server string) (*mcp.ClientSession, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
@@ -96,8 +97,8 @@ func config(redirect string, answers <-chan url.Values) *auth.AuthorizationCodeH
 	return c
 }
 
-func call(session *mcp.ClientSession, line string) error {
-	ctx, stop := context.WithTimeout(context.Background(), patience)
+func call(ctx context.Context, session *mcp.ClientSession, line string) error {
+	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
 	tool, arguments, _ := strings.Cut(line, " ")
 	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})

@@ -28,11 +28,11 @@ func main() {
 	}
 	login := auth.Login(options...)
 	c, err := client.Dial(ctx, url, login)
-	fmt.Printf("%q\n", fmt.Sprint(err))
+	fmt.Fprintf(os.Stdout, "%q\n", fmt.Sprint(err))
 	for in := bufio.NewScanner(os.Stdin); err == nil && in.Scan(); {
 		if in.Text() == "logout" {
 			_, failed := login.Logout(ctx, url)
-			fmt.Printf("%q\n", fmt.Sprint(failed))
+			fmt.Fprintf(os.Stdout, "%q\n", fmt.Sprint(failed))
 			continue
 		}
 		tool, arguments, _ := strings.Cut(in.Text(), " ")
@@ -40,6 +40,6 @@ func main() {
 		if failed == nil {
 			failed = c.ToolError(tool, result)
 		}
-		fmt.Printf("%q\n", fmt.Sprint(failed))
+		fmt.Fprintf(os.Stdout, "%q\n", fmt.Sprint(failed))
 	}
 }
