@@ -14,7 +14,9 @@ Written by ` + "`scripts/logins.sh`" + ` (` + "`make logins`" + `). Do not edit.
 const pageLegend = `
 A played person logs in at each of these servers with ` + "`mcpctl`" + `, with a program of 45 lines
 (` + "`interop/logins/program`" + `) and with go-sdk's client and its package ` + "`auth`" + `.
-The driver stands between the clients and the authorization server and sees every request.
+The driver stands between the clients and the authorization server and counts their requests, but
+not at the demo, which chooses its own URLs. go-sdk's client refreshes a token ten seconds before
+it expires, so here it refreshes before each request.
 
 - login: one page, one code, with PKCE. The call that needed it works.
 - call: two more, and the person sees no page.

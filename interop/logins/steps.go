@@ -227,8 +227,8 @@ func (a *act) dead(ctx context.Context, refresh string, n *notes) error {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode == http.StatusOK {
-		return errors.New("the refresh token is good after the logout")
+	if resp.StatusCode != http.StatusBadRequest && resp.StatusCode != http.StatusUnauthorized {
+		return fmt.Errorf("the refresh token is not refused after the logout: %s", resp.Status)
 	}
 	return nil
 }
