@@ -77,7 +77,7 @@ func TestServerAsksInTheStatelessEra(t *testing.T) {
 					return
 				}
 				require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(err), err)
-				require.ErrorContains(t, err, "the server sent a request "+tt.dropped+", which this revision does not allow; it was dropped")
+				require.ErrorContains(t, err, "the server asked "+tt.dropped+", which this era does not allow, and got no answer")
 				require.Equal(t, 1, strings.Count(err.Error(), tt.dropped))
 				require.Equal(t, tt.dropped, <-dropped)
 			})

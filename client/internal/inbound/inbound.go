@@ -151,7 +151,7 @@ func answersPing(from *link.Link, req ask.Incoming) bool {
 func (i *Inbound) drop(req ask.Incoming) {
 	method := jsonrpc.Printable(req.Method, 100)
 	i.set.Log.Warn("[MCP] the server sent a request that the era does not allow; dropped", "server", i.set.Server, "method", method)
-	i.set.Links.NoteDropped(method)
+	i.set.Links.Drops().Note(method)
 	i.set.Dropped(method)
 }
 

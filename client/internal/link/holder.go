@@ -19,15 +19,11 @@ type Holder struct {
 	next   atomic.Pointer[Link]          // nil unless it is being opened
 	opened atomic.Pointer[chan struct{}] // closed when live is set; nil while nobody waits
 
-	dropped atomic.Pointer[string]
+	drops Drops
 }
 
-// NoteDropped notes that the client dropped a request of the server with this method.
-func (h *Holder) NoteDropped(method string) { h.dropped.Store(&method) }
-
-// Dropped returns the method that NoteDropped noted last, nil before. Each note returns
-// another pointer, so a caller can tell whether one came meanwhile.
-func (h *Holder) Dropped() *string { return h.dropped.Load() }
+// Drops returns the requests of the server that the client dropped.
+func (h *Holder) Drops() *Drops { return &h.drops }
 
 // Load returns the live link, nil before the transport is open.
 func (h *Holder) Load() *Link { return h.live.Load() }
@@ -88,6 +84,7 @@ func (h *Holder) Begin(conn transport.Conn) { h.next.Store(New(conn)) }
 
 // Promote makes the next link the live one.
 func (h *Holder) Promote() {
+	h.drops.Answered() // the next program waits for nothing
 	h.live.Store(h.next.Load())
 	h.next.Store(nil)
 }

@@ -228,12 +228,19 @@ func (r *Runner) NextID() jsonrpc.ID {
 // exchange sends one request over the link of its call. Every request of the client goes
 // through here or through hedge, but for the notifications of the handshake.
 func (r *Runner) exchange(ctx context.Context, c *Call, req transport.Request) outcome.Outcome {
-	before := r.Links.Dropped()
+	drops := r.Links.Drops()
+	mark := drops.Mark()
 	answer, err := r.Links.Exchange(ctx, c.Link, req)
 	c.answered(answer)
 	out := r.outcomeOf(c, answer, err)
-	if dropped := r.Links.Dropped(); dropped != before && out.Err != nil && out.Err.Kind == mcperrors.KindTimeout {
-		out.Err.Message += "; the server sent a request " + r.Errors.Secrets.Secrets().Hide(*dropped) + ", which this revision does not allow; it was dropped"
+	switch {
+	case err == nil:
+		drops.Answered()
+	case c.Link.Traits.Exchanges: // another call may have brought the request
+	case out.Err != nil && (out.Err.Kind == mcperrors.KindTimeout || out.Err.Kind == mcperrors.KindTransport):
+		if asked := drops.Since(mark); asked != "" {
+			out.Err.Message += "; the server asked " + r.Errors.Secrets.Secrets().Hide(asked) + ", which this era does not allow, and got no answer"
+		}
 	}
 	return out
 }
