@@ -1,0 +1,32 @@
+package link
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A call that waits names what the server asked since it last answered, also before the
+// call was sent.
+func TestDrops(t *testing.T) {
+	t.Parallel()
+	var d Drops
+	d.Answered()
+	require.Zero(t, d.Mark())
+	require.Empty(t, d.Since(0))
+	d.Note("roots/list")
+	before := d.Mark()
+	require.Equal(t, "roots/list", d.Since(before), "it came before the call")
+	d.Note("ping")
+	d.Note("ping")
+	require.Equal(t, "roots/list, ping", d.Since(before))
+	d.Answered()
+	after := d.Mark()
+	require.Empty(t, d.Since(after))
+	require.Equal(t, "roots/list, ping", d.Since(before), "for a call that waits meanwhile")
+	for range 5 {
+		d.Note("a")
+		d.Note("b")
+	}
+	require.Equal(t, "b, a, b", d.Since(after))
+}
