@@ -73,7 +73,8 @@ func (n *Negotiator) adopt(version mcp.Version, raw json.RawMessage) error {
 		a.Capabilities, a.Declared = res.Capabilities, true
 		a.Instructions, a.Raw = res.Instructions, raw
 	} else {
-		a.Doubt = n.undiscovered()
+		doubt := n.undiscovered()
+		a.Doubt = &doubt
 		n.Log.Warn("[MCP] the server has no server/discover, which every server of the stateless era has", "server", n.Server, "version", string(version))
 	}
 	n.Links.Newest().Conn.UseVersion(string(version))

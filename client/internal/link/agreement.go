@@ -10,16 +10,16 @@ import (
 // Agreement is what client and server know of each other once the conversation
 // is open. It is immutable.
 type Agreement struct {
-	Version      mcp.Version
-	Era          mcp.Era
-	Capabilities mcp.ServerCapabilities
+	Version mcp.Version
+	Era     mcp.Era
 	// Declared is false when the server was never asked for its capabilities:
 	// nothing is gated then, and errors are mapped (DISC-15).
-	Declared bool
-	// Doubt is what to add to errors of the server because it may be of another era, ""
-	// for nothing.
-	Doubt        string
+	Declared     bool
+	Capabilities mcp.ServerCapabilities
 	Instructions string
+	// Doubt is what to add to errors of the server because it may be of another era, nil
+	// for nothing. It is a pointer because an idle client has an agreement.
+	Doubt *string
 	// Raw is the server's answer; the other fields share its memory.
 	Raw json.RawMessage
 	// Meta is what _meta of every request holds in the stateless era: members,

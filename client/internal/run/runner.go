@@ -317,8 +317,8 @@ func (r *Runner) failed(c *Call, out *outcome.Outcome) {
 	case out.Err.Kind == mcperrors.KindNotFound && c.Method == mcp.MethodToolsCall:
 		r.Client.Catalog().Doubt()
 	}
-	if doubt := c.Link.Agreed.Doubt; doubt != "" && out.Err.RPC != nil {
-		out.Err.Message += "; " + doubt
+	if doubt := c.Link.Agreed.Doubt; doubt != nil && out.Err.RPC != nil {
+		out.Err.Message += "; " + *doubt
 	}
 	out.Err = r.Errors.About(c.Subject(), out.Err)
 }
