@@ -60,6 +60,7 @@ func (d *device) obtain(ctx context.Context, s *site, scopes []string) (*held, e
 		ctx, expire = context.WithDeadlineCause(ctx, code.Expiry, errCodeExpired)
 		defer expire()
 	}
+	s.begun()
 	token, err := d.wait(ctx, s, h, who, code)
 	if err != nil {
 		return nil, d.failed(ctx, h, code, err)
