@@ -82,10 +82,10 @@ var (
 	errProxy   = errors.New("the proxy's settings are wrong")
 )
 
-// causeOf returns the part of an error of the transport that is safe to show.
+// CauseOf returns the part of an error of the transport that is safe to show.
 // The texts of net/http quote what the peer sent, and a hostile peer can send
 // back the form with the client's secret as a status line.
-func causeOf(ctx context.Context, err error) error {
+func CauseOf(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		if cause := context.Cause(ctx); errors.Is(cause, ctx.Err()) {
 			return cause

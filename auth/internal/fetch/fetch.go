@@ -24,8 +24,9 @@ const maxRedirects = 3
 // Options configure a [Client]. The zero value reaches public addresses only,
 // over https only.
 type Options struct {
-	// Transport is copied: the client uses its TLS configuration and other
-	// settings. Default: a transport without a proxy.
+	// Transport sends the requests. Default: a transport without a proxy. A
+	// [*http.Transport] is copied: the client uses its TLS configuration and other
+	// settings. For any other type, see foreign.go.
 	//
 	// Its DialContext is used when set. The guard then judges the address of the
 	// connection before anything is sent on it. A connection that is not TCP
@@ -35,7 +36,7 @@ type Options struct {
 	// those that this machine finds for a name. It cannot see where the proxy connects
 	// to: the proxy must guard its network. The environment's proxy is not used unless
 	// Proxy is [http.ProxyFromEnvironment].
-	Transport *http.Transport
+	Transport http.RoundTripper
 	// AllowLoopback also allows this machine, over http too. It is for
 	// development, where the MCP server is on this machine.
 	AllowLoopback bool
@@ -53,7 +54,8 @@ type Options struct {
 // Client makes guarded requests. It is safe for concurrent use.
 type Client struct {
 	guard     guard
-	transport *http.Transport
+	transport *http.Transport   // nil if foreign is set
+	foreign   http.RoundTripper // of the application
 	proxy     func(*http.Request) (*url.URL, error)
 	timeout   time.Duration
 	maxBytes  int64
@@ -79,10 +81,15 @@ func New(o Options) *Client {
 		c.userAgent = "mainstay"
 	}
 	var base dialFunc
-	if o.Transport != nil {
-		c.transport = o.Transport.Clone()
-		base = o.Transport.DialContext
-		c.proxy = o.Transport.Proxy
+	switch own := o.Transport.(type) {
+	case nil:
+	case *http.Transport:
+		c.transport = own.Clone()
+		base = own.DialContext
+		c.proxy = own.Proxy
+	default:
+		c.transport, c.foreign = nil, own
+		return c
 	}
 	t := c.transport
 	t.DialContext = c.guard.dialer(base)
@@ -110,8 +117,13 @@ func proxyOf(req *http.Request) (*url.URL, error) {
 	return proxy, nil
 }
 
-// CloseIdle closes connections that are not in use.
-func (c *Client) CloseIdle() { c.transport.CloseIdleConnections() }
+// CloseIdle closes connections that are not in use. Those of a transport of the
+// application are the application's.
+func (c *Client) CloseIdle() {
+	if c.transport != nil {
+		c.transport.CloseIdleConnections()
+	}
+}
 
 // Get fetches a document. It follows at most three redirects, checks each like
 // the first URL, and never goes from https to http. A redirect to another
@@ -186,21 +198,39 @@ func (c *Client) exchange(ctx context.Context, method string, u *url.URL, header
 			return nil, &Error{Method: method, URL: Show(u.String()), Err: errProxy}
 		}
 		if proxy != nil {
-			if b := c.guard.judgeName(ctx, u.Hostname()); b != nil {
-				return nil, &BlockedError{URL: Show(u.String()), Address: b.Address, Reason: b.Reason}
+			if err := c.judgeName(ctx, u); err != nil {
+				return nil, err
 			}
 			req = req.WithContext(context.WithValue(ctx, proxyKey{}, proxy))
 		}
+	}
+	if c.foreign != nil {
+		return c.apart(req)
 	}
 	var sent atomic.Bool
 	req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }, // the first byte may follow
 	}))
 	// Not an http.Client: it would follow redirects and keep cookies.
-	resp, err := c.transport.RoundTrip(req)
+	resp, err := c.transport.RoundTrip(req) //nolint:bodyclose // read closes it
 	if err != nil {
 		return nil, c.failure(req, err, !sent.Load())
 	}
+	return c.read(req, resp)
+}
+
+// judgeName returns a *BlockedError if this machine finds an address for the host of a
+// URL that is refused.
+func (c *Client) judgeName(ctx context.Context, u *url.URL) error {
+	if b := c.guard.judgeName(ctx, u.Hostname()); b != nil {
+		return &BlockedError{URL: Show(u.String()), Address: b.Address, Reason: b.Reason}
+	}
+	return nil
+}
+
+// read reads the whole answer and closes its body.
+func (c *Client) read(req *http.Request, resp *http.Response) (*Answer, error) {
+	u := req.URL
 	defer func() { _ = resp.Body.Close() }()
 	tooLarge := &TooLargeError{URL: Show(u.String()), Limit: c.maxBytes}
 	if resp.ContentLength > c.maxBytes {
@@ -222,7 +252,11 @@ func (c *Client) failure(req *http.Request, err error, notSent bool) error {
 	if errors.As(err, &blocked) {
 		return &BlockedError{URL: show, Address: blocked.Address, Reason: blocked.Reason}
 	}
-	return &Error{Method: req.Method, URL: show, Err: causeOf(req.Context(), err), NotSent: notSent}
+	cause := CauseOf(req.Context(), err)
+	if c.foreign != nil && errors.Is(cause, errNotHTTP) {
+		cause = errForeign
+	}
+	return &Error{Method: req.Method, URL: show, Err: cause, NotSent: notSent}
 }
 
 // redirect returns where an answer to a GET leads, or nil when it is no redirect.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"testing"
 
@@ -144,4 +145,22 @@ func TestLocalHosts(t *testing.T) {
 	for _, host := range []string{"", "localhost.example.com", "notlocalhost", "10.0.0.1", "0.0.0.0", "example.com", "localhost.localdomain"} {
 		require.False(t, isLocal(host), host)
 	}
+}
+
+type refusing struct{ t *testing.T }
+
+func (r refusing) RoundTrip(*http.Request) (*http.Response, error) {
+	r.t.Error("the request was sent")
+	return nil, io.EOF
+}
+
+// A transport that the guard cannot look into is not asked for a name that leads to a
+// refused address.
+func TestNamesAreLookedUpForAForeignTransport(t *testing.T) {
+	c := New(Options{Transport: refusing{t}})
+	c.guard.resolver = (&names{addresses: []netip.Addr{netip.MustParseAddr("1.1.1.1"), netip.MustParseAddr("10.0.0.1")}}).resolver()
+	_, err := c.Get(t.Context(), "https://a.test./", nil)
+	var blocked *BlockedError
+	require.ErrorAs(t, err, &blocked)
+	require.Equal(t, "10.0.0.1", blocked.Address)
 }
