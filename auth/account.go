@@ -3,31 +3,81 @@ package auth
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net/url"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 )
 
+// Issued is an access token that an authorization server issued. It hides the token
+// wherever it is printed.
+type Issued struct {
+	// Token is secret: its method Text returns it.
+	Token grant.Secret
+	// Type is Bearer, or DPoP for a token that only the Authorizer can use, since it has
+	// the key.
+	Type string
+	// Expiry is when the token expires, zero if that is not known.
+	Expiry time.Time
+}
+
+// String hides the token.
+func (i Issued) String() string { return "a token of type " + i.Type }
+
+// Format writes String for every verb.
+func (i Issued) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(i.String())) }
+
+// LogValue implements [slog.LogValuer] with String.
+func (i Issued) LogValue() slog.Value { return slog.StringValue(i.String()) }
+
+// MarshalText writes String.
+func (i Issued) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
+
 // Token returns the access token for a server, renewed if it has expired. It asks no
-// person: without a login the error is a [*NotLoggedIn].
+// person: without a login the error is a [*NotLoggedIn]. A program that makes calls
+// seldom can see by it, some time before, whether its login is good.
 func (a *Authorizer) Token(ctx context.Context, server string) (string, error) {
+	issued, err := a.Issued(ctx, server)
+	return issued.Token.Text(), err
+}
+
+// Issued is [Authorizer.Token] with what the authorization server says of the token.
+func (a *Authorizer) Issued(ctx context.Context, server string) (Issued, error) {
 	s, err := a.serverNamed(ctx, server)
 	if err != nil {
-		return "", err
+		return Issued{}, err
 	}
-	began := time.Now()
-	h, err := inTurn(ctx, s, func(ctx context.Context) (*held, error) {
-		h, err := s.renewedAt(ctx, began)
-		if err == nil && h == nil {
-			err = because(ReasonLogin, notRenewed(s.now.Load()), s.notLoggedIn(ctx))
-		}
-		return h, err
-	})
+	h := s.now.Load()
+	if !h.usable(time.Now()) {
+		began := time.Now()
+		h, err = inTurn(ctx, s, func(ctx context.Context) (*held, error) { return s.issued(ctx, began) })
+	}
 	if err != nil {
-		return "", s.explain(because(ReasonLogin, "", err))
+		return Issued{}, s.explain(because(ReasonLogin, "", err))
 	}
-	return h.record.Token.Access.Text(), nil
+	kind := "Bearer"
+	if h.prover != nil {
+		kind = "DPoP"
+	}
+	return Issued{Token: h.record.Token.Access, Type: kind, Expiry: h.record.Token.Expiry}, nil
+}
+
+// issued is [Authorizer.Issued] in turn.
+func (s *server) issued(ctx context.Context, began time.Time) (*held, error) {
+	if h := s.now.Load(); h == nil || h.record.Token.Refresh.Empty() && !h.unwritten {
+		s.loaded = false // somebody may have logged in with another program
+	}
+	h, err := s.renewedAt(ctx, began)
+	if err != nil || h != nil {
+		return h, err
+	}
+	err = because(ReasonLogin, notRenewed(s.now.Load()), s.notLoggedIn(ctx))
+	if s.a.grant.person() {
+		s.tell(LoginLost, "", err)
+	}
+	return nil, err
 }
 
 // ErrNotLoggedIn means that there is no token for a server.
@@ -70,6 +120,9 @@ func (s *server) logout(ctx context.Context) (found bool, err error) {
 	}
 	s.now.Store(nil)
 	s.ended = ""
+	if found {
+		s.tell(LoginEnded, "", nil)
+	}
 	if failed.Err != nil {
 		return found, &failed
 	}

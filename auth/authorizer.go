@@ -34,6 +34,9 @@ type Authorizer struct {
 	cfg   config
 	grant source
 
+	events events
+	closed atomic.Bool // no token is renewed ahead any more
+
 	mu      sync.Mutex
 	servers map[serverKey]*server
 	last    atomic.Pointer[server] // that was asked for last
@@ -56,6 +59,7 @@ func (a *Authorizer) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(a.Strin
 func newAuthorizer(grant func(*config) source, opts []Option) *Authorizer {
 	a := &Authorizer{cfg: newConfig(opts), servers: map[serverKey]*server{}}
 	a.grant = grant(&a.cfg)
+	a.events.begin(a.cfg.onEvent)
 	a.Option = client.WithAuthorizer(a)
 	return a
 }
@@ -70,9 +74,12 @@ func (a *Authorizer) Close() error {
 	a.mu.Unlock()
 	moment, stop := context.WithTimeout(context.Background(), time.Second) //nolint:forbidigo // Close has no context
 	defer stop()
+	a.closed.Store(true)
 	for _, s := range servers {
 		s.turns.cancel(moment.Done())
+		s.ahead.stop()
 	}
+	a.events.close(moment.Done())
 	return nil
 }
 
@@ -158,6 +165,9 @@ func (a *Authorizer) lookUp(endpoint *url.URL, principal string) *server {
 	if s == nil {
 		a.makeRoom()
 		s = &server{a: a, id: key, endpoint: endpoint, nobody: a.cfg.nobody(principal), turns: newTurns(a.cfg.patience)}
+		if a.cfg.ahead {
+			s.turns.after = s.renewAhead
+		}
 		a.servers[key] = s
 	}
 	a.last.Store(s)
@@ -176,6 +186,7 @@ func (a *Authorizer) makeRoom() {
 	}
 	for key, s := range a.servers {
 		if s.turns.idle() {
+			s.ahead.stop()
 			delete(a.servers, key)
 			return
 		}
@@ -212,6 +223,7 @@ type site struct {
 	server    *discover.Server
 	pace      *pace
 	begun     func() // counts a login, called when a person is asked or a program has a token
+	announce  func() // reports a login, called when a person is asked or a program asks
 }
 
 // id is the resource identifier of the server, which tokens are for.

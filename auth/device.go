@@ -61,6 +61,7 @@ func (d *device) obtain(ctx context.Context, s *site, scopes []string) (*held, e
 		defer expire()
 	}
 	s.begun()
+	s.announce()
 	token, err := d.wait(ctx, s, h, who, code)
 	if err != nil {
 		return nil, d.failed(ctx, h, code, err)

@@ -86,6 +86,7 @@ func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 	if err != nil {
 		return nil, because(ReasonStore, "", err)
 	}
+	s.announce()
 	return nil, s.handedOff(begun)
 }
 
@@ -146,17 +147,33 @@ func (s *server) finish(ctx context.Context, address string) error {
 		return because(ReasonLogin, "", err)
 	}
 	key, begun, err := s.begun(ctx, answer.State)
+	if errors.Is(err, ErrLoginExpired) {
+		s.tell(LoginFailed, key.Issuer, err)
+	}
 	if err != nil {
 		return err
 	}
+	h, err := s.finished(ctx, key, begun, answer)
+	if err != nil {
+		s.tell(LoginFailed, key.Issuer, err)
+		return err
+	}
+	s.loaded, s.failed, s.ended = true, failure{}, ""
+	s.now.Store(h)
+	s.tell(LoginFinished, key.Issuer, nil)
+	return nil
+}
+
+// finished exchanges the answer of a login that was begun for tokens, and keeps them.
+func (s *server) finished(ctx context.Context, key Key, begun *store.Pending, answer loopback.Answer) (*held, error) {
 	code, err := codeOf(answer, key.Issuer, begun.IssuerSent)
 	if err != nil {
-		return because(ReasonLogin, s.a.cfg.exceptionFor(key.Issuer, err), err)
+		return nil, because(ReasonLogin, s.a.cfg.exceptionFor(key.Issuer, err), err)
 	}
 	h := &held{key: key, loggedIn: time.Now()}
 	h.record = store.Record{Client: begun.Client, Server: begun.Server, Scopes: begun.Scopes, Proof: begun.Proof}
 	if err := s.redeem(ctx, h, begun, code); err != nil {
-		return because(ReasonToken, cmp.Or(s.a.cfg.unknown(ctx, h, err), s.a.cfg.exceptionFor(key.Issuer, err), "begin the login again"), err)
+		return nil, because(ReasonToken, cmp.Or(s.a.cfg.unknown(ctx, h, err), s.a.cfg.exceptionFor(key.Issuer, err), "begin the login again"), err)
 	}
 	h.record.Login = loopback.NewState()
 	keep, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping) // what was issued is kept
@@ -164,12 +181,7 @@ func (s *server) finish(ctx context.Context, address string) error {
 	if err = s.a.cfg.store.Update(keep, key, func(store.Record) (store.Record, error) { return h.record, nil }); err == nil {
 		h, err = h.ready()
 	}
-	if err != nil {
-		return because(ReasonStore, "", err)
-	}
-	s.loaded, s.failed, s.ended = true, failure{}, ""
-	s.now.Store(h)
-	return nil
+	return h, because(ReasonStore, "", err)
 }
 
 // redeem exchanges the code of a login that was begun for a token.

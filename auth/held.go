@@ -334,10 +334,14 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 				s.a.cfg.forgetShared(ctx, h.key)
 			}
 		}
+		s.tell(LoginLost, h.key.Issuer, because(ReasonLogin, "log in again", &NotLoggedIn{Ended: s.ended}))
 		return nil, nil
 	case err != nil && asked && outcome == renewed:
 		next.unwritten = true // the token is good as long as the program runs
 	case err != nil && asked:
+		if refusedForGood(err) {
+			s.tell(LoginLost, h.key.Issuer, because(ReasonToken, "", err))
+		}
 		return nil, because(ReasonToken, "try again later: the authorization server does not renew the token now", err)
 	case err != nil:
 		return nil, because(ReasonStore, "another process may have stopped while it renewed the token", err)
@@ -347,6 +351,9 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 	}
 	s.now.Store(next)
 	s.failed = failure{}
+	if asked || s.lost {
+		s.tell(LoginRenewed, h.key.Issuer, nil)
+	}
 	return next, nil
 }
 

@@ -18,7 +18,9 @@ import (
 // tells the function of [WithTrace] each step, and fails with [ErrInspected] when a
 // login would begin.
 func Inspect(opts ...Option) *Authorizer {
-	return newAuthorizer(func(*config) source { return inspector{} }, append(opts, WithStore(store.NewMemory())))
+	a := newAuthorizer(func(*config) source { return inspector{} }, append(opts, WithStore(store.NewMemory())))
+	a.events.off = true
+	return a
 }
 
 // ErrInspected means that a server demands a login, and that everything for it was

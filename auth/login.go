@@ -55,6 +55,7 @@ func (p *person) obtain(ctx context.Context, s *site, scopes []string) (*held, e
 	}
 	defer b.close()
 	s.begun()
+	s.announce()
 	code, err := p.ask(ctx, s, b)
 	if errors.Is(err, errNobody) && b.known {
 		// The page may have said that it does not know this client. A token that can be

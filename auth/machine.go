@@ -197,6 +197,7 @@ func (p *program) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 	if err != nil {
 		return nil, err
 	}
+	s.announce()
 	h.record.Client.ClientID, h.key = p.cfg.clientID, s.key(p.cfg.clientID)
 	h.record.Client.Method = p.cfg.method(ctx, s)
 	if err := p.get(ctx, s, h, s.params(scopes)); err != nil {

@@ -35,12 +35,14 @@ type config struct {
 	noLogin  bool
 	newLogin bool
 	patience time.Duration
-	base     *http.Transport
+	base     http.RoundTripper // nil for the default
 	private  bool
 	strict   bool
 	noLegacy bool
 	anySlash bool
 	onStep   func(Step)
+	onEvent  []func(Event)
+	ahead    bool
 	bad      error // the first option that is wrong
 }
 
@@ -150,11 +152,24 @@ func WithLoginTime(d time.Duration) Option {
 	}
 }
 
-// WithTransport sets the transport for requests to authorization servers, for example
-// one with the certificates of a company. The default uses the proxy of the environment
-// (HTTPS_PROXY), if there is one. A proxy must keep requests away from private addresses:
-// the guard cannot see where it connects to.
-func WithTransport(t *http.Transport) Option { return func(c *config) { c.base = t } }
+// WithTransport sets what sends requests to authorization servers, for example a transport
+// with the certificates of a company, or one that writes spans. nil means the default,
+// which uses the proxy of the environment (HTTPS_PROXY), if there is one.
+//
+// Of a [*http.Transport], a copy is used, and each address is checked when it is dialed.
+// Behind a proxy, and with any other RoundTripper, this machine looks up the host before
+// each request and checks the addresses it finds. It cannot see where the proxy or the
+// RoundTripper connects to: they must keep requests away from private addresses. The
+// RoundTripper runs on goroutines of its own, many at a time. It must follow no redirects.
+// It may panic. A request that outlives its context is given up.
+func WithTransport(t http.RoundTripper) Option {
+	return func(c *config) {
+		if own, ok := t.(*http.Transport); ok && own == nil {
+			t = nil
+		}
+		c.base = t
+	}
+}
 
 // WithPrivateNetwork allows authorization servers on private addresses, such as those
 // of a company's network. By default only public addresses are reached, and this

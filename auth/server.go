@@ -26,6 +26,8 @@ type server struct {
 	now    atomic.Pointer[held]
 	nobody *transport.Credentials // of requests without credentials, nil for one principal
 
+	ahead alarm // renews the token without a request
+
 	turns turns // who has the turn may change now, and what follows
 
 	loaded bool // the store was asked
@@ -34,6 +36,7 @@ type server struct {
 	failed failure // the last login or renewal, if it failed
 	pace   pace    // of requests to the token endpoint
 	tries  tries   // logins that may be in vain
+	lost   bool    // the program knows that the login needs a person
 }
 
 type failure struct {
@@ -109,6 +112,9 @@ func (s *server) renewedAt(ctx context.Context, began time.Time) (*held, error) 
 	case s.site != nil && !s.a.grant.person():
 		renew = func() (*held, error) { return s.obtained(ctx, s.site, h.record.Scopes) }
 	default:
+		if s.a.grant.person() {
+			s.tell(LoginLost, h.key.Issuer, because(ReasonLogin, cmp.Or(notRenewed(h), "log in again"), errExpired))
+		}
 		return nil, nil // the server says what it wants now
 	}
 	err := s.recent(began)
@@ -160,6 +166,9 @@ func (s *server) decide(ctx context.Context, c transport.Challenge, began time.T
 			s.now.Store(stored)
 			if h = stored; h.usable(time.Now()) {
 				s.failed = failure{} // of the time before that login
+				if s.lost {
+					s.tell(LoginFinished, h.key.Issuer, nil)
+				}
 				return true, nil
 			}
 		}
@@ -183,6 +192,9 @@ func (s *server) decide(ctx context.Context, c transport.Challenge, began time.T
 		}
 	}
 	if c.Background {
+		if h != nil && s.a.grant.person() {
+			s.tell(LoginLost, h.key.Issuer, because(ReasonLogin, "log in again", errRefused))
+		}
 		return false, nil // nobody waits for it: a person is asked for a call
 	}
 	want := wanted{call: c.Call}
@@ -198,10 +210,19 @@ func (s *server) decide(ctx context.Context, c transport.Challenge, began time.T
 	return s.login(ctx, asked, before, want)
 }
 
+var (
+	errRefused = errors.New("the server refuses the token that was issued for it")
+	errExpired = errors.New("the token has expired, and there is none to renew it with")
+)
+
+// refusedAgain is the error of a server that refuses a token for no reason that a login
+// could remove.
 func (s *server) refusedAgain(h *held) error {
-	return &Error{
-		Reason: ReasonRefused, Issuer: h.key.Issuer, Err: errors.New("the server refuses the token that was issued for it"), Help: s.disagree(h),
+	err := &Error{
+		Reason: ReasonRefused, Issuer: h.key.Issuer, Err: errRefused, Help: s.disagree(h),
 	}
+	s.tell(LoginFailed, h.key.Issuer, err)
+	return err
 }
 
 // disagree is what to do about a server that refuses a token that was issued for it.
@@ -227,16 +248,20 @@ func (s *server) refusedLogin(h *held, vain *triesError) error {
 		e.Reason, e.Err = ReasonRefused, fmt.Errorf("the server refuses the token that was issued for it, and %w", vain)
 		e.Help = s.disagree(h)
 	}
+	s.tell(LoginFailed, e.Issuer, e)
 	return e
 }
 
 // login obtains a token for what a challenge asks for.
 func (s *server) login(ctx context.Context, asked challenge.Challenge, before []string, want wanted) (again bool, err error) {
 	if s.a.cfg.noLogin {
-		return false, because(ReasonLogin, notRenewed(s.now.Load()), s.notLoggedIn(ctx))
+		err := because(ReasonLogin, notRenewed(s.now.Load()), s.notLoggedIn(ctx))
+		s.tell(LoginLost, "", err)
+		return false, err
 	}
 	found, err := s.find(ctx, asked)
 	if err != nil {
+		s.tell(LoginFailed, "", err)
 		return false, s.fail(ctx, err)
 	}
 	defer found.http.CloseIdle()
@@ -307,21 +332,35 @@ func (s *server) raise(ctx context.Context, h *held, asked challenge.Challenge, 
 
 // obtained obtains a token and keeps it.
 func (s *server) obtained(ctx context.Context, found *site, scopes []string) (*held, error) {
+	again := s.now.Load() != nil && !s.a.grant.person() // a program renews so
+	found.announce = func() {
+		if !again {
+			s.tell(LoginBegun, found.server.Issuer, nil)
+		}
+	}
 	h, err := s.a.grant.obtain(ctx, found, scopes)
 	if err != nil {
 		var e *Error
 		if errors.As(err, &e) && e.Issuer == "" {
 			e.Issuer = found.server.Issuer
 		}
+		s.notObtained(again, found.server.Issuer, err)
 		return nil, err
 	}
 	h.loggedIn = time.Now()
 	h.complete(found, scopes)
 	if err := s.keep(ctx, h); err != nil {
-		return nil, because(ReasonStore, "", err)
+		err = because(ReasonStore, "", err)
+		s.notObtained(again, found.server.Issuer, err)
+		return nil, err
 	}
 	s.site, s.failed, s.ended = found, failure{}, ""
 	s.now.Store(h)
+	state := LoginFinished
+	if again {
+		state = LoginRenewed
+	}
+	s.tell(state, found.server.Issuer, nil)
 	return h, nil
 }
 

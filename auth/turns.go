@@ -15,6 +15,7 @@ type turns struct {
 	turn chan struct{}
 	// longest bounds a turn: a function of the application may not come back.
 	longest time.Duration
+	after   func() // is called at the end of each turn; nil for nothing
 
 	mu      sync.Mutex
 	waiting int                // callers that wait for a turn, or for the end of theirs
@@ -71,6 +72,9 @@ func inTurn[T any](ctx context.Context, s *server, f func(context.Context) (T, e
 		defer func() {
 			if v := recover(); v != nil {
 				r = result{err: fmt.Errorf("a function of the application panicked: %v", v)}
+			}
+			if t.after != nil {
+				t.after()
 			}
 			end()
 			done <- r

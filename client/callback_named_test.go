@@ -31,6 +31,7 @@ var elsewhere = map[string]string{
 	"transport Stream.In":           "TestCallbackStream",
 	"transport Stream.Out":          "TestCallbackStream",
 	"transport Handler":             "is for programs that drive a transport themselves",
+	"transport LoginWatch":          "its functions are the client's; an Authorizer calls them",
 	"toolcache Settings.Durable":    "TestCallbacks",
 	"toolcache Settings.StaleIf":    "TestCallbacks",
 	"toolcache Settings.Logger":     "TestCallbacks",

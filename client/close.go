@@ -19,8 +19,9 @@ const (
 
 // closing runs Close once, and keeps its error.
 type closing struct {
-	once sync.Once
-	err  error
+	once    sync.Once
+	err     error
+	unwatch func() // ends the reports of the login; nil without one
 }
 
 // Close fails every call in flight, tells the server, and waits until
@@ -51,6 +52,9 @@ func (c *Client) Close() error {
 		}
 		if l != nil {
 			closing.err = l.Conn.Close()
+		}
+		if closing.unwatch != nil {
+			closing.unwatch()
 		}
 		c.inbound().Notifier().Stop()
 		if late || !c.life.Await(closeTimeout) {

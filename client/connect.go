@@ -59,6 +59,9 @@ func Connect(ctx context.Context, t transport.Transport, opts ...Option) (*Clien
 	}
 	c := newClient(cfg, t)
 	c.scope = scope
+	if stop := watchLogin(c, t); stop != nil {
+		c.closing.Get().unwatch = stop
+	}
 	if err := c.open(ctx, t); err != nil {
 		// What else goes wrong matters less than err.
 		if l := c.live.Load(); l != nil {

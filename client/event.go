@@ -15,7 +15,7 @@ import (
 // [StateChanged], [Negotiated], [Connected], [Disconnected], [Restarted],
 // [Reinitialized], [SubscriptionGap], [SubscriptionEnded], [LivenessFailed],
 // [ListFailed], [ToolDrift], [OutputMismatch], [ElicitationComplete],
-// [RequestDropped] and [CallbackFailed].
+// [RequestDropped], [LoginChanged] and [CallbackFailed].
 // Ignore unknown events: more may be added.
 type Event interface {
 	// ServerName returns the name of the server that the event is about; see [WithName].

@@ -27,6 +27,7 @@ var eventTypes = []Event{
 	Negotiated{},
 	LivenessFailed{},
 	ListFailed{},
+	LoginChanged{},
 	OutputMismatch{},
 	Reinitialized{},
 	RequestDropped{},
@@ -41,7 +42,7 @@ var eventTypes = []Event{
 // uses them, or they are this side's own words.
 var eventData = map[string]bool{
 	"CallbackFailed.Callback": true, "ListFailed.Method": true, "Negotiated.Evidence": true,
-	"ProbeStep.Method": true, "ElicitationComplete.ID": true,
+	"LoginChanged.Principal": true, "ProbeStep.Method": true, "ElicitationComplete.ID": true,
 	"OutputMismatch.Tool": true, "ToolDrift.Tool": true, "ToolDrift.Old": true, "ToolDrift.New": true,
 	"ToolDrift.Changed": true, "ToolDrift.Before": true, "ToolDrift.After": true,
 }

@@ -34,6 +34,7 @@ func longEvents(text string) []Event {
 		SubscriptionEnded{Reason: fmt.Errorf("it ended: %w", data)},
 		ElicitationComplete{ID: text},
 		RequestDropped{Method: text},
+		LoginChanged{Issuer: text},
 		OutputMismatch{Tool: text},
 		OutputMismatch{Reason: text},
 		ToolDrift{After: tool},

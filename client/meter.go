@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
@@ -97,6 +98,8 @@ type Signal struct {
 	// Count is the number of events: 1, except for events that are noticed
 	// together.
 	Count int
+	// Login is what happened to the login, "" for any other Kind than LoginSignal.
+	Login transport.LoginState
 }
 
 // SignalKind is the kind of a [Signal].
@@ -140,6 +143,9 @@ const (
 	Queued
 	// LateAnswers: Count answers arrived after their calls had ended.
 	LateAnswers
+	// LoginSignal: the login changed as Login tells. Each client that uses the login
+	// reports it.
+	LoginSignal
 )
 
 var signalNames = [...]string{
@@ -147,6 +153,7 @@ var signalNames = [...]string{
 	RefusedRate: "refused-rate", Retried: "retried", RetryDenied: "retry-denied", ThrottledServer: "throttled-server",
 	ThrottledCredentials: "throttled-credentials", Probed: "probed", SilenceProbed: "silence-probed", Silent: "silent",
 	Hedged: "hedged", HedgeWon: "hedge-won", Queued: "queued", LateAnswers: "late-answers",
+	LoginSignal: "login",
 }
 
 // String returns the name in kebab case, for metric labels, or "unknown" for

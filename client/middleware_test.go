@@ -208,13 +208,13 @@ func TestMeterOfCalls(t *testing.T) {
 func TestSignalNames(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for o := client.RefusedOpen; o <= client.LateAnswers; o++ {
+	for o := client.RefusedOpen; o <= client.LoginSignal; o++ {
 		require.NotEmpty(t, o.String())
 		require.False(t, seen[o.String()], o)
 		seen[o.String()] = true
 	}
 	require.Equal(t, "unknown", client.SignalKind(0).String())
-	require.Equal(t, "unknown", (client.LateAnswers + 1).String())
+	require.Equal(t, "unknown", (client.LoginSignal + 1).String())
 
 	require.Equal(t, "budget", client.DeniedByBudget.String())
 	require.Equal(t, "time", client.DeniedByTime.String())

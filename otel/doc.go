@@ -48,6 +48,7 @@
 //	mainstay.client.silences             counter    circuits opened because the server was silent
 //	mainstay.client.hedges               counter    mainstay.outcome: sent, won
 //	mainstay.client.late_answers         counter    answers that no call waited for
+//	mainstay.client.logins               counter    mainstay.outcome: begun, finished, failed, renewed, lost, logged-out
 //	mainstay.client.queue.duration       histogram  seconds waited in the client's queue
 //	mainstay.client.breaker.state        updown     1 for the state it is in, by mainstay.state
 //	mainstay.client.breaker.transitions  counter    changes of state
@@ -64,6 +65,9 @@
 //
 // Collecting these metrics reads [client.Client.Health], which probes a circuit whose
 // cooldown is over.
+//
+// Alert on mainstay.client.logins with mainstay.outcome lost: calls fail until somebody
+// logs in again.
 //
 // Metrics replace some values by "_OTHER": names of tools and prompts after the first
 // 256, error codes after the first 64, and codes outside the ranges that JSON-RPC and

@@ -21,7 +21,7 @@ type instruments struct {
 	queue              metric.Float64Histogram
 	perCall            metric.Int64Histogram
 
-	attempts, unknown, retries, refusals, throttles, probes, silences, hedges, late metric.Int64Counter
+	attempts, unknown, retries, refusals, throttles, probes, silences, hedges, late, logins metric.Int64Counter
 
 	server, tool circuit
 }
@@ -83,6 +83,7 @@ func (i *instruments) make(m metric.Meter) error {
 	i.silences = counter("mainstay.client.silences", "{opening}", "Circuits opened because nothing came.")
 	i.hedges = counter("mainstay.client.hedges", "{request}", "Second requests beside slow ones.")
 	i.late = counter("mainstay.client.late_answers", "{response}", "Answers that nobody waited for.")
+	i.logins = counter("mainstay.client.logins", "{change}", "Changes of the login that the client's requests use.")
 	return errors.Join(append(errs,
 		i.server.make(m, "mainstay.client.breaker", "server"), i.tool.make(m, "mainstay.client.tool.breaker", "tool"))...)
 }
@@ -155,6 +156,8 @@ func (m meter) Observe(h client.Signal) {
 		i.queue.Record(background(), h.Wait.Seconds(), metric.WithAttributes(attrs...))
 	case client.LateAnswers:
 		add(i.late)
+	case client.LoginSignal:
+		add(i.logins, keyOutcome.String(string(h.Login)))
 	default: // one of a later client
 	}
 }

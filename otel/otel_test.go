@@ -27,6 +27,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/clienttest"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -439,7 +440,7 @@ func TestObservePool(t *testing.T) {
 // Every signal of a client has its metric.
 func TestSignals(t *testing.T) {
 	t.Parallel()
-	metrics := []string{"retries", "refusals", "throttles", "probes", "silences", "hedges", "late_answers", "queue.duration"}
+	metrics := []string{"retries", "refusals", "throttles", "probes", "silences", "hedges", "late_answers", "logins", "queue.duration"}
 	sum := func(l *lab) (n float64) {
 		for _, m := range metrics {
 			for _, v := range l.points(t, "mainstay.client."+m) {
@@ -464,6 +465,8 @@ func TestSignals(t *testing.T) {
 	m := l.Meter()
 	m.Observe(client.Signal{Kind: client.LateAnswers, Server: "s", Count: 7})
 	require.Equal(t, map[string]float64{"mainstay.server=s": 7}, l.points(t, "mainstay.client.late_answers"))
+	m.Observe(client.Signal{Kind: client.LoginSignal, Server: "s", Login: transport.LoginLost, Count: 1})
+	require.Equal(t, map[string]float64{"mainstay.outcome=lost,mainstay.server=s": 1}, l.points(t, "mainstay.client.logins"))
 	m.Observe(client.Signal{Kind: 250})
 	m.CallEnded(client.CallRecord{Server: "s", Method: "tools/call", Name: "pay", Attempts: 3, Err: &mcperrors.Error{Delivery: mcperrors.Unknown}})
 	m.CallEnded(client.CallRecord{Server: "s", Method: "resources/read", Name: "file:///a", Attempts: 1, Err: &mcperrors.Error{Delivery: mcperrors.NotSent}})

@@ -18,6 +18,8 @@
 //     "" for none, for caches that several clients share
 //   - Callers() func(ctx) *[Caller]: who makes a call, asked once at its start; nil if the
 //     credentials are the same for every call
+//   - WatchLogin([LoginWatch]) (stop func()): changes of the login that requests use; nil if
+//     there are none to report
 //   - Fallback() Transport: the transport to try for older servers
 //
 // Of a [Conn]:

@@ -35,8 +35,8 @@ var limits = map[string]limit{
 	"returns of that call to a file it has left":     {80, 10},
 	"functions that send a request of the client":    {1, 1},
 	"functions that ask why a request has no answer": {8, 1},     // so do the start of a program and the bounds of HeaderFunc
-	"exported names of client":                       {245, 180}, // RetryDenial, RequestDropped, OutputMismatch and WithName are new
-	"exported fields of client":                      {210, 120}, // Signal.Denied, RequestDropped.Method, OutputMismatch.Tool and Reason, Health.Address, Invocation.Address
+	"exported names of client":                       {247, 180}, // RetryDenial, RequestDropped, OutputMismatch, WithName, LoginChanged and LoginSignal are new
+	"exported fields of client":                      {215, 120}, // Signal.Denied and Login, RequestDropped.Method, OutputMismatch.Tool and Reason, Health.Address, Invocation.Address, the four of LoginChanged
 	"options of client":                              {43, 35},   // WithAuthorizer and WithName are new
 }
 

@@ -100,6 +100,13 @@ type CallerNamer interface {
 	Callers() func(ctx context.Context) *transport.Caller
 }
 
+// LoginWatcher is a transport whose requests use a login.
+type LoginWatcher interface {
+	// WatchLogin reports changes of the login until stop is called. stop is nil if there
+	// are none to report.
+	WatchLogin(w transport.LoginWatch) (stop func())
+}
+
 // Secretive is a transport or a connection that sends secrets. The client removes them
 // from errors, logs, events and traces, also where a server repeats them.
 type Secretive interface {

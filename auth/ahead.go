@@ -1,0 +1,76 @@
+package auth
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// WithRenewalAhead renews tokens shortly before they expire, even while no request needs
+// them. So [WithEvents] and the clients report a lost login when it is lost, and not at
+// the next call: use it for programs that make calls at night. It takes one request for
+// each lifetime of a token, for each principal, from the first request of a client until
+// [Authorizer.Close]. An Authorizer remembers 4,096 servers and principals; the others are
+// renewed by their next call. After a failure that may pass it tries again each minute.
+// Tokens that state no expiry are not renewed ahead.
+func WithRenewalAhead() Option { return func(c *config) { c.ahead = true } }
+
+// aheadPause is the time between two attempts to renew a token ahead.
+const aheadPause = time.Minute
+
+// alarm is the time at which a token is renewed ahead. It needs no goroutine until then.
+type alarm struct {
+	mu    sync.Mutex
+	timer *time.Timer
+}
+
+func (a *alarm) set(d time.Duration, f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+	a.timer = time.AfterFunc(d, f)
+}
+
+func (a *alarm) stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+}
+
+// renewAhead sets the alarm for the token that requests carry now. It runs at the end of
+// each turn, which may have changed the token.
+func (s *server) renewAhead() {
+	h := s.now.Load()
+	if s.a.closed.Load() {
+		return
+	}
+	if h == nil || s.lost || h.record.Token.Expiry.IsZero() {
+		s.ahead.stop()
+		return
+	}
+	wait := time.Until(h.record.Token.Expiry.Add(-h.margin()))
+	if wait <= 0 { // it was just tried
+		if h.record.Token.Refresh.Empty() && (s.site == nil || s.a.grant.person()) {
+			return // only an answer of the server can lead to another token
+		}
+		wait = aheadPause
+	}
+	s.ahead.set(wait, s.renewNow)
+}
+
+// renewNow renews the token. Events report the outcome.
+func (s *server) renewNow() {
+	ctx, cancel := context.WithTimeout(context.Background(), settling) //nolint:forbidigo // no caller waits for it
+	defer cancel()
+	began := time.Now()
+	_, _ = inTurn(ctx, s, func(ctx context.Context) (*held, error) {
+		if s.a.closed.Load() {
+			return nil, errClosed
+		}
+		return s.renewedAt(ctx, began)
+	})
+}
