@@ -6,6 +6,7 @@ require (
 	github.com/go-jose/go-jose/v4 v4.1.8
 	github.com/mainstay-mcp/mainstay v0.0.0
 	github.com/stretchr/testify v1.12.1
+	golang.org/x/oauth2 v0.38.0
 )
 
 require (
