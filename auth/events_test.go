@@ -82,8 +82,8 @@ func TestEventsOfALogin(t *testing.T) {
 	require.Equal(t, want, meter.seen)
 }
 
-// A program that must not log in is told once that its login is lost, whoever notices it,
-// and when somebody has logged in again.
+// A program that must not log in learns once that its login is lost, whichever request
+// notices it, and when somebody has logged in again.
 func TestALostLoginIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	d := &direct{w: authtest.New(t)}

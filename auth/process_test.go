@@ -221,7 +221,7 @@ func TestKilled(t *testing.T) {
 	t.Parallel()
 	kills := 10
 	if os.Getenv("MAINSTAY_SOAK") != "" {
-		kills = 50
+		kills = 150
 	}
 	w := authtest.New(t)
 	w.Every, w.Expiries = 2, 1<<30

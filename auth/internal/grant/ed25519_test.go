@@ -16,7 +16,7 @@ func TestEd25519HasTwoNames(t *testing.T) {
 	for _, test := range []struct {
 		chosen string
 		listed []string
-		want   string // "": the server is told nothing
+		want   string // "": the server lists nothing
 	}{
 		{"", nil, "EdDSA"},
 		{"EdDSA", nil, "EdDSA"},
