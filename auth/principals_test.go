@@ -309,9 +309,9 @@ func TestPrincipalsWithoutTokenShareNothing(t *testing.T) {
 	require.NotEqual(t, bob, page)
 }
 
-// Where people are at this machine, the next login uses the port of the registration.
+// Where people are at this machine, the next login uses the port of the registration. It
+// is not parallel: the server of another test could take the port between two logins.
 func TestRegistrationOfPrincipalsKeepsItsPort(t *testing.T) {
-	t.Parallel()
 	w := authtest.New(t)
 	a := auth.Login(browser(t), auth.WithPrincipals(byContext))
 	for _, name := range []string{"ada", "bob"} {
