@@ -106,13 +106,19 @@ func (s *server) logout(ctx context.Context) (found bool, err error) {
 		return false, because(ReasonStore, "", err)
 	}
 	failed := Error{Reason: ReasonToken}
+	revoke := func(key Key, record Record) {
+		found = true
+		if err := s.revoke(ctx, key, record); err != nil {
+			failed.Help, failed.Err = "the tokens may be valid until they expire", errors.Join(failed.Err, err)
+		}
+	}
+	if h := s.now.Load(); h != nil && h.unwritten { // the store has older tokens, or none
+		revoke(h.key, h.record)
+	}
 	for _, key := range keys {
 		record, err := a.cfg.store.Load(ctx, key)
 		if err == nil && !record.Token.Access.Empty() {
-			found = true
-			if err := s.revoke(ctx, key, record); err != nil {
-				failed.Help, failed.Err = "the tokens may be valid until they expire", errors.Join(failed.Err, err)
-			}
+			revoke(key, record)
 		}
 		if err := a.cfg.store.Delete(ctx, key); err != nil {
 			failed.Reason, failed.Err = ReasonStore, errors.Join(failed.Err, err)

@@ -65,6 +65,7 @@ func newAuthorizer(grant func(*config) source, opts []Option) *Authorizer {
 }
 
 // Close ends the logins that are in progress, and waits for their end for up to a second.
+// No login begins after it; tokens are used and renewed until they end.
 // It is for programs that go on without the Authorizer: a login outlives a call whose
 // deadline passes, for as long as a person has to log in. Clients do not call it, because
 // others may use the same Authorizer.

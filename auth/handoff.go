@@ -86,6 +86,7 @@ func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 	if err != nil {
 		return nil, because(ReasonStore, "", err)
 	}
+	s.begun()
 	s.announce()
 	return nil, s.handedOff(begun)
 }

@@ -1,10 +1,13 @@
 package auth_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -76,6 +79,39 @@ func TestHandOff(t *testing.T) {
 		require.NoError(t, err)
 		require.NotEqual(t, before, after)
 	})
+}
+
+// A server that wants a new scope after each login gets four pages in ten minutes, though
+// the person finishes each login.
+func TestHandOffsInVain(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	var wanted atomic.Int32
+	w.ScopeForEach([]string{"tool"}, func(string, []string) string { return "s" + strconv.Itoa(int(wanted.Add(1))) })
+	a := auth.HandOff()
+	pages := 0
+	finish := func(err error) bool {
+		t.Helper()
+		var out *auth.HandedOff
+		if !errors.As(err, &out) {
+			return false
+		}
+		pages++
+		require.NoError(t, a.Finish(t.Context(), w.MCP.URL+"/mcp", elsewhere(t, out.URL)))
+		return true
+	}
+	_, err := dial(t, w, a)
+	require.True(t, finish(err))
+	c, err := dial(t, w, a)
+	require.NoError(t, err)
+	for range 20 {
+		if _, err = c.CallTool(t.Context(), "tool", map[string]any{}); !finish(err) {
+			break
+		}
+	}
+	require.Equal(t, 4, pages)
+	require.ErrorContains(t, err, "did not help")
+	require.Positive(t, mcperrors.RetryAfter(err))
 }
 
 // A person may be busy with the page of a login that was begun: the next run names the

@@ -254,6 +254,9 @@ func (s *server) refusedLogin(h *held, vain *triesError) error {
 
 // login obtains a token for what a challenge asks for.
 func (s *server) login(ctx context.Context, asked challenge.Challenge, before []string, want wanted) (again bool, err error) {
+	if s.a.closed.Load() {
+		return false, because(ReasonLogin, "use a new Authorizer", errClosed)
+	}
 	if s.a.cfg.noLogin {
 		err := because(ReasonLogin, notRenewed(s.now.Load()), s.notLoggedIn(ctx))
 		s.tell(LoginLost, "", err)

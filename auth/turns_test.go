@@ -95,6 +95,8 @@ func TestCloseEndsLogins(t *testing.T) {
 	require.NoError(t, a.Close())
 	require.ErrorIs(t, <-person.ended, context.Canceled)
 	require.NoError(t, a.Close())
+	_, err = dial(t, w, a)
+	require.ErrorContains(t, err, "the Authorizer was closed", "no login begins any more")
 }
 
 // A server may name several authorization servers. The second will do when the first

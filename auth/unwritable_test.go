@@ -158,3 +158,26 @@ func TestLoggedOutElsewhere(t *testing.T) {
 	require.Equal(t, 2, w.Asked("authorize"))
 	require.Zero(t, w.Lost())
 }
+
+// A logout takes back the tokens in memory, too: the store has older ones.
+func TestLogoutOfWhatIsNotWritten(t *testing.T) {
+	t.Parallel()
+	w := authtest.New(t)
+	folder := filepath.Join(t.TempDir(), "tokens")
+	store, err := auth.OpenFiles(folder)
+	require.NoError(t, err)
+	a := auth.Login(browser(t), auth.WithStore(store))
+	c, err := dial(t, w, a)
+	require.NoError(t, err)
+	mend := breakWrites(t, folder)
+	w.Revoke()
+	require.NoError(t, once(t.Context(), c))
+	token, err := a.Token(t.Context(), w.MCP.URL+"/mcp")
+	require.NoError(t, err)
+	require.True(t, w.Accepts(token))
+	mend()
+	found, err := a.Logout(t.Context(), w.MCP.URL+"/mcp")
+	require.NoError(t, err)
+	require.True(t, found)
+	require.False(t, w.Accepts(token), "the token can still be used")
+}

@@ -156,6 +156,14 @@ func (w *World) serveAS(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// Accepts reports whether the MCP server accepts an access token.
+func (w *World) Accepts(token string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, valid := w.Access[token]
+	return valid
+}
+
 func (w *World) token(rw http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
 	w.secret(r)
