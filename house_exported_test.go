@@ -60,7 +60,7 @@ func publicPackages(t *testing.T) []string {
 			if dir := filepath.ToSlash(filepath.Dir(path)); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && !slices.Contains(dirs, dir) {
 				dirs = append(dirs, dir)
 			}
-		case name == "internal", name == "cmd", name == "examples", name == "testdata", name == "bench", name == "interop", name == "refserver",
+		case name == "internal", name == "cmd", name == "examples", name == "testdata", name == "bench", name == "interop", name == "families", name == "server",
 			name != "." && strings.HasPrefix(name, "."):
 			return filepath.SkipDir
 		}

@@ -239,7 +239,7 @@ func checkRevisions(f source) []string {
 		return nil
 	}
 	// Neither may import mcp: one is judged by it, the other is a module of its own.
-	if strings.HasPrefix(f.path, "conformance/refserver/") || strings.HasPrefix(f.path, "bench/") {
+	if strings.HasPrefix(f.path, "conformance/families/") || strings.HasPrefix(f.path, "conformance/server/") || strings.HasPrefix(f.path, "bench/") {
 		return nil
 	}
 	if path.Dir(f.path) == "client/internal/era" {

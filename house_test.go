@@ -37,7 +37,7 @@ type row struct {
 }
 
 // library is what a program that uses Mainstay may import.
-var library = []string{"client/...", "pool", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/wire", "conformance/checks", "conformance/seeds", "conformance/clientsuite", "conformance/report", "conformance/faults/...", "skills"}
+var library = []string{"client/...", "pool", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/wire", "conformance/checks", "conformance/families/checks", "conformance/clientsuite", "conformance/report", "conformance/faults/...", "skills"}
 
 // testMain is what the tests of every package may import besides.
 const testMain = "internal/testmain"
@@ -162,12 +162,28 @@ var importTable = []row{
 		why:   "the client stands on all layers and never on its judge; tests of both are the reference server's, so that nobody who takes the client takes that",
 	},
 	{
-		pkg: "conformance/refserver/internal/host", may: []string{"conformance/refserver/...", refServer},
+		pkg: "conformance/families/internal/host", may: []string{"conformance/families/...", "conformance/server", refServer},
 		why: "the program that internal/reference starts",
 	},
 	{
-		pkg: "conformance/refserver/suitetest", tests: []string{"conformance", "conformance/wire", "conformance/checks", "conformance/seeds", "conformance/report", "conformance/refserver/...", "internal/reportsample", "mcp"},
+		pkg: "conformance/families/suitetest", tests: []string{"conformance", "conformance/wire", "conformance/checks", "conformance/report", "conformance/families/...", "conformance/server/...", "internal/reportsample", "mcp"},
 		why: "tests alone: the suite judges the reference server, and parsers of others read its reports",
+	},
+	{
+		pkg: "conformance/families/internal/suitetest", tests: []string{"conformance", "conformance/checks/...", "conformance/families/checks/...", "conformance/internal/...", "conformance/report", "conformance/wire", "mcp", refServer, "internal/memhttp"},
+		why: "tests alone: every check, of the protocol and of the families, against servers that break it",
+	},
+	{
+		pkg: "conformance/families/internal/mutants/...", may: []string{"conformance/families/internal/mutants/...", "conformance", "conformance/wire", "conformance/checks", "conformance/families/checks", "mcp"}, tests: []string{refServer},
+		why: "a proxy in front of any server, and what the suite makes of it: the server is a program, or given to it by tests",
+	},
+	{
+		pkg: "conformance/families/checks", may: []string{"conformance", "conformance/checks", "conformance/internal/checktext", "conformance/families/checks/..."},
+		why: "the list of the checks of our own tools, beside those of the specification",
+	},
+	{
+		pkg: "conformance/families/checks/...", may: []string{"conformance", "conformance/families/checks/...", "conformance/internal/...", "conformance/wire", "mcp"},
+		why: "checks of our own tools: they need none of the others",
 	},
 	{
 		pkg: "pool", may: []string{"client", "client/transport", "jsonrpc", "mcp", "errors", "breaker", "internal/errormap", "internal/serverfile", "internal/footprint", "internal/healthhttp", "internal/callback", "internal/inbox"},
@@ -179,7 +195,12 @@ var importTable = []row{
 		why: "an extension of the protocol: it needs of the client what any program can call",
 	},
 	{
-		pkg: "conformance/refserver/...", may: []string{"conformance/refserver/..."},
+		pkg: "conformance/families/...", may: []string{"conformance/families/...", "conformance/server/..."},
+		tests: []string{"client/...", "mcp", "jsonrpc", "errors"},
+		why:   "five families of tools for the reference server",
+	},
+	{
+		pkg: "conformance/server/...", may: []string{"conformance/server/..."},
 		tests: []string{"client/...", "mcp", "jsonrpc", "errors", "skills"},
 		why:   "a server that shares no code with the client cannot share its bugs",
 	},
@@ -224,10 +245,6 @@ var importTable = []row{
 		why: "a table is played the same way, whatever it calls",
 	},
 	{
-		pkg: "conformance/internal/suitetest", tests: []string{"conformance", "conformance/checks/...", "conformance/seeds/...", "conformance/internal/...", "conformance/report", "conformance/wire", "mcp", refServer, "internal/memhttp"},
-		why: "tests alone: every check before servers that break what it is about",
-	},
-	{
 		pkg: "conformance/internal/lists", may: []string{"conformance/internal/rawjson", "conformance/wire", "mcp"},
 		why: "walking a list is a conversation, whoever judges it",
 	},
@@ -252,14 +269,6 @@ var importTable = []row{
 		why: "the checks stand on the engine and drive the wire themselves, never through the client",
 	},
 	{
-		pkg: "conformance/seeds", may: []string{"conformance", "conformance/checks", "conformance/internal/checktext", "conformance/seeds/..."},
-		why: "the list of the checks of our own tools, beside those of the specification",
-	},
-	{
-		pkg: "conformance/seeds/...", may: []string{"conformance", "conformance/seeds/...", "conformance/internal/...", "conformance/wire", "mcp"},
-		why: "checks of our own tools: they need none of the others",
-	},
-	{
 		pkg:   "conformance/clientsuite/...",
 		may:   []string{"conformance", "conformance/internal/checktext", "conformance/wire", "conformance/clientsuite/...", "conformance/faults/...", "jsonrpc", "mcp", "internal/sse"},
 		tests: []string{"conformance/report/...", "internal/memhttp"},
@@ -267,12 +276,12 @@ var importTable = []row{
 	},
 	{
 		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/doc", "internal/errormap", "internal/inputschema", "internal/schema", "internal/serverfile", "internal/suggest", "auth", "auth/keychain"}, library...),
-		tests: []string{"conformance/refserver/...", "cmd/refserver/...", "internal/authtest", "internal/memhttp"},
+		tests: []string{"conformance/server/...", "conformance/families/...", "cmd/refserver/...", "internal/authtest", "internal/memhttp"},
 		why:   "mcpctl starts in milliseconds: the reference server is a program of its own",
 	},
 	{
-		pkg: "cmd/refserver/...", may: []string{"cmd/refserver/...", "conformance/refserver/..."},
-		tests: []string{"auth", "client/...", "mcp", "jsonrpc", "errors", "conformance", "conformance/checks", "conformance/seeds", "conformance/report"}, why: "a thin main around the server",
+		pkg: "cmd/refserver/...", may: []string{"cmd/refserver/...", "conformance/families/...", "conformance/server/..."},
+		tests: []string{"auth", "client/...", "mcp", "jsonrpc", "errors", "conformance", "conformance/checks", "conformance/report"}, why: "a thin main around the server",
 	},
 	{pkg: "internal/simulation", may: []string{"client/...", "breaker", "errors", "jsonrpc", "mcp"}, why: "the world a client is proved in: it knows what a client promises and nothing imports it"},
 	{
@@ -299,10 +308,6 @@ var importTable = []row{
 		pkg: "auth", may: []string{"auth/internal/...", "client", "client/transport", "internal/callback", "internal/inbox"}, tests: []string{"auth/tokensource", "errors", "internal/authtest", "mcp"},
 		why: "an Authorizer for the client, through its public face",
 	},
-	{
-		pkg: "internal/servermutants/...", may: []string{"internal/servermutants/...", "conformance", "conformance/wire", "conformance/checks", "conformance/seeds", "mcp"}, tests: []string{refServer},
-		why: "a proxy before any server, and what the suite makes of it: the server is a program, or handed to it by tests",
-	},
 	{pkg: "examples/...", may: append([]string{"auth", "auth/keychain", "fleet/redis", "otel"}, library...), tests: []string{refServer, "internal/authtest"}, why: "what an example imports, a user can import"},
 	{pkg: "fleet/redis/...", may: append([]string{"internal/callback"}, library...), why: "an adapter in a package of its own: public packages only but for the guards around callbacks, nothing but examples imports it"},
 	{pkg: "otel/...", may: append([]string{"internal/errormap"}, library...), why: "an adapter in a package of its own: public packages and the mapping of errors only, nothing but examples imports it"},
@@ -324,31 +329,31 @@ var externals = []external{
 	{module: "github.com/hashicorp/golang-lru/v2", by: []string{"toolcache", "client/internal/catalog", "client/internal/era"}, why: "a bounded container; expiry and epochs are ours"},
 	{module: "github.com/google/uuid", by: []string{"client/...", "conformance/..."}, why: "request ids are UUID v4"},
 	{module: "github.com/google/jsonschema-go", by: []string{"internal/inputschema", "internal/officialschema", "client/internal/catalog", "conformance/..."}, why: "arguments are validated before they are sent"},
-	{module: "github.com/modelcontextprotocol/go-sdk", by: []string{"conformance/refserver/..."}, why: "an implementation we did not write keeps our client honest; users never link it"},
+	{module: "github.com/modelcontextprotocol/go-sdk", by: []string{"conformance/families/...", "conformance/server/..."}, why: "an implementation we did not write keeps our client honest; users never link it"},
 	{module: "github.com/spf13/cobra", by: []string{"cmd/mcpctl/..."}, why: "a command framework belongs to the command"},
 	{module: "github.com/spf13/pflag", by: []string{"cmd/mcpctl/..."}, why: "comes with cobra"},
 	{module: "golang.org/x/term", by: []string{"cmd/mcpctl/..."}, why: "terminal facts are the command's business"},
-	{module: "github.com/go-jose/go-jose/v4", by: []string{"auth/internal/grant", "cmd/refserver/internal/login", "conformance/refserver/..."}, why: "JWTs and keys: one package of auth makes them, the reference server checks them"},
+	{module: "github.com/go-jose/go-jose/v4", by: []string{"auth/internal/grant", "cmd/refserver/internal/login", "conformance/server/..."}, why: "JWTs and keys: one package of auth makes them, the reference server checks them"},
 	{module: "github.com/go-oauth2/oauth2/v4", by: []string{"cmd/refserver/internal/login"}, why: "an authorization server to try logins at; only the program refserver links it"},
 	{module: "golang.org/x/oauth2", by: []string{"auth/tokensource"}, tests: []string{"auth"}, why: "its TokenSource is the interface of many clients; one package of auth knows it, and a test of auth scans what that tells"},
-	{module: "go.yaml.in/yaml/v3", by: []string{"skills", "conformance/refserver/..."}, why: "front matter of skills; a program that does not import the package does not link it"},
+	{module: "go.yaml.in/yaml/v3", by: []string{"skills", "conformance/families/...", "conformance/server/..."}, why: "front matter of skills; a program that does not import the package does not link it"},
 	{module: "github.com/zalando/go-keyring", by: []string{"auth/keychain"}, why: "keychains of operating systems, behind one package"},
 	{module: "github.com/stretchr/testify", testOnly: true, why: "assertions"},
 	{module: "go.uber.org/goleak", by: []string{testMain}, why: "no goroutine outlives a test"},
 	{module: "github.com/rogpeppe/go-internal", by: []string{"cmd/mcpctl"}, why: "testscript for mcpctl"},
-	{module: "github.com/santhosh-tekuri/jsonschema/v6", by: []string{"conformance/refserver/..."}, why: "the more complete judge is the oracle in tests, its 5.5 ms of init stay out of products"},
-	{module: "github.com/yuin/goldmark", by: []string{"conformance/refserver/..."}, why: "Markdown of the user in the reference server; in tests, exported Markdown read back"},
-	{module: "github.com/blevesearch/snowballstem", by: []string{"conformance/refserver/coe/knowledge"}, why: "stems of words, for the search of the answer team"},
-	{module: "modernc.org/sqlite", by: []string{"conformance/refserver/..."}, why: "storage of the reference server"},
-	{module: "github.com/jackc/pgx/v5", by: []string{"conformance/refserver/..."}, why: "storage of the reference server"},
-	{module: "golang.org/x/text", by: []string{"conformance/refserver/..."}, why: "encodings of fonts in the reference server's PDF reader"},
-	{module: "github.com/pdfcpu/pdfcpu", by: []string{"conformance/refserver/..."}, why: "conversion in the reference server"},
-	{module: "github.com/xuri/excelize/v2", by: []string{"conformance/refserver/..."}, why: "conversion in the reference server"},
+	{module: "github.com/santhosh-tekuri/jsonschema/v6", by: []string{"conformance/families/...", "conformance/server/..."}, why: "the more complete judge is the oracle in tests, its 5.5 ms of init stay out of products"},
+	{module: "github.com/yuin/goldmark", by: []string{"conformance/families/...", "conformance/server/..."}, why: "Markdown of the user in the reference server; in tests, exported Markdown read back"},
+	{module: "github.com/blevesearch/snowballstem", by: []string{"conformance/families/coe/knowledge"}, why: "stems of words, for the search of the answer team"},
+	{module: "modernc.org/sqlite", by: []string{"conformance/families/...", "conformance/server/..."}, why: "storage of the reference server"},
+	{module: "github.com/jackc/pgx/v5", by: []string{"conformance/families/...", "conformance/server/..."}, why: "storage of the reference server"},
+	{module: "golang.org/x/text", by: []string{"conformance/families/...", "conformance/server/..."}, why: "encodings of fonts in the reference server's PDF reader"},
+	{module: "github.com/pdfcpu/pdfcpu", by: []string{"conformance/families/...", "conformance/server/..."}, why: "conversion in the reference server"},
+	{module: "github.com/xuri/excelize/v2", by: []string{"conformance/families/...", "conformance/server/..."}, why: "conversion in the reference server"},
 	{module: "github.com/redis/go-redis/v9", by: []string{"fleet/redis/..."}, why: "Redis carries hints between processes, in a package of its own (decisions 18)"},
 	{module: "go.opentelemetry.io/otel", by: []string{"otel/..."}, why: "telemetry in a package of its own; code takes the API, tests the SDK"},
-	{module: "golang.org/x/sync", by: []string{"conformance/refserver/..."}, why: "single flight in the reference server; the core has no x/ modules"},
-	{module: "golang.org/x/net", by: []string{"conformance/refserver/..."}, why: "conversion in the reference server; tests read HTML reports as browsers do"},
-	{module: "golang.org/x/text", by: []string{"conformance/refserver/..."}, why: "normal forms of Unicode for the words of requests and questions"},
+	{module: "golang.org/x/sync", by: []string{"conformance/families/...", "conformance/server/..."}, why: "single flight in the reference server; the core has no x/ modules"},
+	{module: "golang.org/x/net", by: []string{"conformance/families/...", "conformance/server/..."}, why: "conversion in the reference server; tests read HTML reports as browsers do"},
+	{module: "golang.org/x/text", by: []string{"conformance/families/...", "conformance/server/..."}, why: "normal forms of Unicode for the words of requests and questions"},
 }
 
 // reach limits what a package may depend on through any number of imports.
@@ -372,11 +377,11 @@ var reaches = []reach{
 	},
 	{
 		pkg: []string{"client/...", "pool", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "conformance", "conformance/report/...", "conformance/faults/...", "conformance/checks/...", "cmd/mcpctl/...", "examples/...", "internal/..."},
-		not: []string{"github.com/modelcontextprotocol/go-sdk", "conformance/refserver/..."},
+		not: []string{"github.com/modelcontextprotocol/go-sdk", "conformance/families", "conformance/families/artifact", "conformance/families/coe", "conformance/families/docling", "conformance/families/preflights", "conformance/families/assistant", "conformance/families/services/...", "conformance/families/store/...", "conformance/server/..."},
 		why: "only the reference server stands on the go-sdk",
 	},
 	{
-		pkg: []string{"conformance/refserver/...", "cmd/refserver/..."},
+		pkg: []string{"conformance/families/...", "conformance/server/...", "cmd/refserver/..."},
 		not: []string{"github.com/spf13/cobra", "client/..."},
 		why: "cobra lives under cmd/mcpctl, and a server that links the client cannot judge it",
 	},
@@ -601,15 +606,15 @@ func TestImportRulesCanFail(t *testing.T) {
 		{"sideways", listed{ImportPath: own("mcp"), Imports: []string{own("breaker")}}, "mcp imports breaker"},
 		{"transport above its layer", listed{ImportPath: own("client/transport"), Imports: []string{own("breaker")}}, "client/transport imports breaker"},
 		{"client stands on its judge", listed{ImportPath: own("client"), Imports: []string{own("conformance")}}, "client imports conformance"},
-		{"server borrows from the client's side", listed{ImportPath: own("conformance/refserver/front"), Imports: []string{own("jsonrpc")}}, "conformance/refserver/front imports jsonrpc"},
-		{"suite imports the server", listed{ImportPath: own("conformance"), Imports: []string{own("conformance/refserver")}}, "conformance imports conformance/refserver"},
-		{"suite's tests import the server", listed{ImportPath: own("conformance"), XTestImports: []string{own("conformance"), own("conformance/refserver")}}, "conformance has tests that import conformance/refserver"},
-		{"suite's tests start the server", listed{ImportPath: own("conformance/internal/suitetest"), XTestImports: []string{own("conformance"), own("internal/reference")}}, ""},
+		{"server borrows from the client's side", listed{ImportPath: own("conformance/server/front"), Imports: []string{own("jsonrpc")}}, "conformance/server/front imports jsonrpc"},
+		{"suite imports the server", listed{ImportPath: own("conformance"), Imports: []string{own("conformance/server")}}, "conformance imports conformance/server"},
+		{"suite's tests import the server", listed{ImportPath: own("conformance"), XTestImports: []string{own("conformance"), own("conformance/server")}}, "conformance has tests that import conformance/server"},
+		{"suite's tests start the server", listed{ImportPath: own("conformance/families/internal/suitetest"), XTestImports: []string{own("conformance"), own("internal/reference")}}, ""},
 		{"auth links x/oauth2", listed{ImportPath: own("auth"), Imports: []string{"golang.org/x/oauth2"}}, "auth imports golang.org/x/oauth2"},
 		{"auth's tests import x/oauth2", listed{ImportPath: own("auth"), XTestImports: []string{"golang.org/x/oauth2"}}, ""},
 		{"tests are not free", listed{ImportPath: own("mcp"), TestImports: []string{own("client")}}, "mcp has tests that import client"},
-		{"mcpctl imports the server", listed{ImportPath: own("cmd/mcpctl"), Imports: []string{own("conformance/refserver")}}, "cmd/mcpctl imports conformance/refserver"},
-		{"mcpctl links the server", listed{ImportPath: own("cmd/mcpctl"), Deps: []string{own("conformance/refserver/store")}}, "cmd/mcpctl links conformance/refserver/store"},
+		{"mcpctl imports the server", listed{ImportPath: own("cmd/mcpctl"), Imports: []string{own("conformance/server")}}, "cmd/mcpctl imports conformance/server"},
+		{"mcpctl links the server", listed{ImportPath: own("cmd/mcpctl"), Deps: []string{own("conformance/families/store")}}, "cmd/mcpctl links conformance/families/store"},
 		{"mcpctl links the go-sdk", listed{ImportPath: own("cmd/mcpctl"), Deps: []string{"github.com/modelcontextprotocol/go-sdk/mcp"}}, "cmd/mcpctl links github.com/modelcontextprotocol/go-sdk/mcp"},
 		{"examples use an internal package", listed{ImportPath: own("examples/six"), Imports: []string{own("internal/sse")}}, "examples/six imports internal/sse"},
 		{"the codec outside its two packages", listed{ImportPath: own("client"), Imports: []string{"github.com/go-json-experiment/json/jsontext"}}, "client imports github.com/go-json-experiment"},

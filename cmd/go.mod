@@ -6,7 +6,8 @@ require (
 	github.com/go-jose/go-jose/v4 v4.1.8
 	github.com/go-oauth2/oauth2/v4 v4.5.4
 	github.com/mainstay-mcp/mainstay v0.0.0
-	github.com/mainstay-mcp/mainstay/conformance/refserver v0.0.0
+	github.com/mainstay-mcp/mainstay/conformance/families v0.0.0
+	github.com/mainstay-mcp/mainstay/conformance/server v0.0.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
@@ -71,7 +72,9 @@ require (
 
 replace github.com/mainstay-mcp/mainstay => ..
 
-replace github.com/mainstay-mcp/mainstay/conformance/refserver => ../conformance/refserver
+replace github.com/mainstay-mcp/mainstay/conformance/families => ../conformance/families
+
+replace github.com/mainstay-mcp/mainstay/conformance/server => ../conformance/server
 
 replace github.com/mainstay-mcp/mainstay/auth => ../auth
 

@@ -82,7 +82,7 @@ serve() {
 	return 1
 }
 
-go build -o "$work/" ./cmd/refserver ./internal/servermutants/cmd/agreement
+go build -o "$work/" ./cmd/refserver ./conformance/families/internal/mutants/cmd/agreement
 if ! GOBIN=$work go install "github.com/modelcontextprotocol/go-sdk/conformance/everything-server@$GOSDK" >"$work/install" 2>&1; then
 	echo "go-sdk's everything server could not be installed" >&2
 	exit 75

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Documents that others made, converted by the reference server and compared with what
 # pdftotext, pandoc, docx2txt, SheetJS and officeparser read from them. The documents and
-# the bars are in conformance/refserver/docling/corpus.
+# the bars are in conformance/families/docling/corpus.
 #   corpus.sh [PART]   all documents; only those with PART in their name
 # Exit 0: every format reaches its bar; 1: one does not, or a document is refused;
 # 2: bad argument; 75: not all documents or programs could be had.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 here=$PWD
-corpus=$PWD/conformance/refserver/docling/corpus
+corpus=$PWD/conformance/families/docling/corpus
 
 PACKAGES=(pandoc-wasm@1.1.0 xlsx@0.18.5 officeparser@7.8.0)
 
@@ -157,7 +157,7 @@ go build -o "$work/refserver" ./cmd/refserver
 failed=0
 MAINSTAY_CORPUS_FILES=$files MAINSTAY_CORPUS_TEXTS=$texts MAINSTAY_CORPUS_NODE=node MAINSTAY_CORPUS_SCRIPT=$cache/references.mjs \
 	MAINSTAY_CORPUS_SERVER=$work/refserver MAINSTAY_CORPUS_REPORT=$work/report MAINSTAY_CORPUS_ONLY=${1:-} \
-	go test -count=1 -timeout 30m -run '^TestCorpus$' ./conformance/refserver/docling/corpus >"$work/test" 2>&1 || failed=1
+	go test -count=1 -timeout 30m -run '^TestCorpus$' ./conformance/families/docling/corpus >"$work/test" 2>&1 || failed=1
 if [[ -f $work/report ]]; then
 	cat "$work/report"
 else

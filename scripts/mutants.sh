@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How many wrong servers the suite notices (internal/servermutants): each mutant
+# How many wrong servers the suite notices (conformance/families/internal/mutants): each mutant
 # gets a reference server of its own, and the suite until a check notices it.
 # Writes docs/generated/conformance-mutants.md and the record the short form in the tests
 # uses. With patterns of ids, commas between them, it judges these and writes
@@ -17,9 +17,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 SUITE=0.2.0-alpha.12
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-records=internal/servermutants/testdata
+records=conformance/families/internal/mutants/testdata
 
-go build -o "$work/" ./cmd/refserver ./internal/servermutants/cmd/mutants
+go build -o "$work/" ./cmd/refserver ./conformance/families/internal/mutants/cmd/mutants
 run=("$work/mutants" -refserver "$work/refserver" -jobs "${JOBS:-2}" -official "$records/official.json" -progress "${PROGRESS:-}")
 if [[ ${1:-} == official ]]; then
 	shift

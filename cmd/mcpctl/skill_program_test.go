@@ -29,7 +29,7 @@ func TestSkillsOfTheReferenceServer(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		suffix = ".exe"
 	}
-	samples, err := filepath.Abs("../../conformance/refserver/skills/sample")
+	samples, err := filepath.Abs("../../conformance/server/skills/sample")
 	require.NoError(t, err)
 	to := t.TempDir()
 	mcpctl := func(args ...string) string {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/checks"
+	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/report"
-	"github.com/mainstay-mcp/mainstay/conformance/seeds"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -27,7 +27,7 @@ func TestReferenceServer_Command(t *testing.T) {
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
-	r, err := checks.Run(t.Context(), conformance.Command([]string{self}, append(os.Environ(), asProgram+"=1")), seeds.Add(conformance.Options{Revisions: []mcp.Version{mcp.Latest}}))
+	r, err := checks.Run(t.Context(), conformance.Command([]string{self}, append(os.Environ(), asProgram+"=1")), familychecks.Add(conformance.Options{Revisions: []mcp.Version{mcp.Latest}}))
 	require.NoError(t, err)
 	var text strings.Builder
 	require.NoError(t, report.Text(&text, r, report.TextOptions{}))

@@ -14,15 +14,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/conformance/refserver"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/faults"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/knowledge"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/limit"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/plan"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/guard"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/preflights/llm"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/skills"
+	"github.com/mainstay-mcp/mainstay/conformance/families"
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe"
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe/faults"
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe/knowledge"
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe/limit"
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe/plan"
+	"github.com/mainstay-mcp/mainstay/conformance/families/preflights/llm"
+	"github.com/mainstay-mcp/mainstay/conformance/server"
+	"github.com/mainstay-mcp/mainstay/conformance/server/guard"
+	"github.com/mainstay-mcp/mainstay/conformance/server/skills"
 )
 
 // flags are the values of the command line.
@@ -113,9 +114,9 @@ func parse(args []string, env func(string) (string, bool)) (*config, error) {
 	case f.given["families"]:
 		cfg.opts.Families = list(f.families)
 	case f.http != "":
-		cfg.opts.Families = refserver.HTTPFamilies()
+		cfg.opts.Families = families.HTTPNames()
 	default:
-		cfg.opts.Families = refserver.Families()
+		cfg.opts.Families = families.Names()
 		if f.skills != "" {
 			cfg.opts.Families = append(cfg.opts.Families, skills.Name)
 		}
@@ -123,7 +124,7 @@ func parse(args []string, env func(string) (string, bool)) (*config, error) {
 	if f.skills != "" && !slices.Contains(cfg.opts.Families, skills.Name) {
 		return nil, errors.New("--skills needs the family skills: add it to --families")
 	}
-	if err := refserver.CheckFamilies(cfg.opts.Families); err != nil {
+	if err := families.Check(cfg.opts.Families); err != nil {
 		return nil, err
 	}
 	if err := f.options(&cfg.opts, variables(env)); err != nil {
@@ -139,7 +140,7 @@ func parse(args []string, env func(string) (string, bool)) (*config, error) {
 }
 
 // options fills in the options of the families.
-func (f *flags) options(o *refserver.Options, env variables) error {
+func (f *flags) options(o *families.Options, env variables) error {
 	o.DataDir, o.SSE, o.SkillsDir = f.data, f.sse, f.skills
 	if f.sessionIdle < 0 {
 		return fmt.Errorf("--session-idle must be a positive duration such as 5s, not %s", f.sessionIdle)
@@ -152,7 +153,7 @@ func (f *flags) options(o *refserver.Options, env variables) error {
 	o.DatabaseURL = env.get("DATABASE_URL")
 	o.Durable, o.PluralDirs, o.Deprecated, o.AllowFaultInjection = f.durable, f.plural, f.deprecated, f.faults
 	o.UndoApprovals = f.undo
-	o.Services = refserver.ServiceOptions{
+	o.Services = families.ServiceOptions{
 		TasksURL: env.get("TASK_TRACKING_API_URL"), IDsURL: env.get("ID_MANAGEMENT_API_URL"),
 		TasksAddr: f.tasksAddr, IDsAddr: f.idsAddr,
 		APIKey: env.get("API_KEY"), ProjectID: env.get("PROJECT_ID"),
@@ -306,7 +307,7 @@ func (f *flags) oauth(cfg *config) error {
 		resource.Host == "" || resource.RawQuery != "" || resource.Fragment != ""):
 		return fmt.Errorf("--oauth-resource must be the URL of the server without query and fragment, not %q", f.resource)
 	}
-	o := refserver.OAuthOptions{Issuer: f.issuer, Resource: f.resource, Scopes: list(f.scope.String())}
+	o := server.OAuthOptions{Issuer: f.issuer, Resource: f.resource, Scopes: list(f.scope.String())}
 	for _, text := range f.toolScopes {
 		tool, scope, ok := strings.Cut(text, "=")
 		if !ok || tool == "" || scope == "" {

@@ -12,13 +12,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/conformance/refserver"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/faults"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/limit"
+	"github.com/mainstay-mcp/mainstay/conformance/families"
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe"
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe/faults"
+	"github.com/mainstay-mcp/mainstay/conformance/families/coe/limit"
+	"github.com/mainstay-mcp/mainstay/conformance/server"
 )
 
-func parsed(t *testing.T, env vars, args ...string) refserver.Options {
+func parsed(t *testing.T, env vars, args ...string) families.Options {
 	t.Helper()
 	cfg, err := parse(args, env.lookup)
 	require.NoError(t, err)
@@ -44,7 +45,7 @@ func TestServiceAndStoreOptions(t *testing.T) {
 		"TASK_TRACKING_API_URL": "http://tasks", "ID_MANAGEMENT_API_URL": "http://ids", "API_KEY": "k", "PROJECT_ID": "p",
 		"RESERVATION_EXPIRATION_MINUTES": "7", "DATABASE_URL": "postgres://db", "REFSERVER_TOKEN": "from env", "RESEARCH_DIR": "/r",
 	}, "--plural-dirs", "--tasks-addr", "127.0.0.1:8080", "--ids-addr", "127.0.0.1:8081", "--durable", "--deprecated", "--undo-approvals")
-	require.Equal(t, refserver.ServiceOptions{
+	require.Equal(t, families.ServiceOptions{
 		TasksURL: "http://tasks", IDsURL: "http://ids", TasksAddr: "127.0.0.1:8080", IDsAddr: "127.0.0.1:8081",
 		APIKey: "k", ProjectID: "p", Reservation: 7 * time.Minute,
 	}, o.Services)
@@ -100,7 +101,7 @@ func TestOtherFamilyOptions(t *testing.T) {
 func TestOAuthOptions(t *testing.T) {
 	t.Parallel()
 	require.Zero(t, parsed(t, vars{}, "--http", ":0").OAuth)
-	require.Equal(t, refserver.OAuthOptions{
+	require.Equal(t, server.OAuthOptions{
 		Issuer: "http://127.0.0.1:9000", Resource: "https://public.example/mcp", Scopes: []string{"a", "b", "c"},
 		ToolScopes: map[string][]string{"createTicket": {"write", "admin"}, "getNextTask": {"read"}},
 	}, parsed(t, vars{}, "--http", ":0", "--oauth-issuer", "http://127.0.0.1:9000", "--oauth-resource", "https://public.example/mcp",

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/cmd/refserver/internal/login"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/guard"
+	"github.com/mainstay-mcp/mainstay/conformance/server"
+	"github.com/mainstay-mcp/mainstay/conformance/server/guard"
 )
 
 // tokenLifetime is that of the access tokens of --login, unless the flag says otherwise.
@@ -45,7 +45,7 @@ func (f *flags) logins(cfg *config) error {
 // protect has the server at base want the tokens of an authorization server beside it.
 func (c *config) protect(base string) error {
 	o := &c.opts.OAuth
-	o.Issuer, o.Resource = base+login.Path, base+refserver.Path
+	o.Issuer, o.Resource = base+login.Path, base+server.Path
 	scopes := append([]string{}, o.Scopes...)
 	for _, more := range o.ToolScopes {
 		scopes = append(scopes, more...)

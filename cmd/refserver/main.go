@@ -8,8 +8,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/worker"
+	"github.com/mainstay-mcp/mainstay/conformance/families/docling"
+	"github.com/mainstay-mcp/mainstay/conformance/families/docling/worker"
 )
 
 func main() {

@@ -11,7 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/conformance/families"
+	"github.com/mainstay-mcp/mainstay/conformance/server"
 )
 
 // Exit codes: a clean end, a failure while serving, wrong usage.
@@ -25,7 +26,7 @@ const (
 type config struct {
 	http  string
 	debug bool
-	opts  refserver.Options
+	opts  families.Options
 
 	users    []string      // of --login; nil without it
 	lifetime time.Duration // of their access tokens
@@ -36,7 +37,7 @@ type config struct {
 func run(ctx context.Context, args []string, env func(string) (string, bool), stdin io.Reader, stdout, stderr io.Writer) int {
 	cfg, err := parse(args, env)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(stdout, usage, strings.Join(refserver.Families(), ","))
+		fmt.Fprintf(stdout, usage, strings.Join(families.Names(), ","))
 		return exitOK
 	}
 	if err != nil {
@@ -47,7 +48,7 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), st
 	if cfg.debug {
 		level = slog.LevelDebug
 	}
-	log := refserver.NewLogger(stderr, level)
+	log := server.NewLogger(stderr, level)
 	cfg.opts.Logger = log
 	var l net.Listener
 	if cfg.http != "" { // first, because the address is in the tokens of --login
@@ -57,13 +58,13 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), st
 		}
 		defer l.Close() //nolint:errcheck // the server has closed it, unless there is none
 	}
-	srv, err := refserver.New(cfg.opts)
+	srv, err := families.New(cfg.opts)
 	if err != nil {
 		fmt.Fprintf(stderr, "refserver: %v\n", err)
 		return exitFailed
 	}
 	dir, temporary := srv.DataDir()
-	log.Info("server_started", "name", refserver.Name, "version", refserver.Version, "data_dir", dir, "temporary", temporary)
+	log.Info("server_started", "name", server.Name, "version", server.Version, "data_dir", dir, "temporary", temporary)
 	if cfg.users != nil {
 		fmt.Fprint(stderr, cfg.invitation())
 	}
@@ -92,12 +93,12 @@ func listen(ctx context.Context, cfg *config) (net.Listener, error) {
 	return l, nil
 }
 
-func serve(ctx context.Context, srv *refserver.Server, cfg *config, l net.Listener, stdin io.Reader, stdout io.Writer) error {
+func serve(ctx context.Context, srv *server.Server, cfg *config, l net.Listener, stdin io.Reader, stdout io.Writer) error {
 	log := cfg.opts.Logger
 	if l == nil {
 		log.Info("standalone mode: serving stdio")
 		return srv.ServeStdio(ctx, stdin, stdout)
 	}
-	log.Info("listening", "url", "http://"+l.Addr().String()+refserver.Path, "families", cfg.opts.Families)
+	log.Info("listening", "url", "http://"+l.Addr().String()+server.Path, "families", cfg.opts.Families)
 	return srv.Serve(ctx, l)
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/worker"
+	"github.com/mainstay-mcp/mainstay/conformance/families/docling/worker"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 

@@ -17,7 +17,7 @@ import (
 
 // module is the folder of the reference server's module, below the root of the
 // checkout.
-const module = "conformance/refserver"
+const module = "conformance/families"
 
 // host is the running program.
 type host struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/clientsuite"
-	"github.com/mainstay-mcp/mainstay/conformance/seeds"
+	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/suggest"
@@ -51,7 +51,7 @@ type listedCheck struct {
 // allChecks are the checks of both suites, that for servers first, each in the
 // order of a report.
 func allChecks() []listedCheck {
-	return append(checksOf(conformance.RoleServer, seeds.Add(conformance.Options{}).Scenarios), checksOf(conformance.RoleClient, clientsuite.Scenarios())...)
+	return append(checksOf(conformance.RoleServer, familychecks.Add(conformance.Options{}).Scenarios), checksOf(conformance.RoleClient, clientsuite.Scenarios())...)
 }
 
 func checksOf(role conformance.Role, scenarios []conformance.Scenario) []listedCheck {

@@ -23,7 +23,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/seeds"
+	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -140,7 +140,7 @@ func (s *suite) conform(cmd *cobra.Command, t target.Target, o conformOptions) e
 	if err != nil {
 		return err
 	}
-	opts = seeds.Add(opts)
+	opts = familychecks.Add(opts)
 	subject, done, err := s.subject(cmd.Context(), t, wire.TransportKind(o.transport))
 	if err != nil {
 		return err

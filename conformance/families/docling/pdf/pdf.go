@@ -1,0 +1,186 @@
+// Package pdf makes DoclingDocuments of PDF files by the rules of tools.md
+// §9.2: a PDF says where signs stand, not what they are, so lines, headings,
+// lists, tables and paragraphs are found by place and size.
+//
+// The objects come from pdfcpu, of a copy with a right table where that fails;
+// operators, codes of fonts and structure are read here. Malformed files can make
+// the library panic or not end: [Convert] belongs into a process of its own
+// (package worker).
+package pdf
+
+import (
+	"errors"
+
+	"github.com/mainstay-mcp/mainstay/conformance/families/docling/document"
+)
+
+// What can be wrong with a file, beside its being malformed.
+var (
+	ErrEncrypted = errors.New("the document is encrypted")
+	ErrNoPages   = errors.New("the document has no such pages")
+	ErrTooMuch   = errors.New("the document has too many pages, or they draw too much")
+)
+
+// Options are what a caller may choose about a PDF.
+type Options struct {
+	Filename string
+	// From and To are the first and last page wanted, from 1; zero is no bound.
+	From, To int
+	// MaxPages is how many pages are converted at most; zero is all.
+	MaxPages int
+	// MaxBytes is how much JSON the document may come to; zero is that of
+	// [document.MaxBytes]. It ends a conversion early, when what is
+	// found cannot be less.
+	MaxBytes int64
+}
+
+// Convert makes a document of a PDF file. It may panic, or not end.
+func Convert(data []byte, opts Options) (*document.Document, error) {
+	origin := document.NewOrigin("application/pdf", opts.Filename, data)
+	f, err := open(data)
+	if err != nil {
+		return nil, err
+	}
+	from, last := max(opts.From, 1), opts.To
+	if most := from + opts.MaxPages - 1; opts.MaxPages > 0 && (last <= 0 || most < last) {
+		last = most
+	}
+	most, left := document.MaxPages, int64(document.MaxBytes)
+	if opts.MaxBytes > 0 {
+		left = min(left, opts.MaxBytes)
+		most = min(most, from+int(left/pageBytes))
+	}
+	all, err := sheets(f, max(last, 0), most)
+	if err != nil {
+		return nil, err
+	}
+	to := len(all)
+	if from > to {
+		return nil, ErrNoPages
+	}
+	b := document.NewBuilder(document.Stem(opts.Filename), origin)
+	in := &interpreter{fonts: map[int]*font{}}
+	var pages []page
+	for no := from; no <= to; no++ {
+		s := all[no-1]
+		width, height := s.size()
+		b.Page(no, width, height)
+		found, err := read(in, no, &s)
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, found)
+		if left -= found.least(); left < 0 {
+			return nil, ErrTooMuch
+		}
+	}
+	write(b, pages)
+	return b.Document()
+}
+
+// A page is what was found on a page.
+type page struct {
+	no            int
+	width, height float64
+	lines         []line
+	images        []box
+}
+
+// pageBytes is what an empty page comes to in JSON at least.
+const pageBytes = 60
+
+// least is what a page comes to in JSON at least: each text is there
+// twice, as it is shown and as it was found; a table has its cells twice too.
+func (p *page) least() int64 {
+	n := pageBytes
+	for i := range p.lines {
+		if t := p.lines[i].table(); t != nil {
+			for _, c := range t.cells {
+				n += 2 * len(c.text)
+			}
+		}
+		n += 2 * len(p.lines[i].text())
+	}
+	return int64(n)
+}
+
+// smallest is how wide and high an image must be to count: what is smaller is
+// a rule or a bullet.
+const smallest = 20
+
+// read reads a page. What the library panics with goes on up.
+func read(in *interpreter, no int, s *sheet) (p page, err error) {
+	defer func() {
+		if fault := recover(); fault == any(ErrTooMuch) {
+			err = ErrTooMuch
+		} else if fault != nil {
+			panic(fault)
+		}
+	}()
+	*in = interpreter{fonts: in.fonts}
+	if contents := s.page.Key("Contents"); !contents.IsNull() {
+		in.draw(contents, s.resources, s.frame(), 0)
+	}
+	in.annotations(s.page.Key("Annots"), s.frame())
+	width, height := s.size()
+	p = page{no: no, width: width, height: height}
+	found, rest := tables(in.across, in.down, onPage(combine(in.glyphs), width, height))
+	for _, t := range found {
+		t.box = t.box.within(width, height)
+	}
+	p.lines = arrange(no, between(found, segmented(rest)))
+	for _, b := range in.images {
+		b = b.within(width, height)
+		if b.r-b.l >= smallest && b.t-b.b >= smallest {
+			p.images = append(p.images, b)
+		}
+	}
+	return p, nil
+}
+
+// within is the part of a box on the page.
+func (a box) within(width, height float64) box {
+	return box{max(a.l, 0), max(a.b, 0), min(a.r, width), min(a.t, height)}
+}
+
+// segmented makes the rows of the glyphs, of segments.
+func segmented(glyphs []glyph) [][]segment {
+	var out [][]segment
+	for _, row := range rows(glyphs) {
+		if segments := split(row); len(segments) > 0 {
+			out = append(out, segments)
+		}
+	}
+	divide(out)
+	return out
+}
+
+// between puts tables, each a row of its own, before the first row below its top.
+func between(tables []*ruled, rows [][]segment) [][]segment {
+	var out [][]segment
+	for _, row := range rows {
+		for len(tables) > 0 && tables[0].box.t > row[0].y {
+			out = append(out, tables[0].row())
+			tables = tables[1:]
+		}
+		out = append(out, row)
+	}
+	for _, t := range tables {
+		out = append(out, t.row())
+	}
+	return out
+}
+
+// row is the place of a table among the rows of a page.
+func (t *ruled) row() []segment { return []segment{{box: t.box, y: t.box.t, table: t}} }
+
+// onPage leaves out what is drawn beside the page.
+func onPage(glyphs []glyph, width, height float64) []glyph {
+	kept := glyphs[:0]
+	for _, g := range glyphs {
+		if g.x >= -1 && g.x <= width && g.y >= -1 && g.y <= height {
+			kept = append(kept, g)
+		}
+	}
+	return kept
+}
