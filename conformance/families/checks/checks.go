@@ -4,7 +4,7 @@
 // They are no part of package checks, so that programs that judge other servers do
 // not get them. A run that is to have them is given them:
 //
-//	report, err := checks.Run(ctx, subject, seeds.Add(conformance.Options{}))
+//	report, err := checks.Run(ctx, subject, familychecks.Add(conformance.Options{}))
 package familychecks
 
 import (

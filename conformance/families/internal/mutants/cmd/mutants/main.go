@@ -74,7 +74,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (bool, error)
 	if j.progress, err = openProgress(o.progress); err != nil {
 		return false, err
 	}
-	defer func() { _ = j.progress.close() }()                         // every line of it was written
+	defer func() { _ = j.progress.close() }()                   // every line of it was written
 	if last, err := mutants.ReadRecord(o.noticed); err == nil { // else there was no last run
 		j.noticed = last
 	}
