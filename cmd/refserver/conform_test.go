@@ -18,8 +18,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// TestReferenceServer_Command is the reference run: the program, started by the
-// suite, in folders of the suite. The server in process is judged at every revision.
+// TestReferenceServer_Command judges the program, which the suite starts. The server is
+// judged in process with the checks of its families and at every revision; the reference
+// run of CI judges the program with all checks, and so does this test in its long form.
 func TestReferenceServer_Command(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -27,7 +28,11 @@ func TestReferenceServer_Command(t *testing.T) {
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
-	r, err := checks.Run(t.Context(), conformance.Command([]string{self}, append(os.Environ(), asProgram+"=1")), familychecks.Add(conformance.Options{Revisions: []mcp.Version{mcp.Latest}}))
+	opts := conformance.Options{Revisions: []mcp.Version{mcp.Latest}}
+	if os.Getenv("MAINSTAY_SOAK") != "" {
+		opts = familychecks.Add(opts)
+	}
+	r, err := checks.Run(t.Context(), conformance.Command([]string{self}, append(os.Environ(), asProgram+"=1")), opts)
 	require.NoError(t, err)
 	var text strings.Builder
 	require.NoError(t, report.Text(&text, r, report.TextOptions{}))

@@ -90,10 +90,13 @@ func TestReferenceServer_HTTP(t *testing.T) {
 	})
 	var opts conformance.Options
 	least := 125
-	if testmain.Race { // what a tool answers does not depend on the transport: in process it is seen under the race detector
+	if testmain.Race {
 		opts.Only, least = []string{"lifecycle", "X-HTTP-01", "HTTP-12", "HTTP-19"}, 15
 	}
-	report, err := checks.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), familychecks.Add(opts))
+	if os.Getenv("MAINSTAY_SOAK") != "" { // answers of tools do not depend on the transport; the reference run of CI has them all, too
+		opts = familychecks.Add(opts)
+	}
+	report, err := checks.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), opts)
 	require.NoError(t, err)
 	require.True(t, report.Policy.Granted)
 	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture, conformance.SkipNotInRevision)
