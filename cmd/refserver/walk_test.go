@@ -20,7 +20,7 @@ import (
 // walkPage is the page whose stories are run here, and the names in it that another
 // machine has others for.
 const (
-	walkPage    = "docs/refserver.md"
+	walkPage    = "conformance/families/docs/walk-through.md"
 	walkAddress = "127.0.0.1:8090"
 	walkPort    = ":8090"
 	walkFolder  = "/tmp/walk"
@@ -63,7 +63,7 @@ func (s step) prints(out string) bool {
 	return regexp.MustCompile(`(?s)^` + strings.Join(parts, ".*") + `$`).MatchString(strings.TrimSpace(out))
 }
 
-// TestWalk runs every line of the stories in docs/refserver.md, in order, as a reader
+// TestWalk runs every line of the stories in conformance/families/docs/walk-through.md, in order, as a reader
 // would paste them, and compares what they print with the page.
 func TestWalk(t *testing.T) {
 	t.Parallel()

@@ -101,7 +101,7 @@ func Shipped() *Base {
 }
 
 // Load reads knowledge from a Markdown, text or JSON file, or from all such
-// files of a folder. docs/refserver-reference.md describes the formats. An error names the
+// files of a folder. conformance/families/docs/reference.md describes the formats. An error names the
 // file, the line, and what to do.
 func Load(name string) (*Base, error) {
 	files, err := source.Read(name, ".md", ".markdown", ".txt", ".json")

@@ -25,7 +25,7 @@ const (
 )
 
 // Load reads a plan from a JSON or Markdown file, or from all such files of a
-// folder, in the order of their names. docs/refserver-reference.md describes both formats.
+// folder, in the order of their names. conformance/families/docs/reference.md describes both formats.
 // An error names the file, the line, and what to do.
 func Load(name string) (Seed, error) {
 	files, err := source.Read(name, ".json", ".md", ".markdown")

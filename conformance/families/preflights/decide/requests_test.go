@@ -40,7 +40,7 @@ func samples(t *testing.T, name string) []sample {
 
 // TestDecide_Requests: nearly all requests of the list are judged as people
 // would, in every language. What the rule does on requests it was not made with
-// is worse; docs/refserver-reference.md has the figures.
+// is worse; conformance/families/docs/reference.md has the figures.
 func TestDecide_Requests(t *testing.T) {
 	t.Parallel()
 	right, all := map[string]int{}, map[string]int{}
