@@ -54,9 +54,8 @@ var numbers = []number{
 	{"SECURITY.md", "answers every call within NUMBER;", "client/close.go", "closeTimeout", inSeconds},
 
 	{"docs/resilience.md", "of the caller's context, NUMBER at most", resilienceGo, "defaultMaxTime", inWords},
-	{"docs/resilience.md", "retry: NUMBER attempts,", "internal/resilience/retry.go", "DefaultAttempts", plain},
-	{"docs/resilience.md", "; NUMBER where the database is locked", "internal/resilience/retry.go", "DefaultLockedAttempts", plain},
-	{"docs/resilience.md", "└ idle timeout: NUMBER, reset", resilienceGo, "defaultIdleTimeout", inSeconds},
+	{"docs/resilience.md", "retry: NUMBER attempts, paid", "internal/resilience/retry.go", "DefaultAttempts", plain},
+	{"docs/resilience.md", "idle timeout: NUMBER, reset by progress", resilienceGo, "defaultIdleTimeout", inSeconds},
 	{"docs/resilience.md", "The server's circuit opens after NUMBER failures in a row", breakerGo, "DefaultFailureThreshold", plain},
 	{"docs/resilience.md", "It stays open for NUMBER.", breakerGo, "DefaultCooldown", inSeconds},
 	{"docs/resilience.md", "in the stateless era, NUMBER at most", "client/internal/guard/probe.go", "probeTime", inSeconds},

@@ -13,8 +13,8 @@ import (
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// TestSnippetsRun: every Go snippet of the README, of docs/features.md and of the pages about logins stands,
-// line by line, in an example that is compiled and run.
+// TestSnippetsRun: every Go snippet of the README, of the page about document tools and of the pages
+// about logins is, line by line, part of an example that is compiled and run.
 func TestSnippetsRun(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("docs/authorization/*.md")
@@ -29,7 +29,7 @@ func TestSnippetsRun(t *testing.T) {
 		require.NoError(t, err)
 		examples = append(examples, unindented(string(text)))
 	}
-	for _, page := range append(pages, "README.md", "docs/authorization.md", "docs/features.md") {
+	for _, page := range append(pages, "README.md", "docs/authorization.md", "conformance/families/docs/document-tools.md") {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
 		blocks := goBlock.FindAllStringSubmatch(string(text), -1)
