@@ -4,7 +4,9 @@ package mainstay_test
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,4 +145,62 @@ func TestWhereToChangeWhat(t *testing.T) {
 		}
 	}
 	require.Greater(t, rows, 20)
+}
+
+// TestLinksLead: each link of a page to a file of the project leads to one, and to a
+// heading of it where the link names one.
+func TestLinksLead(t *testing.T) {
+	t.Parallel()
+	for _, page := range markdown(t) {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		require.Empty(t, deadLinks(filepath.Dir(page), string(text)), page)
+	}
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	fenced  = regexp.MustCompile("(?ms)^```.*?^```")
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	unusual = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// deadLinks returns the links of a page in dir that lead nowhere.
+func deadLinks(dir, text string) (dead []string) {
+	for _, m := range link.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		if strings.Contains(m[1], "://") {
+			continue
+		}
+		target, place, _ := strings.Cut(m[1], "#")
+		content := text
+		if target != "" {
+			file := filepath.Join(dir, target)
+			_, err := os.Stat(file)
+			read, _ := os.ReadFile(file) // nothing of a folder, which has no headings
+			content = string(read)
+			if err != nil {
+				dead = append(dead, m[1])
+				continue
+			}
+		}
+		if place != "" && !slices.Contains(places(content), place) {
+			dead = append(dead, m[1])
+		}
+	}
+	return dead
+}
+
+// places returns the names that links use for the headings of a page.
+func places(text string) (names []string) {
+	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		names = append(names, strings.ReplaceAll(unusual.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return names
+}
+
+func TestLinkRulesCanFail(t *testing.T) {
+	t.Parallel()
+	text := "# A `b`, c\n[x](go.mod) [y](#a-b-c) [z](https://a.example/#b) [u](client/)\n```\n# d\n[v](none.md)\n```\n"
+	require.Empty(t, deadLinks(".", text))
+	require.Equal(t, []string{"none.md", "#d", "README.md#none"}, deadLinks(".", text+"[a](none.md) [b](#d) [c](README.md#none)"))
 }
