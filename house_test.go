@@ -261,7 +261,7 @@ var importTable = []row{
 		pkg: "cmd/refserver/...", may: []string{"cmd/refserver/...", "conformance/families/...", "conformance/server/..."},
 		tests: []string{"auth", "client/...", "mcp", "jsonrpc", "errors", "conformance", "conformance/checks", "conformance/report"}, why: "a thin main around the server",
 	},
-	{pkg: "internal/simulation", may: []string{"client/...", "breaker", "errors", "jsonrpc", "mcp"}, why: "the world a client is proved in: it knows what a client promises and nothing imports it"},
+	{pkg: "internal/simulation", tests: []string{"client/...", "breaker", "errors", "jsonrpc", "mcp"}, why: "the world a client is proved in: it knows what a client promises and nothing imports it"},
 	{
 		pkg: "internal/faultmatrix", tests: []string{"client/...", "breaker", "errors", "internal/errormap", "jsonrpc", "mcp", "conformance/faults/...", "internal/memhttp"},
 		why: "tests alone: the client behind every fault",
