@@ -43,13 +43,15 @@ func TestHouse(t *testing.T) {
 	for _, r := range rows {
 		line := fmt.Sprintf("%s | %d | %d\n", r.name, r.bound, r.target)
 		require.Contains(t, string(text), line)
-		if *update && r.now < r.bound {
+		if r.now < r.bound {
 			text = bytes.Replace(text, []byte(line), fmt.Appendf(nil, "%s | %d | %d\n", r.name, r.now, r.target), 1)
 		}
-		require.LessOrEqual(t, r.now, r.bound, "%s is worse than before: %s", r.name, r.where)
 	}
 	if *update {
 		require.NoError(t, os.WriteFile(file, text, 0o644)) //nolint:gosec // a file of the repository
+	}
+	for _, r := range rows {
+		require.LessOrEqual(t, r.now, r.bound, "%s is worse than before: %s", r.name, r.where)
 	}
 }
 
