@@ -263,6 +263,10 @@ var importTable = []row{
 	},
 	{pkg: "internal/simulation", tests: []string{"client/...", "breaker", "errors", "jsonrpc", "mcp"}, why: "the world a client is proved in: it knows what a client promises and nothing imports it"},
 	{
+		pkg: "conformance/families/errors", may: []string{"errors", "jsonrpc"}, tests: []string{"internal/errormap", "internal/testmain"},
+		why: "the profiles of applications are written like anybody's: with public packages only",
+	},
+	{
 		pkg: "internal/faultmatrix", tests: []string{"client/...", "breaker", "errors", "internal/errormap", "jsonrpc", "mcp", "conformance/faults/...", "internal/memhttp"},
 		why: "tests alone: the client behind every fault",
 	},

@@ -199,7 +199,6 @@ func TestWrongOptions(t *testing.T) {
 	for name, opt := range map[string]client.Option{
 		"not known":             client.WithProtocolVersion("1999-01-01"),
 		"name and a version":    client.WithClientInfo(mcp.Implementation{Name: "x"}),
-		"unknown error profile": client.WithErrorProfile("nonsense"),
 		"unknown validation":    client.WithValidation(client.Validation{Arguments: 9}),
 		"must not be negative":  client.WithResilience(client.Resilience{Retry: client.Retry{Attempts: -1}}),
 		"tool cache: size -1: ": client.WithCache(client.CacheConfig{Settings: toolcache.Settings{Size: -1}}),

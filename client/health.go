@@ -136,7 +136,7 @@ func (c *Client) Health() Health {
 		h.Status = HealthUnavailable
 	}
 	h.ThrottledFor = c.ThrottledFor()
-	if b := c.calls.Budgets(); b != nil {
+	if b := c.calls.Budget(); b != nil {
 		left := b.Tokens()
 		h.RetryTokens = &left
 	}

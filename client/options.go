@@ -195,15 +195,16 @@ func WithResilience(r Resilience) Option {
 // stateless era. In the session era initialize always carries them.
 func WithoutClientInfo() Option { return optionFunc(func(c *config) { c.nameless = true }) }
 
-// WithErrorProfile sets what the server's error codes mean. The default is
-// [mcperrors.Plain]: the codes of JSON-RPC and MCP only, except for the tools
-// of the document server, which keep their own codes and texts. A profile that
-// the server or a tool names itself is never used.
+// WithErrorProfile sets what the server's own error codes mean. The default is
+// [mcperrors.Plain]: only the codes of JSON-RPC and MCP have a meaning. The client
+// ignores profiles that the server or a tool names.
 //
-// Under [mcperrors.COE] the codes DB_LOCKED and RATE_LIMIT promise that
-// nothing was done, and the client retries such calls. Set it only for servers
-// that keep that promise.
+// A profile may promise that the server did nothing. The client then retries calls that it
+// would not retry otherwise; see [mcperrors.Meaning].
 func WithErrorProfile(p mcperrors.Profile) Option {
+	if p == mcperrors.Plain {
+		p = nil // results of tools are not read for it
+	}
 	return optionFunc(func(c *config) { c.profile = p })
 }
 
@@ -300,8 +301,6 @@ func (c *config) check() error {
 		return errors.New("client info needs a name and a version")
 	case max(c.validation.Arguments, c.validation.Results) > ValidateOff:
 		return fmt.Errorf("unknown validation mode %d", max(c.validation.Arguments, c.validation.Results))
-	case c.profile != "" && !c.profile.Known():
-		return fmt.Errorf("unknown error profile %q", c.profile)
 	}
 	return nil
 }
@@ -334,6 +333,12 @@ func (c *config) guardHooks(failed func(*callback.Error)) {
 	}
 	if c.meter != nil {
 		c.meter = guardedMeter{failed, c.meter}
+	}
+	if p := c.profile; p != nil {
+		c.profile = mcperrors.ProfileFunc(func(r mcperrors.Report) (m mcperrors.Meaning) {
+			callback.Run("WithErrorProfile", failed, func() { m = p.Meaning(r) })
+			return m
+		})
 	}
 }
 

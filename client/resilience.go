@@ -224,7 +224,7 @@ func (c *config) newCallSettings() *run.Settings {
 	return &run.Settings{
 		Wait: jsonrpc.Wait{Idle: r.IdleTimeout, Max: r.MaxTime},
 		Retry: run.RetrySettings{
-			Policy: r.Retry.Policy.policy(), Attempts: r.Retry.Attempts, LockedAttempts: r.Retry.LockedAttempts,
+			Policy: r.Retry.Policy.policy(), Attempts: r.Retry.Attempts,
 			Pauses: resilience.Backoff{Base: r.Retry.MinPause, Cap: r.Retry.MaxPause}, Budget: r.Retry.Budget,
 		},
 		Hedge: run.HedgeSettings{Share: r.Hedge.Share, After: r.Hedge.After}, Beats: r.KeepAlive > 0,

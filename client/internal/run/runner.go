@@ -96,7 +96,7 @@ type VersionRefusal struct {
 // learned is what a Runner has once it needs it.
 type learned struct {
 	beats   atomic.Int64 // see Beats
-	budgets lazy.Part[Budgets]
+	budget  lazy.Part[resilience.Budget]
 	hedging lazy.Part[Hedging]
 	untyped atomic.Bool // a result without a type was logged
 }
@@ -331,7 +331,7 @@ func (r *Runner) settle(ctx context.Context, c *Call, permit *guard.Permit, out 
 			c.Retries.Owed.Succeeded()
 		}
 		if c.Attempts == 1 && out.Record.Class != resilience.ClassBrokenResult {
-			r.Budgets().Success()
+			r.Budget().Success()
 		}
 		return
 	}
