@@ -140,6 +140,10 @@ var importTable = []row{
 		why:   "the client stands on all layers and never on its judge; tests of both are the reference server's, so that nobody who takes the client takes that",
 	},
 	{
+		pkg: "conformance/families/errors", may: []string{"errors", "jsonrpc"}, tests: []string{"internal/errormap"},
+		why: "the profiles of applications are written like anybody's: with public packages only",
+	},
+	{
 		pkg: "conformance/families/internal/host", may: []string{"conformance/families/...", "conformance/server", refServer},
 		why: "the program that internal/reference starts",
 	},
@@ -262,10 +266,6 @@ var importTable = []row{
 		tests: []string{"auth", "client/...", "mcp", "jsonrpc", "errors", "conformance", "conformance/checks", "conformance/report"}, why: "a thin main around the server",
 	},
 	{pkg: "internal/simulation", tests: []string{"client/...", "breaker", "errors", "jsonrpc", "mcp"}, why: "the world a client is proved in: it knows what a client promises and nothing imports it"},
-	{
-		pkg: "conformance/families/errors", may: []string{"errors", "jsonrpc"}, tests: []string{"internal/errormap", "internal/testmain"},
-		why: "the profiles of applications are written like anybody's: with public packages only",
-	},
 	{
 		pkg: "internal/faultmatrix", tests: []string{"client/...", "breaker", "errors", "internal/errormap", "jsonrpc", "mcp", "conformance/faults/...", "internal/memhttp"},
 		why: "tests alone: the client behind every fault",
