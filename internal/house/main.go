@@ -29,7 +29,7 @@ func main() {
 
 func run(ctx context.Context, out io.Writer, dir string, args []string) error {
 	if len(args) == 2 && args[0] == walkArg {
-		return walk(ctx, out, args[1])
+		return walk(ctx, args[1])
 	}
 	if len(args) > 0 {
 		packages, err := load(ctx, dir, args)

@@ -202,52 +202,32 @@ func isShared(obj types.Object) bool {
 // graph has the files that each file refers to.
 type graph []map[int]bool
 
-// largestCircle is the size of the largest strongly connected component (by Tarjan's
-// algorithm), 0 if there is no circle.
+// largestCircle is the size of the largest set of files that reach each other, 0 if no
+// two files do.
 func (g graph) largestCircle() int {
-	t := tarjan{g: g, index: make([]int, len(g)), low: make([]int, len(g)), onStack: make([]bool, len(g))}
+	reached := make([]map[int]bool, len(g))
 	for v := range g {
-		if t.index[v] == 0 {
-			t.visit(v)
+		reached[v] = map[int]bool{}
+		for next := []int{v}; len(next) > 0; {
+			w := next[0]
+			next = next[1:]
+			for x := range g[w] {
+				if !reached[v][x] {
+					reached[v][x] = true
+					next = append(next, x)
+				}
+			}
 		}
 	}
-	if t.largest == 1 {
-		return 0
-	}
-	return t.largest
-}
-
-type tarjan struct {
-	g          graph
-	index, low []int // 0 is not visited yet
-	onStack    []bool
-	stack      []int
-	next       int
-	largest    int
-}
-
-func (t *tarjan) visit(v int) {
-	t.next++
-	t.index[v], t.low[v] = t.next, t.next
-	t.stack, t.onStack[v] = append(t.stack, v), true
-	for w := range t.g[v] {
-		switch {
-		case t.index[w] == 0:
-			t.visit(w)
-			t.low[v] = min(t.low[v], t.low[w])
-		case t.onStack[w]:
-			t.low[v] = min(t.low[v], t.index[w])
+	largest := 0
+	for v := range g {
+		size := 0
+		for w := range reached[v] {
+			if reached[w][v] {
+				size++ // v itself, too, if it is in a circle
+			}
 		}
+		largest = max(largest, size)
 	}
-	if t.low[v] != t.index[v] {
-		return
-	}
-	for size := 1; ; size++ {
-		w := t.stack[len(t.stack)-1]
-		t.stack, t.onStack[w] = t.stack[:len(t.stack)-1], false
-		if w == v {
-			t.largest = max(t.largest, size)
-			return
-		}
-	}
+	return largest
 }

@@ -34,11 +34,11 @@ func measure(ctx context.Context, dir string) ([]row, []*pkg, error) {
 	if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
 		pattern = "work"
 	}
-	var call walked
+	var call []string
 	done := make(chan error, 1)
 	go func() { // beside the rest, which takes as long
 		var err error
-		call, err = walkCall(ctx, dir)
+		call, err = packagesOfCall(ctx, dir)
 		done <- err
 	}()
 	packages, err := load(ctx, dir, []string{pattern})
@@ -53,8 +53,7 @@ func measure(ctx context.Context, dir string) ([]row, []*pkg, error) {
 		return nil, nil, err
 	}
 	rows := append(rowsOf(packages),
-		row{name: "packages that one CallTool enters on its way to the server", now: len(call.packages), where: strings.Join(call.packages, " ")},
-		row{name: "calls of HeaderFunc for one call of a tool", now: call.headers, where: fmt.Sprintf("and %d to connect", call.connect)},
+		row{name: "packages that one CallTool enters on its way to the server", now: len(call), where: strings.Join(call, " ")},
 		row{name: "lines of Go outside tests", now: hundreds(size.product), where: fmt.Sprintf("and %d in packages that only tests import", size.tests)},
 		row{name: "lines of the families outside a module of their own", now: hundreds(size.families)},
 		row{name: "lines of generic conformance", now: hundreds(size.conformance)},
