@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { testmain.Run(m) }
 
 const root = "../.."
 
-var update = flag.Bool("update", false, "lower the bounds of bounds.txt to the figures")
+var update = flag.Bool("update", false, "lower the bounds of bounds.txt to the figures, or to the targets that are met")
 
 // TestHouse holds the code to its bounds.
 func TestHouse(t *testing.T) {
@@ -43,8 +43,8 @@ func TestHouse(t *testing.T) {
 	for _, r := range rows {
 		line := fmt.Sprintf("%s | %d | %d\n", r.name, r.bound, r.target)
 		require.Contains(t, string(text), line)
-		if r.now < r.bound {
-			text = bytes.Replace(text, []byte(line), fmt.Appendf(nil, "%s | %d | %d\n", r.name, r.now, r.target), 1)
+		if lower := max(r.now, r.target); lower < r.bound {
+			text = bytes.Replace(text, []byte(line), fmt.Appendf(nil, "%s | %d | %d\n", r.name, lower, r.target), 1)
 		}
 	}
 	if *update {
@@ -154,7 +154,7 @@ func TestSizes(t *testing.T) {
 	}
 	s, err := sizesOf(dir)
 	require.NoError(t, err)
-	require.Equal(t, sizes{product: 15, tests: 4, families: 6, conformance: 5, words: 3, guides: 1}, s)
+	require.Equal(t, sizes{product: 15, tests: 4, families: 6, conformance: 5, words: 4}, s)
 }
 
 func TestEntered(t *testing.T) {

@@ -24,8 +24,8 @@ type sizes struct {
 	product, tests int
 	// families is what is not yet in a module of their own, conformance the rest of it.
 	families, conformance int
-	// words are of the pages in docs that people write, guides of those in folders.
-	words, guides int
+	// words are of the pages in docs that people write.
+	words int
 }
 
 // folder has the Go of one folder.
@@ -67,12 +67,8 @@ func sizesOf(dir string) (sizes, error) {
 		if err != nil {
 			return err
 		}
-		switch words := len(strings.Fields(string(text))); {
-		case docs && path.Dir(name) == "docs":
-			s.words += words
-			return nil
-		case docs:
-			s.guides += words
+		if docs {
+			s.words += len(strings.Fields(string(text)))
 			return nil
 		}
 		here := at(path.Dir(name))
@@ -99,7 +95,7 @@ func sizesOf(dir string) (sizes, error) {
 			own = err == nil
 		}
 		switch {
-		case onlyTested(name, folders, map[string]bool{}):
+		case onlyTested(name, folders):
 			s.tests += f.lines
 			continue
 		case own:
@@ -115,13 +111,12 @@ func sizesOf(dir string) (sizes, error) {
 
 // onlyTested reports whether nothing but tests imports a folder that users of the
 // module cannot import.
-func onlyTested(name string, folders map[string]*folder, seen map[string]bool) bool {
-	if f := folders[name]; f.program || importable(name) {
+func onlyTested(name string, folders map[string]*folder) bool {
+	if folders[name].program || importable(name) {
 		return false
 	}
-	seen[name] = true
 	for other := range folders[name].importedBy {
-		if !seen[other] && !onlyTested(other, folders, seen) {
+		if !onlyTested(other, folders) {
 			return false
 		}
 	}
@@ -130,9 +125,9 @@ func onlyTested(name string, folders map[string]*folder, seen map[string]bool) b
 
 // importable reports whether name is a package for users: no program, and nothing of
 // the reference server.
-func importable(name string) bool {
-	return !regexp.MustCompile(`(^|/)(internal|cmd|examples|interop|bench|refserver|families)(/|$)|^conformance/(server|seeds)(/|$)|^$`).MatchString(name)
-}
+func importable(name string) bool { return !inside.MatchString(name) }
+
+var inside = regexp.MustCompile(`(^|/)(internal|cmd|examples|interop|bench|refserver|families)(/|$)|^conformance/(server|seeds)(/|$)|^$`)
 
 // application matches what the library should not know: names and texts of the 29
 // tools, and profiles of errors but the two that the requirements name.
