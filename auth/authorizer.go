@@ -19,18 +19,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
 	"github.com/mainstay-mcp/mainstay/auth/internal/store"
-	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// Authorizer obtains tokens for MCP servers and renews them. It is an option of
-// [client.Dial], and the Authorizer of a [transport.HTTP] or [transport.SSE]. One
-// Authorizer may serve many clients and servers at the same time: requests to the same
-// server share one token and wait for one login, those of one principal with
-// [WithPrincipals].
+// Authorizer obtains tokens for MCP servers and renews them. Pass it to
+// client.WithAuthorizer. One Authorizer may serve many clients and servers at the same
+// time: requests to the same server share one token and wait for one login. With
+// [WithPrincipals], each principal has a token of its own.
 type Authorizer struct {
-	client.Option
-
 	cfg   config
 	grant source
 
@@ -59,8 +55,7 @@ func (a *Authorizer) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(a.Strin
 func newAuthorizer(grant func(*config) source, opts []Option) *Authorizer {
 	a := &Authorizer{cfg: newConfig(opts), servers: map[serverKey]*server{}}
 	a.grant = grant(&a.cfg)
-	a.events.begin(a.cfg.onEvent)
-	a.Option = client.WithAuthorizer(a)
+	a.events.handlers = a.cfg.onEvent
 	return a
 }
 

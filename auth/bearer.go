@@ -9,7 +9,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
-	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
@@ -30,7 +29,6 @@ func Bearer(token func(ctx context.Context) (string, error)) *BearerAuthorizer {
 	if token == nil {
 		a.bad = errors.New("the function that returns the token is missing")
 	}
-	a.Option = client.WithAuthorizer(a)
 	return a
 }
 
@@ -51,7 +49,6 @@ func BearerWithKey(token func(ctx context.Context) (string, error), key []byte) 
 
 // BearerAuthorizer is what [Bearer] returns. It is used like an [Authorizer].
 type BearerAuthorizer struct {
-	client.Option
 	token  func(context.Context) (string, error)
 	prover *grant.Prover // nil without a key
 	bad    error         // what is wrong with the arguments

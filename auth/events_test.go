@@ -471,7 +471,7 @@ func TestEventsOfManyPrincipals(t *testing.T) {
 		return name, nil
 	}))
 	as := func(name string) context.Context { return context.WithValue(t.Context(), whose{}, name) }
-	c, err := client.Dial(as("ada"), w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+	c, err := client.Dial(as("ada"), w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 	require.NoError(t, err)
 	require.NoError(t, once(as("bob"), c))
 	_, err = a.Logout(as("bob"), w.MCP.URL+"/mcp")

@@ -60,7 +60,7 @@ func TestFlowOfAWebApplication(t *testing.T) {
 		return httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, path, nil)
 	}
 	rec, r := of("ada", "/")
-	_, err := client.Dial(r.Context(), server, login)
+	_, err := client.Dial(r.Context(), server, client.WithAuthorizer(login))
 	var begun *auth.HandedOff
 	require.ErrorAs(t, err, &begun)
 	address := loggedInAs(t, begun.URL, "ada")
@@ -70,7 +70,7 @@ func TestFlowOfAWebApplication(t *testing.T) {
 	rec, r = of("ada", address)
 	callback(rec, r, login, server)
 	require.Equal(t, "You are logged in.\n", rec.Body.String())
-	c, err := client.Dial(r.Context(), server, login)
+	c, err := client.Dial(r.Context(), server, client.WithAuthorizer(login))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 

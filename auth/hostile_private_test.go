@@ -71,7 +71,7 @@ func TestBrowserAfterBrowser(t *testing.T) {
 				return resp.Body.Close()
 			}))
 			for range 10 {
-				_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+				_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 				require.Error(t, err)
 				older(a, row.pause)
 			}
@@ -123,7 +123,7 @@ func TestTokenEndpointMoves(t *testing.T) {
 		inner.ServeHTTP(rw, r)
 	})
 	a := ClientCredentials("robot", "robot-planted-secret")
-	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	moved.Store(true)
@@ -160,7 +160,7 @@ func TestExpiryIsOfTheWallClock(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
 	a := ClientCredentials("robot", "robot-planted-secret")
-	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	for _, s := range a.servers {
@@ -230,7 +230,7 @@ func TestLogoutOfAnotherProgram(t *testing.T) {
 				}
 				return resp.Body.Close()
 			}))
-			c, err := client.Dial(t.Context(), at, a, client.WithProtocolVersion("2025-11-25"))
+			c, err := client.Dial(t.Context(), at, client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = c.Close() })
 			h := a.servers[firstKey(a)].now.Load()
@@ -273,7 +273,7 @@ func TestRefusedAssertion(t *testing.T) {
 	})
 	a := Workload("robot", func(context.Context) (string, error) { return "a.planted-secret.jwt", nil })
 	for range 3 {
-		_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+		_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 		require.Error(t, err)
 		older(a, 11*time.Second)
 	}

@@ -20,7 +20,7 @@ import (
 // authorization server, and the call goes on after the login. It uses the
 // authorization code flow with PKCE.
 //
-//	c, err := client.Dial(ctx, "https://example.com/mcp", auth.Login())
+//	c, err := client.Dial(ctx, "https://example.com/mcp", client.WithAuthorizer(auth.Login()))
 //
 // The authorization server learns of this program from [WithClient], else from
 // [WithClientMetadata], else the program registers itself there.

@@ -59,7 +59,7 @@ func logIn(t *testing.T, w *authtest.World, a *auth.Authorizer, names ...string)
 		ctx := as(t, name)
 		var err error
 		if c == nil {
-			_, err = client.Dial(ctx, server, append(watched(), a, client.WithProtocolVersion("2025-11-25"))...)
+			_, err = client.Dial(ctx, server, append(watched(), client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))...)
 		} else {
 			_, err = c.CallTool(ctx, "echo", map[string]any{})
 		}
@@ -68,7 +68,7 @@ func logIn(t *testing.T, w *authtest.World, a *auth.Authorizer, names ...string)
 		require.ErrorAs(t, err, &out)
 		require.NoError(t, a.Finish(ctx, server, loggedInAs(t, out.URL, name)))
 		if c == nil {
-			c, err = client.Dial(ctx, server, append(watched(), a, client.WithProtocolVersion("2025-11-25"))...)
+			c, err = client.Dial(ctx, server, append(watched(), client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))...)
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, c.Close()) })
 		}
@@ -173,7 +173,7 @@ func TestNoPrincipal(t *testing.T) {
 	tell(err)
 	require.ErrorIs(t, err, auth.ErrNoPrincipal)
 	require.Equal(t, mcperrors.KindAuth, mcperrors.KindOf(err))
-	_, err = client.Dial(t.Context(), server, a)
+	_, err = client.Dial(t.Context(), server, client.WithAuthorizer(a))
 	require.ErrorIs(t, err, auth.ErrNoPrincipal)
 	_, err = a.Token(t.Context(), server)
 	require.ErrorIs(t, err, auth.ErrNoPrincipal)
@@ -185,10 +185,10 @@ func TestNoPrincipal(t *testing.T) {
 
 	down := errors.New("the sessions are not available")
 	a = auth.HandOff(auth.WithPrincipals(func(context.Context) (string, error) { return "ada", down }))
-	_, err = client.Dial(t.Context(), server, a)
+	_, err = client.Dial(t.Context(), server, client.WithAuthorizer(a))
 	require.ErrorIs(t, err, down)
 	a = auth.HandOff(auth.WithPrincipals(func(context.Context) (string, error) { panic("no session") }))
-	_, err = client.Dial(t.Context(), server, a)
+	_, err = client.Dial(t.Context(), server, client.WithAuthorizer(a))
 	require.ErrorContains(t, err, "no session")
 }
 
@@ -315,7 +315,7 @@ func TestRegistrationOfPrincipalsKeepsItsPort(t *testing.T) {
 	w := authtest.New(t)
 	a := auth.Login(browser(t), auth.WithPrincipals(byContext))
 	for _, name := range []string{"ada", "bob"} {
-		c, err := client.Dial(as(t, name), w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+		c, err := client.Dial(as(t, name), w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 		require.NoError(t, err)
 		require.NoError(t, c.Close())
 	}
@@ -341,13 +341,13 @@ func TestPrincipalsDoNotWaitForEachOther(t *testing.T) {
 	waiting, leave := context.WithCancel(as(t, "ada"))
 	gone := make(chan error, 1)
 	go func() {
-		_, err := client.Dial(waiting, w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+		_, err := client.Dial(waiting, w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 		gone <- err
 	}()
 	<-asked
-	_, err := client.Dial(as(t, "eve"), w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+	_, err := client.Dial(as(t, "eve"), w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 	require.ErrorContains(t, err, "she said no")
-	c, err := client.Dial(as(t, "bob"), w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+	c, err := client.Dial(as(t, "bob"), w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 	require.NoError(t, err)
 	require.NoError(t, c.Close())
 	leave()

@@ -108,7 +108,7 @@ func TestPushedHandOff(t *testing.T) {
 	w.Metadata[pushDemanded] = true
 	store := auth.WithStore(auth.NewMemory())
 	begin := func() *auth.HandedOff {
-		_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", auth.HandOff(store)) // not printed: its page is a secret
+		_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithAuthorizer(auth.HandOff(store))) // not printed: its page is a secret
 		var out *auth.HandedOff
 		require.ErrorAs(t, err, &out)
 		require.NotContains(t, err.Error(), "planted-secret")
@@ -131,7 +131,7 @@ func TestPushedHandOffIsTooOld(t *testing.T) {
 	w.Announce(pushEndpoint)
 	memory := auth.NewMemory()
 	for range 2 {
-		_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", auth.HandOff(auth.WithStore(memory)))
+		_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithAuthorizer(auth.HandOff(auth.WithStore(memory))))
 		var out *auth.HandedOff
 		require.ErrorAs(t, err, &out)
 		keys, err := memory.List(t.Context())
@@ -225,7 +225,7 @@ func TestPushedRequestIsNotTold(t *testing.T) {
 	a := auth.Login(auth.WithTrace(func(s auth.Step) { fmt.Fprintf(&told, "%+v\n", s) }), auth.WithPrompt(func(context.Context, auth.Prompt) error {
 		return fmt.Errorf("nobody is here")
 	}))
-	_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", a,
+	_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithAuthorizer(a),
 		client.WithLogger(slog.New(slog.NewTextHandler(&told, &slog.HandlerOptions{Level: slog.LevelDebug - 4}))),
 		client.OnEvent(func(_ context.Context, e client.Event) { fmt.Fprintf(&told, "%+v\n", e) }))
 	require.ErrorContains(t, err, "nobody is here")

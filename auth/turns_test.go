@@ -11,6 +11,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
 
@@ -48,8 +49,8 @@ func (s *slow) expiring(t *testing.T) context.Context {
 	return ctx
 }
 
-func dialWithin(ctx context.Context, w *authtest.World, a client.Option) (*client.Client, error) {
-	return client.Dial(ctx, w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+func dialWithin(ctx context.Context, w *authtest.World, a transport.Authorizer) (*client.Client, error) {
+	return client.Dial(ctx, w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 }
 
 // A person needs longer than a call may take. The login goes on, and the next call uses

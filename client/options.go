@@ -208,10 +208,14 @@ func WithErrorProfile(p mcperrors.Profile) Option {
 	return optionFunc(func(c *config) { c.profile = p })
 }
 
-// WithAuthorizer sets what gives HTTP requests their credentials, and logs in when the
-// server asks for it. Package auth makes Authorizers, which are options themselves:
-// Dial(ctx, url, auth.Login()). It is the same as the Authorizer of [transport.HTTP] or
-// [transport.SSE]; other transports have none, and Connect fails with E203.
+// WithAuthorizer sets what gives HTTP requests their credentials and logs in when the
+// server asks for it, for example WithAuthorizer(auth.Login()). It replaces the Authorizer
+// of a [transport.HTTP] or [transport.SSE]. Other transports have none, and Connect fails
+// with E203.
+//
+// Package auth makes Authorizers: auth.Login and the other flows of OAuth obtain tokens,
+// and auth.Bearer sends tokens that the application has. For keys in other headers use
+// HeaderFunc of [transport.HTTP], which is not told of refusals.
 func WithAuthorizer(a transport.Authorizer) Option {
 	return optionFunc(func(c *config) { c.authorizer = a })
 }

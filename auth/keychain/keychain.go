@@ -3,7 +3,7 @@
 // (GNOME Keyring, KWallet, KeePassXC).
 //
 //	store, err := keychain.Open(ctx, folder, "my program")
-//	c, err := client.Dial(ctx, url, auth.Login(auth.WithStore(store)))
+//	c, err := client.Dial(ctx, url, client.WithAuthorizer(auth.Login(auth.WithStore(store))))
 //
 // The keychain has one key, and the tokens are in files that are encrypted with it. So a
 // record may be longer than a keychain takes (2,560 bytes on Windows, about 3,000 on

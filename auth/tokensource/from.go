@@ -16,7 +16,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
-	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
@@ -36,16 +35,12 @@ const patience = 30 * time.Second
 // each user. Tokens are sent over TLS, and without it only to this machine. They must be
 // of the type Bearer.
 func From(ts oauth2.TokenSource) *Authorizer {
-	a := &Authorizer{source: ts, scope: "oauth2 " + rand.Text()}
-	a.Option = client.WithAuthorizer(a)
-	return a
+	return &Authorizer{source: ts, scope: "oauth2 " + rand.Text()}
 }
 
-// Authorizer is what [From] returns. It is an option of [client.Dial], and the Authorizer
-// of a [transport.HTTP] or [transport.SSE]. Its errors are an [*auth.Error].
+// Authorizer is what [From] returns. Pass it to client.WithAuthorizer. Its errors are an
+// [*auth.Error].
 type Authorizer struct {
-	client.Option
-
 	source oauth2.TokenSource
 	scope  string // for caches, see [transport.Credentials]
 	now    atomic.Pointer[given]

@@ -78,9 +78,9 @@ func TestLogin(t *testing.T) {
 	}
 	_, err := client.Dial(ctx, server)
 	require.ErrorContains(t, err, "401", "without a token nobody comes in")
-	_, err = client.Dial(ctx, server, login)
+	_, err = client.Dial(ctx, server, client.WithAuthorizer(login))
 	require.NoError(t, login.Finish(ctx, server, handedOff(err)))
-	c, err := client.Dial(ctx, server, login)
+	c, err := client.Dial(ctx, server, client.WithAuthorizer(login))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	_, err = c.CallTool(ctx, "getNextTask", map[string]any{})

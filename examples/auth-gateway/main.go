@@ -116,7 +116,7 @@ func (g *gateway) connected(ctx context.Context) (*client.Client, error) {
 	if c := g.client.Load(); c != nil {
 		return c, nil
 	}
-	c, err := client.Dial(ctx, g.server, g.login)
+	c, err := client.Dial(ctx, g.server, client.WithAuthorizer(g.login))
 	if err != nil || g.client.CompareAndSwap(nil, c) {
 		return c, err
 	}

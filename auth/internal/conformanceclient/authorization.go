@@ -33,7 +33,7 @@ const metadataURL = "https://conformance-test.local/client-metadata.json"
 // person logs in as a browser would that is sent back at once: the suite's servers
 // show no page.
 func person(more ...auth.Option) client.Option {
-	return auth.Login(append(more, auth.WithPrompt(visit), auth.WithClientMetadata(metadataURL))...)
+	return client.WithAuthorizer(auth.Login(append(more, auth.WithPrompt(visit), auth.WithClientMetadata(metadataURL))...))
 }
 
 func visit(ctx context.Context, p auth.Prompt) error {
@@ -55,19 +55,19 @@ var authorizations = map[string]func(f *facts) client.Option{
 		return person(auth.WithClient(f.ClientID, f.ClientSecret, f.Issuer))
 	},
 	"auth/client-credentials-basic": func(f *facts) client.Option {
-		return auth.ClientCredentials(f.ClientID, f.ClientSecret)
+		return client.WithAuthorizer(auth.ClientCredentials(f.ClientID, f.ClientSecret))
 	},
 	"auth/client-credentials-jwt": func(f *facts) client.Option {
-		return auth.PrivateKeyJWT(f.ClientID, []byte(f.PrivateKey), f.Algorithm)
+		return client.WithAuthorizer(auth.PrivateKeyJWT(f.ClientID, []byte(f.PrivateKey), f.Algorithm))
 	},
 	"auth/enterprise-managed-authorization": func(f *facts) client.Option {
-		return auth.IDJAG(f.ClientID, f.ClientSecret, auth.IdentityProvider{
+		return client.WithAuthorizer(auth.IDJAG(f.ClientID, f.ClientSecret, auth.IdentityProvider{
 			TokenURL: f.ProviderTokenURL, ClientID: f.ProviderClientID,
 			Subject: func(context.Context) (string, string, error) { return f.ProviderIDToken, auth.IDToken, nil },
-		})
+		}))
 	},
 	"auth/wif-jwt-bearer": func(f *facts) client.Option {
-		return auth.Workload(f.ClientID, func(context.Context) (string, error) { return f.ValidJWT, nil })
+		return client.WithAuthorizer(auth.Workload(f.ClientID, func(context.Context) (string, error) { return f.ValidJWT, nil }))
 	},
 	"auth/dpop":       func(*facts) client.Option { return person(auth.WithDPoP()) },
 	"auth/dpop-nonce": func(*facts) client.Option { return person(auth.WithDPoP()) },

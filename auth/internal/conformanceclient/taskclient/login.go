@@ -29,9 +29,9 @@ func (l *login) option() client.Option {
 	}
 	switch l.Flow {
 	case "client-credentials":
-		return auth.ClientCredentials(l.ClientID, l.ClientSecret, append(options, auth.WithIssuer(l.Issuer))...)
+		return client.WithAuthorizer(auth.ClientCredentials(l.ClientID, l.ClientSecret, append(options, auth.WithIssuer(l.Issuer))...))
 	case "private-key-jwt":
-		return auth.PrivateKeyJWT(l.ClientID, []byte(l.PrivateKey), "ES256", append(options, auth.WithIssuer(l.Issuer))...)
+		return client.WithAuthorizer(auth.PrivateKeyJWT(l.ClientID, []byte(l.PrivateKey), "ES256", append(options, auth.WithIssuer(l.Issuer))...))
 	}
 	if l.ClientID != "" {
 		options = append(options, auth.WithClient(l.ClientID, l.ClientSecret, l.Issuer))
@@ -39,7 +39,7 @@ func (l *login) option() client.Option {
 	if l.ClientMetadata != "" {
 		options = append(options, auth.WithClientMetadata(l.ClientMetadata))
 	}
-	return auth.Login(append(options, auth.WithPrompt(visit))...)
+	return client.WithAuthorizer(auth.Login(append(options, auth.WithPrompt(visit))...))
 }
 
 // visit is the browser: the suite's pages send it back at once.
