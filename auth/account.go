@@ -36,7 +36,7 @@ func (i Issued) LogValue() slog.Value { return slog.StringValue(i.String()) }
 func (i Issued) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
 
 // Token returns the access token for a server, renewed if it has expired. It asks no
-// person: without a login the error is a [*NotLoggedIn]. A program that makes calls
+// person: without a login the error is a [*NotLoggedInError]. A program that makes calls
 // seldom can see by it, some time before, whether its login is good.
 func (a *Authorizer) Token(ctx context.Context, server string) (string, error) {
 	issued, err := a.Issued(ctx, server)
@@ -88,7 +88,7 @@ var ErrNotLoggedIn = errors.New("nobody is logged in")
 // is deleted, too, and can no longer be finished. If only taking them back
 // failed, they are deleted all the same, and the error says that they may be valid
 // until they expire. If there were none, but damaged files that may have them, the error
-// is a [*NotLoggedIn] that names the files.
+// is a [*NotLoggedInError] that names the files.
 func (a *Authorizer) Logout(ctx context.Context, server string) (found bool, err error) {
 	s, err := a.serverNamed(ctx, server)
 	if err != nil {

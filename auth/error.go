@@ -74,9 +74,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // way that this one cannot. [errors.Is] finds it.
 var ErrNoClientMethod = grant.ErrNoMethod
 
-// MissingScopes means that the server wants scopes that the token does not have, and
+// ScopeError means that the server wants scopes that the token does not have, and
 // that nobody may be asked for them ([WithoutLogin]).
-type MissingScopes struct {
+type ScopeError struct {
 	Scopes []string
 	// Before are the scopes that the login before asked for: a new login asks for both.
 	Before []string
@@ -84,13 +84,13 @@ type MissingScopes struct {
 	Bound bool
 }
 
-func (e *MissingScopes) Error() string {
+func (e *ScopeError) Error() string {
 	return "the server wants a login with the scopes " + strconv.Quote(strings.Join(e.Scopes, " "))
 }
 
-// NotLoggedIn says what is known about a login that is missing. [errors.Is] finds
+// NotLoggedInError says what is known about a login that is missing. [errors.Is] finds
 // [ErrNotLoggedIn] in it.
-type NotLoggedIn struct {
+type NotLoggedInError struct {
 	// Ended is the error code with which the authorization server ended the last login,
 	// such as invalid_grant, "" if it did not.
 	Ended string
@@ -100,7 +100,7 @@ type NotLoggedIn struct {
 	Damaged []*DamagedError
 }
 
-func (e *NotLoggedIn) Error() string {
+func (e *NotLoggedInError) Error() string {
 	text := ErrNotLoggedIn.Error()
 	if e.Ended != "" {
 		text = "the login has ended: the authorization server says " + e.Ended
@@ -112,7 +112,7 @@ func (e *NotLoggedIn) Error() string {
 }
 
 // Unwrap returns ErrNotLoggedIn.
-func (e *NotLoggedIn) Unwrap() error { return ErrNotLoggedIn }
+func (e *NotLoggedInError) Unwrap() error { return ErrNotLoggedIn }
 
 // because completes an error with its reason and with what to do, unless it has them
 // already.

@@ -202,7 +202,7 @@ func (s *server) tell(state transport.LoginState, issuer string, err error) {
 
 // notObtained reports a login that failed, or a token that a program cannot renew.
 func (s *server) notObtained(again bool, issuer string, err error) {
-	var waits *HandedOff
+	var waits *LoginPendingError
 	switch {
 	case errors.As(err, &waits): // the person has time to finish it
 	case !again:

@@ -258,8 +258,8 @@ func TestEventsOfLoginsThatDoNotBegin(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
 	var own diary
-	_, err := dial(t, w, auth.Inspect(auth.WithEvents(own.note)))
-	require.ErrorIs(t, err, auth.ErrInspected)
+	_, err := auth.Inspect(t.Context(), w.MCP.URL+"/mcp", auth.WithEvents(own.note))
+	require.NoError(t, err)
 	require.Empty(t, own.states())
 
 	w.Metadata["code_challenge_methods_supported"] = []string{"plain"}

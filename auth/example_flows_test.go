@@ -48,7 +48,7 @@ func asPersonElsewhere(ctx context.Context, url string) (*client.Client, error) 
 
 func beginLogin(ctx context.Context, url string, store auth.Store) (page string, err error) {
 	c, err := client.Dial(ctx, url, client.WithAuthorizer(auth.HandOff(auth.WithStore(store))))
-	var begun *auth.HandedOff
+	var begun *auth.LoginPendingError
 	if errors.As(err, &begun) {
 		return begun.URL, nil // show it to a person, until begun.Expires
 	}

@@ -31,7 +31,7 @@ func forUsers(app string, store auth.Store) *auth.Authorizer {
 
 func callForUser(w http.ResponseWriter, r *http.Request, c *client.Client) {
 	result, err := c.CallTool(r.Context(), "echo", map[string]any{"message": r.FormValue("message")})
-	var begun *auth.HandedOff
+	var begun *auth.LoginPendingError
 	switch {
 	case errors.As(err, &begun):
 		http.Redirect(w, r, begun.URL, http.StatusSeeOther)
@@ -61,7 +61,7 @@ func TestFlowOfAWebApplication(t *testing.T) {
 	}
 	rec, r := of("ada", "/")
 	_, err := client.Dial(r.Context(), server, client.WithAuthorizer(login))
-	var begun *auth.HandedOff
+	var begun *auth.LoginPendingError
 	require.ErrorAs(t, err, &begun)
 	address := loggedInAs(t, begun.URL, "ada")
 	_, other := of("bob", address)

@@ -16,7 +16,7 @@ import (
 // HandOff is [Login] for programs that cannot wait for a person: a script, an agent, a
 // machine without a browser. Where Login asks a person, it begins the login, keeps what
 // finishes it in the store, and fails with an error in which [errors.As] finds a
-// [*HandedOff]. [Authorizer.Finish] finishes the login, in this program or in another
+// [*LoginPendingError]. [Authorizer.Finish] finishes the login, in this program or in another
 // one with the same store.
 func HandOff(opts ...Option) *Authorizer {
 	return newAuthorizer(func(c *config) source { return &handOff{&person{cfg: c}} }, opts)
@@ -30,8 +30,8 @@ const handOffTime = 10 * time.Minute
 // gets a page of its own, and the login that was begun before cannot be finished.
 const leastToOpen = 20 * time.Second
 
-// HandedOff means that a login was begun and waits for a person.
-type HandedOff struct {
+// LoginPendingError means that a login was begun and waits for a person.
+type LoginPendingError struct {
 	// Server is the URL of the MCP server, and Issuer the authorization server that the
 	// person sees.
 	Server, Issuer string
@@ -47,7 +47,7 @@ type HandedOff struct {
 	Expires, OpenBefore time.Time
 }
 
-func (h *HandedOff) Error() string {
+func (h *LoginPendingError) Error() string {
 	return "the login at " + h.Issuer + " waits for a person until " + h.Expires.Format(time.TimeOnly)
 }
 
@@ -114,7 +114,7 @@ func (o *handOff) waiting(ctx context.Context, s *site, scopes []string) (*store
 
 // handedOff tells the program of a login that waits for a person.
 func (s *site) handedOff(p *store.Pending) error {
-	out := &HandedOff{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: p.Page.Text(), Redirect: p.Redirect, Expires: p.Expires, OpenBefore: p.OpenBefore}
+	out := &LoginPendingError{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: p.Page.Text(), Redirect: p.Redirect, Expires: p.Expires, OpenBefore: p.OpenBefore}
 	return &Error{Reason: ReasonLogin, LoginURL: p.Page.Text(), Help: "log in at the page of LoginURL, and finish the login with the address where the browser ends", Err: out}
 }
 

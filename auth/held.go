@@ -334,7 +334,7 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 				s.a.cfg.forgetShared(ctx, h.key)
 			}
 		}
-		s.tell(LoginLost, h.key.Issuer, because(ReasonLogin, "log in again", &NotLoggedIn{Ended: s.ended}))
+		s.tell(LoginLost, h.key.Issuer, because(ReasonLogin, "log in again", &NotLoggedInError{Ended: s.ended}))
 		return nil, nil
 	case err != nil && asked && outcome == renewed:
 		next.unwritten = true // the token is good as long as the program runs

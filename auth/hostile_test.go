@@ -394,7 +394,7 @@ func TestStaleHandOff(t *testing.T) {
 	w.Needs = "write"
 	a := auth.HandOff()
 	_, err := dial(t, w, a)
-	var first, second *auth.HandedOff
+	var first, second *auth.LoginPendingError
 	require.ErrorAs(t, err, &first)
 	require.NoError(t, a.Finish(t.Context(), w.MCP.URL+"/mcp", elsewhere(t, first.URL)))
 	c, err := dial(t, w, a)

@@ -12,58 +12,69 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/discover"
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 	"github.com/mainstay-mcp/mainstay/auth/internal/store"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// Inspect is an [Authorizer] that obtains no token: it finds out what a server demands,
-// tells the function of [WithTrace] each step, and fails with [ErrInspected] when a
-// login would begin.
-func Inspect(opts ...Option) *Authorizer {
-	a := newAuthorizer(func(*config) source { return inspector{} }, append(opts, WithStore(store.NewMemory())))
+// Inspect returns what a login at a server would do, and logs nobody in. It fetches and
+// checks the documents for a login, and reports each step to the function of [WithTrace].
+// The error reports why the documents for a login are missing or cannot be used.
+//
+// By default the documents are looked for in the well-known places. To use what the server
+// names when it refuses a request, pass its answer with [WithChallenge]. No store is used.
+func Inspect(ctx context.Context, server string, opts ...Option) (*Inspection, error) {
+	var found *Inspection
+	a := newAuthorizer(func(*config) source { return inspector{&found} }, append(slices.Clone(opts), WithStore(store.NewMemory())))
 	a.events.off = true
-	return a
+	defer a.Close() //nolint:errcheck // nothing is in progress
+	s, err := a.serverNamed(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	if c := a.cfg.challenge; c != nil {
+		c.Endpoint, c.URL = s.endpoint, s.endpoint
+		_, err = s.challenged(ctx, *c)
+	} else {
+		_, err = inTurn(ctx, s, func(ctx context.Context) (bool, error) {
+			return s.login(ctx, challenge.Challenge{}, nil, wanted{})
+		})
+	}
+	switch {
+	case errors.Is(err, errInspected):
+		return found, nil
+	case err == nil:
+		err = because(ReasonOption, "pass the status 401 or 403 and the header of the answer", errors.New("the answer in WithChallenge does not ask for a login"))
+	}
+	return nil, s.explain(err)
 }
 
-// ErrInspected means that a server demands a login, and that everything for it was
-// found. The error around it is an [*Inspected].
-var ErrInspected = errors.New("the server demands a login")
+// WithChallenge is for [Inspect]: the status and the header of the answer with which the
+// server refused a request.
+func WithChallenge(status int, header http.Header) Option {
+	return func(c *config) { c.challenge = &transport.Challenge{Status: status, Header: header} }
+}
 
-// Inspected is what a login at a server would do.
-type Inspected struct {
+// errInspected ends an inspection where a login would begin.
+var errInspected = errors.New("the server demands a login")
+
+// Inspection describes a login at a server.
+type Inspection struct {
 	Resource, Issuer string
-	// Scopes are those that would be asked for.
+	// Scopes are those that the login would ask for.
 	Scopes []string
 	// AuthorizationURL, TokenURL, RegistrationURL, PushURL (of pushed authorization requests) and
 	// DeviceURL (of logins on another device) are endpoints of the authorization server, ""
-	// where it has none.
+	// for those that it does not have.
 	AuthorizationURL, TokenURL, RegistrationURL, PushURL, DeviceURL string
 	// PushRequired is set if the authorization server takes only requests that were pushed.
 	PushRequired bool
-	// ClientMetadata is set if the server takes the URL of a document as client id, and
-	// DPoP if it binds tokens to keys.
+	// ClientMetadata is set if the authorization server accepts the URL of a document as
+	// client id, and DPoP if it binds tokens to keys.
 	ClientMetadata, DPoP bool
-	// Legacy is set for a server without resource metadata, and Assumed for one without
-	// any: its endpoints are guessed, as revision 2025-03-26 has it.
+	// Legacy is set for a server without resource metadata. Assumed is set for one without
+	// any metadata: its endpoints are the default ones of revision 2025-03-26.
 	Legacy, Assumed bool
-	// Problem is why a login would fail, nil if nothing is known.
+	// Problem is why a login would fail, nil if no reason was found.
 	Problem error
-}
-
-func (i *Inspected) Error() string { return ErrInspected.Error() }
-
-// Unwrap returns [ErrInspected].
-func (i *Inspected) Unwrap() error { return ErrInspected }
-
-// Look inspects a server as if it had answered with status 401 and no challenge: for one
-// that wants a login only for some requests. It always fails, as [Inspect] says.
-func (a *Authorizer) Look(ctx context.Context, server string) error {
-	s, err := a.serverNamed(ctx, server)
-	if err != nil {
-		return err
-	}
-	_, err = inTurn(ctx, s, func(ctx context.Context) (bool, error) {
-		return s.login(ctx, challenge.Challenge{}, nil, wanted{})
-	})
-	return s.explain(err)
 }
 
 // Demand is what a server wants that refused a request.
@@ -183,19 +194,21 @@ func (s *server) traceChallenge(c challenge.Challenge) {
 	}
 }
 
-type inspector struct{}
+// inspector is the grant of [Inspect].
+type inspector struct{ found **Inspection }
 
 func (inspector) person() bool { return true }
 
 // obtain implements source.
-func (inspector) obtain(_ context.Context, s *site, scopes []string) (*held, error) {
-	return nil, because(ReasonLogin, "", &Inspected{
+func (i inspector) obtain(_ context.Context, s *site, scopes []string) (*held, error) {
+	*i.found = &Inspection{
 		Resource: s.id(), Issuer: s.server.Issuer, Scopes: scopes,
 		AuthorizationURL: s.server.AuthorizationEndpoint, TokenURL: s.server.TokenEndpoint, RegistrationURL: s.server.RegistrationEndpoint,
 		PushURL: s.server.PushEndpoint, DeviceURL: s.server.DeviceEndpoint, PushRequired: s.server.PushRequired,
 		ClientMetadata: s.server.ClientIDMetadata, DPoP: len(s.server.DPoPAlgs) > 0,
 		Legacy: s.resource == nil, Assumed: s.server.Assumed, Problem: s.inspect(scopes),
-	})
+	}
+	return nil, because(ReasonLogin, "", errInspected)
 }
 
 // inspect checks what a login needs of an authorization server. It returns the first

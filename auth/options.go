@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
 // Option changes how an [Authorizer] obtains tokens.
@@ -44,6 +45,8 @@ type config struct {
 	onEvent  []func(Event)
 	ahead    bool
 	bad      error // the first option that is wrong
+
+	challenge *transport.Challenge // for [Inspect]
 }
 
 // WithStore keeps tokens in a store, for example in files ([OpenFiles]). The default

@@ -63,7 +63,7 @@ func logIn(t *testing.T, w *authtest.World, a *auth.Authorizer, names ...string)
 		} else {
 			_, err = c.CallTool(ctx, "echo", map[string]any{})
 		}
-		var out *auth.HandedOff
+		var out *auth.LoginPendingError
 		tell(err, ctx)
 		require.ErrorAs(t, err, &out)
 		require.NoError(t, a.Finish(ctx, server, loggedInAs(t, out.URL, name)))
@@ -138,7 +138,7 @@ func TestPrincipalsOfTwoProcesses(t *testing.T) {
 	one, two := process(), process()
 	c := logIn(t, w, one, "ada")
 	_, err := c.CallTool(as(t, "bob"), "echo", map[string]any{})
-	var out *auth.HandedOff
+	var out *auth.LoginPendingError
 	require.ErrorAs(t, err, &out)
 	address := loggedInAs(t, out.URL, "bob")
 	require.ErrorIs(t, two.Finish(as(t, "ada"), server, address), auth.ErrNoLogin)
@@ -238,7 +238,7 @@ func TestLoginsOfPrincipalsAreApart(t *testing.T) {
 		names[i] = fmt.Sprintf("user-%d", i)
 		all.Go(func() {
 			_, err := c.CallTool(as(t, names[i]), "echo", map[string]any{})
-			var out *auth.HandedOff
+			var out *auth.LoginPendingError
 			if errors.As(err, &out) {
 				pages[i] = out.URL
 			}
@@ -292,7 +292,7 @@ func TestPrincipalsWithoutTokenShareNothing(t *testing.T) {
 		ctx, cancel := context.WithTimeout(as(t, name), 10*time.Second)
 		defer cancel()
 		_, err := c.CallTool(ctx, "echo", map[string]any{})
-		var out *auth.HandedOff
+		var out *auth.LoginPendingError
 		if errors.As(err, &out) {
 			return out.URL
 		}
@@ -403,7 +403,7 @@ func TestForgottenClientOfPrincipals(t *testing.T) {
 	c := logIn(t, w, a, "ada", "bob")
 	clientOf := func(name string) string {
 		_, err := c.CallTool(as(t, name), "echo", map[string]any{})
-		var out *auth.HandedOff
+		var out *auth.LoginPendingError
 		require.ErrorAs(t, err, &out)
 		u, err := url.Parse(out.URL)
 		require.NoError(t, err)

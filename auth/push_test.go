@@ -107,9 +107,9 @@ func TestPushedHandOff(t *testing.T) {
 	w.Announce(pushEndpoint)
 	w.Metadata[pushDemanded] = true
 	store := auth.WithStore(auth.NewMemory())
-	begin := func() *auth.HandedOff {
+	begin := func() *auth.LoginPendingError {
 		_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithAuthorizer(auth.HandOff(store))) // not printed: its page is a secret
-		var out *auth.HandedOff
+		var out *auth.LoginPendingError
 		require.ErrorAs(t, err, &out)
 		require.NotContains(t, err.Error(), "planted-secret")
 		return out
@@ -132,7 +132,7 @@ func TestPushedHandOffIsTooOld(t *testing.T) {
 	memory := auth.NewMemory()
 	for range 2 {
 		_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithAuthorizer(auth.HandOff(auth.WithStore(memory))))
-		var out *auth.HandedOff
+		var out *auth.LoginPendingError
 		require.ErrorAs(t, err, &out)
 		keys, err := memory.List(t.Context())
 		require.NoError(t, err)

@@ -278,9 +278,9 @@ func (s *server) login(ctx context.Context, asked challenge.Challenge, before []
 }
 
 // notLoggedIn says what is known about a login that is missing.
-func (s *server) notLoggedIn(ctx context.Context) *NotLoggedIn {
+func (s *server) notLoggedIn(ctx context.Context) *NotLoggedInError {
 	_, err := s.a.cfg.store.List(ctx)
-	return &NotLoggedIn{Ended: s.ended, Bound: s.ended != "" && s.endedBound(ctx), Damaged: DamagedFiles(err)}
+	return &NotLoggedInError{Ended: s.ended, Bound: s.ended != "" && s.endedBound(ctx), Damaged: DamagedFiles(err)}
 }
 
 // endedBound reports whether a login that ended used DPoP. What cannot be read did not.
@@ -312,7 +312,7 @@ func (s *server) raise(ctx context.Context, h *held, asked challenge.Challenge, 
 		before, bound = h.record.Scopes, !h.record.Proof.Empty()
 	}
 	if s.a.cfg.noLogin {
-		return false, &MissingScopes{Scopes: missing, Before: before, Bound: bound}
+		return false, &ScopeError{Scopes: missing, Before: before, Bound: bound}
 	}
 	if err := s.recent(began); err != nil {
 		return false, err

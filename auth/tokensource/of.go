@@ -16,7 +16,7 @@ const renewal = time.Minute
 
 // Of returns a TokenSource with the token of a login at an MCP server, for other libraries
 // that call the same server. The token is renewed when it has expired. Nobody is asked to
-// log in: without a login the error is an [*auth.Error] with an [*auth.NotLoggedIn].
+// log in: without a login the error is an [*auth.Error] with an [*auth.NotLoggedInError].
 //
 // A call of Token takes at most a minute, and fails when ctx has ended. It reads memory
 // while the token is good, so oauth2.ReuseTokenSource is not needed. A token that is bound

@@ -98,7 +98,7 @@ func TestOfRenews(t *testing.T) {
 	expire()
 	w.Forget()
 	_, err = tokensource.Of(t.Context(), auth.Login(auth.WithStore(store)), w.MCP.URL+"/mcp").Token()
-	var ended *auth.NotLoggedIn
+	var ended *auth.NotLoggedInError
 	require.ErrorAs(t, err, &ended)
 	require.Equal(t, "invalid_grant", ended.Ended)
 }

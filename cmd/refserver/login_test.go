@@ -72,7 +72,7 @@ func TestLogin(t *testing.T) {
 	login := auth.HandOff(auth.WithStore(auth.NewMemory()))
 	t.Cleanup(func() { require.NoError(t, login.Close()) })
 	handedOff := func(err error) string {
-		var out *auth.HandedOff
+		var out *auth.LoginPendingError
 		require.ErrorAs(t, err, &out)
 		return browser(t, out.URL, "demo")
 	}

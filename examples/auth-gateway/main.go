@@ -101,7 +101,7 @@ func (g *gateway) logout(w http.ResponseWriter, r *http.Request) {
 }
 
 func (g *gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
-	var begun *auth.HandedOff
+	var begun *auth.LoginPendingError
 	if errors.As(err, &begun) {
 		http.Redirect(w, r, begun.URL, http.StatusSeeOther)
 		return
