@@ -277,10 +277,6 @@ var importTable = []row{
 	{pkg: "auth/internal/grant", may: []string{"auth/internal/fetch"}, why: "endpoints are spoken to the same way by every flow"},
 	{pkg: "auth/internal/store", may: []string{"auth/internal/grant"}, why: "records are kept the same way, whatever flow they are of"},
 	{pkg: "auth/internal/loopback", why: "a callback in a browser, whatever it is for"},
-	{
-		pkg: "auth/internal/conformanceclient/...", may: append([]string{"auth"}, library...), tests: []string{"conformance/clientsuite"},
-		why: "an adapter for a foreign suite: public packages only, nothing imports it",
-	},
 	{pkg: "auth/keychain", may: []string{"auth"}, tests: []string{"internal/authtest"}, why: "a store like one of an application; a program that does not import it links no D-Bus"},
 	{
 		pkg: "auth/tokensource", may: []string{"auth", "auth/internal/fetch", "auth/internal/loopback", "client/transport", "internal/callback"}, tests: []string{"client", "errors", "internal/authtest"},

@@ -52,10 +52,10 @@ func (a *Authorizer) Issued(ctx context.Context, server string) (Issued, error) 
 	h := s.now.Load()
 	if !h.usable(time.Now()) {
 		began := time.Now()
-		h, err = inTurn(ctx, s, func(ctx context.Context) (*held, error) { return s.issued(ctx, began) })
+		h, err = inSeries(ctx, s, func(ctx context.Context) (*credentials, error) { return s.issued(ctx, began) })
 	}
 	if err != nil {
-		return Issued{}, s.explain(because(ReasonLogin, "", err))
+		return Issued{}, s.explain(newError(ReasonLogin, "", err))
 	}
 	kind := "Bearer"
 	if h.prover != nil {
@@ -65,7 +65,7 @@ func (a *Authorizer) Issued(ctx context.Context, server string) (Issued, error) 
 }
 
 // issued is [Authorizer.Issued] in turn.
-func (s *server) issued(ctx context.Context, began time.Time) (*held, error) {
+func (s *server) issued(ctx context.Context, began time.Time) (*credentials, error) {
 	if h := s.now.Load(); h == nil || h.record.Token.Refresh.Empty() && !h.unwritten {
 		s.loaded = false // somebody may have logged in with another program
 	}
@@ -73,7 +73,7 @@ func (s *server) issued(ctx context.Context, began time.Time) (*held, error) {
 	if err != nil || h != nil {
 		return h, err
 	}
-	err = because(ReasonLogin, notRenewed(s.now.Load()), s.notLoggedIn(ctx))
+	err = newError(ReasonLogin, notRenewed(s.now.Load()), s.notLoggedIn(ctx))
 	if s.a.grant.person() {
 		s.tell(LoginLost, "", err)
 	}
@@ -94,7 +94,7 @@ func (a *Authorizer) Logout(ctx context.Context, server string) (found bool, err
 	if err != nil {
 		return false, err
 	}
-	found, err = inTurn(ctx, s, func(ctx context.Context) (bool, error) { return s.logout(ctx) })
+	found, err = inSeries(ctx, s, func(ctx context.Context) (bool, error) { return s.logout(ctx) })
 	return found, s.explain(err)
 }
 
@@ -103,7 +103,7 @@ func (s *server) logout(ctx context.Context) (found bool, err error) {
 	a := s.a
 	keys, err := s.keys(ctx)
 	if err != nil {
-		return false, because(ReasonStore, "", err)
+		return false, newError(ReasonStore, "", err)
 	}
 	failed := Error{Reason: ReasonToken}
 	revoke := func(key Key, record Record) {
@@ -133,7 +133,7 @@ func (s *server) logout(ctx context.Context) (found bool, err error) {
 		return found, &failed
 	}
 	if missing := s.notLoggedIn(ctx); !found && len(missing.Damaged) > 0 {
-		return false, because(ReasonStore, "tokens in these files may be valid", missing)
+		return false, newError(ReasonStore, "tokens in these files may be valid", missing)
 	}
 	return found, nil
 }
@@ -144,7 +144,7 @@ func (s *server) revoke(ctx context.Context, key Key, r Record) error {
 	if r.Server.RevocationURL == "" {
 		return nil
 	}
-	e, err := s.endpointOf(&held{key: key}, r)
+	e, err := s.endpointOf(&credentials{key: key}, r)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (s *server) renewNow() {
 	ctx, cancel := context.WithTimeout(context.Background(), settling) //nolint:forbidigo // no caller waits for it
 	defer cancel()
 	began := time.Now()
-	_, _ = inTurn(ctx, s, func(ctx context.Context) (*held, error) {
+	_, _ = inSeries(ctx, s, func(ctx context.Context) (*credentials, error) {
 		if s.a.closed.Load() {
 			return nil, errClosed
 		}

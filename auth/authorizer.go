@@ -41,7 +41,7 @@ type Authorizer struct {
 // source obtains a new token.
 type source interface {
 	// obtain gets a token for the scopes.
-	obtain(ctx context.Context, s *site, scopes []string) (*held, error)
+	obtain(ctx context.Context, s *site, scopes []string) (*credentials, error)
 	// person reports whether a person takes part in it.
 	person() bool
 }
@@ -72,7 +72,7 @@ func (a *Authorizer) Close() error {
 	defer stop()
 	a.closed.Store(true)
 	for _, s := range servers {
-		s.turns.cancel(moment.Done())
+		s.serial.cancel(moment.Done())
 		s.ahead.stop()
 	}
 	a.events.close(moment.Done())
@@ -160,9 +160,9 @@ func (a *Authorizer) lookUp(endpoint *url.URL, principal string) *server {
 	s := a.servers[key]
 	if s == nil {
 		a.makeRoom()
-		s = &server{a: a, id: key, endpoint: endpoint, nobody: a.cfg.nobody(principal), turns: newTurns(a.cfg.patience)}
+		s = &server{a: a, id: key, endpoint: endpoint, nobody: a.cfg.nobody(principal), serial: newSerial(a.cfg.patience)}
 		if a.cfg.ahead {
-			s.turns.after = s.renewAhead
+			s.serial.after = s.renewAhead
 		}
 		a.servers[key] = s
 	}
@@ -181,7 +181,7 @@ func (a *Authorizer) makeRoom() {
 		return
 	}
 	for key, s := range a.servers {
-		if s.turns.idle() {
+		if s.serial.idle() {
 			s.ahead.stop()
 			delete(a.servers, key)
 			return
@@ -288,7 +288,7 @@ func (s *server) find(ctx context.Context, c challenge.Challenge) (*site, error)
 	if err == nil {
 		if err := s.checkIssuer(found); err != nil {
 			found.http.CloseIdle()
-			return nil, because(ReasonRegistration, "register the client there, or ask the operator of the MCP server", err)
+			return nil, newError(ReasonRegistration, "register the client there, or ask the operator of the MCP server", err)
 		}
 	}
 	if err != nil {
@@ -297,7 +297,7 @@ func (s *server) find(ctx context.Context, c challenge.Challenge) (*site, error)
 		if wrong := (*discover.IssuerError)(nil); errors.As(err, &wrong) && wrong.OnlySlash() {
 			help = "if you trust both, allow the slash with WithIssuerSlash; " + help
 		}
-		return nil, because(ReasonDiscovery, cmp.Or(localName(err), help), err)
+		return nil, newError(ReasonDiscovery, cmp.Or(localName(err), help), err)
 	}
 	return found, nil
 }

@@ -29,16 +29,16 @@ func (*device) person() bool { return true }
 var errCodeExpired = errors.New("the code has expired before somebody logged in")
 
 // obtain implements source.
-func (d *device) obtain(ctx context.Context, s *site, scopes []string) (*held, error) {
+func (d *device) obtain(ctx context.Context, s *site, scopes []string) (*credentials, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.cfg.patience, errNobody)
 	defer cancel()
 	if s.server.DeviceEndpoint == "" {
-		return nil, because(ReasonDiscovery, "log in with a browser, with Login or HandOff", fmt.Errorf("the authorization server %s lets nobody log in on another device", s.server.Issuer))
+		return nil, newError(ReasonDiscovery, "log in with a browser, with Login or HandOff", fmt.Errorf("the authorization server %s lets nobody log in on another device", s.server.Issuer))
 	}
 	if err := s.authenticates(); err != nil {
-		return nil, because(ReasonRegistration, helpNoMethod, err)
+		return nil, newError(ReasonRegistration, helpNoMethod, err)
 	}
-	h, err := newHeld(s)
+	h, err := newCredentials(s)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (d *device) obtain(ctx context.Context, s *site, scopes []string) (*held, e
 		if help == "" {
 			help = helpRefused(err)
 		}
-		return nil, because(ReasonLogin, help, fmt.Errorf("the authorization server gave no code: %w", err))
+		return nil, newError(ReasonLogin, help, fmt.Errorf("the authorization server gave no code: %w", err))
 	}
 	if !code.Expiry.IsZero() {
 		var expire context.CancelFunc
@@ -72,7 +72,7 @@ func (d *device) obtain(ctx context.Context, s *site, scopes []string) (*held, e
 }
 
 // wait prompts the person and waits for the token.
-func (d *device) wait(ctx context.Context, s *site, h *held, who *grant.Client, code *grant.DeviceCode) (*grant.Token, error) {
+func (d *device) wait(ctx context.Context, s *site, h *credentials, who *grant.Client, code *grant.DeviceCode) (*grant.Token, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	failed := make(chan error, 1)
@@ -101,7 +101,7 @@ func (d *device) wait(ctx context.Context, s *site, h *held, who *grant.Client, 
 }
 
 // failed explains why a login on another device gave no token.
-func (d *device) failed(ctx context.Context, h *held, code *grant.DeviceCode, err error) error {
+func (d *device) failed(ctx context.Context, h *credentials, code *grant.DeviceCode, err error) error {
 	var refused *grant.Error
 	switch {
 	case ctx.Err() != nil, !errors.As(err, &refused):
@@ -111,11 +111,11 @@ func (d *device) failed(ctx context.Context, h *held, code *grant.DeviceCode, er
 		}
 		return e
 	case refused.Code == "expired_token":
-		return because(ReasonLogin, "begin the login again, and type the new code while the program waits", fmt.Errorf("%w: %w", errCodeExpired, err))
+		return newError(ReasonLogin, "begin the login again, and type the new code while the program waits", fmt.Errorf("%w: %w", errCodeExpired, err))
 	case refused.Code == "access_denied":
-		return because(ReasonLogin, helpDenied, err)
+		return newError(ReasonLogin, helpDenied, err)
 	}
-	return because(ReasonToken, d.cfg.unknown(ctx, h, err), err)
+	return newError(ReasonToken, d.cfg.unknown(ctx, h, err), err)
 }
 
 // registration returns who this program is at the authorization server.
@@ -129,7 +129,7 @@ func (d *device) registration(ctx context.Context, s *site) (grant.Registered, e
 	}
 	known, err := cfg.knownWhere(ctx, s, func(r grant.Registered) bool { return slices.Contains(r.GrantTypes, grant.DeviceCodeGrant) })
 	if err != nil {
-		return grant.Registered{}, because(ReasonStore, "", err)
+		return grant.Registered{}, newError(ReasonStore, "", err)
 	}
 	if known.ClientID != "" {
 		return known, nil

@@ -114,9 +114,9 @@ func (e *NotLoggedInError) Error() string {
 // Unwrap returns ErrNotLoggedIn.
 func (e *NotLoggedInError) Unwrap() error { return ErrNotLoggedIn }
 
-// because completes an error with its reason and with what to do, unless it has them
+// newError completes an error with its reason and with what to do, unless it has them
 // already.
-func because(reason Reason, help string, err error) error {
+func newError(reason Reason, help string, err error) error {
 	var e *Error
 	if err == nil {
 		return nil

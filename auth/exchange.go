@@ -38,13 +38,13 @@ func (f identity) params(ctx context.Context) (url.Values, error) {
 		err = errors.New("the token is empty")
 	}
 	if err != nil {
-		return nil, because(ReasonToken, "", fmt.Errorf("there is no identity of the user: %w", err))
+		return nil, newError(ReasonToken, "", fmt.Errorf("there is no identity of the user: %w", err))
 	}
 	return url.Values{"subject_token": {token}, "subject_token_type": {kind}}, nil
 }
 
 // exchange gets a token of the authorization server for that of the user.
-func (f identity) exchange(ctx context.Context, s *site, h *held, params url.Values) error {
+func (f identity) exchange(ctx context.Context, s *site, h *credentials, params url.Values) error {
 	subject, err := f.params(ctx)
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (f identity) exchange(ctx context.Context, s *site, h *held, params url.Val
 		return err
 	}
 	if issued := h.record.Token.IssuedType; issued != AccessToken { // required, RFC 8693 section 2.2.1
-		return because(ReasonToken, "ask the operator of the authorization server", fmt.Errorf("the authorization server issued %q in place of an access token", fetch.Printable(issued)))
+		return newError(ReasonToken, "ask the operator of the authorization server", fmt.Errorf("the authorization server issued %q in place of an access token", fetch.Printable(issued)))
 	}
 	return nil
 }

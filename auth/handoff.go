@@ -57,7 +57,7 @@ type handOff struct{ login *person }
 func (*handOff) person() bool { return true }
 
 // obtain implements source.
-func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*held, error) {
+func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*credentials, error) {
 	if p, err := o.waiting(ctx, s, scopes); p != nil || err != nil {
 		if err == nil {
 			err = s.handedOff(p)
@@ -84,7 +84,7 @@ func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 		return r, nil
 	})
 	if err != nil {
-		return nil, because(ReasonStore, "", err)
+		return nil, newError(ReasonStore, "", err)
 	}
 	s.begun()
 	s.announce()
@@ -96,7 +96,7 @@ func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 func (o *handOff) waiting(ctx context.Context, s *site, scopes []string) (*store.Pending, error) {
 	keys, err := s.cfg.keys(ctx, s.principal, canonical(s.endpoint))
 	if err != nil {
-		return nil, because(ReasonStore, "", err)
+		return nil, newError(ReasonStore, "", err)
 	}
 	for _, key := range keys {
 		r, err := s.cfg.store.Load(ctx, key)
@@ -126,7 +126,7 @@ func (a *Authorizer) Finish(ctx context.Context, server, address string) error {
 	if err != nil {
 		return err
 	}
-	_, err = inTurn(ctx, s, func(ctx context.Context) (struct{}, error) { return struct{}{}, s.finish(ctx, address) })
+	_, err = inSeries(ctx, s, func(ctx context.Context) (struct{}, error) { return struct{}{}, s.finish(ctx, address) })
 	return s.explain(err)
 }
 
@@ -145,7 +145,7 @@ var (
 func (s *server) finish(ctx context.Context, address string) error {
 	answer, err := loopback.Read(address)
 	if err != nil {
-		return because(ReasonLogin, "", err)
+		return newError(ReasonLogin, "", err)
 	}
 	key, begun, err := s.begun(ctx, answer.State)
 	if errors.Is(err, ErrLoginExpired) {
@@ -166,15 +166,15 @@ func (s *server) finish(ctx context.Context, address string) error {
 }
 
 // finished exchanges the answer of a login that was begun for tokens, and keeps them.
-func (s *server) finished(ctx context.Context, key Key, begun *store.Pending, answer loopback.Answer) (*held, error) {
+func (s *server) finished(ctx context.Context, key Key, begun *store.Pending, answer loopback.Answer) (*credentials, error) {
 	code, err := codeOf(answer, key.Issuer, begun.IssuerSent)
 	if err != nil {
-		return nil, because(ReasonLogin, s.a.cfg.exceptionFor(key.Issuer, err), err)
+		return nil, newError(ReasonLogin, s.a.cfg.exceptionFor(key.Issuer, err), err)
 	}
-	h := &held{key: key, loggedIn: time.Now()}
+	h := &credentials{key: key, loggedIn: time.Now()}
 	h.record = store.Record{Client: begun.Client, Server: begun.Server, Scopes: begun.Scopes, Proof: begun.Proof}
 	if err := s.redeem(ctx, h, begun, code); err != nil {
-		return nil, because(ReasonToken, cmp.Or(s.a.cfg.unknown(ctx, h, err), s.a.cfg.exceptionFor(key.Issuer, err), "begin the login again"), err)
+		return nil, newError(ReasonToken, cmp.Or(s.a.cfg.unknown(ctx, h, err), s.a.cfg.exceptionFor(key.Issuer, err), "begin the login again"), err)
 	}
 	h.record.Login = loopback.NewState()
 	keep, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping) // what was issued is kept
@@ -182,11 +182,11 @@ func (s *server) finished(ctx context.Context, key Key, begun *store.Pending, an
 	if err = s.a.cfg.store.Update(keep, key, func(store.Record) (store.Record, error) { return h.record, nil }); err == nil {
 		h, err = h.ready()
 	}
-	return h, because(ReasonStore, "", err)
+	return h, newError(ReasonStore, "", err)
 }
 
 // redeem exchanges the code of a login that was begun for a token.
-func (s *server) redeem(ctx context.Context, h *held, begun *store.Pending, code string) error {
+func (s *server) redeem(ctx context.Context, h *credentials, begun *store.Pending, code string) error {
 	e, err := s.endpointOf(h, h.record)
 	if err != nil {
 		return err
@@ -213,7 +213,7 @@ func (s *server) begun(ctx context.Context, state string) (key Key, begun *store
 	cfg := &s.a.cfg
 	keys, err := s.keys(ctx)
 	if err != nil {
-		return key, nil, because(ReasonStore, "", err)
+		return key, nil, newError(ReasonStore, "", err)
 	}
 	why, help := ErrNoLogin, "begin one first"
 	for _, key := range keys {
@@ -225,7 +225,7 @@ func (s *server) begun(ctx context.Context, state string) (key Key, begun *store
 		case errors.Is(err, store.ErrNotFound):
 			continue
 		case err != nil:
-			return key, nil, because(ReasonStore, "", err)
+			return key, nil, newError(ReasonStore, "", err)
 		case r.Pending == nil:
 			continue
 		case !hasState(r.Pending, state):
@@ -240,15 +240,15 @@ func (s *server) begun(ctx context.Context, state string) (key Key, begun *store
 		})
 		switch {
 		case err != nil:
-			return key, nil, because(ReasonStore, "", err)
+			return key, nil, newError(ReasonStore, "", err)
 		case begun == nil: // another process was faster
-			return key, nil, because(ReasonLogin, help, ErrNoLogin)
+			return key, nil, newError(ReasonLogin, help, ErrNoLogin)
 		case time.Now().After(begun.Expires):
-			return key, nil, because(ReasonLogin, "begin it again", ErrLoginExpired)
+			return key, nil, newError(ReasonLogin, "begin it again", ErrLoginExpired)
 		}
 		return key, begun, nil
 	}
-	return key, nil, because(ReasonLogin, help, why)
+	return key, nil, newError(ReasonLogin, help, why)
 }
 
 // hasState reports whether an answer with a state is of a login. A login without a

@@ -86,12 +86,12 @@ func TestCloseWithTwoCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := Login()
-		s := &server{a: a, turns: newTurns(5 * time.Minute)}
+		s := &server{a: a, serial: newSerial(5 * time.Minute)}
 		a.servers[serverKey{}] = s
 		logins := 0
 		for range 3 {
 			go func() {
-				_, _ = inTurn(t.Context(), s, func(ctx context.Context) (int, error) {
+				_, _ = inSeries(t.Context(), s, func(ctx context.Context) (int, error) {
 					logins++ // opens a browser
 					<-ctx.Done()
 					return 0, ctx.Err()
@@ -173,13 +173,13 @@ func TestExpiryIsOfTheWallClock(t *testing.T) {
 func TestDeadCallBeginsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &server{turns: newTurns(5 * time.Minute)}
+		s := &server{serial: newSerial(5 * time.Minute)}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		<-ctx.Done()
 		begun := 0
 		for range 100 {
-			_, _ = inTurn(ctx, s, func(context.Context) (int, error) {
+			_, _ = inSeries(ctx, s, func(context.Context) (int, error) {
 				begun++
 				return 0, nil
 			})

@@ -34,7 +34,7 @@ func Inspect(ctx context.Context, server string, opts ...Option) (*Inspection, e
 		c.Endpoint, c.URL = s.endpoint, s.endpoint
 		_, err = s.challenged(ctx, *c)
 	} else {
-		_, err = inTurn(ctx, s, func(ctx context.Context) (bool, error) {
+		_, err = inSeries(ctx, s, func(ctx context.Context) (bool, error) {
 			return s.login(ctx, challenge.Challenge{}, nil, wanted{})
 		})
 	}
@@ -42,7 +42,7 @@ func Inspect(ctx context.Context, server string, opts ...Option) (*Inspection, e
 	case errors.Is(err, errInspected):
 		return found, nil
 	case err == nil:
-		err = because(ReasonOption, "pass the status 401 or 403 and the header of the answer", errors.New("the answer in WithChallenge does not ask for a login"))
+		err = newError(ReasonOption, "pass the status 401 or 403 and the header of the answer", errors.New("the answer in WithChallenge does not ask for a login"))
 	}
 	return nil, s.explain(err)
 }
@@ -200,7 +200,7 @@ type inspector struct{ found **Inspection }
 func (inspector) person() bool { return true }
 
 // obtain implements source.
-func (i inspector) obtain(_ context.Context, s *site, scopes []string) (*held, error) {
+func (i inspector) obtain(_ context.Context, s *site, scopes []string) (*credentials, error) {
 	*i.found = &Inspection{
 		Resource: s.id(), Issuer: s.server.Issuer, Scopes: scopes,
 		AuthorizationURL: s.server.AuthorizationEndpoint, TokenURL: s.server.TokenEndpoint, RegistrationURL: s.server.RegistrationEndpoint,
@@ -208,7 +208,7 @@ func (i inspector) obtain(_ context.Context, s *site, scopes []string) (*held, e
 		ClientMetadata: s.server.ClientIDMetadata, DPoP: len(s.server.DPoPAlgs) > 0,
 		Legacy: s.resource == nil, Assumed: s.server.Assumed, Problem: s.inspect(scopes),
 	}
-	return nil, because(ReasonLogin, "", errInspected)
+	return nil, newError(ReasonLogin, "", errInspected)
 }
 
 // inspect checks what a login needs of an authorization server. It returns the first

@@ -46,7 +46,7 @@ func (c *config) client(r store.Record) *grant.Client {
 }
 
 // obtain implements source.
-func (p *person) obtain(ctx context.Context, s *site, scopes []string) (*held, error) {
+func (p *person) obtain(ctx context.Context, s *site, scopes []string) (*credentials, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.cfg.patience, errNobody)
 	defer cancel()
 	b, err := p.begin(ctx, s, scopes)
@@ -66,7 +66,7 @@ func (p *person) obtain(ctx context.Context, s *site, scopes []string) (*held, e
 		return nil, err
 	}
 	if err := p.exchange(ctx, s, b, code); err != nil {
-		return nil, because(ReasonToken, cmp.Or(p.cfg.unknown(ctx, b.h, err), p.cfg.exceptionFor(s.server.Issuer, err)), err)
+		return nil, newError(ReasonToken, cmp.Or(p.cfg.unknown(ctx, b.h, err), p.cfg.exceptionFor(s.server.Issuer, err)), err)
 	}
 	b.h.record.Login = loopback.NewState() // a login is like no other
 	return b.h, nil
@@ -74,7 +74,7 @@ func (p *person) obtain(ctx context.Context, s *site, scopes []string) (*held, e
 
 // begun is a login before the person takes part in it.
 type begun struct {
-	h        *held
+	h        *credentials
 	redirect string             // where the browser ends
 	listener *loopback.Listener // that waits there, nil for a web application
 	state    string
@@ -87,21 +87,21 @@ type begun struct {
 // begin makes everything that a login needs. The caller closes it.
 func (p *person) begin(ctx context.Context, s *site, scopes []string) (_ *begun, err error) {
 	if err := usesPKCE(s); err != nil {
-		return nil, because(ReasonDiscovery, s.assumePKCE("only an authorization server with PKCE (S256) is safe to use"), err)
+		return nil, newError(ReasonDiscovery, s.assumePKCE("only an authorization server with PKCE (S256) is safe to use"), err)
 	}
 	if err := s.authenticates(); err != nil {
-		return nil, because(ReasonRegistration, helpNoMethod, err)
+		return nil, newError(ReasonRegistration, helpNoMethod, err)
 	}
 	b := &begun{state: loopback.NewState(), pkce: grant.NewPKCE()}
-	if b.h, err = newHeld(s); err != nil {
+	if b.h, err = newCredentials(s); err != nil {
 		return nil, err
 	}
 	known, err := p.known(ctx, s)
 	if err != nil {
-		return nil, because(ReasonStore, "", err)
+		return nil, newError(ReasonStore, "", err)
 	}
 	if err := b.receive(ctx, p.cfg, known); err != nil {
-		return nil, because(ReasonLogin, "", err)
+		return nil, newError(ReasonLogin, "", err)
 	}
 	if b.h.record.Client, err = p.registration(ctx, s, known, b.redirect); err == nil {
 		b.h.key = s.key(b.h.record.Client.ClientID)
@@ -170,7 +170,7 @@ func (c *config) knownWhere(ctx context.Context, s *site, good func(grant.Regist
 
 // unknown returns what to do if an error says that the authorization server does not
 // know the client, and deletes a registration that it has forgotten.
-func (c *config) unknown(ctx context.Context, h *held, err error) (help string) {
+func (c *config) unknown(ctx context.Context, h *credentials, err error) (help string) {
 	var refused *grant.Error
 	if errors.Is(err, ErrNoClientMethod) {
 		return helpNoMethod
@@ -187,13 +187,13 @@ func (c *config) unknown(ctx context.Context, h *held, err error) (help string) 
 
 // configured reports whether the client of credentials is not a registration of this
 // program's own.
-func (c *config) configured(h *held) bool {
+func (c *config) configured(h *credentials) bool {
 	return h.key.ClientID == c.clientID || h.key.ClientID == c.metadataURL
 }
 
 // forget deletes a registration from the records for which gone is true. What cannot be
 // deleted is tried once more with the next login.
-func (c *config) forget(ctx context.Context, h *held, gone func(store.Record) bool) {
+func (c *config) forget(ctx context.Context, h *credentials, gone func(store.Record) bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping)
 	defer cancel()
 	c.forgetShared(ctx, h.key)
@@ -240,12 +240,12 @@ func (p *person) registration(ctx context.Context, s *site, known grant.Register
 // register registers this program at the authorization server.
 func (s *site) register(ctx context.Context, request grant.Registration) (grant.Registered, error) {
 	if s.server.RegistrationEndpoint == "" {
-		return grant.Registered{}, because(ReasonRegistration, "register a client there and set it with WithClient", fmt.Errorf("the authorization server %s registers no programs by itself", s.server.Issuer))
+		return grant.Registered{}, newError(ReasonRegistration, "register a client there and set it with WithClient", fmt.Errorf("the authorization server %s registers no programs by itself", s.server.Issuer))
 	}
 	request.TokenEndpointAuthMethod = registeredMethod(s.server.TokenEndpointAuthMethods)
 	made, err := grant.Register(ctx, s.http, s.server.RegistrationEndpoint, request, "")
 	if err != nil {
-		return grant.Registered{}, because(ReasonRegistration, "register a client there and set it with WithClient", err)
+		return grant.Registered{}, newError(ReasonRegistration, "register a client there and set it with WithClient", err)
 	}
 	if len(made.RedirectURIs) == 0 {
 		made.RedirectURIs = request.RedirectURIs
@@ -297,7 +297,7 @@ func (b *begun) request(s *site, scopes []string) (url.Values, error) {
 	if b.h.prover != nil {
 		thumbprint, err := b.h.prover.Thumbprint()
 		if err != nil {
-			return nil, because(ReasonToken, "", err)
+			return nil, newError(ReasonToken, "", err)
 		}
 		query.Set("dpop_jkt", thumbprint)
 	}
@@ -312,20 +312,20 @@ func (p *person) ask(ctx context.Context, s *site, b *begun) (code string, err e
 		return "", loginError(b.page, err)
 	}
 	code, err = codeOf(answer, s.server.Issuer, s.server.IssParameter)
-	return code, because(ReasonLogin, p.cfg.exceptionFor(s.server.Issuer, err), err)
+	return code, newError(ReasonLogin, p.cfg.exceptionFor(s.server.Issuer, err), err)
 }
 
 // codeOf returns the code in the answer of a login at an authorization server.
 func codeOf(answer loopback.Answer, issuer string, named bool) (string, error) {
 	if err := checkIssuer(answer, issuer, named); err != nil {
-		return "", because(ReasonLogin, "do not log in there again before the operator of the server has explained it", err)
+		return "", newError(ReasonLogin, "do not log in there again before the operator of the server has explained it", err)
 	}
 	if answer.Error != "" {
 		help := ""
 		if answer.Error == "access_denied" { // RFC 6749 section 4.1.2.1
 			help = helpDenied
 		}
-		return "", because(ReasonLogin, help, grant.NewError(issuer, answer.Error, answer.Description, answer.ErrorURI, answer.State))
+		return "", newError(ReasonLogin, help, grant.NewError(issuer, answer.Error, answer.Description, answer.ErrorURI, answer.State))
 	}
 	return answer.Code, nil
 }

@@ -59,10 +59,10 @@ type refusedJWT struct {
 	err    error
 }
 
-func (w *workload) get(ctx context.Context, s *site, h *held, params url.Values) error {
+func (w *workload) get(ctx context.Context, s *site, h *credentials, params url.Values) error {
 	jwt, err := w.assertion(ctx)
 	if err != nil {
-		return because(ReasonToken, "", fmt.Errorf("the platform gives no token: %w", err))
+		return newError(ReasonToken, "", fmt.Errorf("the platform gives no token: %w", err))
 	}
 	name := digest(s.server.Issuer, jwt)
 	if last := w.refused.Load(); last != nil && last.digest == name {
@@ -79,12 +79,12 @@ func (w *workload) get(ctx context.Context, s *site, h *held, params url.Values)
 const grantJWTBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 // bearerJWT exchanges a JWT for a token (RFC 7523 section 2.1).
-func (h *held) bearerJWT(ctx context.Context, s *site, jwt string, params url.Values) error {
+func (h *credentials) bearerJWT(ctx context.Context, s *site, jwt string, params url.Values) error {
 	params.Set("assertion", jwt)
 	return h.exchange(ctx, s, grantJWTBearer, params)
 }
 
-func clientCredentials(ctx context.Context, s *site, h *held, params url.Values) error {
+func clientCredentials(ctx context.Context, s *site, h *credentials, params url.Values) error {
 	return h.exchange(ctx, s, "client_credentials", params)
 }
 
@@ -134,7 +134,7 @@ type company struct {
 }
 
 // grant gets the grant from the identity provider, and the token for it.
-func (p *company) grant(ctx context.Context, s *site, h *held, params url.Values) error {
+func (p *company) grant(ctx context.Context, s *site, h *credentials, params url.Values) error {
 	wanted, err := identity(p.Subject).params(ctx)
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (p *company) grant(ctx context.Context, s *site, h *held, params url.Values
 	}
 	at, err := url.Parse(p.TokenURL)
 	if err != nil {
-		return because(ReasonOption, "", errors.New("the TokenURL of the identity provider cannot be read"))
+		return newError(ReasonOption, "", errors.New("the TokenURL of the identity provider cannot be read"))
 	}
 	e := grant.Endpoint{HTTP: s.cfg.fetcher(at), TokenURL: p.TokenURL}
 	who := &grant.Client{ID: p.ClientID, Secret: p.ClientSecret}
@@ -160,16 +160,16 @@ func (p *company) grant(ctx context.Context, s *site, h *held, params url.Values
 	jag, err := s.pace.ask(ctx, func() (*grant.Token, error) { return e.Exchange(ctx, who, grantTokenExchange, wanted) })
 	p.inForm.Store(who.Method == grant.MethodPost)
 	if err != nil {
-		return because(ReasonToken, "", fmt.Errorf("the identity provider gives no grant: %w", err))
+		return newError(ReasonToken, "", fmt.Errorf("the identity provider gives no grant: %w", err))
 	}
 	if jag.IssuedType != identityGrant {
-		return because(ReasonToken, "", fmt.Errorf("the identity provider issued %q in place of a grant", jag.IssuedType))
+		return newError(ReasonToken, "", fmt.Errorf("the identity provider issued %q in place of a grant", jag.IssuedType))
 	}
 	return h.bearerJWT(ctx, s, jag.Access.Text(), params)
 }
 
 // machine makes an Authorizer whose grant needs no person.
-func machine(id string, opts []Option, set func(*config), get func(context.Context, *site, *held, url.Values) error) *Authorizer {
+func machine(id string, opts []Option, set func(*config), get func(context.Context, *site, *credentials, url.Values) error) *Authorizer {
 	return newAuthorizer(func(c *config) source {
 		if id == "" {
 			c.wrong("the client id is missing")
@@ -183,17 +183,17 @@ func machine(id string, opts []Option, set func(*config), get func(context.Conte
 // program is a grant without a person.
 type program struct {
 	cfg *config
-	get func(context.Context, *site, *held, url.Values) error
+	get func(context.Context, *site, *credentials, url.Values) error
 }
 
 func (*program) person() bool { return false }
 
 // obtain implements source.
-func (p *program) obtain(ctx context.Context, s *site, scopes []string) (*held, error) {
+func (p *program) obtain(ctx context.Context, s *site, scopes []string) (*credentials, error) {
 	if err := p.pinned(ctx, s); err != nil {
 		return nil, err
 	}
-	h, err := newHeld(s)
+	h, err := newCredentials(s)
 	if err != nil {
 		return nil, err
 	}
@@ -215,11 +215,11 @@ func (p *program) pinned(ctx context.Context, s *site) error {
 	}
 	keys, err := p.cfg.keys(ctx, s.principal, canonical(s.endpoint))
 	if err != nil {
-		return because(ReasonStore, "", err)
+		return newError(ReasonStore, "", err)
 	}
 	for _, key := range keys {
 		if key.ClientID == p.cfg.clientID && key.Issuer != s.server.Issuer {
-			return because(ReasonRegistration, "if that is right, say so with WithIssuer", fmt.Errorf("the server named the authorization server %s before, and names %s now", key.Issuer, s.server.Issuer))
+			return newError(ReasonRegistration, "if that is right, say so with WithIssuer", fmt.Errorf("the server named the authorization server %s before, and names %s now", key.Issuer, s.server.Issuer))
 		}
 	}
 	return nil

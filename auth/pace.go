@@ -25,7 +25,7 @@ const (
 )
 
 // pauses follow the failures in a row. The last one follows all later failures.
-var pauses = [...]time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, quiet}
+var pauses = [...]time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, retryDelay}
 
 // pausedError is the error of a request that may be repeated after a pause.
 type pausedError struct {

@@ -72,7 +72,7 @@ func audienceFor(issuer string) string {
 
 // notRenewed says what to do about a login that ended with its access token, "" for
 // others.
-func notRenewed(h *held) string {
+func notRenewed(h *credentials) string {
 	if h == nil || h.record.Token.Access.Empty() || !h.record.Token.Refresh.Empty() || h.usable(time.Now()) {
 		return ""
 	}

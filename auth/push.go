@@ -17,7 +17,7 @@ import (
 func (p *person) open(ctx context.Context, s *site, b *begun, scopes []string) error {
 	to, err := url.Parse(s.server.AuthorizationEndpoint)
 	if err != nil || s.server.AuthorizationEndpoint == "" {
-		return because(ReasonDiscovery, "", fmt.Errorf("the authorization server %s has no page to log in", s.server.Issuer))
+		return newError(ReasonDiscovery, "", fmt.Errorf("the authorization server %s has no page to log in", s.server.Issuer))
 	}
 	request, err := b.request(s, scopes)
 	if err != nil {
@@ -38,9 +38,9 @@ func (p *person) open(ctx context.Context, s *site, b *begun, scopes []string) e
 // push pushes an authorization request, and returns what the browser sends in its place. Where the
 // server announces pushed requests and does not demand them, an endpoint that is not usable for this
 // client leaves the request as it was.
-func (p *person) push(ctx context.Context, s *site, h *held, request url.Values) (url.Values, time.Time, error) {
+func (p *person) push(ctx context.Context, s *site, h *credentials, request url.Values) (url.Values, time.Time, error) {
 	if err := s.pushes(); err != nil {
-		return nil, time.Time{}, because(ReasonDiscovery, helpPush, err)
+		return nil, time.Time{}, newError(ReasonDiscovery, helpPush, err)
 	}
 	who := p.cfg.client(h.record)
 	requestURI, expires, err := s.tokens(h.prover).Push(ctx, who, s.server.PushEndpoint, request)
@@ -51,13 +51,13 @@ func (p *person) push(ctx context.Context, s *site, h *held, request url.Values)
 	case !s.server.PushRequired && unavailable(err, who):
 		return request, time.Time{}, nil
 	case errors.Is(err, ErrNoClientMethod):
-		return nil, time.Time{}, because(ReasonRegistration, helpNoMethod, err)
+		return nil, time.Time{}, newError(ReasonRegistration, helpNoMethod, err)
 	}
 	help := p.cfg.unknown(ctx, h, err)
 	if help == "" {
 		help = helpRefused(err)
 	}
-	return nil, time.Time{}, because(ReasonLogin, help, fmt.Errorf("the authorization server did not take the pushed request: %w", err))
+	return nil, time.Time{}, newError(ReasonLogin, help, fmt.Errorf("the authorization server did not take the pushed request: %w", err))
 }
 
 const helpPush = "its operator must add pushed_authorization_request_endpoint, or not demand pushed requests"

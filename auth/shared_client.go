@@ -44,7 +44,7 @@ func (p *person) registerShared(ctx context.Context, s *site, redirect string) (
 		shared = r.Client
 		return r, nil
 	})
-	return shared, because(ReasonStore, "", err)
+	return shared, newError(ReasonStore, "", err)
 }
 
 // forgetShared deletes the registration for all principals if it is the client of key,

@@ -49,8 +49,8 @@ func (t *tries) add(w wanted) {
 	t.all = append(t.all, try{at: time.Now(), want: w.what, call: w.call})
 }
 
-// refuse returns why one more login may not begin, nil if it may.
-func (t *tries) refuse(w wanted) *triesError {
+// allow returns why one more login may not begin, nil if it may.
+func (t *tries) allow(w wanted) *triesError {
 	now := time.Now()
 	t.all = slices.DeleteFunc(t.all, func(r try) bool { return now.Sub(r.at) >= triesMemory || r.call.Succeeded() })
 	var byCall, alike []try
@@ -66,7 +66,7 @@ func (t *tries) refuse(w wanted) *triesError {
 	next := func(counted []try, most int) time.Time { return counted[len(counted)-most].at.Add(triesMemory) }
 	switch {
 	case len(byCall) >= triesByCall:
-		t.rest = now.Add(quiet)
+		t.rest = now.Add(retryDelay)
 		return &triesError{count: len(byCall), of: "of this call", next: t.rest}
 	case len(alike) >= triesAlike:
 		return &triesError{count: len(alike), of: "for that in the last ten minutes", next: next(alike, triesAlike)}

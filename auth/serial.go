@@ -11,7 +11,7 @@ import (
 // turns lets one caller at a time change what is known of a server. What a caller
 // begins, such as a login, does not end with the caller: others may wait for it, and a
 // person may be on its way.
-type turns struct {
+type serial struct {
 	turn chan struct{}
 	// longest bounds a turn: a function of the application may not come back.
 	longest time.Duration
@@ -33,22 +33,22 @@ var (
 	errWithin = errors.New("this was called from a function of the login that it would wait for")
 )
 
-func newTurns(patience time.Duration) turns {
-	return turns{turn: make(chan struct{}, 1), longest: patience + settling, ended: make(chan struct{})}
+func newSerial(patience time.Duration) serial {
+	return serial{turn: make(chan struct{}, 1), longest: patience + settling, ended: make(chan struct{})}
 }
 
-// inTurn runs f when nobody else changes what is known of the server. It returns when f
+// inSeries runs f when nobody else changes what is known of the server. It returns when f
 // has, or when ctx is over. f then goes on with a context of its own: the deadline of a
 // call may pass while a person logs in, and the next call can use the token. Only when
 // all callers have been cancelled, the context of f is. f may call the application, which
 // may panic.
-func inTurn[T any](ctx context.Context, s *server, f func(context.Context) (T, error)) (T, error) {
+func inSeries[T any](ctx context.Context, s *server, f func(context.Context) (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error
 	}
 	var none T
-	t := &s.turns
+	t := &s.serial
 	if ctx.Value(within{t}) != nil {
 		return none, errWithin
 	}
@@ -92,10 +92,10 @@ func inTurn[T any](ctx context.Context, s *server, f func(context.Context) (T, e
 
 // within is the key in the contexts of a turn, which tells those who would wait for
 // themselves.
-type within struct{ *turns }
+type within struct{ *serial }
 
 // begin starts a turn, whose context has the values of the caller's.
-func (t *turns) begin(ctx context.Context) (own context.Context, end func()) {
+func (t *serial) begin(ctx context.Context) (own context.Context, end func()) {
 	own, cancel := context.WithTimeoutCause(context.WithValue(context.WithoutCancel(ctx), within{t}, true), t.longest, errTurn)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,7 +109,7 @@ func (t *turns) begin(ctx context.Context) (own context.Context, end func()) {
 	}
 }
 
-func (t *turns) join() (ended <-chan struct{}) {
+func (t *serial) join() (ended <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.waiting++
@@ -118,7 +118,7 @@ func (t *turns) join() (ended <-chan struct{}) {
 
 // leave is called by who waits no longer. A caller whose deadline has passed would have
 // waited on.
-func (t *turns) leave(ctx context.Context) {
+func (t *serial) leave(ctx context.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.waiting--
@@ -132,7 +132,7 @@ func (t *turns) leave(ctx context.Context) {
 }
 
 // idle reports whether nobody has a turn or waits for one.
-func (t *turns) idle() bool {
+func (t *serial) idle() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.waiting == 0 && t.stop == nil
@@ -140,7 +140,7 @@ func (t *turns) idle() bool {
 
 // cancel ends the turn that runs, and those that wait for one. It waits for a moment: a
 // function of the application may not heed its context.
-func (t *turns) cancel(moment <-chan struct{}) {
+func (t *serial) cancel(moment <-chan struct{}) {
 	t.mu.Lock()
 	close(t.ended)
 	t.ended = make(chan struct{})

@@ -1,4 +1,4 @@
-// Command conformanceclient is our client as the official conformance suite
+// Command officialclient is our client as the official conformance suite
 // wants it: the suite starts it once a scenario, names the scenario in the
 // environment, gives the URL of its own server as the last argument, and judges
 // what arrives there. The program does what an application would do and nothing

@@ -19,8 +19,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// held are credentials that requests carry. They do not change once they are in use.
-type held struct {
+// credentials are credentials that requests carry. They do not change once they are in use.
+type credentials struct {
 	key    store.Key
 	record store.Record
 	prover *grant.Prover          // of DPoP, nil without it
@@ -36,45 +36,45 @@ type held struct {
 }
 
 // String says whose credentials they are, and none of their secrets.
-func (h *held) String() string { return "credentials for " + h.key.Resource }
+func (h *credentials) String() string { return "credentials for " + h.key.Resource }
 
 // Format writes String for every verb: fmt would show what is in the fields.
-func (h *held) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(h.String())) }
+func (h *credentials) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(h.String())) }
 
-// newHeld begins with credentials that a grant obtains: with DPoP, it makes the key that
+// newCredentials begins with credentials that a grant obtains: with DPoP, it makes the key that
 // they are bound to.
-func newHeld(s *site) (*held, error) {
-	h := &held{}
+func newCredentials(s *site) (*credentials, error) {
+	h := &credentials{}
 	if !s.cfg.dpop {
 		return h, nil
 	}
 	p, err := grant.NewProver()
 	if err != nil {
-		return nil, because(ReasonToken, "", err)
+		return nil, newError(ReasonToken, "", err)
 	}
 	if !slices.Contains(s.server.DPoPAlgs, p.Algorithm()) {
-		return nil, because(ReasonDiscovery, "leave out WithDPoP if tokens without it will do", fmt.Errorf("the authorization server %s does not support DPoP with %s", s.server.Issuer, p.Algorithm()))
+		return nil, newError(ReasonDiscovery, "leave out WithDPoP if tokens without it will do", fmt.Errorf("the authorization server %s does not support DPoP with %s", s.server.Issuer, p.Algorithm()))
 	}
 	h.prover = p
 	if h.record.Proof, err = p.Export(); err != nil {
-		return nil, because(ReasonToken, "", err)
+		return nil, newError(ReasonToken, "", err)
 	}
 	return h, nil
 }
 
 // exchange asks the authorization server of a site for the token.
-func (h *held) exchange(ctx context.Context, s *site, grantType string, params url.Values) error {
+func (h *credentials) exchange(ctx context.Context, s *site, grantType string, params url.Values) error {
 	who := s.cfg.client(h.record)
 	token, err := s.pace.ask(ctx, func() (*grant.Token, error) { return s.tokens(h.prover).Exchange(ctx, who, grantType, params) })
 	if err != nil {
-		return because(ReasonToken, "", err)
+		return newError(ReasonToken, "", err)
 	}
 	h.obtained(token, who)
 	return nil
 }
 
 // obtained keeps a token, and how the client authenticated for it.
-func (h *held) obtained(token *grant.Token, who *grant.Client) {
+func (h *credentials) obtained(token *grant.Token, who *grant.Client) {
 	h.record.Token, h.record.Obtained = *token, time.Now().Round(0)
 	h.record.Client.Method = who.Method
 }
@@ -89,10 +89,10 @@ func (s *site) tokens(proof *grant.Prover) *grant.Endpoint {
 
 // early is how long before its end a token is renewed, at most: a request that is on
 // its way when it ends would be refused.
-const early = 10 * time.Second
+const renewMargin = 10 * time.Second
 
 // usable reports whether requests may carry the credentials.
-func (h *held) usable(now time.Time) bool {
+func (h *credentials) usable(now time.Time) bool {
 	if h == nil || h.record.Token.Access.Empty() {
 		return false
 	}
@@ -102,19 +102,19 @@ func (h *held) usable(now time.Time) bool {
 
 // margin is how long before its end the token is renewed: less for a token that lives
 // shortly.
-func (h *held) margin() time.Duration {
+func (h *credentials) margin() time.Duration {
 	r := &h.record
 	if r.Obtained.IsZero() {
-		return early
+		return renewMargin
 	}
-	return min(early, r.Token.Expiry.Sub(r.Obtained)/10)
+	return min(renewMargin, r.Token.Expiry.Sub(r.Obtained)/10)
 }
 
-// young reports whether the token was issued a moment ago.
-func (h *held) young() bool { return time.Since(h.record.Obtained) < memory }
+// fresh reports whether the token was issued a moment ago.
+func (h *credentials) fresh() bool { return time.Since(h.record.Obtained) < freshFor }
 
 // credentials are the headers of a request.
-func (h *held) credentials(r transport.AuthorizedRequest) (*transport.Credentials, error) {
+func (h *credentials) credentials(r transport.AuthorizedRequest) (*transport.Credentials, error) {
 	if h.prover == nil {
 		return h.bearer, nil
 	}
@@ -122,7 +122,7 @@ func (h *held) credentials(r transport.AuthorizedRequest) (*transport.Credential
 }
 
 // sentAs reports whether a request carried these credentials.
-func (h *held) sentAs(sent *transport.Credentials) bool {
+func (h *credentials) sentAs(sent *transport.Credentials) bool {
 	if sent == nil {
 		return false
 	}
@@ -131,12 +131,12 @@ func (h *held) sentAs(sent *transport.Credentials) bool {
 }
 
 // lacks reports whether the token was asked for without one of the scopes of a challenge.
-func (h *held) lacks(asked challenge.Challenge) bool {
+func (h *credentials) lacks(asked challenge.Challenge) bool {
 	return len(missing(strings.Fields(asked.Get("scope")), h.record.Scopes)) > 0
 }
 
 // ready makes what requests need of a record.
-func (h *held) ready() (*held, error) {
+func (h *credentials) ready() (*credentials, error) {
 	switch {
 	case h.prover != nil:
 	case !h.record.Proof.Empty():
@@ -167,7 +167,7 @@ func digest(parts ...string) string {
 }
 
 // complete fills in what later refreshes need.
-func (h *held) complete(from *site, scopes []string) {
+func (h *credentials) complete(from *site, scopes []string) {
 	h.record.Scopes = scopes
 	h.granted()
 	h.record.Server = store.Server{
@@ -181,7 +181,7 @@ func (h *held) complete(from *site, scopes []string) {
 }
 
 // granted adds the scopes that came with the token to those that were asked for.
-func (h *held) granted() {
+func (h *credentials) granted() {
 	h.record.Scopes = union(h.record.Scopes, strings.Fields(h.record.Token.Scope))
 }
 
@@ -189,7 +189,7 @@ func (h *held) granted() {
 const keeping = 30 * time.Second
 
 // keep stores new credentials and makes them ready.
-func (s *server) keep(ctx context.Context, h *held) error {
+func (s *server) keep(ctx context.Context, h *credentials) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping) // what was issued is kept
 	defer cancel()
 	err := s.a.cfg.store.Update(ctx, h.key, func(stored store.Record) (store.Record, error) {
@@ -206,7 +206,7 @@ func (s *server) keep(ctx context.Context, h *held) error {
 
 // load returns the stored credentials for the server, nil if there are none. A record
 // without a token still has a registration, see [person.known].
-func (s *server) load(ctx context.Context) (*held, error) {
+func (s *server) load(ctx context.Context) (*credentials, error) {
 	cfg := &s.a.cfg
 	if cfg.newLogin {
 		return nil, nil
@@ -215,7 +215,7 @@ func (s *server) load(ctx context.Context) (*held, error) {
 	if err != nil {
 		return nil, err
 	}
-	var best *held
+	var best *credentials
 	for _, key := range keys {
 		if !cfg.mayUse(key) || !s.isFor(key.Resource) {
 			continue
@@ -233,7 +233,7 @@ func (s *server) load(ctx context.Context) (*held, error) {
 			continue
 		}
 		if best == nil || record.Obtained.After(best.record.Obtained) {
-			best = &held{key: key, record: record}
+			best = &credentials{key: key, record: record}
 		}
 	}
 	if best == nil {
@@ -287,8 +287,8 @@ func (s *server) claimed(resource, document string) bool {
 // refreshed renews a token. It returns nil without an error if the authorization server
 // does not renew it any more: only a new login helps then. Other processes with the
 // same store wait meanwhile, and find the new token there.
-func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
-	next := &held{key: h.key, loggedIn: h.loggedIn}
+func (s *server) refreshed(ctx context.Context, h *credentials) (*credentials, error) {
+	next := &credentials{key: h.key, loggedIn: h.loggedIn}
 	outcome, asked := renewed, false
 	var ended *grant.Error
 	// The caller may leave; a token that the server has issued by then must be kept.
@@ -302,7 +302,7 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 		if next.record = stored; stored.Proof.Text() == h.record.Proof.Text() {
 			next.prover = h.prover // it knows the server's nonces
 		}
-		if stored.Token.Access.Text() != h.record.Token.Access.Text() && (&held{record: stored}).usable(time.Now()) {
+		if stored.Token.Access.Text() != h.record.Token.Access.Text() && (&credentials{record: stored}).usable(time.Now()) {
 			return stored, nil // another process was faster
 		}
 		if stored.Token.Refresh.Empty() {
@@ -334,20 +334,20 @@ func (s *server) refreshed(ctx context.Context, h *held) (*held, error) {
 				s.a.cfg.forgetShared(ctx, h.key)
 			}
 		}
-		s.tell(LoginLost, h.key.Issuer, because(ReasonLogin, "log in again", &NotLoggedInError{Ended: s.ended}))
+		s.tell(LoginLost, h.key.Issuer, newError(ReasonLogin, "log in again", &NotLoggedInError{Ended: s.ended}))
 		return nil, nil
 	case err != nil && asked && outcome == renewed:
 		next.unwritten = true // the token is good as long as the program runs
 	case err != nil && asked:
 		if refusedForGood(err) {
-			s.tell(LoginLost, h.key.Issuer, because(ReasonToken, "", err))
+			s.tell(LoginLost, h.key.Issuer, newError(ReasonToken, "", err))
 		}
-		return nil, because(ReasonToken, "try again later: the authorization server does not renew the token now", err)
+		return nil, newError(ReasonToken, "try again later: the authorization server does not renew the token now", err)
 	case err != nil:
-		return nil, because(ReasonStore, "another process may have stopped while it renewed the token", err)
+		return nil, newError(ReasonStore, "another process may have stopped while it renewed the token", err)
 	}
 	if next, err = next.ready(); err != nil {
-		return nil, because(ReasonStore, "", err)
+		return nil, newError(ReasonStore, "", err)
 	}
 	s.now.Store(next)
 	s.failed = failure{}
@@ -392,9 +392,9 @@ func (s *server) outcomeOf(err error, r *store.Record) outcome {
 
 // renew asks for a new token. The end of ctx does not stop a request that was sent. It
 // returns the client, too, which may have learned how to authenticate.
-func (s *server) renew(ctx context.Context, h *held, r store.Record) (*grant.Token, *grant.Client, error) {
+func (s *server) renew(ctx context.Context, h *credentials, r store.Record) (*grant.Token, *grant.Client, error) {
 	if r.Proof.Text() != h.record.Proof.Text() {
-		h = &held{key: h.key, record: r} // of another login
+		h = &credentials{key: h.key, record: r} // of another login
 	}
 	e, err := s.endpointOf(h, r)
 	if err != nil {
@@ -412,7 +412,7 @@ func (s *server) renew(ctx context.Context, h *held, r store.Record) (*grant.Tok
 }
 
 // endpointOf is the token endpoint of stored tokens.
-func (s *server) endpointOf(h *held, r store.Record) (*grant.Endpoint, error) {
+func (s *server) endpointOf(h *credentials, r store.Record) (*grant.Endpoint, error) {
 	cfg := s.a.cfg // a copy
 	cfg.private = cfg.private || r.Server.PrivateNetwork
 	e := &grant.Endpoint{

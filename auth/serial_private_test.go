@@ -29,7 +29,7 @@ func TestWhoEndsALogin(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := &server{turns: newTurns(patience)}
+				s := &server{serial: newSerial(patience)}
 				logins, ended := 0, error(nil)
 				login := func(ctx context.Context) (int, error) {
 					if logins++; logins > 1 {
@@ -48,7 +48,7 @@ func TestWhoEndsALogin(t *testing.T) {
 					ctx, stop := context.WithCancelCause(t.Context())
 					stops = append(stops, stop)
 					go func() {
-						_, err := inTurn(ctx, s, login)
+						_, err := inSeries(ctx, s, login)
 						done <- err
 					}()
 					synctest.Wait()
@@ -68,7 +68,7 @@ func TestWhoEndsALogin(t *testing.T) {
 				time.Sleep(patience)
 				synctest.Wait()
 				require.ErrorIs(t, ended, row.ended)
-				require.Zero(t, s.turns.waiting)
+				require.Zero(t, s.serial.waiting)
 				for _, stop := range stops {
 					stop(nil)
 				}
@@ -81,9 +81,9 @@ func TestWhoEndsALogin(t *testing.T) {
 func TestTurnIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &server{turns: newTurns(time.Minute)}
+		s := &server{serial: newSerial(time.Minute)}
 		began := time.Now()
-		_, err := inTurn(t.Context(), s, func(ctx context.Context) (int, error) {
+		_, err := inSeries(t.Context(), s, func(ctx context.Context) (int, error) {
 			<-ctx.Done()
 			return 0, context.Cause(ctx)
 		})
