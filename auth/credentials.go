@@ -19,30 +19,29 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// credentials are credentials that requests carry. They do not change once they are in use.
+// credentials are a token with its record. They do not change once requests use them.
 type credentials struct {
 	key    store.Key
 	record store.Record
 	prover *grant.Prover          // of DPoP, nil without it
-	bearer *transport.Credentials // without DPoP, what every request carries
+	bearer *transport.Credentials // of every request, nil with DPoP
 	scope  string                 // for caches, see [transport.Credentials]
 
-	loggedIn time.Time // when this process obtained the token that it goes back to
+	loggedIn time.Time // when this process logged in, zero if it did not
 	renewed  bool      // by a refresh of this process
-	// unwritten is set if the store could not be written. It still has the refresh token
-	// spent then, "" for none.
+	// unwritten is set if the store could not be written. The store then still has the
+	// refresh token spent, "" for none.
 	unwritten bool
 	spent     string
 }
 
-// String says whose credentials they are, and none of their secrets.
+// String shows no secrets.
 func (h *credentials) String() string { return "credentials for " + h.key.Resource }
 
-// Format writes String for every verb: fmt would show what is in the fields.
+// Format writes String for every verb: fmt would show the fields.
 func (h *credentials) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(h.String())) }
 
-// newCredentials begins with credentials that a grant obtains: with DPoP, it makes the key that
-// they are bound to.
+// newCredentials returns credentials for a grant to complete. With DPoP, they have a new key.
 func newCredentials(s *site) (*credentials, error) {
 	h := &credentials{}
 	if !s.cfg.dpop {
@@ -62,7 +61,7 @@ func newCredentials(s *site) (*credentials, error) {
 	return h, nil
 }
 
-// exchange asks the authorization server of a site for the token.
+// exchange requests the token from the authorization server.
 func (h *credentials) exchange(ctx context.Context, s *site, grantType string, params url.Values) error {
 	who := s.cfg.client(h.record)
 	token, err := s.pace.ask(ctx, func() (*grant.Token, error) { return s.tokens(h.prover).Exchange(ctx, who, grantType, params) })
@@ -73,7 +72,7 @@ func (h *credentials) exchange(ctx context.Context, s *site, grantType string, p
 	return nil
 }
 
-// obtained keeps a token, and how the client authenticated for it.
+// obtained sets the token, and the method of authentication that worked.
 func (h *credentials) obtained(token *grant.Token, who *grant.Client) {
 	h.record.Token, h.record.Obtained = *token, time.Now().Round(0)
 	h.record.Client.Method = who.Method
@@ -87,11 +86,11 @@ func (s *site) tokens(proof *grant.Prover) *grant.Endpoint {
 	}
 }
 
-// early is how long before its end a token is renewed, at most: a request that is on
-// its way when it ends would be refused.
+// renewMargin is the longest time between the renewal of a token and its expiry. Requests in
+// flight need it: a server refuses tokens that expire on the way.
 const renewMargin = 10 * time.Second
 
-// usable reports whether requests may carry the credentials.
+// usable reports whether the token is not about to expire.
 func (h *credentials) usable(now time.Time) bool {
 	if h == nil || h.record.Token.Access.Empty() {
 		return false
@@ -100,8 +99,7 @@ func (h *credentials) usable(now time.Time) bool {
 	return end.IsZero() || now.Before(end.Add(-h.margin()))
 }
 
-// margin is how long before its end the token is renewed: less for a token that lives
-// shortly.
+// margin is how long before its expiry the token is renewed: at most a tenth of its life.
 func (h *credentials) margin() time.Duration {
 	r := &h.record
 	if r.Obtained.IsZero() {
@@ -110,11 +108,11 @@ func (h *credentials) margin() time.Duration {
 	return min(renewMargin, r.Token.Expiry.Sub(r.Obtained)/10)
 }
 
-// fresh reports whether the token was issued a moment ago.
+// fresh reports whether the token is new.
 func (h *credentials) fresh() bool { return time.Since(h.record.Obtained) < freshFor }
 
-// credentials are the headers of a request.
-func (h *credentials) credentials(r transport.AuthorizedRequest) (*transport.Credentials, error) {
+// forRequest returns the headers of a request.
+func (h *credentials) forRequest(r transport.AuthorizedRequest) (*transport.Credentials, error) {
 	if h.prover == nil {
 		return h.bearer, nil
 	}
@@ -130,12 +128,12 @@ func (h *credentials) sentAs(sent *transport.Credentials) bool {
 	return token == h.record.Token.Access.Text()
 }
 
-// lacks reports whether the token was asked for without one of the scopes of a challenge.
+// lacks reports whether the token was requested without one of the scopes of a challenge.
 func (h *credentials) lacks(asked challenge.Challenge) bool {
 	return len(missing(strings.Fields(asked.Get("scope")), h.record.Scopes)) > 0
 }
 
-// ready makes what requests need of a record.
+// ready prepares a record for requests.
 func (h *credentials) ready() (*credentials, error) {
 	switch {
 	case h.prover != nil:
@@ -156,7 +154,7 @@ func (h *credentials) ready() (*credentials, error) {
 	return h, nil
 }
 
-// digest is a name for texts that does not reveal them.
+// digest identifies texts without revealing them.
 func digest(parts ...string) string {
 	sum := sha256.New()
 	for _, part := range parts {
@@ -166,7 +164,7 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// complete fills in what later refreshes need.
+// complete sets what later refreshes need.
 func (h *credentials) complete(from *site, scopes []string) {
 	h.record.Scopes = scopes
 	h.granted()
@@ -180,32 +178,32 @@ func (h *credentials) complete(from *site, scopes []string) {
 	}
 }
 
-// granted adds the scopes that came with the token to those that were asked for.
+// granted adds the granted scopes to the requested ones.
 func (h *credentials) granted() {
 	h.record.Scopes = union(h.record.Scopes, strings.Fields(h.record.Token.Scope))
 }
 
-// keeping bounds the wait for other processes that have the store.
+// keeping bounds the wait for other processes that use the store.
 const keeping = 30 * time.Second
 
-// keep stores new credentials and makes them ready.
+// keep stores new credentials and prepares them for requests.
 func (s *server) keep(ctx context.Context, h *credentials) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping) // what was issued is kept
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping) // an issued token is stored even if the caller has left
 	defer cancel()
 	err := s.a.cfg.store.Update(ctx, h.key, func(stored store.Record) (store.Record, error) {
 		h.spent = stored.Token.Refresh.Text()
 		return h.record, nil
 	})
 	if err != nil && s.a.cfg.newLogin {
-		return err // who logs in for others must know
+		return err // the login is for other programs, which read the store
 	}
-	h.unwritten = err != nil // the token is good as long as the program runs
+	h.unwritten = err != nil // this process can still use the token
 	_, err = h.ready()
 	return err
 }
 
 // load returns the stored credentials for the server, nil if there are none. A record
-// without a token still has a registration, see [person.known].
+// without a token may still have a registration, see [person.known].
 func (s *server) load(ctx context.Context) (*credentials, error) {
 	cfg := &s.a.cfg
 	if cfg.newLogin {
@@ -243,17 +241,17 @@ func (s *server) load(ctx context.Context) (*credentials, error) {
 	return best.ready()
 }
 
-// name is the URL of the server as keys have it: tokens that were obtained for one
-// URL are not offered to another, even if their resource covers both.
+// name is the URL of the server in keys: tokens for one URL are not sent to another, even if
+// their resource covers both.
 func (s *server) name() string { return canonical(s.endpoint) }
 
-// keys are those of the principal's records for the server.
+// keys returns the keys of the principal's records for the server.
 func (s *server) keys(ctx context.Context) ([]Key, error) {
 	return s.a.cfg.keys(ctx, s.id.principal, s.name())
 }
 
-// keys are those of a principal's records for the server with a name, "" for all.
-// Records that are damaged, of whichever server, do not count.
+// keys returns the keys of a principal's records for the server with a name, "" for all.
+// Damaged records are skipped.
 func (c *config) keys(ctx context.Context, principal, name string) ([]Key, error) {
 	keys, err := c.store.List(ctx)
 	if err != nil && len(keys) == 0 && !store.OnlyDamaged(err) {
@@ -262,7 +260,7 @@ func (c *config) keys(ctx context.Context, principal, name string) ([]Key, error
 	return slices.DeleteFunc(keys, func(k Key) bool { return k.Principal != principal || name != "" && k.Server != name }), nil
 }
 
-// mayUse reports whether tokens under a key are those of the configured client.
+// mayUse reports whether the configured client may use the tokens of a key.
 func (c *config) mayUse(key store.Key) bool {
 	if c.clientID == "" {
 		return true
@@ -270,28 +268,27 @@ func (c *config) mayUse(key store.Key) bool {
 	return key.ClientID == c.clientID && (c.clientIssuer == "" || key.Issuer == c.clientIssuer)
 }
 
-// isFor reports whether tokens for a resource are for this server. The resource was
-// held against the server's URL when the token was obtained; this program may be
-// stricter.
+// isFor reports whether tokens for a resource are for this server. The resource was checked
+// when the token was obtained; this program may have stricter rules.
 func (s *server) isFor(resource string) bool {
 	return discover.Covers(resource, s.endpoint, s.a.cfg.strict) == nil
 }
 
-// claimed reports whether the document at a URL, "" for none, may have claimed a resource
-// for this server. Tokens for a parent path whose document is unknown are not used.
+// claimed reports whether the document at a URL, "" for none, may name a resource for this
+// server. Tokens for a parent path without a known document are not used.
 func (s *server) claimed(resource, document string) bool {
 	_, err := discover.MayClaim(document, resource, s.endpoint)
 	return err == nil
 }
 
-// refreshed renews a token. It returns nil without an error if the authorization server
-// does not renew it any more: only a new login helps then. Other processes with the
-// same store wait meanwhile, and find the new token there.
+// refreshed renews a token. It returns nil without an error if the authorization server no
+// longer renews it: only a new login helps then. Other processes with the same store wait
+// until the new token is stored.
 func (s *server) refreshed(ctx context.Context, h *credentials) (*credentials, error) {
 	next := &credentials{key: h.key, loggedIn: h.loggedIn}
 	outcome, asked := renewed, false
 	var ended *grant.Error
-	// The caller may leave; a token that the server has issued by then must be kept.
+	// The caller may leave, and an issued token must still be stored.
 	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping)
 	defer cancel()
 	err := s.a.cfg.store.Update(waiting, h.key, func(stored store.Record) (store.Record, error) {
@@ -300,13 +297,13 @@ func (s *server) refreshed(ctx context.Context, h *credentials) (*credentials, e
 			stored = h.record
 		}
 		if next.record = stored; stored.Proof.Text() == h.record.Proof.Text() {
-			next.prover = h.prover // it knows the server's nonces
+			next.prover = h.prover // it has the nonces of the server
 		}
 		if stored.Token.Access.Text() != h.record.Token.Access.Text() && (&credentials{record: stored}).usable(time.Now()) {
-			return stored, nil // another process was faster
+			return stored, nil // another process has renewed it
 		}
 		if stored.Token.Refresh.Empty() {
-			outcome, s.ended = over, stored.Ended // logged out, or refused there
+			outcome, s.ended = over, stored.Ended // another process logged out, or could not renew
 			return stored, nil
 		}
 		asked = true
@@ -316,7 +313,7 @@ func (s *server) refreshed(ctx context.Context, h *credentials) (*credentials, e
 			if outcome == later {
 				return stored, err
 			}
-			_ = errors.As(err, &ended) // else it is not over
+			_ = errors.As(err, &ended)
 			return next.record, nil
 		}
 		if token.Refresh.Empty() {
@@ -325,7 +322,7 @@ func (s *server) refreshed(ctx context.Context, h *credentials) (*credentials, e
 		next.obtained(token, who)
 		return next.record, nil
 	})
-	next.renewed = asked // a token of another process may be old already
+	next.renewed = asked // a token of another process may be old
 	switch {
 	case outcome == over:
 		if s.now.Store(nil); ended != nil {
@@ -337,7 +334,7 @@ func (s *server) refreshed(ctx context.Context, h *credentials) (*credentials, e
 		s.tell(LoginLost, h.key.Issuer, newError(ReasonLogin, "log in again", &NotLoggedInError{Ended: s.ended}))
 		return nil, nil
 	case err != nil && asked && outcome == renewed:
-		next.unwritten = true // the token is good as long as the program runs
+		next.unwritten = true // this process can still use the token
 	case err != nil && asked:
 		if refusedForGood(err) {
 			s.tell(LoginLost, h.key.Issuer, newError(ReasonToken, "", err))
@@ -357,18 +354,18 @@ func (s *server) refreshed(ctx context.Context, h *credentials) (*credentials, e
 	return next, nil
 }
 
-// outcome is what a refresh has led to.
+// outcome is the result of a refresh.
 type outcome int
 
 const (
 	renewed outcome = iota
-	later           // something is in trouble, and the refresh token may be good
+	later           // a temporary failure: the refresh token may be valid
 	over            // only a new login helps
 )
 
-// outcomeOf judges the error of a refresh, and takes out of the record what is of no use
-// any more. Only the codes that say so end a login (RFC 6749 section 5.2): others come
-// from servers in trouble, firewalls and wrong clocks.
+// outcomeOf classifies the error of a refresh, and removes what is invalid from the record.
+// Only certain codes end a login (RFC 6749 section 5.2). Others come from overloaded
+// servers, firewalls and wrong clocks.
 func (s *server) outcomeOf(err error, r *store.Record) outcome {
 	var refused *grant.Error
 	if !errors.As(err, &refused) || refused.Status >= 500 || refused.Status == http.StatusTooManyRequests {
@@ -380,21 +377,21 @@ func (s *server) outcomeOf(err error, r *store.Record) outcome {
 		return over
 	case "invalid_client", "unauthorized_client":
 		if s.a.cfg.clientID != "" {
-			return later // who configured it has to correct it
+			return later // the configuration has to be corrected
 		}
 		r.Client, r.Token, r.Ended = grant.Registered{}, grant.Token{}, refused.Code
 		return over
 	case "invalid_request", "invalid_scope", "invalid_target", "access_denied":
-		return over // some say that of a token that has expired; it is not deleted
+		return over // some servers return these for an expired token; the record keeps it
 	}
 	return later
 }
 
-// renew asks for a new token. The end of ctx does not stop a request that was sent. It
-// returns the client, too, which may have learned how to authenticate.
+// renew requests a new token. The end of ctx does not cancel a request that was sent. The
+// returned client has the method of authentication that worked.
 func (s *server) renew(ctx context.Context, h *credentials, r store.Record) (*grant.Token, *grant.Client, error) {
 	if r.Proof.Text() != h.record.Proof.Text() {
-		h = &credentials{key: h.key, record: r} // of another login
+		h = &credentials{key: h.key, record: r} // another login replaced it
 	}
 	e, err := s.endpointOf(h, r)
 	if err != nil {
@@ -411,7 +408,7 @@ func (s *server) renew(ctx context.Context, h *credentials, r store.Record) (*gr
 	return token, who, err
 }
 
-// endpointOf is the token endpoint of stored tokens.
+// endpointOf returns the token endpoint of stored tokens.
 func (s *server) endpointOf(h *credentials, r store.Record) (*grant.Endpoint, error) {
 	cfg := s.a.cfg // a copy
 	cfg.private = cfg.private || r.Server.PrivateNetwork

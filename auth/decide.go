@@ -6,7 +6,7 @@ import "net/http"
 type action uint8
 
 const (
-	// doAccept: the answer of the server is that of the request.
+	// doAccept: the refusal is the answer of the request.
 	doAccept action = iota
 	// doResend: the request is sent again with the current credentials.
 	doResend
@@ -21,7 +21,7 @@ const (
 	doRefresh
 	// doReject: the server refuses a token that was just issued for it. A login would not help.
 	doReject
-	// doReportLost: the answer stands, and a person has to log in for later calls.
+	// doReportLost: the answer is accepted, and later calls need a login of a person.
 	doReportLost
 	// doLogin: a login obtains a token.
 	doLogin

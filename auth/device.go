@@ -10,13 +10,16 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
 )
 
-// Device is [Login] for programs on a machine without a browser, such as one that a person reaches
-// by SSH: the person opens a page on any device, types a code there and logs in (RFC 8628). The
-// function of [WithPrompt] shows both; by default they are printed on stderr. Nothing comes back
-// to this machine: the program asks the authorization server every few seconds, until the person has
-// agreed, the code expires, or the time of [WithLoginTime] is over.
+// Device is [Login] for programs on a machine without a browser, for example over SSH. The person
+// opens a page on any device, types a code there and logs in (RFC 8628). The function of [WithPrompt]
+// shows both; by default they are printed on stderr. The program asks the authorization server every
+// few seconds until the person has agreed, the code expires, or the time of [WithLoginTime] is over.
 //
-// The authorization server must have an endpoint for it. Where it has none, use [HandOff].
+// The authorization server must have a device authorization endpoint. Otherwise use [HandOff].
+//
+// # Experimental
+//
+// The fields of Prompt for a code may still change.
 func Device(opts ...Option) *Authorizer {
 	return newAuthorizer(func(c *config) source { return &device{cfg: c} }, opts)
 }
@@ -67,7 +70,7 @@ func (d *device) obtain(ctx context.Context, s *site, scopes []string) (*credent
 		return nil, d.failed(ctx, h, code, err)
 	}
 	h.obtained(token, who)
-	h.record.Login = loopback.NewState() // a login is like no other
+	h.record.Login = loopback.NewState() // each login is unique
 	return h, nil
 }
 
@@ -87,7 +90,7 @@ func (d *device) wait(ctx context.Context, s *site, h *credentials, who *grant.C
 	}
 	came := make(chan answer, 1)
 	go func() {
-		token, err := s.tokens(h.prover).DeviceToken(ctx, who, code, s.params(nil)) // the scopes are those of the code
+		token, err := s.tokens(h.prover).DeviceToken(ctx, who, code, s.params(nil)) // the code has the scopes
 		came <- answer{token, err}
 	}()
 	select {
@@ -100,7 +103,7 @@ func (d *device) wait(ctx context.Context, s *site, h *credentials, who *grant.C
 	}
 }
 
-// failed explains why a login on another device gave no token.
+// failed explains why a login on another device failed.
 func (d *device) failed(ctx context.Context, h *credentials, code *grant.DeviceCode, err error) error {
 	var refused *grant.Error
 	switch {
@@ -118,7 +121,7 @@ func (d *device) failed(ctx context.Context, h *credentials, code *grant.DeviceC
 	return newError(ReasonToken, d.cfg.unknown(ctx, h, err), err)
 }
 
-// registration returns who this program is at the authorization server.
+// registration returns the client of this program at the authorization server.
 func (d *device) registration(ctx context.Context, s *site) (grant.Registered, error) {
 	cfg := d.cfg
 	switch {
@@ -135,7 +138,7 @@ func (d *device) registration(ctx context.Context, s *site) (grant.Registered, e
 		return known, nil
 	}
 	request := cfg.registration("")
-	request.RedirectURIs, request.ResponseTypes = nil, nil // RFC 7591 section 2: only a browser that comes back has them
+	request.RedirectURIs, request.ResponseTypes = nil, nil // RFC 7591 section 2: they are for redirects
 	request.GrantTypes = []string{grant.DeviceCodeGrant, "refresh_token"}
 	return s.register(ctx, request)
 }

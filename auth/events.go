@@ -154,7 +154,7 @@ func (e *events) close(timeout <-chan struct{}) {
 	e.closed, e.queue = true, nil
 }
 
-// watching are the clients of a server, "" for all.
+// watching returns the clients of a server, "" for all.
 func (e *events) watching(server string) []*watch {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -175,7 +175,7 @@ func (a *Authorizer) WatchLogin(endpoint *url.URL, to transport.LoginWatch) (sto
 	}
 }
 
-// tell reports a change of the login. It runs in turn, so changes come in order.
+// tell reports a change of the login. The serial of the server is held, so changes are in order.
 func (s *server) tell(state transport.LoginState, issuer string, err error) {
 	e := &s.a.events
 	switch state {
@@ -185,10 +185,10 @@ func (s *server) tell(state transport.LoginState, issuer string, err error) {
 		}
 		s.lost = true
 	case LoginEnded:
-		s.lost = true // the program knows
+		s.lost = true // the program itself logged out
 	case LoginFinished, LoginRenewed:
 		s.lost = false
-	case LoginBegun, LoginFailed: // say nothing of that
+	case LoginBegun, LoginFailed: // the login may still be valid
 	}
 	if e.off {
 		return
@@ -200,11 +200,11 @@ func (s *server) tell(state transport.LoginState, issuer string, err error) {
 	e.put(event)
 }
 
-// notObtained reports a login that failed, or a token that a program cannot renew.
+// notObtained reports a failed login, or a token that a program cannot renew.
 func (s *server) notObtained(again bool, issuer string, err error) {
 	var waits *LoginPendingError
 	switch {
-	case errors.As(err, &waits): // the person has time to finish it
+	case errors.As(err, &waits): // it is pending
 	case !again:
 		s.tell(LoginFailed, issuer, err)
 	case refusedForGood(err):
@@ -212,8 +212,8 @@ func (s *server) notObtained(again bool, issuer string, err error) {
 	}
 }
 
-// refusedForGood reports whether an authorization server gives no token until somebody
-// changes something (RFC 6749 section 5.2), as opposed to one in trouble.
+// refusedForGood reports whether an authorization server issues no token until the cause is
+// corrected (RFC 6749 section 5.2). Other failures are temporary.
 func refusedForGood(err error) bool {
 	var refused *grant.Error
 	if !errors.As(err, &refused) || refused.Status >= 500 || refused.Status == http.StatusTooManyRequests {

@@ -77,18 +77,18 @@ type Inspection struct {
 	Problem error
 }
 
-// Demand is what a server wants that refused a request.
+// Demand is what a server that refused a request asks for.
 type Demand struct {
 	// Scheme is Bearer or DPoP; Code is the error of RFC 6750, such as
 	// insufficient_scope, "" for none.
 	Scheme, Code string
 	Scopes       []string
-	// Metadata is the URL of the resource metadata, unchecked, "" if none is named.
+	// Metadata is the URL of the resource metadata, unchecked, "" for none.
 	Metadata string
 }
 
-// DemandOf reads the headers of an answer of status 401 or 403. It reports whether they
-// ask for a token. Its texts are printable and bounded.
+// DemandOf reads the header of an answer with status 401 or 403. It reports whether it asks
+// for a token. The texts are printable and bounded.
 func DemandOf(h http.Header) (Demand, bool) {
 	c, ok := challenge.Of(h)
 	if !ok {
@@ -100,15 +100,15 @@ func DemandOf(h http.Header) (Demand, bool) {
 	}, true
 }
 
-// Step is one document that was fetched, or one rule that was checked, before a login.
+// Step is a document that was fetched or a rule that was checked before a login.
 type Step struct {
 	What   string // the document, or what the rule is about
-	URL    string // where it is, without query
+	URL    string // of the document, without query
 	Status int    // of the answer, 0 for a rule
 	Rule   string // the rule that was checked, with its section, "" for a document
-	Found  string // what the rule was held against; "" if Err says it
+	Found  string // the value that was checked; "" if Err has it
 	Err    error
-	// Minor says that a login does not fail for Err.
+	// Minor is set if a login does not fail for Err.
 	Minor bool
 	Help  string // what to do about Err
 }
@@ -121,14 +121,14 @@ func (c *config) traced() func(discover.Step) {
 	return func(s discover.Step) { c.onStep(Step(s)) }
 }
 
-// rules checks rules about one thing, and remembers the first that is broken.
+// rules checks rules about one document, and records the first that is broken.
 type rules struct {
 	cfg       *config
 	what, url string
 	problem   error
 }
 
-// check reports a rule. err is why it does not hold, and help what to do then.
+// check reports a rule. err is why it is broken, and help is what to do then.
 func (r *rules) check(rule, found string, err error, help string) {
 	r.step(Step{Rule: rule, Found: found, Err: err, Help: help})
 	if r.problem == nil {
@@ -136,7 +136,7 @@ func (r *rules) check(rule, found string, err error, help string) {
 	}
 }
 
-// advise reports a rule that a login does not fail for.
+// advise reports a rule that is not required for a login.
 func (r *rules) advise(rule, found string, err error, help string) {
 	r.step(Step{Rule: rule, Found: found, Err: err, Help: help, Minor: true})
 }
@@ -154,7 +154,7 @@ func (r *rules) step(s Step) {
 	r.cfg.onStep(s)
 }
 
-// unless is an error with a text, nil if a rule holds.
+// unless returns an error with a text, nil if a rule holds.
 func unless(holds bool, format string, args ...any) error {
 	if holds {
 		return nil
@@ -162,7 +162,7 @@ func unless(holds bool, format string, args ...any) error {
 	return fmt.Errorf(format, args...)
 }
 
-// checkIssuer holds an authorization server against the one that the application wants.
+// checkIssuer checks that the authorization server is the one of [WithIssuer].
 func (s *server) checkIssuer(found *site) error {
 	want := s.a.cfg.clientIssuer
 	if want == "" {
@@ -175,7 +175,7 @@ func (s *server) checkIssuer(found *site) error {
 	return r.problem
 }
 
-// traceChallenge reports what the refusal of a server says.
+// traceChallenge reports the challenge of a server.
 func (s *server) traceChallenge(c challenge.Challenge) {
 	r := rules{cfg: &s.a.cfg, what: "refusal of the server", url: shown(s.endpoint)}
 	r.advise("it has a Bearer or DPoP challenge (RFC 6750 §3, RFC 9728 §5.1)", c.Scheme, unless(c.Scheme != "", "its WWW-Authenticate has none"),
@@ -211,13 +211,12 @@ func (i inspector) obtain(_ context.Context, s *site, scopes []string) (*credent
 	return nil, newError(ReasonLogin, "", errInspected)
 }
 
-// inspect checks what a login needs of an authorization server. It returns the first
-// reason why one would fail.
+// inspect checks what a login needs. It returns the first reason why one would fail.
 func (s *site) inspect(scopes []string) error {
 	r := rules{cfg: s.cfg, what: "login", url: s.server.Issuer}
 	m := s.server
 	if m.Assumed {
-		return nil // nothing says whether the rules hold
+		return nil // without metadata there is nothing to check
 	}
 	r.check("the authorization server has a page to log in (RFC 8414 §2)", m.AuthorizationEndpoint,
 		unless(m.AuthorizationEndpoint != "", "its metadata has no authorization_endpoint"), s.orDevice("its operator must add it; a program can log in without a person (client credentials)"))
@@ -248,7 +247,7 @@ func (s *site) inspectPKCE(r *rules) {
 		s.assumePKCE("its operator must add code_challenge_methods_supported with S256: a login without PKCE is not safe"))
 }
 
-// becomesKnown says how the authorization server would know this program.
+// becomesKnown returns how this program gets its client id.
 func (s *site) becomesKnown() (how string, err error) {
 	switch {
 	case s.cfg.clientID != "":
@@ -263,7 +262,7 @@ func (s *site) becomesKnown() (how string, err error) {
 	return "", errors.New("programs do not register themselves there")
 }
 
-// missing are the members of a list that another one does not have.
+// missing returns the members of a list that another one does not have.
 func missing(list, from []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(one string) bool { return slices.Contains(from, one) })
 }

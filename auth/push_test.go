@@ -197,7 +197,7 @@ func TestPushThatFails(t *testing.T) {
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, auth.ReasonLogin, e.Reason)
 			require.Contains(t, e.Help, row.help)
-			require.ErrorContains(t, err, "did not take the pushed request")
+			require.ErrorContains(t, err, "did not accept the pushed request")
 			require.Zero(t, w.Asked("authorize"), "no browser opens")
 			require.NotContains(t, err.Error(), "planted-secret")
 		})

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// turns lets one caller at a time change what is known of a server. What a caller
-// begins, such as a login, does not end with the caller: others may wait for it, and a
-// person may be on its way.
+// serial lets one caller at a time change the state of a server. Work that a caller begins,
+// such as a login, does not end with the caller: others may wait for it, and a person may
+// be logging in.
 type serial struct {
 	turn chan struct{}
-	// longest bounds a turn: a function of the application may not come back.
+	// longest bounds a turn: a function of the application may hang.
 	longest time.Duration
-	after   func() // is called at the end of each turn; nil for nothing
+	after   func() // is called at the end of each turn, unless nil
 
 	mu      sync.Mutex
-	waiting int                // callers that wait for a turn, or for the end of theirs
-	stop    context.CancelFunc // cancels the turn that runs, nil without one
-	kept    bool               // the turn goes on when nobody waits for it
-	ended   chan struct{}      // closed by cancel, for those that wait for a turn
+	waiting int                // callers that wait for a turn or for the end of their own
+	stop    context.CancelFunc // cancels the current turn, nil without one
+	kept    bool               // the current turn continues without a caller
+	ended   chan struct{}      // closed by cancel
 }
 
-// settling is what a turn may take beside the time that a person has to log in.
+// settling is the time of a turn in addition to [WithLoginTime].
 const settling = time.Minute
 
 var (
@@ -37,11 +37,10 @@ func newSerial(patience time.Duration) serial {
 	return serial{turn: make(chan struct{}, 1), longest: patience + settling, ended: make(chan struct{})}
 }
 
-// inSeries runs f when nobody else changes what is known of the server. It returns when f
-// has, or when ctx is over. f then goes on with a context of its own: the deadline of a
-// call may pass while a person logs in, and the next call can use the token. Only when
-// all callers have been cancelled, the context of f is. f may call the application, which
-// may panic.
+// inSeries runs f while no other caller changes the state of the server. It returns when f
+// does or when ctx ends. f has a context of its own and continues then: if the deadline of
+// a call passes while a person logs in, the next call can use the token. The context of f
+// is cancelled when all callers were cancelled. f may call the application, which may panic.
 func inSeries[T any](ctx context.Context, s *server, f func(context.Context) (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -90,11 +89,10 @@ func inSeries[T any](ctx context.Context, s *server, f func(context.Context) (T,
 	}
 }
 
-// within is the key in the contexts of a turn, which tells those who would wait for
-// themselves.
+// within is a key in the context of a turn, to detect calls that would wait for themselves.
 type within struct{ *serial }
 
-// begin starts a turn, whose context has the values of the caller's.
+// begin starts a turn. Its context has the values of the caller's.
 func (t *serial) begin(ctx context.Context) (own context.Context, end func()) {
 	own, cancel := context.WithTimeoutCause(context.WithValue(context.WithoutCancel(ctx), within{t}, true), t.longest, errTurn)
 	t.mu.Lock()
@@ -116,8 +114,8 @@ func (t *serial) join() (ended <-chan struct{}) {
 	return t.ended
 }
 
-// leave is called by who waits no longer. A caller whose deadline has passed would have
-// waited on.
+// leave is called when a caller no longer waits. A turn continues if the deadline of one of
+// its callers passed.
 func (t *serial) leave(ctx context.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,16 +129,16 @@ func (t *serial) leave(ctx context.Context) {
 	}
 }
 
-// idle reports whether nobody has a turn or waits for one.
+// idle reports whether there is no turn and no caller waits for one.
 func (t *serial) idle() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.waiting == 0 && t.stop == nil
 }
 
-// cancel ends the turn that runs, and those that wait for one. It waits for a moment: a
-// function of the application may not heed its context.
-func (t *serial) cancel(moment <-chan struct{}) {
+// cancel ends the current turn and fails the callers that wait for one. It waits for the end
+// of the turn until timeout: a function of the application may ignore its context.
+func (t *serial) cancel(timeout <-chan struct{}) {
 	t.mu.Lock()
 	close(t.ended)
 	t.ended = make(chan struct{})
@@ -151,6 +149,6 @@ func (t *serial) cancel(moment <-chan struct{}) {
 	select {
 	case t.turn <- struct{}{}:
 		<-t.turn
-	case <-moment:
+	case <-timeout:
 	}
 }

@@ -15,46 +15,45 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// server is one MCP server, for one principal: what is known of its authorization, and
-// the credentials that requests carry now.
+// server is the state of one MCP server for one principal: its authorization server and the
+// current credentials.
 type server struct {
 	a        *Authorizer
 	id       serverKey
 	endpoint *url.URL
 
 	now    atomic.Pointer[credentials]
-	nobody *transport.Credentials // of requests without credentials, nil for one principal
+	nobody *transport.Credentials // for requests without a token, nil without [WithPrincipals]
 
 	ahead alarm // renews the token without a request
 
-	serial serial // who has the turn may change now, and what follows
+	serial serial // guards now and the following fields
 
-	loaded bool // the store was asked
+	loaded bool // the store was read
 	site   *site
-	ended  string  // the code that ended the last login, "" if none did
-	failed failure // the last login or renewal, if it failed
+	ended  string  // the error code that ended the last login, "" for none
+	failed failure // of the last login or renewal
 	pace   pace    // of requests to the token endpoint
-	tries  tries   // logins that may be in vain
-	lost   bool    // the program knows that the login needs a person
+	tries  tries   // recent logins
+	lost   bool    // the loss of the login was reported
 }
 
 type failure struct {
-	at, until time.Time // until then, callers get the same error
+	at, until time.Time // callers get the same error until then
 	err       error
 }
 
 const (
-	// quiet is how long after a failed login or renewal callers get the same error: a
-	// person is not asked by one window after the other. Where nothing was spent, [pace] has
-	// shorter pauses.
+	// retryDelay is how long callers get the same error after a failed login or renewal, so
+	// that browser windows do not open one after the other. [pace] has shorter pauses for
+	// requests that the authorization server did not process.
 	retryDelay = 10 * time.Second
-	// freshFor is how long a token counts as new: a server that refuses it does not agree
-	// with its authorization server.
+	// freshFor is how long a token counts as new. A server that refuses a new token
+	// disagrees with its authorization server.
 	freshFor = time.Minute
 )
 
-// recent returns the error of a login or renewal that failed since began, or shortly
-// before.
+// recent returns the error of a login or renewal that failed after began or shortly before.
 func (s *server) recent(began time.Time) error {
 	f := &s.failed
 	if f.err == nil || !f.at.After(began) && !time.Now().Before(f.until) {
@@ -66,7 +65,7 @@ func (s *server) recent(began time.Time) error {
 	return f.err
 }
 
-// fail remembers a failure, unless it is that of a login that was cancelled.
+// fail records a failure, unless the login was cancelled.
 func (s *server) fail(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		now := time.Now()
@@ -75,7 +74,7 @@ func (s *server) fail(ctx context.Context, err error) error {
 	return err
 }
 
-// usable returns the credentials that a request carries now, nil for none.
+// usable returns the current credentials, nil for none.
 func (s *server) usable(ctx context.Context) (*credentials, error) {
 	if h := s.now.Load(); h.usable(time.Now()) {
 		return h, nil
@@ -84,14 +83,14 @@ func (s *server) usable(ctx context.Context) (*credentials, error) {
 	return h, s.explain(err)
 }
 
-// current returns credentials that have not expired, nil if only a challenge of the
-// server can lead to some.
+// current returns credentials that have not expired. It returns nil if only a challenge of
+// the server can lead to a login.
 func (s *server) current(ctx context.Context) (*credentials, error) {
 	began := time.Now()
 	return inSeries(ctx, s, func(ctx context.Context) (*credentials, error) { return s.renewedAt(ctx, began) })
 }
 
-// renewedAt is [server.current] in turn.
+// renewedAt is [server.current] with the serial held.
 func (s *server) renewedAt(ctx context.Context, began time.Time) (*credentials, error) {
 	if !s.loaded {
 		h, err := s.load(ctx)
@@ -114,7 +113,7 @@ func (s *server) renewedAt(ctx context.Context, began time.Time) (*credentials, 
 		if s.a.grant.person() {
 			s.tell(LoginLost, h.key.Issuer, newError(ReasonLogin, cmp.Or(notRenewed(h), "log in again"), errExpired))
 		}
-		return nil, nil // the server says what it wants now
+		return nil, nil // the next challenge leads to a login
 	}
 	err := s.recent(began)
 	if err == nil {
@@ -127,7 +126,7 @@ func (s *server) renewedAt(ctx context.Context, began time.Time) (*credentials, 
 		}
 	}
 	if time.Now().Before(h.record.Token.Expiry) {
-		return h, nil // it was renewed early, and is still good
+		return h, nil // the early renewal failed, and the token is still valid
 	}
 	return nil, err
 }
@@ -232,8 +231,7 @@ var (
 	errExpired = errors.New("the token has expired, and there is none to renew it with")
 )
 
-// refusedAgain is the error of a server that refuses a token for no reason that a login
-// could remove.
+// refusedAgain is the error for a server that refuses a new token: a login would not help.
 func (s *server) refusedAgain(h *credentials) error {
 	err := &Error{
 		Reason: ReasonRefused, Issuer: h.key.Issuer, Err: errRefused, Help: s.disagree(h),
@@ -242,7 +240,7 @@ func (s *server) refusedAgain(h *credentials) error {
 	return err
 }
 
-// disagree is what to do about a server that refuses a token that was issued for it.
+// disagree returns the help for a server that refuses a token that was issued for it.
 func (s *server) disagree(h *credentials) string {
 	help := "the server and its authorization server do not agree; the log of the server says why"
 	if s.a.grant.person() && !s.a.cfg.exceptions[h.key.Issuer].params.Has("audience") {
@@ -251,8 +249,8 @@ func (s *server) disagree(h *credentials) string {
 	return help
 }
 
-// refusedLogin is the error of a call that must not begin a login, because others were in
-// vain.
+// refusedLogin is the error of a call that may not begin a login, because recent logins did
+// not help.
 func (s *server) refusedLogin(h *credentials, vain *triesError) error {
 	e := &Error{
 		Reason: ReasonLogin, pause: vain.pause(), Err: fmt.Errorf("the server wants a login, and %w", vain),
@@ -287,20 +285,20 @@ func (s *server) login(ctx context.Context, asked challenge.Challenge, before []
 	defer found.http.CloseIdle()
 	found.begun = func() { s.tries.add(want) }
 	_, err = s.obtained(ctx, found, found.scopesFor(asked, before, want.scopes(), s.a.grant.person()))
-	found.begun = func() {} // what is renewed later is no login
+	found.begun = func() {} // later renewals do not count as logins
 	if err != nil && found.server.Assumed {
 		err = newError(ReasonDiscovery, "it may want a key that its operator gives out, as a header", fmt.Errorf("the server names no authorization server, and has none at %s: %w", found.server.Issuer, unwrapped(err)))
 	}
 	return err == nil, s.fail(ctx, err)
 }
 
-// notLoggedIn says what is known about a login that is missing.
+// notLoggedIn describes the missing login.
 func (s *server) notLoggedIn(ctx context.Context) *NotLoggedInError {
 	_, err := s.a.cfg.store.List(ctx)
 	return &NotLoggedInError{Ended: s.ended, Bound: s.ended != "" && s.endedBound(ctx), Damaged: DamagedFiles(err)}
 }
 
-// endedBound reports whether a login that ended used DPoP. What cannot be read did not.
+// endedBound reports whether a login that ended used DPoP. Unreadable records do not count.
 func (s *server) endedBound(ctx context.Context) bool {
 	keys, err := s.keys(ctx)
 	return err == nil && slices.ContainsFunc(keys, func(key Key) bool {
@@ -309,7 +307,7 @@ func (s *server) endedBound(ctx context.Context) bool {
 	})
 }
 
-// unwrapped is the cause in an error of this package.
+// unwrapped returns the cause of an error of this package.
 func unwrapped(err error) error {
 	var e *Error
 	if errors.As(err, &e) && e.Err != nil {
@@ -350,9 +348,9 @@ func (s *server) requestScopes(ctx context.Context, h *credentials, asked challe
 	return s.login(ctx, asked, before, want)
 }
 
-// obtained obtains a token and keeps it.
+// obtained obtains a token and stores it.
 func (s *server) obtained(ctx context.Context, found *site, scopes []string) (*credentials, error) {
-	again := s.now.Load() != nil && !s.a.grant.person() // a program renews so
+	again := s.now.Load() != nil && !s.a.grant.person() // how programs renew a token
 	found.announce = func() {
 		if !again {
 			s.tell(LoginBegun, found.server.Issuer, nil)
@@ -384,7 +382,7 @@ func (s *server) obtained(ctx context.Context, found *site, scopes []string) (*c
 	return h, nil
 }
 
-// explain adds to an error which server it is about.
+// explain adds the server to an error.
 func (s *server) explain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -393,7 +391,7 @@ func (s *server) explain(err error) error {
 	if !errors.As(newError(ReasonToken, "", err), &e) || e.Server != "" {
 		return err
 	}
-	own := *e // others may have the same error
+	own := *e // the error may be shared
 	own.Server, own.pause = shown(s.endpoint), cmp.Or(pauseAfter(err), e.pause)
 	return &own
 }
