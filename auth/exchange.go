@@ -21,7 +21,7 @@ import (
 //
 // # Experimental
 //
-// How users are told apart may still change.
+// The way to separate users may still change.
 func TokenExchange(id, secret string, subject func(ctx context.Context) (token, tokenType string, err error), opts ...Option) *Authorizer {
 	return machine(id, opts, func(c *config) {
 		if c.clientSecret = secret; subject == nil {

@@ -215,7 +215,7 @@ func WithErrorProfile(p mcperrors.Profile) Option {
 //
 // Package auth makes Authorizers: auth.Login and the other flows of OAuth obtain tokens,
 // and auth.Bearer sends tokens that the application has. For keys in other headers use
-// HeaderFunc of [transport.HTTP], which is not told of refusals.
+// HeaderFunc of [transport.HTTP].
 func WithAuthorizer(a transport.Authorizer) Option {
 	return optionFunc(func(c *config) { c.authorizer = a })
 }
