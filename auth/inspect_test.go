@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
 
-// An inspection of a challenge goes by what the challenge says.
+// An inspection of a challenge follows what the challenge says.
 func TestInspectAChallenge(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
