@@ -198,7 +198,7 @@ var importTable = []row{
 	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/checks", "conformance/report/..."}, tests: []string{"conformance/wire", refServer, "mcp"}, why: "package testing stays out of the suite itself"},
 	{pkg: "conformance/internal/wait", why: "a wait is a wait, whatever is waited for"},
 	{pkg: "conformance/internal/nosuch", may: []string{"mcp"}, why: "names that no server has, whoever asks for them"},
-	{pkg: "conformance/internal/checktext", may: []string{"conformance", "mcp"}, why: "texts are read from a file, whichever checks they are of"},
+	{pkg: "conformance/internal/checktext", may: []string{"conformance", "conformance/wire", "mcp"}, why: "texts are read from a file, whichever checks they are of"},
 	{pkg: "conformance/internal/message", may: []string{"conformance/internal/rawjson", "conformance/wire", "mcp"}, why: "questions about messages, whoever sent them"},
 	{pkg: "conformance/internal/family", may: []string{"conformance/internal/rawjson", "conformance/wire"}, why: "the forms of errors, whichever tool answers with them"},
 	{pkg: "conformance/internal/overhttp", may: []string{"conformance", "conformance/wire", "mcp"}, why: "a request over HTTP, whatever is in it"},
@@ -246,15 +246,30 @@ var importTable = []row{
 		pkg: "conformance/checks", may: []string{"conformance", "conformance/checks/...", "conformance/internal/checktext"},
 		why: "the list of the checks of the specification, without those of our own tools",
 	},
+	{pkg: "conformance/internal/client/program", may: []string{"conformance/wire", "mcp"}, why: "a client under test is started the same way for every scenario"},
+	{
+		pkg: "conformance/internal/client/peer", may: []string{"conformance/internal/client/program", "conformance/internal/rawjson", "conformance/wire", "conformance/faults/...", "jsonrpc", "mcp"},
+		why: "the server of a scenario answers and records; it judges nothing",
+	},
+	{
+		pkg: "conformance/internal/client/trial", may: []string{"conformance", "conformance/internal/checktext", "conformance/internal/client/...", "conformance/internal/rawjson", "conformance/wire", "conformance/faults/...", "mcp"},
+		why: "scenarios for clients have one engine, with the reports of the suite for servers",
+	},
+	{
+		pkg: "conformance/checks/client", may: []string{"conformance/checks/client/...", "conformance/internal/client/trial"},
+		tests: []string{"conformance", "conformance/internal/client/...", "conformance/wire", "mcp"}, why: "the list of all checks for clients",
+	},
+	{
+		pkg: "conformance/checks/client/...", may: []string{"conformance", "conformance/checks/client/authorization/...", "conformance/internal/client/...", "conformance/internal/rawjson", "conformance/wire", "conformance/faults/...", "jsonrpc", "mcp"},
+		why: "clients are judged by servers of the suite, which share no code with our client",
+	},
 	{
 		pkg: "conformance/checks/...", may: []string{"conformance", "conformance/checks/seen", "conformance/internal/...", "conformance/wire", "mcp"},
 		why: "the checks stand on the engine and drive the wire themselves, never through the client",
 	},
 	{
-		pkg:   "conformance/clientsuite/...",
-		may:   []string{"conformance", "conformance/internal/checktext", "conformance/wire", "conformance/clientsuite/...", "conformance/faults/...", "jsonrpc", "mcp", "internal/sse"},
-		tests: []string{"conformance/report/...", "internal/memhttp"},
-		why:   "clients are judged by servers of its own, with the reports of the other suite",
+		pkg: "conformance/clientsuite", may: []string{"conformance", "conformance/checks/client/...", "conformance/internal/client/...", "conformance/internal/rawjson", "conformance/wire", "mcp"},
+		why: "the public door of the suite for clients",
 	},
 	{
 		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/doc", "internal/errormap", "internal/inputschema", "internal/schema", "internal/serverfile", "internal/suggest", "auth", "auth/keychain"}, library...),

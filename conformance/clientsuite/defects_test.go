@@ -1,4 +1,4 @@
-package clientsuite
+package clientsuite_test
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client/faults"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -304,15 +306,15 @@ func TestDefects(t *testing.T) {
 	require.GreaterOrEqual(t, len(defects), 45)
 	require.LessOrEqual(t, missed*20, len(defects), "more than 5 %% missed")
 	words := map[string]bool{} // one code judges all faults: each of its kinds of check must catch one
-	for _, sc := range registry() {
-		if sc.area == faultArea {
-			for _, c := range sc.checks {
+	for _, sc := range client.Scenarios() {
+		if sc.Area == faults.Area {
+			for _, c := range sc.Checks {
 				_, word, _ := strings.Cut(c.ID, "/")
 				words[word] = words[word] || caught[c.ID]
 			}
 			continue
 		}
-		for _, c := range sc.checks {
+		for _, c := range sc.Checks {
 			require.NotEqual(t, caught[c.ID], uncaught[c.ID] != "", "%s: %t caught, and the reason why not is %q", c.ID, caught[c.ID], uncaught[c.ID])
 		}
 	}
