@@ -70,8 +70,8 @@ type Source struct {
 // Read returns the scenarios of a file, in its order, and the other sources of its checks
 // by id. Each is an indented line below the first source:
 //
-//	  since 2026-07-28, basic: a sentence
-//	  http SHOULD, basic/transports: a sentence
+//	since 2026-07-28, basic: a sentence
+//	http SHOULD, basic/transports: a sentence
 func Read(file string) ([]conformance.Scenario, map[string][]Source, error) {
 	r, err := read(file)
 	if err != nil {
