@@ -114,7 +114,7 @@ func (h *httpWay) send(ctx context.Context, m members) error {
 		case err == nil && !retry:
 			return nil
 		case errors.Is(err, errSession) && again == 0 && !h.c.is("no-new-session"):
-			if err := h.anew(ctx); err != nil {
+			if err := h.reconnect(ctx); err != nil {
 				return err
 			}
 		case errors.Is(err, errBusy) && h.c.is("hammers") && again < 20:
@@ -130,8 +130,8 @@ var (
 	errBusy    = errors.New("too many requests")
 )
 
-// anew opens a new session, once for all who lost the old one.
-func (h *httpWay) anew(ctx context.Context) error {
+// reconnect opens a new session, once for all calls that lost the old one.
+func (h *httpWay) reconnect(ctx context.Context) error {
 	h.mu.Lock()
 	lost := h.session
 	h.mu.Unlock()

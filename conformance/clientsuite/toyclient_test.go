@@ -18,7 +18,7 @@ import (
 
 // toyConfig is one run.
 type toyConfig struct {
-	// Task is what there is to do, as JSON, and Lines takes a line for each step.
+	// Task is the task as JSON, and Lines takes a line for each step.
 	Task  []byte
 	Lines io.Writer
 	// Dial reaches a server, Start starts one as a program.

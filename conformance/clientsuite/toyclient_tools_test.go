@@ -234,7 +234,7 @@ func (c *toyClient) mirror(h http.Header, m members) {
 	}
 }
 
-// encoded is a header value; defect leaves it as it is.
+// encoded is a header value; a defect leaves it unencoded.
 func (c *toyClient) encoded(s, defect string) string {
 	plain := strings.TrimSpace(s) == s && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 	marked := strings.HasPrefix(s, "=?base64?") && strings.HasSuffix(s, "?=") && !c.is("no-marker")

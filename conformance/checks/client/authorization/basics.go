@@ -14,7 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// basics look at one login. The first shows whether a client logs in at all.
+// basics judges one login. It also shows whether a client logs in at all.
 func basics() []login {
 	return []login{newLogin("C-LOGIN", nil, judgeLogin)}
 }
@@ -72,8 +72,8 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// judgeHeader looks at the requests to the server after the first that passed, and not
-// before start.
+// judgeHeader decides a check: every request to the server has a token, after the first
+// one that was accepted after start.
 func judgeHeader(v *view, id string, start *guarded.Request) {
 	in := false
 	for _, r := range v.All(func(r *guarded.Request) bool { return r.Host == guarded.Resource && r.Path == guarded.Endpoint }) {
@@ -130,7 +130,7 @@ func judgeRegistration(v *view) {
 	v.Check("C-AUTH-15/redirects", len(body.Redirects) > 0 && (redirect == "" || slices.ContainsFunc(body.Redirects, func(s string) bool { return sameRedirect(s, redirect) })), redirect, names(body.Redirects))
 	want := "native"
 	if !slices.ContainsFunc(body.Redirects, func(s string) bool { u, err := url.Parse(s); return err == nil && loopback(u.Hostname()) }) {
-		want = body.Type // a web application says what it is
+		want = body.Type // a web application has its own type
 	}
 	v.Check("C-AUTH-15/type", body.Type != "" && body.Type == want, "application_type native", "application_type "+body.Type)
 	v.Check("C-AUTH-15/refresh", slices.Contains(body.Grants, "refresh_token"), "refresh_token in grant_types", names(body.Grants))
@@ -150,7 +150,7 @@ func sameRedirect(registered, used string) bool {
 	return registered == used
 }
 
-// judgeSentAgain looks at the request that met 401 and at what came after the login.
+// judgeSentAgain judges the request that got 401, and the requests after the login.
 func judgeSentAgain(v *view) {
 	all := v.Messages()
 	i := slices.IndexFunc(all, (*guarded.Request).Refused)
@@ -171,7 +171,7 @@ func judgeSentAgain(v *view) {
 	var order []string
 	for _, r := range passed {
 		if v.Revision.Era() == mcp.EraSession && r.RPC == mcp.MethodDiscover {
-			continue // a client of both eras finds out which one this is
+			continue // a client of both eras probes for the era
 		}
 		order = append(order, r.RPC)
 	}
@@ -215,7 +215,7 @@ func judgeOutput(t *trial.Trial, all []*trial.Trial) {
 	}
 }
 
-// text is the whole request as text.
+// text returns the whole request as text.
 func text(r *guarded.Request) string {
 	var b strings.Builder
 	_ = r.Header.Write(&b) // a Builder does not fail

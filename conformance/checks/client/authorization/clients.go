@@ -19,7 +19,7 @@ const (
 	document = "https://client.example/mcp/client.json"
 )
 
-// clients look at how the client becomes known.
+// clients judges how the client registers.
 func clients() []login {
 	return []login{
 		newLogin("C-REGISTERED-BEFORE", func(w *guarded.World, way *program.Login) {
@@ -75,7 +75,7 @@ func judgeKnown(v *view, id, want string) {
 	v.Check(id, n == 0 && got == want, "client_id "+want+", and no registration", fmt.Sprintf("client_id %s, and %s", got, count(n, "registration")))
 }
 
-// programs look at clients without a person, and at tokens that are bound to a key.
+// programs judges clients without a person, and tokens that are bound to a key.
 func programs() []login {
 	machine := func(w *guarded.World, way *program.Login) {
 		way.ClientID, way.Issuer = knownID, w.First.Issuer

@@ -9,10 +9,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 )
 
-// odd is where the metadata are when only the challenge says so.
+// odd is a path of the metadata that only the challenge names.
 const odd = "/metadata/of-this,server"
 
-// challenges look at WWW-Authenticate (RFC 9110 section 11.6.1).
+// challenges judges how the client reads WWW-Authenticate (RFC 9110 section 11.6.1).
 func challenges() []login {
 	one := func(name string, lines func(at string) []string) login {
 		return newLogin("C-CHALLENGE-"+name, func(w *guarded.World, _ *program.Login) {
@@ -40,7 +40,7 @@ func challenges() []login {
 	}
 }
 
-// discoveries look at how the documents are found, and which are believed.
+// discoveries judges which documents the client requests, and which it accepts.
 func discoveries() []login {
 	resourcePath := guarded.MetadataPath + guarded.Endpoint
 	openID, oauth := "/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"

@@ -10,11 +10,11 @@ import (
 
 const (
 	hugeSize = 64 << 20
-	// hugeTaken is more than a client reads of a document plus what the network buffers.
+	// hugeTaken is more than the limit of a client plus the buffers of the network.
 	hugeTaken = 32 << 20
 )
 
-// networks look at where the client connects to, and how long it listens.
+// networks judges where the client connects to, and how long and how much it reads.
 func networks() []login {
 	resourcePath := guarded.Resource + guarded.MetadataPath + guarded.Endpoint
 	private := func(name, word string, arrange func(w *guarded.World)) login {

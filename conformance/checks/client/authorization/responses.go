@@ -8,10 +8,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 )
 
-// injected is a code of somebody else's login.
+// injected is a code of another person's login.
 const injected = "code-of-somebody-else"
 
-// responses look at what the client makes of authorization responses.
+// responses judges how the client checks authorization responses.
 func responses() []login {
 	announced := func(is bool, change func(w *guarded.World, answer url.Values)) func(*guarded.World, *program.Login) {
 		return func(w *guarded.World, _ *program.Login) {

@@ -8,7 +8,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 )
 
-// scopes look at what is asked for.
+// scopes judges which scopes the client requests.
 func scopes() []login {
 	one := func(name, word, challenge string, supported, want []string) login {
 		return newLogin("C-SCOPE-"+name, func(w *guarded.World, _ *program.Login) {

@@ -8,7 +8,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 )
 
-// sessions look at what happens after a login: expiry, refusal, a server that moves.
+// sessions judges what the client does after a login: on expiry, on refusal, and when the
+// authorization server changes.
 func sessions() []login {
 	return []login{
 		newLogin("C-TOKEN-EXPIRED", func(w *guarded.World, _ *program.Login) {
@@ -131,7 +132,7 @@ func judgeExpiry(v *view) {
 	judgeResent(v, "C-AUTH-24/resent", 0, 1)
 }
 
-// judgeResent looks at calls that were refused once.
+// judgeResent decides a check: calls that were refused once are sent again once.
 func judgeResent(v *view, id string, calls ...int) {
 	for _, i := range calls {
 		sent := v.World.Calls(toolNames[i])
@@ -151,7 +152,7 @@ func judgeResent(v *view, id string, calls ...int) {
 	v.Check(id, true, "", "")
 }
 
-// judgeBounded looks at a client that can never get in.
+// judgeBounded decides a check: a client whose tokens are all refused stops.
 func judgeBounded(v *view, id string) {
 	if !v.hasLogin() {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 )
 
-// tokens look at what the client makes of the answers of a token endpoint.
+// tokens judges how the client handles answers of the token endpoint.
 func tokens() []login {
 	answer := func(h http.HandlerFunc) func(*guarded.World, *program.Login) {
 		return func(w *guarded.World, _ *program.Login) { w.Handlers[guarded.First+"/token"] = h }
@@ -42,7 +42,7 @@ func tokens() []login {
 		newLogin("C-TOKEN-EXPIRES", change(func(a map[string]any) { delete(a, "expires_in") }), func(v *view) { v.served("C-AUTH-20/expires", 0) }),
 		newLogin("C-TOKEN-HTML", answer(func(out http.ResponseWriter, _ *http.Request) {
 			out.Header().Set("Content-Type", "text/html")
-			_, _ = io.WriteString(out, "<html><body>Sign in</body></html>") // who left does not read it
+			_, _ = io.WriteString(out, "<html><body>Sign in</body></html>") // the client may be gone
 		}), func(v *view) { judgeNoToken(v, "C-AUTH-20/html") }),
 		newLogin("C-TOKEN-ERROR", answer(func(out http.ResponseWriter, _ *http.Request) {
 			guarded.Document(out, http.StatusOK, map[string]any{"error": "invalid_grant", "error_description": "no"})
@@ -72,7 +72,7 @@ func (v *view) exchanged() bool {
 	return v.Trial.Needs(len(v.Tokens("authorization_code")) > 0, "no code was exchanged")
 }
 
-// judgeNoToken looks at a client that got no token.
+// judgeNoToken decides a check: a client without a token sends none.
 func judgeNoToken(v *view, id string) {
 	if !v.exchanged() {
 		return

@@ -30,13 +30,13 @@ const MetadataPath = "/.well-known/oauth-protected-resource"
 type Places struct {
 	// Serve serves h and returns the base URL, without a slash at its end.
 	Serve func(h http.Handler) (base string, stop func(), err error)
-	// Private listens on a private or reserved address, which is how a client is told of
-	// it; nil if there is none.
+	// Private listens on a private or reserved address; nil if there is none. Clients get
+	// address.
 	Private func() (l net.Listener, address string)
 }
 
-// World is one MCP server with all that is around it. A scenario sets the fields before
-// the client starts.
+// World is one MCP server and the hosts around it. A scenario sets the fields before the
+// client starts.
 type World struct {
 	// Base is the origin of the MCP server.
 	Base string
@@ -44,7 +44,7 @@ type World struct {
 	MCP http.Handler
 	// First and Second are the authorization servers; only First is named anywhere.
 	First, Second *Server
-	// Elsewhere is the origin of a host that must get nothing. Private is the host and
+	// Elsewhere is the origin of a host that must get no secrets. Private is the host and
 	// port of a listener on a private address, "" if this machine has none.
 	Elsewhere, Private string
 
@@ -96,7 +96,7 @@ type Token struct {
 	Key string
 }
 
-// New brings a world up. Close ends it.
+// New starts a world. Close stops it.
 func New(p Places) (*World, error) {
 	w := &World{
 		Before: map[string]func(){}, Handlers: map[string]http.HandlerFunc{},
@@ -140,28 +140,28 @@ func New(p Places) (*World, error) {
 	return w, nil
 }
 
-// count notes that somebody connected, and hangs up.
+// count counts connections, and closes them.
 func (w *World) count(l net.Listener) {
 	for {
 		conn, err := l.Accept()
 		if err != nil {
 			return
 		}
-		_ = conn.Close() // that it came is all there is to know
+		_ = conn.Close() // only the connection counts
 		w.mu.Lock()
 		w.touched++
 		w.mu.Unlock()
 	}
 }
 
-// Touched is how often somebody connected to the private address.
+// Touched is the number of connections to the private address.
 func (w *World) Touched() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.touched
 }
 
-// Close ends the world.
+// Close stops the world.
 func (w *World) Close() {
 	for _, stop := range w.stops {
 		stop()
@@ -169,7 +169,7 @@ func (w *World) Close() {
 	w.jobs.Wait()
 }
 
-// serveElsewhere is a host that has nothing.
+// serveElsewhere is a host without documents.
 func (w *World) serveElsewhere(out http.ResponseWriter, in *http.Request) {
 	r := w.received(Elsewhere, in)
 	if h := w.Handlers[Elsewhere+r.Path]; h != nil {
@@ -179,14 +179,14 @@ func (w *World) serveElsewhere(out http.ResponseWriter, in *http.Request) {
 	http.NotFound(out, in)
 }
 
-// Secret makes a value that must stay between the client and the servers.
+// Secret makes a value that only the client and the servers may know.
 func (w *World) Secret(what string) string {
 	value := strings.ReplaceAll(what, " ", "-") + "-" + rand.Text()
 	w.Keep(what, value)
 	return value
 }
 
-// Keep remembers a secret that the client made.
+// Keep adds a secret that the client made.
 func (w *World) Keep(what, value string) {
 	if len(value) < 16 {
 		return // too short to be found by its text
@@ -196,7 +196,7 @@ func (w *World) Keep(what, value string) {
 	w.secrets[value] = what
 }
 
-// Leaked names the secrets that stand in a text.
+// Leaked names the secrets in a text.
 func (w *World) Leaked(text string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -209,7 +209,7 @@ func (w *World) Leaked(text string) []string {
 	return out
 }
 
-// Expire makes every token that was issued a dead one.
+// Expire invalidates every access token.
 func (w *World) Expire() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -218,7 +218,7 @@ func (w *World) Expire() {
 	}
 }
 
-// Issued finds a token, nil if nobody issued it.
+// Issued returns a token that was issued, else nil.
 func (w *World) Issued(value string) *Token {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -238,7 +238,7 @@ func (w *World) issue(s *Server, scopes []string, key string) *Token {
 	return t
 }
 
-// From is the server that issued a refresh token, nil if none did.
+// From returns the server that issued a refresh token, nil if none did.
 func (w *World) From(refresh string) *Server {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -251,7 +251,7 @@ func (w *World) renewable(refresh string, s *Server) {
 	w.refresh[refresh] = s
 }
 
-// Problems says what was wrong with proofs and assertions.
+// Problems returns the errors in proofs and assertions.
 func (w *World) Problems() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -269,10 +269,10 @@ func Document(out http.ResponseWriter, status int, doc any) {
 	out.Header().Set("Content-Type", "application/json")
 	out.Header().Set("Cache-Control", "no-store")
 	out.WriteHeader(status)
-	_ = json.NewEncoder(out).Encode(doc) // who left does not read it
+	_ = json.NewEncoder(out).Encode(doc) // the client may be gone
 }
 
-// Redirect redirects to another place.
+// Redirect redirects to a URL.
 func Redirect(to string, status int) http.HandlerFunc {
 	return func(out http.ResponseWriter, _ *http.Request) {
 		out.Header().Set("Location", to)
@@ -299,7 +299,7 @@ func (w *World) Huge(size int) http.HandlerFunc {
 // Taken is how many bytes of huge documents were sent.
 func (w *World) Taken() int64 { return w.taken.Load() }
 
-// Endless answers with a document that goes on until the client leaves.
+// Endless answers with a document without an end.
 func Endless(out http.ResponseWriter, in *http.Request) {
 	out.Header().Set("Content-Type", "application/json")
 	for tick := time.NewTicker(100 * time.Millisecond); ; {
@@ -320,5 +320,5 @@ func Endless(out http.ResponseWriter, in *http.Request) {
 	}
 }
 
-// Silent answers nothing until the client leaves.
+// Silent never answers.
 func Silent(_ http.ResponseWriter, in *http.Request) { <-in.Context().Done() }
