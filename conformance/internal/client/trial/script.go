@@ -57,6 +57,14 @@ type judgement struct {
 // the checks, by one of the [judges]. "unless CAPABILITY" before it skips the check for
 // clients that declare the capability.
 func Scripts(file string) []Scenario {
+	all, err := readScripts(file)
+	if err != nil {
+		panic("conformance: " + err.Error()) //nolint:forbidigo // the file is a part of the program
+	}
+	return all
+}
+
+func readScripts(file string) ([]Scenario, error) {
 	var out []Scenario
 	var s *script
 	for line := range strings.Lines(file) {
@@ -71,10 +79,10 @@ func Scripts(file string) []Scenario {
 			continue
 		}
 		if err := s.line(line); err != nil {
-			panic(fmt.Sprintf("conformance: scenario %s: %q: %v", s.id, line, err)) //nolint:forbidigo // the file is a part of the program
+			return nil, fmt.Errorf("scenario %s: %q: %w", s.id, line, err)
 		}
 	}
-	return out
+	return out, nil
 }
 
 func (s *script) line(line string) error {
@@ -175,7 +183,6 @@ var actions = map[string]func(t *Trial, x *peer.Exchange, rest string){
 	"send":        func(_ *Trial, x *peer.Exchange, rest string) { x.Send([]byte(rest)) },
 	"bytes":       func(_ *Trial, x *peer.Exchange, rest string) { x.Bytes(rest + "\n\n") },
 	"initialized": func(_ *Trial, x *peer.Exchange, rest string) { x.Initialized(rest) },
-	"discovered":  func(_ *Trial, x *peer.Exchange, rest string) { x.Discovered(strings.Fields(rest)...) },
 	"hold": func(_ *Trial, x *peer.Exchange, rest string) {
 		d, _ := time.ParseDuration(rest) // 0: no hold, which the tests of the suite notice
 		x.Hold(d)
