@@ -40,22 +40,19 @@ func challenges() []login {
 	}
 }
 
+// The paths of documents.
+const (
+	resourcePath = guarded.MetadataPath + guarded.Endpoint
+	openID       = "/.well-known/openid-configuration"
+	oauth        = "/.well-known/oauth-authorization-server"
+)
+
 // discoveries judges which documents the client requests, and which it accepts.
 func discoveries() []login {
-	resourcePath := guarded.MetadataPath + guarded.Endpoint
-	openID, oauth := "/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"
-	issuer := func(change func(s *guarded.Server) string) func(*guarded.World, *program.Login) {
-		return func(w *guarded.World, _ *program.Login) { w.First.Metadata["issuer"] = change(w.First) }
-	}
-	refused := func(id string) func(*view) { return func(v *view) { v.noLogin(id) } }
-	legacy := func(w *guarded.World, _ *program.Login) {
-		w.MetadataPaths, w.Challenge = nil, []string{"Bearer"}
-		s := w.First
-		for _, path := range []string{"/authorize", "/token", "/register"} {
-			w.Handlers[guarded.Resource+path] = s.Behind(path)
-		}
-		s.Metadata["authorization_response_iss_parameter_supported"] = false
-	}
+	return slices.Concat(resourceDocuments(), serverDocuments(), legacyServers())
+}
+
+func resourceDocuments() []login {
 	return []login{
 		newLogin("C-RESOURCE-PATHS", func(w *guarded.World, _ *program.Login) {
 			w.MetadataPaths, w.Challenge = []string{guarded.MetadataPath}, []string{`Bearer`}
@@ -81,6 +78,15 @@ func discoveries() []login {
 		newLogin("C-RESOURCE-NO-SERVER", func(w *guarded.World, _ *program.Login) {
 			w.Metadata["authorization_servers"] = []string{}
 		}, func(v *view) { v.toldError("C-AUTH-06/told") }),
+	}
+}
+
+func serverDocuments() []login {
+	issuer := func(change func(s *guarded.Server) string) func(*guarded.World, *program.Login) {
+		return func(w *guarded.World, _ *program.Login) { w.First.Metadata["issuer"] = change(w.First) }
+	}
+	refused := func(id string) func(*view) { return func(v *view) { v.noLogin(id) } }
+	return []login{
 		newLogin("C-SERVER-PATHS", func(w *guarded.World, _ *program.Login) {
 			w.First.Settle(w.First.Base + "/tenant1")
 			w.First.OpenID("/tenant1" + openID)
@@ -113,6 +119,20 @@ func discoveries() []login {
 		newLogin("C-PKCE-PLAIN", func(w *guarded.World, _ *program.Login) {
 			w.First.Metadata["code_challenge_methods_supported"] = []string{"plain"}
 		}, refused("C-AUTH-09/plain")),
+	}
+}
+
+// legacyServers are servers of 2025-03-26, which are their own authorization servers.
+func legacyServers() []login {
+	legacy := func(w *guarded.World, _ *program.Login) {
+		w.MetadataPaths, w.Challenge = nil, []string{"Bearer"}
+		s := w.First
+		for _, path := range []string{"/authorize", "/token", "/register"} {
+			w.Handlers[guarded.Resource+path] = s.Behind(path)
+		}
+		s.Metadata["authorization_response_iss_parameter_supported"] = false
+	}
+	return []login{
 		newLogin("C-LEGACY-METADATA", func(w *guarded.World, way *program.Login) {
 			legacy(w, way)
 			w.Handlers[guarded.Resource+oauth] = func(out http.ResponseWriter, _ *http.Request) {

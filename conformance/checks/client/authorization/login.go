@@ -36,7 +36,7 @@ type login struct {
 
 // all returns the logins of every file.
 func all() []login {
-	return slices.Concat(basics(), challenges(), discoveries(), networks(), responses(), tokens(), sessions(), scopes(), clients(), programs())
+	return slices.Concat(basics(), challenges(), discoveries(), networks(), privateHosts(), responses(), issuers(), tokens(), sessions(), refusedTokens(), scopes(), clients(), programs())
 }
 
 // Scenarios returns the scenarios of the area auth.

@@ -16,7 +16,26 @@ const (
 
 // networks judges where the client connects to, and how long and how much it reads.
 func networks() []login {
-	resourcePath := guarded.Resource + guarded.MetadataPath + guarded.Endpoint
+	return []login{
+		newLogin("C-RESOURCE-HUGE", func(w *guarded.World, _ *program.Login) {
+			h := w.Huge(hugeSize)
+			w.Handlers[guarded.Resource+resourcePath], w.Handlers[guarded.Resource+guarded.MetadataPath] = h, h
+		}, func(v *view) {
+			n := v.Taken()
+			v.Check("C-SEC-10/bounded", n > 0 && n < hugeTaken, "at most 32 MiB are read", fmt.Sprintf("%d MiB were", n>>20))
+			v.toldError("C-SEC-10/told")
+		}),
+		newLogin("C-RESOURCE-ENDLESS", func(w *guarded.World, _ *program.Login) {
+			w.Handlers[guarded.Resource+resourcePath] = guarded.Endless
+		}, func(v *view) { v.toldError("C-SEC-10/ends") }),
+		newLogin("C-TOKEN-SILENT", func(w *guarded.World, _ *program.Login) {
+			w.Handlers[guarded.First+"/token"] = guarded.Silent
+		}, func(v *view) { v.toldError("C-SEC-10/silent") }),
+	}
+}
+
+// privateHosts judges whether the client connects to a private or reserved address.
+func privateHosts() []login {
 	private := func(name, word string, arrange func(w *guarded.World)) login {
 		return newLogin("C-PRIVATE-"+name, func(w *guarded.World, _ *program.Login) {
 			if w.Private != "" {
@@ -32,20 +51,6 @@ func networks() []login {
 		})
 	}
 	return []login{
-		newLogin("C-RESOURCE-HUGE", func(w *guarded.World, _ *program.Login) {
-			h := w.Huge(hugeSize)
-			w.Handlers[resourcePath], w.Handlers[guarded.Resource+guarded.MetadataPath] = h, h
-		}, func(v *view) {
-			n := v.Taken()
-			v.Check("C-SEC-10/bounded", n > 0 && n < hugeTaken, "at most 32 MiB are read", fmt.Sprintf("%d MiB were", n>>20))
-			v.toldError("C-SEC-10/told")
-		}),
-		newLogin("C-RESOURCE-ENDLESS", func(w *guarded.World, _ *program.Login) {
-			w.Handlers[resourcePath] = guarded.Endless
-		}, func(v *view) { v.toldError("C-SEC-10/ends") }),
-		newLogin("C-TOKEN-SILENT", func(w *guarded.World, _ *program.Login) {
-			w.Handlers[guarded.First+"/token"] = guarded.Silent
-		}, func(v *view) { v.toldError("C-SEC-10/silent") }),
 		private("SERVER", "server", func(w *guarded.World) {
 			w.Metadata["authorization_servers"] = []string{"http://" + w.Private}
 		}),

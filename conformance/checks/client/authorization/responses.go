@@ -11,15 +11,19 @@ import (
 // injected is a code of another person's login.
 const injected = "code-of-somebody-else"
 
-// responses judges how the client checks authorization responses.
-func responses() []login {
-	announced := func(is bool, change func(w *guarded.World, answer url.Values)) func(*guarded.World, *program.Login) {
-		return func(w *guarded.World, _ *program.Login) {
-			w.First.Metadata["authorization_response_iss_parameter_supported"] = is
-			w.First.Callback = func(_, answer url.Values) { change(w, answer) }
-		}
+// announced changes an authorization response; is: the metadata announce iss.
+func announced(is bool, change func(w *guarded.World, answer url.Values)) func(*guarded.World, *program.Login) {
+	return func(w *guarded.World, _ *program.Login) {
+		w.First.Metadata["authorization_response_iss_parameter_supported"] = is
+		w.First.Callback = func(_, answer url.Values) { change(w, answer) }
 	}
-	unused := func(id string) func(*view) { return func(v *view) { v.noCode(id) } }
+}
+
+// unused decides a check: the code of the response is not used.
+func unused(id string) func(*view) { return func(v *view) { v.noCode(id) } }
+
+// responses judges how the client checks the state of authorization responses.
+func responses() []login {
 	return []login{
 		newLogin("C-STATE-FORGED", announced(true, func(_ *guarded.World, a url.Values) {
 			a.Set("state", strings.Repeat("forged", 6))
@@ -40,6 +44,12 @@ func responses() []login {
 			}
 			v.Check("C-AUTH-09/injected", n == 0, "no token request with it", count(n, "token request"))
 		}).bounded(),
+	}
+}
+
+// issuers judges how the client checks iss (RFC 9207).
+func issuers() []login {
+	return []login{
 		newLogin("C-ISS-FORGED", announced(true, func(w *guarded.World, a url.Values) { a.Set("iss", w.Second.Issuer) }), unused("C-AUTH-12/forged")).bounded(),
 		newLogin("C-ISS-ABSENT", announced(true, func(_ *guarded.World, a url.Values) { a.Del("iss") }), unused("C-AUTH-12/absent")).bounded(),
 		newLogin("C-ISS-UNANNOUNCED", announced(false, func(w *guarded.World, a url.Values) { a.Set("iss", w.Second.Issuer) }), unused("C-AUTH-12/unannounced")).bounded(),

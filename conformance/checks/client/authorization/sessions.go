@@ -8,8 +8,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 )
 
-// sessions judges what the client does after a login: on expiry, on refusal, and when the
-// authorization server changes.
+// sessions judges how the client renews tokens.
 func sessions() []login {
 	return []login{
 		newLogin("C-TOKEN-EXPIRED", func(w *guarded.World, _ *program.Login) {
@@ -38,6 +37,12 @@ func sessions() []login {
 			served := v.result(1)
 			v.Check("C-AUTH-24/again", n == 2 && served, "two authorization requests, and the result", count(n, "authorization request")+v.said(1))
 		}).calling("echo", "write"),
+	}
+}
+
+// refusedTokens judges what the client does when a token is refused.
+func refusedTokens() []login {
+	return []login{
 		newLogin("C-UNAUTHORIZED", func(w *guarded.World, _ *program.Login) {
 			w.First.Answer = func(_ *guarded.Request, _ map[string]any) { w.Expire() }
 		}, func(v *view) { judgeBounded(v, "C-AUTH-24/bounded") }),
