@@ -60,7 +60,7 @@ func playEnd(t *trial.Trial, prefix string) {
 	}
 }
 
-// playNoise writes to stdout and stderr what is no message.
+// playNoise writes other text to stdout and stderr.
 func playNoise(t *trial.Trial) {
 	processes := make(chan *peer.Process, 8)
 	t.Started = func(p *peer.Process) { processes <- p }
