@@ -49,7 +49,7 @@ var importTable = []row{
 	{pkg: "errors", may: []string{"jsonrpc", "breaker"}, tests: []string{"internal/errormap"}, why: "the front door of errors assigns the sentinels of those below"},
 	{pkg: "internal/errormap", may: []string{"errors", "breaker", "jsonrpc", "mcp"}, why: "foreign errors are mapped in one place, once"},
 	{pkg: "internal/resilience", may: []string{"errors", "breaker", "jsonrpc", "mcp"}, tests: []string{"internal/errormap"}, why: "decisions are pure: what they are about is handed to them"},
-	{pkg: "toolcache", may: []string{"mcp", "internal/callback"}, why: "a cache is filled by a function, it does not know the client"},
+	{pkg: "toolcache", may: []string{"mcp"}, why: "settings and stores of a cache, whoever uses it"},
 	{
 		pkg: "client/transport/...", may: []string{"client/transport/...", "jsonrpc", "mcp", "errors", "internal/errormap", "internal/sse", "internal/callback"},
 		tests: []string{"internal/memhttp", "conformance/faults/..."},
@@ -85,11 +85,15 @@ var importTable = []row{
 		why:   "what servers ask is answered the same way, whatever brought the question",
 	},
 	{
-		pkg: "client/internal/lists", may: []string{"client/internal/life", "client/internal/link", "client/internal/span", "client/transport", "jsonrpc", "mcp", "errors", "toolcache", "internal/errormap"},
+		pkg: "client/internal/cache", may: []string{"toolcache", "mcp", "internal/callback"},
+		why: "a cache is filled by a function, it does not know the client",
+	},
+	{
+		pkg: "client/internal/lists", may: []string{"client/internal/cache", "client/internal/life", "client/internal/link", "client/internal/span", "client/transport", "jsonrpc", "mcp", "errors", "toolcache", "internal/errormap"},
 		why: "what is kept, and for whom, does not depend on what it is used for",
 	},
 	{
-		pkg: "client/internal/catalog", may: []string{"client/internal/life", "client/internal/link", "client/internal/lists", "client/internal/object", "client/transport", "jsonrpc", "mcp", "errors", "toolcache", "internal/doc", "internal/footprint", "internal/inputschema", "internal/schema"},
+		pkg: "client/internal/catalog", may: []string{"client/internal/cache", "client/internal/life", "client/internal/link", "client/internal/lists", "client/internal/object", "client/transport", "jsonrpc", "mcp", "errors", "toolcache", "internal/doc", "internal/footprint", "internal/inputschema", "internal/schema"},
 		why: "what a schema means for a call is decided by their texts",
 	},
 	{
@@ -319,7 +323,7 @@ type external struct {
 var externals = []external{
 	{module: "github.com/go-json-experiment/json", by: []string{"jsonrpc", "mcp"}, why: "v0 without promises: two packages to change when encoding/json/jsontext replaces it"},
 	{module: "github.com/sony/gobreaker/v2", by: []string{"breaker"}, why: "the engine is hidden behind permits and can be swapped"},
-	{module: "github.com/hashicorp/golang-lru/v2", by: []string{"toolcache", "client/internal/catalog", "client/internal/era"}, why: "a bounded container; expiry and epochs are ours"},
+	{module: "github.com/hashicorp/golang-lru/v2", by: []string{"client/internal/cache", "client/internal/catalog", "client/internal/era"}, why: "a bounded container; expiry and epochs are ours"},
 	{module: "github.com/google/uuid", by: []string{"client/...", "conformance/..."}, why: "request ids are UUID v4"},
 	{module: "github.com/google/jsonschema-go", by: []string{"internal/inputschema", "internal/officialschema", "client/internal/catalog", "conformance/..."}, why: "arguments are validated before they are sent"},
 	{module: "github.com/modelcontextprotocol/go-sdk", by: []string{"conformance/families/...", "conformance/server/..."}, why: "an implementation we did not write keeps our client honest; users never link it"},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/cache"
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
 	"github.com/mainstay-mcp/mainstay/client/internal/era"
 	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
@@ -20,7 +21,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
-	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 // Client is an open connection to one server. Its methods are safe for
@@ -55,7 +55,7 @@ func (c *Client) lists() *lists.Cache {
 	return c.listed.Make(func() *lists.Cache {
 		kept := c.cfg.cache
 		if kept == nil {
-			kept, _ = toolcache.New(c.cfg.cacheSettings(c.cfg.logger.With("server", c.calls.Errors.Server))) // they were checked
+			kept, _ = cache.New(c.cfg.cacheSettings(c.cfg.logger.With("server", c.calls.Errors.Server))) // they were checked
 		}
 		return lists.New(lists.Config{
 			Scope: c.scope, Kept: kept, Links: &c.live, Declared: c.cfg.offer.Capabilities, Budget: &c.budget,

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/client/internal/cache"
 	"github.com/mainstay-mcp/mainstay/client/internal/notify"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -17,7 +18,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
-	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 // Option configures a client. Connect fails if an option is invalid; no option panics. An
@@ -33,7 +33,7 @@ func (f optionFunc) apply(c *config) { f(c) }
 type config struct {
 	logger     *slog.Logger
 	resilience *Resilience
-	cache      *toolcache.Cache // nil: one of the client's own
+	cache      *cache.Cache // nil: one of the client's own
 	noPreload  bool
 	noTokens   bool
 	validation Validation
@@ -118,9 +118,14 @@ const maxName = 100
 func WithName(name string) Option { return optionFunc(func(c *config) { c.name = name }) }
 
 // WithClientInfo sets the name and version that the client reports to servers.
-// The default is "mainstay" and [Version].
+// The default is "mainstay" and [Version]. The zero Implementation omits both from the
+// requests of the stateless era; in the session era, initialize then carries the default.
 func WithClientInfo(info mcp.Implementation) Option {
-	return optionFunc(func(c *config) { c.info = info })
+	return optionFunc(func(c *config) {
+		if c.nameless = info.Name == "" && info.Version == ""; !c.nameless {
+			c.info = info
+		}
+	})
 }
 
 // WithRequiredCapabilities replaces the capabilities that a server must
@@ -190,10 +195,6 @@ func WithResilience(r Resilience) Option {
 		overlay(c.resilience, r)
 	})
 }
-
-// WithoutClientInfo omits the client's name and version from requests of the
-// stateless era. In the session era initialize always carries them.
-func WithoutClientInfo() Option { return optionFunc(func(c *config) { c.nameless = true }) }
 
 // WithErrorProfile sets what the server's own error codes mean. The default is
 // [mcperrors.Plain]: only the codes of JSON-RPC and MCP have a meaning. The client

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/cache"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
@@ -43,7 +44,7 @@ func tool(name, input string) mcp.Tool {
 
 func testCatalog(t *testing.T, s *server, set func(*Config)) *View {
 	t.Helper()
-	kept, err := toolcache.New(toolcache.Settings{ExactTTL: true})
+	kept, err := cache.New(toolcache.Settings{ExactTTL: true})
 	require.NoError(t, err)
 	links := &link.Holder{}
 	links.Use(testConn{})
