@@ -56,11 +56,12 @@ type CacheConfig struct {
 	// schema is known.
 	NoPreload bool
 	// Pins are the fingerprints that tools must have, by name, as
-	// [mcp.Tool.Fingerprint] returns them. PinPolicy decides what happens to a tool with a
-	// different fingerprint. Tools without a pin may have any: the application decides
-	// which tools to trust on first use.
-	Pins      map[string]string
-	PinPolicy PinPolicy
+	// [mcp.Tool.Fingerprint] returns them. For a tool with a different fingerprint the
+	// client logs a warning and emits [ToolDrift]. BlockDrift also refuses calls of the
+	// tool with a [*PinError], even those of [Client.Call]. Tools without a pin may have
+	// any fingerprint: the application decides which tools to trust on first use.
+	Pins       map[string]string
+	BlockDrift bool
 }
 
 // WithCache configures the cache of the client; see [CacheConfig].

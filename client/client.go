@@ -70,7 +70,7 @@ func (c *Client) catalog() *catalog.Catalog {
 		cfg := catalog.Config{
 			Lists: c.lists(), Life: &c.life, Arguments: catalog.Check(cmp.Or(c.cfg.validation.Arguments, ValidateStrict)),
 			Results:   catalog.Check(cmp.Or(c.cfg.validation.Results, ValidateWarn)),
-			DropNulls: c.cfg.validation.DropNulls, Eager: !c.cfg.noPreload, Pins: c.cfg.caching.Pins, Block: c.cfg.caching.PinPolicy == PinBlock,
+			DropNulls: c.cfg.validation.DropNulls, Eager: !c.cfg.noPreload, Pins: c.cfg.caching.Pins, Block: c.cfg.caching.BlockDrift,
 			Page: c.toolPages(), ListFailed: func(err error) { c.emit(ListFailed{Method: mcp.MethodToolsList, Reason: err}) },
 			About: func(tool string, e *mcperrors.Error) *mcperrors.Error {
 				return c.calls.Errors.About(outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}, e)

@@ -178,8 +178,12 @@ const defaultMemoryLimit = 64 << 20
 func WithMemoryLimit(bytes int64) Option { return optionFunc(func(c *config) { c.memory = bytes }) }
 
 // WithIDs replaces the generator of request ids. The default is UUID v4
-// strings. next is called once for each request, on a goroutine of its own, many at a
-// time, and must never repeat an id. If it panics, the request gets a UUID.
+// strings. next is called once for each request, on its own goroutine, concurrently
+// with other requests, and must never repeat an id. If it panics, the request gets a UUID.
+//
+// # Experimental
+//
+// WithIDs may change or go.
 func WithIDs(next func() jsonrpc.ID) Option { return optionFunc(func(c *config) { c.nextID = next }) }
 
 // WithResilience sets deadlines, circuit breakers, retries, restarts and
