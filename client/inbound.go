@@ -88,7 +88,7 @@ type faults struct {
 
 func (f *faults) wrong(err error) {
 	if n, due := f.wrongs.again(); due {
-		f.c.calls.Log.Warn("[MCP] the server sent something wrong", "server", f.c.calls.Errors.Server, "error", err, "count", n)
+		f.c.calls.Log.Warn("[MCP] invalid message from the server", "server", f.c.calls.Errors.Server, "error", err, "count", n)
 	}
 }
 

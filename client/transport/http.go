@@ -150,7 +150,7 @@ func reserved(name string) bool {
 	case "accept", "content-type", "content-length", "last-event-id":
 		return true
 	case "idempotency-key", "x-idempotency-key":
-		// The HTTP layer would send such a POST again by itself, see [sentBody.rewinds].
+		// The HTTP layer would automatically send such a POST again, see [sentBody.rewinds].
 		return true
 	}
 	return strings.HasPrefix(name, "mcp-")

@@ -185,7 +185,7 @@ func (c *Cache) Changed(key Key) { c.outdate(key, true) }
 
 func (c *Cache) outdate(key Key, paced bool) {
 	if c.set.SharePublic {
-		// First, so that who begins anew does not find what is public still fresh.
+		// First, so that a new fetch does not find the public list still fresh.
 		c.outdateOne(key.public(), paced)
 	}
 	c.outdateOne(key, paced)

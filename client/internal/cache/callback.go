@@ -14,12 +14,12 @@ import (
 func guarded(s toolcache.Settings) toolcache.Settings {
 	log := callback.Logger(s.Logger, nil)
 	s.Logger = log
-	told := func(e *callback.Error) {
+	failed := func(e *callback.Error) {
 		log.Error("[MCP] a function of the application failed", "error", e.Error(), "stack", string(e.Stack))
 	}
 	if decides := s.StaleIf; decides != nil {
 		s.StaleIf = func(err error) (stale bool) {
-			callback.Aside("Settings.StaleIf", told, func() { stale = decides(err) })
+			callback.Aside("Settings.StaleIf", failed, func() { stale = decides(err) })
 			return stale
 		}
 	}

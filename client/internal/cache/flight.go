@@ -97,7 +97,7 @@ func (c *Cache) join(ctx context.Context, l *list, fetch Fetch, saw *snapshot, w
 	f = &flight{done: make(chan struct{}), err: ErrFetcherGone, confirms: why == confirming}
 	wait := time.Duration(0)
 	if l.paced.Load() {
-		wait = minInterval - time.Since(l.told)
+		wait = minInterval - time.Since(l.announced)
 	}
 	if wait <= 0 {
 		l.begin(f)
@@ -112,7 +112,7 @@ func (c *Cache) join(ctx context.Context, l *list, fetch Fetch, saw *snapshot, w
 func (l *list) begin(f *flight) {
 	l.began = time.Now()
 	if l.paced.Swap(false) { // before the epoch is read: what comes between counts twice, not never
-		l.told = l.began
+		l.announced = l.began
 	}
 	f.epoch, f.begun = l.epoch.Load(), true
 }
@@ -164,11 +164,11 @@ func (c *Cache) run(ctx context.Context, l *list, f *flight, fetch Fetch, wait t
 	f.err = err
 }
 
-// failed notes what the error of a fetch says of the fetches to come.
+// failed notes the consequences of an error for later fetches.
 func (c *Cache) failed(ctx context.Context, l *list, f *flight, err error) {
 	switch {
 	case errors.Is(err, ErrRefused):
-		// A new epoch: what is kept is for nobody any more.
+		// A new epoch: nothing that is cached may be returned.
 		l.refused.Store(true)
 		l.epoch.Add(1)
 		c.unsave(ctx, l)
@@ -177,14 +177,14 @@ func (c *Cache) failed(ctx context.Context, l *list, f *flight, err error) {
 	case errors.Is(err, ErrFetcherGone):
 	default:
 		if s, now := l.snap.Load(), time.Now(); c.mayServeStale(l, s, err, now) {
-			c.set.Logger.Warn("[MCP] the list of tools could not be fetched; an old one stands in",
+			c.set.Logger.Warn("[MCP] the list of tools could not be fetched; the stale list is used",
 				"age", s.lease.age(now).Round(time.Second), "error", err)
 		}
 	}
 }
 
-// standsIn reports whether what is kept may stand in for an answer that is err.
-func (c *Cache) standsIn(err error) bool {
+// mayReplace reports whether a stale answer may replace one that failed with err.
+func (c *Cache) mayReplace(err error) bool {
 	return !errors.Is(err, ErrRefused) && !errors.Is(err, ErrAbsent) && (c.set.StaleIf == nil || c.set.StaleIf(err))
 }
 

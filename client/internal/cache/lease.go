@@ -7,8 +7,8 @@ import (
 
 const (
 	// maxDrift is how far the wall clock may get ahead of the monotonic one. The
-	// monotonic clock stands still while a machine sleeps, so that beyond this it
-	// has slept, and nobody has listened to the server meanwhile.
+	// monotonic clock stops while a machine sleeps: beyond this, it has slept, and the
+	// client has missed what the server announced.
 	maxDrift = 5 * time.Second
 	// maxJitter is the part of a time to live that may be cut off at random, so
 	// that processes started together do not ask together.
@@ -16,8 +16,8 @@ const (
 )
 
 // lease is how long something is used without asking for it again. A clock that
-// is set back does not matter to it; one that is set forward cannot be told from
-// a machine that slept, and costs one fetch.
+// is set back does not matter to it; one that is set forward looks like a
+// machine that slept, and costs one fetch.
 type lease struct {
 	at   time.Time // when it began, by the monotonic clock
 	wall int64     // the same by the wall clock, in ns since 1970

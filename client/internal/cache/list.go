@@ -21,12 +21,12 @@ type list struct {
 	refused atomic.Bool // the last answer was that the credentials are
 	absence atomic.Pointer[absence]
 
-	mu     sync.Mutex
-	flight *flight                       // the fetch under way, nil when there is none
-	began  time.Time                     // when the last fetch did
-	told   time.Time                     // when the last fetch began that the server's word caused
-	misses *lru.Cache[string, time.Time] // when a refresh last did not bring a name
-	doubts doubts
+	mu        sync.Mutex
+	flight    *flight                       // the fetch under way, nil when there is none
+	began     time.Time                     // when the last fetch did
+	announced time.Time                     // when the last fetch began that followed a notification
+	misses    *lru.Cache[string, time.Time] // when a refresh last did not bring a name
+	doubts    doubts
 
 	shelf *shelf // what is known of the durable store, nil without one
 }
@@ -112,5 +112,5 @@ func (c *Cache) mayRevalidate(l *list, s *snapshot, now time.Time) bool {
 // err: it ended by age alone, and not long ago.
 func (c *Cache) mayServeStale(l *list, s *snapshot, err error, now time.Time) bool {
 	return c.set.ServeStale && s != nil && s.epoch == l.epoch.Load() &&
-		s.lease.over(now) <= maxStale && c.standsIn(err)
+		s.lease.over(now) <= maxStale && c.mayReplace(err)
 }

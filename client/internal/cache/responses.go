@@ -89,7 +89,7 @@ type methodOf struct {
 // pace is when the first page of such a list was last asked for because the server
 // said that the list has changed, and whether it has said so since.
 type pace struct {
-	told    time.Time
+	asked   time.Time
 	changed bool
 }
 
@@ -135,13 +135,13 @@ func (c *Cache) Response(ctx context.Context, key ResponseKey, refresh bool, ask
 	}
 }
 
-// instead is what there is when a server could not be asked: what it said before,
-// where that may stand in, else the error.
+// instead returns the result for a request that failed: a stale answer if that is allowed,
+// else the error.
 func (c *Cache) instead(key ResponseKey, refresh bool, err error) ([]byte, toolcache.Freshness, error) {
 	e, ok := c.responses.last(key)
 	now := time.Now()
 	if !ok || e.err != nil || refresh || !c.set.ServeStale || errors.Is(err, ErrFetcherGone) ||
-		!c.standsIn(err) || e.lease.over(now) > maxStale {
+		!c.mayReplace(err) || e.lease.over(now) > maxStale {
 		return nil, toolcache.Freshness{Cause: err}, err
 	}
 	return bytes.Clone(e.bytes), toolcache.Freshness{Stale: true, Age: e.lease.age(now), Cause: err}, nil
@@ -217,7 +217,7 @@ func (r *responses) join(key ResponseKey, refresh bool) (e *response, a *asking,
 	if key.Param == "" && isList(key.Method) {
 		a.pace = r.paceOf(methodOf{key.Key, key.Method})
 		if a.pace.changed && !refresh {
-			wait = minInterval - now.Sub(a.pace.told)
+			wait = minInterval - now.Sub(a.pace.asked)
 		}
 	}
 	if wait <= 0 {
@@ -313,7 +313,7 @@ func (r *responses) await(ctx context.Context, a *asking, wait time.Duration) er
 func (a *asking) begin(now time.Time) {
 	a.begun = true
 	if a.pace != nil && a.pace.changed {
-		a.pace.told, a.pace.changed = now, false
+		a.pace.asked, a.pace.changed = now, false
 	}
 }
 
@@ -344,7 +344,7 @@ func (r *responses) keep(key ResponseKey, e *response, longer bool) {
 }
 
 // remove takes a result out. With the first page of a list go the others, since a
-// list begins anew then. Requires r.mu.
+// list starts again then. Requires r.mu.
 func (r *responses) remove(key ResponseKey) {
 	e, ok := r.kept.take(key)
 	if !ok {

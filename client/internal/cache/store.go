@@ -50,8 +50,8 @@ func listingOf(e *toolcache.Entry) (Listing, error) {
 var storeRounds = 1 << 16
 
 // storeKey is a key's name in a store. Addresses, environments and headers go
-// into keys, and with them perhaps short secrets, which whoever sees the names
-// could guess if that were cheap. A salt of one's own would do as well, but the
+// into keys, and perhaps short secrets with them. A user who sees the names could guess
+// those if that were cheap. A salt of one's own would do as well, but the
 // processes that share a store, on several machines too, need the same names.
 func storeKey(k Key) string {
 	text := fmt.Sprintf("%d %d %d %s%s%s", len(k.Server), len(k.Variant), len(k.Partition), k.Server, k.Variant, k.Partition)
@@ -100,7 +100,7 @@ func (c *Cache) load(ctx context.Context, l *list) {
 	age := now.Round(0).Sub(entry.At)
 	switch {
 	case err != nil:
-		c.set.Logger.Warn("[MCP] what the store of tool lists holds is left alone", "error", err)
+		c.set.Logger.Warn("[MCP] the stored list of tools is ignored", "error", err)
 		return
 	case age < 0 || (l.key == l.key.public() && !entry.Public):
 		return // from a clock that was ahead; or for somebody else
@@ -150,8 +150,8 @@ func (c *Cache) save(ctx context.Context, l *list, s *snapshot) {
 	l.shelf.hash = hash
 }
 
-// unsave drops what the store has, which is not true any more. It does not wait:
-// whoever hears that a list has changed has other things to do. One goroutine at
+// unsave drops what the store has, which is not true any more. It does not wait,
+// because its caller handles a notification. One goroutine at
 // most follows a save.
 func (c *Cache) unsave(ctx context.Context, l *list) {
 	if l.shelf == nil || !l.shelf.mayHave.CompareAndSwap(true, false) {
@@ -168,7 +168,7 @@ func (c *Cache) unsave(ctx context.Context, l *list) {
 		defer cancel()
 		l.shelf.hash = ""
 		if err := c.set.Durable.Forget(ctx, l.shelf.key()); err != nil {
-			c.set.Logger.Warn("[MCP] a list of tools that is not true any more is still stored", "error", err)
+			c.set.Logger.Warn("[MCP] an outdated list of tools is still stored", "error", err)
 		}
 	}()
 }

@@ -19,7 +19,7 @@ type twins[T any] struct {
 	known map[uint64]weak.Pointer[T] // by hash
 }
 
-// one returns the value that stands for all that equal v: v itself if there is none.
+// one returns the first value that equals v: v itself if there is none.
 func (t *twins[T]) one(v *T) *T {
 	hash := t.hash(v)
 	t.mu.Lock()
@@ -49,7 +49,7 @@ func (t *twins[T]) forget(hash uint64) {
 
 var seed = maphash.MakeSeed()
 
-// text is a result as it came.
+// text is an unchanged result.
 type text struct{ bytes []byte }
 
 // The texts and the lists that the caches of this process hold.
