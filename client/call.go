@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
-	"github.com/mainstay-mcp/mainstay/client/internal/capability"
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
 	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/toolcache"
@@ -107,9 +107,9 @@ func (cl *call) takeMeta() error {
 
 // Call sends any request and returns the result unchanged. params is an
 // object: nil for none, JSON in a json.RawMessage or []byte, or any value that
-// encodes to an object. The methods of the handshake are rejected.
+// encodes to an doc. The methods of the handshake are rejected.
 func (c *Client) Call(ctx context.Context, method string, params any, opts ...CallOption) (json.RawMessage, error) {
-	if err := capability.CheckName(method); err != nil {
+	if err := link.CheckMethod(method); err != nil {
 		return nil, c.calls.Errors.Local(err, method)
 	}
 	cl := newCall(method, opts)
@@ -138,7 +138,7 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 // Notify sends any notification; see [Client.Call] for params. It returns once
 // the server has accepted it (HTTP) or the transport has taken it (stdio).
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
-	if err := capability.CheckName(method); err != nil {
+	if err := link.CheckMethod(method); err != nil {
 		return c.calls.Errors.Local(err, method)
 	}
 	raw, err := encodeObject("params", params)
@@ -151,7 +151,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	if c.life.Closed() {
 		return c.calls.Errors.Local(life.ErrClosed(), method)
 	}
-	if err := c.calls.Errors.Refusal(outcome.Subject{Method: method}, capability.CheckNotification(c.live.Agreed(), method)); err != nil {
+	if err := c.calls.Errors.Refusal(outcome.Subject{Method: method}, link.CheckNotification(c.live.Agreed(), method)); err != nil {
 		return err
 	}
 	return c.calls.Notify(ctx, method, raw)
@@ -306,7 +306,7 @@ func appendRaw(dst []byte, what string, v []byte) ([]byte, error) {
 	return checkObject(dst, start, what, err)
 }
 
-// checkObject refuses what was appended from start on unless it is an object.
+// checkObject refuses what was appended from start on unless it is an doc.
 func checkObject(dst []byte, start int, what string, err error) ([]byte, error) {
 	if err != nil {
 		return dst[:start], mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
@@ -315,7 +315,7 @@ func checkObject(dst []byte, start int, what string, err error) ([]byte, error) 
 	if string(dst[start:]) == "null" { // a nil map or pointer
 		return dst[:start], nil
 	}
-	if object.First(dst[start:]) != '{' {
+	if doc.First(dst[start:]) != '{' {
 		return dst[:start], mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the "+what+" must be a JSON object", nil)
 	}

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/era"
 	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
-	"github.com/mainstay-mcp/mainstay/client/internal/lazy"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
@@ -35,19 +35,19 @@ type Client struct {
 	scope      lists.Scope                // of what is kept
 	negotiated atomic.Pointer[Negotiated] // nil before Connect returns
 
-	listed lazy.Part[lists.Cache]     // see lists
-	tools  lazy.Part[catalog.Catalog] // see catalog
+	listed core.Lazy[lists.Cache]     // see lists
+	tools  core.Lazy[catalog.Catalog] // see catalog
 
-	subscriptions lazy.Part[watch.Watcher]
-	tasks         lazy.Part[tasks.Follower] // see follower
+	subscriptions core.Lazy[watch.Watcher]
+	tasks         core.Lazy[tasks.Follower] // see follower
 
-	incoming lazy.Part[inbound.Inbound] // see inbound
+	incoming core.Lazy[inbound.Inbound] // see inbound
 	budget   transport.Budget           // of what the server makes this side hold
 
 	finding atomic.Pointer[era.Negotiator] // the first conversation is being opened
 	probing atomic.Bool                    // what comes is dropped meanwhile
 
-	closing lazy.Part[closing]
+	closing core.Lazy[closing]
 }
 
 // lists returns the lists and other results that the server lets the client keep.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
-	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
@@ -47,7 +46,7 @@ func (c *Client) Close() error {
 		}
 		late := false
 		if k := c.calls.Keeper.Peek(); k.Restarting() {
-			late = !sleep.Until(k.Done(), closeTimeout) // perhaps in the middle of a start, which it gives up
+			late = !life.Wait(k.Done(), closeTimeout) // perhaps in the middle of a start, which it gives up
 			l = c.live.Load()
 		}
 		if l != nil {

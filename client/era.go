@@ -10,11 +10,11 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/era"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -59,7 +59,7 @@ func sessionConfig(c *Client) era.Config {
 		// It is never cancelled by a notification: connecting has failed when ctx ends,
 		// and the transport is closed (LC-10).
 		Initialize: func(ctx context.Context, params json.RawMessage, wait jsonrpc.Wait) (json.RawMessage, error) {
-			cl := &run.Call{Request: run.Request{Method: mcp.MethodInitialize, Purpose: link.Handshake}, Params: object.Open(params)}
+			cl := &run.Call{Request: run.Request{Method: mcp.MethodInitialize, Purpose: link.Handshake}, Params: doc.OpenObject(params)}
 			if wait != (jsonrpc.Wait{}) {
 				cl.Wait = unbounded(wait)
 			}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/redact"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -43,7 +43,7 @@ type Connected struct {
 
 func (e Connected) hidden(from source, now mcperrors.Secrets) Event {
 	e.source = from
-	e.Server = redact.Server(now, e.Server)
+	e.Server = core.HideServer(now, e.Server)
 	return e
 }
 
@@ -117,7 +117,7 @@ type Restarted struct {
 
 func (e Restarted) hidden(from source, now mcperrors.Secrets) Event {
 	e.source = from
-	e.Cause, e.Server = now.HideError(e.Cause), redact.Server(now, e.Server)
+	e.Cause, e.Server = now.HideError(e.Cause), core.HideServer(now, e.Server)
 	return e
 }
 
@@ -136,7 +136,7 @@ type Reinitialized struct {
 
 func (e Reinitialized) hidden(from source, now mcperrors.Secrets) Event {
 	e.source = from
-	e.Server = redact.Server(now, e.Server)
+	e.Server = core.HideServer(now, e.Server)
 	return e
 }
 

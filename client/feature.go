@@ -3,8 +3,8 @@ package client
 import (
 	"context"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -25,7 +25,7 @@ func (c *Client) params(cl *call, params any) error {
 		return c.calls.Errors.About(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the parameters cannot be encoded: "+err.Error(), err))
 	}
-	cl.Params = object.Open(raw)
+	cl.Params = doc.OpenObject(raw)
 	return nil
 }
 

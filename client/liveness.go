@@ -7,7 +7,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -21,7 +20,7 @@ const maxKeepAliveWait = 30 * time.Second
 // watchLife asks for signs of life until the client is closed.
 func (c *Client) watchLife() {
 	ctx := c.life.Context()
-	for last := c.calls.Beats(); sleep.For(ctx, c.cfg.resilience.KeepAlive); {
+	for last := c.calls.Beats(); life.Sleep(ctx, c.cfg.resilience.KeepAlive); {
 		now := c.calls.Beats()
 		if now == last && c.calls.Guard.InFlight() == 0 {
 			err := error(link.GoroutineEnded())

@@ -9,10 +9,10 @@ import (
 	"reflect"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -193,7 +193,7 @@ func (inv *Invocation) addMeta() error {
 		return nil
 	}
 	members := maps.Clone(inv.Meta)
-	said := object.Append([]byte{'{'}, inv.cl.Meta)
+	said := doc.AppendMembers([]byte{'{'}, inv.cl.Meta)
 	if err := jsonrpc.Members(append(said, '}'), func(name, _ []byte) bool {
 		delete(members, string(name))
 		return true

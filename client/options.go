@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
-	"github.com/mainstay-mcp/mainstay/client/internal/notify"
+	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -69,7 +69,7 @@ type uncommon struct {
 	keyPrefix  string // of idempotency keys
 	keysSet    bool
 
-	handlers notify.Handlers
+	handlers inbound.Handlers
 	onEvent  []func(context.Context, Event)
 }
 

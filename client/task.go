@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
-	"github.com/mainstay-mcp/mainstay/client/internal/progress"
+	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -51,11 +51,11 @@ type Task struct {
 	// unverified leaves the result unchecked.
 	unverified bool
 	known      catalog.Known
-	progress   *progress.Call // nil unless progress was asked for
+	progress   *inbound.Progress // nil unless progress was asked for
 	// token is that of the call that made the task, follows is what progress with
 	// the token counts for (UTIL-10).
 	token   jsonrpc.ID
-	follows *progress.Call
+	follows *inbound.Progress
 }
 
 // TaskState is the last state of a task that its server reported.

@@ -6,10 +6,10 @@ import (
 	"errors"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -47,7 +47,7 @@ func (t *Task) send(ctx context.Context, method string, answers mcp.InputRespons
 	if t.task.Stateless && !c.cfg.offer.HasExtension(c.live.Agreed().Version, mcp.ExtensionTasks) {
 		return nil, c.calls.Errors.About(cl.Subject(), withoutTasks())
 	}
-	cl.Params = object.Append(jsonrpc.AppendString([]byte(`{"taskId":`), id), members)
+	cl.Params = doc.AppendMembers(jsonrpc.AppendString([]byte(`{"taskId":`), id), members)
 	if cl.Follows = t.follows; cl.Follows == nil && !t.token.IsZero() {
 		cl.Follows = c.inbound().Progress().Follow(t.token)
 		defer c.inbound().Progress().Remove(cl.Follows)

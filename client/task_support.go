@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/capability"
+	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
-	"github.com/mainstay-mcp/mainstay/client/internal/progress"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -51,7 +50,7 @@ func (c *Client) askTask(ctx context.Context, cl *call) error {
 	case agreed.Era == mcp.EraStateless && !c.cfg.offer.HasExtension(agreed.Version, mcp.ExtensionTasks):
 		return c.calls.Errors.About(cl.Subject(), withoutTasks())
 	case agreed.Era == mcp.EraStateless:
-		return c.calls.Errors.Refusal(cl.Subject(), capability.CheckDeclared(agreed, "extensions."+mcp.ExtensionTasks)) // the server decides
+		return c.calls.Errors.Refusal(cl.Subject(), link.CheckDeclared(agreed, "extensions."+mcp.ExtensionTasks)) // the server decides
 	case agreed.Version != mcp.Version2025_11_25:
 		return refuse("revision %s has no tasks", agreed.Version)
 	case !runsTasks(agreed):
@@ -73,13 +72,13 @@ func (c *Client) askTask(ctx context.Context, cl *call) error {
 
 // taskOf makes the task of a call's result. A result without a task is a task that
 // has ended. reports are those of the task until it ends, nil for none.
-func (c *Client) taskOf(cl *run.Call, reports *progress.Call, raw json.RawMessage) (*Task, error) {
+func (c *Client) taskOf(cl *run.Call, reports *inbound.Progress, raw json.RawMessage) (*Task, error) {
 	t := &Task{c: c, opts: cl.Options, known: cl.Known, progress: reports, follows: cl.Progress}
 	if cl.Token {
 		t.token = cl.ID
 	}
 	made := cl.Task&run.TaskMade != 0
-	if !made && (cl.Task&run.TaskAsked == 0 || !object.Has(raw, "task")) {
+	if !made && (cl.Task&run.TaskAsked == 0 || !doc.Has(raw, "task")) {
 		t.task = c.follower().Answered(t.handle("", cl.Tool), raw)
 		if reports != nil {
 			c.inbound().Progress().Remove(reports)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/capability"
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
@@ -59,7 +58,7 @@ func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...Ca
 // them and the tool.
 func (c *Client) prepareTool(ctx context.Context, cl *call, buf []byte, args any) error {
 	cl.Params = buf
-	if err := capability.CheckDeclared(c.live.Agreed(), "tools"); err != nil {
+	if err := link.CheckDeclared(c.live.Agreed(), "tools"); err != nil {
 		return c.calls.Errors.About(cl.Subject(), err)
 	}
 	params, start, err := appendToolParams(buf, cl.Tool, args)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -151,13 +151,13 @@ func (f *form) complete(content json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	out = slices.Clone(object.Open(out))
+	out = slices.Clone(doc.OpenObject(out))
 	for _, field := range f.fields {
 		if _, ok := given[field.Name]; ok || len(field.Default) == 0 || string(field.Default) == "null" {
 			continue
 		}
 		given[field.Name] = field.Default
-		out = object.Append(out, object.Pair(field.Name, field.Default))
+		out = doc.AppendMembers(out, doc.Pair(field.Name, field.Default))
 	}
 	out = append(out, '}')
 	if f.check != nil { // a schema that cannot be used refuses nothing

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -63,7 +63,7 @@ func (o *Offer) checkExtensions() error {
 		if err := mcp.CheckMetaKey(id); err != nil || !strings.Contains(id, "/") {
 			return errors.Join(fmt.Errorf("extension %q: the id needs the form of com.example/name", id), err)
 		}
-		if _, err := jsonrpc.AppendValue(nil, settings); err != nil || object.First(settings) != '{' {
+		if _, err := jsonrpc.AppendValue(nil, settings); err != nil || doc.First(settings) != '{' {
 			return errors.Join(fmt.Errorf("extension %q: the settings must be a JSON object", id), err)
 		}
 	}

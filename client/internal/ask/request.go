@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -206,7 +206,7 @@ func related(params, result json.RawMessage) json.RawMessage {
 	if err != nil || task == nil {
 		return result
 	}
-	open, own, err := object.Cut(bytes.Clone(result), "_meta")
+	open, own, err := doc.Cut(bytes.Clone(result), "_meta")
 	if err != nil {
 		return result
 	}
@@ -215,12 +215,12 @@ func related(params, result json.RawMessage) json.RawMessage {
 		if mcp.CheckMeta(own) != nil {
 			return result // the handler's own _meta is invalid
 		}
-		if meta, err = object.Members(own); err != nil {
+		if meta, err = doc.MembersOf(own); err != nil {
 			return result
 		}
 	}
-	open = append(object.Append(open, []byte(`"_meta":`)), '{')
-	open = object.Append(open, meta)
-	open = object.Append(open, object.Pair(mcp.MetaRelatedTask, task))
+	open = append(doc.AppendMembers(open, []byte(`"_meta":`)), '{')
+	open = doc.AppendMembers(open, meta)
+	open = doc.AppendMembers(open, doc.Pair(mcp.MetaRelatedTask, task))
 	return append(open, '}', '}')
 }

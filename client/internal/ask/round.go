@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -60,22 +60,22 @@ func Encode(responses mcp.InputResponses, state json.RawMessage) ([]byte, error)
 	if responses != nil {
 		answers := []byte{'{'}
 		for _, key := range slices.Sorted(maps.Keys(responses)) {
-			if object.First(responses[key]) != '{' {
+			if doc.First(responses[key]) != '{' {
 				return nil, fmt.Errorf("the input response %q must be a JSON object", jsonrpc.Printable(key, 100))
 			}
-			pair, err := jsonrpc.AppendValue(object.Pair(key, nil), responses[key])
+			pair, err := jsonrpc.AppendValue(doc.Pair(key, nil), responses[key])
 			if err != nil {
 				return nil, fmt.Errorf("the input response %q: %w", jsonrpc.Printable(key, 100), err)
 			}
-			answers = object.Append(answers, pair)
+			answers = doc.AppendMembers(answers, pair)
 		}
-		out = object.Pair("inputResponses", append(answers, '}'))
+		out = doc.Pair("inputResponses", append(answers, '}'))
 	}
 	if state != nil {
-		if object.First(state) != '"' {
+		if doc.First(state) != '"' {
 			return nil, errors.New("the state must be the JSON string that the server gave")
 		}
-		pair, err := jsonrpc.AppendValue(object.Pair("requestState", nil), state)
+		pair, err := jsonrpc.AppendValue(doc.Pair("requestState", nil), state)
 		if err != nil {
 			return nil, fmt.Errorf("the state: %w", err)
 		}

@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -148,7 +148,7 @@ func (c *Catalog) outputMisfit(name string, output json.RawMessage, era mcp.Era,
 		return schema, nil
 	case content == nil:
 		return schema, errNoContent
-	case era == mcp.EraSession && object.First(content) != '{':
+	case era == mcp.EraSession && doc.First(content) != '{':
 		return schema, errors.New("its structured content is not an object") // TOOL-07
 	}
 	return schema, schema.Check(content)

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/guard"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/internal/span"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -98,7 +98,7 @@ func (l *limited) put(o obstacle) {
 			panic(err)
 		}
 	case late:
-		l.request.Span = span.Span{Began: time.Now().Add(-time.Minute), Wait: jsonrpc.Wait{Max: time.Second}}
+		l.request.Span = core.Span{Began: time.Now().Add(-time.Minute), Wait: jsonrpc.Wait{Max: time.Second}}
 		l.request.Waited = true
 	}
 }

@@ -20,12 +20,12 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
-	"github.com/mainstay-mcp/mainstay/client/internal/lazy"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/internal/span"
+	"github.com/mainstay-mcp/mainstay/client/internal/watchdog"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -80,7 +80,7 @@ type Request struct {
 	outcome.Subject
 	Purpose link.Purpose
 	// Span is the time of the call.
-	Span span.Span
+	Span core.Span
 	// Waited says that the call has waited for something since it began.
 	Waited bool
 }
@@ -98,8 +98,8 @@ func (r *Request) patience() jsonrpc.Wait {
 type Gate struct {
 	set      *Settings
 	hooks    func() *Hooks
-	own      lazy.Part[breaker.Breaker] // with OwnBreaker; nil before the first call
-	made     lazy.Part[parts]
+	own      core.Lazy[breaker.Breaker] // with OwnBreaker; nil before the first call
+	made     core.Lazy[parts]
 	inFlight atomic.Int32
 	metered  bool
 }
@@ -108,8 +108,8 @@ type Gate struct {
 type parts struct {
 	*Hooks
 	throttle Throttle
-	tools    lazy.Part[breaker.Group] // with OwnTools; nil before a tool has failed
-	silence  lazy.Part[Silence]       // nil before the first request that it watches
+	tools    core.Lazy[breaker.Group]     // with OwnTools; nil before a tool has failed
+	silence  core.Lazy[watchdog.Watchdog] // nil before the first request that it watches
 	streak   streak
 	outage   outage
 }

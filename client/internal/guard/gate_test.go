@@ -131,3 +131,10 @@ func TestCircuitOfAHandshake(t *testing.T) {
 	require.Nil(t, off.Breaker())
 	require.False(t, held(off))
 }
+
+// pipe is a connection to a program.
+type pipe struct{ transport.Conn }
+
+func (*pipe) Traits() transport.Traits { return transport.Traits{Process: true} }
+func (*pipe) Received() uint64         { return 0 }
+func (*pipe) Late() uint64             { return 0 }

@@ -9,11 +9,9 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
-	"github.com/mainstay-mcp/mainstay/client/internal/lazy"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/notify"
-	"github.com/mainstay-mcp/mainstay/client/internal/progress"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -39,7 +37,7 @@ type Config struct {
 	// MaxTime bounds how long a request of the session era stays open; 0 is no bound.
 	MaxTime time.Duration
 	// Handlers are those of notifications.
-	Handlers *notify.Handlers
+	Handlers *Handlers
 
 	// Event calls the handlers of an event.
 	Event func(event any)
@@ -69,30 +67,30 @@ type Config struct {
 // methods may be called from many goroutines at once.
 type Inbound struct {
 	set      Config
-	notifier lazy.Part[notify.Notifier]
-	progress lazy.Part[progress.Table]
-	asks     lazy.Part[ask.Dispatcher]
+	notifier core.Lazy[Notifier]
+	progress core.Lazy[ProgressTable]
+	asks     core.Lazy[ask.Dispatcher]
 }
 
 // New returns an Inbound.
 func New(set Config) *Inbound { return &Inbound{set: set} }
 
 // Notifier returns what calls the application's handlers.
-func (i *Inbound) Notifier() *notify.Notifier {
-	return i.notifier.Make(func() *notify.Notifier {
+func (i *Inbound) Notifier() *Notifier {
+	return i.notifier.Make(func() *Notifier {
 		s := &i.set
-		return notify.New(notify.Config{
+		return newNotifier(notifierConfig{
 			Handlers: s.Handlers, Event: s.Event, Server: s.Server, Log: s.Log, Life: s.Life, Budget: s.Budget,
 			Failed: s.Failed,
 		})
 	})
 }
 
-// Progress returns the table of requests that asked for progress.
-func (i *Inbound) Progress() *progress.Table {
-	return i.progress.Make(func() *progress.Table {
+// Progress returns the table of requests that asked for
+func (i *Inbound) Progress() *ProgressTable {
+	return i.progress.Make(func() *ProgressTable {
 		s := &i.set
-		return progress.New(progress.Config{
+		return newProgress(progressConfig{
 			Server: s.Server, Log: s.Log, Budget: s.Budget, Go: s.Life.Always, Failed: s.Failed,
 			Touch: func(id jsonrpc.ID) { s.Links.Load().Conn.Touch(id) },
 		})

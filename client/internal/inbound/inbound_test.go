@@ -17,15 +17,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/notify"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
-	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
-
-func TestMain(m *testing.M) { testmain.Run(m) }
 
 // conn takes responses, or fails with an error.
 type conn struct {
@@ -83,7 +79,7 @@ func newSteps() *steps {
 	_ = offer.Complete()
 	s.Inbound = inbound.New(inbound.Config{
 		Links: &s.links, Log: slog.New(slog.DiscardHandler), Life: &s.life, Budget: &transport.Budget{}, Offer: offer,
-		Handlers:      &notify.Handlers{Notification: func(_ context.Context, n jsonrpc.Notification) { s.note("handler %s", n.Method) }},
+		Handlers:      &inbound.Handlers{Notification: func(_ context.Context, n jsonrpc.Notification) { s.note("handler %s", n.Method) }},
 		Event:         func(e any) { s.note("event %v", e) },
 		Failed:        func(e *callback.Error) { s.note("failed %v", e) },
 		CompileSchema: func(json.RawMessage) func(json.RawMessage) error { return nil },

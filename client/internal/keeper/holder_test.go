@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/span"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
@@ -24,7 +24,7 @@ func TestNoKeeper(t *testing.T) {
 	k, l := h.Peek(), link.New(newProgram())
 	require.Nil(t, k)
 	require.Equal(t, []bool{false, false, false}, []bool{k.Restarting(), k.Interrupted(), k.Renewing()})
-	waited, e := k.Await(t.Context(), span.Span{})
+	waited, e := k.Await(t.Context(), core.Span{})
 	require.False(t, waited)
 	require.Nil(t, e)
 	require.False(t, k.AwaitRestart(t.Context()))

@@ -17,10 +17,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/internal/span"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 )
@@ -90,7 +90,7 @@ func (k *Keeper) Renewing() bool { return k.Interrupted() && !k.Restarting() }
 // Await waits until the live link is usable, as long as the call may take. It
 // reports whether the call had to wait. The error says why the call is refused; it
 // was not sent.
-func (k *Keeper) Await(ctx context.Context, s span.Span) (waited bool, _ *mcperrors.Error) {
+func (k *Keeper) Await(ctx context.Context, s core.Span) (waited bool, _ *mcperrors.Error) {
 	if !k.Interrupted() {
 		return false, nil
 	}

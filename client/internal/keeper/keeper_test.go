@@ -14,11 +14,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/internal/span"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -129,7 +129,7 @@ var stateNames = map[life.State]string{life.Ready: "ready", life.Restarting: "ma
 func (h *house) live() *program { return h.links.Load().Conn.(*program) }
 
 func (h *house) await(ctx context.Context) *mcperrors.Error {
-	_, e := h.Await(ctx, span.Span{})
+	_, e := h.Await(ctx, core.Span{})
 	return e
 }
 

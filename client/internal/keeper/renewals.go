@@ -9,7 +9,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -183,7 +182,7 @@ func (k *Keeper) Persist(lost *link.Link) {
 				pause = schedule.Pause(n, rand.Float64())
 				n++
 			}
-			if !sleep.For(k.set.Life.Context(), pause) {
+			if !life.Sleep(k.set.Life.Context(), pause) {
 				return
 			}
 		}

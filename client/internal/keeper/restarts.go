@@ -9,7 +9,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
@@ -162,7 +161,7 @@ func (k *Keeper) restart(ended error) bool {
 			held.until = time.Now().Add(next.Wait)
 			k.move(held, life.Backoff, cause, next.Wait)
 		}
-		if !sleep.For(k.set.Life.Context(), next.Wait) {
+		if !life.Sleep(k.set.Life.Context(), next.Wait) {
 			return false
 		}
 		if next.Loop {

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
@@ -212,5 +211,5 @@ func await(group *sync.WaitGroup, bound time.Duration) bool {
 		defer close(done)
 		group.Wait()
 	}()
-	return sleep.Until(done, bound)
+	return Wait(done, bound)
 }

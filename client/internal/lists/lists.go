@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/span"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -91,7 +91,7 @@ func (c *Cache) Ask(ctx context.Context, own time.Duration) *transport.Caller {
 		return nil
 	}
 	bound := max(cmp.Or(own, c.MaxTime), 0)
-	within := span.NewWithin(ctx, c.Life.Context(), bound)
+	within := core.NewWithin(ctx, c.Life.Context(), bound)
 	defer within.End()
 	who := w.ask(within)
 	if who.Err == nil {

@@ -6,9 +6,9 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
+	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/internal/progress"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -110,9 +110,9 @@ type Attempt struct {
 	// asks for progress that nobody listens to: it shows that the server works.
 	// The id is the token. Follows is the same for a request about a task, which
 	// has no token of its own.
-	Progress *progress.Call
+	Progress *inbound.Progress
 	Token    bool
-	Follows  *progress.Call
+	Follows  *inbound.Progress
 }
 
 // New returns a call without options.

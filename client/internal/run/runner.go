@@ -14,14 +14,13 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/guard"
 	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
-	"github.com/mainstay-mcp/mainstay/client/internal/lazy"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/internal/span"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
@@ -39,11 +38,11 @@ type Runner struct {
 	Links  *link.Holder
 	Life   *life.Life
 	Log    *slog.Logger
-	Errors outcome.Errors
+	Errors core.Errors
 	Keeper keeper.Holder
 	Guard  guard.Gate
 
-	learned lazy.Part[learned]
+	learned core.Lazy[learned]
 }
 
 // Settings are what the calls of a client depend on. They do not change, and clients may
@@ -96,8 +95,8 @@ type VersionRefusal struct {
 // learned is what a Runner has once it needs it.
 type learned struct {
 	beats   atomic.Int64 // see Beats
-	budgets lazy.Part[Budgets]
-	hedging lazy.Part[Hedging]
+	budgets core.Lazy[Budgets]
+	hedging core.Lazy[Hedging]
 	untyped atomic.Bool // a result without a type was logged
 }
 
@@ -452,7 +451,7 @@ func (r *Runner) Unasked(c *Call) error {
 func (r *Runner) about(c *Call, e *mcperrors.Error) error { return r.Errors.Refusal(c.Subject(), e) }
 
 // Span returns the time that a call may take.
-func (r *Runner) Span(c *Call) span.Span { return span.Span{Began: c.Began, Wait: r.Wait(&c.Options)} }
+func (r *Runner) Span(c *Call) core.Span { return core.Span{Began: c.Began, Wait: r.Wait(&c.Options)} }
 
 // Wait returns how long an answer is waited for.
 func (r *Runner) Wait(o *Options) jsonrpc.Wait {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -71,6 +71,6 @@ func (w *Watcher) levelRestored(ctx context.Context, now *link.Link) bool {
 // keepLevel sets the level until that has worked, as long as the session is the
 // same.
 func (w *Watcher) keepLevel(ctx context.Context, now *link.Link) {
-	for n := 1; sleep.For(ctx, Pause(n)) && !w.levelRestored(ctx, now); n++ {
+	for n := 1; life.Sleep(ctx, Pause(n)) && !w.levelRestored(ctx, now); n++ {
 	}
 }

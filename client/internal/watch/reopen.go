@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -90,7 +90,7 @@ func (s *Subscription) updateStream(ctx context.Context, filter mcp.Subscription
 		default:
 		}
 		s.w.set.Life.Go(func() {
-			sleep.For(before.ctx, overlap)
+			life.Sleep(before.ctx, overlap)
 			s.mu.Lock()
 			if s.stream == l {
 				s.twice = nil
@@ -149,7 +149,7 @@ func (s *Subscription) keepStream() {
 			tries = 0 // it is another program
 		}
 		tries++
-		if (l != nil || tries > 1) && !sleep.For(s.ctx, again(l, tries)) {
+		if (l != nil || tries > 1) && !life.Sleep(s.ctx, again(l, tries)) {
 			return
 		}
 		if !s.reopen(l) {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -102,7 +102,7 @@ func (w *Watcher) restoreResources(ctx context.Context, now *link.Link) {
 // same. Changes are missed meanwhile (CHG-09).
 func (w *Watcher) keepRestoring(ctx context.Context, now *link.Link, left []string) {
 	for n := 1; len(left) > 0; n++ {
-		if !sleep.For(ctx, Pause(n)) {
+		if !life.Sleep(ctx, Pause(n)) {
 			return
 		}
 		left = slices.DeleteFunc(left, func(uri string) bool {

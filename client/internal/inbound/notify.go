@@ -1,6 +1,4 @@
-// Package notify calls the application's handlers for what a server sends by itself,
-// and for events of the connection: one after the other, in the order things came.
-package notify
+package inbound
 
 import (
 	"context"
@@ -26,18 +24,18 @@ type Handlers struct {
 
 // Want reports whether there is a handler for a method.
 func (h *Handlers) Want(method string) bool {
-	return h.Notification != nil || h.Log != nil && method == mcp.MethodMessage || h.ListChanged != nil && ListChanged(method)
+	return h.Notification != nil || h.Log != nil && method == mcp.MethodMessage || h.ListChanged != nil && isListChanged(method)
 }
 
 // Any reports whether there is a handler.
 func (h *Handlers) Any() bool { return h.Notification != nil || h.Log != nil || h.ListChanged != nil }
 
-// ListChanged reports the methods of notifications that a list has changed.
-func ListChanged(method string) bool { return strings.HasSuffix(method, "/list_changed") }
+// isListChanged reports the methods of notifications that a list has changed.
+func isListChanged(method string) bool { return strings.HasSuffix(method, "/list_changed") }
 
-// Config is what a notifier knows and what the layers above do for it. Every field
+// notifierConfig is what a notifier knows and what the layers above do for it. Every field
 // is set.
-type Config struct {
+type notifierConfig struct {
 	Handlers *Handlers
 	// Event calls the handlers of an event.
 	Event func(event any)
@@ -55,14 +53,14 @@ type Config struct {
 // Notifier calls handlers. Its methods may be called from many goroutines at once,
 // and never wait.
 type Notifier struct {
-	set   Config
+	set   notifierConfig
 	queue *inbox.Queue[item]
 	// waiting says for which lists a notification waits for ListChanged.
 	waiting struct{ tools, prompts, resources atomic.Bool }
 }
 
-// New returns a notifier.
-func New(set Config) *Notifier {
+// newNotifier returns a notifier.
+func newNotifier(set notifierConfig) *Notifier {
 	n := &Notifier{set: set}
 	n.queue = inbox.New(inbox.Host[item]{
 		Budget: set.Budget, Go: set.Life.Always, Deliver: n.deliver,
@@ -83,7 +81,7 @@ func (n *Notifier) Event(event any) { n.queue.Put(item{event: event}) }
 // say nothing new (CHG-02).
 func (n *Notifier) Notification(notification jsonrpc.Notification) {
 	it := item{notification: notification}
-	if n.set.Handlers.ListChanged != nil && ListChanged(notification.Method) {
+	if n.set.Handlers.ListChanged != nil && isListChanged(notification.Method) {
 		mark := n.mark(notification.Method)
 		switch first := !mark.Swap(true); {
 		case first:

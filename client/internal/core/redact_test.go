@@ -1,4 +1,4 @@
-package redact_test
+package core_test
 
 import (
 	"bytes"
@@ -10,15 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/redact"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
-	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
-
-func TestMain(m *testing.M) { testmain.Run(m) }
 
 // keeper is a transport or a connection with secrets.
 type keeper struct {
@@ -42,7 +39,7 @@ func (*keeper) Connect(context.Context, transport.Handler) (transport.Conn, erro
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	var links link.Holder
-	var r redact.Redactor
+	var r core.Redactor
 	r.Begin(&links, &keeper{secrets: []string{"of the transport"}})
 	text := "words of the transport and of the first and of the second"
 	require.Equal(t, "words [redacted] and of the first and of the second", r.Secrets().Hide(text))
@@ -54,11 +51,11 @@ func TestSecrets(t *testing.T) {
 	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindServer, mcperrors.Answered, text, nil)
 	require.NotContains(t, r.Error(e).Error(), "of the second")
 	server := mcp.Implementation{Name: text, Icons: []mcp.Icon{{Src: "x:/"}}}
-	require.Equal(t, mcp.Implementation{Name: "words [redacted] and of the first and [redacted]"}, redact.Server(r.Secrets(), server))
+	require.Equal(t, mcp.Implementation{Name: "words [redacted] and of the first and [redacted]"}, core.HideServer(r.Secrets(), server))
 	server.Name = "files"
-	require.Equal(t, server, redact.Server(r.Secrets(), server))
+	require.Equal(t, server, core.HideServer(r.Secrets(), server))
 
-	var none redact.Redactor
+	var none core.Redactor
 	none.Begin(&link.Holder{}, &transport.Stream{})
 	require.Equal(t, text, none.Secrets().Hide(text))
 }
@@ -67,7 +64,7 @@ func TestSecrets(t *testing.T) {
 func TestWaysOut(t *testing.T) {
 	t.Parallel()
 	const secret = "words that open a door"
-	var r redact.Redactor
+	var r core.Redactor
 	r.Begin(&link.Holder{}, &keeper{secrets: []string{secret}})
 	var out bytes.Buffer
 	log := r.Logger(slog.New(slog.NewTextHandler(&out, nil)))

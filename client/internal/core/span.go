@@ -1,5 +1,4 @@
-// Package span measures the time that a call may take.
-package span
+package core
 
 import (
 	"context"

@@ -1,7 +1,7 @@
-package outcome
+package core
 
 import (
-	"github.com/mainstay-mcp/mainstay/client/internal/redact"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -12,11 +12,11 @@ import (
 type Errors struct {
 	// Server is the name of the server.
 	Server  string
-	Secrets redact.Redactor
+	Secrets Redactor
 }
 
 // About adds to an error which call it is about.
-func (x *Errors) About(s Subject, e *mcperrors.Error) *mcperrors.Error {
+func (x *Errors) About(s outcome.Subject, e *mcperrors.Error) *mcperrors.Error {
 	e.Server, e.Method, e.Tool, e.Attempts = x.Server, s.Method, s.Tool, s.Attempts
 	if !s.ID.IsZero() {
 		e.RequestID = s.ID.String()
@@ -25,7 +25,7 @@ func (x *Errors) About(s Subject, e *mcperrors.Error) *mcperrors.Error {
 }
 
 // Refusal is About for an error that may be nil.
-func (x *Errors) Refusal(s Subject, e *mcperrors.Error) error {
+func (x *Errors) Refusal(s outcome.Subject, e *mcperrors.Error) error {
 	if e == nil {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (x *Errors) Local(err error, method string) error {
 }
 
 // Undecodable makes the error of a result that does not follow the protocol.
-func (x *Errors) Undecodable(s Subject, err error) error {
+func (x *Errors) Undecodable(s outcome.Subject, err error) error {
 	return x.About(s, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 		"the result of "+s.Method+" does not follow the protocol: "+jsonrpc.Printable(err.Error(), 300), err))
 }

@@ -1,4 +1,4 @@
-package progress
+package inbound
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 
 // owner stands in for the client above a table.
 type owner struct {
-	*Table
+	*ProgressTable
 	work    sync.WaitGroup
 	log     strings.Builder
 	touched []string
@@ -29,7 +29,7 @@ type owner struct {
 
 func own() *owner {
 	o := &owner{}
-	o.Table = New(Config{
+	o.ProgressTable = newProgress(progressConfig{
 		Server: "srv", Log: slog.New(slog.NewTextHandler(&o.log, nil)), Budget: &transport.Budget{}, Go: o.work.Go,
 		Touch:  func(id jsonrpc.ID) { o.touched = append(o.touched, id.String()) },
 		Failed: func(e *callback.Error) { o.failed = append(o.failed, e.Name) },

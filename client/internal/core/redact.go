@@ -1,6 +1,4 @@
-// Package redact hides the secrets of a client from everybody but its server.
-// Servers repeat them: in the body of a refusal, in an error's message, on stderr.
-package redact
+package core
 
 import (
 	"context"
@@ -97,9 +95,9 @@ func (r *Redactor) frames(f func([]byte)) func([]byte) {
 	}
 }
 
-// Server returns how a server identifies itself, without secrets. One that repeats
+// HideServer returns how a server identifies itself, without secrets. One that repeats
 // a secret has no icons and no unknown members then: a part of those is no use.
-func Server(now mcperrors.Secrets, s mcp.Implementation) mcp.Implementation {
+func HideServer(now mcperrors.Secrets, s mcp.Implementation) mcp.Implementation {
 	raw, err := mcp.Marshal(&s)
 	if err == nil && now.Hide(string(raw)) == string(raw) {
 		return s
