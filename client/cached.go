@@ -37,7 +37,7 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 	decode := func(raw json.RawMessage) error {
 		// The message was found valid when it came.
 		if err := mcp.UnmarshalValid(raw, res); err != nil {
-			return c.calls.Errors.Undecodable(cl.Subject(), err)
+			return c.core.Undecodable(cl.Subject(), err)
 		}
 		return nil
 	}

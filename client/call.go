@@ -110,7 +110,7 @@ func (cl *call) takeMeta() error {
 // encodes to an doc. The methods of the handshake are rejected.
 func (c *Client) Call(ctx context.Context, method string, params any, opts ...CallOption) (json.RawMessage, error) {
 	if err := link.CheckMethod(method); err != nil {
-		return nil, c.calls.Errors.Local(err, method)
+		return nil, c.core.Local(err, method)
 	}
 	cl := newCall(method, opts)
 	raw, err := encodeObject("params", params)
@@ -119,12 +119,12 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 		cl.SetTarget(raw)
 	}
 	if err != nil {
-		return nil, c.calls.Errors.Local(err, method)
+		return nil, c.core.Local(err, method)
 	}
 	if err := c.gate(cl.Subject()); err != nil {
 		return nil, err
 	}
-	if ask.CanAsk(method, c.live.Agreed().Version) {
+	if ask.CanAsk(method, c.core.Links.Agreed().Version) {
 		cl.CutRound()
 	}
 	if cl.Tool != "" {
@@ -139,19 +139,19 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 // the server has accepted it (HTTP) or the transport has taken it (stdio).
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	if err := link.CheckMethod(method); err != nil {
-		return c.calls.Errors.Local(err, method)
+		return c.core.Local(err, method)
 	}
 	raw, err := encodeObject("params", params)
 	if err != nil {
-		return c.calls.Errors.Local(err, method)
+		return c.core.Local(err, method)
 	}
 	if err := mcp.CheckMeta(metaOf(raw)); err != nil {
-		return c.calls.Errors.Local(badOption(err), method)
+		return c.core.Local(badOption(err), method)
 	}
-	if c.life.Closed() {
-		return c.calls.Errors.Local(life.ErrClosed(), method)
+	if c.core.Life.Closed() {
+		return c.core.Local(life.ErrClosed(), method)
 	}
-	if err := c.calls.Errors.Refusal(outcome.Subject{Method: method}, link.CheckNotification(c.live.Agreed(), method)); err != nil {
+	if err := c.core.Refusal(outcome.Subject{Method: method}, link.CheckNotification(c.core.Links.Agreed(), method)); err != nil {
 		return err
 	}
 	return c.calls.Notify(ctx, method, raw)
@@ -201,15 +201,15 @@ var errNoPrefix = errors.New("WithIdempotencyKey needs WithIdempotency, which na
 func (c *Client) takeOptions(cl *call) error {
 	if cl.Meta != nil || cl.opts.meta != nil {
 		if err := cl.takeMeta(); err != nil {
-			return c.calls.Errors.Local(badOption(err), cl.Method)
+			return c.core.Local(badOption(err), cl.Method)
 		}
 	}
 	if cl.IdempotencyKey != nil && c.cfg.keyPrefix == "" && cl.Method == mcp.MethodToolsCall {
-		return c.calls.Errors.Local(badOption(errNoPrefix), cl.Method)
+		return c.core.Local(badOption(errNoPrefix), cl.Method)
 	}
 	if given := cl.opts.input; given != nil {
-		if err := cl.Resume(c.live.Agreed().Version, given.responses, given.state); err != nil {
-			return c.calls.Errors.About(cl.Subject(), err)
+		if err := cl.Resume(c.core.Links.Agreed().Version, given.responses, given.state); err != nil {
+			return c.core.About(cl.Subject(), err)
 		}
 	}
 	return nil

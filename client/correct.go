@@ -26,7 +26,7 @@ func (s *callSupport) RenewVersion(r run.VersionRefusal) (again bool, _ error) {
 	if ok && !r.Before && (proved || r.Repeatable) {
 		c := s.client()
 		self := c.cfg.identity()
-		err := self.Speak(&c.live, version, c.subscriptions.Peek().Level())
+		err := self.Speak(&c.core.Links, version, c.subscriptions.Peek().Level())
 		return err == nil, err
 	}
 	ours := slices.DeleteFunc(mcp.Versions(), func(v mcp.Version) bool { return v.Era() != mcp.EraStateless })

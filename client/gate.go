@@ -7,5 +7,5 @@ import (
 
 // gate refuses what the revision does not have and what the server did not declare.
 func (c *Client) gate(s outcome.Subject) error {
-	return c.calls.Errors.Refusal(s, link.CheckRequest(c.live.Agreed(), s.Method))
+	return c.core.Refusal(s, link.CheckRequest(c.core.Links.Agreed(), s.Method))
 }

@@ -19,14 +19,14 @@ const maxKeepAliveWait = 30 * time.Second
 
 // watchLife asks for signs of life until the client is closed.
 func (c *Client) watchLife() {
-	ctx := c.life.Context()
+	ctx := c.core.Life.Context()
 	for last := c.calls.Beats(); life.Sleep(ctx, c.cfg.resilience.KeepAlive); {
 		now := c.calls.Beats()
 		if now == last && c.calls.Guard.InFlight() == 0 {
 			err := error(link.GoroutineEnded())
 			callback.Aside("", nil, func() { err = c.askForLife(ctx, min(c.cfg.resilience.KeepAlive, maxKeepAliveWait)) }) // a Middleware may end its goroutine
 			if err != nil && ctx.Err() == nil {
-				c.calls.Log.Warn("[MCP] the server gives no sign of life", "server", c.calls.Errors.Server, "error", err)
+				c.core.Log.Warn("[MCP] the server gives no sign of life", "server", c.core.Server, "error", err)
 				c.emit(LivenessFailed{Reason: err})
 			}
 			now = c.calls.Beats()
@@ -41,8 +41,8 @@ func (c *Client) watchLife() {
 // client is full. It is not retried, and does not count for the circuit. It
 // takes at most 30 s, or until ctx ends.
 func (c *Client) Alive(ctx context.Context) error {
-	if c.life.Closed() {
-		return c.calls.Errors.Local(life.ErrClosed(), mcp.MethodPing)
+	if c.core.Life.Closed() {
+		return c.core.Local(life.ErrClosed(), mcp.MethodPing)
 	}
 	e := c.calls.Ping(ctx, maxKeepAliveWait).Err
 	switch {
@@ -60,7 +60,7 @@ func (c *Client) askForLife(ctx context.Context, bound time.Duration) error {
 	cl := newCall(mcp.MethodPing, nil)
 	cl.Purpose = link.Liveness
 	cl.Wait = jsonrpc.Wait{Idle: bound, Max: bound}
-	if c.live.Agreed().Era == mcp.EraStateless {
+	if c.core.Links.Agreed().Era == mcp.EraStateless {
 		cl.Method = mcp.MethodDiscover
 	}
 	_, err := c.do(ctx, &cl)

@@ -70,7 +70,6 @@ type uncommon struct {
 	keysSet    bool
 
 	handlers inbound.Handlers
-	onEvent  []func(context.Context, Event)
 }
 
 // theUsual is what a client has that sets nothing uncommon.

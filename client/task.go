@@ -180,7 +180,7 @@ func (t *Task) Wait(ctx context.Context) (*mcp.CallToolResult, error) {
 	}
 	cl := newCall(mcp.MethodToolsCall, nil)
 	cl.Tool, cl.Known, cl.opts.unverified = t.task.Tool, t.known, t.unverified
-	return t.c.toolResult(ctx, &cl, t.c.live.Agreed(), raw)
+	return t.c.toolResult(ctx, &cl, t.c.core.Links.Agreed(), raw)
 }
 
 // Cancel asks the server to cancel the task and returns once the server has

@@ -42,15 +42,15 @@ func (c *Client) obeyTaskSupport(ctx context.Context, cl *call) {
 
 // askTask makes a call ask to become a task, or refuses where it cannot.
 func (c *Client) askTask(ctx context.Context, cl *call) error {
-	agreed := c.live.Agreed()
+	agreed := c.core.Links.Agreed()
 	refuse := func(format string, args ...any) error {
-		return c.calls.Errors.About(cl.Subject(), mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, fmt.Sprintf(format, args...), nil))
+		return c.core.About(cl.Subject(), mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, fmt.Sprintf(format, args...), nil))
 	}
 	switch {
 	case agreed.Era == mcp.EraStateless && !c.cfg.offer.HasExtension(agreed.Version, mcp.ExtensionTasks):
-		return c.calls.Errors.About(cl.Subject(), withoutTasks())
+		return c.core.About(cl.Subject(), withoutTasks())
 	case agreed.Era == mcp.EraStateless:
-		return c.calls.Errors.Refusal(cl.Subject(), link.CheckDeclared(agreed, "extensions."+mcp.ExtensionTasks)) // the server decides
+		return c.core.Refusal(cl.Subject(), link.CheckDeclared(agreed, "extensions."+mcp.ExtensionTasks)) // the server decides
 	case agreed.Version != mcp.Version2025_11_25:
 		return refuse("revision %s has no tasks", agreed.Version)
 	case !runsTasks(agreed):
@@ -87,7 +87,7 @@ func (c *Client) taskOf(cl *run.Call, reports *inbound.Progress, raw json.RawMes
 	}
 	id, state, err := tasks.ReadCreated(raw, made)
 	if err != nil {
-		return nil, c.calls.Errors.Undecodable(cl.Subject(), err)
+		return nil, c.core.Undecodable(cl.Subject(), err)
 	}
 	t.task = c.follower().Created(t.handle(id, cl.Tool), state)
 	return t, nil

@@ -9,15 +9,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -25,28 +23,15 @@ import (
 
 // Config is what a [Dispatcher] is made of. It does not change.
 type Config struct {
+	*core.Core
 	Offer *Offer
-	// Server is what this side calls the server.
-	Server string
 	// MaxTime bounds how long a request of the session era stays open; 0 is no
 	// bound.
 	MaxTime time.Duration
-	Log     *slog.Logger
-	// Life ends with the client, and with it every handler.
-	Life *life.Life
-	// Budget counts the memory of open requests.
-	Budget *transport.Budget
 
 	// Respond sends the response to a request. It waits until the server has it or cannot
 	// get it.
 	Respond func(ctx context.Context, to Incoming, resp jsonrpc.Response)
-	// CompileSchema returns what checks a value against a JSON Schema, nil for a
-	// schema that cannot check anything.
-	CompileSchema func(schema json.RawMessage) (check func(value json.RawMessage) error)
-	// Failed reports a handler that panicked or ended its goroutine.
-	Failed func(*callback.Error)
-	// Completed reports that the user has finished what a URL elicitation asked for.
-	Completed func(id string)
 }
 
 // Dispatcher runs the application's handlers for what servers ask. Its methods may

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -49,7 +50,7 @@ func (d *Dispatcher) checkForm(from Requester, params *mcp.ElicitParams) (questi
 	if err != nil {
 		return nil, refuse(jsonrpc.CodeInvalidParams, "Invalid params: requestedSchema: %s", jsonrpc.Printable(err.Error(), 200))
 	}
-	form.check = d.CompileSchema(params.RequestedSchema)
+	form.check = catalog.Checker(params.RequestedSchema)
 	return func(ctx context.Context) (json.RawMessage, *Refusal) {
 		res, err := run(d, "OnElicitForm", func() (*mcp.ElicitResult, error) {
 			if d.Offer.Form == nil {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -110,7 +111,7 @@ func (d *Dispatcher) ElicitationComplete(v mcp.Version, n jsonrpc.Notification) 
 	}
 	if done, known := d.visits.end(params.ElicitationID); known {
 		close(done)
-		d.Completed(params.ElicitationID)
+		d.Emit(event.ElicitationComplete{ID: params.ElicitationID})
 	}
 }
 

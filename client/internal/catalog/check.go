@@ -73,7 +73,7 @@ func (c *Catalog) misfit(name string, reason error) error {
 		c.Lists.Log.Warn("[MCP] arguments do not fit the tool's schema", "server", c.Lists.Server, "tool", name, "error", reason)
 		return nil
 	}
-	return c.About(name, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+	return c.aboutTool(name, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 		fmt.Sprintf("the arguments do not match %s: %s", jsonrpc.Printable(name, 100), reason), reason))
 }
 

@@ -72,7 +72,7 @@ func (c *View) headerSchema(name string) (schema *Mirror, listed bool) {
 func (c *Catalog) headersBy(schema *Mirror, name string, params []byte) (Headers, error) {
 	repeated, err := schema.Params(argumentsIn(params))
 	if err != nil {
-		return Headers{}, c.About(name, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err))
+		return Headers{}, c.aboutTool(name, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err))
 	}
 	return Headers{repeated, schema}, nil
 }

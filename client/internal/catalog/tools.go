@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -146,7 +147,7 @@ func (c *View) Preload(ctx context.Context) error {
 func (c *Catalog) listFailed(err error) {
 	err = c.errorOf(err, "")
 	c.Lists.Log.Warn("[MCP] the tools of the server could not be listed", "server", c.Lists.Server, "error", err)
-	c.ListFailed(err)
+	c.Emit(event.ListFailed{Method: mcp.MethodToolsList, Reason: err})
 }
 
 // doubtInterval is how far apart errors make the list stale: models make up names all

@@ -20,7 +20,7 @@ type Walk struct {
 // not set it for a list that only this caller gets.
 func (c *View) Walk(learn bool) *Walk {
 	w := &Walk{catalog: c.Catalog}
-	if c.Changed != nil || c.Pins != nil {
+	if c.Drift || c.Pins != nil {
 		w.listed, w.caller = map[string]bool{}, c.Lists.Key(c.who).Partition
 	}
 	if learn {
@@ -64,8 +64,8 @@ func (w *Walk) observe(tools []mcp.Tool) {
 		}
 		c.Lists.Log.Warn("[MCP] a tool's definition has changed", "server", c.Lists.Server, "tool", jsonrpc.Printable(tool.Name, 100),
 			"changed", change.Changed, "pinned", change.Pinned)
-		if c.Changed != nil {
-			c.Changed(*change)
+		if c.Drift {
+			c.Emit(*change)
 		}
 	}
 }

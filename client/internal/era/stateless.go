@@ -16,7 +16,7 @@ import (
 // stateless opens the conversation in the era that is pinned, and in no other. A
 // server that lacks server/discover is used without knowing its capabilities
 // (DISC-15).
-func (n *Negotiator) stateless(ctx context.Context, version mcp.Version) error {
+func (n *Finder) stateless(ctx context.Context, version mcp.Version) error {
 	r, err := n.ask(ctx, version, n.untilStarted(n.Wait))
 	if err == nil && r.means == meansUnsupported && slices.Contains(r.listed, string(version)) { // refused what it lists (DISC-07)
 		n.settle(r, actResend)
@@ -56,8 +56,8 @@ var errNoVersions = errors.New("it has no list supportedVersions")
 // left to do. raw is its answer to server/discover (DISC-01). It is nil when the
 // server has no such method: then nothing is known of the server, and nothing
 // asked of it.
-func (n *Negotiator) adopt(version mcp.Version, raw json.RawMessage) error {
-	meta, err := n.Self.Meta(version, n.Level())
+func (n *Finder) adopt(version mcp.Version, raw json.RawMessage) error {
+	meta, err := n.Self.Meta(version, n.Host.Level())
 	if err != nil {
 		return invalid(err)
 	}
@@ -83,7 +83,7 @@ func (n *Negotiator) adopt(version mcp.Version, raw json.RawMessage) error {
 }
 
 // undecodable is the error of an answer to server/discover that cannot be used.
-func (n *Negotiator) undecodable(err error) error {
+func (n *Finder) undecodable(err error) error {
 	return n.About(outcome.Subject{Method: mcp.MethodDiscover, Attempts: 1}, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 		"the result of "+mcp.MethodDiscover+" does not follow the protocol: "+jsonrpc.Printable(err.Error(), 300), err))
 }

@@ -15,14 +15,12 @@ package guard
 
 import (
 	"context"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/watchdog"
@@ -57,17 +55,11 @@ func (s *Settings) guarded() bool { return s.OwnBreaker || s.Breaker != nil }
 // Hooks are what a Gate needs of the layers above it. Requests that are admitted
 // and answered use none of them.
 type Hooks struct {
-	// Server is the name of the server in the log.
-	Server string
-	Log    *slog.Logger
-	Links  *link.Holder
+	*core.Core
 	// Keeper has what replaces lost links.
 	Keeper *keeper.Holder
-	Life   *life.Life
 	// Ping asks the server for an answer, past all limits.
 	Ping func(ctx context.Context, bound time.Duration) outcome.Outcome
-	// About adds to an error which request it is about.
-	About func(s outcome.Subject, e *mcperrors.Error) *mcperrors.Error
 	// Signal reports an event, and Ended the end of a request over l. A Gate without
 	// a meter uses neither.
 	Signal func(Signal)

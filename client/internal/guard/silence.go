@@ -20,8 +20,7 @@ func (g *Gate) newSilence() *watchdog.Watchdog {
 	h := g.parts()
 	return h.silence.Make(func() *watchdog.Watchdog {
 		return watchdog.New(&watchdog.Config{
-			After: g.set.Silence, Links: h.Links, Breaker: g.Breaker(), InFlight: &g.inFlight,
-			Server: h.Server, Log: h.Log, Life: h.Life, Host: (*host)(g),
+			Core: h.Core, After: g.set.Silence, Breaker: g.Breaker(), InFlight: &g.inFlight, Host: (*host)(g),
 		}, time.Now())
 	})
 }

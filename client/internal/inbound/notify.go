@@ -2,12 +2,11 @@ package inbound
 
 import (
 	"context"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
-	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/internal/footprint"
 	"github.com/mainstay-mcp/mainstay/internal/inbox"
@@ -20,6 +19,7 @@ type Handlers struct {
 	Notification func(context.Context, jsonrpc.Notification)
 	Log          func(context.Context, mcp.LoggingMessageParams)
 	ListChanged  func(ctx context.Context, method string)
+	Event        []func(context.Context, event.Event)
 }
 
 // Want reports whether there is a handler for a method.
@@ -36,18 +36,8 @@ func isListChanged(method string) bool { return strings.HasSuffix(method, "/list
 // notifierConfig is what a notifier knows and what the layers above do for it. Every field
 // is set.
 type notifierConfig struct {
+	*core.Core
 	Handlers *Handlers
-	// Event calls the handlers of an event.
-	Event func(event any)
-	// Server is the name of the server in the log.
-	Server string
-	Log    *slog.Logger
-	// Life ends with the client, and with it every handler.
-	Life *life.Life
-	// Budget bounds what waits for handlers.
-	Budget *transport.Budget
-	// Failed reports a handler that panicked or ended its goroutine.
-	Failed func(*callback.Error)
 }
 
 // Notifier calls handlers. Its methods may be called from many goroutines at once,
@@ -63,7 +53,7 @@ type Notifier struct {
 func newNotifier(set notifierConfig) *Notifier {
 	n := &Notifier{set: set}
 	n.queue = inbox.New(inbox.Host[item]{
-		Budget: set.Budget, Go: set.Life.Always, Deliver: n.deliver,
+		Budget: &set.Budget, Go: set.Life.Always, Deliver: n.deliver,
 		Dropped: func(count int) {
 			set.Log.Warn("[MCP] notifications dropped: a handler is too slow", "server", set.Server, "count", count)
 		},
@@ -75,7 +65,7 @@ func newNotifier(set notifierConfig) *Notifier {
 func (n *Notifier) Stop() { n.queue.Stop() }
 
 // Event queues an event.
-func (n *Notifier) Event(event any) { n.queue.Put(item{event: event}) }
+func (n *Notifier) Event(e event.Event) { n.queue.Put(item{event: e}) }
 
 // Notification queues a notification. Those of one list that come while one waits
 // say nothing new (CHG-02).
@@ -128,7 +118,7 @@ func (n *Notifier) mark(method string) *atomic.Bool {
 // goroutine does not stop the next.
 func (n *Notifier) deliver(it item) {
 	if it.event != nil {
-		n.set.Event(it.event)
+		n.report(it.event, n.set.Handlers.Event)
 		return
 	}
 	h, ctx, failed := n.set.Handlers, n.set.Life.Context(), n.set.Failed
@@ -158,7 +148,7 @@ type item struct {
 	// inferred: nothing came, but something may have been missed.
 	inferred bool
 	// event is what happened to the connection.
-	event any
+	event event.Event
 }
 
 // Size implements [inbox.Item].
@@ -175,4 +165,17 @@ func (it item) Drop() {
 	if it.mark != nil {
 		it.mark.Store(false)
 	}
+}
+
+// report calls functions for an event. If one ends the goroutine, the next ones still run.
+func (n *Notifier) report(e event.Event, to []func(context.Context, event.Event)) {
+	if len(to) == 0 {
+		return
+	}
+	failed := n.set.Failed
+	if e, ok := e.(event.CallbackFailed); ok && e.Callback == callback.LogHandler {
+		failed = nil // the log whose handler fails would cause the same event again, forever
+	}
+	defer n.report(e, to[1:])
+	callback.Run("OnEvent", failed, func() { to[0](n.set.Life.Context(), e) })
 }

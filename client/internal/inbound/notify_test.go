@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
-	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -35,7 +35,8 @@ func TestHandlers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				var l life.Life
+				k := core.Core{Log: slog.New(slog.DiscardHandler)}
+				l := &k.Life
 				l.Begin()
 				var got []string
 				note := func(text string) { got = append(got, text) }
@@ -47,15 +48,13 @@ func TestHandlers(t *testing.T) {
 				if tt.all {
 					h.Notification = func(_ context.Context, n jsonrpc.Notification) { note("any " + n.Method) }
 				}
-				n := newNotifier(notifierConfig{
-					Handlers: &h, Log: slog.New(slog.DiscardHandler), Life: &l, Budget: new(transport.Budget),
-					Event: func(e any) {
-						close(started)
-						<-release
-						note("event " + e.(string))
-					},
+				h.Event = append(h.Event, func(_ context.Context, e event.Event) {
+					close(started)
+					<-release
+					note("event " + e.(event.RequestDropped).Method)
 				})
-				n.Event("1")
+				n := newNotifier(notifierConfig{Core: &k, Handlers: &h})
+				n.Event(event.RequestDropped{Method: "1"})
 				<-started
 				for _, come := range []jsonrpc.Notification{
 					{Method: mcp.MethodToolsListChanged},

@@ -3,48 +3,28 @@ package inbound
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/internal/inbox"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// progressConfig is what a [ProgressTable] is made of. It does not change.
-type progressConfig struct {
-	// Server is what this side calls the server, for the log.
-	Server string
-	Log    *slog.Logger
-	// Budget counts the memory of progress that waits for a handler.
-	Budget *transport.Budget
-	// Go runs f on a goroutine that Close waits for.
-	Go func(f func())
-	// Touch resets the idle timeout of a request.
-	Touch func(id jsonrpc.ID)
-	// Failed reports a function of the application that panicked or ended its
-	// goroutine.
-	Failed func(*callback.Error)
-}
-
 // ProgressTable knows the requests of one client that asked for progress. Tokens are
 // integers that never repeat on a connection. Its methods may be called
 // from many goroutines at once.
 type ProgressTable struct {
-	progressConfig
+	*core.Core
 
 	mu    sync.Mutex
 	last  int64
 	calls map[jsonrpc.ID]*Progress
 }
-
-// newProgress returns an empty table.
-func newProgress(c progressConfig) *ProgressTable { return &ProgressTable{progressConfig: c} }
 
 // Progress is a request that asked for progress.
 type Progress struct {
@@ -250,13 +230,13 @@ func (t *ProgressTable) touch(p *Progress, token jsonrpc.ID) {
 		}
 		token = *id
 	}
-	t.Touch(token)
+	t.Links.Load().Conn.Touch(token)
 }
 
 // host is what the queue of a listener needs.
 func (t *ProgressTable) host() inbox.Host[report] {
 	return inbox.Host[report]{
-		Budget: t.Budget, Go: t.Go,
+		Budget: &t.Budget, Go: t.Life.Always,
 		Deliver: func(r report) {
 			callback.Run("WithProgress", t.Failed, func() { r.to.deliver(r.params) })
 		},

@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,14 +27,7 @@ import (
 // Config is what a keeper knows and what the layers above do for it. A keeper with
 // neither Restarts nor Renewals only reports the end of the live link.
 type Config struct {
-	// Links has the live link, which Open replaces.
-	Links *link.Holder
-	// Server is the name of the server in the log.
-	Server string
-	Log    *slog.Logger
-	Life   *life.Life
-	// About adds to an error which request it is about.
-	About func(s outcome.Subject, e *mcperrors.Error) *mcperrors.Error
+	*core.Core
 	// Open makes the next link, with its handshake: beside the live one for
 	// Restarts, and in its place for Renewals. The keeper calls opened once the
 	// next link is the live one, before calls use it.
@@ -47,8 +39,6 @@ type Config struct {
 	// Enter reports a state: Ready, Restarting, Backoff or Ended. It must neither block
 	// nor call the keeper.
 	Enter func(to life.State, cause error, held time.Duration)
-	// Gone is called when there will be no other link, after Enter.
-	Gone func(cause error)
 	// Restore gives the live link what the one before had, once calls use it.
 	Restore func(before *link.Agreement, cause error)
 

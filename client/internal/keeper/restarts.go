@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
@@ -75,7 +76,7 @@ func (k *Keeper) watchEnd() {
 	cause := k.whyEnded(l)
 	k.set.Log.Warn("[MCP] the server has ended the connection", "server", k.set.Server, "error", cause)
 	k.set.Enter(life.Ended, cause, 0)
-	k.set.Gone(cause)
+	k.set.Emit(event.Disconnected{Cause: cause})
 }
 
 // awaitEnd waits for the end of l. It reports false when the client is closed first.
@@ -183,7 +184,7 @@ func (k *Keeper) restart(ended error) bool {
 			gone := newGap(err)
 			gone.final = true
 			k.move(gone, life.Ended, err, 0)
-			k.set.Gone(err)
+			k.set.Emit(event.Disconnected{Cause: err})
 			return false
 		}
 		log.Warn("[MCP] the server was "+set.Again+" again and does not work", "server", server, "error", err, "tries", next.Try)

@@ -101,7 +101,7 @@ func (c *Cache) callerError(err error, method string) error {
 	if own := CopyOf(err); own != nil {
 		return own
 	}
-	return c.Error(err, method)
+	return c.Local(err, method)
 }
 
 // CopyOf returns a copy of the error of a request that several callers share, nil if

@@ -8,7 +8,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -24,22 +23,14 @@ import (
 
 // Config is what a [Cache] is made of. It does not change.
 type Config struct {
+	*core.Core
 	Scope Scope
 	// Kept has the results. It may be shared with other clients.
-	Kept  *toolcache.Cache
-	Links *link.Holder
+	Kept *toolcache.Cache
 	// Declared returns the capabilities that the client declares in a revision.
 	Declared func(mcp.Version) mcp.ClientCapabilities
-	// Budget counts the memory of lists while they are walked.
-	Budget *transport.Budget
-	// Server is what this side calls the server, for the log.
-	Server string
-	Log    *slog.Logger
-	// Error makes the client's error of one that ends a request with this method.
-	Error func(err error, method string) error
-	// Life is that of the client, and MaxTime bounds a call, 0 for no bound: functions of
-	// the application that run for a call end with both.
-	Life    *life.Life
+	// MaxTime bounds a call, 0 for no bound: functions of the application that run for a call
+	// end with it.
 	MaxTime time.Duration
 }
 

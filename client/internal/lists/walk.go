@@ -48,7 +48,7 @@ func Pages[T any](ctx context.Context, c *Cache, method string, fetch Fetch[T], 
 			return err
 		}
 		if !c.Budget.Take(p.Bytes) {
-			return c.Error(mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindOverloaded, mcperrors.Answered,
+			return c.Local(mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindOverloaded, mcperrors.Answered,
 				"the list does not fit into the client's memory limit; see WithMemoryLimit", nil), method)
 		}
 		count, bytes = count+len(p.Items), bytes+p.Bytes
@@ -112,6 +112,6 @@ func rejectsCursor(err error) bool {
 }
 
 func (c *Cache) endless(method string) error {
-	return c.Error(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
+	return c.Local(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 		"the server's list does not end", nil), method)
 }

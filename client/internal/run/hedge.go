@@ -105,7 +105,7 @@ func (r *Runner) admitSecond(c *Call, h *Hedging) (permit guard.Permit, ok bool)
 func (r *Runner) hedged(ctx context.Context, c *Call, req transport.Request, h *Hedging) (transport.Answer, error) {
 	after, ok := r.due(ctx, c, h)
 	if !ok {
-		return r.Links.Exchange(ctx, c.Link, req)
+		return r.Exchange(ctx, c.Link, req)
 	}
 	if req.Challenged == nil {
 		req.Challenged = &transport.ChallengedCall{} // of both
@@ -120,7 +120,7 @@ func (r *Runner) hedged(ctx context.Context, c *Call, req transport.Request, h *
 	send := func(req transport.Request, second bool) {
 		o := hedgeOutcome{id: req.ID, second: second, err: link.GoroutineEnded()}
 		defer func() { outcomes <- o }()
-		o.answer, o.err = r.Links.Exchange(ctx, with, req)
+		o.answer, o.err = r.Exchange(ctx, with, req)
 	}
 	under.Go(func() { send(req, false) })
 	timer := time.NewTimer(after)

@@ -78,7 +78,7 @@ func (r *Runner) Notify(ctx context.Context, method string, params json.RawMessa
 			return nil
 		}
 		sent := outcome.Sent{Method: method, Restarts: r.Keeper.Peek().Restarting()}
-		out := outcome.Outcome{Err: r.Errors.About(c.Subject(), outcome.OfFailure(&sent, outcome.FailureOf(err)).Err)}
+		out := outcome.Outcome{Err: r.About(c.Subject(), outcome.OfFailure(&sent, outcome.FailureOf(err)).Err)}
 		if again, err := r.Repaired(ctx, &c, &out); !again {
 			return err
 		}
@@ -90,11 +90,11 @@ func (r *Runner) Notify(ctx context.Context, method string, params json.RawMessa
 // attempt, only of the whole call (MRTR-12).
 func (r *Runner) answerRound(ctx context.Context, c *Call, raw json.RawMessage) error {
 	if !ask.CanAsk(c.Method, c.Link.Agreed.Version) {
-		return r.Errors.Undecodable(c.Subject(), errors.New("it asks for input, which this method does not support"))
+		return r.Undecodable(c.Subject(), errors.New("it asks for input, which this method does not support"))
 	}
 	round, err := ask.ReadRound(raw)
 	if err != nil {
-		return r.Errors.Undecodable(c.Subject(), err)
+		return r.Undecodable(c.Subject(), err)
 	}
 	if c.Manual {
 		return r.about(c, r.Client.InputError(&ask.Unanswered{Requests: round.Requests}, round.State))

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -33,12 +32,9 @@ import (
 // outcome asks for, until the call ends. Set its fields before the first call. Its
 // methods may be called from many goroutines at once.
 type Runner struct {
+	*core.Core
 	Set    *Settings
 	Client Client
-	Links  *link.Holder
-	Life   *life.Life
-	Log    *slog.Logger
-	Errors core.Errors
 	Keeper keeper.Holder
 	Guard  guard.Gate
 
@@ -229,7 +225,7 @@ func (r *Runner) NextID() jsonrpc.ID {
 func (r *Runner) exchange(ctx context.Context, c *Call, req transport.Request) outcome.Outcome {
 	drops := r.Links.Drops()
 	mark := drops.Mark()
-	answer, err := r.Links.Exchange(ctx, c.Link, req)
+	answer, err := r.Exchange(ctx, c.Link, req)
 	c.answered(answer)
 	out := r.outcomeOf(c, answer, err)
 	switch {
@@ -238,7 +234,7 @@ func (r *Runner) exchange(ctx context.Context, c *Call, req transport.Request) o
 	case c.Link.Traits.Exchanges: // another call may have brought the request
 	case out.Err != nil && (out.Err.Kind == mcperrors.KindTimeout || out.Err.Kind == mcperrors.KindTransport):
 		if asked := drops.Since(mark); asked != "" {
-			out.Err.Message += "; the server asked " + r.Errors.Secrets.Secrets().Hide(asked) + ", which this era does not allow, and got no answer"
+			out.Err.Message += "; the server asked " + r.Secrets().Hide(asked) + ", which this era does not allow, and got no answer"
 		}
 	}
 	return out
@@ -319,7 +315,7 @@ func (r *Runner) failed(c *Call, out *outcome.Outcome) {
 	if doubt := c.Link.Agreed.Doubt; doubt != nil && out.Err.RPC != nil {
 		out.Err.Message += "; " + *doubt
 	}
-	out.Err = r.Errors.About(c.Subject(), out.Err)
+	out.Err = r.About(c.Subject(), out.Err)
 }
 
 // settle is what follows from a request that has ended.
@@ -427,7 +423,7 @@ func (r *Runner) acceptUntyped(c *Call) error {
 			"the server's result has no resultType", nil))
 	}
 	if r.learned.Get().untyped.CompareAndSwap(false, true) {
-		r.Log.Warn("[MCP] the server's results have no resultType; they count as complete", "server", r.Errors.Server,
+		r.Log.Warn("[MCP] the server's results have no resultType; they count as complete", "server", r.Server,
 			"method", c.Method)
 	}
 	return nil
@@ -448,7 +444,7 @@ func (r *Runner) Unasked(c *Call) error {
 }
 
 // about adds to an error, nil for none, which call it is about.
-func (r *Runner) about(c *Call, e *mcperrors.Error) error { return r.Errors.Refusal(c.Subject(), e) }
+func (r *Runner) about(c *Call, e *mcperrors.Error) error { return r.Refusal(c.Subject(), e) }
 
 // Span returns the time that a call may take.
 func (r *Runner) Span(c *Call) core.Span { return core.Span{Began: c.Began, Wait: r.Wait(&c.Options)} }

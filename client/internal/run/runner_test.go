@@ -14,9 +14,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/guard"
 	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -65,15 +65,14 @@ type answer = func(context.Context) (transport.Answer, error)
 // runner returns a Runner over p, on whose link a is agreed.
 func runner(t *testing.T, p *peer, a link.Agreement, set Settings) *Runner {
 	t.Helper()
-	links, alive := &link.Holder{}, &life.Life{}
+	k := &core.Core{Server: "s", Log: slog.New(slog.DiscardHandler)}
+	links, alive := &k.Links, &k.Life
 	if set.Offer == nil {
 		set.Offer = &ask.Offer{}
 	}
-	r := &Runner{Set: &set, Client: p, Links: links, Life: alive, Log: slog.New(slog.DiscardHandler)}
-	r.Errors.Server = "s"
-	r.Errors.Secrets.Begin(links, &transport.Stream{})
+	r := &Runner{Core: k, Set: &set, Client: p}
 	r.Guard.Init(&guard.Settings{}, false, func() *guard.Hooks {
-		return &guard.Hooks{Server: "s", Log: r.Log, Links: links, Keeper: &r.Keeper, Life: alive, About: r.Errors.About}
+		return &guard.Hooks{Core: k, Keeper: &r.Keeper}
 	})
 	alive.Begin()
 	t.Cleanup(func() {

@@ -22,7 +22,7 @@ func (t *Task) endWith(r report) {
 	case r.Status == mcp.TaskCompleted && r.result != nil:
 		t.end(slices.Clone(r.result), nil)
 	default:
-		t.end(nil, t.name(t.follower.Undecodable(t.Tool, fmt.Errorf("the server reports the task as %s, but without an outcome", r.Status))))
+		t.end(nil, t.name(t.follower.Undecodable(t.subject(), fmt.Errorf("the server reports the task as %s, but without an outcome", r.Status))))
 	}
 }
 
@@ -105,10 +105,10 @@ func (t *Task) answerNew(ctx context.Context, requests mcp.InputRequests) error 
 			return nil // the server has the answers and takes its time
 		}
 		if len(t.inputs.answered)+len(unanswered) > maxInputs {
-			return t.name(t.follower.About(t.Tool, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
+			return t.name(t.follower.About(t.subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 				fmt.Sprintf("the task asks more than %d questions", maxInputs), nil)))
 		}
-		responses, err := t.Handle.Answer(ctx, unanswered)
+		responses, err := t.Call.Answer(ctx, unanswered)
 		if err != nil {
 			return t.name(err)
 		}

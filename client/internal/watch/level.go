@@ -25,7 +25,7 @@ func (w *Watcher) StampLevel(level mcp.LoggingLevel) error {
 			return nil
 		}
 		agreed := *with.Agreed
-		meta, err := w.set.Meta(agreed.Version, w.Level())
+		meta, err := w.set.Client.Meta(agreed.Version, w.Level())
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (w *Watcher) levelRestored(ctx context.Context, now *link.Link) bool {
 	if level == nil || !w.agreed().Capabilities.Has("logging") || w.replaced(now) {
 		return true
 	}
-	err := w.set.Send(ctx, link.Restore, mcp.MethodLoggingSetLevel, "level", string(*level))
+	err := w.set.Client.Send(ctx, link.Restore, mcp.MethodLoggingSetLevel, "level", string(*level))
 	switch {
 	case err == nil, w.replaced(now):
 		return true

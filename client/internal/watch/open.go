@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -17,7 +18,7 @@ const streamWait = 500 * time.Millisecond
 // overtakes the stream is lost, and the call that caused it waits forever.
 func (w *Watcher) openStream() {
 	l := w.set.Links.Load()
-	if s, ok := l.Conn.(link.Streamer); ok && l.Agreed.Era == mcp.EraSession && w.set.Needed() {
+	if s, ok := l.Conn.(link.Streamer); ok && l.Agreed.Era == mcp.EraSession && w.set.Client.Needed() {
 		wait := time.NewTimer(streamWait)
 		defer wait.Stop()
 		select {
@@ -38,12 +39,12 @@ func (w *Watcher) Interrupted() {
 // missed handles that something may have been missed in a session: lists are asked
 // for again, and listeners are told (CHG-09).
 func (w *Watcher) missed(reason error) {
-	w.set.Forget()
-	if w.set.Needed() {
-		w.set.Gap(reason)
+	w.set.Client.Forget()
+	if w.set.Client.Needed() {
+		w.set.Emit(event.SubscriptionGap{Reason: reason})
 	}
 	for _, s := range w.all() {
 		s.offer(Change{Gap: true})
 	}
-	w.set.Unheard(Declared(w.agreed(), AllLists))
+	w.set.Client.Unheard(Declared(w.agreed(), AllLists))
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -48,7 +49,7 @@ func (s *Subscription) openStream(ctx context.Context) error {
 	s.w.add(s)
 	s.replace(l)
 	if !s.w.set.Life.Go(s.keepStream) {
-		return s.w.set.Error(s.w.set.Life.Refusal(), Method)
+		return s.w.set.Local(s.w.set.Life.Refusal(), Method)
 	}
 	return nil
 }
@@ -212,9 +213,9 @@ func (s *Subscription) missed(l *stream) {
 	if s.f == nil {
 		lists = s.Accepted()
 	}
-	s.w.set.Forget()
-	s.w.set.Gap(reason)
-	s.w.set.Unheard(lists)
+	s.w.set.Client.Forget()
+	s.w.set.Emit(event.SubscriptionGap{Reason: reason})
+	s.w.set.Client.Unheard(lists)
 	s.offer(Change{Gap: true})
 }
 

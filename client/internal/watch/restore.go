@@ -76,7 +76,7 @@ func (w *Watcher) Restarted(before *link.Agreement) {
 	if before.Era != era {
 		w.listenForHandlers()
 	}
-	w.set.Unheard(Declared(w.agreed(), AllLists))
+	w.set.Client.Unheard(Declared(w.agreed(), AllLists))
 }
 
 // replaced reports whether the session of a link is gone, or about to be: the next
@@ -125,7 +125,7 @@ func (w *Watcher) restored(ctx context.Context, now *link.Link, uri string) bool
 	if !w.used(uri) || w.replaced(now) {
 		return true
 	}
-	err := w.set.Send(ctx, link.Restore, mcp.MethodResourcesSubscribe, "uri", uri)
+	err := w.set.Client.Send(ctx, link.Restore, mcp.MethodResourcesSubscribe, "uri", uri)
 	switch {
 	case err == nil, w.replaced(now):
 		return true

@@ -50,12 +50,12 @@ func (s *Subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter
 	w := s.w
 	l := &stream{s: s, filter: filter, acked: make(chan struct{}), ended: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancelCause(s.ctx)
-	req, err := w.set.Listen(filter)
+	req, err := w.set.Client.Listen(filter)
 	if err != nil {
 		return nil, err
 	}
 	if !w.set.Life.Go(func() { l.run(req) }) {
-		return nil, w.set.Error(w.set.Life.Refusal(), Method)
+		return nil, w.set.Local(w.set.Life.Refusal(), Method)
 	}
 	timer := time.NewTimer(acknowledgeTime)
 	defer timer.Stop()
@@ -67,13 +67,13 @@ func (s *Subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter
 			return l, nil
 		}
 		if err = l.err; err == nil {
-			err = w.set.Error(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
+			err = w.set.Local(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 				"the server ended the subscription without acknowledging it", nil), Method)
 		}
 	case <-ctx.Done():
-		err = w.set.Error(errormap.From(context.Cause(ctx), mcperrors.Unknown), Method)
+		err = w.set.Local(errormap.From(context.Cause(ctx), mcperrors.Unknown), Method)
 	case <-timer.C:
-		err = w.set.Error(errormap.Timeout(mcperrors.Unknown, errNoAcknowledge.Error(), acknowledgeTime, errNoAcknowledge), Method)
+		err = w.set.Local(errormap.Timeout(mcperrors.Unknown, errNoAcknowledge.Error(), acknowledgeTime, errNoAcknowledge), Method)
 	}
 	l.cancel(errClosed)
 	return nil, err
@@ -98,7 +98,7 @@ func (l *stream) run(req Request) {
 
 func (l *stream) attempt(req Request) error {
 	w := l.s.w
-	id := w.set.NextID()
+	id := w.set.Client.NextID()
 	w.mu.Lock()
 	w.streams[id] = l
 	w.mu.Unlock()

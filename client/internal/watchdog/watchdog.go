@@ -9,13 +9,12 @@ package watchdog
 
 import (
 	"errors"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -34,18 +33,14 @@ const (
 
 // Config configures a [Watchdog].
 type Config struct {
+	*core.Core
 	// After is how long nothing may arrive while a request is in flight.
 	After time.Duration
-	Links *link.Holder
 	// Breaker is opened when the server is silent.
 	Breaker *breaker.Breaker
 	// InFlight counts the requests in flight.
 	InFlight *atomic.Int32
-	// Server is the name of the server in the log.
-	Server string
-	Log    *slog.Logger
-	Life   *life.Life
-	Host   Host
+	Host     Host
 }
 
 // Host is what a Watchdog needs of its client.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
@@ -45,12 +46,11 @@ func (p *pipe) Backlog() jsonrpc.Backlog {
 // watch is a detector and everything it is given.
 type watch struct {
 	*watchdog.Watchdog
-	links    link.Holder
+	core     core.Core
 	pipe     *pipe
 	breaker  *breaker.Breaker
 	throttle time.Time // its end
 	inFlight atomic.Int32
-	life     life.Life
 	end      func()
 
 	answers              atomic.Bool // signs of life are given
@@ -61,17 +61,17 @@ type watch struct {
 func newWatch(t *testing.T) *watch {
 	t.Helper()
 	w := &watch{pipe: &pipe{}, breaker: breaker.New(breaker.Settings{})}
-	w.links.Use(w.pipe)
-	w.life.Begin()
+	w.core.Log = slog.New(slog.DiscardHandler)
+	w.core.Links.Use(w.pipe)
+	w.core.Life.Begin()
 	w.Watchdog = watchdog.New(&watchdog.Config{
-		After: 10 * time.Second, Links: &w.links, Breaker: w.breaker, InFlight: &w.inFlight,
-		Server: "s", Log: slog.New(slog.DiscardHandler), Life: &w.life, Host: w,
+		Core: &w.core, After: 10 * time.Second, Breaker: w.breaker, InFlight: &w.inFlight, Host: w,
 	}, time.Now())
 	w.end = func() {
-		w.life.Move(life.Closed, nil)
-		w.life.End()
+		w.core.Life.Move(life.Closed, nil)
+		w.core.Life.End()
 		w.Close()
-		require.True(t, w.life.Await(time.Minute))
+		require.True(t, w.core.Life.Await(time.Minute))
 	}
 	return w
 }
@@ -175,9 +175,9 @@ func TestSilence(t *testing.T) {
 		w.send()
 		time.Sleep(time.Hour)
 		require.Zero(t, w.tripped.Load())
-		require.True(t, w.Busy(w.links.Load()))
+		require.True(t, w.Busy(w.core.Links.Load()))
 		w.pipe.backlog.Store(&jsonrpc.Backlog{Sent: 200, Running: 200})
-		require.False(t, w.Busy(w.links.Load()), "it came later than the silence")
+		require.False(t, w.Busy(w.core.Links.Load()), "it came later than the silence")
 		w.done()
 	})
 	inBubble("a server that does not read is deaf", func(t *testing.T, w *watch) {
