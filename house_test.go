@@ -86,28 +86,36 @@ var importTable = []row{
 		why: "the way to the server, and what may be sent on it, knows nothing of the calls that use it",
 	},
 	{
-		pkg: "client/internal/core", may: []string{"client/internal/link", "client/internal/outcome", "client/transport", "errors", "jsonrpc", "mcp", "internal/errormap"},
+		pkg: "client/internal/outcome", may: []string{"client/transport", "errors", "jsonrpc", "mcp", "internal/errormap", "internal/resilience"},
+		why: "an outcome is a value: it is made of what came back, and sends nothing",
+	},
+	{
+		pkg: "client/internal/event", may: []string{"client/internal/life", "client/transport", "errors", "mcp"},
+		why: "what happened is the same for all who hear of it",
+	},
+	{
+		pkg: "client/internal/core", may: []string{"client/internal/event", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/transport", "errors", "jsonrpc", "internal/callback", "internal/errormap"},
 		why: "what all parts of a client share is below all of them",
 	},
 	{
-		pkg: "client/internal/era", may: []string{"client/internal/link", "client/internal/outcome", "client/transport", "jsonrpc", "mcp", "errors", "breaker", "internal/errormap"},
+		pkg: "client/internal/era", may: []string{"client/internal/core", "client/internal/event", "client/internal/link", "client/internal/outcome", "client/transport", "breaker", "errors", "jsonrpc", "mcp", "internal/errormap"},
 		why: "a conversation is opened before there are calls; what is above it are functions it is given",
 	},
 	{
-		pkg: "client/internal/life", may: []string{"jsonrpc", "errors"},
+		pkg: "client/internal/life", may: []string{"errors", "jsonrpc"},
 		why: "goroutines end with the client, whatever they do",
 	},
 	{
-		pkg: "client/internal/ask", may: []string{"client/internal/life", "client/internal/link", "client/transport", "jsonrpc", "mcp", "internal/doc", "internal/callback"},
+		pkg: "client/internal/ask", may: []string{"client/internal/catalog", "client/internal/core", "client/internal/event", "client/internal/link", "client/transport", "jsonrpc", "mcp", "internal/callback", "internal/doc"},
 		tests: []string{"internal/inputschema"},
 		why:   "what servers ask is answered the same way, whatever brought the question",
 	},
 	{
-		pkg: "client/internal/lists", may: []string{"client/internal/core", "client/internal/life", "client/internal/link", "client/transport", "jsonrpc", "mcp", "errors", "toolcache", "internal/errormap"},
+		pkg: "client/internal/lists", may: []string{"client/internal/core", "client/internal/life", "client/internal/link", "client/transport", "errors", "jsonrpc", "mcp", "toolcache", "internal/errormap"},
 		why: "what is kept, and for whom, does not depend on what it is used for",
 	},
 	{
-		pkg: "client/internal/catalog", may: []string{"client/internal/life", "client/internal/link", "client/internal/lists", "client/transport", "jsonrpc", "mcp", "errors", "toolcache", "internal/doc", "internal/footprint", "internal/inputschema", "internal/schema"},
+		pkg: "client/internal/catalog", may: []string{"client/internal/core", "client/internal/event", "client/internal/life", "client/internal/link", "client/internal/lists", "client/internal/outcome", "client/transport", "errors", "jsonrpc", "mcp", "toolcache", "internal/doc", "internal/footprint", "internal/inputschema", "internal/schema"},
 		why: "what a schema means for a call is decided by their texts",
 	},
 	{
@@ -115,31 +123,31 @@ var importTable = []row{
 		why: "a queue knows of its items what they weigh",
 	},
 	{
-		pkg: "client/internal/inbound", may: []string{"client/internal/ask", "client/internal/core", "client/internal/life", "client/internal/link", "client/transport", "jsonrpc", "mcp", "internal/callback", "internal/footprint", "internal/inbox"},
+		pkg: "client/internal/inbound", may: []string{"client/internal/ask", "client/internal/core", "client/internal/event", "client/internal/link", "jsonrpc", "mcp", "internal/callback", "internal/footprint", "internal/inbox"},
 		why: "a message of the server finds whom it is for, whoever made the connection",
 	},
 	{
-		pkg: "client/internal/watch", may: []string{"client/internal/keeper", "client/internal/life", "client/internal/link", "client/transport", "jsonrpc", "mcp", "errors", "internal/errormap", "internal/callback"},
+		pkg: "client/internal/watch", may: []string{"client/internal/core", "client/internal/event", "client/internal/keeper", "client/internal/life", "client/internal/link", "errors", "jsonrpc", "mcp", "internal/callback", "internal/errormap"},
 		why: "subscriptions know what they are told and what they ask for; requests are sent above them",
 	},
 	{
-		pkg: "client/internal/tasks", may: []string{"client/internal/life", "jsonrpc", "mcp", "errors", "internal/errormap"},
+		pkg: "client/internal/tasks", may: []string{"client/internal/core", "client/internal/life", "client/internal/outcome", "errors", "jsonrpc", "mcp", "internal/errormap"},
 		why: "following a task is a loop over requests that others send",
 	},
 	{
-		pkg: "client/internal/keeper", may: []string{"client/internal/core", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/transport", "errors", "internal/errormap", "internal/resilience"},
+		pkg: "client/internal/keeper", may: []string{"client/internal/core", "client/internal/event", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/transport", "errors", "internal/errormap", "internal/resilience"},
 		why: "a state machine: what makes the next link, and what follows for the client, is handed to it",
 	},
 	{
-		pkg: "client/internal/watchdog", may: []string{"client/internal/life", "client/internal/link", "client/internal/outcome", "client/transport", "breaker", "errors", "jsonrpc", "internal/resilience"},
+		pkg: "client/internal/watchdog", may: []string{"client/internal/core", "client/internal/link", "client/internal/outcome", "client/transport", "breaker", "jsonrpc", "internal/resilience"},
 		why: "a silent server is found by what arrives: probes and circuits are its host's",
 	},
 	{
-		pkg: "client/internal/guard", may: []string{"client/internal/core", "client/internal/keeper", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/internal/watchdog", "client/transport", "breaker", "errors", "jsonrpc", "mcp", "internal/errormap", "internal/resilience"},
+		pkg: "client/internal/guard", may: []string{"client/internal/core", "client/internal/keeper", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/internal/watchdog", "breaker", "errors", "jsonrpc", "mcp", "internal/errormap", "internal/resilience"},
 		why: "what keeps a request back knows nothing of calls: it is given requests and their outcomes",
 	},
 	{
-		pkg: "client/internal/run", may: []string{"client/internal/ask", "client/internal/catalog", "client/internal/core", "client/internal/guard", "client/internal/inbound", "client/internal/keeper", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/transport", "jsonrpc", "mcp", "errors", "internal/doc", "internal/errormap", "internal/resilience"},
+		pkg: "client/internal/run", may: []string{"client/internal/ask", "client/internal/catalog", "client/internal/core", "client/internal/guard", "client/internal/inbound", "client/internal/keeper", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/transport", "errors", "jsonrpc", "mcp", "internal/doc", "internal/errormap", "internal/resilience"},
 		tests: []string{"breaker"},
 		why:   "a call goes down: what the application hears of it is handed to it",
 	},

@@ -68,7 +68,7 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 }
 
 // private reports whether a result is for this caller alone: what the caller says in
-// _meta may change it, and a state is for one call only (MRTR-06).
+// _meta may change it, and a state is for one call only.
 func (o *ownOptions) private() bool {
 	return o.cache == CacheBypass || o.meta != nil || o.input != nil
 }

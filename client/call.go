@@ -230,13 +230,13 @@ func (c *Client) do(ctx context.Context, cl *call) (raw json.RawMessage, err err
 		raw, err = c.run(ctx, &cl.Call)
 	}
 	if c.cfg.meter != nil {
-		c.callEnded(cl, began, err)
+		cl.ended(c, began, err)
 	}
 	return raw, err
 }
 
 // run makes a call of the application. Of one that became a task, the result is that of
-// the task (TASK-14).
+// the task.
 func (c *Client) run(ctx context.Context, cl *run.Call) (json.RawMessage, error) {
 	raw, err := c.calls.Do(ctx, cl)
 	if err != nil || cl.Task == 0 || cl.Task&run.TaskHandle != 0 {

@@ -46,7 +46,7 @@ func (c *Client) Close() error {
 		}
 		late := false
 		if k := c.calls.Keeper.Peek(); k.Restarting() {
-			late = !life.Wait(k.Done(), closeTimeout) // perhaps in the middle of a start, which it gives up
+			late = !life.Wait(k.Done(), closeTimeout, nil) // perhaps in the middle of a start, which it gives up
 			l = c.core.Links.Load()
 		}
 		if l != nil {

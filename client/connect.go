@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
@@ -107,13 +106,13 @@ func newClient(cfg *config, t transport.Transport) *Client {
 	k, r := &c.core, &c.calls
 	k.Server, k.Emit, k.Failed = cmp.Or(cfg.name, c.at), c.emit, c.callbackFailed
 	k.Protect(t)
+	cfg.guardHooks(k.Failed) // before the log and the trace are wrapped
 	k.Log, cfg.trace = k.Redacted(cfg.logger), k.RedactedTrace(cfg.trace)
 	k.Budget.SetLimit(max(cfg.memory, 0)) // less than 0 is no bound
 	k.Life.Begin()                        // a client outlives the context it was connected with
-	cfg.guardHooks(k.Failed)
 	r.Core, r.Client, r.Set = k, (*callSupport)(c), cfg.callSettings()
-	r.Keeper.Sessions = func() *keeper.Keeper { return newSessionKeeper(c) }
-	r.Guard.Init(cfg.guardSettings(), cfg.meter != nil, c.guardNeeds)
+	r.Keeper.Sessions = (*callSupport)(c)
+	r.Guard.Init(cfg.guardSettings(), cfg.meter != nil, (*callSupport)(c))
 	return c
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // RenewVersion implements [run.Client]: it takes the newest revision of the era that both
-// sides speak (DISC-07). A server that lists the revision it refuses contradicts itself,
+// sides speak. A server that lists the revision it refuses contradicts itself,
 // which proves nothing: only what may run twice is sent with that revision again.
 func (s *callSupport) RenewVersion(r run.VersionRefusal) (again bool, _ error) {
 	var data mcp.UnsupportedVersionData
@@ -59,7 +59,7 @@ func (e *MissingCapabilityError) Error() string {
 }
 
 // MissingCapability implements [run.Client]. Capabilities are stated on every request,
-// all of them, so that there are never more to offer (DISC-10).
+// all of them, so that there are never more to offer.
 func (*callSupport) MissingCapability(err *mcperrors.Error) error {
 	rpc := outcome.RPCOf(err)
 	var data mcp.MissingCapabilityData

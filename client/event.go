@@ -107,7 +107,7 @@ type (
 )
 
 // A function of the application that panics, or ends its goroutine as a failing
-// test does, fails by itself (G6): the server's messages are read on, the
+// test does, fails by itself: the server's messages are read on, the
 // functions after it run, and a call that it belongs to fails with an error. It
 // is logged, and [CallbackFailed] tells of it.
 

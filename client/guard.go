@@ -6,8 +6,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
-// guardNeeds is what the guard is given of the client, once it needs anything.
-func (c *Client) guardNeeds() *guard.Hooks {
+// Hooks implements [guard.Host].
+func (s *callSupport) Hooks() *guard.Hooks {
+	c := s.client()
 	h := &guard.Hooks{
 		Core: &c.core, Keeper: &c.calls.Keeper, Ping: c.calls.Ping,
 	}

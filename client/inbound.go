@@ -96,20 +96,20 @@ type faults struct {
 
 func (f *faults) wrong(err error) {
 	if n, due := f.wrongs.again(); due {
-		f.c.core.Log.Warn("[MCP] the server sent something wrong", "server", f.c.core.Server, "error", err, "count", n)
+		f.c.core.Log.Warn("[MCP] invalid message from the server", "server", f.c.core.Server, "error", err, "count", n)
 	}
 }
 
 // noise logs lines of stdout.
 func (f *faults) noise(line []byte) {
 	if n, due := f.odds.again(); due {
-		f.c.core.Log.Warn("[MCP] the server wrote to stdout what is not MCP; skipped", "server", f.c.core.Server,
+		f.c.core.Log.Warn("[MCP] the server wrote a line to stdout that is not MCP; skipped", "server", f.c.core.Server,
 			"line", jsonrpc.Printable(string(line), 200), "count", n)
 	}
 }
 
 // seldom counts what may come without end, and says when to log it: the first of
-// a connection, the 10th, the 100th and so on (fault E3).
+// a connection, the 10th, the 100th and so on.
 type seldom struct{ n atomic.Uint64 }
 
 func (s *seldom) again() (n uint64, due bool) {

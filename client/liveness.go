@@ -17,8 +17,8 @@ import (
 // that is shorter.
 const maxKeepAliveWait = 30 * time.Second
 
-// watchLife asks for signs of life until the client is closed.
-func (c *Client) watchLife() {
+// watchLife sends liveness probes until the client is closed.
+func watchLife(c *Client) {
 	ctx := c.core.Life.Context()
 	for last := c.calls.Beats(); life.Sleep(ctx, c.cfg.resilience.KeepAlive); {
 		now := c.calls.Beats()
@@ -26,7 +26,7 @@ func (c *Client) watchLife() {
 			err := error(link.GoroutineEnded())
 			callback.Aside("", nil, func() { err = c.askForLife(ctx, min(c.cfg.resilience.KeepAlive, maxKeepAliveWait)) }) // a Middleware may end its goroutine
 			if err != nil && ctx.Err() == nil {
-				c.core.Log.Warn("[MCP] the server gives no sign of life", "server", c.core.Server, "error", err)
+				c.core.Log.Warn("[MCP] the server does not answer liveness probes", "server", c.core.Server, "error", err)
 				c.emit(LivenessFailed{Reason: err})
 			}
 			now = c.calls.Beats()
@@ -67,7 +67,7 @@ func (c *Client) askForLife(ctx context.Context, bound time.Duration) error {
 	var rpc *jsonrpc.Error
 	switch {
 	case errors.As(err, &rpc):
-		return nil // -32601 is an answer too (pain 10)
+		return nil // -32601 is an answer too
 	case mcperrors.KindOf(err) == mcperrors.KindCircuitOpen:
 		return nil // known already
 	case mcperrors.KindOf(err) == mcperrors.KindOverloaded && mcperrors.DeliveryOf(err) == mcperrors.NotSent:

@@ -189,8 +189,8 @@ func (d RetryDenial) String() string {
 	return denialNames[d]
 }
 
-// callEnded tells the meter of a call.
-func (c *Client) callEnded(cl *call, began time.Time, err error) {
+// ended reports the end of a call to the meter of its client.
+func (cl *call) ended(c *Client, began time.Time, err error) {
 	agreed := c.core.Links.Agreed()
 	if cl.Link != nil {
 		agreed = cl.Link.Agreed

@@ -53,7 +53,7 @@ type Task struct {
 	known      catalog.Known
 	progress   *inbound.Progress // nil unless progress was asked for
 	// token is that of the call that made the task, follows is what progress with
-	// the token counts for (UTIL-10).
+	// the token counts for.
 	token   jsonrpc.ID
 	follows *inbound.Progress
 }

@@ -27,8 +27,8 @@ func (t *Task) handle(id, tool string) tasks.Handle {
 type taskCall Task
 
 // Send implements [tasks.Call]. Giving up such a request sends no
-// notification, which the server could take for giving up the task (UTIL-03,
-// TASK-10), but for tasks/result, which waits there.
+// notification, which the server could take for giving up the task
+// , but for tasks/result, which waits there.
 func (t *taskCall) Send(ctx context.Context, method string, answers mcp.InputResponses) (json.RawMessage, error) {
 	c, id := t.c, t.task.ID
 	cl := newCall(method, nil)
@@ -72,7 +72,7 @@ func (t *taskCall) Answer(ctx context.Context, requests mcp.InputRequests) (mcp.
 }
 
 // Ended implements [tasks.Call]. Until then its progress
-// token stays valid (UTIL-10). The application's function is not called any more
+// token stays valid. The application's function is not called any more
 // once Wait has returned.
 func (t *taskCall) Ended(ctx context.Context) {
 	if t.progress != nil {
@@ -85,7 +85,7 @@ func (t *taskCall) Ended(ctx context.Context) {
 func (c *Client) follower() *tasks.Follower {
 	return c.tasks.Make(func() *tasks.Follower {
 		return tasks.New(tasks.Config{
-			Core: &c.core, Name: c.nameTask,
+			Core: &c.core, Name: func(ref tasks.Ref, err error) error { return nameTask(c.core.Server, ref, err) },
 			Refused: func(tool string, rpc *jsonrpc.Error) *mcperrors.Error {
 				s := outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}
 				sent := outcome.Sent{Method: s.Method, Tool: s.Tool, Version: c.core.Links.Agreed().Version, Profile: c.cfg.profile}
@@ -99,8 +99,8 @@ func (c *Client) follower() *tasks.Follower {
 	})
 }
 
-// nameTask says in an error which task it is about, unless the error says so.
-func (c *Client) nameTask(ref tasks.Ref, err error) error {
+// nameTask adds to an error which task it is about, unless the error has one.
+func nameTask(server string, ref tasks.Ref, err error) error {
 	var named *TaskError
 	e := errormap.From(err, mcperrors.Unknown)
 	if ref.ID == "" || errors.As(e, &named) {
@@ -108,7 +108,7 @@ func (c *Client) nameTask(ref tasks.Ref, err error) error {
 	}
 	e.Cause = &TaskError{ID: ref.ID, Tool: ref.Tool, Status: ref.Status, Err: e.Cause}
 	if e.Server == "" {
-		e.Server, e.Method, e.Tool = c.core.Server, mcp.MethodToolsCall, ref.Tool
+		e.Server, e.Method, e.Tool = server, mcp.MethodToolsCall, ref.Tool
 	}
 	return e
 }

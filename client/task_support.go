@@ -16,7 +16,7 @@ import (
 )
 
 // runsTasks reports whether the server takes calls of tools as tasks: only
-// revision 2025-11-25 has this (TASK-01).
+// revision 2025-11-25 has this.
 func runsTasks(a *link.Agreement) bool {
 	has := a.Capabilities.Tasks
 	return has != nil && has.Requests != nil && has.Requests.Tools != nil && has.Requests.Tools.Call != nil &&
@@ -28,8 +28,7 @@ func withoutTasks() *mcperrors.Error {
 		"tasks of the stateless era need the option WithTasks", nil)
 }
 
-// obeyTaskSupport makes a call of a tool that can only be run as a task one
-// (TOOL-14).
+// obeyTaskSupport makes a call of a tool that can only be run as a task one.
 func (c *Client) obeyTaskSupport(ctx context.Context, cl *call) {
 	if !cl.Known.Listed {
 		tools := cl.Tools(ctx, c.catalog())

@@ -33,7 +33,7 @@ func (c *Client) attend() {
 		c.watcher().Open()
 	}
 	if c.cfg.resilience.KeepAlive > 0 {
-		c.core.Life.Go(c.watchLife)
+		c.core.Life.Go(func() { watchLife(c) })
 	}
 }
 
@@ -112,7 +112,7 @@ func (l *listening) once(ctx context.Context, id jsonrpc.ID) outcome.Outcome {
 	case out.Failure != nil && errors.Is(context.Cause(ctx), watch.ErrServerEnds):
 		return outcome.Outcome{}
 	case out.Failure != nil:
-		l.calls.Abandon(ctx, &l.call, id, out.Failure) // says it where ending the stream does not (CHG-07)
+		l.calls.Abandon(ctx, &l.call, id, out.Failure) // says it where ending the stream does not
 	}
 	return out
 }

@@ -70,7 +70,7 @@ func (d *Dispatcher) requester(o Occasion) Requester {
 }
 
 // question is something a server asks that passed all checks: calling it runs the
-// application's handler. The result is bare (MRTR-04).
+// application's handler. The result is bare.
 type question func(ctx context.Context) (json.RawMessage, *Refusal)
 
 // Refusal is why the server gets no result.

@@ -66,7 +66,7 @@ func (d *Dispatcher) checkForm(from Requester, params *mcp.ElicitParams) (questi
 		if res == nil {
 			res = &mcp.ElicitResult{}
 		}
-		res.Content = nil // only with accept (ELIC-02)
+		res.Content = nil // only with accept
 		return d.encodeAnswer(ctx, *res, err)
 	}, nil
 }
@@ -94,8 +94,7 @@ func (d *Dispatcher) checkURL(from Requester, params *mcp.ElicitParams) (questio
 var errNoHandler = errors.New("there is no handler for this mode of elicitation")
 
 // encodeAnswer encodes the user's answer. What went wrong on this side is no
-// answer of the user's, and no business of the server's, which gets "cancel"
-// (ELIC-09).
+// answer of the user's, and no business of the server's, which gets "cancel".
 func (d *Dispatcher) encodeAnswer(ctx context.Context, res mcp.ElicitResult, err error) (json.RawMessage, *Refusal) {
 	switch {
 	case errors.Is(err, ErrRejected):

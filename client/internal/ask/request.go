@@ -65,7 +65,7 @@ func (o *openRequests) remove(id jsonrpc.ID, r *openRequest) {
 }
 
 // LinkEnded ends the handlers of all open requests. Call it when a session or a
-// program is lost: a response would reach another session (LC-17).
+// program is lost: a response would reach another session.
 func (d *Dispatcher) LinkEnded() {
 	d.open.mu.Lock()
 	defer d.open.mu.Unlock()
@@ -156,7 +156,7 @@ func (d *Dispatcher) respond(ctx context.Context, cancel context.CancelCauseFunc
 	result, no := d.Answer(bounded, Occasion{Agreed: from.Agreed}, req.Method, req.Params)
 	close(answered)
 	if !watched || ctx.Err() != nil {
-		return // withdrawn, or the link has ended (UTIL-06)
+		return // withdrawn, or the link has ended
 	}
 	resp := jsonrpc.Response{ID: req.ID, Result: result}
 	switch {
@@ -190,8 +190,7 @@ func (d *Dispatcher) reply(ctx context.Context, to Incoming, resp jsonrpc.Respon
 	})
 }
 
-// related repeats in the answer to a request which task the request belongs to
-// (META-09).
+// related repeats in the answer to a request which task the request belongs to.
 func related(params, result json.RawMessage) json.RawMessage {
 	if result == nil || !bytes.Contains(params, []byte(mcp.MetaRelatedTask)) {
 		return result

@@ -96,7 +96,7 @@ type Tally struct {
 func (t Tally) Rounds() int { return t.rounds + t.waits }
 
 // The pauses before a call that the server put off without a question: it sheds
-// load (MRTR-08).
+// load.
 const (
 	firstPause   = 50 * time.Millisecond // and up to 5 times as long
 	longestPause = 5 * time.Second
@@ -129,14 +129,11 @@ func (d *Dispatcher) pause(ctx context.Context, t *Tally) error {
 	}
 	pause := firstPause + rand.N(4*firstPause) //nolint:gosec // spreads load, guards nothing
 	pause = min(pause<<min(t.waits-1, 10), longestPause)
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
+	switch err := d.Life.Sleep(ctx, pause); {
+	case err == nil:
 		return nil
-	case <-ctx.Done():
+	case ctx.Err() != nil:
 		return ctx.Err()
-	case <-d.Life.Context().Done():
-		return ErrClosed
 	}
+	return ErrClosed
 }

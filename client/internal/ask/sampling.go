@@ -59,7 +59,7 @@ func encodeMessage(res *mcp.CreateMessageResult, v mcp.Version) (json.RawMessage
 }
 
 // checkToolTurns holds a conversation to the order of tool calls: every use is
-// answered by the message that follows, which holds nothing else (SAMP-02).
+// answered by the message that follows, which holds nothing else.
 func checkToolTurns(messages []mcp.SamplingMessage) error {
 	var open map[string]bool // tool uses of the message before
 	for _, m := range messages {

@@ -15,7 +15,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// hostOf returns the host of a URL that a user may be shown (SEC-03). A user name
+// hostOf returns the host of a URL that a user may be shown. A user name
 // before the host would deceive.
 func hostOf(text string) (host string, err error) {
 	u, err := url.Parse(text)
@@ -54,7 +54,7 @@ func isLookalike(host string) bool {
 }
 
 // visits are the URL elicitations under way, until the server reports that they
-// are complete (ELIC-07).
+// are complete.
 type visits struct {
 	mu   sync.Mutex
 	done map[string]chan struct{}
@@ -145,7 +145,7 @@ func (d *Dispatcher) visit(ctx context.Context, o Occasion, p *mcp.ElicitParams)
 	}
 	raw, no := d.Answer(ctx, o, mcp.MethodElicitationCreate, params)
 	if no != nil {
-		d.Log.Warn("[MCP] what the server wants done before the call cannot be", "server", d.Server, "error", no)
+		d.Log.Warn("[MCP] the step that the server requires before the call failed", "server", d.Server, "error", no)
 		return false
 	}
 	var res mcp.ElicitResult

@@ -32,7 +32,7 @@ func (k Known) TaskSupport() string {
 	return k.Execution.TaskSupport
 }
 
-// CheckArguments judges the arguments of a call before it is sent (decisions 11). A
+// CheckArguments judges the arguments of a call before it is sent. A
 // list that may be out of date refuses nothing: arguments that do not fit are judged
 // again by what the server lists now, and sent if that cannot be had. repaired, unless
 // it is nil, is to be sent in place of args. unchecked calls are not judged.
@@ -45,7 +45,7 @@ func (c *View) CheckArguments(ctx context.Context, name string, args json.RawMes
 		return Known{}, nil, nil
 	}
 	if ok {
-		// An old schema is good enough to let arguments pass (HDR-09).
+		// An old schema is good enough to let arguments pass.
 		if repaired, err = c.judge(name, last.InputSchema, args); err == nil {
 			if !fresh {
 				c.renew(ctx)
@@ -119,7 +119,7 @@ func (c *View) CheckResult(ctx context.Context, name string, known Known, agreed
 	if _, misfit := c.outputMisfit(name, known.Output, agreed.Era, res.StructuredContent); misfit == nil {
 		return nil
 	}
-	// The tool may have changed since it was listed (CACHE-15). If its definition cannot
+	// The tool may have changed since it was listed. If its definition cannot
 	// be had, nobody knows, and the answer counts.
 	now, err := c.confirm(ctx, name)
 	if err != nil || now == nil {

@@ -17,7 +17,7 @@ type Headers struct {
 }
 
 // Headers finds the arguments of a call that headers repeat, by the schema seen last,
-// whatever its age (HDR-09). params are those of the call; the closing brace may be
+// whatever its age. params are those of the call; the closing brace may be
 // missing. If the tool was never listed, unlisted is set: call [View.FindHeaders],
 // which asks the server. It is set only once for each tool.
 func (c *View) Headers(name string, params []byte) (h Headers, unlisted bool, err error) {
@@ -43,7 +43,7 @@ func (c *View) FindHeaders(ctx context.Context, name string, params []byte) (Hea
 
 // RenewHeaders lists the tools again after the server refused the headers of a call,
 // unless another call has done so. changed reports whether the call has others now:
-// with the same ones it would be refused again (HDR-10).
+// with the same ones it would be refused again.
 func (c *View) RenewHeaders(ctx context.Context, name string, params []byte, refused Headers) (h Headers, changed bool) {
 	schema, _ := c.headerSchema(name)
 	if schema == refused.schema {

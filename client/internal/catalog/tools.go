@@ -164,7 +164,7 @@ func (c *Catalog) Doubt() {
 }
 
 // renew fetches an expired list in the background: the call that uses it does not
-// wait (AC-004.3).
+// wait.
 func (c *View) renew(ctx context.Context) {
 	if c.Eager {
 		own := c.fetching()
@@ -211,7 +211,7 @@ type PageResult struct {
 }
 
 // pageTimeout bounds a page that is fetched for all callers, whose own times do not
-// count (resilience.md §3.10).
+// count.
 const pageTimeout = 10 * time.Second
 
 // withinTimeout bounds each page.
@@ -262,7 +262,7 @@ func (c *View) list(ctx context.Context, page Page) (toolcache.Listing, error) {
 		}
 		list.Public = list.Public && res.CacheScope == mcp.CachePublic
 		for _, tool := range p.Items {
-			if seen[tool.Name] { // the cache keeps the first (TOOL-02)
+			if seen[tool.Name] { // the cache keeps the first
 				c.Lists.Log.Warn("[MCP] the server lists a tool twice; the first counts", "server", c.Lists.Server,
 					"tool", jsonrpc.Printable(tool.Name, 100))
 			}

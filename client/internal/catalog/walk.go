@@ -49,7 +49,7 @@ func (w *Walk) as(who *transport.Caller) {
 }
 
 // observe reports tools that are not what the caller was shown before, or not the
-// pinned ones. Of tools with the same name the first counts (TOOL-02).
+// pinned ones. Of tools with the same name the first counts.
 func (w *Walk) observe(tools []mcp.Tool) {
 	c := w.catalog
 	for i := range tools {
@@ -71,7 +71,7 @@ func (w *Walk) observe(tools []mcp.Tool) {
 }
 
 // withoutMisannotated drops the tools whose annotations are not valid, if annotations
-// have a meaning (HDR-07).
+// have a meaning.
 func (c *Catalog) withoutMisannotated(tools []mcp.Tool) []mcp.Tool {
 	if !c.Lists.Links.Load().StatelessHTTP() {
 		return tools
@@ -94,8 +94,8 @@ func (c *Catalog) withoutMisannotated(tools []mcp.Tool) []mcp.Tool {
 }
 
 // wholeList collects the pages of a walk of the application for the cache. Headers and
-// results go by the definition of a tool that was seen last, whoever asked for it
-// (HDR-09, TOOL-11, CACHE-15). Only a complete list counts.
+// results go by the definition of a tool that was seen last, whoever asked for it.
+// Only a complete list counts.
 type wholeList struct {
 	catalog *Catalog
 	key     toolcache.Key

@@ -103,13 +103,13 @@ type Finder struct {
 	StartTimeout time.Duration
 	// CountAll says that every failed probe counts as a failure of the server.
 	CountAll bool
-	// Probing is true while messages of the server are dropped unread (NEG-16).
+	// Probing is true while messages of the server are dropped unread.
 	Probing *atomic.Bool
 
 	t      transport.Transport
 	key    string // of the server in the store, "" when it is not remembered
 	result Result
-	// reprobed: there is one late probe, and no further loops (NEG-13).
+	// reprobed: there is one late probe, and no further loops.
 	reprobed bool
 	// silent: a probe had the time of any request and was not answered.
 	silent bool
@@ -160,7 +160,7 @@ func (n *Finder) Requested(method string) {
 
 // FindAgain opens the conversation with a program that was restarted, beside the
 // live link: in the revision before, unless one is pinned or the program refuses
-// it (fault F1).
+// it.
 func (n *Finder) FindAgain(ctx context.Context, t transport.Transport, before mcp.Version) (Result, error) {
 	n.known, n.restarted = &Found{Version: before, At: time.Now()}, true
 	return n.Find(ctx, t)

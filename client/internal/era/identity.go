@@ -25,8 +25,8 @@ func (i *Identity) params(offered mcp.Version) (json.RawMessage, error) {
 	})
 }
 
-// Meta encodes what every request of a stateless revision says of the client (META-04,
-// META-05): members of _meta, without braces. level is the log level as a JSON text, nil
+// Meta encodes what every request of a stateless revision says of the client
+// : members of _meta, without braces. level is the log level as a JSON text, nil
 // for no log messages.
 func (i *Identity) Meta(version mcp.Version, level json.RawMessage) ([]byte, error) {
 	caps := i.Capabilities(version)

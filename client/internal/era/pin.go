@@ -56,14 +56,14 @@ func (n *Finder) maybeOther(err error) error {
 }
 
 // undiscovered is what to add to the errors of a server that has no server/discover,
-// which every server of the stateless era has (DISC-01).
+// which every server of the stateless era has.
 func (n *Finder) undiscovered() string {
 	return fmt.Sprintf(`%s, and the server has no %s, as if it spoke only the session era; if so, change %s to one of its revisions or to "auto"`,
 		n.demand(), mcp.MethodDiscover, n.Pin)
 }
 
 // pinnedSession opens the session that is pinned. A server without sessions names its
-// revisions in whatever error it gives to initialize (DISC-17), or refuses that as any
+// revisions in whatever error it gives to initialize, or refuses that as any
 // unknown method.
 func (n *Finder) pinnedSession(ctx context.Context) error {
 	err := n.session(ctx, n.Version)

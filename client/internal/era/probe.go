@@ -64,7 +64,7 @@ type question struct {
 }
 
 // newQuestion prepares a probe. It is not a call of the application: nothing is
-// sent when it is given up (NEG-16), and the caller that judges the reply settles
+// sent when it is given up, and the caller that judges the reply settles
 // its permit. The error is one of this side.
 func (n *Finder) newQuestion(version mcp.Version, wait jsonrpc.Wait) (*question, error) {
 	meta, err := n.Self.Meta(version, n.Host.Level())
@@ -81,7 +81,7 @@ func (n *Finder) newQuestion(version mcp.Version, wait jsonrpc.Wait) (*question,
 }
 
 // ask probes and notes the outcome. Other messages that come meanwhile are
-// dropped unread (NEG-16).
+// dropped unread.
 func (n *Finder) ask(ctx context.Context, version mcp.Version, wait jsonrpc.Wait) (*reply, error) {
 	q, err := n.newQuestion(version, wait)
 	if err != nil {
@@ -133,7 +133,7 @@ func (r *reply) compare() {
 }
 
 // discovered reads the list of revisions in a DiscoverResult, and tells one
-// from any other result (NEG-08).
+// from any other result.
 func discovered(raw json.RawMessage) ([]string, bool) {
 	var result struct {
 		SupportedVersions []string `json:"supportedVersions"`
@@ -142,7 +142,7 @@ func discovered(raw json.RawMessage) ([]string, bool) {
 	return result.SupportedVersions, err == nil && result.SupportedVersions != nil
 }
 
-// supportedIn reads the list of revisions in an error's data (DISC-06, LC-06).
+// supportedIn reads the list of revisions in an error's data.
 func supportedIn(rpc *jsonrpc.Error) []string {
 	var data struct {
 		Supported []string `json:"supported"`

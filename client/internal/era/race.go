@@ -15,7 +15,7 @@ import (
 // A server that does not answer the probe soon may be starting, busy, or of the
 // session era and leave unknown requests unanswered. So after a head start
 // initialize is sent beside the probe, down the same pipe or to the same URL, and
-// the first real answer decides (decisions 35). Nothing is ended for being slow. A
+// the first real answer decides. Nothing is ended for being slow. A
 // server that refuses initialize may have no sessions: then the answer to the
 // probe is waited for as long as that to any request.
 

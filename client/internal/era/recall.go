@@ -98,7 +98,7 @@ func (n *Finder) findAfresh(ctx context.Context) error {
 }
 
 // Remember stores what was found, unless it was known. Silence of a server is not
-// stored: it may have been starting, or busy (decisions 35).
+// stored: it may have been starting, or busy.
 func (n *Finder) Remember() {
 	if n.key == "" || n.result.Remembered || n.result.Era == mcp.EraSession && n.doubtful {
 		return

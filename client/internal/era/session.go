@@ -49,7 +49,7 @@ func (n *Session) openSession(ctx context.Context, offered mcp.Version, initiali
 }
 
 // initializedNotification ends the handshake. It has empty params, as the seed
-// writes it (AC-002.3).
+// writes it.
 var initializedNotification = jsonrpc.Notification{Method: mcp.MethodInitialized, Params: json.RawMessage(`{}`)}
 
 // initialized is the outcome of one initialize.
@@ -74,7 +74,7 @@ func (n *Session) sendInitialize(ctx context.Context, offered mcp.Version, wait 
 }
 
 // offerAgain returns the revision to try when the server refused the offered one
-// and named those it supports (LC-06).
+// and named those it supports.
 func offerAgain(err error, offered mcp.Version) (mcp.Version, bool) {
 	rpc := outcome.RPCOf(err)
 	if rpc == nil {
@@ -114,7 +114,7 @@ func (n *Session) checkInitialize(raw json.RawMessage, offered mcp.Version) (*li
 	}, nil
 }
 
-// checkRequired refuses a server without what the application needs (AC-003.1).
+// checkRequired refuses a server without what the application needs.
 func (n *Session) checkRequired(caps mcp.ServerCapabilities, method string) error {
 	for _, name := range n.Required {
 		if !caps.Has(name) {
@@ -141,7 +141,7 @@ type Mismatch struct {
 	Listed []string
 }
 
-// mismatch is the error of a server with which no revision is shared (NEG-06). r is its
+// mismatch is the error of a server with which no revision is shared. r is its
 // answer to a method that asked for a revision.
 func (n *Finder) mismatch(method string, asked mcp.Version, ours []mcp.Version, r *reply) error {
 	e := n.Client.Mismatch(Mismatch{Requested: asked, Supported: ours, Listed: r.listed})
@@ -198,9 +198,9 @@ func (n *Finder) session(ctx context.Context, offered mcp.Version) error {
 }
 
 // suspicion reports whether the failure of initialize suggests a server of the
-// stateless era, and the revision to probe with: -32022 (NEG-13), an answer of
-// that era (LC-05), or any error that names it or comes from a server whose era
-// no answer has shown (DISC-17).
+// stateless era, and the revision to probe with: -32022, an answer of
+// that era, or any error that names it or comes from a server whose era
+// no answer has shown.
 func (n *Finder) suspicion(err error) (mcp.Version, bool) {
 	if n.Version != "" || n.reprobed || n.result.Fallback {
 		return "", false

@@ -14,7 +14,7 @@ import (
 )
 
 // A program that writes nothing may have stopped reading because of the probe, or may
-// still be downloading. A second start with initialize first helps both (decisions 46).
+// still be downloading. A second start with initialize first helps both.
 
 const (
 	// defaultStart bounds the first start of a program, and defaultSecondStart the second

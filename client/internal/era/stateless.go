@@ -14,11 +14,10 @@ import (
 )
 
 // stateless opens the conversation in the era that is pinned, and in no other. A
-// server that lacks server/discover is used without knowing its capabilities
-// (DISC-15).
+// server that lacks server/discover is used without knowing its capabilities.
 func (n *Finder) stateless(ctx context.Context, version mcp.Version) error {
 	r, err := n.ask(ctx, version, n.untilStarted(n.Wait))
-	if err == nil && r.means == meansUnsupported && slices.Contains(r.listed, string(version)) { // refused what it lists (DISC-07)
+	if err == nil && r.means == meansUnsupported && slices.Contains(r.listed, string(version)) { // refused what it lists
 		n.settle(r, actResend)
 		r, err = n.ask(ctx, version, n.Wait)
 	}
@@ -53,7 +52,7 @@ func (n *Finder) stateless(ctx context.Context, version mcp.Version) error {
 var errNoVersions = errors.New("it has no list supportedVersions")
 
 // adopt opens a conversation of the stateless era: only knowing the server is
-// left to do. raw is its answer to server/discover (DISC-01). It is nil when the
+// left to do. raw is its answer to server/discover. It is nil when the
 // server has no such method: then nothing is known of the server, and nothing
 // asked of it.
 func (n *Finder) adopt(version mcp.Version, raw json.RawMessage) error {

@@ -89,7 +89,7 @@ func (r *Request) patience() jsonrpc.Wait {
 // may then be called from many goroutines at once.
 type Gate struct {
 	set      *Settings
-	hooks    func() *Hooks
+	host     Host
 	own      core.Lazy[breaker.Breaker] // with OwnBreaker; nil before the first call
 	made     core.Lazy[parts]
 	inFlight atomic.Int32
@@ -106,16 +106,19 @@ type parts struct {
 	outage   outage
 }
 
-// Init makes a Gate ready. It calls hooks when it first needs one. metered says that
+// Host makes the hooks of a Gate.
+type Host interface{ Hooks() *Hooks }
+
+// Init makes a Gate ready. It calls host when it first needs hooks. metered says that
 // signals and ends of requests are reported.
-func (g *Gate) Init(set *Settings, metered bool, hooks func() *Hooks) {
-	g.set, g.metered, g.hooks = set, metered, hooks
+func (g *Gate) Init(set *Settings, metered bool, host Host) {
+	g.set, g.metered, g.host = set, metered, host
 }
 
 func (g *Gate) parts() *parts {
 	return g.made.Make(func() *parts {
 		now := time.Now()
-		return &parts{Hooks: g.hooks(), streak: streak{began: now}, outage: outage{began: now}}
+		return &parts{Hooks: g.host.Hooks(), streak: streak{began: now}, outage: outage{began: now}}
 	})
 }
 

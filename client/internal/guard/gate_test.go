@@ -48,7 +48,7 @@ func newGate(t *testing.T, set guard.Settings) *gate {
 		g.Close()
 		require.True(t, g.core.Life.Await(time.Minute))
 	})
-	g.Init(&set, true, func() *guard.Hooks {
+	g.Init(&set, true, hooks(func() *guard.Hooks {
 		return &guard.Hooks{
 			Core: &g.core, Keeper: &g.keeper,
 			Ping: func(context.Context, time.Duration) outcome.Outcome { return g.ping() },
@@ -68,7 +68,7 @@ func newGate(t *testing.T, set guard.Settings) *gate {
 				}
 			},
 		}
-	})
+	}))
 	return g
 }
 
@@ -135,3 +135,8 @@ type pipe struct{ transport.Conn }
 func (*pipe) Traits() transport.Traits { return transport.Traits{Process: true} }
 func (*pipe) Received() uint64         { return 0 }
 func (*pipe) Late() uint64             { return 0 }
+
+// hooks is a host whose hooks are a function.
+type hooks func() *guard.Hooks
+
+func (h hooks) Hooks() *guard.Hooks { return h() }

@@ -92,7 +92,7 @@ func (i *Inbound) LinkEnded() {
 }
 
 // Request answers a request of the server. In the stateless era servers ask inside
-// results: a request of theirs gets no answer (RPC-14). Over a byte stream ping is the
+// results: a request of theirs gets no answer. Over a byte stream ping is the
 // exception: servers exist that end the connection without the answer. ctx has the values
 // of the call on whose stream the request came, if any.
 func (i *Inbound) Request(ctx context.Context, req ask.Incoming) {
@@ -163,7 +163,7 @@ func (i *Inbound) Notification(n jsonrpc.Notification, on jsonrpc.ID) {
 		i.set.Client.TaskChanged(n)
 	}
 	// At once, not in its turn: a call that follows must not use what is known to be
-	// stale (CHG-02).
+	// stale.
 	i.set.Client.Outdate(n)
 	if i.set.Client.Hear(n, on) && i.set.Handlers.Want(n.Method) {
 		i.Notifier().Notification(n)

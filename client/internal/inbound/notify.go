@@ -68,7 +68,7 @@ func (n *Notifier) Stop() { n.queue.Stop() }
 func (n *Notifier) Event(e event.Event) { n.queue.Put(item{event: e}) }
 
 // Notification queues a notification. Those of one list that come while one waits
-// say nothing new (CHG-02).
+// say nothing new.
 func (n *Notifier) Notification(notification jsonrpc.Notification) {
 	it := item{notification: notification}
 	if n.set.Handlers.ListChanged != nil && isListChanged(notification.Method) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/core"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/internal/inbox"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -157,13 +158,7 @@ func (p *Progress) Finish(ctx context.Context) {
 		l.quiet = make(chan struct{})
 		quiet := l.quiet
 		l.mu.Unlock()
-		timer := time.NewTimer(grace)
-		select {
-		case <-quiet:
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+		life.Wait(quiet, grace, ctx.Done())
 		l.mu.Lock()
 	}
 	l.ended = true

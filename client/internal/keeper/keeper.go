@@ -248,14 +248,3 @@ func soon(rest time.Duration) string {
 	}
 	return "within a second"
 }
-
-// wait waits for done, no longer than bound.
-func wait(ctx context.Context, done <-chan struct{}, bound time.Duration) {
-	timer := time.NewTimer(bound)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}

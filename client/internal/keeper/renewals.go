@@ -126,7 +126,7 @@ func (k *Keeper) try(ctx context.Context, g *gap, lost *link.Link, began time.Ti
 
 // renewSession opens a session in place of the one that was lost. One whose
 // handshake fails half-way is dropped, with what was agreed in it: nothing may be
-// sent there, and calls that lost the one before have none yet (LC-04, LC-07).
+// sent there, and calls that lost the one before have none yet.
 func (k *Keeper) renewSession(ctx context.Context) error {
 	before := k.set.Links.Load()
 	opened, err := k.set.Open(ctx)

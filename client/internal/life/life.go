@@ -224,5 +224,5 @@ func await(group *sync.WaitGroup, bound time.Duration) bool {
 		defer close(done)
 		group.Wait()
 	}()
-	return Wait(done, bound)
+	return Wait(done, bound, nil)
 }

@@ -29,13 +29,13 @@ func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		done := make(chan struct{})
 		began := time.Now()
-		require.False(t, life.Wait(done, time.Minute))
+		require.False(t, life.Wait(done, time.Minute, nil))
 		require.Equal(t, time.Minute, time.Since(began))
 		go func() {
 			time.Sleep(time.Second)
 			close(done)
 		}()
-		require.True(t, life.Wait(done, time.Minute))
+		require.True(t, life.Wait(done, time.Minute, nil))
 		require.Equal(t, time.Minute+time.Second, time.Since(began))
 	})
 }

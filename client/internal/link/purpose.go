@@ -7,11 +7,11 @@ type Purpose uint8
 const (
 	// Ordinary is a request of the application.
 	Ordinary Purpose = iota
-	// Handshake opens the conversation. Giving it up sends no notification (LC-10).
+	// Handshake opens the conversation. Giving it up sends no notification.
 	Handshake
 	// Restore gives a new session what the old one had.
 	Restore
-	// Liveness asks for an answer and nothing else (UTIL-02).
+	// Liveness asks for an answer and nothing else.
 	Liveness
 )
 

@@ -52,8 +52,8 @@ type agreedKey struct {
 }
 
 // AgreedKey returns the key of the results of one agreement, for no caller in
-// particular. Results may differ by revision and by what the client declares
-// (CACHE-04), and by who asks (CACHE-05).
+// particular. Results may differ by revision and by what the client declares,
+// and by who asks.
 func (c *Cache) AgreedKey(a *link.Agreement) toolcache.Key {
 	if last := c.last.Load(); last != nil && last.agreed == a {
 		return last.key

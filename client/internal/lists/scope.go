@@ -58,7 +58,7 @@ func NewScope(t transport.Transport, s Sharing) (Scope, error) {
 }
 
 // partitionOf returns the name that the application gave, else what the transport
-// knows of its credentials. Only a cache that others see needs a name (CACHE-05).
+// knows of its credentials. Only a cache that others see needs a name.
 func (s Sharing) partitionOf(t transport.Transport) (string, error) {
 	switch scoped, ok := t.(link.Scoped); {
 	case s.Partition != nil:

@@ -68,8 +68,7 @@ func (s *Sent) refusalHolds(answer transport.Answer) bool {
 }
 
 // refusedByStatus reports whether an answer came with the status of refusals over
-// HTTP, and alone: an event stream may have had messages of a tool before it
-// (HTTP-33).
+// HTTP, and alone: an event stream may have had messages of a tool before it.
 func refusedByStatus(answer transport.Answer) bool {
 	h := answer.HTTP
 	return h != nil && h.Status == http.StatusBadRequest && !strings.Contains(strings.ToLower(h.ContentType), "text/event-stream")

@@ -189,7 +189,7 @@ func (s *Sent) HasEnded(f *transport.Failure) bool {
 
 // Ended makes e the error of a client whose program is gone for good.
 func Ended(e *mcperrors.Error) {
-	e.Message = "the server has ended; close this client and connect anew to start it again"
+	e.Message = "the server has exited; close this client and connect again"
 	e.Retryable = false
 	e.SuggestedAction = "Contact support"
 }

@@ -127,7 +127,7 @@ func ofResult(s *Sent, raw json.RawMessage) Outcome {
 
 // locked returns the error of a tool's result that reports DB_LOCKED, nil for any
 // other. In this profile the report proves that nothing was done, so the call is
-// retried like one that was answered with that error (resilience.md 3.2, F17).
+// retried like one that was answered with that error.
 // When the retries end, the result is the answer.
 func (s *Sent) locked(raw json.RawMessage) *mcperrors.Error {
 	if s.Method != mcp.MethodToolsCall || !bytes.Contains(raw, []byte("DB_LOCKED")) {

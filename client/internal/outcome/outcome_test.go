@@ -62,7 +62,7 @@ func TestFailures(t *testing.T) {
 		},
 		{
 			"exited for good", &transport.Failure{Reason: transport.ReasonLost, NotSent: true, Err: errors.New("x"), Process: program},
-			resilience.ClassExited, "E201", mcperrors.KindTransport, failure, "the server has ended; close this client and connect anew to start it again",
+			resilience.ClassExited, "E201", mcperrors.KindTransport, failure, "the server has exited; close this client and connect again",
 		},
 		{
 			"an idle connection that was closed", &transport.Failure{Reason: transport.ReasonLost, Reused: true, Err: errors.New("x")},

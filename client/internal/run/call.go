@@ -19,14 +19,14 @@ import (
 type Request struct {
 	Method string
 	Tool   string // for tools/call
-	// Name is what the request names, for headers: the tool, prompt, URI or task
-	// (HTTP-31).
+	// Name is what the request names, for headers: the tool, prompt, URI or task.
+	//
 	Name string
 	// Meta is the caller's members of _meta, without braces.
 	Meta    []byte
 	Purpose link.Purpose
 	// Uncancelled says that giving the call up sends no notification, because a
-	// task is behind it (UTIL-03, TASK-10). Task is what else it has to do with
+	// task is behind it. Task is what else it has to do with
 	// tasks.
 	Uncancelled bool
 	Task        TaskPart
@@ -80,7 +80,7 @@ type Call struct {
 	// credentials.
 	Challenged *transport.ChallengedCall
 	// Round is what the last round adds to the params, members without braces: the
-	// answers to what the server asked (MRTR-04).
+	// answers to what the server asked.
 	Round []byte
 	Asked ask.Tally
 	// Key is the idempotency key of all attempts of a round, and Earlier are the
@@ -104,7 +104,7 @@ type Attempt struct {
 	// Kept says that the transport holds on to its params, which are in the memory
 	// of [Call.Params]: they are too large to be copied.
 	Kept bool
-	// Headers repeat some of the arguments (HDR-01).
+	// Headers repeat some of the arguments.
 	Headers catalog.Headers
 	// Progress is nil unless progress was asked for. Token says that the request
 	// asks for progress that nobody listens to: it shows that the server works.

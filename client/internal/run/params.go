@@ -22,7 +22,7 @@ const sealRoom = 96
 
 // SetParams takes params apart: the object without its closing brace and without
 // _meta, and the members of its _meta. Both share the memory of raw where they
-// can. The keys of _meta must be the caller's to set (META-01 to META-03).
+// can. The keys of _meta must be the caller's to set.
 func (c *Call) SetParams(raw json.RawMessage) error {
 	if len(raw) == 0 {
 		return nil
@@ -38,8 +38,7 @@ func (c *Call) SetParams(raw json.RawMessage) error {
 	return err
 }
 
-// SetTarget reads from raw params what the call is about, for headers and errors
-// (HTTP-31, HDR-12).
+// SetTarget reads from raw params what the call is about, for headers and errors.
 func (c *Call) SetTarget(params json.RawMessage) {
 	member := "name"
 	switch c.Method {
@@ -87,7 +86,7 @@ func (c *Call) Begin(l *link.Link, id jsonrpc.ID) {
 }
 
 // Seal returns the params of an attempt: the caller's, what the round adds, and
-// _meta with what the era asks for (META-04), the progress token and the
+// _meta with what the era asks for, the progress token and the
 // caller's keys. They are written behind c.Params, in its memory where there is
 // room, so that a small call allocates nothing for them.
 func (c *Call) Seal() json.RawMessage {

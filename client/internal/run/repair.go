@@ -87,7 +87,7 @@ func (r *Runner) Notify(ctx context.Context, method string, params json.RawMessa
 
 // answerRound takes one round of a call that the server wants to know more about: nil
 // when the call is to be sent again. What the user thinks in takes no time of any
-// attempt, only of the whole call (MRTR-12).
+// attempt, only of the whole call.
 func (r *Runner) answerRound(ctx context.Context, c *Call, raw json.RawMessage) error {
 	if !ask.CanAsk(c.Method, c.Link.Agreed.Version) {
 		return r.Undecodable(c.Subject(), errors.New("it asks for input, which this method does not support"))

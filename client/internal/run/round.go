@@ -14,7 +14,7 @@ import (
 )
 
 // CutRound takes what belongs to one round out of params that the caller wrote:
-// the next round has its own (MRTR-04).
+// the next round has its own.
 func (c *Call) CutRound() {
 	ofRound := func(name []byte) bool { return string(name) == "inputResponses" || string(name) == "requestState" }
 	found := false

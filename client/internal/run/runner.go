@@ -131,7 +131,7 @@ func (r *Runner) do(ctx context.Context, c *Call) (json.RawMessage, error) {
 }
 
 // awaitLink holds a call back while a program is being restarted or a session is
-// being renewed: nothing goes before its handshake (LC-08).
+// being renewed: nothing goes before its handshake.
 func (r *Runner) awaitLink(ctx context.Context, c *Call) error {
 	waited, e := r.Keeper.Peek().Await(ctx, r.Span(c))
 	if c.Waited = c.Waited || waited; e != nil {
@@ -347,13 +347,13 @@ func (r *Runner) settle(ctx context.Context, c *Call, permit *guard.Permit, out 
 // cancelTimeout bounds telling a server that a call was given up.
 const cancelTimeout = 5 * time.Second
 
-// Abandon tells the server that nobody waits any more (UTIL-03, LC-15, HTTP-22): for a
+// Abandon tells the server that nobody waits any more: for a
 // request of a call that may have arrived and that this side gave up. The notification
 // goes out for the caller of the call.
 func (r *Runner) Abandon(ctx context.Context, c *Call, id jsonrpc.ID, f *transport.Failure) {
 	l, who := c.Link, c.Caller
 	gaveUp := f.Reason == transport.ReasonCanceled || f.Reason == transport.ReasonTimeout
-	if !gaveUp || f.NotSent || l.StatelessHTTP() { // the end of an exchange says it (HTTP-34)
+	if !gaveUp || f.NotSent || l.StatelessHTTP() { // the end of an exchange says it
 		return
 	}
 	params, err := mcp.Marshal(&mcp.CancelledParams{RequestID: id, Reason: f.Err.Error()})
@@ -416,7 +416,7 @@ func (r *Runner) misplaced(c *Call, kind mcp.ResultType) error {
 }
 
 // acceptUntyped takes a result without a type for complete, unless the application
-// wants servers to be exact (DISC-13).
+// wants servers to be exact.
 func (r *Runner) acceptUntyped(c *Call) error {
 	if r.Set.Typed {
 		return r.about(c, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,

@@ -29,6 +29,7 @@ import (
 // peer is a connection whose requests end as its answers say, one after the other. It
 // is also the client, of which nothing is needed but errors.
 type peer struct {
+	hooks *guard.Hooks
 	transport.Conn
 	traits   transport.Traits
 	answers  []func(ctx context.Context) (transport.Answer, error)
@@ -43,6 +44,8 @@ func (p *peer) Call(ctx context.Context, req transport.Request) (transport.Answe
 	p.requests = append(p.requests, req)
 	return p.answers[n](ctx)
 }
+
+func (p *peer) Hooks() *guard.Hooks { return p.hooks }
 
 func (p *peer) Notify(_ context.Context, n jsonrpc.Notification) error {
 	p.noted <- n
@@ -71,9 +74,8 @@ func runner(t *testing.T, p *peer, a link.Agreement, set Settings) *Runner {
 		set.Offer = &ask.Offer{}
 	}
 	r := &Runner{Core: k, Set: &set, Client: p}
-	r.Guard.Init(&guard.Settings{}, false, func() *guard.Hooks {
-		return &guard.Hooks{Core: k, Keeper: &r.Keeper}
-	})
+	p.hooks = &guard.Hooks{Core: k, Keeper: &r.Keeper}
+	r.Guard.Init(&guard.Settings{}, false, p)
 	alive.Begin()
 	t.Cleanup(func() {
 		alive.End()

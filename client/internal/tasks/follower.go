@@ -71,7 +71,7 @@ type Call interface {
 func (f *Follower) Created(h Handle, state State) *Task {
 	t := f.Known(h)
 	if t.Stateless && state.Status != mcp.TaskCancelled {
-		// Only tasks/get has what goes with the other statuses (TASK-08).
+		// Only tasks/get has what goes with the other statuses.
 		state.Status = mcp.TaskWorking
 	}
 	t.hear(report{State: state})

@@ -86,7 +86,7 @@ func (t *Task) Cancel(ctx context.Context) error {
 	}
 	_, err := t.send(ctx, mcp.MethodTasksCancel, nil)
 	if mcperrors.KindOf(err) == mcperrors.KindNotFound {
-		// In 2025-11-25 it is the same error when the task has ended (TASK-04).
+		// In 2025-11-25 it is the same error when the task has ended.
 		if r, statusErr := t.status(ctx); statusErr == nil && r.Status.Final() {
 			return nil
 		}

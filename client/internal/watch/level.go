@@ -49,7 +49,7 @@ func (w *Watcher) Level() json.RawMessage {
 	return jsonrpc.AppendString(nil, string(*level))
 }
 
-// levelRestored tells a new session the log level of the one before (LC-17). It
+// levelRestored tells a new session the log level of the one before. It
 // reports whether there is nothing more to do about it in this session.
 func (w *Watcher) levelRestored(ctx context.Context, now *link.Link) bool {
 	level := w.level.Load()

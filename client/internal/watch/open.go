@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/event"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -19,13 +20,7 @@ const streamWait = 500 * time.Millisecond
 func (w *Watcher) openStream() {
 	l := w.set.Links.Load()
 	if s, ok := l.Conn.(link.Streamer); ok && l.Agreed.Era == mcp.EraSession && w.set.Client.Needed() {
-		wait := time.NewTimer(streamWait)
-		defer wait.Stop()
-		select {
-		case <-s.OpenStream():
-		case <-wait.C:
-		case <-w.set.Life.Context().Done():
-		}
+		life.Wait(s.OpenStream(), streamWait, w.set.Life.Context().Done())
 	}
 }
 
@@ -37,7 +32,7 @@ func (w *Watcher) Interrupted() {
 }
 
 // missed handles that something may have been missed in a session: lists are asked
-// for again, and listeners are told (CHG-09).
+// for again, and listeners are told.
 func (w *Watcher) missed(reason error) {
 	w.set.Client.Forget()
 	if w.set.Client.Needed() {

@@ -12,10 +12,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Times of opening a stream again (CHG-08): soon where it was lost, later where
+// Times of opening a stream again: soon where it was lost, later where
 // the server ended it in good order. Streams that end soon after they began are
 // opened at ever longer intervals, so that a server which ends them at once
-// sees few (pain 11).
+// sees few.
 const (
 	relistenLost     = 500 * time.Millisecond
 	maxRelistenLost  = time.Minute
@@ -104,7 +104,7 @@ func (s *Subscription) updateStream(ctx context.Context, filter mcp.Subscription
 }
 
 // heard takes a change from one of the subscription's streams. What two streams
-// tell is told once (CHG-05).
+// tell is told once.
 func (s *Subscription) heard(from *stream, ch Change) {
 	key := ch.Method + " " + ch.URI
 	s.mu.Lock()
@@ -202,8 +202,7 @@ func (s *Subscription) reopen(l *stream) bool {
 	return true
 }
 
-// missed reports that changes may have been missed while no stream was open
-// (CHG-09).
+// missed reports that changes may have been missed while no stream was open.
 func (s *Subscription) missed(l *stream) {
 	reason := l.err
 	if reason == nil {
@@ -221,7 +220,7 @@ func (s *Subscription) missed(l *stream) {
 
 // Final reports the refusals that asking again does not change: the server, or
 // something before it, does not have subscriptions. What is cached lives for its
-// time then (pain 9).
+// time then.
 func Final(err error) bool {
 	var e *mcperrors.Error
 	if !errors.As(err, &e) {

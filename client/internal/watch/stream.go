@@ -17,7 +17,7 @@ const acknowledgeTime = 30 * time.Second
 
 // stream is one request subscriptions/listen of the stateless era, which is not
 // meant to be answered soon. It is no part of the breaker's statistics, of the limit
-// on requests in flight, or of any timeout (CHG-10).
+// on requests in flight, or of any timeout.
 type stream struct {
 	s      *Subscription
 	ctx    context.Context
@@ -45,7 +45,7 @@ var (
 )
 
 // listen opens a stream and waits for the acknowledgement, which comes first on
-// it (CHG-04).
+// it.
 func (s *Subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter) (*stream, error) {
 	w := s.w
 	l := &stream{s: s, filter: filter, acked: make(chan struct{}), ended: make(chan struct{})}
@@ -79,7 +79,7 @@ func (s *Subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter
 	return nil, err
 }
 
-// run holds the stream until it is over, however that comes about (CHG-08).
+// run holds the stream until it is over, however that comes about.
 func (l *stream) run(req Request) {
 	began := time.Now()
 	defer func() {

@@ -68,7 +68,7 @@ type Watcher struct {
 
 	mu      sync.Mutex
 	open    map[*Subscription]struct{}
-	users   map[string]int // of each URI, in the session era: the server is asked once (RES-04)
+	users   map[string]int // of each URI, in the session era: the server is asked once
 	streams map[jsonrpc.ID]*stream
 	strayed atomic.Bool // a notification that belongs to nobody was logged
 
@@ -106,7 +106,7 @@ func (w *Watcher) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, 
 }
 
 // Open opens what the client needs to hear the server, once the conversation is
-// open: the session's own stream (HTTP-19), or a subscription (CHG-03). A server
+// open: the session's own stream, or a subscription. A server
 // that offers neither is left alone.
 func (w *Watcher) Open() {
 	if w.agreed().Era == mcp.EraStateless {
