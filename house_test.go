@@ -87,7 +87,8 @@ var importTable = []row{
 	},
 	{
 		pkg: "client/internal/outcome", may: []string{"client/transport", "errors", "jsonrpc", "mcp", "internal/errormap", "internal/resilience"},
-		why: "an outcome is a value: it is made of what came back, and sends nothing",
+		tests: []string{"breaker"},
+		why:   "an outcome is a value: it is made of what came back, and sends nothing",
 	},
 	{
 		pkg: "client/internal/event", may: []string{"client/internal/life", "client/transport", "errors", "mcp"},
@@ -107,7 +108,7 @@ var importTable = []row{
 	},
 	{
 		pkg: "client/internal/ask", may: []string{"client/internal/catalog", "client/internal/core", "client/internal/event", "client/internal/link", "client/transport", "jsonrpc", "mcp", "internal/callback", "internal/doc"},
-		tests: []string{"internal/inputschema"},
+		tests: []string{"client/internal/life", "internal/inputschema"},
 		why:   "what servers ask is answered the same way, whatever brought the question",
 	},
 	{
@@ -123,12 +124,14 @@ var importTable = []row{
 		why: "a queue knows of its items what they weigh",
 	},
 	{
-		pkg: "client/internal/inbound", may: []string{"client/internal/ask", "client/internal/core", "client/internal/event", "client/internal/link", "jsonrpc", "mcp", "internal/callback", "internal/footprint", "internal/inbox"},
-		why: "a message of the server finds whom it is for, whoever made the connection",
+		pkg: "client/internal/inbound", may: []string{"client/internal/ask", "client/internal/core", "client/internal/event", "client/internal/life", "client/internal/link", "jsonrpc", "mcp", "internal/callback", "internal/footprint", "internal/inbox"},
+		tests: []string{"client/transport"},
+		why:   "a message of the server finds whom it is for, whoever made the connection",
 	},
 	{
 		pkg: "client/internal/watch", may: []string{"client/internal/core", "client/internal/event", "client/internal/keeper", "client/internal/life", "client/internal/link", "errors", "jsonrpc", "mcp", "internal/callback", "internal/errormap"},
-		why: "subscriptions know what they are told and what they ask for; requests are sent above them",
+		tests: []string{"client/transport"},
+		why:   "subscriptions know what they are told and what they ask for; requests are sent above them",
 	},
 	{
 		pkg: "client/internal/tasks", may: []string{"client/internal/core", "client/internal/life", "client/internal/outcome", "errors", "jsonrpc", "mcp", "internal/errormap"},
@@ -140,11 +143,13 @@ var importTable = []row{
 	},
 	{
 		pkg: "client/internal/watchdog", may: []string{"client/internal/core", "client/internal/link", "client/internal/outcome", "client/transport", "breaker", "jsonrpc", "internal/resilience"},
-		why: "a silent server is found by what arrives: probes and circuits are its host's",
+		tests: []string{"client/internal/life", "errors"},
+		why:   "a silent server is found by what arrives: probes and circuits are its host's",
 	},
 	{
 		pkg: "client/internal/guard", may: []string{"client/internal/core", "client/internal/keeper", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/internal/watchdog", "breaker", "errors", "jsonrpc", "mcp", "internal/errormap", "internal/resilience"},
-		why: "what keeps a request back knows nothing of calls: it is given requests and their outcomes",
+		tests: []string{"client/transport"},
+		why:   "what keeps a request back knows nothing of calls: it is given requests and their outcomes",
 	},
 	{
 		pkg: "client/internal/run", may: []string{"client/internal/ask", "client/internal/catalog", "client/internal/core", "client/internal/guard", "client/internal/inbound", "client/internal/keeper", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/transport", "errors", "jsonrpc", "mcp", "internal/doc", "internal/errormap", "internal/resilience"},

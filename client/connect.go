@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
@@ -111,7 +112,7 @@ func newClient(cfg *config, t transport.Transport) *Client {
 	k.Budget.SetLimit(max(cfg.memory, 0)) // less than 0 is no bound
 	k.Life.Begin()                        // a client outlives the context it was connected with
 	r.Core, r.Client, r.Set = k, (*callSupport)(c), cfg.callSettings()
-	r.Keeper.Sessions = (*callSupport)(c)
+	r.Keeper.Sessions = func() *keeper.Keeper { return newSessionKeeper(c) }
 	r.Guard.Init(cfg.guardSettings(), cfg.meter != nil, (*callSupport)(c))
 	return c
 }

@@ -103,7 +103,7 @@ func (f *faults) wrong(err error) {
 // noise logs lines of stdout.
 func (f *faults) noise(line []byte) {
 	if n, due := f.odds.again(); due {
-		f.c.core.Log.Warn("[MCP] the server wrote a line to stdout that is not MCP; skipped", "server", f.c.core.Server,
+		f.c.core.Log.Warn("[MCP] the server wrote to stdout what is not MCP; skipped", "server", f.c.core.Server,
 			"line", jsonrpc.Printable(string(line), 200), "count", n)
 	}
 }

@@ -80,9 +80,8 @@ var errSlowStart = errors.New("the server was not ready in time after a restart 
 // newSessionTimeout bounds opening a session in place of one that was lost.
 const newSessionTimeout = time.Minute
 
-// SessionKeeper implements [keeper.Sessions].
-func (s *callSupport) SessionKeeper() *keeper.Keeper {
-	c := s.client()
+// newSessionKeeper makes the keeper of a client that loses sessions.
+func newSessionKeeper(c *Client) *keeper.Keeper {
 	k := keeperConfig(c)
 	k.Open = func(ctx context.Context) (opened func(), err error) {
 		session := newSession(c)

@@ -26,7 +26,7 @@ type limit struct{ bound, target float64 }
 // limits are the bounds and targets of the table. A bound is lowered when the figure
 // is, and never raised without a reason in docs/design.md.
 var limits = map[string]limit{
-	"methods of client.Client":                       {85, 80},
+	"methods of client.Client":                       {79, 80},
 	"methods of the largest other type":              {58, 60},
 	"files in the largest circle":                    {32, 25},
 	"arrows a file, client":                          {4.1, 5},

@@ -79,7 +79,7 @@ func (o *Offer) Capabilities(v mcp.Version) mcp.ClientCapabilities {
 	var caps mcp.ClientCapabilities
 	stateless := v.Era() == mcp.EraStateless
 	if o.Roots != nil {
-		caps.Roots = &mcp.ListChangedCapability{ListChanged: !stateless} // ROOT-02
+		caps.Roots = &mcp.ListChangedCapability{ListChanged: !stateless}
 	}
 	rich := v.AtLeast(mcp.Version2025_11_25)
 	if o.Sampling != nil {

@@ -162,7 +162,7 @@ func (d *Dispatcher) respond(ctx context.Context, cancel context.CancelCauseFunc
 	switch {
 	case no == nil:
 	case req.Method == mcp.MethodElicitationCreate && bounded.Err() != nil:
-		resp.Result = cancelElicitation // ELIC-09
+		resp.Result = cancelElicitation // an elicitation is answered with cancel
 	default:
 		resp.Error = no.rpc
 	}

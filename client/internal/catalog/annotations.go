@@ -62,7 +62,7 @@ type searching struct {
 	used map[string]bool // header names in lower case
 }
 
-// within searches what stands below a schema. place is where its properties
+// within searches the parts of a schema. place is where its properties
 // belong, nil below anything but properties, where no annotation counts. It
 // goes by name, so that the same fault is found every time.
 func (s *searching) within(schema map[string]any, place *node) error {

@@ -149,7 +149,7 @@ func (c *Catalog) outputMisfit(name string, output json.RawMessage, era mcp.Era,
 	case content == nil:
 		return schema, errNoContent
 	case era == mcp.EraSession && doc.First(content) != '{':
-		return schema, errors.New("its structured content is not an object") // TOOL-07
+		return schema, errors.New("its structured content is not an object") // which structured content must be
 	}
 	return schema, schema.Check(content)
 }

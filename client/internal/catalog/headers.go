@@ -79,7 +79,7 @@ func (c *Catalog) headersBy(schema *Mirror, name string, params []byte) (Headers
 
 // argumentsIn returns the arguments in the params of a call, nil for none.
 func argumentsIn(params []byte) (args json.RawMessage) {
-	// Only the closing brace is missing, which stands behind what is looked for.
+	// Only the closing brace is missing, which comes after the members that are read.
 	_ = jsonrpc.Walk(params, func(name, value []byte) bool {
 		if string(name) == "arguments" {
 			args = value

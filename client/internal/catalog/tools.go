@@ -143,7 +143,7 @@ func (c *View) Preload(ctx context.Context) error {
 	return nil
 }
 
-// listFailed reports that the list could not be fetched, which no caller is told.
+// listFailed reports that the list could not be fetched, which no caller learns.
 func (c *Catalog) listFailed(err error) {
 	err = c.errorOf(err, "")
 	c.Lists.Log.Warn("[MCP] the tools of the server could not be listed", "server", c.Lists.Server, "error", err)

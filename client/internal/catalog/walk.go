@@ -94,7 +94,7 @@ func (c *Catalog) withoutMisannotated(tools []mcp.Tool) []mcp.Tool {
 }
 
 // wholeList collects the pages of a walk of the application for the cache. Headers and
-// results go by the definition of a tool that was seen last, whoever asked for it.
+// results go by the definition of a tool that was seen last, whichever caller asked for it.
 // Only a complete list counts.
 type wholeList struct {
 	catalog *Catalog

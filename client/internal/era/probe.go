@@ -180,7 +180,7 @@ func errorMeans(e *mcperrors.Error) (meaning, []string) {
 }
 
 // statelessOnly reports the codes that only servers of the stateless era know
-// ("recognized stateless error" in protocol.md 4).
+// (a recognized error of the stateless era).
 func statelessOnly(code int64) bool {
 	switch code {
 	case mcp.CodeHeaderMismatch, mcp.CodeMissingRequiredClientCapability, mcp.CodeUnsupportedProtocolVersion:

@@ -59,7 +59,7 @@ func (n *Finder) openRemembered(ctx context.Context, f Found) error {
 }
 
 // openRememberedStateless sends the server/discover that opens the conversation.
-// Only what NEG-12 names overturns what is remembered; the reply is then judged
+// Only a proof of the other era overturns what is remembered; the reply is then judged
 // like that to any probe.
 func (n *Finder) openRememberedStateless(ctx context.Context, version mcp.Version) error {
 	r, err := n.ask(ctx, version, n.untilStarted(n.Wait))

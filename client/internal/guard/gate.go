@@ -143,7 +143,7 @@ func (g *Gate) Admit(ctx context.Context, r Request) (p Permit, err error) {
 	return p, err
 }
 
-// admit has the order of resilience.md 3.6: a call that would be refused does not
+// admit checks in a fixed order: a call that would be refused does not
 // wait, a call that waits does not hold the probe of a circuit, and the time it waits
 // here does not count against the server.
 func (g *Gate) admit(ctx context.Context, p *Permit) error {

@@ -15,20 +15,18 @@ import (
 // first time. Its methods may be called from many goroutines at once.
 type Holder struct {
 	core.Lazy[Keeper]
-	Sessions Sessions
+	// Sessions makes the keeper of a client that loses sessions.
+	Sessions func() *Keeper
 }
-
-// Sessions makes the keeper of a client that loses sessions.
-type Sessions interface{ SessionKeeper() *Keeper }
 
 // Renew replaces the session of lost for a call; see [Keeper.Renew].
 func (h *Holder) Renew(ctx context.Context, lost *link.Link, delivery mcperrors.Delivery) *mcperrors.Error {
-	return h.Make(h.Sessions.SessionKeeper).Renew(ctx, lost, delivery)
+	return h.Make(h.Sessions).Renew(ctx, lost, delivery)
 }
 
 // Persist replaces the session of lost on behalf of those that make no calls; see
 // [Keeper.Persist].
-func (h *Holder) Persist(lost *link.Link) { h.Make(h.Sessions.SessionKeeper).Persist(lost) }
+func (h *Holder) Persist(lost *link.Link) { h.Make(h.Sessions).Persist(lost) }
 
 // NoteLoss replaces the session of lost for those that make no calls, if there are
 // any. err is what has found the session gone, and is not made again.
@@ -36,7 +34,7 @@ func (h *Holder) NoteLoss(lost *link.Link, err error) {
 	if outcome.FailureOf(err).Reason != transport.ReasonSession {
 		return
 	}
-	if k := h.Make(h.Sessions.SessionKeeper); !k.Restarting() && k.set.Renewals.Wanted() {
+	if k := h.Make(h.Sessions); !k.Restarting() && k.set.Renewals.Wanted() {
 		k.Persist(lost)
 	}
 }

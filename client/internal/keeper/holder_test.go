@@ -62,10 +62,10 @@ func TestNoteLoss(t *testing.T) {
 				defer h.end()
 				h.wanted = tt.wanted
 				made := false
-				holder := keeper.Holder{Sessions: sessions(func() *keeper.Keeper {
+				holder := keeper.Holder{Sessions: func() *keeper.Keeper {
 					made = true
 					return h.Keeper
-				})}
+				}}
 				holder.NoteLoss(h.core.Links.Load(), tt.err)
 				pass(time.Minute)
 				require.Equal(t, tt.made, made)
@@ -170,8 +170,3 @@ func TestStartedTooLate(t *testing.T) {
 		h.end()
 	})
 }
-
-// sessions makes keepers with a function.
-type sessions func() *keeper.Keeper
-
-func (s sessions) SessionKeeper() *keeper.Keeper { return s() }

@@ -163,8 +163,8 @@ func (k *Keeper) Outage() (until time.Time, ok bool, cause error) {
 	return time.Time{}, false, nil
 }
 
-// Lost begins a gap unless there is one or l was replaced. Whoever sees the loss
-// first calls it.
+// Lost begins a gap unless there is one or l was replaced. The first caller that sees the
+// loss calls it.
 func (k *Keeper) Lost(l *link.Link) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -174,7 +174,7 @@ func (k *Keeper) Lost(l *link.Link) {
 }
 
 // move replaces the gap, nil for a link that is usable, and reports the state.
-// Who sees the state finds its reason; callers go on, or are refused, after it.
+// The gap is replaced before the state is reported; waiting calls continue afterwards.
 func (k *Keeper) move(next *gap, to life.State, cause error, held time.Duration) {
 	k.mu.Lock()
 	before := k.gap.Swap(next)
@@ -236,7 +236,7 @@ func (k *Keeper) refusal(g *gap) *mcperrors.Error {
 		}
 		return e
 	}
-	e.Message = fmt.Sprintf("the server ends again and again; it is %s again %s: %s", k.set.Restarts.Again, soon(rest), e.Message)
+	e.Message = fmt.Sprintf("the server keeps exiting; next restart %s: %s", soon(rest), e.Message)
 	e.RetryAfter = rest
 	return e
 }

@@ -430,8 +430,8 @@ func TestRefusal(t *testing.T) {
 		after   time.Duration // of the refusal
 		plain   bool          // the cause has no evidence
 	}{
-		"held":  {because(errTry), life.Backoff, "the server ends again and again; it is started again in 1m0s: it stopped", time.Minute, false},
-		"plain": {errors.New("plain"), life.Backoff, "the server ends again and again; it is started again in 1m0s: ", time.Minute, true},
+		"held":  {because(errTry), life.Backoff, "the server keeps exiting; next restart in 1m0s: it stopped", time.Minute, false},
+		"plain": {errors.New("plain"), life.Backoff, "the server keeps exiting; next restart in 1m0s: ", time.Minute, true},
 		"ended": {because(errAbsent), life.Ended, "the server has ended and cannot be started again: no such program", 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,7 @@
 package link
 
 // Purpose is what a request is for. It decides what may hold the request back,
-// and whether the server is told when the client gives it up.
+// and whether a notification tells the server that the client gave it up.
 type Purpose uint8
 
 const (

@@ -84,7 +84,7 @@ func (c *Cache) sendError(ctx context.Context, r *Request, key toolcache.Key, ow
 	kind := mcperrors.KindOf(err)
 	switch {
 	case kind == mcperrors.KindAuth:
-		return Mark(err) // whoever's call it was: what is kept is for nobody
+		return Mark(err) // for every caller: what is kept is for nobody
 	case ctx.Err() != nil, r.OwnTimes, kind == mcperrors.KindClosed, own:
 		return OnlyCaller(err)
 	case kind == mcperrors.KindInvalidArguments && r.Param != "" && r.Method != mcp.MethodResourcesRead:

@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// Scope says of which server and for which callers results are kept. The zero Scope
+// Scope tells for which server and for which callers results are kept. The zero Scope
 // is that of a server without a name.
 type Scope struct {
 	server string

@@ -78,7 +78,7 @@ func refusedByStatus(answer transport.Answer) bool {
 // not declare.
 func (s *Sent) lacksCapability(rpc *jsonrpc.Error) (lacks bool) {
 	declared := s.Declared(s.Version)
-	if e := declared.Elicitation; e != nil && e.Form == nil && e.URL == nil { // LC-13
+	if e := declared.Elicitation; e != nil && e.Form == nil && e.URL == nil { // an empty capability declares forms
 		declared.Elicitation = &mcp.ElicitationCapability{Form: &mcp.EmptyCapability{}}
 	}
 	EachCapability(rpc.Data, func(path string) bool {

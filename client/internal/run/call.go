@@ -99,7 +99,7 @@ type Call struct {
 type Attempt struct {
 	Link *link.Link // nil before the first
 	ID   jsonrpc.ID
-	// Stamp is what it says of itself in _meta: its idempotency key and number.
+	// Stamp is its own part of _meta: its idempotency key and number.
 	Stamp []byte
 	// Kept says that the transport holds on to its params, which are in the memory
 	// of [Call.Params]: they are too large to be copied.
@@ -139,7 +139,7 @@ func (c *Call) Tools(ctx context.Context, known *catalog.Catalog) catalog.View {
 	return known.For(c.Caller)
 }
 
-// Subject returns what an error or a signal about the call says of it.
+// Subject identifies the call in errors and signals.
 func (c *Call) Subject() outcome.Subject {
 	return outcome.Subject{Method: c.Method, Tool: c.Tool, ID: c.ID, Attempts: c.Attempts}
 }

@@ -64,7 +64,7 @@ func (c *Call) SetTarget(params json.RawMessage) {
 
 // Arguments returns the arguments in the params of a tool call, nil for none.
 func (c *Call) Arguments() (args json.RawMessage) {
-	// Only the closing brace is missing, which stands behind what is looked for.
+	// Only the closing brace is missing, which comes after the members that are read.
 	_ = jsonrpc.Walk(c.Params, func(name, value []byte) bool {
 		if string(name) == "arguments" {
 			args = value

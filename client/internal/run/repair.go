@@ -14,7 +14,7 @@ import (
 
 // repair puts right what kept the server from taking a request. It reports whether
 // the call is to be sent again. When it is not, err is the error of the call, nil
-// where nothing could be repaired: then the outcome's error stands.
+// where nothing could be repaired: then the error is the outcome's.
 func (r *Runner) repair(ctx context.Context, c *Call, step Step, out *outcome.Outcome) (again bool, err error) {
 	switch step {
 	case Refused:
@@ -107,7 +107,7 @@ func (r *Runner) answerRound(ctx context.Context, c *Call, raw json.RawMessage) 
 	}
 	c.NextRound(members)
 	if c.Progress != nil {
-		r.Client.Inbound().Progress().Renew(c.Progress) // MRTR-05
+		r.Client.Inbound().Progress().Renew(c.Progress) // a new request needs a new token
 	}
 	return nil
 }

@@ -212,7 +212,7 @@ func (r *Runner) awaitRetry(ctx context.Context, c *Call, out *outcome.Outcome) 
 		return had.Refused(err, c.Attempts)
 	}
 	if c.Method == mcp.MethodTasksGet || c.Method == mcp.MethodTasksResult {
-		return had.InDoubt(err) // who follows a task asks again by himself
+		return had.InDoubt(err) // the task follower polls again
 	}
 	chance := Chance{
 		RetrySettings: r.Set.Retry, Repeat: r.repeatable(ctx, c),

@@ -15,7 +15,7 @@ import (
 func (w *Watcher) LevelSent(level mcp.LoggingLevel) { w.level.Store(&level) }
 
 // StampLevel makes every request of the stateless era ask for log messages from a
-// level on. A program that was restarted in the other era meanwhile is told.
+// level on. A program that was restarted in the other era meanwhile gets it, too.
 func (w *Watcher) StampLevel(level mcp.LoggingLevel) error {
 	w.level.Store(&level)
 	for {

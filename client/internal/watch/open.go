@@ -14,7 +14,7 @@ import (
 // stream: some servers answer there only once they have something to send.
 const streamWait = 500 * time.Millisecond
 
-// openStream opens the stream for what the server sends by itself in a session, if
+// openStream opens the stream for messages that the server sends on its own in a session, if
 // anybody needs it. It waits until the server has it. A request of the server that
 // overtakes the stream is lost, and the call that caused it waits forever.
 func (w *Watcher) openStream() {

@@ -1,5 +1,5 @@
 // Package watch keeps the subscriptions of a client in both eras. A session
-// subscribes to resources one by one, and tells of lists by itself. The stateless era
+// subscribes to resources one by one, and reports changes of lists without a subscription. The stateless era
 // has a stream for each subscription. After a lost session, stream or program the
 // package subscribes again.
 package watch
