@@ -39,7 +39,7 @@ const (
 	httpPoolGo   = "client/transport/http_pool.go"
 	breakerGo    = "breaker/settings.go"
 	cacheGo      = "client/internal/cache/settings.go"
-	silenceGo    = "client/internal/guard/silence.go"
+	silenceGo    = "client/internal/watchdog/watchdog.go"
 )
 
 var numbers = []number{
@@ -61,7 +61,7 @@ var numbers = []number{
 	{"docs/resilience.md", "in the stateless era, NUMBER at most", "client/internal/guard/probe.go", "probeTime", inSeconds},
 	{"docs/resilience.md", "When the NUMBER are over", breakerGo, "DefaultCooldown", inSeconds},
 	{"docs/resilience.md", "If nothing comes for NUMBER from a server", resilienceGo, "defaultSilence", inSeconds},
-	{"docs/resilience.md", "sends two liveness probes, NUMBER each", silenceGo, "SilenceProbe", inSeconds},
+	{"docs/resilience.md", "sends two liveness probes, NUMBER each", silenceGo, "ProbeTime", inSeconds},
 	{"docs/resilience.md", "is restarted after at most NUMBER, then", "internal/resilience/backoff.go", "firstRestartPause", inMilliseconds},
 	{"docs/resilience.md", "longer pauses up to NUMBER.", "internal/resilience/backoff.go", "maxRestartPause", inSeconds},
 

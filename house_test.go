@@ -60,28 +60,33 @@ var importTable = []row{
 		why: "a scripted server, for tests in virtual time also over HTTP; nothing of the client but its transports",
 	},
 	{
-		pkg: "client/internal/link", may: []string{"client/transport", "jsonrpc", "mcp", "internal/callback"},
-		why: "the way to the server knows nothing of the calls that use it",
+		pkg: "client/internal/link", may: []string{"client/transport", "errors", "jsonrpc", "mcp", "internal/callback"},
+		why: "the way to the server, and what may be sent on it, knows nothing of the calls that use it",
 	},
 	{
-		pkg: "client/internal/redact", may: []string{"client/internal/link", "client/transport", "mcp", "errors"},
-		why: "secrets are hidden from everybody, whatever is shown",
+		pkg: "client/internal/outcome", may: []string{"client/transport", "errors", "jsonrpc", "mcp", "internal/errormap", "internal/resilience"},
+		tests: []string{"breaker"},
+		why:   "an outcome is a value: it is made of what came back, and sends nothing",
 	},
 	{
-		pkg: "client/internal/era", may: []string{"client/internal/link", "client/internal/outcome", "client/transport", "jsonrpc", "mcp", "errors", "breaker", "internal/errormap"},
+		pkg: "client/internal/event", may: []string{"client/internal/life", "client/transport", "errors", "mcp"},
+		why: "what happened is the same for all who hear of it",
+	},
+	{
+		pkg: "client/internal/core", may: []string{"client/internal/event", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/transport", "errors", "jsonrpc", "internal/callback", "internal/errormap"},
+		why: "what all parts of a client share is below all of them",
+	},
+	{
+		pkg: "client/internal/era", may: []string{"client/internal/core", "client/internal/event", "client/internal/link", "client/internal/outcome", "client/transport", "breaker", "errors", "jsonrpc", "mcp", "internal/errormap"},
 		why: "a conversation is opened before there are calls; what is above it are functions it is given",
 	},
-	{pkg: "client/internal/lazy", why: "a part is made when it is needed, whatever it is"},
 	{
-		pkg: "client/internal/life", may: []string{"client/internal/sleep", "jsonrpc", "errors"},
+		pkg: "client/internal/life", may: []string{"errors", "jsonrpc"},
 		why: "goroutines end with the client, whatever they do",
 	},
-	{pkg: "client/internal/sleep", why: "a wait is a wait, whoever waits"},
-	{pkg: "client/internal/span", may: []string{"jsonrpc"}, why: "the time of a call is counted the same way, whatever the call waits for"},
-	{pkg: "client/internal/object", may: []string{"jsonrpc"}, why: "objects are written the same way, whatever they are for"},
 	{
-		pkg: "client/internal/ask", may: []string{"client/internal/life", "client/internal/link", "client/internal/object", "client/transport", "jsonrpc", "mcp", "internal/callback"},
-		tests: []string{"internal/inputschema"},
+		pkg: "client/internal/ask", may: []string{"client/internal/catalog", "client/internal/core", "client/internal/event", "client/internal/link", "client/transport", "jsonrpc", "mcp", "internal/callback", "internal/doc"},
+		tests: []string{"client/internal/life", "internal/inputschema"},
 		why:   "what servers ask is answered the same way, whatever brought the question",
 	},
 	{
@@ -89,11 +94,11 @@ var importTable = []row{
 		why: "a cache is filled by a function, it does not know the client",
 	},
 	{
-		pkg: "client/internal/lists", may: []string{"client/internal/cache", "client/internal/life", "client/internal/link", "client/internal/span", "client/transport", "jsonrpc", "mcp", "errors", "toolcache", "internal/errormap"},
+		pkg: "client/internal/lists", may: []string{"client/internal/cache", "client/internal/core", "client/internal/life", "client/internal/link", "client/transport", "errors", "jsonrpc", "mcp", "toolcache", "internal/errormap"},
 		why: "what is kept, and for whom, does not depend on what it is used for",
 	},
 	{
-		pkg: "client/internal/catalog", may: []string{"client/internal/cache", "client/internal/life", "client/internal/link", "client/internal/lists", "client/internal/object", "client/transport", "jsonrpc", "mcp", "errors", "toolcache", "internal/doc", "internal/footprint", "internal/inputschema", "internal/schema"},
+		pkg: "client/internal/catalog", may: []string{"client/internal/cache", "client/internal/core", "client/internal/event", "client/internal/life", "client/internal/link", "client/internal/lists", "client/internal/outcome", "client/transport", "errors", "jsonrpc", "mcp", "toolcache", "internal/doc", "internal/footprint", "internal/inputschema", "internal/schema"},
 		why: "what a schema means for a call is decided by their texts",
 	},
 	{
@@ -101,39 +106,35 @@ var importTable = []row{
 		why: "a queue knows of its items what they weigh",
 	},
 	{
-		pkg: "client/internal/notify", may: []string{"client/internal/life", "internal/callback", "internal/inbox", "client/transport", "jsonrpc", "mcp", "internal/footprint"},
-		why: "handlers are called in one order, whatever they are called for",
+		pkg: "client/internal/inbound", may: []string{"client/internal/ask", "client/internal/core", "client/internal/event", "client/internal/life", "client/internal/link", "jsonrpc", "mcp", "internal/callback", "internal/footprint", "internal/inbox"},
+		tests: []string{"client/transport"},
+		why:   "a message of the server finds whom it is for, whoever made the connection",
 	},
 	{
-		pkg: "client/internal/progress", may: []string{"internal/inbox", "client/transport", "jsonrpc", "mcp", "internal/callback"},
-		why: "progress belongs to requests, whoever sends them",
+		pkg: "client/internal/watch", may: []string{"client/internal/core", "client/internal/event", "client/internal/keeper", "client/internal/life", "client/internal/link", "errors", "jsonrpc", "mcp", "internal/callback", "internal/errormap"},
+		tests: []string{"client/transport"},
+		why:   "subscriptions know what they are told and what they ask for; requests are sent above them",
 	},
 	{
-		pkg: "client/internal/inbound", may: []string{"client/internal/ask", "client/internal/lazy", "client/internal/life", "client/internal/link", "client/internal/notify", "client/internal/progress", "client/transport", "jsonrpc", "mcp", "internal/callback"},
-		why: "a message of the server finds whom it is for, whoever made the connection",
-	},
-	{
-		pkg: "client/internal/watch", may: []string{"client/internal/keeper", "client/internal/life", "client/internal/link", "client/internal/sleep", "client/transport", "jsonrpc", "mcp", "errors", "internal/errormap", "internal/callback"},
-		why: "subscriptions know what they are told and what they ask for; requests are sent above them",
-	},
-	{
-		pkg: "client/internal/tasks", may: []string{"client/internal/life", "jsonrpc", "mcp", "errors", "internal/errormap"},
+		pkg: "client/internal/tasks", may: []string{"client/internal/core", "client/internal/life", "client/internal/outcome", "errors", "jsonrpc", "mcp", "internal/errormap"},
 		why: "following a task is a loop over requests that others send",
 	},
 	{
-		pkg: "client/internal/capability", may: []string{"client/internal/link", "errors", "jsonrpc", "mcp"},
-		why: "what may be sent is a function of what was agreed",
-	},
-	{
-		pkg: "client/internal/keeper", may: []string{"client/internal/lazy", "client/internal/life", "client/internal/link", "client/internal/sleep", "client/internal/span", "client/internal/outcome", "client/transport", "errors", "internal/errormap", "internal/resilience"},
+		pkg: "client/internal/keeper", may: []string{"client/internal/core", "client/internal/event", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/transport", "errors", "internal/errormap", "internal/resilience"},
 		why: "a state machine: what makes the next link, and what follows for the client, is handed to it",
 	},
 	{
-		pkg: "client/internal/guard", may: []string{"client/internal/keeper", "client/internal/lazy", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/internal/span", "client/transport", "breaker", "errors", "jsonrpc", "mcp", "internal/errormap", "internal/resilience"},
-		why: "what keeps a request back knows nothing of calls: it is given requests and their outcomes",
+		pkg: "client/internal/watchdog", may: []string{"client/internal/core", "client/internal/link", "client/internal/outcome", "client/transport", "breaker", "jsonrpc", "internal/resilience"},
+		tests: []string{"client/internal/life", "errors"},
+		why:   "a silent server is found by what arrives: probes and circuits are its host's",
 	},
 	{
-		pkg: "client/internal/run", may: []string{"client/internal/ask", "client/internal/catalog", "client/internal/guard", "client/internal/inbound", "client/internal/keeper", "client/internal/lazy", "client/internal/life", "client/internal/link", "client/internal/object", "client/internal/outcome", "client/internal/progress", "client/internal/span", "client/transport", "jsonrpc", "mcp", "errors", "internal/errormap", "internal/resilience"},
+		pkg: "client/internal/guard", may: []string{"client/internal/core", "client/internal/keeper", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/internal/watchdog", "breaker", "errors", "jsonrpc", "mcp", "internal/errormap", "internal/resilience"},
+		tests: []string{"client/transport"},
+		why:   "what keeps a request back knows nothing of calls: it is given requests and their outcomes",
+	},
+	{
+		pkg: "client/internal/run", may: []string{"client/internal/ask", "client/internal/catalog", "client/internal/core", "client/internal/guard", "client/internal/inbound", "client/internal/keeper", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/transport", "errors", "jsonrpc", "mcp", "internal/doc", "internal/errormap", "internal/resilience"},
 		tests: []string{"breaker"},
 		why:   "a call goes down: what the application hears of it is handed to it",
 	},

@@ -37,7 +37,7 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 	decode := func(raw json.RawMessage) error {
 		// The message was found valid when it came.
 		if err := mcp.UnmarshalValid(raw, res); err != nil {
-			return c.calls.Errors.Undecodable(cl.Subject(), err)
+			return c.core.Undecodable(cl.Subject(), err)
 		}
 		return nil
 	}
@@ -68,7 +68,7 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 }
 
 // private reports whether a result is for this caller alone: what the caller says in
-// _meta may change it, and a state is for one call only (MRTR-06).
+// _meta may change it, and a state is for one call only.
 func (o *ownOptions) private() bool {
 	return o.cache == CacheBypass || o.meta != nil || o.input != nil
 }

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
-	"github.com/mainstay-mcp/mainstay/client/internal/capability"
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
 	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/toolcache"
@@ -107,10 +107,10 @@ func (cl *call) takeMeta() error {
 
 // Call sends any request and returns the result unchanged. params is an
 // object: nil for none, JSON in a json.RawMessage or []byte, or any value that
-// encodes to an object. The methods of the handshake are rejected.
+// encodes to an doc. The methods of the handshake are rejected.
 func (c *Client) Call(ctx context.Context, method string, params any, opts ...CallOption) (json.RawMessage, error) {
-	if err := capability.CheckName(method); err != nil {
-		return nil, c.calls.Errors.Local(err, method)
+	if err := link.CheckMethod(method); err != nil {
+		return nil, c.core.Local(err, method)
 	}
 	cl := newCall(method, opts)
 	raw, err := encodeObject("params", params)
@@ -119,12 +119,12 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 		cl.SetTarget(raw)
 	}
 	if err != nil {
-		return nil, c.calls.Errors.Local(err, method)
+		return nil, c.core.Local(err, method)
 	}
 	if err := c.gate(cl.Subject()); err != nil {
 		return nil, err
 	}
-	if ask.CanAsk(method, c.live.Agreed().Version) {
+	if ask.CanAsk(method, c.core.Links.Agreed().Version) {
 		cl.CutRound()
 	}
 	if cl.Tool != "" {
@@ -138,20 +138,20 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 // Notify sends any notification; see [Client.Call] for params. It returns once
 // the server has accepted it (HTTP) or the transport has taken it (stdio).
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
-	if err := capability.CheckName(method); err != nil {
-		return c.calls.Errors.Local(err, method)
+	if err := link.CheckMethod(method); err != nil {
+		return c.core.Local(err, method)
 	}
 	raw, err := encodeObject("params", params)
 	if err != nil {
-		return c.calls.Errors.Local(err, method)
+		return c.core.Local(err, method)
 	}
 	if err := mcp.CheckMeta(metaOf(raw)); err != nil {
-		return c.calls.Errors.Local(badOption(err), method)
+		return c.core.Local(badOption(err), method)
 	}
-	if c.life.Closed() {
-		return c.calls.Errors.Local(life.ErrClosed(), method)
+	if c.core.Life.Closed() {
+		return c.core.Local(life.ErrClosed(), method)
 	}
-	if err := c.calls.Errors.Refusal(outcome.Subject{Method: method}, capability.CheckNotification(c.live.Agreed(), method)); err != nil {
+	if err := c.core.Refusal(outcome.Subject{Method: method}, link.CheckNotification(c.core.Links.Agreed(), method)); err != nil {
 		return err
 	}
 	return c.calls.Notify(ctx, method, raw)
@@ -201,15 +201,15 @@ var errNoPrefix = errors.New("WithIdempotencyKey needs WithIdempotency, which na
 func (c *Client) takeOptions(cl *call) error {
 	if cl.Meta != nil || cl.opts.meta != nil {
 		if err := cl.takeMeta(); err != nil {
-			return c.calls.Errors.Local(badOption(err), cl.Method)
+			return c.core.Local(badOption(err), cl.Method)
 		}
 	}
 	if cl.IdempotencyKey != nil && c.cfg.keyPrefix == "" && cl.Method == mcp.MethodToolsCall {
-		return c.calls.Errors.Local(badOption(errNoPrefix), cl.Method)
+		return c.core.Local(badOption(errNoPrefix), cl.Method)
 	}
 	if given := cl.opts.input; given != nil {
-		if err := cl.Resume(c.live.Agreed().Version, given.responses, given.state); err != nil {
-			return c.calls.Errors.About(cl.Subject(), err)
+		if err := cl.Resume(c.core.Links.Agreed().Version, given.responses, given.state); err != nil {
+			return c.core.About(cl.Subject(), err)
 		}
 	}
 	return nil
@@ -230,13 +230,13 @@ func (c *Client) do(ctx context.Context, cl *call) (raw json.RawMessage, err err
 		raw, err = c.run(ctx, &cl.Call)
 	}
 	if c.cfg.meter != nil {
-		c.callEnded(cl, began, err)
+		cl.ended(c, began, err)
 	}
 	return raw, err
 }
 
 // run makes a call of the application. Of one that became a task, the result is that of
-// the task (TASK-14).
+// the task.
 func (c *Client) run(ctx context.Context, cl *run.Call) (json.RawMessage, error) {
 	raw, err := c.calls.Do(ctx, cl)
 	if err != nil || cl.Task == 0 || cl.Task&run.TaskHandle != 0 {
@@ -306,7 +306,7 @@ func appendRaw(dst []byte, what string, v []byte) ([]byte, error) {
 	return checkObject(dst, start, what, err)
 }
 
-// checkObject refuses what was appended from start on unless it is an object.
+// checkObject refuses what was appended from start on unless it is an doc.
 func checkObject(dst []byte, start int, what string, err error) ([]byte, error) {
 	if err != nil {
 		return dst[:start], mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
@@ -315,7 +315,7 @@ func checkObject(dst []byte, start int, what string, err error) ([]byte, error) 
 	if string(dst[start:]) == "null" { // a nil map or pointer
 		return dst[:start], nil
 	}
-	if object.First(dst[start:]) != '{' {
+	if doc.First(dst[start:]) != '{' {
 		return dst[:start], mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the "+what+" must be a JSON object", nil)
 	}

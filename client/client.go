@@ -8,18 +8,13 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/cache"
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/era"
 	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
-	"github.com/mainstay-mcp/mainstay/client/internal/lazy"
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
-	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
-	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	"github.com/mainstay-mcp/mainstay/client/internal/watch"
-	"github.com/mainstay-mcp/mainstay/client/transport"
-	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -28,26 +23,24 @@ import (
 type Client struct {
 	cfg   *config
 	at    string // the address of the server
-	live  link.Holder
+	core  core.Core
 	calls run.Runner
-	life  life.Life // ends with Close
 
 	scope      lists.Scope                // of what is kept
 	negotiated atomic.Pointer[Negotiated] // nil before Connect returns
 
-	listed lazy.Part[lists.Cache]     // see lists
-	tools  lazy.Part[catalog.Catalog] // see catalog
+	listed core.Lazy[lists.Cache]     // see lists
+	tools  core.Lazy[catalog.Catalog] // see catalog
 
-	subscriptions lazy.Part[watch.Watcher]
-	tasks         lazy.Part[tasks.Follower] // see follower
+	subscriptions core.Lazy[watch.Watcher]
+	tasks         core.Lazy[tasks.Follower] // see follower
 
-	incoming lazy.Part[inbound.Inbound] // see inbound
-	budget   transport.Budget           // of what the server makes this side hold
+	incoming core.Lazy[inbound.Inbound] // see inbound
 
-	finding atomic.Pointer[era.Negotiator] // the first conversation is being opened
-	probing atomic.Bool                    // what comes is dropped meanwhile
+	finding atomic.Pointer[era.Finder] // the first conversation is being opened
+	probing atomic.Bool                // what comes is dropped meanwhile
 
-	closing lazy.Part[closing]
+	closing core.Lazy[closing]
 }
 
 // lists returns the lists and other results that the server lets the client keep.
@@ -55,11 +48,10 @@ func (c *Client) lists() *lists.Cache {
 	return c.listed.Make(func() *lists.Cache {
 		kept := c.cfg.cache
 		if kept == nil {
-			kept, _ = cache.New(c.cfg.cacheSettings(c.cfg.logger.With("server", c.calls.Errors.Server))) // they were checked
+			kept, _ = cache.New(c.cfg.cacheSettings(c.cfg.logger.With("server", c.core.Server))) // they were checked
 		}
 		return lists.New(lists.Config{
-			Scope: c.scope, Kept: kept, Links: &c.live, Declared: c.cfg.offer.Capabilities, Budget: &c.budget,
-			Server: c.calls.Errors.Server, Log: c.calls.Log, Error: c.calls.Errors.Local, Life: &c.life, MaxTime: c.calls.Set.Wait.Max,
+			Core: &c.core, Scope: c.scope, Kept: kept, Declared: c.cfg.offer.Capabilities, MaxTime: c.calls.Set.Wait.Max,
 		})
 	})
 }
@@ -68,18 +60,10 @@ func (c *Client) lists() *lists.Cache {
 func (c *Client) catalog() *catalog.Catalog {
 	return c.tools.Make(func() *catalog.Catalog {
 		cfg := catalog.Config{
-			Lists: c.lists(), Life: &c.life, Arguments: catalog.Check(cmp.Or(c.cfg.validation.Arguments, ValidateStrict)),
+			Core: &c.core, Lists: c.lists(), Arguments: catalog.Check(cmp.Or(c.cfg.validation.Arguments, ValidateStrict)),
 			Results:   catalog.Check(cmp.Or(c.cfg.validation.Results, ValidateWarn)),
 			DropNulls: c.cfg.validation.DropNulls, Eager: !c.cfg.noPreload, Pins: c.cfg.caching.Pins, Block: c.cfg.caching.BlockDrift,
-			Page: c.toolPages(), ListFailed: func(err error) { c.emit(ListFailed{Method: mcp.MethodToolsList, Reason: err}) },
-			About: func(tool string, e *mcperrors.Error) *mcperrors.Error {
-				return c.calls.Errors.About(outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}, e)
-			},
-		}
-		if c.cfg.onEvent != nil {
-			cfg.Changed = func(d catalog.Change) {
-				c.emit(ToolDrift{Tool: d.Tool, Old: d.Old, New: d.New, Changed: d.Changed, Before: d.Before, After: d.After, Pinned: d.Pinned})
-			}
+			Page: c.toolPages(), Drift: c.cfg.handlers.Event != nil,
 		}
 		return catalog.New(cfg)
 	})
@@ -87,25 +71,25 @@ func (c *Client) catalog() *catalog.Catalog {
 
 // ServerInfo returns how the server identifies itself. Use it for display and
 // logs only: it is unverified.
-func (c *Client) ServerInfo() mcp.Implementation { return c.live.Agreed().Server() }
+func (c *Client) ServerInfo() mcp.Implementation { return c.core.Links.Agreed().Server() }
 
 // ProtocolVersion returns the negotiated revision.
-func (c *Client) ProtocolVersion() mcp.Version { return c.live.Agreed().Version }
+func (c *Client) ProtocolVersion() mcp.Version { return c.core.Links.Agreed().Version }
 
 // Negotiated returns how the client last found the era of the conversation.
 func (c *Client) Negotiated() Negotiated { return *c.negotiated.Load() }
 
 // Capabilities returns the capabilities that the server declared.
-func (c *Client) Capabilities() mcp.ServerCapabilities { return c.live.Agreed().Capabilities }
+func (c *Client) Capabilities() mcp.ServerCapabilities { return c.core.Links.Agreed().Capabilities }
 
 // Instructions returns the server's instructions for using it; untrusted.
-func (c *Client) Instructions() string { return c.live.Agreed().Instructions }
+func (c *Client) Instructions() string { return c.core.Links.Agreed().Instructions }
 
 // InitializeResult returns the server's result of initialize, or of
 // server/discover in the stateless era, unchanged.
-func (c *Client) InitializeResult() json.RawMessage { return slices.Clone(c.live.Agreed().Raw) }
+func (c *Client) InitializeResult() json.RawMessage { return slices.Clone(c.core.Links.Agreed().Raw) }
 
 // HasCapability reports whether the server declared a capability: "tools",
 // "tools.listChanged", "resources.subscribe", "experimental.x". An empty
 // object counts as declared. Before the handshake it returns false.
-func (c *Client) HasCapability(name string) bool { return c.live.Agreed().Capabilities.Has(name) }
+func (c *Client) HasCapability(name string) bool { return c.core.Links.Agreed().Capabilities.Has(name) }

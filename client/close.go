@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
-	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
@@ -35,20 +34,20 @@ type closing struct {
 func (c *Client) Close() error {
 	closing := c.closing.Get()
 	closing.once.Do(func() {
-		c.life.Move(life.Closed, nil)
-		l := c.live.Load()
+		c.core.Life.Move(life.Closed, nil)
+		l := c.core.Links.Load()
 		if l != nil {
-			c.life.AwaitBackground(backgroundGrace)
+			c.core.Life.AwaitBackground(backgroundGrace)
 		}
-		c.life.End()
+		c.core.Life.End()
 		c.calls.Guard.Close()
 		if w := c.subscriptions.Peek(); w != nil {
 			w.End()
 		}
 		late := false
 		if k := c.calls.Keeper.Peek(); k.Restarting() {
-			late = !sleep.Until(k.Done(), closeTimeout) // perhaps in the middle of a start, which it gives up
-			l = c.live.Load()
+			late = !life.Wait(k.Done(), closeTimeout, nil) // perhaps in the middle of a start, which it gives up
+			l = c.core.Links.Load()
 		}
 		if l != nil {
 			closing.err = l.Conn.Close()
@@ -57,10 +56,10 @@ func (c *Client) Close() error {
 			closing.unwatch()
 		}
 		c.inbound().Notifier().Stop()
-		if late || !c.life.Await(closeTimeout) {
-			c.calls.Log.Warn("[MCP] a handler or the transport did not return within a second of Close", "server", c.calls.Errors.Server)
+		if late || !c.core.Life.Await(closeTimeout) {
+			c.core.Log.Warn("[MCP] a handler or the transport did not return within a second of Close", "server", c.core.Server)
 		}
-		callback.Flush(c.cfg.logger, closeTimeout) // which c.calls.Log writes to
+		callback.Flush(c.cfg.logger, closeTimeout) // which c.core.Log writes to
 	})
 	return closing.err
 }
@@ -69,11 +68,11 @@ func (c *Client) Close() error {
 // calls: after [Client.Close], or in [StateEnded], for which [Client.Outage]
 // has the reason. It stays open while the client restarts a program or reopens
 // a session.
-func (c *Client) Done() <-chan struct{} { return c.life.Done() }
+func (c *Client) Done() <-chan struct{} { return c.core.Life.Done() }
 
 // AfterDone calls f on a goroutine of its own once the client is done, as
 // [context.AfterFunc] does for a context: see [Client.Done]. If the client is done
 // already, it calls f at once. Until then it needs no goroutine.
 func (c *Client) AfterDone(f func()) {
-	c.life.AfterDone(func() { callback.Run("AfterDone", c.callbackFailed, f) })
+	c.core.Life.AfterDone(func() { callback.Run("AfterDone", c.callbackFailed, f) })
 }

@@ -15,13 +15,13 @@ import (
 func (c *Client) Complete(ctx context.Context, ref mcp.CompletionReference, argument mcp.CompletionArgument, chosen map[string]string, opts ...CallOption) (*mcp.Completion, error) {
 	cl := newCall(mcp.MethodCompletionComplete, opts)
 	if why := wrongReference(ref, argument); why != "" {
-		return nil, c.calls.Errors.About(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, why, nil))
+		return nil, c.core.About(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, why, nil))
 	}
 	if err := c.gate(cl.Subject()); err != nil {
 		return nil, err
 	}
 	params := &mcp.CompleteParams{Ref: ref, Argument: argument}
-	if len(chosen) > 0 && c.live.Agreed().Version.AtLeast(mcp.Version2025_06_18) {
+	if len(chosen) > 0 && c.core.Links.Agreed().Version.AtLeast(mcp.Version2025_06_18) {
 		params.Context = &mcp.CompletionContext{Arguments: chosen}
 	}
 	if err := c.params(&cl, params); err != nil {

@@ -64,11 +64,11 @@ func Connect(ctx context.Context, t transport.Transport, opts ...Option) (*Clien
 	}
 	if err := c.open(ctx, t); err != nil {
 		// What else goes wrong matters less than err.
-		if l := c.live.Load(); l != nil {
+		if l := c.core.Links.Load(); l != nil {
 			l.Abort()
 		}
 		_ = c.Close()
-		return nil, c.calls.Errors.Secrets.Secrets().HideError(err)
+		return nil, c.core.Secrets().HideError(err)
 	}
 	return c, nil
 }
@@ -104,17 +104,16 @@ func CheckOptions(opts ...Option) error {
 
 func newClient(cfg *config, t transport.Transport) *Client {
 	c := &Client{cfg: cfg, at: t.String()}
-	r := &c.calls
-	r.Client, r.Links, r.Life, r.Errors.Server = (*callSupport)(c), &c.live, &c.life, cmp.Or(cfg.name, c.at)
-	c.live.Failed = c.callbackFailed
-	cfg.guardHooks(c.live.Failed)
-	r.Set = cfg.callSettings()
+	k, r := &c.core, &c.calls
+	k.Server, k.Emit, k.Failed = cmp.Or(cfg.name, c.at), c.emit, c.callbackFailed
+	k.Protect(t)
+	cfg.guardHooks(k.Failed) // before the log and the trace are wrapped
+	k.Log, cfg.trace = k.Redacted(cfg.logger), k.RedactedTrace(cfg.trace)
+	k.Budget.SetLimit(max(cfg.memory, 0)) // less than 0 is no bound
+	k.Life.Begin()                        // a client outlives the context it was connected with
+	r.Core, r.Client, r.Set = k, (*callSupport)(c), cfg.callSettings()
 	r.Keeper.Sessions = func() *keeper.Keeper { return newSessionKeeper(c) }
-	r.Errors.Secrets.Begin(&c.live, t)
-	r.Log, cfg.trace = r.Errors.Secrets.Logger(cfg.logger), r.Errors.Secrets.Trace(cfg.trace)
-	r.Guard.Init(cfg.guardSettings(), cfg.meter != nil, c.guardNeeds)
-	c.budget.SetLimit(max(cfg.memory, 0)) // less than 0 is no bound
-	c.life.Begin()                        // a client outlives the context it was connected with
+	r.Guard.Init(cfg.guardSettings(), cfg.meter != nil, (*callSupport)(c))
 	return c
 }
 

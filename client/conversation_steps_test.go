@@ -227,7 +227,7 @@ func (s *steps) onEvent(_ context.Context, e client.Event) {
 		elapse(moment) // the subscription's own handler is told at the same time
 		s.k.note("* SubscriptionGap")
 	default:
-		s.k.note("* %s", strings.TrimPrefix(fmt.Sprintf("%T", e), "client."))
+		s.k.note("* %s", strings.TrimPrefix(fmt.Sprintf("%T", e), "event."))
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // RenewVersion implements [run.Client]: it takes the newest revision of the era that both
-// sides speak (DISC-07). A server that lists the revision it refuses contradicts itself,
+// sides speak. A server that lists the revision it refuses contradicts itself,
 // which proves nothing: only what may run twice is sent with that revision again.
 func (s *callSupport) RenewVersion(r run.VersionRefusal) (again bool, _ error) {
 	var data mcp.UnsupportedVersionData
@@ -26,7 +26,7 @@ func (s *callSupport) RenewVersion(r run.VersionRefusal) (again bool, _ error) {
 	if ok && !r.Before && (proved || r.Repeatable) {
 		c := s.client()
 		self := c.cfg.identity()
-		err := self.Speak(&c.live, version, c.subscriptions.Peek().Level())
+		err := self.Speak(&c.core.Links, version, c.subscriptions.Peek().Level())
 		return err == nil, err
 	}
 	ours := slices.DeleteFunc(mcp.Versions(), func(v mcp.Version) bool { return v.Era() != mcp.EraStateless })
@@ -59,7 +59,7 @@ func (e *MissingCapabilityError) Error() string {
 }
 
 // MissingCapability implements [run.Client]. Capabilities are stated on every request,
-// all of them, so that there are never more to offer (DISC-10).
+// all of them, so that there are never more to offer.
 func (*callSupport) MissingCapability(err *mcperrors.Error) error {
 	rpc := outcome.RPCOf(err)
 	var data mcp.MissingCapabilityData

@@ -53,7 +53,7 @@ func TestRenewVersionNeedsAProof(t *testing.T) {
 		require.NoError(t, err)
 		c := newClient(cfg, &transport.Stream{})
 		conn := &versionConn{}
-		c.live.Use(conn)
+		c.core.Links.Use(conn)
 		cl := &run.Call{Request: run.Request{Method: tt.method}}
 		cl.Link = &link.Link{Conn: conn, Agreed: &link.Agreement{Version: tt.sent, Era: mcp.EraStateless}}
 		refused := mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindVersion, tt.delivery, "no", rpc)
@@ -122,17 +122,17 @@ func TestInboxCountsWhatItHolds(t *testing.T) {
 			})
 			require.NoError(t, err)
 			c := newClient(cfg, &transport.Stream{})
-			c.live.Use(&versionConn{})
+			c.core.Links.Use(&versionConn{})
 			c.inbound().Progress().Add(func(mcp.ProgressParams) { <-slow })
 			for range inbox.MaxBytes/one + 2 {
 				put(c)
 			}
-			held := c.budget.Held()
+			held := c.core.Budget.Held()
 			require.LessOrEqual(t, held, int64(inbox.MaxBytes))
 			require.Greater(t, held, int64(inbox.MaxBytes-2*one))
 			close(slow)
-			require.True(t, c.life.Await(time.Minute))
-			require.Zero(t, c.budget.Held())
+			require.True(t, c.core.Life.Await(time.Minute))
+			require.Zero(t, c.core.Budget.Held())
 		})
 	}
 }

@@ -44,5 +44,5 @@ func (c *Client) checkPin(ctx context.Context, cl *call) error {
 		return err
 	}
 	cause := (*PinError)(mismatch)
-	return c.calls.Errors.About(outcome.Subject{Method: mcp.MethodToolsCall, Tool: cl.Tool}, mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, cause.Error(), cause))
+	return c.core.About(outcome.Subject{Method: mcp.MethodToolsCall, Tool: cl.Tool}, mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, cause.Error(), cause))
 }

@@ -8,13 +8,15 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/era"
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -23,7 +25,7 @@ import (
 // reports to the application.
 type negotiation struct {
 	c      *Client
-	era    *era.Negotiator
+	era    *era.Finder
 	result era.Result
 	again  bool // with a restarted program
 }
@@ -32,42 +34,44 @@ type negotiation struct {
 // while it may connect.
 func newNegotiation(c *Client, again bool) *negotiation {
 	n := &negotiation{c: c, again: again}
-	cfg := sessionConfig(c)
-	cfg.Version, cfg.Pin, cfg.Store = mcp.Version(c.cfg.version), c.cfg.versionBy, c.cfg.era.storeFor(c.live.Failed)
-	probe := c.cfg.era.probe
-	cfg.ProbeTimeout = probe.Timeout
-	cfg.Policy = era.Policy{
-		FreshProcess: probe.FreshProcess, SilenceIsSession: probe.SilenceIsSession,
-		AuthIsSession: probe.AuthIsSession, AnyRefusal: probe.AnyRefusal,
+	probe, restart, circuit := c.cfg.era.probe, c.cfg.resilience.Restart, c.cfg.resilience.Breaker
+	n.era = &era.Finder{
+		Session: newSession(c), Host: n, Store: c.cfg.era.storeFor(c.core.Failed), Probing: &c.probing,
+		ProbeTimeout: probe.Timeout, StartTimeout: restart.StartTimeout, CountAll: circuit != nil && circuit.CountAll(),
+		Policy: era.Policy{
+			FreshProcess: probe.FreshProcess, SilenceIsSession: probe.SilenceIsSession,
+			AuthIsSession: probe.AuthIsSession, AnyRefusal: probe.AnyRefusal,
+		},
 	}
-	cfg.StartTimeout = c.cfg.resilience.Restart.StartTimeout
-	cfg.CountAll = c.cfg.resilience.Breaker != nil && c.cfg.resilience.Breaker.CountAll()
-	cfg.Probing, cfg.Admit, cfg.Discover = &c.probing, c.calls.Guard.AcquireProbe, n.discover
-	cfg.Connect = func(ctx context.Context, t transport.Transport) (transport.Conn, error) {
-		return t.Connect(ctx, c.handler())
-	}
-	cfg.Level = func() json.RawMessage { return c.subscriptions.Peek().Level() }
-	cfg.Restarted = func(cause *mcperrors.Error) { c.emit(Restarted{Cause: cause}) }
-	n.era = era.New(cfg)
+	n.era.Version, n.era.Pin = mcp.Version(c.cfg.version), c.cfg.versionBy
 	return n
 }
 
-// sessionConfig is what opening a session needs.
-func sessionConfig(c *Client) era.Config {
-	return era.Config{
-		Server: c.calls.Errors.Server, Log: c.calls.Log, Links: &c.live, Required: c.cfg.required, Wait: c.calls.Set.Wait, Self: c.cfg.identity(),
-		// It is never cancelled by a notification: connecting has failed when ctx ends,
-		// and the transport is closed (LC-10).
-		Initialize: func(ctx context.Context, params json.RawMessage, wait jsonrpc.Wait) (json.RawMessage, error) {
-			cl := &run.Call{Request: run.Request{Method: mcp.MethodInitialize, Purpose: link.Handshake}, Params: object.Open(params)}
-			if wait != (jsonrpc.Wait{}) {
-				cl.Wait = unbounded(wait)
-			}
-			out := c.calls.Attempt(ctx, cl)
-			return out.Result, out.Error()
-		},
-		About: c.calls.Errors.About, Mismatch: mismatchError,
+// Connect implements [era.Host].
+func (n *negotiation) Connect(ctx context.Context, t transport.Transport) (transport.Conn, error) {
+	return t.Connect(ctx, n.c.handler())
+}
+
+// Admit implements [era.Host].
+func (n *negotiation) Admit() (breaker.Permit, error) { return n.c.calls.Guard.AcquireProbe() }
+
+// Level implements [era.Host].
+func (n *negotiation) Level() json.RawMessage { return n.c.subscriptions.Peek().Level() }
+
+// newSession opens sessions for a client.
+func newSession(c *Client) era.Session {
+	return era.Session{Core: &c.core, Required: c.cfg.required, Wait: c.calls.Set.Wait, Self: c.cfg.identity(), Client: (*callSupport)(c)}
+}
+
+// Initialize implements [era.Client]. The request is never canceled by a notification:
+// connecting has failed when ctx ends, and the transport is closed.
+func (s *callSupport) Initialize(ctx context.Context, params json.RawMessage, wait jsonrpc.Wait) (json.RawMessage, error) {
+	cl := &run.Call{Request: run.Request{Method: mcp.MethodInitialize, Purpose: link.Handshake}, Params: doc.OpenObject(params)}
+	if wait != (jsonrpc.Wait{}) {
+		cl.Wait = unbounded(wait)
 	}
+	out := s.calls.Attempt(ctx, cl)
+	return out.Result, out.Error()
 }
 
 // unbounded says with -1 what wait does not bound: as an option of a call, 0 would be
@@ -85,11 +89,11 @@ func (n *negotiation) open(ctx context.Context, t transport.Transport) (err erro
 	}
 	n.settled()
 	c := n.c
-	agreed := c.live.Agreed()
+	agreed := c.core.Links.Agreed()
 	info := agreed.Server()
-	if c.calls.Log.Enabled(ctx, slog.LevelInfo) {
-		c.calls.Log.Info(fmt.Sprintf("[MCP] Connected to %s v%s", jsonrpc.Printable(info.Name, 100), jsonrpc.Printable(info.Version, 50)), "server", c.calls.Errors.Server)
-		c.calls.Log.Info(fmt.Sprintf("[MCP] Protocol version: %s", agreed.Version), "server", c.calls.Errors.Server)
+	if c.core.Log.Enabled(ctx, slog.LevelInfo) {
+		c.core.Log.Info(fmt.Sprintf("[MCP] Connected to %s v%s", jsonrpc.Printable(info.Name, 100), jsonrpc.Printable(info.Version, 50)), "server", c.core.Server)
+		c.core.Log.Info(fmt.Sprintf("[MCP] Protocol version: %s", agreed.Version), "server", c.core.Server)
 	}
 	c.emit(Connected{Server: info, Version: agreed.Version})
 	return nil
@@ -99,7 +103,7 @@ func (n *negotiation) open(ctx context.Context, t transport.Transport) (err erro
 // was open before, unless the options pin a revision or the program refuses it (fault
 // F1).
 func (n *negotiation) openAgain(ctx context.Context, t transport.Transport) (err error) {
-	if n.result, err = n.era.FindAgain(ctx, t, n.c.live.Agreed().Version); err != nil {
+	if n.result, err = n.era.FindAgain(ctx, t, n.c.core.Links.Agreed().Version); err != nil {
 		return n.explain(err)
 	}
 	return nil
@@ -109,26 +113,25 @@ func (n *negotiation) openAgain(ctx context.Context, t transport.Transport) (err
 // was opened again it reports changes only.
 func (n *negotiation) settled() {
 	c := n.c
-	now := Negotiated{
-		source: source{c.calls.Errors.Server}, Era: n.result.Era, Version: n.result.Version, Evidence: n.result.Evidence, Tried: stepsOf(n.result.Tried),
+	now := event.From(c.core.Server, mcperrors.Secrets{}, Negotiated{
+		Era: n.result.Era, Version: n.result.Version, Evidence: n.result.Evidence, Tried: n.result.Tried,
 		Remembered: n.result.Remembered, Restarted: n.result.Restarted, Fallback: n.result.Fallback,
-	}
+	}).(Negotiated)
 	n.era.Remember()
 	if before := c.negotiated.Load(); n.again && before.Era == now.Era && before.Version == now.Version {
 		return
 	}
 	kept := now // the rest is not needed any more
 	c.negotiated.Store(&kept)
-	if c.calls.Log.Enabled(c.life.Context(), slog.LevelInfo) {
-		c.calls.Log.Info("[MCP] Era chosen", "server", c.calls.Errors.Server, "era", now.Era.String(), "version", string(now.Version),
+	if c.core.Log.Enabled(c.core.Life.Context(), slog.LevelInfo) {
+		c.core.Log.Info("[MCP] Era chosen", "server", c.core.Server, "era", now.Era.String(), "version", string(now.Version),
 			"evidence", now.Evidence, "round_trips", len(now.Tried), "remembered", now.Remembered, "tried", stepsText(now.Tried))
 	}
 	c.emit(now)
 }
 
-// discover sends a probe, once and past all limits. counted says that the circuit
-// knows of the failure already.
-func (n *negotiation) discover(ctx context.Context, l *link.Link, wait jsonrpc.Wait) (out outcome.Outcome, counted bool) {
+// Discover implements [era.Host]. The probe passes all limits.
+func (n *negotiation) Discover(ctx context.Context, l *link.Link, wait jsonrpc.Wait) (out outcome.Outcome, counted bool) {
 	cl := &run.Call{Request: run.Request{
 		Method: mcp.MethodDiscover, Options: run.Options{Wait: unbounded(wait)},
 	}}
@@ -144,7 +147,7 @@ func (n *negotiation) explain(err error) error {
 	if len(n.result.Tried) < 2 || !errors.As(err, &e) {
 		return err
 	}
-	cause := &EraError{Tried: stepsOf(n.result.Tried), Err: e.Cause}
+	cause := &EraError{Tried: n.result.Tried, Err: e.Cause}
 	e.Cause = cause
 	e.Message += "; " + cause.Error()
 	return e

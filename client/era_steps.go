@@ -3,25 +3,15 @@ package client
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/era"
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // ProbeStep is one request that was sent to open the conversation.
-type ProbeStep struct {
-	// Method is server/discover, initialize, or GET for the stream of an
-	// HTTP+SSE server.
-	Method string
-	// Version is the requested revision, "" for none.
-	Version mcp.Version
-	// Reply describes the outcome in a few words.
-	Reply string
-	// Took is how long the request took.
-	Took time.Duration
-}
+type ProbeStep = event.ProbeStep
 
 // EraError is the cause of an error of Connect after more than one request:
 // what was tried, and how each request ended. It unwraps to the cause of the
@@ -35,14 +25,6 @@ func (e *EraError) Error() string { return "tried " + stepsText(e.Tried) }
 
 // Unwrap returns the cause.
 func (e *EraError) Unwrap() error { return e.Err }
-
-// stepsOf is what package era reports, in the type of this one.
-func stepsOf(tried []era.Step) (steps []ProbeStep) {
-	for _, s := range tried {
-		steps = append(steps, ProbeStep(s))
-	}
-	return steps
-}
 
 // stepsText is a list of steps for people.
 func stepsText(tried []ProbeStep) string {
@@ -79,8 +61,8 @@ func (e *VersionError) Error() string {
 		jsonrpc.Printable(string(e.Offered), 40), e.Supported)
 }
 
-// mismatchError makes a VersionError of what package era has found.
-func mismatchError(m era.Mismatch) error {
+// Mismatch implements [era.Client].
+func (*callSupport) Mismatch(m era.Mismatch) error {
 	e := VersionError(m)
 	return &e
 }

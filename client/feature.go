@@ -3,8 +3,8 @@ package client
 import (
 	"context"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -22,10 +22,10 @@ func (c *Client) ask(ctx context.Context, cl *call, res any) error {
 func (c *Client) params(cl *call, params any) error {
 	raw, err := mcp.Marshal(params)
 	if err != nil {
-		return c.calls.Errors.About(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return c.core.About(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the parameters cannot be encoded: "+err.Error(), err))
 	}
-	cl.Params = object.Open(raw)
+	cl.Params = doc.OpenObject(raw)
 	return nil
 }
 
@@ -35,6 +35,6 @@ func (c *Client) named(cl *call, what string) error {
 	if cl.Name != "" {
 		return nil
 	}
-	return c.calls.Errors.About(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+	return c.core.About(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 		"the "+what+" must not be empty", nil))
 }

@@ -1,11 +1,11 @@
 package client
 
 import (
-	"github.com/mainstay-mcp/mainstay/client/internal/capability"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 )
 
 // gate refuses what the revision does not have and what the server did not declare.
 func (c *Client) gate(s outcome.Subject) error {
-	return c.calls.Errors.Refusal(s, capability.CheckRequest(c.live.Agreed(), s.Method))
+	return c.core.Refusal(s, link.CheckRequest(c.core.Links.Agreed(), s.Method))
 }

@@ -6,22 +6,22 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
-// guardNeeds is what the guard is given of the client, once it needs anything.
-func (c *Client) guardNeeds() *guard.Hooks {
+// Hooks implements [guard.Host].
+func (s *callSupport) Hooks() *guard.Hooks {
+	c := s.client()
 	h := &guard.Hooks{
-		Server: c.calls.Errors.Server, Log: c.calls.Log, Links: &c.live, Keeper: &c.calls.Keeper, Life: &c.life, Ping: c.calls.Ping,
-		About: c.calls.Errors.About,
+		Core: &c.core, Keeper: &c.calls.Keeper, Ping: c.calls.Ping,
 	}
 	if meter := c.cfg.meter; meter != nil {
 		h.Signal = func(s guard.Signal) {
 			meter.Observe(Signal{
-				Kind: signalKinds[s.Kind], Server: c.calls.Errors.Server, Method: s.Method, Tool: s.Tool, Wait: s.Wait, Reason: s.Reason,
+				Kind: signalKinds[s.Kind], Server: c.core.Server, Method: s.Method, Tool: s.Tool, Wait: s.Wait, Reason: s.Reason,
 				Denied: retryDenials[s.Denied], Count: s.Count,
 			})
 		}
 		h.Ended = func(r guard.Request, l *link.Link, a resilience.Attempt, j resilience.Judgement) {
 			meter.AttemptEnded(AttemptRecord{
-				Server: c.calls.Errors.Server, Method: r.Method, Tool: r.Tool, Version: l.Agreed.Version, Number: r.Attempts,
+				Server: c.core.Server, Method: r.Method, Tool: r.Tool, Version: l.Agreed.Version, Number: r.Attempts,
 				Class: a.Class.String(), Delivery: a.Delivery, OnServer: j.Server, OnTool: j.Tool,
 				Status: a.Status, RPCCode: a.Code, Elapsed: a.Elapsed,
 			})

@@ -84,7 +84,7 @@ func (s HealthStatus) MarshalText() ([]byte, error) { return []byte(s.String()),
 // probe, as a call would. If a lost session could not be reopened, it starts
 // the next try once that is due.
 func (c *Client) Healthy() bool {
-	lost, state := c.live.Load(), c.life.State() // in this order; see Revive
+	lost, state := c.core.Links.Load(), c.core.Life.State() // in this order; see Revive
 	if state == life.Ready && c.calls.Guard.Healthy() {
 		return true
 	}
@@ -100,10 +100,10 @@ func (c *Client) Clients() []*Client { return []*Client{c} }
 // start a probe in the background, as [Client.Healthy] does.
 func (c *Client) Health() Health {
 	h := Health{
-		Server: mcperrors.Redact(c.calls.Errors.Server), Address: mcperrors.Redact(c.at), Version: c.live.Agreed().Version,
+		Server: mcperrors.Redact(c.core.Server), Address: mcperrors.Redact(c.at), Version: c.core.Links.Agreed().Version,
 		Healthy: c.Healthy(), State: c.State(), InFlight: c.calls.Guard.InFlight(),
 	}
-	if l := c.live.Load(); l != nil {
+	if l := c.core.Links.Load(); l != nil {
 		h.Transport = transportOf(l)
 	}
 	if b := c.Breaker(); b != nil {

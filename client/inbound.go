@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
-	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
 	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
 	"github.com/mainstay-mcp/mainstay/client/internal/watch"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -20,31 +20,39 @@ import (
 func (c *Client) inbound() *inbound.Inbound {
 	return c.incoming.Make(func() *inbound.Inbound {
 		return inbound.New(inbound.Config{
-			Links: &c.live, Server: c.calls.Errors.Server, Log: c.calls.Log, Life: &c.life, Budget: &c.budget, Offer: &c.cfg.offer, MaxTime: c.calls.Set.Wait.Max,
-			Handlers: &c.cfg.handlers, Event: func(e any) { report(c.life.Context(), c.callbackFailed, e.(Event), c.cfg.onEvent) },
-			Failed: c.callbackFailed, CompileSchema: catalog.Checker,
-			Completed: func(id string) { c.emit(ElicitationComplete{ID: id}) },
-			Outdate: func(n jsonrpc.Notification) {
-				if lists.Notifies(n.Method) {
-					c.lists().Changed(n)
-				}
-			},
-			Hear: func(n jsonrpc.Notification, on jsonrpc.ID) bool {
-				if !watch.Concerns(n.Method) || c.subscriptions.Peek() == nil && c.live.Agreed().Era != mcp.EraStateless {
-					return true
-				}
-				return c.watcher().Hear(n, on)
-			},
-			Task: func(n jsonrpc.Notification) {
-				if f := c.tasks.Peek(); f != nil {
-					f.Hint(n)
-				}
-			},
-			Dropped: func(method string) { c.emit(RequestDropped{Method: method}) },
-			Lost:    c.calls.Keeper.NoteLoss,
+			Core: &c.core, Offer: &c.cfg.offer, MaxTime: c.calls.Set.Wait.Max,
+			Handlers: &c.cfg.handlers, Client: (*receiver)(c),
 		})
 	})
 }
+
+// receiver is the client as the messages of its server need it.
+type receiver Client
+
+// Outdate implements [inbound.Client].
+func (r *receiver) Outdate(n jsonrpc.Notification) {
+	if lists.Notifies(n.Method) {
+		(*Client)(r).lists().Changed(n)
+	}
+}
+
+// Hear implements [inbound.Client].
+func (r *receiver) Hear(n jsonrpc.Notification, on jsonrpc.ID) bool {
+	if !watch.Concerns(n.Method) || r.subscriptions.Peek() == nil && r.core.Links.Agreed().Era != mcp.EraStateless {
+		return true
+	}
+	return (*Client)(r).watcher().Hear(n, on)
+}
+
+// TaskChanged implements [inbound.Client].
+func (r *receiver) TaskChanged(n jsonrpc.Notification) {
+	if f := r.tasks.Peek(); f != nil {
+		f.Hint(n)
+	}
+}
+
+// NoteLoss implements [inbound.Client].
+func (r *receiver) NoteLoss(l *link.Link, err error) { r.calls.Keeper.NoteLoss(l, err) }
 
 // handler is what the transport hands to: it returns at once, always.
 func (c *Client) handler() transport.Handler {
@@ -70,12 +78,12 @@ func (c *Client) handler() transport.Handler {
 			c.inbound().Notification(n, on)
 		},
 		OnFault:       f.wrong,
-		OnSessionLost: func() { c.calls.Keeper.Persist(c.live.Load()) },
+		OnSessionLost: func() { c.calls.Keeper.Persist(c.core.Links.Load()) },
 		OnGap:         func() { c.watcher().Interrupted() },
 		OnCallbackFailed: func(name string, value any, stack []byte) {
 			c.callbackFailed(&callback.Error{Name: name, Value: value, Stack: stack})
 		},
-		Budget: &c.budget,
+		Budget: &c.core.Budget,
 		Trace:  f.trace(c.cfg.trace),
 	}
 }
@@ -88,20 +96,20 @@ type faults struct {
 
 func (f *faults) wrong(err error) {
 	if n, due := f.wrongs.again(); due {
-		f.c.calls.Log.Warn("[MCP] invalid message from the server", "server", f.c.calls.Errors.Server, "error", err, "count", n)
+		f.c.core.Log.Warn("[MCP] invalid message from the server", "server", f.c.core.Server, "error", err, "count", n)
 	}
 }
 
 // noise logs lines of stdout.
 func (f *faults) noise(line []byte) {
 	if n, due := f.odds.again(); due {
-		f.c.calls.Log.Warn("[MCP] the server wrote to stdout what is not MCP; skipped", "server", f.c.calls.Errors.Server,
+		f.c.core.Log.Warn("[MCP] the server wrote to stdout what is not MCP; skipped", "server", f.c.core.Server,
 			"line", jsonrpc.Printable(string(line), 200), "count", n)
 	}
 }
 
 // seldom counts what may come without end, and says when to log it: the first of
-// a connection, the 10th, the 100th and so on (fault E3).
+// a connection, the 10th, the 100th and so on.
 type seldom struct{ n atomic.Uint64 }
 
 func (s *seldom) again() (n uint64, due bool) {

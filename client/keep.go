@@ -17,7 +17,7 @@ import (
 // reports the end of another stream. A transport with an exchange for each message
 // has no such end.
 func (c *Client) watchOver(t transport.Transport) {
-	l := c.live.Load()
+	l := c.core.Links.Load()
 	switch {
 	case l.Traits.SessionOnly: // HTTP+SSE: its end is that of one stream, not of the server
 		if c.Negotiated().Fallback {
@@ -48,7 +48,7 @@ func newRestartKeeper(c *Client, t transport.Transport, set Restart, stream bool
 	}
 	k := keeperConfig(c)
 	k.Open = func(ctx context.Context) (opened func(), err error) {
-		before := c.live.Agreed()
+		before := c.core.Links.Agreed()
 		n := newNegotiation(c, true)
 		err = n.openAgain(ctx, t)
 		return func() {
@@ -60,7 +60,7 @@ func newRestartKeeper(c *Client, t transport.Transport, set Restart, stream bool
 	}
 	k.Timeout, k.TooSlow = orElse(set.StartTimeout, defaultStartTimeout), errSlowStart
 	k.Restore = func(before *link.Agreement, cause error) {
-		agreed := c.live.Agreed()
+		agreed := c.core.Links.Agreed()
 		if stream {
 			c.emit(Reinitialized{Server: agreed.Server(), Version: agreed.Version})
 		} else {
@@ -84,11 +84,12 @@ const newSessionTimeout = time.Minute
 func newSessionKeeper(c *Client) *keeper.Keeper {
 	k := keeperConfig(c)
 	k.Open = func(ctx context.Context) (opened func(), err error) {
-		return func() { c.lists().Clear() }, era.New(sessionConfig(c)).OpenSession(ctx, c.live.Agreed().Version)
+		session := newSession(c)
+		return func() { c.lists().Clear() }, session.OpenSession(ctx, c.core.Links.Agreed().Version)
 	}
 	k.Timeout = newSessionTimeout
 	k.Restore = func(*link.Agreement, error) {
-		agreed := c.live.Agreed()
+		agreed := c.core.Links.Agreed()
 		c.emit(Reinitialized{Server: agreed.Server(), Version: agreed.Version})
 		c.watcher().Renewed()
 	}
@@ -100,7 +101,7 @@ func newSessionKeeper(c *Client) *keeper.Keeper {
 			}
 			return nil
 		},
-		Wanted: c.needsStream,
+		Wanted: (*listener)(c).Needed,
 	}
 	return keeper.New(k)
 }
@@ -108,13 +109,12 @@ func newSessionKeeper(c *Client) *keeper.Keeper {
 // keeperConfig is what keepers of all kinds are given.
 func keeperConfig(c *Client) keeper.Config {
 	return keeper.Config{
-		Links: &c.live, Server: c.calls.Errors.Server, Log: c.calls.Log, Life: &c.life, About: c.calls.Errors.About,
+		Core: &c.core,
 		Enter: func(to life.State, cause error, held time.Duration) {
-			c.transition(State(to), cause, held)
+			c.transition(to, cause, held)
 			if in := c.incoming.Peek(); in != nil && to == life.Restarting {
 				in.LinkEnded()
 			}
 		},
-		Gone: func(cause error) { c.emit(Disconnected{Cause: cause}) },
 	}
 }

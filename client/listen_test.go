@@ -261,7 +261,7 @@ func TestSubscriptionOpensAgain(t *testing.T) {
 			require.LessOrEqual(t, wait, tt.most+time.Second, name)
 			require.NotEqual(t, ls.nth(t, 0).id, ls.nth(t, 1).id)
 			require.Equal(t, ls.nth(t, 0).filter, ls.nth(t, 1).filter)
-			require.Equal(t, []string{"client.SubscriptionGap"}, events.all(), name)
+			require.Equal(t, []string{"event.SubscriptionGap"}, events.all(), name)
 			require.Equal(t, []string{"gap"}, changes.all(), name)
 			select {
 			case <-s.Done():
@@ -319,7 +319,7 @@ func TestSubscriptionRefused(t *testing.T) {
 		<-s.Done()
 		require.Equal(t, mcperrors.KindUnsupported, mcperrors.KindOf(s.Err()))
 		synctest.Wait()
-		require.Equal(t, []string{"client.SubscriptionEnded"}, events.all())
+		require.Equal(t, []string{"event.SubscriptionEnded"}, events.all())
 		require.Error(t, s.Update(t.Context(), toolsAndX))
 		pass(time.Hour)
 		require.Equal(t, 3, ls.count())
@@ -408,7 +408,7 @@ func TestSubscriptionUpdateAfterLoss(t *testing.T) {
 		require.NoError(t, s.Update(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true}))
 		pass(time.Minute)
 		require.Equal(t, []string{"gap"}, changes.all())
-		require.Equal(t, []string{"client.SubscriptionGap"}, events.all())
+		require.Equal(t, []string{"event.SubscriptionGap"}, events.all())
 		require.Equal(t, 2, ls.count())
 	})
 }
@@ -466,7 +466,7 @@ func TestListHandlerListens(t *testing.T) {
 		ls.say(l, graceful(l.id))
 		pass(time.Minute)
 		require.Equal(t, 2, ls.count())
-		require.Equal(t, []string{"client.SubscriptionGap"}, events.all())
+		require.Equal(t, []string{"event.SubscriptionGap"}, events.all())
 		require.Len(t, lists.all(), 4, "all may have changed")
 	})
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -18,16 +17,16 @@ import (
 // that is shorter.
 const maxKeepAliveWait = 30 * time.Second
 
-// watchLife asks for signs of life until the client is closed.
-func (c *Client) watchLife() {
-	ctx := c.life.Context()
-	for last := c.calls.Beats(); sleep.For(ctx, c.cfg.resilience.KeepAlive); {
+// watchLife sends liveness probes until the client is closed.
+func watchLife(c *Client) {
+	ctx := c.core.Life.Context()
+	for last := c.calls.Beats(); life.Sleep(ctx, c.cfg.resilience.KeepAlive); {
 		now := c.calls.Beats()
 		if now == last && c.calls.Guard.InFlight() == 0 {
 			err := error(link.GoroutineEnded())
 			callback.Aside("", nil, func() { err = c.askForLife(ctx, min(c.cfg.resilience.KeepAlive, maxKeepAliveWait)) }) // a Middleware may end its goroutine
 			if err != nil && ctx.Err() == nil {
-				c.calls.Log.Warn("[MCP] the server gives no sign of life", "server", c.calls.Errors.Server, "error", err)
+				c.core.Log.Warn("[MCP] the server does not answer liveness probes", "server", c.core.Server, "error", err)
 				c.emit(LivenessFailed{Reason: err})
 			}
 			now = c.calls.Beats()
@@ -42,8 +41,8 @@ func (c *Client) watchLife() {
 // client is full. It is not retried, and does not count for the circuit. It
 // takes at most 30 s, or until ctx ends.
 func (c *Client) Alive(ctx context.Context) error {
-	if c.life.Closed() {
-		return c.calls.Errors.Local(life.ErrClosed(), mcp.MethodPing)
+	if c.core.Life.Closed() {
+		return c.core.Local(life.ErrClosed(), mcp.MethodPing)
 	}
 	e := c.calls.Ping(ctx, maxKeepAliveWait).Err
 	switch {
@@ -61,14 +60,14 @@ func (c *Client) askForLife(ctx context.Context, bound time.Duration) error {
 	cl := newCall(mcp.MethodPing, nil)
 	cl.Purpose = link.Liveness
 	cl.Wait = jsonrpc.Wait{Idle: bound, Max: bound}
-	if c.live.Agreed().Era == mcp.EraStateless {
+	if c.core.Links.Agreed().Era == mcp.EraStateless {
 		cl.Method = mcp.MethodDiscover
 	}
 	_, err := c.do(ctx, &cl)
 	var rpc *jsonrpc.Error
 	switch {
 	case errors.As(err, &rpc):
-		return nil // -32601 is an answer too (pain 10)
+		return nil // -32601 is an answer too
 	case mcperrors.KindOf(err) == mcperrors.KindCircuitOpen:
 		return nil // known already
 	case mcperrors.KindOf(err) == mcperrors.KindOverloaded && mcperrors.DeliveryOf(err) == mcperrors.NotSent:

@@ -3,7 +3,7 @@ package client
 import (
 	"context"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/capability"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -16,11 +16,11 @@ import (
 func (c *Client) SetLogLevel(ctx context.Context, level mcp.LoggingLevel, opts ...CallOption) error {
 	cl := newCall(mcp.MethodLoggingSetLevel, opts)
 	if !level.Known() {
-		return c.calls.Errors.About(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return c.core.About(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the log level "+jsonrpc.Printable(string(level), 40)+" is not one of the eight from debug to emergency", nil))
 	}
-	if agreed := c.live.Agreed(); agreed.Era == mcp.EraStateless {
-		if err := c.calls.Errors.Refusal(cl.Subject(), capability.CheckDeclared(agreed, "logging")); err != nil {
+	if agreed := c.core.Links.Agreed(); agreed.Era == mcp.EraStateless {
+		if err := c.core.Refusal(cl.Subject(), link.CheckDeclared(agreed, "logging")); err != nil {
 			return err
 		}
 		if err := c.watcher().StampLevel(level); err != nil {

@@ -189,14 +189,14 @@ func (d RetryDenial) String() string {
 	return denialNames[d]
 }
 
-// callEnded tells the meter of a call.
-func (c *Client) callEnded(cl *call, began time.Time, err error) {
-	agreed := c.live.Agreed()
+// ended reports the end of a call to the meter of its client.
+func (cl *call) ended(c *Client, began time.Time, err error) {
+	agreed := c.core.Links.Agreed()
 	if cl.Link != nil {
 		agreed = cl.Link.Agreed
 	}
 	c.cfg.meter.CallEnded(CallRecord{
-		Server: c.calls.Errors.Server, Method: cl.Method, Name: cl.Name, Version: agreed.Version,
+		Server: c.core.Server, Method: cl.Method, Name: cl.Name, Version: agreed.Version,
 		Attempts: cl.Attempts, Elapsed: time.Since(began), Err: errormap.From(err, mcperrors.Unknown),
 	})
 }

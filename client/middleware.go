@@ -9,10 +9,10 @@ import (
 	"reflect"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -112,9 +112,9 @@ func chainOf(links []Middleware) (Next, error) {
 func (c *Client) runThroughMiddleware(ctx context.Context, cl *call) (json.RawMessage, error) {
 	own := new(call) // not cl itself: the calls of other clients stay on the stack
 	*own = *cl
-	l := c.live.Load()
+	l := c.core.Links.Load()
 	inv := &Invocation{
-		Method: cl.Method, Name: cl.Name, Server: c.calls.Errors.Server, Address: c.at, Version: l.Agreed.Version, Transport: transportOf(l),
+		Method: cl.Method, Name: cl.Name, Server: c.core.Server, Address: c.at, Version: l.Agreed.Version, Transport: transportOf(l),
 		c: c, cl: own, before: *own, given: ctx,
 	}
 	var raw json.RawMessage
@@ -144,7 +144,7 @@ func (c *Client) runThroughMiddleware(ctx context.Context, cl *call) (json.RawMe
 	if cl.Attempts == 0 {
 		delivery = mcperrors.NotSent
 	}
-	return nil, c.calls.Errors.About(cl.Subject(), errormap.From(err, delivery))
+	return nil, c.core.About(cl.Subject(), errormap.From(err, delivery))
 }
 
 func transportOf(l *link.Link) string {
@@ -171,7 +171,7 @@ func (inv *Invocation) send(ctx context.Context) (json.RawMessage, error) {
 	}
 	inv.sent = true
 	if err := inv.addMeta(); err != nil {
-		return nil, inv.c.calls.Errors.Local(err, inv.cl.Method)
+		return nil, inv.c.core.Local(err, inv.cl.Method)
 	}
 	raw, err := inv.c.run(ctx, &inv.cl.Call)
 	inv.Attempts = inv.cl.Attempts
@@ -193,7 +193,7 @@ func (inv *Invocation) addMeta() error {
 		return nil
 	}
 	members := maps.Clone(inv.Meta)
-	said := object.Append([]byte{'{'}, inv.cl.Meta)
+	said := doc.AppendMembers([]byte{'{'}, inv.cl.Meta)
 	if err := jsonrpc.Members(append(said, '}'), func(name, _ []byte) bool {
 		delete(members, string(name))
 		return true

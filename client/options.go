@@ -11,7 +11,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/internal/cache"
-	"github.com/mainstay-mcp/mainstay/client/internal/notify"
+	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -69,8 +69,7 @@ type uncommon struct {
 	keyPrefix  string // of idempotency keys
 	keysSet    bool
 
-	handlers notify.Handlers
-	onEvent  []func(context.Context, Event)
+	handlers inbound.Handlers
 }
 
 // theUsual is what a client has that sets nothing uncommon.

@@ -24,14 +24,14 @@ type Outage struct {
 // Outage returns the current outage; down is false if there is none. It does
 // no I/O.
 func (c *Client) Outage() (o Outage, down bool) {
-	if c.life.Closed() {
+	if c.core.Life.Closed() {
 		return Outage{Cause: life.ErrClosed(), Final: true}, true
 	}
 	if k := c.calls.Keeper.Peek(); k.Restarting() {
 		until, down, cause := k.Outage()
 		return Outage{Cause: cause, NextStart: until, Final: down && c.State() == StateEnded}, down
 	}
-	l := c.live.Load()
+	l := c.core.Links.Load()
 	if l.Traits.Exchanges {
 		return Outage{}, false
 	}
@@ -39,7 +39,7 @@ func (c *Client) Outage() (o Outage, down bool) {
 	case <-l.Conn.Done():
 		// As while connecting: a new connection may well work.
 		f := l.Ended()
-		return Outage{Cause: c.calls.Errors.About(outcome.Subject{}, outcome.ErrorOf(f)), Final: true}, true
+		return Outage{Cause: c.core.About(outcome.Subject{}, outcome.ErrorOf(f)), Final: true}, true
 	default:
 		return Outage{}, false
 	}

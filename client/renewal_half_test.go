@@ -186,7 +186,7 @@ func TestSessionLostResubscribes(t *testing.T) {
 					require.NoError(t, c.Ping(t.Context()))
 				} else if tt.ends {
 					require.Error(t, sub.Err())
-					require.Contains(t, events.all(), "client.SubscriptionEnded")
+					require.Contains(t, events.all(), "event.SubscriptionEnded")
 				} else {
 					require.NoError(t, sub.Err())
 					require.Equal(t, tt.times+2, asked.Load())

@@ -254,7 +254,7 @@ func TestSessionLostFiftyCalls(t *testing.T) {
 		require.Equal(t, 0, s.count("initialize@s"), "initialize has no id")
 		require.Equal(t, 1, s.count("notifications/initialized@s2"))
 		synctest.Wait()
-		require.Equal(t, []string{"client.Reinitialized"}, r.all())
+		require.Equal(t, []string{"event.Reinitialized"}, r.all())
 		s.locked(func() {
 			require.Len(t, slices.Compact(slices.SortedFunc(slices.Values(s.ids), func(a, b jsonrpc.ID) int {
 				return strings.Compare(a.String(), b.String())
@@ -287,7 +287,7 @@ func TestSessionLostRestores(t *testing.T) {
 		require.Equal(t, 1, s.count("logging/setLevel@s2"))
 		require.Equal(t, 2, s.count("resources/subscribe@s2"))
 		require.Equal(t, 1, s.count("GET@s2"))
-		require.Equal(t, []string{"client.Reinitialized", "client.SubscriptionGap"}, r.all())
+		require.Equal(t, []string{"event.Reinitialized", "event.SubscriptionGap"}, r.all())
 		require.Equal(t, []string{"gap"}, changes.all())
 		require.Equal(t, 2, lists, "of tools and resources, which tell of changes")
 		listed := s.count("tools/list")

@@ -25,13 +25,13 @@ func (c *Client) SetRoots(ctx context.Context, roots ...mcp.Root) error {
 	case err != nil:
 		return badOption(err)
 	case c.cfg.offer.Roots == nil:
-		return c.calls.Errors.Local(mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent,
+		return c.core.Local(mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent,
 			"this client declared no roots; connect with WithRoots", nil), mcp.MethodRootsListChanged)
-	case c.life.Closed():
-		return c.calls.Errors.Local(life.ErrClosed(), mcp.MethodRootsListChanged)
+	case c.core.Life.Closed():
+		return c.core.Local(life.ErrClosed(), mcp.MethodRootsListChanged)
 	}
 	c.inbound().Asks().SetRoots(roots)
-	version := c.live.Agreed().Version
+	version := c.core.Links.Agreed().Version
 	declared := c.cfg.offer.Capabilities(version).Roots
 	if !mcp.MethodIn(mcp.MethodRootsListChanged, version) || declared == nil || !declared.ListChanged {
 		return nil

@@ -45,7 +45,7 @@ type Subscription struct{ s *watch.Subscription }
 // only: the subscription lives until it or the client is closed.
 func (c *Client) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, f func(ctx context.Context, ch Change)) (*Subscription, error) {
 	if f == nil {
-		return nil, c.calls.Errors.Local(badOption(errNoHandler), watch.Method)
+		return nil, c.core.Local(badOption(errNoHandler), watch.Method)
 	}
 	s, err := c.watcher().Subscribe(ctx, filter, func(ctx context.Context, ch watch.Change) { f(ctx, Change(ch)) })
 	if err != nil {

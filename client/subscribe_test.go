@@ -140,7 +140,7 @@ func TestKeepAlive(t *testing.T) {
 				require.Empty(t, events.all(), "an error is an answer")
 				s.on(era.method, func(jsonrpc.Request) any { return nil })
 				time.Sleep(25 * time.Second)
-				require.Equal(t, []string{"client.LivenessFailed"}, events.all())
+				require.Equal(t, []string{"event.LivenessFailed"}, events.all())
 				require.Positive(t, c.Breaker().Snapshot().ConsecutiveFailures)
 			})
 		})

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
-	"github.com/mainstay-mcp/mainstay/client/internal/progress"
+	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -51,11 +51,11 @@ type Task struct {
 	// unverified leaves the result unchecked.
 	unverified bool
 	known      catalog.Known
-	progress   *progress.Call // nil unless progress was asked for
+	progress   *inbound.Progress // nil unless progress was asked for
 	// token is that of the call that made the task, follows is what progress with
-	// the token counts for (UTIL-10).
+	// the token counts for.
 	token   jsonrpc.ID
-	follows *progress.Call
+	follows *inbound.Progress
 }
 
 // TaskState is the last state of a task that its server reported.
@@ -180,7 +180,7 @@ func (t *Task) Wait(ctx context.Context) (*mcp.CallToolResult, error) {
 	}
 	cl := newCall(mcp.MethodToolsCall, nil)
 	cl.Tool, cl.Known, cl.opts.unverified = t.task.Tool, t.known, t.unverified
-	return t.c.toolResult(ctx, &cl, t.c.live.Agreed(), raw)
+	return t.c.toolResult(ctx, &cl, t.c.core.Links.Agreed(), raw)
 }
 
 // Cancel asks the server to cancel the task and returns once the server has

@@ -6,10 +6,10 @@ import (
 	"errors"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -18,15 +18,18 @@ import (
 // handle is what a task needs of the call that it was.
 func (t *Task) handle(id, tool string) tasks.Handle {
 	return tasks.Handle{
-		ID: id, Tool: tool, Stateless: t.c.live.Agreed().Era == mcp.EraStateless, CancelWithWait: t.opts.CancelTask,
-		Send: t.send, Answer: t.answerAll, Ended: t.ended,
+		ID: id, Tool: tool, Stateless: t.c.core.Links.Agreed().Era == mcp.EraStateless, CancelWithWait: t.opts.CancelTask,
+		Call: (*taskCall)(t),
 	}
 }
 
-// send sends one request about the task. Giving up such a request sends no
-// notification, which the server could take for giving up the task (UTIL-03,
-// TASK-10), but for tasks/result, which waits there.
-func (t *Task) send(ctx context.Context, method string, answers mcp.InputResponses) (json.RawMessage, error) {
+// taskCall is a Task as package tasks needs it.
+type taskCall Task
+
+// Send implements [tasks.Call]. Giving up such a request sends no
+// notification, which the server could take for giving up the task
+// , but for tasks/result, which waits there.
+func (t *taskCall) Send(ctx context.Context, method string, answers mcp.InputResponses) (json.RawMessage, error) {
 	c, id := t.c, t.task.ID
 	cl := newCall(method, nil)
 	cl.Tool, cl.Name, cl.Uncancelled = t.task.Tool, id, method != mcp.MethodTasksResult
@@ -39,15 +42,15 @@ func (t *Task) send(ctx context.Context, method string, answers mcp.InputRespons
 		}
 	}
 	if id == "" {
-		return nil, c.calls.Errors.About(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, "the task has no id", nil))
+		return nil, c.core.About(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, "the task has no id", nil))
 	}
 	if err := c.gate(cl.Subject()); err != nil {
 		return nil, err
 	}
-	if t.task.Stateless && !c.cfg.offer.HasExtension(c.live.Agreed().Version, mcp.ExtensionTasks) {
-		return nil, c.calls.Errors.About(cl.Subject(), withoutTasks())
+	if t.task.Stateless && !c.cfg.offer.HasExtension(c.core.Links.Agreed().Version, mcp.ExtensionTasks) {
+		return nil, c.core.About(cl.Subject(), withoutTasks())
 	}
-	cl.Params = object.Append(jsonrpc.AppendString([]byte(`{"taskId":`), id), members)
+	cl.Params = doc.AppendMembers(jsonrpc.AppendString([]byte(`{"taskId":`), id), members)
 	if cl.Follows = t.follows; cl.Follows == nil && !t.token.IsZero() {
 		cl.Follows = c.inbound().Progress().Follow(t.token)
 		defer c.inbound().Progress().Remove(cl.Follows)
@@ -55,23 +58,23 @@ func (t *Task) send(ctx context.Context, method string, answers mcp.InputRespons
 	return c.do(ctx, &cl)
 }
 
-// answerAll answers questions of the task.
-func (t *Task) answerAll(ctx context.Context, requests mcp.InputRequests) (mcp.InputResponses, error) {
+// Answer implements [tasks.Call].
+func (t *taskCall) Answer(ctx context.Context, requests mcp.InputRequests) (mcp.InputResponses, error) {
 	if t.opts.Manual {
 		return nil, inputRequired(&InputRequired{Requests: requests})
 	}
 	responses, err := t.c.inbound().Asks().AnswerAll(ctx,
-		ask.Occasion{Agreed: t.c.live.Agreed(), Method: mcp.MethodToolsCall, Tool: t.task.Tool}, requests)
+		ask.Occasion{Agreed: t.c.core.Links.Agreed(), Method: mcp.MethodToolsCall, Tool: t.task.Tool}, requests)
 	if err != nil {
 		return nil, inputError(err, nil)
 	}
 	return responses, nil
 }
 
-// ended runs when a wait has seen the end of the task. Until then its progress
-// token stays valid (UTIL-10). The application's function is not called any more
+// Ended implements [tasks.Call]. Until then its progress
+// token stays valid. The application's function is not called any more
 // once Wait has returned.
-func (t *Task) ended(ctx context.Context) {
+func (t *taskCall) Ended(ctx context.Context) {
 	if t.progress != nil {
 		t.c.inbound().Progress().Remove(t.progress)
 		t.progress.Finish(ctx)
@@ -81,26 +84,23 @@ func (t *Task) ended(ctx context.Context) {
 // follower follows tasks. Most clients never need it.
 func (c *Client) follower() *tasks.Follower {
 	return c.tasks.Make(func() *tasks.Follower {
-		about := func(tool string) outcome.Subject { return outcome.Subject{Method: mcp.MethodTasksGet, Tool: tool} }
 		return tasks.New(tasks.Config{
-			Server: c.calls.Errors.Server, Log: c.calls.Log, Life: &c.life, Name: c.nameTask,
-			About:       func(tool string, e *mcperrors.Error) *mcperrors.Error { return c.calls.Errors.About(about(tool), e) },
-			Undecodable: func(tool string, err error) error { return c.calls.Errors.Undecodable(about(tool), err) },
+			Core: &c.core, Name: func(ref tasks.Ref, err error) error { return nameTask(c.core.Server, ref, err) },
 			Refused: func(tool string, rpc *jsonrpc.Error) *mcperrors.Error {
 				s := outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}
-				sent := outcome.Sent{Method: s.Method, Tool: s.Tool, Version: c.live.Agreed().Version, Profile: c.cfg.profile}
+				sent := outcome.Sent{Method: s.Method, Tool: s.Tool, Version: c.core.Links.Agreed().Version, Profile: c.cfg.profile}
 				e := sent.Map(rpc, false)
 				if e.Kind == mcperrors.KindNotFound {
 					c.catalog().Doubt()
 				}
-				return c.calls.Errors.About(s, e)
+				return c.core.About(s, e)
 			},
 		})
 	})
 }
 
-// nameTask says in an error which task it is about, unless the error says so.
-func (c *Client) nameTask(ref tasks.Ref, err error) error {
+// nameTask adds to an error which task it is about, unless the error has one.
+func nameTask(server string, ref tasks.Ref, err error) error {
 	var named *TaskError
 	e := errormap.From(err, mcperrors.Unknown)
 	if ref.ID == "" || errors.As(e, &named) {
@@ -108,7 +108,7 @@ func (c *Client) nameTask(ref tasks.Ref, err error) error {
 	}
 	e.Cause = &TaskError{ID: ref.ID, Tool: ref.Tool, Status: ref.Status, Err: e.Cause}
 	if e.Server == "" {
-		e.Server, e.Method, e.Tool = c.calls.Errors.Server, mcp.MethodToolsCall, ref.Tool
+		e.Server, e.Method, e.Tool = server, mcp.MethodToolsCall, ref.Tool
 	}
 	return e
 }

@@ -5,19 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/capability"
+	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
-	"github.com/mainstay-mcp/mainstay/client/internal/progress"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // runsTasks reports whether the server takes calls of tools as tasks: only
-// revision 2025-11-25 has this (TASK-01).
+// revision 2025-11-25 has this.
 func runsTasks(a *link.Agreement) bool {
 	has := a.Capabilities.Tasks
 	return has != nil && has.Requests != nil && has.Requests.Tools != nil && has.Requests.Tools.Call != nil &&
@@ -29,8 +28,7 @@ func withoutTasks() *mcperrors.Error {
 		"tasks of the stateless era need the option WithTasks", nil)
 }
 
-// obeyTaskSupport makes a call of a tool that can only be run as a task one
-// (TOOL-14).
+// obeyTaskSupport makes a call of a tool that can only be run as a task one.
 func (c *Client) obeyTaskSupport(ctx context.Context, cl *call) {
 	if !cl.Known.Listed {
 		tools := cl.Tools(ctx, c.catalog())
@@ -43,15 +41,15 @@ func (c *Client) obeyTaskSupport(ctx context.Context, cl *call) {
 
 // askTask makes a call ask to become a task, or refuses where it cannot.
 func (c *Client) askTask(ctx context.Context, cl *call) error {
-	agreed := c.live.Agreed()
+	agreed := c.core.Links.Agreed()
 	refuse := func(format string, args ...any) error {
-		return c.calls.Errors.About(cl.Subject(), mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, fmt.Sprintf(format, args...), nil))
+		return c.core.About(cl.Subject(), mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, fmt.Sprintf(format, args...), nil))
 	}
 	switch {
 	case agreed.Era == mcp.EraStateless && !c.cfg.offer.HasExtension(agreed.Version, mcp.ExtensionTasks):
-		return c.calls.Errors.About(cl.Subject(), withoutTasks())
+		return c.core.About(cl.Subject(), withoutTasks())
 	case agreed.Era == mcp.EraStateless:
-		return c.calls.Errors.Refusal(cl.Subject(), capability.CheckDeclared(agreed, "extensions."+mcp.ExtensionTasks)) // the server decides
+		return c.core.Refusal(cl.Subject(), link.CheckDeclared(agreed, "extensions."+mcp.ExtensionTasks)) // the server decides
 	case agreed.Version != mcp.Version2025_11_25:
 		return refuse("revision %s has no tasks", agreed.Version)
 	case !runsTasks(agreed):
@@ -73,13 +71,13 @@ func (c *Client) askTask(ctx context.Context, cl *call) error {
 
 // taskOf makes the task of a call's result. A result without a task is a task that
 // has ended. reports are those of the task until it ends, nil for none.
-func (c *Client) taskOf(cl *run.Call, reports *progress.Call, raw json.RawMessage) (*Task, error) {
+func (c *Client) taskOf(cl *run.Call, reports *inbound.Progress, raw json.RawMessage) (*Task, error) {
 	t := &Task{c: c, opts: cl.Options, known: cl.Known, progress: reports, follows: cl.Progress}
 	if cl.Token {
 		t.token = cl.ID
 	}
 	made := cl.Task&run.TaskMade != 0
-	if !made && (cl.Task&run.TaskAsked == 0 || !object.Has(raw, "task")) {
+	if !made && (cl.Task&run.TaskAsked == 0 || !doc.Has(raw, "task")) {
 		t.task = c.follower().Answered(t.handle("", cl.Tool), raw)
 		if reports != nil {
 			c.inbound().Progress().Remove(reports)
@@ -88,7 +86,7 @@ func (c *Client) taskOf(cl *run.Call, reports *progress.Call, raw json.RawMessag
 	}
 	id, state, err := tasks.ReadCreated(raw, made)
 	if err != nil {
-		return nil, c.calls.Errors.Undecodable(cl.Subject(), err)
+		return nil, c.core.Undecodable(cl.Subject(), err)
 	}
 	t.task = c.follower().Created(t.handle(id, cl.Tool), state)
 	return t, nil

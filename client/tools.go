@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/capability"
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
@@ -39,7 +38,7 @@ func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...Ca
 	err := c.prepareTool(ctx, &cl, (*buf)[:0], args)
 	var result json.RawMessage
 	if err == nil {
-		if runsTasks(c.live.Agreed()) {
+		if runsTasks(c.core.Links.Agreed()) {
 			c.obeyTaskSupport(ctx, &cl)
 		}
 		result, err = c.send(ctx, &cl)
@@ -59,13 +58,13 @@ func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...Ca
 // them and the tool.
 func (c *Client) prepareTool(ctx context.Context, cl *call, buf []byte, args any) error {
 	cl.Params = buf
-	if err := capability.CheckDeclared(c.live.Agreed(), "tools"); err != nil {
-		return c.calls.Errors.About(cl.Subject(), err)
+	if err := link.CheckDeclared(c.core.Links.Agreed(), "tools"); err != nil {
+		return c.core.About(cl.Subject(), err)
 	}
 	params, start, err := appendToolParams(buf, cl.Tool, args)
 	cl.Params = params
 	if err != nil {
-		return c.calls.Errors.About(cl.Subject(), errormap.From(err, mcperrors.NotSent))
+		return c.core.About(cl.Subject(), errormap.From(err, mcperrors.NotSent))
 	}
 	cl.Name = cl.Tool
 	var repaired json.RawMessage
@@ -118,7 +117,7 @@ func (e *OutputError) Error() string { return e.Reason }
 func (c *Client) toolResult(ctx context.Context, cl *call, agreed *link.Agreement, raw json.RawMessage) (*mcp.CallToolResult, error) {
 	res := &mcp.CallToolResult{}
 	if err := mcp.Consume(raw, res); err != nil {
-		return nil, c.calls.Errors.Undecodable(cl.Subject(), err)
+		return nil, c.core.Undecodable(cl.Subject(), err)
 	}
 	if cl.opts.unverified || cl.Known.Listed && cl.Known.Output == nil { // most tools
 		return res, nil
@@ -133,7 +132,7 @@ func (c *Client) toolResult(ctx context.Context, cl *call, agreed *link.Agreemen
 		return res, nil
 	}
 	reason := "the result of " + jsonrpc.Printable(cl.Tool, 100) + " does not fit its output schema: " + misfit.Error()
-	return nil, c.calls.Errors.About(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered, reason,
+	return nil, c.core.About(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered, reason,
 		&OutputError{Result: res, Reason: reason}))
 }
 
@@ -173,7 +172,7 @@ func CallAs[Out any](ctx context.Context, c Caller, tool string, in any, opts ..
 // explainMisread adds to the error of a result that could not be decoded that the
 // tool is not the one that was listed, where it is not.
 func explainMisread(ctx context.Context, c *Client, e *mcperrors.Error) {
-	e.Server = c.calls.Errors.Server
+	e.Server = c.core.Server
 	tools := c.catalog().Ask(ctx, 0)
 	if changed := tools.ChangesNow(ctx, e.Tool); len(changed) > 0 {
 		e.Message += "; the tool has changed since it was listed: " + jsonrpc.Printable(strings.Join(changed, ", "), 100)
@@ -215,7 +214,7 @@ func (c *Client) ToolError(tool string, res *mcp.CallToolResult) error {
 	if res == nil || !res.IsError {
 		return nil
 	}
-	return c.calls.Errors.About(outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}, errormap.FromTool(res.Text(), res.StructuredContent, errormap.Options{
+	return c.core.About(outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}, errormap.FromTool(res.Text(), res.StructuredContent, errormap.Options{
 		Method: mcp.MethodToolsCall, Tool: tool, Profile: c.cfg.profile,
 	}))
 }

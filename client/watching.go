@@ -10,7 +10,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/internal/watch"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
-	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -19,46 +18,56 @@ import (
 func (c *Client) watcher() *watch.Watcher {
 	return c.subscriptions.Make(func() *watch.Watcher {
 		return watch.New(watch.Config{
-			Links: &c.live, Server: c.calls.Errors.Server, Log: c.calls.Log, Budget: &c.budget, Life: &c.life, Error: c.calls.Errors.Local,
-			Handle: func(f func()) { callback.Run("Subscribe", c.callbackFailed, f) },
-			Send:   c.sendParam, Listen: c.listenRequest, NextID: c.calls.NextID, Meta: func(v mcp.Version, level json.RawMessage) ([]byte, error) {
-				self := c.cfg.identity()
-				return self.Meta(v, level)
-			},
-			Needed: c.needsStream, Handlers: c.cfg.handlers.ListChanged != nil,
-			Keeper:  &c.calls.Keeper,
-			Ended:   func(reason error) { c.emit(SubscriptionEnded{Reason: reason}) },
-			Forget:  func() { c.lists().Clear() },
-			Gap:     func(reason error) { c.emit(SubscriptionGap{Reason: reason}) },
-			Unheard: func(lists mcp.SubscriptionFilter) { c.inbound().Notifier().Unheard(lists) },
+			Core: &c.core, Client: (*listener)(c), Handlers: c.cfg.handlers.ListChanged != nil, Keeper: &c.calls.Keeper,
 		})
 	})
 }
 
+// listener is the client as its subscriptions need it.
+type listener Client
+
 // attend opens what the client needs to hear the server, once the conversation is
 // open, and begins to ask for signs of life.
 func (c *Client) attend() {
-	if c.needsStream() {
+	if (*listener)(c).Needed() {
 		c.watcher().Open()
 	}
 	if c.cfg.resilience.KeepAlive > 0 {
-		c.life.Go(c.watchLife)
+		c.core.Life.Go(func() { watchLife(c) })
 	}
 }
 
-// needsStream reports whether the application waits for what a server sends by
-// itself.
-func (c *Client) needsStream() bool {
-	offers := c.cfg.offer.Capabilities(c.live.Agreed().Version)
-	w := c.subscriptions.Peek()
-	return c.cfg.handlers.Any() || offers.Roots != nil || offers.Sampling != nil || offers.Elicitation != nil || w != nil && w.Any()
+// NextID implements [watch.Client].
+func (s *listener) NextID() jsonrpc.ID { return s.calls.NextID() }
+
+// Meta implements [watch.Client].
+func (s *listener) Meta(v mcp.Version, level json.RawMessage) ([]byte, error) {
+	self := s.cfg.identity()
+	return self.Meta(v, level)
 }
 
-// sendParam sends a request with one parameter.
-func (c *Client) sendParam(ctx context.Context, purpose link.Purpose, method, param, value string) error {
+// Forget implements [watch.Client].
+func (s *listener) Forget() { (*Client)(s).lists().Clear() }
+
+// Unheard implements [watch.Client].
+func (s *listener) Unheard(lists mcp.SubscriptionFilter) {
+	(*Client)(s).inbound().Notifier().Unheard(lists)
+}
+
+// Needed implements [watch.Client]. It reports whether the application waits for messages
+// that a server sends on its own.
+func (s *listener) Needed() bool {
+	offers := s.cfg.offer.Capabilities(s.core.Links.Agreed().Version)
+	w := s.subscriptions.Peek()
+	return s.cfg.handlers.Any() || offers.Roots != nil || offers.Sampling != nil || offers.Elicitation != nil || w != nil && w.Any()
+}
+
+// Send implements [watch.Client].
+func (s *listener) Send(ctx context.Context, purpose link.Purpose, method, param, value string) error {
 	open := append(jsonrpc.AppendString([]byte("{"), param), ':')
 	cl := newCall(method, nil)
 	cl.Purpose, cl.Params = purpose, jsonrpc.AppendString(open, value)
+	c := (*Client)(s)
 	if purpose == link.Restore {
 		out := c.calls.Attempt(ctx, &cl.Call)
 		return out.Error()
@@ -69,14 +78,13 @@ func (c *Client) sendParam(ctx context.Context, purpose link.Purpose, method, pa
 
 var errOtherEra = errors.New("the restarted server speaks another era; subscribe again")
 
-// listenRequest prepares a request whose stream tells of changes.
-func (c *Client) listenRequest(filter mcp.SubscriptionFilter) (watch.Request, error) {
-	cl := newCall(mcp.MethodSubscriptionsListen, nil)
+// Listen implements [watch.Client].
+func (s *listener) Listen(filter mcp.SubscriptionFilter) (watch.Request, error) {
+	c, cl := (*Client)(s), newCall(mcp.MethodSubscriptionsListen, nil)
 	if err := c.params(&cl, &mcp.SubscriptionsListenParams{Notifications: filter}); err != nil {
-		return watch.Request{}, err
+		return nil, err
 	}
-	l := &listening{calls: &c.calls, call: cl.Call}
-	return watch.Request{Send: l.send, Repair: l.repair}, nil
+	return &listening{calls: &c.calls, call: cl.Call}, nil
 }
 
 // listening is a request subscriptions/listen, which may be sent more than once.
@@ -86,8 +94,8 @@ type listening struct {
 	out   outcome.Outcome // of the last time
 }
 
-// send sends the request once and returns when its stream is over.
-func (l *listening) send(ctx context.Context, id jsonrpc.ID) error {
+// Send implements [watch.Request].
+func (l *listening) Send(ctx context.Context, id jsonrpc.ID) error {
 	l.out = l.once(ctx, id)
 	return l.out.Error()
 }
@@ -97,20 +105,19 @@ func (l *listening) once(ctx context.Context, id jsonrpc.ID) outcome.Outcome {
 	if l.call.Link.Agreed.Era != mcp.EraStateless { // since Subscribe looked, or the stream before
 		e := mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, errOtherEra.Error(), errOtherEra)
 		e.Retryable = true
-		return outcome.Refused(l.calls.Errors.About(l.call.Subject(), e))
+		return outcome.Refused(l.calls.About(l.call.Subject(), e))
 	}
 	out := l.calls.Once(ctx, &l.call, jsonrpc.Wait{Endless: true})
 	switch {
 	case out.Failure != nil && errors.Is(context.Cause(ctx), watch.ErrServerEnds):
 		return outcome.Outcome{}
 	case out.Failure != nil:
-		l.calls.Abandon(ctx, &l.call, id, out.Failure) // says it where ending the stream does not (CHG-07)
+		l.calls.Abandon(ctx, &l.call, id, out.Failure) // says it where ending the stream does not
 	}
 	return out
 }
 
-// repair repairs what the outcome of send asks for. It reports whether the request can
-// be sent again.
-func (l *listening) repair(ctx context.Context) (again bool, err error) {
+// Repair implements [watch.Request].
+func (l *listening) Repair(ctx context.Context) (again bool, err error) {
 	return l.calls.Repaired(ctx, &l.call, &l.out)
 }

@@ -49,7 +49,7 @@ func TestPoolTriesAgain(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "flaky/echo", res.Text())
 		require.Contains(t, log.all(), "flaky connected")
-		require.Contains(t, log.all(), "flaky client.Connected")
+		require.Contains(t, log.all(), "flaky event.Connected")
 	})
 }
 

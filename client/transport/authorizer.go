@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/internal/callback"
-	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // Authorizer gives the requests of an [HTTP] or [SSE] their credentials and answers
@@ -212,7 +210,7 @@ func (x *exchange) authorize(ctx context.Context, verb string, target *url.URL) 
 			return resp, nil
 		}
 		x.resp = resp
-		if verb == http.MethodPost && x.holdsResult(resp) {
+		if _, result := x.holdsAnswer(resp, verb); result {
 			return resp, nil // it has run
 		}
 		if x.challenged == nil {
@@ -280,19 +278,4 @@ func (x *exchange) passed() time.Duration {
 		passed = time.Duration(since) - 1
 	}
 	return passed - time.Duration(x.stood.Load())
-}
-
-// holdsResult reports whether a reply has the result of the request in spite of its
-// status: what has been run must not be run again. The body can be read after it.
-func (x *exchange) holdsResult(resp *http.Response) bool {
-	if x.id.IsZero() || mediaType(resp.Header) != typeJSON {
-		return false
-	}
-	head, rest := x.peek(), resp.Body
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(head), rest), rest}
-	got, other, err := jsonrpc.DecodeAnswer(bytes.TrimPrefix(head, byteOrderMark), x.c.limits.Depth, x.id)
-	return err == nil && other == nil && got.ID == x.id && got.Error == nil
 }

@@ -26,7 +26,7 @@ func (x *exchange) answer(req jsonrpc.Request, resp *http.Response) (Answer, err
 	}
 	if err := x.noteSession(resp.Header); err != nil {
 		f := x.failure(ReasonProtocol, err)
-		f.Answered = x.holdsAnswer(resp)
+		f.Answered, _ = x.holdsAnswer(resp, http.MethodPost)
 		return Answer{}, f
 	}
 	switch mediaType(resp.Header) {

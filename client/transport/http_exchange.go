@@ -217,7 +217,10 @@ func (x *exchange) send(ctx context.Context, verb string) (*http.Response, error
 		}
 		x.c.received.Add(1)
 		next, err := redirect(target, resp)
-		if (next == nil && err == nil) || (verb == http.MethodPost && x.holdsAnswer(resp)) {
+		if next == nil && err == nil {
+			return resp, nil
+		}
+		if answers, _ := x.holdsAnswer(resp, verb); answers {
 			return resp, nil
 		}
 		if err != nil {
@@ -230,12 +233,12 @@ func (x *exchange) send(ctx context.Context, verb string) (*http.Response, error
 	return nil, x.failure(ReasonConfig, errors.New("the server redirects in a loop"))
 }
 
-// holdsAnswer reports whether a reply that is not taken for its status or its headers
-// answers the request all the same: what has been run must not be run again. The body
-// can be read after it.
-func (x *exchange) holdsAnswer(resp *http.Response) bool {
-	if x.id.IsZero() || mediaType(resp.Header) != typeJSON {
-		return false
+// holdsAnswer reports whether a reply that is rejected for its status or its headers
+// answers the request nevertheless, and whether the answer is a result: a request that has
+// run must not run again. The body can be read afterwards.
+func (x *exchange) holdsAnswer(resp *http.Response, verb string) (answers, result bool) {
+	if verb != http.MethodPost || x.id.IsZero() || mediaType(resp.Header) != typeJSON {
+		return false, false
 	}
 	head, rest := x.peek(), resp.Body
 	resp.Body = struct {
@@ -245,9 +248,10 @@ func (x *exchange) holdsAnswer(resp *http.Response) bool {
 	got, other, err := jsonrpc.DecodeAnswer(bytes.TrimPrefix(head, byteOrderMark), x.c.limits.Depth, x.id)
 	if err != nil {
 		_, whose := x.undecodable(err, head)
-		return whose == x.id
+		return whose == x.id, false
 	}
-	return other == nil && got.ID == x.id
+	answers = other == nil && got.ID == x.id
+	return answers, answers && got.Error == nil
 }
 
 // copyURL returns a copy that may be changed. User infos never change.

@@ -9,45 +9,30 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
-	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Config is what a [Dispatcher] is made of. It does not change.
 type Config struct {
+	*core.Core
 	Offer *Offer
-	// Server is what this side calls the server.
-	Server string
 	// MaxTime bounds how long a request of the session era stays open; 0 is no
 	// bound.
 	MaxTime time.Duration
-	Log     *slog.Logger
-	// Life ends with the client, and with it every handler.
-	Life *life.Life
-	// Budget counts the memory of open requests.
-	Budget *transport.Budget
 
 	// Respond sends the response to a request. It waits until the server has it or cannot
 	// get it.
 	Respond func(ctx context.Context, to Incoming, resp jsonrpc.Response)
-	// CompileSchema returns what checks a value against a JSON Schema, nil for a
-	// schema that cannot check anything.
-	CompileSchema func(schema json.RawMessage) (check func(value json.RawMessage) error)
-	// Failed reports a handler that panicked or ended its goroutine.
-	Failed func(*callback.Error)
-	// Completed reports that the user has finished what a URL elicitation asked for.
-	Completed func(id string)
 }
 
 // Dispatcher runs the application's handlers for what servers ask. Its methods may
@@ -86,7 +71,7 @@ func (d *Dispatcher) requester(o Occasion) Requester {
 }
 
 // question is something a server asks that passed all checks: calling it runs the
-// application's handler. The result is bare (MRTR-04).
+// application's handler. The result is bare.
 type question func(ctx context.Context) (json.RawMessage, *Refusal)
 
 // Refusal is why the server gets no result.
@@ -159,7 +144,7 @@ func (d *Dispatcher) check(from Requester, v mcp.Version, method string, params 
 func (d *Dispatcher) answerRaw(ctx context.Context, f RawHandler, from Requester, method string, params json.RawMessage) (json.RawMessage, *Refusal) {
 	result, err := run(d, "OnRequest", func() (json.RawMessage, error) { return f(ctx, from, params) })
 	switch {
-	case err == nil && object.First(result) != '{':
+	case err == nil && doc.First(result) != '{':
 		err = errors.New("the result must be a JSON object")
 	case err == nil:
 		result, err = jsonrpc.AppendValue(nil, result)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -35,7 +37,13 @@ func own(t *testing.T, offer Offer) *owner {
 	t.Helper()
 	require.NoError(t, offer.Complete())
 	o := &owner{}
-	l := &life.Life{}
+	k := &core.Core{Server: "srv", Log: slog.New(slog.DiscardHandler), Emit: func(event.Event) {}}
+	k.Failed = func(e *callback.Error) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.failed = append(o.failed, e)
+	}
+	l := &k.Life
 	l.Begin()
 	o.close = func() {
 		l.Move(life.Closed, nil)
@@ -47,17 +55,11 @@ func own(t *testing.T, offer Offer) *owner {
 		require.True(t, l.Await(time.Minute))
 	})
 	o.Dispatcher = New(Config{
-		Offer: &offer, Server: "srv", MaxTime: time.Minute, Log: slog.New(slog.DiscardHandler), Life: l,
-		Budget: &transport.Budget{}, CompileSchema: compileSchema, Completed: func(string) {},
+		Core: k, Offer: &offer, MaxTime: time.Minute,
 		Respond: func(_ context.Context, _ Incoming, resp jsonrpc.Response) {
 			o.mu.Lock()
 			defer o.mu.Unlock()
 			o.responses = append(o.responses, resp)
-		},
-		Failed: func(e *callback.Error) {
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			o.failed = append(o.failed, e)
 		},
 	})
 	return o

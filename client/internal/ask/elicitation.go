@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -49,7 +50,7 @@ func (d *Dispatcher) checkForm(from Requester, params *mcp.ElicitParams) (questi
 	if err != nil {
 		return nil, refuse(jsonrpc.CodeInvalidParams, "Invalid params: requestedSchema: %s", jsonrpc.Printable(err.Error(), 200))
 	}
-	form.check = d.CompileSchema(params.RequestedSchema)
+	form.check = catalog.Checker(params.RequestedSchema)
 	return func(ctx context.Context) (json.RawMessage, *Refusal) {
 		res, err := run(d, "OnElicitForm", func() (*mcp.ElicitResult, error) {
 			if d.Offer.Form == nil {
@@ -65,7 +66,7 @@ func (d *Dispatcher) checkForm(from Requester, params *mcp.ElicitParams) (questi
 		if res == nil {
 			res = &mcp.ElicitResult{}
 		}
-		res.Content = nil // only with accept (ELIC-02)
+		res.Content = nil // only with accept
 		return d.encodeAnswer(ctx, *res, err)
 	}, nil
 }
@@ -93,8 +94,7 @@ func (d *Dispatcher) checkURL(from Requester, params *mcp.ElicitParams) (questio
 var errNoHandler = errors.New("there is no handler for this mode of elicitation")
 
 // encodeAnswer encodes the user's answer. What went wrong on this side is no
-// answer of the user's, and no business of the server's, which gets "cancel"
-// (ELIC-09).
+// answer of the user's, and no business of the server's, which gets "cancel".
 func (d *Dispatcher) encodeAnswer(ctx context.Context, res mcp.ElicitResult, err error) (json.RawMessage, *Refusal) {
 	switch {
 	case errors.Is(err, ErrRejected):

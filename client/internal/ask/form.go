@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -23,13 +23,13 @@ type form struct {
 }
 
 // The size of a form: nobody fills in more, and decoding it takes time that no
-// deadline ends (SEC-10).
+// deadline ends.
 const (
 	maxFormBytes  = 1 << 20
 	maxFormFields = 1_000
 )
 
-// readForm decodes the flat object schema of a form (ELIC-03).
+// readForm decodes the flat object schema of a form.
 func readForm(schema json.RawMessage) (*form, error) {
 	var root struct {
 		Type       string          `json:"type"`
@@ -84,7 +84,7 @@ func (f *form) read(properties json.RawMessage, required map[string]bool) error 
 }
 
 // readField decodes one property with its choices, which have many forms: enum,
-// enumNames beside it, oneOf, anyOf, and the items of an array (ELIC-03).
+// enumNames beside it, oneOf, anyOf, and the items of an array.
 func readField(name string, schema json.RawMessage) (mcp.FormField, error) {
 	type choices struct {
 		Enum      json.RawMessage `json:"enum"`
@@ -135,7 +135,7 @@ type titled struct {
 }
 
 // complete returns the user's answer with the defaults of fields that it leaves
-// out (ELIC-04). The error says what does not fit the form (ELIC-03).
+// out. The error says what does not fit the form.
 func (f *form) complete(content json.RawMessage) (json.RawMessage, error) {
 	if len(content) == 0 {
 		content = json.RawMessage(`{}`)
@@ -151,13 +151,13 @@ func (f *form) complete(content json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	out = slices.Clone(object.Open(out))
+	out = slices.Clone(doc.OpenObject(out))
 	for _, field := range f.fields {
 		if _, ok := given[field.Name]; ok || len(field.Default) == 0 || string(field.Default) == "null" {
 			continue
 		}
 		given[field.Name] = field.Default
-		out = object.Append(out, object.Pair(field.Name, field.Default))
+		out = doc.AppendMembers(out, doc.Pair(field.Name, field.Default))
 	}
 	out = append(out, '}')
 	if f.check != nil { // a schema that cannot be used refuses nothing

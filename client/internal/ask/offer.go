@@ -8,7 +8,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -84,7 +84,7 @@ func (o *Offer) checkExtensions() error {
 		if err := mcp.CheckMetaKey(id); err != nil || !strings.Contains(id, "/") {
 			return errors.Join(fmt.Errorf("extension %q: the id needs the form of com.example/name", id), err)
 		}
-		if _, err := jsonrpc.AppendValue(nil, settings); err != nil || object.First(settings) != '{' {
+		if _, err := jsonrpc.AppendValue(nil, settings); err != nil || doc.First(settings) != '{' {
 			return errors.Join(fmt.Errorf("extension %q: the settings must be a JSON object", id), err)
 		}
 	}
@@ -100,7 +100,7 @@ func (o *Offer) Capabilities(v mcp.Version) mcp.ClientCapabilities {
 	var caps mcp.ClientCapabilities
 	stateless := v.Era() == mcp.EraStateless
 	if o.Roots != nil {
-		caps.Roots = &mcp.ListChangedCapability{ListChanged: !stateless} // ROOT-02
+		caps.Roots = &mcp.ListChangedCapability{ListChanged: !stateless}
 	}
 	rich := v.AtLeast(mcp.Version2025_11_25)
 	if o.Sampling != nil {

@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -65,7 +65,7 @@ func (o *openRequests) remove(id jsonrpc.ID, r *openRequest) {
 }
 
 // LinkEnded ends the handlers of all open requests. Call it when a session or a
-// program is lost: a response would reach another session (LC-17).
+// program is lost: a response would reach another session.
 func (d *Dispatcher) LinkEnded() {
 	d.open.mu.Lock()
 	defer d.open.mu.Unlock()
@@ -156,13 +156,13 @@ func (d *Dispatcher) respond(ctx context.Context, cancel context.CancelCauseFunc
 	result, no := d.Answer(bounded, Occasion{Agreed: from.Agreed}, req.Method, req.Params)
 	close(answered)
 	if !watched || ctx.Err() != nil {
-		return // withdrawn, or the link has ended (UTIL-06)
+		return // withdrawn, or the link has ended
 	}
 	resp := jsonrpc.Response{ID: req.ID, Result: result}
 	switch {
 	case no == nil:
 	case req.Method == mcp.MethodElicitationCreate && bounded.Err() != nil:
-		resp.Result = cancelElicitation // ELIC-09
+		resp.Result = cancelElicitation // an elicitation is answered with cancel
 	default:
 		resp.Error = no.rpc
 	}
@@ -190,8 +190,7 @@ func (d *Dispatcher) reply(ctx context.Context, to Incoming, resp jsonrpc.Respon
 	})
 }
 
-// related repeats in the answer to a request which task the request belongs to
-// (META-09).
+// related repeats in the answer to a request which task the request belongs to.
 func related(params, result json.RawMessage) json.RawMessage {
 	if result == nil || !bytes.Contains(params, []byte(mcp.MetaRelatedTask)) {
 		return result
@@ -206,7 +205,7 @@ func related(params, result json.RawMessage) json.RawMessage {
 	if err != nil || task == nil {
 		return result
 	}
-	open, own, err := object.Cut(bytes.Clone(result), "_meta")
+	open, own, err := doc.Cut(bytes.Clone(result), "_meta")
 	if err != nil {
 		return result
 	}
@@ -215,12 +214,12 @@ func related(params, result json.RawMessage) json.RawMessage {
 		if mcp.CheckMeta(own) != nil {
 			return result // the handler's own _meta is invalid
 		}
-		if meta, err = object.Members(own); err != nil {
+		if meta, err = doc.MembersOf(own); err != nil {
 			return result
 		}
 	}
-	open = append(object.Append(open, []byte(`"_meta":`)), '{')
-	open = object.Append(open, meta)
-	open = object.Append(open, object.Pair(mcp.MetaRelatedTask, task))
+	open = append(doc.AppendMembers(open, []byte(`"_meta":`)), '{')
+	open = doc.AppendMembers(open, meta)
+	open = doc.AppendMembers(open, doc.Pair(mcp.MetaRelatedTask, task))
 	return append(open, '}', '}')
 }

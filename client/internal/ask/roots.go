@@ -42,7 +42,7 @@ func CheckRoots(roots []mcp.Root) error {
 	return nil
 }
 
-// checkRoot checks one root (ROOT-03) as a server would read it: as a path, with
+// checkRoot checks one root as a server would read it: as a path, with
 // its escapes undone.
 func checkRoot(uri string) error {
 	u, err := url.Parse(uri)

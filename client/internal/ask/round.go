@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -60,22 +60,22 @@ func Encode(responses mcp.InputResponses, state json.RawMessage) ([]byte, error)
 	if responses != nil {
 		answers := []byte{'{'}
 		for _, key := range slices.Sorted(maps.Keys(responses)) {
-			if object.First(responses[key]) != '{' {
+			if doc.First(responses[key]) != '{' {
 				return nil, fmt.Errorf("the input response %q must be a JSON object", jsonrpc.Printable(key, 100))
 			}
-			pair, err := jsonrpc.AppendValue(object.Pair(key, nil), responses[key])
+			pair, err := jsonrpc.AppendValue(doc.Pair(key, nil), responses[key])
 			if err != nil {
 				return nil, fmt.Errorf("the input response %q: %w", jsonrpc.Printable(key, 100), err)
 			}
-			answers = object.Append(answers, pair)
+			answers = doc.AppendMembers(answers, pair)
 		}
-		out = object.Pair("inputResponses", append(answers, '}'))
+		out = doc.Pair("inputResponses", append(answers, '}'))
 	}
 	if state != nil {
-		if object.First(state) != '"' {
+		if doc.First(state) != '"' {
 			return nil, errors.New("the state must be the JSON string that the server gave")
 		}
-		pair, err := jsonrpc.AppendValue(object.Pair("requestState", nil), state)
+		pair, err := jsonrpc.AppendValue(doc.Pair("requestState", nil), state)
 		if err != nil {
 			return nil, fmt.Errorf("the state: %w", err)
 		}
@@ -96,7 +96,7 @@ type Tally struct {
 func (t Tally) Rounds() int { return t.rounds + t.waits }
 
 // The pauses before a call that the server put off without a question: it sheds
-// load (MRTR-08).
+// load.
 const (
 	firstPause   = 50 * time.Millisecond // and up to 5 times as long
 	longestPause = 5 * time.Second
@@ -129,14 +129,11 @@ func (d *Dispatcher) pause(ctx context.Context, t *Tally) error {
 	}
 	pause := firstPause + rand.N(4*firstPause) //nolint:gosec // spreads load, guards nothing
 	pause = min(pause<<min(t.waits-1, 10), longestPause)
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
+	switch err := d.Life.Sleep(ctx, pause); {
+	case err == nil:
 		return nil
-	case <-ctx.Done():
+	case ctx.Err() != nil:
 		return ctx.Err()
-	case <-d.Life.Context().Done():
-		return ErrClosed
 	}
+	return ErrClosed
 }

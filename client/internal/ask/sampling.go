@@ -48,7 +48,7 @@ func encodeMessage(res *mcp.CreateMessageResult, v mcp.Version) (json.RawMessage
 	switch {
 	case res == nil || len(res.Content) == 0:
 		return nil, errors.New("the sampling handler returned nothing")
-	case len(res.Content) > 1 && !v.AtLeast(mcp.Version2025_11_25): // SAMP-03
+	case len(res.Content) > 1 && !v.AtLeast(mcp.Version2025_11_25): // older revisions have one block
 		return nil, errors.New("the sampling handler returned more than one block, which revision " + string(v) + " cannot carry")
 	}
 	out := *res
@@ -59,7 +59,7 @@ func encodeMessage(res *mcp.CreateMessageResult, v mcp.Version) (json.RawMessage
 }
 
 // checkToolTurns holds a conversation to the order of tool calls: every use is
-// answered by the message that follows, which holds nothing else (SAMP-02).
+// answered by the message that follows, which holds nothing else.
 func checkToolTurns(messages []mcp.SamplingMessage) error {
 	var open map[string]bool // tool uses of the message before
 	for _, m := range messages {

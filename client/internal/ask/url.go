@@ -10,11 +10,12 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// hostOf returns the host of a URL that a user may be shown (SEC-03). A user name
+// hostOf returns the host of a URL that a user may be shown. A user name
 // before the host would deceive.
 func hostOf(text string) (host string, err error) {
 	u, err := url.Parse(text)
@@ -53,7 +54,7 @@ func isLookalike(host string) bool {
 }
 
 // visits are the URL elicitations under way, until the server reports that they
-// are complete (ELIC-07).
+// are complete.
 type visits struct {
 	mu   sync.Mutex
 	done map[string]chan struct{}
@@ -110,7 +111,7 @@ func (d *Dispatcher) ElicitationComplete(v mcp.Version, n jsonrpc.Notification) 
 	}
 	if done, known := d.visits.end(params.ElicitationID); known {
 		close(done)
-		d.Completed(params.ElicitationID)
+		d.Emit(event.ElicitationComplete{ID: params.ElicitationID})
 	}
 }
 
@@ -144,7 +145,7 @@ func (d *Dispatcher) visit(ctx context.Context, o Occasion, p *mcp.ElicitParams)
 	}
 	raw, no := d.Answer(ctx, o, mcp.MethodElicitationCreate, params)
 	if no != nil {
-		d.Log.Warn("[MCP] what the server wants done before the call cannot be", "server", d.Server, "error", no)
+		d.Log.Warn("[MCP] the step that the server requires before the call failed", "server", d.Server, "error", no)
 		return false
 	}
 	var res mcp.ElicitResult

@@ -13,7 +13,7 @@ import (
 )
 
 // headerAnnotation is the member of a property's schema that names the header
-// which repeats the property (HDR-01).
+// which repeats the property.
 const headerAnnotation = "x-mcp-header"
 
 // node is a place in a tool's arguments: the root, a property that a
@@ -24,12 +24,12 @@ type node struct {
 }
 
 // maxSearched bounds the schemas that are searched, as it does those that
-// arguments are checked by (TOOL-09): decoded they are many times as large.
+// arguments are checked by: decoded they are many times as large.
 const maxSearched = 1 << 20
 
 // search finds the annotations of an input schema, nil for none. It
 // searches every place where a schema can stand, so that one at a place that
-// does not count is found too (HDR-06, HDR-08).
+// does not count is found too.
 func search(schema json.RawMessage) (*node, error) {
 	// Most schemas have none, and need not be decoded to know it. A search that
 	// begins with the dash has fewer places to look at.
@@ -62,7 +62,7 @@ type searching struct {
 	used map[string]bool // header names in lower case
 }
 
-// within searches what stands below a schema. place is where its properties
+// within searches the parts of a schema. place is where its properties
 // belong, nil below anything but properties, where no annotation counts. It
 // goes by name, so that the same fault is found every time.
 func (s *searching) within(schema map[string]any, place *node) error {
@@ -145,7 +145,7 @@ func (s *searching) properties(value any, place *node) error {
 	return nil
 }
 
-// header judges one annotation and the type of its property (HDR-06).
+// header judges one annotation and the type of its property.
 func (s *searching) header(annotation, kind any) (string, error) {
 	header, ok := annotation.(string)
 	if !ok || header == "" || strings.ContainsFunc(header, notToken) {
@@ -162,8 +162,7 @@ func (s *searching) header(annotation, kind any) (string, error) {
 	return header, nil
 }
 
-// isMirrored reports the types whose values headers repeat, alone or with null
-// (HDR-08).
+// isMirrored reports the types whose values headers repeat, alone or with null.
 func isMirrored(kind any) bool {
 	switch kind := kind.(type) {
 	case string:

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/cache"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -31,10 +33,9 @@ const (
 
 // Config is what a [Catalog] is made of. It does not change.
 type Config struct {
+	*core.Core
 	// Lists keeps the list of tools.
 	Lists *lists.Cache
-	// Life is that of the client: once it has ended, nothing is looked up.
-	Life *life.Life
 	// Arguments and Results are the checks of calls and their results.
 	Arguments, Results Check
 	// DropNulls leaves out arguments that are null if they fit without.
@@ -49,12 +50,8 @@ type Config struct {
 
 	// Page asks for a page of the list for all callers with the partition of who.
 	Page Page
-	// About says in an error that it is about a call of a tool.
-	About func(tool string, e *mcperrors.Error) *mcperrors.Error
-	// ListFailed reports an error of the list that no caller gets.
-	ListFailed func(error)
-	// Changed reports a definition that has changed; nil if nobody wants to know.
-	Changed func(Change)
+	// Drift emits an event for each changed definition.
+	Drift bool
 }
 
 // Catalog is what is known of the tools of one server: their definitions as they were
@@ -130,19 +127,24 @@ func (c *Catalog) errorOf(err error, tool string) error {
 	}
 	switch {
 	case errors.As(err, &refused):
-		return c.About(tool, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.NotSent,
+		return c.aboutTool(tool, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.NotSent,
 			fmt.Sprintf("tool %s cannot be used: its schemas have %d bytes, and %d is the limit",
 				jsonrpc.Printable(tool, 100), refused.Bytes, refused.Limit), err))
 	case errors.Is(err, cache.ErrUnknownTool):
-		return c.About(tool, mcperrors.New(mcperrors.CodeToolNotFound, mcperrors.KindNotFound, mcperrors.NotSent, err.Error(), err))
+		return c.aboutTool(tool, mcperrors.New(mcperrors.CodeToolNotFound, mcperrors.KindNotFound, mcperrors.NotSent, err.Error(), err))
 	}
-	return c.Lists.Error(err, mcp.MethodToolsList)
+	return c.Local(err, mcp.MethodToolsList)
+}
+
+// aboutTool adds to an error that it is about a call of a tool.
+func (c *Catalog) aboutTool(tool string, e *mcperrors.Error) *mcperrors.Error {
+	return c.About(outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}, e)
 }
 
 // closed returns the error of a closed client, nil while it is open.
 func (c *Catalog) closed() error {
 	if c.Life.Closed() {
-		return c.Lists.Error(life.ErrClosed(), mcp.MethodToolsList)
+		return c.Local(life.ErrClosed(), mcp.MethodToolsList)
 	}
 	return nil
 }

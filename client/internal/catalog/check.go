@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -32,7 +32,7 @@ func (k Known) TaskSupport() string {
 	return k.Execution.TaskSupport
 }
 
-// CheckArguments judges the arguments of a call before it is sent (decisions 11). A
+// CheckArguments judges the arguments of a call before it is sent. A
 // list that may be out of date refuses nothing: arguments that do not fit are judged
 // again by what the server lists now, and sent if that cannot be had. repaired, unless
 // it is nil, is to be sent in place of args. unchecked calls are not judged.
@@ -45,7 +45,7 @@ func (c *View) CheckArguments(ctx context.Context, name string, args json.RawMes
 		return Known{}, nil, nil
 	}
 	if ok {
-		// An old schema is good enough to let arguments pass (HDR-09).
+		// An old schema is good enough to let arguments pass.
 		if repaired, err = c.judge(name, last.InputSchema, args); err == nil {
 			if !fresh {
 				c.renew(ctx)
@@ -73,7 +73,7 @@ func (c *Catalog) misfit(name string, reason error) error {
 		c.Lists.Log.Warn("[MCP] arguments do not fit the tool's schema", "server", c.Lists.Server, "tool", name, "error", reason)
 		return nil
 	}
-	return c.About(name, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+	return c.aboutTool(name, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 		fmt.Sprintf("the arguments do not match %s: %s", jsonrpc.Printable(name, 100), reason), reason))
 }
 
@@ -119,7 +119,7 @@ func (c *View) CheckResult(ctx context.Context, name string, known Known, agreed
 	if _, misfit := c.outputMisfit(name, known.Output, agreed.Era, res.StructuredContent); misfit == nil {
 		return nil
 	}
-	// The tool may have changed since it was listed (CACHE-15). If its definition cannot
+	// The tool may have changed since it was listed. If its definition cannot
 	// be had, nobody knows, and the answer counts.
 	now, err := c.confirm(ctx, name)
 	if err != nil || now == nil {
@@ -148,8 +148,8 @@ func (c *Catalog) outputMisfit(name string, output json.RawMessage, era mcp.Era,
 		return schema, nil
 	case content == nil:
 		return schema, errNoContent
-	case era == mcp.EraSession && object.First(content) != '{':
-		return schema, errors.New("its structured content is not an object") // TOOL-07
+	case era == mcp.EraSession && doc.First(content) != '{':
+		return schema, errors.New("its structured content is not an object") // which structured content must be
 	}
 	return schema, schema.Check(content)
 }

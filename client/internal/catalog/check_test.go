@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/cache"
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -46,23 +47,17 @@ func testCatalog(t *testing.T, s *server, set func(*Config)) *View {
 	t.Helper()
 	kept, err := cache.New(toolcache.Settings{ExactTTL: true})
 	require.NoError(t, err)
-	links := &link.Holder{}
-	links.Use(testConn{})
-	links.Agree(&link.Agreement{Version: mcp.Version2026_07_28, Era: mcp.EraStateless})
-	running := &life.Life{}
-	running.Begin()
-	t.Cleanup(running.End)
+	k := &core.Core{Log: slog.New(slog.DiscardHandler), Emit: func(event.Event) {}}
+	k.Links.Use(testConn{})
+	k.Links.Agree(&link.Agreement{Version: mcp.Version2026_07_28, Era: mcp.EraStateless})
+	k.Life.Begin()
+	t.Cleanup(k.Life.End)
 	cfg := Config{
+		Core: k,
 		Lists: lists.New(lists.Config{
-			Kept: kept, Links: links, Budget: &transport.Budget{}, Log: slog.New(slog.DiscardHandler),
-			Declared: func(mcp.Version) (caps mcp.ClientCapabilities) { return caps },
-			Error:    func(err error, _ string) error { return err },
+			Core: k, Kept: kept, Declared: func(mcp.Version) (caps mcp.ClientCapabilities) { return caps },
 		}),
-		Life: running, Arguments: Strict, Results: Strict, Eager: true, Page: s.page, ListFailed: func(error) {},
-		About: func(tool string, e *mcperrors.Error) *mcperrors.Error {
-			e.Tool = tool
-			return e
-		},
+		Arguments: Strict, Results: Strict, Eager: true, Page: s.page,
 	}
 	if set != nil {
 		set(&cfg)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/internal/footprint"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -28,20 +29,6 @@ const (
 	maxDefinitionBytes = 64 << 20
 )
 
-// Change is a tool whose definition is not what it was, or not the pinned one.
-type Change struct {
-	Tool string
-	// Old and New are fingerprints; Old is the pin for a tool that was not listed
-	// before.
-	Old, New string
-	// Changed names the members that differ, sorted; nil without Before.
-	Changed []string
-	Before  *mcp.Tool
-	After   mcp.Tool
-	// Pinned says that there is a pin and New is not it.
-	Pinned bool
-}
-
 // shownTool is a tool as one caller sees it.
 type shownTool struct{ caller, name string }
 
@@ -59,7 +46,7 @@ func (d *definition) fingerprint() string {
 
 // Observe compares a tool with what a caller was shown before, and with its pin,
 // "" for none. It returns nil when nothing has changed, and computes nothing then.
-func (d *Definitions) Observe(caller string, tool *mcp.Tool, pin string) *Change {
+func (d *Definitions) Observe(caller string, tool *mcp.Tool, pin string) *event.ToolDrift {
 	c := d.observe(caller, tool, pin)
 	if c != nil && c.Before != nil {
 		c.Changed = Changes(c.Before, tool)
@@ -67,7 +54,7 @@ func (d *Definitions) Observe(caller string, tool *mcp.Tool, pin string) *Change
 	return c
 }
 
-func (d *Definitions) observe(caller string, tool *mcp.Tool, pin string) *Change {
+func (d *Definitions) observe(caller string, tool *mcp.Tool, pin string) *event.ToolDrift {
 	name := shownTool{caller, tool.Name}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -76,7 +63,7 @@ func (d *Definitions) observe(caller string, tool *mcp.Tool, pin string) *Change
 		return nil
 	}
 	is := &definition{tool: *tool.Clone()} // the list is the caller's to change
-	c := &Change{Tool: tool.Name, After: *tool}
+	c := &event.ToolDrift{Tool: tool.Name, After: *tool}
 	if was != nil {
 		c.Old, c.New, c.Before = was.fingerprint(), is.fingerprint(), &was.tool
 	}

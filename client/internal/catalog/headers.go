@@ -17,7 +17,7 @@ type Headers struct {
 }
 
 // Headers finds the arguments of a call that headers repeat, by the schema seen last,
-// whatever its age (HDR-09). params are those of the call; the closing brace may be
+// whatever its age. params are those of the call; the closing brace may be
 // missing. If the tool was never listed, unlisted is set: call [View.FindHeaders],
 // which asks the server. It is set only once for each tool.
 func (c *View) Headers(name string, params []byte) (h Headers, unlisted bool, err error) {
@@ -43,7 +43,7 @@ func (c *View) FindHeaders(ctx context.Context, name string, params []byte) (Hea
 
 // RenewHeaders lists the tools again after the server refused the headers of a call,
 // unless another call has done so. changed reports whether the call has others now:
-// with the same ones it would be refused again (HDR-10).
+// with the same ones it would be refused again.
 func (c *View) RenewHeaders(ctx context.Context, name string, params []byte, refused Headers) (h Headers, changed bool) {
 	schema, _ := c.headerSchema(name)
 	if schema == refused.schema {
@@ -72,14 +72,14 @@ func (c *View) headerSchema(name string) (schema *Mirror, listed bool) {
 func (c *Catalog) headersBy(schema *Mirror, name string, params []byte) (Headers, error) {
 	repeated, err := schema.Params(argumentsIn(params))
 	if err != nil {
-		return Headers{}, c.About(name, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err))
+		return Headers{}, c.aboutTool(name, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err))
 	}
 	return Headers{repeated, schema}, nil
 }
 
 // argumentsIn returns the arguments in the params of a call, nil for none.
 func argumentsIn(params []byte) (args json.RawMessage) {
-	// Only the closing brace is missing, which stands behind what is looked for.
+	// Only the closing brace is missing, which comes after the members that are read.
 	_ = jsonrpc.Walk(params, func(name, value []byte) bool {
 		if string(name) == "arguments" {
 			args = value

@@ -28,7 +28,7 @@ type Mirror struct {
 	text json.RawMessage
 	// tree leads to the annotated properties; nil when there are none.
 	tree *node
-	err  error // an annotation is not valid (HDR-06)
+	err  error // an annotation is not valid
 }
 
 func (m *Mirrors) tools() *lru.Cache[string, *Mirror] {
@@ -100,7 +100,7 @@ func (n *node) collect(params []transport.Param, object json.RawMessage) ([]tran
 	return params, fault
 }
 
-// headerText returns the text form of an argument (HDR-02, HDR-03). ok is false
+// headerText returns the text form of an argument. ok is false
 // for one that no header repeats: null, and what the schema's type does not
 // allow, which is for the server to refuse.
 func headerText(value []byte) (text string, ok bool, err error) {

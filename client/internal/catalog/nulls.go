@@ -6,14 +6,14 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // WithoutNulls returns arguments without the nulls that the schema does not take,
 // nil when they do not fit without them either.
 func (s *Schema) WithoutNulls(args json.RawMessage) json.RawMessage {
-	if s.err != nil || object.First(args) != '{' {
+	if s.err != nil || doc.First(args) != '{' {
 		return nil
 	}
 	if fixed := dropNulls(s.schema.Root, args); s.Judge(fixed) == nil {
@@ -34,7 +34,7 @@ func dropNulls(s *jsonschema.Schema, args json.RawMessage) json.RawMessage {
 				value = dropNulls(p, value)
 			}
 		}
-		out = object.Append(out, object.Pair(string(name), value))
+		out = doc.AppendMembers(out, doc.Pair(string(name), value))
 		return true
 	})
 	return append(out, '}')

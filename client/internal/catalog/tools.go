@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/cache"
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -143,11 +144,11 @@ func (c *View) Preload(ctx context.Context) error {
 	return nil
 }
 
-// listFailed reports that the list could not be fetched, which no caller is told.
+// listFailed reports that the list could not be fetched, which no caller learns.
 func (c *Catalog) listFailed(err error) {
 	err = c.errorOf(err, "")
 	c.Lists.Log.Warn("[MCP] the tools of the server could not be listed", "server", c.Lists.Server, "error", err)
-	c.ListFailed(err)
+	c.Emit(event.ListFailed{Method: mcp.MethodToolsList, Reason: err})
 }
 
 // doubtInterval is how far apart errors make the list stale: models make up names all
@@ -164,7 +165,7 @@ func (c *Catalog) Doubt() {
 }
 
 // renew fetches an expired list in the background: the call that uses it does not
-// wait (AC-004.3).
+// wait.
 func (c *View) renew(ctx context.Context) {
 	if c.Eager {
 		own := c.fetching()
@@ -211,7 +212,7 @@ type PageResult struct {
 }
 
 // pageTimeout bounds a page that is fetched for all callers, whose own times do not
-// count (resilience.md §3.10).
+// count.
 const pageTimeout = 10 * time.Second
 
 // withinTimeout bounds each page.
@@ -262,7 +263,7 @@ func (c *View) list(ctx context.Context, page Page) (cache.Listing, error) {
 		}
 		list.Public = list.Public && res.CacheScope == mcp.CachePublic
 		for _, tool := range p.Items {
-			if seen[tool.Name] { // the cache keeps the first (TOOL-02)
+			if seen[tool.Name] { // the cache keeps the first
 				c.Lists.Log.Warn("[MCP] the server lists a tool twice; the first counts", "server", c.Lists.Server,
 					"tool", jsonrpc.Printable(tool.Name, 100))
 			}

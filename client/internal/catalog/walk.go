@@ -20,7 +20,7 @@ type Walk struct {
 // not set it for a list that only this caller gets.
 func (c *View) Walk(learn bool) *Walk {
 	w := &Walk{catalog: c.Catalog}
-	if c.Changed != nil || c.Pins != nil {
+	if c.Drift || c.Pins != nil {
 		w.listed, w.caller = map[string]bool{}, c.Lists.Key(c.who).Partition
 	}
 	if learn {
@@ -49,7 +49,7 @@ func (w *Walk) as(who *transport.Caller) {
 }
 
 // observe reports tools that are not what the caller was shown before, or not the
-// pinned ones. Of tools with the same name the first counts (TOOL-02).
+// pinned ones. Of tools with the same name the first counts.
 func (w *Walk) observe(tools []mcp.Tool) {
 	c := w.catalog
 	for i := range tools {
@@ -64,14 +64,14 @@ func (w *Walk) observe(tools []mcp.Tool) {
 		}
 		c.Lists.Log.Warn("[MCP] a tool's definition has changed", "server", c.Lists.Server, "tool", jsonrpc.Printable(tool.Name, 100),
 			"changed", change.Changed, "pinned", change.Pinned)
-		if c.Changed != nil {
-			c.Changed(*change)
+		if c.Drift {
+			c.Emit(*change)
 		}
 	}
 }
 
 // withoutMisannotated drops the tools whose annotations are not valid, if annotations
-// have a meaning (HDR-07).
+// have a meaning.
 func (c *Catalog) withoutMisannotated(tools []mcp.Tool) []mcp.Tool {
 	if !c.Lists.Links.Load().StatelessHTTP() {
 		return tools
@@ -94,8 +94,8 @@ func (c *Catalog) withoutMisannotated(tools []mcp.Tool) []mcp.Tool {
 }
 
 // wholeList collects the pages of a walk of the application for the cache. Headers and
-// results go by the definition of a tool that was seen last, whoever asked for it
-// (HDR-09, TOOL-11, CACHE-15). Only a complete list counts.
+// results go by the definition of a tool that was seen last, whichever caller asked for it.
+// Only a complete list counts.
 type wholeList struct {
 	catalog *Catalog
 	key     cache.Key

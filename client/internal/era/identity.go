@@ -8,7 +8,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Identity is what a client says of itself: once in the session era, with every request
+// Identity describes a client: once in the session era, with every request
 // in the stateless one.
 type Identity struct {
 	Info mcp.Implementation
@@ -25,8 +25,8 @@ func (i *Identity) params(offered mcp.Version) (json.RawMessage, error) {
 	})
 }
 
-// Meta encodes what every request of a stateless revision says of the client (META-04,
-// META-05): members of _meta, without braces. level is the log level as a JSON text, nil
+// Meta encodes what every request of a stateless revision tells about the client
+// : members of _meta, without braces. level is the log level as a JSON text, nil
 // for no log messages.
 func (i *Identity) Meta(version mcp.Version, level json.RawMessage) ([]byte, error) {
 	caps := i.Capabilities(version)

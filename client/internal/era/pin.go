@@ -16,12 +16,12 @@ import (
 // error says "if".
 
 // demand says what is pinned, and by which option.
-func (n *Negotiator) demand() string {
+func (n *Session) demand() string {
 	return fmt.Sprintf("%s demands revision %s, of the %s era", n.Pin, n.Version, n.Version.Era())
 }
 
 // otherEra is the era that is not pinned.
-func (n *Negotiator) otherEra() mcp.Era {
+func (n *Session) otherEra() mcp.Era {
 	if n.Version.Era() == mcp.EraStateless {
 		return mcp.EraSession
 	}
@@ -30,7 +30,7 @@ func (n *Negotiator) otherEra() mcp.Era {
 
 // unmet is the message for a server whose answer to a method names revisions, and not
 // the pinned one.
-func (n *Negotiator) unmet(method string, named []string) string {
+func (n *Session) unmet(method string, named []string) string {
 	is, other := "", mcp.Version("")
 	if v, ok := mcp.Newest(named, n.Version.Era()); ok {
 		other = v
@@ -46,7 +46,7 @@ func (n *Negotiator) unmet(method string, named []string) string {
 
 // maybeOther adds to the error of the first request that the server may be of the other
 // era.
-func (n *Negotiator) maybeOther(err error) error {
+func (n *Finder) maybeOther(err error) error {
 	var e *mcperrors.Error
 	if errors.As(err, &e) {
 		e.Message += fmt.Sprintf(`; %s: if the server speaks only the %s era, change %s to one of its revisions or to "auto"`,
@@ -56,16 +56,16 @@ func (n *Negotiator) maybeOther(err error) error {
 }
 
 // undiscovered is what to add to the errors of a server that has no server/discover,
-// which every server of the stateless era has (DISC-01).
-func (n *Negotiator) undiscovered() string {
+// which every server of the stateless era has.
+func (n *Finder) undiscovered() string {
 	return fmt.Sprintf(`%s, and the server has no %s, as if it spoke only the session era; if so, change %s to one of its revisions or to "auto"`,
 		n.demand(), mcp.MethodDiscover, n.Pin)
 }
 
 // pinnedSession opens the session that is pinned. A server without sessions names its
-// revisions in whatever error it gives to initialize (DISC-17), or refuses that as any
+// revisions in whatever error it gives to initialize, or refuses that as any
 // unknown method.
-func (n *Negotiator) pinnedSession(ctx context.Context) error {
+func (n *Finder) pinnedSession(ctx context.Context) error {
 	err := n.session(ctx, n.Version)
 	var e *mcperrors.Error
 	if !errors.As(err, &e) || !refusesSessions(err) {

@@ -38,7 +38,7 @@ type reply struct {
 
 // settle reports to the breaker what follows from the reply. What only leads to a
 // session says nothing: the session will.
-func (n *Negotiator) settle(r *reply, next act) {
+func (n *Finder) settle(r *reply, next act) {
 	switch next {
 	case actStateless, actResend, actRefuse:
 		r.permit.Settle(breaker.Success)
@@ -64,14 +64,14 @@ type question struct {
 }
 
 // newQuestion prepares a probe. It is not a call of the application: nothing is
-// sent when it is given up (NEG-16), and the caller that judges the reply settles
+// sent when it is given up, and the caller that judges the reply settles
 // its permit. The error is one of this side.
-func (n *Negotiator) newQuestion(version mcp.Version, wait jsonrpc.Wait) (*question, error) {
-	meta, err := n.Self.Meta(version, n.Level())
+func (n *Finder) newQuestion(version mcp.Version, wait jsonrpc.Wait) (*question, error) {
+	meta, err := n.Self.Meta(version, n.Host.Level())
 	if err != nil {
 		return nil, invalid(err)
 	}
-	permit, err := n.Admit()
+	permit, err := n.Host.Admit()
 	if err != nil {
 		return nil, n.About(outcome.Subject{Method: mcp.MethodDiscover}, errormap.From(err, mcperrors.NotSent))
 	}
@@ -81,8 +81,8 @@ func (n *Negotiator) newQuestion(version mcp.Version, wait jsonrpc.Wait) (*quest
 }
 
 // ask probes and notes the outcome. Other messages that come meanwhile are
-// dropped unread (NEG-16).
-func (n *Negotiator) ask(ctx context.Context, version mcp.Version, wait jsonrpc.Wait) (*reply, error) {
+// dropped unread.
+func (n *Finder) ask(ctx context.Context, version mcp.Version, wait jsonrpc.Wait) (*reply, error) {
 	q, err := n.newQuestion(version, wait)
 	if err != nil {
 		return nil, err
@@ -94,9 +94,9 @@ func (n *Negotiator) ask(ctx context.Context, version mcp.Version, wait jsonrpc.
 }
 
 // send sends a probe and classifies the outcome.
-func (n *Negotiator) send(ctx context.Context, q *question) *reply {
+func (n *Finder) send(ctx context.Context, q *question) *reply {
 	began := time.Now()
-	out, counted := n.Discover(ctx, q.link, q.wait)
+	out, counted := n.Host.Discover(ctx, q.link, q.wait)
 	r := &reply{took: time.Since(began), err: out.Err, permit: q.permit}
 	switch {
 	case out.Failure != nil:
@@ -133,7 +133,7 @@ func (r *reply) compare() {
 }
 
 // discovered reads the list of revisions in a DiscoverResult, and tells one
-// from any other result (NEG-08).
+// from any other result.
 func discovered(raw json.RawMessage) ([]string, bool) {
 	var result struct {
 		SupportedVersions []string `json:"supportedVersions"`
@@ -142,7 +142,7 @@ func discovered(raw json.RawMessage) ([]string, bool) {
 	return result.SupportedVersions, err == nil && result.SupportedVersions != nil
 }
 
-// supportedIn reads the list of revisions in an error's data (DISC-06, LC-06).
+// supportedIn reads the list of revisions in an error's data.
 func supportedIn(rpc *jsonrpc.Error) []string {
 	var data struct {
 		Supported []string `json:"supported"`
@@ -180,7 +180,7 @@ func errorMeans(e *mcperrors.Error) (meaning, []string) {
 }
 
 // statelessOnly reports the codes that only servers of the stateless era know
-// ("recognized stateless error" in protocol.md 4).
+// (a recognized error of the stateless era).
 func statelessOnly(code int64) bool {
 	switch code {
 	case mcp.CodeHeaderMismatch, mcp.CodeMissingRequiredClientCapability, mcp.CodeUnsupportedProtocolVersion:

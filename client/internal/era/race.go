@@ -15,7 +15,7 @@ import (
 // A server that does not answer the probe soon may be starting, busy, or of the
 // session era and leave unknown requests unanswered. So after a head start
 // initialize is sent beside the probe, down the same pipe or to the same URL, and
-// the first real answer decides (decisions 35). Nothing is ended for being slow. A
+// the first real answer decides. Nothing is ended for being slow. A
 // server that refuses initialize may have no sessions: then the answer to the
 // probe is waited for as long as that to any request.
 
@@ -31,7 +31,7 @@ const (
 
 // race is a probe, and initialize beside it.
 type race struct {
-	n       *Negotiator
+	n       *Finder
 	version mcp.Version
 	began   time.Time
 	cancel  context.CancelFunc // of both
@@ -52,7 +52,7 @@ func (b *race) late(r *reply) {
 
 // probe finds the era by a probe, with initialize beside it if that is not
 // answered soon.
-func (n *Negotiator) probe(ctx context.Context, version mcp.Version) error {
+func (n *Finder) probe(ctx context.Context, version mcp.Version) error {
 	traits, head, wait := n.traits(), n.headStart(ctx), n.Wait
 	if !traits.Exchanges {
 		start := cmp.Or(n.StartTimeout, defaultStart)
@@ -78,7 +78,7 @@ func (n *Negotiator) probe(ctx context.Context, version mcp.Version) error {
 		var r *reply
 		defer func() {
 			if r == nil { // a transport of the application has ended this goroutine
-				r = &reply{means: meansStopped, err: n.failed(mcp.MethodDiscover, link.GoroutineEnded()), permit: q.permit, own: true}
+				r = &reply{means: meansStopped, err: n.failure(mcp.MethodDiscover, link.GoroutineEnded()), permit: q.permit, own: true}
 			}
 			b.replies <- r
 		}()
@@ -117,7 +117,7 @@ func (b *race) run(ctx, both context.Context, left jsonrpc.Wait) error {
 		var i *initialized
 		defer func() {
 			if i == nil {
-				i = &initialized{err: n.failed(mcp.MethodInitialize, link.GoroutineEnded())}
+				i = &initialized{err: n.failure(mcp.MethodInitialize, link.GoroutineEnded())}
 			}
 			b.session <- i
 		}()

@@ -12,7 +12,7 @@ import (
 )
 
 // recall returns what is remembered about the server.
-func (n *Negotiator) recall() (Found, bool) {
+func (n *Finder) recall() (Found, bool) {
 	if n.known != nil {
 		return *n.known, true
 	}
@@ -26,7 +26,7 @@ func (n *Negotiator) recall() (Found, bool) {
 // openRemembered opens the conversation in the remembered way: a session without
 // a probe before it, a stateless one with the server/discover that opens it
 // anyway. What proves wrong is forgotten and found again.
-func (n *Negotiator) openRemembered(ctx context.Context, f Found) error {
+func (n *Finder) openRemembered(ctx context.Context, f Found) error {
 	t := n.t
 	if f.Fallback {
 		t = FallbackOf(n.t)
@@ -59,9 +59,9 @@ func (n *Negotiator) openRemembered(ctx context.Context, f Found) error {
 }
 
 // openRememberedStateless sends the server/discover that opens the conversation.
-// Only what NEG-12 names overturns what is remembered; the reply is then judged
+// Only a proof of the other era overturns what is remembered; the reply is then judged
 // like that to any probe.
-func (n *Negotiator) openRememberedStateless(ctx context.Context, version mcp.Version) error {
+func (n *Finder) openRememberedStateless(ctx context.Context, version mcp.Version) error {
 	r, err := n.ask(ctx, version, n.untilStarted(n.Wait))
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (n *Negotiator) openRememberedStateless(ctx context.Context, version mcp.Ve
 }
 
 // findAfresh forgets what is remembered and finds the era.
-func (n *Negotiator) findAfresh(ctx context.Context) error {
+func (n *Finder) findAfresh(ctx context.Context) error {
 	n.forget()
 	n.result.Remembered, n.result.Fallback, n.doubtful = false, false, false
 	if err := n.reach(ctx, n.t); err != nil {
@@ -98,8 +98,8 @@ func (n *Negotiator) findAfresh(ctx context.Context) error {
 }
 
 // Remember stores what was found, unless it was known. Silence of a server is not
-// stored: it may have been starting, or busy (decisions 35).
-func (n *Negotiator) Remember() {
+// stored: it may have been starting, or busy.
+func (n *Finder) Remember() {
 	if n.key == "" || n.result.Remembered || n.result.Era == mcp.EraSession && n.doubtful {
 		return
 	}
@@ -110,7 +110,7 @@ func (n *Negotiator) Remember() {
 	n.logStoreError(n.Store.Save(n.key, f))
 }
 
-func (n *Negotiator) forget() {
+func (n *Finder) forget() {
 	if n.key != "" {
 		n.logStoreError(n.Store.Forget(n.key))
 	}
@@ -118,7 +118,7 @@ func (n *Negotiator) forget() {
 
 // forgetAfter forgets because of err, unless that is about something else: an
 // outage, missing credentials and an impatient caller say nothing about the era.
-func (n *Negotiator) forgetAfter(err error) {
+func (n *Finder) forgetAfter(err error) {
 	other := []mcperrors.Kind{mcperrors.KindAuth, mcperrors.KindCanceled, mcperrors.KindClosed, mcperrors.KindCircuitOpen, mcperrors.KindOverloaded}
 	var e *mcperrors.Error
 	if errors.As(err, &e) && !slices.Contains(other, e.Kind) && e.Delivery != mcperrors.NotSent &&
@@ -128,7 +128,7 @@ func (n *Negotiator) forgetAfter(err error) {
 }
 
 // logStoreError logs that the store fails. Nothing else depends on it.
-func (n *Negotiator) logStoreError(err error) {
+func (n *Finder) logStoreError(err error) {
 	if err != nil {
 		n.Log.Warn("[MCP] the era of the server could not be remembered", "server", n.Server, "error", err)
 	}

@@ -20,12 +20,12 @@ import (
 // 2024-11-05 to 2025-11-25: initialize, check of the answer,
 // notifications/initialized. Nothing else is sent before the last step, and
 // nothing after a step that failed.
-func (n *Negotiator) OpenSession(ctx context.Context, offered mcp.Version) error {
+func (n *Session) OpenSession(ctx context.Context, offered mcp.Version) error {
 	return n.openSession(ctx, offered, func(v mcp.Version) (json.RawMessage, error) { return n.sendInitialize(ctx, v, jsonrpc.Wait{}) })
 }
 
 // openSession is OpenSession with the caller's own initialize.
-func (n *Negotiator) openSession(ctx context.Context, offered mcp.Version, initialize func(mcp.Version) (json.RawMessage, error)) error {
+func (n *Session) openSession(ctx context.Context, offered mcp.Version, initialize func(mcp.Version) (json.RawMessage, error)) error {
 	n.answered = ""
 	raw, err := initialize(offered)
 	if other, ok := offerAgain(err, offered); ok {
@@ -43,13 +43,13 @@ func (n *Negotiator) openSession(ctx context.Context, offered mcp.Version, initi
 	conn.UseVersion(string(agreed.Version))
 	n.Links.Agree(agreed) // first: the server may ask something at once
 	if err := conn.Notify(ctx, initializedNotification); err != nil {
-		return n.failed(mcp.MethodInitialized, err)
+		return n.failure(mcp.MethodInitialized, err)
 	}
 	return nil
 }
 
 // initializedNotification ends the handshake. It has empty params, as the seed
-// writes it (AC-002.3).
+// writes it.
 var initializedNotification = jsonrpc.Notification{Method: mcp.MethodInitialized, Params: json.RawMessage(`{}`)}
 
 // initialized is the outcome of one initialize.
@@ -59,22 +59,22 @@ type initialized struct {
 	took time.Duration
 }
 
-func (n *Negotiator) initialize(ctx context.Context, offered mcp.Version, wait jsonrpc.Wait) *initialized {
+func (n *Session) initialize(ctx context.Context, offered mcp.Version, wait jsonrpc.Wait) *initialized {
 	began := time.Now()
 	raw, err := n.sendInitialize(ctx, offered, wait)
 	return &initialized{raw: raw, err: err, took: time.Since(began)}
 }
 
-func (n *Negotiator) sendInitialize(ctx context.Context, offered mcp.Version, wait jsonrpc.Wait) (json.RawMessage, error) {
+func (n *Session) sendInitialize(ctx context.Context, offered mcp.Version, wait jsonrpc.Wait) (json.RawMessage, error) {
 	params, err := n.Self.params(offered)
 	if err != nil {
 		return nil, invalid(err)
 	}
-	return n.Initialize(ctx, params, wait)
+	return n.Client.Initialize(ctx, params, wait)
 }
 
 // offerAgain returns the revision to try when the server refused the offered one
-// and named those it supports (LC-06).
+// and named those it supports.
 func offerAgain(err error, offered mcp.Version) (mcp.Version, bool) {
 	rpc := outcome.RPCOf(err)
 	if rpc == nil {
@@ -85,7 +85,7 @@ func offerAgain(err error, offered mcp.Version) (mcp.Version, bool) {
 }
 
 // checkInitialize checks the answer to initialize.
-func (n *Negotiator) checkInitialize(raw json.RawMessage, offered mcp.Version) (*link.Agreement, error) {
+func (n *Session) checkInitialize(raw json.RawMessage, offered mcp.Version) (*link.Agreement, error) {
 	var res mcp.InitializeResult
 	if err := mcp.Unmarshal(raw, &res); err != nil {
 		return nil, n.About(outcome.Subject{Method: mcp.MethodInitialize}, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
@@ -93,7 +93,7 @@ func (n *Negotiator) checkInitialize(raw json.RawMessage, offered mcp.Version) (
 	}
 	if res.ProtocolVersion.Era() != mcp.EraSession {
 		n.answered = res.ProtocolVersion
-		mismatch := n.Mismatch(Mismatch{Requested: offered, Offered: res.ProtocolVersion, Supported: sessionVersions()})
+		mismatch := n.Client.Mismatch(Mismatch{Requested: offered, Offered: res.ProtocolVersion, Supported: sessionVersions()})
 		text := mismatch.Error()
 		if n.Version != "" && res.ProtocolVersion.Known() {
 			text = n.unmet(mcp.MethodInitialize, []string{string(res.ProtocolVersion)})
@@ -114,8 +114,8 @@ func (n *Negotiator) checkInitialize(raw json.RawMessage, offered mcp.Version) (
 	}, nil
 }
 
-// checkRequired refuses a server without what the application needs (AC-003.1).
-func (n *Negotiator) checkRequired(caps mcp.ServerCapabilities, method string) error {
+// checkRequired refuses a server without what the application needs.
+func (n *Session) checkRequired(caps mcp.ServerCapabilities, method string) error {
 	for _, name := range n.Required {
 		if !caps.Has(name) {
 			return n.About(outcome.Subject{Method: method}, mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.Answered,
@@ -141,10 +141,10 @@ type Mismatch struct {
 	Listed []string
 }
 
-// mismatch is the error of a server with which no revision is shared (NEG-06). r is its
+// mismatch is the error of a server with which no revision is shared. r is its
 // answer to a method that asked for a revision.
-func (n *Negotiator) mismatch(method string, asked mcp.Version, ours []mcp.Version, r *reply) error {
-	e := n.Mismatch(Mismatch{Requested: asked, Supported: ours, Listed: r.listed})
+func (n *Finder) mismatch(method string, asked mcp.Version, ours []mcp.Version, r *reply) error {
+	e := n.Client.Mismatch(Mismatch{Requested: asked, Supported: ours, Listed: r.listed})
 	text := e.Error()
 	if n.Version != "" {
 		text = n.unmet(method, r.listed)
@@ -159,7 +159,7 @@ func (n *Negotiator) mismatch(method string, asked mcp.Version, ours []mcp.Versi
 // session opens a session. A server that proves to be stateless after all is
 // probed once more. One that refuses as HTTP+SSE servers do is reached over the
 // fallback.
-func (n *Negotiator) session(ctx context.Context, offered mcp.Version) error {
+func (n *Finder) session(ctx context.Context, offered mcp.Version) error {
 	n.Probing.Store(false)
 	err := n.openSession(ctx, offered, func(v mcp.Version) (json.RawMessage, error) {
 		n.offered = v
@@ -198,10 +198,10 @@ func (n *Negotiator) session(ctx context.Context, offered mcp.Version) error {
 }
 
 // suspicion reports whether the failure of initialize suggests a server of the
-// stateless era, and the revision to probe with: -32022 (NEG-13), an answer of
-// that era (LC-05), or any error that names it or comes from a server whose era
-// no answer has shown (DISC-17).
-func (n *Negotiator) suspicion(err error) (mcp.Version, bool) {
+// stateless era, and the revision to probe with: -32022, an answer of
+// that era, or any error that names it or comes from a server whose era
+// no answer has shown.
+func (n *Finder) suspicion(err error) (mcp.Version, bool) {
 	if n.Version != "" || n.reprobed || n.result.Fallback {
 		return "", false
 	}
@@ -221,7 +221,7 @@ func (n *Negotiator) suspicion(err error) (mcp.Version, bool) {
 
 // refusedAsOld reports whether initialize was refused as HTTP+SSE servers do (the
 // transports page of the specification, backwards compatibility).
-func (n *Negotiator) refusedAsOld(err error) bool {
+func (n *Finder) refusedAsOld(err error) bool {
 	var e *mcperrors.Error
 	if n.result.Fallback || !errors.As(err, &e) || e.HTTP == nil {
 		return false

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -13,7 +14,7 @@ import (
 )
 
 // A program that writes nothing may have stopped reading because of the probe, or may
-// still be downloading. A second start with initialize first helps both (decisions 46).
+// still be downloading. A second start with initialize first helps both.
 
 const (
 	// defaultStart bounds the first start of a program, and defaultSecondStart the second
@@ -29,7 +30,7 @@ const (
 
 // deaf reports whether the program wrote nothing in the time of its start. first is the
 // outcome of initialize.
-func (n *Negotiator) deaf(ctx context.Context, first *initialized) bool {
+func (n *Finder) deaf(ctx context.Context, first *initialized) bool {
 	l := n.Links.Newest()
 	heard, counts := l.Conn.(link.Counter)
 	return l.Traits.Process && n.known == nil && n.silent && ctx.Err() == nil &&
@@ -37,7 +38,7 @@ func (n *Negotiator) deaf(ctx context.Context, first *initialized) bool {
 }
 
 // startAgain starts the program once more, with initialize first.
-func (n *Negotiator) startAgain(ctx context.Context, first *initialized) error {
+func (n *Finder) startAgain(ctx context.Context, first *initialized) error {
 	n.note(mcp.MethodInitialize, mcp.LatestSession, initializeText(first.raw, first.err), first.took)
 	if err := n.reach(ctx, n.t); err != nil {
 		return err
@@ -45,7 +46,7 @@ func (n *Negotiator) startAgain(ctx context.Context, first *initialized) error {
 	n.result.Restarted = true
 	var cause *mcperrors.Error
 	errors.As(first.err, &cause)
-	n.Restarted(cause)
+	n.Emit(event.Restarted{Cause: cause})
 	n.Probing.Store(false)
 	n.first = n.initialize(ctx, mcp.LatestSession, n.untilStarted(jsonrpc.Wait{}))
 	if n.first.err == nil && n.first.took <= deafProof {
@@ -57,7 +58,7 @@ func (n *Negotiator) startAgain(ctx context.Context, first *initialized) error {
 // untilStarted is the bound of a request that nothing is sent beside. A program that has
 // written nothing may still be downloading: it has the time of the second start at once,
 // since there is nothing to start it again for. Anything else has the usual bound.
-func (n *Negotiator) untilStarted(usual jsonrpc.Wait) jsonrpc.Wait {
+func (n *Finder) untilStarted(usual jsonrpc.Wait) jsonrpc.Wait {
 	l := n.Links.Newest()
 	heard, counts := l.Conn.(link.Counter)
 	if !l.Traits.Process || n.known != nil || !counts || heard.Received() > 0 {
@@ -68,7 +69,7 @@ func (n *Negotiator) untilStarted(usual jsonrpc.Wait) jsonrpc.Wait {
 
 // explainStart names the bound of the start in the error of a program that did not
 // answer.
-func (n *Negotiator) explainStart(ctx context.Context, err error) error {
+func (n *Finder) explainStart(ctx context.Context, err error) error {
 	var e *mcperrors.Error
 	if n.known != nil || n.Links.Newest() == nil || !n.traits().Process || !errors.As(err, &e) || e.Kind != mcperrors.KindTimeout {
 		return err
@@ -83,7 +84,7 @@ func (n *Negotiator) explainStart(ctx context.Context, err error) error {
 
 // unheard reports whether the program ended without reading any of the probe. Then the
 // probe cannot be why it ended, and a second start would end the same way.
-func (n *Negotiator) unheard(r *reply) bool {
+func (n *Finder) unheard(r *reply) bool {
 	p, ok := n.Links.Newest().Conn.(link.Unread)
 	return ok && r.err != nil && r.err.Process != nil && r.err.Process.Exited && p.ReadNothing()
 }

@@ -14,11 +14,10 @@ import (
 )
 
 // stateless opens the conversation in the era that is pinned, and in no other. A
-// server that lacks server/discover is used without knowing its capabilities
-// (DISC-15).
-func (n *Negotiator) stateless(ctx context.Context, version mcp.Version) error {
+// server that lacks server/discover is used without knowing its capabilities.
+func (n *Finder) stateless(ctx context.Context, version mcp.Version) error {
 	r, err := n.ask(ctx, version, n.untilStarted(n.Wait))
-	if err == nil && r.means == meansUnsupported && slices.Contains(r.listed, string(version)) { // refused what it lists (DISC-07)
+	if err == nil && r.means == meansUnsupported && slices.Contains(r.listed, string(version)) { // refused what it lists
 		n.settle(r, actResend)
 		r, err = n.ask(ctx, version, n.Wait)
 	}
@@ -53,11 +52,11 @@ func (n *Negotiator) stateless(ctx context.Context, version mcp.Version) error {
 var errNoVersions = errors.New("it has no list supportedVersions")
 
 // adopt opens a conversation of the stateless era: only knowing the server is
-// left to do. raw is its answer to server/discover (DISC-01). It is nil when the
+// left to do. raw is its answer to server/discover. It is nil when the
 // server has no such method: then nothing is known of the server, and nothing
 // asked of it.
-func (n *Negotiator) adopt(version mcp.Version, raw json.RawMessage) error {
-	meta, err := n.Self.Meta(version, n.Level())
+func (n *Finder) adopt(version mcp.Version, raw json.RawMessage) error {
+	meta, err := n.Self.Meta(version, n.Host.Level())
 	if err != nil {
 		return invalid(err)
 	}
@@ -83,7 +82,7 @@ func (n *Negotiator) adopt(version mcp.Version, raw json.RawMessage) error {
 }
 
 // undecodable is the error of an answer to server/discover that cannot be used.
-func (n *Negotiator) undecodable(err error) error {
+func (n *Finder) undecodable(err error) error {
 	return n.About(outcome.Subject{Method: mcp.MethodDiscover, Attempts: 1}, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 		"the result of "+mcp.MethodDiscover+" does not follow the protocol: "+jsonrpc.Printable(err.Error(), 300), err))
 }

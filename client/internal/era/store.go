@@ -24,7 +24,7 @@ type Found struct {
 
 // sessionLife is how long what was found of a session server is used. It never
 // proves wrong: a server that learns the new era still answers initialize. That a
-// server is stateless proves wrong with an error, and needs no end (NEG-11).
+// server is stateless proves wrong with an error, and needs no end.
 const sessionLife = 24 * time.Hour
 
 func (f Found) usable(now time.Time) bool {

@@ -22,11 +22,11 @@ type Policy struct {
 type meaning uint8
 
 const (
-	// meansDiscovered: a result with a list of revisions (NEG-08).
+	// meansDiscovered: a result with a list of revisions.
 	meansDiscovered meaning = iota + 1
-	// meansUnsupported: -32022 with a list of revisions (DISC-06).
+	// meansUnsupported: -32022 with a list of revisions.
 	meansUnsupported
-	// meansUnsupportedBare: -32022 without one (NEG-07).
+	// meansUnsupportedBare: -32022 without one.
 	meansUnsupportedBare
 	// meansOurFault: -32020 or -32021, which only a stateless server knows.
 	meansOurFault
@@ -37,9 +37,9 @@ const (
 	meansElse
 	// meansRefused: a 4xx without a JSON-RPC error.
 	meansRefused
-	// meansAuth: 401 or 403, whatever the body (NEG-14).
+	// meansAuth: 401 or 403, whatever the body.
 	meansAuth
-	// meansLater: 408, 425, 429 or 5xx (NEG-15).
+	// meansLater: 408, 425, 429 or 5xx.
 	meansLater
 	// meansUnreachable: no connection, no TLS, a redirect that is not followed.
 	meansUnreachable
@@ -83,7 +83,7 @@ const (
 	actFail
 )
 
-// row is one row of the decision table (protocol.md 4.2).
+// row is one row of the decision table.
 type row struct {
 	// id names the row in events and tests.
 	id     string
@@ -95,7 +95,7 @@ type row struct {
 	// over HTTP.
 	program, stream, http act
 	// overturns says that the reply disproves what is remembered of a stateless
-	// server (NEG-12). Other replies fail the connection that relied on it.
+	// server. Other replies fail the connection that relied on it.
 	overturns bool
 }
 

@@ -59,8 +59,7 @@ func errorText(err error) string {
 	return strings.Join(out, ", ")
 }
 
-// revisionsIn returns what has the form of a revision in the words of an error
-// (DISC-17).
+// revisionsIn returns what has the form of a revision in the words of an error.
 func revisionsIn(rpc *jsonrpc.Error) []string {
 	var out []string
 	for _, v := range mcp.Versions() {

@@ -15,7 +15,7 @@ const DefaultProbeTimeout = 10 * time.Second
 const httpHeadStart = 2 * time.Second
 
 // headStart is how long a probe is waited for before initialize is sent beside it.
-func (n *Negotiator) headStart(ctx context.Context) time.Duration {
+func (n *Finder) headStart(ctx context.Context) time.Duration {
 	if n.traits().Exchanges {
 		return n.probeBound(ctx, httpHeadStart)
 	}
@@ -23,7 +23,7 @@ func (n *Negotiator) headStart(ctx context.Context) time.Duration {
 }
 
 // probeWait bounds a probe that nothing is sent beside.
-func (n *Negotiator) probeWait(ctx context.Context) jsonrpc.Wait {
+func (n *Finder) probeWait(ctx context.Context) jsonrpc.Wait {
 	if n.traits().Exchanges && n.ProbeTimeout == 0 {
 		return n.Wait
 	}
@@ -32,7 +32,7 @@ func (n *Negotiator) probeWait(ctx context.Context) jsonrpc.Wait {
 
 // probeBound is the time of a probe: usual, or what the options say. It is at
 // most half of the caller's, so that the rest suffices for a session.
-func (n *Negotiator) probeBound(ctx context.Context, usual time.Duration) time.Duration {
+func (n *Finder) probeBound(ctx context.Context, usual time.Duration) time.Duration {
 	bound := usual
 	if n.ProbeTimeout > 0 {
 		bound = n.ProbeTimeout

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/guard"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/internal/span"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -89,8 +89,8 @@ func (l *limited) put(o obstacle) {
 	case placesUsed:
 		l.set.Bulkhead.TryEnter(false)
 	case linkLost:
-		k := keeper.New(keeper.Config{Links: &l.links, Life: &l.life, Restarts: &keeper.Restarts{Again: "started", Patience: time.Second}})
-		k.Lost(l.links.Load())
+		k := keeper.New(keeper.Config{Core: &l.core, Restarts: &keeper.Restarts{Again: "started", Patience: time.Second}})
+		k.Lost(l.core.Links.Load())
 		l.keeper.Set(k)
 	case allInFlight:
 		other := guard.Request{Subject: outcome.Subject{Method: "ping"}, Purpose: link.Handshake}
@@ -98,7 +98,7 @@ func (l *limited) put(o obstacle) {
 			panic(err)
 		}
 	case late:
-		l.request.Span = span.Span{Began: time.Now().Add(-time.Minute), Wait: jsonrpc.Wait{Max: time.Second}}
+		l.request.Span = core.Span{Began: time.Now().Add(-time.Minute), Wait: jsonrpc.Wait{Max: time.Second}}
 		l.request.Waited = true
 	}
 }
@@ -218,7 +218,7 @@ func TestSettledOnce(t *testing.T) {
 					p, err := l.Admit(t.Context(), call)
 					require.NoError(t, err)
 					require.NotEqual(t, free, l.held())
-					p.Sending(l.links.Load())
+					p.Sending(l.core.Links.Load())
 					out := o.out
 					if end.panics {
 						require.Panics(t, func() { end.end(l, &p, &out) })
@@ -282,7 +282,7 @@ func TestProbeIsLeft(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLimited(t, true, allInFlight)
 			before := l.held()
-			l.about = func() { panic("a test") }
+			l.signal = func() { panic("a test") }
 			require.Panics(t, func() { _, _ = l.Admit(t.Context(), call) })
 			require.Equal(t, before, l.held())
 		})

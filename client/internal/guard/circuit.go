@@ -85,7 +85,7 @@ func (g *Gate) circuit(handshake bool) *breaker.Breaker {
 	}
 	b := g.known()
 	if b != nil && g.parts().Keeper.Peek().Restarting() {
-		return nil // the start of a program is a probe, on a schedule of its own (resilience.md 3.5)
+		return nil // the start of a program is a probe, on a schedule of its own
 	}
 	return b
 }

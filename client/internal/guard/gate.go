@@ -15,17 +15,15 @@ package guard
 
 import (
 	"context"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
-	"github.com/mainstay-mcp/mainstay/client/internal/lazy"
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/internal/span"
+	"github.com/mainstay-mcp/mainstay/client/internal/watchdog"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -57,17 +55,11 @@ func (s *Settings) guarded() bool { return s.OwnBreaker || s.Breaker != nil }
 // Hooks are what a Gate needs of the layers above it. Requests that are admitted
 // and answered use none of them.
 type Hooks struct {
-	// Server is the name of the server in the log.
-	Server string
-	Log    *slog.Logger
-	Links  *link.Holder
+	*core.Core
 	// Keeper has what replaces lost links.
 	Keeper *keeper.Holder
-	Life   *life.Life
 	// Ping asks the server for an answer, past all limits.
 	Ping func(ctx context.Context, bound time.Duration) outcome.Outcome
-	// About adds to an error which request it is about.
-	About func(s outcome.Subject, e *mcperrors.Error) *mcperrors.Error
 	// Signal reports an event, and Ended the end of a request over l. A Gate without
 	// a meter uses neither.
 	Signal func(Signal)
@@ -80,7 +72,7 @@ type Request struct {
 	outcome.Subject
 	Purpose link.Purpose
 	// Span is the time of the call.
-	Span span.Span
+	Span core.Span
 	// Waited says that the call has waited for something since it began.
 	Waited bool
 }
@@ -97,9 +89,9 @@ func (r *Request) patience() jsonrpc.Wait {
 // may then be called from many goroutines at once.
 type Gate struct {
 	set      *Settings
-	hooks    func() *Hooks
-	own      lazy.Part[breaker.Breaker] // with OwnBreaker; nil before the first call
-	made     lazy.Part[parts]
+	host     Host
+	own      core.Lazy[breaker.Breaker] // with OwnBreaker; nil before the first call
+	made     core.Lazy[parts]
 	inFlight atomic.Int32
 	metered  bool
 }
@@ -108,22 +100,25 @@ type Gate struct {
 type parts struct {
 	*Hooks
 	throttle Throttle
-	tools    lazy.Part[breaker.Group] // with OwnTools; nil before a tool has failed
-	silence  lazy.Part[Silence]       // nil before the first request that it watches
+	tools    core.Lazy[breaker.Group]     // with OwnTools; nil before a tool has failed
+	silence  core.Lazy[watchdog.Watchdog] // nil before the first request that it watches
 	streak   streak
 	outage   outage
 }
 
-// Init makes a Gate ready. It calls hooks when it first needs one. metered says that
+// Host makes the hooks of a Gate.
+type Host interface{ Hooks() *Hooks }
+
+// Init makes a Gate ready. It calls host when it first needs hooks. metered says that
 // signals and ends of requests are reported.
-func (g *Gate) Init(set *Settings, metered bool, hooks func() *Hooks) {
-	g.set, g.metered, g.hooks = set, metered, hooks
+func (g *Gate) Init(set *Settings, metered bool, host Host) {
+	g.set, g.metered, g.host = set, metered, host
 }
 
 func (g *Gate) parts() *parts {
 	return g.made.Make(func() *parts {
 		now := time.Now()
-		return &parts{Hooks: g.hooks(), streak: streak{began: now}, outage: outage{began: now}}
+		return &parts{Hooks: g.host.Hooks(), streak: streak{began: now}, outage: outage{began: now}}
 	})
 }
 
@@ -148,7 +143,7 @@ func (g *Gate) Admit(ctx context.Context, r Request) (p Permit, err error) {
 	return p, err
 }
 
-// admit has the order of resilience.md 3.6: a call that would be refused does not
+// admit checks in a fixed order: a call that would be refused does not
 // wait, a call that waits does not hold the probe of a circuit, and the time it waits
 // here does not count against the server.
 func (g *Gate) admit(ctx context.Context, p *Permit) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/guard"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
@@ -24,13 +25,12 @@ import (
 // gate is a Gate with everything it needs.
 type gate struct {
 	guard.Gate
-	links  link.Holder
+	core   core.Core
 	keeper keeper.Holder
-	life   life.Life
 	ping   func() outcome.Outcome // what a ping comes to
 
 	report  func() // called before the end of a request is counted, nil for nothing
-	about   func() // called for each error, nil for nothing
+	signal  func() // called for each signal, nil for nothing
 	mu      sync.Mutex
 	signals []guard.Signal
 	reports int // of ends of requests
@@ -39,26 +39,23 @@ type gate struct {
 func newGate(t *testing.T, set guard.Settings) *gate {
 	t.Helper()
 	g := &gate{}
-	g.links.Use(&pipe{})
-	g.life.Begin()
+	g.core.Server, g.core.Log = "s", slog.New(slog.DiscardHandler)
+	g.core.Links.Use(&pipe{})
+	g.core.Life.Begin()
 	t.Cleanup(func() {
-		g.life.Move(life.Closed, nil)
-		g.life.End()
+		g.core.Life.Move(life.Closed, nil)
+		g.core.Life.End()
 		g.Close()
-		require.True(t, g.life.Await(time.Minute))
+		require.True(t, g.core.Life.Await(time.Minute))
 	})
-	g.Init(&set, true, func() *guard.Hooks {
+	g.Init(&set, true, hooks(func() *guard.Hooks {
 		return &guard.Hooks{
-			Server: "s", Log: slog.New(slog.DiscardHandler), Links: &g.links, Life: &g.life,
-			Keeper: &g.keeper,
-			Ping:   func(context.Context, time.Duration) outcome.Outcome { return g.ping() },
-			About: func(s outcome.Subject, e *mcperrors.Error) *mcperrors.Error {
-				if e.Method, e.Tool = s.Method, s.Tool; g.about != nil {
-					g.about()
-				}
-				return e
-			},
+			Core: &g.core, Keeper: &g.keeper,
+			Ping: func(context.Context, time.Duration) outcome.Outcome { return g.ping() },
 			Signal: func(s guard.Signal) {
+				if g.signal != nil {
+					g.signal()
+				}
 				g.mu.Lock()
 				defer g.mu.Unlock()
 				g.signals = append(g.signals, s)
@@ -71,7 +68,7 @@ func newGate(t *testing.T, set guard.Settings) *gate {
 				}
 			},
 		}
-	})
+	}))
 	return g
 }
 
@@ -131,3 +128,15 @@ func TestCircuitOfAHandshake(t *testing.T) {
 	require.Nil(t, off.Breaker())
 	require.False(t, held(off))
 }
+
+// pipe is a connection to a program.
+type pipe struct{ transport.Conn }
+
+func (*pipe) Traits() transport.Traits { return transport.Traits{Process: true} }
+func (*pipe) Received() uint64         { return 0 }
+func (*pipe) Late() uint64             { return 0 }
+
+// hooks is a host whose hooks are a function.
+type hooks func() *guard.Hooks
+
+func (h hooks) Hooks() *guard.Hooks { return h() }

@@ -6,6 +6,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/watchdog"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
@@ -26,8 +27,8 @@ type Permit struct {
 	counted      bool       // among those in flight
 	link         *link.Link // of Sending
 	sent         time.Time
-	heard        uint64   // what had come from the server by then
-	watch        *Silence // nil unless it watches this request
+	heard        uint64             // what had come from the server by then
+	watch        *watchdog.Watchdog // nil unless it watches this request
 }
 
 // Sending notes that the request goes out over l now.

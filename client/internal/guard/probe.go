@@ -16,7 +16,7 @@ import (
 
 // A circuit that is half-open lets one request through. It is a ping with a bound of
 // its own, not the caller's: a call that must not run twice never tries the circuit
-// out, and a slow tool does not keep it open (resilience.md 3.5).
+// out, and a slow tool does not keep it open.
 const (
 	// probeTime bounds the ping.
 	probeTime = 5 * time.Second

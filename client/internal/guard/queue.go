@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -14,7 +13,7 @@ import (
 )
 
 // maxQueueWait bounds how long a call waits for a place among those in flight, and
-// for its turn by the rate limit (resilience.md 3.8).
+// for its turn by the rate limit.
 const maxQueueWait = time.Second
 
 // waitInQueue waits for the turn of a request, unless a circuit refuses it now.
@@ -59,9 +58,9 @@ func (g *Gate) waitForRate(ctx context.Context, p *Permit) error {
 	}
 	p.Waited = true
 	g.Report(Queued, p.Subject, wait, "rate")
-	if err := g.sleep(ctx, wait); err != nil {
+	if err := g.parts().Life.Sleep(ctx, wait); err != nil {
 		rate.Return()
-		return g.about(p, err)
+		return g.about(p, errormap.From(err, mcperrors.NotSent))
 	}
 	return nil
 }
@@ -116,27 +115,11 @@ func (g *Gate) tryQueue(p *Permit) bool {
 }
 
 // emptyQueue refuses the calls that wait for a place once the circuit is open: there
-// will be none soon (resilience.md 3.6).
+// will be none soon.
 func (g *Gate) emptyQueue(b *breaker.Breaker) {
 	if g.set.Bulkhead != nil && b != nil && b.State() == breaker.Open {
 		g.set.Bulkhead.Flush(breaker.ErrOpen)
 	}
-}
-
-// sleep waits. The error says why it ended early: ctx has, or the client is closed.
-func (g *Gate) sleep(ctx context.Context, d time.Duration) *mcperrors.Error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-	case <-g.parts().Life.Context().Done():
-	}
-	if cause := context.Cause(ctx); cause != nil {
-		return errormap.From(cause, mcperrors.NotSent)
-	}
-	return life.ErrClosed()
 }
 
 // refusedFull returns the error of a request that finds no room.

@@ -4,18 +4,12 @@ package inbound
 
 import (
 	"context"
-	"encoding/json"
-	"log/slog"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
-	"github.com/mainstay-mcp/mainstay/client/internal/lazy"
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/notify"
-	"github.com/mainstay-mcp/mainstay/client/internal/progress"
-	"github.com/mainstay-mcp/mainstay/client/transport"
-	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -26,76 +20,57 @@ const respondTimeout = 5 * time.Second
 // Config is what an [Inbound] knows and what the layers above do for it. Every field
 // but MaxTime is set.
 type Config struct {
-	// Links has the live link.
-	Links *link.Holder
-	// Server is the name of the server in the log.
-	Server string
-	Log    *slog.Logger
-	Life   *life.Life
-	// Budget bounds what waits for handlers.
-	Budget *transport.Budget
+	*core.Core
 	// Offer is what the client does for its server.
 	Offer *ask.Offer
 	// MaxTime bounds how long a request of the session era stays open; 0 is no bound.
 	MaxTime time.Duration
 	// Handlers are those of notifications.
-	Handlers *notify.Handlers
+	Handlers *Handlers
 
-	// Event calls the handlers of an event.
-	Event func(event any)
-	// Failed reports a function of the application that panicked or ended its
-	// goroutine.
-	Failed func(*callback.Error)
-	// CompileSchema returns what checks a value against a JSON Schema, nil for a
-	// schema that cannot check anything.
-	CompileSchema func(schema json.RawMessage) (check func(value json.RawMessage) error)
-	// Completed reports that the user has finished what a URL elicitation asked for.
-	Completed func(id string)
+	Client Client
+}
 
-	// Outdate drops what the client keeps and a notification makes stale.
-	Outdate func(n jsonrpc.Notification)
-	// Hear hands a notification to subscriptions. on is the request on whose stream
-	// it came, if any. Hear returns false for what must be dropped.
-	Hear func(n jsonrpc.Notification, on jsonrpc.ID) bool
-	// Task hands a notification to the task that it is about.
-	Task func(n jsonrpc.Notification)
-	// Dropped reports a request of the server that gets no answer. It does not wait.
-	Dropped func(method string)
-	// Lost reports an error that says that the session of a link is gone.
-	Lost func(l *link.Link, err error)
+// Client has the parts of a client that messages of the server are for.
+type Client interface {
+	// Outdate drops cached values that a notification makes stale.
+	Outdate(n jsonrpc.Notification)
+	// Hear hands a notification to subscriptions. on is the request on whose stream it
+	// came, if any. Hear returns false for a notification that must be dropped.
+	Hear(n jsonrpc.Notification, on jsonrpc.ID) bool
+	// TaskChanged hands a notification to the task that it is about.
+	TaskChanged(n jsonrpc.Notification)
+	// NoteLoss reports an error that may say that the session of a link is gone.
+	NoteLoss(l *link.Link, err error)
 }
 
 // Inbound takes what one server sends. Its parts are made when they are needed. Its
 // methods may be called from many goroutines at once.
 type Inbound struct {
 	set      Config
-	notifier lazy.Part[notify.Notifier]
-	progress lazy.Part[progress.Table]
-	asks     lazy.Part[ask.Dispatcher]
+	notifier core.Lazy[Notifier]
+	progress core.Lazy[ProgressTable]
+	asks     core.Lazy[ask.Dispatcher]
 }
 
 // New returns an Inbound.
 func New(set Config) *Inbound { return &Inbound{set: set} }
 
 // Notifier returns what calls the application's handlers.
-func (i *Inbound) Notifier() *notify.Notifier {
-	return i.notifier.Make(func() *notify.Notifier {
+func (i *Inbound) Notifier() *Notifier {
+	return i.notifier.Make(func() *Notifier {
 		s := &i.set
-		return notify.New(notify.Config{
-			Handlers: s.Handlers, Event: s.Event, Server: s.Server, Log: s.Log, Life: s.Life, Budget: s.Budget,
-			Failed: s.Failed,
+		return newNotifier(notifierConfig{
+			Core: s.Core, Handlers: s.Handlers,
 		})
 	})
 }
 
-// Progress returns the table of requests that asked for progress.
-func (i *Inbound) Progress() *progress.Table {
-	return i.progress.Make(func() *progress.Table {
+// Progress returns the table of requests that asked for
+func (i *Inbound) Progress() *ProgressTable {
+	return i.progress.Make(func() *ProgressTable {
 		s := &i.set
-		return progress.New(progress.Config{
-			Server: s.Server, Log: s.Log, Budget: s.Budget, Go: s.Life.Always, Failed: s.Failed,
-			Touch: func(id jsonrpc.ID) { s.Links.Load().Conn.Touch(id) },
-		})
+		return &ProgressTable{Core: s.Core}
 	})
 }
 
@@ -104,9 +79,7 @@ func (i *Inbound) Asks() *ask.Dispatcher {
 	return i.asks.Make(func() *ask.Dispatcher {
 		s := &i.set
 		return ask.New(ask.Config{
-			Offer: s.Offer, Server: s.Server, MaxTime: s.MaxTime, Log: s.Log, Life: s.Life, Budget: s.Budget,
-			Respond: i.respond, Failed: s.Failed,
-			CompileSchema: s.CompileSchema, Completed: s.Completed,
+			Core: s.Core, Offer: s.Offer, MaxTime: s.MaxTime, Respond: i.respond,
 		})
 	})
 }
@@ -119,7 +92,7 @@ func (i *Inbound) LinkEnded() {
 }
 
 // Request answers a request of the server. In the stateless era servers ask inside
-// results: a request of theirs gets no answer (RPC-14). Over a byte stream ping is the
+// results: a request of theirs gets no answer. Over a byte stream ping is the
 // exception: servers exist that end the connection without the answer. ctx has the values
 // of the call on whose stream the request came, if any.
 func (i *Inbound) Request(ctx context.Context, req ask.Incoming) {
@@ -152,7 +125,7 @@ func (i *Inbound) drop(req ask.Incoming) {
 	method := jsonrpc.Printable(req.Method, 100)
 	i.set.Log.Warn("[MCP] the server sent a request that the era does not allow; dropped", "server", i.set.Server, "method", method)
 	i.set.Links.Drops().Note(method)
-	i.set.Dropped(method)
+	i.set.Emit(event.RequestDropped{Method: method})
 }
 
 // respond sends an answer. A server may ask as soon as the transport is open, a
@@ -165,7 +138,7 @@ func (i *Inbound) respond(ctx context.Context, to ask.Incoming, resp jsonrpc.Res
 	}
 	with := i.set.Links.Newest()
 	if err := with.Respond(ctx, resp, to.Caller); err != nil {
-		i.set.Lost(with, err)
+		i.set.Client.NoteLoss(with, err)
 		i.set.Log.Warn("[MCP] a request of the server could not be answered", "server", i.set.Server,
 			"method", jsonrpc.Printable(to.Method, 100), "error", err)
 	}
@@ -187,12 +160,12 @@ func (i *Inbound) Notification(n jsonrpc.Notification, on jsonrpc.ID) {
 			d.ElicitationComplete(i.set.Links.Agreed().Version, n)
 		}
 	case mcp.MethodTasksStatus, mcp.MethodTasks:
-		i.set.Task(n)
+		i.set.Client.TaskChanged(n)
 	}
 	// At once, not in its turn: a call that follows must not use what is known to be
-	// stale (CHG-02).
-	i.set.Outdate(n)
-	if i.set.Hear(n, on) && i.set.Handlers.Want(n.Method) {
+	// stale.
+	i.set.Client.Outdate(n)
+	if i.set.Client.Hear(n, on) && i.set.Handlers.Want(n.Method) {
 		i.Notifier().Notification(n)
 	}
 }

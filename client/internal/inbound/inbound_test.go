@@ -2,7 +2,6 @@ package inbound_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,18 +13,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/notify"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
-	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
-
-func TestMain(m *testing.M) { testmain.Run(m) }
 
 // conn takes responses, or fails with an error.
 type conn struct {
@@ -51,8 +48,7 @@ func (c conn) Respond(_ context.Context, r jsonrpc.Response) error {
 // steps is an Inbound and what it does, in order.
 type steps struct {
 	*inbound.Inbound
-	links link.Holder
-	life  life.Life
+	core  core.Core
 	hear  bool
 	fails error
 
@@ -78,33 +74,38 @@ func (s *steps) take() []string {
 
 func newSteps() *steps {
 	s := &steps{hear: true}
-	s.life.Begin()
+	s.core.Log = slog.New(slog.DiscardHandler)
+	s.core.Failed = func(e *callback.Error) { s.note("failed %v", e) }
+	s.core.Emit = func(e event.Event) {
+		if e, ok := e.(event.RequestDropped); ok {
+			s.note("dropped %s", e.Method)
+		}
+	}
+	s.core.Life.Begin()
 	offer := &ask.Offer{Roots: []mcp.Root{}}
 	_ = offer.Complete()
 	s.Inbound = inbound.New(inbound.Config{
-		Links: &s.links, Log: slog.New(slog.DiscardHandler), Life: &s.life, Budget: &transport.Budget{}, Offer: offer,
-		Handlers:      &notify.Handlers{Notification: func(_ context.Context, n jsonrpc.Notification) { s.note("handler %s", n.Method) }},
-		Event:         func(e any) { s.note("event %v", e) },
-		Failed:        func(e *callback.Error) { s.note("failed %v", e) },
-		CompileSchema: func(json.RawMessage) func(json.RawMessage) error { return nil },
-		Completed:     func(id string) { s.note("completed %s", id) },
-		Outdate:       func(n jsonrpc.Notification) { s.note("outdate %s", n.Method) },
-		Hear: func(n jsonrpc.Notification, _ jsonrpc.ID) bool {
-			s.note("hear %s", n.Method)
-			return s.hear
-		},
-		Task:    func(n jsonrpc.Notification) { s.note("task %s", n.Method) },
-		Dropped: func(method string) { s.note("dropped %s", method) },
-		Lost:    func(*link.Link, error) { s.note("lost") },
+		Core: &s.core, Offer: offer, Client: s,
+		Handlers: &inbound.Handlers{Notification: func(_ context.Context, n jsonrpc.Notification) { s.note("handler %s", n.Method) }},
 	})
 	return s
 }
 
+func (s *steps) Outdate(n jsonrpc.Notification) { s.note("outdate %s", n.Method) }
+
+func (s *steps) Hear(n jsonrpc.Notification, _ jsonrpc.ID) bool {
+	s.note("hear %s", n.Method)
+	return s.hear
+}
+
+func (s *steps) TaskChanged(n jsonrpc.Notification) { s.note("task %s", n.Method) }
+func (s *steps) NoteLoss(*link.Link, error)         { s.note("lost") }
+
 func (s *steps) close() {
-	s.life.Move(life.Closed, nil)
-	s.life.End()
+	s.core.Life.Move(life.Closed, nil)
+	s.core.Life.End()
 	s.Notifier().Stop()
-	s.life.Await(time.Minute)
+	s.core.Life.Await(time.Minute)
 }
 
 // Each notification goes to whom it is for: what it makes stale first, handlers last.
@@ -135,7 +136,7 @@ func TestNotification(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSteps()
 				defer s.close()
-				s.links.Use(conn{s: s})
+				s.core.Links.Use(conn{s: s})
 				s.hear = !c.dropped
 				s.Notification(jsonrpc.Notification{Method: c.method, Params: []byte(`{"progressToken":7,"progress":1}`)}, jsonrpc.ID{})
 				require.Equal(t, c.want, s.take())
@@ -168,8 +169,8 @@ func TestRequest(t *testing.T) {
 				s := newSteps()
 				defer s.close()
 				s.fails, s.exchanges = c.fails, c.exchanges
-				s.links.Use(conn{s: s})
-				s.links.Agree(&link.Agreement{Era: c.era, Version: mcp.LatestSession})
+				s.core.Links.Use(conn{s: s})
+				s.core.Links.Agree(&link.Agreement{Era: c.era, Version: mcp.LatestSession})
 				s.Request(t.Context(), ask.Incoming{Request: jsonrpc.Request{ID: jsonrpc.IntID(1), Method: c.method}})
 				require.Equal(t, c.want, s.take())
 			})
@@ -185,7 +186,7 @@ func TestEarlyRequest(t *testing.T) {
 		defer s.close()
 		s.Request(t.Context(), ask.Incoming{Request: jsonrpc.Request{ID: jsonrpc.IntID(1), Method: mcp.MethodPing}})
 		require.Empty(t, s.take())
-		s.links.Use(conn{s: s})
+		s.core.Links.Use(conn{s: s})
 		require.Equal(t, []string{"response {}"}, s.take())
 	})
 }

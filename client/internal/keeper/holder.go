@@ -3,7 +3,7 @@ package keeper
 import (
 	"context"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/lazy"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -14,7 +14,7 @@ import (
 // restarted has one from the start; others get one when a session is lost for the
 // first time. Its methods may be called from many goroutines at once.
 type Holder struct {
-	lazy.Part[Keeper]
+	core.Lazy[Keeper]
 	// Sessions makes the keeper of a client that loses sessions.
 	Sessions func() *Keeper
 }

@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/span"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
@@ -24,7 +24,7 @@ func TestNoKeeper(t *testing.T) {
 	k, l := h.Peek(), link.New(newProgram())
 	require.Nil(t, k)
 	require.Equal(t, []bool{false, false, false}, []bool{k.Restarting(), k.Interrupted(), k.Renewing()})
-	waited, e := k.Await(t.Context(), span.Span{})
+	waited, e := k.Await(t.Context(), core.Span{})
 	require.False(t, waited)
 	require.Nil(t, e)
 	require.False(t, k.AwaitRestart(t.Context()))
@@ -66,7 +66,7 @@ func TestNoteLoss(t *testing.T) {
 					made = true
 					return h.Keeper
 				}}
-				holder.NoteLoss(h.links.Load(), tt.err)
+				holder.NoteLoss(h.core.Links.Load(), tt.err)
 				pass(time.Minute)
 				require.Equal(t, tt.made, made)
 				require.Equal(t, tt.steps, h.steps)
@@ -93,16 +93,16 @@ func TestSessionThatFailsHalfWay(t *testing.T) {
 		var h *house
 		h = newHouse(t, false, func(set *keeper.Config) {
 			set.Open = func(context.Context) (func(), error) {
-				h.links.Agree(&link.Agreement{Instructions: "half-way"})
+				h.core.Links.Agree(&link.Agreement{Instructions: "half-way"})
 				return func() { h.note("use") }, errTry
 			}
 		})
 		defer h.end()
-		h.links.Use(conn)
-		before := h.links.Load()
+		h.core.Links.Use(conn)
+		before := h.core.Links.Load()
 		e := h.Renew(t.Context(), before, mcperrors.Rejected)
 		require.Equal(t, []any{mcperrors.KindSessionLost, mcperrors.Rejected}, []any{e.Kind, e.Delivery})
-		require.Same(t, before, h.links.Load())
+		require.Same(t, before, h.core.Links.Load())
 		require.Equal(t, 1, conn.drops)
 		require.Equal(t, []string{"making", "held"}, h.steps)
 	})
@@ -122,12 +122,12 @@ func TestSessionOpenedMeanwhileIsKept(t *testing.T) {
 				}
 				asked = true
 				time.Sleep(time.Minute) // until the next try may be made
-				require.Nil(t, h.Renew(t.Context(), h.links.Load(), mcperrors.Rejected))
+				require.Nil(t, h.Renew(t.Context(), h.core.Links.Load(), mcperrors.Rejected))
 				return true
 			}
 		})
 		h.opens = []error{errTry, nil}
-		h.finds("a call", h.links.Load())
+		h.finds("a call", h.core.Links.Load())
 		pass(time.Hour)
 		require.Equal(t, 2, h.tries)
 		h.end()
@@ -142,7 +142,7 @@ func TestEndIsReported(t *testing.T) {
 		h.Watch()
 		pass(time.Minute)
 		require.Empty(t, h.steps)
-		require.Nil(t, h.Refusal(h.links.Load(), "ping"))
+		require.Nil(t, h.Refusal(h.core.Links.Load(), "ping"))
 		close(h.live().ended)
 		synctest.Wait()
 		require.Equal(t, []string{"ended", "gone"}, h.steps)
@@ -163,7 +163,7 @@ func TestStartedTooLate(t *testing.T) {
 		first := h.live()
 		close(first.ended)
 		synctest.Wait()
-		h.life.Move(life.Closed, nil)
+		h.core.Life.Move(life.Closed, nil)
 		pass(time.Minute)
 		require.Same(t, first, h.live())
 		require.Equal(t, []string{"making", "open"}, h.steps)

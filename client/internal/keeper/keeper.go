@@ -12,15 +12,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/internal/span"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 )
@@ -28,14 +27,7 @@ import (
 // Config is what a keeper knows and what the layers above do for it. A keeper with
 // neither Restarts nor Renewals only reports the end of the live link.
 type Config struct {
-	// Links has the live link, which Open replaces.
-	Links *link.Holder
-	// Server is the name of the server in the log.
-	Server string
-	Log    *slog.Logger
-	Life   *life.Life
-	// About adds to an error which request it is about.
-	About func(s outcome.Subject, e *mcperrors.Error) *mcperrors.Error
+	*core.Core
 	// Open makes the next link, with its handshake: beside the live one for
 	// Restarts, and in its place for Renewals. The keeper calls opened once the
 	// next link is the live one, before calls use it.
@@ -47,8 +39,6 @@ type Config struct {
 	// Enter reports a state: Ready, Restarting, Backoff or Ended. It must neither block
 	// nor call the keeper.
 	Enter func(to life.State, cause error, held time.Duration)
-	// Gone is called when there will be no other link, after Enter.
-	Gone func(cause error)
 	// Restore gives the live link what the one before had, once calls use it.
 	Restore func(before *link.Agreement, cause error)
 
@@ -90,7 +80,7 @@ func (k *Keeper) Renewing() bool { return k.Interrupted() && !k.Restarting() }
 // Await waits until the live link is usable, as long as the call may take. It
 // reports whether the call had to wait. The error says why the call is refused; it
 // was not sent.
-func (k *Keeper) Await(ctx context.Context, s span.Span) (waited bool, _ *mcperrors.Error) {
+func (k *Keeper) Await(ctx context.Context, s core.Span) (waited bool, _ *mcperrors.Error) {
 	if !k.Interrupted() {
 		return false, nil
 	}
@@ -173,8 +163,8 @@ func (k *Keeper) Outage() (until time.Time, ok bool, cause error) {
 	return time.Time{}, false, nil
 }
 
-// Lost begins a gap unless there is one or l was replaced. Whoever sees the loss
-// first calls it.
+// Lost begins a gap unless there is one or l was replaced. The first caller that sees the
+// loss calls it.
 func (k *Keeper) Lost(l *link.Link) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -184,7 +174,7 @@ func (k *Keeper) Lost(l *link.Link) {
 }
 
 // move replaces the gap, nil for a link that is usable, and reports the state.
-// Who sees the state finds its reason; callers go on, or are refused, after it.
+// The gap is replaced before the state is reported; waiting calls continue afterwards.
 func (k *Keeper) move(next *gap, to life.State, cause error, held time.Duration) {
 	k.mu.Lock()
 	before := k.gap.Swap(next)
@@ -242,11 +232,15 @@ func (k *Keeper) refusal(g *gap) *mcperrors.Error {
 	if g.final {
 		outcome.Ended(e)
 		if cause != nil {
-			e.Message = "the server has ended and cannot be " + k.set.Restarts.Again + " again: " + cause.Message
+			e.Message = "the server has exited and cannot be " + k.set.Restarts.Again + " again: " + cause.Message
 		}
 		return e
 	}
-	e.Message = fmt.Sprintf("the server ends again and again; it is %s again %s: %s", k.set.Restarts.Again, soon(rest), e.Message)
+	what := "the server keeps exiting; next restart"
+	if k.set.Restarts.Again == "connected" {
+		what = "the connection keeps failing; next attempt"
+	}
+	e.Message = fmt.Sprintf("%s %s: %s", what, soon(rest), e.Message)
 	e.RetryAfter = rest
 	return e
 }
@@ -257,15 +251,4 @@ func soon(rest time.Duration) string {
 		return "in " + rest.String()
 	}
 	return "within a second"
-}
-
-// wait waits for done, no longer than bound.
-func wait(ctx context.Context, done <-chan struct{}, bound time.Duration) {
-	timer := time.NewTimer(bound)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

@@ -14,11 +14,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/internal/span"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -57,9 +57,8 @@ func (p *program) Kill(cause error) {
 type house struct {
 	*keeper.Keeper
 	t        *testing.T
-	links    link.Holder
+	core     core.Core
 	restarts bool // else it renews sessions
-	life     life.Life
 	end      func()
 	work     sync.WaitGroup
 
@@ -90,7 +89,7 @@ func (h *house) ended(name string, e *mcperrors.Error) {
 	if e != nil {
 		outcome = fmt.Sprintf("%s, %s,", e.Kind, e.Delivery)
 	}
-	if h.life.Closed() { // no order any more
+	if h.core.Life.Closed() { // no order any more
 		h.calls = append(h.calls, name+" closed")
 		return
 	}
@@ -117,19 +116,19 @@ func (h *house) open(ctx context.Context) (opened func(), _ error) {
 		return nil, context.Cause(ctx)
 	}
 	if err == nil && h.restarts {
-		h.links.Begin(newProgram())
+		h.core.Links.Begin(newProgram())
 	} else if err == nil {
-		h.links.Use(newProgram())
+		h.core.Links.Use(newProgram())
 	}
 	return func() { h.note("use") }, err
 }
 
 var stateNames = map[life.State]string{life.Ready: "ready", life.Restarting: "making", life.Backoff: "held", life.Ended: "ended"}
 
-func (h *house) live() *program { return h.links.Load().Conn.(*program) }
+func (h *house) live() *program { return h.core.Links.Load().Conn.(*program) }
 
 func (h *house) await(ctx context.Context) *mcperrors.Error {
-	_, e := h.Await(ctx, span.Span{})
+	_, e := h.Await(ctx, core.Span{})
 	return e
 }
 
@@ -147,13 +146,12 @@ func (h *house) finds(name string, l *link.Link) {
 func newHouse(t *testing.T, restarts bool, change func(*keeper.Config)) *house {
 	t.Helper()
 	h := &house{t: t, state: "ready", restarts: restarts}
-	h.links.Use(newProgram())
-	h.life.Begin()
+	h.core.Server, h.core.Log = "s", slog.New(slog.DiscardHandler)
+	h.core.Emit = func(event.Event) { h.note("gone") }
+	h.core.Links.Use(newProgram())
+	h.core.Life.Begin()
 	set := keeper.Config{
-		Links: &h.links, Server: "s", Log: slog.New(slog.DiscardHandler), Life: &h.life,
-		About: func(_ outcome.Subject, e *mcperrors.Error) *mcperrors.Error { return e },
-		Gone:  func(error) { h.note("gone") },
-		Open:  h.open, Timeout: time.Minute,
+		Core: &h.core, Open: h.open, Timeout: time.Minute,
 		Enter: func(to life.State, cause error, _ time.Duration) {
 			var e *mcperrors.Error
 			if errors.As(cause, &e) && strings.Contains(e.Message, "was killed") {
@@ -183,10 +181,10 @@ func newHouse(t *testing.T, restarts bool, change func(*keeper.Config)) *house {
 	}
 	h.Keeper = keeper.New(set)
 	h.end = func() {
-		h.life.Move(life.Closed, nil)
-		h.life.End()
+		h.core.Life.Move(life.Closed, nil)
+		h.core.Life.End()
 		h.work.Wait()
-		require.True(t, h.life.Await(time.Minute))
+		require.True(t, h.core.Life.Await(time.Minute))
 	}
 	if restarts {
 		h.Watch()
@@ -234,7 +232,7 @@ func TestOrder(t *testing.T) {
 		}, []string{"making", "open", "use", "ready", "restore"}, []string{"comes later goes when ready", "waits goes when ready"}},
 
 		"a call sees the exit first": {restarts, nil, func(h *house) {
-			h.Lost(h.links.Load())
+			h.Lost(h.core.Links.Load())
 			h.call("waits")
 			synctest.Wait()
 			exit(h)
@@ -293,7 +291,7 @@ func TestOrder(t *testing.T) {
 		}, []string{"making", "open"}, []string{"waits closed"}},
 
 		"killed, for the first reason": {restarts, nil, func(h *house) {
-			l := h.links.Load()
+			l := h.core.Links.Load()
 			h.Kill(l, errors.New("first"))
 			h.Kill(l, errors.New("second"))
 			pass(5 * time.Second)
@@ -302,20 +300,20 @@ func TestOrder(t *testing.T) {
 		}, []string{"killed: first", "making", "open", "use", "ready", "restore"}, nil},
 
 		"a program takes no call": {restarts, nil, func(h *house) {
-			l := h.links.Load()
+			l := h.core.Links.Load()
 			h.work.Go(func() { h.ended("not taken", h.Replace(h.t.Context(), l, errors.New("not taken"))) })
 			pass(5 * time.Second)
 		}, []string{"killed: not taken", "making", "open", "use", "ready", "restore"}, []string{"not taken goes when ready"}},
 
 		"a program has no session to renew": {restarts, nil, func(h *house) {
-			h.finds("finds", h.links.Load())
-			h.Ask(h.links.Load())
-			h.Persist(h.links.Load())
+			h.finds("finds", h.core.Links.Load())
+			h.Ask(h.core.Links.Load())
+			h.Persist(h.core.Links.Load())
 			pass(time.Minute)
 		}, nil, []string{"finds goes when ready"}},
 
 		"a session is lost": {renews, nil, func(h *house) {
-			l := h.links.Load()
+			l := h.core.Links.Load()
 			h.finds("first", l)
 			synctest.Wait()
 			h.finds("second", l)
@@ -330,7 +328,7 @@ func TestOrder(t *testing.T) {
 		}},
 
 		"a try fails, and so do those that waited for it": {renews, fails(errTry, nil), func(h *house) {
-			l := h.links.Load()
+			l := h.core.Links.Load()
 			h.finds("finds", l)
 			synctest.Wait()
 			h.call("waits")
@@ -345,7 +343,7 @@ func TestOrder(t *testing.T) {
 		}},
 
 		"the third try in a row has the next one wait": {renews, fails(errAtOnce), func(h *house) {
-			l := h.links.Load()
+			l := h.core.Links.Load()
 			for i := range 3 {
 				h.finds(fmt.Sprint(i), l)
 				synctest.Wait()
@@ -361,7 +359,7 @@ func TestOrder(t *testing.T) {
 		}},
 
 		"what the circuit refuses is no try": {renews, fails(errOpen), func(h *house) {
-			l := h.links.Load()
+			l := h.core.Links.Load()
 			for i := range 4 {
 				h.finds(fmt.Sprint(i), l)
 				pass(time.Second)
@@ -372,26 +370,26 @@ func TestOrder(t *testing.T) {
 		}},
 
 		"nothing is sent before Retry-After is over": {renews, func(h *house) { h.allowed = errHeld }, func(h *house) {
-			h.finds("finds", h.links.Load())
+			h.finds("finds", h.core.Links.Load())
 			synctest.Wait()
 			h.allowed = nil
-			h.Ask(h.links.Load())
+			h.Ask(h.core.Links.Load())
 			pass(2 * time.Second)
 		}, []string{"making", "open", "use", "ready", "restore"}, []string{"finds overloaded, rejected, when ready"}},
 
 		"a listener has the keeper go on": {renews, func(h *house) { h.opens, h.wanted = []error{errTry, errTry, nil}, true }, func(h *house) {
-			h.Persist(h.links.Load())
-			h.Persist(h.links.Load())
+			h.Persist(h.core.Links.Load())
+			h.Persist(h.core.Links.Load())
 			pass(time.Minute)
 		}, []string{"making", "open", "held", "making", "open", "held", "making", "open", "use", "ready", "restore"}, nil},
 
 		"closed during a try": {renews, nil, func(h *house) {
-			h.finds("finds", h.links.Load())
+			h.finds("finds", h.core.Links.Load())
 			synctest.Wait()
 			h.call("waits")
 			pass(500 * time.Millisecond)
 			h.end()
-			h.finds("late", h.links.Load())
+			h.finds("late", h.core.Links.Load())
 			h.work.Wait()
 		}, []string{"making", "open", "held"}, []string{
 			"finds closed", "late closed", "waits closed",
@@ -432,24 +430,24 @@ func TestRefusal(t *testing.T) {
 		after   time.Duration // of the refusal
 		plain   bool          // the cause has no evidence
 	}{
-		"held":  {because(errTry), life.Backoff, "the server ends again and again; it is started again in 1m0s: it stopped", time.Minute, false},
-		"plain": {errors.New("plain"), life.Backoff, "the server ends again and again; it is started again in 1m0s: ", time.Minute, true},
-		"ended": {because(errAbsent), life.Ended, "the server has ended and cannot be started again: no such program", 0, false},
+		"held":  {because(errTry), life.Backoff, "the server keeps exiting; next restart in 1m0s: it stopped", time.Minute, false},
+		"plain": {errors.New("plain"), life.Backoff, "the server keeps exiting; next restart in 1m0s: ", time.Minute, true},
+		"ended": {because(errAbsent), life.Ended, "the server has exited and cannot be started again: no such program", 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				h := newHouse(t, true, nil)
 				h.opens = []error{tt.open}
-				require.Nil(t, h.Refusal(h.links.Load(), "tools/call"))
+				require.Nil(t, h.Refusal(h.core.Links.Load(), "tools/call"))
 				_, ok, _ := h.Outage()
 				require.False(t, ok)
 				close(h.live().ended)
 				synctest.Wait()
-				require.Nil(t, h.Refusal(h.links.Load(), "tools/call"), "calls wait")
+				require.Nil(t, h.Refusal(h.core.Links.Load(), "tools/call"), "calls wait")
 				e := h.await(t.Context())
 				require.NotNil(t, e)
-				require.Equal(t, e, h.Refusal(h.links.Load(), "tools/call"))
+				require.Equal(t, e, h.Refusal(h.core.Links.Load(), "tools/call"))
 				require.Equal(t, []any{mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent}, []any{e.Code, e.Kind, e.Delivery})
 				require.Equal(t, []any{tt.message, tt.after, tt.state == life.Backoff}, []any{e.Message, e.RetryAfter, e.Retryable})
 				if !tt.plain {
@@ -504,7 +502,7 @@ func TestCallerGivesUp(t *testing.T) {
 			if restarts {
 				close(h.live().ended)
 			} else {
-				h.work.Go(func() { gaveUp <- h.Renew(ctx, h.links.Load(), mcperrors.Rejected) })
+				h.work.Go(func() { gaveUp <- h.Renew(ctx, h.core.Links.Load(), mcperrors.Rejected) })
 			}
 			synctest.Wait()
 			h.work.Go(func() { gaveUp <- h.await(ctx) })

@@ -9,7 +9,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -127,7 +126,7 @@ func (k *Keeper) try(ctx context.Context, g *gap, lost *link.Link, began time.Ti
 
 // renewSession opens a session in place of the one that was lost. One whose
 // handshake fails half-way is dropped, with what was agreed in it: nothing may be
-// sent there, and calls that lost the one before have none yet (LC-04, LC-07).
+// sent there, and calls that lost the one before have none yet.
 func (k *Keeper) renewSession(ctx context.Context) error {
 	before := k.set.Links.Load()
 	opened, err := k.set.Open(ctx)
@@ -183,7 +182,7 @@ func (k *Keeper) Persist(lost *link.Link) {
 				pause = schedule.Pause(n, rand.Float64())
 				n++
 			}
-			if !sleep.For(k.set.Life.Context(), pause) {
+			if !life.Sleep(k.set.Life.Context(), pause) {
 				return
 			}
 		}

@@ -6,10 +6,10 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
@@ -50,10 +50,10 @@ type mute struct {
 
 const (
 	// exitGrace is how long a program may take to exit once nothing can come from
-	// it any more: the transport kills it before that (fault E7).
+	// it any more: the transport kills it before that.
 	exitGrace = 3 * time.Second
 	// brokenGrace is how long a program that takes no more requests may still
-	// answer earlier ones (fault E9).
+	// answer earlier ones.
 	brokenGrace = 2 * time.Second
 )
 
@@ -74,9 +74,9 @@ func (k *Keeper) watchEnd() {
 		return
 	}
 	cause := k.whyEnded(l)
-	k.set.Log.Warn("[MCP] the server has ended the connection", "server", k.set.Server, "error", cause)
+	k.set.Log.Warn("[MCP] the server closed the connection", "server", k.set.Server, "error", cause)
 	k.set.Enter(life.Ended, cause, 0)
-	k.set.Gone(cause)
+	k.set.Emit(event.Disconnected{Cause: cause})
 }
 
 // awaitEnd waits for the end of l. It reports false when the client is closed first.
@@ -113,7 +113,7 @@ func (k *Keeper) watch() {
 		k.set.Log.Warn("[MCP] the server has ended; it is "+k.set.Restarts.Again+" again", "server", k.set.Server, "error", cause)
 		k.set.Enter(life.Restarting, cause, 0)
 		if p, ok := l.Conn.(link.Program); ok {
-			wait(k.set.Life.Context(), p.Exited(), exitGrace)
+			life.Wait(p.Exited(), exitGrace, k.set.Life.Context().Done())
 		}
 		if !k.restart(cause) {
 			return
@@ -157,12 +157,12 @@ func (k *Keeper) restart(ended error) bool {
 	for cause := ended; ; {
 		next := set.Schedule.Ended(time.Now(), rand.Float64())
 		if next.Loop {
-			log.Warn("[MCP] the server ends again and again; it is left alone for a time", "server", server, "for", next.Wait, "ends", next.Try)
+			log.Warn("[MCP] the server keeps exiting; restarts are paused", "server", server, "for", next.Wait, "ends", next.Try)
 			held := newGap(cause)
 			held.until = time.Now().Add(next.Wait)
 			k.move(held, life.Backoff, cause, next.Wait)
 		}
-		if !sleep.For(k.set.Life.Context(), next.Wait) {
+		if !life.Sleep(k.set.Life.Context(), next.Wait) {
 			return false
 		}
 		if next.Loop {
@@ -184,7 +184,7 @@ func (k *Keeper) restart(ended error) bool {
 			gone := newGap(err)
 			gone.final = true
 			k.move(gone, life.Ended, err, 0)
-			k.set.Gone(err)
+			k.set.Emit(event.Disconnected{Cause: err})
 			return false
 		}
 		log.Warn("[MCP] the server was "+set.Again+" again and does not work", "server", server, "error", err, "tries", next.Try)
@@ -193,7 +193,7 @@ func (k *Keeper) restart(ended error) bool {
 }
 
 // neverStarts reports the errors that another start does not change: a program
-// that is not there any more, or must not be run (fault E1).
+// that is not there any more, or must not be run.
 func neverStarts(err error) bool {
 	var e *mcperrors.Error
 	f := outcome.FailureOf(err)
@@ -222,7 +222,7 @@ func (k *Keeper) AwaitRestart(ctx context.Context) bool {
 // when the call may be made again. A server that still runs is killed because of
 // cause.
 func (k *Keeper) Replace(ctx context.Context, l *link.Link, cause error) *mcperrors.Error {
-	wait(ctx, l.Conn.Done(), brokenGrace)
+	life.Wait(l.Conn.Done(), brokenGrace, ctx.Done())
 	select {
 	case <-l.Conn.Done():
 		k.Lost(l)
@@ -285,8 +285,8 @@ func (k *Keeper) CountEnd(l *link.Link) bool {
 }
 
 // Unanswered notes that a program which is not busy has not answered a probe. One
-// that was silent since such a probe long ago hangs, and is killed (fault E8); one
-// that was only stopped for a while is left alone (E10).
+// that was silent since such a probe long ago hangs, and is killed; one
+// that was only stopped for a while is left alone.
 func (k *Keeper) Unanswered() {
 	if !k.Restarting() || k.set.Restarts.Hung < 0 {
 		return
@@ -305,9 +305,9 @@ func (k *Keeper) Unanswered() {
 	}
 	k.mu.Unlock()
 	if silent := now.since.Sub(before.since); known && silent > k.set.Restarts.Hung {
-		k.set.Log.Warn("[MCP] the server hangs; it is ended", "server", k.set.Server, "silent", silent)
+		k.set.Log.Warn("[MCP] the server hangs; it is killed", "server", k.set.Server, "silent", silent)
 		k.Kill(l, errHung)
 	}
 }
 
-var errHung = errors.New("it sent nothing for a long time and answered no probe")
+var errHung = errors.New("it sent nothing for a long time and answered no liveness probe")

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
@@ -33,8 +32,21 @@ const (
 	Closed
 )
 
-// Final reports whether calls fail for good.
-func (s State) Final() bool { return s == Ended || s == Closed }
+var stateNames = [...]string{"connecting", "ready", "restarting", "backoff", "ended", "closed"}
+
+// String returns the name of the state, in lower case.
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return "unknown"
+}
+
+// MarshalText implements [encoding.TextMarshaler] with the names of String.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// final reports whether every call fails from now on.
+func (s State) final() bool { return s == Ended || s == Closed }
 
 // Life is the lifetime of one client. Call Begin before the other methods, which
 // may be called from many goroutines at once.
@@ -116,7 +128,7 @@ func (l *Life) Move(to State, moved func(from State)) {
 		return
 	}
 	l.state.Store(uint32(to))
-	if l.final != nil && to.Final() && !from.Final() {
+	if l.final != nil && to.final() && !from.final() {
 		defer l.final.reached()
 	}
 	if moved != nil {
@@ -135,7 +147,7 @@ func (l *Life) Done() <-chan struct{} {
 func (l *Life) AfterDone(f func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.State().Final() {
+	if l.State().final() {
 		go f()
 		return
 	}
@@ -147,7 +159,7 @@ func (l *Life) AfterDone(f func()) {
 func (l *Life) ending() *ending {
 	if l.final == nil {
 		l.final = &ending{done: make(chan struct{})}
-		if l.State().Final() {
+		if l.State().final() {
 			l.final.reached()
 		}
 	}
@@ -212,5 +224,5 @@ func await(group *sync.WaitGroup, bound time.Duration) bool {
 		defer close(done)
 		group.Wait()
 	}()
-	return sleep.Until(done, bound)
+	return Wait(done, bound, nil)
 }

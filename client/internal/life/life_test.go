@@ -65,9 +65,9 @@ func TestMove(t *testing.T) {
 			for _, done := range []<-chan struct{}{early, l.Done()} {
 				select {
 				case <-done:
-					require.True(t, c.end.Final())
+					require.True(t, c.end == life.Ended || c.end == life.Closed)
 				default:
-					require.False(t, c.end.Final())
+					require.False(t, c.end == life.Ended || c.end == life.Closed)
 				}
 			}
 			require.Equal(t, c.end == life.Closed, l.Closed())

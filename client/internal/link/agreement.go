@@ -13,7 +13,7 @@ type Agreement struct {
 	Version mcp.Version
 	Era     mcp.Era
 	// Declared is false when the server was never asked for its capabilities:
-	// nothing is gated then, and errors are mapped (DISC-15).
+	// nothing is gated then, and errors are mapped.
 	Declared     bool
 	Capabilities mcp.ServerCapabilities
 	Instructions string
@@ -23,7 +23,7 @@ type Agreement struct {
 	// Raw is the server's answer; the other fields share its memory.
 	Raw json.RawMessage
 	// Meta is what _meta of every request holds in the stateless era: members,
-	// without braces (META-04, META-05). nil in the session era.
+	// without braces. nil in the session era.
 	Meta []byte
 }
 

@@ -10,11 +10,8 @@ import (
 
 // Holder has the live link, which calls use, and the next one while a handshake
 // opens it beside the live one. Its methods may be called from many goroutines
-// at once. Set Failed before the first call.
+// at once.
 type Holder struct {
-	// Failed gets the panics of transports that the application wrote.
-	Failed func(*callback.Error)
-
 	live   atomic.Pointer[Link]          // nil before the transport is open
 	next   atomic.Pointer[Link]          // nil unless it is being opened
 	opened atomic.Pointer[chan struct{}] // closed when live is set; nil while nobody waits
@@ -111,19 +108,6 @@ func (h *Holder) Agree(a *Agreement) {
 // whether it did. A caller that derived a from an older link starts over.
 func (h *Holder) Amend(from *Link, a *Agreement) bool {
 	return h.live.CompareAndSwap(from, from.With(a))
-}
-
-// Exchange sends one request over l and returns its answer. A panic in the
-// transport becomes a [transport.Failure] and is reported to Failed.
-func (h *Holder) Exchange(ctx context.Context, l *Link, req transport.Request) (answer transport.Answer, err error) {
-	var failure *callback.Error
-	if !callback.Run("Transport", func(e *callback.Error) {
-		failure = e
-		h.Failed(e)
-	}, func() { answer, err = l.Conn.Call(ctx, req) }) {
-		err = &transport.Failure{Reason: transport.ReasonCallback, Err: failure}
-	}
-	return answer, err
 }
 
 // GoroutineEnded is the failure of a request whose goroutine the transport ended

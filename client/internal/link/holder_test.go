@@ -2,7 +2,6 @@ package link_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -11,9 +10,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
-	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
-	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -103,26 +100,6 @@ func TestAwaitOpen(t *testing.T) {
 		require.True(t, <-waits)
 		require.True(t, h.AwaitOpen(gaveUp), "open is open")
 	})
-}
-
-// A transport of the application that panics fails the one request.
-func TestExchangeGuardsTransports(t *testing.T) {
-	t.Parallel()
-	var failed *callback.Error
-	h := link.Holder{Failed: func(e *callback.Error) { failed = e }}
-	l := link.New(&conn{call: func() (transport.Answer, error) { panic("a bug") }})
-	_, err := h.Exchange(t.Context(), l, transport.Request{})
-	var f *transport.Failure
-	require.ErrorAs(t, err, &f)
-	require.Equal(t, transport.ReasonCallback, f.Reason)
-	require.Equal(t, "a bug", failed.Value)
-
-	l = link.New(&conn{call: func() (transport.Answer, error) {
-		return transport.Answer{Response: jsonrpc.Response{Result: json.RawMessage(`1`)}}, nil
-	}})
-	answer, err := h.Exchange(t.Context(), l, transport.Request{})
-	require.NoError(t, err)
-	require.JSONEq(t, `1`, string(answer.Result))
 }
 
 func TestServerIsReadFromTheAnswer(t *testing.T) {

@@ -1,17 +1,17 @@
 package link
 
 // Purpose is what a request is for. It decides what may hold the request back,
-// and whether the server is told when the client gives it up.
+// and whether a notification tells the server that the client gave it up.
 type Purpose uint8
 
 const (
 	// Ordinary is a request of the application.
 	Ordinary Purpose = iota
-	// Handshake opens the conversation. Giving it up sends no notification (LC-10).
+	// Handshake opens the conversation. Giving it up sends no notification.
 	Handshake
 	// Restore gives a new session what the old one had.
 	Restore
-	// Liveness asks for an answer and nothing else (UTIL-02).
+	// Liveness asks for an answer and nothing else.
 	Liveness
 )
 

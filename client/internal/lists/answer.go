@@ -33,7 +33,7 @@ type Request struct {
 	Into   any
 	Decode func(result json.RawMessage) error
 	// Send asks the server. own reports that the server asked questions first: what it
-	// answered then is for this caller alone (CACHE-09).
+	// answered then is for this caller alone.
 	Send func(ctx context.Context) (result json.RawMessage, own bool, err error)
 }
 
@@ -51,8 +51,7 @@ func (c *Cache) Keeps(method string) bool {
 }
 
 // Answer decodes the result of a request, from the cache while the server lets us, and
-// returns its size. One request is in flight for all callers that want the same
-// (CACHE-01 to CACHE-10).
+// returns its size. One request is in flight for all callers that want the same.
 func (c *Cache) Answer(ctx context.Context, r *Request) (size int, fresh toolcache.Freshness, err error) {
 	era := c.Links.Agreed().Era
 	key := cache.ResponseKey{Key: c.Key(r.Caller), Method: r.Method, Param: r.Param}
@@ -86,7 +85,7 @@ func (c *Cache) sendError(ctx context.Context, r *Request, key cache.Key, own bo
 	kind := mcperrors.KindOf(err)
 	switch {
 	case kind == mcperrors.KindAuth:
-		return Mark(err) // whoever's call it was: what is kept is for nobody (CACHE-11)
+		return Mark(err) // for every caller: what is kept is for nobody
 	case ctx.Err() != nil, r.OwnTimes, kind == mcperrors.KindClosed, own:
 		return OnlyCaller(err)
 	case kind == mcperrors.KindInvalidArguments && r.Param != "" && r.Method != mcp.MethodResourcesRead:
@@ -102,7 +101,7 @@ func (c *Cache) callerError(err error, method string) error {
 	if own := CopyOf(err); own != nil {
 		return own
 	}
-	return c.Error(err, method)
+	return c.Local(err, method)
 }
 
 // CopyOf returns a copy of the error of a request that several callers share, nil if
@@ -136,8 +135,7 @@ func Mark(err error) error {
 	return err
 }
 
-// PageParam returns what a page of a list depends on: its cursor, which may be empty
-// (UTIL-13).
+// PageParam returns what a page of a list depends on: its cursor, which may be empty.
 func PageParam(cursor *string) string {
 	if cursor == nil {
 		return ""
@@ -147,7 +145,7 @@ func PageParam(cursor *string) string {
 
 // timeToLive returns how long a result may be kept, nil for not at all. A page of
 // tools is as fresh as the schema cache, which has a time of its own if the server
-// sets none. Times that servers of the session era set do not count (CACHE-03).
+// sets none. Times that servers of the session era set do not count.
 func (c *Cache) timeToLive(era mcp.Era, result any) *time.Duration {
 	var ttl *time.Duration
 	if era == mcp.EraStateless {

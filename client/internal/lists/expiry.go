@@ -7,8 +7,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Expiry is when a list of several pages expires: with the first of its pages
-// (CACHE-10). The zero Expiry has seen no page.
+// Expiry is when a list of several pages expires: with the first of its pages.
+// The zero Expiry has seen no page.
 type Expiry struct {
 	known bool
 	at    time.Time

@@ -8,14 +8,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/cache"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/span"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -24,22 +23,14 @@ import (
 
 // Config is what a [Cache] is made of. It does not change.
 type Config struct {
+	*core.Core
 	Scope Scope
 	// Kept has the results. It may be shared with other clients.
-	Kept  *cache.Cache
-	Links *link.Holder
+	Kept *cache.Cache
 	// Declared returns the capabilities that the client declares in a revision.
 	Declared func(mcp.Version) mcp.ClientCapabilities
-	// Budget counts the memory of lists while they are walked.
-	Budget *transport.Budget
-	// Server is what this side calls the server, for the log.
-	Server string
-	Log    *slog.Logger
-	// Error makes the client's error of one that ends a request with this method.
-	Error func(err error, method string) error
-	// Life is that of the client, and MaxTime bounds a call, 0 for no bound: functions of
-	// the application that run for a call end with both.
-	Life    *life.Life
+	// MaxTime bounds a call, 0 for no bound: functions of the application that run for a call
+	// end with it.
 	MaxTime time.Duration
 }
 
@@ -61,8 +52,8 @@ type agreedKey struct {
 }
 
 // AgreedKey returns the key of the results of one agreement, for no caller in
-// particular. Results may differ by revision and by what the client declares
-// (CACHE-04), and by who asks (CACHE-05).
+// particular. Results may differ by revision and by what the client declares,
+// and by who asks.
 func (c *Cache) AgreedKey(a *link.Agreement) cache.Key {
 	if last := c.last.Load(); last != nil && last.agreed == a {
 		return last.key
@@ -91,7 +82,7 @@ func (c *Cache) Ask(ctx context.Context, own time.Duration) *transport.Caller {
 		return nil
 	}
 	bound := max(cmp.Or(own, c.MaxTime), 0)
-	within := span.NewWithin(ctx, c.Life.Context(), bound)
+	within := core.NewWithin(ctx, c.Life.Context(), bound)
 	defer within.End()
 	who := w.ask(within)
 	if who.Err == nil {

@@ -12,11 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/cache"
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
-	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/toolcache"
@@ -32,11 +31,8 @@ func testCache(t *testing.T) *Cache {
 	kept, err := cache.New(toolcache.Settings{ExactTTL: true})
 	require.NoError(t, err)
 	c := New(Config{
-		Scope: Scope{server: "srv"}, Kept: kept, Links: &link.Holder{}, Budget: &transport.Budget{},
+		Core: &core.Core{Log: slog.New(slog.DiscardHandler)}, Scope: Scope{server: "srv"}, Kept: kept,
 		Declared: func(mcp.Version) (caps mcp.ClientCapabilities) { return caps },
-		Log:      slog.New(slog.DiscardHandler),
-		Life:     &life.Life{},
-		Error:    func(err error, _ string) error { return errormap.From(err, mcperrors.NotSent) },
 	})
 	c.Life.Begin()
 	t.Cleanup(c.Life.End)

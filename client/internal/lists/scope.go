@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// Scope says of which server and for which callers results are kept. The zero Scope
+// Scope tells for which server and for which callers results are kept. The zero Scope
 // is that of a server without a name.
 type Scope struct {
 	server string
@@ -58,7 +58,7 @@ func NewScope(t transport.Transport, s Sharing) (Scope, error) {
 }
 
 // partitionOf returns the name that the application gave, else what the transport
-// knows of its credentials. Only a cache that others see needs a name (CACHE-05).
+// knows of its credentials. Only a cache that others see needs a name.
 func (s Sharing) partitionOf(t transport.Transport) (string, error) {
 	switch scoped, ok := t.(link.Scoped); {
 	case s.Partition != nil:

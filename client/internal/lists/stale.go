@@ -22,7 +22,7 @@ func Notifies(method string) bool {
 	return false
 }
 
-// Changed drops what a notification says has changed, for all callers (CACHE-08).
+// Changed drops what a notification says has changed, for all callers.
 func (c *Cache) Changed(n jsonrpc.Notification) {
 	if n.Method == mcp.MethodToolsListChanged {
 		c.toolChanges.Add(1)

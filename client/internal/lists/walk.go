@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Bounds of one walk of a list (resilience.md 3.10): what a server needs at most, and
+// Bounds of one walk of a list: what a server needs at most, and
 // an end for a list that has none.
 const (
 	maxPages = 1_000
@@ -20,7 +20,7 @@ const (
 // Page is one page of a list.
 type Page[T any] struct {
 	Items []T
-	Next  *string // nil at the end; an empty string is a cursor (UTIL-13)
+	Next  *string // nil at the end; an empty string is a cursor
 	Bytes int     // of the page as it arrived
 }
 
@@ -28,9 +28,9 @@ type Page[T any] struct {
 type Fetch[T any] func(ctx context.Context, cursor *string) (Page[T], error)
 
 // Pages follows the cursors of a list and calls visit with each page, until visit
-// returns false. A cursor that was seen before ends the walk with a warning
-// (UTIL-14). If the server rejects a cursor, the walk starts over, once; restarted
-// marks the first page after that (UTIL-15).
+// returns false. A cursor that was seen before ends the walk with a warning.
+// If the server rejects a cursor, the walk starts over, once; restarted
+// marks the first page after that.
 func Pages[T any](ctx context.Context, c *Cache, method string, fetch Fetch[T], visit func(p Page[T], restarted bool) bool) error {
 	seen := map[string]bool{}
 	count, bytes := 0, 0
@@ -48,7 +48,7 @@ func Pages[T any](ctx context.Context, c *Cache, method string, fetch Fetch[T], 
 			return err
 		}
 		if !c.Budget.Take(p.Bytes) {
-			return c.Error(mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindOverloaded, mcperrors.Answered,
+			return c.Local(mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindOverloaded, mcperrors.Answered,
 				"the list does not fit into the client's memory limit; see WithMemoryLimit", nil), method)
 		}
 		count, bytes = count+len(p.Items), bytes+p.Bytes
@@ -112,6 +112,6 @@ func rejectsCursor(err error) bool {
 }
 
 func (c *Cache) endless(method string) error {
-	return c.Error(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
+	return c.Local(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 		"the server's list does not end", nil), method)
 }

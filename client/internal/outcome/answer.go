@@ -73,8 +73,7 @@ func (s *Sent) refusalHolds(answer transport.Answer) bool {
 }
 
 // refusedByStatus reports whether an answer came with the status of refusals over
-// HTTP, and alone: an event stream may have had messages of a tool before it
-// (HTTP-33).
+// HTTP, and alone: an event stream may have had messages of a tool before it.
 func refusedByStatus(answer transport.Answer) bool {
 	h := answer.HTTP
 	return h != nil && h.Status == http.StatusBadRequest && !strings.Contains(strings.ToLower(h.ContentType), "text/event-stream")
@@ -84,7 +83,7 @@ func refusedByStatus(answer transport.Answer) bool {
 // not declare.
 func (s *Sent) lacksCapability(rpc *jsonrpc.Error) (lacks bool) {
 	declared := s.Declared(s.Version)
-	if e := declared.Elicitation; e != nil && e.Form == nil && e.URL == nil { // LC-13
+	if e := declared.Elicitation; e != nil && e.Form == nil && e.URL == nil { // an empty capability declares forms
 		declared.Elicitation = &mcp.ElicitationCapability{Form: &mcp.EmptyCapability{}}
 	}
 	EachCapability(rpc.Data, func(path string) bool {

@@ -6,9 +6,9 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
+	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/internal/progress"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -19,14 +19,14 @@ import (
 type Request struct {
 	Method string
 	Tool   string // for tools/call
-	// Name is what the request names, for headers: the tool, prompt, URI or task
-	// (HTTP-31).
+	// Name is what the request names, for headers: the tool, prompt, URI or task.
+	//
 	Name string
 	// Meta is the caller's members of _meta, without braces.
 	Meta    []byte
 	Purpose link.Purpose
 	// Uncancelled says that giving the call up sends no notification, because a
-	// task is behind it (UTIL-03, TASK-10). Task is what else it has to do with
+	// task is behind it. Task is what else it has to do with
 	// tasks.
 	Uncancelled bool
 	Task        TaskPart
@@ -80,7 +80,7 @@ type Call struct {
 	// credentials.
 	Challenged *transport.ChallengedCall
 	// Round is what the last round adds to the params, members without braces: the
-	// answers to what the server asked (MRTR-04).
+	// answers to what the server asked.
 	Round []byte
 	Asked ask.Tally
 	// Key is the idempotency key of all attempts of a round, and Earlier are the
@@ -99,20 +99,20 @@ type Call struct {
 type Attempt struct {
 	Link *link.Link // nil before the first
 	ID   jsonrpc.ID
-	// Stamp is what it says of itself in _meta: its idempotency key and number.
+	// Stamp is its own part of _meta: its idempotency key and number.
 	Stamp []byte
 	// Kept says that the transport holds on to its params, which are in the memory
 	// of [Call.Params]: they are too large to be copied.
 	Kept bool
-	// Headers repeat some of the arguments (HDR-01).
+	// Headers repeat some of the arguments.
 	Headers catalog.Headers
 	// Progress is nil unless progress was asked for. Token says that the request
 	// asks for progress that nobody listens to: it shows that the server works.
 	// The id is the token. Follows is the same for a request about a task, which
 	// has no token of its own.
-	Progress *progress.Call
+	Progress *inbound.Progress
 	Token    bool
-	Follows  *progress.Call
+	Follows  *inbound.Progress
 }
 
 // New returns a call without options.
@@ -139,7 +139,7 @@ func (c *Call) Tools(ctx context.Context, known *catalog.Catalog) catalog.View {
 	return known.For(c.Caller)
 }
 
-// Subject returns what an error or a signal about the call says of it.
+// Subject identifies the call in errors and signals.
 func (c *Call) Subject() outcome.Subject {
 	return outcome.Subject{Method: c.Method, Tool: c.Tool, ID: c.ID, Attempts: c.Attempts}
 }

@@ -14,7 +14,7 @@ type Crashes struct {
 
 // Note notes how an attempt over l failed, and reports whether two programs have
 // ended under the call: it may be what ends them, and is not retried (the poison
-// rule, resilience.md 3.7; fault E13). Noting the same attempt twice does no harm.
+// rule). Noting the same attempt twice does no harm.
 func (c *Crashes) Note(l *link.Link, f *transport.Failure) bool {
 	if outcome.Lost(f) && !f.NotSent && f.Process != nil && l != nil && c.last != l.Number {
 		c.last = l.Number

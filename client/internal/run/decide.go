@@ -17,11 +17,11 @@ type Step uint8
 const (
 	// End: the result is the call's.
 	End Step = iota
-	// Untyped: the result does not name its type (DISC-13).
+	// Untyped: the result does not name its type.
 	Untyped
 	// Task: the server made a task of the call.
 	Task
-	// Round: the server asks something before it answers (DISC-12).
+	// Round: the server asks something before it answers.
 	Round
 	// Misplaced: the result is of a type that does not belong here.
 	Misplaced
@@ -31,17 +31,17 @@ const (
 	Refused
 	// Relink: the program or the stream ended before it took the request.
 	Relink
-	// Renew: the session is gone, and the request was not executed (HTTP-16).
+	// Renew: the session is gone, and the request was not executed.
 	Renew
 	// Lost: the session is gone, and the request must not be sent again.
 	Lost
-	// Headers: the server refused the headers of the request (HDR-10).
+	// Headers: the server refused the headers of the request.
 	Headers
-	// Version: the server refused the revision of the request (DISC-07).
+	// Version: the server refused the revision of the request.
 	Version
 	// Missing: the server needs a capability that this client does not declare.
 	Missing
-	// Visit: the user has to visit URLs before the server takes the call (ELIC-08).
+	// Visit: the user has to visit URLs before the server takes the call.
 	Visit
 )
 

@@ -80,7 +80,7 @@ func (r *Runner) hedge(ctx context.Context, c *Call, req transport.Request) outc
 
 // due is when a second request is due, false for never.
 func (r *Runner) due(ctx context.Context, c *Call, h *Hedging) (time.Duration, bool) {
-	if r.repeatable(ctx, c) == resilience.Unsafe || c.HasToken() { // a token is of one request (UTIL-08)
+	if r.repeatable(ctx, c) == resilience.Unsafe || c.HasToken() { // a token is of one request
 		return 0, false
 	}
 	return h.Due(c.LatencyKey(), r.Set.Hedge.After)
@@ -89,7 +89,7 @@ func (r *Runner) due(ctx context.Context, c *Call, h *Hedging) (time.Duration, b
 // admitSecond lets a second request out, if it may go now.
 func (r *Runner) admitSecond(c *Call, h *Hedging) (permit guard.Permit, ok bool) {
 	if !r.Guard.AllClosed(c.Tool) || r.Keeper.Peek().Interrupted() || r.Links.Load() != c.Link {
-		return permit, false // nothing goes before the handshake of a new session (LC-08)
+		return permit, false // nothing goes before the handshake of a new session
 	}
 	if !h.Take(r.Set.Hedge.Share) {
 		return permit, false
@@ -105,7 +105,7 @@ func (r *Runner) admitSecond(c *Call, h *Hedging) (permit guard.Permit, ok bool)
 func (r *Runner) hedged(ctx context.Context, c *Call, req transport.Request, h *Hedging) (transport.Answer, error) {
 	after, ok := r.due(ctx, c, h)
 	if !ok {
-		return r.Links.Exchange(ctx, c.Link, req)
+		return r.Exchange(ctx, c.Link, req)
 	}
 	if req.Challenged == nil {
 		req.Challenged = &transport.ChallengedCall{} // of both
@@ -120,7 +120,7 @@ func (r *Runner) hedged(ctx context.Context, c *Call, req transport.Request, h *
 	send := func(req transport.Request, second bool) {
 		o := hedgeOutcome{id: req.ID, second: second, err: link.GoroutineEnded()}
 		defer func() { outcomes <- o }()
-		o.answer, o.err = r.Links.Exchange(ctx, with, req)
+		o.answer, o.err = r.Exchange(ctx, with, req)
 	}
 	under.Go(func() { send(req, false) })
 	timer := time.NewTimer(after)

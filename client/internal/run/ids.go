@@ -10,7 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// idSource makes request ids: UUID v4 strings (AC-001.5, decisions 9), so that
+// idSource makes request ids: UUID v4 strings, so that
 // ids never repeat, not even across reconnects and processes. They are made in
 // blocks, which share one piece of random bytes and one text: an id costs a
 // share of an allocation. uuid.EnableRandPool would do the first half for the

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -22,24 +22,23 @@ const sealRoom = 96
 
 // SetParams takes params apart: the object without its closing brace and without
 // _meta, and the members of its _meta. Both share the memory of raw where they
-// can. The keys of _meta must be the caller's to set (META-01 to META-03).
+// can. The keys of _meta must be the caller's to set.
 func (c *Call) SetParams(raw json.RawMessage) error {
 	if len(raw) == 0 {
 		return nil
 	}
-	open, meta, err := object.Cut(raw, "_meta")
+	open, meta, err := doc.Cut(raw, "_meta")
 	if c.Params = open; meta == nil || err != nil {
 		return err
 	}
 	if err := mcp.CheckMeta(meta); err != nil {
 		return outcome.InvalidArguments(err)
 	}
-	c.Meta, err = object.Members(meta)
+	c.Meta, err = doc.MembersOf(meta)
 	return err
 }
 
-// SetTarget reads from raw params what the call is about, for headers and errors
-// (HTTP-31, HDR-12).
+// SetTarget reads from raw params what the call is about, for headers and errors.
 func (c *Call) SetTarget(params json.RawMessage) {
 	member := "name"
 	switch c.Method {
@@ -65,7 +64,7 @@ func (c *Call) SetTarget(params json.RawMessage) {
 
 // Arguments returns the arguments in the params of a tool call, nil for none.
 func (c *Call) Arguments() (args json.RawMessage) {
-	// Only the closing brace is missing, which stands behind what is looked for.
+	// Only the closing brace is missing, which comes after the members that are read.
 	_ = jsonrpc.Walk(c.Params, func(name, value []byte) bool {
 		if string(name) == "arguments" {
 			args = value
@@ -87,7 +86,7 @@ func (c *Call) Begin(l *link.Link, id jsonrpc.ID) {
 }
 
 // Seal returns the params of an attempt: the caller's, what the round adds, and
-// _meta with what the era asks for (META-04), the progress token and the
+// _meta with what the era asks for, the progress token and the
 // caller's keys. They are written behind c.Params, in its memory where there is
 // room, so that a small call allocates nothing for them.
 func (c *Call) Seal() json.RawMessage {
@@ -107,18 +106,18 @@ func (c *Call) Seal() json.RawMessage {
 		n = 1
 	}
 	out = slices.Grow(out, len(c.Round)+len(era)+len(c.Meta)+len(c.Stamp)+sealRoom)
-	out = object.Append(out, c.Round)
+	out = doc.AppendMembers(out, c.Round)
 	if hasMeta {
-		out = append(object.Append(out, []byte(`"_meta":`)), '{')
-		out = object.Append(out, era)
+		out = append(doc.AppendMembers(out, []byte(`"_meta":`)), '{')
+		out = doc.AppendMembers(out, era)
 		switch token := []byte(`"progressToken":`); {
 		case c.Progress != nil:
-			out = c.Progress.Token().AppendJSON(object.Append(out, token))
+			out = c.Progress.Token().AppendJSON(doc.AppendMembers(out, token))
 		case c.Token:
-			out = c.ID.AppendJSON(object.Append(out, token))
+			out = c.ID.AppendJSON(doc.AppendMembers(out, token))
 		}
-		out = object.Append(out, c.Stamp)
-		out = append(object.Append(out, c.Meta), '}')
+		out = doc.AppendMembers(out, c.Stamp)
+		out = append(doc.AppendMembers(out, c.Meta), '}')
 	}
 	c.Params = out[:n] // keeps the room for the next attempt
 	out = append(out, '}')
@@ -159,16 +158,16 @@ func (q *Request) AddMeta(members map[string]any) error {
 	if err := mcp.CheckMeta(raw); err != nil {
 		return err
 	}
-	q.Meta = object.Append(append([]byte{'{'}, raw[1:len(raw)-1]...), q.Meta)[1:]
+	q.Meta = doc.AppendMembers(append([]byte{'{'}, raw[1:len(raw)-1]...), q.Meta)[1:]
 	return nil
 }
 
 // CheckMeta refuses members of _meta that are there twice: among the caller's, or
 // the progress token if the call asks for progress.
 func (q *Request) CheckMeta(progress bool) error {
-	all := object.Append([]byte{'{'}, q.Meta)
+	all := doc.AppendMembers([]byte{'{'}, q.Meta)
 	if progress {
-		all = object.Append(all, []byte(`"`+mcp.MetaProgressToken+`":0`))
+		all = doc.AppendMembers(all, []byte(`"`+mcp.MetaProgressToken+`":0`))
 	}
 	return jsonrpc.Members(append(all, '}'), func(_, _ []byte) bool { return true })
 }
@@ -178,7 +177,7 @@ func (q *Request) HasToken() (has bool) {
 	if q.Meta == nil {
 		return false
 	}
-	_ = jsonrpc.Members(append(object.Append([]byte{'{'}, q.Meta), '}'), func(name, _ []byte) bool { // they were checked
+	_ = jsonrpc.Members(append(doc.AppendMembers([]byte{'{'}, q.Meta), '}'), func(name, _ []byte) bool { // they were checked
 		has = has || string(name) == mcp.MetaProgressToken
 		return !has
 	})

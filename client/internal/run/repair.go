@@ -14,7 +14,7 @@ import (
 
 // repair puts right what kept the server from taking a request. It reports whether
 // the call is to be sent again. When it is not, err is the error of the call, nil
-// where nothing could be repaired: then the outcome's error stands.
+// where nothing could be repaired: then the error is the outcome's.
 func (r *Runner) repair(ctx context.Context, c *Call, step Step, out *outcome.Outcome) (again bool, err error) {
 	switch step {
 	case Refused:
@@ -78,7 +78,7 @@ func (r *Runner) Notify(ctx context.Context, method string, params json.RawMessa
 			return nil
 		}
 		sent := outcome.Sent{Method: method, Restarts: r.Keeper.Peek().Restarting()}
-		out := outcome.Outcome{Err: r.Errors.About(c.Subject(), outcome.OfFailure(&sent, outcome.FailureOf(err)).Err)}
+		out := outcome.Outcome{Err: r.About(c.Subject(), outcome.OfFailure(&sent, outcome.FailureOf(err)).Err)}
 		if again, err := r.Repaired(ctx, &c, &out); !again {
 			return err
 		}
@@ -87,14 +87,14 @@ func (r *Runner) Notify(ctx context.Context, method string, params json.RawMessa
 
 // answerRound takes one round of a call that the server wants to know more about: nil
 // when the call is to be sent again. What the user thinks in takes no time of any
-// attempt, only of the whole call (MRTR-12).
+// attempt, only of the whole call.
 func (r *Runner) answerRound(ctx context.Context, c *Call, raw json.RawMessage) error {
 	if !ask.CanAsk(c.Method, c.Link.Agreed.Version) {
-		return r.Errors.Undecodable(c.Subject(), errors.New("it asks for input, which this method does not support"))
+		return r.Undecodable(c.Subject(), errors.New("it asks for input, which this method does not support"))
 	}
 	round, err := ask.ReadRound(raw)
 	if err != nil {
-		return r.Errors.Undecodable(c.Subject(), err)
+		return r.Undecodable(c.Subject(), err)
 	}
 	if c.Manual {
 		return r.about(c, r.Client.InputError(&ask.Unanswered{Requests: round.Requests}, round.State))
@@ -107,7 +107,7 @@ func (r *Runner) answerRound(ctx context.Context, c *Call, raw json.RawMessage) 
 	}
 	c.NextRound(members)
 	if c.Progress != nil {
-		r.Client.Inbound().Progress().Renew(c.Progress) // MRTR-05
+		r.Client.Inbound().Progress().Renew(c.Progress) // a new request needs a new token
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/guard"
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -206,12 +205,10 @@ func (r *Runner) awaitRetry(ctx context.Context, c *Call, out *outcome.Outcome) 
 		return had.InDoubt(err)
 	}
 	r.Guard.Report(guard.Retried, c.Subject(), d.Wait, had.Last.Class.String())
-	if d.Wait > 0 && !r.pause(ctx, d.Wait) {
-		cause := context.Cause(ctx)
-		if cause == nil {
-			cause = life.ErrClosed()
+	if d.Wait > 0 {
+		if err := r.Life.Sleep(ctx, d.Wait); err != nil {
+			return r.about(c, had.Stopped(err))
 		}
-		return r.about(c, had.Stopped(cause))
 	}
 	if e := r.awaitLink(ctx, c); e != nil { // nor while the server is started again
 		return had.Refused(e, c.Attempts)
@@ -220,19 +217,6 @@ func (r *Runner) awaitRetry(ctx context.Context, c *Call, out *outcome.Outcome) 
 		r.Client.Inbound().Progress().Renew(c.Progress)
 	}
 	return nil
-}
-
-// pause waits. It reports false when ctx or the client ends first.
-func (r *Runner) pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-	case <-r.Life.Context().Done():
-	}
-	return false
 }
 
 // policy is the one for a call, [resilience.Never] for none.

@@ -6,15 +6,15 @@ import (
 	"fmt"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // CutRound takes what belongs to one round out of params that the caller wrote:
-// the next round has its own (MRTR-04).
+// the next round has its own.
 func (c *Call) CutRound() {
 	ofRound := func(name []byte) bool { return string(name) == "inputResponses" || string(name) == "requestState" }
 	found := false
@@ -28,11 +28,11 @@ func (c *Call) CutRound() {
 	}
 	open, round := []byte{'{'}, []byte{'{'}
 	_ = jsonrpc.Walk(c.Params, func(name, value []byte) bool {
-		pair := object.Pair(string(name), value)
+		pair := doc.Pair(string(name), value)
 		if ofRound(name) {
-			round = object.Append(round, pair)
+			round = doc.AppendMembers(round, pair)
 		} else {
-			open = object.Append(open, pair)
+			open = doc.AppendMembers(open, pair)
 		}
 		return true
 	})

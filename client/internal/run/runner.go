@@ -7,21 +7,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/guard"
 	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
-	"github.com/mainstay-mcp/mainstay/client/internal/lazy"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/internal/span"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
@@ -34,16 +32,13 @@ import (
 // outcome asks for, until the call ends. Set its fields before the first call. Its
 // methods may be called from many goroutines at once.
 type Runner struct {
+	*core.Core
 	Set    *Settings
 	Client Client
-	Links  *link.Holder
-	Life   *life.Life
-	Log    *slog.Logger
-	Errors outcome.Errors
 	Keeper keeper.Holder
 	Guard  guard.Gate
 
-	learned lazy.Part[learned]
+	learned core.Lazy[learned]
 }
 
 // Settings are what the calls of a client depend on. They do not change, and clients may
@@ -96,8 +91,8 @@ type VersionRefusal struct {
 // learned is what a Runner has once it needs it.
 type learned struct {
 	beats   atomic.Int64 // see Beats
-	budget  lazy.Part[resilience.Budget]
-	hedging lazy.Part[Hedging]
+	budget  core.Lazy[resilience.Budget]
+	hedging core.Lazy[Hedging]
 	untyped atomic.Bool // a result without a type was logged
 }
 
@@ -136,7 +131,7 @@ func (r *Runner) do(ctx context.Context, c *Call) (json.RawMessage, error) {
 }
 
 // awaitLink holds a call back while a program is being restarted or a session is
-// being renewed: nothing goes before its handshake (LC-08).
+// being renewed: nothing goes before its handshake.
 func (r *Runner) awaitLink(ctx context.Context, c *Call) error {
 	waited, e := r.Keeper.Peek().Await(ctx, r.Span(c))
 	if c.Waited = c.Waited || waited; e != nil {
@@ -230,7 +225,7 @@ func (r *Runner) NextID() jsonrpc.ID {
 func (r *Runner) exchange(ctx context.Context, c *Call, req transport.Request) outcome.Outcome {
 	drops := r.Links.Drops()
 	mark := drops.Mark()
-	answer, err := r.Links.Exchange(ctx, c.Link, req)
+	answer, err := r.Exchange(ctx, c.Link, req)
 	c.answered(answer)
 	out := r.outcomeOf(c, answer, err)
 	switch {
@@ -239,7 +234,7 @@ func (r *Runner) exchange(ctx context.Context, c *Call, req transport.Request) o
 	case c.Link.Traits.Exchanges: // another call may have brought the request
 	case out.Err != nil && (out.Err.Kind == mcperrors.KindTimeout || out.Err.Kind == mcperrors.KindTransport):
 		if asked := drops.Since(mark); asked != "" {
-			out.Err.Message += "; the server asked " + r.Errors.Secrets.Secrets().Hide(asked) + ", which this era does not allow, and got no answer"
+			out.Err.Message += "; the server asked " + r.Secrets().Hide(asked) + ", which this era does not allow, and got no answer"
 		}
 	}
 	return out
@@ -320,7 +315,7 @@ func (r *Runner) failed(c *Call, out *outcome.Outcome) {
 	if doubt := c.Link.Agreed.Doubt; doubt != nil && out.Err.RPC != nil {
 		out.Err.Message += "; " + *doubt
 	}
-	out.Err = r.Errors.About(c.Subject(), out.Err)
+	out.Err = r.About(c.Subject(), out.Err)
 }
 
 // settle is what follows from a request that has ended.
@@ -352,13 +347,13 @@ func (r *Runner) settle(ctx context.Context, c *Call, permit *guard.Permit, out 
 // cancelTimeout bounds telling a server that a call was given up.
 const cancelTimeout = 5 * time.Second
 
-// Abandon tells the server that nobody waits any more (UTIL-03, LC-15, HTTP-22): for a
+// Abandon tells the server that nobody waits any more: for a
 // request of a call that may have arrived and that this side gave up. The notification
 // goes out for the caller of the call.
 func (r *Runner) Abandon(ctx context.Context, c *Call, id jsonrpc.ID, f *transport.Failure) {
 	l, who := c.Link, c.Caller
 	gaveUp := f.Reason == transport.ReasonCanceled || f.Reason == transport.ReasonTimeout
-	if !gaveUp || f.NotSent || l.StatelessHTTP() { // the end of an exchange says it (HTTP-34)
+	if !gaveUp || f.NotSent || l.StatelessHTTP() { // the end of an exchange says it
 		return
 	}
 	params, err := mcp.Marshal(&mcp.CancelledParams{RequestID: id, Reason: f.Err.Error()})
@@ -421,14 +416,14 @@ func (r *Runner) misplaced(c *Call, kind mcp.ResultType) error {
 }
 
 // acceptUntyped takes a result without a type for complete, unless the application
-// wants servers to be exact (DISC-13).
+// wants servers to be exact.
 func (r *Runner) acceptUntyped(c *Call) error {
 	if r.Set.Typed {
 		return r.about(c, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 			"the server's result has no resultType", nil))
 	}
 	if r.learned.Get().untyped.CompareAndSwap(false, true) {
-		r.Log.Warn("[MCP] the server's results have no resultType; they count as complete", "server", r.Errors.Server,
+		r.Log.Warn("[MCP] the server's results have no resultType; they count as complete", "server", r.Server,
 			"method", c.Method)
 	}
 	return nil
@@ -449,10 +444,10 @@ func (r *Runner) Unasked(c *Call) error {
 }
 
 // about adds to an error, nil for none, which call it is about.
-func (r *Runner) about(c *Call, e *mcperrors.Error) error { return r.Errors.Refusal(c.Subject(), e) }
+func (r *Runner) about(c *Call, e *mcperrors.Error) error { return r.Refusal(c.Subject(), e) }
 
 // Span returns the time that a call may take.
-func (r *Runner) Span(c *Call) span.Span { return span.Span{Began: c.Began, Wait: r.Wait(&c.Options)} }
+func (r *Runner) Span(c *Call) core.Span { return core.Span{Began: c.Began, Wait: r.Wait(&c.Options)} }
 
 // Wait returns how long an answer is waited for.
 func (r *Runner) Wait(o *Options) jsonrpc.Wait {

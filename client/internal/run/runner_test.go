@@ -14,9 +14,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/guard"
 	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -29,6 +29,7 @@ import (
 // peer is a connection whose requests end as its answers say, one after the other. It
 // is also the client, of which nothing is needed but errors.
 type peer struct {
+	hooks *guard.Hooks
 	transport.Conn
 	traits   transport.Traits
 	answers  []func(ctx context.Context) (transport.Answer, error)
@@ -43,6 +44,8 @@ func (p *peer) Call(ctx context.Context, req transport.Request) (transport.Answe
 	p.requests = append(p.requests, req)
 	return p.answers[n](ctx)
 }
+
+func (p *peer) Hooks() *guard.Hooks { return p.hooks }
 
 func (p *peer) Notify(_ context.Context, n jsonrpc.Notification) error {
 	p.noted <- n
@@ -65,16 +68,14 @@ type answer = func(context.Context) (transport.Answer, error)
 // runner returns a Runner over p, on whose link a is agreed.
 func runner(t *testing.T, p *peer, a link.Agreement, set Settings) *Runner {
 	t.Helper()
-	links, alive := &link.Holder{}, &life.Life{}
+	k := &core.Core{Server: "s", Log: slog.New(slog.DiscardHandler)}
+	links, alive := &k.Links, &k.Life
 	if set.Offer == nil {
 		set.Offer = &ask.Offer{}
 	}
-	r := &Runner{Set: &set, Client: p, Links: links, Life: alive, Log: slog.New(slog.DiscardHandler)}
-	r.Errors.Server = "s"
-	r.Errors.Secrets.Begin(links, &transport.Stream{})
-	r.Guard.Init(&guard.Settings{}, false, func() *guard.Hooks {
-		return &guard.Hooks{Server: "s", Log: r.Log, Links: links, Keeper: &r.Keeper, Life: alive, About: r.Errors.About}
-	})
+	r := &Runner{Core: k, Set: &set, Client: p}
+	p.hooks = &guard.Hooks{Core: k, Keeper: &r.Keeper}
+	r.Guard.Init(&guard.Settings{}, false, p)
 	alive.Begin()
 	t.Cleanup(func() {
 		alive.End()

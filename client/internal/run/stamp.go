@@ -19,7 +19,7 @@ func (c *Call) KeyHonored(prefix string) bool {
 	return c.Key != "" && c.Link.Agreed.Capabilities.Has("experimental."+prefix+"/idempotency")
 }
 
-// SetStamp sets what an attempt says of itself in _meta: its idempotency key, its
+// SetStamp sets the attempt's own part of _meta: its idempotency key, its
 // number and how long the caller still waits, [math.MaxInt64] without an end. The
 // key is the caller's or a UUID v7, and stays the same for a round.
 func (c *Call) SetStamp(prefix string, left time.Duration) *mcperrors.Error {

@@ -20,7 +20,7 @@ const (
 
 // AskForTask writes the wish for a task into the params. The server keeps the task
 // for ttl, or as long as it likes if that is 0. Giving the call up sends no
-// notification from then on (UTIL-03).
+// notification from then on.
 func (c *Call) AskForTask(ttl time.Duration) {
 	c.Task |= TaskAsked
 	c.Uncancelled = true
@@ -33,8 +33,7 @@ func (c *Call) AskForTask(ttl time.Duration) {
 }
 
 // becomeTask takes a result of type "task": for tools/call, once the extension was
-// declared; on other methods it is invalid (TASK-07). Examples have it on tasks/get too
-// (TASK-13).
+// declared; on other methods it is invalid. Examples have it on tasks/get too.
 func (c *Call) becomeTask(offer *ask.Offer) bool {
 	switch {
 	case c.Method == mcp.MethodTasksGet:

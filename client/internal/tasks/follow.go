@@ -93,7 +93,7 @@ func (t *Task) act(ctx context.Context, r report) (ended bool, err error) {
 var errCancelled = errors.New("the task was cancelled")
 
 // pause waits for the next poll. A notification about the task shortens it, but
-// not below minPoll: notifications are hints, and may be many (TASK-02).
+// not below minPoll: notifications are hints, and may be many.
 func (t *Task) pause(ctx context.Context, wait time.Duration, hint <-chan struct{}) error {
 	began := time.Now()
 	timer := time.NewTimer(wait)

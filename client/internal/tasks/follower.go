@@ -7,10 +7,10 @@ package tasks
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -18,17 +18,9 @@ import (
 
 // Config is what a [Follower] is made of. It does not change.
 type Config struct {
-	// Server is what this side calls the server, for the log.
-	Server string
-	Log    *slog.Logger
-	// Life ends with the client.
-	Life *life.Life
+	*core.Core
 	// Name says in an error which task it is about, unless the error names one.
 	Name func(Ref, error) error
-	// About says in an error that tasks/get for a call of tool failed with it.
-	About func(tool string, e *mcperrors.Error) *mcperrors.Error
-	// Undecodable makes the error of an answer to tasks/get that breaks the protocol.
-	Undecodable func(tool string, err error) error
 	// Refused makes the error of a call of tool that a server answers with rpc.
 	Refused func(tool string, rpc *jsonrpc.Error) *mcperrors.Error
 }
@@ -62,19 +54,24 @@ type Handle struct {
 	Stateless bool
 	// CancelWithWait makes the end of a wait's context cancel the task.
 	CancelWithWait bool
+	Call           Call
+}
+
+// Call is the call behind a task.
+type Call interface {
 	// Send sends a request about the task, tasks/update with these answers.
-	Send func(ctx context.Context, method string, answers mcp.InputResponses) (json.RawMessage, error)
+	Send(ctx context.Context, method string, answers mcp.InputResponses) (json.RawMessage, error)
 	// Answer answers questions of the task.
-	Answer func(context.Context, mcp.InputRequests) (mcp.InputResponses, error)
-	// Ended runs when a wait has seen the end of the task; nil runs nothing.
-	Ended func(context.Context)
+	Answer(context.Context, mcp.InputRequests) (mcp.InputResponses, error)
+	// Ended runs when a wait has seen the end of the task.
+	Ended(context.Context)
 }
 
 // Created returns a task that the server has just described.
 func (f *Follower) Created(h Handle, state State) *Task {
 	t := f.Known(h)
 	if t.Stateless && state.Status != mcp.TaskCancelled {
-		// Only tasks/get has what goes with the other statuses (TASK-08).
+		// Only tasks/get has what goes with the other statuses.
 		state.Status = mcp.TaskWorking
 	}
 	t.hear(report{State: state})
@@ -109,3 +106,8 @@ const (
 	// cancelTimeout bounds the cancellation of a task that nobody waits for.
 	cancelTimeout = 5 * time.Second
 )
+
+// subject is what errors of tasks/get are about.
+func (t *Task) subject() outcome.Subject {
+	return outcome.Subject{Method: mcp.MethodTasksGet, Tool: t.Tool}
+}

@@ -13,8 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// endWith ends a task of the stateless era, whose last report has everything
-// (TASK-08).
+// endWith ends a task of the stateless era, whose last report has everything.
 func (t *Task) endWith(r report) {
 	switch {
 	case r.Status == mcp.TaskFailed && r.err != nil:
@@ -22,7 +21,7 @@ func (t *Task) endWith(r report) {
 	case r.Status == mcp.TaskCompleted && r.result != nil:
 		t.end(slices.Clone(r.result), nil)
 	default:
-		t.end(nil, t.name(t.follower.Undecodable(t.Tool, fmt.Errorf("the server reports the task as %s, but without an outcome", r.Status))))
+		t.end(nil, t.name(t.follower.Undecodable(t.subject(), fmt.Errorf("the server reports the task as %s, but without an outcome", r.Status))))
 	}
 }
 
@@ -36,7 +35,7 @@ func (t *Task) failedWith(rpc *jsonrpc.Error) error {
 }
 
 // fetch gets the outcome of a task of 2025-11-25 that has ended: the result or the
-// error that the call would have had. A failed task has one too (TASK-05).
+// error that the call would have had. A failed task has one too.
 func (t *Task) fetch(ctx context.Context, status mcp.TaskStatus) (ended bool, err error) {
 	raw, err := t.send(ctx, mcp.MethodTasksResult, nil)
 	e := errormap.From(err, mcperrors.Unknown)
@@ -46,7 +45,7 @@ func (t *Task) fetch(ctx context.Context, status mcp.TaskStatus) (ended bool, er
 	case e.RPC == nil:
 		return false, err
 	case status == mcp.TaskCompleted && e.Kind == mcperrors.KindNotFound:
-		// The task succeeded, and its result has expired since (TASK-04).
+		// The task succeeded, and its result has expired since.
 		t.end(nil, t.inDoubt(err))
 	default:
 		t.end(nil, t.failedWith(e.RPC))
@@ -55,7 +54,7 @@ func (t *Task) fetch(ctx context.Context, status mcp.TaskStatus) (ended bool, er
 }
 
 // fetchEarly waits for the outcome at the server, which asks its questions on the
-// open request (TASK-03). A server that refuses such a wait is polled again.
+// open request. A server that refuses such a wait is polled again.
 func (t *Task) fetchEarly(ctx context.Context) (ended bool, err error) {
 	raw, err := t.send(ctx, mcp.MethodTasksResult, nil)
 	if err == nil {
@@ -96,7 +95,7 @@ type inputs struct {
 const maxInputs = 1_000
 
 // answerNew answers the questions that the task has no answer to yet, through the
-// same handlers as everything else (TASK-09, MRTR-14).
+// same handlers as everything else.
 func (t *Task) answerNew(ctx context.Context, requests mcp.InputRequests) error {
 	if t.inputs.pending == nil {
 		unanswered := maps.Clone(requests)
@@ -105,10 +104,10 @@ func (t *Task) answerNew(ctx context.Context, requests mcp.InputRequests) error 
 			return nil // the server has the answers and takes its time
 		}
 		if len(t.inputs.answered)+len(unanswered) > maxInputs {
-			return t.name(t.follower.About(t.Tool, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
+			return t.name(t.follower.About(t.subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 				fmt.Sprintf("the task asks more than %d questions", maxInputs), nil)))
 		}
-		responses, err := t.Handle.Answer(ctx, unanswered)
+		responses, err := t.Call.Answer(ctx, unanswered)
 		if err != nil {
 			return t.name(err)
 		}
@@ -126,7 +125,7 @@ func (t *Task) Answer(ctx context.Context, responses mcp.InputResponses) error {
 	return t.update(ctx, responses)
 }
 
-var errNoAnswers = errors.New("there are no input responses to tell the task")
+var errNoAnswers = errors.New("there are no input responses for the task")
 
 // update sends answers. The holder of the turn calls it.
 func (t *Task) update(ctx context.Context, responses mcp.InputResponses) error {

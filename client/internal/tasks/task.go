@@ -51,7 +51,7 @@ func (t *Task) status(ctx context.Context) (report, error) {
 	}
 	r, err := readReport(raw, t.Stateless, t.ID)
 	if err != nil {
-		return report{}, t.name(t.follower.Undecodable(t.Tool, err))
+		return report{}, t.name(t.follower.Undecodable(t.subject(), err))
 	}
 	t.hear(r)
 	return r, nil
@@ -71,9 +71,7 @@ func (t *Task) Wait(ctx context.Context, bound time.Duration) (json.RawMessage, 
 			}
 			return nil, t.inDoubt(err)
 		}
-		if t.Ended != nil {
-			t.Ended(ctx)
-		}
+		t.Call.Ended(ctx)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,7 +86,7 @@ func (t *Task) Cancel(ctx context.Context) error {
 	}
 	_, err := t.send(ctx, mcp.MethodTasksCancel, nil)
 	if mcperrors.KindOf(err) == mcperrors.KindNotFound {
-		// In 2025-11-25 it is the same error when the task has ended (TASK-04).
+		// In 2025-11-25 it is the same error when the task has ended.
 		if r, statusErr := t.status(ctx); statusErr == nil && r.Status.Final() {
 			return nil
 		}
@@ -125,7 +123,7 @@ func (t *Task) unlock() { <-t.turn }
 
 // send sends a request about the task.
 func (t *Task) send(ctx context.Context, method string, answers mcp.InputResponses) (json.RawMessage, error) {
-	raw, err := t.Send(ctx, method, answers)
+	raw, err := t.Call.Send(ctx, method, answers)
 	if err != nil {
 		return nil, t.name(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -23,7 +23,7 @@ import (
 // server stands in for the client above a task, and for the server behind it.
 type server struct {
 	t       *testing.T
-	life    life.Life
+	core    core.Core
 	began   time.Time
 	answers []string // to tasks/get, the last of which stays; an error's text after "!"
 	result  string   // of tasks/result
@@ -36,19 +36,17 @@ type server struct {
 func following(t *testing.T, stateless bool, answers ...string) (*server, *Task) {
 	t.Helper()
 	s := &server{t: t, began: time.Now(), answers: answers}
-	s.life.Begin()
+	s.core.Server, s.core.Log = "srv", slog.New(slog.DiscardHandler)
+	s.core.Life.Begin()
 	f := New(Config{
-		Server: "srv", Log: slog.New(slog.DiscardHandler), Life: &s.life,
-		Name:        func(r Ref, err error) error { return errormap.From(err, mcperrors.Unknown) },
-		About:       func(_ string, e *mcperrors.Error) *mcperrors.Error { return e },
-		Undecodable: func(_ string, err error) error { return failure(mcperrors.KindProtocol, err.Error()) },
+		Core: &s.core,
+		Name: func(r Ref, err error) error { return errormap.From(err, mcperrors.Unknown) },
 		Refused: func(_ string, rpc *jsonrpc.Error) *mcperrors.Error {
 			return mcperrors.New(mcperrors.CodeProcessingTimeout, mcperrors.KindServer, mcperrors.Rejected, rpc.Message, rpc)
 		},
 	})
 	task := f.Known(Handle{
-		ID: "t-1", Tool: "x", Stateless: stateless, Send: s.send, Answer: s.answer,
-		Ended: func(context.Context) { s.ended++ },
+		ID: "t-1", Tool: "x", Stateless: stateless, Call: s,
 	})
 	return s, task
 }
@@ -57,7 +55,9 @@ func failure(kind mcperrors.Kind, text string) *mcperrors.Error {
 	return mcperrors.New(mcperrors.CodeUnavailable, kind, mcperrors.Answered, text, errors.New(text))
 }
 
-func (s *server) send(_ context.Context, method string, answers mcp.InputResponses) (json.RawMessage, error) {
+func (s *server) Ended(context.Context) { s.ended++ }
+
+func (s *server) Send(_ context.Context, method string, answers mcp.InputResponses) (json.RawMessage, error) {
 	sent := fmt.Sprintf("%s@%v", method, time.Since(s.began))
 	for key := range answers {
 		sent += " " + key
@@ -81,7 +81,7 @@ func (s *server) send(_ context.Context, method string, answers mcp.InputRespons
 	return json.RawMessage(`{}`), nil
 }
 
-func (s *server) answer(_ context.Context, requests mcp.InputRequests) (mcp.InputResponses, error) {
+func (s *server) Answer(_ context.Context, requests mcp.InputRequests) (mcp.InputResponses, error) {
 	s.asked = append(s.asked, requests)
 	responses := mcp.InputResponses{}
 	for key := range requests {
@@ -180,7 +180,7 @@ func TestFollow(t *testing.T) {
 				} else {
 					require.ErrorContains(t, err, tt.fault)
 				}
-				s.life.End()
+				s.core.Life.End()
 			})
 		})
 	}
@@ -212,7 +212,7 @@ func TestHintAndClose(t *testing.T) {
 			task.follower.Hint(jsonrpc.Notification{Params: json.RawMessage(`{"taskId":"t-2"}`)})
 			task.follower.Hint(jsonrpc.Notification{Params: json.RawMessage(`{"taskId":"t-1"}`)})
 			time.Sleep(time.Second)
-			s.life.End()
+			s.core.Life.End()
 		}()
 		_, err := task.Wait(t.Context(), 0)
 		require.Equal(t, mcperrors.KindClosed, mcperrors.KindOf(err))

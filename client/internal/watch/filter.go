@@ -41,8 +41,8 @@ func Empty(f mcp.SubscriptionFilter) bool {
 		len(f.ResourceSubscriptions) == 0 && len(f.TaskIDs) == 0
 }
 
-// subscribable returns the part of a filter that can be subscribed to (LC-11,
-// DISC-15).
+// subscribable returns the part of a filter that can be subscribed to
+// .
 func (w *Watcher) subscribable(filter mcp.SubscriptionFilter) (mcp.SubscriptionFilter, error) {
 	if slices.Contains(filter.ResourceSubscriptions, "") || slices.Contains(filter.TaskIDs, "") {
 		return filter, w.refuse(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, "a URI or task to subscribe to must not be empty")
@@ -72,7 +72,7 @@ func covers(f mcp.SubscriptionFilter, ch Change) bool {
 	return false
 }
 
-// within reports whether a URI is a resource or one below it (RES-04).
+// within reports whether a URI is a resource or one below it.
 func within(uri, resource string) bool {
 	rest, ok := strings.CutPrefix(uri, resource)
 	return ok && (rest == "" || strings.HasSuffix(resource, "/") || strings.ContainsAny(rest[:1], "/?#"))

@@ -17,12 +17,12 @@ func Concerns(method string) bool {
 
 // Hear hands a notification that [Concerns] subscriptions to those it is for. on is
 // the request on whose stream it came, if any. Hear returns false for a notification
-// that must be dropped (CHG-11). It never waits.
+// that must be dropped. It never waits.
 func (w *Watcher) Hear(n jsonrpc.Notification, on jsonrpc.ID) bool {
 	if w.agreed().Era == mcp.EraStateless {
 		return w.hearStream(n, on)
 	}
-	// Lists are told of without being asked for (CHG-01).
+	// Lists are told of without being asked for.
 	if ch, ok := changeOf(n); ok {
 		for _, s := range w.all() {
 			if covers(s.Accepted(), ch) {
@@ -34,10 +34,10 @@ func (w *Watcher) Hear(n jsonrpc.Notification, on jsonrpc.ID) bool {
 }
 
 // hearStream sorts what comes on streams of subscriptions by stream, where
-// there is one to each, else by the id it names (CHG-06, STDIO-12).
+// there is one to each, else by the id it names.
 func (w *Watcher) hearStream(n jsonrpc.Notification, on jsonrpc.ID) bool {
 	if n.Method == mcp.MethodCancelled {
-		// The server ends a subscription; it may not cancel anything else (UTIL-05).
+		// The server ends a subscription; it may not cancel anything else.
 		var params mcp.CancelledParams
 		if params.UnmarshalJSON(n.Params) == nil {
 			if l := w.streamOf(params.RequestID); l != nil {
@@ -51,7 +51,7 @@ func (w *Watcher) hearStream(n jsonrpc.Notification, on jsonrpc.ID) bool {
 		l := w.streamOf(named)
 		if l == nil {
 			if !w.strayed.Swap(true) { // a late one, or a fault of the server's
-				w.set.Log.Warn("[MCP] a notice that belongs to no subscription was dropped", "server", w.set.Server, "method", n.Method)
+				w.set.Log.Warn("[MCP] a notification that belongs to no subscription was dropped", "server", w.set.Server, "method", n.Method)
 			}
 			return false
 		}
@@ -61,7 +61,7 @@ func (w *Watcher) hearStream(n jsonrpc.Notification, on jsonrpc.ID) bool {
 	if l := w.streamOf(on); l != nil { // else on the stream of some call, as it were
 		if named != on {
 			l.warned.Do(func() {
-				w.set.Log.Warn("[MCP] a notice does not name the subscription on whose stream it came", "server", w.set.Server, "method", n.Method)
+				w.set.Log.Warn("[MCP] a notification does not name the subscription of its stream", "server", w.set.Server, "method", n.Method)
 			})
 		}
 		l.hear(n)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -15,7 +15,7 @@ import (
 func (w *Watcher) LevelSent(level mcp.LoggingLevel) { w.level.Store(&level) }
 
 // StampLevel makes every request of the stateless era ask for log messages from a
-// level on. A program that was restarted in the other era meanwhile is told.
+// level on. A program that was restarted in the other era meanwhile gets it, too.
 func (w *Watcher) StampLevel(level mcp.LoggingLevel) error {
 	w.level.Store(&level)
 	for {
@@ -25,7 +25,7 @@ func (w *Watcher) StampLevel(level mcp.LoggingLevel) error {
 			return nil
 		}
 		agreed := *with.Agreed
-		meta, err := w.set.Meta(agreed.Version, w.Level())
+		meta, err := w.set.Client.Meta(agreed.Version, w.Level())
 		if err != nil {
 			return err
 		}
@@ -49,14 +49,14 @@ func (w *Watcher) Level() json.RawMessage {
 	return jsonrpc.AppendString(nil, string(*level))
 }
 
-// levelRestored tells a new session the log level of the one before (LC-17). It
+// levelRestored tells a new session the log level of the one before. It
 // reports whether there is nothing more to do about it in this session.
 func (w *Watcher) levelRestored(ctx context.Context, now *link.Link) bool {
 	level := w.level.Load()
 	if level == nil || !w.agreed().Capabilities.Has("logging") || w.replaced(now) {
 		return true
 	}
-	err := w.set.Send(ctx, link.Restore, mcp.MethodLoggingSetLevel, "level", string(*level))
+	err := w.set.Client.Send(ctx, link.Restore, mcp.MethodLoggingSetLevel, "level", string(*level))
 	switch {
 	case err == nil, w.replaced(now):
 		return true
@@ -71,6 +71,6 @@ func (w *Watcher) levelRestored(ctx context.Context, now *link.Link) bool {
 // keepLevel sets the level until that has worked, as long as the session is the
 // same.
 func (w *Watcher) keepLevel(ctx context.Context, now *link.Link) {
-	for n := 1; sleep.For(ctx, Pause(n)) && !w.levelRestored(ctx, now); n++ {
+	for n := 1; life.Sleep(ctx, Pause(n)) && !w.levelRestored(ctx, now); n++ {
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -12,19 +14,13 @@ import (
 // stream: some servers answer there only once they have something to send.
 const streamWait = 500 * time.Millisecond
 
-// openStream opens the stream for what the server sends by itself in a session, if
+// openStream opens the stream for messages that the server sends on its own in a session, if
 // anybody needs it. It waits until the server has it. A request of the server that
 // overtakes the stream is lost, and the call that caused it waits forever.
 func (w *Watcher) openStream() {
 	l := w.set.Links.Load()
-	if s, ok := l.Conn.(link.Streamer); ok && l.Agreed.Era == mcp.EraSession && w.set.Needed() {
-		wait := time.NewTimer(streamWait)
-		defer wait.Stop()
-		select {
-		case <-s.OpenStream():
-		case <-wait.C:
-		case <-w.set.Life.Context().Done():
-		}
+	if s, ok := l.Conn.(link.Streamer); ok && l.Agreed.Era == mcp.EraSession && w.set.Client.Needed() {
+		life.Wait(s.OpenStream(), streamWait, w.set.Life.Context().Done())
 	}
 }
 
@@ -36,14 +32,14 @@ func (w *Watcher) Interrupted() {
 }
 
 // missed handles that something may have been missed in a session: lists are asked
-// for again, and listeners are told (CHG-09).
+// for again, and listeners are told.
 func (w *Watcher) missed(reason error) {
-	w.set.Forget()
-	if w.set.Needed() {
-		w.set.Gap(reason)
+	w.set.Client.Forget()
+	if w.set.Client.Needed() {
+		w.set.Emit(event.SubscriptionGap{Reason: reason})
 	}
 	for _, s := range w.all() {
 		s.offer(Change{Gap: true})
 	}
-	w.set.Unheard(Declared(w.agreed(), AllLists))
+	w.set.Client.Unheard(Declared(w.agreed(), AllLists))
 }

@@ -6,15 +6,16 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Times of opening a stream again (CHG-08): soon where it was lost, later where
+// Times of opening a stream again: soon where it was lost, later where
 // the server ended it in good order. Streams that end soon after they began are
 // opened at ever longer intervals, so that a server which ends them at once
-// sees few (pain 11).
+// sees few.
 const (
 	relistenLost     = 500 * time.Millisecond
 	maxRelistenLost  = time.Minute
@@ -48,7 +49,7 @@ func (s *Subscription) openStream(ctx context.Context) error {
 	s.w.add(s)
 	s.replace(l)
 	if !s.w.set.Life.Go(s.keepStream) {
-		return s.w.set.Error(s.w.set.Life.Refusal(), Method)
+		return s.w.set.Local(s.w.set.Life.Refusal(), Method)
 	}
 	return nil
 }
@@ -90,7 +91,7 @@ func (s *Subscription) updateStream(ctx context.Context, filter mcp.Subscription
 		default:
 		}
 		s.w.set.Life.Go(func() {
-			sleep.For(before.ctx, overlap)
+			life.Sleep(before.ctx, overlap)
 			s.mu.Lock()
 			if s.stream == l {
 				s.twice = nil
@@ -103,7 +104,7 @@ func (s *Subscription) updateStream(ctx context.Context, filter mcp.Subscription
 }
 
 // heard takes a change from one of the subscription's streams. What two streams
-// tell is told once (CHG-05).
+// tell is told once.
 func (s *Subscription) heard(from *stream, ch Change) {
 	key := ch.Method + " " + ch.URI
 	s.mu.Lock()
@@ -149,7 +150,7 @@ func (s *Subscription) keepStream() {
 			tries = 0 // it is another program
 		}
 		tries++
-		if (l != nil || tries > 1) && !sleep.For(s.ctx, again(l, tries)) {
+		if (l != nil || tries > 1) && !life.Sleep(s.ctx, again(l, tries)) {
 			return
 		}
 		if !s.reopen(l) {
@@ -201,8 +202,7 @@ func (s *Subscription) reopen(l *stream) bool {
 	return true
 }
 
-// missed reports that changes may have been missed while no stream was open
-// (CHG-09).
+// missed reports that changes may have been missed while no stream was open.
 func (s *Subscription) missed(l *stream) {
 	reason := l.err
 	if reason == nil {
@@ -212,15 +212,15 @@ func (s *Subscription) missed(l *stream) {
 	if s.f == nil {
 		lists = s.Accepted()
 	}
-	s.w.set.Forget()
-	s.w.set.Gap(reason)
-	s.w.set.Unheard(lists)
+	s.w.set.Client.Forget()
+	s.w.set.Emit(event.SubscriptionGap{Reason: reason})
+	s.w.set.Client.Unheard(lists)
 	s.offer(Change{Gap: true})
 }
 
 // Final reports the refusals that asking again does not change: the server, or
 // something before it, does not have subscriptions. What is cached lives for its
-// time then (pain 9).
+// time then.
 func Final(err error) bool {
 	var e *mcperrors.Error
 	if !errors.As(err, &e) {

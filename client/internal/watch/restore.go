@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -23,7 +23,7 @@ var (
 )
 
 // Renewed gives a new session what the one before had: the log level and the
-// subscriptions (LC-17). Where that takes long it continues in the background, and
+// subscriptions. Where that takes long it continues in the background, and
 // listeners are told again when it is done.
 func (w *Watcher) Renewed() {
 	ctx, now := w.set.Life.Context(), w.set.Links.Load()
@@ -37,13 +37,7 @@ func (w *Watcher) Renewed() {
 	}) {
 		return
 	}
-	late := time.NewTimer(restoreTime)
-	defer late.Stop()
-	select {
-	case <-done:
-	case <-late.C:
-	case <-ctx.Done():
-	}
+	life.Wait(done, restoreTime, ctx.Done())
 	w.openStream()
 	w.missed(errNewSession)
 	select {
@@ -76,7 +70,7 @@ func (w *Watcher) Restarted(before *link.Agreement) {
 	if before.Era != era {
 		w.listenForHandlers()
 	}
-	w.set.Unheard(Declared(w.agreed(), AllLists))
+	w.set.Client.Unheard(Declared(w.agreed(), AllLists))
 }
 
 // replaced reports whether the session of a link is gone, or about to be: the next
@@ -85,7 +79,7 @@ func (w *Watcher) replaced(now *link.Link) bool {
 	return w.set.Links.Load() != now || w.set.Keeper.Peek().Renewing() || w.set.Life.Closed()
 }
 
-// restoreResources asks a new session for what the old one was asked for (RES-05). A
+// restoreResources asks a new session for what the old one was asked for. A
 // subscription that cannot be opened again ends with the reason. A resource that is
 // not to be had yet is asked for in the background, until the session is over.
 func (w *Watcher) restoreResources(ctx context.Context, now *link.Link) {
@@ -99,10 +93,10 @@ func (w *Watcher) restoreResources(ctx context.Context, now *link.Link) {
 }
 
 // keepRestoring asks for the resources that are left as long as the session is the
-// same. Changes are missed meanwhile (CHG-09).
+// same. Changes are missed meanwhile.
 func (w *Watcher) keepRestoring(ctx context.Context, now *link.Link, left []string) {
 	for n := 1; len(left) > 0; n++ {
-		if !sleep.For(ctx, Pause(n)) {
+		if !life.Sleep(ctx, Pause(n)) {
 			return
 		}
 		left = slices.DeleteFunc(left, func(uri string) bool {
@@ -125,7 +119,7 @@ func (w *Watcher) restored(ctx context.Context, now *link.Link, uri string) bool
 	if !w.used(uri) || w.replaced(now) {
 		return true
 	}
-	err := w.set.Send(ctx, link.Restore, mcp.MethodResourcesSubscribe, "uri", uri)
+	err := w.set.Client.Send(ctx, link.Restore, mcp.MethodResourcesSubscribe, "uri", uri)
 	switch {
 	case err == nil, w.replaced(now):
 		return true
@@ -145,7 +139,7 @@ func (w *Watcher) restored(ctx context.Context, now *link.Link, uri string) bool
 }
 
 // move takes the subscriptions into the other era, which a restarted program
-// speaks: to resources of a session, or to streams (fault F1).
+// speaks: to resources of a session, or to streams.
 func (w *Watcher) move() {
 	w.mu.Lock()
 	clear(w.users)

@@ -51,7 +51,7 @@ func (w *Watcher) acquire(ctx context.Context, uris []string) error {
 		return nil
 	}
 	if err := take(ctx, w.turn); err != nil {
-		return w.set.Error(err, mcp.MethodResourcesSubscribe)
+		return w.set.Local(err, mcp.MethodResourcesSubscribe)
 	}
 	defer give(w.turn)
 	for i, uri := range uris {
@@ -60,7 +60,7 @@ func (w *Watcher) acquire(ctx context.Context, uris []string) error {
 		}
 		// It is in the table while it is asked for: should the session be
 		// lost at this moment, the next one asks for it too.
-		if err := w.set.Send(ctx, link.Ordinary, mcp.MethodResourcesSubscribe, "uri", uri); err != nil {
+		if err := w.set.Client.Send(ctx, link.Ordinary, mcp.MethodResourcesSubscribe, "uri", uri); err != nil {
 			w.drop(uri)
 			w.release(uris[:i])
 			return err
@@ -83,7 +83,7 @@ func (w *Watcher) release(uris []string) {
 		for _, uri := range uris {
 			if w.drop(uri) {
 				ctx, cancel := context.WithTimeout(ctx, releaseTime)
-				_ = w.set.Send(ctx, link.Ordinary, mcp.MethodResourcesUnsubscribe, "uri", uri)
+				_ = w.set.Client.Send(ctx, link.Ordinary, mcp.MethodResourcesUnsubscribe, "uri", uri)
 				cancel()
 			}
 		}

@@ -17,7 +17,7 @@ const acknowledgeTime = 30 * time.Second
 
 // stream is one request subscriptions/listen of the stateless era, which is not
 // meant to be answered soon. It is no part of the breaker's statistics, of the limit
-// on requests in flight, or of any timeout (CHG-10).
+// on requests in flight, or of any timeout.
 type stream struct {
 	s      *Subscription
 	ctx    context.Context
@@ -45,17 +45,17 @@ var (
 )
 
 // listen opens a stream and waits for the acknowledgement, which comes first on
-// it (CHG-04).
+// it.
 func (s *Subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter) (*stream, error) {
 	w := s.w
 	l := &stream{s: s, filter: filter, acked: make(chan struct{}), ended: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancelCause(s.ctx)
-	req, err := w.set.Listen(filter)
+	req, err := w.set.Client.Listen(filter)
 	if err != nil {
 		return nil, err
 	}
 	if !w.set.Life.Go(func() { l.run(req) }) {
-		return nil, w.set.Error(w.set.Life.Refusal(), Method)
+		return nil, w.set.Local(w.set.Life.Refusal(), Method)
 	}
 	timer := time.NewTimer(acknowledgeTime)
 	defer timer.Stop()
@@ -67,19 +67,19 @@ func (s *Subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter
 			return l, nil
 		}
 		if err = l.err; err == nil {
-			err = w.set.Error(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
+			err = w.set.Local(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 				"the server ended the subscription without acknowledging it", nil), Method)
 		}
 	case <-ctx.Done():
-		err = w.set.Error(errormap.From(context.Cause(ctx), mcperrors.Unknown), Method)
+		err = w.set.Local(errormap.From(context.Cause(ctx), mcperrors.Unknown), Method)
 	case <-timer.C:
-		err = w.set.Error(errormap.Timeout(mcperrors.Unknown, errNoAcknowledge.Error(), acknowledgeTime, errNoAcknowledge), Method)
+		err = w.set.Local(errormap.Timeout(mcperrors.Unknown, errNoAcknowledge.Error(), acknowledgeTime, errNoAcknowledge), Method)
 	}
 	l.cancel(errClosed)
 	return nil, err
 }
 
-// run holds the stream until it is over, however that comes about (CHG-08).
+// run holds the stream until it is over, however that comes about.
 func (l *stream) run(req Request) {
 	began := time.Now()
 	defer func() {
@@ -98,7 +98,7 @@ func (l *stream) run(req Request) {
 
 func (l *stream) attempt(req Request) error {
 	w := l.s.w
-	id := w.set.NextID()
+	id := w.set.Client.NextID()
 	w.mu.Lock()
 	w.streams[id] = l
 	w.mu.Unlock()

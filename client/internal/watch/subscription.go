@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -87,7 +88,7 @@ func (s *Subscription) Update(ctx context.Context, filter mcp.SubscriptionFilter
 		return err
 	}
 	if err := take(ctx, s.turn); err != nil {
-		return s.w.set.Error(err, Method)
+		return s.w.set.Local(err, Method)
 	}
 	defer give(s.turn)
 	if s.isOver() {
@@ -138,7 +139,7 @@ func (s *Subscription) finish(reason error) {
 func (s *Subscription) fail(reason error) {
 	s.finish(reason)
 	s.w.set.Log.Warn("[MCP] a subscription has ended", "server", s.w.set.Server, "error", reason)
-	s.w.set.Ended(reason)
+	s.w.set.Emit(event.SubscriptionEnded{Reason: reason})
 }
 
 func (s *Subscription) isOver() bool {
@@ -169,7 +170,7 @@ func (s *Subscription) handle() {
 	callback.InTurn(spawn, func() bool {
 		ch, ok := s.next()
 		if ok {
-			s.w.set.Handle(func() { s.f(s.w.set.Life.Context(), ch) })
+			callback.Run("Subscribe", s.w.set.Failed, func() { s.f(s.w.set.Life.Context(), ch) })
 		}
 		return ok
 	})

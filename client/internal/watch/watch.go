@@ -1,5 +1,5 @@
 // Package watch keeps the subscriptions of a client in both eras. A session
-// subscribes to resources one by one, and tells of lists by itself. The stateless era
+// subscribes to resources one by one, and reports changes of lists without a subscription. The stateless era
 // has a stream for each subscription. After a lost session, stream or program the
 // package subscribes again.
 package watch
@@ -7,16 +7,14 @@ package watch
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -25,55 +23,41 @@ import (
 // Method is the name that errors have for subscribing, in both eras.
 const Method = mcp.MethodSubscriptionsListen
 
-// Config is what a watcher knows and what the layers above do for it. Every field
-// is set.
+// Config configures a [Watcher]. Every field is set.
 type Config struct {
-	// Links has the live link.
-	Links *link.Holder
-	// Server is the name of the server in the log.
-	Server string
-	Log    *slog.Logger
-	// Budget bounds what waits for handlers.
-	Budget *transport.Budget
-	Life   *life.Life
-	// Handle runs a function of the application.
-	Handle func(f func())
-	// Error completes the error of a request with the given method.
-	Error func(err error, method string) error
-
-	// Send sends a request with one parameter.
-	Send func(ctx context.Context, purpose link.Purpose, method, param, value string) error
-	// Listen prepares a request subscriptions/listen.
-	Listen func(mcp.SubscriptionFilter) (Request, error)
-	NextID func() jsonrpc.ID
-	// Meta encodes what every request of a stateless revision says of the client. level
-	// is the log level as a JSON text.
-	Meta func(version mcp.Version, level json.RawMessage) ([]byte, error)
-	// Needed reports whether the client needs what a session sends by itself.
-	Needed func() bool
+	*core.Core
+	Client Client
 	// Handlers reports whether the client has handlers for changes of lists.
 	Handlers bool
-
-	// Keeper has what replaces lost links.
+	// Keeper replaces lost links.
 	Keeper *keeper.Holder
+}
 
-	// Ended reports a subscription that cannot be opened again.
-	Ended func(reason error)
-	// Forget drops the lists that the client keeps.
-	Forget func()
-	// Gap reports a time in which nothing was heard.
-	Gap func(reason error)
+// Client is what a Watcher needs of its client.
+type Client interface {
+	// Send sends a request with one parameter.
+	Send(ctx context.Context, purpose link.Purpose, method, param, value string) error
+	// Listen prepares a request subscriptions/listen.
+	Listen(mcp.SubscriptionFilter) (Request, error)
+	NextID() jsonrpc.ID
+	// Meta encodes the members of _meta that every request of a stateless revision has.
+	// level is the log level as a JSON text.
+	Meta(version mcp.Version, level json.RawMessage) ([]byte, error)
+	// Needed reports whether the client needs messages that a session sends on its own.
+	Needed() bool
+	// Forget drops the cached lists.
+	Forget()
 	// Unheard tells the client's handlers that lists may have changed.
-	Unheard func(lists mcp.SubscriptionFilter)
+	Unheard(lists mcp.SubscriptionFilter)
 }
 
 // Request is a request subscriptions/listen, which may be sent more than once.
-type Request struct {
+type Request interface {
 	// Send sends the request and returns when its stream is over.
-	Send func(ctx context.Context, id jsonrpc.ID) error
-	// Repair removes the cause of the last error and reports whether the request is
-	// to be sent again; err is what remains.
-	Repair func(ctx context.Context) (again bool, err error)
+	Send(ctx context.Context, id jsonrpc.ID) error
+	// Repair removes the cause of the last error and reports whether the request is sent
+	// again. Otherwise err is the error of the request.
+	Repair(ctx context.Context) (again bool, err error)
 }
 
 // Watcher keeps the subscriptions of a client. Its methods may be called from many
@@ -84,7 +68,7 @@ type Watcher struct {
 
 	mu      sync.Mutex
 	open    map[*Subscription]struct{}
-	users   map[string]int // of each URI, in the session era: the server is asked once (RES-04)
+	users   map[string]int // of each URI, in the session era: the server is asked once
 	streams map[jsonrpc.ID]*stream
 	strayed atomic.Bool // a notification that belongs to nobody was logged
 
@@ -102,7 +86,7 @@ func New(set Config) *Watcher {
 // Subscribe opens a subscription; f is called for each change.
 func (w *Watcher) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, f func(context.Context, Change)) (*Subscription, error) {
 	if e := w.set.Life.Refusal(); e != nil {
-		return nil, w.set.Error(e, Method)
+		return nil, w.set.Local(e, Method)
 	}
 	filter, err := w.subscribable(filter)
 	if err != nil {
@@ -122,7 +106,7 @@ func (w *Watcher) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, 
 }
 
 // Open opens what the client needs to hear the server, once the conversation is
-// open: the session's own stream (HTTP-19), or a subscription (CHG-03). A server
+// open: the session's own stream, or a subscription. A server
 // that offers neither is left alone.
 func (w *Watcher) Open() {
 	if w.agreed().Era == mcp.EraStateless {
@@ -188,7 +172,7 @@ func (w *Watcher) remove(s *Subscription) {
 
 // refuse returns the error of a subscription that this side refuses.
 func (w *Watcher) refuse(code mcperrors.Code, kind mcperrors.Kind, text string) error {
-	return w.set.Error(mcperrors.New(code, kind, mcperrors.NotSent, text, nil), Method)
+	return w.set.Local(mcperrors.New(code, kind, mcperrors.NotSent, text, nil), Method)
 }
 
 // take takes a turn: one goroutine at a time has it. give gives it back.

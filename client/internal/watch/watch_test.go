@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
@@ -44,10 +46,8 @@ func (c conn) OpenStream() <-chan struct{} {
 // order.
 type house struct {
 	*watch.Watcher
-	t      *testing.T
-	links  link.Holder
-	budget transport.Budget
-	life   life.Life
+	t    *testing.T
+	core core.Core
 
 	mu    sync.Mutex
 	steps []string
@@ -66,52 +66,67 @@ type held struct {
 func newHouse(t *testing.T, era mcp.Era) *house {
 	h := &house{t: t, fails: map[string]error{}}
 	h.speak(era)
-	h.life.Begin()
-	h.Watcher = watch.New(watch.Config{
-		Links: &h.links, Log: slog.New(slog.DiscardHandler), Budget: &h.budget, Life: &h.life,
-		Handle: func(f func()) { f() },
-		Error:  func(err error, _ string) error { return err },
-		Send: func(_ context.Context, purpose link.Purpose, method, _, value string) error {
-			again := ""
-			if purpose == link.Restore {
-				again = " again"
-			}
-			h.note("%s %s%s", method, value, again)
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			return h.fails[value]
-		},
-		Listen: func(f mcp.SubscriptionFilter) (watch.Request, error) {
-			return watch.Request{
-				Send: func(ctx context.Context, id jsonrpc.ID) error { return h.hold(ctx, id, f) },
-				Repair: func(context.Context) (bool, error) {
-					h.note("repair")
-					return true, nil
-				},
-			}, nil
-		},
-		NextID: func() jsonrpc.ID {
-			h.ids++
-			return jsonrpc.StringID(fmt.Sprint(h.ids))
-		},
-		Meta: func(mcp.Version, json.RawMessage) ([]byte, error) {
-			h.note("meta")
-			return []byte("meta"), nil
-		},
-		Needed:  func() bool { return true },
-		Keeper:  &keeper.Holder{},
-		Ended:   func(error) { h.note("ended") },
-		Forget:  func() {},
-		Gap:     func(reason error) { h.note("gap: %v", reason) },
-		Unheard: func(mcp.SubscriptionFilter) {},
-	})
+	h.core.Life.Begin()
+	h.core.Log = slog.New(slog.DiscardHandler)
+	h.core.Emit = func(e event.Event) {
+		switch e := e.(type) {
+		case event.SubscriptionGap:
+			h.note("gap: %v", e.Reason)
+		case event.SubscriptionEnded:
+			h.note("ended")
+		}
+	}
+	h.Watcher = watch.New(watch.Config{Core: &h.core, Client: owner{h}, Keeper: &keeper.Holder{}})
 	return h
+}
+
+// owner is the client of the watcher.
+type owner struct{ h *house }
+
+func (o owner) Send(_ context.Context, purpose link.Purpose, method, _, value string) error {
+	again := ""
+	if purpose == link.Restore {
+		again = " again"
+	}
+	o.h.note("%s %s%s", method, value, again)
+	o.h.mu.Lock()
+	defer o.h.mu.Unlock()
+	return o.h.fails[value]
+}
+
+func (o owner) Listen(f mcp.SubscriptionFilter) (watch.Request, error) { return request{o.h, f}, nil }
+
+func (o owner) NextID() jsonrpc.ID {
+	o.h.ids++
+	return jsonrpc.StringID(fmt.Sprint(o.h.ids))
+}
+
+func (o owner) Meta(mcp.Version, json.RawMessage) ([]byte, error) {
+	o.h.note("meta")
+	return []byte("meta"), nil
+}
+
+func (owner) Needed() bool                   { return true }
+func (owner) Forget()                        {}
+func (owner) Unheard(mcp.SubscriptionFilter) {}
+
+// request is a request subscriptions/listen.
+type request struct {
+	h *house
+	f mcp.SubscriptionFilter
+}
+
+func (r request) Send(ctx context.Context, id jsonrpc.ID) error { return r.h.hold(ctx, id, r.f) }
+
+func (r request) Repair(context.Context) (bool, error) {
+	r.h.note("repair")
+	return true, nil
 }
 
 // speak makes a link of an era the live one.
 func (h *house) speak(era mcp.Era) {
-	h.links.Use(conn{h: h})
-	h.links.Agree(&link.Agreement{Era: era})
+	h.core.Links.Use(conn{h: h})
+	h.core.Links.Agree(&link.Agreement{Era: era})
 }
 
 // hold is a request whose stream is acknowledged at once.
@@ -156,10 +171,10 @@ func (h *house) subscribe(f mcp.SubscriptionFilter) *watch.Subscription {
 
 // close ends the watcher with its client.
 func (h *house) close() {
-	h.life.Move(life.Closed, nil)
-	h.life.End()
+	h.core.Life.Move(life.Closed, nil)
+	h.core.Life.End()
 	h.End()
-	require.True(h.t, h.life.Await(time.Minute))
+	require.True(h.t, h.core.Life.Await(time.Minute))
 }
 
 func of(uris ...string) mcp.SubscriptionFilter {
@@ -286,7 +301,7 @@ func TestLevel(t *testing.T) {
 		h.Renewed()
 		require.Equal(t, []string{"stream", "gap: the server lost the session; a new one was opened"}, h.take(), "the server has no logging")
 
-		h.links.Agree(&link.Agreement{Era: mcp.EraSession, Capabilities: mcp.ServerCapabilities{Logging: &mcp.EmptyCapability{}}})
+		h.core.Links.Agree(&link.Agreement{Era: mcp.EraSession, Capabilities: mcp.ServerCapabilities{Logging: &mcp.EmptyCapability{}}})
 		h.fails["warning"] = errors.New("later")
 		h.Renewed()
 		require.Equal(t, []string{"logging/setLevel warning again", "stream", "gap: the server lost the session; a new one was opened"}, h.take())
@@ -299,6 +314,6 @@ func TestLevel(t *testing.T) {
 		h.speak(mcp.EraStateless)
 		h.Restarted(&link.Agreement{Era: mcp.EraStateless})
 		require.Equal(t, []string{"meta"}, h.take())
-		require.Equal(t, "meta", string(h.links.Agreed().Meta))
+		require.Equal(t, "meta", string(h.core.Links.Agreed().Meta))
 	})
 }

@@ -1,17 +1,17 @@
-package progress
+package inbound
 
 import (
 	"context"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -20,8 +20,7 @@ import (
 
 // owner stands in for the client above a table.
 type owner struct {
-	*Table
-	work    sync.WaitGroup
+	*ProgressTable
 	log     strings.Builder
 	touched []string
 	failed  []string
@@ -29,13 +28,23 @@ type owner struct {
 
 func own() *owner {
 	o := &owner{}
-	o.Table = New(Config{
-		Server: "srv", Log: slog.New(slog.NewTextHandler(&o.log, nil)), Budget: &transport.Budget{}, Go: o.work.Go,
-		Touch:  func(id jsonrpc.ID) { o.touched = append(o.touched, id.String()) },
-		Failed: func(e *callback.Error) { o.failed = append(o.failed, e.Name) },
-	})
+	k := &core.Core{Server: "srv", Log: slog.New(slog.NewTextHandler(&o.log, nil))}
+	k.Failed = func(e *callback.Error) { o.failed = append(o.failed, e.Name) }
+	k.Life.Begin()
+	k.Links.Use(touched{owner: o})
+	o.ProgressTable = &ProgressTable{Core: k}
 	return o
 }
+
+// touched is a connection that records which requests had their idle timeout reset.
+type touched struct {
+	transport.Conn
+	owner *owner
+}
+
+func (touched) Traits() transport.Traits { return transport.Traits{} }
+
+func (c touched) Touch(id jsonrpc.ID) { c.owner.touched = append(c.owner.touched, id.String()) }
 
 func (o *owner) notify(token, progress any) {
 	o.Notify(jsonrpc.Notification{Params: fmt.Appendf(nil, `{"progressToken":%v,"progress":%v}`, token, progress)})
@@ -58,14 +67,14 @@ func TestTokens(t *testing.T) {
 	o.Renew(call)
 	require.Equal(t, jsonrpc.IntID(3), call.Token())
 	o.notify(3, 4)
-	o.work.Wait()
+	o.Life.Await(time.Minute)
 	require.Equal(t, []float64{1, 2, 3, 4}, seen)
 	require.Equal(t, []string{"a", "b", "a"}, o.touched)
 
 	o.Remove(call)
 	o.notify(1, 5)
 	o.notify(3, 6)
-	o.work.Wait()
+	o.Life.Await(time.Minute)
 	require.Len(t, seen, 4)
 	require.Equal(t, []string{"a", "b", "a", "1", "3"}, o.touched, "a token may be the id of a request")
 
@@ -88,7 +97,7 @@ func TestOddProgress(t *testing.T) {
 		o.notify(1, progress)
 	}
 	o.Notify(jsonrpc.Notification{Params: []byte(`{"progress":1}`)})
-	o.work.Wait()
+	o.Life.Await(time.Minute)
 	require.Equal(t, []float64{2, 1, 1}, seen)
 	require.Equal(t, []string{"WithProgress", "WithProgress", "WithProgress"}, o.failed)
 	require.Equal(t, 1, strings.Count(o.log.String(), "does not grow"))
@@ -118,7 +127,7 @@ func TestFinish(t *testing.T) {
 				call.Finish(t.Context())
 				require.Equal(t, tt.waits, time.Since(began))
 				o.notify(1, 2)
-				o.work.Wait()
+				o.Life.Await(time.Minute)
 				require.Equal(t, 1, seen)
 				require.Zero(t, o.Budget.Held())
 			})

@@ -1,15 +1,12 @@
-// Package notify calls the application's handlers for what a server sends by itself,
-// and for events of the connection: one after the other, in the order things came.
-package notify
+package inbound
 
 import (
 	"context"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
-	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/internal/footprint"
 	"github.com/mainstay-mcp/mainstay/internal/inbox"
@@ -22,50 +19,41 @@ type Handlers struct {
 	Notification func(context.Context, jsonrpc.Notification)
 	Log          func(context.Context, mcp.LoggingMessageParams)
 	ListChanged  func(ctx context.Context, method string)
+	Event        []func(context.Context, event.Event)
 }
 
 // Want reports whether there is a handler for a method.
 func (h *Handlers) Want(method string) bool {
-	return h.Notification != nil || h.Log != nil && method == mcp.MethodMessage || h.ListChanged != nil && ListChanged(method)
+	return h.Notification != nil || h.Log != nil && method == mcp.MethodMessage || h.ListChanged != nil && isListChanged(method)
 }
 
 // Any reports whether there is a handler.
 func (h *Handlers) Any() bool { return h.Notification != nil || h.Log != nil || h.ListChanged != nil }
 
-// ListChanged reports the methods of notifications that a list has changed.
-func ListChanged(method string) bool { return strings.HasSuffix(method, "/list_changed") }
+// isListChanged reports the methods of notifications that a list has changed.
+func isListChanged(method string) bool { return strings.HasSuffix(method, "/list_changed") }
 
-// Config is what a notifier knows and what the layers above do for it. Every field
+// notifierConfig is what a notifier knows and what the layers above do for it. Every field
 // is set.
-type Config struct {
+type notifierConfig struct {
+	*core.Core
 	Handlers *Handlers
-	// Event calls the handlers of an event.
-	Event func(event any)
-	// Server is the name of the server in the log.
-	Server string
-	Log    *slog.Logger
-	// Life ends with the client, and with it every handler.
-	Life *life.Life
-	// Budget bounds what waits for handlers.
-	Budget *transport.Budget
-	// Failed reports a handler that panicked or ended its goroutine.
-	Failed func(*callback.Error)
 }
 
 // Notifier calls handlers. Its methods may be called from many goroutines at once,
 // and never wait.
 type Notifier struct {
-	set   Config
+	set   notifierConfig
 	queue *inbox.Queue[item]
 	// waiting says for which lists a notification waits for ListChanged.
 	waiting struct{ tools, prompts, resources atomic.Bool }
 }
 
-// New returns a notifier.
-func New(set Config) *Notifier {
+// newNotifier returns a notifier.
+func newNotifier(set notifierConfig) *Notifier {
 	n := &Notifier{set: set}
 	n.queue = inbox.New(inbox.Host[item]{
-		Budget: set.Budget, Go: set.Life.Always, Deliver: n.deliver,
+		Budget: &set.Budget, Go: set.Life.Always, Deliver: n.deliver,
 		Dropped: func(count int) {
 			set.Log.Warn("[MCP] notifications dropped: a handler is too slow", "server", set.Server, "count", count)
 		},
@@ -77,13 +65,13 @@ func New(set Config) *Notifier {
 func (n *Notifier) Stop() { n.queue.Stop() }
 
 // Event queues an event.
-func (n *Notifier) Event(event any) { n.queue.Put(item{event: event}) }
+func (n *Notifier) Event(e event.Event) { n.queue.Put(item{event: e}) }
 
 // Notification queues a notification. Those of one list that come while one waits
-// say nothing new (CHG-02).
+// say nothing new.
 func (n *Notifier) Notification(notification jsonrpc.Notification) {
 	it := item{notification: notification}
-	if n.set.Handlers.ListChanged != nil && ListChanged(notification.Method) {
+	if n.set.Handlers.ListChanged != nil && isListChanged(notification.Method) {
 		mark := n.mark(notification.Method)
 		switch first := !mark.Swap(true); {
 		case first:
@@ -130,7 +118,7 @@ func (n *Notifier) mark(method string) *atomic.Bool {
 // goroutine does not stop the next.
 func (n *Notifier) deliver(it item) {
 	if it.event != nil {
-		n.set.Event(it.event)
+		n.report(it.event, n.set.Handlers.Event)
 		return
 	}
 	h, ctx, failed := n.set.Handlers, n.set.Life.Context(), n.set.Failed
@@ -160,7 +148,7 @@ type item struct {
 	// inferred: nothing came, but something may have been missed.
 	inferred bool
 	// event is what happened to the connection.
-	event any
+	event event.Event
 }
 
 // Size implements [inbox.Item].
@@ -177,4 +165,17 @@ func (it item) Drop() {
 	if it.mark != nil {
 		it.mark.Store(false)
 	}
+}
+
+// report calls functions for an event. If one ends the goroutine, the next ones still run.
+func (n *Notifier) report(e event.Event, to []func(context.Context, event.Event)) {
+	if len(to) == 0 {
+		return
+	}
+	failed := n.set.Failed
+	if e, ok := e.(event.CallbackFailed); ok && e.Callback == callback.LogHandler {
+		failed = nil // the log whose handler fails would cause the same event again, forever
+	}
+	defer n.report(e, to[1:])
+	callback.Run("OnEvent", failed, func() { to[0](n.set.Life.Context(), e) })
 }

@@ -1,4 +1,4 @@
-package lazy_test
+package core_test
 
 import (
 	"sync"
@@ -6,16 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/lazy"
-	"github.com/mainstay-mcp/mainstay/internal/testmain"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 )
-
-func TestMain(m *testing.M) { testmain.Run(m) }
 
 // However many ask at once, there is one part.
 func TestPartIsOne(t *testing.T) {
 	t.Parallel()
-	var part lazy.Part[int]
+	var part core.Lazy[int]
 	require.Nil(t, part.Peek())
 	got := make([]*int, 50)
 	var wg sync.WaitGroup

@@ -1,4 +1,4 @@
-package span_test
+package core_test
 
 import (
 	"context"
@@ -9,19 +9,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/span"
-	"github.com/mainstay-mcp/mainstay/internal/testmain"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
-
-func TestMain(m *testing.M) { testmain.Run(m) }
 
 // All attempts of a call share its time.
 func TestSpan(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
-		s := span.Span{Began: time.Now(), Wait: jsonrpc.Wait{Idle: time.Second, Max: time.Minute}}
+		s := core.Span{Began: time.Now(), Wait: jsonrpc.Wait{Idle: time.Second, Max: time.Minute}}
 		time.Sleep(20 * time.Second)
 		left, bounded := s.Left()
 		require.True(t, bounded)
@@ -41,7 +38,7 @@ func TestSpan(t *testing.T) {
 		require.True(t, s.Over())
 		require.Equal(t, time.Duration(1), s.Patience().Max, "0 is no bound")
 
-		for _, s := range []span.Span{{Wait: jsonrpc.Wait{Max: time.Minute}}, {Began: time.Now()}} {
+		for _, s := range []core.Span{{Wait: jsonrpc.Wait{Max: time.Minute}}, {Began: time.Now()}} {
 			_, bounded = s.Left()
 			require.False(t, bounded)
 			require.False(t, s.Over())

@@ -1,4 +1,4 @@
-package capability_test
+package link_test
 
 import (
 	"encoding/json"
@@ -6,14 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/capability"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
-	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
-
-func TestMain(m *testing.M) { testmain.Run(m) }
 
 func agreed(t *testing.T, v mcp.Version, capabilities string) *link.Agreement {
 	t.Helper()
@@ -91,9 +87,9 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := agreed(t, tt.version, tt.capabilities)
-			requireRefusal(t, capability.CheckRequest(a, tt.method), tt.request, tt.code)
+			requireRefusal(t, link.CheckRequest(a, tt.method), tt.request, tt.code)
 			if tt.notification != "-" {
-				requireRefusal(t, capability.CheckNotification(a, tt.method), tt.notification, tt.code)
+				requireRefusal(t, link.CheckNotification(a, tt.method), tt.notification, tt.code)
 			}
 		})
 	}
@@ -102,9 +98,9 @@ func TestCheck(t *testing.T) {
 // A capability that the server did not declare is missing only if it was asked.
 func TestCheckDeclared(t *testing.T) {
 	t.Parallel()
-	require.Nil(t, capability.CheckDeclared(agreed(t, mcp.Latest, `{"tools":{"listChanged":true}}`), "tools.listChanged"))
-	require.Nil(t, capability.CheckDeclared(agreed(t, mcp.Latest, ""), "tools"))
-	requireRefusal(t, capability.CheckDeclared(agreed(t, mcp.Latest, `{"tools":{}}`), "logging"),
+	require.Nil(t, link.CheckDeclared(agreed(t, mcp.Latest, `{"tools":{"listChanged":true}}`), "tools.listChanged"))
+	require.Nil(t, link.CheckDeclared(agreed(t, mcp.Latest, ""), "tools"))
+	requireRefusal(t, link.CheckDeclared(agreed(t, mcp.Latest, `{"tools":{}}`), "logging"),
 		"MCP server does not support logging capability", mcperrors.CodeMissingCapability)
 }
 
@@ -121,6 +117,6 @@ func TestCheckName(t *testing.T) {
 		"initialize":                taken,
 		"notifications/initialized": taken,
 	} {
-		requireRefusal(t, capability.CheckName(method), want, mcperrors.CodeInvalidRequest)
+		requireRefusal(t, link.CheckMethod(method), want, mcperrors.CodeInvalidRequest)
 	}
 }

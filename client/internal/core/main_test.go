@@ -1,4 +1,4 @@
-package object_test
+package core_test
 
 import (
 	"testing"

@@ -1,6 +1,4 @@
-// Package object writes JSON objects piece by piece. An object is open while its
-// closing brace is missing: members are appended without copying the rest.
-package object
+package doc
 
 import (
 	"encoding/json"
@@ -8,9 +6,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Open returns an object without its closing brace, nil for none. It shares the
+// OpenObject returns an object without its closing brace, nil for none. It shares the
 // memory of the object.
-func Open(object json.RawMessage) []byte {
+func OpenObject(object json.RawMessage) []byte {
 	for i := len(object) - 1; i >= 0; i-- {
 		if object[i] == '}' {
 			return object[:i:i]
@@ -19,8 +17,8 @@ func Open(object json.RawMessage) []byte {
 	return nil
 }
 
-// Append appends members to an open object, after a comma if it has some already.
-func Append(open, members []byte) []byte {
+// AppendMembers appends members to an open object, after a comma if it has some already.
+func AppendMembers(open, members []byte) []byte {
 	if len(members) == 0 {
 		return open
 	}
@@ -47,23 +45,23 @@ func Cut(object json.RawMessage, name string) (open []byte, value json.RawMessag
 		return nil, nil, err
 	}
 	if value == nil {
-		return Open(object), nil, nil
+		return OpenObject(object), nil, nil
 	}
 	open = []byte{'{'}
 	err = jsonrpc.Members(object, func(n, v []byte) bool {
 		if string(n) != name {
-			open = Append(open, Pair(string(n), v))
+			open = AppendMembers(open, Pair(string(n), v))
 		}
 		return true
 	})
 	return open, value, err
 }
 
-// Members returns the members of an object, without its braces.
-func Members(object json.RawMessage) ([]byte, error) {
+// MembersOf returns the members of an object, without its braces.
+func MembersOf(object json.RawMessage) ([]byte, error) {
 	all := []byte{'{'}
 	err := jsonrpc.Members(object, func(name, value []byte) bool {
-		all = Append(all, Pair(string(name), value))
+		all = AppendMembers(all, Pair(string(name), value))
 		return true
 	})
 	return all[1:], err

@@ -1,22 +1,19 @@
-// Package capability refuses messages, before anything is sent, that the negotiated
-// revision does not have or that need a capability which the server did not declare.
-package capability
+package link
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// CheckName returns the error of a method that an application cannot send: the
+// CheckMethod returns the error of a method that an application cannot send: the
 // handshake, which opens the conversation once, and text that names no method. A header
 // of HTTP repeats the name. nil means that it can be sent.
-func CheckName(method string) *mcperrors.Error {
+func CheckMethod(method string) *mcperrors.Error {
 	if method == "" || strings.ContainsFunc(method, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return invalid(fmt.Sprintf("%q is not a method name; use visible ASCII", jsonrpc.Printable(method, 100)))
 	}
@@ -29,7 +26,7 @@ func CheckName(method string) *mcperrors.Error {
 
 // CheckRequest returns the error of a request with a method that cannot be sent under
 // a, nil if it can. Methods that no revision has are the application's own and pass.
-func CheckRequest(a *link.Agreement, method string) *mcperrors.Error {
+func CheckRequest(a *Agreement, method string) *mcperrors.Error {
 	info, ok := mcp.LookupMethod(method, a.Version)
 	switch {
 	case !ok:
@@ -45,7 +42,7 @@ func CheckRequest(a *link.Agreement, method string) *mcperrors.Error {
 }
 
 // CheckNotification is CheckRequest for a notification.
-func CheckNotification(a *link.Agreement, method string) *mcperrors.Error {
+func CheckNotification(a *Agreement, method string) *mcperrors.Error {
 	info, ok := mcp.LookupMethod(method, a.Version)
 	switch {
 	case !ok:
@@ -60,7 +57,7 @@ func CheckNotification(a *link.Agreement, method string) *mcperrors.Error {
 
 // CheckDeclared returns the error of a request that needs a capability, nil if the
 // server declared it. A server that was never asked for its capabilities may have it.
-func CheckDeclared(a *link.Agreement, name string) *mcperrors.Error {
+func CheckDeclared(a *Agreement, name string) *mcperrors.Error {
 	if !a.Declared || a.Capabilities.Has(name) {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package client
+package event
 
 import (
 	"encoding/json"
@@ -15,8 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
+
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 // eventTypes is one value of each type of event.
 var eventTypes = []Event{

@@ -1,4 +1,4 @@
-package span_test
+package core_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/span"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
@@ -34,7 +34,7 @@ func TestWithin(t *testing.T) {
 					life, endLife := context.WithCancel(t.Context())
 					defer endCall()
 					defer endLife()
-					w := span.NewWithin(call, life, time.Minute)
+					w := core.NewWithin(call, life, time.Minute)
 					defer w.End()
 					ctx := context.Context(w)
 					if waits == "somebody waits for a child" {
@@ -79,7 +79,7 @@ func TestWithin(t *testing.T) {
 // A context after its end is over, whenever somebody begins to wait for it.
 func TestWithinAfterTheEnd(t *testing.T) {
 	t.Parallel()
-	w := span.NewWithin(t.Context(), t.Context(), 0)
+	w := core.NewWithin(t.Context(), t.Context(), 0)
 	_, bounded := w.Deadline()
 	require.False(t, bounded)
 	w.End()
@@ -94,7 +94,7 @@ func TestCostOfWithin(t *testing.T) { //nolint:paralleltest // counts allocation
 	}
 	ctx := context.WithValue(t.Context(), nameKey{}, "ann")
 	require.InDelta(t, 1, testing.AllocsPerRun(100, func() {
-		w := span.NewWithin(ctx, ctx, time.Minute)
+		w := core.NewWithin(ctx, ctx, time.Minute)
 		if w.Err() != nil || w.Value(nameKey{}) != "ann" {
 			t.Error("it has ended, or lost its values")
 		}

@@ -1,4 +1,4 @@
-package sleep_test
+package life_test
 
 import (
 	"context"
@@ -8,37 +8,34 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
-	"github.com/mainstay-mcp/mainstay/internal/testmain"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 )
 
-func TestMain(m *testing.M) { testmain.Run(m) }
-
-func TestFor(t *testing.T) {
+func TestSleep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		require.True(t, sleep.For(t.Context(), time.Second))
+		require.True(t, life.Sleep(t.Context(), time.Second))
 		require.Equal(t, time.Second, time.Since(began))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		require.False(t, sleep.For(ctx, time.Minute))
+		require.False(t, life.Sleep(ctx, time.Minute))
 		require.Equal(t, 2*time.Second, time.Since(began))
 	})
 }
 
-func TestUntil(t *testing.T) {
+func TestWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		done := make(chan struct{})
 		began := time.Now()
-		require.False(t, sleep.Until(done, time.Minute))
+		require.False(t, life.Wait(done, time.Minute, nil))
 		require.Equal(t, time.Minute, time.Since(began))
 		go func() {
 			time.Sleep(time.Second)
 			close(done)
 		}()
-		require.True(t, sleep.Until(done, time.Minute))
+		require.True(t, life.Wait(done, time.Minute, nil))
 		require.Equal(t, time.Minute+time.Second, time.Since(began))
 	})
 }

@@ -1,55 +1,34 @@
-// Package progress knows which request a progress token belongs to, resets the
-// idle timeout of that request and hands progress to the application.
-package progress
+package inbound
 
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/internal/inbox"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Config is what a [Table] is made of. It does not change.
-type Config struct {
-	// Server is what this side calls the server, for the log.
-	Server string
-	Log    *slog.Logger
-	// Budget counts the memory of progress that waits for a handler.
-	Budget *transport.Budget
-	// Go runs f on a goroutine that Close waits for.
-	Go func(f func())
-	// Touch resets the idle timeout of a request.
-	Touch func(id jsonrpc.ID)
-	// Failed reports a function of the application that panicked or ended its
-	// goroutine.
-	Failed func(*callback.Error)
-}
-
-// Table knows the requests of one client that asked for progress. Tokens are
+// ProgressTable knows the requests of one client that asked for progress. Tokens are
 // integers that never repeat on a connection. Its methods may be called
 // from many goroutines at once.
-type Table struct {
-	Config
+type ProgressTable struct {
+	*core.Core
 
 	mu    sync.Mutex
 	last  int64
-	calls map[jsonrpc.ID]*Call
+	calls map[jsonrpc.ID]*Progress
 }
 
-// New returns an empty table.
-func New(c Config) *Table { return &Table{Config: c} }
-
-// Call is a request that asked for progress.
-type Call struct {
+// Progress is a request that asked for progress.
+type Progress struct {
 	token jsonrpc.ID
 	id    atomic.Pointer[jsonrpc.ID] // of the request
 	// listener hears of the progress, nil for nobody. The two requests of a hedged
@@ -61,7 +40,7 @@ type Call struct {
 // listener is the application's function for the progress of one call.
 type listener struct {
 	f     func(mcp.ProgressParams)
-	table *Table
+	table *ProgressTable
 
 	mu sync.Mutex
 	// queue is the call's own: f and the other handlers do not wait for each other,
@@ -90,28 +69,28 @@ func (r report) Drop() { r.to.settled() }
 var nothingYet = math.Inf(-1)
 
 // Token returns the progress token of the request.
-func (p *Call) Token() jsonrpc.ID { return p.token }
+func (p *Progress) Token() jsonrpc.ID { return p.token }
 
 // Sending makes id the request whose idle timeout progress of the call resets.
-func (p *Call) Sending(id jsonrpc.ID) { p.id.Store(&id) }
+func (p *Progress) Sending(id jsonrpc.ID) { p.id.Store(&id) }
 
 // Add returns what a call with progress needs, for its first request.
-func (t *Table) Add(f func(mcp.ProgressParams)) *Call {
+func (t *ProgressTable) Add(f func(mcp.ProgressParams)) *Progress {
 	both := &struct { // one allocation
-		Call
+		Progress
 		listener
 	}{}
 	both.f, both.table = f, t
-	both.Call.listener = &both.listener
+	both.Progress.listener = &both.listener
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.put(&both.Call)
-	return &both.Call
+	t.put(&both.Progress)
+	return &both.Progress
 }
 
 // Beside returns what a second request beside that of p needs.
-func (t *Table) Beside(p *Call) *Call {
-	second := &Call{listener: p.listener}
+func (t *ProgressTable) Beside(p *Progress) *Progress {
+	second := &Progress{listener: p.listener}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.put(second)
@@ -119,7 +98,7 @@ func (t *Table) Beside(p *Call) *Call {
 }
 
 // Renew gives a call a token of its own for one more request.
-func (t *Table) Renew(p *Call) {
+func (t *ProgressTable) Renew(p *Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.calls, p.token)
@@ -127,7 +106,7 @@ func (t *Table) Renew(p *Call) {
 }
 
 // put gives p the next token. Requires t.mu.
-func (t *Table) put(p *Call) {
+func (t *ProgressTable) put(p *Progress) {
 	t.last++
 	p.token = jsonrpc.IntID(t.last)
 	t.keep(p)
@@ -137,15 +116,15 @@ func (t *Table) put(p *Call) {
 }
 
 // keep enters p under its token. Requires t.mu.
-func (t *Table) keep(p *Call) {
+func (t *ProgressTable) keep(p *Progress) {
 	if t.calls == nil {
-		t.calls = make(map[jsonrpc.ID]*Call)
+		t.calls = make(map[jsonrpc.ID]*Progress)
 	}
 	t.calls[p.token] = p
 }
 
 // Remove ends the life of a token.
-func (t *Table) Remove(p *Call) {
+func (t *ProgressTable) Remove(p *Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.calls, p.token)
@@ -153,39 +132,33 @@ func (t *Table) Remove(p *Call) {
 
 // Follow makes progress with a token that nobody listens to count for other
 // requests, until the token is removed.
-func (t *Table) Follow(token jsonrpc.ID) *Call {
+func (t *ProgressTable) Follow(token jsonrpc.ID) *Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p := &Call{token: token}
+	p := &Progress{token: token}
 	t.keep(p)
 	return p
 }
 
-func (t *Table) find(token jsonrpc.ID) *Call {
+func (t *ProgressTable) find(token jsonrpc.ID) *Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.calls[token]
 }
 
-// grace is how long [Call.Finish] waits for the listener.
+// grace is how long [Progress.Finish] waits for the listener.
 const grace = time.Second
 
 // Finish waits, for a second at most, until the listener has seen what came before
 // the answer. It does not start any more after that.
-func (p *Call) Finish(ctx context.Context) {
+func (p *Progress) Finish(ctx context.Context) {
 	l := p.listener
 	l.mu.Lock()
 	if l.pending > 0 && ctx.Err() == nil {
 		l.quiet = make(chan struct{})
 		quiet := l.quiet
 		l.mu.Unlock()
-		timer := time.NewTimer(grace)
-		select {
-		case <-quiet:
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+		life.Wait(quiet, grace, ctx.Done())
 		l.mu.Lock()
 	}
 	l.ended = true
@@ -200,9 +173,9 @@ func (p *Call) Finish(ctx context.Context) {
 // at once, and queues the progress for its listener. Progress with a token of no
 // call is dropped; progress that does not grow is delivered, and logged once a
 // call.
-func (t *Table) Notify(n jsonrpc.Notification) {
+func (t *ProgressTable) Notify(n jsonrpc.Notification) {
 	token, err := tokenOf(n)
-	var p *Call
+	var p *Progress
 	if err == nil {
 		p = t.find(token)
 	}
@@ -244,7 +217,7 @@ func tokenOf(n jsonrpc.Notification) (token jsonrpc.ID, err error) {
 
 // touch resets the idle timeout of the request that progress is about. A token that
 // is not in the table may be a request's id.
-func (t *Table) touch(p *Call, token jsonrpc.ID) {
+func (t *ProgressTable) touch(p *Progress, token jsonrpc.ID) {
 	if p != nil {
 		id := p.id.Load()
 		if id == nil {
@@ -252,13 +225,13 @@ func (t *Table) touch(p *Call, token jsonrpc.ID) {
 		}
 		token = *id
 	}
-	t.Touch(token)
+	t.Links.Load().Conn.Touch(token)
 }
 
 // host is what the queue of a listener needs.
-func (t *Table) host() inbox.Host[report] {
+func (t *ProgressTable) host() inbox.Host[report] {
 	return inbox.Host[report]{
-		Budget: t.Budget, Go: t.Go,
+		Budget: &t.Budget, Go: t.Life.Always,
 		Deliver: func(r report) {
 			callback.Run("WithProgress", t.Failed, func() { r.to.deliver(r.params) })
 		},
@@ -270,7 +243,7 @@ func (t *Table) host() inbox.Host[report] {
 
 // queued notes one report for the listener. odd is true for the first of the call
 // whose progress does not grow.
-func (p *Call) queued(progress float64) (queue *inbox.Queue[report], odd bool) {
+func (p *Progress) queued(progress float64) (queue *inbox.Queue[report], odd bool) {
 	l := p.listener
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,12 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/http"
 	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -20,65 +21,48 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Config is what a Negotiator needs of the client. OpenSession needs the first
-// group only; Store may be nil.
-type Config struct {
-	// Server names the server in the log.
-	Server string
-	Log    *slog.Logger
-	Links  *link.Holder
+// Session opens sessions over the newest link.
+type Session struct {
+	*core.Core
 	// Required are the capabilities without which a server is refused.
 	Required []string
 	// Wait bounds any request.
 	Wait jsonrpc.Wait
-	// Self is what the client says of itself.
+	// Self is how the client describes itself.
 	Self Identity
-	// Initialize sends initialize with params over the newest link. The zero Wait is
-	// that of any request.
-	Initialize func(ctx context.Context, params json.RawMessage, wait jsonrpc.Wait) (json.RawMessage, error)
-	// About adds to an error which request it is about.
-	About func(s outcome.Subject, e *mcperrors.Error) *mcperrors.Error
-	// Mismatch makes the cause of an error of kind version.
-	Mismatch func(Mismatch) error
-
-	// Version is the pinned revision; "" finds the era. Pin names the option that set it.
+	// Version is the pinned revision, "" for none. Pin names the option that set it.
 	Version mcp.Version
 	Pin     string
-	Policy  Policy
-	Store   Store
-	// ProbeTimeout is the head start of the probe; 0 is the transport's default.
-	ProbeTimeout time.Duration
-	// StartTimeout bounds each start of a program; 0 is the default of the first and of
-	// the second start.
-	StartTimeout time.Duration
-	// CountAll says that every failed probe counts as a failure of the server.
-	CountAll bool
-	// Probing is true while messages of the server are dropped unread (NEG-16).
-	Probing *atomic.Bool
-	// Connect opens a transport.
-	Connect func(ctx context.Context, t transport.Transport) (transport.Conn, error)
-	// Admit asks the server's circuit for the permit of a probe.
-	Admit func() (breaker.Permit, error)
-	// Discover sends server/discover over a link, once. counted says that the
-	// server's circuit knows of the failure already.
-	Discover func(ctx context.Context, l *link.Link, wait jsonrpc.Wait) (out outcome.Outcome, counted bool)
-	// Level returns the log level that every request of a stateless revision asks for,
-	// as a JSON text; nil for none.
-	Level func() json.RawMessage
-	// Restarted is called when the program was restarted because of the probe.
-	Restarted func(cause *mcperrors.Error)
+	Client  Client
+
+	// answered is the revision that the server answered initialize with, if the client does
+	// not accept it.
+	answered mcp.Version
+	// restarted says that the program was started before.
+	restarted bool
 }
 
-// Step is one request that was made to open the conversation.
-type Step struct {
-	// Method is server/discover, initialize, or GET for the stream of an HTTP+SSE
-	// server.
-	Method string
-	// Version is the revision that was asked for, "" for none.
-	Version mcp.Version
-	// Reply describes the outcome in a few words.
-	Reply string
-	Took  time.Duration
+// Client is what opening a session needs of the client.
+type Client interface {
+	// Initialize sends initialize with params over the newest link. The zero Wait is that
+	// of any request.
+	Initialize(ctx context.Context, params json.RawMessage, wait jsonrpc.Wait) (json.RawMessage, error)
+	// Mismatch makes the cause of an error of kind version.
+	Mismatch(Mismatch) error
+}
+
+// Host is what finding the era needs of the client.
+type Host interface {
+	// Connect opens a transport.
+	Connect(ctx context.Context, t transport.Transport) (transport.Conn, error)
+	// Admit asks the server's circuit for the permit of a probe.
+	Admit() (breaker.Permit, error)
+	// Discover sends server/discover over a link, once. counted reports whether the
+	// server's circuit has counted the failure already.
+	Discover(ctx context.Context, l *link.Link, wait jsonrpc.Wait) (out outcome.Outcome, counted bool)
+	// Level returns the log level that every request of a stateless revision asks for, as a
+	// JSON text; nil for none.
+	Level() json.RawMessage
 }
 
 // Result is how a conversation was opened.
@@ -86,7 +70,7 @@ type Result struct {
 	Era     mcp.Era
 	Version mcp.Version
 	// Tried are the requests that were made, in order.
-	Tried []Step
+	Tried []event.ProbeStep
 	// Evidence is the reason: one of the constants, or the id of a row of the
 	// decision table.
 	Evidence string
@@ -105,22 +89,32 @@ const (
 	EvidenceTransport  = "transport"
 )
 
-// Negotiator opens one conversation: in the pinned era, else in the one it finds
-// (protocol.md 4). It is used once, by one goroutine.
-type Negotiator struct {
-	Config
+// Finder opens one conversation: in the pinned era, otherwise in the era that it finds. It is
+// used once, by one goroutine. Set the exported fields first; Store may be nil.
+type Finder struct {
+	Session
+	Host   Host
+	Policy Policy
+	Store  Store
+	// ProbeTimeout is the head start of the probe; 0 is the transport's default.
+	ProbeTimeout time.Duration
+	// StartTimeout bounds each start of a program; 0 is the default of the first and of
+	// the second start.
+	StartTimeout time.Duration
+	// CountAll says that every failed probe counts as a failure of the server.
+	CountAll bool
+	// Probing is true while messages of the server are dropped unread.
+	Probing *atomic.Bool
+
 	t      transport.Transport
 	key    string // of the server in the store, "" when it is not remembered
 	result Result
-	// reprobed: there is one late probe, and no further loops (NEG-13).
+	// reprobed: there is one late probe, and no further loops.
 	reprobed bool
 	// silent: a probe had the time of any request and was not answered.
 	silent bool
 	// offered is the revision the session began with.
 	offered mcp.Version
-	// answered is the revision that the server answered initialize with, where the
-	// client does not take it.
-	answered mcp.Version
 	// doubtful says that the session was not chosen because of an answer: the
 	// server was silent, or remembered.
 	doubtful bool
@@ -134,12 +128,9 @@ type Negotiator struct {
 	stop context.CancelCauseFunc
 }
 
-// New returns a Negotiator.
-func New(cfg Config) *Negotiator { return &Negotiator{Config: cfg} }
-
 // Find opens t and the conversation. When it fails, the live link is the one it used
 // last, and only Tried is set.
-func (n *Negotiator) Find(ctx context.Context, t transport.Transport) (Result, error) {
+func (n *Finder) Find(ctx context.Context, t transport.Transport) (Result, error) {
 	n.t = t
 	ctx, n.stop = context.WithCancelCause(ctx)
 	defer n.stop(nil)
@@ -147,7 +138,7 @@ func (n *Negotiator) Find(ctx context.Context, t transport.Transport) (Result, e
 	n.Probing.Store(false)
 	if err != nil {
 		if cause := context.Cause(ctx); errors.Is(cause, errEcho) {
-			err = n.failed(mcp.MethodInitialize, &transport.Failure{Reason: transport.ReasonNotMCP, Answered: true, Err: cause})
+			err = n.failure(mcp.MethodInitialize, &transport.Failure{Reason: transport.ReasonNotMCP, Answered: true, Err: cause})
 		}
 		return Result{Tried: n.result.Tried}, err
 	}
@@ -161,7 +152,7 @@ var errEcho = errors.New("the other side sends the client's own requests back; i
 
 // Requested takes note of a request that came from the other side. One that only clients
 // send ends Find at once: answers to it would come back as well, or never.
-func (n *Negotiator) Requested(method string) {
+func (n *Finder) Requested(method string) {
 	if method == mcp.MethodDiscover || method == mcp.MethodInitialize {
 		n.stop(errEcho)
 	}
@@ -169,13 +160,13 @@ func (n *Negotiator) Requested(method string) {
 
 // FindAgain opens the conversation with a program that was restarted, beside the
 // live link: in the revision before, unless one is pinned or the program refuses
-// it (fault F1).
-func (n *Negotiator) FindAgain(ctx context.Context, t transport.Transport, before mcp.Version) (Result, error) {
-	n.known = &Found{Version: before, At: time.Now()}
+// it.
+func (n *Finder) FindAgain(ctx context.Context, t transport.Transport, before mcp.Version) (Result, error) {
+	n.known, n.restarted = &Found{Version: before, At: time.Now()}, true
 	return n.Find(ctx, t)
 }
 
-func (n *Negotiator) open(ctx context.Context) error {
+func (n *Finder) open(ctx context.Context) error {
 	n.result.Evidence = EvidencePinned
 	switch n.Version.Era() {
 	case mcp.EraStateless:
@@ -204,13 +195,13 @@ func (n *Negotiator) open(ctx context.Context) error {
 }
 
 // reach opens t, in place of what is open.
-func (n *Negotiator) reach(ctx context.Context, t transport.Transport) error {
+func (n *Finder) reach(ctx context.Context, t transport.Transport) error {
 	if l := n.Links.Newest(); l != nil {
 		l.Abort()
 	}
-	conn, err := n.Connect(ctx, t)
+	conn, err := n.Host.Connect(ctx, t)
 	if err != nil {
-		return n.failed(mcp.MethodInitialize, err)
+		return n.failure(mcp.MethodInitialize, err)
 	}
 	if n.known != nil {
 		n.Links.Begin(conn)
@@ -221,7 +212,7 @@ func (n *Negotiator) reach(ctx context.Context, t transport.Transport) error {
 }
 
 // find finds the era over the connection that is open.
-func (n *Negotiator) find(ctx context.Context, version mcp.Version) error {
+func (n *Finder) find(ctx context.Context, version mcp.Version) error {
 	if n.traits().SessionOnly {
 		n.result.Evidence = EvidenceTransport
 		return n.session(ctx, mcp.LatestSession)
@@ -229,11 +220,11 @@ func (n *Negotiator) find(ctx context.Context, version mcp.Version) error {
 	return n.probe(ctx, version)
 }
 
-func (n *Negotiator) traits() transport.Traits { return n.Links.Newest().Traits }
+func (n *Finder) traits() transport.Traits { return n.Links.Newest().Traits }
 
 // follow does what the decision table says about a reply. again is true as long
 // as one more probe may be sent because of it.
-func (n *Negotiator) follow(ctx context.Context, version mcp.Version, r *reply, again bool) error {
+func (n *Finder) follow(ctx context.Context, version mcp.Version, r *reply, again bool) error {
 	traits := n.traits()
 	row, next := judge(r, traits, n.Policy)
 	n.result.Evidence = row.id
@@ -265,7 +256,7 @@ func (n *Negotiator) follow(ctx context.Context, version mcp.Version, r *reply, 
 		}
 		n.result.Restarted = true
 		if n.known == nil {
-			n.Restarted(r.err)
+			n.Emit(event.Restarted{Cause: r.err})
 		}
 	case actRefuse:
 		return n.mismatch(mcp.MethodDiscover, version, mcp.Versions(), r)
@@ -291,7 +282,7 @@ func (n *Negotiator) follow(ctx context.Context, version mcp.Version, r *reply, 
 
 // older uses the transport's fallback. cause is how initialize failed, and the
 // error when the fallback does no better.
-func (n *Negotiator) older(ctx context.Context, offered mcp.Version, cause error) error {
+func (n *Finder) older(ctx context.Context, offered mcp.Version, cause error) error {
 	t := FallbackOf(n.t)
 	if t == nil {
 		return cause
@@ -314,13 +305,13 @@ func FallbackOf(t transport.Transport) transport.Transport {
 	return nil
 }
 
-func (n *Negotiator) note(method string, version mcp.Version, reply string, took time.Duration) {
-	n.result.Tried = append(n.result.Tried, Step{Method: method, Version: version, Reply: reply, Took: took})
+func (n *Finder) note(method string, version mcp.Version, reply string, took time.Duration) {
+	n.result.Tried = append(n.result.Tried, event.ProbeStep{Method: method, Version: version, Reply: reply, Took: took})
 }
 
-// failed returns the error of a request that the transport failed.
-func (n *Negotiator) failed(method string, err error) *mcperrors.Error {
-	sent := outcome.Sent{Method: method, Restarts: n.known != nil}
+// failure returns the error of a request that the transport failed.
+func (n *Session) failure(method string, err error) *mcperrors.Error {
+	sent := outcome.Sent{Method: method, Restarts: n.restarted}
 	out := outcome.OfFailure(&sent, outcome.FailureOf(err))
 	return n.About(outcome.Subject{Method: method}, out.Err)
 }

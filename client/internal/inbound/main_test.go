@@ -1,4 +1,4 @@
-package progress
+package inbound_test
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package object_test
+package doc_test
 
 import (
 	"encoding/json"
@@ -6,22 +6,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 )
 
 func TestOpenAndAppend(t *testing.T) {
 	t.Parallel()
-	require.Nil(t, object.Open(nil))
+	require.Nil(t, doc.OpenObject(nil))
 	for given, want := range map[string]string{
 		`{}`:         `{"b":2`,
 		`{"a":{}}`:   `{"a":{},"b":2`,
 		`{"a":"}"} `: `{"a":"}","b":2`,
 	} {
 		raw := json.RawMessage(given)
-		require.Equal(t, want, string(object.Append(object.Open(raw), object.Pair("b", []byte(`2`)))))
+		require.Equal(t, want, string(doc.AppendMembers(doc.OpenObject(raw), doc.Pair("b", []byte(`2`)))))
 		require.Equal(t, given, string(raw), "appending copies: the rest of the object stays as it is")
 	}
-	require.Equal(t, `{`, string(object.Append([]byte{'{'}, nil)))
+	require.Equal(t, `{`, string(doc.AppendMembers([]byte{'{'}, nil)))
 }
 
 func TestCut(t *testing.T) {
@@ -37,28 +37,28 @@ func TestCut(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			open, value, err := object.Cut(json.RawMessage(tt.given), "_meta")
+			open, value, err := doc.Cut(json.RawMessage(tt.given), "_meta")
 			require.NoError(t, err)
 			require.Equal(t, tt.open, string(open))
 			require.Equal(t, tt.value, string(value))
 		})
 	}
-	_, _, err := object.Cut(json.RawMessage(`[1]`), "_meta")
+	_, _, err := doc.Cut(json.RawMessage(`[1]`), "_meta")
 	require.Error(t, err)
 }
 
 func TestReading(t *testing.T) {
 	t.Parallel()
-	members, err := object.Members(json.RawMessage(`{ "a" : 1, "b":{} }`))
+	members, err := doc.MembersOf(json.RawMessage(`{ "a" : 1, "b":{} }`))
 	require.NoError(t, err)
 	require.Equal(t, `"a":1,"b":{}`, string(members))
-	_, err = object.Members(json.RawMessage(`7`))
+	_, err = doc.MembersOf(json.RawMessage(`7`))
 	require.Error(t, err)
 
-	require.True(t, object.Has(json.RawMessage(`{"a":null}`), "a"))
-	require.False(t, object.Has(json.RawMessage(`{"b":{"a":1}}`), "a"))
-	require.False(t, object.Has(json.RawMessage(`"a"`), "a"))
+	require.True(t, doc.Has(json.RawMessage(`{"a":null}`), "a"))
+	require.False(t, doc.Has(json.RawMessage(`{"b":{"a":1}}`), "a"))
+	require.False(t, doc.Has(json.RawMessage(`"a"`), "a"))
 
-	require.Equal(t, byte('{'), object.First(json.RawMessage(" \t{}")))
-	require.Zero(t, object.First(nil))
+	require.Equal(t, byte('{'), doc.First(json.RawMessage(" \t{}")))
+	require.Zero(t, doc.First(nil))
 }

@@ -1,4 +1,4 @@
-package redact_test
+package core_test
 
 import (
 	"bytes"
@@ -10,15 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/redact"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
-	"github.com/mainstay-mcp/mainstay/internal/testmain"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
-
-func TestMain(m *testing.M) { testmain.Run(m) }
 
 // keeper is a transport or a connection with secrets.
 type keeper struct {
@@ -41,9 +37,9 @@ func (*keeper) Connect(context.Context, transport.Handler) (transport.Conn, erro
 // long as it is the live one.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
-	var links link.Holder
-	var r redact.Redactor
-	r.Begin(&links, &keeper{secrets: []string{"of the transport"}})
+	var r core.Core
+	links := &r.Links
+	r.Protect(&keeper{secrets: []string{"of the transport"}})
 	text := "words of the transport and of the first and of the second"
 	require.Equal(t, "words [redacted] and of the first and of the second", r.Secrets().Hide(text))
 	links.Use(&keeper{secrets: []string{"of the first"}})
@@ -52,14 +48,10 @@ func TestSecrets(t *testing.T) {
 	require.Equal(t, "words [redacted] and of the first and [redacted]", r.Secrets().Hide(text))
 
 	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindServer, mcperrors.Answered, text, nil)
-	require.NotContains(t, r.Error(e).Error(), "of the second")
-	server := mcp.Implementation{Name: text, Icons: []mcp.Icon{{Src: "x:/"}}}
-	require.Equal(t, mcp.Implementation{Name: "words [redacted] and of the first and [redacted]"}, redact.Server(r.Secrets(), server))
-	server.Name = "files"
-	require.Equal(t, server, redact.Server(r.Secrets(), server))
+	require.NotContains(t, r.About(outcome.Subject{}, e).Error(), "of the second")
 
-	var none redact.Redactor
-	none.Begin(&link.Holder{}, &transport.Stream{})
+	var none core.Core
+	none.Protect(&transport.Stream{})
 	require.Equal(t, text, none.Secrets().Hide(text))
 }
 
@@ -67,20 +59,20 @@ func TestSecrets(t *testing.T) {
 func TestWaysOut(t *testing.T) {
 	t.Parallel()
 	const secret = "words that open a door"
-	var r redact.Redactor
-	r.Begin(&link.Holder{}, &keeper{secrets: []string{secret}})
+	var r core.Core
+	r.Protect(&keeper{secrets: []string{secret}})
 	var out bytes.Buffer
-	log := r.Logger(slog.New(slog.NewTextHandler(&out, nil)))
+	log := r.Redacted(slog.New(slog.NewTextHandler(&out, nil)))
 	log.With("a", secret).WithGroup("g").Warn(secret, "b", secret, "c", errors.New(secret), slog.Group("d", "e", secret), "n", 1)
 	require.NotContains(t, out.String(), secret)
 	require.Equal(t, 5, strings.Count(out.String(), "[redacted]"), out.String())
 	require.Contains(t, out.String(), "g.n=1")
 	silent := slog.New(slog.DiscardHandler)
-	require.Same(t, silent, r.Logger(silent))
+	require.Same(t, silent, r.Redacted(silent))
 
 	var seen []string
 	see := func(frame []byte) { seen = append(seen, string(frame)) }
-	trace := r.Trace(transport.Trace{Sent: see, Received: see, Stderr: func(line string) { seen = append(seen, line) }})
+	trace := r.RedactedTrace(transport.Trace{Sent: see, Received: see, Stderr: func(line string) { seen = append(seen, line) }})
 	require.Nil(t, trace.Noise)
 	trace.Sent([]byte("a " + secret))
 	trace.Received([]byte("b"))

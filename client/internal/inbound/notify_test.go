@@ -1,4 +1,4 @@
-package notify_test
+package inbound
 
 import (
 	"context"
@@ -9,15 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/life"
-	"github.com/mainstay-mcp/mainstay/client/internal/notify"
-	"github.com/mainstay-mcp/mainstay/client/transport"
-	"github.com/mainstay-mcp/mainstay/internal/testmain"
+	"github.com/mainstay-mcp/mainstay/client/internal/core"
+	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
-
-func TestMain(m *testing.M) { testmain.Run(m) }
 
 // Handlers are called in order. Of one list, one notification waits at a time for
 // ListChanged, and what was not heard is not told as a notification.
@@ -39,27 +35,26 @@ func TestHandlers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				var l life.Life
+				k := core.Core{Log: slog.New(slog.DiscardHandler)}
+				l := &k.Life
 				l.Begin()
 				var got []string
 				note := func(text string) { got = append(got, text) }
 				started, release := make(chan struct{}), make(chan struct{})
-				h := notify.Handlers{
+				h := Handlers{
 					Log:         func(_ context.Context, m mcp.LoggingMessageParams) { note("log " + string(m.Level)) },
 					ListChanged: func(_ context.Context, method string) { note("list " + method) },
 				}
 				if tt.all {
 					h.Notification = func(_ context.Context, n jsonrpc.Notification) { note("any " + n.Method) }
 				}
-				n := notify.New(notify.Config{
-					Handlers: &h, Log: slog.New(slog.DiscardHandler), Life: &l, Budget: new(transport.Budget),
-					Event: func(e any) {
-						close(started)
-						<-release
-						note("event " + e.(string))
-					},
+				h.Event = append(h.Event, func(_ context.Context, e event.Event) {
+					close(started)
+					<-release
+					note("event " + e.(event.RequestDropped).Method)
 				})
-				n.Event("1")
+				n := newNotifier(notifierConfig{Core: &k, Handlers: &h})
+				n.Event(event.RequestDropped{Method: "1"})
 				<-started
 				for _, come := range []jsonrpc.Notification{
 					{Method: mcp.MethodToolsListChanged},
@@ -86,16 +81,16 @@ func TestHandlers(t *testing.T) {
 
 func TestWant(t *testing.T) {
 	t.Parallel()
-	none := notify.Handlers{}
+	none := Handlers{}
 	require.False(t, none.Any())
 	require.False(t, none.Want(mcp.MethodMessage))
-	logs := notify.Handlers{Log: func(context.Context, mcp.LoggingMessageParams) {}}
+	logs := Handlers{Log: func(context.Context, mcp.LoggingMessageParams) {}}
 	require.True(t, logs.Any())
 	require.True(t, logs.Want(mcp.MethodMessage))
 	require.False(t, logs.Want(mcp.MethodToolsListChanged))
-	lists := notify.Handlers{ListChanged: func(context.Context, string) {}}
+	lists := Handlers{ListChanged: func(context.Context, string) {}}
 	require.True(t, lists.Want("acme/list_changed"))
 	require.False(t, lists.Want("acme/x"))
-	all := notify.Handlers{Notification: func(context.Context, jsonrpc.Notification) {}}
+	all := Handlers{Notification: func(context.Context, jsonrpc.Notification) {}}
 	require.True(t, all.Want("acme/x"))
 }

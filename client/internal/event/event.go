@@ -1,0 +1,347 @@
+// Package event defines the events that the parts of a client report to the application.
+// Package client exports them under the same names, and describes them.
+package event
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Event is one of the types of this package.
+type Event interface {
+	// ServerName returns the name of the server that the event is about; see client.WithName.
+	ServerName() string
+	// hidden returns the event as one of the source, without secrets.
+	hidden(source, mcperrors.Secrets) Event
+}
+
+// From returns an event of a server, without secrets.
+func From(server string, now mcperrors.Secrets, e Event) Event { return e.hidden(source{server}, now) }
+
+// source is the part that all events have.
+type source struct{ server string }
+
+// ServerName implements [Event].
+func (s source) ServerName() string { return s.server }
+
+// StateChanged is described in package client.
+type StateChanged struct {
+	source
+
+	From, To life.State
+	// Cause is why: how the program exited, or why the next one does not work. It is
+	// nil for StateReady.
+	Cause error
+	// RetryAfter is how long StateBackoff lasts. It is 0 in other states, and where the
+	// next call may reopen the session at once.
+	RetryAfter time.Duration
+}
+
+func (e StateChanged) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
+	e.Cause = now.HideError(e.Cause)
+	return e
+}
+
+// Negotiated is described in package client.
+type Negotiated struct {
+	source
+
+	Era     mcp.Era
+	Version mcp.Version
+	// Evidence is the reason in one word: pinned, remembered, transport (one
+	// that exists only in the session era), or a row of the decision table,
+	// such as discovered, method-not-found, silence or ended. It is deaf for
+	// a program that answered only after a second start without the probe.
+	Evidence string
+	// Tried are the requests that were sent, in order. Each costs a round trip
+	// or a timeout.
+	Tried []ProbeStep
+	// Remembered is true if a client.Era from the store was used and was right.
+	Remembered bool
+	// Restarted is true if the program was restarted because the probe had
+	// ended it, or because it wrote nothing; see also FreshProcess of client.Probe.
+	Restarted bool
+	// Fallback is true if the server was reached over the transport's fallback,
+	// which is HTTP+SSE.
+	Fallback bool
+}
+
+func (e Negotiated) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
+	e.Tried = slices.Clone(e.Tried)
+	for i := range e.Tried {
+		e.Tried[i].Reply = now.Hide(e.Tried[i].Reply)
+	}
+	return e
+}
+
+// Connected is described in package client.
+type Connected struct {
+	source
+
+	// Server is how the server identifies itself.
+	Server mcp.Implementation
+	// Version is the negotiated revision.
+	Version mcp.Version
+}
+
+func (e Connected) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
+	e.Server = hideServer(now, e.Server)
+	return e
+}
+
+// Disconnected is described in package client.
+type Disconnected struct {
+	source
+
+	// Cause is how the connection ended, with the evidence from the program.
+	Cause error
+}
+
+func (e Disconnected) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
+	e.Cause = now.HideError(e.Cause)
+	return e
+}
+
+// Restarted is described in package client.
+type Restarted struct {
+	source
+
+	// Cause is why the previous process ended.
+	Cause error
+	// Server is how the server identifies itself, and Version the revision that
+	// was negotiated now. Both are empty while connecting.
+	Server  mcp.Implementation
+	Version mcp.Version
+}
+
+func (e Restarted) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
+	e.Cause, e.Server = now.HideError(e.Cause), hideServer(now, e.Server)
+	return e
+}
+
+// Reinitialized is described in package client.
+type Reinitialized struct {
+	source
+
+	// Server is how the server identifies itself.
+	Server mcp.Implementation
+	// Version is the revision that was negotiated now.
+	Version mcp.Version
+}
+
+func (e Reinitialized) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
+	e.Server = hideServer(now, e.Server)
+	return e
+}
+
+// SubscriptionGap is described in package client.
+type SubscriptionGap struct {
+	source
+
+	// Reason is what interrupted the notifications.
+	Reason error
+}
+
+func (e SubscriptionGap) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
+	e.Reason = now.HideError(e.Reason)
+	return e
+}
+
+// SubscriptionEnded is described in package client.
+type SubscriptionEnded struct {
+	source
+
+	// Reason is the server's error.
+	Reason error
+}
+
+func (e SubscriptionEnded) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
+	e.Reason = now.HideError(e.Reason)
+	return e
+}
+
+// LivenessFailed is described in package client.
+type LivenessFailed struct {
+	source
+
+	// Reason is the error of the probe.
+	Reason error
+}
+
+func (e LivenessFailed) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
+	e.Reason = now.HideError(e.Reason)
+	return e
+}
+
+// ListFailed is described in package client.
+type ListFailed struct {
+	source
+
+	// Method is the method that lists, such as tools/list.
+	Method string
+	// Reason is the error of the request.
+	Reason error
+}
+
+func (e ListFailed) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
+	e.Reason = now.HideError(e.Reason)
+	return e
+}
+
+// ToolDrift is described in package client.
+type ToolDrift struct {
+	source
+
+	Tool string
+	// Old and New are fingerprints. If the tool had not been listed before, Old
+	// is its pin.
+	Old, New string
+	// Changed names the members that differ, sorted, for example "description"
+	// and "inputSchema". It is nil if the old definition is unknown.
+	Changed []string
+	// Before and After are the definitions, untrusted. Before is nil if it is
+	// unknown. Do not change them.
+	Before *mcp.Tool
+	After  mcp.Tool
+	// Pinned is true if the tool has a pin that differs from New.
+	Pinned bool
+}
+
+func (e ToolDrift) hidden(from source, _ mcperrors.Secrets) Event {
+	e.source = from
+	return e
+}
+
+// OutputMismatch is described in package client.
+type OutputMismatch struct {
+	source
+
+	Tool string
+	// Reason tells where and why the result does not match, without its values.
+	Reason string
+}
+
+func (e OutputMismatch) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
+	e.Reason = now.Hide(e.Reason)
+	return e
+}
+
+// ElicitationComplete is described in package client.
+type ElicitationComplete struct {
+	source
+
+	// ID is the ElicitationID of the request.
+	ID string
+}
+
+func (e ElicitationComplete) hidden(from source, _ mcperrors.Secrets) Event {
+	e.source = from
+	return e
+}
+
+// RequestDropped is described in package client.
+type RequestDropped struct {
+	source
+
+	// Method is the method of the request, cut to 100 characters.
+	Method string
+}
+
+func (e RequestDropped) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
+	e.Method = now.Hide(e.Method)
+	return e
+}
+
+// LoginChanged is described in package client.
+type LoginChanged struct {
+	source
+
+	State transport.LoginState
+	// Issuer is the authorization server, "" if it is not known.
+	Issuer string
+	// Principal is whose login it is, as the application named the person or account.
+	Principal string
+	// Err is why the login failed or was lost, nil for other states.
+	Err error
+}
+
+func (e LoginChanged) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
+	e.Issuer, e.Err = now.Hide(e.Issuer), now.HideError(e.Err)
+	return e
+}
+
+// CallbackFailed is described in package client.
+type CallbackFailed struct {
+	source
+
+	// Callback names the function by its option, for example "OnLog",
+	// "WithProgress" or "Trace.Sent".
+	Callback string
+	// Value is the value of the panic; nil if the goroutine was ended.
+	Value any
+	// Stack is the stack of the panic; nil if the goroutine was ended.
+	Stack []byte
+}
+
+func (e CallbackFailed) hidden(from source, now mcperrors.Secrets) Event {
+	e.source = from
+	switch v := e.Value.(type) {
+	case nil:
+	case error:
+		e.Value = now.HideError(v)
+	default:
+		text := fmt.Sprint(v)
+		if hidden := now.Hide(text); hidden != text {
+			e.Value = hidden
+		}
+	}
+	if hidden := now.Hide(string(e.Stack)); hidden != string(e.Stack) {
+		e.Stack = []byte(hidden)
+	}
+	return e
+}
+
+// ProbeStep is one request that was sent to open the conversation.
+type ProbeStep struct {
+	// Method is server/discover, initialize, or GET for the stream of an
+	// HTTP+SSE server.
+	Method string
+	// Version is the requested revision, "" for none.
+	Version mcp.Version
+	// Reply describes the outcome in a few words.
+	Reply string
+	// Took is how long the request took.
+	Took time.Duration
+}
+
+// hideServer returns how a server identifies itself, without secrets. One that repeats
+// a secret has no icons and no unknown members then: a part of those is no use.
+func hideServer(now mcperrors.Secrets, s mcp.Implementation) mcp.Implementation {
+	raw, err := mcp.Marshal(&s)
+	if err == nil && now.Hide(string(raw)) == string(raw) {
+		return s
+	}
+	return mcp.Implementation{
+		Name: now.Hide(s.Name), Version: now.Hide(s.Version), Title: now.Hide(s.Title),
+		Description: now.Hide(s.Description), WebsiteURL: now.Hide(s.WebsiteURL),
+	}
+}
