@@ -52,16 +52,10 @@ func (l *RevisionRun) gate(sc *Scenario) *gate {
 	switch {
 	case n.Control != "":
 		return &gate{reason: SkipControl, detail: "needs " + n.Control}
-	case n.Process && !l.Subject.IsProcess():
+	case n.Process && !l.IsProcess():
 		return &gate{reason: SkipControl, detail: "needs a server the suite starts as a program"}
-	case n.Artifacts && l.Fixtures.Artifacts == "":
-		return &gate{reason: SkipControl, detail: "needs a look at the server's artifacts folder"}
-	case n.Checklists && l.Fixtures.Checklists == "":
-		return &gate{reason: SkipControl, detail: "needs a folder of checklists for the server"}
-	case n.Services && l.Services == nil:
-		return &gate{reason: SkipControl, detail: "needs a server the suite starts as a program, to play its services"}
-	case n.REST && l.Fixtures.TasksURL == "" && !l.Subject.IsProcess():
-		return &gate{reason: SkipControl, detail: "needs to know where the server's REST services are"}
+	case n.Fixture != "" && l.Environment.Lacks(n.Fixture) != "":
+		return &gate{reason: SkipControl, detail: "needs " + l.Environment.Lacks(n.Fixture)}
 	}
 	return nil
 }
@@ -151,8 +145,8 @@ func (c ServerCapabilities) At(path string) json.RawMessage {
 	return raw
 }
 
-// selects reports whether a check is asked for.
-func (o *Options) selects(sc *Scenario, check string) bool {
+// selects reports whether the options ask for a check.
+func selects(o *Options, sc *Scenario, check string) bool {
 	hit := func(pattern string) bool { return matches(pattern, sc, check) }
 	if len(o.Only) > 0 && !slices.ContainsFunc(o.Only, hit) {
 		return false
@@ -161,7 +155,12 @@ func (o *Options) selects(sc *Scenario, check string) bool {
 }
 
 func matches(pattern string, sc *Scenario, check string) bool {
-	return glob(pattern, check) || glob(pattern, sc.ID) || glob(pattern, sc.Area)
+	return Match(pattern, check, sc.ID, sc.Area)
+}
+
+// knownPatterns reports whether a pattern matches a check of the scenarios.
+func knownPatterns(scenarios []Scenario) func(pattern string) bool {
+	return func(pattern string) bool { return matchesAny(pattern, scenarios) }
 }
 
 func matchesAny(pattern string, scenarios []Scenario) bool {
@@ -170,24 +169,6 @@ func matchesAny(pattern string, scenarios []Scenario) bool {
 			if matches(pattern, &scenarios[i], c.ID) {
 				return true
 			}
-		}
-	}
-	return false
-}
-
-// glob matches text against a pattern in which "*" stands for any characters.
-func glob(pattern, text string) bool {
-	head, rest, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == text
-	}
-	text, ok := strings.CutPrefix(text, head)
-	if !ok {
-		return false
-	}
-	for i := range len(text) + 1 {
-		if glob(rest, text[i:]) {
-			return true
 		}
 	}
 	return false

@@ -105,7 +105,7 @@ func (t *Trial) answers(s *wire.Session) bool {
 
 // Reachable reports whether a new conversation is answered at all, in whatever way.
 func (t *Trial) Reachable() bool {
-	s, err := t.Rev.open(t.Ctx, t.Rev.profileEnv(t.profile()))
+	s, err := t.Rev.open(t.Ctx, t.Rev.environ(t.Scenario.Needs.Fixture))
 	if err != nil {
 		return false
 	}

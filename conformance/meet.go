@@ -97,11 +97,11 @@ func (r *runner) meetSession(ctx context.Context) (met, error) {
 	}
 	defer s.Close()
 	a, err := r.greet(start, s, offer)
-	if r.Subject.IsProcess() {
+	if isProcess(r.Subject) {
 		r.starts = 2 * time.Since(begun)
 	}
 	if u, ok := r.Subject.(*URLSubject); ok && s.Opened == nil {
-		if old := u.older(start, a); old != nil {
+		if old := older(start, u, a); old != nil {
 			r.Subject = old
 			r.Report.Target.Transport = wire.TransportSSE
 			return r.meetSession(ctx)

@@ -27,6 +27,9 @@ func wrongly(rule, problem string, args ...any) *misread {
 // Error implements error.
 func (m *misread) Error() string { return m.text }
 
+// AnsweredWrongly marks an error that says what is wrong with an answer.
+func (m *misread) AnsweredWrongly() {}
+
 func (m *misread) Unwrap() error { return m.cause }
 
 // greeting is what came while initialize waits for its answer.
@@ -175,8 +178,8 @@ const (
 
 // ruleOf returns the check of the run with an id, the zero value for none.
 func (r *runner) ruleOf(id string) Check {
-	for i := range r.Opts.Scenarios {
-		for _, c := range r.Opts.Scenarios[i].Checks {
+	for i := range r.Suite.Scenarios {
+		for _, c := range r.Suite.Scenarios[i].Checks {
 			if c.ID == id {
 				return c
 			}

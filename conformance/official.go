@@ -3,7 +3,6 @@ package conformance
 import (
 	_ "embed" // the file below
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -31,9 +30,6 @@ type OfficialCheck struct {
 	// Why says why there is none.
 	Why string
 }
-
-// AnyScenario stands for every scenario of the official suite.
-const AnyScenario = "*"
 
 //go:embed official.txt
 var officialFile string
@@ -97,22 +93,4 @@ func NameOfficial(all []Scenario) {
 			c.Official = names[c.ID]
 		}
 	}
-}
-
-// standsBeside reports whether one of the names of [Check].Official is the scenario
-// or the check of the official suite that is asked for. Where one of both is a
-// scenario as a whole, so is what they have in common.
-func standsBeside(official []string, name string) bool {
-	scenario, check, narrow := strings.Cut(name, ":")
-	return slices.ContainsFunc(official, func(o string) bool {
-		ours, id, whole := strings.Cut(o, ":")
-		whole = !whole
-		switch {
-		case ours == AnyScenario:
-			return narrow && id == check
-		case ours != scenario:
-			return false
-		}
-		return whole || !narrow || id == check
-	})
 }

@@ -2,16 +2,11 @@ package conformance
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/idorder"
 )
-
-// Match reports whether a pattern, as in [Options].Only, selects one of the names
-// of a check: its id, its scenario, its area.
-func Match(pattern string, names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return glob(pattern, name) })
-}
 
 // areaRanks numbers the areas in the order in which scenarios name them first.
 func areaRanks(scenarios []Scenario) map[string]int {
@@ -37,4 +32,15 @@ func InOrder(scenarios []Scenario, first ...string) []Scenario {
 		return cmp.Or(cmp.Compare(ranks[a.Area], ranks[b.Area]), idorder.Compare(a.ID, b.ID))
 	})
 	return sorted
+}
+
+// Shuffle returns the scenarios in an order that seed decides, so that a server
+// whose answers depend on what came before is found out. 0 keeps the order.
+func Shuffle(scenarios []Scenario, seed uint64) []Scenario {
+	if seed == 0 {
+		return scenarios
+	}
+	out := slices.Clone(scenarios)
+	rand.New(rand.NewPCG(seed, seed)).Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
 }

@@ -6,27 +6,12 @@ import (
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/idorder"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
-
-// Planned is a check as a run would meet it.
-type Planned struct {
-	Check
-	Scenario, Area string
-	Revision       mcp.Version
-	// Level is the level that would apply to this subject.
-	Level Level
-	// Runs is false for a check that would not run; Reason and Detail say why.
-	Runs   bool
-	Reason SkipReason
-	Detail string
-}
 
 // Plan introduces itself to the subject as [Run] does, runs no scenario, and
 // returns what a run would do, in the order of a report. Errors are those of Run.
-func Plan(ctx context.Context, subject Subject, opts Options) ([]Planned, error) {
-	scenarios := opts.Scenarios
-	r, err := newRunner(subject, opts)
+func Plan(ctx context.Context, subject Subject, suite ScenarioSet, opts Options) ([]Listed, error) {
+	r, err := newRunner(subject, suite, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -34,9 +19,9 @@ func Plan(ctx context.Context, subject Subject, opts Options) ([]Planned, error)
 	if err != nil {
 		return nil, err
 	}
-	var plan []Planned
+	var plan []Listed
 	for _, revision := range revisions {
-		part, err := newRevisionRun(r, revision).plan(ctx, scenarios)
+		part, err := newRevisionRun(r, revision).plan(ctx, suite.Scenarios)
 		if err != nil {
 			return nil, err
 		}
@@ -46,16 +31,16 @@ func Plan(ctx context.Context, subject Subject, opts Options) ([]Planned, error)
 }
 
 // plan is run without the scenarios.
-func (l *RevisionRun) plan(ctx context.Context, scenarios []Scenario) ([]Planned, error) {
-	defer func() { l.remove() }()
+func (l *RevisionRun) plan(ctx context.Context, scenarios []Scenario) ([]Listed, error) {
+	defer func() { l.Environment.Close() }()
 	defer l.CloseShared()
 	if err := l.introduce(ctx); err != nil {
 		return nil, err
 	}
-	if err := l.prepareFixtures(); err != nil {
+	if err := l.prepareEnvironment(); err != nil {
 		return nil, err
 	}
-	var out []Planned
+	var out []Listed
 	for i := range scenarios {
 		sc := &scenarios[i]
 		if !l.includes(sc) {
@@ -65,9 +50,10 @@ func (l *RevisionRun) plan(ctx context.Context, scenarios []Scenario) ([]Planned
 		t := Trial{Rev: l}
 		for j := range sc.Checks {
 			c := &sc.Checks[j]
-			p := Planned{Check: *c, Scenario: sc.ID, Area: sc.Area, Revision: l.Revision, Level: t.Level(c)}
+			p := sc.listed(c)
+			p.Revision, p.Level = l.Revision, t.Level(c)
 			switch detail := l.outside(c.Since, c.Until); {
-			case !l.Opts.selects(sc, c.ID):
+			case !selects(&l.Opts, sc, c.ID):
 				p.Reason = SkipExcluded
 			case detail != "":
 				p.Reason, p.Detail = SkipNotInRevision, detail
@@ -79,8 +65,37 @@ func (l *RevisionRun) plan(ctx context.Context, scenarios []Scenario) ([]Planned
 			out = append(out, p)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Planned) int {
+	slices.SortStableFunc(out, func(a, b Listed) int {
 		return cmp.Or(cmp.Compare(l.ranks[a.Area], l.ranks[b.Area]), idorder.Compare(a.ID, b.ID))
 	})
 	return out, nil
+}
+
+// List returns the checks of scenarios of a role.
+func List(role Role, scenarios []Scenario) []Listed {
+	var out []Listed
+	for i := range scenarios {
+		sc := &scenarios[i]
+		for j := range sc.Checks {
+			c := sc.listed(&sc.Checks[j])
+			c.Role = role
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// listed is a check with what its scenario says.
+func (sc *Scenario) listed(c *Check) Listed {
+	l := Listed{
+		Check: *c, Role: RoleServer, Scenario: sc.ID, Area: sc.Area, Suite: sc.Suite(), Transport: sc.Needs.Transport,
+		Capability: sc.Needs.Capability, Tools: sc.Needs.Tools, SideEffects: sc.Needs.SideEffects, Control: sc.Needs.Control,
+	}
+	if c.Since == "" || sc.Since != "" && sc.Since.AtLeast(c.Since) {
+		l.Since = sc.Since
+	}
+	if c.Until == "" || sc.Until != "" && c.Until.AtLeast(sc.Until) {
+		l.Until = sc.Until
+	}
+	return l
 }

@@ -27,9 +27,6 @@ const (
 
 // Report is everything one run found. Every format is a rendering of it.
 type Report struct {
-	// known are the scenarios that the run was given.
-	known []Scenario
-
 	StartedAt time.Time
 	Duration  time.Duration
 	Target    Target
@@ -106,7 +103,7 @@ type Policy struct {
 	// the subject speaks.
 	Revisions []mcp.Version
 	// Suites are those asked for; empty means what the subject declares.
-	Suites []Suite
+	Suites []string
 	// Set names the frozen set of requirements that scores; empty for all.
 	Set string
 	// Baselines are the files of known outcomes.
@@ -117,8 +114,9 @@ type Policy struct {
 	// report.
 	Seed uint64
 	// Strict: a broken recommendation fails the run, too.
-	Strict      bool
-	SideEffects SideEffects
+	Strict bool
+	// SideEffects is the permission to call tools: none, read-only or all.
+	SideEffects string
 	// Granted is true when the permission came from the server itself.
 	Granted    bool
 	AllowTools []string

@@ -24,12 +24,10 @@ type RevisionRun struct {
 	// answered, when that is one of the same era.
 	Asked, Revision mcp.Version
 	// Seen has looked at every message of this revision.
-	Seen       *observe.Observer
-	shared     map[profile]*wire.Session
-	Fixtures   Fixtures
-	remove     func()
-	OwnFolders bool     // those of fixtures are the revision run's own, and go with it
-	Services   Services // that the suite plays for a program
+	Seen *observe.Observer
+	// Environment is what the suite prepared around the server.
+	Environment Environment
+	shared      map[string]*wire.Session // by the environment of the program
 
 	Capabilities ServerCapabilities
 	Tools        []lists.Tool
@@ -45,12 +43,11 @@ type ServerCapabilities map[string]json.RawMessage
 
 func newRevisionRun(r *runner, revision mcp.Version) *RevisionRun {
 	l := &RevisionRun{
-		runner: r, Asked: revision, Revision: revision, Seen: observe.New(), shared: map[profile]*wire.Session{},
-		Fixtures: r.Opts.Fixtures, remove: func() {},
+		runner: r, Asked: revision, Revision: revision, Seen: observe.New(), shared: map[string]*wire.Session{}, Environment: emptyEnvironment{},
 	}
 	schemas := Scenario{ID: "SEEN-BASE", Area: "base"}
 	sent := Scenario{ID: "SEEN-REQUESTS", Area: "base"}
-	l.Seen.Unasked = !r.Opts.selects(&schemas, observe.SeenResultSchema) && !r.Opts.selects(&sent, observe.SeenSentSchema)
+	l.Seen.Unasked = !selects(&r.Opts, &schemas, observe.SeenResultSchema) && !selects(&r.Opts, &sent, observe.SeenSentSchema)
 	return l
 }
 
@@ -60,13 +57,12 @@ func (l *RevisionRun) Stateless() bool { return l.Revision.Era() == mcp.EraState
 // run judges the subject in this revision run's revision and adds what it found to the
 // report.
 func (l *RevisionRun) run(ctx context.Context, scenarios []Scenario) error {
-	defer func() { l.remove() }()
-	defer l.closeServices()
+	defer func() { l.Environment.Close() }()
 	defer l.CloseShared()
 	if err := l.introduce(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
-	if err := l.prepareFixtures(); err != nil {
+	if err := l.prepareEnvironment(); err != nil {
 		return err
 	}
 	scenarios = slices.DeleteFunc(slices.Clone(scenarios), func(sc Scenario) bool { return !l.includes(&sc) })
@@ -93,7 +89,7 @@ func (l *RevisionRun) run(ctx context.Context, scenarios []Scenario) error {
 // introduce learns what the server says of itself in this revision.
 func (l *RevisionRun) introduce(ctx context.Context) error {
 	l.doing(Progress{Doing: string(l.Asked) + ": waiting for the server to introduce itself"})
-	s, err := l.open(ctx, l.profileEnv(profilePlain))
+	s, err := l.open(ctx, l.environ(""))
 	if err != nil {
 		return &UnreachableError{Target: l.Report.Target, Exit: -1, Err: err}
 	}
@@ -112,7 +108,7 @@ func (l *RevisionRun) introduce(ctx context.Context) error {
 			l.mirror(s)
 		}
 	}
-	l.shared[profilePlain] = s
+	l.shared[sharedKey(l.environ(""))] = s
 	return nil
 }
 
@@ -135,7 +131,7 @@ func (l *RevisionRun) learn(s *wire.Session) {
 			l.grant, l.Report.Policy.Granted = granted, true
 		}
 	}
-	l.Report.Policy.SideEffects = l.grant
+	l.Report.Policy.SideEffects = string(l.grant)
 	target := &l.Report.Target
 	if len(l.Report.Revisions) == 0 { // the newest speaks for all in the headline
 		target.Revision, target.Name, target.Version = string(said.Revision), said.Name, said.Version
@@ -144,46 +140,32 @@ func (l *RevisionRun) learn(s *wire.Session) {
 	l.Report.Revisions = append(l.Report.Revisions, said)
 }
 
-// prepareFixtures decides which folders the subject gets, by the tools that
-// may be called: of its own for each revision run, so that none finds what another stored.
-func (l *RevisionRun) prepareFixtures() error {
-	uses := func(t lists.Tool) bool {
-		return slices.Contains(l.Opts.Surroundings.Tools, t.Name) && l.MayCall(t.Name)
+// prepareEnvironment sets up what the scenarios need around the subject.
+func (l *RevisionRun) prepareEnvironment() error {
+	if l.Suite.Environment == nil {
+		return nil
 	}
-	if l.Subject.IsProcess() && slices.ContainsFunc(l.Tools, uses) {
-		l.CloseShared() // the program has to be told of them when it starts
-		var err error
-		given := l.Fixtures
-		l.Fixtures, l.remove, err = makeFixtures()
-		l.Fixtures.TasksURL, l.Fixtures.IDsURL, l.Fixtures.APIKey = given.TasksURL, given.IDsURL, given.APIKey
-		if err != nil {
-			return err
-		}
-		l.OwnFolders = true
-		if l.Opts.Surroundings.Play != nil {
-			if l.Services, err = l.Opts.Surroundings.Play(); err != nil {
-				return err
-			}
-		}
+	before := sharedKey(l.environ(""))
+	around, err := l.Suite.Environment(l)
+	if err != nil {
+		return err
 	}
-	if l.Fixtures.Checklists != "" && l.Opts.Surroundings.Fill != nil {
-		return l.Opts.Surroundings.Fill(l.Fixtures)
+	l.Environment = around
+	if sharedKey(l.environ("")) != before {
+		l.CloseShared() // a program reads its environment when it starts
 	}
 	return nil
 }
 
-func (l *RevisionRun) closeServices() {
-	if l.Services != nil {
-		l.Services.Close()
-	}
-}
+// IsProcess reports whether the suite starts the subject as a program.
+func (l *RevisionRun) IsProcess() bool { return isProcess(l.Subject) }
 
 // play runs one scenario, or skips its checks.
 func (l *RevisionRun) play(ctx context.Context, sc *Scenario) {
 	t := &Trial{Rev: l, Scenario: sc, lastTime: time.Now()}
 	selected := false
 	for _, c := range sc.Checks {
-		if !l.Opts.selects(sc, c.ID) {
+		if !selects(&l.Opts, sc, c.ID) {
 			t.Skip(c.ID, SkipExcluded, "")
 		} else if detail := l.outside(c.Since, c.Until); detail != "" {
 			t.Skip(c.ID, SkipNotInRevision, detail)
@@ -226,7 +208,7 @@ func (l *RevisionRun) perform(ctx context.Context, t *Trial) {
 // open makes a connection on which nothing was sent.
 func (l *RevisionRun) open(ctx context.Context, extra []string) (*wire.Session, error) {
 	tr := wire.NewTrace()
-	w, err := l.Subject.Open(ctx, tr, extra)
+	w, err := openSubject(ctx, l.Subject, tr, extra)
 	if err != nil {
 		return nil, err
 	}
@@ -239,27 +221,29 @@ func (l *RevisionRun) open(ctx context.Context, extra []string) (*wire.Session, 
 	return s, nil
 }
 
-func (l *RevisionRun) profileEnv(p profile) []string {
-	if !l.Subject.IsProcess() {
+// environ returns the environment of a program for scenarios that need a fixture.
+func (l *RevisionRun) environ(fixture string) []string {
+	if !l.IsProcess() {
 		return nil
 	}
-	env := l.Fixtures.environ(p)
-	if p == profileServices && l.Services != nil {
-		env = append(env, l.Services.Environ()...)
-	}
-	return env
+	return l.Environment.Environ(fixture)
 }
 
-// sharedSession returns the initialized session of a profile, a new one when
-// the last was lost.
-func (l *RevisionRun) sharedSession(ctx context.Context, p profile) (*wire.Session, error) {
-	if s := l.shared[p]; s != nil {
+// sharedKey names the shared session of a program with this environment.
+func sharedKey(environ []string) string { return strings.Join(environ, "\x00") }
+
+// sharedSession returns the initialized session for a fixture. It opens a new one if the
+// last one was lost.
+func (l *RevisionRun) sharedSession(ctx context.Context, fixture string) (*wire.Session, error) {
+	environ := l.environ(fixture)
+	key := sharedKey(environ)
+	if s := l.shared[key]; s != nil {
 		return s, nil
 	}
 	if err := l.givenUp(); err != nil {
 		return nil, err
 	}
-	s, err := l.open(ctx, l.profileEnv(p))
+	s, err := l.open(ctx, environ)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +251,7 @@ func (l *RevisionRun) sharedSession(ctx context.Context, p profile) (*wire.Sessi
 		l.dismiss(s)
 		return nil, err
 	}
-	l.shared[p] = s
+	l.shared[key] = s
 	return s, nil
 }
 

@@ -5,30 +5,34 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// SideEffects is how much the suite may do to a server by calling its tools.
-type SideEffects string
+// ScenarioSet is a set of scenarios, with what they need around the server.
+type ScenarioSet struct {
+	// Scenarios are in the order of a report.
+	Scenarios []Scenario
+	// Environment, when set, prepares the surroundings of a server for one revision, after
+	// its tools were listed.
+	Environment func(r *RevisionRun) (Environment, error)
+	// MaxRequest is the size of the largest request in bytes; 0 means 8 MiB.
+	MaxRequest int
+}
 
-// The grants, from least to most.
-const (
-	// SideEffectsNone: no tool is called but those in Options.AllowTools.
-	SideEffectsNone SideEffects = "none"
-	// SideEffectsReadOnly: tools whose annotations say readOnlyHint are called.
-	SideEffectsReadOnly SideEffects = "read-only"
-	// SideEffectsAll: every tool may be called. For servers on test data.
-	SideEffectsAll SideEffects = "all"
-)
+// Environment is what scenarios need around a server, such as folders and services.
+type Environment interface {
+	// Environ returns settings as KEY=value for a program that is started for scenarios
+	// that need a fixture; "" is for those that need none.
+	Environ(fixture string) []string
+	// Lacks names what is missing for a fixture; empty if nothing is.
+	Lacks(fixture string) string
+	// Close releases everything.
+	Close()
+}
 
-// Suite is a part of the checks.
-type Suite string
+// emptyEnvironment has no fixture.
+type emptyEnvironment struct{}
 
-// The suites.
-const (
-	// SuiteProtocol judges what the specification says.
-	SuiteProtocol Suite = "protocol"
-	// SuiteSeeds judges the 29 tools of the families artifact, coe, docling,
-	// preflights and assistant, which the reference server offers.
-	SuiteSeeds Suite = "seeds"
-)
+func (emptyEnvironment) Environ(string) []string     { return nil }
+func (emptyEnvironment) Lacks(fixture string) string { return fixture }
+func (emptyEnvironment) Close()                      {}
 
 // Scenario is one conversation with a server and the checks it decides.
 type Scenario struct {
@@ -82,22 +86,11 @@ type Needs struct {
 	// Process: the server is a program the suite starts, stops, and whose
 	// standard error it reads.
 	Process bool
-	// Artifacts: the suite can look at the folder the server stores in.
-	Artifacts bool
-	// Checklists: the suite chooses the folder of the server's checklists.
-	Checklists bool
-	// Services: the suite plays the REST services of the server, so that it sees
-	// what they are asked and can have them fail.
-	Services bool
-	// REST: the suite can reach the REST services of the server.
-	REST bool
+	// Fixture names a part of the suite's [Environment]; empty for none.
+	Fixture string
 	// Control is a switch no subject offers yet, such as "a clock".
 	Control string
 }
 
 // AnyFamily is the family of scenarios about whichever families a server declares.
 const AnyFamily = "*"
-
-// SeenPrefix begins the ids of the scenarios that send nothing of their own and
-// judge what was seen in all others: they say nothing when they run alone.
-const SeenPrefix = "SEEN-"

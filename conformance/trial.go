@@ -145,7 +145,7 @@ func (t *Trial) Step(s *wire.Session) {
 // Shared returns the session that scenarios share, initialized. What it needs
 // of it is undone when the scenario ends with an error.
 func (t *Trial) Shared() (*wire.Session, error) {
-	s, err := t.Rev.sharedSession(t.Ctx, t.profile())
+	s, err := t.Rev.sharedSession(t.Ctx, t.Scenario.Needs.Fixture)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (t *Trial) Raw() (*wire.Session, error) { return t.Open(nil) }
 
 // Open is raw with more in the environment of the program.
 func (t *Trial) Open(extra []string) (*wire.Session, error) {
-	s, err := t.Rev.open(t.Ctx, append(t.Rev.profileEnv(t.profile()), extra...))
+	s, err := t.Rev.open(t.Ctx, append(t.Rev.environ(t.Scenario.Needs.Fixture), extra...))
 	if err != nil {
 		return nil, err
 	}
@@ -185,17 +185,6 @@ func (t *Trial) Open(extra []string) (*wire.Session, error) {
 
 // OnFinish has end run when the scenario is over.
 func (t *Trial) OnFinish(end func()) { t.ends = append(t.ends, end) }
-
-func (t *Trial) profile() profile {
-	switch {
-	case t.Scenario.Needs.Checklists:
-		return profileChecklists
-	case t.Scenario.Needs.Services:
-		return profileServices
-	default:
-		return profilePlain
-	}
-}
 
 // finish decides what the scenario left open and closes its sessions. err is
 // what the scenario returned.

@@ -39,23 +39,18 @@ func All() []conformance.Scenario {
 	return all
 }
 
-// Run is [conformance.Run] with all scenarios, unless opts has others.
+// Run judges subject by all scenarios.
 func Run(ctx context.Context, subject conformance.Subject, opts conformance.Options) (*conformance.Report, error) {
-	return conformance.Run(ctx, subject, whole(opts))
+	return conformance.Run(ctx, subject, conformance.ScenarioSet{Scenarios: registry()}, opts)
 }
 
-// Plan is [conformance.Plan] with all scenarios, unless opts has others.
-func Plan(ctx context.Context, subject conformance.Subject, opts conformance.Options) ([]conformance.Planned, error) {
-	return conformance.Plan(ctx, subject, whole(opts))
+// Plan returns what [Run] would do.
+func Plan(ctx context.Context, subject conformance.Subject, opts conformance.Options) ([]conformance.Listed, error) {
+	return conformance.Plan(ctx, subject, conformance.ScenarioSet{Scenarios: registry()}, opts)
 }
 
-// whole adds all scenarios to options that have none.
-func whole(opts conformance.Options) conformance.Options {
-	if opts.Scenarios == nil {
-		opts.Scenarios = registry()
-	}
-	return opts
-}
+// List returns all checks, in the order of a report.
+func List() []conformance.Listed { return conformance.List(conformance.RoleServer, registry()) }
 
 // registry returns every scenario. All runs share them: a scenario keeps nothing of
 // a run.

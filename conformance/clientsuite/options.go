@@ -80,7 +80,11 @@ func (o *Options) prepare() error {
 			return fmt.Errorf("no check matches %q", pattern)
 		}
 	}
-	return o.Expected.Unmatched(conformance.RoleClient, Scenarios())
+	return o.Expected.Unmatched(conformance.RoleClient, func(pattern string) bool {
+		return slices.ContainsFunc(all, func(sc scenario) bool {
+			return slices.ContainsFunc(sc.checks, func(c check) bool { return matches(pattern, &sc, c.ID) })
+		})
+	})
 }
 
 // selects reports whether a check is asked for.

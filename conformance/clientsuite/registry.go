@@ -22,9 +22,8 @@ func registry() []scenario {
 	return all
 }
 
-// Scenarios returns every scenario there is with its checks, in the order of a
-// report. The slice is the caller's own.
-func Scenarios() []conformance.Scenario {
+// List returns all checks, in the order of a report.
+func List() []conformance.Listed {
 	var out []conformance.Scenario
 	for _, sc := range registry() {
 		s := conformance.Scenario{
@@ -36,5 +35,5 @@ func Scenarios() []conformance.Scenario {
 		}
 		out = append(out, s)
 	}
-	return out
+	return conformance.List(conformance.RoleClient, out)
 }

@@ -39,7 +39,7 @@ func Run(ctx context.Context, program Program, opts Options) (*conformance.Repor
 		Target:    conformance.Target{Role: conformance.RoleClient, Transport: opts.Transport, Argv: program.argv(), Tools: -1},
 		Policy: conformance.Policy{
 			Revisions: opts.Revisions, Repeat: opts.Repeat, Strict: opts.Strict, Baselines: opts.Expected.Files(),
-			SideEffects: conformance.SideEffectsNone, Only: opts.Only, Skip: opts.Skip,
+			SideEffects: "none", Only: opts.Only, Skip: opts.Skip,
 		},
 	}}
 	revisions, asked := opts.Revisions, true
@@ -58,7 +58,7 @@ func Run(ctx context.Context, program Program, opts Options) (*conformance.Repor
 	}
 	s.report.Duration = time.Since(s.report.StartedAt)
 	s.report.FoldAttempts()
-	return s.report, cmp.Or(s.report.Expect(opts.Expected), ctx.Err())
+	return s.report, cmp.Or(s.report.Expect(opts.Expected, nil), ctx.Err())
 }
 
 // meet has the client make a first call in each revision, and returns the revision runs

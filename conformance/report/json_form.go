@@ -90,9 +90,9 @@ type jsonRevision struct {
 type jsonPolicy struct {
 	Requirements string                  `json:"requirements,omitempty"`
 	Revisions    []mcp.Version           `json:"revisions"`
-	SideEffects  conformance.SideEffects `json:"sideEffects"`
+	SideEffects  string `json:"sideEffects"`
 	Granted      bool                    `json:"granted"`
-	Suites       []conformance.Suite     `json:"suites,omitempty"`
+	Suites       []string     `json:"suites,omitempty"`
 	AllowTools   []string                `json:"allowTools,omitempty"`
 	Only         []string                `json:"only,omitempty"`
 	Skip         []string                `json:"skip,omitempty"`

@@ -43,7 +43,7 @@ func Sample() *conformance.Report {
 			Transport: wire.TransportStdio, Argv: []string{"./my server", "--flag"}, Name: "every\u202ething", Version: "2.0.0",
 			Revision: string(mcp.Version2025_11_25), Capabilities: json.RawMessage(`{"tools":{}}`), Tools: 16,
 		},
-		Policy: conformance.Policy{Revisions: []mcp.Version{mcp.Version2025_11_25}, SideEffects: conformance.SideEffectsAll, Granted: true},
+		Policy: conformance.Policy{Revisions: []mcp.Version{mcp.Version2025_11_25}, SideEffects: "all", Granted: true},
 		Results: []conformance.Result{
 			result(check("RPC-01/version", conformance.Must, `every message has jsonrpc "2.0"`), "base", conformance.Pass),
 			broken, warned, unknown, skipped, excluded, fault,
@@ -67,8 +67,8 @@ func Wide() *conformance.Report {
 		{Revision: mcp.Version2025_11_25, Tools: -1},
 	}
 	r.Policy = conformance.Policy{
-		Set: string(mcp.Version2026_07_28), Baselines: []string{"known.txt"}, Repeat: 3, Seed: 42, SideEffects: conformance.SideEffectsNone,
-		Suites: []conformance.Suite{conformance.SuiteSeeds}, AllowTools: []string{"echo"}, Only: []string{"*"}, Skip: []string{"x"},
+		Set: string(mcp.Version2026_07_28), Baselines: []string{"known.txt"}, Repeat: 3, Seed: 42, SideEffects: "none",
+		Suites: []string{"seeds"}, AllowTools: []string{"echo"}, Only: []string{"*"}, Skip: []string{"x"},
 	}
 	modern := append([]conformance.Result{}, r.Results...)
 	for i := range modern {

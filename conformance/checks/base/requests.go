@@ -153,7 +153,7 @@ func runSizes(t *conformance.Trial) error {
 		expected      string
 	}{
 		{"RPC-22/mebibyte", sign, meta(strings.Repeat("x", 1<<20)), served, "a result"},
-		{"RPC-22/large", sign, meta(strings.Repeat("x", t.Rev.Opts.MaxRequest)), answered, "an answer"},
+		{"RPC-22/large", sign, meta(strings.Repeat("x", t.Rev.Suite.MaxRequest)), answered, "an answer"},
 		{"RPC-22/wide", sign, map[string]any{"_meta": many}, answered, "an answer"},
 		{"RPC-22/method", "x/" + strings.Repeat("m", 4000), nil, func(a wire.Answer, err error) bool { return a.HasCode(err, wire.CodeMethodNotFound) }, "error -32601"},
 		{"RPC-22/digits", sign, meta(json.RawMessage(strings.Repeat("9", 40))), served, "a result"},

@@ -185,7 +185,7 @@ func runWrongAudience(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	token := t.Rev.Opts.Fixtures.WrongAudienceToken
+	token, _ := t.Rev.Opts.Fixtures[conformance.WrongAudienceToken].(string)
 	if token == "" {
 		t.SkipRest(conformance.SkipControl, "needs a token for another server: --wrong-audience-token")
 		return nil
@@ -216,7 +216,7 @@ func runWeakToken(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	token := t.Rev.Opts.Fixtures.WeakToken
+	token, _ := t.Rev.Opts.Fixtures[conformance.WeakToken].(string)
 	if token == "" {
 		t.SkipRest(conformance.SkipControl, "needs a token without some scope: --weak-token")
 		return nil

@@ -2,12 +2,11 @@
 // the families artifact, coe, docling, preflights and assistant.
 //
 // They are no part of package checks, so that programs that judge other servers do
-// not get them. A run that is to have them is given them:
-//
-//	report, err := checks.Run(ctx, subject, familychecks.Add(conformance.Options{}))
+// not get them. [Run] judges a server by both.
 package familychecks
 
 import (
+	"context"
 	_ "embed" // the file below
 	"slices"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/coe"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/docling"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/preflights"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/checktext"
 )
 
@@ -36,25 +36,13 @@ func All() []conformance.Scenario {
 	return all
 }
 
-// Add returns opts with the scenarios of the 29 tools, and what these need around the
-// server. They stand beside the scenarios of opts or, if it has none, beside those of
-// package checks.
-func Add(opts conformance.Options) conformance.Options {
-	if opts.Scenarios == nil {
-		opts.Scenarios = checks.All()
-	}
-	opts.Scenarios = conformance.InOrder(slices.Concat(opts.Scenarios, All()))
-	opts.Surroundings = surroundings()
-	return opts
-}
-
-// surroundings is what the scenarios of the artifact, docling and assistant families
-// need around a program.
-func surroundings() conformance.Surroundings {
-	return conformance.Surroundings{
+// Suite returns the checks of the specification and those of the 29 tools, in the order of
+// a report. The caller may change the value.
+func Suite() conformance.ScenarioSet {
+	setup := surroundings.Setup{
 		Tools: append(slices.Clone(artifact.Tools), docling.ToolPDF, assistant.ToolSave),
-		Fill:  func(f conformance.Fixtures) error { return artifact.WriteChecklists(f.Checklists) },
-		Play: func() (conformance.Services, error) {
+		Fill:  artifact.WriteChecklists,
+		Play: func() (surroundings.Services, error) {
 			played, err := artifact.NewServices()
 			if err != nil {
 				return nil, err
@@ -62,4 +50,23 @@ func surroundings() conformance.Surroundings {
 			return played, nil
 		},
 	}
+	return conformance.ScenarioSet{
+		Scenarios:   conformance.InOrder(slices.Concat(checks.All(), All())),
+		Environment: setup.Prepare,
+	}
+}
+
+// Run judges subject by [Suite].
+func Run(ctx context.Context, subject conformance.Subject, opts conformance.Options) (*conformance.Report, error) {
+	return conformance.Run(ctx, subject, Suite(), opts)
+}
+
+// Plan returns what [Run] would do.
+func Plan(ctx context.Context, subject conformance.Subject, opts conformance.Options) ([]conformance.Listed, error) {
+	return conformance.Plan(ctx, subject, Suite(), opts)
+}
+
+// List returns the checks of [Suite].
+func List() []conformance.Listed {
+	return conformance.List(conformance.RoleServer, Suite().Scenarios)
 }

@@ -12,9 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/families"
+	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/limit"
 	"github.com/mainstay-mcp/mainstay/conformance/report"
@@ -66,7 +67,7 @@ func TestReferenceServer_InProcess(t *testing.T) {
 	srv, err := families.New(families.Options{ArtifactsDir: dir, AllowFaultInjection: true, COE: manyCalls()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
-	opts := conformance.Options{SideEffects: conformance.SideEffectsAll, Fixtures: conformance.Fixtures{Artifacts: dir}}
+	opts := conformance.Options{SideEffects: conformance.SideEffectsAll, Fixtures: map[string]any{surroundings.Key: surroundings.Fixtures{Artifacts: dir}}}
 	least := 130
 	if testmain.Race {
 		// What is at once on either side; what a tool answers is nothing to the
@@ -74,7 +75,7 @@ func TestReferenceServer_InProcess(t *testing.T) {
 		opts.Only, least = []string{"lifecycle", "concurrency", "utilities", "S0-STORE-14", "S1-NEXT-05"}, 40
 		opts.Skip = []string{"X-WIRE-12-CALLS"}
 	}
-	report, err := checks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), familychecks.Add(opts))
+	report, err := familychecks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), opts)
 	require.NoError(t, err)
 	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture, conformance.SkipNotInRevision)
 }
@@ -93,10 +94,11 @@ func TestReferenceServer_HTTP(t *testing.T) {
 	if testmain.Race {
 		opts.Only, least = []string{"lifecycle", "X-HTTP-01", "HTTP-12", "HTTP-19"}, 15
 	}
+	judge := checks.Run
 	if os.Getenv("MAINSTAY_SOAK") != "" { // answers of tools do not depend on the transport; the reference run of CI has them all, too
-		opts = familychecks.Add(opts)
+		judge = familychecks.Run
 	}
-	report, err := checks.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), opts)
+	report, err := judge(t.Context(), conformance.URL(server.URL+"/mcp", nil), opts)
 	require.NoError(t, err)
 	require.True(t, report.Policy.Granted)
 	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture, conformance.SkipNotInRevision)
@@ -112,11 +114,11 @@ func TestFoldersOfTheCaller(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
 	opts := conformance.Options{
-		SideEffects: conformance.SideEffectsAll, Fixtures: conformance.Fixtures{Artifacts: dir},
+		SideEffects: conformance.SideEffectsAll, Fixtures: map[string]any{surroundings.Key: surroundings.Fixtures{Artifacts: dir}},
 		Only: []string{"S0-STORE-04"}, Revisions: []mcp.Version{mcp.LatestSession},
 	}
 	judge := func() conformance.Result {
-		report, err := checks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), familychecks.Add(opts))
+		report, err := familychecks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), opts)
 		require.NoError(t, err)
 		return report.Results[slices.IndexFunc(report.Results, func(r conformance.Result) bool { return r.ID == "S0-STORE-04" })]
 	}
@@ -144,7 +146,7 @@ func TestReferenceServer_SSE(t *testing.T) {
 	if testmain.Race { // as over HTTP
 		opts.Only, least = []string{"sse"}, 10
 	}
-	report, err := checks.Run(t.Context(), conformance.URL(server.URL+"/sse", nil), familychecks.Add(opts))
+	report, err := familychecks.Run(t.Context(), conformance.URL(server.URL+"/sse", nil), opts)
 	require.NoError(t, err)
 	require.Equal(t, wire.TransportSSE, report.Target.Transport)
 	require.Equal(t, string(mcp.Version2024_11_05), report.Target.Revision)
@@ -153,17 +155,17 @@ func TestReferenceServer_SSE(t *testing.T) {
 
 	at := conformance.URL(server.URL+"/sse", nil)
 	at.Transport = wire.TransportSSE
-	_, err = checks.Run(t.Context(), at, familychecks.Add(conformance.Options{Revisions: []mcp.Version{mcp.Latest}}))
+	_, err = familychecks.Run(t.Context(), at, conformance.Options{Revisions: []mcp.Version{mcp.Latest}})
 	require.ErrorContains(t, err, "not spoken over HTTP+SSE")
 	at.Transport = wire.TransportHTTP
-	report, err = checks.Run(t.Context(), at, familychecks.Add(conformance.Options{Only: []string{"LC-01"}}))
+	report, err = familychecks.Run(t.Context(), at, conformance.Options{Only: []string{"LC-01"}})
 	require.NoError(t, err)
 	require.Equal(t, conformance.Failed, report.Verdict(), "it is not of that transport")
-	at.URL, at.Transport = server.URL+"/mcp", wire.TransportSSE
-	_, err = checks.Run(t.Context(), at, familychecks.Add(conformance.Options{}))
+	at.URL, at.Transport = server.URL+refserver.Path, wire.TransportSSE
+	_, err = familychecks.Run(t.Context(), at, conformance.Options{})
 	require.ErrorContains(t, err, "not answered with an event stream")
 	at.Transport = wire.TransportStdio
-	_, err = checks.Run(t.Context(), at, familychecks.Add(conformance.Options{}))
+	_, err = familychecks.Run(t.Context(), at, conformance.Options{})
 	require.ErrorContains(t, err, "http or sse")
 }
 
@@ -186,7 +188,7 @@ func TestReferenceServer_Revisions(t *testing.T) {
 			if testmain.Race { // what a tool answers does not depend on the revision
 				opts.Only, least = []string{"lifecycle", "RPC-15"}, 10
 			}
-			report, err := checks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), familychecks.Add(opts))
+			report, err := familychecks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), opts)
 			require.NoError(t, err)
 			require.Equal(t, string(revision), report.Target.Revision)
 			requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipControl, conformance.SkipNotDeclared,
@@ -201,8 +203,8 @@ func TestRun_Cancelled(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err = checks.Run(ctx, conformance.InProcess(srv.ServeStdio), familychecks.Add(conformance.Options{
+	_, err = familychecks.Run(ctx, conformance.InProcess(srv.ServeStdio), conformance.Options{
 		OnResult: func(conformance.Result) { cancel() },
-	}))
+	})
 	require.ErrorIs(t, err, context.Canceled)
 }

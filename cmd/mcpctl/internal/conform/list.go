@@ -48,41 +48,22 @@ type listedCheck struct {
 	Detail   string                 `json:"detail,omitempty"`
 }
 
-// allChecks are the checks of both suites, that for servers first, each in the
-// order of a report.
+// allChecks are the checks of both suites, those for servers first, each in the order of
+// a report.
 func allChecks() []listedCheck {
-	return append(checksOf(conformance.RoleServer, familychecks.Add(conformance.Options{}).Scenarios), checksOf(conformance.RoleClient, clientsuite.Scenarios())...)
-}
-
-func checksOf(role conformance.Role, scenarios []conformance.Scenario) []listedCheck {
 	var out []listedCheck
-	for _, sc := range scenarios {
-		for _, c := range sc.Checks {
-			out = append(out, listedCheck{
-				ID: c.ID, Role: role, Scenario: sc.ID, Area: sc.Area, Suite: sc.Suite(), Title: c.Title, Level: c.Level, House: c.House,
-				Section: c.Spec.Section, Quote: c.Spec.Quote, Seed: c.Spec.Seed,
-				Since: later(sc.Since, c.Since), Until: earlier(sc.Until, c.Until), Official: c.Official,
-				Transport: sc.Needs.Transport, Capability: sc.Needs.Capability, Tools: sc.Needs.Tools,
-				SideEffects: sc.Needs.SideEffects, Control: sc.Needs.Control,
-			})
-		}
+	for _, c := range append(familychecks.List(), clientsuite.List()...) {
+		out = append(out, listed(c))
 	}
 	return out
 }
 
-// later and earlier are the narrower of two bounds; "" is none.
-func later(a, b mcp.Version) mcp.Version {
-	if a == "" || b != "" && b.AtLeast(a) {
-		return b
+func listed(c conformance.Listed) listedCheck {
+	return listedCheck{
+		ID: c.ID, Role: c.Role, Scenario: c.Scenario, Area: c.Area, Suite: c.Suite, Title: c.Title, Level: c.Level, House: c.House,
+		Section: c.Spec.Section, Quote: c.Spec.Quote, Seed: c.Spec.Seed, Since: c.Since, Until: c.Until, Official: c.Official,
+		Transport: c.Transport, Capability: c.Capability, Tools: c.Tools, SideEffects: c.SideEffects, Control: c.Control,
 	}
-	return a
-}
-
-func earlier(a, b mcp.Version) mcp.Version {
-	if a == "" || b != "" && a.AtLeast(b) {
-		return b
-	}
-	return a
 }
 
 // within reports whether the check is a rule of a revision.
@@ -165,11 +146,7 @@ func (s *suite) showChecks(checks []listedCheck, row func(*listedCheck) []string
 }
 
 // showPlan writes what a run would do.
-func (s *suite) showPlan(plan []conformance.Planned) error {
-	byID := map[string]listedCheck{}
-	for _, c := range allChecks() {
-		byID[c.ID] = c
-	}
+func (s *suite) showPlan(plan []conformance.Listed) error {
 	var checks []listedCheck
 	runs := 0
 	for i := range plan {
@@ -177,8 +154,8 @@ func (s *suite) showPlan(plan []conformance.Planned) error {
 		if p.Reason == conformance.SkipExcluded {
 			continue
 		}
-		c := byID[p.ID]
-		c.Level, c.Revision, c.Runs, c.Reason, c.Detail = p.Level, p.Revision, &p.Runs, p.Reason, p.Detail
+		c := listed(*p)
+		c.Revision, c.Runs, c.Reason, c.Detail = p.Revision, &p.Runs, p.Reason, p.Detail
 		if p.Runs {
 			runs++
 		}

@@ -140,7 +140,6 @@ func (s *suite) conform(cmd *cobra.Command, t target.Target, o conformOptions) e
 	if err != nil {
 		return err
 	}
-	opts = familychecks.Add(opts)
 	subject, done, err := s.subject(cmd.Context(), t, wire.TransportKind(o.transport))
 	if err != nil {
 		return err
@@ -154,7 +153,7 @@ func (s *suite) conform(cmd *cobra.Command, t target.Target, o conformOptions) e
 	if o.dryRun {
 		live := s.newLive("starting")
 		opts.OnProgress = live.progress
-		plan, err := conformance.Plan(ctx, subject, opts)
+		plan, err := familychecks.Plan(ctx, subject, opts)
 		live.End()
 		if err != nil {
 			return s.conformFailure(ctx, t, err)
@@ -163,7 +162,7 @@ func (s *suite) conform(cmd *cobra.Command, t target.Target, o conformOptions) e
 	}
 	live := s.newLive("starting")
 	opts.OnResult, opts.OnProgress = live.result, live.progress
-	report, err := conformance.Run(ctx, subject, opts)
+	report, err := familychecks.Run(ctx, subject, opts)
 	live.End()
 	s.Sent.Delivery = mcperrors.Answered // whatever is lost from here on is output
 	return s.conformed(ctx, cmd, t, report, files, err)
@@ -209,13 +208,15 @@ func (s *suite) conformOptions(cmd *cobra.Command, o conformOptions) (conformanc
 	for _, name := range o.suites {
 		opts.Suites = append(opts.Suites, conformance.Suite(name))
 	}
+	opts.Fixtures = map[string]any{}
+	for _, given := range [][2]string{{conformance.WrongAudienceToken, o.wrongAudience}, {conformance.WeakToken, o.weak}} {
+		token, err := s.token(given[0], given[1])
+		if err != nil {
+			return opts, err
+		}
+		opts.Fixtures[given[0]] = token
+	}
 	var err error
-	if opts.Fixtures.WrongAudienceToken, err = s.token("wrong-audience-token", o.wrongAudience); err != nil {
-		return opts, err
-	}
-	if opts.Fixtures.WeakToken, err = s.token("weak-token", o.weak); err != nil {
-		return opts, err
-	}
 	opts.Expected, err = o.expected()
 	return opts, err
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
@@ -16,7 +17,7 @@ import (
 func validateChecklistScenarios() []conformance.Scenario {
 	needs := conformance.Needs{
 		Capability: "tools", Family: family.Artifact, Tools: []string{ToolValidate},
-		SideEffects: conformance.SideEffectsReadOnly, Checklists: true,
+		SideEffects: conformance.SideEffectsReadOnly, Fixture: surroundings.Checklists,
 	}
 	clock := needs
 	clock.Control = "a clock"
@@ -74,7 +75,7 @@ func runChecklistBroken(t *conformance.Trial) error {
 			return err
 		}
 	}
-	dir := t.Rev.Fixtures.Checklists
+	dir := surroundings.Of(t).Checklists
 	if err := writeFile(dir, checklistBroken+".json", mixedChecklist("hls", false)); err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func runChecklistOnce(t *conformance.Trial) error {
 // withCachedChecklist calls f after the server has read a checklist, and puts
 // the file back.
 func withCachedChecklist(t *conformance.Trial, f func(s *wire.Session, path string) error) error {
-	path := filepath.Join(t.Rev.Fixtures.Checklists, checklistCached+".json")
+	path := filepath.Join(surroundings.Of(t).Checklists, checklistCached+".json")
 	s, err := t.Fresh() // the cache of another session may hold another state
 	if err != nil {
 		return err
@@ -134,7 +135,7 @@ func withCachedChecklist(t *conformance.Trial, f func(s *wire.Session, path stri
 }
 
 func runChecklistUnreadable(t *conformance.Trial) error {
-	if !t.Rev.Binds {
+	if !*surroundings.Of(t).PermissionsEnforced {
 		t.Skip("S0-VAL-16", conformance.SkipControl, "file permissions do not bind this user")
 		return nil
 	}
@@ -142,7 +143,7 @@ func runChecklistUnreadable(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(t.Rev.Fixtures.Checklists, checklistHidden+".json")
+	path := filepath.Join(surroundings.Of(t).Checklists, checklistHidden+".json")
 	if err := os.Chmod(path, 0); err != nil {
 		return conformance.Ours(err)
 	}

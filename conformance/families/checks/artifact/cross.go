@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
@@ -160,8 +161,8 @@ func control(t *conformance.Trial, s *wire.Session) error {
 		return err
 	}
 	dir := ""
-	if t.Rev.OwnFolders {
-		dir = filepath.Dir(t.Rev.Fixtures.Artifacts)
+	if surroundings.Of(t).Own {
+		dir = filepath.Dir(surroundings.Of(t).Artifacts)
 	}
 	f, err := os.CreateTemp(dir, "control-")
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
@@ -17,7 +18,7 @@ import (
 func artifactLogScenarios() []conformance.Scenario {
 	needs := logging(workflowNeeds())
 	rest := needs
-	rest.REST = true
+	rest.Fixture = surroundings.REST
 	token := logging(conformance.Needs{Capability: "tools", Family: "assistant", Tools: []string{"save_artifact"}, SideEffects: conformance.SideEffectsAll})
 	return []conformance.Scenario{
 		{ID: "S0-APPROVE-28", Needs: needs, Run: runApproveLog},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
@@ -41,7 +42,7 @@ const maxService = 4 << 20
 // rest returns a client of the server's services, and nil with a skip of all
 // checks when nothing says where they are.
 func rest(t *conformance.Trial) (*restClient, error) {
-	f := t.Rev.Fixtures
+	f := surroundings.Of(t)
 	if f.TasksURL != "" && f.IDsURL != "" {
 		return reach(t, &restClient{tasksURL: f.TasksURL, idsURL: f.IDsURL, key: f.APIKey}), nil
 	}
@@ -176,7 +177,7 @@ func (r restReply) member(name string) map[string]json.RawMessage {
 // can be reached. Each works in projects of its own.
 func taskServiceScenarios() []conformance.Scenario {
 	needs := workflowNeeds()
-	needs.REST = true
+	needs.Fixture = surroundings.REST
 	return []conformance.Scenario{
 		{ID: "S0-TASKAPI-01", Needs: needs, Run: runTaskNext},
 		{ID: "S0-TASKAPI-04", Needs: needs, Run: runTaskStatus},

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
@@ -21,7 +22,7 @@ import (
 // be reached, and what holds for both services.
 func idServiceScenarios() []conformance.Scenario {
 	needs := workflowNeeds()
-	needs.REST = true
+	needs.Fixture = surroundings.REST
 	return []conformance.Scenario{
 		{ID: "S0-IDAPI-01", Needs: needs, Run: runIDNext},
 		{ID: "S0-IDAPI-03", Needs: needs, Run: runIDReserve},

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
@@ -18,11 +19,9 @@ import (
 // what it does when they fail. The suite plays them.
 func approveServiceScenarios() []conformance.Scenario {
 	needs := onServices()
-	research := needs
-	research.Artifacts = true
 	return []conformance.Scenario{
-		{ID: "S0-APPROVE-14", Needs: research, Run: runApproveAsks},
-		{ID: "S0-APPROVE-16", Needs: research, Run: runApproveNoResearch},
+		{ID: "S0-APPROVE-14", Needs: needs, Run: runApproveAsks},
+		{ID: "S0-APPROVE-16", Needs: needs, Run: runApproveNoResearch},
 		{ID: "S0-APPROVE-18-REQUESTS", Needs: needs, Run: runApproveAsksNothing},
 		{ID: "S0-APPROVE-20-REQUESTS", Needs: needs, Run: runApproveStories},
 		{ID: "S0-APPROVE-06-REQUESTS", Needs: needs, Run: runApproveRefusedFirst},
@@ -43,7 +42,7 @@ var researchFiles = map[string]string{
 // writeResearch puts both research documents into the artifacts folder, with a
 // status, or takes them away with "".
 func writeResearch(t *conformance.Trial, status string) error {
-	dir := filepath.Join(t.Rev.Fixtures.Artifacts, "research")
+	dir := filepath.Join(surroundings.Of(t).Artifacts, "research")
 	if status == "" {
 		return conformance.Ours(os.RemoveAll(dir))
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
@@ -99,7 +100,7 @@ func (s *Services) Environ() []string {
 }
 
 // playedFor returns the services that the suite plays for the server of a scenario.
-func playedFor(t *conformance.Trial) *Services { return t.Rev.Services.(*Services) } // the gate has looked
+func playedFor(t *conformance.Trial) *Services { return surroundings.Of(t).Services.(*Services) } // the gate has looked
 
 // begin forgets what was asked and sets the faults of a scenario; nil is none.
 func (s *Services) begin(fault func(r restRequest) *RestAnswer) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
@@ -104,11 +105,11 @@ func runStoreMissing(t *conformance.Trial) error {
 			return err
 		}
 	}
-	if t.Rev.Fixtures.Artifacts == "" {
+	if surroundings.Of(t).Artifacts == "" {
 		t.Skip("S0-STORE-05/nothing", conformance.SkipControl, "needs a look at the server's artifacts folder")
 		return nil
 	}
-	files, err := names(t.Rev.Fixtures.Artifacts)
+	files, err := names(surroundings.Of(t).Artifacts)
 	if err != nil {
 		return err
 	}

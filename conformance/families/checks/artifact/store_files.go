@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -21,7 +22,7 @@ import (
 // storeFileScenarios look at what store_artifact leaves on disk.
 func storeFileScenarios() []conformance.Scenario {
 	needs := storeNeeds()
-	needs.Artifacts = true
+	needs.Fixture = surroundings.Artifacts
 	started := needs
 	started.Process = true
 	return []conformance.Scenario{
@@ -42,7 +43,7 @@ func artifact(t *conformance.Trial, folder, id string, meta bool) string {
 	if meta {
 		name = id + "_v1_metadata.json"
 	}
-	return filepath.Join(t.Rev.Fixtures.Artifacts, folder, name)
+	return filepath.Join(surroundings.Of(t).Artifacts, folder, name)
 }
 
 // storeOr stores a document and fails the checks when that does not work.
@@ -133,8 +134,8 @@ func runFileFolder(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	folder := filepath.Join(t.Rev.Fixtures.Artifacts, "spike")
-	if t.Rev.OwnFolders {
+	folder := filepath.Join(surroundings.Of(t).Artifacts, "spike")
+	if surroundings.Of(t).Own {
 		err = conformance.Ours(os.RemoveAll(folder))
 	} else if _, statErr := os.Stat(folder); !errors.Is(statErr, fs.ErrNotExist) {
 		t.Skip("S0-STORE-04", conformance.SkipControl, "the folder is there, and what the suite did not make it does not remove")
@@ -167,7 +168,7 @@ func runFileBlocked(t *conformance.Trial) error {
 	a, err := t.Call(s, ToolStore, storeArguments(newDraft(id).text()))
 	result, _ := rawjson.Object(a.Result)
 	t.Check("S0-STORE-08/error", err == nil && (a.Err != nil || string(result["isError"]) == "true"), "an error", "%s", a.OrError(err))
-	files, lookErr := names(t.Rev.Fixtures.Artifacts)
+	files, lookErr := names(surroundings.Of(t).Artifacts)
 	if lookErr != nil {
 		return lookErr
 	}
@@ -215,7 +216,7 @@ func runFileReaders(t *conformance.Trial) error {
 		last := int64(0)
 		for {
 			during := writing.Load()
-			data, err := t.Rev.Opts.ReadStored(path)
+			data, err := surroundings.Of(t).ReadStored(path)
 			if err != nil || string(data) != texts[0] && string(data) != texts[1] {
 				found <- fmt.Sprintf("%d bytes, %v", len(data), errors.Unwrap(err))
 				return
@@ -232,7 +233,7 @@ func runFileReaders(t *conformance.Trial) error {
 			}
 		}
 	}()
-	enough, writes := t.Rev.Opts.ConcurrentWrites, 0
+	enough, writes := surroundings.Of(t).ConcurrentWrites, 0
 	seldom := func() bool { return looked.Load() < int64(enough)/10 }
 	for writes < enough || seldom() && writes < BusyReader*enough {
 		if len(found) > 0 {
@@ -261,18 +262,18 @@ func runFileReaders(t *conformance.Trial) error {
 }
 
 func runFileReadOnly(t *conformance.Trial) error {
-	if !t.Rev.Binds {
+	if !*surroundings.Of(t).PermissionsEnforced {
 		t.Skip("S0-STORE-10", conformance.SkipControl, "file permissions do not bind this user")
 		return nil
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(t.Rev.Fixtures.Artifacts), "read-only-")
+	dir, err := os.MkdirTemp(filepath.Dir(surroundings.Of(t).Artifacts), "read-only-")
 	if err != nil {
 		return conformance.Ours(err)
 	}
 	if err := os.Chmod(dir, 0o500); err != nil { //nolint:gosec // a folder needs x to be entered
 		return conformance.Ours(err)
 	}
-	s, err := t.Open([]string{conformance.EnvArtifacts + "=" + dir})
+	s, err := t.Open([]string{surroundings.EnvArtifacts + "=" + dir})
 	if err != nil {
 		return err
 	}
@@ -291,7 +292,7 @@ func runFileTraversal(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	around := filepath.Dir(t.Rev.Fixtures.Artifacts)
+	around := filepath.Dir(surroundings.Of(t).Artifacts)
 	before, err := names(around)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
@@ -13,7 +14,7 @@ import (
 func addTaskScenarios() []conformance.Scenario {
 	needs := workflowNeeds()
 	files := needs
-	files.Artifacts = true
+	files.Fixture = surroundings.Artifacts
 	return []conformance.Scenario{
 		{ID: "S0-ADD-01", Needs: needs, Run: runAddThree},
 		{ID: "S0-ADD-02", Needs: needs, Run: runAddRefused},

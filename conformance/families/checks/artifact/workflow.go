@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
@@ -24,7 +25,7 @@ func workflowNeeds() conformance.Needs {
 // services.
 func onServices() conformance.Needs {
 	n := workflowNeeds()
-	n.Services = true
+	n.Fixture = surroundings.PlayedServices
 	return n
 }
 

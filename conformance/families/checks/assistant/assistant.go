@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/artifact"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/coe"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/docling"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
@@ -67,7 +68,7 @@ func savingTable(id, title string, steps ...table.Step) table.Table {
 func makeAssistant(r *table.Run, name string) (any, error) {
 	switch name {
 	case "token":
-		return r.Rev.Fixtures.SessionToken, nil
+		return surroundings.Of(r.Trial).SessionToken, nil
 	case "most":
 		return strings.Repeat("0123456789abcdef", maxSaved/16), nil
 	case "over":
@@ -79,7 +80,7 @@ func makeAssistant(r *table.Run, name string) (any, error) {
 // knownToken keeps a table to servers that take the token of the suite.
 func knownToken(r *table.Run) (string, error) {
 	const reason = "needs a session token that the server knows"
-	if r.Rev.Fixtures.SessionToken == "" {
+	if surroundings.Of(r.Trial).SessionToken == "" {
 		return reason, nil
 	}
 	doc, err := r.Prepare(ToolSave, table.Members{"session_token": "$token", "title": "whether the token is known", "content_markdown": "# A token"})

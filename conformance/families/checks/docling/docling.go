@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
@@ -115,7 +116,7 @@ func makeDocling(r *table.Run, name string) (any, error) {
 // sharedInputs keeps a table to servers whose folder of documents the suite
 // fills.
 func sharedInputs(r *table.Run) (string, error) {
-	if r.Rev.Fixtures.Inputs == "" {
+	if surroundings.Of(r.Trial).Inputs == "" {
 		return "needs a folder of documents that the server may read", nil
 	}
 	return "", nil
@@ -128,7 +129,7 @@ func inputFile(r *table.Run, name string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	below, err := os.MkdirTemp(r.Rev.Fixtures.Inputs, "suite-")
+	below, err := os.MkdirTemp(surroundings.Of(r.Trial).Inputs, "suite-")
 	if err != nil {
 		return nil, conformance.Ours(err)
 	}

@@ -112,7 +112,7 @@ func TestReport_Blocked(t *testing.T) {
 				conformance.Result{Check: conformance.Check{ID: "D"}, Revision: v, Level: conformance.Must, Status: conformance.Skip, Reason: conformance.SkipNotDeclared},
 				conformance.Result{Check: conformance.Check{ID: "E"}, Revision: v, Level: conformance.Must, Status: conformance.Pass})
 		}
-		require.NoError(t, r.Expect(conformance.Expectations{Failing: expected(t, "f", c.failing), Flaky: expected(t, "y", c.flaky)}), name)
+		require.NoError(t, r.Expect(conformance.Expectations{Failing: expected(t, "f", c.failing), Flaky: expected(t, "y", c.flaky)}, nil), name)
 		require.Equal(t, c.verdict, r.Verdict(), name)
 		require.Equal(t, c.baseline, r.Results[2].Baseline, name)
 		require.Equal(t, conformance.BaselineNone, r.Results[3].Baseline, name)
@@ -120,6 +120,6 @@ func TestReport_Blocked(t *testing.T) {
 	alone := &conformance.Report{Results: []conformance.Result{
 		{Check: conformance.Check{ID: "C"}, Revision: modern, Level: conformance.Must, Status: conformance.Skip, Reason: conformance.SkipPrerequisite}, {Check: conformance.Check{ID: "E"}, Revision: modern, Level: conformance.Must, Status: conformance.Pass},
 	}}
-	require.NoError(t, alone.Expect(conformance.Expectations{}))
+	require.NoError(t, alone.Expect(conformance.Expectations{}, nil))
 	require.Equal(t, conformance.Incomplete, alone.Verdict(), "nothing known blocks it")
 }

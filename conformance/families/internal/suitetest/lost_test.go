@@ -174,7 +174,7 @@ func TestLoss_IsNoFault(t *testing.T) {
 		server.Start()
 		t.Cleanup(server.Close)
 		report, err := runAll(t.Context(), conformance.URL(server.URL, nil), conformance.Options{
-			Revisions: []mcp.Version{mcp.LatestSession}, Answer: time.Second, Only: []string{"LC-*", "RPC-*"}, SideEffects: conformance.SideEffectsNone, MaxRequest: largestHere,
+			Revisions: []mcp.Version{mcp.LatestSession}, Answer: time.Second, Only: []string{"LC-*", "RPC-*"}, SideEffects: conformance.SideEffectsNone,
 		})
 		require.NoError(t, err)
 		return statuses(report)

@@ -135,19 +135,19 @@ func TestReport_Expect(t *testing.T) {
 		r := outcomes()
 		r.Target.Role = conformance.RoleServer
 		x := conformance.Expectations{Failing: append(expected(t, "f", c.failing), expected(t, "o.yml", c.official)...), Flaky: expected(t, "y", c.flaky)}
-		require.NoError(t, r.Expect(x), name)
+		require.NoError(t, r.Expect(x, nil), name)
 		for i, want := range c.want {
 			require.Equal(t, want, r.Results[i].Baseline, "%s: %s %s", name, r.Results[i].ID, r.Results[i].Revision)
 		}
 		require.Equal(t, c.verdict, r.Verdict(), name)
 	}
 	r := outcomes()
-	require.ErrorContains(t, r.Expect(conformance.Expectations{Failing: expected(t, "f", "A/2\nA/3")}), `f:2: no check matches "A/3"`)
-	require.ErrorContains(t, r.Expect(conformance.Expectations{Flaky: expected(t, "y", "C")}), `y:1`)
+	require.ErrorContains(t, r.Expect(conformance.Expectations{Failing: expected(t, "f", "A/2\nA/3")}, nil), `f:2: no check matches "A/3"`)
+	require.ErrorContains(t, r.Expect(conformance.Expectations{Flaky: expected(t, "y", "C")}, nil), `y:1`)
 
 	r = outcomes()
 	r.Results[0].Attempts = conformance.FlakyProof
-	require.NoError(t, r.Expect(conformance.Expectations{Flaky: expected(t, "y", "A/1\nA/2\nB")}))
+	require.NoError(t, r.Expect(conformance.Expectations{Flaky: expected(t, "y", "A/1\nA/2\nB")}, nil))
 	require.Equal(t, conformance.BaselineStale, r.Results[0].Baseline, "it has held often enough")
 	require.Equal(t, conformance.BaselineFlaky, r.Results[3].Baseline, "once proves nothing")
 	require.Equal(t, conformance.Failed, r.Verdict())
@@ -199,7 +199,7 @@ func TestWriteExpectations(t *testing.T) {
 	// What was written excuses what it was written from.
 	for name, text := range map[string]string{"f": own.String(), "f.yml": official.String()} {
 		r := outcomes()
-		require.NoError(t, r.Expect(conformance.Expectations{Failing: expected(t, name, text)}))
+		require.NoError(t, r.Expect(conformance.Expectations{Failing: expected(t, name, text)}, nil))
 		require.Equal(t, conformance.Passed, r.Verdict(), name)
 	}
 	official.Reset()
@@ -267,7 +267,7 @@ func TestPlan(t *testing.T) {
 		}
 		require.Equal(t, []any{conformance.Skip, res.Reason, res.Detail}, []any{res.Status, p.Reason, p.Detail}, p.ID)
 	}
-	require.True(t, slices.ContainsFunc(plan, func(p conformance.Planned) bool { return p.Runs }))
+	require.True(t, slices.ContainsFunc(plan, func(p conformance.Listed) bool { return p.Runs }))
 
 	_, err = planAll(t.Context(), healthy(), conformance.Options{Only: []string{"S9-*"}})
 	require.ErrorContains(t, err, "no check matches")

@@ -22,6 +22,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/artifact"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
@@ -76,13 +77,13 @@ func (p rewrittenProgram) Open(ctx context.Context, tr *wire.Trace, extra []stri
 	p.stand(env, lines)
 	minutes, _ := strconv.Atoi(env["RESERVATION_EXPIRATION_MINUTES"]) // none: the default
 	options := reference.Options{
-		Families: []string{family.Artifact}, ArtifactsDir: env[conformance.EnvArtifacts], ChecklistDir: env[conformance.EnvChecklists],
+		Families: []string{family.Artifact}, ArtifactsDir: env[surroundings.EnvArtifacts], ChecklistDir: env[surroundings.EnvChecklists],
 		Services: reference.Services{
 			TasksURL: env["TASK_TRACKING_API_URL"], IDsURL: env["ID_MANAGEMENT_API_URL"], APIKey: env["API_KEY"],
 			ProjectID: env["PROJECT_ID"], Reservation: time.Duration(minutes) * time.Minute,
 		},
 		Log:     lines,
-		Docling: reference.Docling{InputRoots: filepath.SplitList(env[conformance.EnvInputs])},
+		Docling: reference.Docling{InputRoots: filepath.SplitList(env[surroundings.EnvInputs])},
 	}
 	if p.options != nil {
 		p.options(&options)

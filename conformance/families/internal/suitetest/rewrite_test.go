@@ -298,7 +298,7 @@ func (r rewritten) judge(t *testing.T, id string) conformance.Result {
 	if r.array == nil && r.line == nil && r.first == nil && r.after == nil && r.note == nil && r.http == nil {
 		name = "" // no defect to be found soon
 	}
-	opts := conformance.Options{Only: append([]string{id}, r.also...), Answer: patience(name), Revisions: []mcp.Version{r.judgedIn(&sc, id)}, MaxRequest: largestHere}
+	opts := conformance.Options{Only: append([]string{id}, r.also...), Answer: patience(name), Revisions: []mcp.Version{r.judgedIn(&sc, id)}}
 	if r.opts != nil {
 		r.opts(&opts)
 	}

@@ -81,7 +81,7 @@ func behind(guard func(next http.Handler) http.Handler) rewritten {
 	return rewritten{
 		http: guard, base: guarded(sound), header: http.Header{"Authorization": {credential}},
 		opts: func(o *conformance.Options) {
-			o.Fixtures.WeakToken, o.Fixtures.WrongAudienceToken = weakToken, audienceToken
+			o.Fixtures = map[string]any{conformance.WeakToken: weakToken, conformance.WrongAudienceToken: audienceToken}
 		},
 	}
 }

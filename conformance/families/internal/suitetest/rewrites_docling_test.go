@@ -8,6 +8,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/assistant"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/docling"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
@@ -55,7 +56,7 @@ func assistantRewrites() map[string]rewritten {
 	all := tableRewrites(assistant.Area, withToken)
 	for id, r := range all {
 		r.opts = func(o *conformance.Options) {
-			o.Answer, o.Fixtures.SessionToken = conformance.DefaultAnswer, plantedToken
+			o.Answer, o.Fixtures = conformance.DefaultAnswer, around(surroundings.Fixtures{SessionToken: plantedToken})
 		}
 		all[id] = r
 	}

@@ -302,12 +302,13 @@ func TestStarvedReader(t *testing.T) {
 	}}}
 	subject, fixtures := b.subject(t, "S0-STORE-09", "")
 	binds := true
+	fixtures.PermissionsEnforced, fixtures.ConcurrentWrites = &binds, writes
+	fixtures.ReadStored = func(name string) ([]byte, error) {
+		<-over
+		return os.ReadFile(name)
+	}
 	report, err := runAll(t.Context(), subject, conformance.Options{
-		Only: []string{"S0-STORE-09"}, Revisions: []mcp.Version{mcp.LatestSession}, Fixtures: fixtures, PermissionsEnforced: &binds, ConcurrentWrites: writes,
-		ReadStored: func(name string) ([]byte, error) {
-			<-over
-			return os.ReadFile(name)
-		},
+		Only: []string{"S0-STORE-09"}, Revisions: []mcp.Version{mcp.LatestSession}, Fixtures: around(fixtures),
 	})
 	require.NoError(t, err)
 	got := statuses(report)["S0-STORE-09"]

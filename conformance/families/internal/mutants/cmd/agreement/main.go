@@ -13,7 +13,6 @@ import (
 	"syscall"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/families/internal/mutants"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -56,9 +55,9 @@ func compareAll(ctx context.Context, suite mutants.Official, args []string) ([]c
 		if !c.revision.Known() {
 			return nil, fmt.Errorf("%q is no revision", c.revision)
 		}
-		report, err := checks.Run(ctx, conformance.URL(subject[2], nil), familychecks.Add(conformance.Options{
+		report, err := familychecks.Run(ctx, conformance.URL(subject[2], nil), conformance.Options{
 			Revisions: []mcp.Version{c.revision}, SideEffects: conformance.SideEffectsAll, Only: beside(),
-		}))
+		})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.server, err)
 		}

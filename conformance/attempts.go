@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"cmp"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -64,13 +63,13 @@ func worse(a, b Result) Result {
 	return a
 }
 
-// Shuffle returns the scenarios in an order that seed decides, so that a server
-// whose answers depend on what came before is found out. 0 keeps the order.
-func Shuffle(scenarios []Scenario, seed uint64) []Scenario {
-	if seed == 0 {
-		return scenarios
+// MarkUnscored marks the results that are not in the frozen set of a revision, all those
+// of another revision among them: nothing was judged by the set where the server
+// answered with another one.
+func (r *Report) MarkUnscored(set []string, revision mcp.Version) {
+	for i := range r.Results {
+		_, scored := slices.BinarySearch(set, r.Results[i].ID)
+		scored = scored && r.Results[i].Revision == revision
+		r.Results[i].Unscored = !scored
 	}
-	out := slices.Clone(scenarios)
-	rand.New(rand.NewPCG(seed, seed)).Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
-	return out
 }
