@@ -88,17 +88,17 @@ type jsonRevision struct {
 }
 
 type jsonPolicy struct {
-	Requirements string                  `json:"requirements,omitempty"`
-	Revisions    []mcp.Version           `json:"revisions"`
-	SideEffects  string `json:"sideEffects"`
-	Granted      bool                    `json:"granted"`
-	Suites       []string     `json:"suites,omitempty"`
-	AllowTools   []string                `json:"allowTools,omitempty"`
-	Only         []string                `json:"only,omitempty"`
-	Skip         []string                `json:"skip,omitempty"`
-	Baselines    []string                `json:"baselines,omitempty"`
-	Repeat       int                     `json:"repeat"`
-	Strict       bool                    `json:"strict,omitempty"`
+	Requirements string        `json:"requirements,omitempty"`
+	Revisions    []mcp.Version `json:"revisions"`
+	SideEffects  string        `json:"sideEffects"`
+	Granted      bool          `json:"granted"`
+	Suites       []string      `json:"suites,omitempty"`
+	AllowTools   []string      `json:"allowTools,omitempty"`
+	Only         []string      `json:"only,omitempty"`
+	Skip         []string      `json:"skip,omitempty"`
+	Baselines    []string      `json:"baselines,omitempty"`
+	Repeat       int           `json:"repeat"`
+	Strict       bool          `json:"strict,omitempty"`
 }
 
 type jsonSummary struct {

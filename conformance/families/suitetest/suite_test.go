@@ -161,7 +161,7 @@ func TestReferenceServer_SSE(t *testing.T) {
 	report, err = familychecks.Run(t.Context(), at, conformance.Options{Only: []string{"LC-01"}})
 	require.NoError(t, err)
 	require.Equal(t, conformance.Failed, report.Verdict(), "it is not of that transport")
-	at.URL, at.Transport = server.URL+refserver.Path, wire.TransportSSE
+	at.URL, at.Transport = server.URL+"/mcp", wire.TransportSSE
 	_, err = familychecks.Run(t.Context(), at, conformance.Options{})
 	require.ErrorContains(t, err, "not answered with an event stream")
 	at.Transport = wire.TransportStdio
