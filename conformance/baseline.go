@@ -156,7 +156,7 @@ func (r *Report) markFlaky(e *Expectation, covered []*Result) {
 
 // notHeld reports an outcome that a file of known outcomes can expect: not the
 // faults of the suite itself.
-func notHeld(s Status) bool { return s == Fail || s == Warn || s == Unknown }
+func notHeld(s Status) bool { return s == Fail || s == Warn || s == Inconclusive }
 
 // Unmatched returns an error for the first pattern that matches no check of the suite
 // for role. known reports whether a pattern matches one.

@@ -3,7 +3,6 @@ package conformance
 import (
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -38,7 +37,7 @@ const (
 	Skip Status = "skip"
 	// Unknown: the check applies and could not be established, because the
 	// server was lost or the time was over.
-	Unknown Status = "unknown"
+	Inconclusive Status = "unknown"
 	// Error: the suite could not run the check; its fault, not the server's.
 	Error Status = "error"
 )
@@ -69,7 +68,7 @@ type Check struct {
 	// House, when set, is the level for servers that announce the error
 	// profiles of this project: they promise more than the
 	// specification asks for.
-	House Level
+	ProfileLevel Level
 	// Spec is where the rule stands.
 	Spec Spec
 	// Since and Until narrow the revisions of the scenario for this check,
@@ -121,7 +120,7 @@ type Result struct {
 	// Duration is the time since the check before it in the same scenario.
 	Duration time.Duration
 	// Evidence is the traffic behind an outcome that is not a pass.
-	Evidence []wire.Frame
+	Evidence []Frame
 }
 
 // Baseline is how an outcome stands to the files of known outcomes.

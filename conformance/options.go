@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -153,7 +152,7 @@ type Listed struct {
 	Scenario, Area string
 	Suite          Suite
 	// Transport is the only transport of the check; empty for all.
-	Transport wire.TransportKind
+	Transport TransportKind
 	// Capability is a path into the server's capabilities, such as "tools".
 	Capability string
 	// Tools are the tools called, by name. SideEffects is what calling them does.

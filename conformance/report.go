@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -13,9 +12,9 @@ type Verdict string
 
 // The verdicts.
 const (
-	Passed     Verdict = "passed"
-	Failed     Verdict = "failed"
-	Incomplete Verdict = "incomplete"
+	Passed              Verdict = "passed"
+	Failed              Verdict = "failed"
+	VerdictInconclusive Verdict = "incomplete"
 )
 
 // The exit codes of a run, as the command line has them.
@@ -80,7 +79,7 @@ type RevisionReport struct {
 // Target is what was judged, as far as it introduced itself.
 type Target struct {
 	Role      Role
-	Transport wire.TransportKind
+	Transport TransportKind
 	// Argv is the program of a command subject.
 	Argv []string
 	// URL is the endpoint of a URL subject, without credentials and query.

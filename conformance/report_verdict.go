@@ -24,7 +24,7 @@ type Summary struct {
 
 // Tally counts outcomes. Skips are not in it.
 type Tally struct {
-	Pass, Fail, Warn, Unknown, Error int
+	Pass, Fail, Warn, Inconclusive, Error int
 }
 
 // Summary counts the results.
@@ -89,8 +89,8 @@ func (t *Tally) add(s Status) {
 		t.Fail++
 	case Warn:
 		t.Warn++
-	case Unknown:
-		t.Unknown++
+	case Inconclusive:
+		t.Inconclusive++
 	case Error:
 		t.Error++
 	case Skip:
@@ -133,13 +133,13 @@ func (r *Report) Verdict() Verdict {
 		case res.Unscored:
 			continue
 		case res.Level != Must, res.Excused():
-		case res.Status == Unknown, res.Status == Error, res.Reason == SkipPrerequisite:
+		case res.Status == Inconclusive, res.Status == Error, res.Reason == SkipPrerequisite:
 			open = true
 		}
 		decided = decided || res.Status == Pass || res.Status == Warn || res.Status == Fail
 	}
 	if open || !decided {
-		return Incomplete
+		return VerdictInconclusive
 	}
 	return Passed
 }

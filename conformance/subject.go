@@ -8,8 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"time"
-
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // Subject is what a run judges: a program, a URL or a function. Make one with
@@ -45,7 +43,7 @@ func Command(argv, env []string) *CommandSubject {
 
 // Target implements Subject.
 func (s *CommandSubject) Target() Target {
-	return Target{Transport: wire.TransportStdio, Argv: s.Argv, Tools: -1}
+	return Target{Transport: TransportStdio, Argv: s.Argv, Tools: -1}
 }
 
 // URLSubject is a server at an HTTP endpoint.
@@ -55,7 +53,7 @@ type URLSubject struct {
 	// Transport is [TransportHTTP] or [TransportSSE]. Empty is streamable HTTP,
 	// or HTTP+SSE where the server answers initialize with 400, 404 or 405 and GET
 	// with a stream of it.
-	Transport wire.TransportKind
+	Transport TransportKind
 	// Header is sent with each request, for credentials above all.
 	Header http.Header
 	// Credentials returns more headers for a request, such as a token for the resource that they go to.
@@ -73,7 +71,7 @@ func URL(endpoint string, header http.Header) *URLSubject {
 
 // Target implements Subject.
 func (s *URLSubject) Target() Target {
-	t := Target{Transport: cmp.Or(s.Transport, wire.TransportHTTP), Tools: -1}
+	t := Target{Transport: cmp.Or(s.Transport, TransportHTTP), Tools: -1}
 	if u, err := url.Parse(s.URL); err == nil {
 		u.User, u.RawQuery, u.Fragment = nil, "", "" // places where secrets stand
 		t.URL = u.String()
@@ -96,4 +94,4 @@ func InProcess(serve func(ctx context.Context, in io.Reader, out io.Writer) erro
 }
 
 // Target implements Subject.
-func (s FuncSubject) Target() Target { return Target{Transport: wire.TransportStdio, Tools: -1} }
+func (s FuncSubject) Target() Target { return Target{Transport: TransportStdio, Tools: -1} }

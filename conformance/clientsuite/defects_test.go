@@ -10,14 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 const (
-	overHTTP  = wire.TransportHTTP
-	overStdio = wire.TransportStdio
+	overHTTP  = conformance.TransportHTTP
+	overStdio = conformance.TransportStdio
 	session   = mcp.LatestSession
 	modern    = mcp.Latest
 )
@@ -26,7 +25,7 @@ const (
 // must catch it.
 type planted struct {
 	defect    string
-	transport wire.TransportKind
+	transport conformance.TransportKind
 	revision  mcp.Version
 	caught    string // ids, with blanks between them
 }
@@ -323,7 +322,7 @@ func TestDefects(t *testing.T) {
 // among the arguments. It is told what became of those it sent, and of no others.
 func TestLostDigits(t *testing.T) {
 	t.Parallel()
-	for _, way := range []wire.TransportKind{overStdio, overHTTP} {
+	for _, way := range []conformance.TransportKind{overStdio, overHTTP} {
 		for _, revision := range []mcp.Version{session, modern} {
 			t.Run(fmt.Sprintf("%s %s", way, revision), func(t *testing.T) {
 				t.Parallel()

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -21,7 +20,7 @@ const (
 // the newest revision of each era that it speaks.
 type Options struct {
 	// Transport is HTTP when empty.
-	Transport wire.TransportKind
+	Transport conformance.TransportKind
 	// Revisions are judged one after another. Empty means the newest of each era,
 	// without those the client does not speak.
 	Revisions []mcp.Version
@@ -51,13 +50,13 @@ type Options struct {
 }
 
 func (o *Options) prepare() error {
-	o.Transport = cmp.Or(o.Transport, wire.TransportHTTP)
+	o.Transport = cmp.Or(o.Transport, conformance.TransportHTTP)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Parallel = cmp.Or(o.Parallel, DefaultParallel)
 	o.Repeat = max(o.Repeat, 1)
 	switch o.Transport {
-	case wire.TransportHTTP:
-	case wire.TransportStdio:
+	case conformance.TransportHTTP:
+	case conformance.TransportStdio:
 		if len(o.Bridge) == 0 {
 			return fmt.Errorf("over stdio the suite needs the command of its bridge")
 		}
@@ -68,7 +67,7 @@ func (o *Options) prepare() error {
 		if !v.Known() {
 			return fmt.Errorf("revision %q: the suite covers revisions %s to %s", v, mcp.Versions()[0], mcp.Latest)
 		}
-		if o.Transport == wire.TransportHTTP && !v.AtLeast(mcp.Version2025_03_26) {
+		if o.Transport == conformance.TransportHTTP && !v.AtLeast(mcp.Version2025_03_26) {
 			return fmt.Errorf("revision %s has no streamable HTTP: test it over stdio", v)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
 // areas are the sections of a report, in the order they are shown.
@@ -24,16 +25,16 @@ func registry() []scenario {
 
 // List returns all checks, in the order of a report.
 func List() []conformance.Listed {
-	var out []conformance.Scenario
+	var out []engine.Scenario
 	for _, sc := range registry() {
-		s := conformance.Scenario{
+		s := engine.Scenario{
 			ID: sc.id, Area: sc.area, Title: sc.title, Since: sc.since, Until: sc.until,
-			Needs: conformance.Needs{Transport: sc.transport},
+			Needs: engine.Needs{Transport: sc.transport},
 		}
 		for _, c := range sc.checks {
 			s.Checks = append(s.Checks, c.Check)
 		}
 		out = append(out, s)
 	}
-	return conformance.List(conformance.RoleClient, out)
+	return engine.List(conformance.RoleClient, out)
 }

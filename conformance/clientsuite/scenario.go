@@ -8,7 +8,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/clientsuite/internal/login"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -18,7 +17,7 @@ type scenario struct {
 	// since and until bound the revisions, both included; empty means no bound.
 	since, until mcp.Version
 	// transport is the only one the scenario is about; empty for all.
-	transport wire.TransportKind
+	transport conformance.TransportKind
 	checks    []check
 	// play arranges the server, runs the client and judges. One of seen and play
 	// is set.
@@ -161,7 +160,7 @@ func (t *trial) silent(id string) {
 		t.check(id, false, "a report of this step", "none until the client was killed, after %s", t.rev.opts.Timeout)
 		return
 	case t.rev.tells:
-		t.decide(id, conformance.Result{Status: conformance.Unknown, Detail: "the client reported nothing of this step" + t.how()})
+		t.decide(id, conformance.Result{Status: conformance.Inconclusive, Detail: "the client reported nothing of this step" + t.how()})
 		return
 	}
 	t.skip(id, conformance.SkipNotDeclared, "the client does not report what it concludes")
@@ -202,7 +201,7 @@ func (t *trial) find(id string) *check {
 
 // level is the level of a check where the client is.
 func (t *trial) level(c *check) conformance.Level {
-	if t.rev.opts.Transport == wire.TransportHTTP && c.advice != (conformance.Spec{}) {
+	if t.rev.opts.Transport == conformance.TransportHTTP && c.advice != (conformance.Spec{}) {
 		return conformance.Should
 	}
 	return c.Level
@@ -245,6 +244,6 @@ func (t *trial) finish() {
 		if detail == "" {
 			detail = "not reached"
 		}
-		t.decide(c.ID, conformance.Result{Status: conformance.Unknown, Detail: detail + t.how(), Evidence: t.evidence()})
+		t.decide(c.ID, conformance.Result{Status: conformance.Inconclusive, Detail: detail + t.how(), Evidence: t.evidence()})
 	}
 }

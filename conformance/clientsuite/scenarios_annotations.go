@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -20,7 +20,7 @@ func annotationScenarios() []scenario {
 	}
 	values := map[string]string{"paren": `"a(b)"`, "comma": `"a,b"`, "umlaut": `"Größe"`, "slash": `"a/b"`, "tab": `"a\tb"`}
 	return []scenario{{
-		id: "C-ANNOTATIONS", area: httpArea, title: "annotations in places and with names that are not allowed", since: mcp.Version2026_07_28, transport: wire.TransportHTTP,
+		id: "C-ANNOTATIONS", area: httpArea, title: "annotations in places and with names that are not allowed", since: mcp.Version2026_07_28, transport: conformance.TransportHTTP,
 		checks: []check{
 			must("C-HDR-06/place", "a tool with an annotation that is not reached by properties alone is left out", spec(section, "MUST only be applied to properties that are statically reachable from the schema root: reachable via a chain consisting solely of properties keys.")).official("http-invalid-tool-headers"),
 			must("C-HDR-06/token", "a tool with a name that is no token is left out", spec(section, "MUST match HTTP field-name token syntax (1*tchar, RFC 9110 Section 5.1)")).official("http-invalid-tool-headers"),

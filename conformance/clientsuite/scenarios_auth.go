@@ -9,7 +9,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/clientsuite/internal/guarded"
 	"github.com/mainstay-mcp/mainstay/conformance/clientsuite/internal/login"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 const authArea = login.Area
@@ -18,7 +17,7 @@ const authArea = login.Area
 func authScenarios() []scenario {
 	var out []scenario
 	for _, sc := range login.Scenarios() {
-		one := scenario{id: sc.ID, area: sc.Area, title: sc.Title, since: sc.Since, until: sc.Until, transport: wire.TransportHTTP}
+		one := scenario{id: sc.ID, area: sc.Area, title: sc.Title, since: sc.Since, until: sc.Until, transport: conformance.TransportHTTP}
 		for _, c := range sc.Checks {
 			one.checks = append(one.checks, check{Check: c, modern: login.Modern(c.Spec)})
 		}

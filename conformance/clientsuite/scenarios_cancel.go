@@ -3,7 +3,7 @@ package clientsuite
 import (
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -47,7 +47,7 @@ func cancelScenarios() []scenario {
 			play: giving(Step{DeadlineMs: 300}, "C-LC-15/canceled", "C-LC-15/told", "C-LC-15/next"),
 		},
 		{
-			id: "C-CANCEL-STREAM", area: tools, title: "a cancelled call over HTTP in the stateless era", since: mcp.Version2026_07_28, transport: wire.TransportHTTP,
+			id: "C-CANCEL-STREAM", area: tools, title: "a cancelled call over HTTP in the stateless era", since: mcp.Version2026_07_28, transport: conformance.TransportHTTP,
 			checks: []check{
 				must("C-HTTP-34/close", "the stream is closed", stream),
 				advised("C-HTTP-34/quiet", "no notification is sent besides", row("HTTP-34")),
@@ -60,7 +60,7 @@ func cancelScenarios() []scenario {
 			},
 		},
 		{
-			id: "C-CANCEL-LINE", area: tools, title: "a cancelled call over stdio in the stateless era", since: mcp.Version2026_07_28, transport: wire.TransportStdio,
+			id: "C-CANCEL-LINE", area: tools, title: "a cancelled call over stdio in the stateless era", since: mcp.Version2026_07_28, transport: conformance.TransportStdio,
 			checks: []check{must("C-STDIO-11/canceled", "notifications/cancelled names the request", line)},
 			play: func(t *trial) {
 				if m := t.giveUp(Step{CancelAfterMs: 200}); t.needs(m != nil, "echo was not called") {
@@ -105,5 +105,5 @@ func (r *run) gaveUp(m *message) bool {
 			return true
 		}
 	}
-	return r.rev.stateless() && r.rev.opts.Transport == wire.TransportHTTP && m.left != 0
+	return r.rev.stateless() && r.rev.opts.Transport == conformance.TransportHTTP && m.left != 0
 }

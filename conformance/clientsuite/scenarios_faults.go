@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/faults"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 const faultArea = "faults"
@@ -106,9 +106,9 @@ func faultScenarios() []scenario {
 			sc.checks = append(sc.checks, should("C-"+id+"/next", "the next call is served", rule))
 		}
 		if !known.Made(faults.Stream) {
-			sc.transport = wire.TransportHTTP
+			sc.transport = conformance.TransportHTTP
 		} else if !known.Made(faults.HTTP) {
-			sc.transport = wire.TransportStdio
+			sc.transport = conformance.TransportStdio
 		}
 		out = append(out, sc)
 	}

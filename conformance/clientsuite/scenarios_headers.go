@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -133,7 +133,7 @@ func headerScenarios() []scenario {
 		},
 	}
 	for i := range all {
-		all[i].since, all[i].transport = mcp.Version2026_07_28, wire.TransportHTTP
+		all[i].since, all[i].transport = mcp.Version2026_07_28, conformance.TransportHTTP
 	}
 	return all
 }

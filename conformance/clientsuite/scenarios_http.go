@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -199,7 +198,7 @@ func httpScenarios() []scenario {
 		},
 	}
 	for i := range all {
-		all[i].transport = wire.TransportHTTP
+		all[i].transport = conformance.TransportHTTP
 	}
 	return all
 }

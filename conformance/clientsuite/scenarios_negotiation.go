@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -17,26 +16,26 @@ const negotiation = "negotiation"
 // which it does not know.
 type oddProbe struct {
 	name, title string
-	transport   wire.TransportKind // empty for both
+	transport   conformance.TransportKind // empty for both
 	answer      func(x *exchange)
 }
 
 var oddProbes = []oddProbe{
 	// Over HTTP "unknown method" is one of the modern errors.
-	{name: "not-found", title: "error -32601", transport: wire.TransportStdio, answer: refusing(-32601, "Method not found")},
+	{name: "not-found", title: "error -32601", transport: conformance.TransportStdio, answer: refusing(-32601, "Method not found")},
 	{name: "invalid-params", title: "error -32602", answer: refusing(-32602, "Invalid request parameters")},
 	{name: "invalid-request", title: "error -32600", answer: refusing(-32600, "Invalid Request")},
 	{name: "server-error", title: "error -32000", answer: refusing(-32000, "Server not initialized")},
 	{name: "own-code", title: "an error code of its own", answer: refusing(17, "initialize first")},
-	{name: "silence", title: "nothing", transport: wire.TransportStdio, answer: func(x *exchange) { x.hold(time.Minute) }},
-	{name: "400", title: "the status 400 without a body", transport: wire.TransportHTTP, answer: answering(http.StatusBadRequest, "", "")},
-	{name: "400-text", title: "the status 400 with a text", transport: wire.TransportHTTP, answer: answering(http.StatusBadRequest, "text/plain", "Bad Request: No valid session ID provided")},
+	{name: "silence", title: "nothing", transport: conformance.TransportStdio, answer: func(x *exchange) { x.hold(time.Minute) }},
+	{name: "400", title: "the status 400 without a body", transport: conformance.TransportHTTP, answer: answering(http.StatusBadRequest, "", "")},
+	{name: "400-text", title: "the status 400 with a text", transport: conformance.TransportHTTP, answer: answering(http.StatusBadRequest, "text/plain", "Bad Request: No valid session ID provided")},
 	{
-		name: "400-error", title: "the status 400 with an error without an id", transport: wire.TransportHTTP,
+		name: "400-error", title: "the status 400 with an error without an id", transport: conformance.TransportHTTP,
 		answer: answering(http.StatusBadRequest, jsonBody, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: Server not initialized"},"id":null}`),
 	},
-	{name: "404", title: "the status 404", transport: wire.TransportHTTP, answer: answering(http.StatusNotFound, "", "")},
-	{name: "405", title: "the status 405", transport: wire.TransportHTTP, answer: answering(http.StatusMethodNotAllowed, "", "")},
+	{name: "404", title: "the status 404", transport: conformance.TransportHTTP, answer: answering(http.StatusNotFound, "", "")},
+	{name: "405", title: "the status 405", transport: conformance.TransportHTTP, answer: answering(http.StatusMethodNotAllowed, "", "")},
 }
 
 func refusing(code int64, text string) func(*exchange) {
@@ -68,7 +67,7 @@ func negotiationScenarios() []scenario {
 		all[i].until = mcp.LatestSession
 	}
 	mismatch := recognized("header", "-32020", mcp.CodeHeaderMismatch)
-	mismatch.transport = wire.TransportHTTP // elsewhere there are no headers
+	mismatch.transport = conformance.TransportHTTP // elsewhere there are no headers
 	return append(all, recognized("version", "-32022", mcp.CodeUnsupportedProtocolVersion), recognized("capability", "-32021", mcp.CodeMissingRequiredClientCapability),
 		mismatch, nothingMutual())
 }
@@ -122,7 +121,7 @@ func (p oddProbe) scenario() scenario {
 		over = should
 	}
 	first, second := over(id, "initialize follows", overStdio), over(served, "the caller gets the result of a call", overStdio)
-	if p.transport != wire.TransportStdio {
+	if p.transport != conformance.TransportStdio {
 		first, second = first.advisedOverHTTP(overHTTP), second.advisedOverHTTP(overHTTP)
 	}
 	return scenario{

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -16,7 +16,7 @@ func pollingScenarios() []scenario {
 	poll := spec("basic/transports#sending-messages-to-the-server", "The client SHOULD then \"poll\" the SSE stream by attempting to reconnect.")
 	return []scenario{
 		{
-			id: "C-POLL", area: httpArea, title: "the server closes the stream of a call twice, behind events with ids", transport: wire.TransportHTTP,
+			id: "C-POLL", area: httpArea, title: "the server closes the stream of a call twice, behind events with ids", transport: conformance.TransportHTTP,
 			since: mcp.Version2025_11_25, until: mcp.LatestSession,
 			checks: []check{
 				should("C-HTTP-24/poll", "it is asked for again by GET, with the last id", poll).official("sse-retry"),
@@ -26,7 +26,7 @@ func pollingScenarios() []scenario {
 			play: playPoll,
 		},
 		{
-			id: "C-LOWER-CASE", area: httpArea, title: "the server writes the names of headers in small letters", transport: wire.TransportHTTP, until: mcp.LatestSession,
+			id: "C-LOWER-CASE", area: httpArea, title: "the server writes the names of headers in small letters", transport: conformance.TransportHTTP, until: mcp.LatestSession,
 			checks: []check{advised("C-HTTP-11/session", "the session id is found", row("HTTP-11"))},
 			play: func(t *trial) {
 				t.peer.lowerCase = true

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -124,7 +123,7 @@ func serverAsks() []scenario {
 			},
 		},
 		{
-			id: "C-PING-EARLY", area: lifecycle, title: "the server pings before it answers initialize", until: mcp.LatestSession, transport: wire.TransportStdio,
+			id: "C-PING-EARLY", area: lifecycle, title: "the server pings before it answers initialize", until: mcp.LatestSession, transport: conformance.TransportStdio,
 			checks: []check{must("C-LC-09/ping", "it is answered, in any phase", ping)},
 			play: func(t *trial) {
 				t.on(mcp.MethodInitialize, func(x *exchange) {

@@ -3,7 +3,7 @@ package clientsuite
 import (
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -85,7 +85,7 @@ func stdioScenarios() []scenario {
 		},
 	}
 	for i := range all {
-		all[i].transport = wire.TransportStdio
+		all[i].transport = conformance.TransportStdio
 	}
 	return all
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -56,13 +56,13 @@ func subscriptionScenarios() []scenario {
 				t.told("C-CHG-07/next", 1, says("next"), wantsText("next"))
 				if next := t.calls("write"); t.needs(len(next) > 0, "write was not called") {
 					left := sent[0].left != 0 && sent[0].left < next[0].answered
-					overStdio := t.rev.opts.Transport == wire.TransportStdio
+					overStdio := t.rev.opts.Transport == conformance.TransportStdio
 					t.check("C-CHG-07/ends", !overStdio && left || overStdio && t.gaveUp(sent[0]), "the end of subscription "+sent[0].id(), "%s; the stream was left: %t", contents(t.sent(mcp.MethodCancelled)), left)
 				}
 			},
 		},
 		{
-			id: "C-LISTEN-FOREIGN", area: stateless, title: "a change of another subscription comes", since: mcp.Version2026_07_28, transport: wire.TransportStdio,
+			id: "C-LISTEN-FOREIGN", area: stateless, title: "a change of another subscription comes", since: mcp.Version2026_07_28, transport: conformance.TransportStdio,
 			checks: []check{must("C-CHG-06/foreign", "the caller is not told of it", receive)},
 			play: func(t *trial) {
 				t.peer.capabilities = `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`
@@ -102,7 +102,7 @@ func subscriptionScenarios() []scenario {
 			play: func(t *trial) { t.subscribe(nil) },
 		},
 		{
-			id: "C-SUBSCRIBE-UPDATED", area: features, title: "a resource that the caller subscribed to changes", until: mcp.LatestSession, transport: wire.TransportStdio,
+			id: "C-SUBSCRIBE-UPDATED", area: features, title: "a resource that the caller subscribed to changes", until: mcp.LatestSession, transport: conformance.TransportStdio,
 			checks: []check{must("C-RES-04/told", "the caller is told", updates)},
 			play: func(t *trial) {
 				t.subscribe(func(x *exchange) { x.notify(mcp.MethodResourcesUpdated, `{"uri":"mem://one"}`) })

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -27,7 +26,7 @@ func taskScenarios() []scenario {
 			play: playTask,
 		},
 		{
-			id: "C-TASK-NAME", area: httpArea, title: "headers of requests about a task", transport: wire.TransportHTTP,
+			id: "C-TASK-NAME", area: httpArea, title: "headers of requests about a task", transport: conformance.TransportHTTP,
 			checks: []check{must("C-TASK-11/name", "Mcp-Name is the id of the task", spec(page+"streamable-http-routing-headers", "the client MUST set the Mcp-Name header to the value of params.taskId."))},
 			play: func(t *trial) {
 				t.makesTasks()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -74,17 +73,17 @@ func (t *trial) observe(c seenCheck, all []*trial) {
 	case c.unused != "":
 		t.skip(c.ID, conformance.SkipNotDeclared, c.unused)
 	default:
-		t.decide(c.ID, conformance.Result{Status: conformance.Unknown, Detail: "no message of the run was about this"})
+		t.decide(c.ID, conformance.Result{Status: conformance.Inconclusive, Detail: "no message of the run was about this"})
 	}
 }
 
 // evidence is the message as a frame.
-func (m *message) evidence() []wire.Frame {
-	f := wire.Frame{At: m.at, Dir: wire.ToServer, Data: m.data[:min(len(m.data), keptBytes)], Size: len(m.data)}
+func (m *message) evidence() []conformance.Frame {
+	f := conformance.Frame{At: m.at, Dir: conformance.ToServer, Data: m.data[:min(len(m.data), keptBytes)], Size: len(m.data)}
 	if m.verb != "" {
-		f.HTTP = &wire.HTTPInfo{Method: m.verb, ContentType: m.header.Get("Content-Type"), Header: public(m.header)}
+		f.HTTP = &conformance.HTTPInfo{Method: m.verb, ContentType: m.header.Get("Content-Type"), Header: public(m.header)}
 	}
-	return []wire.Frame{f}
+	return []conformance.Frame{f}
 }
 
 // probing reports whether m is how a client of both eras finds out the era:

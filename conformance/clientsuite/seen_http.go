@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -31,7 +30,7 @@ func seenHTTP() []scenario {
 		})
 	}
 	return []scenario{
-		observed(scenario{id: "C-HTTP-REQUESTS", area: httpArea, title: "every HTTP request", transport: wire.TransportHTTP}, []seenCheck{
+		observed(scenario{id: "C-HTTP-REQUESTS", area: httpArea, title: "every HTTP request", transport: conformance.TransportHTTP}, []seenCheck{
 			{
 				must("C-HTTP-01/post", "messages are sent by POST, one each", sending("Every JSON-RPC message sent from the client MUST be a new HTTP POST request to the MCP endpoint.")).
 					or(modern("Every JSON-RPC message sent from the client MUST be a new HTTP POST request")),
@@ -65,7 +64,7 @@ func seenHTTP() []scenario {
 			},
 		}),
 		observed(scenario{
-			id: "C-HTTP-SESSION", area: httpArea, title: "HTTP requests within a session", transport: wire.TransportHTTP, until: mcp.LatestSession,
+			id: "C-HTTP-SESSION", area: httpArea, title: "HTTP requests within a session", transport: conformance.TransportHTTP, until: mcp.LatestSession,
 		}, []seenCheck{
 			{
 				must("C-HTTP-12/session", "every request after initialize has the session id that its answer gave", session("clients using the Streamable HTTP transport MUST include it in the MCP-Session-Id header on all of their subsequent HTTP requests.")),
@@ -90,7 +89,7 @@ func seenHTTP() []scenario {
 			},
 		}),
 		observed(scenario{
-			id: "C-HTTP-STATELESS", area: httpArea, title: "HTTP requests of the stateless era", transport: wire.TransportHTTP, since: mcp.Version2026_07_28,
+			id: "C-HTTP-STATELESS", area: httpArea, title: "HTTP requests of the stateless era", transport: conformance.TransportHTTP, since: mcp.Version2026_07_28,
 		}, []seenCheck{
 			{
 				must("C-HTTP-28/post-only", "there is no GET, no DELETE and no session id", modern("The client MUST use HTTP POST to send JSON-RPC messages.")),

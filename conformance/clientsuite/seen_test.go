@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -35,7 +34,7 @@ func sparing(revision mcp.Version) []string {
 func TestObserved_Sparing(t *testing.T) {
 	t.Parallel()
 	for _, revision := range []mcp.Version{session, modern} {
-		for _, transport := range []wire.TransportKind{overHTTP, overStdio} {
+		for _, transport := range []conformance.TransportKind{overHTTP, overStdio} {
 			t.Run(string(transport)+" "+string(revision), func(t *testing.T) {
 				t.Parallel()
 				l := &revisionRun{suite: &suite{opts: Options{Transport: transport}}, revision: revision}
@@ -91,7 +90,7 @@ func TestObserved_Sparing(t *testing.T) {
 	}
 }
 
-func sparingMessage(transport wire.TransportKind, revision mcp.Version, text string) *message {
+func sparingMessage(transport conformance.TransportKind, revision mcp.Version, text string) *message {
 	m := &message{}
 	m.parse([]byte(text))
 	if transport == overHTTP {

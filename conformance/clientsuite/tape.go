@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance"
 )
 
 const (
@@ -119,7 +119,7 @@ type tape struct {
 	mu     sync.Mutex
 	seq    int
 	sent   []*message
-	frames []*wire.Frame
+	frames []*conformance.Frame
 	ends   []end
 }
 
@@ -147,9 +147,9 @@ func (t *tape) received(m *message) {
 	if len(t.sent) < maxEntries {
 		t.sent = append(t.sent, m)
 	}
-	f := &wire.Frame{At: m.at, Dir: wire.ToServer, Size: len(m.data), Data: m.data[:min(len(m.data), keptBytes)]}
+	f := &conformance.Frame{At: m.at, Dir: conformance.ToServer, Size: len(m.data), Data: m.data[:min(len(m.data), keptBytes)]}
 	if m.verb != "" {
-		f.HTTP = &wire.HTTPInfo{Method: m.verb, ContentType: m.header.Get("Content-Type"), Header: public(m.header)}
+		f.HTTP = &conformance.HTTPInfo{Method: m.verb, ContentType: m.header.Get("Content-Type"), Header: public(m.header)}
 	}
 	if m.err != nil && len(m.data) > 0 {
 		f.Note = m.err.Error()
@@ -163,12 +163,12 @@ func (t *tape) answering(to *message, status int, contentType string) func(data 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	seq, now := t.next()
-	f := &wire.Frame{At: now, Dir: wire.FromServer}
+	f := &conformance.Frame{At: now, Dir: conformance.FromServer}
 	if to != nil {
 		to.answered = seq
 	}
 	if status != 0 {
-		f.HTTP = &wire.HTTPInfo{Status: status, ContentType: contentType}
+		f.HTTP = &conformance.HTTPInfo{Status: status, ContentType: contentType}
 	}
 	t.keep(f)
 	return func(data []byte) {
@@ -222,7 +222,7 @@ func (t *tape) told(m *message, body []byte) {
 }
 
 // keep must hold mu.
-func (t *tape) keep(f *wire.Frame) {
+func (t *tape) keep(f *conformance.Frame) {
 	if len(t.frames) < maxEntries {
 		t.frames = append(t.frames, f)
 	}
@@ -240,9 +240,9 @@ func (t *tape) besides(verb, where string, header http.Header, data []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	_, now := t.next()
-	t.keep(&wire.Frame{
-		At: now, Dir: wire.ToServer, Size: len(data), Data: data[:min(len(data), keptBytes)], Note: where,
-		HTTP: &wire.HTTPInfo{Method: verb, ContentType: header.Get("Content-Type"), Header: public(header)},
+	t.keep(&conformance.Frame{
+		At: now, Dir: conformance.ToServer, Size: len(data), Data: data[:min(len(data), keptBytes)], Note: where,
+		HTTP: &conformance.HTTPInfo{Method: verb, ContentType: header.Get("Content-Type"), Header: public(header)},
 	})
 }
 
@@ -252,7 +252,7 @@ func (t *tape) happened(life int, what string) {
 	defer t.mu.Unlock()
 	seq, now := t.next()
 	t.ends = append(t.ends, end{seq, now, life, what})
-	t.keep(&wire.Frame{At: now, Dir: wire.ToServer, Note: "server process " + strconv.Itoa(life) + ": " + what})
+	t.keep(&conformance.Frame{At: now, Dir: conformance.ToServer, Note: "server process " + strconv.Itoa(life) + ": " + what})
 }
 
 // now is the place on the tape.
@@ -283,14 +283,14 @@ func (t *tape) happenings() []end {
 
 // evidence returns the frames: all when they are few, else the first and the
 // last.
-func (t *tape) evidence() []wire.Frame {
+func (t *tape) evidence() []conformance.Frame {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var out []wire.Frame
+	var out []conformance.Frame
 	for i, f := range t.frames {
 		if len(t.frames) > keptFrames && i >= keptFrames/2 && i < len(t.frames)-keptFrames/2 {
 			if i == keptFrames/2 {
-				out = append(out, wire.Frame{At: f.At, Dir: f.Dir, Note: strconv.Itoa(len(t.frames)-keptFrames) + " frames left out"})
+				out = append(out, conformance.Frame{At: f.At, Dir: f.Dir, Note: strconv.Itoa(len(t.frames)-keptFrames) + " frames left out"})
 			}
 			continue
 		}

@@ -3,7 +3,7 @@ package clientsuite
 import (
 	"encoding/json"
 
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -16,8 +16,8 @@ type Task struct {
 	Scenario string `json:"scenario"`
 	// Revision is the one to speak. A client that negotiates may ignore
 	// it: the server speaks no other.
-	Revision  mcp.Version        `json:"revision"`
-	Transport wire.TransportKind `json:"transport"`
+	Revision  mcp.Version               `json:"revision"`
+	Transport conformance.TransportKind `json:"transport"`
 	// Negotiate asks the client to find out what the server speaks, as clients of
 	// both eras do: it will find Revision. A client of one era connects as usual, or
 	// reports this as unsupported.

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/faults"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -116,7 +116,7 @@ func (r *run) open() (*stage, *stdioStage, error) {
 		return r.staged, nil, nil
 	}
 	n := r.rev.program.network()
-	if r.rev.opts.Transport == wire.TransportHTTP {
+	if r.rev.opts.Transport == conformance.TransportHTTP {
 		var h http.Handler = r.peer
 		if r.proxy != nil {
 			h = r.proxy.Handler(h)
@@ -197,7 +197,7 @@ func (r *run) ending() []string {
 	return parts
 }
 
-func (r *run) evidence() []wire.Frame { return r.tape.evidence() }
+func (r *run) evidence() []conformance.Frame { return r.tape.evidence() }
 
 // sent are the messages of a method, in order.
 func (r *run) sent(method string) []*message {

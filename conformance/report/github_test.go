@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance"
 )
 
 const sampleGitHub = "### ✗ MCP conformance failed: every\\\\u202ething 2.0.0 (session 2025-11-25, stdio)\n\n" +
@@ -38,7 +38,7 @@ func TestGitHub_Limit(t *testing.T) {
 	broken := r.Results[1]
 	broken.Evidence = nil
 	for range 40 {
-		broken.Evidence = append(broken.Evidence, wire.Frame{Data: bytes.Repeat([]byte("x"), 2000), Size: 2000})
+		broken.Evidence = append(broken.Evidence, conformance.Frame{Data: bytes.Repeat([]byte("x"), 2000), Size: 2000})
 	}
 	for range 40 {
 		r.Results = append(r.Results, broken)

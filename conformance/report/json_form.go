@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -61,17 +60,17 @@ type jsonCI struct {
 }
 
 type jsonTarget struct {
-	Role          conformance.Role   `json:"role"`
-	Transport     wire.TransportKind `json:"transport"`
-	URL           string             `json:"url,omitempty"`
-	Argv          []string           `json:"argv,omitempty"`
-	Name          string             `json:"name,omitempty"`
-	ServerVersion string             `json:"serverVersion,omitempty"`
-	Era           string             `json:"era"`
-	Revision      string             `json:"revision,omitempty"`
-	Offered       []string           `json:"offered,omitempty"`
-	Capabilities  json.RawMessage    `json:"capabilities,omitempty"`
-	Surface       *jsonSurface       `json:"surface,omitempty"`
+	Role          conformance.Role          `json:"role"`
+	Transport     conformance.TransportKind `json:"transport"`
+	URL           string                    `json:"url,omitempty"`
+	Argv          []string                  `json:"argv,omitempty"`
+	Name          string                    `json:"name,omitempty"`
+	ServerVersion string                    `json:"serverVersion,omitempty"`
+	Era           string                    `json:"era"`
+	Revision      string                    `json:"revision,omitempty"`
+	Offered       []string                  `json:"offered,omitempty"`
+	Capabilities  json.RawMessage           `json:"capabilities,omitempty"`
+	Surface       *jsonSurface              `json:"surface,omitempty"`
 }
 
 type jsonSurface struct {
@@ -168,9 +167,9 @@ type jsonSkip struct {
 }
 
 type jsonFrame struct {
-	AtMs float64        `json:"atMs"`
-	Dir  wire.Direction `json:"dir"`
-	HTTP *jsonHTTP      `json:"http,omitempty"`
+	AtMs float64               `json:"atMs"`
+	Dir  conformance.Direction `json:"dir"`
+	HTTP *jsonHTTP             `json:"http,omitempty"`
 	// Frame is the text of the bytes; Base64 holds them when they are not
 	// UTF-8. Both are cut to what was kept, Size is what there was.
 	Frame  string `json:"frame,omitempty"`

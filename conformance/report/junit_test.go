@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // element is an XML element as it stands, so that the form is judged and not
@@ -241,7 +240,7 @@ func TestPrintable(t *testing.T) {
 func TestJUnit_Subjects(t *testing.T) {
 	t.Parallel()
 	http := sampleReport()
-	http.Target.Transport = wire.TransportHTTP
+	http.Target.Transport = conformance.TransportHTTP
 	var b bytes.Buffer
 	require.NoError(t, JUnit(&b, []*conformance.Report{sampleReport(), http, sampleReport(), passedReport()}))
 	var root element

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -156,7 +155,7 @@ func checkFrom(c *jsonCheck) (conformance.Result, error) {
 		res.Reason, res.Detail = c.Skip.Reason, c.Skip.Detail
 	}
 	for _, f := range c.Evidence {
-		frame := wire.Frame{At: duration(f.AtMs), Dir: f.Dir, Data: []byte(f.Frame), Size: f.Size, Note: f.Note}
+		frame := conformance.Frame{At: duration(f.AtMs), Dir: f.Dir, Data: []byte(f.Frame), Size: f.Size, Note: f.Note}
 		if f.Base64 != "" {
 			data, err := base64.StdEncoding.DecodeString(f.Base64)
 			if err != nil {
@@ -165,7 +164,7 @@ func checkFrom(c *jsonCheck) (conformance.Result, error) {
 			frame.Data = data
 		}
 		if h := f.HTTP; h != nil {
-			frame.HTTP = &wire.HTTPInfo{Method: h.Method, Status: h.Status, ContentType: h.ContentType, Header: h.Header}
+			frame.HTTP = &conformance.HTTPInfo{Method: h.Method, Status: h.Status, ContentType: h.ContentType, Header: h.Header}
 		}
 		res.Evidence = append(res.Evidence, frame)
 	}
@@ -197,8 +196,8 @@ func Worst(reports []*conformance.Report) conformance.Verdict {
 		switch r.Verdict() {
 		case conformance.Failed:
 			return conformance.Failed
-		case conformance.Incomplete:
-			worst = conformance.Incomplete
+		case conformance.VerdictInconclusive:
+			worst = conformance.VerdictInconclusive
 		case conformance.Passed:
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/docling"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/preflights"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/checktext"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
 // texts is what the checks say that are no tables.
@@ -27,18 +27,18 @@ import (
 var texts string
 
 // All returns the scenarios of the 29 tools, in the order of a report.
-func All() []conformance.Scenario {
-	all, err := checktext.Complete(slices.Concat(artifact.Scenarios(), coe.Scenarios(), docling.Scenarios(), preflights.Scenarios(), assistant.Scenarios()), texts)
+func All() []engine.Scenario {
+	all, err := engine.Complete(slices.Concat(artifact.Scenarios(), coe.Scenarios(), docling.Scenarios(), preflights.Scenarios(), assistant.Scenarios()), texts)
 	if err != nil {
 		panic("conformance: seeds: checks.txt: " + err.Error()) //nolint:forbidigo // embedded: every test meets it
 	}
-	conformance.NameOfficial(all)
+	engine.NameOfficial(all)
 	return all
 }
 
 // Suite returns the checks of the specification and those of the 29 tools, in the order of
 // a report. The caller may change the value.
-func Suite() conformance.ScenarioSet {
+func Suite() engine.Suite {
 	setup := surroundings.Setup{
 		Tools: append(slices.Clone(artifact.Tools), docling.ToolPDF, assistant.ToolSave),
 		Fill:  artifact.WriteChecklists,
@@ -50,23 +50,23 @@ func Suite() conformance.ScenarioSet {
 			return played, nil
 		},
 	}
-	return conformance.ScenarioSet{
-		Scenarios:   conformance.InOrder(slices.Concat(checks.All(), All())),
+	return engine.Suite{
+		Scenarios:   engine.InOrder(slices.Concat(checks.All(), All())),
 		Environment: setup.Prepare,
 	}
 }
 
 // Run judges subject by [Suite].
 func Run(ctx context.Context, subject conformance.Subject, opts conformance.Options) (*conformance.Report, error) {
-	return conformance.Run(ctx, subject, Suite(), opts)
+	return engine.Run(ctx, subject, Suite(), opts)
 }
 
 // Plan returns what [Run] would do.
 func Plan(ctx context.Context, subject conformance.Subject, opts conformance.Options) ([]conformance.Listed, error) {
-	return conformance.Plan(ctx, subject, Suite(), opts)
+	return engine.Plan(ctx, subject, Suite(), opts)
 }
 
 // List returns the checks of [Suite].
 func List() []conformance.Listed {
-	return conformance.List(conformance.RoleServer, Suite().Scenarios)
+	return engine.List(conformance.RoleServer, Suite().Scenarios)
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/limit"
 	"github.com/mainstay-mcp/mainstay/conformance/report"
 	"github.com/mainstay-mcp/mainstay/conformance/server"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -43,7 +42,7 @@ func requirePassed(t *testing.T, r *conformance.Report, least int, reasons ...co
 			passed++
 		case conformance.Skip:
 			require.Contains(t, reasons, res.Reason, "%s: %s", res.ID, res.Detail)
-		case conformance.Unknown: // tests at once make any machine busy
+		case conformance.Inconclusive: // tests at once make any machine busy
 			require.Equal(t, "X-PERF-01", res.Scenario, "%s is unknown: %s", res.ID, res.Detail)
 		default:
 			require.Failf(t, "not passed", "%s is %s: %s", res.ID, res.Status, res.Actual)
@@ -148,23 +147,23 @@ func TestReferenceServer_SSE(t *testing.T) {
 	}
 	report, err := familychecks.Run(t.Context(), conformance.URL(server.URL+"/sse", nil), opts)
 	require.NoError(t, err)
-	require.Equal(t, wire.TransportSSE, report.Target.Transport)
+	require.Equal(t, conformance.TransportSSE, report.Target.Transport)
 	require.Equal(t, string(mcp.Version2024_11_05), report.Target.Revision)
 	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared,
 		conformance.SkipNoFixture, conformance.SkipNotInRevision, conformance.SkipSideEffects)
 
 	at := conformance.URL(server.URL+"/sse", nil)
-	at.Transport = wire.TransportSSE
+	at.Transport = conformance.TransportSSE
 	_, err = familychecks.Run(t.Context(), at, conformance.Options{Revisions: []mcp.Version{mcp.Latest}})
 	require.ErrorContains(t, err, "not spoken over HTTP+SSE")
-	at.Transport = wire.TransportHTTP
+	at.Transport = conformance.TransportHTTP
 	report, err = familychecks.Run(t.Context(), at, conformance.Options{Only: []string{"LC-01"}})
 	require.NoError(t, err)
 	require.Equal(t, conformance.Failed, report.Verdict(), "it is not of that transport")
-	at.URL, at.Transport = server.URL+"/mcp", wire.TransportSSE
+	at.URL, at.Transport = server.URL+"/mcp", conformance.TransportSSE
 	_, err = familychecks.Run(t.Context(), at, conformance.Options{})
 	require.ErrorContains(t, err, "not answered with an event stream")
-	at.Transport = wire.TransportStdio
+	at.Transport = conformance.TransportStdio
 	_, err = familychecks.Run(t.Context(), at, conformance.Options{})
 	require.ErrorContains(t, err, "http or sse")
 }

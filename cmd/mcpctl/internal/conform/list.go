@@ -14,7 +14,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/clientsuite"
 	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/suggest"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -22,25 +21,25 @@ import (
 
 // listedCheck is a check of the suite, as programs read it.
 type listedCheck struct {
-	ID          string                  `json:"id"`
-	Role        conformance.Role        `json:"role"`
-	Scenario    string                  `json:"scenario"`
-	Area        string                  `json:"area"`
-	Suite       conformance.Suite       `json:"suite"`
-	Title       string                  `json:"title"`
-	Level       conformance.Level       `json:"level"`
-	House       conformance.Level       `json:"house,omitempty"`
-	Section     string                  `json:"section,omitempty"`
-	Quote       string                  `json:"quote,omitempty"`
-	Seed        string                  `json:"seed,omitempty"`
-	Since       mcp.Version             `json:"since,omitempty"`
-	Until       mcp.Version             `json:"until,omitempty"`
-	Official    []string                `json:"official,omitempty"`
-	Transport   wire.TransportKind      `json:"transport,omitempty"`
-	Capability  string                  `json:"capability,omitempty"`
-	Tools       []string                `json:"tools,omitempty"`
-	SideEffects conformance.SideEffects `json:"sideEffects,omitempty"`
-	Control     string                  `json:"control,omitempty"`
+	ID          string                    `json:"id"`
+	Role        conformance.Role          `json:"role"`
+	Scenario    string                    `json:"scenario"`
+	Area        string                    `json:"area"`
+	Suite       conformance.Suite         `json:"suite"`
+	Title       string                    `json:"title"`
+	Level       conformance.Level         `json:"level"`
+	House       conformance.Level         `json:"house,omitempty"`
+	Section     string                    `json:"section,omitempty"`
+	Quote       string                    `json:"quote,omitempty"`
+	Seed        string                    `json:"seed,omitempty"`
+	Since       mcp.Version               `json:"since,omitempty"`
+	Until       mcp.Version               `json:"until,omitempty"`
+	Official    []string                  `json:"official,omitempty"`
+	Transport   conformance.TransportKind `json:"transport,omitempty"`
+	Capability  string                    `json:"capability,omitempty"`
+	Tools       []string                  `json:"tools,omitempty"`
+	SideEffects conformance.SideEffects   `json:"sideEffects,omitempty"`
+	Control     string                    `json:"control,omitempty"`
 	// Runs and the rest are set in a plan.
 	Revision mcp.Version            `json:"revision,omitempty"`
 	Runs     *bool                  `json:"runs,omitempty"`
@@ -60,7 +59,7 @@ func allChecks() []listedCheck {
 
 func listed(c conformance.Listed) listedCheck {
 	return listedCheck{
-		ID: c.ID, Role: c.Role, Scenario: c.Scenario, Area: c.Area, Suite: c.Suite, Title: c.Title, Level: c.Level, House: c.House,
+		ID: c.ID, Role: c.Role, Scenario: c.Scenario, Area: c.Area, Suite: c.Suite, Title: c.Title, Level: c.Level, House: c.ProfileLevel,
 		Section: c.Spec.Section, Quote: c.Spec.Quote, Seed: c.Spec.Seed, Since: c.Since, Until: c.Until, Official: c.Official,
 		Transport: c.Transport, Capability: c.Capability, Tools: c.Tools, SideEffects: c.SideEffects, Control: c.Control,
 	}

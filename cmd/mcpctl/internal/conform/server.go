@@ -24,7 +24,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	"github.com/mainstay-mcp/mainstay/conformance"
 	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -140,7 +139,7 @@ func (s *suite) conform(cmd *cobra.Command, t target.Target, o conformOptions) e
 	if err != nil {
 		return err
 	}
-	subject, done, err := s.subject(cmd.Context(), t, wire.TransportKind(o.transport))
+	subject, done, err := s.subject(cmd.Context(), t, conformance.TransportKind(o.transport))
 	if err != nil {
 		return err
 	}
@@ -306,7 +305,7 @@ func (l *live) tell() {
 
 // subject is the server as the suite reaches it: with a wire of its own, not
 // with the client. kind is the transport of a URL, or auto.
-func (s *suite) subject(ctx context.Context, t target.Target, kind wire.TransportKind) (conformance.Subject, func(), error) {
+func (s *suite) subject(ctx context.Context, t target.Target, kind conformance.TransportKind) (conformance.Subject, func(), error) {
 	stderr, done, err := s.ServerStderr()
 	if err != nil {
 		return nil, nil, err
@@ -324,7 +323,7 @@ func (s *suite) subject(ctx context.Context, t target.Target, kind wire.Transpor
 			at.Credentials, at.RoundTripper = signer.Credentials, signer
 		}
 		if kind == "auto" && t.Entry != nil && t.Entry.SSE {
-			kind = wire.TransportSSE
+			kind = conformance.TransportSSE
 		}
 		if kind != "auto" {
 			at.Transport = kind

@@ -10,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/clientsuite/internal/guarded"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/checktext"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -44,7 +43,7 @@ type Way struct {
 
 // Scenario is one start of the client.
 type Scenario struct {
-	conformance.Scenario
+	engine.Scenario
 	// Tools are the tools that the client calls, one after another.
 	Tools []string
 	// Times makes the last call that often at once, 0 is once.
@@ -87,16 +86,16 @@ func all() []Scenario {
 // Scenarios returns every scenario with its checks, in the order of their file.
 func Scenarios() []Scenario {
 	out := all()
-	plain := make([]conformance.Scenario, len(out))
+	plain := make([]engine.Scenario, len(out))
 	for i := range out {
 		plain[i] = out[i].Scenario
 	}
-	plain, err := checktext.Complete(plain, texts)
+	plain, err := engine.Complete(plain, texts)
 	if err != nil {
 		panic("login: checks.txt: " + err.Error()) //nolint:forbidigo // the file is a part of the program
 	}
 	for i := range out {
-		out[i].Scenario = plain[slices.IndexFunc(plain, func(sc conformance.Scenario) bool { return sc.ID == out[i].ID })]
+		out[i].Scenario = plain[slices.IndexFunc(plain, func(sc engine.Scenario) bool { return sc.ID == out[i].ID })]
 		if len(out[i].Tools) == 0 {
 			out[i].Tools = []string{"echo"}
 		}
@@ -106,7 +105,7 @@ func Scenarios() []Scenario {
 
 // scenario begins a scenario.
 func scenario(id string, arrange func(*guarded.World, *Way), judge func(*View)) Scenario {
-	return Scenario{Scenario: conformance.Scenario{ID: id}, Arrange: arrange, Judge: judge}
+	return Scenario{Scenario: engine.Scenario{ID: id}, Arrange: arrange, Judge: judge}
 }
 
 // calling says which tools are called.

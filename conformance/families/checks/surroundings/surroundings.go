@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // Key is the name of [Fixtures] in the fixtures of conformance.Options.
@@ -97,7 +97,7 @@ type Environment struct {
 }
 
 // Of returns the surroundings of a scenario.
-func Of(t *conformance.Trial) *Environment {
+func Of(t *engine.Trial) *Environment {
 	if e, ok := t.Rev.Environment.(*Environment); ok {
 		return e
 	}
@@ -106,7 +106,7 @@ func Of(t *conformance.Trial) *Environment {
 
 // Prepare makes the surroundings for one revision: new folders for each one, so that no
 // revision finds what another one stored.
-func (s Setup) Prepare(r *conformance.RevisionRun) (conformance.Environment, error) {
+func (s Setup) Prepare(r *engine.RevisionRun) (engine.Environment, error) {
 	given, _ := r.Opts.Fixtures[Key].(Fixtures)
 	if given.ConcurrentWrites == 0 {
 		given.ConcurrentWrites = 200
@@ -119,7 +119,7 @@ func (s Setup) Prepare(r *conformance.RevisionRun) (conformance.Environment, err
 		given.PermissionsEnforced = &enforced
 	}
 	e := &Environment{Fixtures: given, process: r.IsProcess()}
-	uses := func(t lists.Tool) bool { return slices.Contains(s.Tools, t.Name) && r.MayCall(t.Name) }
+	uses := func(t wire.Tool) bool { return slices.Contains(s.Tools, t.Name) && r.MayCall(t.Name) }
 	if e.process && slices.ContainsFunc(r.Tools, uses) {
 		if err := e.own(s.Play); err != nil {
 			e.Close()
@@ -139,14 +139,14 @@ func (s Setup) Prepare(r *conformance.RevisionRun) (conformance.Environment, err
 func (e *Environment) own(play func() (Services, error)) error {
 	root, err := os.MkdirTemp("", "mcp-conformance-")
 	if err != nil {
-		return conformance.Ours(err)
+		return engine.SuiteError(err)
 	}
 	e.Own, e.root = true, root
 	e.Artifacts, e.Checklists = filepath.Join(root, "base", "artifacts"), filepath.Join(root, "checklists")
 	e.Inputs, e.SessionToken = filepath.Join(root, "inputs"), uuid.NewString()
 	for _, dir := range []string{e.Artifacts, e.Checklists, e.Inputs} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return conformance.Ours(err)
+			return engine.SuiteError(err)
 		}
 	}
 	e.Services, err = play()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -58,7 +58,7 @@ func (d Detector) Clean(ctx context.Context, m Mutant, only ...string) (Baseline
 	broken := Baseline{}
 	err := d.run(ctx, Mutant{ID: "sound", Transport: m.Transport, Revisions: m.Revisions, plant: sound}, only, func(r conformance.Result) bool {
 		switch r.Status {
-		case conformance.Fail, conformance.Warn, conformance.Unknown, conformance.Error:
+		case conformance.Fail, conformance.Warn, conformance.Inconclusive, conformance.Error:
 			broken[key{r.ID, r.Revision}] = true
 		case conformance.Pass, conformance.Skip:
 		}

@@ -8,17 +8,18 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
 // suite has the scenarios of the protocol and of the tool families.
-var suite = sync.OnceValue(func() conformance.ScenarioSet {
+var suite = sync.OnceValue(func() engine.Suite {
 	all := familychecks.Suite()
 	all.MaxRequest = largestHere
 	return all
 })
 
 // registry returns the scenarios of both suites.
-func registry() []conformance.Scenario { return suite().Scenarios }
+func registry() []engine.Scenario { return suite().Scenarios }
 
 // areaRank is the place of an area in a report, -1 for none.
 func areaRank(area string) int {
@@ -33,12 +34,12 @@ func areaRank(area string) int {
 
 // runAll judges a server by both suites.
 func runAll(ctx context.Context, subject conformance.Subject, opts conformance.Options) (*conformance.Report, error) {
-	return conformance.Run(ctx, subject, suite(), opts)
+	return engine.Run(ctx, subject, suite(), opts)
 }
 
 // planAll is what runAll would do.
 func planAll(ctx context.Context, subject conformance.Subject, opts conformance.Options) ([]conformance.Listed, error) {
-	return conformance.Plan(ctx, subject, suite(), opts)
+	return engine.Plan(ctx, subject, suite(), opts)
 }
 
 // around returns the fixtures of a run.

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -51,11 +50,11 @@ func TestKnownFailing_Green(t *testing.T) {
 	for _, revisions := range [][]mcp.Version{nil, {mcp.LatestSession}, {mcp.Latest}} {
 		t.Run(fmt.Sprint("http", revisions), func(t *testing.T) {
 			t.Parallel()
-			requireGreen(t, servers[wire.TransportHTTP], revisions)
+			requireGreen(t, servers[conformance.TransportHTTP], revisions)
 		})
 		t.Run(fmt.Sprint("stdio", revisions), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { requireGreen(t, servers[wire.TransportStdio], revisions) })
+			synctest.Test(t, func(t *testing.T) { requireGreen(t, servers[conformance.TransportStdio], revisions) })
 		})
 	}
 }
@@ -121,5 +120,5 @@ func TestReport_Blocked(t *testing.T) {
 		{Check: conformance.Check{ID: "C"}, Revision: modern, Level: conformance.Must, Status: conformance.Skip, Reason: conformance.SkipPrerequisite}, {Check: conformance.Check{ID: "E"}, Revision: modern, Level: conformance.Must, Status: conformance.Pass},
 	}}
 	require.NoError(t, alone.Expect(conformance.Expectations{}, nil))
-	require.Equal(t, conformance.Incomplete, alone.Verdict(), "nothing known blocks it")
+	require.Equal(t, conformance.VerdictInconclusive, alone.Verdict(), "nothing known blocks it")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -22,7 +23,7 @@ var update = flag.Bool("update", false, "freeze the requirements of every revisi
 func TestRequirements(t *testing.T) {
 	t.Parallel()
 	for _, revision := range mcp.Versions() {
-		now := conformance.RequirementsOf(registry(), revision)
+		now := engine.RequirementsOf(registry(), revision)
 		require.True(t, slices.IsSorted(now))
 		if *update {
 			name := filepath.Join("..", "..", "requirements", string(revision)+".txt")
@@ -49,7 +50,7 @@ func TestRun_Requirements(t *testing.T) {
 
 	report.MarkUnscored([]string{"RPC-01/a"}, mcp.Version2025_03_26)
 	require.True(t, statuses(report)["RPC-01/order"].Unscored)
-	require.Equal(t, conformance.Incomplete, report.Verdict(), "nothing scored")
+	require.Equal(t, conformance.VerdictInconclusive, report.Verdict(), "nothing scored")
 	require.Zero(t, report.Summary().Must.Pass)
 	require.Positive(t, report.Summary().Unscored)
 
@@ -108,7 +109,7 @@ func outcomes() *conformance.Report {
 		Revisions: []conformance.RevisionReport{{Revision: modern}, {Revision: session}},
 		Results: []conformance.Result{
 			result("A/1", modern, conformance.Pass, conformance.Must), result("A/2", modern, conformance.Fail, conformance.Must), result("B/1", modern, conformance.Warn, conformance.Should),
-			result("A/1", session, conformance.Pass, conformance.Must), result("A/2", session, conformance.Pass, conformance.Must), result("B/1", session, conformance.Unknown, conformance.Must),
+			result("A/1", session, conformance.Pass, conformance.Must), result("A/2", session, conformance.Pass, conformance.Must), result("B/1", session, conformance.Inconclusive, conformance.Must),
 		},
 	}
 }
@@ -124,7 +125,7 @@ func TestReport_Expect(t *testing.T) {
 		"nothing":                            {"", "", "", [6]conformance.Baseline{}, conformance.Failed},
 		"what fails is known":                {"A/2\nB", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown, conformance.BaselineKnown, none, none, conformance.BaselineKnown}, conformance.Passed},
 		"a warning left out":                 {"A/2\nB/1@2025-11-25", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown, none, none, none, conformance.BaselineKnown}, conformance.Passed},
-		"an open requirement left out":       {"A/2", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown}, conformance.Incomplete},
+		"an open requirement left out":       {"A/2", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown}, conformance.VerdictInconclusive},
 		"a pass is stale, in every revision": {"A/*\nB", "", "", [6]conformance.Baseline{conformance.BaselineStale, conformance.BaselineKnown, conformance.BaselineKnown, conformance.BaselineStale, none, conformance.BaselineKnown}, conformance.Failed},
 		"the wrong revision is stale":        {"A/2@2025-11-25\nA/2@2026-07-28\nB", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown, conformance.BaselineKnown, none, conformance.BaselineStale, conformance.BaselineKnown}, conformance.Failed},
 		"a revision that was not judged":     {"A/2\nB\nA/2@2024-11-05", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown, conformance.BaselineKnown, none, none, conformance.BaselineKnown}, conformance.Passed},
@@ -178,7 +179,7 @@ func TestFoldAttempts(t *testing.T) {
 		status        conformance.Status
 		attempts, bad int
 		flaky         bool
-	}{{conformance.Fail, 2, 1, true}, {conformance.Fail, 2, 1, true}, {conformance.Warn, 1, 1, false}, {conformance.Pass, 2, 0, false}, {conformance.Pass, 2, 0, false}, {conformance.Unknown, 2, 2, false}} {
+	}{{conformance.Fail, 2, 1, true}, {conformance.Fail, 2, 1, true}, {conformance.Warn, 1, 1, false}, {conformance.Pass, 2, 0, false}, {conformance.Pass, 2, 0, false}, {conformance.Inconclusive, 2, 2, false}} {
 		got := r.Results[i]
 		require.Equal(t, want.status, got.Status, i)
 		require.Equal(t, []int{want.attempts, want.bad}, []int{got.Attempts, got.Bad}, i)
@@ -232,18 +233,18 @@ func TestRun_Policy(t *testing.T) {
 // TestShuffle: every scenario stays, the order is that of the seed.
 func TestShuffle(t *testing.T) {
 	t.Parallel()
-	ids := func(scenarios []conformance.Scenario) (out []string) {
+	ids := func(scenarios []engine.Scenario) (out []string) {
 		for _, sc := range scenarios {
 			out = append(out, sc.ID)
 		}
 		return out
 	}
 	all := registry()
-	require.Equal(t, ids(all), ids(conformance.Shuffle(all, 0)))
-	once, again := ids(conformance.Shuffle(all, 7)), ids(conformance.Shuffle(all, 7))
+	require.Equal(t, ids(all), ids(engine.Shuffle(all, 0)))
+	once, again := ids(engine.Shuffle(all, 7)), ids(engine.Shuffle(all, 7))
 	require.Equal(t, once, again)
-	require.NotEqual(t, once, ids(conformance.Shuffle(all, 8)))
-	require.ElementsMatch(t, ids(all), ids(conformance.Shuffle(all, 7)))
+	require.NotEqual(t, once, ids(engine.Shuffle(all, 8)))
+	require.ElementsMatch(t, ids(all), ids(engine.Shuffle(all, 7)))
 }
 
 // TestPlan: what a run would do, and why not, is what it then does.

@@ -20,7 +20,8 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -46,7 +47,7 @@ func TestMain(m *testing.M) {
 
 // largestHere is the size of the largest request: what races over it does so over
 // 1 MiB, in an eighth of the time.
-var largestHere = map[bool]int{false: conformance.DefaultMaxRequest, true: 1 << 20}[testmain.Race]
+var largestHere = map[bool]int{false: engine.DefaultMaxRequest, true: 1 << 20}[testmain.Race]
 
 // sideBySide has n parallel tests run at once where the command line does not say
 // how many: they wait for servers more than they compute.
@@ -94,7 +95,7 @@ func (b broken) subject(t *testing.T, id, name string) (conformance.Subject, sur
 	return s, fixtures
 }
 
-func scenarioOf(t *testing.T, check string) conformance.Scenario {
+func scenarioOf(t *testing.T, check string) engine.Scenario {
 	t.Helper()
 	for _, sc := range registry() {
 		for _, c := range sc.Checks {
@@ -104,7 +105,7 @@ func scenarioOf(t *testing.T, check string) conformance.Scenario {
 		}
 	}
 	require.Fail(t, "no scenario has the check", check)
-	return conformance.Scenario{}
+	return engine.Scenario{}
 }
 
 // judge runs the suite for one check and returns its result.

@@ -15,6 +15,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/families/internal/mutants"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -75,7 +76,7 @@ func compareAll(ctx context.Context, suite mutants.Official, args []string) ([]c
 // others would send what that suite does not, and take a minute.
 func beside() []string {
 	var ids []string
-	for _, s := range conformance.OfficialScenarios() {
+	for _, s := range engine.OfficialScenarios() {
 		for _, c := range s.Checks {
 			ids = append(ids, c.Ours...)
 		}
