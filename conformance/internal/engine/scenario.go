@@ -5,7 +5,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// ScenarioSet is a set of scenarios, with what they need around the server.
+// Suite is a set of scenarios, with what they need around the server.
 type Suite struct {
 	// Scenarios are in the order of a report.
 	Scenarios []Scenario
