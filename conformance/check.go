@@ -35,9 +35,9 @@ const (
 	Warn Status = "warn"
 	// Skip: the check does not apply; the reason says why.
 	Skip Status = "skip"
-	// Unknown: the check applies and could not be established, because the
+	// Inconclusive: the check applies and could not be decided, because the
 	// server was lost or the time was over.
-	Inconclusive Status = "unknown"
+	Inconclusive Status = "inconclusive"
 	// Error: the suite could not run the check; its fault, not the server's.
 	Error Status = "error"
 )
@@ -65,7 +65,7 @@ type Check struct {
 	Title string
 	// Level is the level for every server.
 	Level Level
-	// House, when set, is the level for servers that announce the error
+	// ProfileLevel, when set, is the level for servers that announce the error
 	// profiles of this project: they promise more than the
 	// specification asks for.
 	ProfileLevel Level
@@ -103,7 +103,7 @@ type Result struct {
 	Status Status
 	// Reason is set when Status is [Skip].
 	Reason SkipReason
-	// Detail explains a skip, an unknown or an error.
+	// Detail explains a skip, an inconclusive check or an error.
 	Detail string
 	// Expected and Actual are set when the rule was broken.
 	Expected, Actual string
@@ -123,7 +123,7 @@ type Result struct {
 	Evidence []Frame
 }
 
-// Baseline is how an outcome stands to the files of known outcomes.
+// Baseline compares an outcome with the baseline files.
 type Baseline string
 
 // The values, a closed list.

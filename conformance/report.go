@@ -14,14 +14,14 @@ type Verdict string
 const (
 	Passed              Verdict = "passed"
 	Failed              Verdict = "failed"
-	VerdictInconclusive Verdict = "incomplete"
+	VerdictInconclusive Verdict = "inconclusive"
 )
 
 // The exit codes of a run, as the command line has them.
 const (
-	exitPassed     = 0
-	exitFailed     = 1
-	exitIncomplete = 10
+	exitPassed       = 0
+	exitFailed       = 1
+	exitInconclusive = 10
 )
 
 // Report is everything one run found. Every format is a rendering of it.

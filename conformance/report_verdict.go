@@ -121,7 +121,7 @@ func (r *Report) Fails(res *Result) bool {
 	return false
 }
 
-// Verdict is Failed when a result fails the run; else Incomplete when a
+// Verdict is Failed when a result fails the run; else VerdictInconclusive when a
 // required check is inconclusive, or when nothing was decided; else Passed.
 func (r *Report) Verdict() Verdict {
 	open, decided := false, false
@@ -144,7 +144,7 @@ func (r *Report) Verdict() Verdict {
 	return Passed
 }
 
-// ExitCode is 0, 1 or 10 for passed, failed and incomplete.
+// ExitCode is 0, 1 or 10 for passed, failed and inconclusive.
 func (r *Report) ExitCode() int {
 	switch r.Verdict() {
 	case Passed:
@@ -152,6 +152,6 @@ func (r *Report) ExitCode() int {
 	case Failed:
 		return exitFailed
 	default:
-		return exitIncomplete
+		return exitInconclusive
 	}
 }

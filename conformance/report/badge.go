@@ -35,7 +35,7 @@ func badgeOf(r *conformance.Report) badge {
 			names = append(names, string(v))
 		}
 	}
-	b := badge{Schema: 1, Label: strings.TrimSpace("MCP " + strings.Join(names, ", ")), Message: "incomplete", Color: "lightgrey"}
+	b := badge{Schema: 1, Label: strings.TrimSpace("MCP " + strings.Join(names, ", ")), Message: "inconclusive", Color: "lightgrey"}
 	s := r.Summary()
 	ran := s.Must.Pass + s.Must.Fail + s.Must.Inconclusive + s.Must.Error
 	switch {

@@ -63,7 +63,7 @@ func verdictStatus(v conformance.Verdict) conformance.Status {
 
 // githubTable counts by part; what has nothing to say is put together.
 func githubTable(b *strings.Builder, r *conformance.Report) {
-	b.WriteString("| | pass | fail | warn | unknown | n/a |\n|---|--:|--:|--:|--:|--:|\n")
+	b.WriteString("| | pass | fail | warn | inconclusive | n/a |\n|---|--:|--:|--:|--:|--:|\n")
 	others := map[conformance.Status]int{}
 	row := func(name string, n map[conformance.Status]int) {
 		fail := fmt.Sprint(n[conformance.Fail])

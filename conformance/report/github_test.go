@@ -12,7 +12,7 @@ import (
 
 const sampleGitHub = "### ✗ MCP conformance failed: every\\\\u202ething 2.0.0 (session 2025-11-25, stdio)\n\n" +
 	"1 broken requirement, 1 inconclusive, 1 recommendation, 1 fault of the suite.\n\n" +
-	"| | pass | fail | warn | unknown | n/a |\n|---|--:|--:|--:|--:|--:|\n" +
+	"| | pass | fail | warn | inconclusive | n/a |\n|---|--:|--:|--:|--:|--:|\n" +
 	"| base | 1 | **1** | 0 | 0 | 0 |\n| tools | 0 | 0 | 1 | 0 | 0 |\n| concurrency | 0 | 0 | 0 | 1 | 0 |\n" +
 	"| store\\_artifact | 0 | 0 | 0 | 1 | 0 |\n| others | 0 | 0 | 0 | 0 | 1 |\n\n"
 

@@ -107,7 +107,7 @@ func TestHTML_Contrast(t *testing.T) {
 			colours[m[1]] = m[2]
 		}
 		require.GreaterOrEqual(t, len(colours), 11, name)
-		for _, ink := range []string{"fg", "muted", "link", "pass", "fail", "warn", "unknown", "error", "skip"} {
+		for _, ink := range []string{"fg", "muted", "link", "pass", "fail", "warn", "inconclusive", "error", "skip"} {
 			for _, paper := range []string{"bg", "card"} {
 				require.GreaterOrEqual(t, contrast(t, colours[ink], colours[paper]), 4.5, "%s: %s on %s", name, ink, paper)
 			}

@@ -115,17 +115,17 @@ type jsonSummary struct {
 }
 
 type jsonMust struct {
-	Pass    int `json:"pass"`
-	Fail    int `json:"fail"`
-	Unknown int `json:"unknown"`
-	Error   int `json:"error"`
+	Pass         int `json:"pass"`
+	Fail         int `json:"fail"`
+	Inconclusive int `json:"inconclusive"`
+	Error        int `json:"error"`
 }
 
 type jsonShould struct {
-	Pass    int `json:"pass"`
-	Warn    int `json:"warn"`
-	Unknown int `json:"unknown"`
-	Error   int `json:"error"`
+	Pass         int `json:"pass"`
+	Warn         int `json:"warn"`
+	Inconclusive int `json:"inconclusive"`
+	Error        int `json:"error"`
 }
 
 type jsonCheck struct {

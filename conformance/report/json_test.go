@@ -52,8 +52,8 @@ func TestJSON(t *testing.T) {
 	require.Equal(t, map[string]any{"tools": 16.0}, got.Target["surface"])
 	require.Equal(t, "failed", got.Summary.Verdict)
 	require.Equal(t, 1, got.Summary.Exit)
-	require.Equal(t, map[string]int{"pass": 1, "fail": 1, "unknown": 1, "error": 1}, got.Summary.Must)
-	require.Equal(t, map[string]int{"pass": 0, "warn": 1, "unknown": 0, "error": 0}, got.Summary.Should)
+	require.Equal(t, map[string]int{"pass": 1, "fail": 1, "inconclusive": 1, "error": 1}, got.Summary.Must)
+	require.Equal(t, map[string]int{"pass": 0, "warn": 1, "inconclusive": 0, "error": 0}, got.Summary.Should)
 	require.Equal(t, 2, got.Summary.Skip)
 	require.Len(t, got.Checks, 7)
 

@@ -127,14 +127,20 @@ func tools(s *jsonSurface) int {
 	return s.Tools
 }
 
-// The closed lists: what a file says is compared by words, so that an unknown
-// one is no silent pass.
+// The closed lists: what a file says is compared by words, so that a
+// word that is not in them is no silent pass.
 var (
 	knownLevels    = []conformance.Level{conformance.Must, conformance.Should, conformance.May, conformance.Advice}
 	knownBaselines = []string{"", baselineNew, string(conformance.BaselineKnown), string(conformance.BaselineFlaky), string(conformance.BaselineStale)}
 )
 
+// wasInconclusive is the status of a check in reports of earlier versions.
+const wasInconclusive = "unknown"
+
 func checkFrom(c *jsonCheck) (conformance.Result, error) {
+	if c.Status == wasInconclusive {
+		c.Status = conformance.Inconclusive
+	}
 	if !slices.Contains(statusOrder, c.Status) || !slices.Contains(knownLevels, c.Level) || !slices.Contains(knownBaselines, c.Baseline) {
 		return conformance.Result{}, fmt.Errorf("not a report: check %s has status %q, level %q, baseline %q", c.ID, c.Status, c.Level, c.Baseline)
 	}
@@ -189,7 +195,7 @@ func toMatrix(reports []*conformance.Report) jsonMatrix {
 }
 
 // Worst is the verdict over several reports: failed when one is, else
-// incomplete when one is.
+// inconclusive when one is.
 func Worst(reports []*conformance.Report) conformance.Verdict {
 	worst := conformance.Passed
 	for _, r := range reports {
