@@ -79,7 +79,7 @@ func (t *Trial) SkipRest(reason conformance.SkipReason, detail string) {
 	}
 }
 
-// ForHouse skips the named checks when the server does not announce the error
+// NeedsProfile skips the named checks when the server does not announce the error
 // profiles of this project, and reports whether it does.
 func (t *Trial) NeedsProfile(ids ...string) bool {
 	if t.Rev.Profiled {
