@@ -194,7 +194,7 @@ func TestWriteExpectations(t *testing.T) {
 	r.Results[1].Actual = "an\nanswer"
 	var own, official strings.Builder
 	require.NoError(t, conformance.WriteExpectations(&own, r))
-	require.Equal(t, "A/2@2026-07-28  # an answer\nB/1@2026-07-28  # warn\nB/1@2025-11-25  # unknown\n", own.String())
+	require.Equal(t, "A/2@2026-07-28  # an answer\nB/1@2026-07-28  # warn\nB/1@2025-11-25  # inconclusive\n", own.String())
 	require.NoError(t, conformance.WriteOfficialExpectations(&official, r))
 	require.Equal(t, "server:\n  - official-A\n  - official-B\n", official.String())
 	// What was written excuses what it was written from.

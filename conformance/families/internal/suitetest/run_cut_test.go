@@ -180,3 +180,7 @@ func (w *slowFirst) Write(p []byte) (int, error) {
 type slowly struct{ conformance.FuncSubject }
 
 func (slowly) IsProcess() bool { return true }
+
+func (s slowly) Open(ctx context.Context, tr *wire.Trace, _ []string) (wire.Conn, error) {
+	return wire.NewPipeConn(ctx, s.Serve, s.Grace, nil, tr), nil
+}
