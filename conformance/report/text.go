@@ -131,7 +131,7 @@ func policyWords(policy conformance.Policy) []string {
 		out = append(out, "requirements of "+policy.Set)
 	}
 	if policy.SideEffects != "" {
-		effects := "side effects: " + string(policy.SideEffects)
+		effects := "side effects: " + policy.SideEffects
 		if policy.Granted {
 			effects += " (granted by the server)"
 		}

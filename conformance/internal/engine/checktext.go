@@ -1,5 +1,3 @@
-// Package checktext reads what checks say from a file, so that a person edits a text
-// without touching code.
 package engine
 
 import (
@@ -50,7 +48,7 @@ func Complete(scenarios []Scenario, file string) ([]Scenario, error) {
 	return InOrder(scenarios, r.areas...), nil
 }
 
-// reader is a file being read.
+// textReader is a file being read.
 type textReader struct {
 	entries  map[string]*Scenario
 	areas    []string // in the order of the file
@@ -160,7 +158,7 @@ func isLevel(l conformance.Level) bool {
 	return l == conformance.Must || l == conformance.Should || l == conformance.May || l == conformance.Advice
 }
 
-// revision reads "since 2025-11-25" or "until 2025-11-25".
+// readRevision reads "since 2025-11-25" or "until 2025-11-25".
 func readRevision(word string, since, until *mcp.Version) (known bool, err error) {
 	name, date, _ := strings.Cut(word, " ")
 	bound, known := map[string]*mcp.Version{"since": since, "until": until}[name]

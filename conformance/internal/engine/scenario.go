@@ -30,9 +30,14 @@ type Environment interface {
 // emptyEnvironment has no fixture.
 type emptyEnvironment struct{}
 
-func (emptyEnvironment) Environ(string) []string     { return nil }
+// Environ implements Environment.
+func (emptyEnvironment) Environ(string) []string { return nil }
+
+// Lacks implements Environment.
 func (emptyEnvironment) Lacks(fixture string) string { return fixture }
-func (emptyEnvironment) Close()                      {}
+
+// Close implements Environment.
+func (emptyEnvironment) Close() {}
 
 // Scenario is one conversation with a server and the checks it decides.
 type Scenario struct {

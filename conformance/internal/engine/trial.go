@@ -62,7 +62,7 @@ func (t *Trial) Fail(id, expected, actual string, args ...any) {
 	t.Check(id, false, expected, actual, args...)
 }
 
-// Unknown decides that a check applies and could not be established.
+// Inconclusive decides that a check applies and could not be established.
 func (t *Trial) Inconclusive(id, detail string) {
 	t.Decide(id, conformance.Inconclusive, conformance.Result{Detail: detail})
 }
@@ -249,7 +249,7 @@ type suiteError struct{ err error }
 func (e *suiteError) Error() string { return e.err.Error() }
 func (e *suiteError) Unwrap() error { return e.err }
 
-// Ours marks err as a fault of the suite.
+// SuiteError marks err as a fault of the suite.
 func SuiteError(err error) error {
 	if err == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// misread is what a server sent that can only be meant as its answer to initialize,
+// protocolViolation is what a server sent that can only be meant as its answer to initialize,
 // and is no answer.
 type protocolViolation struct {
 	rule  string // the check that it breaks

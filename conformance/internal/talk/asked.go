@@ -1,5 +1,3 @@
-// Package asked answers what servers ask for in the middle of a request, and judges how
-// they ask.
 package talk
 
 import (
@@ -14,14 +12,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Result is an interim result.
+// Asked is an interim result.
 type Asked struct {
 	wire.Answer
 	Requests map[string]json.RawMessage
 	State    json.RawMessage
 }
 
-// By calls a method and reads what it asks for.
+// AskedBy calls a method and reads what it asks for.
 func AskedBy(t *engine.Trial, s *wire.Session, method string, params map[string]any) (Asked, error) {
 	a, err := s.Request(t.Ctx, method, params)
 	result, _ := rawjson.Object(a.Result)

@@ -1,4 +1,3 @@
-// Package conversation reads and plays conversations that are data.
 package talk
 
 import (
@@ -50,7 +49,7 @@ type Turn struct {
 // ownID stands for an id that was not used before in the session.
 const ownID = `"$id"`
 
-// Read reads a file: the conversation in it, or one for each row of its head.
+// ReadConversations reads a file: the conversation in it, or one for each row of its head.
 func ReadConversations(data []byte) ([]*Conversation, error) {
 	archive := txtar.Parse(data)
 	rows, head, err := each(string(archive.Comment))

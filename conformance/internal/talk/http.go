@@ -1,4 +1,3 @@
-// Package overhttp makes HTTP requests on the connection of a session.
 package talk
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Of returns the part of a session's wire that makes HTTP requests.
+// HTTPOf returns the part of a session's wire that makes HTTP requests.
 func HTTPOf(s *wire.Session) (*wire.HTTPConn, error) {
 	switch w := s.Conn.(type) {
 	case *wire.HTTPConn:
@@ -24,7 +23,7 @@ func HTTPOf(s *wire.Session) (*wire.HTTPConn, error) {
 	return nil, engine.SuiteError(fmt.Errorf("transport %s has no headers", s.Conn.Transport()))
 }
 
-// Exchange makes one HTTP request within the wait of an answer.
+// ExchangeHTTP makes one HTTP request within the wait of an answer.
 func ExchangeHTTP(t *engine.Trial, s *wire.Session, method string, body []byte, with http.Header) (*wire.HTTPAnswer, error) {
 	w, err := HTTPOf(s)
 	if err != nil {
@@ -36,7 +35,7 @@ func ExchangeHTTP(t *engine.Trial, s *wire.Session, method string, body []byte, 
 	return w.Do(ctx, method, body, with)
 }
 
-// Ping is a ping with an id of its own, for answers that are read as HTTP.
+// PingMessage is a ping with an id of its own, for answers that are read as HTTP.
 func PingMessage(s *wire.Session) []byte { return wire.Message(s.NewID(), mcp.MethodPing, nil) }
 
 // OnThisMachine reports whether a URL is of the loopback interface.
@@ -45,7 +44,7 @@ func OnThisMachine(u *url.URL) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Header returns a header of an answer, "" where there is none.
+// HeaderOf returns a header of an answer, "" where there is none.
 func HeaderOf(a *wire.HTTPAnswer, name string) string {
 	if a == nil {
 		return ""

@@ -249,7 +249,7 @@ func valueAt(data []byte, path string) json.RawMessage {
 	return value
 }
 
-// refusal reports whether this is the body of an HTTP refusal: it may be an error
+// isRefusal reports whether this is the body of an HTTP refusal: it may be an error
 // without an id, and answers nothing (HTTP-04).
 func isRefusal(in wire.Inbound) bool {
 	id := in.ID()

@@ -1,4 +1,3 @@
-// Package probe has the short exchanges that many scenarios need.
 package talk
 
 import (

@@ -1,4 +1,3 @@
-// Package subscription opens subscriptions and reads what comes on them.
 package talk
 
 import (

@@ -10,10 +10,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Entry is one member of a list of the server, as received.
+// ListEntry is one member of a list of the server, as received.
 type ListEntry = map[string]json.RawMessage
 
-// Kind is one of the four lists of a server.
+// ListKind is one of the four lists of a server.
 type ListKind struct {
 	Method, Member string
 	// Key is the member that tells its entries apart.
@@ -59,10 +59,10 @@ func (l *Listing) Keys(kind ListKind) []string {
 	return keys
 }
 
-// ErrRefused says that a list was answered with an error, which any request may be.
+// ErrListRefused says that a list was answered with an error, which any request may be.
 var ErrListRefused = errors.New("the list was refused")
 
-// Walk reads a list from its first page to its last. The error is errEndless
+// WalkList reads a list from its first page to its last. The error is errEndless
 // when there is no last one, errUnread when the suite did not read as far.
 func WalkList(ctx context.Context, s *Session, kind ListKind) (*Listing, error) {
 	out := &Listing{}

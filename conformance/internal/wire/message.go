@@ -1,4 +1,3 @@
-// Package message makes messages and answers questions about them.
 package wire
 
 import (
@@ -56,7 +55,7 @@ func Denies(a Answer, err error) bool {
 	return err != nil || a.HasCode(nil, CodeMethodNotFound, CodeInvalidParams, mcp.CodeResourceNotFound)
 }
 
-// Edited returns a request as the revision has it, with other members: nil
+// EditedMessage returns a request as the revision has it, with other members: nil
 // removes one.
 func EditedMessage(s *Session, id, method string, members map[string]json.RawMessage) []byte {
 	all := Received(s.Message(id, method, nil), nil).Members
@@ -70,7 +69,7 @@ func EditedMessage(s *Session, id, method string, members map[string]json.RawMes
 	return rawjson.Encode(all)
 }
 
-// IsEmpty reports whether an answer is a result without members but _meta.
+// IsEmptyResult reports whether an answer is a result without members but _meta.
 func IsEmptyResult(a Answer) bool {
 	result, ok := rawjson.Object(a.Result)
 	for name := range result {

@@ -22,7 +22,7 @@ type Tool struct {
 	Members map[string]json.RawMessage
 }
 
-// Page is one answer to tools/list.
+// ToolPage is one answer to tools/list.
 type ToolPage struct {
 	Tools []map[string]json.RawMessage
 	// next is nil at the end of the list: an empty string is a cursor.
@@ -33,7 +33,7 @@ type ToolPage struct {
 // is longer breaks no rule, and what depends on its end is unknown.
 const maxPages = 1000
 
-// Pages walks tools/list to its end.
+// ToolPages walks tools/list to its end.
 func ToolPages(ctx context.Context, s *Session) ([]ToolPage, error) {
 	var pages []ToolPage
 	params := map[string]any{}
@@ -67,7 +67,7 @@ var (
 	ErrUnread = fmt.Errorf("the suite reads %d pages of a list and no more", maxPages)
 )
 
-// ReadPage reads the answer to tools/list.
+// ReadToolPage reads the answer to tools/list.
 func ReadToolPage(a Answer) (ToolPage, error) {
 	var p ToolPage
 	result, ok := rawjson.Object(a.Result)
@@ -87,7 +87,7 @@ func ReadToolPage(a Answer) (ToolPage, error) {
 	return p, nil
 }
 
-// Tools returns the tools of all pages, as far as they can be read.
+// ListTools returns the tools of all pages, as far as they can be read.
 func ListTools(ctx context.Context, s *Session) ([]Tool, error) {
 	pages, err := ToolPages(ctx, s)
 	if err != nil && !errors.Is(err, ErrEndless) && !errors.Is(err, ErrUnread) {

@@ -1,4 +1,3 @@
-// Package wait waits.
 package wire
 
 import (
@@ -6,7 +5,7 @@ import (
 	"time"
 )
 
-// Until asks ok until it says yes or the time is over, and returns what it
+// WaitUntil asks ok until it says yes or the time is over, and returns what it
 // said last. It is for what a server writes outside the conversation.
 func WaitUntil(ctx context.Context, limit time.Duration, ok func() bool) bool {
 	deadline := time.NewTimer(limit)
@@ -27,11 +26,11 @@ func WaitUntil(ctx context.Context, limit time.Duration, ok func() bool) bool {
 	}
 }
 
-// News is how long news may take. That none came is seen by waiting alone:
+// NewsWait is how long news may take. That none came is seen by waiting alone:
 // long enough for a machine that is busy.
 const NewsWait = 5 * time.Second
 
-// For waits.
+// Pause waits.
 func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
