@@ -18,7 +18,7 @@ type row struct {
 }
 
 // library is what a program that uses Mainstay may import.
-var library = []string{"client/...", "pool", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/wire", "conformance/checks", "conformance/families/checks", "conformance/clientsuite", "conformance/report", "conformance/faults/...", "skills"}
+var library = []string{"client/...", "pool", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/checks", "conformance/families/checks", "conformance/clientsuite", "conformance/report", "conformance/faults/...", "skills"}
 
 // testMain is what the tests of every package may import besides.
 const testMain = "internal/testmain"
@@ -41,7 +41,7 @@ var importTable = []row{
 	{pkg: "internal/house", may: []string{"client", "client/transport", "mcp"}, why: "it measures the code, and one call"},
 	{pkg: "internal/txtar", why: "text archives, whatever is in them"},
 	{pkg: "internal/officialschema", why: "a test tool below everything it tests"},
-	{pkg: "internal/reportsample", may: []string{"conformance", "conformance/wire", "mcp"}, why: "reports for the tests of those that render them"},
+	{pkg: "internal/reportsample", may: []string{"conformance", "mcp"}, why: "reports for the tests of those that render them"},
 	{pkg: "internal/serverfile", why: "a file format, whoever connects to what it lists"},
 	{pkg: "internal/footprint", may: []string{"errors", "mcp"}, tests: []string{"jsonrpc"}, why: "how much memory words of a server take, whoever queues them"},
 	{pkg: "internal/healthhttp", why: "a health check over HTTP, whatever it is about"},
@@ -153,23 +153,23 @@ var importTable = []row{
 		why: "the program that internal/reference starts",
 	},
 	{
-		pkg: "conformance/families/suitetest", tests: []string{"conformance", "conformance/wire", "conformance/checks", "conformance/report", "conformance/families/...", "conformance/server/...", "internal/reportsample", "mcp"},
+		pkg: "conformance/families/suitetest", tests: []string{"conformance", "conformance/checks", "conformance/report", "conformance/families/...", "conformance/server/...", "internal/reportsample", "mcp"},
 		why: "tests alone: the suite judges the reference server, and parsers of others read its reports",
 	},
 	{
-		pkg: "conformance/families/internal/suitetest", tests: []string{"conformance", "conformance/checks/...", "conformance/families/checks/...", "conformance/internal/...", "conformance/report", "conformance/wire", "mcp", refServer, "internal/memhttp"},
+		pkg: "conformance/families/internal/suitetest", tests: []string{"conformance", "conformance/checks/...", "conformance/families/checks/...", "conformance/internal/...", "conformance/report", "mcp", refServer, "internal/memhttp"},
 		why: "tests alone: every check, of the protocol and of the families, against servers that break it",
 	},
 	{
-		pkg: "conformance/families/internal/mutants/...", may: []string{"conformance/families/internal/mutants/...", "conformance", "conformance/wire", "conformance/checks", "conformance/families/checks", "mcp"}, tests: []string{refServer},
+		pkg: "conformance/families/internal/mutants/...", may: []string{"conformance/families/internal/mutants/...", "conformance", "conformance/internal/engine", "conformance/internal/wire", "conformance/checks", "conformance/families/checks", "mcp"}, tests: []string{refServer},
 		why: "a proxy in front of any server, and what the suite makes of it: the server is a program, or given to it by tests",
 	},
 	{
-		pkg: "conformance/families/checks", may: []string{"conformance", "conformance/checks", "conformance/internal/checktext", "conformance/families/checks/..."},
+		pkg: "conformance/families/checks", may: []string{"conformance", "conformance/checks", "conformance/internal/engine", "conformance/families/checks/..."},
 		why: "the list of the checks of our own tools, beside those of the specification",
 	},
 	{
-		pkg: "conformance/families/checks/...", may: []string{"conformance", "conformance/families/checks/...", "conformance/internal/...", "conformance/wire", "mcp"},
+		pkg: "conformance/families/checks/...", may: []string{"conformance", "conformance/families/checks/...", "conformance/internal/...", "mcp"},
 		why: "checks of our own tools: they need none of the others",
 	},
 	{
@@ -193,88 +193,66 @@ var importTable = []row{
 	},
 	{pkg: "conformance/faults/...", may: []string{"conformance/faults/...", "jsonrpc", "internal/sse"}, why: "the proxy stands before any server and behind any client"},
 	{pkg: "conformance/internal/rawjson", why: "questions about JSON values, whoever sent them"},
-	{pkg: "conformance/internal/idorder", why: "the order of names, whatever they name"},
-	{pkg: "conformance/internal/official", why: "names of the official suite's fixtures, whoever calls them"},
 	{
-		pkg: "conformance/wire", may: []string{"conformance/internal/rawjson", "mcp", "internal/sse"},
+		pkg: "conformance/internal/wire", may: []string{"conformance", "conformance/internal/rawjson", "mcp", "internal/sse"},
 		why: "the driver moves bytes and messages; what they should be, those above it know",
 	},
-	{pkg: "conformance/report/...", may: []string{"conformance", "conformance/wire", "mcp"}, tests: []string{"conformance/checks", refServer, "internal/reportsample"}, why: "what was found is rendered by those who did not find it"},
-	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/checks", "conformance/report/..."}, tests: []string{"conformance/wire", refServer, "mcp"}, why: "package testing stays out of the suite itself"},
-	{pkg: "conformance/internal/wait", why: "a wait is a wait, whatever is waited for"},
-	{pkg: "conformance/internal/nosuch", may: []string{"mcp"}, why: "names that no server has, whoever asks for them"},
-	{pkg: "conformance/internal/checktext", may: []string{"conformance", "conformance/wire", "mcp"}, why: "texts are read from a file, whichever checks they are of"},
-	{pkg: "conformance/internal/message", may: []string{"conformance/internal/rawjson", "conformance/wire", "mcp"}, why: "questions about messages, whoever sent them"},
-	{pkg: "conformance/internal/family", may: []string{"conformance/internal/rawjson", "conformance/wire"}, why: "the forms of errors, whichever tool answers with them"},
-	{pkg: "conformance/internal/overhttp", may: []string{"conformance", "conformance/wire", "mcp"}, why: "a request over HTTP, whatever is in it"},
+	{pkg: "conformance/internal/fixture", may: []string{"conformance/internal/rawjson", "conformance/internal/wire", "mcp"}, why: "names and schemas that the suite uses, whichever check needs them"},
 	{
-		pkg: "conformance/internal/probe", may: []string{"conformance", "conformance/internal/official", "conformance/internal/rawjson", "conformance/wire", "mcp"},
-		why: "short exchanges, whichever scenario needs them",
-	},
-	{
-		pkg: "conformance/internal/sample", may: []string{"conformance", "conformance/internal/lists", "conformance/internal/rawjson"},
-		why: "arguments are made from schemas, whatever they are for",
-	},
-	{
-		pkg: "conformance/internal/asked", may: []string{"conformance", "conformance/internal/observe", "conformance/internal/rawjson", "conformance/internal/sample", "conformance/wire", "mcp"},
-		why: "answers to servers, in either era",
-	},
-	{
-		pkg: "conformance/internal/subscription", may: []string{"conformance", "conformance/internal/message", "conformance/internal/rawjson", "conformance/wire", "mcp"},
-		why: "a subscription, whatever it brings",
-	},
-	{
-		pkg: "conformance/internal/conversation", may: []string{"conformance", "conformance/internal/probe", "conformance/internal/rawjson", "conformance/wire", "internal/txtar"},
-		why: "conversations are data, whatever they are about",
-	},
-	{
-		pkg: "conformance/internal/table", may: []string{"conformance", "conformance/internal/rawjson", "conformance/wire"},
-		why: "a table is played the same way, whatever it calls",
-	},
-	{
-		pkg: "conformance/internal/lists", may: []string{"conformance/internal/rawjson", "conformance/wire", "mcp"},
-		why: "walking a list is a conversation, whoever judges it",
-	},
-	{
-		pkg: "conformance/internal/observe", may: []string{"conformance/internal/lists", "conformance/internal/rawjson", "conformance/wire", "mcp"},
-		why: "it looks at every message of a run and knows no scenario",
-	},
-	{
-		pkg: "conformance", may: []string{"conformance/internal/...", "conformance/wire", "mcp"}, tests: []string{"conformance/checks"},
+		pkg: "conformance/internal/engine", may: []string{"conformance", "conformance/internal/fixture", "conformance/internal/observe", "conformance/internal/rawjson", "conformance/internal/wire", "mcp"},
 		why: "the engine is given its checks and imports none",
 	},
 	{
-		pkg: "conformance/checks/seen", may: []string{"conformance", "conformance/internal/...", "conformance/wire", "mcp"},
+		pkg: "conformance/internal/talk", may: []string{"conformance", "conformance/internal/engine", "conformance/internal/fixture", "conformance/internal/observe", "conformance/internal/rawjson", "conformance/internal/wire", "internal/txtar", "mcp"},
+		why: "short exchanges and conversations that are data, whichever scenario needs them",
+	},
+	{pkg: "conformance/report/...", may: []string{"conformance", "mcp"}, tests: []string{"conformance/checks", refServer, "internal/reportsample"}, why: "what was found is rendered by those who did not find it"},
+	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/checks", "conformance/report/..."}, tests: []string{refServer, "mcp"}, why: "package testing stays out of the suite itself"},
+	{
+		pkg: "conformance/internal/table", may: []string{"conformance", "conformance/internal/rawjson", "conformance/internal/engine", "conformance/internal/wire"},
+		why: "a table is played the same way, whatever it calls",
+	},
+	{
+		pkg: "conformance/internal/observe", may: []string{"conformance", "conformance/internal/rawjson", "conformance/internal/wire", "mcp"},
+		why: "it looks at every message of a run and knows no scenario",
+	},
+	{
+		pkg: "conformance", may: []string{"conformance/internal/rawjson", "mcp"}, tests: []string{"conformance/checks"},
+		why: "options and reports, below what runs and renders them",
+	},
+	{
+		pkg: "conformance/checks/seen", may: []string{"conformance", "conformance/internal/...", "mcp"},
 		why: "it judges what all other scenarios brought",
 	},
 	{
-		pkg: "conformance/checks", may: []string{"conformance", "conformance/checks/...", "conformance/internal/checktext"},
+		pkg: "conformance/checks", may: []string{"conformance", "conformance/checks/...", "conformance/internal/engine"},
 		why: "the list of the checks of the specification, without those of our own tools",
 	},
-	{pkg: "conformance/internal/client/program", may: []string{"conformance/wire", "mcp"}, why: "a client under test is started the same way for every scenario"},
+	{pkg: "conformance/internal/client/program", may: []string{"conformance", "conformance/internal/wire", "mcp"}, why: "a client under test is started the same way for every scenario"},
 	{
-		pkg: "conformance/internal/client/peer", may: []string{"conformance/internal/client/program", "conformance/internal/rawjson", "conformance/wire", "conformance/faults/...", "jsonrpc", "mcp"},
+		pkg: "conformance/internal/client/peer", may: []string{"conformance", "conformance/internal/client/program", "conformance/internal/rawjson", "conformance/internal/wire", "conformance/faults/...", "jsonrpc", "mcp"},
 		why: "the server of a scenario answers and records; it judges nothing",
 	},
 	{
-		pkg: "conformance/internal/client/trial", may: []string{"conformance", "conformance/internal/checktext", "conformance/internal/client/...", "conformance/internal/rawjson", "conformance/wire", "conformance/faults/...", "mcp"},
+		pkg: "conformance/internal/client/trial", may: []string{"conformance", "conformance/internal/engine", "conformance/internal/client/...", "conformance/internal/rawjson", "conformance/internal/wire", "conformance/faults/...", "mcp"},
 		why: "scenarios for clients have one engine, with the reports of the suite for servers",
 	},
 	{
 		pkg: "conformance/checks/client", may: []string{"conformance/checks/client/...", "conformance/internal/client/trial"},
-		tests: []string{"conformance", "conformance/internal/client/...", "conformance/wire", "mcp"}, why: "the list of all checks for clients",
+		tests: []string{"conformance", "conformance/internal/client/...", "conformance/internal/wire", "mcp"}, why: "the list of all checks for clients",
 	},
 	{
-		pkg: "conformance/checks/client/...", may: []string{"conformance", "conformance/checks/client/authorization/...", "conformance/internal/client/...", "conformance/internal/rawjson", "conformance/wire", "conformance/faults/...", "jsonrpc", "mcp"},
+		pkg: "conformance/checks/client/...", may: []string{"conformance/internal/engine", "conformance", "conformance/checks/client/authorization/...", "conformance/internal/client/...", "conformance/internal/rawjson", "conformance/internal/wire", "conformance/faults/...", "jsonrpc", "mcp"},
 		why: "clients are judged by servers of the suite, which share no code with our client",
 	},
 	{
-		pkg: "conformance/checks/...", may: []string{"conformance", "conformance/checks/seen", "conformance/internal/...", "conformance/wire", "mcp"},
+		pkg: "conformance/checks/...", may: []string{"conformance", "conformance/checks/seen", "conformance/internal/...", "mcp"},
 		why: "the checks stand on the engine and drive the wire themselves, never through the client",
 	},
 	{
-		pkg: "conformance/clientsuite", may: []string{"conformance", "conformance/checks/client/...", "conformance/internal/client/...", "conformance/internal/rawjson", "conformance/wire", "mcp"},
-		why: "the public door of the suite for clients",
+		pkg: "conformance/clientsuite", may: []string{"conformance", "conformance/checks/client/...", "conformance/internal/client/...", "conformance/internal/engine", "conformance/internal/rawjson", "conformance/internal/wire", "mcp"},
+		tests: []string{"conformance/report/...", "conformance/faults/...", "internal/memhttp", "internal/sse", "jsonrpc"},
+		why:   "the public door of the suite for clients",
 	},
 	{
 		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/doc", "internal/errormap", "internal/inputschema", "internal/schema", "internal/serverfile", "internal/suggest", "auth", "auth/keychain"}, library...),

@@ -49,21 +49,21 @@ func (e *Expectation) covers(res *Result) bool {
 	if e.Official != "" {
 		return standsBeside(res.Official, e.Official)
 	}
-	return glob(e.Pattern, res.ID) || glob(e.Pattern, res.Scenario) || glob(e.Pattern, res.Area)
+	return Match(e.Pattern, res.ID, res.Scenario, res.Area)
 }
 
-// Expect marks the results that x speaks of: known, flaky or stale. The error
-// names an entry that speaks of no check at all: a rule that was renamed, or a
-// slip of the pen, would else excuse nothing and nobody would know. Scenarios of
-// the official suite that this one does not have are left alone.
-func (r *Report) Expect(x Expectations) error {
+// Expect marks the results that x lists as known, flaky or stale. known reports whether
+// a pattern matches a check of the suite; nil knows none. An entry that matches no
+// result and no such check is an error, so that entries cannot go stale silently.
+// Scenarios of the official suite that this one does not have are ignored.
+func (r *Report) Expect(x Expectations, known func(pattern string) bool) error {
 	for i := range x.Failing {
-		if err := r.expect(&x.Failing[i], (*Report).markFailing); err != nil {
+		if err := r.expect(&x.Failing[i], known, (*Report).markFailing); err != nil {
 			return err
 		}
 	}
 	for i := range x.Flaky {
-		if err := r.expect(&x.Flaky[i], (*Report).markFlaky); err != nil {
+		if err := r.expect(&x.Flaky[i], known, (*Report).markFlaky); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (r *Report) markBlocked() {
 }
 
 // expect hands the results that e covers to mark.
-func (r *Report) expect(e *Expectation, mark func(*Report, *Expectation, []*Result)) error {
+func (r *Report) expect(e *Expectation, known func(pattern string) bool, mark func(*Report, *Expectation, []*Result)) error {
 	if e.Role != "" && r.Target.Role != "" && e.Role != r.Target.Role {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (r *Report) expect(e *Expectation, mark func(*Report, *Expectation, []*Resu
 			covered = append(covered, &r.Results[i])
 		}
 	}
-	if len(covered) == 0 && e.Official == "" && !e.elsewhere(r) {
+	if len(covered) == 0 && e.Official == "" && !e.elsewhere(r, known) {
 		return e.unmatched()
 	}
 	mark(r, e, covered)
@@ -111,8 +111,8 @@ func (r *Report) expect(e *Expectation, mark func(*Report, *Expectation, []*Resu
 
 // elsewhere reports whether e speaks of a revision or a suite that was not
 // judged: one file may serve several runs.
-func (e *Expectation) elsewhere(r *Report) bool {
-	if r.Target.Role == RoleServer && matchesAny(e.Pattern, r.known) {
+func (e *Expectation) elsewhere(r *Report, known func(pattern string) bool) bool {
+	if known != nil && known(e.Pattern) {
 		return true
 	}
 	return e.Revision != "" && !slices.ContainsFunc(r.Revisions, func(l RevisionReport) bool { return l.Revision == e.Revision })
@@ -156,15 +156,15 @@ func (r *Report) markFlaky(e *Expectation, covered []*Result) {
 
 // notHeld reports an outcome that a file of known outcomes can expect: not the
 // faults of the suite itself.
-func notHeld(s Status) bool { return s == Fail || s == Warn || s == Unknown }
+func notHeld(s Status) bool { return s == Fail || s == Warn || s == Inconclusive }
 
-// Unmatched returns an error for the first pattern that no check of the scenarios
-// of a side matches: a suite asks before it sends anything.
-func (x *Expectations) Unmatched(role Role, scenarios []Scenario) error {
+// Unmatched returns an error for the first pattern that matches no check of the suite
+// for role. known reports whether a pattern matches one.
+func (x *Expectations) Unmatched(role Role, known func(pattern string) bool) error {
 	for _, list := range [][]Expectation{x.Failing, x.Flaky} {
 		for i := range list {
 			e := &list[i]
-			if e.Official == "" && (e.Role == "" || e.Role == role) && !matchesAny(e.Pattern, scenarios) {
+			if e.Official == "" && (e.Role == "" || e.Role == role) && !known(e.Pattern) {
 				return e.unmatched()
 			}
 		}

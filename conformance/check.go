@@ -3,7 +3,6 @@ package conformance
 import (
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -36,9 +35,9 @@ const (
 	Warn Status = "warn"
 	// Skip: the check does not apply; the reason says why.
 	Skip Status = "skip"
-	// Unknown: the check applies and could not be established, because the
+	// Inconclusive: the check applies and could not be decided, because the
 	// server was lost or the time was over.
-	Unknown Status = "unknown"
+	Inconclusive Status = "inconclusive"
 	// Error: the suite could not run the check; its fault, not the server's.
 	Error Status = "error"
 )
@@ -66,10 +65,10 @@ type Check struct {
 	Title string
 	// Level is the level for every server.
 	Level Level
-	// House, when set, is the level for servers that announce the error
+	// ProfileLevel, when set, is the level for servers that announce the error
 	// profiles of this project: they promise more than the
 	// specification asks for.
-	House Level
+	ProfileLevel Level
 	// Spec is where the rule stands.
 	Spec Spec
 	// Since and Until narrow the revisions of the scenario for this check,
@@ -104,7 +103,7 @@ type Result struct {
 	Status Status
 	// Reason is set when Status is [Skip].
 	Reason SkipReason
-	// Detail explains a skip, an unknown or an error.
+	// Detail explains a skip, an inconclusive check or an error.
 	Detail string
 	// Expected and Actual are set when the rule was broken.
 	Expected, Actual string
@@ -121,10 +120,10 @@ type Result struct {
 	// Duration is the time since the check before it in the same scenario.
 	Duration time.Duration
 	// Evidence is the traffic behind an outcome that is not a pass.
-	Evidence []wire.Frame
+	Evidence []Frame
 }
 
-// Baseline is how an outcome stands to the files of known outcomes.
+// Baseline compares an outcome with the baseline files.
 type Baseline string
 
 // The values, a closed list.

@@ -11,15 +11,15 @@
 //	err = report.Text(os.Stdout, r, report.TextOptions{})
 //	os.Exit(r.ExitCode())
 //
-// The checks are those of package checks. [Run] makes those that [Options] names, which
-// may be your own: a [Scenario] has one conversation with the server, through its
-// [Trial], and decides its checks.
+// Package checks has the checks of the specification and runs them.
 //
-// The types to know are [Subject] (what is judged), [Scenario] and [Check]
-// (what must hold, with the sentence that asks for it) and [Report] (what was
-// found), which package report renders. A check that does not apply is skipped with a reason and never counts
-// as passed; a check that is inconclusive is unknown and makes the
-// verdict incomplete.
+// The types to know are [Subject] (what is judged), [Options], [Check] (what must hold,
+// with the sentence that asks for it) and [Report] (what was found), which package report
+// renders. A check that does not apply is skipped with a reason and never counts as passed;
+// a required check that is inconclusive makes the verdict inconclusive.
+//
+// The suite shares two things with the client of this module: the splitting of event
+// streams into events, and the names and types of package mcp.
 //
 // The suite calls a tool only with permission: given by [Options], or granted by the
 // server in capabilities.experimental.conformance.sideEffects.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -13,23 +12,20 @@ type Verdict string
 
 // The verdicts.
 const (
-	Passed     Verdict = "passed"
-	Failed     Verdict = "failed"
-	Incomplete Verdict = "incomplete"
+	Passed              Verdict = "passed"
+	Failed              Verdict = "failed"
+	VerdictInconclusive Verdict = "inconclusive"
 )
 
 // The exit codes of a run, as the command line has them.
 const (
-	exitPassed     = 0
-	exitFailed     = 1
-	exitIncomplete = 10
+	exitPassed       = 0
+	exitFailed       = 1
+	exitInconclusive = 10
 )
 
 // Report is everything one run found. Every format is a rendering of it.
 type Report struct {
-	// known are the scenarios that the run was given.
-	known []Scenario
-
 	StartedAt time.Time
 	Duration  time.Duration
 	Target    Target
@@ -83,7 +79,7 @@ type RevisionReport struct {
 // Target is what was judged, as far as it introduced itself.
 type Target struct {
 	Role      Role
-	Transport wire.TransportKind
+	Transport TransportKind
 	// Argv is the program of a command subject.
 	Argv []string
 	// URL is the endpoint of a URL subject, without credentials and query.
@@ -106,7 +102,7 @@ type Policy struct {
 	// the subject speaks.
 	Revisions []mcp.Version
 	// Suites are those asked for; empty means what the subject declares.
-	Suites []Suite
+	Suites []string
 	// Set names the frozen set of requirements that scores; empty for all.
 	Set string
 	// Baselines are the files of known outcomes.
@@ -117,8 +113,9 @@ type Policy struct {
 	// report.
 	Seed uint64
 	// Strict: a broken recommendation fails the run, too.
-	Strict      bool
-	SideEffects SideEffects
+	Strict bool
+	// SideEffects is the permission to call tools: none, read-only or all.
+	SideEffects string
 	// Granted is true when the permission came from the server itself.
 	Granted    bool
 	AllowTools []string

@@ -24,7 +24,7 @@ type Summary struct {
 
 // Tally counts outcomes. Skips are not in it.
 type Tally struct {
-	Pass, Fail, Warn, Unknown, Error int
+	Pass, Fail, Warn, Inconclusive, Error int
 }
 
 // Summary counts the results.
@@ -89,8 +89,8 @@ func (t *Tally) add(s Status) {
 		t.Fail++
 	case Warn:
 		t.Warn++
-	case Unknown:
-		t.Unknown++
+	case Inconclusive:
+		t.Inconclusive++
 	case Error:
 		t.Error++
 	case Skip:
@@ -121,7 +121,7 @@ func (r *Report) Fails(res *Result) bool {
 	return false
 }
 
-// Verdict is Failed when a result fails the run; else Incomplete when a
+// Verdict is Failed when a result fails the run; else VerdictInconclusive when a
 // required check is inconclusive, or when nothing was decided; else Passed.
 func (r *Report) Verdict() Verdict {
 	open, decided := false, false
@@ -133,18 +133,18 @@ func (r *Report) Verdict() Verdict {
 		case res.Unscored:
 			continue
 		case res.Level != Must, res.Excused():
-		case res.Status == Unknown, res.Status == Error, res.Reason == SkipPrerequisite:
+		case res.Status == Inconclusive, res.Status == Error, res.Reason == SkipPrerequisite:
 			open = true
 		}
 		decided = decided || res.Status == Pass || res.Status == Warn || res.Status == Fail
 	}
 	if open || !decided {
-		return Incomplete
+		return VerdictInconclusive
 	}
 	return Passed
 }
 
-// ExitCode is 0, 1 or 10 for passed, failed and incomplete.
+// ExitCode is 0, 1 or 10 for passed, failed and inconclusive.
 func (r *Report) ExitCode() int {
 	switch r.Verdict() {
 	case Passed:
@@ -152,6 +152,6 @@ func (r *Report) ExitCode() int {
 	case Failed:
 		return exitFailed
 	default:
-		return exitIncomplete
+		return exitInconclusive
 	}
 }

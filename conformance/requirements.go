@@ -3,7 +3,6 @@ package conformance
 import (
 	"embed"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -22,35 +21,4 @@ func Requirements(revision mcp.Version) ([]string, error) {
 		return nil, fmt.Errorf("no frozen requirements for %q: there are %s to %s", revision, mcp.Versions()[0], mcp.Latest)
 	}
 	return strings.Fields(string(text)), nil
-}
-
-// MarkUnscored marks the results that are not in the frozen set of a revision, all those
-// of another revision among them: nothing was judged by the set where the server
-// answered with another one.
-func (r *Report) MarkUnscored(set []string, revision mcp.Version) {
-	for i := range r.Results {
-		_, scored := slices.BinarySearch(set, r.Results[i].ID)
-		scored = scored && r.Results[i].Revision == revision
-		r.Results[i].Unscored = !scored
-	}
-}
-
-// RequirementsOf returns the ids of the scenarios' checks that are rules of a revision,
-// sorted: what a set holds on the day it is frozen.
-func RequirementsOf(scenarios []Scenario, revision mcp.Version) []string {
-	var ids []string
-	l := RevisionRun{Revision: revision}
-	for i := range scenarios {
-		sc := &scenarios[i]
-		if l.outside(sc.Since, sc.Until) != "" {
-			continue
-		}
-		for _, c := range sc.Checks {
-			if l.outside(c.Since, c.Until) == "" {
-				ids = append(ids, c.ID)
-			}
-		}
-	}
-	slices.Sort(ids)
-	return ids
 }

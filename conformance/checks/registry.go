@@ -17,7 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/checks/talk"
 	"github.com/mainstay-mcp/mainstay/conformance/checks/tasks"
 	"github.com/mainstay-mcp/mainstay/conformance/checks/utilities"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/checktext"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
 // texts is what the checks say.
@@ -27,7 +27,7 @@ var texts string
 
 // All returns every scenario of the specification, in the order of a report. The
 // caller may change what it gets.
-func All() []conformance.Scenario {
+func All() []engine.Scenario {
 	all := slices.Clone(registry())
 	for i := range all {
 		sc := &all[i]
@@ -39,34 +39,29 @@ func All() []conformance.Scenario {
 	return all
 }
 
-// Run is [conformance.Run] with all scenarios, unless opts has others.
+// Run judges subject by all scenarios.
 func Run(ctx context.Context, subject conformance.Subject, opts conformance.Options) (*conformance.Report, error) {
-	return conformance.Run(ctx, subject, whole(opts))
+	return engine.Run(ctx, subject, engine.Suite{Scenarios: registry()}, opts)
 }
 
-// Plan is [conformance.Plan] with all scenarios, unless opts has others.
-func Plan(ctx context.Context, subject conformance.Subject, opts conformance.Options) ([]conformance.Planned, error) {
-	return conformance.Plan(ctx, subject, whole(opts))
+// Plan returns what [Run] would do.
+func Plan(ctx context.Context, subject conformance.Subject, opts conformance.Options) ([]conformance.Listed, error) {
+	return engine.Plan(ctx, subject, engine.Suite{Scenarios: registry()}, opts)
 }
 
-// whole adds all scenarios to options that have none.
-func whole(opts conformance.Options) conformance.Options {
-	if opts.Scenarios == nil {
-		opts.Scenarios = registry()
-	}
-	return opts
-}
+// List returns all checks, in the order of a report.
+func List() []conformance.Listed { return engine.List(conformance.RoleServer, registry()) }
 
 // registry returns every scenario. All runs share them: a scenario keeps nothing of
 // a run.
-var registry = sync.OnceValue(func() []conformance.Scenario {
-	all, err := checktext.Complete(slices.Concat(
+var registry = sync.OnceValue(func() []engine.Scenario {
+	all, err := engine.Complete(slices.Concat(
 		lifecycle.Scenarios(), base.Scenarios(), features.Scenarios(), utilities.Scenarios(), tasks.Scenarios(), stateless.Scenarios(),
 		http.Scenarios(), stdio.Scenarios(), talk.Scenarios(), seen.Scenarios(),
 	), texts)
 	if err != nil {
 		panic("conformance: checks.txt: " + err.Error()) //nolint:forbidigo // embedded: every test meets it
 	}
-	conformance.NameOfficial(all)
+	engine.NameOfficial(all)
 	return all
 })

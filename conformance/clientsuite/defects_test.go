@@ -12,14 +12,13 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client"
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client/faults"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 const (
-	overHTTP  = wire.TransportHTTP
-	overStdio = wire.TransportStdio
+	overHTTP  = conformance.TransportHTTP
+	overStdio = conformance.TransportStdio
 	session   = mcp.LatestSession
 	modern    = mcp.Latest
 )
@@ -28,7 +27,7 @@ const (
 // must catch it.
 type planted struct {
 	defect    string
-	transport wire.TransportKind
+	transport conformance.TransportKind
 	revision  mcp.Version
 	caught    string // ids, separated by spaces
 }
@@ -325,7 +324,7 @@ func TestDefects(t *testing.T) {
 // arguments. Only the check of that digit reports it.
 func TestLostDigits(t *testing.T) {
 	t.Parallel()
-	for _, way := range []wire.TransportKind{overStdio, overHTTP} {
+	for _, way := range []conformance.TransportKind{overStdio, overHTTP} {
 		for _, revision := range []mcp.Version{session, modern} {
 			t.Run(fmt.Sprintf("%s %s", way, revision), func(t *testing.T) {
 				t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -44,21 +44,20 @@ func Command(argv, env []string) Program { return program.Command(argv, env) }
 // ends the program, or has ended. Call it once in a process, then exit.
 func Bridge(operand string) int { return peer.Bridge(operand) }
 
-// Scenarios returns every scenario with its checks, in the order of a report. The caller
-// may change the slice.
-func Scenarios() []conformance.Scenario {
-	var out []conformance.Scenario
+// List returns all checks, in the order of a report.
+func List() []conformance.Listed {
+	var out []engine.Scenario
 	for _, sc := range client.Scenarios() {
 		out = append(out, sc.Conformance())
 	}
-	return out
+	return engine.List(conformance.RoleClient, out)
 }
 
 // Options configure a run. The zero value judges a client over HTTP, in the newest revision
 // of each era that it speaks.
 type Options struct {
 	// Transport is HTTP when empty.
-	Transport wire.TransportKind
+	Transport conformance.TransportKind
 	// Revisions are judged one after another. Empty means the newest of each era that the
 	// client speaks.
 	Revisions []mcp.Version
@@ -86,13 +85,13 @@ type Options struct {
 }
 
 func (o *Options) prepare() error {
-	o.Transport = cmp.Or(o.Transport, wire.TransportHTTP)
+	o.Transport = cmp.Or(o.Transport, conformance.TransportHTTP)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Parallel = cmp.Or(o.Parallel, DefaultParallel)
 	o.Repeat = max(o.Repeat, 1)
 	switch o.Transport {
-	case wire.TransportHTTP:
-	case wire.TransportStdio:
+	case conformance.TransportHTTP:
+	case conformance.TransportStdio:
 		if len(o.Bridge) == 0 {
 			return fmt.Errorf("over stdio the suite needs the command of its bridge")
 		}
@@ -103,18 +102,23 @@ func (o *Options) prepare() error {
 		if !v.Known() {
 			return fmt.Errorf("revision %q: the suite covers revisions %s to %s", v, mcp.Versions()[0], mcp.Latest)
 		}
-		if o.Transport == wire.TransportHTTP && !v.AtLeast(mcp.Version2025_03_26) {
+		if o.Transport == conformance.TransportHTTP && !v.AtLeast(mcp.Version2025_03_26) {
 			return fmt.Errorf("revision %s has no streamable HTTP: test it over stdio", v)
 		}
 	}
 	for _, pattern := range slices.Concat(o.Only, o.Skip) {
-		if !slices.ContainsFunc(client.Scenarios(), func(sc trial.Scenario) bool {
-			return slices.ContainsFunc(sc.Checks, func(c trial.Check) bool { return matches(pattern, &sc, c.ID) })
-		}) {
+		if !known(pattern) {
 			return fmt.Errorf("no check matches %q", pattern)
 		}
 	}
-	return o.Expected.Unmatched(conformance.RoleClient, Scenarios())
+	return o.Expected.Unmatched(conformance.RoleClient, known)
+}
+
+// known reports whether a pattern matches a check of the suite.
+func known(pattern string) bool {
+	return slices.ContainsFunc(client.Scenarios(), func(sc trial.Scenario) bool {
+		return slices.ContainsFunc(sc.Checks, func(c trial.Check) bool { return matches(pattern, &sc, c.ID) })
+	})
 }
 
 // selects reports whether a check was asked for.

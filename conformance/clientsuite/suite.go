@@ -43,7 +43,7 @@ func Run(ctx context.Context, p Program, opts Options) (*conformance.Report, err
 		Target:    conformance.Target{Role: conformance.RoleClient, Transport: opts.Transport, Argv: p.Argv(), Tools: -1},
 		Policy: conformance.Policy{
 			Revisions: opts.Revisions, Repeat: opts.Repeat, Strict: opts.Strict, Baselines: opts.Expected.Files(),
-			SideEffects: conformance.SideEffectsNone, Only: opts.Only, Skip: opts.Skip,
+			SideEffects: "none", Only: opts.Only, Skip: opts.Skip,
 		},
 	}}
 	runs, err := s.introduce(ctx)
@@ -58,7 +58,7 @@ func Run(ctx context.Context, p Program, opts Options) (*conformance.Report, err
 	}
 	s.report.Duration = time.Since(s.report.StartedAt)
 	s.report.FoldAttempts()
-	return s.report, cmp.Or(s.report.Expect(opts.Expected), ctx.Err())
+	return s.report, cmp.Or(s.report.Expect(opts.Expected, nil), ctx.Err())
 }
 
 // introduction names the first run, in its task and in results.

@@ -14,7 +14,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client/faults"
 	"github.com/mainstay-mcp/mainstay/conformance/clientsuite"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -22,7 +21,7 @@ import (
 // judgeToy runs the suite against the toy client in virtual time: the scenarios
 // of these checks, the whole of it where there are none or where one of them
 // judges all that was sent.
-func judgeToy(t *testing.T, defect string, transport wire.TransportKind, revision mcp.Version, checks ...string) (report *conformance.Report) {
+func judgeToy(t *testing.T, defect string, transport conformance.TransportKind, revision mcp.Version, checks ...string) (report *conformance.Report) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var err error
@@ -50,12 +49,12 @@ func judgeToy(t *testing.T, defect string, transport wire.TransportKind, revisio
 // and over any transport.
 func TestToyWithoutDefect(t *testing.T) {
 	t.Parallel()
-	for _, transport := range []wire.TransportKind{wire.TransportHTTP, wire.TransportStdio} {
+	for _, transport := range []conformance.TransportKind{conformance.TransportHTTP, conformance.TransportStdio} {
 		for _, revision := range mcp.Versions() {
-			if transport == wire.TransportHTTP && revision == mcp.Version2024_11_05 {
+			if transport == conformance.TransportHTTP && revision == mcp.Version2024_11_05 {
 				continue // it has no streamable HTTP
 			}
-			if testmain.Race && revision != mcp.LatestSession && (revision != mcp.Latest || transport != wire.TransportHTTP) {
+			if testmain.Race && revision != mcp.LatestSession && (revision != mcp.Latest || transport != conformance.TransportHTTP) {
 				continue // the same goroutines
 			}
 			t.Run(string(transport)+" "+string(revision), func(t *testing.T) {
@@ -81,7 +80,7 @@ func TestRun_Cut(t *testing.T) {
 			OnResult: func(conformance.Result) { cancel() },
 		})
 		require.ErrorIs(t, err, context.Canceled)
-		require.Equal(t, conformance.Incomplete, report.Verdict())
+		require.Equal(t, conformance.VerdictInconclusive, report.Verdict())
 		for _, r := range report.Results {
 			require.NotContains(t, []conformance.Status{conformance.Fail, conformance.Warn, conformance.Error}, r.Status, r.ID)
 		}

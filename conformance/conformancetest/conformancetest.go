@@ -34,7 +34,7 @@ func Run(t *testing.T, subject conformance.Subject, opts conformance.Options) *c
 		t.Fatalf("conformance: %v", err)
 	}
 	subtests(t, r)
-	if v := r.Verdict(); v == conformance.Incomplete && !t.Failed() {
+	if v := r.Verdict(); v == conformance.VerdictInconclusive && !t.Failed() {
 		t.Errorf("conformance: %s: no requirement could be judged", v)
 	}
 	return r
@@ -63,7 +63,7 @@ type teller interface {
 func tell(t teller, r *conformance.Report, res *conformance.Result) {
 	t.Helper()
 	text := strings.TrimSpace(report.Finding(r, res))
-	open := res.Status == conformance.Unknown || res.Status == conformance.Error || res.Reason == conformance.SkipPrerequisite
+	open := res.Status == conformance.Inconclusive || res.Status == conformance.Error || res.Reason == conformance.SkipPrerequisite
 	required := res.Level == conformance.Must && !res.Excused() && !res.Unscored
 	switch {
 	case open && required:

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -34,12 +33,12 @@ func (o *told) Skip(args ...any)  { o.outcome, o.text = "skip", fmt.Sprint(args.
 
 func TestTell(t *testing.T) {
 	t.Parallel()
-	frame := wire.Frame{Dir: wire.FromServer, Data: []byte(`{"id":7}`), Size: 8}
+	frame := conformance.Frame{Dir: conformance.FromServer, Data: []byte(`{"id":7}`), Size: 8}
 	result := func(status conformance.Status, level conformance.Level, baseline conformance.Baseline) *conformance.Result {
 		return &conformance.Result{
 			Check:    conformance.Check{ID: "RPC-07/exclusive", Title: "every response has exactly one of result and error"},
 			Revision: mcp.LatestSession, Status: status, Level: level, Baseline: baseline,
-			Expected: "one", Actual: "both", Evidence: []wire.Frame{frame},
+			Expected: "one", Actual: "both", Evidence: []conformance.Frame{frame},
 		}
 	}
 	skip := result(conformance.Skip, conformance.Must, "")
@@ -57,8 +56,8 @@ func TestTell(t *testing.T) {
 		"a known failure":                   {result(conformance.Fail, conformance.Must, conformance.BaselineKnown), "log"},
 		"a stale entry":                     {result(conformance.Pass, conformance.Must, conformance.BaselineStale), "error"},
 		"advice":                            {result(conformance.Warn, conformance.Should, ""), "log"},
-		"a requirement inconclusive":        {result(conformance.Unknown, conformance.Must, ""), "error"},
-		"a recommendation inconclusive":     {result(conformance.Unknown, conformance.Should, ""), "log"},
+		"a requirement inconclusive":        {result(conformance.Inconclusive, conformance.Must, ""), "error"},
+		"a recommendation inconclusive":     {result(conformance.Inconclusive, conformance.Should, ""), "log"},
 		"a fault of the suite":              {result(conformance.Error, conformance.Must, ""), "error"},
 		"what does not apply":               {skip, "skip"},
 		"what another failure kept from it": {missing, "error"},

@@ -35,9 +35,9 @@ func badgeOf(r *conformance.Report) badge {
 			names = append(names, string(v))
 		}
 	}
-	b := badge{Schema: 1, Label: strings.TrimSpace("MCP " + strings.Join(names, ", ")), Message: "incomplete", Color: "lightgrey"}
+	b := badge{Schema: 1, Label: strings.TrimSpace("MCP " + strings.Join(names, ", ")), Message: "inconclusive", Color: "lightgrey"}
 	s := r.Summary()
-	ran := s.Must.Pass + s.Must.Fail + s.Must.Unknown + s.Must.Error
+	ran := s.Must.Pass + s.Must.Fail + s.Must.Inconclusive + s.Must.Error
 	switch {
 	case r.Verdict() == conformance.Failed:
 		broken := 0
@@ -47,7 +47,7 @@ func badgeOf(r *conformance.Report) badge {
 			}
 		}
 		b.Message, b.Color = fmt.Sprintf("%d broken", broken), "red"
-	case r.Verdict() == conformance.Incomplete:
+	case r.Verdict() == conformance.VerdictInconclusive:
 	case s.Known > 0:
 		b.Message, b.Color = fmt.Sprintf("known failures %d", s.Known), "yellow"
 	case requiredSkipped(r, s.SkippedAreas) || len(r.Policy.Only) > 0 || len(r.Policy.Skip) > 0:

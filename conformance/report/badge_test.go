@@ -35,7 +35,7 @@ func TestBadge(t *testing.T) {
 		"known failures":              {known, "MCP 2025-11-25", "known failures 1", "yellow"},
 		"an area that does not apply": {apart, "MCP 2025-11-25", "passed · base only", "blue"},
 		"a part that was asked for":   {chosen, "MCP 2025-11-25", "passed · base only", "blue"},
-		"open":                        {&conformance.Report{}, "MCP", "incomplete", "lightgrey"},
+		"open":                        {&conformance.Report{}, "MCP", "inconclusive", "lightgrey"},
 	} {
 		var b bytes.Buffer
 		require.NoError(t, BadgeJSON(&b, c.r))

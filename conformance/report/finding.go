@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -174,7 +173,7 @@ func sentence(r *conformance.Report) string {
 	if s.Stale > 1 {
 		parts[len(parts)-1] = fmt.Sprintf("%d stale entries", s.Stale)
 	}
-	if s.Must.Unknown+s.Should.Unknown+s.Blocked > 0 {
+	if s.Must.Inconclusive+s.Should.Inconclusive+s.Blocked > 0 {
 		parts = append(parts, inconclusive(r))
 	}
 	add(s.Should.Warn, "recommendation")
@@ -182,7 +181,7 @@ func sentence(r *conformance.Report) string {
 		parts = append(parts, plural(n, "fault")+" of the suite")
 	}
 	if len(parts) == 0 {
-		if r.Verdict() == conformance.Incomplete {
+		if r.Verdict() == conformance.VerdictInconclusive {
 			return "no requirement could be judged"
 		}
 		return "every rule that applies was seen to hold"
@@ -213,11 +212,11 @@ func inconclusive(r *conformance.Report) string {
 	s := r.Summary()
 	known := 0
 	for i := range r.Results {
-		if res := &r.Results[i]; res.Status == conformance.Unknown && res.Excused() && !res.Unscored {
+		if res := &r.Results[i]; res.Status == conformance.Inconclusive && res.Excused() && !res.Unscored {
 			known++
 		}
 	}
-	text := fmt.Sprintf("%d inconclusive", s.Must.Unknown+s.Should.Unknown+s.Blocked)
+	text := fmt.Sprintf("%d inconclusive", s.Must.Inconclusive+s.Should.Inconclusive+s.Blocked)
 	if known > 0 {
 		text += fmt.Sprintf(" (%d known)", known)
 	}
@@ -257,7 +256,7 @@ func parts(r *conformance.Report) []legArea {
 
 // kept is the bytes of a frame, without the part of a character that a cut went
 // through.
-func kept(f *wire.Frame) []byte {
+func kept(f *conformance.Frame) []byte {
 	data := f.Data
 	for f.Size > len(data) && len(data) > 0 && !utf8.Valid(data) && len(f.Data)-len(data) < utf8.UTFMax {
 		data = data[:len(data)-1]
@@ -269,7 +268,7 @@ func kept(f *wire.Frame) []byte {
 }
 
 // frameLine is a frame as one line of text, cut to n bytes.
-func frameLine(f *wire.Frame, n int) string {
+func frameLine(f *conformance.Frame, n int) string {
 	var parts []string
 	if h := f.HTTP; h != nil {
 		if h.Method != "" {
@@ -293,8 +292,8 @@ func frameLine(f *wire.Frame, n int) string {
 }
 
 // arrow is the direction of a frame.
-func arrow(f *wire.Frame) string {
-	if f.Dir == wire.FromServer {
+func arrow(f *conformance.Frame) string {
+	if f.Dir == conformance.FromServer {
 		return "←"
 	}
 	return "→"

@@ -56,14 +56,14 @@ func verdictStatus(v conformance.Verdict) conformance.Status {
 		return conformance.Pass
 	case conformance.Failed:
 		return conformance.Fail
-	case conformance.Incomplete:
+	case conformance.VerdictInconclusive:
 	}
-	return conformance.Unknown
+	return conformance.Inconclusive
 }
 
 // githubTable counts by part; what has nothing to say is put together.
 func githubTable(b *strings.Builder, r *conformance.Report) {
-	b.WriteString("| | pass | fail | warn | unknown | n/a |\n|---|--:|--:|--:|--:|--:|\n")
+	b.WriteString("| | pass | fail | warn | inconclusive | n/a |\n|---|--:|--:|--:|--:|--:|\n")
 	others := map[conformance.Status]int{}
 	row := func(name string, n map[conformance.Status]int) {
 		fail := fmt.Sprint(n[conformance.Fail])
@@ -71,7 +71,7 @@ func githubTable(b *strings.Builder, r *conformance.Report) {
 			fail = "**" + fail + "**"
 		}
 		fmt.Fprintf(b, "| %s | %d | %s | %d | %d | %d |\n", name, n[conformance.Pass], fail, n[conformance.Warn],
-			n[conformance.Unknown]+n[conformance.Error], n[conformance.Skip])
+			n[conformance.Inconclusive]+n[conformance.Error], n[conformance.Skip])
 	}
 	for _, part := range parts(r) {
 		counts := map[conformance.Status]int{}

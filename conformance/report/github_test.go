@@ -7,12 +7,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance"
 )
 
 const sampleGitHub = "### ✗ MCP conformance failed: every\\\\u202ething 2.0.0 (session 2025-11-25, stdio)\n\n" +
 	"1 broken requirement, 1 inconclusive, 1 recommendation, 1 fault of the suite.\n\n" +
-	"| | pass | fail | warn | unknown | n/a |\n|---|--:|--:|--:|--:|--:|\n" +
+	"| | pass | fail | warn | inconclusive | n/a |\n|---|--:|--:|--:|--:|--:|\n" +
 	"| base | 1 | **1** | 0 | 0 | 0 |\n| tools | 0 | 0 | 1 | 0 | 0 |\n| concurrency | 0 | 0 | 0 | 1 | 0 |\n" +
 	"| store\\_artifact | 0 | 0 | 0 | 1 | 0 |\n| others | 0 | 0 | 0 | 0 | 1 |\n\n"
 
@@ -38,7 +38,7 @@ func TestGitHub_Limit(t *testing.T) {
 	broken := r.Results[1]
 	broken.Evidence = nil
 	for range 40 {
-		broken.Evidence = append(broken.Evidence, wire.Frame{Data: bytes.Repeat([]byte("x"), 2000), Size: 2000})
+		broken.Evidence = append(broken.Evidence, conformance.Frame{Data: bytes.Repeat([]byte("x"), 2000), Size: 2000})
 	}
 	for range 40 {
 		r.Results = append(r.Results, broken)

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -76,7 +75,7 @@ func trim(r *conformance.Report) *conformance.Report {
 		for at, f := range res.Evidence {
 			size += len(f.Data) + frameWeight
 			if size > evidenceLimit {
-				note := wire.Frame{At: f.At, Dir: f.Dir, Note: fmt.Sprintf("%d more frames are left out here", len(res.Evidence)-at)}
+				note := conformance.Frame{At: f.At, Dir: f.Dir, Note: fmt.Sprintf("%d more frames are left out here", len(res.Evidence)-at)}
 				res.Evidence = append(res.Evidence[:at:at], note)
 				break
 			}

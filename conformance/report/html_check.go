@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // group is the checks of one kind, the worst kind first.
@@ -66,7 +65,7 @@ func groupsOf(r *conformance.Report, prefix string) []group {
 			at = 3
 		case res.Unscored:
 			at = 4
-		case res.Status == conformance.Unknown, res.Status == conformance.Error:
+		case res.Status == conformance.Inconclusive, res.Status == conformance.Error:
 			at = 1
 		case res.Status == conformance.Warn:
 			at = 2
@@ -109,7 +108,7 @@ func checkViewOf(r *conformance.Report, res *conformance.Result, prefix string) 
 	return v
 }
 
-func frameViewOf(f *wire.Frame) frameView {
+func frameViewOf(f *conformance.Frame) frameView {
 	const line = 160
 	v := frameView{Line: arrow(f) + " " + frameLine(f, line), Note: visible(f.Note)}
 	if f.HTTP != nil {
@@ -129,7 +128,7 @@ func frameViewOf(f *wire.Frame) frameView {
 }
 
 // headers writes what HTTP said, sorted by name.
-func headers(h *wire.HTTPInfo) string {
+func headers(h *conformance.HTTPInfo) string {
 	var names []string
 	for name := range h.Header {
 		names = append(names, name)

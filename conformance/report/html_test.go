@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 var pagesDir = flag.String("pages", "", "write the pages to this folder, for a browser (scripts/html-check.sh)")
@@ -64,7 +63,7 @@ func TestHTML_Size(t *testing.T) {
 
 	r = sampleReport()
 	for range 500 {
-		r.Results[1].Evidence = append(r.Results[1].Evidence, wire.Frame{Data: bytes.Repeat([]byte("y"), 4096), Size: 4096})
+		r.Results[1].Evidence = append(r.Results[1].Evidence, conformance.Frame{Data: bytes.Repeat([]byte("y"), 4096), Size: 4096})
 	}
 	b.Reset()
 	require.NoError(t, HTML(&b, []*conformance.Report{r}))
@@ -108,7 +107,7 @@ func TestHTML_Contrast(t *testing.T) {
 			colours[m[1]] = m[2]
 		}
 		require.GreaterOrEqual(t, len(colours), 11, name)
-		for _, ink := range []string{"fg", "muted", "link", "pass", "fail", "warn", "unknown", "error", "skip"} {
+		for _, ink := range []string{"fg", "muted", "link", "pass", "fail", "warn", "inconclusive", "error", "skip"} {
 			for _, paper := range []string{"bg", "card"} {
 				require.GreaterOrEqual(t, contrast(t, colours[ink], colours[paper]), 4.5, "%s: %s on %s", name, ink, paper)
 			}

@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -48,8 +47,8 @@ func toJSON(r *conformance.Report) jsonReport {
 		},
 		Summary: jsonSummary{
 			Verdict: r.Verdict(), Exit: r.ExitCode(),
-			Must:   jsonMust{s.Must.Pass, s.Must.Fail, s.Must.Unknown, s.Must.Error},
-			Should: jsonShould{s.Should.Pass, s.Should.Warn, s.Should.Unknown, s.Should.Error},
+			Must:   jsonMust{s.Must.Pass, s.Must.Fail, s.Must.Inconclusive, s.Must.Error},
+			Should: jsonShould{s.Should.Pass, s.Should.Warn, s.Should.Inconclusive, s.Should.Error},
 			Skip:   s.Skipped, Known: s.Known, Stale: s.Stale, Flaky: s.Flaky, Unscored: s.Unscored, Blocked: s.Blocked, SkippedAreas: s.SkippedAreas,
 		},
 		Checks: make([]jsonCheck, len(r.Results)),
@@ -103,7 +102,7 @@ func checkJSON(r *conformance.Report, res *conformance.Result) jsonCheck {
 	return c
 }
 
-func frameJSON(f wire.Frame) jsonFrame {
+func frameJSON(f conformance.Frame) jsonFrame {
 	out := jsonFrame{AtMs: ms(f.At), Dir: f.Dir, Size: f.Size, Note: f.Note}
 	if data := kept(&f); utf8.Valid(data) {
 		out.Frame = string(data)

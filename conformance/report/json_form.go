@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -61,17 +60,17 @@ type jsonCI struct {
 }
 
 type jsonTarget struct {
-	Role          conformance.Role   `json:"role"`
-	Transport     wire.TransportKind `json:"transport"`
-	URL           string             `json:"url,omitempty"`
-	Argv          []string           `json:"argv,omitempty"`
-	Name          string             `json:"name,omitempty"`
-	ServerVersion string             `json:"serverVersion,omitempty"`
-	Era           string             `json:"era"`
-	Revision      string             `json:"revision,omitempty"`
-	Offered       []string           `json:"offered,omitempty"`
-	Capabilities  json.RawMessage    `json:"capabilities,omitempty"`
-	Surface       *jsonSurface       `json:"surface,omitempty"`
+	Role          conformance.Role          `json:"role"`
+	Transport     conformance.TransportKind `json:"transport"`
+	URL           string                    `json:"url,omitempty"`
+	Argv          []string                  `json:"argv,omitempty"`
+	Name          string                    `json:"name,omitempty"`
+	ServerVersion string                    `json:"serverVersion,omitempty"`
+	Era           string                    `json:"era"`
+	Revision      string                    `json:"revision,omitempty"`
+	Offered       []string                  `json:"offered,omitempty"`
+	Capabilities  json.RawMessage           `json:"capabilities,omitempty"`
+	Surface       *jsonSurface              `json:"surface,omitempty"`
 }
 
 type jsonSurface struct {
@@ -88,17 +87,17 @@ type jsonRevision struct {
 }
 
 type jsonPolicy struct {
-	Requirements string                  `json:"requirements,omitempty"`
-	Revisions    []mcp.Version           `json:"revisions"`
-	SideEffects  conformance.SideEffects `json:"sideEffects"`
-	Granted      bool                    `json:"granted"`
-	Suites       []conformance.Suite     `json:"suites,omitempty"`
-	AllowTools   []string                `json:"allowTools,omitempty"`
-	Only         []string                `json:"only,omitempty"`
-	Skip         []string                `json:"skip,omitempty"`
-	Baselines    []string                `json:"baselines,omitempty"`
-	Repeat       int                     `json:"repeat"`
-	Strict       bool                    `json:"strict,omitempty"`
+	Requirements string        `json:"requirements,omitempty"`
+	Revisions    []mcp.Version `json:"revisions"`
+	SideEffects  string        `json:"sideEffects"`
+	Granted      bool          `json:"granted"`
+	Suites       []string      `json:"suites,omitempty"`
+	AllowTools   []string      `json:"allowTools,omitempty"`
+	Only         []string      `json:"only,omitempty"`
+	Skip         []string      `json:"skip,omitempty"`
+	Baselines    []string      `json:"baselines,omitempty"`
+	Repeat       int           `json:"repeat"`
+	Strict       bool          `json:"strict,omitempty"`
 }
 
 type jsonSummary struct {
@@ -116,17 +115,17 @@ type jsonSummary struct {
 }
 
 type jsonMust struct {
-	Pass    int `json:"pass"`
-	Fail    int `json:"fail"`
-	Unknown int `json:"unknown"`
-	Error   int `json:"error"`
+	Pass         int `json:"pass"`
+	Fail         int `json:"fail"`
+	Inconclusive int `json:"inconclusive"`
+	Error        int `json:"error"`
 }
 
 type jsonShould struct {
-	Pass    int `json:"pass"`
-	Warn    int `json:"warn"`
-	Unknown int `json:"unknown"`
-	Error   int `json:"error"`
+	Pass         int `json:"pass"`
+	Warn         int `json:"warn"`
+	Inconclusive int `json:"inconclusive"`
+	Error        int `json:"error"`
 }
 
 type jsonCheck struct {
@@ -168,9 +167,9 @@ type jsonSkip struct {
 }
 
 type jsonFrame struct {
-	AtMs float64        `json:"atMs"`
-	Dir  wire.Direction `json:"dir"`
-	HTTP *jsonHTTP      `json:"http,omitempty"`
+	AtMs float64               `json:"atMs"`
+	Dir  conformance.Direction `json:"dir"`
+	HTTP *jsonHTTP             `json:"http,omitempty"`
 	// Frame is the text of the bytes; Base64 holds them when they are not
 	// UTF-8. Both are cut to what was kept, Size is what there was.
 	Frame  string `json:"frame,omitempty"`

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 func TestJSON(t *testing.T) {
@@ -53,8 +52,8 @@ func TestJSON(t *testing.T) {
 	require.Equal(t, map[string]any{"tools": 16.0}, got.Target["surface"])
 	require.Equal(t, "failed", got.Summary.Verdict)
 	require.Equal(t, 1, got.Summary.Exit)
-	require.Equal(t, map[string]int{"pass": 1, "fail": 1, "unknown": 1, "error": 1}, got.Summary.Must)
-	require.Equal(t, map[string]int{"pass": 0, "warn": 1, "unknown": 0, "error": 0}, got.Summary.Should)
+	require.Equal(t, map[string]int{"pass": 1, "fail": 1, "inconclusive": 1, "error": 1}, got.Summary.Must)
+	require.Equal(t, map[string]int{"pass": 0, "warn": 1, "inconclusive": 0, "error": 0}, got.Summary.Should)
 	require.Equal(t, 2, got.Summary.Skip)
 	require.Len(t, got.Checks, 7)
 
@@ -78,8 +77,8 @@ func TestJSON(t *testing.T) {
 
 func TestFrameJSON_NotText(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "//4=", frameJSON(wire.Frame{Data: []byte("\xff\xfe"), Size: 2}).Base64)
-	cut := frameJSON(wire.Frame{Data: []byte("ab\xf0\x9f\xa6"), Size: 100})
+	require.Equal(t, "//4=", frameJSON(conformance.Frame{Data: []byte("\xff\xfe"), Size: 2}).Base64)
+	cut := frameJSON(conformance.Frame{Data: []byte("ab\xf0\x9f\xa6"), Size: 100})
 	require.Equal(t, "ab", cut.Frame, "a cut through a character is no reason for base64")
 }
 
@@ -203,7 +202,7 @@ func TestRead(t *testing.T) {
 	require.Len(t, read, 2)
 	require.Equal(t, conformance.Failed, Worst(read))
 	require.Equal(t, conformance.Passed, Worst([]*conformance.Report{passedReport()}))
-	require.Equal(t, conformance.Incomplete, Worst([]*conformance.Report{passedReport(), {}}))
+	require.Equal(t, conformance.VerdictInconclusive, Worst([]*conformance.Report{passedReport(), {}}))
 }
 
 func TestRead_Refuses(t *testing.T) {

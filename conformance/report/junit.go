@@ -168,7 +168,7 @@ func junitCaseOf(r *conformance.Report, res *conformance.Result, about string) j
 		c.Failure = reason()
 	case res.Excused(), res.Unscored && res.Status != conformance.Pass:
 		c.Skipped = &junitSkip{said}
-	case res.Status == conformance.Unknown, res.Status == conformance.Error:
+	case res.Status == conformance.Inconclusive, res.Status == conformance.Error:
 		c.Error = reason()
 		c.Error.Type = string(res.Status)
 	case res.Status == conformance.Warn:

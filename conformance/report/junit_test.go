@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // element is an XML element as it stands, so that the form is judged and not
@@ -217,7 +216,7 @@ func TestJUnit(t *testing.T) {
 	require.Contains(t, outcome("mcp.2026-07-28.tools UTIL-15/bad-cursor"), "does not score")
 	require.Contains(t, outcome("mcp.2025-11-25.base RPC-07/exclusive"), "failure: MUST: expected that of all, got </script>")
 	require.Equal(t, "system-out: : ", outcome("mcp.2025-11-25.tools UTIL-15/bad-cursor"))
-	require.Equal(t, "error: unknown: the server closed the connection", outcome("mcp.2025-11-25.concurrency X-WIRE-12/pings"))
+	require.Equal(t, "error: inconclusive: the server closed the connection", outcome("mcp.2025-11-25.concurrency X-WIRE-12/pings"))
 	require.Equal(t, "error: error: disk full", outcome("mcp.2025-11-25.store_artifact S0-STORE-02"))
 	require.Equal(t, "skipped: : transport: a rule of http", outcome("mcp.2025-11-25.http HTTP-19/get"))
 	require.NotContains(t, cases, "mcp.2025-11-25.http HTTP-19/other", "not asked for")
@@ -241,7 +240,7 @@ func TestPrintable(t *testing.T) {
 func TestJUnit_Subjects(t *testing.T) {
 	t.Parallel()
 	http := sampleReport()
-	http.Target.Transport = wire.TransportHTTP
+	http.Target.Transport = conformance.TransportHTTP
 	var b bytes.Buffer
 	require.NoError(t, JUnit(&b, []*conformance.Report{sampleReport(), http, sampleReport(), passedReport()}))
 	var root element

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -128,14 +127,20 @@ func tools(s *jsonSurface) int {
 	return s.Tools
 }
 
-// The closed lists: what a file says is compared by words, so that an unknown
-// one is no silent pass.
+// The closed lists: what a file says is compared by words, so that a
+// word that is not in them is no silent pass.
 var (
 	knownLevels    = []conformance.Level{conformance.Must, conformance.Should, conformance.May, conformance.Advice}
 	knownBaselines = []string{"", baselineNew, string(conformance.BaselineKnown), string(conformance.BaselineFlaky), string(conformance.BaselineStale)}
 )
 
+// wasInconclusive is the status of a check in reports of earlier versions.
+const wasInconclusive = "unknown"
+
 func checkFrom(c *jsonCheck) (conformance.Result, error) {
+	if c.Status == wasInconclusive {
+		c.Status = conformance.Inconclusive
+	}
 	if !slices.Contains(statusOrder, c.Status) || !slices.Contains(knownLevels, c.Level) || !slices.Contains(knownBaselines, c.Baseline) {
 		return conformance.Result{}, fmt.Errorf("not a report: check %s has status %q, level %q, baseline %q", c.ID, c.Status, c.Level, c.Baseline)
 	}
@@ -156,7 +161,7 @@ func checkFrom(c *jsonCheck) (conformance.Result, error) {
 		res.Reason, res.Detail = c.Skip.Reason, c.Skip.Detail
 	}
 	for _, f := range c.Evidence {
-		frame := wire.Frame{At: duration(f.AtMs), Dir: f.Dir, Data: []byte(f.Frame), Size: f.Size, Note: f.Note}
+		frame := conformance.Frame{At: duration(f.AtMs), Dir: f.Dir, Data: []byte(f.Frame), Size: f.Size, Note: f.Note}
 		if f.Base64 != "" {
 			data, err := base64.StdEncoding.DecodeString(f.Base64)
 			if err != nil {
@@ -165,7 +170,7 @@ func checkFrom(c *jsonCheck) (conformance.Result, error) {
 			frame.Data = data
 		}
 		if h := f.HTTP; h != nil {
-			frame.HTTP = &wire.HTTPInfo{Method: h.Method, Status: h.Status, ContentType: h.ContentType, Header: h.Header}
+			frame.HTTP = &conformance.HTTPInfo{Method: h.Method, Status: h.Status, ContentType: h.ContentType, Header: h.Header}
 		}
 		res.Evidence = append(res.Evidence, frame)
 	}
@@ -190,15 +195,15 @@ func toMatrix(reports []*conformance.Report) jsonMatrix {
 }
 
 // Worst is the verdict over several reports: failed when one is, else
-// incomplete when one is.
+// inconclusive when one is.
 func Worst(reports []*conformance.Report) conformance.Verdict {
 	worst := conformance.Passed
 	for _, r := range reports {
 		switch r.Verdict() {
 		case conformance.Failed:
 			return conformance.Failed
-		case conformance.Incomplete:
-			worst = conformance.Incomplete
+		case conformance.VerdictInconclusive:
+			worst = conformance.VerdictInconclusive
 		case conformance.Passed:
 		}
 	}

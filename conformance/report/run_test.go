@@ -16,7 +16,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/checks"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 )
 
@@ -43,7 +42,7 @@ func TestRuns(t *testing.T) {
 	schema := schemaOf(t, true)
 	var both []*conformance.Report
 	for name, c := range map[string]struct {
-		serve  wire.Serve
+		serve  func(ctx context.Context, in io.Reader, out io.Writer) error
 		answer time.Duration
 		want   conformance.Verdict
 	}{"reference": {srv.ServeStdio, 0, conformance.Passed}, "sloppy": {sloppy, 100 * time.Millisecond, conformance.Failed}} {

@@ -156,7 +156,7 @@ func sarifLevel(r *conformance.Report, res *conformance.Result) string {
 	switch {
 	case r.Fails(res):
 		return "error"
-	case res.Status == conformance.Unknown || res.Status == conformance.Error:
+	case res.Status == conformance.Inconclusive || res.Status == conformance.Error:
 		return "note"
 	}
 	return "warning"

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // TextOptions are the choices of the text report.
@@ -37,7 +36,7 @@ func markOf(s conformance.Status) mark {
 		return mark{"!", "warn", "33"}
 	case conformance.Skip:
 		return mark{"–", "skip", "2"}
-	case conformance.Unknown:
+	case conformance.Inconclusive:
 		return mark{"?", "?", "35"}
 	default:
 		return mark{"E", "ERROR", "31"}
@@ -132,7 +131,7 @@ func policyWords(policy conformance.Policy) []string {
 		out = append(out, "requirements of "+policy.Set)
 	}
 	if policy.SideEffects != "" {
-		effects := "side effects: " + string(policy.SideEffects)
+		effects := "side effects: " + policy.SideEffects
 		if policy.Granted {
 			effects += " (granted by the server)"
 		}
@@ -190,7 +189,7 @@ func (p *textReport) checks() {
 
 // statusOrder is how counts stand beside each other.
 var statusOrder = []conformance.Status{
-	conformance.Pass, conformance.Warn, conformance.Fail, conformance.Unknown, conformance.Error, conformance.Skip,
+	conformance.Pass, conformance.Warn, conformance.Fail, conformance.Inconclusive, conformance.Error, conformance.Skip,
 }
 
 // finding writes one check that did not pass, with its evidence; a known one in
@@ -235,7 +234,7 @@ func Finding(r *conformance.Report, res *conformance.Result) string {
 }
 
 // frame writes one frame of evidence, cut to what a reader takes in.
-func (p *textReport) frame(f *wire.Frame) {
+func (p *textReport) frame(f *conformance.Frame) {
 	sign := arrow(f)
 	if p.o.ASCII {
 		sign = map[string]string{"←": "<-", "→": "->"}[sign]

@@ -180,7 +180,7 @@ func rankOf(r *conformance.Report, res *conformance.Result) int {
 		return rankError
 	case res.Status == conformance.Skip:
 		return rankBlocked
-	case res.Status == conformance.Unknown && res.Level == conformance.Must:
+	case res.Status == conformance.Inconclusive && res.Level == conformance.Must:
 		return rankOpen
 	}
 	return rankAdvice

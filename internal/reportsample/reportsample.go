@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -23,13 +22,13 @@ func Sample() *conformance.Report {
 	}
 	broken := result(check("RPC-07/exclusive", conformance.Must, "every response has exactly one of result and error"), "base", conformance.Fail)
 	broken.Expected, broken.Actual = "that of all", "both, with \x1b[31mcolour\x1b[0m"
-	broken.Evidence = []wire.Frame{
-		{Dir: wire.ToServer, Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), Size: 40},
-		{At: 2 * time.Millisecond, Dir: wire.FromServer, Data: []byte("{\"id\":1,\"result\":{}\xff"), Size: 9000, HTTP: &wire.HTTPInfo{Status: 200, ContentType: "application/json"}, Note: "cut"},
+	broken.Evidence = []conformance.Frame{
+		{Dir: conformance.ToServer, Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), Size: 40},
+		{At: 2 * time.Millisecond, Dir: conformance.FromServer, Data: []byte("{\"id\":1,\"result\":{}\xff"), Size: 9000, HTTP: &conformance.HTTPInfo{Status: 200, ContentType: "application/json"}, Note: "cut"},
 	}
 	warned := result(check("UTIL-15/bad-cursor", conformance.Should, "a cursor the server never gave is answered with -32602"), "tools", conformance.Warn)
 	warned.Expected, warned.Actual = "error -32602", "result {}"
-	unknown := result(check("X-WIRE-12/pings", conformance.Must, "200 pings sent at once are each answered once"), "concurrency", conformance.Unknown)
+	unknown := result(check("X-WIRE-12/pings", conformance.Must, "200 pings sent at once are each answered once"), "concurrency", conformance.Inconclusive)
 	unknown.Detail = "the server closed the connection"
 	fault := result(conformance.Check{ID: "S0-STORE-02", Level: conformance.Must, Title: "the file equals the input byte for byte", Spec: conformance.Spec{Seed: "S0-STORE-02"}}, "store_artifact", conformance.Error)
 	fault.Detail = "disk full"
@@ -40,10 +39,10 @@ func Sample() *conformance.Report {
 	return &conformance.Report{
 		StartedAt: time.Date(2026, 11, 20, 18, 4, 5, 120e6, time.UTC), Duration: 8123 * time.Millisecond,
 		Target: conformance.Target{
-			Transport: wire.TransportStdio, Argv: []string{"./my server", "--flag"}, Name: "every\u202ething", Version: "2.0.0",
+			Transport: conformance.TransportStdio, Argv: []string{"./my server", "--flag"}, Name: "every\u202ething", Version: "2.0.0",
 			Revision: string(mcp.Version2025_11_25), Capabilities: json.RawMessage(`{"tools":{}}`), Tools: 16,
 		},
-		Policy: conformance.Policy{Revisions: []mcp.Version{mcp.Version2025_11_25}, SideEffects: conformance.SideEffectsAll, Granted: true},
+		Policy: conformance.Policy{Revisions: []mcp.Version{mcp.Version2025_11_25}, SideEffects: "all", Granted: true},
 		Results: []conformance.Result{
 			result(check("RPC-01/version", conformance.Must, `every message has jsonrpc "2.0"`), "base", conformance.Pass),
 			broken, warned, unknown, skipped, excluded, fault,
@@ -58,7 +57,7 @@ const hostile = "</script><script>alert(1)</script>\x00\x1b[2J@all #1 `x` | [a](
 // its reader.
 func Wide() *conformance.Report {
 	r := Sample()
-	r.Target.Role, r.Target.Transport, r.Target.Argv, r.Target.URL = conformance.RoleServer, wire.TransportHTTP, nil, "http://127.0.0.1:3000/mcp"
+	r.Target.Role, r.Target.Transport, r.Target.Argv, r.Target.URL = conformance.RoleServer, conformance.TransportHTTP, nil, "http://127.0.0.1:3000/mcp"
 	r.Target.Name, r.Target.Revision, r.Target.Offered = hostile, string(mcp.Version2026_07_28), []string{string(mcp.Version2026_07_28), string(mcp.Version2025_11_25)}
 	r.Again = []string{"mcpctl", "conform", "server", ":3000/mcp"}
 	r.CI = conformance.CI{Provider: "github", Commit: "9f2c", Ref: "refs/pull/7/merge", URL: "https://example.com/run/1"}
@@ -67,8 +66,8 @@ func Wide() *conformance.Report {
 		{Revision: mcp.Version2025_11_25, Tools: -1},
 	}
 	r.Policy = conformance.Policy{
-		Set: string(mcp.Version2026_07_28), Baselines: []string{"known.txt"}, Repeat: 3, Seed: 42, SideEffects: conformance.SideEffectsNone,
-		Suites: []conformance.Suite{conformance.SuiteSeeds}, AllowTools: []string{"echo"}, Only: []string{"*"}, Skip: []string{"x"},
+		Set: string(mcp.Version2026_07_28), Baselines: []string{"known.txt"}, Repeat: 3, Seed: 42, SideEffects: "none",
+		Suites: []string{"seeds"}, AllowTools: []string{"echo"}, Only: []string{"*"}, Skip: []string{"x"},
 	}
 	modern := append([]conformance.Result{}, r.Results...)
 	for i := range modern {
@@ -90,11 +89,11 @@ func Wide() *conformance.Report {
 	}
 	session := &r.Results[1]
 	session.Actual = hostile
-	session.Evidence = append(session.Evidence, wire.Frame{
-		At: time.Second, Dir: wire.ToServer, Data: []byte(`{"a":"` + hostile + `"}`), Size: 100,
-		HTTP: &wire.HTTPInfo{Method: "POST", ContentType: "application/json", Header: http.Header{"Accept": {"a", "b"}, "X-" + hostile: {hostile}}},
-	}, wire.Frame{Dir: wire.FromServer, Data: []byte("\xff\xfe"), Size: 2},
-		wire.Frame{At: time.Second, Dir: wire.FromServer, Data: []byte(strings.Repeat("é", 1000) + "\xc3"), Size: 5000})
+	session.Evidence = append(session.Evidence, conformance.Frame{
+		At: time.Second, Dir: conformance.ToServer, Data: []byte(`{"a":"` + hostile + `"}`), Size: 100,
+		HTTP: &conformance.HTTPInfo{Method: "POST", ContentType: "application/json", Header: http.Header{"Accept": {"a", "b"}, "X-" + hostile: {hostile}}},
+	}, conformance.Frame{Dir: conformance.FromServer, Data: []byte("\xff\xfe"), Size: 2},
+		conformance.Frame{At: time.Second, Dir: conformance.FromServer, Data: []byte(strings.Repeat("é", 1000) + "\xc3"), Size: 5000})
 	r.Results = append(modern, r.Results...)
 	return r
 }

@@ -5,16 +5,16 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func batchScenarios() []conformance.Scenario {
-	return []conformance.Scenario{
+func batchScenarios() []engine.Scenario {
+	return []engine.Scenario{
 		{ID: "RPC-15", Run: runBatches},
 		{ID: "RPC-17", Run: runNoBatches},
 	}
@@ -27,7 +27,7 @@ func batch(messages ...[]byte) []byte {
 
 // batched sends a batch and returns the responses that came for it and for
 // nothing else, with those without an id.
-func batched(t *conformance.Trial, s *wire.Session, ids []string, messages ...[]byte) ([]wire.Inbound, error) {
+func batched(t *engine.Trial, s *wire.Session, ids []string, messages ...[]byte) ([]wire.Inbound, error) {
 	for _, id := range ids {
 		s.Pending[id] = false
 	}
@@ -59,7 +59,7 @@ func batched(t *conformance.Trial, s *wire.Session, ids []string, messages ...[]
 // isOurs reports whether a response answers a sign of life.
 func isOurs(in wire.Inbound) bool { return bytes.HasPrefix(in.Members["id"], []byte(`"c-`)) }
 
-func runBatches(t *conformance.Trial) error {
+func runBatches(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func runBatches(t *conformance.Trial) error {
 		{"RPC-15/requests", []string{`"b-1"`, `"b-2"`, `3`}, [][]byte{ping(`"b-1"`), ping(`"b-2"`), ping(`3`)}, nil},
 		{"RPC-15/mixed", []string{`"b-4"`}, [][]byte{note, ping(`"b-4"`), note}, nil},
 		{"RPC-15/notifications", nil, [][]byte{note, note}, nil},
-		{"RPC-15/errors", []string{`"b-5"`, `"b-6"`}, [][]byte{ping(`"b-5"`), wire.Message(`"b-6"`, nosuch.Method, nil)}, []string{`"b-6"`}},
+		{"RPC-15/errors", []string{`"b-5"`, `"b-6"`}, [][]byte{ping(`"b-5"`), wire.Message(`"b-6"`, fixture.NoMethod, nil)}, []string{`"b-6"`}},
 	} {
 		t.Step(s)
 		got, err := batched(t, s, c.ids, c.messages...)
@@ -101,30 +101,30 @@ func runBatches(t *conformance.Trial) error {
 		t.Check(c.check, fault == "", "one answer to each request", "%s", fault)
 	}
 	t.Step(s)
-	a, err := probe.Refusal(t, s, "", []byte("[]"))
-	probe.Unserved(t, "RPC-15/empty", a, err, wire.CodeInvalidRequest)
+	a, err := talk.Refusal(t, s, "", []byte("[]"))
+	talk.Unserved(t, "RPC-15/empty", a, err, wire.CodeInvalidRequest)
 	t.Step(s)
 	got, err := batched(t, s, []string{`"b-7"`, "null"}, []byte(`1`), ping(`"b-7"`))
 	served := slices.ContainsFunc(got, func(in wire.Inbound) bool { return in.ID() == `"b-7"` && wire.ToAnswer(in).Err == nil })
 	t.Check("RPC-15/part", served, "a result for the request in it", "%d answers, %v", len(got), err)
 	delete(s.Pending, "null")
-	return probe.Alive(t, "RPC-15/alive", s)
+	return talk.Alive(t, "RPC-15/alive", s)
 }
 
-func runNoBatches(t *conformance.Trial) error {
+func runNoBatches(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
 	const id = `"batched-1"`
 	s.Pending[id] = false
-	a, err := probe.Refusal(t, s, id, batch(s.Message(id, s.LifeSign(), nil)))
+	a, err := talk.Refusal(t, s, id, batch(s.Message(id, s.LifeSign(), nil)))
 	if a.In.HTTP != nil && a.In.HTTP.Status >= http.StatusInternalServerError {
 		t.Fail("RPC-17/refused", "error -32600", "HTTP %d", a.In.HTTP.Status)
 	}
 	if rawjson.IsArray(a.In.Data) { // a batch of answers
 		t.Fail("RPC-17/refused", "error -32600", "%s", rawjson.Clip(string(a.In.Data), 160))
 	}
-	probe.Unserved(t, "RPC-17/refused", a, err, wire.CodeInvalidRequest, wire.CodeParse, wire.CodeHeader)
-	return probe.Alive(t, "RPC-17/alive", s)
+	talk.Unserved(t, "RPC-17/refused", a, err, wire.CodeInvalidRequest, wire.CodeParse, wire.CodeHeader)
+	return talk.Alive(t, "RPC-17/alive", s)
 }

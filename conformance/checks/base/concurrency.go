@@ -3,17 +3,16 @@ package base
 import (
 	"net/http"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func concurrencyScenarios() []conformance.Scenario {
-	return []conformance.Scenario{
+func concurrencyScenarios() []engine.Scenario {
+	return []engine.Scenario{
 		{ID: "X-WIRE-12", Run: runManyPings},
 		{ID: "X-WIRE-12-MIXED", Run: runMixed},
 	}
@@ -31,18 +30,18 @@ func overloaded(a wire.Answer) bool {
 	return a.Err != nil && a.Err.Code <= -32000 && a.Err.Code >= -32099
 }
 
-func runManyPings(t *conformance.Trial) error {
+func runManyPings(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
 	var ids []string
 	var pings [][]byte
-	for range probe.InFlight {
+	for range talk.InFlight {
 		id := s.NewID()
 		ids, pings = append(ids, id), append(pings, s.Message(id, s.LifeSign(), nil))
 	}
-	if err := probe.Volley(t.Ctx, s, pings); err != nil {
+	if err := talk.Volley(t.Ctx, s, pings); err != nil {
 		t.Fail("X-WIRE-12/pings", "200 answers", "not all could be sent: %v", err)
 		return err
 	}
@@ -58,7 +57,7 @@ func runManyPings(t *conformance.Trial) error {
 		}
 	}
 	if served == 0 {
-		t.Unknown("X-WIRE-12/pings", "all were refused")
+		t.Inconclusive("X-WIRE-12/pings", "all were refused")
 		return nil
 	}
 	t.Pass("X-WIRE-12/pings")
@@ -73,7 +72,7 @@ type kind struct {
 }
 
 // kindsOf are those that the server has.
-func kindsOf(t *conformance.Trial, s *wire.Session) []kind {
+func kindsOf(t *engine.Trial, s *wire.Session) []kind {
 	list := func(method, member string) kind {
 		return kind{method, nil, func(a wire.Answer) bool {
 			result, ok := rawjson.Object(a.Result)
@@ -82,12 +81,12 @@ func kindsOf(t *conformance.Trial, s *wire.Session) []kind {
 	}
 	all := []kind{
 		{s.LifeSign(), nil, func(a wire.Answer) bool {
-			return overloaded(a) || a.Err == nil && (t.Rev.Stateless() || message.IsEmpty(a))
+			return overloaded(a) || a.Err == nil && (t.Rev.Stateless() || wire.IsEmptyResult(a))
 		}},
-		{nosuch.Method, nil, func(a wire.Answer) bool { return a.Err != nil }},
+		{fixture.NoMethod, nil, func(a wire.Answer) bool { return a.Err != nil }},
 	}
 	if t.Rev.Capabilities.Has("tools") {
-		all = append(all, list(mcp.MethodToolsList, "tools"), kind{mcp.MethodToolsCall, conformance.CallParams(nosuch.Tool, struct{}{}), func(a wire.Answer) bool {
+		all = append(all, list(mcp.MethodToolsList, "tools"), kind{mcp.MethodToolsCall, engine.CallParams(fixture.NoTool, struct{}{}), func(a wire.Answer) bool {
 			result, _ := rawjson.Object(a.Result)
 			return a.Err != nil || rawjson.IsArray(result["content"])
 		}})
@@ -103,7 +102,7 @@ func kindsOf(t *conformance.Trial, s *wire.Session) []kind {
 
 // runMixed sends requests of all kinds by turns, without waiting, and between
 // them cancellations that are about none of them.
-func runMixed(t *conformance.Trial) error {
+func runMixed(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -125,10 +124,10 @@ func runMixed(t *conformance.Trial) error {
 			if i%2 == 0 {
 				which = `"never-sent"`
 			}
-			messages = append(messages, message.Cancellation(which))
+			messages = append(messages, wire.Cancellation(which))
 		}
 	}
-	if err := probe.Volley(t.Ctx, s, messages); err != nil {
+	if err := talk.Volley(t.Ctx, s, messages); err != nil {
 		t.Fail("X-WIRE-12/mixed", "an answer to each", "not all could be sent: %v", err)
 		return nil
 	}
@@ -148,8 +147,8 @@ func runMixed(t *conformance.Trial) error {
 		}
 	}
 	if answered == 0 {
-		t.Unknown("X-WIRE-12/mixed", "all were refused")
-		t.Unknown("X-WIRE-12/kinds", "all were refused")
+		t.Inconclusive("X-WIRE-12/mixed", "all were refused")
+		t.Inconclusive("X-WIRE-12/kinds", "all were refused")
 		return nil
 	}
 	t.Pass("X-WIRE-12/mixed")

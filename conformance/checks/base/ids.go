@@ -1,18 +1,17 @@
 package base
 
 import (
-	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
-func idScenarios() []conformance.Scenario {
-	return []conformance.Scenario{{ID: "X-WIRE-04", Run: runIDs}}
+func idScenarios() []engine.Scenario {
+	return []engine.Scenario{{ID: "X-WIRE-04", Run: runIDs}}
 }
 
-func runIDs(t *conformance.Trial) error {
+func runIDs(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -30,7 +29,7 @@ func runIDs(t *conformance.Trial) error {
 		check, id := each[0], each[1]
 		method := s.LifeSign()
 		if check == "X-WIRE-04/error" {
-			method = nosuch.Method
+			method = fixture.NoMethod
 		}
 		t.Step(s)
 		// Any response counts, for one with another id is what is looked for.
@@ -43,7 +42,7 @@ func runIDs(t *conformance.Trial) error {
 			t.Fail(check, "a response with id "+id, err.Error())
 			return err
 		}
-		t.Check(check, message.SameID(in.Members["id"], id), "id "+id, "id %s", rawjson.OrAbsent(in.Members["id"]))
+		t.Check(check, wire.SameID(in.Members["id"], id), "id "+id, "id %s", rawjson.OrAbsent(in.Members["id"]))
 	}
 	return nil
 }

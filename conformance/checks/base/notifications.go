@@ -1,18 +1,18 @@
 package base
 
 import (
-	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func notificationScenarios() []conformance.Scenario {
-	return []conformance.Scenario{{ID: "X-WIRE-05", Run: runNotifications}}
+func notificationScenarios() []engine.Scenario {
+	return []engine.Scenario{{ID: "X-WIRE-05", Run: runNotifications}}
 }
 
-func runNotifications(t *conformance.Trial) error {
+func runNotifications(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -47,5 +47,5 @@ func runNotifications(t *conformance.Trial) error {
 		s.Unclaimed = nil
 		t.Check(id, len(stray) == 0, "no answer", got)
 	}
-	return probe.Alive(t, "X-WIRE-05/alive", s)
+	return talk.Alive(t, "X-WIRE-05/alive", s)
 }

@@ -8,23 +8,23 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func requestScenarios() []conformance.Scenario {
-	return []conformance.Scenario{
+func requestScenarios() []engine.Scenario {
+	return []engine.Scenario{
 		{ID: "RPC-12", Run: runWrongParams},
 		{ID: "RPC-20", Run: runEnvelopes},
 		{ID: "RPC-22", Run: runSizes},
 	}
 }
 
-func runWrongParams(t *conformance.Trial) error {
+func runWrongParams(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func runWrongParams(t *conformance.Trial) error {
 		check, params := each[0], each[1]
 		t.Step(s)
 		id := s.NewID()
-		data := message.Edited(s, id, s.LifeSign(), map[string]json.RawMessage{"params": json.RawMessage(params)})
+		data := wire.EditedMessage(s, id, s.LifeSign(), map[string]json.RawMessage{"params": json.RawMessage(params)})
 		a, err := s.Provoke(t.Ctx, id, data)
 		if check == "RPC-12/null" {
 			t.Check(check, err == nil || turnedAway(a), "an answer", "%s", a.OrError(err))
@@ -48,21 +48,21 @@ func runWrongParams(t *conformance.Trial) error {
 		codes := []int64{wire.CodeInvalidParams, wire.CodeInvalidRequest}
 		switch {
 		case !t.Rev.Stateless():
-		case s.Conn.Transport() == wire.TransportHTTP:
+		case s.Conn.Transport() == conformance.TransportHTTP:
 			codes = append(codes, wire.CodeHeader) // the headers say more than the body
 		default:
 			// What says which revision it is of is missing, too: to a server
 			// of both eras it is a method of the other one.
 			codes = append(codes, wire.CodeMethodNotFound)
 		}
-		if t.Rev.House {
-			probe.Unserved(t, check, a, err, codes...)
+		if t.Rev.Profiled {
+			talk.Unserved(t, check, a, err, codes...)
 			continue
 		}
 		// It has an id, so that silence is no answer to it.
 		t.Check(check, err == nil && a.Err != nil || turnedAway(a), "an error", "%s", a.OrError(err))
 	}
-	return probe.Alive(t, "RPC-12/alive", s)
+	return talk.Alive(t, "RPC-12/alive", s)
 }
 
 // turnedAway reports whether an answer is none but for its HTTP status, by which
@@ -72,52 +72,52 @@ func turnedAway(a wire.Answer) bool {
 	return a.In.Ended && a.In.HTTP != nil && (a.In.HTTP.Status == http.StatusBadRequest || a.In.HTTP.Status == http.StatusRequestEntityTooLarge)
 }
 
-func runEnvelopes(t *conformance.Trial) error {
+func runEnvelopes(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
 	method := json.RawMessage(rawjson.Encode(s.LifeSign()))
 	id := s.NewID()
-	a, err := s.Provoke(t.Ctx, id, message.Edited(s, id, s.LifeSign(), map[string]json.RawMessage{"x-trace": json.RawMessage(`{"a":1}`), "Params": json.RawMessage(`[]`)}))
+	a, err := s.Provoke(t.Ctx, id, wire.EditedMessage(s, id, s.LifeSign(), map[string]json.RawMessage{"x-trace": json.RawMessage(`{"a":1}`), "Params": json.RawMessage(`[]`)}))
 	t.Check("RPC-19/members", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
 
 	t.Step(s)
 	id = s.NewID()
-	a, err = probe.Refusal(t, s, id, message.Edited(s, id, s.LifeSign(), map[string]json.RawMessage{"method": nil, "Method": method}))
-	probe.Unserved(t, "RPC-20/case", a, err, wire.CodeInvalidRequest)
+	a, err = talk.Refusal(t, s, id, wire.EditedMessage(s, id, s.LifeSign(), map[string]json.RawMessage{"method": nil, "Method": method}))
+	talk.Unserved(t, "RPC-20/case", a, err, wire.CodeInvalidRequest)
 
 	t.Step(s)
 	id = s.NewID()
-	double := bytes.Replace(s.Message(id, s.LifeSign(), nil), []byte(`"jsonrpc"`), fmt.Appendf(nil, `"method":%s,"jsonrpc"`, rawjson.Encode(nosuch.Method)), 1)
-	a, err = probe.Refusal(t, s, id, double)
-	if t.ForHouse("RPC-20/twice") { // what it means is not settled, only that it is no good message
-		probe.Unserved(t, "RPC-20/twice", a, err, wire.CodeInvalidRequest)
+	double := bytes.Replace(s.Message(id, s.LifeSign(), nil), []byte(`"jsonrpc"`), fmt.Appendf(nil, `"method":%s,"jsonrpc"`, rawjson.Encode(fixture.NoMethod)), 1)
+	a, err = talk.Refusal(t, s, id, double)
+	if t.NeedsProfile("RPC-20/twice") { // what it means is not settled, only that it is no good message
+		talk.Unserved(t, "RPC-20/twice", a, err, wire.CodeInvalidRequest)
 	}
 
 	t.Step(s)
 	id = s.NewID()
-	a, err = probe.Refusal(t, s, id, message.Edited(s, id, s.LifeSign(), map[string]json.RawMessage{"result": json.RawMessage(`{}`)}))
-	probe.Unserved(t, "RPC-07/result", a, err, wire.CodeInvalidRequest)
+	a, err = talk.Refusal(t, s, id, wire.EditedMessage(s, id, s.LifeSign(), map[string]json.RawMessage{"result": json.RawMessage(`{}`)}))
+	talk.Unserved(t, "RPC-07/result", a, err, wire.CodeInvalidRequest)
 
 	t.Step(s)
-	a, err = probe.Refusal(t, s, "", []byte(`{}`))
-	probe.Unserved(t, "X-WIRE-01/empty", a, err, wire.CodeInvalidRequest)
+	a, err = talk.Refusal(t, s, "", []byte(`{}`))
+	talk.Unserved(t, "X-WIRE-01/empty", a, err, wire.CodeInvalidRequest)
 
 	t.Step(s)
 	for _, scalar := range []string{`"ping"`, `7`, `true`, `null`} {
-		a, err = probe.Refusal(t, s, "", []byte(scalar))
-		if t.Rev.House && !a.HasCode(err, wire.CodeInvalidRequest) || err == nil && a.Err == nil {
+		a, err = talk.Refusal(t, s, "", []byte(scalar))
+		if t.Rev.Profiled && !a.HasCode(err, wire.CodeInvalidRequest) || err == nil && a.Err == nil {
 			t.Fail("X-WIRE-01/scalar", "error -32600", "%s: %s", scalar, a.OrError(err))
 		}
 	}
 	if !t.Decided("X-WIRE-01/scalar") {
 		t.Pass("X-WIRE-01/scalar")
 	}
-	return probe.Alive(t, "RPC-20/alive", s)
+	return talk.Alive(t, "RPC-20/alive", s)
 }
 
-func runSizes(t *conformance.Trial) error {
+func runSizes(t *engine.Trial) error {
 	meta := func(value any) map[string]any {
 		return map[string]any{"_meta": map[string]any{"com.example/padding": value}}
 	}
@@ -153,7 +153,7 @@ func runSizes(t *conformance.Trial) error {
 		expected      string
 	}{
 		{"RPC-22/mebibyte", sign, meta(strings.Repeat("x", 1<<20)), served, "a result"},
-		{"RPC-22/large", sign, meta(strings.Repeat("x", t.Rev.Opts.MaxRequest)), answered, "an answer"},
+		{"RPC-22/large", sign, meta(strings.Repeat("x", t.Rev.Suite.MaxRequest)), answered, "an answer"},
 		{"RPC-22/wide", sign, map[string]any{"_meta": many}, answered, "an answer"},
 		{"RPC-22/method", "x/" + strings.Repeat("m", 4000), nil, func(a wire.Answer, err error) bool { return a.HasCode(err, wire.CodeMethodNotFound) }, "error -32601"},
 		{"RPC-22/digits", sign, meta(json.RawMessage(strings.Repeat("9", 40))), served, "a result"},
@@ -172,7 +172,7 @@ func runSizes(t *conformance.Trial) error {
 
 	deep := strings.Repeat(`{"a":`, 10_000) + "1" + strings.Repeat("}", 10_000)
 	id = s.NewID()
-	s.Pending[id] = false                                                                                                 // expect cannot read what is nested so deep
-	_, _ = s.Provoke(t.Ctx, id, message.Edited(s, id, sign, map[string]json.RawMessage{"params": json.RawMessage(deep)})) // any answer will do
-	return probe.Alive(t, "RPC-22/deep", s)
+	s.Pending[id] = false                                                                                                     // expect cannot read what is nested so deep
+	_, _ = s.Provoke(t.Ctx, id, wire.EditedMessage(s, id, sign, map[string]json.RawMessage{"params": json.RawMessage(deep)})) // any answer will do
+	return talk.Alive(t, "RPC-22/deep", s)
 }

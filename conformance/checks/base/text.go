@@ -7,9 +7,10 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -32,11 +33,11 @@ var TextCases = []struct{ Word, spelled string }{
 	{"digits", `"1e3"`},
 }
 
-func textScenarios() []conformance.Scenario {
-	return []conformance.Scenario{{ID: "RPC-01-TEXT", Needs: conformance.Needs{Capability: "prompts"}, Run: runTexts}}
+func textScenarios() []engine.Scenario {
+	return []engine.Scenario{{ID: "RPC-01-TEXT", Needs: engine.Needs{Capability: "prompts"}, Run: runTexts}}
 }
 
-func runTexts(t *conformance.Trial) error {
+func runTexts(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -75,9 +76,9 @@ func runTexts(t *conformance.Trial) error {
 		t.Step(s)
 		id := s.NewID()
 		data := s.Message(id, mcp.MethodPromptsGet, echoParams(json.RawMessage(`"PLACE"`)))
-		s.Pending[id] = false                                                                        // the message may not be readable, and is a request
-		_, _ = probe.Refusal(t, s, id, []byte(strings.Replace(string(data), `"PLACE"`, spelled, 1))) // any answer will do
-		if err := probe.Alive(t, check, s); err != nil {
+		s.Pending[id] = false                                                                       // the message may not be readable, and is a request
+		_, _ = talk.Refusal(t, s, id, []byte(strings.Replace(string(data), `"PLACE"`, spelled, 1))) // any answer will do
+		if err := talk.Alive(t, check, s); err != nil {
 			return err
 		}
 	}
@@ -89,7 +90,7 @@ func echoParams(value json.RawMessage) map[string]any {
 }
 
 // echo has the prompt repeat a text and returns all it says.
-func echo(t *conformance.Trial, s *wire.Session, value json.RawMessage) (string, error) {
+func echo(t *engine.Trial, s *wire.Session, value json.RawMessage) (string, error) {
 	a, err := s.Request(t.Ctx, mcp.MethodPromptsGet, echoParams(value))
 	if err != nil {
 		return "", err

@@ -11,13 +11,12 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client/authorization"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 const (
-	overHTTP  = wire.TransportHTTP
-	overStdio = wire.TransportStdio
+	overHTTP  = conformance.TransportHTTP
+	overStdio = conformance.TransportStdio
 	session   = mcp.LatestSession
 	modern    = mcp.Latest
 )
@@ -41,7 +40,7 @@ func sparing(revision mcp.Version) []string {
 func TestPassive_Sparing(t *testing.T) {
 	t.Parallel()
 	for _, revision := range []mcp.Version{session, modern} {
-		for _, transport := range []wire.TransportKind{overHTTP, overStdio} {
+		for _, transport := range []conformance.TransportKind{overHTTP, overStdio} {
 			t.Run(string(transport)+" "+string(revision), func(t *testing.T) {
 				t.Parallel()
 				setting := &trial.Setting{Transport: transport, Revision: revision}
@@ -97,7 +96,7 @@ func TestPassive_Sparing(t *testing.T) {
 	}
 }
 
-func sparingMessage(transport wire.TransportKind, revision mcp.Version, text string) *peer.Message {
+func sparingMessage(transport conformance.TransportKind, revision mcp.Version, text string) *peer.Message {
 	m := &peer.Message{}
 	m.Parse([]byte(text))
 	if transport == overHTTP {

@@ -9,16 +9,15 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/sample"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
-func toolArgumentScenarios() []conformance.Scenario {
-	tools := conformance.Needs{Capability: "tools"}
-	return []conformance.Scenario{
+func toolArgumentScenarios() []engine.Scenario {
+	tools := engine.Needs{Capability: "tools"}
+	return []engine.Scenario{
 		{ID: "X-WIRE-08", Needs: tools, Run: runMissingArguments},
 		{ID: "X-WIRE-09", Needs: tools, Run: runWrongTypes},
 		{ID: "X-WIRE-10", Needs: tools, Run: runLimits},
@@ -28,7 +27,7 @@ func toolArgumentScenarios() []conformance.Scenario {
 // refusals gathers what a scenario learns from many calls that must each be
 // refused, and decides two checks by it.
 type refusals struct {
-	t     *conformance.Trial
+	t     *engine.Trial
 	s     *wire.Session
 	tried int
 	// accepted and odd are the first call that was not refused, and the first
@@ -45,7 +44,7 @@ func (r *refusals) try(tool, what string, arguments any) error {
 	r.t.Step(r.s)
 	r.tried++
 	a, err := r.t.Call(r.s, tool, arguments)
-	if errors.Is(err, conformance.ErrUsedUp) {
+	if errors.Is(err, engine.ErrUsedUp) {
 		r.usedUp = true // the other families have no such limit
 		return nil
 	}
@@ -59,7 +58,7 @@ func (r *refusals) try(tool, what string, arguments any) error {
 		if r.accepted == "" {
 			r.accepted = tool + " with " + what + ": " + a.Describe()
 		}
-	case !family.InvalidArgument(r.t.Rev.Family(tool), a):
+	case !fixture.InvalidArgument(r.t.Rev.Family(tool), a):
 		if r.odd == "" {
 			r.odd = tool + " with " + what + ": " + a.Describe()
 		}
@@ -76,7 +75,7 @@ func (r *refusals) decide(refused, code string, err error) {
 	case err != nil:
 		r.t.Fail(refused, "a refusal", "%s", err.Error())
 	case r.usedUp:
-		r.t.Skip(refused, conformance.SkipControl, conformance.ErrUsedUp.Error())
+		r.t.Skip(refused, conformance.SkipControl, engine.ErrUsedUp.Error())
 	case r.tried == 0:
 		r.t.Skip(refused, conformance.SkipNoFixture, "no schema says anything of the kind")
 	default:
@@ -85,7 +84,7 @@ func (r *refusals) decide(refused, code string, err error) {
 	switch {
 	case code == "" || err != nil:
 	case r.usedUp && r.odd == "":
-		r.t.Skip(code, conformance.SkipControl, conformance.ErrUsedUp.Error())
+		r.t.Skip(code, conformance.SkipControl, engine.ErrUsedUp.Error())
 	case r.tried == 0:
 		r.t.Skip(code, conformance.SkipNoFixture, "no schema says anything of the kind")
 	default:
@@ -93,8 +92,8 @@ func (r *refusals) decide(refused, code string, err error) {
 	}
 }
 
-func runMissingArguments(t *conformance.Trial) error {
-	return refuse(t, "X-WIRE-08", "X-WIRE-08/code", func(r *refusals, tool lists.Tool, s *sample.Schema) error {
+func runMissingArguments(t *engine.Trial) error {
+	return refuse(t, "X-WIRE-08", "X-WIRE-08/code", func(r *refusals, tool wire.Tool, s *fixture.Schema) error {
 		for _, name := range s.Required {
 			arguments := s.Object()
 			delete(arguments, name)
@@ -107,8 +106,8 @@ func runMissingArguments(t *conformance.Trial) error {
 }
 
 // refuse runs each over the tools that may be called and decides.
-func refuse(t *conformance.Trial, refused, code string, each func(*refusals, lists.Tool, *sample.Schema) error) error {
-	tools := sample.Callable(t)
+func refuse(t *engine.Trial, refused, code string, each func(*refusals, wire.Tool, *fixture.Schema) error) error {
+	tools := t.Callable()
 	if len(tools) == 0 {
 		return nil
 	}
@@ -119,7 +118,7 @@ func refuse(t *conformance.Trial, refused, code string, each func(*refusals, lis
 	r := &refusals{t: t, s: s}
 	var late error // the other tools can be judged all the same
 	for _, tool := range tools {
-		err = each(r, tool, sample.Read(tool.InputSchema))
+		err = each(r, tool, fixture.ReadSchema(tool.InputSchema))
 		if errors.Is(err, wire.ErrLate) {
 			late, err = err, nil
 		}
@@ -136,13 +135,13 @@ var wrongFor = map[string]any{
 	"string": 7, "integer": "seven", "number": "seven", "boolean": "yes", "array": "list", "object": "object",
 }
 
-func runWrongTypes(t *conformance.Trial) error {
-	if len(sample.Callable(t)) == 0 {
+func runWrongTypes(t *engine.Trial) error {
+	if len(t.Callable()) == 0 {
 		return nil
 	}
-	late := refuse(t, "X-WIRE-09", "X-WIRE-09/code", func(r *refusals, tool lists.Tool, s *sample.Schema) error {
+	late := refuse(t, "X-WIRE-09", "X-WIRE-09/code", func(r *refusals, tool wire.Tool, s *fixture.Schema) error {
 		for _, name := range rawjson.SortedKeys(s.Properties) {
-			wrong, known := wrongFor[sample.Read(s.Properties[name]).Typed()]
+			wrong, known := wrongFor[fixture.ReadSchema(s.Properties[name]).Typed()]
 			if !known {
 				continue
 			}
@@ -157,20 +156,20 @@ func runWrongTypes(t *conformance.Trial) error {
 	if late != nil && !errors.Is(late, wire.ErrLate) {
 		return late
 	}
-	err := refuse(t, "X-WIRE-09/arguments", "", func(r *refusals, tool lists.Tool, _ *sample.Schema) error {
+	err := refuse(t, "X-WIRE-09/arguments", "", func(r *refusals, tool wire.Tool, _ *fixture.Schema) error {
 		return r.try(tool.Name, "arguments that are a list", []any{1})
 	})
 	return cmp.Or(err, late)
 }
 
-func runLimits(t *conformance.Trial) error {
-	if len(sample.Callable(t)) == 0 {
+func runLimits(t *engine.Trial) error {
+	if len(t.Callable()) == 0 {
 		return nil
 	}
-	outside := func(id string, value func(*sample.Schema) []any) error {
-		return refuse(t, id, "", func(r *refusals, tool lists.Tool, s *sample.Schema) error {
+	outside := func(id string, value func(*fixture.Schema) []any) error {
+		return refuse(t, id, "", func(r *refusals, tool wire.Tool, s *fixture.Schema) error {
 			for _, name := range rawjson.SortedKeys(s.Properties) {
-				for _, v := range value(sample.Read(s.Properties[name])) {
+				for _, v := range value(fixture.ReadSchema(s.Properties[name])) {
 					arguments := s.Object()
 					arguments[name] = v
 					what := name + " outside " + strings.TrimPrefix(id, "X-WIRE-10/")
@@ -184,7 +183,7 @@ func runLimits(t *conformance.Trial) error {
 	}
 	for _, c := range []struct {
 		id    string
-		value func(*sample.Schema) []any
+		value func(*fixture.Schema) []any
 	}{
 		{"X-WIRE-10/length", outsideLength},
 		{"X-WIRE-10/pattern", outsidePattern},
@@ -195,7 +194,7 @@ func runLimits(t *conformance.Trial) error {
 			return err
 		}
 	}
-	return refuse(t, "X-WIRE-10/additional", "", func(r *refusals, tool lists.Tool, s *sample.Schema) error {
+	return refuse(t, "X-WIRE-10/additional", "", func(r *refusals, tool wire.Tool, s *fixture.Schema) error {
 		if string(s.AdditionalProperties) != "false" {
 			return nil
 		}
@@ -206,7 +205,7 @@ func runLimits(t *conformance.Trial) error {
 }
 
 // outsideLength returns the nearest strings that are too short and too long.
-func outsideLength(s *sample.Schema) []any {
+func outsideLength(s *fixture.Schema) []any {
 	var out []any
 	if s.Typed() != "string" {
 		return nil
@@ -221,14 +220,14 @@ func outsideLength(s *sample.Schema) []any {
 }
 
 // outsidePattern returns a string no pattern of the catalogue takes.
-func outsidePattern(s *sample.Schema) []any {
+func outsidePattern(s *fixture.Schema) []any {
 	if s.Typed() == "string" && strings.Contains(s.Pattern, `[A-Z]+-\d{3,}`) {
 		return []any{"epic-6"}
 	}
 	return nil
 }
 
-func outsideEnum(s *sample.Schema) []any {
+func outsideEnum(s *fixture.Schema) []any {
 	const outside = "mainstay-not-in-the-enum"
 	allStrings := !slices.ContainsFunc(s.Enum, func(v json.RawMessage) bool { return !rawjson.IsString(v) })
 	if len(s.Enum) > 0 && allStrings {
@@ -237,7 +236,7 @@ func outsideEnum(s *sample.Schema) []any {
 	return nil
 }
 
-func outsideRange(s *sample.Schema) []any {
+func outsideRange(s *fixture.Schema) []any {
 	var out []any
 	if s.Minimum != nil {
 		out = append(out, *s.Minimum-1)

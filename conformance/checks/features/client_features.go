@@ -8,25 +8,24 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/asked"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/sample"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // clientFeatureScenarios are about what a server asks of a client in a session.
-func clientFeatureScenarios() []conformance.Scenario {
-	one := func(id, tool string, run func(*conformance.Trial) error) conformance.Scenario {
-		return conformance.Scenario{ID: id, Needs: conformance.Needs{Tools: []string{tool}, SideEffects: conformance.SideEffectsReadOnly}, Run: run}
+func clientFeatureScenarios() []engine.Scenario {
+	one := func(id, tool string, run func(*engine.Trial) error) engine.Scenario {
+		return engine.Scenario{ID: id, Needs: engine.Needs{Tools: []string{tool}, SideEffects: conformance.SideEffectsReadOnly}, Run: run}
 	}
-	return []conformance.Scenario{
-		one("SAMP-01", official.ToolSampling, runSampling),
-		one("ELIC-01", official.ToolElicitation, runElicitation),
-		one("ELIC-04", official.ToolDefaults, runDefaults),
-		one("ELIC-03", official.ToolEnums, runEnums),
+	return []engine.Scenario{
+		one("SAMP-01", fixture.ToolSampling, runSampling),
+		one("ELIC-01", fixture.ToolElicitation, runElicitation),
+		one("ELIC-04", fixture.ToolDefaults, runDefaults),
+		one("ELIC-03", fixture.ToolEnums, runEnums),
 	}
 }
 
@@ -39,9 +38,9 @@ type exchangeOfFeature struct {
 
 // judgeAnswered decides that a call of a client that will not has an answer, whatever
 // it is. Silence counts while the server answers other requests.
-func judgeAnswered(t *conformance.Trial, id string, x exchangeOfFeature, err error) {
-	if x.s == nil || probe.Unheard(t, x.s, err) {
-		t.Unknown(id, fmt.Sprint(err))
+func judgeAnswered(t *engine.Trial, id string, x exchangeOfFeature, err error) {
+	if x.s == nil || talk.Unheard(t, x.s, err) {
+		t.Inconclusive(id, fmt.Sprint(err))
 		return
 	}
 	t.Check(id, err == nil, "an answer", x.OrError(err))
@@ -49,7 +48,7 @@ func judgeAnswered(t *conformance.Trial, id string, x exchangeOfFeature, err err
 
 // askFeature opens a session that declares capabilities and answers one method with
 // what reply says, and calls a tool on it.
-func askFeature(t *conformance.Trial, declares map[string]any, method string, reply func(wire.Inbound) (any, *wire.RPCError), tool string, arguments any) (exchangeOfFeature, error) {
+func askFeature(t *engine.Trial, declares map[string]any, method string, reply func(wire.Inbound) (any, *wire.RPCError), tool string, arguments any) (exchangeOfFeature, error) {
 	s, err := t.Raw()
 	if err != nil {
 		return exchangeOfFeature{}, err
@@ -75,9 +74,9 @@ func askFeature(t *conformance.Trial, declares map[string]any, method string, re
 
 // callListening calls a tool and answers what the server asks from the first
 // moment: it may ask elsewhere before it says how the call's own answer begins.
-func callListening(t *conformance.Trial, s *wire.Session, tool string, arguments any) (wire.Answer, error) {
+func callListening(t *engine.Trial, s *wire.Session, tool string, arguments any) (wire.Answer, error) {
 	id := s.NewID()
-	data := s.Message(id, mcp.MethodToolsCall, conformance.CallParams(tool, arguments))
+	data := s.Message(id, mcp.MethodToolsCall, engine.CallParams(tool, arguments))
 	s.Expect(data)
 	ctx, cancel := context.WithTimeout(t.Ctx, s.Timeout)
 	sent := make(chan struct{})
@@ -105,7 +104,7 @@ func unobserved(err error) bool {
 
 // cannotAsk ends a scenario of which no call came back: skipped where a server
 // cannot ask, inconclusive where nothing came in time.
-func cannotAsk(t *conformance.Trial, err error) error {
+func cannotAsk(t *engine.Trial, err error) error {
 	if !errors.Is(err, errNoSession) {
 		return err
 	}
@@ -126,11 +125,11 @@ func userRefuses(wire.Inbound) (any, *wire.RPCError) {
 	return nil, &wire.RPCError{Code: mcp.CodeUserRejected, Message: "User rejected the request"}
 }
 
-func runSampling(t *conformance.Trial) error {
+func runSampling(t *engine.Trial) error {
 	const method = mcp.MethodSamplingCreateMessage
 	declared := map[string]any{"sampling": struct{}{}}
 	arguments := map[string]any{"prompt": "What is the capital of France?"}
-	x, err := askFeature(t, declared, method, func(wire.Inbound) (any, *wire.RPCError) { return asked.ModelSays, nil }, official.ToolSampling, arguments)
+	x, err := askFeature(t, declared, method, func(wire.Inbound) (any, *wire.RPCError) { return talk.ModelSays, nil }, fixture.ToolSampling, arguments)
 	if len(x.asked) == 0 && unobserved(err) {
 		return cannotAsk(t, err)
 	}
@@ -139,12 +138,12 @@ func runSampling(t *conformance.Trial) error {
 		t.Skip("SAMP-01/shape", conformance.SkipPrerequisite, "it does not ask")
 		t.Skip("SAMP-01/used", conformance.SkipPrerequisite, "it does not ask")
 	}
-	fault := asked.SamplingFault(x.params())
+	fault := talk.SamplingFault(x.params())
 	t.Check("SAMP-01/shape", fault == "", "messages and maxTokens", "%s", fault)
-	t.Check("SAMP-01/used", err == nil && strings.Contains(string(x.Result), asked.ModelSaid), asked.ModelSaid+" in the result", x.OrError(err))
-	x, err = askFeature(t, declared, method, userRefuses, official.ToolSampling, arguments)
+	t.Check("SAMP-01/used", err == nil && strings.Contains(string(x.Result), talk.ModelSaid), talk.ModelSaid+" in the result", x.OrError(err))
+	x, err = askFeature(t, declared, method, userRefuses, fixture.ToolSampling, arguments)
 	judgeAnswered(t, "SAMP-01/refused", x, err)
-	x, err = askFeature(t, nil, method, userRefuses, official.ToolSampling, arguments)
+	x, err = askFeature(t, nil, method, userRefuses, fixture.ToolSampling, arguments)
 	if err != nil && len(x.asked) == 0 {
 		return err
 	}
@@ -152,14 +151,14 @@ func runSampling(t *conformance.Trial) error {
 	return nil
 }
 
-func runElicitation(t *conformance.Trial) error {
+func runElicitation(t *engine.Trial) error {
 	const method = mcp.MethodElicitationCreate
 	declared := map[string]any{"elicitation": struct{}{}}
 	arguments := map[string]any{"message": "Who are you?"}
 	accept := func(in wire.Inbound) (any, *wire.RPCError) {
-		return map[string]any{"action": "accept", "content": asked.Result{}.Form(in.Members["params"])}, nil
+		return map[string]any{"action": "accept", "content": talk.Asked{}.Form(in.Members["params"])}, nil
 	}
-	x, err := askFeature(t, declared, method, accept, official.ToolElicitation, arguments)
+	x, err := askFeature(t, declared, method, accept, fixture.ToolElicitation, arguments)
 	if len(x.asked) == 0 && unobserved(err) {
 		return cannotAsk(t, err)
 	}
@@ -168,15 +167,15 @@ func runElicitation(t *conformance.Trial) error {
 		t.Skip("ELIC-01/shape", conformance.SkipPrerequisite, "it does not ask")
 		t.Skip("ELIC-01/used", conformance.SkipPrerequisite, "it does not ask")
 	}
-	fault := asked.ElicitationFault(x.params())
+	fault := talk.ElicitationFault(x.params())
 	t.Check("ELIC-01/shape", fault == "", "a message and a flat form", "%s", fault)
-	t.Check("ELIC-01/used", err == nil && strings.Contains(string(x.Result), asked.UserSays), asked.UserSays+" in the result", x.OrError(err))
+	t.Check("ELIC-01/used", err == nil && strings.Contains(string(x.Result), talk.UserSays), talk.UserSays+" in the result", x.OrError(err))
 	decline := func(wire.Inbound) (any, *wire.RPCError) { return map[string]any{"action": "decline"}, nil }
-	x, err = askFeature(t, declared, method, decline, official.ToolElicitation, arguments)
+	x, err = askFeature(t, declared, method, decline, fixture.ToolElicitation, arguments)
 	judgeAnswered(t, "ELIC-01/declined", x, err)
-	x, err = askFeature(t, declared, method, userRefuses, official.ToolElicitation, arguments)
+	x, err = askFeature(t, declared, method, userRefuses, fixture.ToolElicitation, arguments)
 	judgeAnswered(t, "ELIC-01/refused", x, err)
-	x, err = askFeature(t, nil, method, userRefuses, official.ToolElicitation, arguments)
+	x, err = askFeature(t, nil, method, userRefuses, fixture.ToolElicitation, arguments)
 	if err != nil && len(x.asked) == 0 {
 		return err
 	}
@@ -185,19 +184,19 @@ func runElicitation(t *conformance.Trial) error {
 }
 
 // formOf has a tool show its form and returns the properties.
-func formOf(t *conformance.Trial, tool string) (map[string]json.RawMessage, exchangeOfFeature, error) {
+func formOf(t *engine.Trial, tool string) (map[string]json.RawMessage, exchangeOfFeature, error) {
 	accept := func(in wire.Inbound) (any, *wire.RPCError) {
-		return map[string]any{"action": "accept", "content": asked.Result{}.Form(in.Members["params"])}, nil
+		return map[string]any{"action": "accept", "content": talk.Asked{}.Form(in.Members["params"])}, nil
 	}
 	x, err := askFeature(t, map[string]any{"elicitation": struct{}{}}, mcp.MethodElicitationCreate, accept, tool, struct{}{})
-	return sample.Read(x.params()["requestedSchema"]).Properties, x, err
+	return fixture.ReadSchema(x.params()["requestedSchema"]).Properties, x, err
 }
 
-func runDefaults(t *conformance.Trial) error {
-	properties, x, err := formOf(t, official.ToolDefaults)
+func runDefaults(t *engine.Trial) error {
+	properties, x, err := formOf(t, fixture.ToolDefaults)
 	fault := ""
 	for _, name := range rawjson.SortedKeys(properties) {
-		s := sample.Read(properties[name])
+		s := fixture.ReadSchema(properties[name])
 		fits := map[string]bool{
 			"string": rawjson.IsString(s.Default), "integer": rawjson.IsInteger(s.Default), "boolean": string(s.Default) == "true" || string(s.Default) == "false",
 			"number": len(s.Default) > 0 && !rawjson.IsString(s.Default) && !rawjson.IsObject(s.Default),
@@ -213,8 +212,8 @@ func runDefaults(t *conformance.Trial) error {
 	return nil
 }
 
-func runEnums(t *conformance.Trial) error {
-	properties, x, err := formOf(t, official.ToolEnums)
+func runEnums(t *engine.Trial) error {
+	properties, x, err := formOf(t, fixture.ToolEnums)
 	fault := ""
 	for _, name := range rawjson.SortedKeys(properties) {
 		members, _ := rawjson.Object(properties[name])

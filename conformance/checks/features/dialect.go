@@ -4,28 +4,29 @@ import (
 	"encoding/json"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // dialectScenarios are about schemas that arrive as they were written: a server
 // that rebuilds them from types of its own loses keywords.
-func dialectScenarios() []conformance.Scenario {
-	return []conformance.Scenario{{ID: "TOOL-06", Needs: conformance.Needs{Capability: "tools"}, Run: runDialect}}
+func dialectScenarios() []engine.Scenario {
+	return []engine.Scenario{{ID: "TOOL-06", Needs: engine.Needs{Capability: "tools"}, Run: runDialect}}
 }
 
-func runDialect(t *conformance.Trial) error {
+func runDialect(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
-	tools, err := lists.Tools(t.Ctx, s)
+	tools, err := wire.ListTools(t.Ctx, s)
 	if err != nil {
 		return err
 	}
 	for _, tool := range tools {
-		if tool.Name == official.ToolDialect {
+		if tool.Name == fixture.ToolDialect {
 			dialect, keywords := lostKeywords(tool.InputSchema)
 			t.Check("TOOL-06/dialect", dialect == "", "what the fixture is made with", "%s is not there", dialect)
 			if t.Rev.Stateless() {
@@ -34,7 +35,7 @@ func runDialect(t *conformance.Trial) error {
 			return nil
 		}
 	}
-	t.SkipRest(conformance.SkipNoFixture, "no tool "+official.ToolDialect)
+	t.SkipRest(conformance.SkipNoFixture, "no tool "+fixture.ToolDialect)
 	return nil
 }
 
@@ -44,7 +45,7 @@ func lostKeywords(raw json.RawMessage) (dialect, keywords string) {
 	schema, _ := rawjson.Object(raw)
 	defs, _ := rawjson.Object(schema["$defs"])
 	address, _ := rawjson.Object(defs["address"])
-	var all []lists.Entry
+	var all []wire.ListEntry
 	_ = json.Unmarshal(schema["allOf"], &all) // not there, then
 	switch {
 	case rawjson.Text(schema["$schema"]) != "https://json-schema.org/draft/2020-12/schema":

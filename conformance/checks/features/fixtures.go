@@ -4,23 +4,23 @@ import (
 	"encoding/json"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // fixtureScenarios call the official fixtures that answer with content.
-func fixtureScenarios() []conformance.Scenario {
-	one := func(word, tool string, kinds ...string) conformance.Scenario {
-		return conformance.Scenario{
+func fixtureScenarios() []engine.Scenario {
+	one := func(word, tool string, kinds ...string) engine.Scenario {
+		return engine.Scenario{
 			ID:    "TOOL-13-" + word,
-			Needs: conformance.Needs{Tools: []string{tool}, SideEffects: conformance.SideEffectsReadOnly},
-			Run:   func(t *conformance.Trial) error { return fixture(t, "TOOL-13/"+word, tool, kinds) },
+			Needs: engine.Needs{Tools: []string{tool}, SideEffects: conformance.SideEffectsReadOnly},
+			Run:   func(t *engine.Trial) error { return judgeFixture(t, "TOOL-13/"+word, tool, kinds) },
 		}
 	}
-	return []conformance.Scenario{
-		one("simple-text", official.ToolSimpleText, "text"),
+	return []engine.Scenario{
+		one("simple-text", fixture.ToolSimpleText, "text"),
 		one("image", "test_image_content", "image"),
 		one("audio", "test_audio_content", "audio"),
 		one("resource", "test_embedded_resource", "resource"),
@@ -29,7 +29,7 @@ func fixtureScenarios() []conformance.Scenario {
 	}
 }
 
-func fixture(t *conformance.Trial, id, tool string, kinds []string) error {
+func judgeFixture(t *engine.Trial, id, tool string, kinds []string) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -52,9 +52,9 @@ func fixture(t *conformance.Trial, id, tool string, kinds []string) error {
 }
 
 // blocksOf returns the content of a call.
-func blocksOf(a wire.Answer) []lists.Entry {
+func blocksOf(a wire.Answer) []wire.ListEntry {
 	result, _ := rawjson.Object(a.Result)
-	var blocks []lists.Entry
+	var blocks []wire.ListEntry
 	_ = json.Unmarshal(result["content"], &blocks) // TOOL-13/content judges it
 	return blocks
 }

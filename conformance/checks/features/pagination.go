@@ -5,34 +5,34 @@ import (
 	"fmt"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // paginationScenarios are about the pages of lists.
-func paginationScenarios() []conformance.Scenario {
-	one := func(word string, kind lists.Kind) conformance.Scenario {
-		return conformance.Scenario{ID: "UTIL-14-" + word, Needs: conformance.Needs{Capability: kind.Capability}, Run: func(t *conformance.Trial) error { return pages(t, word, kind) }}
+func paginationScenarios() []engine.Scenario {
+	one := func(word string, kind wire.ListKind) engine.Scenario {
+		return engine.Scenario{ID: "UTIL-14-" + word, Needs: engine.Needs{Capability: kind.Capability}, Run: func(t *engine.Trial) error { return pages(t, word, kind) }}
 	}
-	return []conformance.Scenario{
-		{ID: "UTIL-14", Needs: conformance.Needs{Capability: lists.ToolList.Capability}, Run: runPages},
-		one("prompts", lists.PromptList), one("resources", lists.ResourceList), one("templates", lists.TemplateList),
+	return []engine.Scenario{
+		{ID: "UTIL-14", Needs: engine.Needs{Capability: wire.ToolList.Capability}, Run: runPages},
+		one("prompts", wire.PromptList), one("resources", wire.ResourceList), one("templates", wire.TemplateList),
 	}
 }
 
-func runPages(t *conformance.Trial) error {
+func runPages(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
-	pages, err := lists.Pages(t.Ctx, s)
+	pages, err := wire.ToolPages(t.Ctx, s)
 	unread := err
 	switch {
-	case errors.Is(err, lists.ErrUnread):
-		t.Unknown("UTIL-14/ends", err.Error())
-	case err != nil && !errors.Is(err, lists.ErrEndless):
+	case errors.Is(err, wire.ErrUnread):
+		t.Inconclusive("UTIL-14/ends", err.Error())
+	case err != nil && !errors.Is(err, wire.ErrEndless):
 		return err
 	default:
 		t.Check("UTIL-14/ends", err == nil, "an end", "%v", err)
@@ -49,7 +49,7 @@ func runPages(t *conformance.Trial) error {
 			on[name] = i
 		}
 	}
-	if errors.Is(err, lists.ErrEndless) {
+	if errors.Is(err, wire.ErrEndless) {
 		t.Skip("UTIL-14/disjoint", conformance.SkipPrerequisite, "the list does not end")
 	} else {
 		disjoint(t, "UTIL-14/disjoint", twice, unread)
@@ -60,17 +60,17 @@ func runPages(t *conformance.Trial) error {
 	return err
 }
 
-func pages(t *conformance.Trial, word string, kind lists.Kind) error {
+func pages(t *engine.Trial, word string, kind wire.ListKind) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
-	list, err := lists.Walk(t.Ctx, s, kind)
+	list, err := wire.WalkList(t.Ctx, s, kind)
 	switch {
-	case errors.Is(err, lists.ErrUnread):
-		t.Unknown("UTIL-14/"+word+"-ends", err.Error())
+	case errors.Is(err, wire.ErrUnread):
+		t.Inconclusive("UTIL-14/"+word+"-ends", err.Error())
 		disjoint(t, "UTIL-14/"+word+"-disjoint", list.Twice, err)
-	case err != nil && !errors.Is(err, lists.ErrEndless):
+	case err != nil && !errors.Is(err, wire.ErrEndless):
 		t.SkipRest(conformance.SkipPrerequisite, err.Error())
 		return nil
 	default:
@@ -85,9 +85,9 @@ func pages(t *conformance.Trial, word string, kind lists.Kind) error {
 
 // disjoint decides that nothing stands twice in a list: of one that was read in
 // part only what was seen twice is certain.
-func disjoint(t *conformance.Trial, id, twice string, unread error) {
+func disjoint(t *engine.Trial, id, twice string, unread error) {
 	if unread != nil && twice == "" {
-		t.Unknown(id, unread.Error())
+		t.Inconclusive(id, unread.Error())
 		return
 	}
 	t.Check(id, twice == "", "each once", "%s", twice)

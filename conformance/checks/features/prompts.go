@@ -7,28 +7,27 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // promptScenarios are about prompts and completion in both eras.
-func promptScenarios() []conformance.Scenario {
-	return []conformance.Scenario{
-		{ID: "PRM-01", Needs: conformance.Needs{Capability: "prompts"}, Run: runPrompts},
-		{ID: "CMP-01", Needs: conformance.Needs{Capability: "completions"}, Run: runCompletion},
+func promptScenarios() []engine.Scenario {
+	return []engine.Scenario{
+		{ID: "PRM-01", Needs: engine.Needs{Capability: "prompts"}, Run: runPrompts},
+		{ID: "CMP-01", Needs: engine.Needs{Capability: "completions"}, Run: runCompletion},
 	}
 }
 
-func runPrompts(t *conformance.Trial) error {
+func runPrompts(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
-	list, err := lists.Walk(t.Ctx, s, lists.PromptList)
+	list, err := wire.WalkList(t.Ctx, s, wire.PromptList)
 	if err != nil {
 		return err
 	}
@@ -64,13 +63,13 @@ func runPrompts(t *conformance.Trial) error {
 			if !a.HasCode(err, wire.CodeInvalidParams) {
 				refusals = name + ": " + a.OrError(err)
 			}
-		case len(required) == 0 && got < 10 && !strings.HasPrefix(name, official.InputRequired):
+		case len(required) == 0 && got < 10 && !strings.HasPrefix(name, fixture.InputRequired):
 			got++
 			a, err := s.Request(t.Ctx, mcp.MethodPromptsGet, params)
 			if wire.IsLost(err) {
 				return err
 			}
-			if message.Denies(a, err) {
+			if wire.Denies(a, err) {
 				ungot = name + ": " + a.OrError(err)
 			} else if a.Err != nil {
 				failed = name + ": " + a.Describe()
@@ -86,24 +85,24 @@ func runPrompts(t *conformance.Trial) error {
 	if needy != "" {
 		t.Check("PRM-01/missing", refusals == "", "error -32602", "%s", refusals)
 	}
-	if list.Has(lists.PromptList, official.PromptArguments) {
+	if list.Has(wire.PromptList, fixture.PromptArguments) {
 		t.Step(s)
-		a, err := s.Request(t.Ctx, mcp.MethodPromptsGet, map[string]any{"name": official.PromptArguments, "arguments": map[string]any{"arg1": "mainstay-one", "arg2": "mainstay-two"}})
+		a, err := s.Request(t.Ctx, mcp.MethodPromptsGet, map[string]any{"name": fixture.PromptArguments, "arguments": map[string]any{"arg1": "mainstay-one", "arg2": "mainstay-two"}})
 		both := strings.Contains(string(a.Result), "mainstay-one") && strings.Contains(string(a.Result), "mainstay-two")
 		t.Check("PRM-01/values", err == nil && both, "both values in the messages", a.OrError(err))
 	}
-	if list.Has(lists.PromptList, official.PromptEmbedded) {
+	if list.Has(wire.PromptList, fixture.PromptEmbedded) {
 		const uri = "test://example-resource"
-		blocks, a, err := prompted(t, s, official.PromptEmbedded, map[string]any{"resourceUri": uri})
-		found := slices.ContainsFunc(blocks, func(b lists.Entry) bool {
+		blocks, a, err := prompted(t, s, fixture.PromptEmbedded, map[string]any{"resourceUri": uri})
+		found := slices.ContainsFunc(blocks, func(b wire.ListEntry) bool {
 			resource, _ := rawjson.Object(b["resource"])
 			return rawjson.Text(b["type"]) == "resource" && rawjson.Text(resource["uri"]) == uri
 		})
 		t.Check("PRM-01/embedded", err == nil && found, "a block of type resource with uri "+uri, a.OrError(err))
 	}
-	if list.Has(lists.PromptList, official.PromptImage) {
-		blocks, a, err := prompted(t, s, official.PromptImage, nil)
-		found := slices.ContainsFunc(blocks, func(b lists.Entry) bool {
+	if list.Has(wire.PromptList, fixture.PromptImage) {
+		blocks, a, err := prompted(t, s, fixture.PromptImage, nil)
+		found := slices.ContainsFunc(blocks, func(b wire.ListEntry) bool {
 			return rawjson.Text(b["type"]) == "image" && rawjson.Text(b["data"]) != "" && rawjson.Text(b["mimeType"]) != ""
 		})
 		t.Check("PRM-01/image", err == nil && found, "a block of type image with data and a mimeType", a.OrError(err))
@@ -114,16 +113,16 @@ func runPrompts(t *conformance.Trial) error {
 
 // offered decides that what is listed can be had. Any request may fail for reasons
 // of its own, a network that is not there, so that only a denial speaks against it.
-func offered(t *conformance.Trial, id, expected, denied, failed string) {
+func offered(t *engine.Trial, id, expected, denied, failed string) {
 	if denied == "" && failed != "" {
-		t.Unknown(id, failed)
+		t.Inconclusive(id, failed)
 		return
 	}
 	t.Check(id, denied == "", expected, "%s", denied)
 }
 
 // prompted gets a prompt and returns the blocks of its messages.
-func prompted(t *conformance.Trial, s *wire.Session, name string, arguments map[string]any) ([]lists.Entry, wire.Answer, error) {
+func prompted(t *engine.Trial, s *wire.Session, name string, arguments map[string]any) ([]wire.ListEntry, wire.Answer, error) {
 	t.Step(s)
 	params := map[string]any{"name": name}
 	if arguments != nil {
@@ -131,7 +130,7 @@ func prompted(t *conformance.Trial, s *wire.Session, name string, arguments map[
 	}
 	a, err := s.Request(t.Ctx, mcp.MethodPromptsGet, params)
 	result, _ := rawjson.Object(a.Result)
-	var messages, blocks []lists.Entry
+	var messages, blocks []wire.ListEntry
 	_ = json.Unmarshal(result["messages"], &messages) // PRM-01/messages judges it
 	for _, m := range messages {
 		if block, ok := rawjson.Object(m["content"]); ok {
@@ -143,12 +142,12 @@ func prompted(t *conformance.Trial, s *wire.Session, name string, arguments map[
 
 // promptArgumentsOf returns the names of the required arguments of a prompt, and
 // what is wrong with its arguments.
-func promptArgumentsOf(e lists.Entry) (required []string, fault string) {
+func promptArgumentsOf(e wire.ListEntry) (required []string, fault string) {
 	raw, there := e["arguments"]
 	if !there || string(raw) == "null" {
 		return nil, ""
 	}
-	var arguments []lists.Entry
+	var arguments []wire.ListEntry
 	if json.Unmarshal(raw, &arguments) != nil {
 		return nil, "arguments is " + rawjson.OrAbsent(raw)
 	}
@@ -164,20 +163,20 @@ func promptArgumentsOf(e lists.Entry) (required []string, fault string) {
 	return required, fault
 }
 
-func runCompletion(t *conformance.Trial) error {
+func runCompletion(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
-	list, err := lists.Walk(t.Ctx, s, lists.PromptList)
+	list, err := wire.WalkList(t.Ctx, s, wire.PromptList)
 	if err != nil {
-		list = &lists.Listing{} // completion of templates alone
+		list = &wire.Listing{} // completion of templates alone
 	}
 	prompt, argument := "", ""
 	for _, e := range list.Entries {
-		var arguments []lists.Entry
+		var arguments []wire.ListEntry
 		_ = json.Unmarshal(e["arguments"], &arguments) // PRM-01/arguments judges it
-		if len(arguments) > 0 && (prompt == "" || rawjson.Text(e["name"]) == official.PromptArguments) {
+		if len(arguments) > 0 && (prompt == "" || rawjson.Text(e["name"]) == fixture.PromptArguments) {
 			prompt, argument = rawjson.Text(e["name"]), rawjson.Text(arguments[0]["name"])
 		}
 	}

@@ -7,38 +7,36 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/observe"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // resourceScenarios are about resources in both eras.
-func resourceScenarios() []conformance.Scenario {
-	needs := conformance.Needs{Capability: "resources"}
-	return []conformance.Scenario{
+func resourceScenarios() []engine.Scenario {
+	needs := engine.Needs{Capability: "resources"}
+	return []engine.Scenario{
 		{ID: "RES-02", Needs: needs, Run: runResources},
 		{ID: "RES-07", Needs: needs, Run: runTemplates},
-		{ID: "RES-04", Needs: conformance.Needs{Capability: "resources.subscribe"}, Run: runSubscribe},
+		{ID: "RES-04", Needs: engine.Needs{Capability: "resources.subscribe"}, Run: runSubscribe},
 	}
 }
 
-func runResources(t *conformance.Trial) error {
+func runResources(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
-	list, err := lists.Walk(t.Ctx, s, lists.ResourceList)
+	list, err := wire.WalkList(t.Ctx, s, wire.ResourceList)
 	ofList := []string{"RES-02/entries", "RES-02/unique", "RES-07/members", "RES-02/read", "RES-02/uri", "RES-02/mime"}
 	switch {
-	case errors.Is(err, lists.ErrRefused):
+	case errors.Is(err, wire.ErrListRefused):
 		for _, id := range ofList {
-			t.Unknown(id, err.Error())
+			t.Inconclusive(id, err.Error())
 		}
 	case err != nil:
 		return err
@@ -85,7 +83,7 @@ func runResources(t *conformance.Trial) error {
 
 // resourceEntryFault says which optional member of a resource or template has
 // not its type, "" when each has.
-func resourceEntryFault(e lists.Entry) string {
+func resourceEntryFault(e wire.ListEntry) string {
 	if raw, there := e["size"]; there && (!rawjson.IsInteger(raw) || raw[0] == '-') {
 		return "size is " + rawjson.OrAbsent(raw)
 	}
@@ -103,7 +101,7 @@ func resourceEntryFault(e lists.Entry) string {
 	return ""
 }
 
-func readEach(t *conformance.Trial, s *wire.Session, entries []lists.Entry) error {
+func readEach(t *engine.Trial, s *wire.Session, entries []wire.ListEntry) error {
 	denied, failed, other, media := "", "", "", ""
 	read := 0
 	for _, e := range entries {
@@ -116,7 +114,7 @@ func readEach(t *conformance.Trial, s *wire.Session, entries []lists.Entry) erro
 			continue
 		}
 		if a.Err != nil {
-			if message.Denies(a, nil) || uri == official.ResourceStatic || uri == official.ResourceBinary { // fixed contents need nothing that could be away
+			if wire.Denies(a, nil) || uri == fixture.ResourceStatic || uri == fixture.ResourceBinary { // fixed contents need nothing that could be away
 				denied = uri + ": " + a.Describe()
 			} else {
 				failed = uri + ": " + a.Describe()
@@ -148,19 +146,19 @@ func readEach(t *conformance.Trial, s *wire.Session, entries []lists.Entry) erro
 }
 
 // contents returns those of an answer to resources/read.
-func contents(a wire.Answer) []lists.Entry {
+func contents(a wire.Answer) []wire.ListEntry {
 	result, _ := rawjson.Object(a.Result)
-	var contents []lists.Entry
+	var contents []wire.ListEntry
 	_ = json.Unmarshal(result["contents"], &contents) // RES-02/contents judges it
 	return contents
 }
 
-func runTemplates(t *conformance.Trial) error {
+func runTemplates(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
-	list, err := lists.Walk(t.Ctx, s, lists.TemplateList)
+	list, err := wire.WalkList(t.Ctx, s, wire.TemplateList)
 	if err != nil {
 		t.SkipRest(conformance.SkipPrerequisite, err.Error())
 		return nil // a server need not have templates; LC-14 judges the method
@@ -223,19 +221,19 @@ func isTemplate(text string) bool {
 
 // runSubscribe asks for news of the official resource. A server that lists it
 // need not have the tool that changes it, which is of this suite.
-func runSubscribe(t *conformance.Trial) error {
+func runSubscribe(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
-	changes := probe.Offers(t.Rev, official.ToolChangeResource) && t.Rev.MayCall(official.ToolChangeResource)
+	changes := talk.Offers(t.Rev, fixture.ToolChangeResource) && t.Rev.MayCall(fixture.ToolChangeResource)
 	if !changes {
-		list, err := lists.Walk(t.Ctx, s, lists.ResourceList)
+		list, err := wire.WalkList(t.Ctx, s, wire.ResourceList)
 		if err != nil {
 			return err
 		}
-		if !list.Has(lists.ResourceList, official.ResourceWatched) {
-			t.SkipRest(conformance.SkipNoFixture, "no resource "+official.ResourceWatched)
+		if !list.Has(wire.ResourceList, fixture.ResourceWatched) {
+			t.SkipRest(conformance.SkipNoFixture, "no resource "+fixture.ResourceWatched)
 			return nil
 		}
 	}
@@ -245,27 +243,27 @@ func runSubscribe(t *conformance.Trial) error {
 		}
 	}
 	t.Step(s)
-	watched := map[string]any{"uri": official.ResourceWatched}
+	watched := map[string]any{"uri": fixture.ResourceWatched}
 	a, err := s.Request(t.Ctx, mcp.MethodResourcesSubscribe, watched)
-	t.Check("RES-04/subscribe", err == nil && message.IsEmpty(a), "an empty result", a.OrError(err))
+	t.Check("RES-04/subscribe", err == nil && wire.IsEmptyResult(a), "an empty result", a.OrError(err))
 	if !changes {
 		a, err = s.Request(t.Ctx, mcp.MethodResourcesUnsubscribe, watched)
-		t.Check("RES-04/unsubscribe", err == nil && message.IsEmpty(a), "an empty result", a.OrError(err))
-		t.SkipRest(conformance.SkipNoFixture, "no tool "+official.ToolChangeResource) // what is left
+		t.Check("RES-04/unsubscribe", err == nil && wire.IsEmptyResult(a), "an empty result", a.OrError(err))
+		t.SkipRest(conformance.SkipNoFixture, "no tool "+fixture.ToolChangeResource) // what is left
 		return nil
 	}
-	if _, err := t.Call(s, official.ToolChangeResource, struct{}{}); err != nil {
+	if _, err := t.Call(s, fixture.ToolChangeResource, struct{}{}); err != nil {
 		return err
 	}
 	long := s.Timeout
-	s.Timeout = min(s.Timeout, wait.News)
+	s.Timeout = min(s.Timeout, wire.NewsWait)
 	in, err := s.AwaitUnsolicited(t.Ctx, func(in wire.Inbound) bool { return in.Method() == mcp.MethodResourcesUpdated })
 	s.Timeout = long
-	t.Check("RES-04/updated", err == nil && rawjson.Text(message.Param(in, "uri")) == official.ResourceWatched, mcp.MethodResourcesUpdated, "%v, uri %s", err, rawjson.OrAbsent(message.Param(in, "uri")))
+	t.Check("RES-04/updated", err == nil && rawjson.Text(wire.Param(in, "uri")) == fixture.ResourceWatched, mcp.MethodResourcesUpdated, "%v, uri %s", err, rawjson.OrAbsent(wire.Param(in, "uri")))
 	a, err = s.Request(t.Ctx, mcp.MethodResourcesUnsubscribe, watched)
-	t.Check("RES-04/unsubscribe", err == nil && message.IsEmpty(a), "an empty result", a.OrError(err))
+	t.Check("RES-04/unsubscribe", err == nil && wire.IsEmptyResult(a), "an empty result", a.OrError(err))
 	had := len(s.Notifications(mcp.MethodResourcesUpdated))
-	if _, err := t.Call(s, official.ToolChangeResource, struct{}{}); err != nil {
+	if _, err := t.Call(s, fixture.ToolChangeResource, struct{}{}); err != nil {
 		return err
 	}
 	if _, err := s.Settle(t.Ctx); err != nil {

@@ -8,20 +8,21 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func toolListScenarios() []conformance.Scenario {
-	tools := conformance.Needs{Capability: "tools"}
-	return []conformance.Scenario{
+func toolListScenarios() []engine.Scenario {
+	tools := engine.Needs{Capability: "tools"}
+	return []engine.Scenario{
 		{ID: "TOOL-01", Needs: tools, Run: runToolsListed},
 		{ID: "X-WIRE-07", Needs: tools, Run: runToolEntries},
 	}
 }
 
-func runToolsListed(t *conformance.Trial) error {
+func runToolsListed(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -31,9 +32,9 @@ func runToolsListed(t *conformance.Trial) error {
 		return err
 	}
 	if a.Err != nil {
-		t.Unknown("TOOL-01/list", a.Describe()) // LC-14 judges whether it may be
+		t.Inconclusive("TOOL-01/list", a.Describe()) // LC-14 judges whether it may be
 	} else {
-		_, err = lists.ReadPage(a)
+		_, err = wire.ReadToolPage(a)
 		t.Check("TOOL-01/list", err == nil, "tools as an array of objects", "%v", err)
 	}
 	t.Step(s)
@@ -45,12 +46,12 @@ func runToolsListed(t *conformance.Trial) error {
 // toolName is what TOOL-05 asks of names.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 
-func runToolEntries(t *conformance.Trial) error {
+func runToolEntries(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
-	tools, err := lists.Tools(t.Ctx, s)
+	tools, err := wire.ListTools(t.Ctx, s)
 	if err != nil {
 		return err
 	}

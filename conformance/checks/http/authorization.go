@@ -11,9 +11,10 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -33,9 +34,9 @@ var resourceMetadata = regexp.MustCompile(`(?i)\bresource_metadata\s*=\s*(?:"([^
 // authorizationScenarios are about servers that ask for credentials over HTTP.
 // Whether they do so the way of the specification is left to them; what they say
 // then is not.
-func authorizationScenarios() []conformance.Scenario {
-	needs := conformance.Needs{Transport: wire.TransportHTTP}
-	return []conformance.Scenario{
+func authorizationScenarios() []engine.Scenario {
+	needs := engine.Needs{Transport: conformance.TransportHTTP}
+	return []engine.Scenario{
 		{ID: "AUTH-03", Needs: needs, Run: runAuthorization},
 		{ID: "AUTH-02", Needs: needs, Run: runCredentials},
 		{ID: "AUTH-21", Needs: needs, Run: runWrongAudience},
@@ -45,25 +46,25 @@ func authorizationScenarios() []conformance.Scenario {
 
 // guarded is a server that may ask for credentials.
 type guarded struct {
-	*conformance.Trial
+	*engine.Trial
 	s        *wire.Session
 	w        *wire.HTTPConn
 	endpoint *url.URL
 }
 
 // guardedBy opens a connection of the scenario's own.
-func guardedBy(t *conformance.Trial) (*guarded, error) {
+func guardedBy(t *engine.Trial) (*guarded, error) {
 	s, err := t.Raw()
 	if err != nil {
 		return nil, err
 	}
-	w, err := overhttp.Of(s)
+	w, err := talk.HTTPOf(s)
 	if err != nil {
 		return nil, err
 	}
 	endpoint, err := url.Parse(w.At.URL)
 	if err != nil {
-		return nil, conformance.Ours(err)
+		return nil, engine.SuiteError(err)
 	}
 	return &guarded{t, s, w, endpoint}, nil
 }
@@ -90,7 +91,7 @@ func (g *guarded) with(authorization ...string) http.Header {
 
 // ask sends the first message with these values of Authorization.
 func (g *guarded) ask(authorization ...string) (*wire.HTTPAnswer, error) {
-	return overhttp.Exchange(g.Trial, g.s, http.MethodPost, g.first(), g.with(authorization...))
+	return talk.ExchangeHTTP(g.Trial, g.s, http.MethodPost, g.first(), g.with(authorization...))
 }
 
 // closed reports whether the server answers 401 without credentials. If not, all of the
@@ -124,7 +125,7 @@ func (g *guarded) credential() (string, error) {
 	return strings.TrimSpace(token), nil
 }
 
-func runAuthorization(t *conformance.Trial) error {
+func runAuthorization(t *engine.Trial) error {
 	g, err := guardedBy(t)
 	if err != nil {
 		return err
@@ -226,7 +227,7 @@ func (g *guarded) judge(doc *document, all []challenge) {
 			continue
 		}
 		// A login that is developed on one machine needs no certificate.
-		if u.Scheme != "https" && !(u.Scheme == "http" && overhttp.OnThisMachine(u) && overhttp.OnThisMachine(g.endpoint)) {
+		if u.Scheme != "https" && !(u.Scheme == "http" && talk.OnThisMachine(u) && talk.OnThisMachine(g.endpoint)) {
 			plain = server
 		}
 	}

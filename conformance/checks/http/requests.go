@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -86,7 +87,7 @@ func Probes() map[string][]Probe {
 			{ID: "HTTP-06/parse-code", Method: post, Body: []byte(`{"jsonrpc":`), OK: errorBody(wire.CodeParse), want: "error -32700"},
 			{ID: "HTTP-06/empty", Method: post, Empty: true, OK: refusedOnly, want: wantRefused},
 			{ID: "HTTP-06/envelope", Method: post, Body: []byte(`{"hello":"world"}`), OK: refusedOnly, want: wantRefused},
-			{ID: "HTTP-06/method", Method: post, Body: wire.Message(`"h-1"`, nosuch.Method, nil), OK: errorBody(wire.CodeMethodNotFound), want: "error -32601"},
+			{ID: "HTTP-06/method", Method: post, Body: wire.Message(`"h-1"`, fixture.NoMethod, nil), OK: errorBody(wire.CodeMethodNotFound), want: "error -32601"},
 			{ID: "HTTP-04/response", Method: post, Body: answer, OK: func(a *wire.HTTPAnswer, err error) bool {
 				return a.Is(err, http.StatusAccepted) && len(a.Body) == 0 || refusedOnly(a, err)
 			}, want: "202 without a body, or a 4xx status"},
@@ -104,18 +105,18 @@ func Probes() map[string][]Probe {
 	}
 }
 
-func httpRequestScenarios() []conformance.Scenario {
-	needs := conformance.Needs{Transport: wire.TransportHTTP}
-	all := []conformance.Scenario{{ID: "HTTP-01", Needs: needs, Run: runUploads}}
+func httpRequestScenarios() []engine.Scenario {
+	needs := engine.Needs{Transport: conformance.TransportHTTP}
+	all := []engine.Scenario{{ID: "HTTP-01", Needs: needs, Run: runUploads}}
 	for _, id := range []string{"HTTP-02", "HTTP-06", "HTTP-19-METHODS"} {
 		list := Probes()[id]
-		all = append(all, conformance.Scenario{ID: id, Needs: needs, Run: func(t *conformance.Trial) error { return probeAll(t, list) }})
+		all = append(all, engine.Scenario{ID: id, Needs: needs, Run: func(t *engine.Trial) error { return probeAll(t, list) }})
 	}
 	return all
 }
 
 // probeAll makes the requests in the shared session.
-func probeAll(t *conformance.Trial, list []Probe) error {
+func probeAll(t *engine.Trial, list []Probe) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -124,20 +125,20 @@ func probeAll(t *conformance.Trial, list []Probe) error {
 		p := &list[i]
 		body := p.Body
 		if body == nil && !p.Empty {
-			body = overhttp.Ping(s)
+			body = talk.PingMessage(s)
 		}
-		a, err := overhttp.Exchange(t, s, p.Method, body, p.Header)
+		a, err := talk.ExchangeHTTP(t, s, p.Method, body, p.Header)
 		t.Check(p.ID, p.OK(a, err), p.want, "%s", a.Describe(err))
 	}
 	return nil
 }
 
-func runUploads(t *conformance.Trial) error {
+func runUploads(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
-	w, err := overhttp.Of(s)
+	w, err := talk.HTTPOf(s)
 	if err != nil {
 		return err
 	}
@@ -147,18 +148,18 @@ func runUploads(t *conformance.Trial) error {
 	// RFC 9112, 6.3: a server may ask for the length of a body.
 	chunked := func(a *wire.HTTPAnswer, err error) bool { return a.Served(err) || a.Is(err, http.StatusLengthRequired) }
 	const want = wantServed + ", or 411"
-	a, err := w.Upload(ctx, bytes.NewReader(overhttp.Ping(s)), "in chunks")
+	a, err := w.Upload(ctx, bytes.NewReader(talk.PingMessage(s)), "in chunks")
 	t.Check("HTTP-01/chunked", chunked(a, err), want, "%s", a.Describe(err))
 	t.Step(s)
-	a, err = w.Upload(ctx, &drip{ctx: ctx, rest: overhttp.Ping(s)}, "in pieces")
+	a, err = w.Upload(ctx, &drip{ctx: ctx, rest: talk.PingMessage(s)}, "in pieces")
 	t.Check("HTTP-01/slow", chunked(a, err), want, "%s", a.Describe(err))
-	a, err = overhttp.Exchange(t, s, http.MethodPost, overhttp.Ping(s), http.Header{"Accept-Encoding": {"identity"}})
+	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), http.Header{"Accept-Encoding": {"identity"}})
 	coding := ""
 	if err == nil {
 		coding = a.Header.Get("Content-Encoding")
 	}
 	t.Check("HTTP-01/identity", a.Served(err) && (coding == "" || coding == "identity"), "no Content-Encoding", "%s %s", coding, a.Describe(err))
-	_, charset, there := strings.Cut(strings.ToLower(overhttp.Header(a, "Content-Type")), "charset=")
+	_, charset, there := strings.Cut(strings.ToLower(talk.HeaderOf(a, "Content-Type")), "charset=")
 	t.Check("HTTP-01/charset", !there || strings.Trim(charset, `" `) == "utf-8", "none, or utf-8", "%s", a.Describe(err))
 
 	t.Step(s)

@@ -5,24 +5,23 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func httpSessionScenarios() []conformance.Scenario {
-	needs := conformance.Needs{Transport: wire.TransportHTTP}
-	return []conformance.Scenario{{ID: "HTTP-12-IDS", Needs: needs, Run: runSessionIDs}, {ID: "HTTP-12", Needs: needs, Run: runHTTPSessions}}
+func httpSessionScenarios() []engine.Scenario {
+	needs := engine.Needs{Transport: conformance.TransportHTTP}
+	return []engine.Scenario{{ID: "HTTP-12-IDS", Needs: needs, Run: runSessionIDs}, {ID: "HTTP-12", Needs: needs, Run: runHTTPSessions}}
 }
 
-func runHTTPSessions(t *conformance.Trial) error {
+func runHTTPSessions(t *engine.Trial) error {
 	one, err := t.Fresh()
 	if err != nil {
 		return err
 	}
-	w, err := overhttp.Of(one)
+	w, err := talk.HTTPOf(one)
 	if err != nil {
 		return err
 	}
@@ -39,31 +38,31 @@ func runHTTPSessions(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	if w, err = overhttp.Of(two); err != nil {
+	if w, err = talk.HTTPOf(two); err != nil {
 		return err
 	}
 	t.Check("HTTP-12/distinct", w.SessionID() != id, "another id", "the same id")
 
-	a, err := overhttp.Exchange(t, one, http.MethodPost, overhttp.Ping(one), http.Header{wire.HeaderSession: {}})
-	if a.Served(err) && !t.Rev.House {
+	a, err := talk.ExchangeHTTP(t, one, http.MethodPost, talk.PingMessage(one), http.Header{wire.HeaderSession: {}})
+	if a.Served(err) && !t.Rev.Profiled {
 		t.Skip("HTTP-12/required", conformance.SkipNotDeclared, "the server requires no session id")
 	} else {
 		t.Check("HTTP-12/required", a.Is(err, http.StatusBadRequest), "400", "%s", a.Describe(err))
 	}
-	a, err = overhttp.Exchange(t, one, http.MethodPost, overhttp.Ping(one), http.Header{wire.HeaderSession: {"mainstay-no-such-session"}})
+	a, err = talk.ExchangeHTTP(t, one, http.MethodPost, talk.PingMessage(one), http.Header{wire.HeaderSession: {"mainstay-no-such-session"}})
 	t.Check("HTTP-16/unknown", a.Is(err, http.StatusNotFound), "404", "%s", a.Describe(err))
 
-	a, err = overhttp.Exchange(t, one, http.MethodDelete, nil, nil)
+	a, err = talk.ExchangeHTTP(t, one, http.MethodDelete, nil, nil)
 	refused := a.Is(err, http.StatusMethodNotAllowed)
 	ended := err == nil && a.Status >= 200 && a.Status < 300
 	t.Check("HTTP-18/delete", ended || refused, "a 2xx status or 405", "%s", a.Describe(err))
 	if ended {
-		a, err = overhttp.Exchange(t, one, http.MethodPost, overhttp.Ping(one), nil)
+		a, err = talk.ExchangeHTTP(t, one, http.MethodPost, talk.PingMessage(one), nil)
 		t.Check("HTTP-16/ended", a.Is(err, http.StatusNotFound), "404", "%s", a.Describe(err))
 	} else {
 		t.Skip("HTTP-16/ended", conformance.SkipNotDeclared, "the server does not end sessions")
 	}
-	a, err = overhttp.Exchange(t, two, http.MethodPost, overhttp.Ping(two), nil)
+	a, err = talk.ExchangeHTTP(t, two, http.MethodPost, talk.PingMessage(two), nil)
 	t.Check("HTTP-16/others", a.Served(err), "200 with a response", "%s", a.Describe(err))
 	return nil
 }
@@ -71,12 +70,12 @@ func runHTTPSessions(t *conformance.Trial) error {
 // sessions is how many ids are compared for what they have in common.
 const sessions = 6
 
-func runSessionIDs(t *conformance.Trial) error {
+func runSessionIDs(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
-	w, err := overhttp.Of(s)
+	w, err := talk.HTTPOf(s)
 	if err != nil {
 		return err
 	}
@@ -89,28 +88,28 @@ func runSessionIDs(t *conformance.Trial) error {
 	}
 	ids := []string{id}
 	for range sessions - 1 {
-		other, _, err := probe.Offer(t, t.Rev.Asked)
+		other, _, err := talk.Offer(t, t.Rev.Asked)
 		if err != nil {
 			return err
 		}
-		if o, err := overhttp.Of(other); err == nil {
+		if o, err := talk.HTTPOf(other); err == nil {
 			ids = append(ids, o.SessionID())
 		}
 	}
 	t.Step(s)
-	fault := message.Guessable(ids)
+	fault := wire.Guessable(ids)
 	t.Check("HTTP-12/unguessable", fault == "", "ids of 16 bytes or more without a pattern", "%s", fault)
 
-	a, err := overhttp.Exchange(t, s, http.MethodPost, overhttp.Ping(s), nil)
-	later := overhttp.Header(a, wire.HeaderSession)
+	a, err := talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), nil)
+	later := talk.HeaderOf(a, wire.HeaderSession)
 	t.Check("HTTP-12/stable", a.Served(err) && (later == "" || later == id), "no session id, or the same", "another one: %s", a.Describe(err))
 
 	const made = "mainstay-made-this-up"
 	initialize := wire.Message(s.NewID(), mcp.MethodInitialize, s.InitializeParams(t.Rev.Asked))
-	a, err = overhttp.Exchange(t, s, http.MethodPost, initialize, http.Header{wire.HeaderSession: {made}, wire.HeaderRevision: {}})
-	taken := overhttp.Header(a, wire.HeaderSession) == made
+	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, initialize, http.Header{wire.HeaderSession: {made}, wire.HeaderRevision: {}})
+	taken := talk.HeaderOf(a, wire.HeaderSession) == made
 	if !taken && a.Served(err) { // it may take it over without a word
-		b, err := overhttp.Exchange(t, s, http.MethodPost, overhttp.Ping(s), http.Header{wire.HeaderSession: {made}})
+		b, err := talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), http.Header{wire.HeaderSession: {made}})
 		taken = b.Served(err)
 	}
 	t.Check("HTTP-12/fixation", !taken, "a refusal, or a session id of the server's own", "%s", a.Describe(err))
@@ -118,28 +117,28 @@ func runSessionIDs(t *conformance.Trial) error {
 	if flipped := strings.Map(flip, id); flipped == id {
 		t.Skip("HTTP-12/case", conformance.SkipNotDeclared, "the ids have no letters")
 	} else {
-		a, err = overhttp.Exchange(t, s, http.MethodPost, overhttp.Ping(s), http.Header{wire.HeaderSession: {flipped}})
+		a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), http.Header{wire.HeaderSession: {flipped}})
 		t.Check("HTTP-12/case", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	}
-	a, err = overhttp.Exchange(t, s, http.MethodPost, wire.Message("", mcp.MethodInitialized, nil), http.Header{wire.HeaderSession: {}})
+	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, wire.Message("", mcp.MethodInitialized, nil), http.Header{wire.HeaderSession: {}})
 	t.Check("HTTP-12/notification", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	never := http.Header{wire.HeaderSession: {"mainstay-no-such-session"}}
-	a, err = overhttp.Exchange(t, s, http.MethodGet, nil, never)
+	a, err = talk.ExchangeHTTP(t, s, http.MethodGet, nil, never)
 	t.Check("HTTP-16/get", refusedOnly(a, err), "404 or 405", "%s", a.Describe(err))
-	a, err = overhttp.Exchange(t, s, http.MethodDelete, nil, never)
+	a, err = talk.ExchangeHTTP(t, s, http.MethodDelete, nil, never)
 	t.Check("HTTP-18/unknown", refusedOnly(a, err), "404 or 405", "%s", a.Describe(err))
-	a, err = overhttp.Exchange(t, s, http.MethodDelete, nil, http.Header{wire.HeaderSession: {}})
+	a, err = talk.ExchangeHTTP(t, s, http.MethodDelete, nil, http.Header{wire.HeaderSession: {}})
 	t.Check("HTTP-18/none", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 
 	stream, err := w.Listen(t.Ctx, "")
 	open := stream.Is(err, http.StatusOK)
-	a, err = overhttp.Exchange(t, s, http.MethodDelete, nil, nil)
+	a, err = talk.ExchangeHTTP(t, s, http.MethodDelete, nil, nil)
 	if ended := err == nil && a.Status < 300; !ended {
 		t.Skip("HTTP-18/again", conformance.SkipNotDeclared, "the server does not end sessions")
 		t.Skip("HTTP-16/stream", conformance.SkipNotDeclared, "the server does not end sessions")
 		return nil
 	}
-	a, err = overhttp.Exchange(t, s, http.MethodDelete, nil, nil)
+	a, err = talk.ExchangeHTTP(t, s, http.MethodDelete, nil, nil)
 	t.Check("HTTP-18/again", refusedOnly(a, err), "404", "%s", a.Describe(err))
 	if !open {
 		t.Skip("HTTP-16/stream", conformance.SkipNotDeclared, "the server offers no stream")

@@ -12,19 +12,18 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/checks/seen"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // sseScenarios are about the HTTP+SSE transport of revision 2024-11-05. That
 // page says little: what is not in it, and clients stand on, is promised only.
-func sseScenarios() []conformance.Scenario {
-	needs := conformance.Needs{Transport: wire.TransportSSE}
-	return []conformance.Scenario{
+func sseScenarios() []engine.Scenario {
+	needs := engine.Needs{Transport: conformance.TransportSSE}
+	return []engine.Scenario{
 		{ID: "OLD-01", Needs: needs, Run: runEventStream},
 		{ID: "OLD-01-STREAMS", Needs: needs, Run: runTwoStreams},
 		{ID: "OLD-05", Needs: needs, Run: runStreamSession},
@@ -37,12 +36,12 @@ func sseScenarios() []conformance.Scenario {
 func streamOf(s *wire.Session) (*wire.SSEConn, error) {
 	w, ok := s.Conn.(*wire.SSEConn)
 	if !ok {
-		return nil, conformance.Ours(errors.New("transport " + string(s.Conn.Transport()) + " has no one stream"))
+		return nil, engine.SuiteError(errors.New("transport " + string(s.Conn.Transport()) + " has no one stream"))
 	}
 	return w, nil
 }
 
-func runEventStream(t *conformance.Trial) error {
+func runEventStream(t *engine.Trial) error {
 	s, err := t.Raw()
 	if err != nil {
 		return err
@@ -75,14 +74,14 @@ func runEventStream(t *conformance.Trial) error {
 	refused, err = s.Send(t.Ctx, note)
 	t.Check("OLD-01/notification", err == nil && refused == nil, "a 2xx status", "%s", orTaken(refused, err))
 
-	body := overhttp.Ping(s)
+	body := talk.PingMessage(s)
 	s.Expect(body)
-	taken, err := overhttp.Exchange(t, s, http.MethodPost, body, http.Header{"Content-Type": {wire.MediaJSON + "; charset=utf-8"}})
+	taken, err := talk.ExchangeHTTP(t, s, http.MethodPost, body, http.Header{"Content-Type": {wire.MediaJSON + "; charset=utf-8"}})
 	t.Check("OLD-01/parameters", err == nil && taken.Status/100 == 2, "a 2xx status", "%s", taken.Describe(err))
 
 	t.Step(s)
 	const broken = `{"jsonrpc":"2.0","id":"cut`
-	taken, err = overhttp.Exchange(t, s, http.MethodPost, []byte(broken), nil)
+	taken, err = talk.ExchangeHTTP(t, s, http.MethodPost, []byte(broken), nil)
 	ok := refusedOnly(taken, err)
 	said := taken.Describe(err)
 	if err == nil && taken.Status/100 == 2 {
@@ -116,7 +115,7 @@ func orTaken(a *wire.HTTPAnswer, err error) string {
 	return a.Describe(err)
 }
 
-func runTwoStreams(t *conformance.Trial) error {
+func runTwoStreams(t *engine.Trial) error {
 	const each = 20
 	one, err := t.Fresh() // beside the one that scenarios share
 	two := one
@@ -142,7 +141,7 @@ func runTwoStreams(t *conformance.Trial) error {
 	for n, s := range []*wire.Session{one, two} {
 		for _, id := range ids[n] {
 			a, err := s.Await(t.Ctx, id)
-			if probe.Unheard(t, s, err) {
+			if talk.Unheard(t, s, err) {
 				return err
 			}
 			if err != nil || a.Err != nil {
@@ -168,7 +167,7 @@ func runTwoStreams(t *conformance.Trial) error {
 		if a, err = two.Ping(t.Ctx); err != nil || a.Err != nil {
 			break
 		}
-		if err := wait.For(t.Ctx, wire.Lag/5); err != nil {
+		if err := wire.Pause(t.Ctx, wire.Lag/5); err != nil {
 			return err
 		}
 	}
@@ -180,7 +179,7 @@ func runTwoStreams(t *conformance.Trial) error {
 }
 
 // parallelPings posts 50 requests on connections of their own.
-func parallelPings(t *conformance.Trial, s *wire.Session) error {
+func parallelPings(t *engine.Trial, s *wire.Session) error {
 	const many = 50
 	t.Step(s)
 	ids := make([]string, many)
@@ -211,7 +210,7 @@ func parallelPings(t *conformance.Trial, s *wire.Session) error {
 			break
 		}
 		a, err := s.Await(t.Ctx, id)
-		if probe.Unheard(t, s, err) {
+		if talk.Unheard(t, s, err) {
 			return err
 		}
 		if err != nil || a.Err != nil {
@@ -222,7 +221,7 @@ func parallelPings(t *conformance.Trial, s *wire.Session) error {
 	return nil
 }
 
-func runStreamSession(t *conformance.Trial) error {
+func runStreamSession(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -254,16 +253,16 @@ func runStreamSession(t *conformance.Trial) error {
 	// The server learns of the end when it next looks at the connection.
 	var a *wire.HTTPAnswer
 	for deadline := time.Now().Add(min(s.Timeout, 5*time.Second)); ; {
-		if a, err = overhttp.Exchange(t, s, http.MethodPost, overhttp.Ping(s), nil); refusedOnly(a, err) || time.Now().After(deadline) || t.Ctx.Err() != nil {
+		if a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), nil); refusedOnly(a, err) || time.Now().After(deadline) || t.Ctx.Err() != nil {
 			break
 		}
-		if wait.For(t.Ctx, 50*time.Millisecond) != nil {
+		if wire.Pause(t.Ctx, 50*time.Millisecond) != nil {
 			break
 		}
 	}
 	t.Check("OLD-05/gone", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	other.PostURL = neverNamed(live)
-	a, err = overhttp.Exchange(t, s, http.MethodPost, overhttp.Ping(s), nil)
+	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), nil)
 	t.Check("OLD-05/unknown", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	return nil
 }
@@ -279,33 +278,33 @@ func neverNamed(endpoint string) string {
 	return endpoint[:i] + other + endpoint[i+1:]
 }
 
-func runForeignStreams(t *conformance.Trial) error {
+func runForeignStreams(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
 	u, err := url.Parse(t.Rev.Report.Target.URL)
 	if err != nil {
-		return conformance.Ours(err)
+		return engine.SuiteError(err)
 	}
 	const evil = "http://evil.example"
 	from := func(origin string) http.Header { return http.Header{"Origin": {origin}} }
 	post := func(with http.Header) (*wire.HTTPAnswer, error) {
-		body := overhttp.Ping(s)
+		body := talk.PingMessage(s)
 		s.Expect(body)
-		return overhttp.Exchange(t, s, http.MethodPost, body, with)
+		return talk.ExchangeHTTP(t, s, http.MethodPost, body, with)
 	}
-	a, err := overhttp.Exchange(t, s, http.MethodGet, nil, from(evil))
+	a, err := talk.ExchangeHTTP(t, s, http.MethodGet, nil, from(evil))
 	t.Check("X-SEC-02/sse-get", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	a, err = post(from(evil))
 	t.Check("X-SEC-02/sse-post", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	a, err = post(from(u.Scheme + "://" + u.Host))
 	t.Check("X-SEC-02/sse-own", err == nil && a.Status/100 == 2, "a 2xx status", "%s", a.Describe(err))
-	if !overhttp.OnThisMachine(u) {
+	if !talk.OnThisMachine(u) {
 		t.Skip("X-SEC-02/sse-host", conformance.SkipControl, "needs a server on this machine")
 		return nil
 	}
-	a, err = overhttp.Exchange(t, s, http.MethodGet, nil, http.Header{"Host": {"evil.example"}})
+	a, err = talk.ExchangeHTTP(t, s, http.MethodGet, nil, http.Header{"Host": {"evil.example"}})
 	t.Check("X-SEC-02/sse-host", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	return nil
 }

@@ -7,29 +7,28 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func httpStreamScenarios() []conformance.Scenario {
-	needs := func(tools ...string) conformance.Needs {
-		return conformance.Needs{Transport: wire.TransportHTTP, Tools: tools, SideEffects: conformance.SideEffectsReadOnly}
+func httpStreamScenarios() []engine.Scenario {
+	needs := func(tools ...string) engine.Needs {
+		return engine.Needs{Transport: conformance.TransportHTTP, Tools: tools, SideEffects: conformance.SideEffectsReadOnly}
 	}
-	return []conformance.Scenario{
-		{ID: "HTTP-21", Needs: needs(official.ToolChangeTools), Run: runOwnStream},
-		{ID: "HTTP-23", Needs: needs(official.ToolProgress), Run: runResume},
-		{ID: "HTTP-24", Needs: needs(official.ToolReconnect), Run: runHangUp},
+	return []engine.Scenario{
+		{ID: "HTTP-21", Needs: needs(fixture.ToolChangeTools), Run: runOwnStream},
+		{ID: "HTTP-23", Needs: needs(fixture.ToolProgress), Run: runResume},
+		{ID: "HTTP-24", Needs: needs(fixture.ToolReconnect), Run: runHangUp},
 	}
 }
 
 // eventsOf collects what comes in one answer until its end, or until enough says
 // so.
-func eventsOf(t *conformance.Trial, s *wire.Session, token string, enough func(in wire.Inbound) bool) ([]wire.Inbound, error) {
+func eventsOf(t *engine.Trial, s *wire.Session, token string, enough func(in wire.Inbound) bool) ([]wire.Inbound, error) {
 	var all []wire.Inbound
 	_, err := s.Next(t.Ctx, func(in wire.Inbound) bool {
 		if in.To != token {
@@ -43,12 +42,12 @@ func eventsOf(t *conformance.Trial, s *wire.Session, token string, enough func(i
 	return all, err
 }
 
-func runOwnStream(t *conformance.Trial) error {
+func runOwnStream(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
-	w, err := overhttp.Of(s)
+	w, err := talk.HTTPOf(s)
 	if err != nil {
 		return err
 	}
@@ -64,7 +63,7 @@ func runOwnStream(t *conformance.Trial) error {
 
 	t.Step(s)
 	change := func() error {
-		_, err := s.Request(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(official.ToolChangeTools, struct{}{}))
+		_, err := s.Request(t.Ctx, mcp.MethodToolsCall, engine.CallParams(fixture.ToolChangeTools, struct{}{}))
 		return err
 	}
 	if err := change(); err != nil {
@@ -100,7 +99,7 @@ func runOwnStream(t *conformance.Trial) error {
 
 // resume listens for what came after an event. A server that has not noticed yet
 // that the stream before is gone may say 409 for a while.
-func resume(t *conformance.Trial, w *wire.HTTPConn, last string) (*wire.HTTPAnswer, error) {
+func resume(t *engine.Trial, w *wire.HTTPConn, last string) (*wire.HTTPAnswer, error) {
 	limit := time.After(t.Rev.Opts.Answer)
 	for {
 		back, err := w.Listen(t.Ctx, last)
@@ -117,16 +116,16 @@ func resume(t *conformance.Trial, w *wire.HTTPConn, last string) (*wire.HTTPAnsw
 	}
 }
 
-func runResume(t *conformance.Trial) error {
+func runResume(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
-	w, err := overhttp.Of(s)
+	w, err := talk.HTTPOf(s)
 	if err != nil {
 		return err
 	}
-	id, err := probe.Progressing(t, s, "whole")
+	id, err := talk.Progressing(t, s, "whole")
 	if err != nil {
 		return err
 	}
@@ -152,7 +151,7 @@ func runResume(t *conformance.Trial) error {
 		return nil
 	}
 	// The second call is left after its first progress; a third one runs beside it.
-	id, err = probe.Progressing(t, s, "left")
+	id, err = talk.Progressing(t, s, "left")
 	if err != nil {
 		return err
 	}
@@ -161,7 +160,7 @@ func runResume(t *conformance.Trial) error {
 		return fmt.Errorf("the call that is left: %d events, %w", len(first), err)
 	}
 	w.Abandon(id)
-	beside, err := probe.Progressing(t, s, "beside")
+	beside, err := talk.Progressing(t, s, "beside")
 	if err != nil {
 		return err
 	}
@@ -186,7 +185,7 @@ func runResume(t *conformance.Trial) error {
 		if slices.ContainsFunc(first, func(f wire.Inbound) bool { return f.Event == in.Event && in.Event != "" }) {
 			repeated = rawjson.Clip(string(in.Data), 160)
 		}
-		if token := message.ProgressToken(in); token != "" && token != `"left"` || in.IsResponse() && in.ID() != id {
+		if token := wire.ProgressToken(in); token != "" && token != `"left"` || in.IsResponse() && in.ID() != id {
 			foreign = rawjson.Clip(string(in.Data), 160)
 		}
 	}
@@ -208,17 +207,17 @@ func runResume(t *conformance.Trial) error {
 	return nil
 }
 
-func runHangUp(t *conformance.Trial) error {
+func runHangUp(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
-	w, err := overhttp.Of(s)
+	w, err := talk.HTTPOf(s)
 	if err != nil {
 		return err
 	}
 	t.Calls++
-	id, err := s.Post(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(official.ToolReconnect, struct{}{}))
+	id, err := s.Post(t.Ctx, mcp.MethodToolsCall, engine.CallParams(fixture.ToolReconnect, struct{}{}))
 	if err != nil {
 		return err
 	}

@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -67,7 +68,7 @@ func (g *guarded) malformed() error {
 		switch {
 		case a.Is(nil, http.StatusUnauthorized, http.StatusBadRequest):
 		case tooBusy(a):
-			g.Unknown("AUTH-02/malformed", a.Describe(nil))
+			g.Inconclusive("AUTH-02/malformed", a.Describe(nil))
 		default:
 			g.Fail("AUTH-02/malformed", "401 or 400", "to %q: %s", given, a.Describe(nil))
 		}
@@ -85,7 +86,7 @@ func tooBusy(a *wire.HTTPAnswer) bool {
 // refuses decides a check by the status of an answer.
 func (g *guarded) refuses(id string, a *wire.HTTPAnswer, statuses ...int) bool {
 	if tooBusy(a) {
-		g.Unknown(id, a.Describe(nil))
+		g.Inconclusive(id, a.Describe(nil))
 		return false
 	}
 	return g.Check(id, a.Is(nil, statuses...), strings.Trim(fmt.Sprint(statuses), "[]"), "%s", a.Describe(nil))
@@ -118,7 +119,7 @@ func (g *guarded) unissued(doc *document, scope, algorithm string) string {
 
 // runCredentials is about the token that the suite was given: how it may come, and what
 // is open without it.
-func runCredentials(t *conformance.Trial) error {
+func runCredentials(t *engine.Trial) error {
 	g, err := guardedBy(t)
 	if err != nil {
 		return err
@@ -148,10 +149,10 @@ func runCredentials(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	a, err = overhttp.Exchange(t, s, http.MethodGet, nil, g.with())
+	a, err = talk.ExchangeHTTP(t, s, http.MethodGet, nil, g.with())
 	t.Check("AUTH-02/get", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	if !t.Decided("AUTH-02/session") && s.Stateless == "" {
-		a, err = overhttp.Exchange(t, s, http.MethodPost, overhttp.Ping(s), g.with())
+		a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), g.with())
 		t.Check("AUTH-02/session", a.Is(err, http.StatusUnauthorized), "401", "%s", a.Describe(err))
 	}
 	return nil
@@ -159,7 +160,7 @@ func runCredentials(t *conformance.Trial) error {
 
 // inQuery sends the token where clients must not.
 func (g *guarded) inQuery(token string) error {
-	if !overhttp.OnThisMachine(g.endpoint) {
+	if !talk.OnThisMachine(g.endpoint) {
 		g.Skip("AUTH-02/query", conformance.SkipControl, "needs a server on this machine: URLs with the token would stay in logs")
 		return nil
 	}
@@ -180,12 +181,12 @@ func (g *guarded) inQuery(token string) error {
 
 // runWrongAudience is about a token that the same authorization server issued for
 // another server.
-func runWrongAudience(t *conformance.Trial) error {
+func runWrongAudience(t *engine.Trial) error {
 	g, err := guardedBy(t)
 	if err != nil {
 		return err
 	}
-	token := t.Rev.Opts.Fixtures.WrongAudienceToken
+	token, _ := t.Rev.Opts.Fixtures[conformance.WrongAudienceToken].(string)
 	if token == "" {
 		t.SkipRest(conformance.SkipControl, "needs a token for another server: --wrong-audience-token")
 		return nil
@@ -211,12 +212,12 @@ const mostTools = 50
 
 // runWeakToken is about a token without a scope that some request needs: the first
 // message, the list of tools, or a call of a tool.
-func runWeakToken(t *conformance.Trial) error {
+func runWeakToken(t *engine.Trial) error {
 	g, err := guardedBy(t)
 	if err != nil {
 		return err
 	}
-	token := t.Rev.Opts.Fixtures.WeakToken
+	token, _ := t.Rev.Opts.Fixtures[conformance.WeakToken].(string)
 	if token == "" {
 		t.SkipRest(conformance.SkipControl, "needs a token without some scope: --weak-token")
 		return nil
@@ -254,7 +255,7 @@ func (g *guarded) insufficient(a *wire.HTTPAnswer) {
 func (g *guarded) weakest(authorization string) (*wire.HTTPAnswer, string, error) {
 	with := g.with(authorization)
 	send := func(message []byte) (*wire.HTTPAnswer, error) {
-		return overhttp.Exchange(g.Trial, g.s, http.MethodPost, message, with)
+		return talk.ExchangeHTTP(g.Trial, g.s, http.MethodPost, message, with)
 	}
 	what := "the first message"
 	a, err := send(g.first())
@@ -274,7 +275,7 @@ func (g *guarded) weakest(authorization string) (*wire.HTTPAnswer, string, error
 	for _, tool := range g.Rev.Tools {
 		if g.Rev.MayCall(tool.Name) && len(messages) <= mostTools {
 			messages = append(messages, func() (string, []byte) {
-				return fmt.Sprintf("a call of %q", tool.Name), g.s.Message(g.s.NewID(), mcp.MethodToolsCall, conformance.CallParams(tool.Name, map[string]any{}))
+				return fmt.Sprintf("a call of %q", tool.Name), g.s.Message(g.s.NewID(), mcp.MethodToolsCall, engine.CallParams(tool.Name, map[string]any{}))
 			})
 		}
 	}

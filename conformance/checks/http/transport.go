@@ -4,16 +4,17 @@ import (
 	"net/http"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func httpScenarios() []conformance.Scenario {
-	needs := conformance.Needs{Transport: wire.TransportHTTP}
-	return []conformance.Scenario{
+func httpScenarios() []engine.Scenario {
+	needs := engine.Needs{Transport: conformance.TransportHTTP}
+	return []engine.Scenario{
 		{ID: "X-HTTP-01", Needs: needs, Run: runHTTPAnswers},
 		{ID: "HTTP-07", Needs: needs, Run: runRedirect},
 		{ID: "HTTP-19", Needs: needs, Run: runHTTPGet},
@@ -22,25 +23,25 @@ func httpScenarios() []conformance.Scenario {
 	}
 }
 
-func runHTTPAnswers(t *conformance.Trial) error {
+func runHTTPAnswers(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
 	// One that every server has to accept: what nobody knows may be refused.
 	note := wire.Message("", mcp.MethodCancelled, map[string]any{"requestId": "never-sent", "reason": "the suite looks at the answer"})
-	a, err := overhttp.Exchange(t, s, http.MethodPost, note, nil)
+	a, err := talk.ExchangeHTTP(t, s, http.MethodPost, note, nil)
 	t.Check("HTTP-04/accepted", a.Is(err, http.StatusAccepted), "202", "%s", a.Describe(err))
 	if a.Is(err, http.StatusAccepted) {
 		t.Check("HTTP-04/no-body", len(a.Body) == 0, "no body", "%s", a.Describe(err))
 	} else {
 		t.Skip("HTTP-04/no-body", conformance.SkipPrerequisite, "not accepted")
 	}
-	a, err = overhttp.Exchange(t, s, http.MethodPost, overhttp.Ping(s), nil)
+	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), nil)
 	t.Check("HTTP-03/request", a.Served(err) && wire.IsAnswerType(a.Header.Get("Content-Type")), "200 with JSON or an event stream", "%s", a.Describe(err))
-	a, err = overhttp.Exchange(t, s, http.MethodPost, overhttp.Ping(s), http.Header{"Content-Type": {wire.MediaJSON + "; charset=utf-8"}})
+	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), http.Header{"Content-Type": {wire.MediaJSON + "; charset=utf-8"}})
 	t.Check("HTTP-03/parameters", a.Served(err), "200 with a response", "%s", a.Describe(err))
-	w, err := overhttp.Of(s)
+	w, err := talk.HTTPOf(s)
 	if err != nil {
 		return err
 	}
@@ -48,65 +49,65 @@ func runHTTPAnswers(t *conformance.Trial) error {
 	if id := w.SessionID(); id != "" {
 		lower["mcp-session-id"] = []string{id}
 	}
-	a, err = overhttp.Exchange(t, s, http.MethodPost, overhttp.Ping(s), lower)
+	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), lower)
 	t.Check("HTTP-11/case", a.Served(err), "200 with a response", "%s", a.Describe(err))
 	return nil
 }
 
 // runRedirect is a warning only: no page speaks of redirects, but clients need
 // not follow one, and after 301 to 303 many would send a GET.
-func runRedirect(t *conformance.Trial) error {
+func runRedirect(t *engine.Trial) error {
 	s, err := t.Raw()
 	if err != nil {
 		return err
 	}
-	a, err := overhttp.Exchange(t, s, http.MethodPost, wire.Message(s.NewID(), mcp.MethodInitialize, s.InitializeParams(t.Rev.Asked)), nil)
+	a, err := talk.ExchangeHTTP(t, s, http.MethodPost, wire.Message(s.NewID(), mcp.MethodInitialize, s.InitializeParams(t.Rev.Asked)), nil)
 	if err != nil {
 		return err
 	}
 	t.Check("HTTP-07/redirect", a.Status/100 != 3, "an answer", "%d to %s", a.Status, rawjson.Clip(a.Header.Get("Location"), 120))
-	if w, err := overhttp.Of(s); err == nil && a.Status < 300 {
+	if w, err := talk.HTTPOf(s); err == nil && a.Status < 300 {
 		w.SetSession(a.Header.Get(wire.HeaderSession)) // which close ends
 	}
 	return nil
 }
 
-func runHTTPGet(t *conformance.Trial) error {
+func runHTTPGet(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
-	a, err := overhttp.Exchange(t, s, http.MethodGet, nil, nil)
+	a, err := talk.ExchangeHTTP(t, s, http.MethodGet, nil, nil)
 	ok := a.Is(err, http.StatusMethodNotAllowed) || a.Is(err, http.StatusOK) && wire.MediaType(a.Header) == wire.MediaStream
 	t.Check("HTTP-19/get", ok, "an event stream or 405", "%s", a.Describe(err))
 	return nil
 }
 
-func runHTTPVersion(t *conformance.Trial) error {
+func runHTTPVersion(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
-	a, err := overhttp.Exchange(t, s, http.MethodPost, overhttp.Ping(s), http.Header{wire.HeaderRevision: {string(nosuch.Version)}})
+	a, err := talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), http.Header{wire.HeaderRevision: {string(fixture.NoVersion)}})
 	t.Check("HTTP-15/invalid", a.Is(err, http.StatusBadRequest), "400", "%s", a.Describe(err))
-	a, err = overhttp.Exchange(t, s, http.MethodPost, overhttp.Ping(s), http.Header{wire.HeaderRevision: {}})
+	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), http.Header{wire.HeaderRevision: {}})
 	t.Check("HTTP-15/missing", a.Served(err), "200 with a response", "%s", a.Describe(err))
 	return nil
 }
 
-func runHTTPOrigin(t *conformance.Trial) error {
+func runHTTPOrigin(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
-	a, err := overhttp.Exchange(t, s, http.MethodPost, overhttp.Ping(s), http.Header{"Origin": {"http://evil.example"}})
+	a, err := talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), http.Header{"Origin": {"http://evil.example"}})
 	refused := a.Is(err, http.StatusForbidden)
 	if !s.Opened.Revision.AtLeast(mcp.Version2025_11_25) {
 		// The status is prescribed since that revision, the refusal before.
 		refused = err == nil && a.Status >= 400 && a.Status < 500
 	}
 	t.Check("X-SEC-02/foreign", refused, "403", "%s", a.Describe(err))
-	a, err = overhttp.Exchange(t, s, http.MethodPost, overhttp.Ping(s), nil)
+	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), nil)
 	t.Check("X-SEC-02/none", a.Served(err), "200 with a response", "%s", a.Describe(err))
 	return nil
 }

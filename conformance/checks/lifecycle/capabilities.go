@@ -4,8 +4,9 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -23,23 +24,23 @@ var Features = []struct {
 	{"prompts", "prompts", mcp.MethodPromptsList, nil, true},
 	{"read", "resources", mcp.MethodResourcesRead, map[string]any{"uri": "mainstay-none://x"}, false},
 	{"get", "prompts", mcp.MethodPromptsGet, map[string]any{"name": "mainstay-none"}, false},
-	{"call", "tools", mcp.MethodToolsCall, map[string]any{"name": nosuch.Tool, "arguments": map[string]any{}}, false},
+	{"call", "tools", mcp.MethodToolsCall, map[string]any{"name": fixture.NoTool, "arguments": map[string]any{}}, false},
 	{"completions", "completions", mcp.MethodCompletionComplete, map[string]any{
 		"ref": map[string]any{"type": "ref/prompt", "name": "mainstay-none"}, "argument": map[string]any{"name": "a", "value": ""},
 	}, false},
 	{"logging", "logging", mcp.MethodLoggingSetLevel, map[string]any{"level": "info"}, false},
 	{"tasks-list", "tasks.list", mcp.MethodTasksList, nil, false},
-	{"tasks-cancel", "tasks.cancel", mcp.MethodTasksCancel, map[string]any{"taskId": nosuch.Task}, false},
+	{"tasks-cancel", "tasks.cancel", mcp.MethodTasksCancel, map[string]any{"taskId": fixture.NoTask}, false},
 	{"subscribe", "resources.subscribe", mcp.MethodResourcesSubscribe, map[string]any{"uri": "mainstay-none://x"}, false},
 }
 
-func capabilityScenarios() []conformance.Scenario {
-	return []conformance.Scenario{{ID: "LC-14", Run: runDeclared}, {ID: "LC-11-ABSENT", Run: runAbsent}}
+func capabilityScenarios() []engine.Scenario {
+	return []engine.Scenario{{ID: "LC-14", Run: runDeclared}, {ID: "LC-11-ABSENT", Run: runAbsent}}
 }
 
-func runDeclared(t *conformance.Trial) error { return eachFeature(t, "LC-14/", true) }
+func runDeclared(t *engine.Trial) error { return eachFeature(t, "LC-14/", true) }
 
-func runAbsent(t *conformance.Trial) error { return eachFeature(t, "LC-11/", false) }
+func runAbsent(t *engine.Trial) error { return eachFeature(t, "LC-11/", false) }
 
 // NothingSuch begins the names of tools, prompts, resources and tasks that no server has.
 const NothingSuch = "mainstay-no"
@@ -51,7 +52,7 @@ func saysUnknown(a wire.Answer) bool {
 }
 
 // eachFeature asks for the features that are declared, or that are not.
-func eachFeature(t *conformance.Trial, prefix string, declared bool) error {
+func eachFeature(t *engine.Trial, prefix string, declared bool) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err

@@ -5,25 +5,26 @@ import (
 	"fmt"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func gateScenarios() []conformance.Scenario {
-	return []conformance.Scenario{
-		{ID: "X-GATE-01", Needs: conformance.Needs{Capability: "tools"}, Run: runGate},
+func gateScenarios() []engine.Scenario {
+	return []engine.Scenario{
+		{ID: "X-GATE-01", Needs: engine.Needs{Capability: "tools"}, Run: runGate},
 		{ID: "X-GATE-02", Run: runSecondInitialize},
 	}
 }
 
-func runGate(t *conformance.Trial) error {
+func runGate(t *engine.Trial) error {
 	s, err := t.Raw()
 	if err != nil {
 		return err
 	}
-	if s.Conn.Transport() == wire.TransportHTTP {
+	if s.Conn.Transport() == conformance.TransportHTTP {
 		// Without a session id a server may be a stateless one, which has no
 		// handshake to wait for.
 		t.Skip("X-GATE-01/first", conformance.SkipTransport, "a request without a session may be served on HTTP")
@@ -37,12 +38,12 @@ func runGate(t *conformance.Trial) error {
 			return fmt.Errorf("initialize: %w", err)
 		}
 	}
-	if t.ForHouse("X-GATE-01/list", "X-GATE-01/call") {
+	if t.NeedsProfile("X-GATE-01/list", "X-GATE-01/call") {
 		t.Step(s)
 		a, err := s.Request(t.Ctx, mcp.MethodToolsList, nil)
 		checkNotInitialized(t, "X-GATE-01/list", a, err)
 		t.Step(s)
-		a, err = s.Request(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(nosuch.Tool, nil))
+		a, err = s.Request(t.Ctx, mcp.MethodToolsCall, engine.CallParams(fixture.NoTool, nil))
 		checkNotInitialized(t, "X-GATE-01/call", a, err)
 	}
 	t.Step(s)
@@ -60,7 +61,7 @@ func runGate(t *conformance.Trial) error {
 // tooEarly asks for tools before initialize and returns a session to go on with.
 // Silence is a refusal, too, of a server that goes on to answer initialize: one
 // that has gone has refused nothing.
-func tooEarly(t *conformance.Trial, s *wire.Session) (*wire.Session, error) {
+func tooEarly(t *engine.Trial, s *wire.Session) (*wire.Session, error) {
 	a, early := s.Request(t.Ctx, mcp.MethodToolsList, nil)
 	if early == nil {
 		t.Check("X-GATE-01/first", a.Err != nil, "an error", "%s", a.Describe())
@@ -72,11 +73,11 @@ func tooEarly(t *conformance.Trial, s *wire.Session) (*wire.Session, error) {
 			return s, nil
 		}
 	}
-	t.Unknown("X-GATE-01/first", "the server was lost: "+early.Error())
+	t.Inconclusive("X-GATE-01/first", "the server was lost: "+early.Error())
 	return t.Raw()
 }
 
-func checkNotInitialized(t *conformance.Trial, id string, a wire.Answer, err error) {
+func checkNotInitialized(t *engine.Trial, id string, a wire.Answer, err error) {
 	data, _ := rawjson.Object(a.ErrorData())
 	ok := err == nil && a.Err != nil && a.Err.Code == wire.CodeInvalidRequest && rawjson.Text(data["reason"]) == "not_initialized"
 	t.Check(id, ok, `error -32600 with data.reason "not_initialized"`, a.OrError(err))
@@ -86,7 +87,7 @@ func checkNotInitialized(t *conformance.Trial, id string, a wire.Answer, err err
 // does not say what becomes of it. Over a pipe the official SDKs serve it, which lets
 // a bridge share one program between clients; over HTTP, where each client has a
 // session of its own, they refuse it.
-func runSecondInitialize(t *conformance.Trial) error {
+func runSecondInitialize(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func runSecondInitialize(t *conformance.Trial) error {
 	a, err := s.Request(t.Ctx, mcp.MethodInitialize, s.InitializeParams(t.Rev.Asked))
 	result, _ := rawjson.Object(a.Result)
 	served := err == nil && a.Err == nil && rawjson.Text(result["protocolVersion"]) != ""
-	if t.ForHouse("X-GATE-02/answered") {
+	if t.NeedsProfile("X-GATE-02/answered") {
 		refused := err == nil && a.Err != nil && a.Err.Code == wire.CodeInvalidRequest
 		t.Check("X-GATE-02/answered", served || refused, "a result with a protocolVersion, or error -32600", a.OrError(err))
 	}

@@ -5,22 +5,23 @@ import (
 	"errors"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func lifecycleScenarios() []conformance.Scenario {
-	return []conformance.Scenario{
+func lifecycleScenarios() []engine.Scenario {
+	return []engine.Scenario{
 		{ID: "LC-01", Run: runInitializeResult},
 		{ID: "LC-03", Run: runVersions},
 		{ID: "UTIL-01", Run: runPing},
 	}
 }
 
-func runInitializeResult(t *conformance.Trial) error {
+func runInitializeResult(t *engine.Trial) error {
 	s, err := t.Raw()
 	if err != nil {
 		return err
@@ -58,8 +59,8 @@ func runInitializeResult(t *conformance.Trial) error {
 	return nil
 }
 
-func runVersions(t *conformance.Trial) error {
-	s, a, err := probe.Offer(t, t.Rev.Asked)
+func runVersions(t *engine.Trial) error {
+	s, a, err := talk.Offer(t, t.Rev.Asked)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func runVersions(t *conformance.Trial) error {
 	newest := s.Opened.Revision
 	t.Check("LC-03/dated", newest.Era() == mcp.EraSession, "a revision that has initialize", "%q", newest)
 	if newest.Era() == mcp.EraSession {
-		s, a, err = probe.Offer(t, newest)
+		s, a, err = talk.Offer(t, newest)
 		switch {
 		case err != nil:
 			t.Fail("LC-03/same", string(newest), err.Error())
@@ -79,11 +80,11 @@ func runVersions(t *conformance.Trial) error {
 			t.Check("LC-03/same", s.Opened.Revision == newest, string(newest), "%q", s.Opened.Revision)
 		}
 	}
-	s, a, err = probe.Offer(t, nosuch.Version)
+	s, a, err = talk.Offer(t, fixture.NoVersion)
 	switch {
 	case err != nil:
 		t.Fail("LC-03/unknown", "another version", err.Error())
-		t.Unknown("LC-03/latest", err.Error())
+		t.Inconclusive("LC-03/latest", err.Error())
 	case a.Err != nil:
 		// The lifecycle page's own example of a failed negotiation is this
 		// error, so it is no less conforming than another version.
@@ -93,7 +94,7 @@ func runVersions(t *conformance.Trial) error {
 		t.Fail("LC-03/unknown", "another version", a.Describe())
 	default:
 		got := s.Opened.Revision
-		t.Check("LC-03/unknown", got != nosuch.Version && got.Known(), "a version that exists", "%q", got)
+		t.Check("LC-03/unknown", got != fixture.NoVersion && got.Known(), "a version that exists", "%q", got)
 		if t.Rev.Asked != mcp.LatestSession {
 			t.Skip("LC-03/latest", conformance.SkipExcluded, "an older revision was asked for")
 		} else {
@@ -103,7 +104,7 @@ func runVersions(t *conformance.Trial) error {
 	return nil
 }
 
-func runPing(t *conformance.Trial) error {
+func runPing(t *engine.Trial) error {
 	s, err := t.Raw()
 	if err != nil {
 		return err

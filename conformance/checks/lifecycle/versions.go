@@ -6,22 +6,23 @@ import (
 	"maps"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func versionScenarios() []conformance.Scenario {
-	return []conformance.Scenario{
+func versionScenarios() []engine.Scenario {
+	return []engine.Scenario{
 		{ID: "LC-03-OFFERS", Run: runOffers},
 		{ID: "LC-01-PARAMS", Run: runOddInitialize},
 		{ID: "LC-01-RESULT", Run: runInitializeDetails},
-		{ID: "LC-07", Needs: conformance.Needs{Transport: wire.TransportStdio}, Run: runBeforeHandshake},
+		{ID: "LC-07", Needs: engine.Needs{Transport: conformance.TransportStdio}, Run: runBeforeHandshake},
 	}
 }
 
-func runOffers(t *conformance.Trial) error {
+func runOffers(t *engine.Trial) error {
 	said := func(s *wire.Session, a wire.Answer, err error) string {
 		if err != nil || s.Opened == nil {
 			return a.OrError(err)
@@ -34,7 +35,7 @@ func runOffers(t *conformance.Trial) error {
 		if v.Era() != mcp.EraSession || !v.Known() {
 			continue
 		}
-		s, a, err := probe.Offer(t, v)
+		s, a, err := talk.Offer(t, v)
 		ok := err == nil && s.Opened != nil && s.Opened.Revision.Known() && s.Opened.Revision.Era() == mcp.EraSession
 		if ok {
 			answered[s.Opened.Revision], kept[v] = true, s.Opened.Revision == v
@@ -42,7 +43,7 @@ func runOffers(t *conformance.Trial) error {
 		if wire.IsLost(err) {
 			lost[v] = err
 		}
-		if t.Rev.House {
+		if t.Rev.Profiled {
 			ok = ok && s.Opened.Revision == v
 		}
 		t.Check(c.ID, ok, string(v), "%s", said(s, a, err))
@@ -53,7 +54,7 @@ func runOffers(t *conformance.Trial) error {
 		{"LC-03/words", "the newest, please"},
 	} {
 		check, v := each[0], each[1]
-		s, a, err := probe.Offer(t, mcp.Version(v))
+		s, a, err := talk.Offer(t, mcp.Version(v))
 		// The lifecycle page's own example of a failed negotiation is this error.
 		ok := a.HasCode(err, wire.CodeInvalidParams) || err == nil && a.Err != nil && a.Err.Code == codeVersion
 		if err == nil && s.Opened != nil {
@@ -64,7 +65,7 @@ func runOffers(t *conformance.Trial) error {
 	}
 	for _, v := range mcp.Versions() {
 		if answered[v] && lost[v] != nil {
-			t.Unknown("LC-03/kept", fmt.Sprintf("the offer of %s: %v", v, lost[v]))
+			t.Inconclusive("LC-03/kept", fmt.Sprintf("the offer of %s: %v", v, lost[v]))
 		} else if answered[v] && !kept[v] {
 			t.Fail("LC-03/kept", string(v)+" to the offer of it", "another revision, though other offers are answered with it")
 		}
@@ -78,7 +79,7 @@ func runOffers(t *conformance.Trial) error {
 // codeVersion refuses a revision (the stateless era's UnsupportedProtocolVersion).
 const codeVersion = -32022
 
-func runOddInitialize(t *conformance.Trial) error {
+func runOddInitialize(t *engine.Trial) error {
 	good := map[string]any{"protocolVersion": t.Rev.Asked, "capabilities": map[string]any{}, "clientInfo": wire.ClientInfo}
 	with := func(name string, value any) any {
 		p := maps.Clone(good)
@@ -101,7 +102,7 @@ func runOddInitialize(t *conformance.Trial) error {
 		{"LC-01/no-info", with("clientInfo", nil), true},
 		{"LC-01/no-capabilities", with("capabilities", nil), true},
 	} {
-		if s == nil || s.Conn.Transport() == wire.TransportHTTP {
+		if s == nil || s.Conn.Transport() == conformance.TransportHTTP {
 			var err error
 			if s, err = t.Raw(); err != nil {
 				return err
@@ -140,8 +141,8 @@ func runOddInitialize(t *conformance.Trial) error {
 	return nil
 }
 
-func runInitializeDetails(t *conformance.Trial) error {
-	s, a, err := probe.Offer(t, t.Rev.Asked)
+func runInitializeDetails(t *engine.Trial) error {
+	s, a, err := talk.Offer(t, t.Rev.Asked)
 	if err != nil {
 		return err
 	}
@@ -168,7 +169,7 @@ func runInitializeDetails(t *conformance.Trial) error {
 	}
 	t.Check("LC-01/info-members", wrong == "", "texts, and icons with a src", "%s", wrong)
 	wrong = ""
-	capabilities := conformance.ServerCapabilities{}
+	capabilities := engine.ServerCapabilities{}
 	_ = json.Unmarshal(s.Opened.Capabilities, &capabilities) // judged by LC-01
 	for _, path := range []string{"tools.listChanged", "prompts.listChanged", "resources.listChanged", "resources.subscribe"} {
 		if raw := capabilities.At(path); len(raw) > 0 && string(raw) != "true" && string(raw) != "false" {
@@ -193,14 +194,14 @@ func runInitializeDetails(t *conformance.Trial) error {
 		}
 	}
 	stray, err := s.Settle(t.Ctx)
-	t.Check("LC-07/twice", err == nil && len(stray) == 0, "silence, and an answer to ping", "%s", probe.StrayOrSilence(stray, err))
+	t.Check("LC-07/twice", err == nil && len(stray) == 0, "silence, and an answer to ping", "%s", talk.StrayOrSilence(stray, err))
 	t.Step(s)
 	a, err = s.Request(t.Ctx, mcp.MethodPing, map[string]any{"com.example/unknown": []any{1}, "_meta": map[string]any{}})
 	t.Check("UTIL-01/params", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
 	return nil
 }
 
-func runBeforeHandshake(t *conformance.Trial) error {
+func runBeforeHandshake(t *engine.Trial) error {
 	s, err := t.Raw()
 	if err != nil {
 		return err

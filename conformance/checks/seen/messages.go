@@ -2,18 +2,18 @@ package seen
 
 import (
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/observe"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // observedScenarios judge every message the subject sent in the whole run.
-func observedScenarios() []conformance.Scenario {
-	base := conformance.Scenario{ID: "SEEN-BASE"}
-	requests := conformance.Scenario{ID: "SEEN-REQUESTS"}
-	results := conformance.Scenario{ID: "SEEN-CALLS", Needs: conformance.Needs{Capability: "tools"}}
-	stdio := conformance.Scenario{ID: "SEEN-STDIO", Needs: conformance.Needs{Transport: wire.TransportStdio}}
-	http := conformance.Scenario{ID: "SEEN-HTTP", Needs: conformance.Needs{Transport: wire.TransportHTTP}}
-	all5 := []conformance.Scenario{base, requests, results, stdio, http}
+func observedScenarios() []engine.Scenario {
+	base := engine.Scenario{ID: "SEEN-BASE"}
+	requests := engine.Scenario{ID: "SEEN-REQUESTS"}
+	results := engine.Scenario{ID: "SEEN-CALLS", Needs: engine.Needs{Capability: "tools"}}
+	stdio := engine.Scenario{ID: "SEEN-STDIO", Needs: engine.Needs{Transport: conformance.TransportStdio}}
+	http := engine.Scenario{ID: "SEEN-HTTP", Needs: engine.Needs{Transport: conformance.TransportHTTP}}
+	all5 := []engine.Scenario{base, requests, results, stdio, http}
 	for i := range all5 {
 		all5[i].Last, all5[i].Run = true, Judge
 	}
@@ -23,7 +23,7 @@ func observedScenarios() []conformance.Scenario {
 // Judge decides each check by what was seen. What no message was an
 // occasion for is inconclusive where every server gives one, and does not
 // apply elsewhere.
-func Judge(t *conformance.Trial) error {
+func Judge(t *engine.Trial) error {
 	for _, c := range t.Scenario.Checks {
 		looked, broken := t.Rev.Seen.Outcome(c.ID)
 		switch {
@@ -42,7 +42,7 @@ func Judge(t *conformance.Trial) error {
 		case t.Scenario.ID == "SEEN-CALLS":
 			t.Skip(c.ID, conformance.SkipNoFixture, "no call gave an occasion")
 		default:
-			t.Decide(c.ID, conformance.Unknown, conformance.Result{Detail: "no message gave an occasion"})
+			t.Decide(c.ID, conformance.Inconclusive, conformance.Result{Detail: "no message gave an occasion"})
 		}
 	}
 	return nil

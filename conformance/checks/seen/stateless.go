@@ -2,16 +2,17 @@ package seen
 
 import (
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
 // observedStatelessScenarios judge every message of a revision run without sessions.
-func observedStatelessScenarios() []conformance.Scenario {
-	return []conformance.Scenario{{ID: "SEEN-STATELESS", Last: true, Run: runSeen}}
+func observedStatelessScenarios() []engine.Scenario {
+	return []engine.Scenario{{ID: "SEEN-STATELESS", Last: true, Run: runSeen}}
 }
 
 // runSeen decides what was seen; what no message gave an occasion for does not
 // apply.
-func runSeen(t *conformance.Trial) error {
+func runSeen(t *engine.Trial) error {
 	for _, c := range t.Scenario.Checks {
 		if looked, _ := t.Rev.Seen.Outcome(c.ID); looked == 0 {
 			t.Skip(c.ID, conformance.SkipNotDeclared, "no message gave an occasion")

@@ -7,17 +7,18 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // statelessDiscoverScenarios are about what a stateless server says of itself
 // and what it asks of the _meta of each request.
-func statelessDiscoverScenarios() []conformance.Scenario {
-	return []conformance.Scenario{
+func statelessDiscoverScenarios() []engine.Scenario {
+	return []engine.Scenario{
 		{ID: "DISC-01", Run: runDiscover},
 		{ID: "DISC-05", Run: runRequiredMeta},
 		{ID: "DISC-06", Run: runUnsupported},
@@ -25,7 +26,7 @@ func statelessDiscoverScenarios() []conformance.Scenario {
 	}
 }
 
-func runDiscover(t *conformance.Trial) error {
+func runDiscover(t *engine.Trial) error {
 	s, err := t.Raw()
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func capabilitiesFault(raw json.RawMessage) string {
 // runRequiredMeta asks for server/discover, which every server has. On stdio a
 // request without a version is one of the session era for a server that speaks
 // both: over HTTP the header says which is meant.
-func runRequiredMeta(t *conformance.Trial) error {
+func runRequiredMeta(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -128,7 +129,7 @@ func runRequiredMeta(t *conformance.Trial) error {
 	return err
 }
 
-func runUnsupported(t *conformance.Trial) error {
+func runUnsupported(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -161,7 +162,7 @@ func runUnsupported(t *conformance.Trial) error {
 	return err
 }
 
-func runRemoved(t *conformance.Trial) error {
+func runRemoved(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -177,7 +178,7 @@ func runRemoved(t *conformance.Trial) error {
 		{"DISC-14/subscribe", mcp.MethodResourcesSubscribe, uri},
 		{"DISC-14/unsubscribe", mcp.MethodResourcesUnsubscribe, uri},
 		{"DISC-14/roots", mcp.MethodRootsList, nil},
-		{"DISC-14/unknown", nosuch.Method, nil},
+		{"DISC-14/unknown", fixture.NoMethod, nil},
 	} {
 		t.Step(s)
 		a, err := s.Request(t.Ctx, c.method, c.params)
@@ -201,7 +202,7 @@ func runRemoved(t *conformance.Trial) error {
 }
 
 // greetOldClient says initialize as a client does that knows no better.
-func greetOldClient(t *conformance.Trial) error {
+func greetOldClient(t *engine.Trial) error {
 	s, err := t.Raw()
 	if err != nil {
 		return err
@@ -218,7 +219,7 @@ func greetOldClient(t *conformance.Trial) error {
 
 func strayNote(stray []wire.Inbound, err error) string {
 	if err != nil || len(stray) > 0 {
-		return probe.Stray(stray, err)
+		return talk.Stray(stray, err)
 	}
 	return ""
 }

@@ -7,23 +7,22 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/sample"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // statelessHeaderScenarios are about the headers of a POST that repeat what its
 // body says.
-func statelessHeaderScenarios() []conformance.Scenario {
-	overHTTP := conformance.Needs{Transport: wire.TransportHTTP}
-	return []conformance.Scenario{
+func statelessHeaderScenarios() []engine.Scenario {
+	overHTTP := engine.Needs{Transport: conformance.TransportHTTP}
+	return []engine.Scenario{
 		{ID: "HTTP-30", Needs: overHTTP, Run: runMethodHeaders},
-		{ID: "HTTP-31-TOOLS", Needs: conformance.Needs{Transport: wire.TransportHTTP, Capability: "tools"}, Run: runToolName},
-		{ID: "HTTP-31-PROMPTS", Needs: conformance.Needs{Transport: wire.TransportHTTP, Capability: "prompts"}, Run: runPromptName},
-		{ID: "HTTP-31-RESOURCES", Needs: conformance.Needs{Transport: wire.TransportHTTP, Capability: "resources"}, Run: runResourceName},
+		{ID: "HTTP-31-TOOLS", Needs: engine.Needs{Transport: conformance.TransportHTTP, Capability: "tools"}, Run: runToolName},
+		{ID: "HTTP-31-PROMPTS", Needs: engine.Needs{Transport: conformance.TransportHTTP, Capability: "prompts"}, Run: runPromptName},
+		{ID: "HTTP-31-RESOURCES", Needs: engine.Needs{Transport: conformance.TransportHTTP, Capability: "resources"}, Run: runResourceName},
 	}
 }
 
@@ -45,7 +44,7 @@ type headerCase struct {
 
 // headerCases decides a check for each case of one request, and the check of
 // the statuses, unless that is "".
-func headerCases(t *conformance.Trial, s *wire.Session, method string, params any, status string, cases ...headerCase) error {
+func headerCases(t *engine.Trial, s *wire.Session, method string, params any, status string, cases ...headerCase) error {
 	wrong, refused := "", 0
 	for _, c := range cases {
 		t.Step(s)
@@ -74,7 +73,7 @@ func headerCases(t *conformance.Trial, s *wire.Session, method string, params an
 	return nil
 }
 
-func runMethodHeaders(t *conformance.Trial) error {
+func runMethodHeaders(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -104,7 +103,7 @@ func runMethodHeaders(t *conformance.Trial) error {
 }
 
 // headerNames decides the checks of Mcp-Name for one kind of thing.
-func headerNames(t *conformance.Trial, s *wire.Session, kind, method, name string, params any) error {
+func headerNames(t *engine.Trial, s *wire.Session, kind, method, name string, params any) error {
 	in64 := func(text string) http.Header {
 		return http.Header{wire.HeaderName: {"=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="}}
 	}
@@ -122,7 +121,7 @@ func headerNames(t *conformance.Trial, s *wire.Session, kind, method, name strin
 	)
 }
 
-func runToolName(t *conformance.Trial) error {
+func runToolName(t *engine.Trial) error {
 	name, ok := bareTool(t.Rev)
 	if !ok {
 		t.SkipRest(conformance.SkipSideEffects, "no tool that may be called without arguments")
@@ -132,30 +131,30 @@ func runToolName(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	return headerNames(t, s, "tool", mcp.MethodToolsCall, name, conformance.CallParams(name, struct{}{}))
+	return headerNames(t, s, "tool", mcp.MethodToolsCall, name, engine.CallParams(name, struct{}{}))
 }
 
 // bareTool returns a tool that may be called and asks for no arguments; the
 // official fixture of that kind when it is there.
-func bareTool(l *conformance.RevisionRun) (string, bool) {
+func bareTool(l *engine.RevisionRun) (string, bool) {
 	found := ""
 	for _, tool := range l.Tools {
-		if !l.MayCall(tool.Name) || len(sample.Read(tool.InputSchema).Required) > 0 || strings.HasPrefix(tool.Name, "test_trigger_") {
+		if !l.MayCall(tool.Name) || len(fixture.ReadSchema(tool.InputSchema).Required) > 0 || strings.HasPrefix(tool.Name, "test_trigger_") {
 			continue
 		}
-		if tool.Name == official.ToolSimpleText || found == "" {
+		if tool.Name == fixture.ToolSimpleText || found == "" {
 			found = tool.Name
 		}
 	}
 	return found, found != ""
 }
 
-func runPromptName(t *conformance.Trial) error {
+func runPromptName(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
-	prompts, err := lists.Walk(t.Ctx, s, lists.PromptList)
+	prompts, err := wire.WalkList(t.Ctx, s, wire.PromptList)
 	if err != nil {
 		return err
 	}
@@ -167,12 +166,12 @@ func runPromptName(t *conformance.Trial) error {
 	return headerNames(t, s, "prompt", mcp.MethodPromptsGet, name, map[string]any{"name": name})
 }
 
-func runResourceName(t *conformance.Trial) error {
+func runResourceName(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
-	resources, err := lists.Walk(t.Ctx, s, lists.ResourceList)
+	resources, err := wire.WalkList(t.Ctx, s, wire.ResourceList)
 	if err != nil {
 		return err
 	}

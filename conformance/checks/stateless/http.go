@@ -5,19 +5,19 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/subscription"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // statelessHTTPScenarios are about POSTs and their streams without sessions.
-func statelessHTTPScenarios() []conformance.Scenario {
-	needs := conformance.Needs{Transport: wire.TransportHTTP}
-	slow := conformance.Needs{Transport: wire.TransportHTTP, Capability: "tools", Tools: []string{official.ToolProgress}, SideEffects: conformance.SideEffectsReadOnly}
-	return []conformance.Scenario{
+func statelessHTTPScenarios() []engine.Scenario {
+	needs := engine.Needs{Transport: conformance.TransportHTTP}
+	slow := engine.Needs{Transport: conformance.TransportHTTP, Capability: "tools", Tools: []string{fixture.ToolProgress}, SideEffects: conformance.SideEffectsReadOnly}
+	return []engine.Scenario{
 		{ID: "HTTP-28", Needs: needs, Run: runPostOnly},
 		{ID: "HTTP-34", Needs: slow, Run: runStreamEnds},
 	}
@@ -25,7 +25,7 @@ func statelessHTTPScenarios() []conformance.Scenario {
 
 // earlier decides a check about traffic of earlier revisions, which binds a server
 // that speaks none of them.
-func earlier(t *conformance.Trial, id string, ok bool, expected, actual string) {
+func earlier(t *engine.Trial, id string, ok bool, expected, actual string) {
 	if !ok && t.Rev.SpeaksSessions() {
 		t.Skip(id, conformance.SkipNotInRevision, "the server speaks revisions with sessions, too: "+actual)
 		return
@@ -33,36 +33,36 @@ func earlier(t *conformance.Trial, id string, ok bool, expected, actual string) 
 	t.Check(id, ok, expected, "%s", actual)
 }
 
-func runPostOnly(t *conformance.Trial) error {
+func runPostOnly(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
-	a, err := overhttp.Exchange(t, s, http.MethodGet, nil, nil)
+	a, err := talk.ExchangeHTTP(t, s, http.MethodGet, nil, nil)
 	earlier(t, "HTTP-28/get", a.Is(err, http.StatusMethodNotAllowed), "405", a.Describe(err))
-	a, err = overhttp.Exchange(t, s, http.MethodDelete, nil, http.Header{wire.HeaderSession: {"mainstay-no-such-session"}})
+	a, err = talk.ExchangeHTTP(t, s, http.MethodDelete, nil, http.Header{wire.HeaderSession: {"mainstay-no-such-session"}})
 	earlier(t, "HTTP-28/delete", a.Is(err, http.StatusMethodNotAllowed), "405", a.Describe(err))
 
 	discover := func() []byte { return s.Message(s.NewID(), mcp.MethodDiscover, nil) }
-	a, err = overhttp.Exchange(t, s, http.MethodPost, discover(), http.Header{wire.HeaderSession: {"mainstay-no-such-session"}})
+	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, discover(), http.Header{wire.HeaderSession: {"mainstay-no-such-session"}})
 	earlier(t, "HTTP-28/session", a.Served(err) && a.Header.Get(wire.HeaderSession) == "", "200 without a session id", a.Describe(err))
-	a, err = overhttp.Exchange(t, s, http.MethodPost, discover(), http.Header{"Last-Event-ID": {"7"}})
+	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, discover(), http.Header{"Last-Event-ID": {"7"}})
 	earlier(t, "HTTP-35/last-event", a.Served(err), "200 with a response", a.Describe(err))
-	a, err = overhttp.Exchange(t, s, http.MethodPost, discover(), nil)
+	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, discover(), nil)
 	t.Check("HTTP-28/answer", a.Served(err) && wire.IsAnswerType(a.Header.Get("Content-Type")), "200 with JSON or an event stream", "%s", a.Describe(err))
-	a, err = overhttp.Exchange(t, s, http.MethodPost, wire.Message("", "notifications/com.example/unknown", s.WithMeta(nil)), nil)
+	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, wire.Message("", "notifications/com.example/unknown", s.WithMeta(nil)), nil)
 	accepted := a.Is(err, http.StatusAccepted) && len(a.Body) == 0
 	t.Check("HTTP-28/notification", accepted || err == nil && a.Status >= 400, "202 without a body, or an error status", "%s", a.Describe(err))
-	a, err = overhttp.Exchange(t, s, http.MethodPost, discover(), http.Header{"Origin": {"http://evil.example"}})
+	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, discover(), http.Header{"Origin": {"http://evil.example"}})
 	t.Check("HTTP-05/foreign", a.Is(err, http.StatusForbidden), "403", "%s", a.Describe(err))
-	a, err = overhttp.Exchange(t, s, http.MethodPost, discover(), nil)
+	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, discover(), nil)
 	t.Check("HTTP-05/none", a.Served(err), "200 with a response", "%s", a.Describe(err))
 	return buffering(t, s)
 }
 
 // buffering looks at an event stream: that of a listener is always one.
-func buffering(t *conformance.Trial, s *wire.Session) error {
-	sub, err := subscription.Listen(t, s, map[string]any{})
+func buffering(t *engine.Trial, s *wire.Session) error {
+	sub, err := talk.Listen(t, s, map[string]any{})
 	if err != nil {
 		return err
 	}
@@ -78,17 +78,17 @@ func buffering(t *conformance.Trial, s *wire.Session) error {
 // counts as not coming.
 const lingers = 3 * time.Second
 
-func runStreamEnds(t *conformance.Trial) error {
+func runStreamEnds(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
-	w, err := overhttp.Of(s)
+	w, err := talk.HTTPOf(s)
 	if err != nil {
 		return err
 	}
 	call := func(token string) (string, error) {
-		params := conformance.CallParams(official.ToolProgress, struct{}{})
+		params := engine.CallParams(fixture.ToolProgress, struct{}{})
 		params["_meta"] = map[string]any{"progressToken": token}
 		return s.Post(t.Ctx, mcp.MethodToolsCall, params)
 	}

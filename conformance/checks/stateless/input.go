@@ -4,20 +4,21 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/asked"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // statelessInputScenarios are about results that ask the client for more before
 // the work is done (MRTR).
-func statelessInputScenarios() []conformance.Scenario {
-	fixture := func(id, name string, run func(*conformance.Trial) error) conformance.Scenario {
-		return conformance.Scenario{ID: id, Needs: conformance.Needs{Tools: []string{official.InputRequired + name}, SideEffects: conformance.SideEffectsReadOnly}, Run: run}
+func statelessInputScenarios() []engine.Scenario {
+	fixture := func(id, name string, run func(*engine.Trial) error) engine.Scenario {
+		return engine.Scenario{ID: id, Needs: engine.Needs{Tools: []string{fixture.InputRequired + name}, SideEffects: conformance.SideEffectsReadOnly}, Run: run}
 	}
-	return []conformance.Scenario{
+	return []engine.Scenario{
 		fixture("MRTR-02", "elicitation", runAskUser),
 		fixture("MRTR-03-SAMPLING", "sampling", runAskModel),
 		fixture("MRTR-03-ROOTS", "list_roots", runAskRoots),
@@ -25,7 +26,7 @@ func statelessInputScenarios() []conformance.Scenario {
 		fixture("MRTR-03-THREE", "multiple_inputs", runAskThree),
 		fixture("MRTR-07", "multi_round", runAskTwice),
 		fixture("MRTR-13", "capabilities", runAskDeclared),
-		{ID: "MRTR-01", Needs: conformance.Needs{Capability: "prompts"}, Run: runPromptAsks},
+		{ID: "MRTR-01", Needs: engine.Needs{Capability: "prompts"}, Run: runPromptAsks},
 	}
 }
 
@@ -35,17 +36,17 @@ func clientEverything() map[string]any {
 }
 
 // notAsked decides a check that a client which declares nothing is not asked.
-func notAsked(t *conformance.Trial, s *wire.Session, id, name string) error {
+func notAsked(t *engine.Trial, s *wire.Session, id, name string) error {
 	s.Declares = nil
 	defer func() { s.Declares = clientEverything() }()
 	t.Step(s)
-	q, err := asked.By(t, s, mcp.MethodToolsCall, conformance.CallParams(official.InputRequired+name, struct{}{}))
+	q, err := talk.AskedBy(t, s, mcp.MethodToolsCall, engine.CallParams(fixture.InputRequired+name, struct{}{}))
 	t.Check(id, err == nil && len(q.Requests) == 0, "no input requests", q.OrError(err))
 	return err
 }
 
 // declaring opens a session that declares all a server may ask for.
-func declaring(t *conformance.Trial) (*wire.Session, error) {
+func declaring(t *engine.Trial) (*wire.Session, error) {
 	s, err := t.Raw()
 	if err != nil {
 		return nil, err
@@ -54,21 +55,21 @@ func declaring(t *conformance.Trial) (*wire.Session, error) {
 	return s, s.Handshake(t.Ctx, t.Rev.Asked)
 }
 
-func runAskUser(t *conformance.Trial) error {
+func runAskUser(t *engine.Trial) error {
 	const name = "elicitation"
 	s, err := declaring(t)
 	if err != nil {
 		return err
 	}
 	t.Step(s)
-	params := conformance.CallParams(official.InputRequired+name, struct{}{})
-	q, err := asked.By(t, s, mcp.MethodToolsCall, params)
+	params := engine.CallParams(fixture.InputRequired+name, struct{}{})
+	q, err := talk.AskedBy(t, s, mcp.MethodToolsCall, params)
 	asks := err == nil && q.IsInputRequired() && (len(q.Requests) > 0 || rawjson.IsString(q.State))
 	if !t.Check("MRTR-02/asks", asks, "resultType input_required", q.OrError(err)) {
 		return err
 	}
 	t.Check("MRTR-02/kind", q.KindFault() == "", "one of the three", "%s", q.KindFault())
-	fault := asked.ElicitationFault(q.One(mcp.MethodElicitationCreate))
+	fault := talk.ElicitationFault(q.One(mcp.MethodElicitationCreate))
 	t.Check("MRTR-02/elicitation", fault == "", "a message and a form", "%s", fault)
 	result, _ := rawjson.Object(q.Result)
 	_, ttl := result["ttlMs"]
@@ -81,7 +82,7 @@ func runAskUser(t *conformance.Trial) error {
 	}
 	a, err := retry(s, q.Responses())
 	t.Check("MRTR-04/complete", err == nil && wire.ResultType(a) == mcp.ResultComplete, "resultType complete", a.OrError(err))
-	t.Check("MRTR-04/used", strings.Contains(string(a.Result), asked.UserSays), asked.UserSays+" in the result", a.OrError(err))
+	t.Check("MRTR-04/used", strings.Contains(string(a.Result), talk.UserSays), talk.UserSays+" in the result", a.OrError(err))
 	a, err = retry(s, map[string]any{"mainstay-another-key": map[string]any{"action": "accept", "content": map[string]any{}}})
 	t.Check("MRTR-13/missing", err == nil && a.IsInputRequired(), "resultType input_required", a.OrError(err))
 	more := q.Responses()
@@ -111,27 +112,27 @@ func runAskUser(t *conformance.Trial) error {
 	return notAsked(t, s, "MRTR-13/undeclared", name)
 }
 
-func runAskModel(t *conformance.Trial) error {
+func runAskModel(t *engine.Trial) error {
 	s, err := declaring(t)
 	if err != nil {
 		return err
 	}
-	params := conformance.CallParams(official.InputRequired+"sampling", struct{}{})
-	q, err := asked.By(t, s, mcp.MethodToolsCall, params)
-	fault := asked.SamplingFault(q.One(mcp.MethodSamplingCreateMessage))
+	params := engine.CallParams(fixture.InputRequired+"sampling", struct{}{})
+	q, err := talk.AskedBy(t, s, mcp.MethodToolsCall, params)
+	fault := talk.SamplingFault(q.One(mcp.MethodSamplingCreateMessage))
 	t.Check("MRTR-03/sampling", err == nil && fault == "", "messages and maxTokens", "%s %s", fault, q.OrError(err))
 	a, err := s.Request(t.Ctx, mcp.MethodToolsCall, q.Again(params, q.Responses()))
-	t.Check("MRTR-03/sampling-used", strings.Contains(string(a.Result), asked.ModelSaid), asked.ModelSaid+" in the result", a.OrError(err))
+	t.Check("MRTR-03/sampling-used", strings.Contains(string(a.Result), talk.ModelSaid), talk.ModelSaid+" in the result", a.OrError(err))
 	return notAsked(t, s, "MRTR-13/sampling-undeclared", "sampling")
 }
 
-func runAskRoots(t *conformance.Trial) error {
+func runAskRoots(t *engine.Trial) error {
 	s, err := declaring(t)
 	if err != nil {
 		return err
 	}
-	params := conformance.CallParams(official.InputRequired+"list_roots", struct{}{})
-	q, err := asked.By(t, s, mcp.MethodToolsCall, params)
+	params := engine.CallParams(fixture.InputRequired+"list_roots", struct{}{})
+	q, err := talk.AskedBy(t, s, mcp.MethodToolsCall, params)
 	t.Check("MRTR-03/roots", err == nil && q.Kinds()[mcp.MethodRootsList] == 1, "roots/list", q.OrError(err))
 	a, err := s.Request(t.Ctx, mcp.MethodToolsCall, q.Again(params, q.Responses()))
 	t.Check("MRTR-03/roots-used", err == nil && wire.ResultType(a) == mcp.ResultComplete, "a result", a.OrError(err))

@@ -7,15 +7,16 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/sample"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // statelessParamScenarios are about arguments that a call repeats in headers.
-func statelessParamScenarios() []conformance.Scenario {
-	needs := conformance.Needs{Transport: wire.TransportHTTP, Capability: "tools"}
-	return []conformance.Scenario{
+func statelessParamScenarios() []engine.Scenario {
+	needs := engine.Needs{Transport: conformance.TransportHTTP, Capability: "tools"}
+	return []engine.Scenario{
 		{ID: "HDR-11", Needs: needs, Run: runMirroredText},
 		{ID: "HDR-11-TYPES", Needs: needs, Run: runMirroredTypes},
 	}
@@ -23,12 +24,12 @@ func statelessParamScenarios() []conformance.Scenario {
 
 // mirrored returns a tool that may be called and repeats an argument of the
 // type in a header, and asks for no other argument.
-func mirrored(l *conformance.RevisionRun, kind string) (string, wire.Mirror, bool) {
+func mirrored(l *engine.RevisionRun, kind string) (string, wire.Mirror, bool) {
 	for _, tool := range l.Tools {
 		if !l.MayCall(tool.Name) {
 			continue
 		}
-		required := sample.Read(tool.InputSchema).Required
+		required := fixture.ReadSchema(tool.InputSchema).Required
 		for _, m := range wire.MirrorsOf(tool.InputSchema) {
 			alone := len(required) == 0 || len(required) == 1 && required[0] == m.Path[0]
 			if m.Kind == kind && len(m.Path) == 1 && alone {
@@ -44,7 +45,7 @@ func InBase64(text string) string {
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="
 }
 
-func runMirroredText(t *conformance.Trial) error {
+func runMirroredText(t *engine.Trial) error {
 	name, m, ok := mirrored(t.Rev, "string")
 	if !ok {
 		t.SkipRest(conformance.SkipNoFixture, "no tool that may be called repeats a text in a header")
@@ -56,7 +57,7 @@ func runMirroredText(t *conformance.Trial) error {
 	}
 	const value = "Eu-West-1"
 	header := wire.HeaderParam + m.Header
-	params := func(value any) any { return conformance.CallParams(name, map[string]any{m.Path[0]: value}) }
+	params := func(value any) any { return engine.CallParams(name, map[string]any{m.Path[0]: value}) }
 	as := func(value string) http.Header { return http.Header{header: {value}} }
 	err = headerCases(t, s, mcp.MethodToolsCall, params(value), "HDR-11/status",
 		headerCase{id: "HDR-11/equal", served: true},
@@ -80,10 +81,10 @@ func runMirroredText(t *conformance.Trial) error {
 	if err := headerCases(t, s, mcp.MethodToolsCall, params(nil), "", headerCase{id: "HDR-11/null", served: true}); err != nil {
 		return err
 	}
-	return headerCases(t, s, mcp.MethodToolsCall, conformance.CallParams(name, struct{}{}), "", headerCase{id: "HDR-11/absent", served: true})
+	return headerCases(t, s, mcp.MethodToolsCall, engine.CallParams(name, struct{}{}), "", headerCase{id: "HDR-11/absent", served: true})
 }
 
-func runMirroredTypes(t *conformance.Trial) error {
+func runMirroredTypes(t *engine.Trial) error {
 	integer, n, ok := mirrored(t.Rev, "integer")
 	flag, b, also := mirrored(t.Rev, "boolean")
 	s, err := t.Fresh()
@@ -94,7 +95,7 @@ func runMirroredTypes(t *conformance.Trial) error {
 		return http.Header{wire.HeaderParam + m.Header: {value}}
 	}
 	if ok {
-		err := headerCases(t, s, mcp.MethodToolsCall, conformance.CallParams(integer, map[string]any{n.Path[0]: json.RawMessage("42")}), "",
+		err := headerCases(t, s, mcp.MethodToolsCall, engine.CallParams(integer, map[string]any{n.Path[0]: json.RawMessage("42")}), "",
 			headerCase{id: "HDR-11/integer", served: true},
 			headerCase{id: "HDR-11/integer-numeric", with: is(n, "42.0"), served: true},
 			headerCase{id: "HDR-11/integer-other", with: is(n, "43")},
@@ -106,7 +107,7 @@ func runMirroredTypes(t *conformance.Trial) error {
 		}
 	}
 	if also {
-		err := headerCases(t, s, mcp.MethodToolsCall, conformance.CallParams(flag, map[string]any{b.Path[0]: true}), "",
+		err := headerCases(t, s, mcp.MethodToolsCall, engine.CallParams(flag, map[string]any{b.Path[0]: true}), "",
 			headerCase{id: "HDR-11/boolean", served: true},
 			headerCase{id: "HDR-11/boolean-other", with: is(b, "false")},
 		)

@@ -4,22 +4,21 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/asked"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func runEchoState(t *conformance.Trial) error {
+func runEchoState(t *engine.Trial) error {
 	s, err := declaring(t)
 	if err != nil {
 		return err
 	}
-	params := conformance.CallParams(official.InputRequired+"request_state", struct{}{})
-	q, err := asked.By(t, s, mcp.MethodToolsCall, params)
+	params := engine.CallParams(fixture.InputRequired+"request_state", struct{}{})
+	q, err := talk.AskedBy(t, s, mcp.MethodToolsCall, params)
 	if err != nil {
 		return err
 	}
@@ -28,17 +27,17 @@ func runEchoState(t *conformance.Trial) error {
 	// Only where a state decides something must it be protected. The official
 	// suite says of this tool that it does.
 	t.Step(s)
-	const guarded = official.InputRequired + "tampered_state"
-	if !probe.Offers(t.Rev, guarded) {
+	const guarded = fixture.InputRequired + "tampered_state"
+	if !talk.Offers(t.Rev, guarded) {
 		for _, id := range []string{"MRTR-13/tampered", "MRTR-13/invented", "MRTR-13/swapped"} {
 			t.Skip(id, conformance.SkipNoFixture, "no tool "+guarded)
 		}
 		return nil
 	}
-	params = conformance.CallParams(guarded, struct{}{})
+	params = engine.CallParams(guarded, struct{}{})
 	a, err = s.Request(t.Ctx, mcp.MethodToolsCall, q.Again(params, q.Responses()))
 	t.Check("MRTR-13/swapped", err == nil && refusedState(a), "a refusal", a.OrError(err))
-	if q, err = asked.By(t, s, mcp.MethodToolsCall, params); err != nil {
+	if q, err = talk.AskedBy(t, s, mcp.MethodToolsCall, params); err != nil {
 		return err
 	}
 	for _, each := range [][2]string{{"MRTR-13/tampered", flipped(rawjson.Text(q.State))}, {"MRTR-13/invented", "mainstay-never-given"}} {
@@ -74,13 +73,13 @@ func flipped(state string) string {
 	return string(b)
 }
 
-func runAskThree(t *conformance.Trial) error {
+func runAskThree(t *engine.Trial) error {
 	s, err := declaring(t)
 	if err != nil {
 		return err
 	}
-	params := conformance.CallParams(official.InputRequired+"multiple_inputs", struct{}{})
-	q, err := asked.By(t, s, mcp.MethodToolsCall, params)
+	params := engine.CallParams(fixture.InputRequired+"multiple_inputs", struct{}{})
+	q, err := talk.AskedBy(t, s, mcp.MethodToolsCall, params)
 	kinds := q.Kinds()
 	three := kinds[mcp.MethodElicitationCreate] == 1 && kinds[mcp.MethodSamplingCreateMessage] == 1 && kinds[mcp.MethodRootsList] == 1
 	if !t.Check("MRTR-03/three", err == nil && three, "one request of each kind", q.OrError(err)) {
@@ -89,7 +88,7 @@ func runAskThree(t *conformance.Trial) error {
 	t.Step(s)
 	all := q.Responses()
 	a, err := s.Request(t.Ctx, mcp.MethodToolsCall, q.Again(params, all))
-	t.Check("MRTR-03/three-used", wire.ResultType(a) == mcp.ResultComplete && strings.Contains(string(a.Result), asked.UserSays), asked.UserSays+" in the result", a.OrError(err))
+	t.Check("MRTR-03/three-used", wire.ResultType(a) == mcp.ResultComplete && strings.Contains(string(a.Result), talk.UserSays), talk.UserSays+" in the result", a.OrError(err))
 	t.Step(s)
 	part := map[string]any{}
 	for _, key := range rawjson.SortedKeys(all)[:1] {
@@ -100,17 +99,17 @@ func runAskThree(t *conformance.Trial) error {
 	return nil
 }
 
-func runAskTwice(t *conformance.Trial) error {
+func runAskTwice(t *engine.Trial) error {
 	s, err := declaring(t)
 	if err != nil {
 		return err
 	}
-	params := conformance.CallParams(official.InputRequired+"multi_round", struct{}{})
-	q, err := asked.By(t, s, mcp.MethodToolsCall, params)
+	params := engine.CallParams(fixture.InputRequired+"multi_round", struct{}{})
+	q, err := talk.AskedBy(t, s, mcp.MethodToolsCall, params)
 	if err != nil {
 		return err
 	}
-	second, err := asked.By(t, s, mcp.MethodToolsCall, q.Again(params, q.Responses()))
+	second, err := talk.AskedBy(t, s, mcp.MethodToolsCall, q.Again(params, q.Responses()))
 	fresh := len(second.Requests) > 0
 	for key := range second.Requests {
 		if _, same := q.Requests[key]; same {
@@ -129,42 +128,42 @@ func isFailedCall(a wire.Answer) bool {
 	return string(result["isError"]) == "true"
 }
 
-func runAskDeclared(t *conformance.Trial) error {
+func runAskDeclared(t *engine.Trial) error {
 	s, err := declaring(t)
 	if err != nil {
 		return err
 	}
 	s.Declares = map[string]any{"elicitation": map[string]any{"form": struct{}{}}}
 	t.Step(s)
-	q, err := asked.By(t, s, mcp.MethodToolsCall, conformance.CallParams(official.InputRequired+"capabilities", struct{}{}))
+	q, err := talk.AskedBy(t, s, mcp.MethodToolsCall, engine.CallParams(fixture.InputRequired+"capabilities", struct{}{}))
 	kinds := q.Kinds()
 	only := kinds[mcp.MethodElicitationCreate] > 0 && len(kinds) == 1
 	t.Check("MRTR-13/only-declared", err == nil && only, "elicitation/create alone", q.OrError(err))
 	return notAsked(t, s, "MRTR-13/nothing", "capabilities")
 }
 
-func runPromptAsks(t *conformance.Trial) error {
+func runPromptAsks(t *engine.Trial) error {
 	s, err := declaring(t)
 	if err != nil {
 		return err
 	}
-	const name = official.InputRequired + "prompt"
-	prompts, err := lists.Walk(t.Ctx, s, lists.PromptList)
+	const name = fixture.InputRequired + "prompt"
+	prompts, err := wire.WalkList(t.Ctx, s, wire.PromptList)
 	if err != nil {
 		return err
 	}
-	if !prompts.Has(lists.PromptList, name) {
+	if !prompts.Has(wire.PromptList, name) {
 		t.SkipRest(conformance.SkipNoFixture, "no prompt "+name)
 		return nil
 	}
 	t.Step(s)
 	params := map[string]any{"name": name}
-	q, err := asked.By(t, s, mcp.MethodPromptsGet, params)
+	q, err := talk.AskedBy(t, s, mcp.MethodPromptsGet, params)
 	if err != nil || !q.IsInputRequired() {
 		t.Fail("MRTR-01/prompt", "resultType input_required", "%s", q.OrError(err))
 		return err
 	}
 	a, err := s.Request(t.Ctx, mcp.MethodPromptsGet, q.Again(params, q.Responses()))
-	t.Check("MRTR-01/prompt", err == nil && strings.Contains(string(a.Result), asked.UserSays), asked.UserSays+" in the prompt", a.OrError(err))
+	t.Check("MRTR-01/prompt", err == nil && strings.Contains(string(a.Result), talk.UserSays), talk.UserSays+" in the prompt", a.OrError(err))
 	return nil
 }

@@ -5,35 +5,34 @@ import (
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // statelessStateScenarios are about what a server must not keep from one
 // request to the next, and what it may tell of one.
-func statelessStateScenarios() []conformance.Scenario {
-	return []conformance.Scenario{
+func statelessStateScenarios() []engine.Scenario {
+	return []engine.Scenario{
 		{
 			ID:    "DISC-08",
-			Needs: conformance.Needs{Tools: []string{official.ToolMissing}, SideEffects: conformance.SideEffectsReadOnly},
+			Needs: engine.Needs{Tools: []string{fixture.ToolMissing}, SideEffects: conformance.SideEffectsReadOnly},
 			Run:   runMissingCapability,
 		},
-		{ID: "DISC-11", Needs: conformance.Needs{Capability: "tools"}, Run: runNoState},
-		{ID: "LOG-02", Needs: conformance.Needs{Tools: []string{official.ToolLogsOnce}, SideEffects: conformance.SideEffectsReadOnly}, Run: runLogLevel},
+		{ID: "DISC-11", Needs: engine.Needs{Capability: "tools"}, Run: runNoState},
+		{ID: "LOG-02", Needs: engine.Needs{Tools: []string{fixture.ToolLogsOnce}, SideEffects: conformance.SideEffectsReadOnly}, Run: runLogLevel},
 	}
 }
 
-func runMissingCapability(t *conformance.Trial) error {
+func runMissingCapability(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
 	call := func(declared map[string]any) map[string]any {
-		params := conformance.CallParams(official.ToolMissing, struct{}{})
+		params := engine.CallParams(fixture.ToolMissing, struct{}{})
 		params["_meta"] = map[string]any{mcp.MetaClientCapabilities: declared}
 		return params
 	}
@@ -78,7 +77,7 @@ func runMissingCapability(t *conformance.Trial) error {
 	return nil
 }
 
-func runNoState(t *conformance.Trial) error {
+func runNoState(t *engine.Trial) error {
 	first, err := t.Raw()
 	if err != nil {
 		return err
@@ -93,16 +92,16 @@ func runNoState(t *conformance.Trial) error {
 		}
 		if i == 2 {
 			s.Declares = map[string]any{"sampling": map[string]any{}, "elicitation": map[string]any{}}
-			if _, err := lists.Walk(t.Ctx, s, lists.ToolList); err != nil {
+			if _, err := wire.WalkList(t.Ctx, s, wire.ToolList); err != nil {
 				return err
 			}
 			s.Declares = nil
 		}
-		tools, err := lists.Walk(t.Ctx, s, lists.ToolList)
+		tools, err := wire.WalkList(t.Ctx, s, wire.ToolList)
 		if err != nil {
 			return err
 		}
-		three[i] = tools.Keys(lists.ToolList)
+		three[i] = tools.Keys(wire.ToolList)
 	}
 	t.Check("TOOL-02/order", slices.Equal(three[0], three[1]), "the same order", "%s, then %s", firstDifference(three[0], three[1]), firstDifference(three[1], three[0]))
 	for _, names := range three {
@@ -123,14 +122,14 @@ func firstDifference(a, b []string) string {
 	return "nothing more"
 }
 
-func runLogLevel(t *conformance.Trial) error {
+func runLogLevel(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
 	call := func(level any) (wire.Answer, []wire.Inbound, error) {
 		t.Step(s)
-		params := conformance.CallParams(official.ToolLogsOnce, struct{}{})
+		params := engine.CallParams(fixture.ToolLogsOnce, struct{}{})
 		if level != nil {
 			params["_meta"] = map[string]any{mcp.MetaLogLevel: level}
 		}
@@ -157,7 +156,7 @@ func runLogLevel(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	below := slices.ContainsFunc(low, func(in wire.Inbound) bool { return rawjson.Text(message.Param(in, "level")) != "emergency" })
+	below := slices.ContainsFunc(low, func(in wire.Inbound) bool { return rawjson.Text(wire.Param(in, "level")) != "emergency" })
 	t.Check("LOG-02/threshold", !below, "none below emergency", "%d messages", len(low))
 	a, _, err = call("loud")
 	t.Check("LOG-02/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
@@ -165,7 +164,7 @@ func runLogLevel(t *conformance.Trial) error {
 }
 
 // logStreams makes two calls at once, of which one wants log messages.
-func logStreams(t *conformance.Trial, s *wire.Session) error {
+func logStreams(t *engine.Trial, s *wire.Session) error {
 	if _, overHTTP := s.Conn.(*wire.HTTPConn); !overHTTP {
 		t.Skip("LOG-02/stream", conformance.SkipTransport, "a rule of http")
 		return nil
@@ -174,7 +173,7 @@ func logStreams(t *conformance.Trial, s *wire.Session) error {
 	had := len(s.Notifications(mcp.MethodMessage))
 	var ids []string
 	for _, level := range []any{"debug", nil} {
-		params := conformance.CallParams(official.ToolLogsOnce, struct{}{})
+		params := engine.CallParams(fixture.ToolLogsOnce, struct{}{})
 		params["_meta"] = map[string]any{mcp.MetaLogLevel: level}
 		id, err := s.Post(t.Ctx, mcp.MethodToolsCall, params)
 		if err != nil {

@@ -5,51 +5,49 @@ import (
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/subscription"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // statelessSubscriptionScenarios are about subscriptions/listen.
-func statelessSubscriptionScenarios() []conformance.Scenario {
-	return []conformance.Scenario{
-		{ID: "CHG-04", Needs: conformance.Needs{Capability: "tools.listChanged"}, Run: runListen},
+func statelessSubscriptionScenarios() []engine.Scenario {
+	return []engine.Scenario{
+		{ID: "CHG-04", Needs: engine.Needs{Capability: "tools.listChanged"}, Run: runListen},
 		{
 			ID:    "CHG-03-TOOLS",
-			Needs: conformance.Needs{Capability: "tools.listChanged", Tools: []string{official.ToolChangeTools}, SideEffects: conformance.SideEffectsReadOnly},
+			Needs: engine.Needs{Capability: "tools.listChanged", Tools: []string{fixture.ToolChangeTools}, SideEffects: conformance.SideEffectsReadOnly},
 			Run:   runToolNews,
 		},
 		{
 			ID:    "CHG-03-PROMPTS",
-			Needs: conformance.Needs{Capability: "prompts.listChanged", Tools: []string{official.ToolChangePrompts}, SideEffects: conformance.SideEffectsReadOnly},
+			Needs: engine.Needs{Capability: "prompts.listChanged", Tools: []string{fixture.ToolChangePrompts}, SideEffects: conformance.SideEffectsReadOnly},
 			Run:   runPromptNews,
 		},
 		{
 			ID:    "CHG-05",
-			Needs: conformance.Needs{Capability: "resources.subscribe", Tools: []string{official.ToolChangeResource}, SideEffects: conformance.SideEffectsReadOnly},
+			Needs: engine.Needs{Capability: "resources.subscribe", Tools: []string{fixture.ToolChangeResource}, SideEffects: conformance.SideEffectsReadOnly},
 			Run:   runResourceNews,
 		},
 		{
 			ID:    "CHG-06",
-			Needs: conformance.Needs{Capability: "prompts.listChanged", Tools: []string{official.ToolChangeTools, official.ToolChangePrompts}, SideEffects: conformance.SideEffectsReadOnly},
+			Needs: engine.Needs{Capability: "prompts.listChanged", Tools: []string{fixture.ToolChangeTools, fixture.ToolChangePrompts}, SideEffects: conformance.SideEffectsReadOnly},
 			Run:   runListenTwice,
 		},
 	}
 }
 
-func runListen(t *conformance.Trial) error {
+func runListen(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
 	filter := map[string]any{"toolsListChanged": true}
-	sub, err := subscription.Listen(t, s, filter)
-	if probe.Unheard(t, s, err) {
+	sub, err := talk.Listen(t, s, filter)
+	if talk.Unheard(t, s, err) {
 		return err
 	}
 	const acknowledged = mcp.MethodSubscriptionsAcknowledged
@@ -57,20 +55,20 @@ func runListen(t *conformance.Trial) error {
 		return err
 	}
 	t.Check("CHG-04/id", string(sub.Subscription(sub.Ack)) == sub.ID, sub.ID, "%s", rawjson.OrAbsent(sub.Subscription(sub.Ack)))
-	honoured, _ := rawjson.Object(message.Param(sub.Ack, "notifications"))
+	honoured, _ := rawjson.Object(wire.Param(sub.Ack, "notifications"))
 	strange := ""
 	for name := range honoured {
 		if filter[name] == nil {
 			strange = name
 		}
 	}
-	t.Check("CHG-04/subset", honoured != nil && strange == "", "a part of the filter", "notifications is %s", rawjson.OrAbsent(message.Param(sub.Ack, "notifications")))
-	t.Check("CHG-04/honoured", string(honoured["toolsListChanged"]) == "true", "toolsListChanged", "notifications is %s", rawjson.OrAbsent(message.Param(sub.Ack, "notifications")))
+	t.Check("CHG-04/subset", honoured != nil && strange == "", "a part of the filter", "notifications is %s", rawjson.OrAbsent(wire.Param(sub.Ack, "notifications")))
+	t.Check("CHG-04/honoured", string(honoured["toolsListChanged"]) == "true", "toolsListChanged", "notifications is %s", rawjson.OrAbsent(wire.Param(sub.Ack, "notifications")))
 
 	t.Step(s)
-	number, err := subscription.ListenAs(t, s, "70001", map[string]any{})
-	t.Check("CHG-04/integer", err == nil && message.SameID(number.Subscription(number.Ack), "70001"), "70001", "%s %s", rawjson.OrAbsent(number.Subscription(number.Ack)), number.Described(err))
-	none, _ := rawjson.Object(message.Param(number.Ack, "notifications"))
+	number, err := talk.ListenAs(t, s, "70001", map[string]any{})
+	t.Check("CHG-04/integer", err == nil && wire.SameID(number.Subscription(number.Ack), "70001"), "70001", "%s %s", rawjson.OrAbsent(number.Subscription(number.Ack)), number.Described(err))
+	none, _ := rawjson.Object(wire.Param(number.Ack, "notifications"))
 	granted := slices.ContainsFunc(rawjson.SortedKeys(none), func(name string) bool { v := string(none[name]); return v != "false" && v != "[]" && v != "null" })
 	t.Check("CHG-04/empty", none != nil && !granted, "an acknowledgment with an empty object", "%s", number.Described(err))
 	if _, err := s.Settle(t.Ctx); err != nil {
@@ -78,7 +76,7 @@ func runListen(t *conformance.Trial) error {
 	}
 	answered := slices.ContainsFunc(s.Unclaimed, func(in wire.Inbound) bool { return in.To == sub.ID || in.IsResponse() && in.ID() == sub.ID })
 	t.Check("CHG-04/open", !answered, "no response", "the subscription was answered or closed")
-	for _, open := range []*subscription.Subscription{sub, number} {
+	for _, open := range []*talk.Subscription{sub, number} {
 		if err := open.End(t); err != nil {
 			return err
 		}
@@ -89,32 +87,32 @@ func runListen(t *conformance.Trial) error {
 	return nil
 }
 
-func runToolNews(t *conformance.Trial) error {
-	return news(t, "tools", mcp.MethodToolsListChanged, official.ToolChangeTools)
+func runToolNews(t *engine.Trial) error {
+	return news(t, "tools", mcp.MethodToolsListChanged, fixture.ToolChangeTools)
 }
 
-func runPromptNews(t *conformance.Trial) error {
-	return news(t, "prompts", mcp.MethodPromptsListChanged, official.ToolChangePrompts)
+func runPromptNews(t *engine.Trial) error {
+	return news(t, "prompts", mcp.MethodPromptsListChanged, fixture.ToolChangePrompts)
 }
 
 // news changes a list twice, so that it is as before, and looks at what is told.
-func news(t *conformance.Trial, list, method, trigger string) error {
+func news(t *engine.Trial, list, method, trigger string) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
-	sub, err := subscription.Listen(t, s, map[string]any{list + "ListChanged": true})
+	sub, err := talk.Listen(t, s, map[string]any{list + "ListChanged": true})
 	if err != nil {
 		return err
 	}
 	if !sub.Honours(list + "ListChanged") {
-		t.SkipRest(conformance.SkipNoFixture, "the server does not agree to tell: "+rawjson.OrAbsent(message.Param(sub.Ack, "notifications")))
+		t.SkipRest(conformance.SkipNoFixture, "the server does not agree to tell: "+rawjson.OrAbsent(wire.Param(sub.Ack, "notifications")))
 		return sub.End(t)
 	}
 	if _, err := t.Call(s, trigger, struct{}{}); err != nil {
 		return err
 	}
-	s.Timeout = min(s.Timeout, wait.News)
+	s.Timeout = min(s.Timeout, wire.NewsWait)
 	in, err := sub.Next(t, method)
 	if !t.Check("CHG-03/"+list, err == nil, method, "%v", err) {
 		t.Skip("META-08/"+list, conformance.SkipNoFixture, "no news to look at")
@@ -127,33 +125,33 @@ func news(t *conformance.Trial, list, method, trigger string) error {
 	return err
 }
 
-func runResourceNews(t *conformance.Trial) error {
+func runResourceNews(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
-	sub, err := subscription.Listen(t, s, map[string]any{"resourceSubscriptions": []string{official.ResourceWatched}})
+	sub, err := talk.Listen(t, s, map[string]any{"resourceSubscriptions": []string{fixture.ResourceWatched}})
 	if err != nil {
 		return err
 	}
 	if !sub.Honours("resourceSubscriptions") {
-		t.SkipRest(conformance.SkipNoFixture, "the server does not agree to tell: "+rawjson.OrAbsent(message.Param(sub.Ack, "notifications")))
+		t.SkipRest(conformance.SkipNoFixture, "the server does not agree to tell: "+rawjson.OrAbsent(wire.Param(sub.Ack, "notifications")))
 		return sub.End(t)
 	}
-	other, err := subscription.Listen(t, s, map[string]any{"resourceSubscriptions": []string{official.ResourceStatic}})
+	other, err := talk.Listen(t, s, map[string]any{"resourceSubscriptions": []string{fixture.ResourceStatic}})
 	if err != nil {
 		return err
 	}
-	if _, err := t.Call(s, official.ToolChangeResource, struct{}{}); err != nil {
+	if _, err := t.Call(s, fixture.ToolChangeResource, struct{}{}); err != nil {
 		return err
 	}
-	s.Timeout = min(s.Timeout, wait.News)
+	s.Timeout = min(s.Timeout, wire.NewsWait)
 	in, err := sub.Next(t, mcp.MethodResourcesUpdated)
 	if !t.Check("CHG-05/updated", err == nil, mcp.MethodResourcesUpdated, "%v", err) {
 		t.Skip("CHG-05/uri", conformance.SkipNoFixture, "no news to look at")
 		t.Skip("CHG-05/id", conformance.SkipNoFixture, "no news to look at")
 	}
-	t.Check("CHG-05/uri", rawjson.Text(message.Param(in, "uri")) == official.ResourceWatched, official.ResourceWatched, "uri is %s", rawjson.OrAbsent(message.Param(in, "uri")))
+	t.Check("CHG-05/uri", rawjson.Text(wire.Param(in, "uri")) == fixture.ResourceWatched, fixture.ResourceWatched, "uri is %s", rawjson.OrAbsent(wire.Param(in, "uri")))
 	t.Check("CHG-05/id", string(sub.Subscription(in)) == sub.ID, sub.ID, "%s", rawjson.OrAbsent(sub.Subscription(in)))
 	if _, err := s.Settle(t.Ctx); err != nil {
 		return err
@@ -165,7 +163,7 @@ func runResourceNews(t *conformance.Trial) error {
 	return sub.End(t)
 }
 
-func runListenTwice(t *conformance.Trial) error {
+func runListenTwice(t *engine.Trial) error {
 	if !t.Rev.Capabilities.Has("tools.listChanged") { // the scenario needs both
 		t.SkipRest(conformance.SkipNotDeclared, "capabilities.tools.listChanged absent")
 		return nil
@@ -174,18 +172,18 @@ func runListenTwice(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	both, err := subscription.Listen(t, s, map[string]any{"toolsListChanged": true, "promptsListChanged": true})
+	both, err := talk.Listen(t, s, map[string]any{"toolsListChanged": true, "promptsListChanged": true})
 	if err != nil {
 		return err
 	}
-	prompts, err := subscription.Listen(t, s, map[string]any{"promptsListChanged": true})
+	prompts, err := talk.Listen(t, s, map[string]any{"promptsListChanged": true})
 	if err != nil {
 		return err
 	}
 	if !both.Honours("toolsListChanged", "promptsListChanged") || !prompts.Honours("promptsListChanged") {
 		t.Skip("CHG-06/two", conformance.SkipNoFixture, "the server does not agree to tell all of it")
 	}
-	closed, err := subscription.Listen(t, s, map[string]any{"toolsListChanged": true, "promptsListChanged": true})
+	closed, err := talk.Listen(t, s, map[string]any{"toolsListChanged": true, "promptsListChanged": true})
 	if err != nil {
 		return err
 	}
@@ -196,15 +194,15 @@ func runListenTwice(t *conformance.Trial) error {
 		return err
 	}
 	quiet := len(s.Unsolicited)
-	s.Timeout = min(s.Timeout, wait.News)
-	for _, trigger := range []string{official.ToolChangeTools, official.ToolChangePrompts} {
+	s.Timeout = min(s.Timeout, wire.NewsWait)
+	for _, trigger := range []string{fixture.ToolChangeTools, fixture.ToolChangePrompts} {
 		if _, err := t.Call(s, trigger, struct{}{}); err != nil {
 			return err
 		}
 	}
 	missing := ""
 	for _, want := range []struct {
-		sub    *subscription.Subscription
+		sub    *talk.Subscription
 		method string
 	}{{both, mcp.MethodToolsListChanged}, {both, mcp.MethodPromptsListChanged}, {prompts, mcp.MethodPromptsListChanged}} {
 		if _, err := want.sub.Next(t, want.method); err != nil {
@@ -215,14 +213,14 @@ func runListenTwice(t *conformance.Trial) error {
 	if _, err := s.Settle(t.Ctx); err != nil {
 		return err
 	}
-	for _, sub := range []*subscription.Subscription{both, prompts} {
+	for _, sub := range []*talk.Subscription{both, prompts} {
 		if n := len(sub.Noted(mcp.MethodPromptsListChanged)); n > 1 {
 			missing = fmt.Sprintf("%d of %s for %s", n, mcp.MethodPromptsListChanged, sub.ID)
 		}
 	}
 	t.Check("CHG-06/two", missing == "", "news once on each", "%s", missing)
 	t.Check("CHG-03/unasked", len(prompts.Noted(mcp.MethodToolsListChanged)) == 0, "no news of tools", "%s for %s", mcp.MethodToolsListChanged, prompts.ID)
-	if s.Conn.Transport() != wire.TransportStdio {
+	if s.Conn.Transport() != conformance.TransportStdio {
 		t.Skip("CHG-07/quiet", conformance.SkipTransport, "a stream that was closed carries nothing")
 	}
 	late := slices.ContainsFunc(s.Unsolicited[quiet:], closed.Owns)
@@ -234,12 +232,12 @@ func runListenTwice(t *conformance.Trial) error {
 		}
 	}
 	t.Check("LOG-02/listen", strange == "", "neither", "%s", strange)
-	for _, sub := range []*subscription.Subscription{both, prompts} {
+	for _, sub := range []*talk.Subscription{both, prompts} {
 		if err := sub.End(t); err != nil {
 			return err
 		}
 	}
-	for _, trigger := range []string{official.ToolChangeTools, official.ToolChangePrompts} { // as it was
+	for _, trigger := range []string{fixture.ToolChangeTools, fixture.ToolChangePrompts} { // as it was
 		if _, err := t.Call(s, trigger, struct{}{}); err != nil {
 			return err
 		}

@@ -6,18 +6,19 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
-func framingScenarios() []conformance.Scenario {
-	return []conformance.Scenario{
+func framingScenarios() []engine.Scenario {
+	return []engine.Scenario{
 		{ID: "RPC-01", Run: runSpellings},
-		{ID: "STDIO-02", Needs: conformance.Needs{Transport: wire.TransportStdio}, Run: runLines},
+		{ID: "STDIO-02", Needs: engine.Needs{Transport: conformance.TransportStdio}, Run: runLines},
 	}
 }
 
-func runSpellings(t *conformance.Trial) error {
+func runSpellings(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -60,7 +61,7 @@ func runSpellings(t *conformance.Trial) error {
 	return first
 }
 
-func runLines(t *conformance.Trial) error {
+func runLines(t *engine.Trial) error {
 	for _, c := range []struct {
 		id    string
 		frame func(s *wire.Session, id string) error
@@ -85,7 +86,7 @@ func runLines(t *conformance.Trial) error {
 			s.Pending[id] = false
 			line := append(s.Message(id, s.LifeSign(), nil), '\n')
 			for i := range line {
-				if err := probe.WriteRaw(t, s, line[i:i+1]); err != nil {
+				if err := talk.WriteRaw(t, s, line[i:i+1]); err != nil {
 					return err
 				}
 			}
@@ -96,7 +97,7 @@ func runLines(t *conformance.Trial) error {
 			s.Pending[first], s.Pending[id] = false, false
 			lines := append(s.Message(first, s.LifeSign(), nil), '\n')
 			lines = append(append(lines, s.Message(id, s.LifeSign(), nil)...), '\n')
-			if err := probe.WriteRaw(t, s, lines); err != nil {
+			if err := talk.WriteRaw(t, s, lines); err != nil {
 				return err
 			}
 			_, err := s.Await(t.Ctx, first)

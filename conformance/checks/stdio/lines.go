@@ -6,19 +6,20 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
-func stdioScenarios() []conformance.Scenario {
-	return []conformance.Scenario{
-		{ID: "STDIO-02-EDGES", Needs: conformance.Needs{Transport: wire.TransportStdio}, Run: runEdges},
-		{ID: "STDIO-08-EARLY", Needs: conformance.Needs{Transport: wire.TransportStdio}, Run: runEarlyEnd},
+func stdioScenarios() []engine.Scenario {
+	return []engine.Scenario{
+		{ID: "STDIO-02-EDGES", Needs: engine.Needs{Transport: conformance.TransportStdio}, Run: runEdges},
+		{ID: "STDIO-08-EARLY", Needs: engine.Needs{Transport: conformance.TransportStdio}, Run: runEarlyEnd},
 	}
 }
 
-func runEdges(t *conformance.Trial) error {
+func runEdges(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -32,7 +33,7 @@ func runEdges(t *conformance.Trial) error {
 	s.Pending[foreign] = false
 	line := append(s.Message(foreign, s.LifeSign(), nil), '\n')
 	for piece := range slices.Chunk(line, 5) {
-		if err := probe.WriteRaw(t, s, piece); err != nil {
+		if err := talk.WriteRaw(t, s, piece); err != nil {
 			return err
 		}
 	}
@@ -47,7 +48,7 @@ func runEdges(t *conformance.Trial) error {
 		s.Pending[id] = false
 		lines = append(append(lines, s.Message(id, s.LifeSign(), nil)...), '\n')
 	}
-	if err := probe.WriteRaw(t, s, lines); err != nil {
+	if err := talk.WriteRaw(t, s, lines); err != nil {
 		return err
 	}
 	for i, id := range ids {
@@ -74,7 +75,7 @@ func runEdges(t *conformance.Trial) error {
 		}
 		id := s.NewID()
 		s.Pending[id] = false
-		if err := probe.WriteRaw(t, s, append(append([]byte(junk), s.Message(id, s.LifeSign(), nil)...), '\n')); err != nil {
+		if err := talk.WriteRaw(t, s, append(append([]byte(junk), s.Message(id, s.LifeSign(), nil)...), '\n')); err != nil {
 			return err
 		}
 		answered(s, check, id)
@@ -86,7 +87,7 @@ func runEdges(t *conformance.Trial) error {
 	}
 	id := last.NewID()
 	last.Pending[id] = false
-	if err := probe.WriteRaw(t, last, last.Message(id, last.LifeSign(), nil)); err != nil {
+	if err := talk.WriteRaw(t, last, last.Message(id, last.LifeSign(), nil)); err != nil {
 		return err
 	}
 	if err := closeInput(last); err != nil {
@@ -101,13 +102,13 @@ func runEdges(t *conformance.Trial) error {
 func closeInput(s *wire.Session) error {
 	w, ok := s.Conn.(*wire.StdioConn)
 	if !ok {
-		return conformance.Ours(fmt.Errorf("transport %s has no end of input", s.Conn.Transport()))
+		return engine.SuiteError(fmt.Errorf("transport %s has no end of input", s.Conn.Transport()))
 	}
 	s.Closed = true // what follows is the end that was asked for
 	return w.CloseInput()
 }
 
-func runEarlyEnd(t *conformance.Trial) error {
+func runEarlyEnd(t *engine.Trial) error {
 	s, err := t.Raw()
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func runEarlyEnd(t *conformance.Trial) error {
 	if s, err = t.Fresh(); err != nil {
 		return err
 	}
-	if err := probe.WriteRaw(t, s, []byte(`{"jsonrpc":"2.0","id":"cut`)); err != nil {
+	if err := talk.WriteRaw(t, s, []byte(`{"jsonrpc":"2.0","id":"cut`)); err != nil {
 		return err
 	}
 	t.Check("STDIO-08/busy", s.Close().Prompt, "an end within "+wire.EndGrace.String(), "it had to be stopped")

@@ -4,20 +4,21 @@ import (
 	"fmt"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func shutdownScenarios() []conformance.Scenario {
-	stdio := conformance.Needs{Transport: wire.TransportStdio}
-	return []conformance.Scenario{
+func shutdownScenarios() []engine.Scenario {
+	stdio := engine.Needs{Transport: conformance.TransportStdio}
+	return []engine.Scenario{
 		{ID: "STDIO-08", Needs: stdio, Run: runEndOfInput},
 		{ID: "X-SHUT-01", Needs: stdio, Run: runEndWithCalls},
-		{ID: "STDIO-06", Needs: conformance.Needs{Transport: wire.TransportStdio, Process: true}, Run: runTerminate},
+		{ID: "STDIO-06", Needs: engine.Needs{Transport: conformance.TransportStdio, Process: true}, Run: runTerminate},
 	}
 }
 
-func runEndOfInput(t *conformance.Trial) error {
+func runEndOfInput(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -46,7 +47,7 @@ func runEndOfInput(t *conformance.Trial) error {
 
 // runTerminate is about the step after the end of the input: a server that did
 // not heed that ends by the signal (SIGTERM), or has to be killed.
-func runTerminate(t *conformance.Trial) error {
+func runTerminate(t *engine.Trial) error {
 	if !wire.CanTerminate {
 		t.Skip("STDIO-06/term", conformance.SkipControl, "needs a system with SIGTERM")
 		return nil
@@ -57,13 +58,13 @@ func runTerminate(t *conformance.Trial) error {
 	}
 	w, ok := s.Conn.(*wire.StdioConn)
 	if !ok || w.Terminate == nil {
-		return conformance.Ours(fmt.Errorf("transport %s has no program", s.Conn.Transport()))
+		return engine.SuiteError(fmt.Errorf("transport %s has no program", s.Conn.Transport()))
 	}
 	t.Check("STDIO-06/term", w.Terminate(), "an end within "+wire.EndGrace.String(), "it had to be killed")
 	return nil
 }
 
-func runEndWithCalls(t *conformance.Trial) error {
+func runEndWithCalls(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -79,7 +80,7 @@ func runEndWithCalls(t *conformance.Trial) error {
 	}
 	w, ok := s.Conn.(*wire.StdioConn)
 	if !ok {
-		return conformance.Ours(fmt.Errorf("transport %s has no end of input", s.Conn.Transport()))
+		return engine.SuiteError(fmt.Errorf("transport %s has no end of input", s.Conn.Transport()))
 	}
 	s.Closed = true // what follows is the end that was asked for
 	if err := w.CloseInput(); err != nil {

@@ -5,11 +5,11 @@ package stdio
 import (
 	"slices"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
 // Scenarios returns the scenarios of the package.
-func Scenarios() []conformance.Scenario {
+func Scenarios() []engine.Scenario {
 	return slices.Concat(
 		shutdownScenarios(), stdioScenarios(), framingScenarios(),
 	)

@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"sync"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/conversation"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
 )
 
 // The conversations without timing are data: what is sent, and the pattern of
@@ -63,8 +63,8 @@ import (
 var conversationFiles embed.FS
 
 // Scenarios returns the scenarios in the files.
-func Scenarios() []conformance.Scenario {
-	var out []conformance.Scenario
+func Scenarios() []engine.Scenario {
+	var out []engine.Scenario
 	for _, c := range All() {
 		sc := c.Scenario
 		sc.Run = c.Run
@@ -75,17 +75,17 @@ func Scenarios() []conformance.Scenario {
 
 // All reads the files once. That each can be read is seen by the
 // first test of all; a binary has no others.
-var All = sync.OnceValue(func() []*conversation.Conversation {
+var All = sync.OnceValue(func() []*talk.Conversation {
 	names, err := fs.Glob(conversationFiles, "conversations/*.txtar")
 	if err != nil || len(names) == 0 {
 		panic(fmt.Sprintf("conformance: no conversations: %v", err)) //nolint:forbidigo // embedded: a build without them is broken
 	}
-	var out []*conversation.Conversation
+	var out []*talk.Conversation
 	for _, name := range names {
 		data, err := conversationFiles.ReadFile(name)
 		if err == nil {
-			var some []*conversation.Conversation
-			if some, err = conversation.Read(data); err == nil {
+			var some []*talk.Conversation
+			if some, err = talk.ReadConversations(data); err == nil {
 				out = append(out, some...)
 				continue
 			}

@@ -5,12 +5,10 @@ import (
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/sample"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -18,22 +16,22 @@ import (
 const tasksOfCalls = "tasks.requests.tools.call"
 
 // taskKind is the list of tasks.
-var taskKind = lists.Kind{Method: mcp.MethodTasksList, Member: "tasks", Key: "taskId", Capability: "tasks.list"}
+var taskKind = wire.ListKind{Method: mcp.MethodTasksList, Member: "tasks", Key: "taskId", Capability: "tasks.list"}
 
 // coreTaskScenarios are about tasks as revision 2025-11-25 has them.
-func coreTaskScenarios() []conformance.Scenario {
-	return []conformance.Scenario{
-		{ID: "TASK-01", Needs: conformance.Needs{Capability: tasksOfCalls}, Run: runTaskCreated},
-		{ID: "TASK-02", Needs: conformance.Needs{Capability: tasksOfCalls}, Run: runTaskState},
-		{ID: "TASK-04", Needs: conformance.Needs{Capability: "tasks.cancel"}, Run: runTaskCancel},
-		{ID: "TASK-04-LIST", Needs: conformance.Needs{Capability: "tasks.list"}, Run: runListOfTasks},
-		{ID: "TOOL-14", Needs: conformance.Needs{Capability: tasksOfCalls}, Run: runTaskSupport},
-		{ID: "TOOL-14-IGNORED", Needs: conformance.Needs{Capability: "tools"}, Run: runTaskIgnored},
+func coreTaskScenarios() []engine.Scenario {
+	return []engine.Scenario{
+		{ID: "TASK-01", Needs: engine.Needs{Capability: tasksOfCalls}, Run: runTaskCreated},
+		{ID: "TASK-02", Needs: engine.Needs{Capability: tasksOfCalls}, Run: runTaskState},
+		{ID: "TASK-04", Needs: engine.Needs{Capability: "tasks.cancel"}, Run: runTaskCancel},
+		{ID: "TASK-04-LIST", Needs: engine.Needs{Capability: "tasks.list"}, Run: runListOfTasks},
+		{ID: "TOOL-14", Needs: engine.Needs{Capability: tasksOfCalls}, Run: runTaskSupport},
+		{ID: "TOOL-14-IGNORED", Needs: engine.Needs{Capability: "tools"}, Run: runTaskIgnored},
 	}
 }
 
 // supportOf is what a tool says of tasks; saying nothing forbids them.
-func supportOf(tool lists.Tool) string {
+func supportOf(tool wire.Tool) string {
 	execution, _ := rawjson.Object(tool.Members["execution"])
 	if support := rawjson.Text(execution["taskSupport"]); support != "" {
 		return support
@@ -44,9 +42,9 @@ func supportOf(tool lists.Tool) string {
 // taskTools returns the tools that support tasks in one of the ways given and
 // that may be called; without any it skips the checks named, or all. A
 // client MUST NOT ask for tasks where the server does not declare them for calls.
-func taskTools(t *conformance.Trial, support []string, checks ...string) []lists.Tool {
+func taskTools(t *engine.Trial, support []string, checks ...string) []wire.Tool {
 	declared := t.Rev.Capabilities.Has(tasksOfCalls)
-	var out []lists.Tool
+	var out []wire.Tool
 	there := false
 	for _, tool := range t.Rev.Tools {
 		if !slices.Contains(support, supportOf(tool)) {
@@ -81,7 +79,7 @@ func taskTools(t *conformance.Trial, support []string, checks ...string) []lists
 // mayBeTasks are the ways to support tasks.
 var mayBeTasks = []string{"optional", "required"}
 
-func runTaskCreated(t *conformance.Trial) error {
+func runTaskCreated(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -111,7 +109,7 @@ func runTaskCreated(t *conformance.Trial) error {
 }
 
 // judgeNewTask judges a task as its creation tells of it.
-func judgeNewTask(t *conformance.Trial, s *wire.Session, by lists.Tool, task lists.Entry) error {
+func judgeNewTask(t *engine.Trial, s *wire.Session, by wire.Tool, task wire.ListEntry) error {
 	status := rawjson.Text(task["status"])
 	if IsFinal(status) || status == "input_required" {
 		t.Skip("TASK-01/working", conformance.SkipNoFixture, "the task was "+status+" at once")
@@ -128,7 +126,7 @@ func judgeNewTask(t *conformance.Trial, s *wire.Session, by lists.Tool, task lis
 }
 
 // judgeTaskIDs makes more tasks and judges their ids.
-func judgeTaskIDs(t *conformance.Trial, s *wire.Session, tool lists.Tool, first, unique, unguessable string) error {
+func judgeTaskIDs(t *engine.Trial, s *wire.Session, tool wire.Tool, first, unique, unguessable string) error {
 	made := []string{first}
 	for range 3 {
 		a, err := asTask(t, s, tool, taskArguments(tool, false))
@@ -146,17 +144,17 @@ func judgeTaskIDs(t *conformance.Trial, s *wire.Session, tool lists.Tool, first,
 	}
 	slices.Sort(made)
 	t.Check(unique, len(slices.Compact(slices.Clone(made))) == len(made), "different ids", "%q", made)
-	fault := message.Guessable(made)
+	fault := wire.Guessable(made)
 	t.Check(unguessable, fault == "", "ids of 16 bytes or more without a pattern", "%s: %q", fault, made)
 	return nil
 }
 
-func runTaskState(t *conformance.Trial) error {
+func runTaskState(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
-	a, err := taskRequest(t, s, mcp.MethodTasksGet, nosuch.Task)
+	a, err := taskRequest(t, s, mcp.MethodTasksGet, fixture.NoTask)
 	t.Check("TASK-02/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 	tools := taskTools(t, mayBeTasks)
 	if err != nil || len(tools) == 0 {
@@ -187,7 +185,7 @@ func runTaskState(t *conformance.Trial) error {
 	t.Check("TASK-02/meta", len(meta[mcp.MetaRelatedTask]) == 0, "nothing", "_meta %s is %s", mcp.MetaRelatedTask, rawjson.OrAbsent(meta[mcp.MetaRelatedTask]))
 	t.Step(s)
 	states, err := follow(t, s, id, nil)
-	states = append([]lists.Entry{made}, states...)
+	states = append([]wire.ListEntry{made}, states...)
 	for _, state := range states {
 		if fault = timesFault(state); fault == "" && !sameTime(state["createdAt"], made["createdAt"]) {
 			fault = "createdAt was " + rawjson.Text(made["createdAt"]) + " and is " + rawjson.Text(state["createdAt"])
@@ -209,7 +207,7 @@ func runTaskState(t *conformance.Trial) error {
 	t.Check("TASK-02/final", fault == "", "the same state", "%s", fault)
 	t.Step(s)
 	a, err = s.Request(t.Ctx, mcp.MethodTasksGet, map[string]any{
-		"taskId": id, "_meta": map[string]any{mcp.MetaRelatedTask: map[string]any{"taskId": nosuch.Task}},
+		"taskId": id, "_meta": map[string]any{mcp.MetaRelatedTask: map[string]any{"taskId": fixture.NoTask}},
 	})
 	if err != nil {
 		return err
@@ -228,12 +226,12 @@ func runTaskState(t *conformance.Trial) error {
 	return nil
 }
 
-func runTaskCancel(t *conformance.Trial) error {
+func runTaskCancel(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
-	a, err := taskRequest(t, s, mcp.MethodTasksCancel, nosuch.Task)
+	a, err := taskRequest(t, s, mcp.MethodTasksCancel, fixture.NoTask)
 	t.Check("TASK-04/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 	tools := taskTools(t, mayBeTasks)
 	if err != nil || len(tools) == 0 {
@@ -261,7 +259,7 @@ func runTaskCancel(t *conformance.Trial) error {
 }
 
 // cancelTask cancels a task that is under way, and then one that is over.
-func cancelTask(t *conformance.Trial, s *wire.Session, id string) error {
+func cancelTask(t *engine.Trial, s *wire.Session, id string) error {
 	a, err := taskRequest(t, s, mcp.MethodTasksCancel, id)
 	if err != nil {
 		return err
@@ -293,7 +291,7 @@ func cancelTask(t *conformance.Trial, s *wire.Session, id string) error {
 }
 
 // cancelWhatIsOver lets a task end and cancels it then.
-func cancelWhatIsOver(t *conformance.Trial, s *wire.Session) error {
+func cancelWhatIsOver(t *engine.Trial, s *wire.Session) error {
 	for _, tool := range taskTools(t, mayBeTasks) {
 		t.Step(s)
 		a, err := asTask(t, s, tool, taskArguments(tool, false))
@@ -319,9 +317,9 @@ func cancelWhatIsOver(t *conformance.Trial, s *wire.Session) error {
 	return nil
 }
 
-func asksForInput(task lists.Entry) bool { return rawjson.Text(task["status"]) == "input_required" }
+func asksForInput(task wire.ListEntry) bool { return rawjson.Text(task["status"]) == "input_required" }
 
-func runListOfTasks(t *conformance.Trial) error {
+func runListOfTasks(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -342,11 +340,11 @@ func runListOfTasks(t *conformance.Trial) error {
 		if !ok {
 			break
 		}
-		tools = []lists.Tool{by}
+		tools = []wire.Tool{by}
 		made = append(made, rawjson.Text(task["taskId"]))
 	}
-	list, err := lists.Walk(t.Ctx, s, taskKind)
-	if err != nil && !errors.Is(err, lists.ErrEndless) {
+	list, err := wire.WalkList(t.Ctx, s, taskKind)
+	if err != nil && !errors.Is(err, wire.ErrEndless) {
 		return err
 	}
 	t.Check("TASK-04/list-ends", err == nil, "pages with an end", "%v", err)
@@ -379,7 +377,7 @@ func runListOfTasks(t *conformance.Trial) error {
 	return nil
 }
 
-func runTaskSupport(t *conformance.Trial) error {
+func runTaskSupport(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -394,7 +392,7 @@ func runTaskSupport(t *conformance.Trial) error {
 	t.Check("TOOL-14/values", odd == "", "one of three words", "%s", odd)
 	for _, tool := range first(taskTools(t, []string{"required"}, "TOOL-14/required")) {
 		t.Step(s)
-		a, err := s.Request(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(tool.Name, taskArguments(tool, false)))
+		a, err := s.Request(t.Ctx, mcp.MethodToolsCall, engine.CallParams(tool.Name, taskArguments(tool, false)))
 		t.Check("TOOL-14/required", a.HasCode(err, wire.CodeMethodNotFound), "error -32601", "%s: %s", tool.Name, a.OrError(err))
 		if err != nil {
 			return err
@@ -412,9 +410,9 @@ func runTaskSupport(t *conformance.Trial) error {
 }
 
 // first is a list cut to its first entry.
-func first(tools []lists.Tool) []lists.Tool { return tools[:min(1, len(tools))] }
+func first(tools []wire.Tool) []wire.Tool { return tools[:min(1, len(tools))] }
 
-func runTaskIgnored(t *conformance.Trial) error {
+func runTaskIgnored(t *engine.Trial) error {
 	if t.Rev.Capabilities.Has(tasksOfCalls) {
 		t.SkipRest(conformance.SkipNotDeclared, "capabilities."+tasksOfCalls+" is declared")
 		return nil
@@ -423,8 +421,8 @@ func runTaskIgnored(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	for _, tool := range first(sample.Callable(t)) {
-		plain, err := s.Request(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(tool.Name, taskArguments(tool, false)))
+	for _, tool := range first(t.Callable()) {
+		plain, err := s.Request(t.Ctx, mcp.MethodToolsCall, engine.CallParams(tool.Name, taskArguments(tool, false)))
 		if err != nil {
 			return err
 		}
@@ -435,7 +433,7 @@ func runTaskIgnored(t *conformance.Trial) error {
 		_, made := taskOf(s, a)
 		fault := outcomeFault(plain, a)
 		if !made && fault != "" { // a tool may have a state, or leave it to chance
-			once, err := s.Request(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(tool.Name, taskArguments(tool, false)))
+			once, err := s.Request(t.Ctx, mcp.MethodToolsCall, engine.CallParams(tool.Name, taskArguments(tool, false)))
 			if err != nil {
 				return err
 			}

@@ -6,13 +6,12 @@ import (
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/observe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/sample"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/subscription"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -29,8 +28,8 @@ var declaringTasks = map[string]any{
 
 // extensionTaskScenarios are about tasks as the extension of the stateless era
 // has them.
-func extensionTaskScenarios() []conformance.Scenario {
-	all := []conformance.Scenario{
+func extensionTaskScenarios() []engine.Scenario {
+	all := []engine.Scenario{
 		{ID: "TASK-06", Run: runTasksUndeclared},
 		{ID: "TASK-07", Run: runExtensionTask},
 		{ID: "TASK-08", Run: runExtensionTaskState},
@@ -45,7 +44,7 @@ func extensionTaskScenarios() []conformance.Scenario {
 }
 
 // tasking returns a session that declares the extension.
-func tasking(t *conformance.Trial) (*wire.Session, error) {
+func tasking(t *engine.Trial) (*wire.Session, error) {
 	s, err := t.Raw()
 	if err != nil {
 		return nil, err
@@ -61,8 +60,8 @@ func tasking(t *conformance.Trial) (*wire.Session, error) {
 // eachTask calls the tools that may be called, until use says that it is
 // done with a task that one of them made. Checks that are open then had no task
 // to judge, and are skipped for the reason given.
-func eachTask(t *conformance.Trial, s *wire.Session, otherwise string, use func(tool lists.Tool, task lists.Entry) (done bool, err error)) error {
-	tools := sample.Callable(t)
+func eachTask(t *engine.Trial, s *wire.Session, otherwise string, use func(tool wire.Tool, task wire.ListEntry) (done bool, err error)) error {
+	tools := t.Callable()
 	for _, tool := range tools[:min(len(tools), mostTaskTools)] {
 		t.Step(s)
 		a, err := asTask(t, s, tool, taskArguments(tool, false))
@@ -83,12 +82,12 @@ func eachTask(t *conformance.Trial, s *wire.Session, otherwise string, use func(
 	return nil
 }
 
-func runExtensionTask(t *conformance.Trial) error {
+func runExtensionTask(t *engine.Trial) error {
 	s, err := tasking(t)
 	if err != nil {
 		return err
 	}
-	return eachTask(t, s, noTasks, func(tool lists.Tool, task lists.Entry) (bool, error) {
+	return eachTask(t, s, noTasks, func(tool wire.Tool, task wire.ListEntry) (bool, error) {
 		id := rawjson.Text(task["taskId"])
 		got, err := taskRequest(t, s, mcp.MethodTasksGet, id)
 		same, _ := rawjson.Object(got.Result)
@@ -105,7 +104,7 @@ func runExtensionTask(t *conformance.Trial) error {
 	})
 }
 
-func runExtensionTaskState(t *conformance.Trial) error {
+func runExtensionTaskState(t *engine.Trial) error {
 	s, err := tasking(t)
 	if err != nil {
 		return err
@@ -113,7 +112,7 @@ func runExtensionTaskState(t *conformance.Trial) error {
 	for _, c := range []struct{ id, method string }{
 		{"TASK-08/unknown", mcp.MethodTasksGet}, {"TASK-08/unknown-update", mcp.MethodTasksUpdate}, {"TASK-08/unknown-cancel", mcp.MethodTasksCancel},
 	} {
-		params := map[string]any{"taskId": nosuch.Task}
+		params := map[string]any{"taskId": fixture.NoTask}
 		if c.method == mcp.MethodTasksUpdate {
 			params["inputResponses"] = struct{}{}
 		}
@@ -125,7 +124,7 @@ func runExtensionTaskState(t *conformance.Trial) error {
 		}
 	}
 	ends := map[string]bool{}
-	err = eachTask(t, s, "", func(_ lists.Tool, task lists.Entry) (bool, error) {
+	err = eachTask(t, s, "", func(_ wire.Tool, task wire.ListEntry) (bool, error) {
 		id := rawjson.Text(task["taskId"])
 		states, err := follow(t, s, id, asksForInput)
 		if len(states) == 0 && !errors.Is(err, errNoTask) {
@@ -164,7 +163,7 @@ func runExtensionTaskState(t *conformance.Trial) error {
 
 // judgeStates fails what the states of a task break, and reports whether there
 // are any.
-func judgeStates(t *conformance.Trial, id string, states []lists.Entry) bool {
+func judgeStates(t *engine.Trial, id string, states []wire.ListEntry) bool {
 	if len(states) == 0 {
 		t.Fail("TASK-08/get", "the task "+id, "no task")
 		return false
@@ -198,12 +197,12 @@ func judgeStates(t *conformance.Trial, id string, states []lists.Entry) bool {
 	return true
 }
 
-func runExtensionTaskCancel(t *conformance.Trial) error {
+func runExtensionTaskCancel(t *engine.Trial) error {
 	s, err := tasking(t)
 	if err != nil {
 		return err
 	}
-	return eachTask(t, s, noTasks, func(_ lists.Tool, task lists.Entry) (bool, error) {
+	return eachTask(t, s, noTasks, func(_ wire.Tool, task wire.ListEntry) (bool, error) {
 		id := rawjson.Text(task["taskId"])
 		a, err := taskRequest(t, s, mcp.MethodTasksCancel, id)
 		if err != nil {
@@ -219,14 +218,14 @@ func runExtensionTaskCancel(t *conformance.Trial) error {
 	})
 }
 
-func runExtensionTaskNews(t *conformance.Trial) error {
+func runExtensionTaskNews(t *engine.Trial) error {
 	s, err := tasking(t)
 	if err != nil {
 		return err
 	}
-	return eachTask(t, s, noTasks, func(_ lists.Tool, task lists.Entry) (bool, error) {
+	return eachTask(t, s, noTasks, func(_ wire.Tool, task wire.ListEntry) (bool, error) {
 		id := rawjson.Text(task["taskId"])
-		sub, err := subscription.Listen(t, s, map[string]any{"taskIds": []string{id}})
+		sub, err := talk.Listen(t, s, map[string]any{"taskIds": []string{id}})
 		if err != nil {
 			return true, err
 		}
@@ -260,7 +259,7 @@ func runExtensionTaskNews(t *conformance.Trial) error {
 }
 
 // judgeNews judges what came for a subscription to one task.
-func judgeNews(t *conformance.Trial, sub *subscription.Subscription, id string, last lists.Entry) {
+func judgeNews(t *engine.Trial, sub *talk.Subscription, id string, last wire.ListEntry) {
 	news := sub.Noted(mcp.MethodTasks)
 	if len(news) == 0 {
 		t.Skip("TASK-12/whole", conformance.SkipNoFixture, "no news came") // servers MAY send them

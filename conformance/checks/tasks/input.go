@@ -8,19 +8,19 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/asked"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func runExtensionTaskInput(t *conformance.Trial) error {
+func runExtensionTaskInput(t *engine.Trial) error {
 	s, err := tasking(t)
 	if err != nil {
 		return err
 	}
-	return eachTask(t, s, "no task asks for input", func(_ lists.Tool, task lists.Entry) (bool, error) {
+	return eachTask(t, s, "no task asks for input", func(_ wire.Tool, task wire.ListEntry) (bool, error) {
 		id := rawjson.Text(task["taskId"])
 		states, err := follow(t, s, id, asksForInput)
 		if err != nil {
@@ -34,7 +34,7 @@ func runExtensionTaskInput(t *conformance.Trial) error {
 }
 
 // answerInput answers what a task asks, first with what it did not ask for.
-func answerInput(t *conformance.Trial, s *wire.Session, id string, state lists.Entry) error {
+func answerInput(t *engine.Trial, s *wire.Session, id string, state wire.ListEntry) error {
 	requests, _ := rawjson.Object(state["inputRequests"])
 	kinds := []string{mcp.MethodElicitationCreate, mcp.MethodSamplingCreateMessage}
 	fault := ""
@@ -76,8 +76,8 @@ func answerInput(t *conformance.Trial, s *wire.Session, id string, state lists.E
 		return err
 	}
 	if a.Err != nil { // the rule is about success
-		t.Unknown("TASK-09/ack", a.Describe())
-		t.Unknown("TASK-09/answered", "the answer was refused: "+a.Describe())
+		t.Inconclusive("TASK-09/ack", a.Describe())
+		t.Inconclusive("TASK-09/answered", "the answer was refused: "+a.Describe())
 		return nil
 	}
 	fault = ackFault(a)
@@ -88,10 +88,10 @@ func answerInput(t *conformance.Trial, s *wire.Session, id string, state lists.E
 // watchKeys looks whether a task asks once more with the key of a request that
 // was answered. The acknowledgement is eventually consistent: until a request has
 // gone it may be the same one.
-func watchKeys(t *conformance.Trial, s *wire.Session, id string, requests map[string]json.RawMessage) error {
+func watchKeys(t *engine.Trial, s *wire.Session, id string, requests map[string]json.RawMessage) error {
 	gone, reused := map[string]bool{}, ""
 	var settled time.Time
-	_, err := follow(t, s, id, func(task lists.Entry) bool {
+	_, err := follow(t, s, id, func(task wire.ListEntry) bool {
 		asked, _ := rawjson.Object(task["inputRequests"])
 		for _, key := range rawjson.SortedKeys(requests) {
 			raw, there := asked[key]
@@ -111,7 +111,7 @@ func watchKeys(t *conformance.Trial, s *wire.Session, id string, requests map[st
 		return reused != "" || time.Since(settled) > taskLinger
 	})
 	if reused == "" && errors.Is(err, errOngoing) && settled.IsZero() {
-		t.Unknown("TASK-09/answered", "what was answered is still asked: "+err.Error())
+		t.Inconclusive("TASK-09/answered", "what was answered is still asked: "+err.Error())
 		return nil
 	}
 	if reused == "" && err != nil && settled.IsZero() {
@@ -127,9 +127,9 @@ func taskAnswers(requests map[string]json.RawMessage) map[string]any {
 	for key, request := range requests {
 		members, _ := rawjson.Object(request)
 		if rawjson.Text(members["method"]) == mcp.MethodSamplingCreateMessage {
-			out[key] = asked.ModelSays
+			out[key] = talk.ModelSays
 		} else {
-			out[key] = map[string]any{"action": "accept", "content": asked.Result{}.Form(members["params"])}
+			out[key] = map[string]any{"action": "accept", "content": talk.Asked{}.Form(members["params"])}
 		}
 	}
 	return out

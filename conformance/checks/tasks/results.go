@@ -8,21 +8,21 @@ import (
 	"reflect"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/asked"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/observe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // taskResultScenarios are about how a task of revision 2025-11-25 ends, and what
 // it asks for before.
-func taskResultScenarios() []conformance.Scenario {
-	return []conformance.Scenario{
-		{ID: "TASK-03", Needs: conformance.Needs{Capability: tasksOfCalls}, Run: runTaskResult},
-		{ID: "META-09", Needs: conformance.Needs{Capability: tasksOfCalls}, Run: runTaskAsks},
+func taskResultScenarios() []engine.Scenario {
+	return []engine.Scenario{
+		{ID: "TASK-03", Needs: engine.Needs{Capability: tasksOfCalls}, Run: runTaskResult},
+		{ID: "META-09", Needs: engine.Needs{Capability: tasksOfCalls}, Run: runTaskAsks},
 	}
 }
 
@@ -36,7 +36,7 @@ type deferredOutcome struct {
 
 // conclude makes a task of a call, asks for its result at once and polls until
 // it is over. The outcome is nil for a task that cannot end without input.
-func conclude(t *conformance.Trial, s *wire.Session, tool lists.Tool, arguments map[string]any) (*deferredOutcome, error) {
+func conclude(t *engine.Trial, s *wire.Session, tool wire.Tool, arguments map[string]any) (*deferredOutcome, error) {
 	a, err := asTask(t, s, tool, arguments)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func conclude(t *conformance.Trial, s *wire.Session, tool lists.Tool, arguments 
 		return false
 	}
 	had := false
-	states, err := follow(t, s, out.id, func(task lists.Entry) bool {
+	states, err := follow(t, s, out.id, func(task wire.ListEntry) bool {
 		if had && !IsFinal(rawjson.Text(task["status"])) {
 			out.early = rawjson.Text(task["status"])
 		}
@@ -82,7 +82,7 @@ func conclude(t *conformance.Trial, s *wire.Session, tool lists.Tool, arguments 
 
 // postSoon posts a request whose answer may take long: over HTTP not even the
 // headers of an answer need come before it.
-func postSoon(t *conformance.Trial, s *wire.Session, method string, params any) (string, error) {
+func postSoon(t *engine.Trial, s *wire.Session, method string, params any) (string, error) {
 	long := s.Timeout
 	s.Timeout = min(long, wire.Lag)
 	id := s.NewID()
@@ -94,12 +94,12 @@ func postSoon(t *conformance.Trial, s *wire.Session, method string, params any) 
 	return id, err
 }
 
-func runTaskResult(t *conformance.Trial) error {
+func runTaskResult(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
-	a, err := taskRequest(t, s, mcp.MethodTasksResult, nosuch.Task)
+	a, err := taskRequest(t, s, mcp.MethodTasksResult, fixture.NoTask)
 	t.Check("TASK-03/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 	tools := taskTools(t, mayBeTasks)
 	if err != nil || len(tools) == 0 {
@@ -155,8 +155,8 @@ func runTaskResult(t *conformance.Trial) error {
 // sameOutcome reports whether a call ends without a task as it did with one, and
 // fails what tells that it does not. A tool may have a state, or leave its
 // outcome to chance: only one that ends twice the same as a task is judged.
-func sameOutcome(t *conformance.Trial, s *wire.Session, by lists.Tool, out *deferredOutcome) (bool, error) {
-	plain, err := s.Request(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(by.Name, taskArguments(by, false)))
+func sameOutcome(t *engine.Trial, s *wire.Session, by wire.Tool, out *deferredOutcome) (bool, error) {
+	plain, err := s.Request(t.Ctx, mcp.MethodToolsCall, engine.CallParams(by.Name, taskArguments(by, false)))
 	if err != nil {
 		return false, err
 	}
@@ -175,7 +175,7 @@ func sameOutcome(t *conformance.Trial, s *wire.Session, by lists.Tool, out *defe
 }
 
 // judgeOutcome fails what the end of one task breaks.
-func judgeOutcome(t *conformance.Trial, s *wire.Session, out *deferredOutcome) error {
+func judgeOutcome(t *engine.Trial, s *wire.Session, out *deferredOutcome) error {
 	if out.early != "" {
 		t.Fail("TASK-03/blocks", "no answer before the end", "tasks/result was answered, and the task then %s", out.early)
 	}
@@ -222,7 +222,7 @@ func sameResult(a, b json.RawMessage) bool {
 	return reflect.DeepEqual(one, other)
 }
 
-func runTaskAsks(t *conformance.Trial) error {
+func runTaskAsks(t *engine.Trial) error {
 	tools := taskTools(t, mayBeTasks)
 	if len(tools) == 0 {
 		return nil
@@ -233,9 +233,9 @@ func runTaskAsks(t *conformance.Trial) error {
 	}
 	s.Declares = map[string]any{"elicitation": struct{}{}, "sampling": struct{}{}}
 	s.Answers = map[string]func(wire.Inbound) (any, *wire.RPCError){
-		mcp.MethodSamplingCreateMessage: func(wire.Inbound) (any, *wire.RPCError) { return asked.ModelSays, nil },
+		mcp.MethodSamplingCreateMessage: func(wire.Inbound) (any, *wire.RPCError) { return talk.ModelSays, nil },
 		mcp.MethodElicitationCreate: func(in wire.Inbound) (any, *wire.RPCError) {
-			return map[string]any{"action": "accept", "content": asked.Result{}.Form(in.Members["params"])}, nil
+			return map[string]any{"action": "accept", "content": talk.Asked{}.Form(in.Members["params"])}, nil
 		},
 	}
 	if err := s.Handshake(t.Ctx, t.Rev.Asked); err != nil {
@@ -262,7 +262,7 @@ func runTaskAsks(t *conformance.Trial) error {
 
 // answerTask runs one task whose questions are answered, and reports whether
 // there were any.
-func answerTask(t *conformance.Trial, s *wire.Session, tool lists.Tool, arguments map[string]any) (bool, error) {
+func answerTask(t *engine.Trial, s *wire.Session, tool wire.Tool, arguments map[string]any) (bool, error) {
 	a, err := asTask(t, s, tool, arguments)
 	if err != nil {
 		return false, err
@@ -312,7 +312,7 @@ func answerTask(t *conformance.Trial, s *wire.Session, tool lists.Tool, argument
 }
 
 // judgeStatusNews looks at the news of tasks that came by themselves.
-func judgeStatusNews(t *conformance.Trial, s *wire.Session) error {
+func judgeStatusNews(t *engine.Trial, s *wire.Session) error {
 	news := s.Notifications(mcp.MethodTasksStatus)
 	if len(news) == 0 {
 		t.Skip("META-09/status", conformance.SkipNotDeclared, "no "+mcp.MethodTasksStatus)

@@ -7,12 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/sample"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -42,7 +40,7 @@ var (
 
 // taskOf reads the task in the answer to a call: below "task" in the session
 // era, the result itself in the extension. ok is false where there is none.
-func taskOf(s *wire.Session, a wire.Answer) (task lists.Entry, ok bool) {
+func taskOf(s *wire.Session, a wire.Answer) (task wire.ListEntry, ok bool) {
 	result, _ := rawjson.Object(a.Result)
 	if s.Stateless == "" {
 		task, _ = rawjson.Object(result["task"])
@@ -54,11 +52,11 @@ func taskOf(s *wire.Session, a wire.Answer) (task lists.Entry, ok bool) {
 
 // taskArguments are arguments that fit a tool, for its first call: what is
 // required. With all they are also what switches a tool on.
-func taskArguments(tool lists.Tool, all bool) map[string]any {
-	schema := sample.Read(tool.InputSchema)
+func taskArguments(tool wire.Tool, all bool) map[string]any {
+	schema := fixture.ReadSchema(tool.InputSchema)
 	arguments := schema.Object()
 	for _, name := range rawjson.SortedKeys(schema.Properties) {
-		if all && sample.Read(schema.Properties[name]).Typed() == "boolean" {
+		if all && fixture.ReadSchema(schema.Properties[name]).Typed() == "boolean" {
 			arguments[name] = true
 		}
 	}
@@ -66,8 +64,8 @@ func taskArguments(tool lists.Tool, all bool) map[string]any {
 }
 
 // asTask calls a tool so that it may become a task.
-func asTask(t *conformance.Trial, s *wire.Session, tool lists.Tool, arguments map[string]any) (wire.Answer, error) {
-	params := conformance.CallParams(tool.Name, arguments)
+func asTask(t *engine.Trial, s *wire.Session, tool wire.Tool, arguments map[string]any) (wire.Answer, error) {
+	params := engine.CallParams(tool.Name, arguments)
 	if s.Stateless == "" {
 		params["task"] = map[string]any{"ttl": 60_000}
 	}
@@ -76,7 +74,7 @@ func asTask(t *conformance.Trial, s *wire.Session, tool lists.Tool, arguments ma
 
 // someTask has the first of some tools become a task that does; ok is false when
 // none does. A server may refuse a call, for its arguments or a limit on tasks.
-func someTask(t *conformance.Trial, s *wire.Session, tools []lists.Tool) (by lists.Tool, task lists.Entry, ok bool, err error) {
+func someTask(t *engine.Trial, s *wire.Session, tools []wire.Tool) (by wire.Tool, task wire.ListEntry, ok bool, err error) {
 	for _, by = range tools {
 		t.Step(s)
 		a, err := asTask(t, s, by, taskArguments(by, false))
@@ -91,13 +89,13 @@ func someTask(t *conformance.Trial, s *wire.Session, tools []lists.Tool) (by lis
 }
 
 // taskRequest sends one of the methods of tasks.
-func taskRequest(t *conformance.Trial, s *wire.Session, method, id string) (wire.Answer, error) {
+func taskRequest(t *engine.Trial, s *wire.Session, method, id string) (wire.Answer, error) {
 	return s.Request(t.Ctx, method, map[string]any{"taskId": id})
 }
 
 // resultOf asks for the result of a task that is over. A server MAY close a
 // stream before the answer, and is asked once more then.
-func resultOf(t *conformance.Trial, s *wire.Session, id string) (wire.Answer, error) {
+func resultOf(t *engine.Trial, s *wire.Session, id string) (wire.Answer, error) {
 	a, err := taskRequest(t, s, mcp.MethodTasksResult, id)
 	if cutShort(err) {
 		a, err = taskRequest(t, s, mcp.MethodTasksResult, id)
@@ -113,8 +111,8 @@ func cutShort(err error) bool {
 // follow polls a task until stop takes a state or the task is final, twice as
 // long as it would wait for an answer, and returns the states it was in, each as
 // received. The error is errNoTask or errOngoing where the server did answer.
-func follow(t *conformance.Trial, s *wire.Session, id string, stop func(task lists.Entry) bool) ([]lists.Entry, error) {
-	var states []lists.Entry
+func follow(t *engine.Trial, s *wire.Session, id string, stop func(task wire.ListEntry) bool) ([]wire.ListEntry, error) {
+	var states []wire.ListEntry
 	patience := 2 * s.Timeout
 	deadline := time.Now().Add(patience)
 	for {
@@ -133,7 +131,7 @@ func follow(t *conformance.Trial, s *wire.Session, id string, stop func(task lis
 		if time.Now().After(deadline) {
 			return states, fmt.Errorf("%w: it is %s after %s", errOngoing, rawjson.OrAbsent(task["status"]), patience)
 		}
-		if err := wait.For(t.Ctx, pollInterval(task)); err != nil {
+		if err := wire.Pause(t.Ctx, pollInterval(task)); err != nil {
 			return states, err
 		}
 	}
@@ -141,7 +139,7 @@ func follow(t *conformance.Trial, s *wire.Session, id string, stop func(task lis
 
 // pollInterval is how long to wait between polls: what the server suggests,
 // within reason.
-func pollInterval(task lists.Entry) time.Duration {
+func pollInterval(task wire.ListEntry) time.Duration {
 	var ms float64
 	for _, name := range []string{"pollInterval", "pollIntervalMs"} {
 		if raw, ok := task[name]; ok {
@@ -152,7 +150,7 @@ func pollInterval(task lists.Entry) time.Duration {
 }
 
 // timesFault says what is wrong with the times of a task, "" when nothing is.
-func timesFault(task lists.Entry) string {
+func timesFault(task wire.ListEntry) string {
 	for _, name := range []string{"createdAt", "lastUpdatedAt"} {
 		if _, err := time.Parse(time.RFC3339, rawjson.Text(task[name])); err != nil {
 			return name + " is " + rawjson.OrAbsent(task[name])
@@ -170,7 +168,7 @@ func sameTime(a, b json.RawMessage) bool {
 
 // lifetimeFault says what is wrong with how long a task is kept and how often
 // it wants to be asked for, "" when nothing is.
-func lifetimeFault(task lists.Entry, ttl, interval string) string {
+func lifetimeFault(task wire.ListEntry, ttl, interval string) string {
 	kept, there := task[ttl]
 	if !there || string(kept) != "null" && (!rawjson.IsInteger(kept) || kept[0] == '-') {
 		return ttl + " is " + rawjson.OrAbsent(kept)
@@ -183,7 +181,7 @@ func lifetimeFault(task lists.Entry, ttl, interval string) string {
 
 // pathFault says which of the steps between states is not allowed, "" when all
 // are. Between two polls a task may take several steps.
-func pathFault(states []lists.Entry) string {
+func pathFault(states []wire.ListEntry) string {
 	last := "working"
 	for _, state := range states {
 		status := rawjson.Text(state["status"])
@@ -200,7 +198,7 @@ func pathFault(states []lists.Entry) string {
 
 // stays looks at a task that is over for a while and says what became of it, ""
 // when nothing did. A server may forget a task.
-func stays(t *conformance.Trial, s *wire.Session, id, status string) (string, error) {
+func stays(t *engine.Trial, s *wire.Session, id, status string) (string, error) {
 	for range 4 {
 		a, err := taskRequest(t, s, mcp.MethodTasksGet, id)
 		if err != nil {
@@ -209,7 +207,7 @@ func stays(t *conformance.Trial, s *wire.Session, id, status string) (string, er
 		if task, ok := rawjson.Object(a.Result); ok && rawjson.Text(task["status"]) != status {
 			return "from " + status + " to " + rawjson.OrAbsent(task["status"]), nil
 		}
-		if err := wait.For(t.Ctx, taskLinger/4); err != nil {
+		if err := wire.Pause(t.Ctx, taskLinger/4); err != nil {
 			return "", err
 		}
 	}

@@ -2,21 +2,21 @@ package tasks
 
 import (
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/subscription"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func runTasksUndeclared(t *conformance.Trial) error {
+func runTasksUndeclared(t *engine.Trial) error {
 	s, err := tasking(t)
 	if err != nil {
 		return err
 	}
 	// Of a task there is none, -32602 for tasks/get is a MUST as much as -32021.
-	var tools []lists.Tool
+	var tools []wire.Tool
 	for _, tool := range t.Rev.Tools {
 		if t.Rev.MayCall(tool.Name) && len(tools) < mostTaskTools {
 			tools = append(tools, tool)
@@ -26,7 +26,7 @@ func runTasksUndeclared(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	id := nosuch.Task
+	id := fixture.NoTask
 	if there {
 		id = rawjson.Text(task["taskId"])
 	}
@@ -62,7 +62,7 @@ func runTasksUndeclared(t *conformance.Trial) error {
 		}
 	}
 	t.Step(s)
-	sub, err := subscription.Listen(t, s, map[string]any{"taskIds": []string{id}})
+	sub, err := talk.Listen(t, s, map[string]any{"taskIds": []string{id}})
 	if err != nil {
 		return err
 	}
@@ -80,16 +80,16 @@ func runTasksUndeclared(t *conformance.Trial) error {
 }
 
 // callUndeclared calls tools that make tasks for those who take them.
-func callUndeclared(t *conformance.Trial, s *wire.Session, refused func(check string, a wire.Answer, err error)) error {
+func callUndeclared(t *engine.Trial, s *wire.Session, refused func(check string, a wire.Answer, err error)) error {
 	takes, err := tasking(t)
 	if err != nil {
 		return err
 	}
 	const missing = mcp.CodeMissingRequiredClientCapability
 	asked, needed := 0, 0
-	err = eachTask(t, takes, "", func(tool lists.Tool, _ lists.Entry) (bool, error) {
+	err = eachTask(t, takes, "", func(tool wire.Tool, _ wire.ListEntry) (bool, error) {
 		t.Step(s)
-		a, err := s.Request(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(tool.Name, taskArguments(tool, false)))
+		a, err := s.Request(t.Ctx, mcp.MethodToolsCall, engine.CallParams(tool.Name, taskArguments(tool, false)))
 		if err != nil {
 			return true, err
 		}

@@ -8,30 +8,30 @@ import (
 	"strconv"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func utilityScenarios() []conformance.Scenario {
-	needs := conformance.Needs{Tools: []string{official.ToolProgress}, SideEffects: conformance.SideEffectsReadOnly}
-	return []conformance.Scenario{
+func utilityScenarios() []engine.Scenario {
+	needs := engine.Needs{Tools: []string{fixture.ToolProgress}, SideEffects: conformance.SideEffectsReadOnly}
+	return []engine.Scenario{
 		{ID: "UTIL-08", Needs: needs, Run: runProgress},
 		{ID: "UTIL-06", Needs: needs, Run: runCancel},
 		{ID: "UTIL-01-SLOW", Needs: needs, Run: runSlow},
 		{
 			ID:    "X-ISO-01",
-			Needs: conformance.Needs{Tools: []string{official.ToolProgress, official.ToolLogging}, Capability: "logging", SideEffects: conformance.SideEffectsReadOnly},
+			Needs: engine.Needs{Tools: []string{fixture.ToolProgress, fixture.ToolLogging}, Capability: "logging", SideEffects: conformance.SideEffectsReadOnly},
 			Run:   runTwoSessions,
 		},
 	}
 }
 
 // moment waits for a moment and returns nothing: what comes is in notes.
-func moment(t *conformance.Trial, s *wire.Session) {
+func moment(t *engine.Trial, s *wire.Session) {
 	wait := s.Timeout
 	s.Timeout = min(wait, wire.Lag/2)
 	_, _ = s.Next(t.Ctx, func(wire.Inbound) bool { return false }) // silence ends it
@@ -42,14 +42,14 @@ func moment(t *conformance.Trial, s *wire.Session) {
 func progressOf(s *wire.Session, token string) []map[string]json.RawMessage {
 	var out []map[string]json.RawMessage
 	for _, in := range s.Notifications(mcp.MethodProgress) {
-		if params, ok := rawjson.Object(in.Members["params"]); ok && (token == "" || message.SameID(params["progressToken"], token)) {
+		if params, ok := rawjson.Object(in.Members["params"]); ok && (token == "" || wire.SameID(params["progressToken"], token)) {
 			out = append(out, params)
 		}
 	}
 	return out
 }
 
-func runProgress(t *conformance.Trial) error {
+func runProgress(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func runProgress(t *conformance.Trial) error {
 	run := func(token any) error {
 		s.Unsolicited = nil
 		t.Step(s)
-		id, err := probe.Progressing(t, s, token)
+		id, err := talk.Progressing(t, s, token)
 		if err != nil {
 			return err
 		}
@@ -93,18 +93,18 @@ func runProgress(t *conformance.Trial) error {
 
 	s.Unsolicited = nil
 	t.Step(s)
-	if _, err := t.Call(s, official.ToolProgress, nil); err != nil {
+	if _, err := t.Call(s, fixture.ToolProgress, nil); err != nil {
 		return err
 	}
 	t.Check("UTIL-08/none", len(progressOf(s, "")) == 0, "no notifications/progress", "%s", progressText(s))
 
 	s.Unsolicited = nil
 	t.Step(s)
-	one, err := probe.Progressing(t, s, "one")
+	one, err := talk.Progressing(t, s, "one")
 	if err != nil {
 		return err
 	}
-	two, err := probe.Progressing(t, s, 2)
+	two, err := talk.Progressing(t, s, 2)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func runProgress(t *conformance.Trial) error {
 }
 
 // progressShape judges the notifications of one call.
-func progressShape(t *conformance.Trial, s *wire.Session) {
+func progressShape(t *engine.Trial, s *wire.Session) {
 	wrong, last := "", ""
 	before, increases := -1.0, true
 	for _, p := range progressOf(s, "") {
@@ -153,29 +153,29 @@ func progressText(s *wire.Session) string {
 }
 
 // begun waits for the first progress of a call: it runs.
-func begun(t *conformance.Trial, s *wire.Session, token string) error {
-	_, err := s.AwaitUnsolicited(t.Ctx, func(in wire.Inbound) bool { return message.ProgressToken(in) == token })
+func begun(t *engine.Trial, s *wire.Session, token string) error {
+	_, err := s.AwaitUnsolicited(t.Ctx, func(in wire.Inbound) bool { return wire.ProgressToken(in) == token })
 	if err != nil {
 		return fmt.Errorf("the first progress: %w", err)
 	}
 	return nil
 }
 
-func cancelRequest(s *wire.Session, t *conformance.Trial, id string) error {
-	_, err := s.Send(t.Ctx, message.Cancellation(id))
+func cancelRequest(s *wire.Session, t *engine.Trial, id string) error {
+	_, err := s.Send(t.Ctx, wire.Cancellation(id))
 	return err
 }
 
-func runCancel(t *conformance.Trial) error {
+func runCancel(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
 	}
-	gone, err := probe.Progressing(t, s, "gone")
+	gone, err := talk.Progressing(t, s, "gone")
 	if err != nil {
 		return err
 	}
-	stays, err := probe.Progressing(t, s, "stays")
+	stays, err := talk.Progressing(t, s, "stays")
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func runCancel(t *conformance.Trial) error {
 
 	t.Step(s)
 	const number = "70001"
-	params := conformance.CallParams(official.ToolProgress, struct{}{})
+	params := engine.CallParams(fixture.ToolProgress, struct{}{})
 	params["_meta"] = map[string]any{"progressToken": "typed"}
 	t.Calls++
 	if _, err := s.Send(t.Ctx, s.Message(number, mcp.MethodToolsCall, params)); err != nil {
@@ -218,11 +218,11 @@ func runCancel(t *conformance.Trial) error {
 		return err
 	}
 	stray, err := s.Settle(t.Ctx)
-	t.Check("UTIL-06/late", err == nil && len(stray) == 0, "silence, and an answer to ping", "%s", probe.StrayOrSilence(stray, err))
-	return probe.Alive(t, "UTIL-06/alive", s)
+	t.Check("UTIL-06/late", err == nil && len(stray) == 0, "silence, and an answer to ping", "%s", talk.StrayOrSilence(stray, err))
+	return talk.Alive(t, "UTIL-06/alive", s)
 }
 
-func runSlow(t *conformance.Trial) error {
+func runSlow(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -232,7 +232,7 @@ func runSlow(t *conformance.Trial) error {
 	passed := false
 	for i := 0; i < 3 && !passed; i++ {
 		token := fmt.Sprintf("slow-%d", i)
-		id, err := probe.Progressing(t, s, token)
+		id, err := talk.Progressing(t, s, token)
 		if err != nil {
 			return err
 		}
@@ -262,7 +262,7 @@ func runSlow(t *conformance.Trial) error {
 		return nil
 	}
 	t.Step(s)
-	twin, err := probe.Progressing(t, s, "twin")
+	twin, err := talk.Progressing(t, s, "twin")
 	if err != nil {
 		return err
 	}
@@ -304,7 +304,7 @@ func runSlow(t *conformance.Trial) error {
 	return nil
 }
 
-func runTwoSessions(t *conformance.Trial) error {
+func runTwoSessions(t *engine.Trial) error {
 	one, err := t.Fresh()
 	if err != nil {
 		return err
@@ -334,7 +334,7 @@ func runTwoSessions(t *conformance.Trial) error {
 	t.Step(two)
 	var calls []string
 	for _, s := range []*wire.Session{one, two} {
-		call, err := probe.Progressing(t, s, "same")
+		call, err := talk.Progressing(t, s, "same")
 		if err != nil {
 			return err
 		}
@@ -356,7 +356,7 @@ func runTwoSessions(t *conformance.Trial) error {
 		}
 	}
 	one.Unsolicited, two.Unsolicited = nil, nil
-	if _, err := t.Call(two, official.ToolLogging, struct{}{}); err != nil {
+	if _, err := t.Call(two, fixture.ToolLogging, struct{}{}); err != nil {
 		return err
 	}
 	if _, err := one.Settle(t.Ctx); err != nil {
@@ -368,7 +368,7 @@ func runTwoSessions(t *conformance.Trial) error {
 		t.Skip("X-ISO-01/level", conformance.SkipNoFixture, "no log messages at debug")
 		return nil
 	}
-	if _, err := t.Call(one, official.ToolLogging, struct{}{}); err != nil {
+	if _, err := t.Call(one, fixture.ToolLogging, struct{}{}); err != nil {
 		return err
 	}
 	other = len(one.Notifications(mcp.MethodMessage))

@@ -5,11 +5,10 @@ import (
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -17,27 +16,27 @@ import (
 var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
 // loggingScenarios are about log messages of a session, and news of lists.
-func loggingScenarios() []conformance.Scenario {
-	changed := func(list, tool, method string) conformance.Scenario {
-		return conformance.Scenario{
+func loggingScenarios() []engine.Scenario {
+	changed := func(list, tool, method string) engine.Scenario {
+		return engine.Scenario{
 			ID:    "CHG-01-" + list,
-			Needs: conformance.Needs{Capability: list + ".listChanged", Tools: []string{tool}, SideEffects: conformance.SideEffectsReadOnly},
-			Run:   func(t *conformance.Trial) error { return unasked(t, list, tool, method) },
+			Needs: engine.Needs{Capability: list + ".listChanged", Tools: []string{tool}, SideEffects: conformance.SideEffectsReadOnly},
+			Run:   func(t *engine.Trial) error { return unasked(t, list, tool, method) },
 		}
 	}
-	return []conformance.Scenario{
+	return []engine.Scenario{
 		{
 			ID:    "LOG-03",
-			Needs: conformance.Needs{Capability: "logging", Tools: []string{official.ToolLogging}, SideEffects: conformance.SideEffectsReadOnly},
+			Needs: engine.Needs{Capability: "logging", Tools: []string{fixture.ToolLogging}, SideEffects: conformance.SideEffectsReadOnly},
 			Run:   runThreshold,
 		},
-		changed("tools", official.ToolChangeTools, mcp.MethodToolsListChanged),
-		changed("prompts", official.ToolChangePrompts, mcp.MethodPromptsListChanged),
-		changed("resources", official.ToolChangeList, mcp.MethodResourcesListChanged),
+		changed("tools", fixture.ToolChangeTools, mcp.MethodToolsListChanged),
+		changed("prompts", fixture.ToolChangePrompts, mcp.MethodPromptsListChanged),
+		changed("resources", fixture.ToolChangeList, mcp.MethodResourcesListChanged),
 	}
 }
 
-func runThreshold(t *conformance.Trial) error {
+func runThreshold(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -48,7 +47,7 @@ func runThreshold(t *conformance.Trial) error {
 			return nil, err
 		}
 		had := len(s.Notifications(mcp.MethodMessage))
-		if _, err := t.Call(s, official.ToolLogging, struct{}{}); err != nil {
+		if _, err := t.Call(s, fixture.ToolLogging, struct{}{}); err != nil {
 			return nil, err
 		}
 		return s.Notifications(mcp.MethodMessage)[had:], nil
@@ -61,8 +60,8 @@ func runThreshold(t *conformance.Trial) error {
 	fault := ""
 	for _, in := range all {
 		_, data := rawjson.Object(in.Members["params"])
-		if level := rawjson.Text(message.Param(in, "level")); !slices.Contains(logLevels, level) || len(message.Param(in, "data")) == 0 || !data {
-			fault = fmt.Sprintf("level %s, data %s", rawjson.OrAbsent(message.Param(in, "level")), rawjson.OrAbsent(message.Param(in, "data")))
+		if level := rawjson.Text(wire.Param(in, "level")); !slices.Contains(logLevels, level) || len(wire.Param(in, "data")) == 0 || !data {
+			fault = fmt.Sprintf("level %s, data %s", rawjson.OrAbsent(wire.Param(in, "level")), rawjson.OrAbsent(wire.Param(in, "data")))
 		}
 	}
 	if len(all) > 0 {
@@ -74,13 +73,13 @@ func runThreshold(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	below := slices.ContainsFunc(few, func(in wire.Inbound) bool { return rawjson.Text(message.Param(in, "level")) != "emergency" })
+	below := slices.ContainsFunc(few, func(in wire.Inbound) bool { return rawjson.Text(wire.Param(in, "level")) != "emergency" })
 	t.Check("LOG-03/threshold", !below, "none below emergency", "%d messages", len(few))
 	return nil
 }
 
 // unasked changes a list and waits for the news a session gets of itself.
-func unasked(t *conformance.Trial, list, tool, method string) error {
+func unasked(t *engine.Trial, list, tool, method string) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -95,7 +94,7 @@ func unasked(t *conformance.Trial, list, tool, method string) error {
 		return err
 	}
 	long := s.Timeout
-	s.Timeout = min(long, wait.News)
+	s.Timeout = min(long, wire.NewsWait)
 	_, err = s.AwaitUnsolicited(t.Ctx, func(in wire.Inbound) bool { return in.Method() == method })
 	s.Timeout = long
 	t.Check("CHG-01/"+list, err == nil, method, "%v", err)

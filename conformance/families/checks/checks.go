@@ -2,12 +2,11 @@
 // the families artifact, coe, docling, preflights and assistant.
 //
 // They are no part of package checks, so that programs that judge other servers do
-// not get them. A run that is to have them is given them:
-//
-//	report, err := checks.Run(ctx, subject, familychecks.Add(conformance.Options{}))
+// not get them. [Run] judges a server by both.
 package familychecks
 
 import (
+	"context"
 	_ "embed" // the file below
 	"slices"
 
@@ -18,7 +17,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/coe"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/docling"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/preflights"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/checktext"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
 // texts is what the checks say that are no tables.
@@ -27,34 +27,22 @@ import (
 var texts string
 
 // All returns the scenarios of the 29 tools, in the order of a report.
-func All() []conformance.Scenario {
-	all, err := checktext.Complete(slices.Concat(artifact.Scenarios(), coe.Scenarios(), docling.Scenarios(), preflights.Scenarios(), assistant.Scenarios()), texts)
+func All() []engine.Scenario {
+	all, err := engine.Complete(slices.Concat(artifact.Scenarios(), coe.Scenarios(), docling.Scenarios(), preflights.Scenarios(), assistant.Scenarios()), texts)
 	if err != nil {
 		panic("conformance: seeds: checks.txt: " + err.Error()) //nolint:forbidigo // embedded: every test meets it
 	}
-	conformance.NameOfficial(all)
+	engine.NameOfficial(all)
 	return all
 }
 
-// Add returns opts with the scenarios of the 29 tools, and what these need around the
-// server. They stand beside the scenarios of opts or, if it has none, beside those of
-// package checks.
-func Add(opts conformance.Options) conformance.Options {
-	if opts.Scenarios == nil {
-		opts.Scenarios = checks.All()
-	}
-	opts.Scenarios = conformance.InOrder(slices.Concat(opts.Scenarios, All()))
-	opts.Surroundings = surroundings()
-	return opts
-}
-
-// surroundings is what the scenarios of the artifact, docling and assistant families
-// need around a program.
-func surroundings() conformance.Surroundings {
-	return conformance.Surroundings{
+// Suite returns the checks of the specification and those of the 29 tools, in the order of
+// a report. The caller may change the value.
+func Suite() engine.Suite {
+	setup := surroundings.Setup{
 		Tools: append(slices.Clone(artifact.Tools), docling.ToolPDF, assistant.ToolSave),
-		Fill:  func(f conformance.Fixtures) error { return artifact.WriteChecklists(f.Checklists) },
-		Play: func() (conformance.Services, error) {
+		Fill:  artifact.WriteChecklists,
+		Play: func() (surroundings.Services, error) {
 			played, err := artifact.NewServices()
 			if err != nil {
 				return nil, err
@@ -62,4 +50,23 @@ func surroundings() conformance.Surroundings {
 			return played, nil
 		},
 	}
+	return engine.Suite{
+		Scenarios:   engine.InOrder(slices.Concat(checks.All(), All())),
+		Environment: setup.Prepare,
+	}
+}
+
+// Run judges subject by [Suite].
+func Run(ctx context.Context, subject conformance.Subject, opts conformance.Options) (*conformance.Report, error) {
+	return engine.Run(ctx, subject, Suite(), opts)
+}
+
+// Plan returns what [Run] would do.
+func Plan(ctx context.Context, subject conformance.Subject, opts conformance.Options) ([]conformance.Listed, error) {
+	return engine.Plan(ctx, subject, Suite(), opts)
+}
+
+// List returns the checks of [Suite].
+func List() []conformance.Listed {
+	return engine.List(conformance.RoleServer, Suite().Scenarios)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/families"
 	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/server"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
@@ -51,14 +51,14 @@ func TestRun_Again(t *testing.T) {
 	})
 	opts := conformance.Options{
 		Only:     []string{"store_artifact", "approve_artifact", "add_task", "ids", "tasks_api", "ids_api"},
-		Fixtures: conformance.Fixtures{TasksURL: services.tasks, IDsURL: services.ids},
+		Fixtures: map[string]any{surroundings.Key: surroundings.Fixtures{TasksURL: services.tasks, IDsURL: services.ids}},
 	}
 	least := 2 * 110
 	if testmain.Race { // what is kept is kept there, too
 		opts.Only, least = []string{"S0-STORE-14", "S0-APPROVE-25", "S0-ADD-01", "S0-TASKAPI-16"}, 2*8
 	}
 	for range 2 {
-		report, err := checks.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), familychecks.Add(opts))
+		report, err := familychecks.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), opts)
 		require.NoError(t, err)
 		requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipControl, conformance.SkipNotInRevision)
 	}

@@ -61,8 +61,10 @@ func TestReferenceServer_Guarded(t *testing.T) {
 
 	var opts conformance.Options
 	opts.Only = []string{"http"}
-	opts.Fixtures.WrongAudienceToken = as.Token(t, "ada", "https://other.example/mcp", "mcp text")
-	opts.Fixtures.WeakToken = as.Token(t, "ada", url, "mcp")
+	opts.Fixtures = map[string]any{
+		conformance.WrongAudienceToken: as.Token(t, "ada", "https://other.example/mcp", "mcp text"),
+		conformance.WeakToken:          as.Token(t, "ada", url, "mcp"),
+	}
 	report := authorization(t, url, as.Token(t, "ada", url, "mcp text"), opts)
 	requirePassed(t, report, 60, conformance.SkipExcluded, conformance.SkipNotDeclared, conformance.SkipNotInRevision)
 	for _, r := range report.Results {
@@ -112,7 +114,7 @@ func TestOfficialMiddleware(t *testing.T) {
 	}
 	url := sdkServer(t, map[string]*auth.TokenInfo{"good": info("read"), "weak": info("write")})
 	var opts conformance.Options
-	opts.Fixtures.WeakToken, opts.Fixtures.WrongAudienceToken = "weak", "foreign"
+	opts.Fixtures = map[string]any{conformance.WeakToken: "weak", conformance.WrongAudienceToken: "foreign"}
 	report := authorization(t, url, "good", opts)
 	require.Equal(t, map[string]conformance.Status{"AUTH-02/code": conformance.Warn, "AUTH-18/code": conformance.Warn}, broken(report))
 	passed := map[string]bool{}

@@ -45,7 +45,7 @@ func hash(n *html.Node) string {
 
 // signs are what stands beside the word of a status.
 var signs = map[conformance.Status]string{
-	conformance.Pass: "✓", conformance.Fail: "✗", conformance.Warn: "!", conformance.Skip: "–", conformance.Unknown: "?", conformance.Error: "E",
+	conformance.Pass: "✓", conformance.Fail: "✗", conformance.Warn: "!", conformance.Skip: "–", conformance.Inconclusive: "?", conformance.Error: "E",
 }
 
 func parsed(t *testing.T, page string) *html.Node {

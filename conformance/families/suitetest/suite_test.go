@@ -15,11 +15,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/families"
 	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe"
 	"github.com/mainstay-mcp/mainstay/conformance/families/coe/limit"
 	"github.com/mainstay-mcp/mainstay/conformance/report"
 	"github.com/mainstay-mcp/mainstay/conformance/server"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -42,7 +42,7 @@ func requirePassed(t *testing.T, r *conformance.Report, least int, reasons ...co
 			passed++
 		case conformance.Skip:
 			require.Contains(t, reasons, res.Reason, "%s: %s", res.ID, res.Detail)
-		case conformance.Unknown: // tests at once make any machine busy
+		case conformance.Inconclusive: // tests at once make any machine busy
 			require.Equal(t, "X-PERF-01", res.Scenario, "%s is unknown: %s", res.ID, res.Detail)
 		default:
 			require.Failf(t, "not passed", "%s is %s: %s", res.ID, res.Status, res.Actual)
@@ -66,7 +66,7 @@ func TestReferenceServer_InProcess(t *testing.T) {
 	srv, err := families.New(families.Options{ArtifactsDir: dir, AllowFaultInjection: true, COE: manyCalls()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
-	opts := conformance.Options{SideEffects: conformance.SideEffectsAll, Fixtures: conformance.Fixtures{Artifacts: dir}}
+	opts := conformance.Options{SideEffects: conformance.SideEffectsAll, Fixtures: map[string]any{surroundings.Key: surroundings.Fixtures{Artifacts: dir}}}
 	least := 130
 	if testmain.Race {
 		// What is at once on either side; what a tool answers is nothing to the
@@ -74,7 +74,7 @@ func TestReferenceServer_InProcess(t *testing.T) {
 		opts.Only, least = []string{"lifecycle", "concurrency", "utilities", "S0-STORE-14", "S1-NEXT-05"}, 40
 		opts.Skip = []string{"X-WIRE-12-CALLS"}
 	}
-	report, err := checks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), familychecks.Add(opts))
+	report, err := familychecks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), opts)
 	require.NoError(t, err)
 	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture, conformance.SkipNotInRevision)
 }
@@ -93,10 +93,11 @@ func TestReferenceServer_HTTP(t *testing.T) {
 	if testmain.Race {
 		opts.Only, least = []string{"lifecycle", "X-HTTP-01", "HTTP-12", "HTTP-19"}, 15
 	}
+	judge := checks.Run
 	if os.Getenv("MAINSTAY_SOAK") != "" { // answers of tools do not depend on the transport; the reference run of CI has them all, too
-		opts = familychecks.Add(opts)
+		judge = familychecks.Run
 	}
-	report, err := checks.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), opts)
+	report, err := judge(t.Context(), conformance.URL(server.URL+"/mcp", nil), opts)
 	require.NoError(t, err)
 	require.True(t, report.Policy.Granted)
 	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture, conformance.SkipNotInRevision)
@@ -112,11 +113,11 @@ func TestFoldersOfTheCaller(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
 	opts := conformance.Options{
-		SideEffects: conformance.SideEffectsAll, Fixtures: conformance.Fixtures{Artifacts: dir},
+		SideEffects: conformance.SideEffectsAll, Fixtures: map[string]any{surroundings.Key: surroundings.Fixtures{Artifacts: dir}},
 		Only: []string{"S0-STORE-04"}, Revisions: []mcp.Version{mcp.LatestSession},
 	}
 	judge := func() conformance.Result {
-		report, err := checks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), familychecks.Add(opts))
+		report, err := familychecks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), opts)
 		require.NoError(t, err)
 		return report.Results[slices.IndexFunc(report.Results, func(r conformance.Result) bool { return r.ID == "S0-STORE-04" })]
 	}
@@ -144,26 +145,26 @@ func TestReferenceServer_SSE(t *testing.T) {
 	if testmain.Race { // as over HTTP
 		opts.Only, least = []string{"sse"}, 10
 	}
-	report, err := checks.Run(t.Context(), conformance.URL(server.URL+"/sse", nil), familychecks.Add(opts))
+	report, err := familychecks.Run(t.Context(), conformance.URL(server.URL+"/sse", nil), opts)
 	require.NoError(t, err)
-	require.Equal(t, wire.TransportSSE, report.Target.Transport)
+	require.Equal(t, conformance.TransportSSE, report.Target.Transport)
 	require.Equal(t, string(mcp.Version2024_11_05), report.Target.Revision)
 	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared,
 		conformance.SkipNoFixture, conformance.SkipNotInRevision, conformance.SkipSideEffects)
 
 	at := conformance.URL(server.URL+"/sse", nil)
-	at.Transport = wire.TransportSSE
-	_, err = checks.Run(t.Context(), at, familychecks.Add(conformance.Options{Revisions: []mcp.Version{mcp.Latest}}))
+	at.Transport = conformance.TransportSSE
+	_, err = familychecks.Run(t.Context(), at, conformance.Options{Revisions: []mcp.Version{mcp.Latest}})
 	require.ErrorContains(t, err, "not spoken over HTTP+SSE")
-	at.Transport = wire.TransportHTTP
-	report, err = checks.Run(t.Context(), at, familychecks.Add(conformance.Options{Only: []string{"LC-01"}}))
+	at.Transport = conformance.TransportHTTP
+	report, err = familychecks.Run(t.Context(), at, conformance.Options{Only: []string{"LC-01"}})
 	require.NoError(t, err)
 	require.Equal(t, conformance.Failed, report.Verdict(), "it is not of that transport")
-	at.URL, at.Transport = server.URL+"/mcp", wire.TransportSSE
-	_, err = checks.Run(t.Context(), at, familychecks.Add(conformance.Options{}))
+	at.URL, at.Transport = server.URL+"/mcp", conformance.TransportSSE
+	_, err = familychecks.Run(t.Context(), at, conformance.Options{})
 	require.ErrorContains(t, err, "not answered with an event stream")
-	at.Transport = wire.TransportStdio
-	_, err = checks.Run(t.Context(), at, familychecks.Add(conformance.Options{}))
+	at.Transport = conformance.TransportStdio
+	_, err = familychecks.Run(t.Context(), at, conformance.Options{})
 	require.ErrorContains(t, err, "http or sse")
 }
 
@@ -186,7 +187,7 @@ func TestReferenceServer_Revisions(t *testing.T) {
 			if testmain.Race { // what a tool answers does not depend on the revision
 				opts.Only, least = []string{"lifecycle", "RPC-15"}, 10
 			}
-			report, err := checks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), familychecks.Add(opts))
+			report, err := familychecks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), opts)
 			require.NoError(t, err)
 			require.Equal(t, string(revision), report.Target.Revision)
 			requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipControl, conformance.SkipNotDeclared,
@@ -201,8 +202,8 @@ func TestRun_Cancelled(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err = checks.Run(ctx, conformance.InProcess(srv.ServeStdio), familychecks.Add(conformance.Options{
+	_, err = familychecks.Run(ctx, conformance.InProcess(srv.ServeStdio), conformance.Options{
 		OnResult: func(conformance.Result) { cancel() },
-	}))
+	})
 	require.ErrorIs(t, err, context.Canceled)
 }

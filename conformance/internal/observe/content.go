@@ -11,9 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -43,13 +42,13 @@ func (o *Observer) content(s *wire.Session, in wire.Inbound) {
 	}
 	switch s.Methods[in.ID()] {
 	case mcp.MethodToolsCall:
-		var blocks []lists.Entry
+		var blocks []wire.ListEntry
 		_ = json.Unmarshal(result["content"], &blocks) // TOOL-13/content judges it
 		for _, block := range blocks {
 			o.block(in, block, revision)
 		}
 	case mcp.MethodPromptsGet:
-		var messages []lists.Entry
+		var messages []wire.ListEntry
 		fault := ""
 		if json.Unmarshal(result["messages"], &messages) != nil || messages == nil {
 			fault = "messages is " + rawjson.OrAbsent(result["messages"])
@@ -66,7 +65,7 @@ func (o *Observer) content(s *wire.Session, in wire.Inbound) {
 		}
 		o.See(SeenMessages, fault == "", in, "%s", fault)
 	case mcp.MethodResourcesRead:
-		var contents []lists.Entry
+		var contents []wire.ListEntry
 		fault := ""
 		if json.Unmarshal(result["contents"], &contents) != nil || contents == nil {
 			fault = "contents is " + rawjson.OrAbsent(result["contents"])
@@ -87,7 +86,7 @@ func blockSince() map[string]mcp.Version {
 	}
 }
 
-func (o *Observer) block(in wire.Inbound, block lists.Entry, revision mcp.Version) {
+func (o *Observer) block(in wire.Inbound, block wire.ListEntry, revision mcp.Version) {
 	kind := rawjson.Text(block["type"])
 	since, known := blockSince()[kind]
 	o.See(SeenBlockType, known && (!revision.Known() || revision.AtLeast(since)), in, "type is %s in %s", rawjson.OrAbsent(block["type"]), revision)
@@ -116,7 +115,7 @@ func (o *Observer) block(in wire.Inbound, block lists.Entry, revision mcp.Versio
 }
 
 // body judges the blob and the MIME type of a resource.
-func (o *Observer) body(in wire.Inbound, resource lists.Entry) {
+func (o *Observer) body(in wire.Inbound, resource wire.ListEntry) {
 	if raw, there := resource["blob"]; there {
 		_, err := base64.StdEncoding.DecodeString(rawjson.Text(raw))
 		o.See(SeenBase64, rawjson.IsString(raw) && err == nil, in, "blob of %s: %v", rawjson.Text(resource["uri"]), err)
@@ -127,7 +126,7 @@ func (o *Observer) body(in wire.Inbound, resource lists.Entry) {
 }
 
 // resourceFault says what is wrong with the contents of a resource.
-func resourceFault(resource lists.Entry) string {
+func resourceFault(resource wire.ListEntry) string {
 	_, hasText := resource["text"]
 	_, hasBlob := resource["blob"]
 	switch {

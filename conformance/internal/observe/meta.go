@@ -6,7 +6,7 @@ import (
 	"regexp"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 const (

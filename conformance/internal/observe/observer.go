@@ -7,8 +7,9 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -47,7 +48,7 @@ type Observer struct {
 
 type violation struct {
 	detail string
-	frame  wire.Frame
+	frame  conformance.Frame
 }
 
 // New returns an observer that has seen nothing.
@@ -63,13 +64,13 @@ func (o *Observer) See(id string, ok bool, in wire.Inbound, format string, args 
 	if ok || len(o.broken[id]) >= 5 {
 		return
 	}
-	frame := wire.Frame{Dir: wire.FromServer, Data: slices.Clone(in.Data[:min(len(in.Data), wire.KeptBytes)]), Size: len(in.Data), HTTP: in.HTTP}
+	frame := conformance.Frame{Dir: conformance.FromServer, Data: slices.Clone(in.Data[:min(len(in.Data), wire.KeptBytes)]), Size: len(in.Data), HTTP: in.HTTP}
 	o.broken[id] = append(o.broken[id], violation{fmt.Sprintf(format, args...), frame})
 }
 
 // Outcome says how often a rule was looked at, and returns what broke it: the frames,
 // each with what is wrong in its note.
-func (o *Observer) Outcome(id string) (looked int, broken []wire.Frame) {
+func (o *Observer) Outcome(id string) (looked int, broken []conformance.Frame) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, v := range o.broken[id] {
@@ -83,9 +84,9 @@ func (o *Observer) Outcome(id string) (looked int, broken []wire.Frame) {
 // Message judges one message of a session.
 func (o *Observer) Message(s *wire.Session, in wire.Inbound) {
 	switch kind := s.Conn.Transport(); {
-	case kind == wire.TransportStdio:
+	case kind == conformance.TransportStdio:
 		o.See(SeenClean, in.Members != nil || rawjson.IsArray(in.Data), in, "a line on standard output is no message: %v", in.Err)
-	case kind == wire.TransportSSE:
+	case kind == conformance.TransportSSE:
 		if in.HTTP == nil || in.HTTP.Status < 300 { // else the body of a refusal
 			o.See(SeenSSEMessage, in.Name == "message" && (in.Members != nil || rawjson.IsArray(in.Data)), in, "an event named %s: %v", in.Name, in.Err)
 		}

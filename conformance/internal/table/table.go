@@ -14,8 +14,9 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // Members is a JSON object the suite sends. A string "$name" in it stands for
@@ -28,7 +29,7 @@ type Members map[string]any
 type Table struct {
 	// ID is the requirement, and the first part of the ids of its checks.
 	ID, Area, Title string
-	Needs           conformance.Needs
+	Needs           engine.Needs
 	Steps           []Step
 	// suits, when set, says why the server is not one the table is about, ""
 	// when it is.
@@ -72,8 +73,8 @@ func (tb *Table) requirement(st *Step) string {
 }
 
 // scenario is the table as a scenario.
-func (tb Table) scenario() conformance.Scenario {
-	sc := conformance.Scenario{ID: tb.ID, Area: tb.Area, Title: tb.Title, Needs: tb.Needs, Source: &tb, Run: tb.run}
+func (tb Table) scenario() engine.Scenario {
+	sc := engine.Scenario{ID: tb.ID, Area: tb.Area, Title: tb.Title, Needs: tb.Needs, Source: &tb, Run: tb.run}
 	for i := range tb.Steps {
 		st := &tb.Steps[i]
 		if st.Word == "" {
@@ -81,7 +82,7 @@ func (tb Table) scenario() conformance.Scenario {
 		}
 		c := conformance.Check{ID: tb.CheckID(st), Title: st.Title, Level: conformance.Must, Spec: conformance.Spec{Seed: tb.requirement(st)}}
 		if st.House {
-			c.Level, c.House = conformance.Should, conformance.Must
+			c.Level, c.ProfileLevel = conformance.Should, conformance.Must
 		}
 		sc.Checks = append(sc.Checks, c)
 	}
@@ -90,7 +91,7 @@ func (tb Table) scenario() conformance.Scenario {
 
 // Run is a table being worked through.
 type Run struct {
-	*conformance.Trial
+	*engine.Trial
 	Table   *Table
 	Session *wire.Session
 	Kept    map[string]any
@@ -106,17 +107,17 @@ const KeptStateless = "stateless era"
 func (r *Run) Folder() (string, error) {
 	dir, err := os.MkdirTemp("", "mcp-conformance-")
 	if err != nil {
-		return "", conformance.Ours(err)
+		return "", engine.SuiteError(err)
 	}
 	r.Folders = append(r.Folders, dir)
 	dir, err = filepath.EvalSymlinks(dir)
-	return dir, conformance.Ours(err)
+	return dir, engine.SuiteError(err)
 }
 
 // ErrPrerequisite says that what a table builds on is missing.
 var ErrPrerequisite = errors.New("what the scenario builds on is missing")
 
-func (tb *Table) run(t *conformance.Trial) error {
+func (tb *Table) run(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -201,7 +202,7 @@ func (r *Run) Exchange(st *Step) (map[string]any, error) {
 	}
 	doc := Outcome(a)
 	if UsedUp(doc) {
-		return nil, conformance.ErrUsedUp
+		return nil, engine.ErrUsedUp
 	}
 	return doc, nil
 }
@@ -336,8 +337,8 @@ func Decoded(raw []byte) any {
 }
 
 // Scenarios makes scenarios of tables.
-func Scenarios(list ...Table) []conformance.Scenario {
-	var out []conformance.Scenario
+func Scenarios(list ...Table) []engine.Scenario {
+	var out []engine.Scenario
 	for _, tb := range list {
 		out = append(out, tb.scenario())
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/clientsuite"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -38,7 +37,7 @@ func TestOwnClientConforms(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	for _, transport := range []wire.TransportKind{wire.TransportHTTP, wire.TransportStdio} {
+	for _, transport := range []conformance.TransportKind{conformance.TransportHTTP, conformance.TransportStdio} {
 		t.Run(string(transport), func(t *testing.T) {
 			t.Parallel()
 			opts := clientsuite.Options{Transport: transport, Bridge: []string{self, asBridge}, Parallel: 8}
@@ -103,7 +102,7 @@ func TestOwnClientTakesBatches(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	for _, transport := range []wire.TransportKind{wire.TransportHTTP, wire.TransportStdio} {
+	for _, transport := range []conformance.TransportKind{conformance.TransportHTTP, conformance.TransportStdio} {
 		report, err := clientsuite.Run(t.Context(), clientsuite.Command([]string{self, asClient}, nil), clientsuite.Options{
 			Transport: transport, Bridge: []string{self, asBridge}, Revisions: []mcp.Version{mcp.Version2025_03_26}, Only: []string{"C-BATCH"},
 		})

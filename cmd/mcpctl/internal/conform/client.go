@@ -16,7 +16,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/clientsuite"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -59,7 +58,7 @@ Exit code: 0 passed, 1 failed, 10 a requirement is inconclusive.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.spec, "spec", "", "`revision` to test; default: the newest of each era that the client supports")
-	f.Var(flags.Choice(&o.transport, "", string(wire.TransportHTTP), string(wire.TransportStdio)), "transport", "transport to the client: http or stdio; default: from the arguments")
+	f.Var(flags.Choice(&o.transport, "", string(conformance.TransportHTTP), string(conformance.TransportStdio)), "transport", "transport to the client: http or stdio; default: from the arguments")
 	o.outcomeOptions.add(f)
 	f.IntVar(&o.parallel, "parallel", clientsuite.DefaultParallel, "number of scenarios at a time")
 	f.BoolVar(&o.login, "login", false, "judge logins of a client that prints no lines: it opens login pages itself")
@@ -90,7 +89,7 @@ func (s *suite) conformClient(cmd *cobra.Command, argv []string, o conformClient
 	}
 	defer cancel()
 	opts := clientsuite.Options{
-		Transport: wire.TransportKind(cmp.Or(o.transport, reachedBy(argv))), Only: o.only, Skip: o.skip,
+		Transport: conformance.TransportKind(cmp.Or(o.transport, reachedBy(argv))), Only: o.only, Skip: o.skip,
 		Timeout: o.limit, Parallel: o.parallel, Expected: expected, Repeat: o.repeat, Strict: o.strict, Login: o.login, Bridge: []string{self, "conform", "bridge"},
 	}
 	if o.spec = cmp.Or(o.spec, s.Flags.Pinned()); o.spec != "" {
@@ -109,9 +108,9 @@ func reachedBy(argv []string) string {
 		return slices.ContainsFunc(argv[1:], func(arg string) bool { return strings.Contains(arg, mark) })
 	}
 	if has(clientsuite.CommandMark) && !has(clientsuite.URLMark) {
-		return string(wire.TransportStdio)
+		return string(conformance.TransportStdio)
 	}
-	return string(wire.TransportHTTP)
+	return string(conformance.TransportHTTP)
 }
 
 // conformEnv is the environment of a program that is judged.

@@ -14,7 +14,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/clientsuite"
 	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/suggest"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -22,25 +21,25 @@ import (
 
 // listedCheck is a check of the suite, as programs read it.
 type listedCheck struct {
-	ID          string                  `json:"id"`
-	Role        conformance.Role        `json:"role"`
-	Scenario    string                  `json:"scenario"`
-	Area        string                  `json:"area"`
-	Suite       conformance.Suite       `json:"suite"`
-	Title       string                  `json:"title"`
-	Level       conformance.Level       `json:"level"`
-	House       conformance.Level       `json:"house,omitempty"`
-	Section     string                  `json:"section,omitempty"`
-	Quote       string                  `json:"quote,omitempty"`
-	Seed        string                  `json:"seed,omitempty"`
-	Since       mcp.Version             `json:"since,omitempty"`
-	Until       mcp.Version             `json:"until,omitempty"`
-	Official    []string                `json:"official,omitempty"`
-	Transport   wire.TransportKind      `json:"transport,omitempty"`
-	Capability  string                  `json:"capability,omitempty"`
-	Tools       []string                `json:"tools,omitempty"`
-	SideEffects conformance.SideEffects `json:"sideEffects,omitempty"`
-	Control     string                  `json:"control,omitempty"`
+	ID          string                    `json:"id"`
+	Role        conformance.Role          `json:"role"`
+	Scenario    string                    `json:"scenario"`
+	Area        string                    `json:"area"`
+	Suite       conformance.Suite         `json:"suite"`
+	Title       string                    `json:"title"`
+	Level       conformance.Level         `json:"level"`
+	House       conformance.Level         `json:"house,omitempty"`
+	Section     string                    `json:"section,omitempty"`
+	Quote       string                    `json:"quote,omitempty"`
+	Seed        string                    `json:"seed,omitempty"`
+	Since       mcp.Version               `json:"since,omitempty"`
+	Until       mcp.Version               `json:"until,omitempty"`
+	Official    []string                  `json:"official,omitempty"`
+	Transport   conformance.TransportKind `json:"transport,omitempty"`
+	Capability  string                    `json:"capability,omitempty"`
+	Tools       []string                  `json:"tools,omitempty"`
+	SideEffects conformance.SideEffects   `json:"sideEffects,omitempty"`
+	Control     string                    `json:"control,omitempty"`
 	// Runs and the rest are set in a plan.
 	Revision mcp.Version            `json:"revision,omitempty"`
 	Runs     *bool                  `json:"runs,omitempty"`
@@ -48,41 +47,22 @@ type listedCheck struct {
 	Detail   string                 `json:"detail,omitempty"`
 }
 
-// allChecks are the checks of both suites, that for servers first, each in the
-// order of a report.
+// allChecks are the checks of both suites, those for servers first, each in the order of
+// a report.
 func allChecks() []listedCheck {
-	return append(checksOf(conformance.RoleServer, familychecks.Add(conformance.Options{}).Scenarios), checksOf(conformance.RoleClient, clientsuite.Scenarios())...)
-}
-
-func checksOf(role conformance.Role, scenarios []conformance.Scenario) []listedCheck {
 	var out []listedCheck
-	for _, sc := range scenarios {
-		for _, c := range sc.Checks {
-			out = append(out, listedCheck{
-				ID: c.ID, Role: role, Scenario: sc.ID, Area: sc.Area, Suite: sc.Suite(), Title: c.Title, Level: c.Level, House: c.House,
-				Section: c.Spec.Section, Quote: c.Spec.Quote, Seed: c.Spec.Seed,
-				Since: later(sc.Since, c.Since), Until: earlier(sc.Until, c.Until), Official: c.Official,
-				Transport: sc.Needs.Transport, Capability: sc.Needs.Capability, Tools: sc.Needs.Tools,
-				SideEffects: sc.Needs.SideEffects, Control: sc.Needs.Control,
-			})
-		}
+	for _, c := range append(familychecks.List(), clientsuite.List()...) {
+		out = append(out, listed(c))
 	}
 	return out
 }
 
-// later and earlier are the narrower of two bounds; "" is none.
-func later(a, b mcp.Version) mcp.Version {
-	if a == "" || b != "" && b.AtLeast(a) {
-		return b
+func listed(c conformance.Listed) listedCheck {
+	return listedCheck{
+		ID: c.ID, Role: c.Role, Scenario: c.Scenario, Area: c.Area, Suite: c.Suite, Title: c.Title, Level: c.Level, House: c.ProfileLevel,
+		Section: c.Spec.Section, Quote: c.Spec.Quote, Seed: c.Spec.Seed, Since: c.Since, Until: c.Until, Official: c.Official,
+		Transport: c.Transport, Capability: c.Capability, Tools: c.Tools, SideEffects: c.SideEffects, Control: c.Control,
 	}
-	return a
-}
-
-func earlier(a, b mcp.Version) mcp.Version {
-	if a == "" || b != "" && a.AtLeast(b) {
-		return b
-	}
-	return a
 }
 
 // within reports whether the check is a rule of a revision.
@@ -165,11 +145,7 @@ func (s *suite) showChecks(checks []listedCheck, row func(*listedCheck) []string
 }
 
 // showPlan writes what a run would do.
-func (s *suite) showPlan(plan []conformance.Planned) error {
-	byID := map[string]listedCheck{}
-	for _, c := range allChecks() {
-		byID[c.ID] = c
-	}
+func (s *suite) showPlan(plan []conformance.Listed) error {
 	var checks []listedCheck
 	runs := 0
 	for i := range plan {
@@ -177,8 +153,8 @@ func (s *suite) showPlan(plan []conformance.Planned) error {
 		if p.Reason == conformance.SkipExcluded {
 			continue
 		}
-		c := byID[p.ID]
-		c.Level, c.Revision, c.Runs, c.Reason, c.Detail = p.Level, p.Revision, &p.Runs, p.Reason, p.Detail
+		c := listed(*p)
+		c.Revision, c.Runs, c.Reason, c.Detail = p.Revision, &p.Runs, p.Reason, p.Detail
 		if p.Runs {
 			runs++
 		}

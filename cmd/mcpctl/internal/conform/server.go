@@ -24,7 +24,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	"github.com/mainstay-mcp/mainstay/conformance"
 	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -140,8 +139,7 @@ func (s *suite) conform(cmd *cobra.Command, t target.Target, o conformOptions) e
 	if err != nil {
 		return err
 	}
-	opts = familychecks.Add(opts)
-	subject, done, err := s.subject(cmd.Context(), t, wire.TransportKind(o.transport))
+	subject, done, err := s.subject(cmd.Context(), t, conformance.TransportKind(o.transport))
 	if err != nil {
 		return err
 	}
@@ -154,7 +152,7 @@ func (s *suite) conform(cmd *cobra.Command, t target.Target, o conformOptions) e
 	if o.dryRun {
 		live := s.newLive("starting")
 		opts.OnProgress = live.progress
-		plan, err := conformance.Plan(ctx, subject, opts)
+		plan, err := familychecks.Plan(ctx, subject, opts)
 		live.End()
 		if err != nil {
 			return s.conformFailure(ctx, t, err)
@@ -163,7 +161,7 @@ func (s *suite) conform(cmd *cobra.Command, t target.Target, o conformOptions) e
 	}
 	live := s.newLive("starting")
 	opts.OnResult, opts.OnProgress = live.result, live.progress
-	report, err := conformance.Run(ctx, subject, opts)
+	report, err := familychecks.Run(ctx, subject, opts)
 	live.End()
 	s.Sent.Delivery = mcperrors.Answered // whatever is lost from here on is output
 	return s.conformed(ctx, cmd, t, report, files, err)
@@ -209,13 +207,15 @@ func (s *suite) conformOptions(cmd *cobra.Command, o conformOptions) (conformanc
 	for _, name := range o.suites {
 		opts.Suites = append(opts.Suites, conformance.Suite(name))
 	}
+	opts.Fixtures = map[string]any{}
+	for _, given := range [][2]string{{conformance.WrongAudienceToken, o.wrongAudience}, {conformance.WeakToken, o.weak}} {
+		token, err := s.token(given[0], given[1])
+		if err != nil {
+			return opts, err
+		}
+		opts.Fixtures[given[0]] = token
+	}
 	var err error
-	if opts.Fixtures.WrongAudienceToken, err = s.token("wrong-audience-token", o.wrongAudience); err != nil {
-		return opts, err
-	}
-	if opts.Fixtures.WeakToken, err = s.token("weak-token", o.weak); err != nil {
-		return opts, err
-	}
 	opts.Expected, err = o.expected()
 	return opts, err
 }
@@ -305,7 +305,7 @@ func (l *live) tell() {
 
 // subject is the server as the suite reaches it: with a wire of its own, not
 // with the client. kind is the transport of a URL, or auto.
-func (s *suite) subject(ctx context.Context, t target.Target, kind wire.TransportKind) (conformance.Subject, func(), error) {
+func (s *suite) subject(ctx context.Context, t target.Target, kind conformance.TransportKind) (conformance.Subject, func(), error) {
 	stderr, done, err := s.ServerStderr()
 	if err != nil {
 		return nil, nil, err
@@ -323,7 +323,7 @@ func (s *suite) subject(ctx context.Context, t target.Target, kind wire.Transpor
 			at.Credentials, at.RoundTripper = signer.Credentials, signer
 		}
 		if kind == "auto" && t.Entry != nil && t.Entry.SSE {
-			kind = wire.TransportSSE
+			kind = conformance.TransportSSE
 		}
 		if kind != "auto" {
 			at.Transport = kind

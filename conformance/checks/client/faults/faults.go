@@ -11,7 +11,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/faults"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // Area is the area of these scenarios.
@@ -121,9 +120,9 @@ func (f faulty) scenario() trial.Scenario {
 		}
 	}
 	if !known.Made(faults.Stream) {
-		sc.Transport = wire.TransportHTTP
+		sc.Transport = conformance.TransportHTTP
 	} else if !known.Made(faults.HTTP) {
-		sc.Transport = wire.TransportStdio
+		sc.Transport = conformance.TransportStdio
 	}
 	return sc
 }

@@ -5,17 +5,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/idorder"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // approveScenarios judge approvals that succeed.
-func approveScenarios() []conformance.Scenario {
+func approveScenarios() []engine.Scenario {
 	needs := workflowNeeds()
-	return []conformance.Scenario{
+	return []engine.Scenario{
 		{ID: "S0-APPROVE-01", Needs: reading(needs), Run: runApprove},
 		{ID: "S0-APPROVE-03", Needs: reading(needs), Run: runApproveOrder},
 		{ID: "S0-APPROVE-10", Needs: needs, Run: runApproveAlone},
@@ -30,12 +29,12 @@ func approveScenarios() []conformance.Scenario {
 }
 
 // wanting is needs with a switch no subject offers.
-func wanting(needs conformance.Needs, what string) conformance.Needs {
+func wanting(needs engine.Needs, what string) engine.Needs {
 	needs.Control = what
 	return needs
 }
 
-func runApprove(t *conformance.Trial) error {
+func runApprove(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -80,7 +79,7 @@ func inRow(ids []string, prefix string) bool {
 	last := 0
 	for i, id := range ids {
 		digits, ok := strings.CutPrefix(id, prefix+"-")
-		n, rest := idorder.LeadingNumber(digits)
+		n, rest := engine.LeadingNumber(digits)
 		if !ok || n <= 0 || rest != "" || len(digits) < 3 || i > 0 && n != last+1 {
 			return false
 		}
@@ -115,7 +114,7 @@ func differingLine(want, got string) string {
 	return fmt.Sprintf("%d lines in place of %d", len(b), len(a))
 }
 
-func runApproveOrder(t *conformance.Trial) error {
+func runApproveOrder(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -142,7 +141,7 @@ func runApproveOrder(t *conformance.Trial) error {
 	return nil
 }
 
-func runApproveAlone(t *conformance.Trial) error {
+func runApproveAlone(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -160,7 +159,7 @@ func runApproveAlone(t *conformance.Trial) error {
 	return nil
 }
 
-func runApproveUnblocked(t *conformance.Trial) error {
+func runApproveUnblocked(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -180,7 +179,7 @@ func runApproveUnblocked(t *conformance.Trial) error {
 	return nil
 }
 
-func runApproveEpic(t *conformance.Trial) error {
+func runApproveEpic(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -196,7 +195,7 @@ func runApproveEpic(t *conformance.Trial) error {
 	return nil
 }
 
-func runApproveHLS(t *conformance.Trial) error {
+func runApproveHLS(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -210,7 +209,7 @@ func runApproveHLS(t *conformance.Trial) error {
 	return nil
 }
 
-func runApproveTwice(t *conformance.Trial) error {
+func runApproveTwice(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -238,10 +237,10 @@ func runApproveTwice(t *conformance.Trial) error {
 }
 
 // together makes calls of a tool at once and returns their answers in order.
-func together(t *conformance.Trial, s *wire.Session, tool string, arguments ...map[string]any) ([]wire.Answer, error) {
+func together(t *engine.Trial, s *wire.Session, tool string, arguments ...map[string]any) ([]wire.Answer, error) {
 	ids := make([]string, len(arguments))
 	for i, a := range arguments {
-		id, err := s.Post(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(tool, a))
+		id, err := s.Post(t.Ctx, mcp.MethodToolsCall, engine.CallParams(tool, a))
 		if err != nil {
 			return nil, err
 		}
@@ -258,7 +257,7 @@ func together(t *conformance.Trial, s *wire.Session, tool string, arguments ...m
 	return answers, nil
 }
 
-func runApproveVersion(t *conformance.Trial) error {
+func runApproveVersion(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -284,7 +283,7 @@ func runApproveVersion(t *conformance.Trial) error {
 	return nil
 }
 
-func runApproveChain(t *conformance.Trial) error {
+func runApproveChain(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err

@@ -5,11 +5,11 @@ package artifact
 import (
 	"slices"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
 // Scenarios returns the scenarios of the family.
-func Scenarios() []conformance.Scenario {
+func Scenarios() []engine.Scenario {
 	return slices.Concat(
 		validateScenarios(), validateWireScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),
 		approveScenarios(), approveRefusalScenarios(), approveServiceScenarios(), addTaskScenarios(), addTaskServiceScenarios(),

@@ -6,21 +6,23 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // validateChecklistScenarios judge validate_artifact with checklists of the
 // suite's own.
-func validateChecklistScenarios() []conformance.Scenario {
-	needs := conformance.Needs{
-		Capability: "tools", Family: family.Artifact, Tools: []string{ToolValidate},
-		SideEffects: conformance.SideEffectsReadOnly, Checklists: true,
+func validateChecklistScenarios() []engine.Scenario {
+	needs := engine.Needs{
+		Capability: "tools", Family: fixture.Artifact, Tools: []string{ToolValidate},
+		SideEffects: conformance.SideEffectsReadOnly, Fixture: surroundings.Checklists,
 	}
 	clock := needs
 	clock.Control = "a clock"
-	return []conformance.Scenario{
+	return []engine.Scenario{
 		{ID: "S0-VAL-05", Needs: needs, Run: runChecklistManual},
 		{ID: "S0-VAL-10", Needs: needs, Run: runChecklistMissing},
 		{ID: "S0-VAL-11", Needs: needs, Run: runChecklistBroken},
@@ -32,7 +34,7 @@ func validateChecklistScenarios() []conformance.Scenario {
 	}
 }
 
-func runChecklistManual(t *conformance.Trial) error {
+func runChecklistManual(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -49,7 +51,7 @@ func runChecklistManual(t *conformance.Trial) error {
 	return nil
 }
 
-func runChecklistMissing(t *conformance.Trial) error {
+func runChecklistMissing(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -60,7 +62,7 @@ func runChecklistMissing(t *conformance.Trial) error {
 	return err
 }
 
-func runChecklistBroken(t *conformance.Trial) error {
+func runChecklistBroken(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -74,7 +76,7 @@ func runChecklistBroken(t *conformance.Trial) error {
 			return err
 		}
 	}
-	dir := t.Rev.Fixtures.Checklists
+	dir := surroundings.Of(t).Checklists
 	if err := writeFile(dir, checklistBroken+".json", mixedChecklist("hls", false)); err != nil {
 		return err
 	}
@@ -85,7 +87,7 @@ func runChecklistBroken(t *conformance.Trial) error {
 	return writeFile(dir, checklistBroken+".json", []byte("{"))
 }
 
-func runChecklistEdited(t *conformance.Trial) error {
+func runChecklistEdited(t *engine.Trial) error {
 	return withCachedChecklist(t, func(s *wire.Session, path string) error {
 		if err := writeFile(filepath.Dir(path), filepath.Base(path), mixedChecklist("epic", true)); err != nil {
 			return err
@@ -96,10 +98,10 @@ func runChecklistEdited(t *conformance.Trial) error {
 	})
 }
 
-func runChecklistOnce(t *conformance.Trial) error {
+func runChecklistOnce(t *engine.Trial) error {
 	return withCachedChecklist(t, func(s *wire.Session, path string) error {
 		if err := os.Remove(path); err != nil {
-			return conformance.Ours(err)
+			return engine.SuiteError(err)
 		}
 		for i := range 100 {
 			t.Step(s)
@@ -116,8 +118,8 @@ func runChecklistOnce(t *conformance.Trial) error {
 
 // withCachedChecklist calls f after the server has read a checklist, and puts
 // the file back.
-func withCachedChecklist(t *conformance.Trial, f func(s *wire.Session, path string) error) error {
-	path := filepath.Join(t.Rev.Fixtures.Checklists, checklistCached+".json")
+func withCachedChecklist(t *engine.Trial, f func(s *wire.Session, path string) error) error {
+	path := filepath.Join(surroundings.Of(t).Checklists, checklistCached+".json")
 	s, err := t.Fresh() // the cache of another session may hold another state
 	if err != nil {
 		return err
@@ -133,8 +135,8 @@ func withCachedChecklist(t *conformance.Trial, f func(s *wire.Session, path stri
 	return err
 }
 
-func runChecklistUnreadable(t *conformance.Trial) error {
-	if !t.Rev.Binds {
+func runChecklistUnreadable(t *engine.Trial) error {
+	if !*surroundings.Of(t).PermissionsEnforced {
 		t.Skip("S0-VAL-16", conformance.SkipControl, "file permissions do not bind this user")
 		return nil
 	}
@@ -142,20 +144,20 @@ func runChecklistUnreadable(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(t.Rev.Fixtures.Checklists, checklistHidden+".json")
+	path := filepath.Join(surroundings.Of(t).Checklists, checklistHidden+".json")
 	if err := os.Chmod(path, 0); err != nil {
-		return conformance.Ours(err)
+		return engine.SuiteError(err)
 	}
 	a, err := t.Call(s, ToolValidate, validateArguments(newDraft("INIT-001").text(), "INIT-001"))
 	ok := a.HasCode(err, CodeServer) && strings.HasPrefix(a.Err.Message, "Permission denied:")
 	t.Check("S0-VAL-16", ok, `error -32000 "Permission denied: …"`, "%s", a.OrError(err))
 	if put := os.Chmod(path, 0o644); put != nil { //nolint:gosec // as the other checklists are
-		return conformance.Ours(put)
+		return engine.SuiteError(put)
 	}
 	return err
 }
 
-func runChecklistUnknownCheck(t *conformance.Trial) error {
+func runChecklistUnknownCheck(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err

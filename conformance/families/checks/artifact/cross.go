@@ -10,37 +10,37 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // crossScenarios judge what holds across the tools of servers that announce our
 // error profiles: paths, an orderly end, and how long calls take.
-func crossScenarios() []conformance.Scenario {
+func crossScenarios() []engine.Scenario {
 	needs := workflowNeeds()
 	stdio := onServices()
-	stdio.Transport = wire.TransportStdio
-	return []conformance.Scenario{
-		{ID: "X-WIRE-07-FAMILIES", Needs: conformance.Needs{Capability: "tools", Family: conformance.AnyFamily}, Run: runAnnounced},
+	stdio.Transport = conformance.TransportStdio
+	return []engine.Scenario{
+		{ID: "X-WIRE-07-FAMILIES", Needs: engine.Needs{Capability: "tools", Family: engine.AnyFamily}, Run: runAnnounced},
 		{ID: "X-SEC-01", Needs: reading(needs), Run: runClimbing},
 		{ID: "X-SHUT-01-CALL", Needs: stdio, Run: runEndInCall},
 		{ID: "X-PERF-01", Needs: needs, Run: runLatency},
 	}
 }
 
-func runAnnounced(t *conformance.Trial) error {
-	if !t.ForHouse("X-WIRE-07/announced") {
+func runAnnounced(t *engine.Trial) error {
+	if !t.NeedsProfile("X-WIRE-07/announced") {
 		return nil
 	}
 	profiles, _ := rawjson.Object(t.Rev.Capabilities.At("experimental.errorProfiles"))
 	var missing []string
 	for _, name := range rawjson.SortedKeys(profiles) {
 		// One of the official fixtures comes and goes.
-		if !official.IsTool(name) && !slices.ContainsFunc(t.Rev.Tools, func(tool lists.Tool) bool { return tool.Name == name }) {
+		if !fixture.IsTool(name) && !slices.ContainsFunc(t.Rev.Tools, func(tool wire.Tool) bool { return tool.Name == name }) {
 			missing = append(missing, name)
 		}
 	}
@@ -51,7 +51,7 @@ func runAnnounced(t *conformance.Trial) error {
 // climbing are ids that lead elsewhere when they become part of a path.
 var climbing = []string{"../../etc/passwd", "/etc/passwd", `..\..\PRD-001`, "%2e%2e%2fPRD-001", "PRD-001/../PRD-002", "PRD-001\x00"}
 
-func runClimbing(t *conformance.Trial) error {
+func runClimbing(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func runClimbing(t *conformance.Trial) error {
 	return nil
 }
 
-func runEndInCall(t *conformance.Trial) error {
+func runEndInCall(t *engine.Trial) error {
 	services := playedFor(t)
 	release := make(chan struct{})
 	services.begin(breaking("GET /ids/next", RestAnswer{hold: release}))
@@ -110,8 +110,8 @@ func runEndInCall(t *conformance.Trial) error {
 		close(release)
 		return err
 	}
-	id, err := s.Post(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(ToolNextID, nextArguments("prd", newProject(t))))
-	arrived := err == nil && wait.Until(t.Ctx, s.Timeout, func() bool { return len(services.requests("GET /ids/next")) == 1 })
+	id, err := s.Post(t.Ctx, mcp.MethodToolsCall, engine.CallParams(ToolNextID, nextArguments("prd", newProject(t))))
+	arrived := err == nil && wire.WaitUntil(t.Ctx, s.Timeout, func() bool { return len(services.requests("GET /ids/next")) == 1 })
 	w, ok := s.Conn.(interface{ CloseInput() error })
 	if !ok || !arrived {
 		close(release)
@@ -135,7 +135,7 @@ func runEndInCall(t *conformance.Trial) error {
 type pace struct{ calls, controls []time.Duration }
 
 // measure times n calls, and a control after each.
-func measure(t *conformance.Trial, s *wire.Session, n int, call func() error) (pace, error) {
+func measure(t *engine.Trial, s *wire.Session, n int, call func() error) (pace, error) {
 	var p pace
 	for range n {
 		for _, m := range []struct {
@@ -155,20 +155,20 @@ func measure(t *conformance.Trial, s *wire.Session, n int, call func() error) (p
 }
 
 // control is a ping and a file written to the disk, where the artifacts are.
-func control(t *conformance.Trial, s *wire.Session) error {
+func control(t *engine.Trial, s *wire.Session) error {
 	if _, err := s.Ping(t.Ctx); err != nil {
 		return err
 	}
 	dir := ""
-	if t.Rev.OwnFolders {
-		dir = filepath.Dir(t.Rev.Fixtures.Artifacts)
+	if surroundings.Of(t).Own {
+		dir = filepath.Dir(surroundings.Of(t).Artifacts)
 	}
 	f, err := os.CreateTemp(dir, "control-")
 	if err != nil {
-		return conformance.Ours(err)
+		return engine.SuiteError(err)
 	}
 	_, err = f.Write(make([]byte, 4<<10))
-	return conformance.Ours(errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name())))
+	return engine.SuiteError(errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name())))
 }
 
 // busy is how many times a control may fit into what a call took before the machine
@@ -177,15 +177,15 @@ const busy = 4
 
 // judgeWithin judges a duration by its limit. Where the control was slow, too, it may be
 // that of a busy machine, and nothing is known.
-func judgeWithin(t *conformance.Trial, id, what string, took, control, limit time.Duration) {
+func judgeWithin(t *engine.Trial, id, what string, took, control, limit time.Duration) {
 	if took >= limit && control*busy >= took {
-		t.Unknown(id, fmt.Sprintf("%s took %s, and a ping and a file written beside it %s: the machine is too busy to tell", what, took, control))
+		t.Inconclusive(id, fmt.Sprintf("%s took %s, and a ping and a file written beside it %s: the machine is too busy to tell", what, took, control))
 		return
 	}
 	t.Check(id, took < limit, "less than "+limit.String(), "%s took %s, and a ping and a file written beside it %s", what, took, control)
 }
 
-func runLatency(t *conformance.Trial) error {
+func runLatency(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -225,7 +225,7 @@ func runLatency(t *conformance.Trial) error {
 
 // judgingTime measures batches that are refused for their last task, so that
 // only their judgement takes time.
-func judgingTime(t *conformance.Trial, s *wire.Session) error {
+func judgingTime(t *engine.Trial, s *wire.Session) error {
 	input, err := approvedPRD(t, s)
 	if err != nil {
 		return err

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // prdText is a PRD that meets every automated criterion of the catalogue, with
@@ -162,9 +162,9 @@ func WriteChecklists(dir string) error {
 func writeFile(dir, name string, data []byte) error {
 	tmp := filepath.Join(dir, "."+name+".suite")
 	if err := os.WriteFile(tmp, data, 0o644); err != nil { //nolint:gosec // the server may be another user
-		return conformance.Ours(err)
+		return engine.SuiteError(err)
 	}
-	return conformance.Ours(os.Rename(tmp, filepath.Join(dir, name)))
+	return engine.SuiteError(os.Rename(tmp, filepath.Join(dir, name)))
 }
 
 // verdict is the result of validate_artifact.

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
 // names returns the files below dir as slash paths, for a look at what a
@@ -26,7 +26,7 @@ func names(dir string) ([]string, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, conformance.Ours(fmt.Errorf("look into the artifacts folder: %w", err))
+		return nil, engine.SuiteError(fmt.Errorf("look into the artifacts folder: %w", err))
 	}
 	return found, nil
 }

@@ -7,19 +7,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/idorder"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // artifactIDScenarios judge get_next_available_id and reserve_id_range. Each
 // counts in a project of its own.
-func artifactIDScenarios() []conformance.Scenario {
+func artifactIDScenarios() []engine.Scenario {
 	needs := workflowNeeds()
-	return []conformance.Scenario{
+	return []engine.Scenario{
 		{ID: "S0-NEXT-01", Needs: needs, Run: runNextIDs},
 		{ID: "S0-NEXT-04", Needs: needs, Run: runNextUnknown},
 		{ID: "S0-NEXT-05", Needs: needs, Run: runNextParallel},
@@ -57,17 +55,17 @@ func reserveArguments(kind, project string, count any) map[string]any {
 	return arguments
 }
 
-func giveNextID(t *conformance.Trial, s *wire.Session, kind, project string) (nextID, wire.Answer, error) {
+func giveNextID(t *engine.Trial, s *wire.Session, kind, project string) (nextID, wire.Answer, error) {
 	t.Step(s)
 	return called[nextID](t, s, ToolNextID, nextArguments(kind, project))
 }
 
-func reserve(t *conformance.Trial, s *wire.Session, kind, project string, count int) (reserved, wire.Answer, error) {
+func reserve(t *engine.Trial, s *wire.Session, kind, project string, count int) (reserved, wire.Answer, error) {
 	t.Step(s)
 	return called[reserved](t, s, ToolReserve, reserveArguments(kind, project, count))
 }
 
-func runNextIDs(t *conformance.Trial) error {
+func runNextIDs(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -114,7 +112,7 @@ func runNextIDs(t *conformance.Trial) error {
 	return expect("S0-NEXT-03", "US-1000")
 }
 
-func runNextUnknown(t *conformance.Trial) error {
+func runNextUnknown(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -150,7 +148,7 @@ func allocated(answers []wire.Answer) ([]string, error) {
 // inOrder sorts ids by their numbers.
 func inOrder(ids []string) []string {
 	out := slices.Clone(ids)
-	slices.SortFunc(out, idorder.Compare)
+	slices.SortFunc(out, engine.Compare)
 	return out
 }
 
@@ -158,7 +156,7 @@ func repeated(n int, arguments map[string]any) []map[string]any {
 	return slices.Repeat([]map[string]any{arguments}, n)
 }
 
-func runNextParallel(t *conformance.Trial) error {
+func runNextParallel(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -176,7 +174,7 @@ func runNextParallel(t *conformance.Trial) error {
 // UUIDText is a UUID as everybody writes it.
 var UUIDText = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-func runReserve(t *conformance.Trial) error {
+func runReserve(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -193,7 +191,7 @@ func runReserve(t *conformance.Trial) error {
 	return err
 }
 
-func runReserveSizes(t *conformance.Trial) error {
+func runReserveSizes(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -227,7 +225,7 @@ func runReserveSizes(t *conformance.Trial) error {
 	return nil
 }
 
-func runReserveParallel(t *conformance.Trial) error {
+func runReserveParallel(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -254,7 +252,7 @@ func runReserveParallel(t *conformance.Trial) error {
 	return nil
 }
 
-func runReserveMixed(t *conformance.Trial) error {
+func runReserveMixed(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -266,7 +264,7 @@ func runReserveMixed(t *conformance.Trial) error {
 		if i%2 == 1 {
 			tool, arguments = ToolReserve, reserveArguments("prd", project, 3)
 		}
-		id, err := s.Post(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(tool, arguments))
+		id, err := s.Post(t.Ctx, mcp.MethodToolsCall, engine.CallParams(tool, arguments))
 		if err != nil {
 			return err
 		}
@@ -285,7 +283,7 @@ func runReserveMixed(t *conformance.Trial) error {
 	return nil
 }
 
-func runNextFails(t *conformance.Trial) error {
+func runNextFails(t *engine.Trial) error {
 	s, services, err := playing(t, breaking("GET /ids/next", restRefusal(http.StatusInternalServerError, httpBody)))
 	if err != nil {
 		return err
@@ -315,13 +313,13 @@ func runNextFails(t *conformance.Trial) error {
 	return nil
 }
 
-func runDeprecated(t *conformance.Trial) error {
+func runDeprecated(t *engine.Trial) error {
 	const old = "resolve_artifact_path"
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(t.Rev.Tools, func(tool lists.Tool) bool { return tool.Name == old })
+	i := slices.IndexFunc(t.Rev.Tools, func(tool wire.Tool) bool { return tool.Name == old })
 	description := "not listed"
 	if i >= 0 {
 		description = rawjson.Text(t.Rev.Tools[i].Members["description"])

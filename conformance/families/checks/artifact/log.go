@@ -8,18 +8,19 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // artifactLogScenarios judge what the tools of the workflow write to the log.
-func artifactLogScenarios() []conformance.Scenario {
+func artifactLogScenarios() []engine.Scenario {
 	needs := logging(workflowNeeds())
 	rest := needs
-	rest.REST = true
-	token := logging(conformance.Needs{Capability: "tools", Family: "assistant", Tools: []string{"save_artifact"}, SideEffects: conformance.SideEffectsAll})
-	return []conformance.Scenario{
+	rest.Fixture = surroundings.REST
+	token := logging(engine.Needs{Capability: "tools", Family: "assistant", Tools: []string{"save_artifact"}, SideEffects: conformance.SideEffectsAll})
+	return []engine.Scenario{
 		{ID: "S0-APPROVE-28", Needs: needs, Run: runApproveLog},
 		{ID: "S0-ADD-23", Needs: needs, Run: runAddLog},
 		{ID: "S0-RES-05", Needs: needs, Run: runReserveLog},
@@ -29,7 +30,7 @@ func artifactLogScenarios() []conformance.Scenario {
 	}
 }
 
-func runApproveLog(t *conformance.Trial) error {
+func runApproveLog(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -55,7 +56,7 @@ func runApproveLog(t *conformance.Trial) error {
 	return nil
 }
 
-func runAddLog(t *conformance.Trial) error {
+func runAddLog(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -79,7 +80,7 @@ func runAddLog(t *conformance.Trial) error {
 	return nil
 }
 
-func runReserveLog(t *conformance.Trial) error {
+func runReserveLog(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func invocationLines(stderr, tool, workflow string) (counts map[string]int, odd 
 	return counts, odd
 }
 
-func runFailedLog(t *conformance.Trial) error {
+func runFailedLog(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -142,7 +143,7 @@ func runFailedLog(t *conformance.Trial) error {
 	return nil
 }
 
-func runTokenLog(t *conformance.Trial) error {
+func runTokenLog(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -151,12 +152,12 @@ func runTokenLog(t *conformance.Trial) error {
 	if _, err := t.Call(s, "save_artifact", map[string]any{"session_token": planted, "title": "A title", "content_markdown": "# Text\n"}); err != nil {
 		return err
 	}
-	logged := wait.Until(t.Ctx, wire.Lag, func() bool { return strings.Contains(s.Conn.Stderr(), "save_artifact") })
+	logged := wire.WaitUntil(t.Ctx, wire.Lag, func() bool { return strings.Contains(s.Conn.Stderr(), "save_artifact") })
 	t.Check("X-LOG-02/token", logged && !strings.Contains(s.Conn.Stderr(), planted), "a line about the call, without the token", "the token is in the log, or no line is")
 	return nil
 }
 
-func runWorkflow(t *conformance.Trial) error {
+func runWorkflow(t *engine.Trial) error {
 	project, workflow := newProject(t), newWorkflow(t)
 	s, err := t.Open([]string{"PROJECT_ID=" + project})
 	if err != nil {

@@ -8,16 +8,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // addTaskServiceScenarios judge what add_task asks of the Task Tracking
 // service, and what it does when that fails. The suite plays it.
-func addTaskServiceScenarios() []conformance.Scenario {
+func addTaskServiceScenarios() []engine.Scenario {
 	needs := onServices()
-	return []conformance.Scenario{
+	return []engine.Scenario{
 		{ID: "S0-ADD-12", Needs: needs, Run: runAddAsks},
 		{ID: "S0-ADD-02-REQUESTS", Needs: needs, Run: runAddRefusedFirst},
 		{ID: "S0-ADD-13", Needs: needs, Run: runAddComesBack},
@@ -29,7 +29,7 @@ func addTaskServiceScenarios() []conformance.Scenario {
 
 const BatchEndpoint = "POST /tasks/batch"
 
-func runAddAsks(t *conformance.Trial) error {
+func runAddAsks(t *engine.Trial) error {
 	s, services, err := playing(t, nil)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func runAddAsks(t *conformance.Trial) error {
 	return nil
 }
 
-func runAddRefusedFirst(t *conformance.Trial) error {
+func runAddRefusedFirst(t *engine.Trial) error {
 	s, services, err := playing(t, nil)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func times(n int, endpoint string, answer RestAnswer) func(restRequest) *RestAns
 	}
 }
 
-func runAddComesBack(t *conformance.Trial) error {
+func runAddComesBack(t *engine.Trial) error {
 	s, services, err := playing(t, times(2, BatchEndpoint, restRefusal(http.StatusServiceUnavailable, "try again later")))
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func runAddComesBack(t *conformance.Trial) error {
 	return nil
 }
 
-func runAddStaysAway(t *conformance.Trial) error {
+func runAddStaysAway(t *engine.Trial) error {
 	s, services, err := playing(t, breaking(BatchEndpoint, restRefusal(http.StatusServiceUnavailable, "try again later")))
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func runAddStaysAway(t *conformance.Trial) error {
 	return err
 }
 
-func runAddServiceRefuses(t *conformance.Trial) error {
+func runAddServiceRefuses(t *engine.Trial) error {
 	s, services, err := playing(t, nil)
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func runAddServiceRefuses(t *conformance.Trial) error {
 	return nil
 }
 
-func runAddLost(t *conformance.Trial) error {
+func runAddLost(t *engine.Trial) error {
 	s, services, err := playing(t, times(1, BatchEndpoint, RestAnswer{after: true}))
 	if err != nil {
 		return err

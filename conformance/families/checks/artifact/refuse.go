@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // approveRefusalScenarios judge what approve_artifact refuses. Where the server
 // has resources they see that nothing has changed.
-func approveRefusalScenarios() []conformance.Scenario {
+func approveRefusalScenarios() []engine.Scenario {
 	needs := workflowNeeds()
-	return []conformance.Scenario{
+	return []engine.Scenario{
 		{ID: "S0-APPROVE-06", Needs: needs, Run: runApproveMissing},
 		{ID: "S0-APPROVE-07", Needs: reading(needs), Run: runApproveAgain},
 		{ID: "S0-APPROVE-08", Needs: reading(needs), Run: runApproveParentDraft},
@@ -26,7 +26,7 @@ func approveRefusalScenarios() []conformance.Scenario {
 const wantPrerequisite = "error %d with data.prerequisite %q"
 
 // checkPrerequisite decides a check by the prerequisite an approval fails at.
-func checkPrerequisite(t *conformance.Trial, check string, a wire.Answer, err error, code int64, name string, parts ...string) {
+func checkPrerequisite(t *engine.Trial, check string, a wire.Answer, err error, code int64, name string, parts ...string) {
 	want := fmt.Sprintf(wantPrerequisite, code, name)
 	if len(parts) > 0 {
 		want += fmt.Sprintf(" and a message with %q", parts)
@@ -35,13 +35,13 @@ func checkPrerequisite(t *conformance.Trial, check string, a wire.Answer, err er
 }
 
 // tryApprove asks for an approval that is to be refused.
-func tryApprove(t *conformance.Trial, s *wire.Session, id string) (wire.Answer, error) {
+func tryApprove(t *engine.Trial, s *wire.Session, id string) (wire.Answer, error) {
 	t.Step(s)
 	return t.Call(s, ToolApprove, approveArguments(id))
 }
 
 // checkUnchanged decides a check by what resources/read gives for a document.
-func checkUnchanged(t *conformance.Trial, check string, s *wire.Session, d draft) error {
+func checkUnchanged(t *engine.Trial, check string, s *wire.Session, d draft) error {
 	after, err := readBack(t, s, d.id)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func checkUnchanged(t *conformance.Trial, check string, s *wire.Session, d draft
 	return nil
 }
 
-func runApproveMissing(t *conformance.Trial) error {
+func runApproveMissing(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func runApproveMissing(t *conformance.Trial) error {
 	return err
 }
 
-func runApproveAgain(t *conformance.Trial) error {
+func runApproveAgain(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func runApproveAgain(t *conformance.Trial) error {
 	return nil
 }
 
-func runApproveParentDraft(t *conformance.Trial) error {
+func runApproveParentDraft(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func runApproveParentDraft(t *conformance.Trial) error {
 	return nil
 }
 
-func runApproveParentMissing(t *conformance.Trial) error {
+func runApproveParentMissing(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func runApproveParentMissing(t *conformance.Trial) error {
 // twoSpikes are open questions that block an approval.
 const twoSpikes = "## Open Questions\n\n- How fast? [REQUIRES SPIKE]\n- How safe? [REQUIRES SPIKE]\n"
 
-func runApproveBlocked(t *conformance.Trial) error {
+func runApproveBlocked(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func runApproveBlocked(t *conformance.Trial) error {
 	return err
 }
 
-func runApprovePrecedence(t *conformance.Trial) error {
+func runApprovePrecedence(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func runApprovePrecedence(t *conformance.Trial) error {
 	return err
 }
 
-func runApproveMany(t *conformance.Trial) error {
+func runApproveMany(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err

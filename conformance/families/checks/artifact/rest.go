@@ -13,9 +13,10 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // restClient speaks to the services of a server, Task Tracking and ID
@@ -40,8 +41,8 @@ const maxService = 4 << 20
 
 // rest returns a client of the server's services, and nil with a skip of all
 // checks when nothing says where they are.
-func rest(t *conformance.Trial) (*restClient, error) {
-	f := t.Rev.Fixtures
+func rest(t *engine.Trial) (*restClient, error) {
+	f := surroundings.Of(t)
 	if f.TasksURL != "" && f.IDsURL != "" {
 		return reach(t, &restClient{tasksURL: f.TasksURL, idsURL: f.IDsURL, key: f.APIKey}), nil
 	}
@@ -53,7 +54,7 @@ func rest(t *conformance.Trial) (*restClient, error) {
 }
 
 // restOf is rest for the services of one session's program.
-func restOf(t *conformance.Trial, s *wire.Session) (*restClient, error) {
+func restOf(t *engine.Trial, s *wire.Session) (*restClient, error) {
 	c := &restClient{}
 	c.learn(t.Ctx, s)
 	if c.tasksURL == "" || c.idsURL == "" {
@@ -66,7 +67,7 @@ func restOf(t *conformance.Trial, s *wire.Session) (*restClient, error) {
 }
 
 // reach makes a client ready whose services are known.
-func reach(t *conformance.Trial, c *restClient) *restClient {
+func reach(t *engine.Trial, c *restClient) *restClient {
 	c.wait, c.trace, c.http = t.Rev.Opts.Answer, wire.NewTrace(), &http.Client{Transport: &http.Transport{}}
 	t.OnFinish(c.http.CloseIdleConnections)
 	t.Trace, t.EvidenceFrom = c.trace, 0
@@ -76,7 +77,7 @@ func reach(t *conformance.Trial, c *restClient) *restClient {
 // learn reads where a program's services are from the line it logs when it has
 // started them.
 func (c *restClient) learn(ctx context.Context, s *wire.Session) {
-	wait.Until(ctx, wire.Lag, func() bool {
+	wire.WaitUntil(ctx, wire.Lag, func() bool {
 		for _, line := range logLines(s.Conn.Stderr()) {
 			if rawjson.Text(line["event"]) == "services_started" {
 				c.tasksURL, c.idsURL = rawjson.Text(line["tasks_url"]), rawjson.Text(line["ids_url"])
@@ -128,7 +129,7 @@ func (c *restClient) send(ctx context.Context, method, path string, body any, au
 	if authorization != "" {
 		req.Header.Set("Authorization", authorization)
 	}
-	c.trace.Add(wire.ToServer, data, &wire.HTTPInfo{Method: method}, method+" "+path)
+	c.trace.Add(conformance.ToServer, data, &conformance.HTTPInfo{Method: method}, method+" "+path)
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return restReply{}, fmt.Errorf("%s %s: %w", method, path, err)
@@ -138,7 +139,7 @@ func (c *restClient) send(ctx context.Context, method, path string, body any, au
 	if err != nil {
 		return restReply{}, fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	c.trace.Add(wire.FromServer, raw, &wire.HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type")}, "")
+	c.trace.Add(conformance.FromServer, raw, &conformance.HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type")}, "")
 	out := restReply{status: resp.StatusCode, header: resp.Header, raw: string(raw)}
 	out.members, _ = rawjson.Object(raw)
 	return out, nil
@@ -174,10 +175,10 @@ func (r restReply) member(name string) map[string]json.RawMessage {
 
 // taskServiceScenarios judge the Task Tracking service of a server, where it
 // can be reached. Each works in projects of its own.
-func taskServiceScenarios() []conformance.Scenario {
+func taskServiceScenarios() []engine.Scenario {
 	needs := workflowNeeds()
-	needs.REST = true
-	return []conformance.Scenario{
+	needs.Fixture = surroundings.REST
+	return []engine.Scenario{
 		{ID: "S0-TASKAPI-01", Needs: needs, Run: runTaskNext},
 		{ID: "S0-TASKAPI-04", Needs: needs, Run: runTaskStatus},
 		{ID: "S0-TASKAPI-07", Needs: needs, Run: runTaskList},
@@ -207,7 +208,7 @@ func restBatch(project string, inputs []map[string]any, artifacts ...string) map
 }
 
 // queue adds tasks for artifacts and returns their ids.
-func queue(t *conformance.Trial, c *restClient, project string, artifacts ...string) ([]string, error) {
+func queue(t *engine.Trial, c *restClient, project string, artifacts ...string) ([]string, error) {
 	r, err := c.do(t.Ctx, http.MethodPost, "/tasks/batch", restBatch(project, restInputs("PRD-006"), artifacts...))
 	ids := r.list("task_ids")
 	if err != nil || r.status != http.StatusCreated || len(ids) != len(artifacts) {
@@ -216,11 +217,11 @@ func queue(t *conformance.Trial, c *restClient, project string, artifacts ...str
 	return ids, nil
 }
 
-func (c *restClient) setStatus(t *conformance.Trial, id, status string) (restReply, error) {
+func (c *restClient) setStatus(t *engine.Trial, id, status string) (restReply, error) {
 	return c.do(t.Ctx, http.MethodPut, "/tasks/"+id+"/status", map[string]any{"status": status, "completion_notes": "notes: größe"})
 }
 
-func runTaskNext(t *conformance.Trial) error {
+func runTaskNext(t *engine.Trial) error {
 	c, err := rest(t)
 	if c == nil {
 		return err
@@ -252,7 +253,7 @@ func runTaskNext(t *conformance.Trial) error {
 	return err
 }
 
-func runTaskStatus(t *conformance.Trial) error {
+func runTaskStatus(t *engine.Trial) error {
 	c, err := rest(t)
 	if c == nil {
 		return err
@@ -299,7 +300,7 @@ func (r restReply) artifactsOf() []string {
 	return out
 }
 
-func runTaskList(t *conformance.Trial) error {
+func runTaskList(t *engine.Trial) error {
 	c, err := rest(t)
 	if c == nil {
 		return err
@@ -334,7 +335,7 @@ func runTaskList(t *conformance.Trial) error {
 	return nil
 }
 
-func runTaskBatch(t *conformance.Trial) error {
+func runTaskBatch(t *engine.Trial) error {
 	c, err := rest(t)
 	if c == nil {
 		return err
@@ -368,7 +369,7 @@ func runTaskBatch(t *conformance.Trial) error {
 	return err
 }
 
-func runTaskWorkers(t *conformance.Trial) error {
+func runTaskWorkers(t *engine.Trial) error {
 	c, err := rest(t)
 	if c == nil {
 		return err

@@ -11,18 +11,18 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // idServiceScenarios judge the ID Management service of a server, where it can
 // be reached, and what holds for both services.
-func idServiceScenarios() []conformance.Scenario {
+func idServiceScenarios() []engine.Scenario {
 	needs := workflowNeeds()
-	needs.REST = true
-	return []conformance.Scenario{
+	needs.Fixture = surroundings.REST
+	return []engine.Scenario{
 		{ID: "S0-IDAPI-01", Needs: needs, Run: runIDNext},
 		{ID: "S0-IDAPI-03", Needs: needs, Run: runIDReserve},
 		{ID: "S0-IDAPI-11", Needs: needs, Run: runIDParallel},
@@ -37,7 +37,7 @@ func ReserveBody(prefix, project string, count int) map[string]any {
 	return map[string]any{"type": prefix, "count": count, "project_id": project}
 }
 
-func runIDNext(t *conformance.Trial) error {
+func runIDNext(t *engine.Trial) error {
 	c, err := rest(t)
 	if c == nil {
 		return err
@@ -81,7 +81,7 @@ func (r restReply) expiry() time.Duration {
 // has whole seconds.
 func about(got, want time.Duration) bool { return got > want-3*time.Second && got < want+3*time.Second }
 
-func runIDReserve(t *conformance.Trial) error {
+func runIDReserve(t *engine.Trial) error {
 	c, err := rest(t)
 	if c == nil {
 		return err
@@ -128,7 +128,7 @@ func runIDReserve(t *conformance.Trial) error {
 	return nil
 }
 
-func runIDParallel(t *conformance.Trial) error {
+func runIDParallel(t *engine.Trial) error {
 	c, err := rest(t)
 	if c == nil {
 		return err
@@ -137,13 +137,13 @@ func runIDParallel(t *conformance.Trial) error {
 	project := newProject(t)
 	replies := make([]restReply, callers)
 	errs := make([]error, callers)
-	var wait sync.WaitGroup
+	var group sync.WaitGroup
 	for i := range replies {
-		wait.Go(func() {
+		group.Go(func() {
 			replies[i], errs[i] = c.do(t.Ctx, http.MethodPost, "/ids/reserve", ReserveBody("US", project, 2))
 		})
 	}
-	wait.Wait()
+	group.Wait()
 	var ids []string
 	failed := ""
 	for i, r := range replies {
@@ -169,7 +169,7 @@ var serviceEndpoints = []struct{ method, path string }{
 	{http.MethodDelete, "/ids/reservations/expired"},
 }
 
-func runServiceSettings(t *conformance.Trial) error {
+func runServiceSettings(t *engine.Trial) error {
 	s, err := t.Open([]string{"API_KEY=" + ServiceKey, "RESERVATION_EXPIRATION_MINUTES=7"})
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func runServiceSettings(t *conformance.Trial) error {
 		return fmt.Errorf("%s: %s", ToolNextID, a.OrError(err))
 	}
 	logged := false
-	wait.Until(t.Ctx, min(s.Timeout, 2*wire.Lag), func() bool { // a log may lag behind the answer
+	wire.WaitUntil(t.Ctx, min(s.Timeout, 2*wire.Lag), func() bool { // a log may lag behind the answer
 		logged = slices.ContainsFunc(logLines(s.Conn.Stderr()), func(line map[string]json.RawMessage) bool {
 			return rawjson.Text(line["event"]) == ToolNextID+"_invocation_completed"
 		})

@@ -8,21 +8,19 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // approveServiceScenarios judge what an approval asks of the two services, and
 // what it does when they fail. The suite plays them.
-func approveServiceScenarios() []conformance.Scenario {
+func approveServiceScenarios() []engine.Scenario {
 	needs := onServices()
-	research := needs
-	research.Artifacts = true
-	return []conformance.Scenario{
-		{ID: "S0-APPROVE-14", Needs: research, Run: runApproveAsks},
-		{ID: "S0-APPROVE-16", Needs: research, Run: runApproveNoResearch},
+	return []engine.Scenario{
+		{ID: "S0-APPROVE-14", Needs: needs, Run: runApproveAsks},
+		{ID: "S0-APPROVE-16", Needs: needs, Run: runApproveNoResearch},
 		{ID: "S0-APPROVE-18-REQUESTS", Needs: needs, Run: runApproveAsksNothing},
 		{ID: "S0-APPROVE-20-REQUESTS", Needs: needs, Run: runApproveStories},
 		{ID: "S0-APPROVE-06-REQUESTS", Needs: needs, Run: runApproveRefusedFirst},
@@ -42,13 +40,13 @@ var researchFiles = map[string]string{
 
 // writeResearch puts both research documents into the artifacts folder, with a
 // status, or takes them away with "".
-func writeResearch(t *conformance.Trial, status string) error {
-	dir := filepath.Join(t.Rev.Fixtures.Artifacts, "research")
+func writeResearch(t *engine.Trial, status string) error {
+	dir := filepath.Join(surroundings.Of(t).Artifacts, "research")
 	if status == "" {
-		return conformance.Ours(os.RemoveAll(dir))
+		return engine.SuiteError(os.RemoveAll(dir))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the server may be another user
-		return conformance.Ours(err)
+		return engine.SuiteError(err)
 	}
 	for name, file := range researchFiles {
 		content := "# " + name + "\n\n## Metadata\n\n- **Status:** " + status + "\n\n## Findings\n\nWritten by the conformance suite.\n"
@@ -59,7 +57,7 @@ func writeResearch(t *conformance.Trial, status string) error {
 	return nil
 }
 
-func runApproveAsks(t *conformance.Trial) error {
+func runApproveAsks(t *engine.Trial) error {
 	if err := writeResearch(t, "Finalized"); err != nil {
 		return err
 	}
@@ -92,7 +90,7 @@ func runApproveAsks(t *conformance.Trial) error {
 	return nil
 }
 
-func checkBatch(t *conformance.Trial, d draft, got approval, batch restRequest) {
+func checkBatch(t *engine.Trial, d draft, got approval, batch restRequest) {
 	tasks := batch.tasks()
 	var ids []string
 	mandatory, recommended := "", ""
@@ -125,7 +123,7 @@ func input(task restTask, name string) (restInput, bool) {
 	return task.Inputs[i], true
 }
 
-func runApproveNoResearch(t *conformance.Trial) error {
+func runApproveNoResearch(t *engine.Trial) error {
 	if err := writeResearch(t, ""); err != nil {
 		return err
 	}
@@ -153,7 +151,7 @@ func runApproveNoResearch(t *conformance.Trial) error {
 	return nil
 }
 
-func runApproveAsksNothing(t *conformance.Trial) error {
+func runApproveAsksNothing(t *engine.Trial) error {
 	s, services, err := playing(t, nil)
 	if err != nil {
 		return err
@@ -182,7 +180,7 @@ func runApproveAsksNothing(t *conformance.Trial) error {
 	return nil
 }
 
-func runApproveStories(t *conformance.Trial) error {
+func runApproveStories(t *engine.Trial) error {
 	s, services, err := playing(t, nil)
 	if err != nil {
 		return err
@@ -206,7 +204,7 @@ func runApproveStories(t *conformance.Trial) error {
 	return nil
 }
 
-func runApproveRefusedFirst(t *conformance.Trial) error {
+func runApproveRefusedFirst(t *engine.Trial) error {
 	s, services, err := playing(t, nil)
 	if err != nil {
 		return err
@@ -239,7 +237,7 @@ func runApproveRefusedFirst(t *conformance.Trial) error {
 	return nil
 }
 
-func runApproveNoIDs(t *conformance.Trial) error {
+func runApproveNoIDs(t *engine.Trial) error {
 	s, services, err := playing(t, breaking("POST /ids/reserve", RestAnswer{lose: true}))
 	if err != nil {
 		return err
@@ -265,7 +263,7 @@ func runApproveNoIDs(t *conformance.Trial) error {
 // httpBody is what a service says that must not get through (S0-ERR-02).
 const httpBody = "a sentence of the service"
 
-func runApproveNoTasks(t *conformance.Trial) error {
+func runApproveNoTasks(t *engine.Trial) error {
 	s, services, err := playing(t, breaking("POST /tasks/batch", restRefusal(http.StatusBadRequest, httpBody)))
 	if err != nil {
 		return err
@@ -312,7 +310,7 @@ func hasMember(a wire.Answer, name string) bool {
 	return top || below
 }
 
-func runApproveUnconfirmed(t *conformance.Trial) error {
+func runApproveUnconfirmed(t *engine.Trial) error {
 	s, _, err := playing(t, breaking("POST /ids/confirm", restRefusal(http.StatusNotFound, "Reservation expired or not found")))
 	if err != nil {
 		return err
@@ -326,7 +324,7 @@ func runApproveUnconfirmed(t *conformance.Trial) error {
 	if err != nil {
 		return fmt.Errorf("the approval: %w", err)
 	}
-	warned := wait.Until(t.Ctx, wire.Lag, func() bool {
+	warned := wire.WaitUntil(t.Ctx, wire.Lag, func() bool {
 		return slices.ContainsFunc(logLines(s.Conn.Stderr()), func(line map[string]json.RawMessage) bool {
 			return rawjson.Text(line["level"]) == "WARN" && rawjson.Text(line["reservation_id"]) == got.Reservation
 		})
@@ -335,7 +333,7 @@ func runApproveUnconfirmed(t *conformance.Trial) error {
 	return nil
 }
 
-func runApproveTwiceAsks(t *conformance.Trial) error {
+func runApproveTwiceAsks(t *engine.Trial) error {
 	s, services, err := playing(t, nil)
 	if err != nil {
 		return err

@@ -15,9 +15,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // Services plays the two services the artifact family stands on, Task Tracking
@@ -70,7 +71,7 @@ type RestAnswer struct {
 func NewServices() (*Services, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, conformance.Ours(err)
+		return nil, engine.SuiteError(err)
 	}
 	s := &Services{
 		url: "http://" + listener.Addr().String(), done: make(chan struct{}),
@@ -99,7 +100,7 @@ func (s *Services) Environ() []string {
 }
 
 // playedFor returns the services that the suite plays for the server of a scenario.
-func playedFor(t *conformance.Trial) *Services { return t.Rev.Services.(*Services) } // the gate has looked
+func playedFor(t *engine.Trial) *Services { return surroundings.Of(t).Services.(*Services) } // the gate has looked
 
 // begin forgets what was asked and sets the faults of a scenario; nil is none.
 func (s *Services) begin(fault func(r restRequest) *RestAnswer) {

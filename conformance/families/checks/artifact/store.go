@@ -7,24 +7,26 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // storeNeeds is what every scenario of store_artifact needs.
-func storeNeeds() conformance.Needs {
-	return conformance.Needs{Capability: "tools", Family: family.Artifact, Tools: []string{ToolStore}, SideEffects: conformance.SideEffectsAll}
+func storeNeeds() engine.Needs {
+	return engine.Needs{Capability: "tools", Family: fixture.Artifact, Tools: []string{ToolStore}, SideEffects: conformance.SideEffectsAll}
 }
 
-func storeScenarios() []conformance.Scenario {
+func storeScenarios() []engine.Scenario {
 	needs := storeNeeds()
 	reading := needs
 	reading.Capability = "resources"
 	logs := needs
 	logs.Process = true
-	return []conformance.Scenario{
+	return []engine.Scenario{
 		{ID: "S0-STORE-01", Needs: needs, Run: runStoreResult},
 		{ID: "S0-STORE-05", Needs: needs, Run: runStoreMissing},
 		{ID: "S0-STORE-06", Needs: needs, Run: runStoreVersions},
@@ -44,7 +46,7 @@ type stored struct {
 }
 
 // store calls store_artifact.
-func store(t *conformance.Trial, s *wire.Session, content string) (stored, wire.Answer, error) {
+func store(t *engine.Trial, s *wire.Session, content string) (stored, wire.Answer, error) {
 	var out stored
 	a, err := t.Call(s, ToolStore, storeArguments(content))
 	if err != nil {
@@ -63,7 +65,7 @@ func store(t *conformance.Trial, s *wire.Session, content string) (stored, wire.
 // slash makes a path of the server's machine comparable.
 func slash(p string) string { return strings.ReplaceAll(p, `\`, "/") }
 
-func runStoreResult(t *conformance.Trial) error {
+func runStoreResult(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -80,7 +82,7 @@ func runStoreResult(t *conformance.Trial) error {
 	return nil
 }
 
-func runStoreMissing(t *conformance.Trial) error {
+func runStoreMissing(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -104,11 +106,11 @@ func runStoreMissing(t *conformance.Trial) error {
 			return err
 		}
 	}
-	if t.Rev.Fixtures.Artifacts == "" {
+	if surroundings.Of(t).Artifacts == "" {
 		t.Skip("S0-STORE-05/nothing", conformance.SkipControl, "needs a look at the server's artifacts folder")
 		return nil
 	}
-	files, err := names(t.Rev.Fixtures.Artifacts)
+	files, err := names(surroundings.Of(t).Artifacts)
 	if err != nil {
 		return err
 	}
@@ -122,7 +124,7 @@ func runStoreMissing(t *conformance.Trial) error {
 	return nil
 }
 
-func runStoreVersions(t *conformance.Trial) error {
+func runStoreVersions(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -143,7 +145,7 @@ func runStoreVersions(t *conformance.Trial) error {
 	return nil
 }
 
-func runStoreTypes(t *conformance.Trial) error {
+func runStoreTypes(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -170,7 +172,7 @@ func runStoreTypes(t *conformance.Trial) error {
 	return nil
 }
 
-func runStoreRead(t *conformance.Trial) error {
+func runStoreRead(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -192,7 +194,7 @@ func runStoreRead(t *conformance.Trial) error {
 	return err
 }
 
-func runStoreOver(t *conformance.Trial) error {
+func runStoreOver(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -218,7 +220,7 @@ func runStoreOver(t *conformance.Trial) error {
 	return err
 }
 
-func runStoreLog(t *conformance.Trial) error {
+func runStoreLog(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err

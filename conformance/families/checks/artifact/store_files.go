@@ -13,18 +13,20 @@ import (
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // storeFileScenarios look at what store_artifact leaves on disk.
-func storeFileScenarios() []conformance.Scenario {
+func storeFileScenarios() []engine.Scenario {
 	needs := storeNeeds()
-	needs.Artifacts = true
+	needs.Fixture = surroundings.Artifacts
 	started := needs
 	started.Process = true
-	return []conformance.Scenario{
+	return []engine.Scenario{
 		{ID: "S0-STORE-02", Needs: needs, Run: runFileContent},
 		{ID: "S0-STORE-03", Needs: needs, Run: runFileMetadata},
 		{ID: "S0-STORE-04", Needs: needs, Run: runFileFolder},
@@ -37,16 +39,16 @@ func storeFileScenarios() []conformance.Scenario {
 }
 
 // artifact returns the path of a stored file, of its metadata with meta.
-func artifact(t *conformance.Trial, folder, id string, meta bool) string {
+func artifact(t *engine.Trial, folder, id string, meta bool) string {
 	name := id + "_v1.md"
 	if meta {
 		name = id + "_v1_metadata.json"
 	}
-	return filepath.Join(t.Rev.Fixtures.Artifacts, folder, name)
+	return filepath.Join(surroundings.Of(t).Artifacts, folder, name)
 }
 
 // storeOr stores a document and fails the checks when that does not work.
-func storeOr(t *conformance.Trial, s *wire.Session, content string, checks ...string) (bool, error) {
+func storeOr(t *engine.Trial, s *wire.Session, content string, checks ...string) (bool, error) {
 	_, a, err := store(t, s, content)
 	if err != nil {
 		for _, c := range checks {
@@ -60,7 +62,7 @@ func storeOr(t *conformance.Trial, s *wire.Session, content string, checks ...st
 	return true, nil
 }
 
-func runFileContent(t *conformance.Trial) error {
+func runFileContent(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -80,7 +82,7 @@ func runFileContent(t *conformance.Trial) error {
 	return nil
 }
 
-func runFileMetadata(t *conformance.Trial) error {
+func runFileMetadata(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -128,14 +130,14 @@ func readMetadata(path string) (map[string]json.RawMessage, error) {
 	return members, nil
 }
 
-func runFileFolder(t *conformance.Trial) error {
+func runFileFolder(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
-	folder := filepath.Join(t.Rev.Fixtures.Artifacts, "spike")
-	if t.Rev.OwnFolders {
-		err = conformance.Ours(os.RemoveAll(folder))
+	folder := filepath.Join(surroundings.Of(t).Artifacts, "spike")
+	if surroundings.Of(t).Own {
+		err = engine.SuiteError(os.RemoveAll(folder))
 	} else if _, statErr := os.Stat(folder); !errors.Is(statErr, fs.ErrNotExist) {
 		t.Skip("S0-STORE-04", conformance.SkipControl, "the folder is there, and what the suite did not make it does not remove")
 		return nil
@@ -154,7 +156,7 @@ func runFileFolder(t *conformance.Trial) error {
 
 // runFileBlocked puts a folder where the file belongs: the rename at the end
 // of an atomic write cannot work.
-func runFileBlocked(t *conformance.Trial) error {
+func runFileBlocked(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -162,12 +164,12 @@ func runFileBlocked(t *conformance.Trial) error {
 	id := unusedID(t, "ADR")
 	path := artifact(t, "adr", id, false)
 	if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o755); err != nil { //nolint:gosec // the server may be another user
-		return conformance.Ours(err)
+		return engine.SuiteError(err)
 	}
 	a, err := t.Call(s, ToolStore, storeArguments(newDraft(id).text()))
 	result, _ := rawjson.Object(a.Result)
 	t.Check("S0-STORE-08/error", err == nil && (a.Err != nil || string(result["isError"]) == "true"), "an error", "%s", a.OrError(err))
-	files, lookErr := names(t.Rev.Fixtures.Artifacts)
+	files, lookErr := names(surroundings.Of(t).Artifacts)
 	if lookErr != nil {
 		return lookErr
 	}
@@ -183,7 +185,7 @@ func runFileBlocked(t *conformance.Trial) error {
 		t.Pass("S0-STORE-08/clean")
 	}
 	if removeErr := os.RemoveAll(path); removeErr != nil {
-		return conformance.Ours(removeErr)
+		return engine.SuiteError(removeErr)
 	}
 	return err
 }
@@ -192,7 +194,7 @@ func runFileBlocked(t *conformance.Trial) error {
 // reader hardly comes to look.
 const BusyReader = 10
 
-func runFileReaders(t *conformance.Trial) error {
+func runFileReaders(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -215,7 +217,7 @@ func runFileReaders(t *conformance.Trial) error {
 		last := int64(0)
 		for {
 			during := writing.Load()
-			data, err := t.Rev.Opts.ReadStored(path)
+			data, err := surroundings.Of(t).ReadStored(path)
 			if err != nil || string(data) != texts[0] && string(data) != texts[1] {
 				found <- fmt.Sprintf("%d bytes, %v", len(data), errors.Unwrap(err))
 				return
@@ -232,7 +234,7 @@ func runFileReaders(t *conformance.Trial) error {
 			}
 		}
 	}()
-	enough, writes := t.Rev.Opts.ConcurrentWrites, 0
+	enough, writes := surroundings.Of(t).ConcurrentWrites, 0
 	seldom := func() bool { return looked.Load() < int64(enough)/10 }
 	for writes < enough || seldom() && writes < BusyReader*enough {
 		if len(found) > 0 {
@@ -253,26 +255,26 @@ func runFileReaders(t *conformance.Trial) error {
 		return err
 	}
 	if partial == "" && seldom() {
-		t.Unknown("S0-STORE-09", fmt.Sprintf("the file was read during %d of %d writes: the machine is too busy to tell what readers see", looked.Load(), writes))
+		t.Inconclusive("S0-STORE-09", fmt.Sprintf("the file was read during %d of %d writes: the machine is too busy to tell what readers see", looked.Load(), writes))
 		return nil
 	}
 	t.Check("S0-STORE-09", partial == "", "one of the two texts", "%s", partial)
 	return nil
 }
 
-func runFileReadOnly(t *conformance.Trial) error {
-	if !t.Rev.Binds {
+func runFileReadOnly(t *engine.Trial) error {
+	if !*surroundings.Of(t).PermissionsEnforced {
 		t.Skip("S0-STORE-10", conformance.SkipControl, "file permissions do not bind this user")
 		return nil
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(t.Rev.Fixtures.Artifacts), "read-only-")
+	dir, err := os.MkdirTemp(filepath.Dir(surroundings.Of(t).Artifacts), "read-only-")
 	if err != nil {
-		return conformance.Ours(err)
+		return engine.SuiteError(err)
 	}
 	if err := os.Chmod(dir, 0o500); err != nil { //nolint:gosec // a folder needs x to be entered
-		return conformance.Ours(err)
+		return engine.SuiteError(err)
 	}
-	s, err := t.Open([]string{conformance.EnvArtifacts + "=" + dir})
+	s, err := t.Open([]string{surroundings.EnvArtifacts + "=" + dir})
 	if err != nil {
 		return err
 	}
@@ -286,12 +288,12 @@ func runFileReadOnly(t *conformance.Trial) error {
 	return err
 }
 
-func runFileTraversal(t *conformance.Trial) error {
+func runFileTraversal(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
 	}
-	around := filepath.Dir(t.Rev.Fixtures.Artifacts)
+	around := filepath.Dir(surroundings.Of(t).Artifacts)
 	before, err := names(around)
 	if err != nil {
 		return err
@@ -322,7 +324,7 @@ func runFileTraversal(t *conformance.Trial) error {
 	return nil
 }
 
-func runFileParallel(t *conformance.Trial) error {
+func runFileParallel(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -337,7 +339,7 @@ func runFileParallel(t *conformance.Trial) error {
 		d.title = fmt.Sprintf("Writer number %02d", i)
 		d.body = strings.Repeat(fmt.Sprintf("text of writer %d\n", i), 100*(i+1))
 		texts[i], titles[i] = d.text(), d.title
-		if ids[i], err = s.Post(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(ToolStore, storeArguments(texts[i]))); err != nil {
+		if ids[i], err = s.Post(t.Ctx, mcp.MethodToolsCall, engine.CallParams(ToolStore, storeArguments(texts[i]))); err != nil {
 			return err
 		}
 	}

@@ -5,16 +5,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // addTaskScenarios judge add_task by its answers.
-func addTaskScenarios() []conformance.Scenario {
+func addTaskScenarios() []engine.Scenario {
 	needs := workflowNeeds()
 	files := needs
-	files.Artifacts = true
-	return []conformance.Scenario{
+	files.Fixture = surroundings.Artifacts
+	return []engine.Scenario{
 		{ID: "S0-ADD-01", Needs: needs, Run: runAddThree},
 		{ID: "S0-ADD-02", Needs: needs, Run: runAddRefused},
 		{ID: "S0-ADD-10", Needs: files, Run: runAddResearch},
@@ -61,17 +62,17 @@ func researchInput(status string) restInput {
 }
 
 // approvedPRD stores an approved PRD and returns its input.
-func approvedPRD(t *conformance.Trial, s *wire.Session) (restInput, error) {
+func approvedPRD(t *engine.Trial, s *wire.Session) (restInput, error) {
 	d := newDraft(unusedID(t, "PRD"))
 	d.parent, d.status = "", "Approved"
 	return prdInput(d.id), keep(t, s, d)
 }
 
-func add(t *conformance.Trial, s *wire.Session, tasks ...map[string]any) (added, wire.Answer, error) {
+func add(t *engine.Trial, s *wire.Session, tasks ...map[string]any) (added, wire.Answer, error) {
 	return called[added](t, s, ToolAddTask, addArguments(tasks...))
 }
 
-func runAddThree(t *conformance.Trial) error {
+func runAddThree(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func runAddThree(t *conformance.Trial) error {
 	return err
 }
 
-func runAddRefused(t *conformance.Trial) error {
+func runAddRefused(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -164,7 +165,7 @@ func runAddRefused(t *conformance.Trial) error {
 	return nil
 }
 
-func runAddResearch(t *conformance.Trial) error {
+func runAddResearch(t *engine.Trial) error {
 	if err := writeResearch(t, "Draft"); err != nil {
 		return err
 	}
@@ -191,7 +192,7 @@ func runAddResearch(t *conformance.Trial) error {
 	return writeResearch(t, "")
 }
 
-func runAddSizes(t *conformance.Trial) error {
+func runAddSizes(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err

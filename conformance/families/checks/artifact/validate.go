@@ -6,17 +6,17 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
-func validateScenarios() []conformance.Scenario {
-	needs := conformance.Needs{Capability: "tools", Family: family.Artifact, Tools: []string{ToolValidate}, SideEffects: conformance.SideEffectsReadOnly}
+func validateScenarios() []engine.Scenario {
+	needs := engine.Needs{Capability: "tools", Family: fixture.Artifact, Tools: []string{ToolValidate}, SideEffects: conformance.SideEffectsReadOnly}
 	logs := needs
 	logs.Process = true
-	return []conformance.Scenario{
+	return []engine.Scenario{
 		{ID: "S0-VAL-01", Needs: needs, Run: runValidateGood},
 		{ID: "S0-VAL-02", Needs: logs, Run: runValidateChecklistID},
 		{ID: "S0-VAL-03", Needs: needs, Run: runValidateMissingSection},
@@ -29,13 +29,13 @@ func validateScenarios() []conformance.Scenario {
 	}
 }
 
-func validate(t *conformance.Trial, s *wire.Session, content, id string) (verdict, wire.Answer, error) {
+func validate(t *engine.Trial, s *wire.Session, content, id string) (verdict, wire.Answer, error) {
 	a, err := t.Call(s, ToolValidate, validateArguments(content, id))
 	v, err := readVerdict(a, err)
 	return v, a, err
 }
 
-func runValidateGood(t *conformance.Trial) error {
+func runValidateGood(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	return string(rawjson.Encode(x)) == string(rawjson.Encode(y))
 }
 
-func runValidateChecklistID(t *conformance.Trial) error {
+func runValidateChecklistID(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -110,9 +110,9 @@ func runValidateChecklistID(t *conformance.Trial) error {
 
 // logLine returns the last log line of an event in which a member has a value.
 // The line may come a moment after the answer.
-func logLine(t *conformance.Trial, s *wire.Session, event, member, value string) (map[string]json.RawMessage, bool) {
+func logLine(t *engine.Trial, s *wire.Session, event, member, value string) (map[string]json.RawMessage, bool) {
 	var last map[string]json.RawMessage
-	wait.Until(t.Ctx, min(s.Timeout, 2*wire.Lag), func() bool {
+	wire.WaitUntil(t.Ctx, min(s.Timeout, 2*wire.Lag), func() bool {
 		for _, line := range logLines(s.Conn.Stderr()) {
 			if rawjson.Text(line["event"]) == event && rawjson.Text(line[member]) == value {
 				last = line
@@ -130,7 +130,7 @@ func describeLine(line map[string]json.RawMessage, found bool) string {
 	return rawjson.Clip(string(rawjson.Encode(line)), 300)
 }
 
-func runValidateMissingSection(t *conformance.Trial) error {
+func runValidateMissingSection(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func runValidateMissingSection(t *conformance.Trial) error {
 	return nil
 }
 
-func runValidatePlaceholders(t *conformance.Trial) error {
+func runValidatePlaceholders(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func runValidatePlaceholders(t *conformance.Trial) error {
 	return nil
 }
 
-func runValidateDeterminism(t *conformance.Trial) error {
+func runValidateDeterminism(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func runValidateDeterminism(t *conformance.Trial) error {
 	return nil
 }
 
-func runValidatePrefix(t *conformance.Trial) error {
+func runValidatePrefix(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func runValidatePrefix(t *conformance.Trial) error {
 	return err
 }
 
-func runValidateBoundary(t *conformance.Trial) error {
+func runValidateBoundary(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -225,7 +225,7 @@ func runValidateBoundary(t *conformance.Trial) error {
 	return nil
 }
 
-func runValidateTraversal(t *conformance.Trial) error {
+func runValidateTraversal(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -233,12 +233,12 @@ func runValidateTraversal(t *conformance.Trial) error {
 	const climbing = "../etc/passwd"
 	a, err := t.Call(s, ToolValidate, validateArguments(prd(), climbing))
 	t.Check("S0-VAL-12/refused", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
-	if !t.Rev.Subject.IsProcess() {
+	if !t.Rev.IsProcess() {
 		t.Skip("S0-VAL-12/log", conformance.SkipControl, "needs a server the suite starts as a program")
 		return err
 	}
 	var line map[string]json.RawMessage
-	wait.Until(t.Ctx, s.Timeout, func() bool {
+	wire.WaitUntil(t.Ctx, s.Timeout, func() bool {
 		for _, l := range logLines(s.Conn.Stderr()) {
 			if rawjson.Text(l["artifact_id"]) == climbing && rawjson.Text(l["tool_name"]) == ToolValidate && strings.Contains(string(rawjson.Encode(l)), "traversal") {
 				line = l
@@ -250,7 +250,7 @@ func runValidateTraversal(t *conformance.Trial) error {
 	return err
 }
 
-func runValidateLog(t *conformance.Trial) error {
+func runValidateLog(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err

@@ -5,24 +5,25 @@ import (
 	"fmt"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // validateWireScenarios judge rules of the protocol by calls of validate_artifact,
 // whose answers are known.
-func validateWireScenarios() []conformance.Scenario {
-	return []conformance.Scenario{
+func validateWireScenarios() []engine.Scenario {
+	return []engine.Scenario{
 		{
 			ID:    "X-WIRE-12-CALLS",
-			Needs: conformance.Needs{Capability: "tools", Family: family.Artifact, Tools: []string{ToolValidate}, SideEffects: conformance.SideEffectsReadOnly},
+			Needs: engine.Needs{Capability: "tools", Family: fixture.Artifact, Tools: []string{ToolValidate}, SideEffects: conformance.SideEffectsReadOnly},
 			Run:   runManyCalls,
 		},
 		{
 			ID:    "X-WIRE-13",
-			Needs: conformance.Needs{Capability: "tools", Family: family.Artifact, Tools: []string{ToolValidate}, SideEffects: conformance.SideEffectsReadOnly},
+			Needs: engine.Needs{Capability: "tools", Family: fixture.Artifact, Tools: []string{ToolValidate}, SideEffects: conformance.SideEffectsReadOnly},
 			Run:   runOldRevision,
 		},
 	}
@@ -30,7 +31,7 @@ func validateWireScenarios() []conformance.Scenario {
 
 // runManyCalls mixes artifacts that pass with ones that do not: an answer at
 // the wrong call shows.
-func runManyCalls(t *conformance.Trial) error {
+func runManyCalls(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -41,16 +42,16 @@ func runManyCalls(t *conformance.Trial) error {
 	}
 	var calls []call
 	var messages [][]byte
-	for i := range probe.InFlight {
+	for i := range talk.InFlight {
 		arguments := validateArguments(prd(), idPRD)
 		good := i%3 != 0
 		if !good {
 			arguments["artifact_content"] = prdWithout(PRDSection)
 		}
 		c := call{s.NewID(), good}
-		calls, messages = append(calls, c), append(messages, s.Message(c.id, mcp.MethodToolsCall, conformance.CallParams(ToolValidate, arguments)))
+		calls, messages = append(calls, c), append(messages, s.Message(c.id, mcp.MethodToolsCall, engine.CallParams(ToolValidate, arguments)))
 	}
-	if err := probe.Volley(t.Ctx, s, messages); err != nil {
+	if err := talk.Volley(t.Ctx, s, messages); err != nil {
 		t.Fail("X-WIRE-12/calls", "200 answers", "not all could be sent: %v", err)
 		return err
 	}
@@ -75,7 +76,7 @@ func runManyCalls(t *conformance.Trial) error {
 	return nil
 }
 
-func runOldRevision(t *conformance.Trial) error {
+func runOldRevision(t *engine.Trial) error {
 	s, err := t.Raw()
 	if err != nil {
 		return err

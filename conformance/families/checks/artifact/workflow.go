@@ -7,35 +7,37 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // workflowNeeds is what scenarios of the whole artifact workflow need. They ask
 // for all of its tools, so that a server that has only an add_task of its own is
 // left alone.
-func workflowNeeds() conformance.Needs {
-	return conformance.Needs{Capability: "tools", Family: family.Artifact, Tools: Tools, SideEffects: conformance.SideEffectsAll}
+func workflowNeeds() engine.Needs {
+	return engine.Needs{Capability: "tools", Family: fixture.Artifact, Tools: Tools, SideEffects: conformance.SideEffectsAll}
 }
 
 // onServices is workflowNeeds for scenarios in which the suite plays the
 // services.
-func onServices() conformance.Needs {
+func onServices() engine.Needs {
 	n := workflowNeeds()
-	n.Services = true
+	n.Fixture = surroundings.PlayedServices
 	return n
 }
 
 // reading is needs with resources, to read documents back.
-func reading(needs conformance.Needs) conformance.Needs {
+func reading(needs engine.Needs) engine.Needs {
 	needs.Capability = "resources"
 	return needs
 }
 
 // logging is needs with a look at the log.
-func logging(needs conformance.Needs) conformance.Needs {
+func logging(needs engine.Needs) engine.Needs {
 	needs.Process = true
 	return needs
 }
@@ -56,7 +58,7 @@ type approval struct {
 }
 
 // called calls a tool and reads the object in its result.
-func called[T any](t *conformance.Trial, s *wire.Session, tool string, arguments map[string]any) (T, wire.Answer, error) {
+func called[T any](t *engine.Trial, s *wire.Session, tool string, arguments map[string]any) (T, wire.Answer, error) {
 	var out T
 	a, err := t.Call(s, tool, arguments)
 	if err != nil {
@@ -76,12 +78,12 @@ func approveArguments(id string) map[string]any {
 	return map[string]any{"artifact_id": id, "task_id": TaskID}
 }
 
-func approve(t *conformance.Trial, s *wire.Session, id string) (approval, wire.Answer, error) {
+func approve(t *engine.Trial, s *wire.Session, id string) (approval, wire.Answer, error) {
 	return called[approval](t, s, ToolApprove, approveArguments(id))
 }
 
 // keep stores documents that the scenario builds on.
-func keep(t *conformance.Trial, s *wire.Session, documents ...draft) error {
+func keep(t *engine.Trial, s *wire.Session, documents ...draft) error {
 	for _, d := range documents {
 		if _, a, err := store(t, s, d.text()); err != nil {
 			return fmt.Errorf("storing %s: %s", d.id, a.OrError(err))
@@ -93,7 +95,7 @@ func keep(t *conformance.Trial, s *wire.Session, documents ...draft) error {
 
 // family of documents: an approved parent and a draft below it, with ids of
 // their own and a body.
-func child(t *conformance.Trial, parentPrefix, prefix, body string) (parent, d draft) {
+func child(t *engine.Trial, parentPrefix, prefix, body string) (parent, d draft) {
 	parent = newDraft(unusedID(t, parentPrefix))
 	parent.parent, parent.status = "", "Approved"
 	d = newDraft(unusedID(t, prefix))
@@ -105,7 +107,7 @@ func child(t *conformance.Trial, parentPrefix, prefix, body string) (parent, d d
 const threeStories = "## Decomposition\n\n- HLS-AAA: first\n- HLS-BBB: second, after HLS-AAA\n- HLS-CCC: third\n\n## Dependencies\n\nHLS-CCC needs HLS-BBB.\n"
 
 // storedPRD stores a PRD draft with a body below an approved epic.
-func storedPRD(t *conformance.Trial, s *wire.Session, body string) (draft, error) {
+func storedPRD(t *engine.Trial, s *wire.Session, body string) (draft, error) {
 	epic, d := child(t, "EPIC", "PRD", body)
 	return d, keep(t, s, epic, d)
 }
@@ -122,11 +124,11 @@ func uriOf(id string, version int) string {
 }
 
 // readBack reads version 1 of an artifact.
-func readBack(t *conformance.Trial, s *wire.Session, id string) (string, error) {
+func readBack(t *engine.Trial, s *wire.Session, id string) (string, error) {
 	return readVersion(t, s, id, 1)
 }
 
-func readVersion(t *conformance.Trial, s *wire.Session, id string, version int) (string, error) {
+func readVersion(t *engine.Trial, s *wire.Session, id string, version int) (string, error) {
 	a, err := s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": uriOf(id, version)})
 	var result struct {
 		Contents []struct{ Text string } `json:"contents"`
@@ -139,7 +141,7 @@ func readVersion(t *conformance.Trial, s *wire.Session, id string, version int) 
 
 // playing returns the session on the services of the suite, and these, with
 // nothing asked and the faults given.
-func playing(t *conformance.Trial, fault func(restRequest) *RestAnswer) (*wire.Session, *Services, error) {
+func playing(t *engine.Trial, fault func(restRequest) *RestAnswer) (*wire.Session, *Services, error) {
 	s, err := t.Shared()
 	if err != nil {
 		return nil, nil, err

@@ -14,10 +14,12 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/artifact"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/coe"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/docling"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -33,11 +35,11 @@ const noSession = "Error: session context not found"
 const maxSaved = 5 << 20
 
 // Scenarios returns the scenarios of the family.
-func Scenarios() []conformance.Scenario {
+func Scenarios() []engine.Scenario {
 	needs := assistantNeeds()
 	return slices.Concat(
 		table.Scenarios(assistantTables()...), table.Scenarios(assistantRowTables()...),
-		[]conformance.Scenario{
+		[]engine.Scenario{
 			docling.NotObserved("S4-SAVE-07", needs, "a database that fails"),
 			docling.NotObserved("S4-REG-01", needs, "tokens that are registered and taken back"),
 			docling.NotObserved("S4-REG-02", needs, "a look at the registry"),
@@ -48,8 +50,8 @@ func Scenarios() []conformance.Scenario {
 	)
 }
 
-func assistantNeeds() conformance.Needs {
-	return conformance.Needs{Capability: "tools", Family: family.Assistant, SideEffects: conformance.SideEffectsAll, Tools: []string{ToolSave}}
+func assistantNeeds() engine.Needs {
+	return engine.Needs{Capability: "tools", Family: fixture.Assistant, SideEffects: conformance.SideEffectsAll, Tools: []string{ToolSave}}
 }
 
 // assistantTable is a table of the family.
@@ -67,7 +69,7 @@ func savingTable(id, title string, steps ...table.Step) table.Table {
 func makeAssistant(r *table.Run, name string) (any, error) {
 	switch name {
 	case "token":
-		return r.Rev.Fixtures.SessionToken, nil
+		return surroundings.Of(r.Trial).SessionToken, nil
 	case "most":
 		return strings.Repeat("0123456789abcdef", maxSaved/16), nil
 	case "over":
@@ -79,7 +81,7 @@ func makeAssistant(r *table.Run, name string) (any, error) {
 // knownToken keeps a table to servers that take the token of the suite.
 func knownToken(r *table.Run) (string, error) {
 	const reason = "needs a session token that the server knows"
-	if r.Rev.Fixtures.SessionToken == "" {
+	if surroundings.Of(r.Trial).SessionToken == "" {
 		return reason, nil
 	}
 	doc, err := r.Prepare(ToolSave, table.Members{"session_token": "$token", "title": "whether the token is known", "content_markdown": "# A token"})
@@ -187,7 +189,7 @@ func assistantRowTables() []table.Table {
 	const title, content = "A row | of the suite", "# A row\r\n\n\tGröße 漢字 🦊\n"
 	row := func(id, name string, steps ...table.Step) table.Table {
 		tb := savingTable(id, name, steps...)
-		tb.Needs.Transport = wire.TransportHTTP
+		tb.Needs.Transport = conformance.TransportHTTP
 		return tb
 	}
 	save := table.Step{Tool: ToolSave, Args: table.Members{"session_token": "$token", "title": title, "content_markdown": content}, Keep: map[string]string{"marker": "text"}}
@@ -226,7 +228,7 @@ func readRow(r *table.Run) error {
 	u.Path, u.RawQuery = "/api/artifacts/"+fmt.Sprint(created["id"]), ""
 	req, err := http.NewRequestWithContext(r.Ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
-		return conformance.Ours(err)
+		return engine.SuiteError(err)
 	}
 	for name, values := range subject.Header {
 		req.Header[name] = values

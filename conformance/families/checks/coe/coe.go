@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 )
@@ -34,22 +35,22 @@ const Area = "coe"
 // coeNeeds is what a scenario of the family needs to call the tools. The two
 // first tools of the family tell it from servers that have one tool of such a
 // name by chance.
-func coeNeeds(tools ...string) conformance.Needs {
-	return conformance.Needs{
-		Capability: "tools", Family: family.COE, SideEffects: conformance.SideEffectsAll,
+func coeNeeds(tools ...string) engine.Needs {
+	return engine.Needs{
+		Capability: "tools", Family: fixture.COE, SideEffects: conformance.SideEffectsAll,
 		Tools: slices.Compact(append([]string{ToolNext, toolObserve}, tools...)),
 	}
 }
 
 // coeReading is coeNeeds for tools that only read.
-func coeReading(tools ...string) conformance.Needs {
+func coeReading(tools ...string) engine.Needs {
 	n := coeNeeds()
 	n.SideEffects, n.Tools = conformance.SideEffectsReadOnly, append([]string{ToolNext, ToolAsk}, tools...)
 	return n
 }
 
 // Scenarios returns the scenarios of the family.
-func Scenarios() []conformance.Scenario {
+func Scenarios() []engine.Scenario {
 	return slices.Concat(
 		coeTaskScenarios(), coeDoneScenarios(), coeQuestionScenarios(), coeReportScenarios(), coeStatusScenarios(),
 		coeErrorScenarios(), coeFaultScenarios(), coeLimitScenarios(), coeTransportScenarios(),
@@ -57,7 +58,7 @@ func Scenarios() []conformance.Scenario {
 }
 
 // coeTable is a table of the family.
-func coeTable(id, title string, needs conformance.Needs, steps ...table.Step) table.Table {
+func coeTable(id, title string, needs engine.Needs, steps ...table.Step) table.Table {
 	return table.Table{ID: id, Area: Area, Title: title, Needs: needs, Steps: steps, Make: makeCOE}
 }
 

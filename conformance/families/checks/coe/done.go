@@ -5,13 +5,13 @@ import (
 	"math"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 )
 
 // coeDoneScenarios are about reportTaskDone, reportTestFailure and
 // reportVerificationResult.
-func coeDoneScenarios() []conformance.Scenario {
+func coeDoneScenarios() []engine.Scenario {
 	done := func(task string, more table.Members) table.Members {
 		return table.Members{"taskId": task, "status": "done"}.With(more)
 	}

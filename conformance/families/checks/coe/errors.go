@@ -3,13 +3,13 @@ package coe
 import (
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 )
 
 // coeErrorScenarios are about the forms of errors, and about what the family
 // refuses for the sake of safety.
-func coeErrorScenarios() []conformance.Scenario {
+func coeErrorScenarios() []engine.Scenario {
 	agent := table.Members{"agentName": "suite agent"}
 	badTicket := table.Members{"description": "no title"}
 	observed := table.Members{"taskId": "$task", "observation": "seen by the suite", "type": "discovery", "severity": "low"}

@@ -5,9 +5,10 @@ import (
 	"math"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -44,7 +45,7 @@ func disarm() table.Step {
 
 // coeFaultScenarios are the ways to fail of servers that let a test
 // break them, and what stands on an emptied plan.
-func coeFaultScenarios() []conformance.Scenario {
+func coeFaultScenarios() []engine.Scenario {
 	ticket := table.Members{"title": "suite $nonce", "type": "bug"}
 	list := []table.Table{
 		coeTable("S1-NEXT-11", "a queue that is not there", coeNeeds(),
@@ -126,8 +127,8 @@ func coeFaultScenarios() []conformance.Scenario {
 		list[i].Suits = faultSwitch
 	}
 	all := append(table.Scenarios(list...),
-		conformance.Scenario{ID: "S1-INJ-02", Needs: coeReading(), Run: runInjectRefused},
-		conformance.Scenario{ID: "S1-NEXT-02", Needs: coeNeeds(ToolDone), Run: runDrain},
+		engine.Scenario{ID: "S1-INJ-02", Needs: coeReading(), Run: runInjectRefused},
+		engine.Scenario{ID: "S1-NEXT-02", Needs: coeNeeds(ToolDone), Run: runDrain},
 	)
 	for i := range all { // a method of no revision has no place where every result has a type (DISC-12)
 		all[i].Until = mcp.LatestSession
@@ -135,7 +136,7 @@ func coeFaultScenarios() []conformance.Scenario {
 	return all
 }
 
-func runInjectRefused(t *conformance.Trial) error {
+func runInjectRefused(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -156,7 +157,7 @@ func runInjectRefused(t *conformance.Trial) error {
 const maxPlan = 200
 
 // runDrain works through the plan of a server that can be set back.
-func runDrain(t *conformance.Trial) error {
+func runDrain(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err

@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -28,10 +29,10 @@ const (
 	burstTries = 4
 )
 
-func coeLimitScenarios() []conformance.Scenario {
+func coeLimitScenarios() []engine.Scenario {
 	overHTTP := coeReading()
-	overHTTP.Transport = wire.TransportHTTP
-	return []conformance.Scenario{
+	overHTTP.Transport = conformance.TransportHTTP
+	return []engine.Scenario{
 		{ID: "S1-RATE-03", Needs: coeNeeds(ToolTicket), Run: runBurst},
 		{ID: "S1-RATE-04", Needs: overHTTP, Run: runRateHeaders},
 		controlled("S1-RATE-01", "a clock"),
@@ -48,20 +49,20 @@ func coeLimitScenarios() []conformance.Scenario {
 
 // controlled is a requirement of the family that no subject offers the means to
 // judge.
-func controlled(id, control string) conformance.Scenario {
+func controlled(id, control string) engine.Scenario {
 	needs := coeReading()
 	needs.Control = control
-	return conformance.Scenario{ID: id, Needs: needs}
+	return engine.Scenario{ID: id, Needs: needs}
 }
 
 // asAgent returns the parameters of a call as an agent.
 func asAgent(agent, name string, arguments table.Members) map[string]any {
-	params := conformance.CallParams(name, arguments)
+	params := engine.CallParams(name, arguments)
 	params["_meta"] = map[string]any{"agentName": agent}
 	return params
 }
 
-func runBurst(t *conformance.Trial) error {
+func runBurst(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func runBurst(t *conformance.Trial) error {
 }
 
 // tryBurst calls too often and judges what came of it, unless it took too long.
-func tryBurst(t *conformance.Trial, s *wire.Session) (took time.Duration, _ error) {
+func tryBurst(t *engine.Trial, s *wire.Session) (took time.Duration, _ error) {
 	agent := "conform/burst/" + rand.Text()[:8]
 	start := time.Now()
 	answers := make([]wire.Answer, burst+1)
@@ -87,7 +88,7 @@ func tryBurst(t *conformance.Trial, s *wire.Session) (took time.Duration, _ erro
 			return 0, err
 		}
 		if table.UsedUp(table.Outcome(answers[i])) {
-			return 0, conformance.ErrUsedUp
+			return 0, engine.ErrUsedUp
 		}
 	}
 	late, err := s.Request(t.Ctx, mcp.MethodToolsCall, asAgent(agent, ToolTicket, table.Members{"title": "too many"}))
@@ -124,7 +125,7 @@ func meets(doc any, e table.Expectation) bool {
 	return e.Holds(v, there, nil)
 }
 
-func runRateHeaders(t *conformance.Trial) error {
+func runRateHeaders(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func runRateHeaders(t *conformance.Trial) error {
 	agent := "conform/headers/" + rand.Text()[:8]
 	call := func() (http.Header, error) {
 		id := s.NewID()
-		a, err := overhttp.Exchange(t, s, http.MethodPost, s.Message(id, mcp.MethodToolsCall, asAgent(agent, ToolNext, table.Members{})), nil)
+		a, err := talk.ExchangeHTTP(t, s, http.MethodPost, s.Message(id, mcp.MethodToolsCall, asAgent(agent, ToolNext, table.Members{})), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -182,8 +183,8 @@ func runRateHeaders(t *conformance.Trial) error {
 // flood makes more calls at once than an agent may make in a second. It returns the
 // headers of those that were refused, and the status of the last of them. It fails when
 // none was and the calls took too long to tell why.
-func flood(t *conformance.Trial, s *wire.Session, agent string) (refused []http.Header, status int, _ error) {
-	w, err := overhttp.Of(s)
+func flood(t *engine.Trial, s *wire.Session, agent string) (refused []http.Header, status int, _ error) {
+	w, err := talk.HTTPOf(s)
 	if err != nil {
 		return nil, 0, err
 	}

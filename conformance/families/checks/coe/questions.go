@@ -1,7 +1,7 @@
 package coe
 
 import (
-	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 )
 
@@ -12,7 +12,7 @@ const (
 )
 
 // coeQuestionScenarios are about askQuestion and getImmediateAnswer.
-func coeQuestionScenarios() []conformance.Scenario {
+func coeQuestionScenarios() []engine.Scenario {
 	v12 := table.Members{"question": plannedQuestion, "context_summary": "the sidebar", "task_id": "$task"}
 	reading := coeReading()
 	writing := coeNeeds(ToolAsk)

@@ -1,15 +1,15 @@
 package coe
 
 import (
-	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // coeReportScenarios are about observations, issues, completions, tickets and
 // agents.
-func coeReportScenarios() []conformance.Scenario {
+func coeReportScenarios() []engine.Scenario {
 	observed := table.Members{"taskId": "$task", "observation": "seen by the suite", "type": "discovery", "severity": "low"}
 	creating := observed.With(table.Members{"createNewTask": true, "newTaskDetails": table.Members{"title": "look at $nonce", "priority": "medium", "estimatedHours": 2.5}})
 	issue := table.Members{"issue_description": "something is wrong", "severity": 3, "task_id": "$task"}

@@ -3,7 +3,7 @@ package coe
 import (
 	"regexp"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 )
 
@@ -13,7 +13,7 @@ func containsWord(text, word string) bool {
 }
 
 // coeStatusScenarios are about reportTaskStatus.
-func coeStatusScenarios() []conformance.Scenario {
+func coeStatusScenarios() []engine.Scenario {
 	status := func(task, status string) table.Members { return table.Members{"task_id": task, "status": status} }
 	return table.Scenarios(
 		coeTable("S1-STAT-01", "a task in progress", coeNeeds(toolStatus),

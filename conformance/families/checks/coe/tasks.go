@@ -3,12 +3,12 @@ package coe
 import (
 	"slices"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 )
 
 // coeTaskScenarios are about getNextTask.
-func coeTaskScenarios() []conformance.Scenario {
+func coeTaskScenarios() []engine.Scenario {
 	list := []table.Table{
 		coeTable("S1-NEXT-01", "the next ready task of a priority", coeNeeds(),
 			table.Step{Tool: toolObserve, Args: table.Members{

@@ -7,16 +7,17 @@ import (
 	"reflect"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func coeTransportScenarios() []conformance.Scenario {
+func coeTransportScenarios() []engine.Scenario {
 	lines := coeNeeds()
-	lines.Transport = wire.TransportStdio
+	lines.Transport = conformance.TransportStdio
 	orchestrated := coeTable("S1-TRANS-07", "a server without an orchestrator", coeReading(toolImmediate),
 		table.Step{
 			Word: "envelope", Title: "getNextTask answers ORCHESTRATOR_NOT_INITIALIZED", Tool: ToolNext,
@@ -32,17 +33,17 @@ func coeTransportScenarios() []conformance.Scenario {
 		return "", err
 	}
 	return append(table.Scenarios(orchestrated),
-		conformance.Scenario{ID: "S1-TRANS-01", Needs: coeNeeds(), Run: runDirect},
-		conformance.Scenario{ID: "S1-TRANS-01-COLD", Needs: lines, Run: runCold},
-		conformance.Scenario{ID: "S1-TRANS-04", Needs: lines, Run: runSplitText},
-		conformance.Scenario{ID: "S1-TICKET-06", Needs: coeNeeds(ToolTicket), Run: runManyTickets},
-		conformance.Scenario{ID: "S1-ADMIN-01", Needs: coeReading(), Run: runAdmin},
+		engine.Scenario{ID: "S1-TRANS-01", Needs: coeNeeds(), Run: runDirect},
+		engine.Scenario{ID: "S1-TRANS-01-COLD", Needs: lines, Run: runCold},
+		engine.Scenario{ID: "S1-TRANS-04", Needs: lines, Run: runSplitText},
+		engine.Scenario{ID: "S1-TICKET-06", Needs: coeNeeds(ToolTicket), Run: runManyTickets},
+		engine.Scenario{ID: "S1-ADMIN-01", Needs: coeReading(), Run: runAdmin},
 	)
 }
 
 const orchestratorMissing = "ORCHESTRATOR_NOT_INITIALIZED"
 
-func runDirect(t *conformance.Trial) error {
+func runDirect(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -76,20 +77,20 @@ func runDirect(t *conformance.Trial) error {
 	return nil
 }
 
-func runCold(t *conformance.Trial) error {
+func runCold(t *engine.Trial) error {
 	s, err := t.Raw()
 	if err != nil {
 		return err
 	}
 	a, err := s.Request(t.Ctx, ToolNext, map[string]any{"filter": "all"})
 	if err == nil && table.UsedUp(table.Outcome(a)) {
-		return conformance.ErrUsedUp
+		return engine.ErrUsedUp
 	}
 	t.Check("S1-TRANS-01/cold", err == nil && meets(table.Outcome(a), table.Is("payload.success", true)), "the payload as the result", "%s", a.OrError(err))
 	return nil
 }
 
-func runSplitText(t *conformance.Trial) error {
+func runSplitText(t *engine.Trial) error {
 	s, err := t.Fresh()
 	if err != nil {
 		return err
@@ -103,7 +104,7 @@ func runSplitText(t *conformance.Trial) error {
 		if data[0] < 0x80 {
 			n = max(1, bytes.IndexFunc(data, func(r rune) bool { return r >= 0x80 }))
 		}
-		if err := probe.WriteRaw(t, s, data[:n]); err != nil {
+		if err := talk.WriteRaw(t, s, data[:n]); err != nil {
 			return err
 		}
 		data = data[n:]
@@ -114,7 +115,7 @@ func runSplitText(t *conformance.Trial) error {
 	}
 	doc := table.Outcome(a)
 	if table.UsedUp(doc) {
-		return conformance.ErrUsedUp
+		return engine.ErrUsedUp
 	}
 	got := table.TextAt(doc, "payload.question")
 	t.Check("S1-TRANS-04", got == words, words, "%s", a.Describe())
@@ -124,7 +125,7 @@ func runSplitText(t *conformance.Trial) error {
 // ticketsAtOnce is how many tickets are made at the same time.
 const ticketsAtOnce = 20
 
-func runManyTickets(t *conformance.Trial) error {
+func runManyTickets(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func runManyTickets(t *conformance.Trial) error {
 	agent := "conform/tickets/" + rand.Text()[:8]
 	var sent []string
 	for i := range ticketsAtOnce {
-		id, err := s.Post(t.Ctx, mcp.MethodToolsCall, asAgent(fmt.Sprintf("%s/%d", agent, i/conformance.CallsPerAgent), ToolTicket, table.Members{"title": fmt.Sprintf("ticket %d", i)}))
+		id, err := s.Post(t.Ctx, mcp.MethodToolsCall, asAgent(fmt.Sprintf("%s/%d", agent, i/engine.CallsPerAgent), ToolTicket, table.Members{"title": fmt.Sprintf("ticket %d", i)}))
 		if err != nil {
 			return err
 		}
@@ -147,7 +148,7 @@ func runManyTickets(t *conformance.Trial) error {
 		}
 		doc := table.Outcome(a)
 		if table.UsedUp(doc) {
-			return conformance.ErrUsedUp
+			return engine.ErrUsedUp
 		}
 		ticket := table.TextAt(doc, "payload.ticket.id")
 		if ticket == "" || ids[ticket] {
@@ -159,7 +160,7 @@ func runManyTickets(t *conformance.Trial) error {
 	return nil
 }
 
-func runAdmin(t *conformance.Trial) error {
+func runAdmin(t *engine.Trial) error {
 	listed := ""
 	for _, tool := range t.Rev.Tools {
 		if tool.Name == "clearQueue" || tool.Name == "resetPlan" {

@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -53,14 +55,14 @@ var doclingSamples embed.FS
 // sample returns a document by its name.
 func sample(name string) ([]byte, error) {
 	data, err := doclingSamples.ReadFile("fixtures/documents/" + name)
-	return data, conformance.Ours(err)
+	return data, engine.SuiteError(err)
 }
 
 // Scenarios returns the scenarios of the family.
-func Scenarios() []conformance.Scenario {
+func Scenarios() []engine.Scenario {
 	return slices.Concat(
 		table.Scenarios(doclingConvertTables()...), table.Scenarios(doclingInputTables()...), table.Scenarios(doclingHostileTables()...), table.Scenarios(doclingURLTables()...), table.Scenarios(doclingExportTables()...),
-		[]conformance.Scenario{
+		[]engine.Scenario{
 			NotObserved("S2-CONV-14", doclingNeeds(), "a look at the server's converters"),
 			doclingParallel(),
 		},
@@ -69,21 +71,21 @@ func Scenarios() []conformance.Scenario {
 
 // doclingNeeds are the two first tools, which tell the family from servers that
 // have one tool of such a name by chance.
-func doclingNeeds(tools ...string) conformance.Needs {
-	return conformance.Needs{
-		Capability: "tools", Family: family.Docling, SideEffects: conformance.SideEffectsReadOnly,
+func doclingNeeds(tools ...string) engine.Needs {
+	return engine.Needs{
+		Capability: "tools", Family: fixture.Docling, SideEffects: conformance.SideEffectsReadOnly,
 		Tools: slices.Compact(append([]string{ToolPDF, toolMarkdown}, tools...)),
 	}
 }
 
 // NotObserved is a requirement no subject offers the means to judge.
-func NotObserved(id string, needs conformance.Needs, control string) conformance.Scenario {
+func NotObserved(id string, needs engine.Needs, control string) engine.Scenario {
 	needs.Control = control
-	return conformance.Scenario{ID: id, Needs: needs}
+	return engine.Scenario{ID: id, Needs: needs}
 }
 
 // doclingTable is a table of the family.
-func doclingTable(id, title string, needs conformance.Needs, steps ...table.Step) table.Table {
+func doclingTable(id, title string, needs engine.Needs, steps ...table.Step) table.Table {
 	return table.Table{ID: id, Area: Area, Title: title, Needs: needs, Steps: steps, Make: makeDocling}
 }
 
@@ -115,7 +117,7 @@ func makeDocling(r *table.Run, name string) (any, error) {
 // sharedInputs keeps a table to servers whose folder of documents the suite
 // fills.
 func sharedInputs(r *table.Run) (string, error) {
-	if r.Rev.Fixtures.Inputs == "" {
+	if surroundings.Of(r.Trial).Inputs == "" {
 		return "needs a folder of documents that the server may read", nil
 	}
 	return "", nil
@@ -128,9 +130,9 @@ func inputFile(r *table.Run, name string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	below, err := os.MkdirTemp(r.Rev.Fixtures.Inputs, "suite-")
+	below, err := os.MkdirTemp(surroundings.Of(r.Trial).Inputs, "suite-")
 	if err != nil {
-		return nil, conformance.Ours(err)
+		return nil, engine.SuiteError(err)
 	}
 	r.Folders = append(r.Folders, below)
 	dir := below
@@ -141,11 +143,11 @@ func inputFile(r *table.Run, name string) (any, error) {
 	}
 	path := filepath.Join(dir, "report.pdf")
 	if err := os.WriteFile(path, data, 0o644); err != nil { //nolint:gosec // the server may be another user
-		return nil, conformance.Ours(err)
+		return nil, engine.SuiteError(err)
 	}
 	if name == "link" {
 		link := filepath.Join(below, "link.pdf")
-		return link, conformance.Ours(os.Symlink(path, link))
+		return link, engine.SuiteError(os.Symlink(path, link))
 	}
 	return path, nil
 }
@@ -159,7 +161,7 @@ const sitePage = `<!DOCTYPE html><html><head><title>Site</title><style>p { color
 func site(r *table.Run) (any, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, conformance.Ours(err)
+		return nil, engine.SuiteError(err)
 	}
 	hits := &atomic.Int64{}
 	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, ConnState: func(_ net.Conn, state http.ConnState) {
@@ -184,11 +186,11 @@ func site(r *table.Run) (any, error) {
 }
 
 // doclingParallel judges conversions at the same time.
-func doclingParallel() conformance.Scenario {
-	return conformance.Scenario{ID: "S2-CONV-15", Needs: doclingNeeds(toolDOCX), Run: convertInParallel}
+func doclingParallel() engine.Scenario {
+	return engine.Scenario{ID: "S2-CONV-15", Needs: doclingNeeds(toolDOCX), Run: convertInParallel}
 }
 
-func convertInParallel(t *conformance.Trial) error {
+func convertInParallel(t *engine.Trial) error {
 	s, err := t.Shared()
 	if err != nil {
 		return err
@@ -197,7 +199,7 @@ func convertInParallel(t *conformance.Trial) error {
 	jobs := []job{{tool: ToolPDF, name: "report.pdf"}, {tool: toolDOCX, name: "handbook.docx"}}
 	params := func(j job) (map[string]any, error) {
 		data, err := sample(j.name)
-		return conformance.CallParams(j.tool, map[string]any{"content_base64": base64.StdEncoding.EncodeToString(data), "filename": j.name}), err
+		return engine.CallParams(j.tool, map[string]any{"content_base64": base64.StdEncoding.EncodeToString(data), "filename": j.name}), err
 	}
 	result := func(ctx context.Context, id string) (string, error) {
 		a, err := s.Await(ctx, id)

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // exportDocuments are what is exported, by name.
@@ -167,7 +167,7 @@ func doclingExportTables() []table.Table {
 			look("closed", "every element is closed where it was opened", table.That("elements that nest", func(doc any, _ map[string]any) bool { return balanced(table.TextAt(doc, "text")) })),
 			checked(export(toolHTML, "spans"), "spans", "merged cells have rowspan and colspan, headers are th", table.Like("text", `<th[^>]* colspan="2"[^>]*>\s*wide`), table.Like("text", `<th[^>]* rowspan="2"[^>]*>\s*tall`), table.Like("text", `<td[^>]*>\s*left`)),
 		),
-		doclingTable("S2-EXP-04", "JSON", func() conformance.Needs { n := toJSON; n.Tools = append(n.Tools, toolDOCX); return n }(), convert,
+		doclingTable("S2-EXP-04", "JSON", func() engine.Needs { n := toJSON; n.Tools = append(n.Tools, toolDOCX); return n }(), convert,
 			checked(export(toolJSON, "doc"), "same", "the exported document is the one that was given", table.That("the same document", func(doc any, kept map[string]any) bool {
 				return kept["doc"] != nil && reflect.DeepEqual(Within(doc, "payload"), kept["doc"])
 			})),

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // RefusedAs expects an error with one of some codes.
@@ -173,7 +173,7 @@ func repacked(text io.Reader) ([]byte, error) {
 	}
 	in, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
-		return nil, conformance.Ours(err)
+		return nil, engine.SuiteError(err)
 	}
 	var buf bytes.Buffer
 	out := zip.NewWriter(&buf)
@@ -181,7 +181,7 @@ func repacked(text io.Reader) ([]byte, error) {
 	for _, f := range in.File {
 		if f.Name != "word/document.xml" {
 			if err := out.Copy(f); err != nil {
-				return nil, conformance.Ours(err)
+				return nil, engine.SuiteError(err)
 			}
 			continue
 		}
@@ -190,11 +190,11 @@ func repacked(text io.Reader) ([]byte, error) {
 			_, err = io.Copy(w, text)
 		}
 		if err != nil {
-			return nil, conformance.Ours(err)
+			return nil, engine.SuiteError(err)
 		}
 	}
 	err = out.Close()
-	return buf.Bytes(), conformance.Ours(err)
+	return buf.Bytes(), engine.SuiteError(err)
 }
 
 // spaces is text without end.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 const otherOption = "Other (specify)"

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 )
 
@@ -65,7 +65,7 @@ func documentTables() []table.Table {
 	edited.Before = write("repo", pathProjection, "# Architecture State\n\n## Categories\n\n### Authentication\n- **Strategy**: Telepathy (ADR none)\n")
 	removed := read
 	removed.Before = func(r *table.Run) error {
-		return conformance.Ours(os.Remove(filepath.Join(fmt.Sprint(r.Kept["repo"]), filepath.FromSlash(pathProjection))))
+		return engine.SuiteError(os.Remove(filepath.Join(fmt.Sprint(r.Kept["repo"]), filepath.FromSlash(pathProjection))))
 	}
 	return []table.Table{
 		preflightsTable("S3-ADR-06", "a second decision", first[0], first[1], second[0],
@@ -132,13 +132,13 @@ func repositoryTables() []table.Table {
 	below.Before = func(r *table.Run) error {
 		dir := filepath.Join(fmt.Sprint(r.Kept["repo"]), "src", "deep")
 		r.Kept["below"] = dir
-		return conformance.Ours(os.MkdirAll(dir, 0o755)) //nolint:gosec // the server may be another user
+		return engine.SuiteError(os.MkdirAll(dir, 0o755)) //nolint:gosec // the server may be another user
 	}
 	inner := read("$inner")
 	inner.Before = func(r *table.Run) error {
 		dir := filepath.Join(fmt.Sprint(r.Kept["repo"]), "vendor", "inner")
 		r.Kept["inner"] = dir
-		return conformance.Ours(os.MkdirAll(filepath.Join(dir, ".git"), 0o755)) //nolint:gosec // as above
+		return engine.SuiteError(os.MkdirAll(filepath.Join(dir, ".git"), 0o755)) //nolint:gosec // as above
 	}
 	worktree := read("$plain")
 	worktree.Before = write("plain", ".git", "gitdir: /nowhere\n")

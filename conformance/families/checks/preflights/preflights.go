@@ -10,7 +10,8 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 )
 
@@ -31,10 +32,10 @@ const (
 const uidPattern = `\d{8}T\d{6}\.\d{3}Z-[0-9A-Z]{4}`
 
 // Scenarios returns the scenarios of the family.
-func Scenarios() []conformance.Scenario {
+func Scenarios() []engine.Scenario {
 	return slices.Concat(
 		table.Scenarios(clarifyTables()...), table.Scenarios(decisionTables()...), table.Scenarios(documentTables()...), table.Scenarios(repositoryTables()...),
-		[]conformance.Scenario{
+		[]engine.Scenario{
 			notJudged("S3-SESS-01", "a clock"),
 			notJudged("S3-UID-03", "two servers on copies of a repository"),
 			notJudged("S3-UID-04", "a clock"),
@@ -45,15 +46,15 @@ func Scenarios() []conformance.Scenario {
 	)
 }
 
-func preflightsNeeds() conformance.Needs {
-	return conformance.Needs{Capability: "tools", Family: family.Preflights, SideEffects: conformance.SideEffectsAll, Tools: []string{toolClarify, ToolRead}}
+func preflightsNeeds() engine.Needs {
+	return engine.Needs{Capability: "tools", Family: fixture.Preflights, SideEffects: conformance.SideEffectsAll, Tools: []string{toolClarify, ToolRead}}
 }
 
 // notJudged is a requirement no subject offers the means to judge.
-func notJudged(id, control string) conformance.Scenario {
+func notJudged(id, control string) engine.Scenario {
 	needs := preflightsNeeds()
 	needs.Control = control
-	return conformance.Scenario{ID: id, Needs: needs}
+	return engine.Scenario{ID: id, Needs: needs}
 }
 
 // preflightsTable is a table of the family, with repositories that the suite makes
@@ -71,7 +72,7 @@ func makePreflights(r *table.Run, name string) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return dir, conformance.Ours(os.Mkdir(filepath.Join(dir, ".git"), 0o755)) //nolint:gosec // the server may be another user
+		return dir, engine.SuiteError(os.Mkdir(filepath.Join(dir, ".git"), 0o755)) //nolint:gosec // the server may be another user
 	case strings.HasPrefix(name, "answers"):
 		answers := answersTo(r.Kept["questions"+strings.TrimPrefix(name, "answers")])
 		return answers, nil
@@ -132,9 +133,9 @@ func write(repository, path, content string) func(r *table.Run) error {
 		}
 		name := filepath.Join(fmt.Sprint(dir), filepath.FromSlash(path))
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // the server may be another user
-			return conformance.Ours(err)
+			return engine.SuiteError(err)
 		}
-		return conformance.Ours(os.WriteFile(name, []byte(content), 0o644)) //nolint:gosec // as above
+		return engine.SuiteError(os.WriteFile(name, []byte(content), 0o644)) //nolint:gosec // as above
 	}
 }
 

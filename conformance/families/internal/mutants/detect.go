@@ -11,9 +11,8 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -59,7 +58,7 @@ func (d Detector) Clean(ctx context.Context, m Mutant, only ...string) (Baseline
 	broken := Baseline{}
 	err := d.run(ctx, Mutant{ID: "sound", Transport: m.Transport, Revisions: m.Revisions, plant: sound}, only, func(r conformance.Result) bool {
 		switch r.Status {
-		case conformance.Fail, conformance.Warn, conformance.Unknown, conformance.Error:
+		case conformance.Fail, conformance.Warn, conformance.Inconclusive, conformance.Error:
 			broken[key{r.ID, r.Revision}] = true
 		case conformance.Pass, conformance.Skip:
 		}
@@ -131,7 +130,7 @@ func First(m Mutant) []string {
 		"S2": {"docling"}, "S3": {"preflights"}, "S4": {"assistant"},
 	}
 	areas := map[string]bool{}
-	for _, s := range familychecks.Add(conformance.Options{}).Scenarios {
+	for _, s := range familychecks.Suite().Scenarios {
 		areas[s.Area] = true
 	}
 	wanted := []string{"lifecycle", "base", "errors", "tools", "resources", "prompts", "utilities", "content", "input", "subscriptions", "logging", "caching", "concurrency", "http", "stdio"}
@@ -153,7 +152,7 @@ func (d Detector) run(ctx context.Context, m Mutant, only []string, seen func(co
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	enough := false
-	_, err = checks.Run(ctx, subject, familychecks.Add(conformance.Options{
+	_, err = familychecks.Run(ctx, subject, conformance.Options{
 		Revisions: m.Revisions, Only: only, Skip: heavy, Answer: d.Answer, SideEffects: conformance.SideEffectsAll,
 		OnResult: func(r conformance.Result) {
 			if !enough && !seen(r) {
@@ -161,7 +160,7 @@ func (d Detector) run(ctx context.Context, m Mutant, only []string, seen func(co
 				cancel()
 			}
 		},
-	}))
+	})
 	if enough && errors.Is(err, context.Canceled) {
 		return nil
 	}

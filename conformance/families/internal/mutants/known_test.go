@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
 )
 
@@ -67,7 +66,7 @@ func judgeKnown(t *testing.T, rig Rig, m Mutant, opts conformance.Options) *conf
 	require.NoError(t, err)
 	defer stop()
 	opts.Revisions, opts.Answer, opts.SideEffects, opts.Skip = m.Revisions, 2*time.Second, conformance.SideEffectsAll, heavy
-	report, err := checks.Run(t.Context(), subject, familychecks.Add(opts))
+	report, err := familychecks.Run(t.Context(), subject, opts)
 	require.NoError(t, err)
 	return report
 }

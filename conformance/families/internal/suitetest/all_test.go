@@ -7,10 +7,19 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
+// suite has the scenarios of the protocol and of the tool families.
+var suite = sync.OnceValue(func() engine.Suite {
+	all := familychecks.Suite()
+	all.MaxRequest = largestHere
+	return all
+})
+
 // registry returns the scenarios of both suites.
-var registry = sync.OnceValue(func() []conformance.Scenario { return familychecks.Add(conformance.Options{}).Scenarios })
+func registry() []engine.Scenario { return suite().Scenarios }
 
 // areaRank is the place of an area in a report, -1 for none.
 func areaRank(area string) int {
@@ -23,19 +32,15 @@ func areaRank(area string) int {
 	return slices.Index(areas, area)
 }
 
-// runAll judges a server by both suites, unless opts has scenarios.
+// runAll judges a server by both suites.
 func runAll(ctx context.Context, subject conformance.Subject, opts conformance.Options) (*conformance.Report, error) {
-	return conformance.Run(ctx, subject, whole(opts))
+	return engine.Run(ctx, subject, suite(), opts)
 }
 
 // planAll is what runAll would do.
-func planAll(ctx context.Context, subject conformance.Subject, opts conformance.Options) ([]conformance.Planned, error) {
-	return conformance.Plan(ctx, subject, whole(opts))
+func planAll(ctx context.Context, subject conformance.Subject, opts conformance.Options) ([]conformance.Listed, error) {
+	return engine.Plan(ctx, subject, suite(), opts)
 }
 
-func whole(opts conformance.Options) conformance.Options {
-	if opts.Scenarios == nil {
-		return familychecks.Add(opts)
-	}
-	return opts
-}
+// around returns the fixtures of a run.
+func around(f surroundings.Fixtures) map[string]any { return map[string]any{surroundings.Key: f} }

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/conformance/checks/talk"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/conversation"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	conversations "github.com/mainstay-mcp/mainstay/conformance/checks/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // conversationRewrites has, for each check of the TALK conversations, a server that
@@ -18,7 +18,7 @@ import (
 // conversations have servers of their own, which are subtler.
 func conversationRewrites() map[string]rewritten {
 	all := map[string]rewritten{}
-	for _, c := range talk.All() {
+	for _, c := range conversations.All() {
 		for _, check := range c.Checks {
 			if strings.HasPrefix(check, "TALK-") {
 				all[check] = contradicts(c.Turns[check])
@@ -28,8 +28,8 @@ func conversationRewrites() map[string]rewritten {
 	return all
 }
 
-func contradicts(turns []conversation.Turn) rewritten {
-	var sent, want conversation.Turn
+func contradicts(turns []talk.Turn) rewritten {
+	var sent, want talk.Turn
 	for _, t := range turns {
 		if t.Send != nil {
 			sent = t
@@ -80,10 +80,10 @@ func TestReadConversation(t *testing.T) {
 		"nothing to look at": head + "-- T/x --\n< {\"result\":{}}\n",
 		"a keep without why": head + check + "keep uri: /result/uri\n",
 	} {
-		_, err := conversation.Read([]byte(text))
+		_, err := talk.ReadConversations([]byte(text))
 		require.Error(t, err, name)
 	}
-	c, err := conversation.Read([]byte(head + check + "< {\"id\":\"a\",\"result\":\"$empty\"}\n"))
+	c, err := talk.ReadConversations([]byte(head + check + "< {\"id\":\"a\",\"result\":\"$empty\"}\n"))
 	require.NoError(t, err)
 	require.Len(t, c, 1)
 	require.Equal(t, []string{"T/x"}, c[0].Checks)
@@ -92,7 +92,7 @@ func TestReadConversation(t *testing.T) {
 
 func TestReadConversationRows(t *testing.T) {
 	t.Parallel()
-	all, err := conversation.Read([]byte(`id: T-$list
+	all, err := talk.ReadConversations([]byte(`id: T-$list
 each: list | number
 - tools | 1
 - prompts | 2
@@ -152,7 +152,7 @@ func TestPattern(t *testing.T) {
 		{`{}`, `x`, "it is no JSON: invalid character 'x' looking for beginning of value"},
 	}
 	for _, tt := range tests {
-		p, err := conversation.ReadPattern([]byte(tt.pattern))
+		p, err := talk.ReadPattern([]byte(tt.pattern))
 		require.NoError(t, err, tt.pattern)
 		require.Equal(t, tt.fault, p.Fault([]byte(tt.value)), "%s against %s", tt.value, tt.pattern)
 	}

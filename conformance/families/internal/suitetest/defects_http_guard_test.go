@@ -5,8 +5,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 func httpGuardRewrites() map[string]rewritten {
@@ -30,7 +30,7 @@ func httpGuardRewrites() map[string]rewritten {
 			return r.Method == method && fits(r.Header.Get(wire.HeaderRevision))
 		})
 	}
-	unknown := func(v string) bool { return v == string(nosuch.Version) }
+	unknown := func(v string) bool { return v == string(fixture.NoVersion) }
 	initialize := from(http.MethodPost, evil)
 	opens := initialize.http
 	initialize.http = func(next http.Handler) http.Handler {

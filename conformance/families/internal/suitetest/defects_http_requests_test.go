@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	httpchecks "github.com/mainstay-mcp/mainstay/conformance/checks/http"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // over is a reference server over HTTP, behind a handler that sees each request

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/observe"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -54,7 +54,7 @@ func httpStreamRewrites() map[string]rewritten {
 	})
 	broken.also, broken.revision = []string{"HTTP-23"}, mcp.LatestSession
 	text := over(func(w http.ResponseWriter, _ *http.Request, body []byte) bool {
-		if !bytes.Contains(body, []byte(nosuch.Method)) {
+		if !bytes.Contains(body, []byte(fixture.NoMethod)) {
 			return false
 		}
 		w.Header().Set("Content-Type", wire.MediaJSON)

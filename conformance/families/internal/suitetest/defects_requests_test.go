@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/conformance/checks/base"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -82,7 +82,7 @@ func requestRewrites() map[string]rewritten {
 		"RPC-12/alive":    deaf(`"_meta":7`),
 		"RPC-19/members":  answering(`"x-trace"`, fails),
 		"RPC-20/case":     lines(`"Method"`, null),
-		"RPC-20/twice":    lines(nosuch.Method, null),
+		"RPC-20/twice":    lines(fixture.NoMethod, null),
 		"RPC-07/result":   lines(`"result":{}`, null),
 		"X-WIRE-01/empty": lines("{}\n", null),
 		"X-WIRE-01/scalar": {options: onlyFixtures, line: func(line []byte) ([]any, bool) {

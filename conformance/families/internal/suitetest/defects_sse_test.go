@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // eventWriter changes what is written to an event stream, which is one event at

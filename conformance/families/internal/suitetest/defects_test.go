@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/artifact"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/observe"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -133,7 +133,7 @@ func lifecycleDefects() map[string]broken {
 		}),
 		"LC-03/unknown": version(func(v mcp.Version) mcp.Version { return v }),
 		"LC-03/latest": version(func(v mcp.Version) mcp.Version {
-			if v == nosuch.Version {
+			if v == fixture.NoVersion {
 				return mcp.Version2024_11_05
 			}
 			return v
@@ -221,7 +221,7 @@ func notificationDefects() map[string]broken {
 }
 
 func errorDefects() map[string]broken {
-	unknown := func(_ *fakeConn, m fakeMessage) bool { return m.call == nosuch.Tool }
+	unknown := func(_ *fakeConn, m fakeMessage) bool { return m.call == fixture.NoTool }
 	undeclared := func(m string) broken {
 		b := instead(method(m), fine)
 		b.features = []string{"no-resources", "no-tools"}
@@ -243,7 +243,7 @@ func errorDefects() map[string]broken {
 		"X-WIRE-02/parse":     onLine("this is not JSON"),
 		"X-WIRE-02/truncated": onLine(`"w-4"`, failure(nil, wire.CodeInvalidRequest, "no", nil)),
 		"X-WIRE-02/alive":     dying("this is not JSON"),
-		"X-WIRE-03/method":    instead(method(nosuch.Method), refuses(wire.CodeInternal)),
+		"X-WIRE-03/method":    instead(method(fixture.NoMethod), refuses(wire.CodeInternal)),
 		"X-WIRE-03/case":      instead(method("Ping"), fine),
 		"X-WIRE-03/tool": instead(unknown, func(_ *fakeConn, m fakeMessage) any {
 			return success(m.id, reply{"content": []any{}, "isError": true})

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"sync/atomic"
 
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -41,7 +41,7 @@ func utilityRewrites() map[string]rewritten {
 	more := func(fits func(m fakeMessage, token any) bool, extra ...any) rewritten {
 		return rewritten{options: onlyFixtures, after: func(m fakeMessage, r reply) []any {
 			meta, _ := m.params["_meta"].(map[string]any)
-			if m.call == official.ToolProgress && fits(m, meta["progressToken"]) {
+			if m.call == fixture.ToolProgress && fits(m, meta["progressToken"]) {
 				return append([]any{r}, extra...)
 			}
 			return []any{r}
@@ -66,7 +66,7 @@ func utilityRewrites() map[string]rewritten {
 	}}
 	loud := func(also any) rewritten {
 		return rewritten{options: onlyFixtures, after: func(m fakeMessage, r reply) []any {
-			if m.call == official.ToolLogging {
+			if m.call == fixture.ToolLogging {
 				return []any{also, r}
 			}
 			return []any{r}
@@ -84,7 +84,7 @@ func utilityRewrites() map[string]rewritten {
 				return nil
 			}
 		}
-		if m.call == official.ToolProgress {
+		if m.call == fixture.ToolProgress {
 			calls.Store(0)
 			if w := waiting.Swap(nil); w != nil {
 				return []any{r, *w}
@@ -107,7 +107,7 @@ func utilityRewrites() map[string]rewritten {
 	var once atomic.Bool
 	quiet := rewritten{options: onlyFixtures, first: func(m fakeMessage) ([]any, bool) {
 		meta, _ := m.params["_meta"].(map[string]any)
-		silent := m.call == official.ToolProgress && meta["progressToken"] == "same" && once.CompareAndSwap(false, true)
+		silent := m.call == fixture.ToolProgress && meta["progressToken"] == "same" && once.CompareAndSwap(false, true)
 		return []any{success(m.id, reply{"content": []any{}})}, silent
 	}}
 	return map[string]rewritten{
@@ -124,7 +124,7 @@ func utilityRewrites() map[string]rewritten {
 			return []any{params}
 		}),
 		"UTIL-08/none": {options: onlyFixtures, after: func(m fakeMessage, r reply) []any {
-			if meta, _ := m.params["_meta"].(map[string]any); m.call == official.ToolProgress && meta["progressToken"] == nil {
+			if meta, _ := m.params["_meta"].(map[string]any); m.call == fixture.ToolProgress && meta["progressToken"] == nil {
 				return []any{report("made-up"), r}
 			}
 			return []any{r}

@@ -15,10 +15,9 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/checks/lifecycle"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -30,7 +29,7 @@ func TestFair_Refusals(t *testing.T) {
 	lists := asksFor(mcp.MethodToolsList)
 	completes := func(m fakeMessage) bool {
 		ref, _ := m.params["ref"].(map[string]any)
-		return m.method == mcp.MethodCompletionComplete && ref["name"] == official.PromptArguments
+		return m.method == mcp.MethodCompletionComplete && ref["name"] == fixture.PromptArguments
 	}
 	mute := func(when func(m fakeMessage) bool) rewritten {
 		return rewritten{first: func(m fakeMessage) ([]any, bool) { return nil, when(m) }}
@@ -45,7 +44,7 @@ func TestFair_Refusals(t *testing.T) {
 	// The SDK for TypeScript holds the arguments against an object, and there are none.
 	optional := changed(mcp.MethodPromptsList, func(_ fakeMessage, result reply) {
 		for _, p := range result["prompts"].([]any) {
-			if p.(reply)["name"] != official.PromptArguments {
+			if p.(reply)["name"] != fixture.PromptArguments {
 				continue
 			}
 			for _, a := range p.(reply)["arguments"].([]any) {
@@ -54,7 +53,7 @@ func TestFair_Refusals(t *testing.T) {
 		}
 	})
 	optional.first = func(m fakeMessage) ([]any, bool) {
-		if m.method != mcp.MethodPromptsGet || m.params["name"] != official.PromptArguments {
+		if m.method != mcp.MethodPromptsGet || m.params["name"] != fixture.PromptArguments {
 			return nil, false
 		}
 		if m.params["arguments"] == nil {
@@ -71,22 +70,22 @@ func TestFair_Refusals(t *testing.T) {
 	}{
 		"a completion that lacks an argument":          {"CMP-01/values", refusedWith(wire.CodeInvalidParams, completes), conformance.Skip, conformance.SkipNoFixture},
 		"its values are not counted":                   {"CMP-02/hundred", refusedWith(wire.CodeInvalidParams, completes), conformance.Skip, conformance.SkipNoFixture},
-		"silence is no completion":                     {"CMP-01/values", mute(completes), conformance.Unknown, ""},
-		"silence has no values to count":               {"CMP-02/hundred", mute(completes), conformance.Unknown, ""},
-		"silence is no unknown method":                 {"LC-14/completions", session(mute(asksFor(mcp.MethodCompletionComplete))), conformance.Unknown, ""},
+		"silence is no completion":                     {"CMP-01/values", mute(completes), conformance.Inconclusive, ""},
+		"silence has no values to count":               {"CMP-02/hundred", mute(completes), conformance.Inconclusive, ""},
+		"silence is no unknown method":                 {"LC-14/completions", session(mute(asksFor(mcp.MethodCompletionComplete))), conformance.Inconclusive, ""},
 		"the tools are in a place that is away":        {"LC-14/tools", refusedWith(wire.CodeInternal, lists), conformance.Pass, ""},
 		"the tool is unknown, and not the method":      {"LC-14/call", unknownName(mcp.MethodToolsCall), conformance.Pass, ""},
 		"the prompt is unknown, and not the method":    {"LC-14/get", unknownName(mcp.MethodPromptsGet), conformance.Pass, ""},
-		"a list that is an error has no shape":         {"TOOL-01/list", refusedWith(wire.CodeInternal, lists), conformance.Unknown, ""},
-		"a list of resources that is an error, too":    {"TALK-RESOURCES/list", refusedWith(wire.CodeInternal, asksFor(mcp.MethodResourcesList)), conformance.Unknown, ""},
-		"a list of prompts that is an error, too":      {"TALK-PROMPTS/list", refusedWith(wire.CodeInternal, asksFor(mcp.MethodPromptsList)), conformance.Unknown, ""},
-		"its entries are not known":                    {"RES-02/entries", refusedWith(wire.CodeInternal, asksFor(mcp.MethodResourcesList)), conformance.Unknown, ""},
+		"a list that is an error has no shape":         {"TOOL-01/list", refusedWith(wire.CodeInternal, lists), conformance.Inconclusive, ""},
+		"a list of resources that is an error, too":    {"TALK-RESOURCES/list", refusedWith(wire.CodeInternal, asksFor(mcp.MethodResourcesList)), conformance.Inconclusive, ""},
+		"a list of prompts that is an error, too":      {"TALK-PROMPTS/list", refusedWith(wire.CodeInternal, asksFor(mcp.MethodPromptsList)), conformance.Inconclusive, ""},
+		"its entries are not known":                    {"RES-02/entries", refusedWith(wire.CodeInternal, asksFor(mcp.MethodResourcesList)), conformance.Inconclusive, ""},
 		"what no server has is asked for all the same": {"RES-03/code", refusedWith(wire.CodeInternal, asksFor(mcp.MethodResourcesList)), conformance.Pass, ""},
 		"a list is no invalid request":                 {"LC-14/prompts", refusedWith(wire.CodeInvalidRequest, asksFor(mcp.MethodPromptsList)), conformance.Fail, ""},
-		"a resource is on a network that is away":      {"RES-02/read", refusedInstead(ofFixed(false)), conformance.Unknown, ""},
+		"a resource is on a network that is away":      {"RES-02/read", refusedInstead(ofFixed(false)), conformance.Inconclusive, ""},
 		"a fixed text needs no network":                {"RES-02/read", refusedInstead(ofFixed(true)), conformance.Warn, ""},
 		"nothing was read":                             {"RES-02/uri", refusedInstead(asksFor(mcp.MethodResourcesRead)), conformance.Skip, conformance.SkipNoFixture},
-		"a prompt is made on a network that is away":   {"PRM-01/get", refusedInstead(asksFor(mcp.MethodPromptsGet)), conformance.Unknown, ""},
+		"a prompt is made on a network that is away":   {"PRM-01/get", refusedInstead(asksFor(mcp.MethodPromptsGet)), conformance.Inconclusive, ""},
 		"arguments have to be an object":               {"PRM-01/get", optional, conformance.Pass, ""},
 		"the list is that of the request":              {"DISC-11/declared", rewritten{after: listByCapability()}, conformance.Pass, ""},
 	}
@@ -111,7 +110,7 @@ func TestFair_Refusals(t *testing.T) {
 func ofFixed(fixed bool) func(m fakeMessage) bool {
 	return func(m fakeMessage) bool {
 		uri := m.params["uri"]
-		return m.method == mcp.MethodResourcesRead && (uri == official.ResourceStatic || uri == official.ResourceBinary) == fixed
+		return m.method == mcp.MethodResourcesRead && (uri == fixture.ResourceStatic || uri == fixture.ResourceBinary) == fixed
 	}
 }
 
@@ -255,13 +254,13 @@ func TestFair_Advice(t *testing.T) {
 		rewritten
 		level conformance.Level
 	}{
-		"X-WIRE-07/unique":           {doubled(lists.ToolList), conformance.Should},
-		"RES-02/unique":              {doubled(lists.ResourceList), conformance.Advice},
-		"PRM-01/unique":              {doubled(lists.PromptList), conformance.Advice},
-		"UTIL-14/disjoint":           {twoPages(lists.ToolList), conformance.Advice},
-		"UTIL-14/prompts-disjoint":   {twoPages(lists.PromptList), conformance.Advice},
-		"UTIL-14/resources-disjoint": {twoPages(lists.ResourceList), conformance.Advice},
-		"UTIL-14/templates-disjoint": {twoPages(lists.TemplateList), conformance.Advice},
+		"X-WIRE-07/unique":           {doubled(wire.ToolList), conformance.Should},
+		"RES-02/unique":              {doubled(wire.ResourceList), conformance.Advice},
+		"PRM-01/unique":              {doubled(wire.PromptList), conformance.Advice},
+		"UTIL-14/disjoint":           {twoPages(wire.ToolList), conformance.Advice},
+		"UTIL-14/prompts-disjoint":   {twoPages(wire.PromptList), conformance.Advice},
+		"UTIL-14/resources-disjoint": {twoPages(wire.ResourceList), conformance.Advice},
+		"UTIL-14/templates-disjoint": {twoPages(wire.TemplateList), conformance.Advice},
 		"RES-02/read":                {refusedWith(wire.CodeInvalidParams, asksFor(mcp.MethodResourcesRead)), conformance.Advice},
 		"PRM-01/get":                 {refusedWith(wire.CodeInvalidParams, asksFor(mcp.MethodPromptsGet)), conformance.Advice},
 	}
@@ -287,8 +286,8 @@ func TestFair_Evidence(t *testing.T) {
 	got := broken.judge(t, id, id)
 	require.Equal(t, conformance.Fail, got.Status, "%s %s", got.Actual, got.Detail)
 	for _, sent := range []string{"notifications/com.example/unknown", `"never-sent"`, `"method":"ping"`} {
-		require.True(t, slices.ContainsFunc(got.Evidence, func(f wire.Frame) bool {
-			return f.Dir == wire.ToServer && bytes.Contains(f.Data, []byte(sent))
+		require.True(t, slices.ContainsFunc(got.Evidence, func(f conformance.Frame) bool {
+			return f.Dir == conformance.ToServer && bytes.Contains(f.Data, []byte(sent))
 		}), "%s is not in %d frames", sent, len(got.Evidence))
 	}
 }

@@ -15,10 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -70,7 +69,7 @@ func TestTasks_MaySo(t *testing.T) {
 			task["status"] = "completed"
 		})), conformance.Skip, conformance.SkipNoFixture},
 		"TASK-03/same":      {onlyOnce(), conformance.Pass, ""},
-		"TASK-04/list-ends": {silent(func(m fakeMessage) bool { return m.method == list && m.params["cursor"] == nil }), conformance.Unknown, ""},
+		"TASK-04/list-ends": {silent(func(m fakeMessage) bool { return m.method == list && m.params["cursor"] == nil }), conformance.Inconclusive, ""},
 		"TASK-04/cancelled": {undeclaredCalls(), conformance.Skip, conformance.SkipNotDeclared},
 		"TASK-04/listed":    {undeclaredCalls(), conformance.Skip, conformance.SkipNotDeclared},
 		"TASK-04/unknown":   {undeclaredCalls(), conformance.Pass, ""},
@@ -90,9 +89,9 @@ func TestTasks_MaySo(t *testing.T) {
 				e["code"] = -32050
 			}
 		})), conformance.Skip, conformance.SkipNoFixture},
-		"TASK-06/call": {silent(func(m fakeMessage) bool { return m.call == "fails" && undeclared(m) }), conformance.Unknown, ""},
-		"TASK-08/get":  {silent(func(m fakeMessage) bool { return m.method == get && m.params["taskId"] != nosuch.Task }), conformance.Unknown, ""},
-		"TASK-09/ack":  {refusing(answers), conformance.Unknown, ""},
+		"TASK-06/call": {silent(func(m fakeMessage) bool { return m.call == "fails" && undeclared(m) }), conformance.Inconclusive, ""},
+		"TASK-08/get":  {silent(func(m fakeMessage) bool { return m.method == get && m.params["taskId"] != fixture.NoTask }), conformance.Inconclusive, ""},
+		"TASK-09/ack":  {refusing(answers), conformance.Inconclusive, ""},
 		"TASK-09/answered": {tasked(changed(get, func(m fakeMessage, task reply) {
 			id := m.params["taskId"]
 			if task["status"] == "input_required" {
@@ -147,9 +146,9 @@ func undeclaredCalls() rewritten {
 // is its own.
 func TestGuessable(t *testing.T) {
 	t.Parallel()
-	require.Empty(t, message.Guessable([]string{"mainstay_01JD9ZQ4ZKABCDEFGHJKMNPQRS", "mainstay_01JD9ZQ4ZKTVWXYZ0123456789"}))
-	require.NotEmpty(t, message.Guessable([]string{"task-of-the-server-0001", "task-of-the-server-0002"}))
-	require.NotEmpty(t, message.Guessable([]string{"task-1", "task-2"}))
+	require.Empty(t, wire.Guessable([]string{"mainstay_01JD9ZQ4ZKABCDEFGHJKMNPQRS", "mainstay_01JD9ZQ4ZKTVWXYZ0123456789"}))
+	require.NotEmpty(t, wire.Guessable([]string{"task-of-the-server-0001", "task-of-the-server-0002"}))
+	require.NotEmpty(t, wire.Guessable([]string{"task-1", "task-2"}))
 }
 
 // TestTaskResult_ClosedStream: over HTTP a server may close the stream on which

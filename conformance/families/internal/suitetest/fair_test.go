@@ -12,8 +12,8 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	httpchecks "github.com/mainstay-mcp/mainstay/conformance/checks/http"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -40,7 +40,7 @@ func TestMaySo(t *testing.T) {
 			return []any{r, reply{"jsonrpc": "2.0", "method": mcp.MethodToolsListChanged}}
 		}}, conformance.Pass},
 		"MRTR-03/roots-used": {rewritten{after: func(m fakeMessage, r reply) []any {
-			if m.call == official.InputRequired+"list_roots" && m.params["inputResponses"] != nil {
+			if m.call == fixture.InputRequired+"list_roots" && m.params["inputResponses"] != nil {
 				return says(m)
 			}
 			return []any{r}
@@ -68,9 +68,9 @@ func TestMaySo(t *testing.T) {
 		}), conformance.Pass},
 		"AUTH-04/metadata": {proxied, conformance.Skip},
 		"AUTH-02/invalid":  {proxied, conformance.Pass},
-		"X-WIRE-08":        {silent(official.ToolSampling), conformance.Unknown},
-		"SAMP-01/asks":     {silent(official.ToolSampling), conformance.Unknown},
-		"SAMP-01/shape":    {silent(official.ToolSampling), conformance.Unknown},
+		"X-WIRE-08":        {silent(fixture.ToolSampling), conformance.Inconclusive},
+		"SAMP-01/asks":     {silent(fixture.ToolSampling), conformance.Inconclusive},
+		"SAMP-01/shape":    {silent(fixture.ToolSampling), conformance.Inconclusive},
 	}
 	for id, c := range cases {
 		t.Run(id, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/artifact"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // fakeError is a refusal of a tool.

@@ -15,8 +15,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance/checks/tasks"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -322,7 +321,7 @@ func (f *fakeTasks) resultOf(task *fakeTask, id json.RawMessage) {
 			f.write(reply{"jsonrpc": "2.0", "method": mcp.MethodTasksStatus, "params": task.state(false)})
 			f.write(question)
 		}
-		if wait.For(f.ctx, 5*time.Millisecond) != nil {
+		if wire.Pause(f.ctx, 5*time.Millisecond) != nil {
 			return
 		}
 	}
@@ -377,7 +376,7 @@ func (f *fakeTasks) listen(m fakeMessage) reply {
 				state["_meta"] = meta
 				f.write(reply{"jsonrpc": "2.0", "method": mcp.MethodTasks, "params": state})
 			}
-			if wait.For(f.ctx, 5*time.Millisecond) != nil {
+			if wire.Pause(f.ctx, 5*time.Millisecond) != nil {
 				return
 			}
 		}

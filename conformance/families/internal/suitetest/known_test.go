@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -51,11 +50,11 @@ func TestKnownFailing_Green(t *testing.T) {
 	for _, revisions := range [][]mcp.Version{nil, {mcp.LatestSession}, {mcp.Latest}} {
 		t.Run(fmt.Sprint("http", revisions), func(t *testing.T) {
 			t.Parallel()
-			requireGreen(t, servers[wire.TransportHTTP], revisions)
+			requireGreen(t, servers[conformance.TransportHTTP], revisions)
 		})
 		t.Run(fmt.Sprint("stdio", revisions), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { requireGreen(t, servers[wire.TransportStdio], revisions) })
+			synctest.Test(t, func(t *testing.T) { requireGreen(t, servers[conformance.TransportStdio], revisions) })
 		})
 	}
 }
@@ -112,7 +111,7 @@ func TestReport_Blocked(t *testing.T) {
 				conformance.Result{Check: conformance.Check{ID: "D"}, Revision: v, Level: conformance.Must, Status: conformance.Skip, Reason: conformance.SkipNotDeclared},
 				conformance.Result{Check: conformance.Check{ID: "E"}, Revision: v, Level: conformance.Must, Status: conformance.Pass})
 		}
-		require.NoError(t, r.Expect(conformance.Expectations{Failing: expected(t, "f", c.failing), Flaky: expected(t, "y", c.flaky)}), name)
+		require.NoError(t, r.Expect(conformance.Expectations{Failing: expected(t, "f", c.failing), Flaky: expected(t, "y", c.flaky)}, nil), name)
 		require.Equal(t, c.verdict, r.Verdict(), name)
 		require.Equal(t, c.baseline, r.Results[2].Baseline, name)
 		require.Equal(t, conformance.BaselineNone, r.Results[3].Baseline, name)
@@ -120,6 +119,6 @@ func TestReport_Blocked(t *testing.T) {
 	alone := &conformance.Report{Results: []conformance.Result{
 		{Check: conformance.Check{ID: "C"}, Revision: modern, Level: conformance.Must, Status: conformance.Skip, Reason: conformance.SkipPrerequisite}, {Check: conformance.Check{ID: "E"}, Revision: modern, Level: conformance.Must, Status: conformance.Pass},
 	}}
-	require.NoError(t, alone.Expect(conformance.Expectations{}))
-	require.Equal(t, conformance.Incomplete, alone.Verdict(), "nothing known blocks it")
+	require.NoError(t, alone.Expect(conformance.Expectations{}, nil))
+	require.Equal(t, conformance.VerdictInconclusive, alone.Verdict(), "nothing known blocks it")
 }

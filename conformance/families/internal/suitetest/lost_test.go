@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -174,14 +174,14 @@ func TestLoss_IsNoFault(t *testing.T) {
 		server.Start()
 		t.Cleanup(server.Close)
 		report, err := runAll(t.Context(), conformance.URL(server.URL, nil), conformance.Options{
-			Revisions: []mcp.Version{mcp.LatestSession}, Answer: time.Second, Only: []string{"LC-*", "RPC-*"}, SideEffects: conformance.SideEffectsNone, MaxRequest: largestHere,
+			Revisions: []mcp.Version{mcp.LatestSession}, Answer: time.Second, Only: []string{"LC-*", "RPC-*"}, SideEffects: conformance.SideEffectsNone,
 		})
 		require.NoError(t, err)
 		return statuses(report)
 	}
 	living, unknown := run(1<<40), 0
 	for id, res := range run(12) {
-		if res.Status == conformance.Unknown {
+		if res.Status == conformance.Inconclusive {
 			unknown++
 		}
 		if s := living[id].Status; s != conformance.Fail && s != conformance.Warn {
@@ -237,7 +237,7 @@ func TestLoss_WhileStarting(t *testing.T) {
 		require.Len(t, report.Results, len(living))
 		for _, res := range report.Results {
 			if want := living[res.ID].Status; want != res.Status {
-				require.Equal(t, conformance.Unknown, res.Status, "%s at start %d: expected %s, got %s", res.ID, n, res.Expected, res.Actual)
+				require.Equal(t, conformance.Inconclusive, res.Status, "%s at start %d: expected %s, got %s", res.ID, n, res.Expected, res.Actual)
 				require.Contains(t, res.Detail, "closed the connection", "%s", res.ID)
 				open++
 			}
@@ -261,7 +261,7 @@ exec "$0"`
 	var details []string
 	for _, res := range report.Results {
 		require.NotEqual(t, conformance.Fail, res.Status, "%s: %s", res.ID, res.Actual)
-		if res.Status == conformance.Unknown {
+		if res.Status == conformance.Inconclusive {
 			details = append(details, res.Detail)
 			require.NotEmpty(t, res.Evidence)
 		}

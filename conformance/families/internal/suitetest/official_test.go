@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -14,7 +15,7 @@ import (
 // has one of ours beside it or a reason, and each of ours exists.
 func TestOfficial(t *testing.T) {
 	t.Parallel()
-	known := map[string]conformance.Scenario{}
+	known := map[string]engine.Scenario{}
 	for _, sc := range registry() {
 		for _, c := range sc.Checks {
 			known[c.ID] = sc
@@ -22,7 +23,7 @@ func TestOfficial(t *testing.T) {
 	}
 	counts := map[mcp.Version]int{}
 	seen := map[string]bool{}
-	for _, s := range conformance.OfficialScenarios() {
+	for _, s := range engine.OfficialScenarios() {
 		require.False(t, seen[s.Name], "%s is there twice", s.Name)
 		seen[s.Name] = true
 		require.True(t, s.Since.Known(), s.Name)
@@ -30,7 +31,7 @@ func TestOfficial(t *testing.T) {
 		require.NotEmpty(t, s.Checks, s.Name)
 		covered := false
 		for i, c := range s.Checks {
-			require.False(t, slices.ContainsFunc(s.Checks[:i], func(o conformance.OfficialCheck) bool { return o.ID == c.ID }), "%s:%s is there twice", s.Name, c.ID)
+			require.False(t, slices.ContainsFunc(s.Checks[:i], func(o engine.OfficialCheck) bool { return o.ID == c.ID }), "%s:%s is there twice", s.Name, c.ID)
 			require.NotEqual(t, len(c.Ours) == 0, c.Why == "", "%s:%s has checks of ours or a reason", s.Name, c.ID)
 			covered = covered || len(c.Ours) > 0
 			for _, id := range c.Ours {

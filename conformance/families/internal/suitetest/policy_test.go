@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -22,7 +23,7 @@ var update = flag.Bool("update", false, "freeze the requirements of every revisi
 func TestRequirements(t *testing.T) {
 	t.Parallel()
 	for _, revision := range mcp.Versions() {
-		now := conformance.RequirementsOf(registry(), revision)
+		now := engine.RequirementsOf(registry(), revision)
 		require.True(t, slices.IsSorted(now))
 		if *update {
 			name := filepath.Join("..", "..", "requirements", string(revision)+".txt")
@@ -49,7 +50,7 @@ func TestRun_Requirements(t *testing.T) {
 
 	report.MarkUnscored([]string{"RPC-01/a"}, mcp.Version2025_03_26)
 	require.True(t, statuses(report)["RPC-01/order"].Unscored)
-	require.Equal(t, conformance.Incomplete, report.Verdict(), "nothing scored")
+	require.Equal(t, conformance.VerdictInconclusive, report.Verdict(), "nothing scored")
 	require.Zero(t, report.Summary().Must.Pass)
 	require.Positive(t, report.Summary().Unscored)
 
@@ -108,7 +109,7 @@ func outcomes() *conformance.Report {
 		Revisions: []conformance.RevisionReport{{Revision: modern}, {Revision: session}},
 		Results: []conformance.Result{
 			result("A/1", modern, conformance.Pass, conformance.Must), result("A/2", modern, conformance.Fail, conformance.Must), result("B/1", modern, conformance.Warn, conformance.Should),
-			result("A/1", session, conformance.Pass, conformance.Must), result("A/2", session, conformance.Pass, conformance.Must), result("B/1", session, conformance.Unknown, conformance.Must),
+			result("A/1", session, conformance.Pass, conformance.Must), result("A/2", session, conformance.Pass, conformance.Must), result("B/1", session, conformance.Inconclusive, conformance.Must),
 		},
 	}
 }
@@ -124,7 +125,7 @@ func TestReport_Expect(t *testing.T) {
 		"nothing":                            {"", "", "", [6]conformance.Baseline{}, conformance.Failed},
 		"what fails is known":                {"A/2\nB", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown, conformance.BaselineKnown, none, none, conformance.BaselineKnown}, conformance.Passed},
 		"a warning left out":                 {"A/2\nB/1@2025-11-25", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown, none, none, none, conformance.BaselineKnown}, conformance.Passed},
-		"an open requirement left out":       {"A/2", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown}, conformance.Incomplete},
+		"an open requirement left out":       {"A/2", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown}, conformance.VerdictInconclusive},
 		"a pass is stale, in every revision": {"A/*\nB", "", "", [6]conformance.Baseline{conformance.BaselineStale, conformance.BaselineKnown, conformance.BaselineKnown, conformance.BaselineStale, none, conformance.BaselineKnown}, conformance.Failed},
 		"the wrong revision is stale":        {"A/2@2025-11-25\nA/2@2026-07-28\nB", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown, conformance.BaselineKnown, none, conformance.BaselineStale, conformance.BaselineKnown}, conformance.Failed},
 		"a revision that was not judged":     {"A/2\nB\nA/2@2024-11-05", "", "", [6]conformance.Baseline{none, conformance.BaselineKnown, conformance.BaselineKnown, none, none, conformance.BaselineKnown}, conformance.Passed},
@@ -135,19 +136,19 @@ func TestReport_Expect(t *testing.T) {
 		r := outcomes()
 		r.Target.Role = conformance.RoleServer
 		x := conformance.Expectations{Failing: append(expected(t, "f", c.failing), expected(t, "o.yml", c.official)...), Flaky: expected(t, "y", c.flaky)}
-		require.NoError(t, r.Expect(x), name)
+		require.NoError(t, r.Expect(x, nil), name)
 		for i, want := range c.want {
 			require.Equal(t, want, r.Results[i].Baseline, "%s: %s %s", name, r.Results[i].ID, r.Results[i].Revision)
 		}
 		require.Equal(t, c.verdict, r.Verdict(), name)
 	}
 	r := outcomes()
-	require.ErrorContains(t, r.Expect(conformance.Expectations{Failing: expected(t, "f", "A/2\nA/3")}), `f:2: no check matches "A/3"`)
-	require.ErrorContains(t, r.Expect(conformance.Expectations{Flaky: expected(t, "y", "C")}), `y:1`)
+	require.ErrorContains(t, r.Expect(conformance.Expectations{Failing: expected(t, "f", "A/2\nA/3")}, nil), `f:2: no check matches "A/3"`)
+	require.ErrorContains(t, r.Expect(conformance.Expectations{Flaky: expected(t, "y", "C")}, nil), `y:1`)
 
 	r = outcomes()
 	r.Results[0].Attempts = conformance.FlakyProof
-	require.NoError(t, r.Expect(conformance.Expectations{Flaky: expected(t, "y", "A/1\nA/2\nB")}))
+	require.NoError(t, r.Expect(conformance.Expectations{Flaky: expected(t, "y", "A/1\nA/2\nB")}, nil))
 	require.Equal(t, conformance.BaselineStale, r.Results[0].Baseline, "it has held often enough")
 	require.Equal(t, conformance.BaselineFlaky, r.Results[3].Baseline, "once proves nothing")
 	require.Equal(t, conformance.Failed, r.Verdict())
@@ -178,7 +179,7 @@ func TestFoldAttempts(t *testing.T) {
 		status        conformance.Status
 		attempts, bad int
 		flaky         bool
-	}{{conformance.Fail, 2, 1, true}, {conformance.Fail, 2, 1, true}, {conformance.Warn, 1, 1, false}, {conformance.Pass, 2, 0, false}, {conformance.Pass, 2, 0, false}, {conformance.Unknown, 2, 2, false}} {
+	}{{conformance.Fail, 2, 1, true}, {conformance.Fail, 2, 1, true}, {conformance.Warn, 1, 1, false}, {conformance.Pass, 2, 0, false}, {conformance.Pass, 2, 0, false}, {conformance.Inconclusive, 2, 2, false}} {
 		got := r.Results[i]
 		require.Equal(t, want.status, got.Status, i)
 		require.Equal(t, []int{want.attempts, want.bad}, []int{got.Attempts, got.Bad}, i)
@@ -193,13 +194,13 @@ func TestWriteExpectations(t *testing.T) {
 	r.Results[1].Actual = "an\nanswer"
 	var own, official strings.Builder
 	require.NoError(t, conformance.WriteExpectations(&own, r))
-	require.Equal(t, "A/2@2026-07-28  # an answer\nB/1@2026-07-28  # warn\nB/1@2025-11-25  # unknown\n", own.String())
+	require.Equal(t, "A/2@2026-07-28  # an answer\nB/1@2026-07-28  # warn\nB/1@2025-11-25  # inconclusive\n", own.String())
 	require.NoError(t, conformance.WriteOfficialExpectations(&official, r))
 	require.Equal(t, "server:\n  - official-A\n  - official-B\n", official.String())
 	// What was written excuses what it was written from.
 	for name, text := range map[string]string{"f": own.String(), "f.yml": official.String()} {
 		r := outcomes()
-		require.NoError(t, r.Expect(conformance.Expectations{Failing: expected(t, name, text)}))
+		require.NoError(t, r.Expect(conformance.Expectations{Failing: expected(t, name, text)}, nil))
 		require.Equal(t, conformance.Passed, r.Verdict(), name)
 	}
 	official.Reset()
@@ -232,18 +233,18 @@ func TestRun_Policy(t *testing.T) {
 // TestShuffle: every scenario stays, the order is that of the seed.
 func TestShuffle(t *testing.T) {
 	t.Parallel()
-	ids := func(scenarios []conformance.Scenario) (out []string) {
+	ids := func(scenarios []engine.Scenario) (out []string) {
 		for _, sc := range scenarios {
 			out = append(out, sc.ID)
 		}
 		return out
 	}
 	all := registry()
-	require.Equal(t, ids(all), ids(conformance.Shuffle(all, 0)))
-	once, again := ids(conformance.Shuffle(all, 7)), ids(conformance.Shuffle(all, 7))
+	require.Equal(t, ids(all), ids(engine.Shuffle(all, 0)))
+	once, again := ids(engine.Shuffle(all, 7)), ids(engine.Shuffle(all, 7))
 	require.Equal(t, once, again)
-	require.NotEqual(t, once, ids(conformance.Shuffle(all, 8)))
-	require.ElementsMatch(t, ids(all), ids(conformance.Shuffle(all, 7)))
+	require.NotEqual(t, once, ids(engine.Shuffle(all, 8)))
+	require.ElementsMatch(t, ids(all), ids(engine.Shuffle(all, 7)))
 }
 
 // TestPlan: what a run would do, and why not, is what it then does.
@@ -267,7 +268,7 @@ func TestPlan(t *testing.T) {
 		}
 		require.Equal(t, []any{conformance.Skip, res.Reason, res.Detail}, []any{res.Status, p.Reason, p.Detail}, p.ID)
 	}
-	require.True(t, slices.ContainsFunc(plan, func(p conformance.Planned) bool { return p.Runs }))
+	require.True(t, slices.ContainsFunc(plan, func(p conformance.Listed) bool { return p.Runs }))
 
 	_, err = planAll(t.Context(), healthy(), conformance.Options{Only: []string{"S9-*"}})
 	require.ErrorContains(t, err, "no check matches")

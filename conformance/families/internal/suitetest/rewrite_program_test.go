@@ -22,9 +22,11 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/artifact"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -60,7 +62,7 @@ type rewrittenProgram struct {
 }
 
 func (p rewrittenProgram) Target() conformance.Target {
-	return conformance.Target{Transport: wire.TransportStdio, Tools: -1}
+	return conformance.Target{Transport: conformance.TransportStdio, Tools: -1}
 }
 
 func (p rewrittenProgram) IsProcess() bool { return true }
@@ -76,13 +78,13 @@ func (p rewrittenProgram) Open(ctx context.Context, tr *wire.Trace, extra []stri
 	p.stand(env, lines)
 	minutes, _ := strconv.Atoi(env["RESERVATION_EXPIRATION_MINUTES"]) // none: the default
 	options := reference.Options{
-		Families: []string{family.Artifact}, ArtifactsDir: env[conformance.EnvArtifacts], ChecklistDir: env[conformance.EnvChecklists],
+		Families: []string{fixture.Artifact}, ArtifactsDir: env[surroundings.EnvArtifacts], ChecklistDir: env[surroundings.EnvChecklists],
 		Services: reference.Services{
 			TasksURL: env["TASK_TRACKING_API_URL"], IDsURL: env["ID_MANAGEMENT_API_URL"], APIKey: env["API_KEY"],
 			ProjectID: env["PROJECT_ID"], Reservation: time.Duration(minutes) * time.Minute,
 		},
 		Log:     lines,
-		Docling: reference.Docling{InputRoots: filepath.SplitList(env[conformance.EnvInputs])},
+		Docling: reference.Docling{InputRoots: filepath.SplitList(env[surroundings.EnvInputs])},
 	}
 	if p.options != nil {
 		p.options(&options)
@@ -217,7 +219,7 @@ func (l *logRewriter) close() {
 }
 
 // judgeProgram is judge for a server that is a program.
-func (r rewritten) judgeProgram(t *testing.T, sc *conformance.Scenario, id string) conformance.Result {
+func (r rewritten) judgeProgram(t *testing.T, sc *engine.Scenario, id string) conformance.Result {
 	t.Helper()
 	var running sync.WaitGroup
 	report, err := runAll(t.Context(), rewrittenProgram{r, endPatience(id), &running}, conformance.Options{Only: []string{id}, Revisions: []mcp.Version{r.judgedIn(sc, id)}})
@@ -245,7 +247,7 @@ func TestProgramAsItIs(t *testing.T) {
 		switch {
 		case res.Status == conformance.Pass:
 			passed++
-		case res.Scenario == "X-PERF-01" && res.Status == conformance.Unknown: // tests at once make any machine busy
+		case res.Scenario == "X-PERF-01" && res.Status == conformance.Inconclusive: // tests at once make any machine busy
 		case res.Status != conformance.Skip:
 			require.Fail(t, "not passed", "%s in %s is %s: %s %s", res.ID, res.Revision, res.Status, res.Actual, res.Detail)
 		case res.Reason != conformance.SkipExcluded:
@@ -438,7 +440,7 @@ func TestBusyMachine(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
 			got := r.judge(t, id)
-			require.Equal(t, conformance.Unknown, got.Status, "%s", got.Actual)
+			require.Equal(t, conformance.Inconclusive, got.Status, "%s", got.Actual)
 			require.Contains(t, got.Detail, "the machine is too busy to tell")
 		})
 	}

@@ -18,9 +18,10 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/preflights"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -78,7 +79,7 @@ func rewrites() map[string]rewritten {
 		conversationRewrites(), statelessRewrites(), featureRewrites(), schemaRewrites(),
 		requestRewrites(), textRewrites(), utilityRewrites(), batchRewrites(), stdioRewrites(), lifecycleRewrites(), capabilityRewrites(),
 		httpStreamRewrites(), sseRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(),
-		coeRewrites(), tableRewrites(preflights.Area, onlyFamily(family.Preflights)), doclingRewrites(), assistantRewrites(),
+		coeRewrites(), tableRewrites(preflights.Area, onlyFamily(fixture.Preflights)), doclingRewrites(), assistantRewrites(),
 		approveRewrites(), approveServiceRewrites(), artifactLogRewrites(), addTaskRewrites(), artifactIDRewrites(), crossRewrites(),
 		taskServiceRewrites(), idServiceRewrites(), coreTaskRewrites(), extensionTaskRewrites(), authorizationRewrites(), metaKeyRewrites(),
 	} {
@@ -298,7 +299,7 @@ func (r rewritten) judge(t *testing.T, id string) conformance.Result {
 	if r.array == nil && r.line == nil && r.first == nil && r.after == nil && r.note == nil && r.http == nil {
 		name = "" // no defect to be found soon
 	}
-	opts := conformance.Options{Only: append([]string{id}, r.also...), Answer: patience(name), Revisions: []mcp.Version{r.judgedIn(&sc, id)}, MaxRequest: largestHere}
+	opts := conformance.Options{Only: append([]string{id}, r.also...), Answer: patience(name), Revisions: []mcp.Version{r.judgedIn(&sc, id)}}
 	if r.opts != nil {
 		r.opts(&opts)
 	}
@@ -312,7 +313,7 @@ func (r rewritten) judge(t *testing.T, id string) conformance.Result {
 // subject starts the server, for a scenario of the area.
 func (r rewritten) subject(t *testing.T, area string, grace time.Duration) conformance.Subject {
 	t.Helper()
-	if r.server != nil && r.reach() == wire.TransportStdio {
+	if r.server != nil && r.reach() == conformance.TransportStdio {
 		return conformance.FuncSubject{Serve: r.serve(r.server), Grace: grace}
 	}
 	options := reference.Options{Families: reference.HTTPFamilies(), SSE: r.sse}
@@ -325,7 +326,7 @@ func (r rewritten) subject(t *testing.T, area string, grace time.Duration) confo
 	srv, err := reference.New(options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
-	if r.reach() == wire.TransportStdio {
+	if r.reach() == conformance.TransportStdio {
 		return conformance.FuncSubject{Serve: r.serve(srv.ServeStdio), Grace: grace}
 	}
 	handler := r.handler(srv.Handler())
@@ -350,7 +351,7 @@ func (r rewritten) subject(t *testing.T, area string, grace time.Duration) confo
 }
 
 // judgedIn is the revision the check is judged in: the newest it is about.
-func (r rewritten) judgedIn(sc *conformance.Scenario, id string) mcp.Version {
+func (r rewritten) judgedIn(sc *engine.Scenario, id string) mcp.Version {
 	if r.revision != "" {
 		return r.revision
 	}
@@ -366,19 +367,19 @@ func (r rewritten) judgedIn(sc *conformance.Scenario, id string) mcp.Version {
 // overSSE is the reference server at its endpoint of HTTP+SSE.
 func overSSE(base string) *conformance.URLSubject {
 	s := conformance.URL(base+reference.SSEPath, nil)
-	s.Transport = wire.TransportSSE
+	s.Transport = conformance.TransportSSE
 	return s
 }
 
 // reach is how the server is reached.
-func (r rewritten) reach() wire.TransportKind {
+func (r rewritten) reach() conformance.TransportKind {
 	switch {
 	case r.sse:
-		return wire.TransportSSE
+		return conformance.TransportSSE
 	case r.overHTTP || r.http != nil || r.trip != nil:
-		return wire.TransportHTTP
+		return conformance.TransportHTTP
 	}
-	return wire.TransportStdio
+	return conformance.TransportStdio
 }
 
 // sampled picks from the tests of a long list: all of them in the whole form
@@ -418,7 +419,7 @@ func TestEveryRewriteIsSeen(t *testing.T) {
 				return // the same conversation without the defect is the whole run of the reference server
 			}
 			healthy, reach := r, r.reach()
-			healthy.array, healthy.line, healthy.first, healthy.after, healthy.note, healthy.overHTTP = nil, nil, nil, nil, nil, reach != wire.TransportStdio
+			healthy.array, healthy.line, healthy.first, healthy.after, healthy.note, healthy.overHTTP = nil, nil, nil, nil, nil, reach != conformance.TransportStdio
 			healthy.http, healthy.trip, healthy.programDefect = nil, nil, programDefect{}
 			got = healthy.judge(t, id)
 			require.Equal(t, conformance.Pass, got.Status, "the server without the defect: %+v", got)

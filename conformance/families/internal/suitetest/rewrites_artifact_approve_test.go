@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/artifact"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // approveRewrites has a defect for each check of approve_artifact.

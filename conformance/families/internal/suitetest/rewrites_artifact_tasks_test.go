@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/artifact"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )

@@ -12,7 +12,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	httpchecks "github.com/mainstay-mcp/mainstay/conformance/checks/http"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -81,7 +81,7 @@ func behind(guard func(next http.Handler) http.Handler) rewritten {
 	return rewritten{
 		http: guard, base: guarded(sound), header: http.Header{"Authorization": {credential}},
 		opts: func(o *conformance.Options) {
-			o.Fixtures.WeakToken, o.Fixtures.WrongAudienceToken = weakToken, audienceToken
+			o.Fixtures = map[string]any{conformance.WeakToken: weakToken, conformance.WrongAudienceToken: audienceToken}
 		},
 	}
 }
@@ -204,12 +204,12 @@ func TestMoreOpenDoors(t *testing.T) {
 		{"500 for two headers", "AUTH-02/malformed", guarded(to(http.StatusInternalServerError, "Bearer "+nobody, "Bearer "+nobody)), conformance.Fail},
 		{"400 for all of that", "AUTH-02/malformed", guarded(func(_ *request, no *refusal) { no.status = http.StatusBadRequest }), conformance.Skip},
 		{"a weak token is no token", "AUTH-18/refused", guarded(to(http.StatusUnauthorized, "Bearer "+weakToken)), conformance.Fail},
-		{"too many bad tokens", "AUTH-02/malformed", guarded(to(http.StatusTooManyRequests, "Bearer")), conformance.Unknown},
+		{"too many bad tokens", "AUTH-02/malformed", guarded(to(http.StatusTooManyRequests, "Bearer")), conformance.Inconclusive},
 		{"nobody to ask", "AUTH-02/signature", guarded(func(r *request, no *refusal) {
 			if strings.Contains(r.Header.Get("Authorization"), ".") {
 				no.status = http.StatusServiceUnavailable
 			}
-		}), conformance.Unknown},
+		}), conformance.Inconclusive},
 		{"no guard", "AUTH-02/none", func(next http.Handler) http.Handler { return next }, conformance.Skip},
 		{"no guard for a token", "AUTH-21/audience", func(next http.Handler) http.Handler { return next }, conformance.Skip},
 		{"elsewhere by a redirect", "AUTH-04/metadata", redirected("http://localhost:1/"), conformance.Warn},

@@ -5,10 +5,9 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/observe"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -24,7 +23,7 @@ func featureRewrites() map[string]rewritten {
 }
 
 // leading changes the first entry of a list.
-func leading(kind lists.Kind, change func(entry reply)) rewritten {
+func leading(kind wire.ListKind, change func(entry reply)) rewritten {
 	return changed(kind.Method, func(_ fakeMessage, result reply) {
 		if entries, _ := result[kind.Member].([]any); len(entries) > 0 {
 			change(entries[0].(reply))
@@ -33,7 +32,7 @@ func leading(kind lists.Kind, change func(entry reply)) rewritten {
 }
 
 // doubled lists the first entry twice.
-func doubled(kind lists.Kind) rewritten {
+func doubled(kind wire.ListKind) rewritten {
 	return changed(kind.Method, func(_ fakeMessage, result reply) {
 		entries := result[kind.Member].([]any)
 		result[kind.Member] = append(slices.Clone(entries), entries[0])
@@ -55,16 +54,16 @@ func resourceRewrites() map[string]rewritten {
 	kept := "This never changes: 123."
 	unknown := func(m fakeMessage) bool { return m.params["uri"] == "mainstay-no-such-scheme://nothing/at-all" }
 	return map[string]rewritten{
-		"RES-02/entries":      leading(lists.ResourceList, func(e reply) { e["uri"] = "no uri" }),
-		"RES-02/unique":       doubled(lists.ResourceList),
-		"RES-07/members":      leading(lists.ResourceList, func(e reply) { e["size"] = "many" }),
+		"RES-02/entries":      leading(wire.ResourceList, func(e reply) { e["uri"] = "no uri" }),
+		"RES-02/unique":       doubled(wire.ResourceList),
+		"RES-07/members":      leading(wire.ResourceList, func(e reply) { e["size"] = "many" }),
 		"RES-02/read":         refusedWith(wire.CodeInvalidParams, func(m fakeMessage) bool { return m.method == mcp.MethodResourcesRead && !unknown(m) }),
 		"RES-02/uri":          reads(func(c reply) { c["uri"] = "test://another" }),
 		"RES-02/mime":         reads(func(c reply) { c["mimeType"] = "application/x-other" }),
 		"RES-03/code":         stateless(recoded(wire.CodeInvalidParams, wire.CodeInternal)),
 		"RES-03/session-code": session(recoded(mcp.CodeResourceNotFound, wire.CodeInternal)),
 		"RES-03/data":         {after: withoutData(unknown)},
-		"RES-07/template":     leading(lists.TemplateList, func(e reply) { e["uriTemplate"] = "test://{id" }),
+		"RES-07/template":     leading(wire.TemplateList, func(e reply) { e["uriTemplate"] = "test://{id" }),
 		"RES-07/filled":       reads(func(c reply) { c["text"] = "nothing" }),
 		"RES-07/other":        reads(func(c reply) { c["text"] = kept }),
 		"RES-04/subscribe":    refusedInstead(asksFor(mcp.MethodResourcesSubscribe)),
@@ -106,8 +105,8 @@ func promptRewrites() map[string]rewritten {
 		return m.method == mcp.MethodPromptsGet && len(arguments) == 0
 	}
 	return map[string]rewritten{
-		"PRM-01/names":  leading(lists.PromptList, func(e reply) { delete(e, "name") }),
-		"PRM-01/unique": doubled(lists.PromptList),
+		"PRM-01/names":  leading(wire.PromptList, func(e reply) { delete(e, "name") }),
+		"PRM-01/unique": doubled(wire.PromptList),
 		"PRM-01/arguments": changed(mcp.MethodPromptsList, func(_ fakeMessage, result reply) {
 			for _, p := range result["prompts"].([]any) {
 				if arguments, ok := p.(reply)["arguments"].([]any); ok {
@@ -156,7 +155,7 @@ func loggingRewrites() map[string]rewritten {
 
 func pageRewrites() map[string]rewritten {
 	all := map[string]rewritten{}
-	for word, kind := range map[string]lists.Kind{"prompts": lists.PromptList, "resources": lists.ResourceList, "templates": lists.TemplateList} {
+	for word, kind := range map[string]wire.ListKind{"prompts": wire.PromptList, "resources": wire.ResourceList, "templates": wire.TemplateList} {
 		all["UTIL-14/"+word+"-ends"] = changed(kind.Method, func(_ fakeMessage, result reply) { result["nextCursor"] = "again" })
 		all["UTIL-14/"+word+"-disjoint"] = twoPages(kind)
 		all["UTIL-15/"+word] = servedInstead(asksFor(kind.Method))
@@ -165,7 +164,7 @@ func pageRewrites() map[string]rewritten {
 }
 
 // twoPages lists everything on each of two pages.
-func twoPages(kind lists.Kind) rewritten {
+func twoPages(kind wire.ListKind) rewritten {
 	var first reply
 	return rewritten{after: func(m fakeMessage, r reply) []any {
 		result, ok := r["result"].(reply)
@@ -184,7 +183,7 @@ func twoPages(kind lists.Kind) rewritten {
 func fixtureRewrites() map[string]rewritten {
 	all := map[string]rewritten{}
 	for word, tool := range map[string]string{
-		"simple-text": official.ToolSimpleText, "image": "test_image_content", "audio": "test_audio_content",
+		"simple-text": fixture.ToolSimpleText, "image": "test_image_content", "audio": "test_audio_content",
 		"resource": "test_embedded_resource", "mixed": "test_multiple_content_types",
 	} {
 		all["TOOL-13/"+word] = changedCall(tool, func(_ fakeMessage, result reply) { result["content"] = []any{} })
@@ -245,17 +244,17 @@ func clientFeatureRewrites() map[string]rewritten {
 		}
 	}
 	return map[string]rewritten{
-		"SAMP-01/asks":       unasked(official.ToolSampling),
+		"SAMP-01/asks":       unasked(fixture.ToolSampling),
 		"SAMP-01/shape":      noting(sampling, func(params reply) { delete(params, "maxTokens") }),
-		"SAMP-01/used":       answered(official.ToolSampling),
-		"SAMP-01/refused":    unwilling(official.ToolSampling, refused),
-		"SAMP-01/undeclared": asksAnyway(official.ToolSampling, sampling),
-		"ELIC-01/asks":       unasked(official.ToolElicitation),
+		"SAMP-01/used":       answered(fixture.ToolSampling),
+		"SAMP-01/refused":    unwilling(fixture.ToolSampling, refused),
+		"SAMP-01/undeclared": asksAnyway(fixture.ToolSampling, sampling),
+		"ELIC-01/asks":       unasked(fixture.ToolElicitation),
 		"ELIC-01/shape":      noting(elicitation, properties(func(property reply) { property["type"] = "object" })),
-		"ELIC-01/used":       answered(official.ToolElicitation),
-		"ELIC-01/declined":   unwilling(official.ToolElicitation, func(r reply) bool { return r["result"] == `{"action":"decline"}` }),
-		"ELIC-01/refused":    unwilling(official.ToolElicitation, refused),
-		"ELIC-01/undeclared": asksAnyway(official.ToolElicitation, elicitation),
+		"ELIC-01/used":       answered(fixture.ToolElicitation),
+		"ELIC-01/declined":   unwilling(fixture.ToolElicitation, func(r reply) bool { return r["result"] == `{"action":"decline"}` }),
+		"ELIC-01/refused":    unwilling(fixture.ToolElicitation, refused),
+		"ELIC-01/undeclared": asksAnyway(fixture.ToolElicitation, elicitation),
 		"ELIC-04/defaults":   noting(elicitation, properties(func(property reply) { delete(property, "default") })),
 		"ELIC-03/enums":      noting(elicitation, properties(func(property reply) { delete(property, "enum") })),
 	}
@@ -280,7 +279,7 @@ func contentRewrites() map[string]rewritten {
 		return r
 	}
 	return map[string]rewritten{
-		observe.SeenBlockType:   blocksChanged(official.ToolSimpleText, func(block reply) { block["type"] = "markdown" }),
+		observe.SeenBlockType:   blocksChanged(fixture.ToolSimpleText, func(block reply) { block["type"] = "markdown" }),
 		observe.SeenBase64:      blocksChanged(image, func(block reply) { block["data"] = "no base64!" }),
 		observe.SeenMIME:        blocksChanged(image, func(block reply) { block["mimeType"] = "text/plain" }),
 		observe.SeenMagic:       blocksChanged(image, func(block reply) { block["mimeType"] = "image/jpeg" }),

@@ -1,8 +1,8 @@
 package suitetest
 
 import (
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -11,7 +11,7 @@ func retries(m fakeMessage) bool { return m.params["inputResponses"] != nil }
 
 // interim changes the results of a tool that ask for more.
 func interim(name string, change func(result reply)) rewritten {
-	return changedCall(official.InputRequired+name, func(_ fakeMessage, result reply) {
+	return changedCall(fixture.InputRequired+name, func(_ fakeMessage, result reply) {
 		if result["resultType"] == string(mcp.ResultInputRequired) {
 			change(result)
 		}
@@ -31,7 +31,7 @@ func eachRequest(change func(request reply)) func(result reply) {
 // asIfDone answers calls of a tool as if the work were done.
 func asIfDone(name string, when func(m fakeMessage) bool) rewritten {
 	return rewritten{after: func(m fakeMessage, r reply) []any {
-		if m.call == official.InputRequired+name && when(m) {
+		if m.call == fixture.InputRequired+name && when(m) {
 			return []any{success(m.id, reply{"resultType": "complete", "content": []any{}})}
 		}
 		return []any{r}
@@ -42,7 +42,7 @@ func asIfDone(name string, when func(m fakeMessage) bool) rewritten {
 func curious(name, method string) rewritten {
 	return rewritten{after: func(m fakeMessage, r reply) []any {
 		declared, _ := metaOf(m)[mcp.MetaClientCapabilities].(map[string]any)
-		if m.call == official.InputRequired+name && len(declared) == 0 {
+		if m.call == fixture.InputRequired+name && len(declared) == 0 {
 			return []any{success(m.id, reply{"resultType": "input_required", "inputRequests": reply{"k": reply{"method": method, "params": reply{}}}})}
 		}
 		return []any{r}
@@ -54,7 +54,7 @@ func inputRewrites() map[string]rewritten {
 	retried := func(name string, holds func(responses map[string]any) bool) func(m fakeMessage) bool {
 		return func(m fakeMessage) bool {
 			responses, _ := m.params["inputResponses"].(map[string]any)
-			return m.call == official.InputRequired+name && responses != nil && holds(responses)
+			return m.call == fixture.InputRequired+name && responses != nil && holds(responses)
 		}
 	}
 	stranger := func(responses map[string]any) bool { return responses["mainstay-another-key"] != nil }
@@ -104,7 +104,7 @@ func boundToConnection() rewritten {
 				opened++
 			}
 		}
-		return []any{failure(m.id, wire.CodeInvalidParams, "no such question", nil)}, opened > 1 && m.call == official.InputRequired+"elicitation" && retries(m)
+		return []any{failure(m.id, wire.CodeInvalidParams, "no such question", nil)}, opened > 1 && m.call == fixture.InputRequired+"elicitation" && retries(m)
 	}}
 }
 
@@ -112,7 +112,7 @@ func boundToConnection() rewritten {
 func careless(tool string, state func(s string) bool) rewritten {
 	return rewritten{after: func(m fakeMessage, r reply) []any {
 		given, _ := m.params["requestState"].(string)
-		if m.call == official.InputRequired+tool && given != "" && state(given) {
+		if m.call == fixture.InputRequired+tool && given != "" && state(given) {
 			return []any{success(m.id, reply{"resultType": "complete", "content": []any{}})}
 		}
 		return []any{r}
@@ -122,7 +122,7 @@ func careless(tool string, state func(s string) bool) rewritten {
 func stateRewrites() map[string]rewritten {
 	invented := func(s string) bool { return s == "mainstay-never-given" }
 	return map[string]rewritten{
-		"MRTR-04/state":    refusedInstead(func(m fakeMessage) bool { return m.call == official.InputRequired+"request_state" && retries(m) }),
+		"MRTR-04/state":    refusedInstead(func(m fakeMessage) bool { return m.call == fixture.InputRequired+"request_state" && retries(m) }),
 		"MRTR-13/tampered": careless("tampered_state", func(s string) bool { return !invented(s) }),
 		"MRTR-13/invented": careless("tampered_state", invented),
 		"MRTR-13/swapped":  careless("tampered_state", func(string) bool { return true }),

@@ -1,8 +1,8 @@
 package suitetest
 
 import (
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/observe"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -23,7 +23,7 @@ func schemaRewrites() map[string]rewritten {
 	lost := func(change func(schema reply)) rewritten {
 		return changed(mcp.MethodToolsList, func(_ fakeMessage, result reply) {
 			for _, tool := range result["tools"].([]any) {
-				if tool := tool.(reply); tool["name"] == official.ToolDialect {
+				if tool := tool.(reply); tool["name"] == fixture.ToolDialect {
 					change(tool["inputSchema"].(reply))
 				}
 			}

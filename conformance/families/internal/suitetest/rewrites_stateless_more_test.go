@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/observe"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -102,7 +102,7 @@ func undeclaredRewrites() map[string]rewritten {
 		declared := false
 		return rewritten{after: func(m fakeMessage, r reply) []any {
 			declared = declared || declares(m)
-			if m.call == official.ToolMissing && declared {
+			if m.call == fixture.ToolMissing && declared {
 				return []any{success(m.id, reply{"resultType": "complete", "content": []any{}})}
 			}
 			return []any{r}
@@ -112,7 +112,7 @@ func undeclaredRewrites() map[string]rewritten {
 		"DISC-08/code":         recoded(mcp.CodeMissingRequiredClientCapability, wire.CodeInvalidParams),
 		"DISC-08/data":         failing(mcp.CodeMissingRequiredClientCapability, func(_ fakeMessage, e reply) { e["data"] = reply{"requiredCapabilities": []any{"sampling"}} }),
 		"DISC-08/status":       restated(http.StatusBadRequest, http.StatusOK),
-		"DISC-08/declared":     refusedInstead(func(m fakeMessage) bool { return m.call == official.ToolMissing && declares(m) }),
+		"DISC-08/declared":     refusedInstead(func(m fakeMessage) bool { return m.call == fixture.ToolMissing && declares(m) }),
 		"DISC-11/capabilities": leaky(),
 		"DISC-11/interleaved":  leaky(),
 	}
@@ -121,7 +121,7 @@ func undeclaredRewrites() map[string]rewritten {
 // logs has a tool send a log message before its result, to whom when takes.
 func logs(level string, when func(m fakeMessage) bool) rewritten {
 	return rewritten{after: func(m fakeMessage, r reply) []any {
-		if m.call != official.ToolLogsOnce || !when(m) {
+		if m.call != fixture.ToolLogsOnce || !when(m) {
 			return []any{r}
 		}
 		return []any{reply{"jsonrpc": "2.0", "method": mcp.MethodMessage, "params": reply{"level": level, "data": "x"}}, r}
@@ -224,7 +224,7 @@ func listenRewrites() map[string]rewritten {
 		"CHG-05/updated": {note: dropped(mcp.MethodResourcesUpdated)},
 		"CHG-05/uri":     noting(mcp.MethodResourcesUpdated, func(params reply) { delete(params, "uri") }),
 		"CHG-05/id":      overHTTP(noting(mcp.MethodResourcesUpdated, unmarked)),
-		"CHG-05/others":  chatty(mcp.MethodResourcesUpdated, reply{"uri": official.ResourceStatic}),
+		"CHG-05/others":  chatty(mcp.MethodResourcesUpdated, reply{"uri": fixture.ResourceStatic}),
 		"CHG-06/two":     {note: twiceOf(mcp.MethodPromptsListChanged, twice)},
 		"CHG-03/unasked": chatty(mcp.MethodToolsListChanged, reply{}),
 		"CHG-07/quiet":   uncancelled(),

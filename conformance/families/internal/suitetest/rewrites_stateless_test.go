@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/checks/stateless"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -271,7 +271,7 @@ func removedRewrites() map[string]rewritten {
 		"DISC-14/subscribe":   served(mcp.MethodResourcesSubscribe),
 		"DISC-14/unsubscribe": served(mcp.MethodResourcesUnsubscribe),
 		"DISC-14/roots":       served(mcp.MethodRootsList),
-		"DISC-14/unknown":     served(nosuch.Method),
+		"DISC-14/unknown":     served(fixture.NoMethod),
 		"DISC-14/status":      restated(http.StatusNotFound, http.StatusOK),
 		"DISC-14/silent": {first: func(m fakeMessage) ([]any, bool) {
 			return []any{success(json.RawMessage(`"stray"`), reply{"resultType": "complete"})}, m.method == mcp.MethodInitialized && m.params["_meta"] != nil

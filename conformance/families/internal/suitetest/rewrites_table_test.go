@@ -15,10 +15,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/coe"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/docling"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/preflights"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -233,8 +234,8 @@ func answerOf(m fakeMessage, r reply, doc map[string]any) any {
 // tabled are the areas of tables, and the server each is tried on.
 func tabled() map[string]func(o *reference.Options) {
 	return map[string]func(o *reference.Options){
-		coe.Area: onlyFamily(family.COE), preflights.Area: onlyFamily(family.Preflights),
-		docling.Area: onlyFamily(family.Docling), assistant.Area: withToken,
+		coe.Area: onlyFamily(fixture.COE), preflights.Area: onlyFamily(fixture.Preflights),
+		docling.Area: onlyFamily(fixture.Docling), assistant.Area: withToken,
 	}
 }
 
@@ -286,7 +287,7 @@ func (r rewritten) optionsOr(other func(o *reference.Options)) func(o *reference
 }
 
 // dataOf returns the table that a scenario works through, nil where it is none.
-func dataOf(sc *conformance.Scenario) *table.Table {
+func dataOf(sc *engine.Scenario) *table.Table {
 	tb, _ := sc.Source.(*table.Table)
 	return tb
 }

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/conformance/checks/tasks"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -32,9 +32,9 @@ func TestRun_Cut(t *testing.T) {
 		}
 	}})
 	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, conformance.Incomplete, report.Verdict())
+	require.Equal(t, conformance.VerdictInconclusive, report.Verdict())
 	results := statuses(report)
-	require.Equal(t, conformance.Unknown, results["RPC-01/order"].Status)
+	require.Equal(t, conformance.Inconclusive, results["RPC-01/order"].Status)
 	require.Equal(t, "the run ended before this was judged", results["RPC-01/order"].Detail)
 	for i := range report.Results {
 		require.NotContains(t, []conformance.Status{conformance.Fail, conformance.Warn, conformance.Error}, report.Results[i].Status, report.Results[i].ID)
@@ -69,7 +69,7 @@ func TestRun_OtherRevision(t *testing.T) {
 	set, err := conformance.Requirements(mcp.Version2025_11_25)
 	require.NoError(t, err)
 	report.MarkUnscored(set, mcp.Version2025_11_25)
-	require.Equal(t, conformance.Incomplete, report.Verdict())
+	require.Equal(t, conformance.VerdictInconclusive, report.Verdict())
 	report.MarkUnscored(set, mcp.Version2025_06_18)
 	require.Equal(t, conformance.Passed, report.Verdict())
 }
@@ -180,3 +180,7 @@ func (w *slowFirst) Write(p []byte) (int, error) {
 type slowly struct{ conformance.FuncSubject }
 
 func (slowly) IsProcess() bool { return true }
+
+func (s slowly) Open(ctx context.Context, tr *wire.Trace, _ []string) (wire.Conn, error) {
+	return wire.NewPipeConn(ctx, s.Serve, s.Grace, nil, tr), nil
+}

@@ -17,8 +17,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/artifact"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -37,7 +36,7 @@ func TestRegistry(t *testing.T) {
 			known[c.ID] = true
 			require.NotEmpty(t, c.Title, c.ID)
 			require.Contains(t, []conformance.Level{conformance.Must, conformance.Should, conformance.May, conformance.Advice}, c.Level, c.ID)
-			require.Contains(t, []conformance.Level{"", conformance.Must}, c.House, c.ID)
+			require.Contains(t, []conformance.Level{"", conformance.Must}, c.ProfileLevel, c.ID)
 			require.LessOrEqual(t, len([]rune(c.Spec.Quote)), 200, c.ID)
 			require.NotEqual(t, c.Spec.Section == "", c.Spec.Seed == "", "%s has one source", c.ID)
 			require.Equal(t, c.Spec.Section == "", c.Spec.Quote == "", "%s quotes the specification", c.ID)
@@ -86,7 +85,7 @@ func TestRun_Gates(t *testing.T) {
 
 	report, err = runAll(t.Context(), healthy(), conformance.Options{SideEffects: conformance.SideEffectsNone, Only: []string{"S0-*"}})
 	require.NoError(t, err)
-	require.Equal(t, conformance.Incomplete, report.Verdict(), "nothing was established")
+	require.Equal(t, conformance.VerdictInconclusive, report.Verdict(), "nothing was established")
 	require.Equal(t, 10, report.ExitCode())
 }
 
@@ -184,7 +183,7 @@ func TestRun_WrongAnswer(t *testing.T) {
 	got := statuses(report)
 	require.Equal(t, conformance.Fail, got["LC-01/answered"].Status)
 	require.NotEmpty(t, got["LC-01/answered"].Evidence)
-	require.Equal(t, conformance.Unknown, got["X-WIRE-03/method"].Status, "what builds on a session is inconclusive")
+	require.Equal(t, conformance.Inconclusive, got["X-WIRE-03/method"].Status, "what builds on a session is inconclusive")
 	require.Equal(t, conformance.Failed, report.Verdict())
 }
 
@@ -209,7 +208,7 @@ func TestRun_Lost(t *testing.T) {
 	got := statuses(report)
 	require.Equal(t, conformance.Pass, got["X-WIRE-04/large"].Status)
 	require.Equal(t, conformance.Fail, got["X-WIRE-04/unicode"].Status)
-	require.Equal(t, conformance.Unknown, got["X-WIRE-04/error"].Status)
+	require.Equal(t, conformance.Inconclusive, got["X-WIRE-04/error"].Status)
 	require.Equal(t, conformance.Pass, got["X-WIRE-03/method"].Status)
 }
 
@@ -283,7 +282,7 @@ func TestCommand_LeavesNothing(t *testing.T) {
 		out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
 		return err != nil || strings.HasPrefix(strings.TrimSpace(string(out)), "Z")
 	}
-	require.True(t, wait.Until(t.Context(), 5*time.Second, gone), "the grandchild lives")
+	require.True(t, wire.WaitUntil(t.Context(), 5*time.Second, gone), "the grandchild lives")
 }
 
 // TestStarvedReader: who hardly looked at a file while it was written says nothing of
@@ -302,15 +301,16 @@ func TestStarvedReader(t *testing.T) {
 	}}}
 	subject, fixtures := b.subject(t, "S0-STORE-09", "")
 	binds := true
+	fixtures.PermissionsEnforced, fixtures.ConcurrentWrites = &binds, writes
+	fixtures.ReadStored = func(name string) ([]byte, error) {
+		<-over
+		return os.ReadFile(name)
+	}
 	report, err := runAll(t.Context(), subject, conformance.Options{
-		Only: []string{"S0-STORE-09"}, Revisions: []mcp.Version{mcp.LatestSession}, Fixtures: fixtures, PermissionsEnforced: &binds, ConcurrentWrites: writes,
-		ReadStored: func(name string) ([]byte, error) {
-			<-over
-			return os.ReadFile(name)
-		},
+		Only: []string{"S0-STORE-09"}, Revisions: []mcp.Version{mcp.LatestSession}, Fixtures: around(fixtures),
 	})
 	require.NoError(t, err)
 	got := statuses(report)["S0-STORE-09"]
-	require.Equal(t, conformance.Unknown, got.Status)
+	require.Equal(t, conformance.Inconclusive, got.Status)
 	require.Regexp(t, `^the file was read during [01] of 200 writes: `, got.Detail)
 }

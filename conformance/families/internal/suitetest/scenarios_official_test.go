@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -20,17 +20,17 @@ func TestOfficialFixtures_OfStrangers(t *testing.T) {
 	harmless := careless("request_state", func(string) bool { return true })
 	// A tool that wants an arguments object, be it empty.
 	strict := rewritten{first: func(m fakeMessage) ([]any, bool) {
-		return []any{failure(m.id, wire.CodeInvalidParams, "no arguments", nil)}, m.call == official.ToolProgress && m.params["arguments"] == nil
+		return []any{failure(m.id, wire.CodeInvalidParams, "no arguments", nil)}, m.call == fixture.ToolProgress && m.params["arguments"] == nil
 	}}
 	strict.revision = mcp.LatestSession
 	// Subscriptions without a tool that changes the resource.
 	still := changed(mcp.MethodToolsList, func(_ fakeMessage, result reply) {
-		result["tools"] = slices.DeleteFunc(result["tools"].([]any), func(tool any) bool { return tool.(reply)["name"] == official.ToolChangeResource }) //nolint:forcetypeassert // the reference server's
+		result["tools"] = slices.DeleteFunc(result["tools"].([]any), func(tool any) bool { return tool.(reply)["name"] == fixture.ToolChangeResource }) //nolint:forcetypeassert // the reference server's
 	})
 	still.revision = mcp.LatestSession
 	// Roots that are counted and not named.
 	counting := rewritten{after: func(m fakeMessage, r reply) []any {
-		if m.call == official.InputRequired+"list_roots" && retries(m) {
+		if m.call == fixture.InputRequired+"list_roots" && retries(m) {
 			given, _ := m.params["inputResponses"].(map[string]any)
 			for _, answer := range given {
 				roots, _ := answer.(map[string]any)["roots"].([]any)

@@ -19,7 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -29,7 +31,7 @@ const envFake = "CONFORMANCE_TEST_FAKE"
 
 func TestMain(m *testing.M) {
 	if id, ok := os.LookupEnv(envFake); ok {
-		f := newFake(defects()[id].defect, os.Getenv(conformance.EnvArtifacts), os.Getenv(conformance.EnvChecklists), os.Stderr)
+		f := newFake(defects()[id].defect, os.Getenv(surroundings.EnvArtifacts), os.Getenv(surroundings.EnvChecklists), os.Stderr)
 		if f.has("ignores-term") {
 			signal.Ignore(syscall.SIGTERM)
 		}
@@ -45,7 +47,7 @@ func TestMain(m *testing.M) {
 
 // largestHere is the size of the largest request: what races over it does so over
 // 1 MiB, in an eighth of the time.
-var largestHere = map[bool]int{false: conformance.DefaultMaxRequest, true: 1 << 20}[testmain.Race]
+var largestHere = map[bool]int{false: engine.DefaultMaxRequest, true: 1 << 20}[testmain.Race]
 
 // sideBySide has n parallel tests run at once where the command line does not say
 // how many: they wait for servers more than they compute.
@@ -60,22 +62,22 @@ func sideBySide(n int) {
 
 // subject returns a server with the defect, and the folders it shares. A
 // program finds its defect in the table, by name.
-func (b broken) subject(t *testing.T, id, name string) (conformance.Subject, conformance.Fixtures) {
+func (b broken) subject(t *testing.T, id, name string) (conformance.Subject, surroundings.Fixtures) {
 	t.Helper()
 	if b.process {
 		s := conformance.Command([]string{os.Args[0]}, append(os.Environ(), envFake+"="+name))
 		s.Grace = endPatience(name)
-		return s, conformance.Fixtures{}
+		return s, surroundings.Fixtures{}
 	}
 	root := t.TempDir()
-	fixtures := conformance.Fixtures{Artifacts: filepath.Join(root, "base", "artifacts"), Checklists: filepath.Join(root, "checklists")}
+	fixtures := surroundings.Fixtures{Artifacts: filepath.Join(root, "base", "artifacts"), Checklists: filepath.Join(root, "checklists")}
 	for _, dir := range []string{fixtures.Artifacts, fixtures.Checklists} {
 		require.NoError(t, os.MkdirAll(dir, 0o755))
 	}
 	// A function has one set of checklists: those of the suite where the
 	// scenario is about them, else its own.
 	checklists := ""
-	if scenarioOf(t, id).Needs.Checklists {
+	if scenarioOf(t, id).Needs.Fixture == surroundings.Checklists {
 		checklists = fixtures.Checklists
 	}
 	f := newFake(b.defect, fixtures.Artifacts, checklists, io.Discard)
@@ -93,7 +95,7 @@ func (b broken) subject(t *testing.T, id, name string) (conformance.Subject, con
 	return s, fixtures
 }
 
-func scenarioOf(t *testing.T, check string) conformance.Scenario {
+func scenarioOf(t *testing.T, check string) engine.Scenario {
 	t.Helper()
 	for _, sc := range registry() {
 		for _, c := range sc.Checks {
@@ -103,7 +105,7 @@ func scenarioOf(t *testing.T, check string) conformance.Scenario {
 		}
 	}
 	require.Fail(t, "no scenario has the check", check)
-	return conformance.Scenario{}
+	return engine.Scenario{}
 }
 
 // judge runs the suite for one check and returns its result.
@@ -113,11 +115,13 @@ func (b broken) judge(t *testing.T, id, name string) conformance.Result {
 	binds := true // the fake minds the modes of files itself
 	opts := conformance.Options{
 		Only: append([]string{id}, b.also...), Revisions: []mcp.Version{mcp.LatestSession},
-		Fixtures: fixtures, Answer: patience(name), PermissionsEnforced: &binds, MaxRequest: largestHere,
+		Answer: patience(name),
 	}
+	fixtures.PermissionsEnforced = &binds
 	if name == "" {
-		opts.ConcurrentWrites = 20 // a defect gets all of them; what is healthy is the fake's own matter
+		fixtures.ConcurrentWrites = 20 // a defect gets all of them; what is healthy is the fake's own matter
 	}
+	opts.Fixtures = around(fixtures)
 	report, err := runAll(t.Context(), subject, opts)
 	require.NoError(t, err)
 	at := slices.IndexFunc(report.Results, func(r conformance.Result) bool { return r.ID == id })

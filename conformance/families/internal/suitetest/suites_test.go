@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -50,7 +50,7 @@ func stranger(capabilities string) func(message []byte) string {
 
 // bothWays is a server of those answers, over stdio and over HTTP. An empty answer
 // is none.
-func bothWays(t *testing.T, answer func(message []byte) string) map[wire.TransportKind]conformance.Subject {
+func bothWays(t *testing.T, answer func(message []byte) string) map[conformance.TransportKind]conformance.Subject {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -66,7 +66,7 @@ func bothWays(t *testing.T, answer func(message []byte) string) map[wire.Transpo
 		}
 	}))
 	t.Cleanup(srv.Close)
-	return map[wire.TransportKind]conformance.Subject{wire.TransportHTTP: conformance.URL(srv.URL, nil), wire.TransportStdio: conformance.InProcess(inLines(answer))}
+	return map[conformance.TransportKind]conformance.Subject{conformance.TransportHTTP: conformance.URL(srv.URL, nil), conformance.TransportStdio: conformance.InProcess(inLines(answer))}
 }
 
 // inLines is the server over stdio alone.

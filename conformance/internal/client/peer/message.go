@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // Message is one message from the client: a line, or an HTTP request, which may have no
@@ -71,10 +71,10 @@ func (m *Message) IsResponse() bool {
 func (m *Message) Param(path ...string) json.RawMessage { return At(m.Members["params"], path...) }
 
 // Evidence is the message as a frame.
-func (m *Message) Evidence() wire.Frame {
-	f := wire.Frame{At: m.At, Dir: wire.ToServer, Data: m.Data[:min(len(m.Data), keptBytes)], Size: len(m.Data)}
+func (m *Message) Evidence() conformance.Frame {
+	f := conformance.Frame{At: m.At, Dir: conformance.ToServer, Data: m.Data[:min(len(m.Data), keptBytes)], Size: len(m.Data)}
 	if m.Verb != "" {
-		f.HTTP = &wire.HTTPInfo{Method: m.Verb, ContentType: m.Header.Get("Content-Type"), Header: redact(m.Header)}
+		f.HTTP = &conformance.HTTPInfo{Method: m.Verb, ContentType: m.Header.Get("Content-Type"), Header: redact(m.Header)}
 	}
 	return f
 }

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 const (
@@ -29,7 +29,7 @@ type Tape struct {
 	mu     sync.Mutex
 	seq    int
 	sent   []*Message
-	frames []*wire.Frame
+	frames []*conformance.Frame
 	events []ProcessEvent
 }
 
@@ -70,12 +70,12 @@ func (t *Tape) Answering(to *Message, status int, contentType string) func(data 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	seq, now := t.next()
-	f := &wire.Frame{At: now, Dir: wire.FromServer}
+	f := &conformance.Frame{At: now, Dir: conformance.FromServer}
 	if to != nil {
 		to.Answered = seq
 	}
 	if status != 0 {
-		f.HTTP = &wire.HTTPInfo{Status: status, ContentType: contentType}
+		f.HTTP = &conformance.HTTPInfo{Status: status, ContentType: contentType}
 	}
 	t.keep(f)
 	return func(data []byte) {
@@ -129,7 +129,7 @@ func (t *Tape) setAgreed(m *Message, body []byte) {
 }
 
 // keep must hold mu.
-func (t *Tape) keep(f *wire.Frame) {
+func (t *Tape) keep(f *conformance.Frame) {
 	if len(t.frames) < maxEntries {
 		t.frames = append(t.frames, f)
 	}
@@ -159,7 +159,7 @@ func (t *Tape) processEvent(process int, what string) {
 	defer t.mu.Unlock()
 	seq, now := t.next()
 	t.events = append(t.events, ProcessEvent{seq, what})
-	t.keep(&wire.Frame{At: now, Dir: wire.ToServer, Note: "server process " + strconv.Itoa(process) + ": " + what})
+	t.keep(&conformance.Frame{At: now, Dir: conformance.ToServer, Note: "server process " + strconv.Itoa(process) + ": " + what})
 }
 
 // Now is the current position.
@@ -189,14 +189,14 @@ func (t *Tape) ProcessEvents() []ProcessEvent {
 }
 
 // Evidence returns the frames: all when they are few, else the first and the last.
-func (t *Tape) Evidence() []wire.Frame {
+func (t *Tape) Evidence() []conformance.Frame {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var out []wire.Frame
+	var out []conformance.Frame
 	for i, f := range t.frames {
 		if len(t.frames) > keptFrames && i >= keptFrames/2 && i < len(t.frames)-keptFrames/2 {
 			if i == keptFrames/2 {
-				out = append(out, wire.Frame{At: f.At, Dir: f.Dir, Note: strconv.Itoa(len(t.frames)-keptFrames) + " frames left out"})
+				out = append(out, conformance.Frame{At: f.At, Dir: f.Dir, Note: strconv.Itoa(len(t.frames)-keptFrames) + " frames left out"})
 			}
 			continue
 		}

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -20,8 +20,8 @@ type Task struct {
 	Scenario string `json:"scenario"`
 	// Revision is the revision to speak. A client that negotiates may ignore it: the
 	// server speaks no other.
-	Revision  mcp.Version        `json:"revision"`
-	Transport wire.TransportKind `json:"transport"`
+	Revision  mcp.Version               `json:"revision"`
+	Transport conformance.TransportKind `json:"transport"`
 	// Negotiate asks the client to find out which era the server speaks. It will find
 	// Revision. A client of one era connects as usual, or reports "unsupported".
 	Negotiate bool `json:"negotiate,omitempty"`

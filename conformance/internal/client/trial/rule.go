@@ -5,7 +5,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -54,14 +53,14 @@ func (t *Trial) apply(rule Rule, all []*Trial) {
 	switch {
 	case in != nil:
 		t.decide(rule.ID, conformance.Result{
-			Status: t.broken(rule.ID), Expected: rule.Want, Actual: fmt.Sprintf("%s, in %s", got, in.Scenario.ID), Evidence: []wire.Frame{bad.Evidence()},
+			Status: t.broken(rule.ID), Expected: rule.Want, Actual: fmt.Sprintf("%s, in %s", got, in.Scenario.ID), Evidence: []conformance.Frame{bad.Evidence()},
 		})
 	case met > 0:
 		t.Check(rule.ID, true, "", "")
 	case rule.Unused != "":
 		t.Skip(rule.ID, rule.Unused)
 	default:
-		t.decide(rule.ID, conformance.Result{Status: conformance.Unknown, Detail: "no message of the run was about this"})
+		t.decide(rule.ID, conformance.Result{Status: conformance.Inconclusive, Detail: "no message of the run was about this"})
 	}
 }
 

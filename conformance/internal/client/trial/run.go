@@ -10,17 +10,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/faults"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Setting is what all runs against one revision share.
 type Setting struct {
 	Program   program.Program
-	Transport wire.TransportKind
+	Transport conformance.TransportKind
 	Revision  mcp.Version
 	// Timeout bounds one run of the client.
 	Timeout time.Duration
@@ -38,7 +38,7 @@ type Setting struct {
 func (s *Setting) Stateless() bool { return s.Revision.Era() == mcp.EraStateless }
 
 // OverHTTP reports whether the transport is HTTP.
-func (s *Setting) OverHTTP() bool { return s.Transport == wire.TransportHTTP }
+func (s *Setting) OverHTTP() bool { return s.Transport == conformance.TransportHTTP }
 
 // Run is one run of the client: its task, its server and the result.
 type Run struct {

@@ -7,8 +7,7 @@ import (
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/checktext"
-	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -27,21 +26,21 @@ type Scenario struct {
 	// Since and Until bound the revisions, both included; empty means no bound.
 	Since, Until mcp.Version
 	// Transport is the only one the scenario is about; empty for all.
-	Transport wire.TransportKind
+	Transport conformance.TransportKind
 	Checks    []Check
 }
 
 // Check is a check with the other sources of its rule.
 type Check struct {
 	conformance.Check
-	Others []checktext.Source
+	Others []engine.Source
 }
 
 // Complete gives each scenario without checks its texts from a file, and returns all in
 // the order of the file; those with checks come last. It fails for a scenario without an
 // entry, and for an entry without a scenario.
 func Complete(scenarios []Scenario, file string) ([]Scenario, error) {
-	entries, others, err := checktext.Read(file)
+	entries, others, err := engine.ReadTexts(file)
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +69,9 @@ func Complete(scenarios []Scenario, file string) ([]Scenario, error) {
 }
 
 // Conformance returns the scenario as lists show it.
-func (sc *Scenario) Conformance() conformance.Scenario {
-	out := conformance.Scenario{
-		ID: sc.ID, Area: sc.Area, Title: sc.Title, Since: sc.Since, Until: sc.Until, Needs: conformance.Needs{Transport: sc.Transport},
+func (sc *Scenario) Conformance() engine.Scenario {
+	out := engine.Scenario{
+		ID: sc.ID, Area: sc.Area, Title: sc.Title, Since: sc.Since, Until: sc.Until, Needs: engine.Needs{Transport: sc.Transport},
 	}
 	for _, c := range sc.Checks {
 		out.Checks = append(out.Checks, c.Check)

@@ -159,7 +159,7 @@ func (t *Trial) Unreported(id string) {
 	case t.Reports && t.Ended == 0 && t.Err == nil:
 		t.Check(id, false, "a report of this step", "none until the client was killed, after %s", t.Timeout)
 	case t.Reports:
-		t.decide(id, conformance.Result{Status: conformance.Unknown, Detail: "the client did not report this step" + t.fateAndWords()})
+		t.decide(id, conformance.Result{Status: conformance.Inconclusive, Detail: "the client did not report this step" + t.fateAndWords()})
 	default:
 		t.Skip(id, "the client reports no outcomes")
 	}
@@ -222,7 +222,7 @@ func (t *Trial) finish(ctx context.Context) {
 		t.because = "not reached"
 	}
 	for _, c := range t.Scenario.Checks {
-		t.decide(c.ID, conformance.Result{Status: conformance.Unknown, Detail: t.because + t.fateAndWords(), Evidence: t.Tape.Evidence()})
+		t.decide(c.ID, conformance.Result{Status: conformance.Inconclusive, Detail: t.because + t.fateAndWords(), Evidence: t.Tape.Evidence()})
 	}
 	order := func(id string) int {
 		return slices.IndexFunc(t.Scenario.Checks, func(c Check) bool { return c.ID == id })

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/families/internal/mutants"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -75,8 +76,8 @@ func compare(results []conformance.Result, official map[string]mutants.OfficialV
 	for _, res := range results {
 		byID[res.ID] = res
 	}
-	known := map[string]conformance.OfficialCheck{}
-	for _, s := range conformance.OfficialScenarios() {
+	known := map[string]engine.OfficialCheck{}
+	for _, s := range engine.OfficialScenarios() {
 		for _, c := range s.Checks {
 			known[s.Name+":"+c.ID] = c
 		}
@@ -98,7 +99,7 @@ func compare(results []conformance.Result, official map[string]mutants.OfficialV
 				r.held = append(r.held, id)
 			case conformance.Fail, conformance.Warn:
 				r.broken = append(r.broken, id)
-			case conformance.Skip, conformance.Unknown, conformance.Error:
+			case conformance.Skip, conformance.Inconclusive, conformance.Error:
 				r.skipped = append(r.skipped, cmp.Or(string(res.Reason), string(res.Status)))
 			}
 		}

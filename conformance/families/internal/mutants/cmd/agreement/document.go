@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/families/internal/mutants"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -94,7 +94,7 @@ func document(runs []comparison) string {
 		}
 	}
 	out.WriteString("\n## Theirs alone\n\n| Check | Why it has no match here |\n|---|---|\n")
-	for _, s := range conformance.OfficialScenarios() {
+	for _, s := range engine.OfficialScenarios() {
 		for _, check := range s.Checks {
 			if check.Why != "" {
 				fmt.Fprintf(&out, "| `%s:%s` | %s |\n", s.Name, check.ID, check.Why)
@@ -151,7 +151,7 @@ func matrix(out *strings.Builder, revision mcp.Version, runs []comparison) {
 }
 
 func besideOf(name string) string {
-	for _, s := range conformance.OfficialScenarios() {
+	for _, s := range engine.OfficialScenarios() {
 		for _, c := range s.Checks {
 			if s.Name+":"+c.ID == name {
 				return strings.Join(c.Ours, " ")

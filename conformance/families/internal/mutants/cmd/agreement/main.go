@@ -13,9 +13,9 @@ import (
 	"syscall"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/families/internal/mutants"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -56,9 +56,9 @@ func compareAll(ctx context.Context, suite mutants.Official, args []string) ([]c
 		if !c.revision.Known() {
 			return nil, fmt.Errorf("%q is no revision", c.revision)
 		}
-		report, err := checks.Run(ctx, conformance.URL(subject[2], nil), familychecks.Add(conformance.Options{
+		report, err := familychecks.Run(ctx, conformance.URL(subject[2], nil), conformance.Options{
 			Revisions: []mcp.Version{c.revision}, SideEffects: conformance.SideEffectsAll, Only: beside(),
-		}))
+		})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.server, err)
 		}
@@ -76,7 +76,7 @@ func compareAll(ctx context.Context, suite mutants.Official, args []string) ([]c
 // others would send what that suite does not, and take a minute.
 func beside() []string {
 	var ids []string
-	for _, s := range conformance.OfficialScenarios() {
+	for _, s := range engine.OfficialScenarios() {
 		for _, c := range s.Checks {
 			ids = append(ids, c.Ours...)
 		}

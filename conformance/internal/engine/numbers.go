@@ -1,0 +1,27 @@
+package engine
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// numbers makes the ids a run invents its own: a server that lives on keeps
+// what earlier runs, and the other revision runs of this one, have stored, approved and
+// queued under theirs.
+type numbers struct {
+	run  int64
+	next atomic.Int64
+}
+
+// numbersEpoch keeps the numbers short: an id has at most 20 characters
+// , six of which a prefix may take.
+var numbersEpoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// newNumbers returns the numbers of a run that starts now: its tenth of a second
+// and four digits for what it invents.
+func newNumbers(now time.Time) *numbers {
+	return &numbers{run: now.Sub(numbersEpoch).Milliseconds() / 100 * 10_000}
+}
+
+// Take returns a number that no other scenario of the run has.
+func (n *numbers) Take() int64 { return n.run + n.next.Add(1) }

@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+)
+
+// areaRanks numbers the areas in the order in which scenarios name them first.
+func areaRanks(scenarios []Scenario) map[string]int {
+	ranks := map[string]int{}
+	for i := range scenarios {
+		if _, there := ranks[scenarios[i].Area]; !there {
+			ranks[scenarios[i].Area] = len(ranks)
+		}
+	}
+	return ranks
+}
+
+// InOrder sorts scenarios as reports list them: by area, then by id. Areas come in
+// the order in which the scenarios name them first; those in first come before the rest.
+func InOrder(scenarios []Scenario, first ...string) []Scenario {
+	var named []Scenario
+	for _, area := range first {
+		named = append(named, Scenario{Area: area})
+	}
+	ranks := areaRanks(append(named, scenarios...))
+	sorted := slices.Clone(scenarios)
+	slices.SortStableFunc(sorted, func(a, b Scenario) int {
+		return cmp.Or(cmp.Compare(ranks[a.Area], ranks[b.Area]), Compare(a.ID, b.ID))
+	})
+	return sorted
+}
+
+// Shuffle returns the scenarios in an order that seed decides, so that a server
+// whose answers depend on what came before is found out. 0 keeps the order.
+func Shuffle(scenarios []Scenario, seed uint64) []Scenario {
+	if seed == 0 {
+		return scenarios
+	}
+	out := slices.Clone(scenarios)
+	rand.New(rand.NewPCG(seed, seed)).Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}

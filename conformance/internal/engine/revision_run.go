@@ -1,0 +1,359 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/observe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// RevisionRun is the part of a run that judges one revision.
+type RevisionRun struct {
+	*runner
+	// Asked is the revision offered, Revision the one judged: what the server
+	// answered, when that is one of the same era.
+	Asked, Revision mcp.Version
+	// Seen has looked at every message of this revision.
+	Seen *observe.Observer
+	// Environment is what the suite prepared around the server.
+	Environment Environment
+	shared      map[string]*wire.Session // by the environment of the program
+
+	Capabilities ServerCapabilities
+	Tools        []wire.Tool
+	ToolsErr     error
+	Profiled     bool
+	grant        conformance.SideEffects
+	results      []conformance.Result
+	unmet        int // handshakes in a row that waited in vain
+}
+
+// ServerCapabilities is the server's object, read as far as the suite asks.
+type ServerCapabilities map[string]json.RawMessage
+
+func newRevisionRun(r *runner, revision mcp.Version) *RevisionRun {
+	l := &RevisionRun{
+		runner: r, Asked: revision, Revision: revision, Seen: observe.New(), shared: map[string]*wire.Session{}, Environment: emptyEnvironment{},
+	}
+	schemas := Scenario{ID: "SEEN-BASE", Area: "base"}
+	sent := Scenario{ID: "SEEN-REQUESTS", Area: "base"}
+	l.Seen.Unasked = !selects(&r.Opts, &schemas, observe.SeenResultSchema) && !selects(&r.Opts, &sent, observe.SeenSentSchema)
+	return l
+}
+
+// Stateless reports whether the revision run speaks a revision without sessions.
+func (l *RevisionRun) Stateless() bool { return l.Revision.Era() == mcp.EraStateless }
+
+// run judges the subject in this revision run's revision and adds what it found to the
+// report.
+func (l *RevisionRun) run(ctx context.Context, scenarios []Scenario) error {
+	defer func() { l.Environment.Close() }()
+	defer l.CloseShared()
+	if err := l.introduce(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	if err := l.prepareEnvironment(); err != nil {
+		return err
+	}
+	scenarios = slices.DeleteFunc(slices.Clone(scenarios), func(sc Scenario) bool { return !l.includes(&sc) })
+	total := 0
+	for i := range scenarios {
+		total += len(scenarios[i].Checks)
+	}
+	for _, last := range []bool{false, true} {
+		for i := range scenarios {
+			if scenarios[i].Last == last {
+				l.doing(conformance.Progress{Doing: string(l.Revision) + " " + scenarios[i].Area, Done: len(l.results), Total: total})
+				l.play(ctx, &scenarios[i])
+			}
+		}
+		l.CloseShared() // the last ones judge what the ends of sessions brought, too
+	}
+	slices.SortStableFunc(l.results, func(a, b conformance.Result) int {
+		return cmp.Or(cmp.Compare(l.ranks[a.Area], l.ranks[b.Area]), Compare(a.ID, b.ID))
+	})
+	l.Report.Results = append(l.Report.Results, l.results...)
+	return nil
+}
+
+// introduce learns what the server says of itself in this revision.
+func (l *RevisionRun) introduce(ctx context.Context) error {
+	l.doing(conformance.Progress{Doing: string(l.Asked) + ": waiting for the server to introduce itself"})
+	s, err := l.open(ctx, l.environ(""))
+	if err != nil {
+		return &conformance.UnreachableError{Target: l.Report.Target, Exit: -1, Err: err}
+	}
+	if err := s.Handshake(ctx, l.Asked); err != nil {
+		s.Close() // the lifecycle scenarios judge it
+		l.learn(s)
+		return ctx.Err()
+	}
+	l.learn(s)
+	if l.Capabilities.Has("tools") {
+		l.Tools, l.ToolsErr = wire.ListTools(ctx, s)
+		if l.ToolsErr == nil {
+			l.Report.Revisions[len(l.Report.Revisions)-1].Tools = len(l.Tools)
+			l.Report.Target.Tools = len(l.Tools)
+			l.allowed()
+			l.mirror(s)
+		}
+	}
+	l.shared[sharedKey(l.environ(""))] = s
+	return nil
+}
+
+// learn takes what the server said of itself into the report.
+func (l *RevisionRun) learn(s *wire.Session) {
+	l.grant = cmp.Or(l.Opts.SideEffects, conformance.SideEffectsNone)
+	said := conformance.RevisionReport{Revision: l.Revision, Tools: -1}
+	if s.Opened != nil {
+		if s.Opened.Revision.Era() == l.Asked.Era() {
+			l.Revision = s.Opened.Revision
+		}
+		said.Revision, said.Capabilities = l.Revision, s.Opened.Capabilities
+		info := s.Opened.ServerInfo()
+		said.Name, said.Version = info.Name, info.Version
+		_ = json.Unmarshal(s.Opened.Capabilities, &l.Capabilities) // judged by the scenarios
+		l.Profiled = l.Capabilities.Has("experimental.errorProfiles")
+		var granted conformance.SideEffects
+		_ = json.Unmarshal(l.Capabilities.At("experimental.conformance.sideEffects"), &granted) // no string: no grant
+		if l.Opts.SideEffects == "" && (granted == conformance.SideEffectsReadOnly || granted == conformance.SideEffectsAll) {
+			l.grant, l.Report.Policy.Granted = granted, true
+		}
+	}
+	l.Report.Policy.SideEffects = string(l.grant)
+	target := &l.Report.Target
+	if len(l.Report.Revisions) == 0 { // the newest speaks for all in the headline
+		target.Revision, target.Name, target.Version = string(said.Revision), said.Name, said.Version
+		target.Capabilities = said.Capabilities
+	}
+	l.Report.Revisions = append(l.Report.Revisions, said)
+}
+
+// prepareEnvironment sets up what the scenarios need around the subject.
+func (l *RevisionRun) prepareEnvironment() error {
+	if l.Suite.Environment == nil {
+		return nil
+	}
+	before := sharedKey(l.environ(""))
+	around, err := l.Suite.Environment(l)
+	if err != nil {
+		return err
+	}
+	l.Environment = around
+	if sharedKey(l.environ("")) != before {
+		l.CloseShared() // a program reads its environment when it starts
+	}
+	return nil
+}
+
+// IsProcess reports whether the suite starts the subject as a program.
+func (l *RevisionRun) IsProcess() bool { return isProcess(l.Subject) }
+
+// play runs one scenario, or skips its checks.
+func (l *RevisionRun) play(ctx context.Context, sc *Scenario) {
+	t := &Trial{Rev: l, Scenario: sc, lastTime: time.Now()}
+	selected := false
+	for _, c := range sc.Checks {
+		if !selects(&l.Opts, sc, c.ID) {
+			t.Skip(c.ID, conformance.SkipExcluded, "")
+		} else if detail := l.outside(c.Since, c.Until); detail != "" {
+			t.Skip(c.ID, conformance.SkipNotInRevision, detail)
+		} else {
+			selected = true
+		}
+	}
+	if selected {
+		if ctx.Err() != nil {
+			t.finish(errCut)
+		} else if gate := l.gate(sc); gate != nil {
+			for _, c := range sc.Checks {
+				if gate.broken {
+					t.Fail(c.ID, gate.expected, gate.detail)
+				} else {
+					t.Skip(c.ID, gate.reason, gate.detail)
+				}
+			}
+		} else {
+			l.perform(ctx, t)
+		}
+		if ctx.Err() != nil {
+			t.cut()
+		}
+	}
+	l.results = append(l.results, t.results...)
+}
+
+func (l *RevisionRun) perform(ctx context.Context, t *Trial) {
+	ctx, cancel := context.WithTimeout(ctx, l.Opts.Timeout)
+	defer cancel()
+	t.Ctx = ctx
+	err := t.attempt()
+	if err != nil {
+		l.CloseShared() // nobody inherits a session in doubt
+	}
+	t.finish(err)
+}
+
+// open makes a connection on which nothing was sent.
+func (l *RevisionRun) open(ctx context.Context, extra []string) (*wire.Session, error) {
+	tr := wire.NewTrace()
+	w, err := openSubject(ctx, l.Subject, tr, extra)
+	if err != nil {
+		return nil, err
+	}
+	s := wire.NewSession(w, tr, l.Seen.Message, l.Opts.Answer)
+	s.StartTimeout, s.Environment = l.starts, extra
+	if l.Stateless() {
+		s.Speak(l.Revision)
+		l.mirror(s)
+	}
+	return s, nil
+}
+
+// environ returns the environment of a program for scenarios that need a fixture.
+func (l *RevisionRun) environ(fixture string) []string {
+	if !l.IsProcess() {
+		return nil
+	}
+	return l.Environment.Environ(fixture)
+}
+
+// sharedKey names the shared session of a program with this environment.
+func sharedKey(environ []string) string { return strings.Join(environ, "\x00") }
+
+// sharedSession returns the initialized session for a fixture. It opens a new one if the
+// last one was lost.
+func (l *RevisionRun) sharedSession(ctx context.Context, fixture string) (*wire.Session, error) {
+	environ := l.environ(fixture)
+	key := sharedKey(environ)
+	if s := l.shared[key]; s != nil {
+		return s, nil
+	}
+	if err := l.givenUp(); err != nil {
+		return nil, err
+	}
+	s, err := l.open(ctx, environ)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.handshake(ctx, s); err != nil {
+		l.dismiss(s)
+		return nil, err
+	}
+	l.shared[key] = s
+	return s, nil
+}
+
+// patientHandshakes is how many handshakes in a row may wait in vain before no
+// scenario begins another.
+const patientHandshakes = 5
+
+// handshake opens a session in full, and counts those that waited in vain.
+func (l *RevisionRun) handshake(ctx context.Context, s *wire.Session) error {
+	err := s.Handshake(ctx, l.Asked)
+	switch {
+	case errors.Is(err, wire.ErrLate), errors.Is(err, context.DeadlineExceeded):
+		l.unmet++
+	default:
+		l.unmet = 0
+	}
+	return err
+}
+
+// givenUp is the error of a session that is not opened, because too many in a row were
+// not: a run of hundreds of scenarios would wait for each.
+func (l *RevisionRun) givenUp() error {
+	if l.unmet < patientHandshakes {
+		return nil
+	}
+	return fmt.Errorf("%w: the last %d handshakes had none either, and the server is not asked again", wire.ErrNoAnswer, l.unmet)
+}
+
+// dismiss closes a session whose end nobody judges. A program that had to be
+// killed twice is not waited for again: the patience of all sessions together
+// would be that of nobody.
+func (l *RevisionRun) dismiss(s *wire.Session) {
+	if w, ok := s.Conn.(*wire.StdioConn); ok && (l.slowEnds >= patientEnds || l.ended()) {
+		w.Hurry()
+	}
+	if !s.Close().Prompt {
+		l.slowEnds++
+	}
+}
+
+// ended reports whether the run was ended from outside.
+func (l *RevisionRun) ended() bool {
+	select {
+	case <-l.cut:
+		return true
+	default:
+		return false
+	}
+}
+
+// patientEnds is how many sessions may have to be killed before the others get
+// hurriedGrace to end in.
+const patientEnds = 2
+
+// CloseShared ends the sessions that scenarios share: the next one gets a new one.
+func (l *RevisionRun) CloseShared() {
+	for p, s := range l.shared {
+		l.dismiss(s)
+		delete(l.shared, p)
+	}
+}
+
+func (l *RevisionRun) emit(res conformance.Result) {
+	if l.Opts.OnResult != nil && res.Reason != conformance.SkipExcluded {
+		l.Opts.OnResult(res)
+	}
+}
+
+// allowed finds out which of the tools that may be called are none of the
+// subject's: of this revision run, and of those before it.
+func (l *RevisionRun) allowed() {
+	p := &l.Report.Policy
+	missing := slices.DeleteFunc(slices.Clone(p.AllowTools), func(name string) bool {
+		return slices.ContainsFunc(l.Tools, func(t wire.Tool) bool { return t.Name == name })
+	})
+	if l.listed {
+		missing = slices.DeleteFunc(missing, func(name string) bool { return !slices.Contains(p.NoTools, name) })
+	}
+	p.NoTools, l.listed = missing, true
+}
+
+// mirror has a session repeat what the tools of the server ask for.
+func (l *RevisionRun) mirror(s *wire.Session) {
+	w, ok := s.Conn.(*wire.HTTPConn)
+	if !ok || !l.Stateless() {
+		return
+	}
+	mirrors := map[string][]wire.Mirror{}
+	for _, t := range l.Tools {
+		if strings.Contains(string(t.InputSchema), "x-mcp-header") {
+			mirrors[t.Name] = wire.MirrorsOf(t.InputSchema)
+		}
+	}
+	w.SetMirrors(mirrors)
+}
+
+// SpeaksSessions reports whether the server was seen to speak a revision with
+// sessions, too: what has no revision in it is then of those.
+func (l *RevisionRun) SpeaksSessions() bool {
+	for _, v := range l.Report.Target.Offered {
+		if mcp.Version(v).Era() == mcp.EraSession {
+			return true
+		}
+	}
+	return false
+}

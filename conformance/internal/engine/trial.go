@@ -1,0 +1,258 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+)
+
+// Trial is one scenario being run: it opens the scenario's sessions and decides its
+// checks. It belongs to one goroutine.
+type Trial struct {
+	// Ctx ends with the time of the scenario, or with the run.
+	Ctx context.Context
+	// Rev is the revision that is being judged, and what the server says in it.
+	Rev      *RevisionRun
+	Scenario *Scenario
+	// Calls is how many tools this scenario called.
+	Calls int
+
+	results []conformance.Result
+	own     []*wire.Session // opened for this scenario, closed at its end
+	ends    []func()        // run at its end
+	// session is the one that is being judged, and the evidence is its traffic since
+	// the last send after the last decision.
+	session *wire.Session
+	// Trace is the traffic of that session. FirstFrame is the index of the scenario's
+	// first frame in it, EvidenceFrom that of the first frame of the next evidence.
+	Trace                    *wire.Trace
+	FirstFrame, EvidenceFrom int
+
+	lastTime time.Time
+}
+
+// Check decides a check: ok passes it, else it fails or warns by its level.
+func (t *Trial) Check(id string, ok bool, expected, actual string, args ...any) bool {
+	if ok {
+		t.Decide(id, conformance.Pass, conformance.Result{})
+		return true
+	}
+	if len(args) > 0 {
+		actual = fmt.Sprintf(actual, args...)
+	}
+	status := conformance.Warn
+	if t.Level(t.Find(id)) == conformance.Must {
+		status = conformance.Fail
+	}
+	t.Decide(id, status, conformance.Result{Expected: expected, Actual: actual})
+	return false
+}
+
+// Pass decides that a check holds.
+func (t *Trial) Pass(id string) { t.Decide(id, conformance.Pass, conformance.Result{}) }
+
+// Fail decides that a check does not hold, by its level a failure or a warning.
+func (t *Trial) Fail(id, expected, actual string, args ...any) {
+	t.Check(id, false, expected, actual, args...)
+}
+
+// Inconclusive decides that a check applies and could not be established.
+func (t *Trial) Inconclusive(id, detail string) {
+	t.Decide(id, conformance.Inconclusive, conformance.Result{Detail: detail})
+}
+
+// Skip decides that a check does not apply.
+func (t *Trial) Skip(id string, reason conformance.SkipReason, detail string) {
+	t.Decide(id, conformance.Skip, conformance.Result{Reason: reason, Detail: detail})
+}
+
+// SkipRest decides that what is not decided yet does not apply.
+func (t *Trial) SkipRest(reason conformance.SkipReason, detail string) {
+	for _, c := range t.Scenario.Checks {
+		t.Skip(c.ID, reason, detail)
+	}
+}
+
+// NeedsProfile skips the named checks when the server does not announce the error
+// profiles of this project, and reports whether it does.
+func (t *Trial) NeedsProfile(ids ...string) bool {
+	if t.Rev.Profiled {
+		return true
+	}
+	for _, id := range ids {
+		t.Skip(id, conformance.SkipNotDeclared, "capabilities.experimental.errorProfiles absent")
+	}
+	return false
+}
+
+// Find returns a check of the scenario. It panics when there is none.
+func (t *Trial) Find(id string) *conformance.Check {
+	for i := range t.Scenario.Checks {
+		if t.Scenario.Checks[i].ID == id {
+			return &t.Scenario.Checks[i]
+		}
+	}
+	panic("conformance: scenario " + t.Scenario.ID + " has no check " + id) //nolint:forbidigo // a bug in a scenario, which its own test meets
+}
+
+// Level returns the level of a check for this server.
+func (t *Trial) Level(c *conformance.Check) conformance.Level {
+	if t.Rev.Profiled && c.ProfileLevel != "" {
+		return c.ProfileLevel
+	}
+	return c.Level
+}
+
+// Decided reports whether a check was decided.
+func (t *Trial) Decided(id string) bool {
+	return slices.ContainsFunc(t.results, func(r conformance.Result) bool { return r.ID == id })
+}
+
+// Decide records an outcome. The first decision of a check stands.
+func (t *Trial) Decide(id string, status conformance.Status, r conformance.Result) {
+	c := t.Find(id)
+	if t.Decided(id) {
+		return
+	}
+	if reason := t.unsure(status); reason != "" {
+		status, r = conformance.Inconclusive, conformance.Result{Detail: reason}
+	}
+	r.Check, r.Scenario, r.Area, r.Revision = *c, t.Scenario.ID, t.Scenario.Area, t.Rev.Revision
+	r.Level, r.Status = t.Level(c), status
+	if status != conformance.Skip {
+		r.Attempts = 1
+	}
+	now := time.Now()
+	r.Duration, t.lastTime = now.Sub(t.lastTime), now
+	if t.Trace != nil && (status == conformance.Fail || status == conformance.Warn || status == conformance.Inconclusive) && r.Evidence == nil {
+		r.Evidence = t.Trace.Since(t.EvidenceFrom)
+	}
+	t.results = append(t.results, r)
+	t.Rev.emit(r)
+}
+
+// Step begins a new piece of evidence.
+func (t *Trial) Step(s *wire.Session) {
+	if t.session != s {
+		t.FirstFrame = s.Trace.Mark()
+	}
+	t.session, t.Trace, t.EvidenceFrom = s, s.Trace, s.Trace.Mark()
+}
+
+// Shared returns the session that scenarios share, initialized. What it needs
+// of it is undone when the scenario ends with an error.
+func (t *Trial) Shared() (*wire.Session, error) {
+	s, err := t.Rev.sharedSession(t.Ctx, t.Scenario.Needs.Fixture)
+	if err != nil {
+		return nil, err
+	}
+	t.Step(s)
+	return s, nil
+}
+
+// Fresh returns a session of the scenario's own, initialized.
+func (t *Trial) Fresh() (*wire.Session, error) {
+	if err := t.Rev.givenUp(); err != nil {
+		return nil, err
+	}
+	s, err := t.Raw()
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Rev.handshake(t.Ctx, s); err != nil {
+		return nil, err
+	}
+	t.Step(s)
+	return s, nil
+}
+
+// Raw returns a connection of the scenario's own on which nothing was sent.
+func (t *Trial) Raw() (*wire.Session, error) { return t.Open(nil) }
+
+// Open is raw with more in the environment of the program.
+func (t *Trial) Open(extra []string) (*wire.Session, error) {
+	s, err := t.Rev.open(t.Ctx, append(t.Rev.environ(t.Scenario.Needs.Fixture), extra...))
+	if err != nil {
+		return nil, err
+	}
+	t.own = append(t.own, s)
+	t.Step(s)
+	return s, nil
+}
+
+// OnFinish has end run when the scenario is over.
+func (t *Trial) OnFinish(end func()) { t.ends = append(t.ends, end) }
+
+// finish decides what the scenario left open and closes its sessions. err is
+// what the scenario returned.
+func (t *Trial) finish(err error) {
+	for _, s := range t.own {
+		t.Rev.dismiss(s)
+	}
+	for _, end := range t.ends {
+		end()
+	}
+	for _, c := range t.Scenario.Checks {
+		if t.Decided(c.ID) {
+			continue
+		}
+		detail := "not reached"
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			detail = "the time for this scenario was over"
+		case err != nil:
+			detail = err.Error()
+		}
+		if errors.Is(err, ErrUsedUp) {
+			t.Skip(c.ID, conformance.SkipControl, detail)
+			continue
+		}
+		status := conformance.Inconclusive
+		var own *suiteError
+		if errors.As(err, &own) {
+			status = conformance.Error
+		}
+		t.Decide(c.ID, status, conformance.Result{Detail: detail})
+	}
+}
+
+// errCut is why what was not looked at before the run was ended is open.
+var errCut = errors.New("the run ended before this was judged")
+
+// cut takes back what a scenario decided during which the run was ended: it may
+// be the end that was seen, not the server.
+func (t *Trial) cut() {
+	t.own, t.ends = nil, nil // the scenario has ended
+	t.results = slices.DeleteFunc(t.results, func(r conformance.Result) bool { return r.Status != conformance.Skip })
+	t.finish(errCut)
+}
+
+// attempt runs the scenario. A panic is a fault of the suite, and ends nothing else.
+func (t *Trial) attempt() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = SuiteError(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	return t.Scenario.Run(t)
+}
+
+// suiteError is a fault of the suite or its machine: no folder could be made.
+type suiteError struct{ err error }
+
+func (e *suiteError) Error() string { return e.err.Error() }
+func (e *suiteError) Unwrap() error { return e.err }
+
+// SuiteError marks err as a fault of the suite.
+func SuiteError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &suiteError{err}
+}

@@ -1,0 +1,168 @@
+package talk
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/observe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Asked is an interim result.
+type Asked struct {
+	wire.Answer
+	Requests map[string]json.RawMessage
+	State    json.RawMessage
+}
+
+// AskedBy calls a method and reads what it asks for.
+func AskedBy(t *engine.Trial, s *wire.Session, method string, params map[string]any) (Asked, error) {
+	a, err := s.Request(t.Ctx, method, params)
+	result, _ := rawjson.Object(a.Result)
+	requests, _ := rawjson.Object(result["inputRequests"])
+	return Asked{a, requests, result["requestState"]}, err
+}
+
+// Again returns the params of a retry: those of the call with what was asked
+// for, and the state.
+func (q Asked) Again(params map[string]any, responses map[string]any) map[string]any {
+	out := map[string]any{"inputResponses": responses}
+	for name, v := range params {
+		out[name] = v
+	}
+	if q.State != nil {
+		out["requestState"] = q.State
+	}
+	return out
+}
+
+// Responses answers each request: the user with name, the model with greeting.
+func (q Asked) Responses() map[string]any {
+	out := map[string]any{}
+	for key, raw := range q.Requests {
+		request, _ := rawjson.Object(raw)
+		switch rawjson.Text(request["method"]) {
+		case mcp.MethodElicitationCreate:
+			out[key] = map[string]any{"action": "accept", "content": q.Form(request["params"])}
+		case mcp.MethodSamplingCreateMessage:
+			out[key] = ModelSays
+		case mcp.MethodRootsList:
+			out[key] = map[string]any{"roots": []any{map[string]any{"uri": "file:///mainstay/root", "name": "root"}}}
+		}
+	}
+	return out
+}
+
+// What the suite says where it is asked.
+const (
+	UserSays  = "Mainstay-7"
+	ModelSaid = "Paris-7"
+)
+
+// ModelSays is what the suite answers for the model.
+var ModelSays = map[string]any{
+	"role": "assistant", "model": "mainstay-conformance", "stopReason": "endTurn",
+	"content": map[string]any{"type": "text", "text": ModelSaid},
+}
+
+// Form fills in each property of a form.
+func (q Asked) Form(params json.RawMessage) map[string]any {
+	members, _ := rawjson.Object(params)
+	out := map[string]any{}
+	for name, property := range fixture.ReadSchema(members["requestedSchema"]).Properties {
+		s := fixture.ReadSchema(property)
+		if s.Typed() == "string" && len(s.Enum) == 0 {
+			out[name] = UserSays
+		} else {
+			out[name] = s.Value()
+		}
+	}
+	return out
+}
+
+// KindFault says which request is of none of the three kinds, "" when each is.
+func (q Asked) KindFault() string {
+	for key, raw := range q.Requests {
+		request, _ := rawjson.Object(raw)
+		switch rawjson.Text(request["method"]) {
+		case mcp.MethodElicitationCreate, mcp.MethodSamplingCreateMessage, mcp.MethodRootsList:
+		default:
+			return key + " is " + rawjson.OrAbsent(request["method"])
+		}
+	}
+	return ""
+}
+
+// Kinds counts the requests of each method.
+func (q Asked) Kinds() map[string]int {
+	out := map[string]int{}
+	for _, raw := range q.Requests {
+		request, _ := rawjson.Object(raw)
+		out[rawjson.Text(request["method"])]++
+	}
+	return out
+}
+
+// One returns the params of the only request of a method.
+func (q Asked) One(method string) map[string]json.RawMessage {
+	for _, raw := range q.Requests {
+		if request, _ := rawjson.Object(raw); rawjson.Text(request["method"]) == method {
+			params, _ := rawjson.Object(request["params"])
+			return params
+		}
+	}
+	return nil
+}
+
+// ElicitationFault says what is wrong with the params of an elicitation, "" when
+// nothing is (ELIC-01, ELIC-03).
+func ElicitationFault(params map[string]json.RawMessage) string {
+	if !rawjson.IsString(params["message"]) {
+		return "message is " + rawjson.OrAbsent(params["message"])
+	}
+	if rawjson.Text(params["mode"]) == "url" {
+		if !observe.IsAbsoluteURI(rawjson.Text(params["url"])) {
+			return "url is " + rawjson.OrAbsent(params["url"])
+		}
+		return ""
+	}
+	if rawjson.Text(fixture.ReadSchema(params["requestedSchema"]).Type) != "object" {
+		return "requestedSchema is " + rawjson.OrAbsent(params["requestedSchema"])
+	}
+	for name, property := range fixture.ReadSchema(params["requestedSchema"]).Properties {
+		switch fixture.ReadSchema(property).Typed() {
+		case "string", "number", "integer", "boolean", "array":
+		default:
+			return fmt.Sprintf("%s of the form is %s", name, rawjson.OrAbsent(property))
+		}
+	}
+	return ""
+}
+
+// SamplingFault says what is wrong with the params of a request for the model,
+// "" when nothing is (SAMP-01).
+func SamplingFault(params map[string]json.RawMessage) string {
+	var messages []struct {
+		Role    string
+		Content json.RawMessage
+	}
+	if json.Unmarshal(params["messages"], &messages) != nil || messages == nil {
+		return "messages is " + rawjson.OrAbsent(params["messages"])
+	}
+	for i, m := range messages {
+		if m.Role != "user" && m.Role != "assistant" {
+			return fmt.Sprintf("the role of message %d is %q", i, m.Role)
+		}
+		if !rawjson.IsObject(m.Content) && !rawjson.IsArray(m.Content) {
+			return fmt.Sprintf("the content of message %d is %s", i, rawjson.OrAbsent(m.Content))
+		}
+	}
+	if !rawjson.IsInteger(params["maxTokens"]) {
+		return "maxTokens is " + rawjson.OrAbsent(params["maxTokens"])
+	}
+	return ""
+}

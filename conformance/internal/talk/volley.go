@@ -1,0 +1,58 @@
+package talk
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+)
+
+// InFlight is how many calls X-WIRE-12 has open at once.
+const InFlight = 200
+
+// onTheWay is how many requests are open at once over HTTP, where each takes a
+// connection.
+const onTheWay = 64
+
+// Volley sends messages without waiting for an answer to any of them: over HTTP
+// side by side, for what sends one waits for its status, which a server that
+// answers in a JSON body gives with the answer. Time is over when no status came
+// for as long as one answer may take.
+func Volley(ctx context.Context, s *wire.Session, messages [][]byte) error {
+	for _, data := range messages {
+		s.Expect(data)
+	}
+	if s.Conn.Transport() != conformance.TransportHTTP {
+		for _, data := range messages {
+			if _, err := s.Send(ctx, data); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sent, free := make(chan error, len(messages)), make(chan struct{}, onTheWay)
+	for _, data := range messages {
+		go func() {
+			free <- struct{}{}
+			_, err := s.Conn.Send(ctx, data)
+			<-free
+			sent <- err
+		}()
+	}
+	var first error
+	for range messages {
+		select {
+		case err := <-sent:
+			first = cmp.Or(first, err)
+		case <-time.After(s.Timeout):
+			s.Doubts(wire.ErrLate)
+			return wire.ErrLate
+		}
+	}
+	s.Doubts(first)
+	return first
+}

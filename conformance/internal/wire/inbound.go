@@ -1,0 +1,120 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+)
+
+// Inbound is one thing that came from the subject.
+type Inbound struct {
+	// Data is a message, or a line that is none.
+	Data []byte
+	// Members are the members of the message when data is one JSON object.
+	Members map[string]json.RawMessage
+	// Err says why data is no message, or what broke the stream.
+	Err  error
+	HTTP *conformance.HTTPInfo
+	// To tells which HTTP answer this came in: the id of the request, or a
+	// token for what has none. Ended marks the end of that answer and carries
+	// no message.
+	To    string
+	Ended bool
+	// Event is the id of the event it came in. Priming marks an event that
+	// carries an id or a retry time and no message.
+	// Name is that of the event where the transport is nothing but events.
+	Event   string
+	Name    string
+	Priming bool
+	// Retry: its event says how long to wait before coming back.
+	Retry bool
+}
+
+var (
+	errNotObject = errors.New("not a JSON object")
+	// ErrClosed says that the connection is closed.
+	ErrClosed   = errors.New("the server closed the connection")
+	errTooLarge = fmt.Errorf("larger than %d MiB", MaxFrame>>20)
+)
+
+// Received makes an inbound of bytes from the wire.
+func Received(data []byte, info *conformance.HTTPInfo) Inbound {
+	in := Inbound{Data: data, HTTP: info}
+	if !utf8.Valid(data) {
+		in.Err = errors.New("not UTF-8")
+		return in
+	}
+	if err := json.Unmarshal(data, &in.Members); err != nil {
+		in.Err = err
+		if json.Valid(data) {
+			in.Err = errNotObject
+		}
+		in.Members = nil
+	} else if in.Members == nil {
+		in.Err = errNotObject // null
+	}
+	return in
+}
+
+// ID returns the id as JSON text in one spelling, "" when absent.
+func (in Inbound) ID() string { return SpelledID(in.Members["id"]) }
+
+// SpelledID gives a string id the one spelling in which ids are compared: an
+// escaped letter is that letter. A number stays
+// as it is written, and so does a string that cannot be read without loss.
+func SpelledID(raw json.RawMessage) string {
+	if !bytes.ContainsRune(raw, '\\') || !rawjson.IsString(raw) {
+		return string(raw)
+	}
+	plain := rawjson.Text(raw)
+	if strings.ContainsRune(plain, utf8.RuneError) {
+		return string(raw)
+	}
+	var out bytes.Buffer
+	write := json.NewEncoder(&out)
+	write.SetEscapeHTML(false)
+	if write.Encode(plain) != nil {
+		return string(raw)
+	}
+	return separators.Replace(strings.TrimSuffix(out.String(), "\n"))
+}
+
+// separators are what the encoder escapes and a server need not.
+var separators = strings.NewReplacer(`\u2028`, "\u2028", `\u2029`, "\u2029")
+
+// Method returns the method, "" when absent.
+func (in Inbound) Method() string {
+	var m string
+	_ = json.Unmarshal(in.Members["method"], &m) // no method: no string
+	return m
+}
+
+// IsResponse reports whether this is a message without a method.
+func (in Inbound) IsResponse() bool {
+	if in.Members == nil {
+		return false
+	}
+	_, method := in.Members["method"]
+	return !method
+}
+
+// parts returns the messages of an array, each as if it had come alone.
+func (in Inbound) parts() []Inbound {
+	var raw []json.RawMessage
+	if !rawjson.IsArray(in.Data) || json.Unmarshal(in.Data, &raw) != nil {
+		return nil
+	}
+	var out []Inbound
+	for _, data := range raw {
+		part := Received(data, in.HTTP)
+		part.To, part.Event = in.To, in.Event
+		out = append(out, part)
+	}
+	return out
+}
