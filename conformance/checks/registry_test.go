@@ -61,6 +61,9 @@ func idsInCode(t *testing.T, folders ...string) []string {
 	var ids []string
 	for _, folder := range folders {
 		err := fs.WalkDir(os.DirFS(folder), ".", func(path string, _ fs.DirEntry, err error) error {
+			if path == "client" { // the checks for clients have a list and a test of their own
+				return fs.SkipDir
+			}
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
