@@ -68,7 +68,7 @@ func (c *config) checkCache() error {
 	set := &c.caching.Settings
 	switch {
 	case c.caching.Public && c.caching.Partition != "":
-		return errors.New("WithCache: set Partition or Public, not both")
+		return errors.New("WithCache: a partition is named, and Public says that there is one for all; set one of the two")
 	case c.cache != nil && !reflect.ValueOf(*set).IsZero():
 		return errors.New("WithCache: Settings has no effect on a Shared cache; set that one up where it is made")
 	case c.cache != nil:

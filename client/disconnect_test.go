@@ -38,7 +38,7 @@ func TestProgramThatEndsIsToldOf(t *testing.T) {
 		require.ErrorAs(t, d.Cause, &e)
 		require.Equal(t, 4, e.Process.Exit)
 		require.Equal(t, []string{"panic: out of luck"}, e.Process.Stderr)
-		require.ErrorContains(t, e, "the server has ended")
+		require.ErrorContains(t, e, "the server has exited")
 	case <-time.After(20 * time.Second):
 		require.Fail(t, "no event")
 	}
@@ -47,7 +47,7 @@ func TestProgramThatEndsIsToldOf(t *testing.T) {
 		var e *mcperrors.Error
 		require.ErrorAs(t, err, &e)
 		require.Equal(t, []any{mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, false}, []any{e.Code, e.Kind, e.Delivery, e.Retryable}, err)
-		require.True(t, strings.HasPrefix(e.Message, "the server has ended"), e.Message)
+		require.True(t, strings.HasPrefix(e.Message, "the server has exited"), e.Message)
 		require.Zero(t, e.RetryAfter)
 	}
 	require.NoError(t, c.Close())

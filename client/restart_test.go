@@ -59,7 +59,7 @@ func TestCrashLoopIsHeld(t *testing.T) {
 		require.ErrorAs(t, err, &e)
 		require.Equal(t, []any{mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, true}, []any{e.Code, e.Kind, e.Delivery, e.Retryable}, e)
 		require.Equal(t, 60*time.Second, e.RetryAfter)
-		require.Contains(t, e.Message, "it is started again in 1m0s")
+		require.Contains(t, e.Message, "next restart in 1m0s")
 		require.ErrorContains(t, e, "status 3")
 		require.ErrorContains(t, e, "out of luck")
 		require.Equal(t, 5, p.count())

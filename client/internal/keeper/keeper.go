@@ -236,7 +236,11 @@ func (k *Keeper) refusal(g *gap) *mcperrors.Error {
 		}
 		return e
 	}
-	e.Message = fmt.Sprintf("the server keeps exiting; next restart %s: %s", soon(rest), e.Message)
+	again := "the server keeps exiting; next restart " + soon(rest)
+	if k.set.Restarts.Again == "connected" {
+		again = "the server keeps ending its stream; it is connected again " + soon(rest)
+	}
+	e.Message = again + ": " + e.Message
 	e.RetryAfter = rest
 	return e
 }
