@@ -4,7 +4,7 @@ GO ?= go
 FUZZTIME ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help house drawing all test race soak lint fuzz conformance mutants mutants-official official-server official-client agreement interop beside logins bench bench-peers cover ci
+.PHONY: help house all test race soak lint fuzz conformance mutants mutants-official official-server official-client agreement interop beside logins bench bench-peers cover ci
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,9 +17,6 @@ test: ## the tests of all modules, no network and nothing installed
 
 race: ## all tests under the race detector, with databases when they can be had
 	.ci/run services race
-
-drawing: ## the picture of a call's path, from its text
-	$(GO) test ./internal/drawing -run TestPathOfACall -update
 
 house: ## the shape of the code in figures, with bounds and targets
 	$(GO) run ./internal/house

@@ -28,6 +28,19 @@ func TestFileMap(t *testing.T) {
 	require.Empty(t, unmapped(string(design), paths), "packages that docs/design.md does not name")
 }
 
+// TestFilesOfDesign: the files that docs/design.md names, in text and in pictures, exist.
+func TestFilesOfDesign(t *testing.T) {
+	t.Parallel()
+	design, err := os.ReadFile("docs/design.md")
+	require.NoError(t, err)
+	files := regexp.MustCompile(`[a-z0-9_]+(/[a-z0-9_]+)+\.(go|txt|sh|mjs)\b`).FindAllString(string(design), -1)
+	require.Greater(t, len(files), 40)
+	for _, file := range files {
+		_, err := os.Stat(file)
+		require.NoError(t, err)
+	}
+}
+
 // unmapped returns the packages that the text does not name in backticks.
 func unmapped(text string, paths []string) []string {
 	var missing []string

@@ -38,7 +38,7 @@ const (
 	resilienceGo = "client/resilience.go"
 	httpPoolGo   = "client/transport/http_pool.go"
 	breakerGo    = "breaker/settings.go"
-	cacheGo      = "toolcache/settings.go"
+	cacheGo      = "client/internal/cache/settings.go"
 	silenceGo    = "client/internal/watchdog/watchdog.go"
 )
 

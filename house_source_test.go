@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,11 +33,16 @@ func (s source) generated() bool { return generatedMark.MatchString(s.text) }
 
 var generatedMark = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
-// tree reads the text files of the checkout.
+// tree reads the text files of the checkout, once.
 func tree(t *testing.T) []source {
 	t.Helper()
-	var files []source
-	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+	files, err := readTree()
+	require.NoError(t, err)
+	return files
+}
+
+var readTree = sync.OnceValues(func() (files []source, err error) {
+	err = filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -58,9 +64,8 @@ func tree(t *testing.T) []source {
 		}
 		return nil
 	})
-	require.NoError(t, err)
-	return files
-}
+	return files, err
+})
 
 // rule looks at one file and says what is wrong with it.
 type rule struct {

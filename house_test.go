@@ -1,28 +1,9 @@
 //go:build !race
 
-// Nothing of the module runs in these tests: under the race detector they prove
-// the same as without it, at twenty times the cost.
-
-// Package mainstay_test holds the rules of the house that no linter knows:
-// who may import whom, and what a source file may contain. The rules are data;
-// each has a reason, and each has a test that proves it can fail.
 package mainstay_test
 
-import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
-	"strings"
-	"testing"
-
-	"github.com/stretchr/testify/require"
-)
+// The import table: who may import whom, and which modules of others. It is data;
+// house_imports_test.go compares it with the code.
 
 const module = "github.com/mainstay-mcp/mainstay"
 
@@ -57,10 +38,7 @@ var importTable = []row{
 	{pkg: "internal/suggest", why: "names that are near to each other, whatever they name"},
 	{pkg: "internal/doc", may: []string{"jsonrpc"}, why: "JSON documents with their order and digits, whoever reads them"},
 	{pkg: "internal/schema", may: []string{"internal/doc", "internal/inputschema", "internal/suggest"}, why: "what a schema says in words, to whoever asks"},
-	{pkg: "internal/drawing", why: "a picture from a text, whatever it shows"},
-	{pkg: "internal/house/walk/trace", why: "a record of which functions run, below all that it may mark"},
-	{pkg: "internal/house/walk", may: []string{"client", "internal/house/walk/trace", "mcp"}, why: "one call, to be watched"},
-	{pkg: "internal/house", why: "what measures the code uses none of it"},
+	{pkg: "internal/house", may: []string{"client", "client/transport", "mcp"}, why: "it measures the code, and one call"},
 	{pkg: "internal/txtar", why: "text archives, whatever is in them"},
 	{pkg: "internal/officialschema", why: "a test tool below everything it tests"},
 	{pkg: "internal/reportsample", may: []string{"conformance", "conformance/wire", "mcp"}, why: "reports for the tests of those that render them"},
@@ -71,7 +49,7 @@ var importTable = []row{
 	{pkg: "errors", may: []string{"jsonrpc", "breaker"}, tests: []string{"internal/errormap"}, why: "the front door of errors assigns the sentinels of those below"},
 	{pkg: "internal/errormap", may: []string{"errors", "breaker", "jsonrpc", "mcp"}, why: "foreign errors are mapped in one place, once"},
 	{pkg: "internal/resilience", may: []string{"errors", "breaker", "jsonrpc", "mcp"}, tests: []string{"internal/errormap"}, why: "decisions are pure: what they are about is handed to them"},
-	{pkg: "toolcache", may: []string{"mcp", "internal/callback"}, why: "a cache is filled by a function, it does not know the client"},
+	{pkg: "toolcache", may: []string{"mcp"}, why: "settings and stores of a cache, whoever uses it"},
 	{
 		pkg: "client/transport/...", may: []string{"client/transport/...", "jsonrpc", "mcp", "errors", "internal/errormap", "internal/sse", "internal/callback"},
 		tests: []string{"internal/memhttp", "conformance/faults/..."},
@@ -86,17 +64,22 @@ var importTable = []row{
 		why: "the way to the server, and what may be sent on it, knows nothing of the calls that use it",
 	},
 	{
+		pkg: "client/internal/event", may: []string{"client/internal/life", "client/transport", "errors", "mcp"},
+		why: "what happened is the same for all who hear of it",
+	},
+	{
 		pkg: "client/internal/outcome", may: []string{"client/transport", "errors", "jsonrpc", "mcp", "internal/errormap", "internal/resilience"},
 		tests: []string{"breaker"},
 		why:   "an outcome is a value: it is made of what came back, and sends nothing",
 	},
 	{
-		pkg: "client/internal/event", may: []string{"client/internal/life", "client/transport", "errors", "mcp"},
-		why: "what happened is the same for all who hear of it",
-	},
-	{
 		pkg: "client/internal/core", may: []string{"client/internal/event", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/transport", "errors", "jsonrpc", "internal/callback", "internal/errormap"},
 		why: "what all parts of a client share is below all of them",
+	},
+	{
+		pkg: "client/internal/watchdog", may: []string{"client/internal/core", "client/internal/link", "client/internal/outcome", "client/transport", "breaker", "jsonrpc", "internal/resilience"},
+		tests: []string{"client/internal/life", "errors"},
+		why:   "a silent server is found by what arrives: probes and circuits are its host's",
 	},
 	{
 		pkg: "client/internal/era", may: []string{"client/internal/core", "client/internal/event", "client/internal/link", "client/internal/outcome", "client/transport", "breaker", "errors", "jsonrpc", "mcp", "internal/errormap"},
@@ -112,11 +95,15 @@ var importTable = []row{
 		why:   "what servers ask is answered the same way, whatever brought the question",
 	},
 	{
-		pkg: "client/internal/lists", may: []string{"client/internal/core", "client/internal/life", "client/internal/link", "client/transport", "errors", "jsonrpc", "mcp", "toolcache", "internal/errormap"},
+		pkg: "client/internal/cache", may: []string{"mcp", "toolcache", "internal/callback"},
+		why: "a cache is filled by a function, it does not know the client",
+	},
+	{
+		pkg: "client/internal/lists", may: []string{"client/internal/cache", "client/internal/core", "client/internal/life", "client/internal/link", "client/transport", "errors", "jsonrpc", "mcp", "toolcache", "internal/errormap"},
 		why: "what is kept, and for whom, does not depend on what it is used for",
 	},
 	{
-		pkg: "client/internal/catalog", may: []string{"client/internal/core", "client/internal/event", "client/internal/life", "client/internal/link", "client/internal/lists", "client/internal/outcome", "client/transport", "errors", "jsonrpc", "mcp", "toolcache", "internal/doc", "internal/footprint", "internal/inputschema", "internal/schema"},
+		pkg: "client/internal/catalog", may: []string{"client/internal/cache", "client/internal/core", "client/internal/event", "client/internal/life", "client/internal/link", "client/internal/lists", "client/internal/outcome", "client/transport", "errors", "jsonrpc", "mcp", "toolcache", "internal/doc", "internal/footprint", "internal/inputschema", "internal/schema"},
 		why: "what a schema means for a call is decided by their texts",
 	},
 	{
@@ -142,11 +129,6 @@ var importTable = []row{
 		why: "a state machine: what makes the next link, and what follows for the client, is handed to it",
 	},
 	{
-		pkg: "client/internal/watchdog", may: []string{"client/internal/core", "client/internal/link", "client/internal/outcome", "client/transport", "breaker", "jsonrpc", "internal/resilience"},
-		tests: []string{"client/internal/life", "errors"},
-		why:   "a silent server is found by what arrives: probes and circuits are its host's",
-	},
-	{
 		pkg: "client/internal/guard", may: []string{"client/internal/core", "client/internal/keeper", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/internal/watchdog", "breaker", "errors", "jsonrpc", "mcp", "internal/errormap", "internal/resilience"},
 		tests: []string{"client/transport"},
 		why:   "what keeps a request back knows nothing of calls: it is given requests and their outcomes",
@@ -161,6 +143,10 @@ var importTable = []row{
 		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/errormap", "internal/sse", "internal/doc", "internal/inputschema", "internal/schema", "internal/resilience", "internal/footprint", "internal/healthhttp", "internal/callback", "internal/inbox"},
 		tests: []string{"internal/memhttp", "conformance/faults/...", "internal/officialschema", "internal/txtar"},
 		why:   "the client stands on all layers and never on its judge; tests of both are the reference server's, so that nobody who takes the client takes that",
+	},
+	{
+		pkg: "conformance/families/errors", may: []string{"errors", "jsonrpc"}, tests: []string{"internal/errormap"},
+		why: "the profiles of applications are written like anybody's: with public packages only",
 	},
 	{
 		pkg: "conformance/families/internal/host", may: []string{"conformance/families/...", "conformance/server", refServer},
@@ -217,7 +203,7 @@ var importTable = []row{
 	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/checks", "conformance/report/..."}, tests: []string{"conformance/wire", refServer, "mcp"}, why: "package testing stays out of the suite itself"},
 	{pkg: "conformance/internal/wait", why: "a wait is a wait, whatever is waited for"},
 	{pkg: "conformance/internal/nosuch", may: []string{"mcp"}, why: "names that no server has, whoever asks for them"},
-	{pkg: "conformance/internal/checktext", may: []string{"conformance", "mcp"}, why: "texts are read from a file, whichever checks they are of"},
+	{pkg: "conformance/internal/checktext", may: []string{"conformance", "conformance/wire", "mcp"}, why: "texts are read from a file, whichever checks they are of"},
 	{pkg: "conformance/internal/message", may: []string{"conformance/internal/rawjson", "conformance/wire", "mcp"}, why: "questions about messages, whoever sent them"},
 	{pkg: "conformance/internal/family", may: []string{"conformance/internal/rawjson", "conformance/wire"}, why: "the forms of errors, whichever tool answers with them"},
 	{pkg: "conformance/internal/overhttp", may: []string{"conformance", "conformance/wire", "mcp"}, why: "a request over HTTP, whatever is in it"},
@@ -265,15 +251,30 @@ var importTable = []row{
 		pkg: "conformance/checks", may: []string{"conformance", "conformance/checks/...", "conformance/internal/checktext"},
 		why: "the list of the checks of the specification, without those of our own tools",
 	},
+	{pkg: "conformance/internal/client/program", may: []string{"conformance/wire", "mcp"}, why: "a client under test is started the same way for every scenario"},
+	{
+		pkg: "conformance/internal/client/peer", may: []string{"conformance/internal/client/program", "conformance/internal/rawjson", "conformance/wire", "conformance/faults/...", "jsonrpc", "mcp"},
+		why: "the server of a scenario answers and records; it judges nothing",
+	},
+	{
+		pkg: "conformance/internal/client/trial", may: []string{"conformance", "conformance/internal/checktext", "conformance/internal/client/...", "conformance/internal/rawjson", "conformance/wire", "conformance/faults/...", "mcp"},
+		why: "scenarios for clients have one engine, with the reports of the suite for servers",
+	},
+	{
+		pkg: "conformance/checks/client", may: []string{"conformance/checks/client/...", "conformance/internal/client/trial"},
+		tests: []string{"conformance", "conformance/internal/client/...", "conformance/wire", "mcp"}, why: "the list of all checks for clients",
+	},
+	{
+		pkg: "conformance/checks/client/...", may: []string{"conformance", "conformance/checks/client/authorization/...", "conformance/internal/client/...", "conformance/internal/rawjson", "conformance/wire", "conformance/faults/...", "jsonrpc", "mcp"},
+		why: "clients are judged by servers of the suite, which share no code with our client",
+	},
 	{
 		pkg: "conformance/checks/...", may: []string{"conformance", "conformance/checks/seen", "conformance/internal/...", "conformance/wire", "mcp"},
 		why: "the checks stand on the engine and drive the wire themselves, never through the client",
 	},
 	{
-		pkg:   "conformance/clientsuite/...",
-		may:   []string{"conformance", "conformance/internal/checktext", "conformance/wire", "conformance/clientsuite/...", "conformance/faults/...", "jsonrpc", "mcp", "internal/sse"},
-		tests: []string{"conformance/report/...", "internal/memhttp"},
-		why:   "clients are judged by servers of its own, with the reports of the other suite",
+		pkg: "conformance/clientsuite", may: []string{"conformance", "conformance/checks/client/...", "conformance/internal/client/...", "conformance/internal/rawjson", "conformance/wire", "mcp"},
+		why: "the public door of the suite for clients",
 	},
 	{
 		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/doc", "internal/errormap", "internal/inputschema", "internal/schema", "internal/serverfile", "internal/suggest", "auth", "auth/keychain"}, library...),
@@ -284,7 +285,7 @@ var importTable = []row{
 		pkg: "cmd/refserver/...", may: []string{"cmd/refserver/...", "conformance/families/...", "conformance/server/..."},
 		tests: []string{"auth", "client/...", "mcp", "jsonrpc", "errors", "conformance", "conformance/checks", "conformance/report"}, why: "a thin main around the server",
 	},
-	{pkg: "internal/simulation", may: []string{"client/...", "breaker", "errors", "jsonrpc", "mcp"}, why: "the world a client is proved in: it knows what a client promises and nothing imports it"},
+	{pkg: "internal/simulation", tests: []string{"client/...", "breaker", "errors", "jsonrpc", "mcp"}, why: "the world a client is proved in: it knows what a client promises and nothing imports it"},
 	{
 		pkg: "internal/faultmatrix", tests: []string{"client/...", "breaker", "errors", "internal/errormap", "jsonrpc", "mcp", "conformance/faults/...", "internal/memhttp"},
 		why: "tests alone: the client behind every fault",
@@ -296,18 +297,14 @@ var importTable = []row{
 	{pkg: "auth/internal/grant", may: []string{"auth/internal/fetch"}, why: "endpoints are spoken to the same way by every flow"},
 	{pkg: "auth/internal/store", may: []string{"auth/internal/grant"}, why: "records are kept the same way, whatever flow they are of"},
 	{pkg: "auth/internal/loopback", why: "a callback in a browser, whatever it is for"},
-	{
-		pkg: "auth/internal/conformanceclient/...", may: append([]string{"auth"}, library...), tests: []string{"conformance/clientsuite"},
-		why: "an adapter for a foreign suite: public packages only, nothing imports it",
-	},
 	{pkg: "auth/keychain", may: []string{"auth"}, tests: []string{"internal/authtest"}, why: "a store like one of an application; a program that does not import it links no D-Bus"},
 	{
-		pkg: "auth/tokensource", may: []string{"auth", "auth/internal/fetch", "auth/internal/loopback", "client", "client/transport", "internal/callback"}, tests: []string{"errors", "internal/authtest"},
+		pkg: "auth/tokensource", may: []string{"auth", "auth/internal/fetch", "auth/internal/loopback", "client/transport", "internal/callback"}, tests: []string{"client", "errors", "internal/authtest"},
 		why: "golang.org/x/oauth2 on both sides of an Authorizer; a program that does not import it links none of that",
 	},
 	{
-		pkg: "auth", may: []string{"auth/internal/...", "client", "client/transport", "internal/callback", "internal/inbox"}, tests: []string{"auth/tokensource", "errors", "internal/authtest", "mcp"},
-		why: "an Authorizer for the client, through its public face",
+		pkg: "auth", may: []string{"auth/internal/...", "client/transport"}, tests: []string{"auth/tokensource", "client", "errors", "internal/authtest", "mcp"},
+		why: "an Authorizer knows requests and challenges, not the client that sends them",
 	},
 	{pkg: "examples/...", may: append([]string{"auth", "auth/keychain", "fleet/redis", "otel"}, library...), tests: []string{refServer, "internal/authtest"}, why: "what an example imports, a user can import"},
 	{pkg: "fleet/redis/...", may: append([]string{"internal/callback"}, library...), why: "an adapter in a package of its own: public packages only but for the guards around callbacks, nothing but examples imports it"},
@@ -327,7 +324,7 @@ type external struct {
 var externals = []external{
 	{module: "github.com/go-json-experiment/json", by: []string{"jsonrpc", "mcp"}, why: "v0 without promises: two packages to change when encoding/json/jsontext replaces it"},
 	{module: "github.com/sony/gobreaker/v2", by: []string{"breaker"}, why: "the engine is hidden behind permits and can be swapped"},
-	{module: "github.com/hashicorp/golang-lru/v2", by: []string{"toolcache", "client/internal/catalog", "client/internal/era"}, why: "a bounded container; expiry and epochs are ours"},
+	{module: "github.com/hashicorp/golang-lru/v2", by: []string{"client/internal/cache", "client/internal/catalog", "client/internal/era"}, why: "a bounded container; expiry and epochs are ours"},
 	{module: "github.com/google/uuid", by: []string{"client/...", "conformance/..."}, why: "request ids are UUID v4"},
 	{module: "github.com/google/jsonschema-go", by: []string{"internal/inputschema", "internal/officialschema", "client/internal/catalog", "conformance/..."}, why: "arguments are validated before they are sent"},
 	{module: "github.com/modelcontextprotocol/go-sdk", by: []string{"conformance/families/...", "conformance/server/..."}, why: "an implementation we did not write keeps our client honest; users never link it"},
@@ -347,14 +344,13 @@ var externals = []external{
 	{module: "github.com/blevesearch/snowballstem", by: []string{"conformance/families/coe/knowledge"}, why: "stems of words, for the search of the answer team"},
 	{module: "modernc.org/sqlite", by: []string{"conformance/families/...", "conformance/server/..."}, why: "storage of the reference server"},
 	{module: "github.com/jackc/pgx/v5", by: []string{"conformance/families/...", "conformance/server/..."}, why: "storage of the reference server"},
-	{module: "golang.org/x/text", by: []string{"conformance/families/...", "conformance/server/..."}, why: "encodings of fonts in the reference server's PDF reader"},
+	{module: "golang.org/x/text", by: []string{"conformance/families/...", "conformance/server/..."}, why: "encodings of fonts and normal forms of Unicode in the reference server"},
 	{module: "github.com/pdfcpu/pdfcpu", by: []string{"conformance/families/...", "conformance/server/..."}, why: "conversion in the reference server"},
 	{module: "github.com/xuri/excelize/v2", by: []string{"conformance/families/...", "conformance/server/..."}, why: "conversion in the reference server"},
 	{module: "github.com/redis/go-redis/v9", by: []string{"fleet/redis/..."}, why: "Redis carries hints between processes, in a package of its own (decisions 18)"},
 	{module: "go.opentelemetry.io/otel", by: []string{"otel/..."}, why: "telemetry in a package of its own; code takes the API, tests the SDK"},
 	{module: "golang.org/x/sync", by: []string{"conformance/families/...", "conformance/server/..."}, why: "single flight in the reference server; the core has no x/ modules"},
 	{module: "golang.org/x/net", by: []string{"conformance/families/...", "conformance/server/..."}, why: "conversion in the reference server; tests read HTML reports as browsers do"},
-	{module: "golang.org/x/text", by: []string{"conformance/families/...", "conformance/server/..."}, why: "normal forms of Unicode for the words of requests and questions"},
 }
 
 // reach limits what a package may depend on through any number of imports.
@@ -386,259 +382,4 @@ var reaches = []reach{
 		not: []string{"github.com/spf13/cobra", "client/..."},
 		why: "cobra lives under cmd/mcpctl, and a server that links the client cannot judge it",
 	},
-}
-
-// listed is what the rules need of `go list -json`.
-type listed struct {
-	ImportPath   string
-	Imports      []string
-	TestImports  []string
-	XTestImports []string
-	Deps         []string
-}
-
-// rel is the path below the module; ok is false for a package of others.
-func rel(importPath string) (path string, ok bool) {
-	if importPath == module {
-		return "", true
-	}
-	return strings.CutPrefix(importPath, module+"/")
-}
-
-// standard reports whether a package is Go's own: its first element has no dot.
-func standard(importPath string) bool {
-	first, _, _ := strings.Cut(importPath, "/")
-	return !strings.Contains(first, ".")
-}
-
-// matches reports whether path is pattern, or below it when pattern ends in "/...".
-func matches(pattern, path string) bool {
-	if folder, ok := strings.CutSuffix(pattern, "/..."); ok {
-		return path == folder || strings.HasPrefix(path, folder+"/")
-	}
-	return pattern == path
-}
-
-func anyMatch(patterns []string, path string) bool {
-	for _, p := range patterns {
-		if matches(p, path) {
-			return true
-		}
-	}
-	return false
-}
-
-// TestEveryPackageHasTheSameMain: no goroutine outlives the tests of any package.
-func TestEveryPackageHasTheSameMain(t *testing.T) {
-	t.Parallel()
-	for _, p := range goList(t, "linux") {
-		path, _ := rel(p.ImportPath)
-		if imports := slices.Concat(p.TestImports, p.XTestImports); len(imports) > 0 {
-			require.Contains(t, imports, module+"/"+testMain, "%s: its tests have no TestMain that calls testmain.Run", path)
-		}
-	}
-}
-
-// checkImports holds the packages against the tables and returns one line for
-// each fault, with the reason of the rule.
-func checkImports(pkgs []listed) []string {
-	var faults []string
-	for _, p := range pkgs {
-		path, ok := rel(p.ImportPath)
-		if !ok {
-			continue
-		}
-		r := rowOf(path)
-		if r == nil {
-			faults = append(faults, fmt.Sprintf("%s has no row in the import table: add one, with its reason", path))
-			continue
-		}
-		faults = append(faults, checkDirect(path, r, p.Imports, false)...)
-		faults = append(faults, checkDirect(path, r, append(append([]string(nil), p.TestImports...), p.XTestImports...), true)...)
-		faults = append(faults, checkReach(path, p.Deps)...)
-	}
-	return faults
-}
-
-func rowOf(path string) *row {
-	for i := range importTable {
-		if matches(importTable[i].pkg, path) {
-			return &importTable[i]
-		}
-	}
-	return nil
-}
-
-func checkDirect(path string, r *row, imports []string, test bool) []string {
-	var faults []string
-	kind := "imports"
-	if test {
-		kind = "has tests that import"
-	}
-	for _, imp := range imports {
-		if standard(imp) || imp == "C" {
-			continue
-		}
-		if ours, ok := rel(imp); ok {
-			allowed := anyMatch(r.may, ours) || test && (ours == path || ours == testMain || anyMatch(r.tests, ours))
-			if !allowed {
-				faults = append(faults, fmt.Sprintf("%s %s %s: %s", path, kind, ours, r.why))
-			}
-			continue
-		}
-		if fault := checkExternal(path, imp, test); fault != "" {
-			faults = append(faults, fmt.Sprintf("%s %s %s: %s", path, kind, imp, fault))
-		}
-	}
-	return faults
-}
-
-func checkExternal(path, imp string, test bool) string {
-	for _, e := range externals {
-		if !matches(e.module+"/...", imp) {
-			continue
-		}
-		if test && (e.testOnly || anyMatch(e.tests, path)) || anyMatch(e.by, path) {
-			return ""
-		}
-		if e.testOnly {
-			return "in tests only: " + e.why
-		}
-		return e.why
-	}
-	return "not in the table of third-party modules: add it with its reason here and in docs/dependencies.md"
-}
-
-func checkReach(path string, deps []string) []string {
-	var faults []string
-	for _, r := range reaches {
-		if !anyMatch(r.pkg, path) {
-			continue
-		}
-		for _, dep := range deps {
-			ours, own := rel(dep)
-			name := dep
-			if own {
-				name = ours
-			}
-			var bad bool
-			for _, n := range r.not {
-				bad = bad || matches(n, name) || !own && matches(n+"/...", name)
-			}
-			if r.only != nil && !own && !standard(dep) {
-				inside := false
-				for _, m := range r.only {
-					inside = inside || matches(m+"/...", dep)
-				}
-				bad = bad || !inside
-			}
-			if bad {
-				faults = append(faults, fmt.Sprintf("%s links %s: %s", path, name, r.why))
-			}
-		}
-	}
-	return faults
-}
-
-// goList lists the packages of all modules of the workspace as they build on one
-// system. It works without network and with packages that do not compile.
-func goList(t *testing.T, goos string) []listed {
-	t.Helper()
-	workspace, err := filepath.Abs("go.work")
-	require.NoError(t, err)
-	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,TestImports,XTestImports,Deps", "work")
-	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH=amd64", "CGO_ENABLED=0", "GOWORK="+workspace)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	require.NoError(t, err, stderr.String())
-	var pkgs []listed
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p listed
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return pkgs
-		} else if err != nil {
-			require.NoError(t, err)
-		}
-		pkgs = append(pkgs, p)
-	}
-}
-
-// TestImportTable lists for three systems: files for one of them alone are
-// held to the same rules.
-func TestImportTable(t *testing.T) {
-	t.Parallel()
-	tree(t) // go test sees the files read here, and so knows when its cached result is stale
-	for _, goos := range []string{"linux", "darwin", "windows"} {
-		t.Run(goos, func(t *testing.T) {
-			t.Parallel()
-			pkgs := goList(t, goos)
-			require.NotEmpty(t, pkgs)
-			require.Empty(t, checkImports(pkgs))
-		})
-	}
-}
-
-func TestImportRulesHaveReasons(t *testing.T) {
-	t.Parallel()
-	for _, r := range importTable {
-		require.NotEmpty(t, r.why, r.pkg)
-	}
-	for _, e := range externals {
-		require.NotEmpty(t, e.why, e.module)
-		require.NotEqual(t, e.testOnly, len(e.by) > 0, "%s: for tests, or for named packages", e.module)
-	}
-	for _, r := range reaches {
-		require.NotEmpty(t, r.why, r.pkg)
-	}
-}
-
-// TestImportRulesCanFail feeds every kind of rule a package that breaks it.
-func TestImportRulesCanFail(t *testing.T) {
-	t.Parallel()
-	own := func(path string) string { return module + "/" + path }
-	tests := []struct {
-		name string
-		pkg  listed
-		want string // in the one fault; empty: no fault
-	}{
-		{"allowed", listed{ImportPath: own("mcp"), Imports: []string{"time", own("jsonrpc")}}, ""},
-		{"upwards", listed{ImportPath: own("jsonrpc"), Imports: []string{own("mcp")}}, "jsonrpc imports mcp"},
-		{"sideways", listed{ImportPath: own("mcp"), Imports: []string{own("breaker")}}, "mcp imports breaker"},
-		{"transport above its layer", listed{ImportPath: own("client/transport"), Imports: []string{own("breaker")}}, "client/transport imports breaker"},
-		{"client stands on its judge", listed{ImportPath: own("client"), Imports: []string{own("conformance")}}, "client imports conformance"},
-		{"server borrows from the client's side", listed{ImportPath: own("conformance/server/front"), Imports: []string{own("jsonrpc")}}, "conformance/server/front imports jsonrpc"},
-		{"suite imports the server", listed{ImportPath: own("conformance"), Imports: []string{own("conformance/server")}}, "conformance imports conformance/server"},
-		{"suite's tests import the server", listed{ImportPath: own("conformance"), XTestImports: []string{own("conformance"), own("conformance/server")}}, "conformance has tests that import conformance/server"},
-		{"suite's tests start the server", listed{ImportPath: own("conformance/families/internal/suitetest"), XTestImports: []string{own("conformance"), own("internal/reference")}}, ""},
-		{"auth links x/oauth2", listed{ImportPath: own("auth"), Imports: []string{"golang.org/x/oauth2"}}, "auth imports golang.org/x/oauth2"},
-		{"auth's tests import x/oauth2", listed{ImportPath: own("auth"), XTestImports: []string{"golang.org/x/oauth2"}}, ""},
-		{"tests are not free", listed{ImportPath: own("mcp"), TestImports: []string{own("client")}}, "mcp has tests that import client"},
-		{"mcpctl imports the server", listed{ImportPath: own("cmd/mcpctl"), Imports: []string{own("conformance/server")}}, "cmd/mcpctl imports conformance/server"},
-		{"mcpctl links the server", listed{ImportPath: own("cmd/mcpctl"), Deps: []string{own("conformance/families/store")}}, "cmd/mcpctl links conformance/families/store"},
-		{"mcpctl links the go-sdk", listed{ImportPath: own("cmd/mcpctl"), Deps: []string{"github.com/modelcontextprotocol/go-sdk/mcp"}}, "cmd/mcpctl links github.com/modelcontextprotocol/go-sdk/mcp"},
-		{"examples use an internal package", listed{ImportPath: own("examples/six"), Imports: []string{own("internal/sse")}}, "examples/six imports internal/sse"},
-		{"the codec outside its two packages", listed{ImportPath: own("client"), Imports: []string{"github.com/go-json-experiment/json/jsontext"}}, "client imports github.com/go-json-experiment"},
-		{"cobra outside mcpctl", listed{ImportPath: own("cmd/refserver"), Imports: []string{"github.com/spf13/cobra"}}, "cmd/refserver imports github.com/spf13/cobra"},
-		{"testify in code", listed{ImportPath: own("breaker"), Imports: []string{"github.com/stretchr/testify/require"}}, "in tests only"},
-		{"testify in tests", listed{ImportPath: own("breaker"), TestImports: []string{"github.com/stretchr/testify/require"}}, ""},
-		{"an unknown module", listed{ImportPath: own("cmd/mcpctl"), Imports: []string{"example.com/left/pad"}}, "not in the table"},
-		{"a guest of a guest", listed{ImportPath: own("client"), Deps: []string{"golang.org/x/net/html"}}, "client links golang.org/x/net/html"},
-		{"what the core may link", listed{ImportPath: own("client"), Deps: []string{"vendor/golang.org/x/net/idna", "github.com/google/uuid", own("mcp")}}, ""},
-		{"the server links the client", listed{ImportPath: own("cmd/refserver"), Deps: []string{own("client")}}, "cmd/refserver links client"},
-		{"a new folder", listed{ImportPath: own("stuff")}, "stuff has no row"},
-		{"code in the root", listed{ImportPath: module, Imports: []string{own("client")}}, "imports client"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			got := checkImports([]listed{tt.pkg})
-			if tt.want == "" {
-				require.Empty(t, got)
-				return
-			}
-			require.Len(t, got, 1)
-			require.Contains(t, got[0], tt.want)
-		})
-	}
 }

@@ -16,10 +16,9 @@ import (
 type Issued struct {
 	// Token is secret: its method Text returns it.
 	Token grant.Secret
-	// Type is Bearer, or DPoP for a token that only the Authorizer can use, since it has
-	// the key.
+	// Type is Bearer, or DPoP for a token that only the Authorizer can use: it has the key.
 	Type string
-	// Expiry is when the token expires, zero if that is not known.
+	// Expiry is when the token expires, zero if that is unknown.
 	Expiry time.Time
 }
 
@@ -35,15 +34,15 @@ func (i Issued) LogValue() slog.Value { return slog.StringValue(i.String()) }
 // MarshalText writes String.
 func (i Issued) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
 
-// Token returns the access token for a server, renewed if it has expired. It asks no
-// person: without a login the error is a [*NotLoggedIn]. A program that makes calls
-// seldom can see by it, some time before, whether its login is good.
+// Token returns the access token for a server, renewed if it has expired. It never asks a
+// person: without a login the error is a [*NotLoggedInError]. Programs that rarely make calls
+// can use it to check their login in advance.
 func (a *Authorizer) Token(ctx context.Context, server string) (string, error) {
 	issued, err := a.Issued(ctx, server)
 	return issued.Token.Text(), err
 }
 
-// Issued is [Authorizer.Token] with what the authorization server says of the token.
+// Issued is [Authorizer.Token] with the type and the expiry of the token.
 func (a *Authorizer) Issued(ctx context.Context, server string) (Issued, error) {
 	s, err := a.serverNamed(ctx, server)
 	if err != nil {
@@ -52,10 +51,10 @@ func (a *Authorizer) Issued(ctx context.Context, server string) (Issued, error) 
 	h := s.now.Load()
 	if !h.usable(time.Now()) {
 		began := time.Now()
-		h, err = inTurn(ctx, s, func(ctx context.Context) (*held, error) { return s.issued(ctx, began) })
+		h, err = inSeries(ctx, s, func(ctx context.Context) (*credentials, error) { return s.issued(ctx, began) })
 	}
 	if err != nil {
-		return Issued{}, s.explain(because(ReasonLogin, "", err))
+		return Issued{}, s.explain(newError(ReasonLogin, "", err))
 	}
 	kind := "Bearer"
 	if h.prover != nil {
@@ -64,16 +63,16 @@ func (a *Authorizer) Issued(ctx context.Context, server string) (Issued, error) 
 	return Issued{Token: h.record.Token.Access, Type: kind, Expiry: h.record.Token.Expiry}, nil
 }
 
-// issued is [Authorizer.Issued] in turn.
-func (s *server) issued(ctx context.Context, began time.Time) (*held, error) {
+// issued is [Authorizer.Issued] with the serial held.
+func (s *server) issued(ctx context.Context, began time.Time) (*credentials, error) {
 	if h := s.now.Load(); h == nil || h.record.Token.Refresh.Empty() && !h.unwritten {
-		s.loaded = false // somebody may have logged in with another program
+		s.loaded = false // another program may have logged in
 	}
 	h, err := s.renewedAt(ctx, began)
 	if err != nil || h != nil {
 		return h, err
 	}
-	err = because(ReasonLogin, notRenewed(s.now.Load()), s.notLoggedIn(ctx))
+	err = newError(ReasonLogin, notRenewed(s.now.Load()), s.notLoggedIn(ctx))
 	if s.a.grant.person() {
 		s.tell(LoginLost, "", err)
 	}
@@ -83,27 +82,27 @@ func (s *server) issued(ctx context.Context, began time.Time) (*held, error) {
 // ErrNotLoggedIn means that there is no token for a server.
 var ErrNotLoggedIn = errors.New("nobody is logged in")
 
-// Logout takes the tokens for a server back, at the authorization server if it allows
-// that, and deletes them. It reports whether there were any. A login that [HandOff] began
-// is deleted, too, and can no longer be finished. If only taking them back
-// failed, they are deleted all the same, and the error says that they may be valid
+// Logout deletes the stored tokens for a server, and revokes them if the authorization server
+// supports that. It reports whether there were any. A login that [HandOff] began is deleted,
+// too, and can no longer be finished. If only the revocation failed, the tokens are deleted,
+// and the error says that they may be valid
 // until they expire. If there were none, but damaged files that may have them, the error
-// is a [*NotLoggedIn] that names the files.
+// is a [*NotLoggedInError] that names the files.
 func (a *Authorizer) Logout(ctx context.Context, server string) (found bool, err error) {
 	s, err := a.serverNamed(ctx, server)
 	if err != nil {
 		return false, err
 	}
-	found, err = inTurn(ctx, s, func(ctx context.Context) (bool, error) { return s.logout(ctx) })
+	found, err = inSeries(ctx, s, func(ctx context.Context) (bool, error) { return s.logout(ctx) })
 	return found, s.explain(err)
 }
 
-// logout is [Authorizer.Logout] in turn.
+// logout is [Authorizer.Logout] with the serial held.
 func (s *server) logout(ctx context.Context) (found bool, err error) {
 	a := s.a
 	keys, err := s.keys(ctx)
 	if err != nil {
-		return false, because(ReasonStore, "", err)
+		return false, newError(ReasonStore, "", err)
 	}
 	failed := Error{Reason: ReasonToken}
 	revoke := func(key Key, record Record) {
@@ -133,18 +132,18 @@ func (s *server) logout(ctx context.Context) (found bool, err error) {
 		return found, &failed
 	}
 	if missing := s.notLoggedIn(ctx); !found && len(missing.Damaged) > 0 {
-		return false, because(ReasonStore, "tokens in these files may be valid", missing)
+		return false, newError(ReasonStore, "tokens in these files may be valid", missing)
 	}
 	return found, nil
 }
 
-// revoke takes back the tokens of a record (RFC 7009), the refresh token first: it is
-// good for new ones.
+// revoke revokes the tokens of a record (RFC 7009), the refresh token first: it can obtain new
+// tokens.
 func (s *server) revoke(ctx context.Context, key Key, r Record) error {
 	if r.Server.RevocationURL == "" {
 		return nil
 	}
-	e, err := s.endpointOf(&held{key: key}, r)
+	e, err := s.endpointOf(&credentials{key: key}, r)
 	if err != nil {
 		return err
 	}
@@ -157,7 +156,7 @@ func (s *server) revoke(ctx context.Context, key Key, r Record) error {
 	return grant.Revoke(ctx, e, who, r.Server.RevocationURL, r.Token.Access.Text(), "access_token")
 }
 
-// serverNamed returns what is known of the server at a URL, for the principal of ctx.
+// serverNamed returns the server at a URL for the principal of ctx.
 func (a *Authorizer) serverNamed(ctx context.Context, at string) (*server, error) {
 	u, err := url.Parse(at)
 	if err != nil || u.Host == "" {

@@ -7,18 +7,19 @@ import (
 )
 
 // WithRenewalAhead renews tokens shortly before they expire, even while no request needs
-// them. So [WithEvents] and the clients report a lost login when it is lost, and not at
-// the next call: use it for programs that make calls at night. It takes one request for
-// each lifetime of a token, for each principal, from the first request of a client until
-// [Authorizer.Close]. An Authorizer remembers 4,096 servers and principals; the others are
-// renewed by their next call. After a failure that may pass it tries again each minute.
-// Tokens that state no expiry are not renewed ahead.
+// them. So [WithEvents] and the clients report a lost login at once, and not at the next
+// call. Use it for programs that rarely make calls.
+//
+// It sends one request for each lifetime of a token and each principal, from the first
+// request of a client until [Authorizer.Close]. It covers up to 4,096 servers and principals;
+// others are renewed by their next call. After a temporary failure it tries again each
+// minute. Tokens without an expiry are not renewed ahead.
 func WithRenewalAhead() Option { return func(c *config) { c.ahead = true } }
 
-// aheadPause is the time between two attempts to renew a token ahead.
+// aheadPause is the time between two attempts to renew a token.
 const aheadPause = time.Minute
 
-// alarm is the time at which a token is renewed ahead. It needs no goroutine until then.
+// alarm is the timer of a renewal.
 type alarm struct {
 	mu    sync.Mutex
 	timer *time.Timer
@@ -41,8 +42,8 @@ func (a *alarm) stop() {
 	}
 }
 
-// renewAhead sets the alarm for the token that requests carry now. It runs at the end of
-// each turn, which may have changed the token.
+// renewAhead sets the alarm for the current token. It runs at the end of each turn, which may
+// have changed the token.
 func (s *server) renewAhead() {
 	h := s.now.Load()
 	if s.a.closed.Load() {
@@ -53,9 +54,9 @@ func (s *server) renewAhead() {
 		return
 	}
 	wait := time.Until(h.record.Token.Expiry.Add(-h.margin()))
-	if wait <= 0 { // it was just tried
+	if wait <= 0 { // the renewal has just failed
 		if h.record.Token.Refresh.Empty() && (s.site == nil || s.a.grant.person()) {
-			return // only an answer of the server can lead to another token
+			return // only a challenge can lead to another token
 		}
 		wait = aheadPause
 	}
@@ -67,7 +68,7 @@ func (s *server) renewNow() {
 	ctx, cancel := context.WithTimeout(context.Background(), settling) //nolint:forbidigo // no caller waits for it
 	defer cancel()
 	began := time.Now()
-	_, _ = inTurn(ctx, s, func(ctx context.Context) (*held, error) {
+	_, _ = inSeries(ctx, s, func(ctx context.Context) (*credentials, error) {
 		if s.a.closed.Load() {
 			return nil, errClosed
 		}

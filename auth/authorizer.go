@@ -19,38 +19,34 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
 	"github.com/mainstay-mcp/mainstay/auth/internal/store"
-	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// Authorizer obtains tokens for MCP servers and renews them. It is an option of
-// [client.Dial], and the Authorizer of a [transport.HTTP] or [transport.SSE]. One
-// Authorizer may serve many clients and servers at the same time: requests to the same
-// server share one token and wait for one login, those of one principal with
-// [WithPrincipals].
+// Authorizer obtains tokens for MCP servers and renews them. Pass it to
+// client.WithAuthorizer. One Authorizer may serve many clients and servers at the same
+// time: requests to the same server share one token and wait for one login. With
+// [WithPrincipals], each principal has a token of its own.
 type Authorizer struct {
-	client.Option
-
 	cfg   config
 	grant source
 
 	events events
-	closed atomic.Bool // no token is renewed ahead any more
+	closed atomic.Bool // no login begins, and no token is renewed ahead
 
 	mu      sync.Mutex
 	servers map[serverKey]*server
-	last    atomic.Pointer[server] // that was asked for last
+	last    atomic.Pointer[server] // of the last request
 }
 
 // source obtains a new token.
 type source interface {
 	// obtain gets a token for the scopes.
-	obtain(ctx context.Context, s *site, scopes []string) (*held, error)
-	// person reports whether a person takes part in it.
+	obtain(ctx context.Context, s *site, scopes []string) (*credentials, error)
+	// person reports whether a person has to log in for it.
 	person() bool
 }
 
-// String hides what the Authorizer knows.
+// String shows no secrets.
 func (a *Authorizer) String() string { return "an Authorizer" }
 
 // Format writes String for every verb.
@@ -59,28 +55,28 @@ func (a *Authorizer) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(a.Strin
 func newAuthorizer(grant func(*config) source, opts []Option) *Authorizer {
 	a := &Authorizer{cfg: newConfig(opts), servers: map[serverKey]*server{}}
 	a.grant = grant(&a.cfg)
-	a.events.begin(a.cfg.onEvent)
-	a.Option = client.WithAuthorizer(a)
+	a.events.handlers = a.cfg.onEvent
 	return a
 }
 
-// Close ends the logins that are in progress, and waits for their end for up to a second.
-// No login begins after it; tokens are used and renewed until they end.
-// It is for programs that go on without the Authorizer: a login outlives a call whose
-// deadline passes, for as long as a person has to log in. Clients do not call it, because
-// others may use the same Authorizer.
+// Close cancels the logins in progress and waits up to a second until they end. No login
+// begins after Close; existing tokens are still used and renewed.
+//
+// It is for programs that continue without the Authorizer: a login continues after its
+// call timed out, for up to [WithLoginTime]. Closing a client does not close its
+// Authorizer, because other clients may use it.
 func (a *Authorizer) Close() error {
 	a.mu.Lock()
 	servers := slices.Collect(maps.Values(a.servers))
 	a.mu.Unlock()
-	moment, stop := context.WithTimeout(context.Background(), time.Second) //nolint:forbidigo // Close has no context
+	timeout, stop := context.WithTimeout(context.Background(), time.Second) //nolint:forbidigo // Close has no context
 	defer stop()
 	a.closed.Store(true)
 	for _, s := range servers {
-		s.turns.cancel(moment.Done())
+		s.serial.cancel(timeout.Done())
 		s.ahead.stop()
 	}
-	a.events.close(moment.Done())
+	a.events.close(timeout.Done())
 	return nil
 }
 
@@ -97,7 +93,7 @@ func (a *Authorizer) Authorize(ctx context.Context, r transport.AuthorizedReques
 	if h == nil {
 		return s.nobody, nil
 	}
-	return h.credentials(r)
+	return h.forRequest(r)
 }
 
 // Challenged implements [transport.Authorizer].
@@ -116,7 +112,7 @@ func (a *Authorizer) Challenged(ctx context.Context, c transport.Challenge) (*tr
 	if err != nil || h == nil {
 		return nil, err
 	}
-	return h.credentials(c.AuthorizedRequest)
+	return h.forRequest(c.AuthorizedRequest)
 }
 
 // KeepNonce implements [transport.NonceKeeper].
@@ -130,9 +126,8 @@ func (a *Authorizer) KeepNonce(ctx context.Context, r transport.AuthorizedReques
 	}
 }
 
-// serverAt returns what is known of the server at an endpoint and of the principal of a
-// context there. It is nil for an endpoint that tokens do not travel to, and for a
-// background request that belongs to no principal.
+// serverAt returns the server at an endpoint for the principal of ctx. It is nil for an
+// endpoint that gets no tokens, and for a background request without a principal.
 func (a *Authorizer) serverAt(ctx context.Context, endpoint *url.URL, background bool) (*server, error) {
 	if a.cfg.bad != nil {
 		return nil, &Error{Reason: ReasonOption, Server: shown(endpoint), Err: a.cfg.bad}
@@ -158,16 +153,16 @@ func (a *Authorizer) lookUp(endpoint *url.URL, principal string) *server {
 	if last := a.last.Load(); last == nil || !sameEndpoint(last.endpoint, endpoint) {
 		key.endpoint = endpoint.Scheme + "://" + endpoint.Host + endpoint.EscapedPath() + "?" + endpoint.RawQuery
 	} else if key.endpoint = last.id.endpoint; last.id == key {
-		return last // mostly there is one, and a key costs an allocation
+		return last // the usual case; a key costs an allocation
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.servers[key]
 	if s == nil {
 		a.makeRoom()
-		s = &server{a: a, id: key, endpoint: endpoint, nobody: a.cfg.nobody(principal), turns: newTurns(a.cfg.patience)}
+		s = &server{a: a, id: key, endpoint: endpoint, nobody: a.cfg.nobody(principal), serial: newSerial(a.cfg.patience)}
 		if a.cfg.ahead {
-			s.turns.after = s.renewAhead
+			s.serial.after = s.renewAhead
 		}
 		a.servers[key] = s
 	}
@@ -175,18 +170,17 @@ func (a *Authorizer) lookUp(endpoint *url.URL, principal string) *server {
 	return s
 }
 
-// mostServers bounds what is remembered of servers and principals: a URL may have a query
-// that is new each time.
-const mostServers = 4096
+// maxServers bounds the servers and principals in memory: each URL may have a query of its
+// own.
+const maxServers = 4096
 
-// makeRoom forgets a server where nothing happens now, if there are too many. The store
-// has its tokens.
+// makeRoom removes an idle server if there are too many. The store keeps its tokens.
 func (a *Authorizer) makeRoom() {
-	if len(a.servers) < mostServers {
+	if len(a.servers) < maxServers {
 		return
 	}
 	for key, s := range a.servers {
-		if s.turns.idle() {
+		if s.serial.idle() {
 			s.ahead.stop()
 			delete(a.servers, key)
 			return
@@ -194,8 +188,7 @@ func (a *Authorizer) makeRoom() {
 	}
 }
 
-// travel reports whether tokens travel to an endpoint: not without TLS, but to this
-// machine.
+// travel reports whether tokens may be sent to an endpoint: with TLS, or on this machine.
 func travel(endpoint *url.URL) bool {
 	return endpoint.Scheme == "https" || loopback.IsLoopback(endpoint.Hostname())
 }
@@ -209,15 +202,15 @@ func sameEndpoint(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && a.Host == b.Host && a.Path == b.Path && a.RawPath == b.RawPath && a.RawQuery == b.RawQuery
 }
 
-// shown is a URL without what may be secret in it.
+// shown is a URL without the parts that may be secret.
 func shown(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// site is what was found out about who guards a server.
+// site is an MCP server and the authorization server that was discovered for it.
 type site struct {
 	cfg       *config
-	principal string // who wants a token for it
+	principal string // whose token it is
 	endpoint  *url.URL
 	http      *fetch.Client
 	resource  *discover.Resource // nil for a server of revision 2025-03-26
@@ -227,7 +220,7 @@ type site struct {
 	announce  func() // reports a login, called when a person is asked or a program asks
 }
 
-// id is the resource identifier of the server, which tokens are for.
+// id is the resource identifier of the server (RFC 8707).
 func (s *site) id() string {
 	if s.resource != nil {
 		return s.resource.Resource
@@ -235,13 +228,13 @@ func (s *site) id() string {
 	return canonical(s.endpoint)
 }
 
-// key is where the store keeps the tokens of a client for the site.
+// key is the key of a client's tokens for the site in the store.
 func (s *site) key(client string) store.Key {
 	return store.Key{Server: canonical(s.endpoint), Issuer: s.server.Issuer, Resource: s.id(), ClientID: client, Principal: s.principal}
 }
 
 // canonical is the resource identifier of a server that does not state one (RFC 8707):
-// without fragment, scheme and host in lower case, no slash in place of a path.
+// no fragment, scheme and host in lower case, and no path if it is only a slash.
 func canonical(u *url.URL) string {
 	c := url.URL{Scheme: strings.ToLower(u.Scheme), Host: strings.ToLower(u.Host), Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}
 	if c.Path == "/" {
@@ -250,7 +243,7 @@ func canonical(u *url.URL) string {
 	return c.String()
 }
 
-// params are the parameters that every request for a token of the site carries.
+// params are the parameters of every token request of the site.
 func (s *site) params(scopes []string) url.Values {
 	p := url.Values{}
 	if s.resource != nil && !s.exception().noResource {
@@ -267,7 +260,7 @@ func (s *site) params(scopes []string) url.Values {
 func (c *config) fetcher(endpoint *url.URL) *fetch.Client {
 	base := c.base
 	if base == nil {
-		// As the requests to MCP servers, these go through the proxy of the environment.
+		// Like requests to MCP servers, these use the proxy of the environment.
 		base = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}
 	}
 	return fetch.New(fetch.Options{
@@ -275,7 +268,7 @@ func (c *config) fetcher(endpoint *url.URL) *fetch.Client {
 	})
 }
 
-// find finds out who guards a server. named is the metadata that a challenge names.
+// find discovers the authorization server. c may name the resource metadata.
 func (s *server) find(ctx context.Context, c challenge.Challenge) (*site, error) {
 	cfg := &s.a.cfg
 	found := &site{cfg: cfg, principal: s.id.principal, endpoint: s.endpoint, http: cfg.fetcher(s.endpoint), pace: &s.pace}
@@ -293,7 +286,7 @@ func (s *server) find(ctx context.Context, c challenge.Challenge) (*site, error)
 	if err == nil {
 		if err := s.checkIssuer(found); err != nil {
 			found.http.CloseIdle()
-			return nil, because(ReasonRegistration, "register the client there, or ask the operator of the MCP server", err)
+			return nil, newError(ReasonRegistration, "register the client there, or ask the operator of the MCP server", err)
 		}
 	}
 	if err != nil {
@@ -302,14 +295,14 @@ func (s *server) find(ctx context.Context, c challenge.Challenge) (*site, error)
 		if wrong := (*discover.IssuerError)(nil); errors.As(err, &wrong) && wrong.OnlySlash() {
 			help = "if you trust both, allow the slash with WithIssuerSlash; " + help
 		}
-		return nil, because(ReasonDiscovery, cmp.Or(localName(err), help), err)
+		return nil, newError(ReasonDiscovery, cmp.Or(localName(err), help), err)
 	}
 	return found, nil
 }
 
-// serverOf returns the first of the authorization servers that has usable metadata: the
-// resource may be used with any of them (RFC 9728 section 2). Where the client was
-// registered in advance, only that one will do.
+// serverOf returns the first authorization server with usable metadata: the resource
+// accepts tokens of each of them (RFC 9728 section 2). A client that was registered in
+// advance is only used at its own authorization server.
 func (c *config) serverOf(ctx context.Context, f *discover.Finder, issuers []string) (*discover.Server, error) {
 	if c.clientIssuer != "" && slices.Contains(issuers, c.clientIssuer) {
 		return f.Server(ctx, c.clientIssuer)
@@ -324,18 +317,18 @@ func (c *config) serverOf(ctx context.Context, f *discover.Finder, issuers []str
 			first = err
 		}
 		if ctx.Err() != nil || !discover.Missing(err) {
-			break // it breaks a rule: somebody may want that another one is used
+			break // it breaks a rule: an attacker may want another one to be used
 		}
 	}
 	return nil, first
 }
 
-// maxIssuers bounds how many authorization servers are asked for their metadata.
+// maxIssuers bounds how many authorization servers are tried.
 const maxIssuers = 4
 
-// scopesFor chooses the scopes to ask for: those of the challenge, else all that the
-// server supports, else none; and those that the application wants. If it wants only its
-// own, others are added for a challenge that asks for more than the scopes before.
+// scopesFor returns the scopes of a login: those of the challenge, else all that the server
+// supports, else none; and those of the application. With [WithOnlyScopes], the scopes of a
+// challenge are added only if it asks for more than the login before.
 func (s *site) scopesFor(c challenge.Challenge, before []string, more, offline bool) []string {
 	if s.cfg.onlyScopes && !more {
 		return slices.Clone(s.cfg.scopes)
@@ -351,7 +344,7 @@ func (s *site) scopesFor(c challenge.Challenge, before []string, more, offline b
 	return scopes
 }
 
-// union is every scope once, in the order in which they come.
+// union returns every scope once, in order.
 func union(lists ...[]string) []string {
 	var all []string
 	for _, list := range lists {
@@ -364,8 +357,8 @@ func union(lists ...[]string) []string {
 	return all
 }
 
-// wantsScope reports whether a challenge asks for more scopes. Servers on the official
-// Go SDK name the scopes and no error.
+// wantsScope reports whether a challenge asks for more scopes. Servers with the official Go
+// SDK name the scopes without an error code.
 func wantsScope(status int, c challenge.Challenge) bool {
 	code := c.Get("error")
 	return status == http.StatusForbidden && (code == "insufficient_scope" || code == "" && c.Get("scope") != "")

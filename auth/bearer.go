@@ -9,18 +9,19 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
-	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// Bearer sends tokens that the application has. token returns one; "" sends none. It is
-// called once for each call, when the call starts, with the context of the call, and
-// once more for each retry and each round of input. It runs on the goroutine of the call,
-// many at a time, and must return when its context ends: with the call, with the maximum
-// time of the call, or with the client. When the server refuses a token, token is called
-// once more, on a goroutine of its own, and the request is sent again if it returns
-// another one. Requests that belong to no call, such as the opening of a stream, call it
-// once each.
+// Bearer sends tokens that the application already has. For tokens of a login, use [Login] or
+// another flow; for credentials in other headers, use HeaderFunc of [transport.HTTP].
+//
+// token returns the token; "" sends none. It is called once when a call starts, with the
+// context of the call, and once more for each retry and each round of input. It runs on the
+// goroutine of the call, many at a time, and must return when its context ends: with the
+// call, with the maximum time of the call, or with the client. When the server refuses a
+// token, token is called once more, on a goroutine of its own, and the request is sent again
+// if it returns another one. Requests that belong to no call, such as the opening of a
+// stream, call it once each.
 //
 // By default, cached results are not shared between different tokens. If tokens change
 // while the caller stays the same, set a partition in the CacheConfig of package
@@ -30,15 +31,18 @@ func Bearer(token func(ctx context.Context) (string, error)) *BearerAuthorizer {
 	if token == nil {
 		a.bad = errors.New("the function that returns the token is missing")
 	}
-	a.Option = client.WithAuthorizer(a)
 	return a
 }
 
 // BearerWithKey is [Bearer] for tokens that are bound to a key of the application (DPoP,
 // RFC 9449): each request carries a proof that is signed with the key. So token is called
-// for each request: twice for a call that fetches the list of tools first. key is a
-// private key for ES256 or EdDSA, PEM or a JWK. An Ed25519 key signs as EdDSA, unless it is
-// a JWK whose alg is Ed25519.
+// for each request, for example twice for a call that fetches the list of tools first. key is
+// a private key for ES256 or EdDSA, in PEM or as a JWK. An Ed25519 key signs as EdDSA, unless
+// it is a JWK whose alg is Ed25519.
+//
+// # Experimental
+//
+// The supported keys may still change.
 func BearerWithKey(token func(ctx context.Context) (string, error), key []byte) *BearerAuthorizer {
 	a := Bearer(token)
 	prover, err := grant.ReadProver(key)
@@ -51,21 +55,19 @@ func BearerWithKey(token func(ctx context.Context) (string, error), key []byte) 
 
 // BearerAuthorizer is what [Bearer] returns. It is used like an [Authorizer].
 type BearerAuthorizer struct {
-	client.Option
 	token  func(context.Context) (string, error)
 	prover *grant.Prover // nil without a key
 	bad    error         // what is wrong with the arguments
 	last   atomic.Pointer[given]
 }
 
-// String hides what the Authorizer knows.
+// String shows no secrets.
 func (b *BearerAuthorizer) String() string { return "an Authorizer" }
 
 // Format writes String for every verb.
 func (b *BearerAuthorizer) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(b.String())) }
 
-// given are the credentials for a token, kept so that the next request need not make
-// them again.
+// given are the credentials for a token, cached for the next request.
 type given struct {
 	token string
 	sent  *transport.Credentials
@@ -97,7 +99,7 @@ func (b *BearerAuthorizer) KeepNonce(_ context.Context, r transport.AuthorizedRe
 	}
 }
 
-// current returns what the application gives now, nil if that is no token.
+// current returns the current token of the application, nil for none.
 func (b *BearerAuthorizer) current(ctx context.Context) (*given, error) {
 	if b.bad != nil {
 		return nil, b.bad

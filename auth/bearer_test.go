@@ -21,6 +21,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
@@ -99,7 +100,7 @@ func TestBearerWithKey(t *testing.T) {
 	srv := httptest.NewServer(front)
 	t.Cleanup(srv.Close)
 	a := auth.BearerWithKey(func(context.Context) (string, error) { return "first", nil }, text)
-	c, err := client.Dial(t.Context(), srv.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+	c, err := client.Dial(t.Context(), srv.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	for range 3 {
@@ -134,7 +135,7 @@ func TestBearerAsksOnce(t *testing.T) {
 		if bound {
 			a = auth.BearerWithKey(token, text)
 		}
-		c, err := client.Dial(t.Context(), srv.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+		c, err := client.Dial(t.Context(), srv.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, c.Close()) })
 		call := func(tokens ...string) error {
@@ -166,7 +167,7 @@ func TestBearerWithoutArguments(t *testing.T) {
 	token := func(context.Context) (string, error) { return "t", nil }
 	_, large := newKey(t, elliptic.P384())
 	w := authtest.New(t)
-	for name, a := range map[string]client.Option{
+	for name, a := range map[string]transport.Authorizer{
 		"token is missing": auth.Bearer(nil),
 		"no private key":   auth.BearerWithKey(token, []byte("planted-secret")),
 		"cannot sign":      auth.BearerWithKey(token, large),

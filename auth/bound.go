@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// bound are the headers of a request whose token is bound to a key (RFC 9449 section 7.1).
+// bound returns the headers of a request with a DPoP token (RFC 9449 section 7.1).
 func bound(p *grant.Prover, r transport.AuthorizedRequest, token, scope string) (*transport.Credentials, error) {
 	at := r.URL.String()
 	proof, err := p.Proof(r.Method, at, token, p.Nonce(at))
@@ -26,8 +26,8 @@ func bound(p *grant.Prover, r transport.AuthorizedRequest, token, scope string) 
 // maxNonces bounds how often a request is sent again with a new nonce.
 const maxNonces = 3
 
-// wantsNonce keeps the nonce that an answer brings, and reports whether the server wants
-// it in the proof (RFC 9449 section 9).
+// wantsNonce stores the nonce of an answer, and reports whether the server wants it in the
+// proof (RFC 9449 section 9).
 func wantsNonce(p *grant.Prover, c transport.Challenge) bool {
 	nonce := c.Header.Get("DPoP-Nonce")
 	p.SetNonce(c.URL.String(), nonce)

@@ -13,8 +13,8 @@ import (
 
 const helpNoMethod = "register a client there whose secret this program has, and set it with WithClient, or ask the operator"
 
-// learned is how the configured client authenticates, if a record says that only the form worked:
-// the server lists no methods, and took the secret nowhere else. "" leaves it to the metadata.
+// learned returns how the configured client authenticates, if a record shows that only the form
+// worked at a server that lists no methods. "" leaves the choice to the metadata.
 func (c *config) learned(r store.Record) string {
 	if r.Client.Method == grant.MethodPost && c.clientSecret != "" && len(r.Server.TokenAuthMethods) == 0 {
 		return grant.MethodPost
@@ -22,20 +22,21 @@ func (c *config) learned(r store.Record) string {
 	return ""
 }
 
-// method is what an earlier token of the configured client has shown, see [config.learned].
+// method returns the method of an earlier token of the configured client, see [config.learned].
 func (c *config) method(ctx context.Context, s *site) string {
 	if c.clientSecret == "" || len(s.server.TokenEndpointAuthMethods) > 0 {
 		return ""
 	}
 	r, err := c.store.Load(ctx, s.key(c.clientID))
 	if err != nil {
-		return "" // the server says once more what it takes
+		return "" // the methods are tried again
 	}
 	return c.learned(r)
 }
 
-// authenticates reports why this program cannot authenticate itself at the authorization server,
-// before a person logs in there in vain. Many servers take a public client without listing "none".
+// authenticates reports why this program cannot authenticate at the authorization server, so that
+// the login fails before a person is asked. Many servers accept public clients without listing
+// "none".
 func (s *site) authenticates() error {
 	listed, cfg := s.server.TokenEndpointAuthMethods, s.cfg
 	if len(listed) == 0 {

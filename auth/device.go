@@ -10,13 +10,16 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
 )
 
-// Device is [Login] for programs on a machine without a browser, such as one that a person reaches
-// by SSH: the person opens a page on any device, types a code there and logs in (RFC 8628). The
-// function of [WithPrompt] shows both; by default they are printed on stderr. Nothing comes back
-// to this machine: the program asks the authorization server every few seconds, until the person has
-// agreed, the code expires, or the time of [WithLoginTime] is over.
+// Device is [Login] for programs on a machine without a browser, for example over SSH. The person
+// opens a page on any device, types a code there and logs in (RFC 8628). The function of [WithPrompt]
+// shows both; by default they are printed on stderr. The program asks the authorization server every
+// few seconds until the person has agreed, the code expires, or the time of [WithLoginTime] is over.
 //
-// The authorization server must have an endpoint for it. Where it has none, use [HandOff].
+// The authorization server must have a device authorization endpoint. Otherwise use [HandOff].
+//
+// # Experimental
+//
+// The fields of Prompt for a code may still change.
 func Device(opts ...Option) *Authorizer {
 	return newAuthorizer(func(c *config) source { return &device{cfg: c} }, opts)
 }
@@ -29,16 +32,16 @@ func (*device) person() bool { return true }
 var errCodeExpired = errors.New("the code has expired before somebody logged in")
 
 // obtain implements source.
-func (d *device) obtain(ctx context.Context, s *site, scopes []string) (*held, error) {
+func (d *device) obtain(ctx context.Context, s *site, scopes []string) (*credentials, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.cfg.patience, errNobody)
 	defer cancel()
 	if s.server.DeviceEndpoint == "" {
-		return nil, because(ReasonDiscovery, "log in with a browser, with Login or HandOff", fmt.Errorf("the authorization server %s lets nobody log in on another device", s.server.Issuer))
+		return nil, newError(ReasonDiscovery, "log in with a browser, with Login or HandOff", fmt.Errorf("the authorization server %s lets nobody log in on another device", s.server.Issuer))
 	}
 	if err := s.authenticates(); err != nil {
-		return nil, because(ReasonRegistration, helpNoMethod, err)
+		return nil, newError(ReasonRegistration, helpNoMethod, err)
 	}
-	h, err := newHeld(s)
+	h, err := newCredentials(s)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +56,7 @@ func (d *device) obtain(ctx context.Context, s *site, scopes []string) (*held, e
 		if help == "" {
 			help = helpRefused(err)
 		}
-		return nil, because(ReasonLogin, help, fmt.Errorf("the authorization server gave no code: %w", err))
+		return nil, newError(ReasonLogin, help, fmt.Errorf("the authorization server gave no code: %w", err))
 	}
 	if !code.Expiry.IsZero() {
 		var expire context.CancelFunc
@@ -67,12 +70,12 @@ func (d *device) obtain(ctx context.Context, s *site, scopes []string) (*held, e
 		return nil, d.failed(ctx, h, code, err)
 	}
 	h.obtained(token, who)
-	h.record.Login = loopback.NewState() // a login is like no other
+	h.record.Login = loopback.NewState() // each login is unique
 	return h, nil
 }
 
 // wait prompts the person and waits for the token.
-func (d *device) wait(ctx context.Context, s *site, h *held, who *grant.Client, code *grant.DeviceCode) (*grant.Token, error) {
+func (d *device) wait(ctx context.Context, s *site, h *credentials, who *grant.Client, code *grant.DeviceCode) (*grant.Token, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	failed := make(chan error, 1)
@@ -87,7 +90,7 @@ func (d *device) wait(ctx context.Context, s *site, h *held, who *grant.Client, 
 	}
 	came := make(chan answer, 1)
 	go func() {
-		token, err := s.tokens(h.prover).DeviceToken(ctx, who, code, s.params(nil)) // the scopes are those of the code
+		token, err := s.tokens(h.prover).DeviceToken(ctx, who, code, s.params(nil)) // the code has the scopes
 		came <- answer{token, err}
 	}()
 	select {
@@ -100,8 +103,8 @@ func (d *device) wait(ctx context.Context, s *site, h *held, who *grant.Client, 
 	}
 }
 
-// failed explains why a login on another device gave no token.
-func (d *device) failed(ctx context.Context, h *held, code *grant.DeviceCode, err error) error {
+// failed explains why a login on another device failed.
+func (d *device) failed(ctx context.Context, h *credentials, code *grant.DeviceCode, err error) error {
 	var refused *grant.Error
 	switch {
 	case ctx.Err() != nil, !errors.As(err, &refused):
@@ -111,14 +114,14 @@ func (d *device) failed(ctx context.Context, h *held, code *grant.DeviceCode, er
 		}
 		return e
 	case refused.Code == "expired_token":
-		return because(ReasonLogin, "begin the login again, and type the new code while the program waits", fmt.Errorf("%w: %w", errCodeExpired, err))
+		return newError(ReasonLogin, "begin the login again, and type the new code while the program waits", fmt.Errorf("%w: %w", errCodeExpired, err))
 	case refused.Code == "access_denied":
-		return because(ReasonLogin, helpDenied, err)
+		return newError(ReasonLogin, helpDenied, err)
 	}
-	return because(ReasonToken, d.cfg.unknown(ctx, h, err), err)
+	return newError(ReasonToken, d.cfg.unknown(ctx, h, err), err)
 }
 
-// registration returns who this program is at the authorization server.
+// registration returns the client of this program at the authorization server.
 func (d *device) registration(ctx context.Context, s *site) (grant.Registered, error) {
 	cfg := d.cfg
 	switch {
@@ -129,13 +132,13 @@ func (d *device) registration(ctx context.Context, s *site) (grant.Registered, e
 	}
 	known, err := cfg.knownWhere(ctx, s, func(r grant.Registered) bool { return slices.Contains(r.GrantTypes, grant.DeviceCodeGrant) })
 	if err != nil {
-		return grant.Registered{}, because(ReasonStore, "", err)
+		return grant.Registered{}, newError(ReasonStore, "", err)
 	}
 	if known.ClientID != "" {
 		return known, nil
 	}
 	request := cfg.registration("")
-	request.RedirectURIs, request.ResponseTypes = nil, nil // RFC 7591 section 2: only a browser that comes back has them
+	request.RedirectURIs, request.ResponseTypes = nil, nil // RFC 7591 section 2: they are for redirects
 	request.GrantTypes = []string{grant.DeviceCodeGrant, "refresh_token"}
 	return s.register(ctx, request)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/auth"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
 // piped is a network in memory, for tests on a virtual clock.
@@ -119,7 +121,10 @@ func TestDeviceEnds(t *testing.T) {
 				if row.leaves > 0 {
 					defer time.AfterFunc(row.leaves, leave).Stop()
 				}
-				err := a.Look(ctx, "http://127.0.0.1/mcp") // logs in as a challenge would
+				at := &url.URL{Scheme: "http", Host: "127.0.0.1", Path: "/mcp"}
+				_, err := a.Challenged(ctx, transport.Challenge{
+					AuthorizedRequest: transport.AuthorizedRequest{Method: http.MethodPost, Endpoint: at, URL: at}, Status: http.StatusUnauthorized,
+				})
 				require.Equal(t, row.after, time.Since(began))
 				synctest.Wait()
 				<-ended

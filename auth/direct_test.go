@@ -75,7 +75,7 @@ func (d *direct) logIn(t *testing.T, store auth.Store, opts ...auth.Option) *aut
 // visit is the person's browser: it returns the address where it ends.
 func (d *direct) visit(t *testing.T, err error) (address string) {
 	t.Helper()
-	var begun *auth.HandedOff
+	var begun *auth.LoginPendingError
 	require.ErrorAs(t, err, &begun)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, begun.URL, nil)
 	require.NoError(t, err)

@@ -1,14 +1,22 @@
 // Package auth logs a client in to remote MCP servers, as the authorization part of the
 // MCP specification describes (OAuth 2.1).
 //
-//	c, err := client.Dial(ctx, "https://example.com/mcp", auth.Login())
+//	c, err := client.Dial(ctx, "https://example.com/mcp", client.WithAuthorizer(auth.Login()))
 //
-// [Login] is for a person with a browser. [ClientCredentials], [PrivateKeyJWT],
-// [Workload] and [IDJAG] are for programs. [Bearer] sends tokens that the application
-// has. Each returns an [Authorizer] (Bearer a [BearerAuthorizer]), which is an option of
-// Dial and the Authorizer of a transport.
+// [Login], [HandOff] and [Device] log in a person. [ClientCredentials], [PrivateKeyJWT],
+// [Workload], [IDJAG] and [TokenExchange] are for programs. Each returns an [Authorizer]
+// for client.WithAuthorizer. [Bearer] is for tokens that the application already has: it
+// returns a [BearerAuthorizer], which is used the same way. For credentials in other
+// headers, such as API keys, use HeaderFunc of [transport.HTTP] without this package.
 //
-// An Authorizer finds out who guards a server, obtains a token when the server asks for
-// one, renews it before it expires, and obtains another one when the server wants more
-// scopes. Its errors are an [*Error]. The page docs/authorization.md has the whole story.
+// An Authorizer discovers the authorization server of an MCP server and obtains a token
+// when the server asks for one. It renews the token before it expires, and logs in again
+// when the server wants more scopes. Its errors are an [*Error]. The page
+// docs/authorization.md is the guide.
+//
+// # Experimental
+//
+// These parts may still change: DPoP ([WithDPoP], [BearerWithKey]), [Device],
+// [TokenExchange], and the exceptions for providers ([WithoutResource],
+// [WithAssumedPKCE], [WithAuthorizeParams], [WithIssuerSlash]).
 package auth

@@ -9,50 +9,49 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 )
 
-// Reason says which part of a login failed.
+// Reason is the part of a login that failed.
 type Reason string
 
 const (
 	// ReasonOption: an option is wrong.
 	ReasonOption Reason = "option"
-	// ReasonDiscovery: the documents that say how to log in are missing, cannot be
-	// reached, or break a rule.
+	// ReasonDiscovery: the metadata for a login is missing, cannot be reached, or breaks a
+	// rule.
 	ReasonDiscovery Reason = "discovery"
 	// ReasonRegistration: the authorization server does not know this program, and did
 	// not register it.
 	ReasonRegistration Reason = "registration"
-	// ReasonLogin: the person did not log in, or the answer that came back is not to be
-	// trusted.
+	// ReasonLogin: the person did not log in, or the answer of the login is not trustworthy.
 	ReasonLogin Reason = "login"
-	// ReasonToken: the authorization server gave no token.
+	// ReasonToken: the authorization server issued no token.
 	ReasonToken Reason = "token"
-	// ReasonRefused: the server refuses a token that was obtained for it.
+	// ReasonRefused: the MCP server refuses a token that was issued for it.
 	ReasonRefused Reason = "refused"
-	// ReasonScope: the server wants scopes that the token did not get.
+	// ReasonScope: the MCP server wants scopes that the token does not have.
 	ReasonScope Reason = "scope"
 	// ReasonStore: the store of tokens failed.
 	ReasonStore Reason = "store"
 )
 
-// Error is why there are no credentials. In the errors of a client it is found with
-// [errors.As]; their kind is auth.
+// Error reports why credentials could not be obtained. [errors.As] finds it in the errors of
+// a client, whose kind is auth.
 type Error struct {
 	Reason Reason
 	// Server is the URL of the MCP server, without query.
 	Server string
 	// Issuer is the authorization server, "" if it is not known yet.
 	Issuer string
-	// LoginURL is the page where a person can log in, "" if there is none.
+	// LoginURL is the page where a person can log in, "" for none.
 	LoginURL string
-	// Help says what to do about it.
+	// Help is what to do about it.
 	Help string
 	Err  error
 
 	pause time.Duration
 }
 
-// RetryAfter returns how long it takes until the authorization server is asked again, 0 if
-// that is unknown. A call before that fails with the same error.
+// RetryAfter returns the time until the next request to the authorization server, 0 if that
+// is unknown. Calls before that fail with the same error.
 func (e *Error) RetryAfter() time.Duration { return e.pause }
 
 func (e *Error) Error() string {
@@ -70,37 +69,36 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ErrNoClientMethod means that the authorization server wants clients to authenticate in a
-// way that this one cannot. [errors.Is] finds it.
+// ErrNoClientMethod means that this client supports no authentication method of the
+// authorization server.
 var ErrNoClientMethod = grant.ErrNoMethod
 
-// MissingScopes means that the server wants scopes that the token does not have, and
-// that nobody may be asked for them ([WithoutLogin]).
-type MissingScopes struct {
+// ScopeError reports scopes that the token lacks while logins are disabled ([WithoutLogin]).
+type ScopeError struct {
 	Scopes []string
-	// Before are the scopes that the login before asked for: a new login asks for both.
+	// Before are the scopes of the last login: a new login needs both.
 	Before []string
-	// Bound reports that the token is bound to a key: a new login needs [WithDPoP], too.
+	// Bound reports whether the token is bound to a key: a new login then needs [WithDPoP].
 	Bound bool
 }
 
-func (e *MissingScopes) Error() string {
+func (e *ScopeError) Error() string {
 	return "the server wants a login with the scopes " + strconv.Quote(strings.Join(e.Scopes, " "))
 }
 
-// NotLoggedIn says what is known about a login that is missing. [errors.Is] finds
+// NotLoggedInError reports that a login is missing, and why. [errors.Is] finds
 // [ErrNotLoggedIn] in it.
-type NotLoggedIn struct {
+type NotLoggedInError struct {
 	// Ended is the error code with which the authorization server ended the last login,
-	// such as invalid_grant, "" if it did not.
+	// such as invalid_grant, "" for none.
 	Ended string
-	// Bound reports that the login that ended used [WithDPoP]: a new one needs it, too.
+	// Bound reports whether the login that ended used [WithDPoP]: a new one needs it, too.
 	Bound bool
-	// Damaged are the files of the store that cannot be read: a login may be in one.
+	// Damaged are files of the store that cannot be read. One of them may have a login.
 	Damaged []*DamagedError
 }
 
-func (e *NotLoggedIn) Error() string {
+func (e *NotLoggedInError) Error() string {
 	text := ErrNotLoggedIn.Error()
 	if e.Ended != "" {
 		text = "the login has ended: the authorization server says " + e.Ended
@@ -112,11 +110,10 @@ func (e *NotLoggedIn) Error() string {
 }
 
 // Unwrap returns ErrNotLoggedIn.
-func (e *NotLoggedIn) Unwrap() error { return ErrNotLoggedIn }
+func (e *NotLoggedInError) Unwrap() error { return ErrNotLoggedIn }
 
-// because completes an error with its reason and with what to do, unless it has them
-// already.
-func because(reason Reason, help string, err error) error {
+// newError adds a reason and a help to an error, unless it has them already.
+func newError(reason Reason, help string, err error) error {
 	var e *Error
 	if err == nil {
 		return nil

@@ -4,13 +4,12 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"slices"
 	"sync"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 	"github.com/mainstay-mcp/mainstay/client/transport"
-	"github.com/mainstay-mcp/mainstay/internal/callback"
-	"github.com/mainstay-mcp/mainstay/internal/inbox"
 )
 
 // Event reports a change of the login at one server; see [WithEvents].
@@ -27,12 +26,12 @@ const (
 )
 
 // WithEvents calls f for each change of a login, at any server of the Authorizer. The
-// clients that use the Authorizer report the same changes as [client.LoginChanged].
+// clients that use the Authorizer report the same changes as client.LoginChanged.
 //
-// f gets one event after the other, in order, on a goroutine of its own. It may take its
-// time: 1,024 events wait for it, then the oldest are dropped. If it panics, the clients
-// report [client.CallbackFailed]. [Authorizer.Close] waits for it for up to a second, and
-// there are no events after that. Several options add up.
+// f gets the events in order, on a goroutine of its own. A slow f delays nothing else: up
+// to 1,024 events wait for it, then the oldest are dropped. If f panics, the clients report
+// client.CallbackFailed. [Authorizer.Close] waits for f for up to a second, and there are
+// no events after that. Several options add up.
 func WithEvents(f func(Event)) Option {
 	return func(c *config) {
 		if f == nil {
@@ -43,15 +42,21 @@ func WithEvents(f func(Event)) Option {
 	}
 }
 
-// events passes on changes of logins: to clients at once, to functions of the
-// application by a queue.
+// events passes changes of logins to clients at once, and to functions of the
+// application through a queue.
 type events struct {
-	queue *inbox.Queue[queued] // nil without a function
-	off   bool                 // nobody logs in
+	handlers []func(Event)
+	off      bool // nothing is reported
 
 	mu      sync.Mutex
 	watches []*watch
+	queue   []Event       // for the handlers
+	drained chan struct{} // closed once the handlers have all events, nil if none wait
+	closed  bool
 }
+
+// maxEvents bounds the queue.
+const maxEvents = 1024
 
 // watch is a client that uses the login at one server.
 type watch struct {
@@ -59,39 +64,55 @@ type watch struct {
 	transport.LoginWatch
 }
 
-// queued is an event on its way to the functions of the application, or what Close
-// waits for.
-type queued struct {
-	Event
-	told chan struct{}
-}
-
-// Size implements [inbox.Item]. The texts of an event are bounded.
-func (queued) Size() int { return 0 }
-
-// Drop implements [inbox.Item].
-func (q queued) Drop() {
-	if q.told != nil {
-		close(q.told)
-	}
-}
-
-// begin makes the queue, if there are functions.
-func (e *events) begin(to []func(Event)) {
-	if len(to) == 0 {
+// put queues an event for the handlers. It never waits.
+func (e *events) put(event Event) {
+	if len(e.handlers) == 0 {
 		return
 	}
-	e.queue = inbox.New(inbox.Host[queued]{
-		Go: func(f func()) { go f() },
-		Deliver: func(q queued) {
-			if q.told != nil {
-				close(q.told)
-				return
-			}
-			e.call(to, q.Event)
-		},
-		Dropped: func(int) {}, // as [WithEvents] says
-	})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return
+	}
+	if len(e.queue) == maxEvents {
+		e.queue = e.queue[1:]
+	}
+	e.queue = append(e.queue, event)
+	if e.drained == nil {
+		e.drained = make(chan struct{})
+		go e.deliver()
+	}
+}
+
+// deliver calls the handlers until the queue is empty. One that ends the goroutine does
+// not stop the rest.
+func (e *events) deliver() {
+	done := false
+	defer func() {
+		if !done {
+			go e.deliver()
+		}
+	}()
+	for {
+		event, more := e.next()
+		if done = !more; done {
+			return
+		}
+		e.call(e.handlers, event)
+	}
+}
+
+// next takes the oldest event from the queue.
+func (e *events) next() (event Event, more bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.queue) == 0 {
+		close(e.drained)
+		e.queue, e.drained = nil, nil
+		return event, false
+	}
+	event, e.queue = e.queue[0], e.queue[1:]
+	return event, true
 }
 
 // call calls functions for an event. One that ends the goroutine does not stop the next.
@@ -100,31 +121,40 @@ func (e *events) call(to []func(Event), event Event) {
 		return
 	}
 	defer e.call(to[1:], event)
-	callback.Run("WithEvents", e.failed, func() { to[0](event) })
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		value, stack := recover(), []byte(nil)
+		if value != nil {
+			stack = debug.Stack()
+		}
+		for _, w := range e.watching("") {
+			w.CallbackFailed("WithEvents", value, stack)
+		}
+	}()
+	to[0](event)
+	returned = true
 }
 
-// failed tells the clients of a function that did not return.
-func (e *events) failed(broken *callback.Error) {
-	for _, w := range e.watching("") {
-		w.CallbackFailed(broken.Name, broken.Value, broken.Stack)
+// close waits until the handlers have all events or timeout ends, and drops the rest.
+func (e *events) close(timeout <-chan struct{}) {
+	e.mu.Lock()
+	drained := e.drained
+	e.mu.Unlock()
+	if drained != nil {
+		select {
+		case <-drained:
+		case <-timeout:
+		}
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed, e.queue = true, nil
 }
 
-// close waits until the functions have all events, or for a moment, and ends the queue.
-func (e *events) close(moment <-chan struct{}) {
-	if e.queue == nil {
-		return
-	}
-	told := make(chan struct{})
-	e.queue.Put(queued{told: told})
-	select {
-	case <-told:
-	case <-moment:
-	}
-	e.queue.Stop()
-}
-
-// watching are the clients of a server, "" for all.
+// watching returns the clients of a server, "" for all.
 func (e *events) watching(server string) []*watch {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -145,7 +175,7 @@ func (a *Authorizer) WatchLogin(endpoint *url.URL, to transport.LoginWatch) (sto
 	}
 }
 
-// tell reports a change of the login. It runs in turn, so changes come in order.
+// tell reports a change of the login. The serial of the server is held, so changes are in order.
 func (s *server) tell(state transport.LoginState, issuer string, err error) {
 	e := &s.a.events
 	switch state {
@@ -155,10 +185,10 @@ func (s *server) tell(state transport.LoginState, issuer string, err error) {
 		}
 		s.lost = true
 	case LoginEnded:
-		s.lost = true // the program knows
+		s.lost = true // the program itself logged out
 	case LoginFinished, LoginRenewed:
 		s.lost = false
-	case LoginBegun, LoginFailed: // say nothing of that
+	case LoginBegun, LoginFailed: // the login may still be valid
 	}
 	if e.off {
 		return
@@ -167,16 +197,14 @@ func (s *server) tell(state transport.LoginState, issuer string, err error) {
 	for _, w := range e.watching(s.name()) {
 		w.Changed(event)
 	}
-	if e.queue != nil {
-		e.queue.Put(queued{Event: event})
-	}
+	e.put(event)
 }
 
-// notObtained reports a login that failed, or a token that a program cannot renew.
+// notObtained reports a failed login, or a token that a program cannot renew.
 func (s *server) notObtained(again bool, issuer string, err error) {
-	var waits *HandedOff
+	var waits *LoginPendingError
 	switch {
-	case errors.As(err, &waits): // the person has time to finish it
+	case errors.As(err, &waits): // it is pending
 	case !again:
 		s.tell(LoginFailed, issuer, err)
 	case refusedForGood(err):
@@ -184,8 +212,8 @@ func (s *server) notObtained(again bool, issuer string, err error) {
 	}
 }
 
-// refusedForGood reports whether an authorization server gives no token until somebody
-// changes something (RFC 6749 section 5.2), as opposed to one in trouble.
+// refusedForGood reports whether an authorization server issues no token until the cause is
+// corrected (RFC 6749 section 5.2). Other failures are temporary.
 func refusedForGood(err error) bool {
 	var refused *grant.Error
 	if !errors.As(err, &refused) || refused.Status >= 500 || refused.Status == http.StatusTooManyRequests {

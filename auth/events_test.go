@@ -258,8 +258,8 @@ func TestEventsOfLoginsThatDoNotBegin(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
 	var own diary
-	_, err := dial(t, w, auth.Inspect(auth.WithEvents(own.note)))
-	require.ErrorIs(t, err, auth.ErrInspected)
+	_, err := auth.Inspect(t.Context(), w.MCP.URL+"/mcp", auth.WithEvents(own.note))
+	require.NoError(t, err)
 	require.Empty(t, own.states())
 
 	w.Metadata["code_challenge_methods_supported"] = []string{"plain"}
@@ -471,7 +471,7 @@ func TestEventsOfManyPrincipals(t *testing.T) {
 		return name, nil
 	}))
 	as := func(name string) context.Context { return context.WithValue(t.Context(), whose{}, name) }
-	c, err := client.Dial(as("ada"), w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+	c, err := client.Dial(as("ada"), w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 	require.NoError(t, err)
 	require.NoError(t, once(as("bob"), c))
 	_, err = a.Logout(as("bob"), w.MCP.URL+"/mcp")

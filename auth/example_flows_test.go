@@ -27,10 +27,10 @@ func asPerson(ctx context.Context, url, folder string) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client.Dial(ctx, url, auth.Login(
+	return client.Dial(ctx, url, client.WithAuthorizer(auth.Login(
 		auth.WithStore(store),
 		auth.WithClientName("Ticket Bot"),
-	))
+	)))
 }
 
 func asPersonElsewhere(ctx context.Context, url string) (*client.Client, error) {
@@ -43,12 +43,12 @@ func asPersonElsewhere(ctx context.Context, url string) (*client.Client, error) 
 		}
 		return p.Paste(address)
 	}
-	return client.Dial(ctx, url, auth.Login(auth.WithPrompt(ask)))
+	return client.Dial(ctx, url, client.WithAuthorizer(auth.Login(auth.WithPrompt(ask))))
 }
 
 func beginLogin(ctx context.Context, url string, store auth.Store) (page string, err error) {
-	c, err := client.Dial(ctx, url, auth.HandOff(auth.WithStore(store)))
-	var begun *auth.HandedOff
+	c, err := client.Dial(ctx, url, client.WithAuthorizer(auth.HandOff(auth.WithStore(store))))
+	var begun *auth.LoginPendingError
 	if errors.As(err, &begun) {
 		return begun.URL, nil // show it to a person, until begun.Expires
 	}
@@ -62,7 +62,7 @@ func finishLogin(ctx context.Context, url, address string, store auth.Store) (*c
 	if err := auth.HandOff(auth.WithStore(store)).Finish(ctx, url, address); err != nil {
 		return nil, err
 	}
-	return client.Dial(ctx, url, auth.Login(auth.WithStore(store), auth.WithoutLogin()))
+	return client.Dial(ctx, url, client.WithAuthorizer(auth.Login(auth.WithStore(store), auth.WithoutLogin())))
 }
 
 func onAnotherDevice(ctx context.Context, url string, store auth.Store) (*client.Client, error) {
@@ -70,12 +70,12 @@ func onAnotherDevice(ctx context.Context, url string, store auth.Store) (*client
 		fmt.Println("Open this page on any device, and type the code:", p.URL, p.UserCode)
 		return nil
 	}
-	return client.Dial(ctx, url, auth.Device(auth.WithStore(store), auth.WithPrompt(ask)))
+	return client.Dial(ctx, url, client.WithAuthorizer(auth.Device(auth.WithStore(store), auth.WithPrompt(ask))))
 }
 
 func withSecret(ctx context.Context, url, issuer, id string) (*client.Client, error) {
 	secret := os.Getenv("CLIENT_SECRET")
-	return client.Dial(ctx, url, auth.ClientCredentials(id, secret, auth.WithIssuer(issuer)))
+	return client.Dial(ctx, url, client.WithAuthorizer(auth.ClientCredentials(id, secret, auth.WithIssuer(issuer))))
 }
 
 func withPrivateKey(ctx context.Context, url, issuer, id, file string) (*client.Client, error) {
@@ -83,7 +83,7 @@ func withPrivateKey(ctx context.Context, url, issuer, id, file string) (*client.
 	if err != nil {
 		return nil, err
 	}
-	return client.Dial(ctx, url, auth.PrivateKeyJWT(id, key, "ES256", auth.WithIssuer(issuer)))
+	return client.Dial(ctx, url, client.WithAuthorizer(auth.PrivateKeyJWT(id, key, "ES256", auth.WithIssuer(issuer))))
 }
 
 func asWorkload(ctx context.Context, url, issuer, id, file string) (*client.Client, error) {
@@ -91,7 +91,7 @@ func asWorkload(ctx context.Context, url, issuer, id, file string) (*client.Clie
 		jwt, err := os.ReadFile(file) // the platform writes a new one from time to time
 		return strings.TrimSpace(string(jwt)), err
 	}
-	return client.Dial(ctx, url, auth.Workload(id, token, auth.WithIssuer(issuer)))
+	return client.Dial(ctx, url, client.WithAuthorizer(auth.Workload(id, token, auth.WithIssuer(issuer))))
 }
 
 func asEmployee(ctx context.Context, url, issuer, companyTokenURL, idToken string) (*client.Client, error) {
@@ -104,23 +104,23 @@ func asEmployee(ctx context.Context, url, issuer, companyTokenURL, idToken strin
 		},
 	}
 	secret := os.Getenv("SERVER_SECRET")
-	return client.Dial(ctx, url, auth.IDJAG("ticket-bot-there", secret, company, auth.WithIssuer(issuer)))
+	return client.Dial(ctx, url, client.WithAuthorizer(auth.IDJAG("ticket-bot-there", secret, company, auth.WithIssuer(issuer))))
 }
 
 func forUser(ctx context.Context, url, issuer, userID, token string, store auth.Store) (*client.Client, error) {
 	subject := func(context.Context) (string, string, error) { return token, auth.AccessToken, nil }
 	secret := os.Getenv("GATEWAY_SECRET")
-	return client.Dial(ctx, url, auth.TokenExchange("gateway", secret, subject,
-		auth.WithIssuer(issuer), auth.WithStore(store), auth.WithPrincipal(userID)))
+	return client.Dial(ctx, url, client.WithAuthorizer(auth.TokenExchange("gateway", secret, subject,
+		auth.WithIssuer(issuer), auth.WithStore(store), auth.WithPrincipal(userID))))
 }
 
 type user struct{}
 
 func asGateway(ctx context.Context, url string) (*client.Client, error) {
-	return client.Dial(ctx, url, auth.Bearer(func(ctx context.Context) (string, error) {
+	return client.Dial(ctx, url, client.WithAuthorizer(auth.Bearer(func(ctx context.Context) (string, error) {
 		token, _ := ctx.Value(user{}).(string) // that of the user who waits for this call
 		return token, nil
-	}))
+	})))
 }
 
 func serve(w http.ResponseWriter, r *http.Request, c *client.Client, tokenOf func(*http.Request) string) {
@@ -138,7 +138,7 @@ func withBoundTokens(ctx context.Context, url, folder string) (*client.Client, e
 	if err != nil {
 		return nil, err
 	}
-	return client.Dial(ctx, url, auth.Login(auth.WithStore(store), auth.WithDPoP()))
+	return client.Dial(ctx, url, client.WithAuthorizer(auth.Login(auth.WithStore(store), auth.WithDPoP())))
 }
 
 func explained(err error) string {
@@ -201,7 +201,7 @@ func TestFlowsOfPersons(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, at)
 
-	_, err = client.Dial(t.Context(), url, auth.Login(auth.WithoutLogin()))
+	_, err = client.Dial(t.Context(), url, client.WithAuthorizer(auth.Login(auth.WithoutLogin())))
 	require.Equal(t, "log in first", explained(err))
 	require.Equal(t, "you may not do that: ask", explained(&auth.Error{Reason: auth.ReasonScope, Help: "ask"}))
 	require.Equal(t, "other", explained(errors.New("other")))

@@ -28,7 +28,7 @@ func withTokenSource(ctx context.Context, url, tokenURL string) (*client.Client,
 		TokenURL:       tokenURL,
 		EndpointParams: map[string][]string{"resource": {url}},
 	}
-	return client.Dial(ctx, url, tokensource.From(robot.TokenSource(context.WithoutCancel(ctx))))
+	return client.Dial(ctx, url, client.WithAuthorizer(tokensource.From(robot.TokenSource(context.WithoutCancel(ctx)))))
 }
 
 func forOtherLibraries(ctx context.Context, url string, login *auth.Authorizer) *http.Client {
@@ -49,7 +49,7 @@ func nightly(ctx context.Context, url, folder string, page func(string, error)) 
 			}
 		}),
 	)
-	return client.Dial(ctx, url, login)
+	return client.Dial(ctx, url, client.WithAuthorizer(login))
 }
 
 func TestFlowsBesideOAuth2(t *testing.T) {

@@ -15,7 +15,7 @@ func dialThere(ctx context.Context, server, folder string, options []auth.Option
 	if err != nil {
 		return nil, err
 	}
-	return client.Dial(ctx, server, auth.Login(append(options, auth.WithStore(store))...))
+	return client.Dial(ctx, server, client.WithAuthorizer(auth.Login(append(options, auth.WithStore(store))...)))
 }
 
 func atEntraID(tenantID, clientID string) []auth.Option {

@@ -12,7 +12,7 @@ import (
 // The browser opens when the server asks for a login.
 func Example() {
 	ctx := context.Background()
-	c, err := client.Dial(ctx, "https://example.com/mcp", auth.Login())
+	c, err := client.Dial(ctx, "https://example.com/mcp", client.WithAuthorizer(auth.Login()))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -28,7 +28,7 @@ func ExampleLogin() {
 		fmt.Println(err)
 		return
 	}
-	c, err := client.Dial(ctx, "https://example.com/mcp", auth.Login(auth.WithStore(store)))
+	c, err := client.Dial(ctx, "https://example.com/mcp", client.WithAuthorizer(auth.Login(auth.WithStore(store))))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -38,7 +38,7 @@ func ExampleLogin() {
 
 // A program logs in with its own id and secret.
 func ExampleClientCredentials() {
-	c, err := client.Dial(context.Background(), "https://example.com/mcp", auth.ClientCredentials("my-program", os.Getenv("CLIENT_SECRET")))
+	c, err := client.Dial(context.Background(), "https://example.com/mcp", client.WithAuthorizer(auth.ClientCredentials("my-program", os.Getenv("CLIENT_SECRET"))))
 	if err != nil {
 		fmt.Println(err)
 		return

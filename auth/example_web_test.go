@@ -31,7 +31,7 @@ func forUsers(app string, store auth.Store) *auth.Authorizer {
 
 func callForUser(w http.ResponseWriter, r *http.Request, c *client.Client) {
 	result, err := c.CallTool(r.Context(), "echo", map[string]any{"message": r.FormValue("message")})
-	var begun *auth.HandedOff
+	var begun *auth.LoginPendingError
 	switch {
 	case errors.As(err, &begun):
 		http.Redirect(w, r, begun.URL, http.StatusSeeOther)
@@ -60,8 +60,8 @@ func TestFlowOfAWebApplication(t *testing.T) {
 		return httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, path, nil)
 	}
 	rec, r := of("ada", "/")
-	_, err := client.Dial(r.Context(), server, login)
-	var begun *auth.HandedOff
+	_, err := client.Dial(r.Context(), server, client.WithAuthorizer(login))
+	var begun *auth.LoginPendingError
 	require.ErrorAs(t, err, &begun)
 	address := loggedInAs(t, begun.URL, "ada")
 	_, other := of("bob", address)
@@ -70,7 +70,7 @@ func TestFlowOfAWebApplication(t *testing.T) {
 	rec, r = of("ada", address)
 	callback(rec, r, login, server)
 	require.Equal(t, "You are logged in.\n", rec.Body.String())
-	c, err := client.Dial(r.Context(), server, login)
+	c, err := client.Dial(r.Context(), server, client.WithAuthorizer(login))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 

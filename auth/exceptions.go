@@ -12,40 +12,49 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 )
 
-// exception is what the application allows one authorization server. The zero value is
-// the strict rules.
+// exception are the rules that the application relaxes for one authorization server.
 type exception struct {
 	noResource  bool
 	assumedPKCE bool
 	params      url.Values
 }
 
-// WithoutResource leaves out the resource parameter (RFC 8707) of every request to the
+// WithoutResource omits the resource parameter (RFC 8707) in every request to the
 // authorization server with this issuer identifier: logins, code exchanges and renewals.
-// Entra ID refuses requests with it. The default names the MCP server in each request.
-// Without it, a token may be good at other servers of the same provider: make sure that
-// the scopes name the MCP server.
+// Entra ID refuses requests with it. By default each request names the MCP server. Without the
+// parameter, other servers of the same provider may accept the token: make sure that the
+// scopes name the MCP server.
+//
+// # Experimental
+//
+// Exceptions for providers may still change.
 func WithoutResource(issuer string) Option {
 	return except("WithoutResource", issuer, func(_ *config, e *exception) { e.noResource = true })
 }
 
-// WithAssumedPKCE assumes that the authorization server with this issuer identifier
-// supports PKCE with S256, although its metadata does not have the member
-// code_challenge_methods_supported. The login still uses PKCE. Cognito and Entra ID
-// support it without listing it. By default such a server is refused, because one that
-// ignores PKCE does not protect the code of the login. Metadata that lists other methods
-// only are refused all the same.
+// WithAssumedPKCE assumes that the authorization server with this issuer identifier supports
+// PKCE with S256, although its metadata has no code_challenge_methods_supported. The login
+// still uses PKCE. Cognito and Entra ID support it without listing it. By default such a server
+// is refused: a server that ignores PKCE does not protect the code of the login. Metadata that
+// lists only other methods is refused even with this option.
+//
+// # Experimental
+//
+// Exceptions for providers may still change.
 func WithAssumedPKCE(issuer string) Option {
 	return except("WithAssumedPKCE", issuer, func(_ *config, e *exception) { e.assumedPKCE = true })
 }
 
-// WithAuthorizeParams adds parameters to the authorization request, which the browser
-// sends, at the authorization server with this issuer identifier: for example audience,
-// or access_type for a refresh token of Google. A parameter with the value "" is left
-// out, which is of use for prompt: the default asks for consent where the scope
-// offline_access is asked for. Parameters of the protocol, such as redirect_uri, state
-// and scope, are refused as a wrong option. Several calls add up. Programs without a
-// person make no such request.
+// WithAuthorizeParams adds parameters to the authorization request that the browser sends to
+// the authorization server with this issuer identifier: for example audience, or access_type
+// for a refresh token of Google. A parameter with the value "" is removed: use that for prompt,
+// which is "consent" by default if the scope offline_access is requested. Parameters of the
+// protocol, such as redirect_uri, state and scope, are an error. Several calls add up. Flows
+// for programs send no such request.
+//
+// # Experimental
+//
+// Exceptions for providers may still change.
 func WithAuthorizeParams(issuer string, params url.Values) Option {
 	own := make(url.Values, len(params))
 	for name, values := range params {
@@ -81,26 +90,26 @@ func except(name, issuer string, set func(*config, *exception)) Option {
 	}
 }
 
-// protocols are the parameters of an authorization request that decide where the answer
-// goes, who may use it and what it is for. request and request_uri replace all others
+// protocols are the parameters of an authorization request that an application must not set:
+// they protect its answer and name its purpose. request and request_uri replace all others
 // (RFC 9101).
 var protocols = []string{
 	"response_type", "response_mode", "client_id", "client_secret", "redirect_uri", "state", "scope", "resource",
 	"code_challenge", "code_challenge_method", "code_verifier", "dpop_jkt", "request", "request_uri",
 }
 
-// isProtocols reports whether a parameter is the protocol's own. Some servers ignore the
-// case of names, and white space around them.
+// isProtocols reports whether a parameter belongs to the protocol. Some servers ignore the
+// case of names and white space around them.
 func isProtocols(name string) bool {
 	name = strings.TrimSpace(name)
 	return slices.ContainsFunc(protocols, func(own string) bool { return strings.EqualFold(own, name) })
 }
 
-// exception is what the application allows the authorization server of the site.
+// exception returns the exception for the authorization server of the site.
 func (s *site) exception() exception { return s.cfg.exceptions[s.server.Issuer] }
 
-// exceptionFor names the option that may help when an authorization server refuses a
-// request, "" if none is known to.
+// exceptionFor returns the option that may help when an authorization server refuses a request,
+// "" if none is known.
 func (c *config) exceptionFor(issuer string, err error) string {
 	var refused *grant.Error
 	if !errors.As(err, &refused) {
@@ -119,8 +128,8 @@ func (c *config) exceptionFor(issuer string, err error) string {
 	return ""
 }
 
-// optionFor writes an option with the issuer in it. mcpctl reads this form, and writes
-// its flags in place of it.
+// optionFor returns the code of an option with the issuer. mcpctl replaces this form with its
+// flags.
 func optionFor(name, issuer string, params ...string) string {
 	return name + `("` + strings.Join(append([]string{issuer}, params...), `", "`) + `")`
 }

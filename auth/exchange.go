@@ -9,15 +9,19 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 )
 
-// TokenExchange obtains tokens in exchange for others (RFC 8693). It is for a gateway that got a
-// token of its user, and calls an MCP server for that user. id and secret are the gateway's at the
-// authorization server of the MCP server; "" is no secret. subject returns the token to exchange and
-// its type, such as [AccessToken]. It is called once for each token that is obtained, on a goroutine
-// of its own, with the values of the context of the call; not for each call.
+// TokenExchange obtains tokens in exchange for others (RFC 8693). It is for a gateway that has the
+// token of a user and calls an MCP server for that user. id and secret are those of the gateway at
+// the authorization server of the MCP server; "" is no secret. subject returns the token to exchange
+// and its type, such as [AccessToken]. It is called once for each access token, on a goroutine of its
+// own, with the values of the context of the call, and not for each call.
 //
-// An Authorizer keeps one token for each server, so each user needs an Authorizer: with
-// [WithPrincipal] they may share a store. Use [WithIssuer]: the authorization server gets the secret
-// and the token of the user.
+// An Authorizer has one token for each server, so each user needs an Authorizer. They may share a
+// store with [WithPrincipal]. Set [WithIssuer]: the authorization server gets the secret and the
+// token of the user.
+//
+// # Experimental
+//
+// The way to separate users may still change.
 func TokenExchange(id, secret string, subject func(ctx context.Context) (token, tokenType string, err error), opts ...Option) *Authorizer {
 	return machine(id, opts, func(c *config) {
 		if c.clientSecret = secret; subject == nil {
@@ -31,20 +35,20 @@ const grantTokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
 // identity returns the token of a user, and its type.
 type identity func(ctx context.Context) (token, tokenType string, err error)
 
-// params are those of an exchange of the token.
+// params returns the parameters of an exchange of the token.
 func (f identity) params(ctx context.Context) (url.Values, error) {
 	token, kind, err := f(ctx)
 	if err == nil && token == "" {
 		err = errors.New("the token is empty")
 	}
 	if err != nil {
-		return nil, because(ReasonToken, "", fmt.Errorf("there is no identity of the user: %w", err))
+		return nil, newError(ReasonToken, "", fmt.Errorf("there is no identity of the user: %w", err))
 	}
 	return url.Values{"subject_token": {token}, "subject_token_type": {kind}}, nil
 }
 
-// exchange gets a token of the authorization server for that of the user.
-func (f identity) exchange(ctx context.Context, s *site, h *held, params url.Values) error {
+// exchange exchanges the token of the user for one of the authorization server.
+func (f identity) exchange(ctx context.Context, s *site, h *credentials, params url.Values) error {
 	subject, err := f.params(ctx)
 	if err != nil {
 		return err
@@ -57,7 +61,7 @@ func (f identity) exchange(ctx context.Context, s *site, h *held, params url.Val
 		return err
 	}
 	if issued := h.record.Token.IssuedType; issued != AccessToken { // required, RFC 8693 section 2.2.1
-		return because(ReasonToken, "ask the operator of the authorization server", fmt.Errorf("the authorization server issued %q in place of an access token", fetch.Printable(issued)))
+		return newError(ReasonToken, "ask the operator of the authorization server", fmt.Errorf("the authorization server issued %q in place of an access token", fetch.Printable(issued)))
 	}
 	return nil
 }

@@ -14,40 +14,41 @@ import (
 )
 
 // HandOff is [Login] for programs that cannot wait for a person: a script, an agent, a
-// machine without a browser. Where Login asks a person, it begins the login, keeps what
-// finishes it in the store, and fails with an error in which [errors.As] finds a
-// [*HandedOff]. [Authorizer.Finish] finishes the login, in this program or in another
-// one with the same store.
+// machine without a browser. Where Login asks a person, HandOff begins the login, saves it in
+// the store, and fails with a [*LoginPendingError]. [Authorizer.Finish] finishes the login, in
+// this program or in another one with the same store.
+//
+// # Experimental
+//
+// The fields of LoginPendingError may still change.
 func HandOff(opts ...Option) *Authorizer {
 	return newAuthorizer(func(c *config) source { return &handOff{&person{cfg: c}} }, opts)
 }
 
-// handOffTime is how long a login that was begun can be finished: a person has to find
-// a browser, and authorization servers forget their own part after some minutes.
+// handOffTime is how long a pending login can be finished: a person needs time to find a
+// browser, and authorization servers forget their part after some minutes.
 const handOffTime = 10 * time.Minute
 
-// leastToOpen is how much longer a page must open for another program to get it: after that, it
-// gets a page of its own, and the login that was begun before cannot be finished.
+// leastToOpen is how long the page of a pending login must still open to be shown again.
+// Otherwise a new login begins, and the pending one cannot be finished.
 const leastToOpen = 20 * time.Second
 
-// HandedOff means that a login was begun and waits for a person.
-type HandedOff struct {
+// LoginPendingError reports a login that waits for a person.
+type LoginPendingError struct {
 	// Server is the URL of the MCP server, and Issuer the authorization server that the
 	// person sees.
 	Server, Issuer string
-	// URL is the page to open in a browser, on any machine. It is good for this login
-	// only.
+	// URL is the page to open in a browser, on any machine. It is for this login only.
 	URL string
-	// Redirect is where the browser ends. The page need not load: its whole address, with
-	// the query, is what [Authorizer.Finish] takes.
+	// Redirect is the redirect URL. The page need not load: pass its whole address, with the
+	// query, to [Authorizer.Finish].
 	Redirect string
 	// Expires is when the login can no longer be finished. OpenBefore is when the page can no
-	// longer be opened, zero if the authorization server does not say: those that take pushed
-	// requests forget them soon, often after a minute.
+	// longer be opened, zero if that is unknown. Pushed requests often expire after a minute.
 	Expires, OpenBefore time.Time
 }
 
-func (h *HandedOff) Error() string {
+func (h *LoginPendingError) Error() string {
 	return "the login at " + h.Issuer + " waits for a person until " + h.Expires.Format(time.TimeOnly)
 }
 
@@ -57,7 +58,7 @@ type handOff struct{ login *person }
 func (*handOff) person() bool { return true }
 
 // obtain implements source.
-func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*held, error) {
+func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*credentials, error) {
 	if p, err := o.waiting(ctx, s, scopes); p != nil || err != nil {
 		if err == nil {
 			err = s.handedOff(p)
@@ -68,7 +69,7 @@ func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 	if err != nil {
 		return nil, err
 	}
-	b.close() // only the address counts: the browser is elsewhere
+	b.close() // the browser is on another machine
 	h := b.h
 	h.complete(s, scopes)
 	begun := &store.Pending{
@@ -79,24 +80,24 @@ func (o *handOff) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 	}
 	err = s.cfg.store.Update(ctx, h.key, func(r store.Record) (store.Record, error) {
 		if r.Client, r.Pending = begun.Client, begun; r.Token.Access.Empty() {
-			r.Server, r.Proof = begun.Server, begun.Proof // else the record is that of an earlier login, which stays
+			r.Server, r.Proof = begun.Server, begun.Proof // otherwise the record of an earlier login stays
 		}
 		return r, nil
 	})
 	if err != nil {
-		return nil, because(ReasonStore, "", err)
+		return nil, newError(ReasonStore, "", err)
 	}
 	s.begun()
 	s.announce()
 	return nil, s.handedOff(begun)
 }
 
-// waiting returns a login for the same things that a person may be busy with, nil if
-// there is none: to begin another would make theirs worthless.
+// waiting returns a pending login for the same scopes, nil for none. A new login would
+// invalidate it while a person uses its page.
 func (o *handOff) waiting(ctx context.Context, s *site, scopes []string) (*store.Pending, error) {
 	keys, err := s.cfg.keys(ctx, s.principal, canonical(s.endpoint))
 	if err != nil {
-		return nil, because(ReasonStore, "", err)
+		return nil, newError(ReasonStore, "", err)
 	}
 	for _, key := range keys {
 		r, err := s.cfg.store.Load(ctx, key)
@@ -112,40 +113,39 @@ func (o *handOff) waiting(ctx context.Context, s *site, scopes []string) (*store
 	return nil, nil
 }
 
-// handedOff tells the program of a login that waits for a person.
+// handedOff returns the error for a pending login.
 func (s *site) handedOff(p *store.Pending) error {
-	out := &HandedOff{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: p.Page.Text(), Redirect: p.Redirect, Expires: p.Expires, OpenBefore: p.OpenBefore}
+	out := &LoginPendingError{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: p.Page.Text(), Redirect: p.Redirect, Expires: p.Expires, OpenBefore: p.OpenBefore}
 	return &Error{Reason: ReasonLogin, LoginURL: p.Page.Text(), Help: "log in at the page of LoginURL, and finish the login with the address where the browser ends", Err: out}
 }
 
-// Finish finishes a login at a server that [HandOff] began. address is the address line
-// of the browser after the login. Each login is finished once: after an answer of the
-// authorization server that cannot be used, begin again.
+// Finish finishes a login that [HandOff] began at a server. address is the address line of the
+// browser after the login. Each login can be finished once: if the authorization server
+// answers with an error, begin again.
 func (a *Authorizer) Finish(ctx context.Context, server, address string) error {
 	s, err := a.serverNamed(ctx, server)
 	if err != nil {
 		return err
 	}
-	_, err = inTurn(ctx, s, func(ctx context.Context) (struct{}, error) { return struct{}{}, s.finish(ctx, address) })
+	_, err = inSeries(ctx, s, func(ctx context.Context) (struct{}, error) { return struct{}{}, s.finish(ctx, address) })
 	return s.explain(err)
 }
 
-// Reasons why a login cannot be finished. [errors.Is] finds them.
+// Reasons why a login cannot be finished.
 var (
-	// ErrNoLogin means that no login was begun for a server, or that it was finished.
+	// ErrNoLogin means that no login is pending for a server.
 	ErrNoLogin = errors.New("no login waits to be finished")
-	// ErrLoginExpired means that a login was begun too long ago.
+	// ErrLoginExpired means that the pending login has expired.
 	ErrLoginExpired = errors.New("the login was begun too long ago")
-	// ErrOtherLogin means that an address belongs to another login than the one that
-	// waits.
+	// ErrOtherLogin means that an address does not belong to the pending login.
 	ErrOtherLogin = errors.New("this address belongs to another login")
 )
 
-// finish is [Authorizer.Finish] in turn.
+// finish is [Authorizer.Finish] with the serial held.
 func (s *server) finish(ctx context.Context, address string) error {
 	answer, err := loopback.Read(address)
 	if err != nil {
-		return because(ReasonLogin, "", err)
+		return newError(ReasonLogin, "", err)
 	}
 	key, begun, err := s.begun(ctx, answer.State)
 	if errors.Is(err, ErrLoginExpired) {
@@ -165,28 +165,28 @@ func (s *server) finish(ctx context.Context, address string) error {
 	return nil
 }
 
-// finished exchanges the answer of a login that was begun for tokens, and keeps them.
-func (s *server) finished(ctx context.Context, key Key, begun *store.Pending, answer loopback.Answer) (*held, error) {
+// finished exchanges the answer of a pending login for tokens, and stores them.
+func (s *server) finished(ctx context.Context, key Key, begun *store.Pending, answer loopback.Answer) (*credentials, error) {
 	code, err := codeOf(answer, key.Issuer, begun.IssuerSent)
 	if err != nil {
-		return nil, because(ReasonLogin, s.a.cfg.exceptionFor(key.Issuer, err), err)
+		return nil, newError(ReasonLogin, s.a.cfg.exceptionFor(key.Issuer, err), err)
 	}
-	h := &held{key: key, loggedIn: time.Now()}
+	h := &credentials{key: key, loggedIn: time.Now()}
 	h.record = store.Record{Client: begun.Client, Server: begun.Server, Scopes: begun.Scopes, Proof: begun.Proof}
 	if err := s.redeem(ctx, h, begun, code); err != nil {
-		return nil, because(ReasonToken, cmp.Or(s.a.cfg.unknown(ctx, h, err), s.a.cfg.exceptionFor(key.Issuer, err), "begin the login again"), err)
+		return nil, newError(ReasonToken, cmp.Or(s.a.cfg.unknown(ctx, h, err), s.a.cfg.exceptionFor(key.Issuer, err), "begin the login again"), err)
 	}
 	h.record.Login = loopback.NewState()
-	keep, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping) // what was issued is kept
+	keep, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping) // an issued token is stored even if the caller has left
 	defer cancel()
 	if err = s.a.cfg.store.Update(keep, key, func(store.Record) (store.Record, error) { return h.record, nil }); err == nil {
 		h, err = h.ready()
 	}
-	return h, because(ReasonStore, "", err)
+	return h, newError(ReasonStore, "", err)
 }
 
-// redeem exchanges the code of a login that was begun for a token.
-func (s *server) redeem(ctx context.Context, h *held, begun *store.Pending, code string) error {
+// redeem exchanges the code of a pending login for a token.
+func (s *server) redeem(ctx context.Context, h *credentials, begun *store.Pending, code string) error {
 	e, err := s.endpointOf(h, h.record)
 	if err != nil {
 		return err
@@ -207,13 +207,13 @@ func (s *server) redeem(ctx context.Context, h *held, begun *store.Pending, code
 	return nil
 }
 
-// begun takes the login with a state out of the store: nobody finishes it twice. A wrong
-// address leaves it there.
+// begun removes the pending login with a state from the store, so that it is finished once. A
+// wrong address leaves it there.
 func (s *server) begun(ctx context.Context, state string) (key Key, begun *store.Pending, err error) {
 	cfg := &s.a.cfg
 	keys, err := s.keys(ctx)
 	if err != nil {
-		return key, nil, because(ReasonStore, "", err)
+		return key, nil, newError(ReasonStore, "", err)
 	}
 	why, help := ErrNoLogin, "begin one first"
 	for _, key := range keys {
@@ -225,7 +225,7 @@ func (s *server) begun(ctx context.Context, state string) (key Key, begun *store
 		case errors.Is(err, store.ErrNotFound):
 			continue
 		case err != nil:
-			return key, nil, because(ReasonStore, "", err)
+			return key, nil, newError(ReasonStore, "", err)
 		case r.Pending == nil:
 			continue
 		case !hasState(r.Pending, state):
@@ -240,19 +240,19 @@ func (s *server) begun(ctx context.Context, state string) (key Key, begun *store
 		})
 		switch {
 		case err != nil:
-			return key, nil, because(ReasonStore, "", err)
-		case begun == nil: // another process was faster
-			return key, nil, because(ReasonLogin, help, ErrNoLogin)
+			return key, nil, newError(ReasonStore, "", err)
+		case begun == nil: // another process has finished it
+			return key, nil, newError(ReasonLogin, help, ErrNoLogin)
 		case time.Now().After(begun.Expires):
-			return key, nil, because(ReasonLogin, "begin it again", ErrLoginExpired)
+			return key, nil, newError(ReasonLogin, "begin it again", ErrLoginExpired)
 		}
 		return key, begun, nil
 	}
-	return key, nil, because(ReasonLogin, help, why)
+	return key, nil, newError(ReasonLogin, help, why)
 }
 
-// hasState reports whether an answer with a state is of a login. A login without a
-// state, which a damaged record could have, is nobody's.
+// hasState reports whether an answer with a state belongs to a login. A login without a state,
+// as in a damaged record, accepts no answer.
 func hasState(p *store.Pending, state string) bool {
 	return p != nil && !p.State.Empty() && subtle.ConstantTimeCompare([]byte(p.State.Text()), []byte(state)) == 1
 }

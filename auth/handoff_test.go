@@ -19,10 +19,10 @@ import (
 )
 
 // handedOff begins a login, and returns what the person needs.
-func handedOff(t *testing.T, w *authtest.World, opts ...auth.Option) *auth.HandedOff {
+func handedOff(t *testing.T, w *authtest.World, opts ...auth.Option) *auth.LoginPendingError {
 	t.Helper()
 	_, err := dial(t, w, auth.HandOff(opts...))
-	var out *auth.HandedOff
+	var out *auth.LoginPendingError
 	require.ErrorAs(t, err, &out)
 	require.Equal(t, mcperrors.KindAuth, mcperrors.KindOf(err))
 	require.Equal(t, w.AS.URL, out.Issuer)
@@ -92,7 +92,7 @@ func TestHandOffsInVain(t *testing.T) {
 	pages := 0
 	finish := func(err error) bool {
 		t.Helper()
-		var out *auth.HandedOff
+		var out *auth.LoginPendingError
 		if !errors.As(err, &out) {
 			return false
 		}

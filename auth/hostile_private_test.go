@@ -71,7 +71,7 @@ func TestBrowserAfterBrowser(t *testing.T) {
 				return resp.Body.Close()
 			}))
 			for range 10 {
-				_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+				_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 				require.Error(t, err)
 				older(a, row.pause)
 			}
@@ -86,12 +86,12 @@ func TestCloseWithTwoCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := Login()
-		s := &server{a: a, turns: newTurns(5 * time.Minute)}
+		s := &server{a: a, serial: newSerial(5 * time.Minute)}
 		a.servers[serverKey{}] = s
 		logins := 0
 		for range 3 {
 			go func() {
-				_, _ = inTurn(t.Context(), s, func(ctx context.Context) (int, error) {
+				_, _ = inSeries(t.Context(), s, func(ctx context.Context) (int, error) {
 					logins++ // opens a browser
 					<-ctx.Done()
 					return 0, ctx.Err()
@@ -123,7 +123,7 @@ func TestTokenEndpointMoves(t *testing.T) {
 		inner.ServeHTTP(rw, r)
 	})
 	a := ClientCredentials("robot", "robot-planted-secret")
-	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	moved.Store(true)
@@ -160,7 +160,7 @@ func TestExpiryIsOfTheWallClock(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
 	a := ClientCredentials("robot", "robot-planted-secret")
-	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	for _, s := range a.servers {
@@ -173,13 +173,13 @@ func TestExpiryIsOfTheWallClock(t *testing.T) {
 func TestDeadCallBeginsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &server{turns: newTurns(5 * time.Minute)}
+		s := &server{serial: newSerial(5 * time.Minute)}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		<-ctx.Done()
 		begun := 0
 		for range 100 {
-			_, _ = inTurn(ctx, s, func(context.Context) (int, error) {
+			_, _ = inSeries(ctx, s, func(context.Context) (int, error) {
 				begun++
 				return 0, nil
 			})
@@ -230,7 +230,7 @@ func TestLogoutOfAnotherProgram(t *testing.T) {
 				}
 				return resp.Body.Close()
 			}))
-			c, err := client.Dial(t.Context(), at, a, client.WithProtocolVersion("2025-11-25"))
+			c, err := client.Dial(t.Context(), at, client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = c.Close() })
 			h := a.servers[firstKey(a)].now.Load()
@@ -273,7 +273,7 @@ func TestRefusedAssertion(t *testing.T) {
 	})
 	a := Workload("robot", func(context.Context) (string, error) { return "a.planted-secret.jwt", nil })
 	for range 3 {
-		_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+		_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 		require.Error(t, err)
 		older(a, 11*time.Second)
 	}

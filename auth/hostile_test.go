@@ -32,9 +32,9 @@ func nobody() auth.Option {
 	return auth.WithPrompt(func(context.Context, auth.Prompt) error { return errors.New("a person was asked again") })
 }
 
-func dialAt(t *testing.T, at string, a client.Option) (*client.Client, error) {
+func dialAt(t *testing.T, at string, a transport.Authorizer) (*client.Client, error) {
 	t.Helper()
-	c, err := client.Dial(t.Context(), at, append(watched(), a, client.WithProtocolVersion("2025-11-25"))...)
+	c, err := client.Dial(t.Context(), at, append(watched(), client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))...)
 	tell(a, c, err)
 	if err == nil {
 		t.Cleanup(func() { _ = c.Close() })
@@ -394,7 +394,7 @@ func TestStaleHandOff(t *testing.T) {
 	w.Needs = "write"
 	a := auth.HandOff()
 	_, err := dial(t, w, a)
-	var first, second *auth.HandedOff
+	var first, second *auth.LoginPendingError
 	require.ErrorAs(t, err, &first)
 	require.NoError(t, a.Finish(t.Context(), w.MCP.URL+"/mcp", elsewhere(t, first.URL)))
 	c, err := dial(t, w, a)

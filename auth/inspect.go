@@ -12,72 +12,83 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/discover"
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 	"github.com/mainstay-mcp/mainstay/auth/internal/store"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// Inspect is an [Authorizer] that obtains no token: it finds out what a server demands,
-// tells the function of [WithTrace] each step, and fails with [ErrInspected] when a
-// login would begin.
-func Inspect(opts ...Option) *Authorizer {
-	a := newAuthorizer(func(*config) source { return inspector{} }, append(opts, WithStore(store.NewMemory())))
+// Inspect returns what a login at a server would do, and logs nobody in. It fetches and
+// checks the documents for a login, and reports each step to the function of [WithTrace].
+// The error reports why the documents for a login are missing or cannot be used.
+//
+// By default the documents are looked for in the well-known places. To use what the server
+// names when it refuses a request, pass its answer with [WithChallenge]. No store is used.
+func Inspect(ctx context.Context, server string, opts ...Option) (*Inspection, error) {
+	var found *Inspection
+	a := newAuthorizer(func(*config) source { return inspector{&found} }, append(slices.Clone(opts), WithStore(store.NewMemory())))
 	a.events.off = true
-	return a
+	defer a.Close() //nolint:errcheck // nothing is in progress
+	s, err := a.serverNamed(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	if c := a.cfg.challenge; c != nil {
+		c.Endpoint, c.URL = s.endpoint, s.endpoint
+		_, err = s.challenged(ctx, *c)
+	} else {
+		_, err = inSeries(ctx, s, func(ctx context.Context) (bool, error) {
+			return s.login(ctx, challenge.Challenge{}, nil, wanted{})
+		})
+	}
+	switch {
+	case errors.Is(err, errInspected):
+		return found, nil
+	case err == nil:
+		err = newError(ReasonOption, "pass the status 401 or 403 and the header of the answer", errors.New("the answer in WithChallenge does not ask for a login"))
+	}
+	return nil, s.explain(err)
 }
 
-// ErrInspected means that a server demands a login, and that everything for it was
-// found. The error around it is an [*Inspected].
-var ErrInspected = errors.New("the server demands a login")
+// WithChallenge is for [Inspect]: the status and the header of the answer with which the
+// server refused a request.
+func WithChallenge(status int, header http.Header) Option {
+	return func(c *config) { c.challenge = &transport.Challenge{Status: status, Header: header} }
+}
 
-// Inspected is what a login at a server would do.
-type Inspected struct {
+// errInspected ends an inspection where a login would begin.
+var errInspected = errors.New("the server demands a login")
+
+// Inspection describes a login at a server.
+type Inspection struct {
 	Resource, Issuer string
-	// Scopes are those that would be asked for.
+	// Scopes are those that the login would ask for.
 	Scopes []string
 	// AuthorizationURL, TokenURL, RegistrationURL, PushURL (of pushed authorization requests) and
 	// DeviceURL (of logins on another device) are endpoints of the authorization server, ""
-	// where it has none.
+	// for those that it does not have.
 	AuthorizationURL, TokenURL, RegistrationURL, PushURL, DeviceURL string
 	// PushRequired is set if the authorization server takes only requests that were pushed.
 	PushRequired bool
-	// ClientMetadata is set if the server takes the URL of a document as client id, and
-	// DPoP if it binds tokens to keys.
+	// ClientMetadata is set if the authorization server accepts the URL of a document as
+	// client id, and DPoP if it binds tokens to keys.
 	ClientMetadata, DPoP bool
-	// Legacy is set for a server without resource metadata, and Assumed for one without
-	// any: its endpoints are guessed, as revision 2025-03-26 has it.
+	// Legacy is set for a server without resource metadata. Assumed is set for one without
+	// any metadata: its endpoints are the default ones of revision 2025-03-26.
 	Legacy, Assumed bool
-	// Problem is why a login would fail, nil if nothing is known.
+	// Problem is why a login would fail, nil if no reason was found.
 	Problem error
 }
 
-func (i *Inspected) Error() string { return ErrInspected.Error() }
-
-// Unwrap returns [ErrInspected].
-func (i *Inspected) Unwrap() error { return ErrInspected }
-
-// Look inspects a server as if it had answered with status 401 and no challenge: for one
-// that wants a login only for some requests. It always fails, as [Inspect] says.
-func (a *Authorizer) Look(ctx context.Context, server string) error {
-	s, err := a.serverNamed(ctx, server)
-	if err != nil {
-		return err
-	}
-	_, err = inTurn(ctx, s, func(ctx context.Context) (bool, error) {
-		return s.login(ctx, challenge.Challenge{}, nil, wanted{})
-	})
-	return s.explain(err)
-}
-
-// Demand is what a server wants that refused a request.
+// Demand is what a server that refused a request asks for.
 type Demand struct {
 	// Scheme is Bearer or DPoP; Code is the error of RFC 6750, such as
 	// insufficient_scope, "" for none.
 	Scheme, Code string
 	Scopes       []string
-	// Metadata is the URL of the resource metadata, unchecked, "" if none is named.
+	// Metadata is the URL of the resource metadata, unchecked, "" for none.
 	Metadata string
 }
 
-// DemandOf reads the headers of an answer of status 401 or 403. It reports whether they
-// ask for a token. Its texts are printable and bounded.
+// DemandOf reads the header of an answer with status 401 or 403. It reports whether it asks
+// for a token. The texts are printable and bounded.
 func DemandOf(h http.Header) (Demand, bool) {
 	c, ok := challenge.Of(h)
 	if !ok {
@@ -89,15 +100,15 @@ func DemandOf(h http.Header) (Demand, bool) {
 	}, true
 }
 
-// Step is one document that was fetched, or one rule that was checked, before a login.
+// Step is a document that was fetched or a rule that was checked before a login.
 type Step struct {
 	What   string // the document, or what the rule is about
-	URL    string // where it is, without query
+	URL    string // of the document, without query
 	Status int    // of the answer, 0 for a rule
 	Rule   string // the rule that was checked, with its section, "" for a document
-	Found  string // what the rule was held against; "" if Err says it
+	Found  string // the value that was checked; "" if Err has it
 	Err    error
-	// Minor says that a login does not fail for Err.
+	// Minor is set if a login does not fail for Err.
 	Minor bool
 	Help  string // what to do about Err
 }
@@ -110,14 +121,14 @@ func (c *config) traced() func(discover.Step) {
 	return func(s discover.Step) { c.onStep(Step(s)) }
 }
 
-// rules checks rules about one thing, and remembers the first that is broken.
+// rules checks rules about one document, and records the first that is broken.
 type rules struct {
 	cfg       *config
 	what, url string
 	problem   error
 }
 
-// check reports a rule. err is why it does not hold, and help what to do then.
+// check reports a rule. err is why it is broken, and help is what to do then.
 func (r *rules) check(rule, found string, err error, help string) {
 	r.step(Step{Rule: rule, Found: found, Err: err, Help: help})
 	if r.problem == nil {
@@ -125,7 +136,7 @@ func (r *rules) check(rule, found string, err error, help string) {
 	}
 }
 
-// advise reports a rule that a login does not fail for.
+// advise reports a rule that is not required for a login.
 func (r *rules) advise(rule, found string, err error, help string) {
 	r.step(Step{Rule: rule, Found: found, Err: err, Help: help, Minor: true})
 }
@@ -143,7 +154,7 @@ func (r *rules) step(s Step) {
 	r.cfg.onStep(s)
 }
 
-// unless is an error with a text, nil if a rule holds.
+// unless returns an error with a text, nil if a rule holds.
 func unless(holds bool, format string, args ...any) error {
 	if holds {
 		return nil
@@ -151,7 +162,7 @@ func unless(holds bool, format string, args ...any) error {
 	return fmt.Errorf(format, args...)
 }
 
-// checkIssuer holds an authorization server against the one that the application wants.
+// checkIssuer checks that the authorization server is the one of [WithIssuer].
 func (s *server) checkIssuer(found *site) error {
 	want := s.a.cfg.clientIssuer
 	if want == "" {
@@ -164,7 +175,7 @@ func (s *server) checkIssuer(found *site) error {
 	return r.problem
 }
 
-// traceChallenge reports what the refusal of a server says.
+// traceChallenge reports the challenge of a server.
 func (s *server) traceChallenge(c challenge.Challenge) {
 	r := rules{cfg: &s.a.cfg, what: "refusal of the server", url: shown(s.endpoint)}
 	r.advise("it has a Bearer or DPoP challenge (RFC 6750 §3, RFC 9728 §5.1)", c.Scheme, unless(c.Scheme != "", "its WWW-Authenticate has none"),
@@ -183,28 +194,29 @@ func (s *server) traceChallenge(c challenge.Challenge) {
 	}
 }
 
-type inspector struct{}
+// inspector is the grant of [Inspect].
+type inspector struct{ found **Inspection }
 
 func (inspector) person() bool { return true }
 
 // obtain implements source.
-func (inspector) obtain(_ context.Context, s *site, scopes []string) (*held, error) {
-	return nil, because(ReasonLogin, "", &Inspected{
+func (i inspector) obtain(_ context.Context, s *site, scopes []string) (*credentials, error) {
+	*i.found = &Inspection{
 		Resource: s.id(), Issuer: s.server.Issuer, Scopes: scopes,
 		AuthorizationURL: s.server.AuthorizationEndpoint, TokenURL: s.server.TokenEndpoint, RegistrationURL: s.server.RegistrationEndpoint,
 		PushURL: s.server.PushEndpoint, DeviceURL: s.server.DeviceEndpoint, PushRequired: s.server.PushRequired,
 		ClientMetadata: s.server.ClientIDMetadata, DPoP: len(s.server.DPoPAlgs) > 0,
 		Legacy: s.resource == nil, Assumed: s.server.Assumed, Problem: s.inspect(scopes),
-	})
+	}
+	return nil, newError(ReasonLogin, "", errInspected)
 }
 
-// inspect checks what a login needs of an authorization server. It returns the first
-// reason why one would fail.
+// inspect checks what a login needs. It returns the first reason why one would fail.
 func (s *site) inspect(scopes []string) error {
 	r := rules{cfg: s.cfg, what: "login", url: s.server.Issuer}
 	m := s.server
 	if m.Assumed {
-		return nil // nothing says whether the rules hold
+		return nil // without metadata there is nothing to check
 	}
 	r.check("the authorization server has a page to log in (RFC 8414 §2)", m.AuthorizationEndpoint,
 		unless(m.AuthorizationEndpoint != "", "its metadata has no authorization_endpoint"), s.orDevice("its operator must add it; a program can log in without a person (client credentials)"))
@@ -235,7 +247,7 @@ func (s *site) inspectPKCE(r *rules) {
 		s.assumePKCE("its operator must add code_challenge_methods_supported with S256: a login without PKCE is not safe"))
 }
 
-// becomesKnown says how the authorization server would know this program.
+// becomesKnown returns how this program gets its client id.
 func (s *site) becomesKnown() (how string, err error) {
 	switch {
 	case s.cfg.clientID != "":
@@ -250,7 +262,7 @@ func (s *site) becomesKnown() (how string, err error) {
 	return "", errors.New("programs do not register themselves there")
 }
 
-// missing are the members of a list that another one does not have.
+// missing returns the members of a list that another one does not have.
 func missing(list, from []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(one string) bool { return slices.Contains(from, one) })
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 )
 
-// inspectGrants checks what the metadata of the authorization server says against a login: what is
-// listed without it fails. A list that is missing says nothing.
+// inspectGrants checks the lists in the metadata of the authorization server. A missing list is no
+// error.
 func (s *site) inspectGrants(r *rules) {
 	m := s.server
 	help := s.orDevice("its operator must allow logins with a browser (the authorization code flow)")
@@ -38,7 +38,7 @@ func (s *site) inspectGrants(r *rules) {
 	}
 }
 
-// orDevice is what to do where a login with a browser fails: another way, if there is one.
+// orDevice returns the help for a login with a browser that fails: [Device], if the server has it.
 func (s *site) orDevice(help string) string {
 	if s.server.DeviceEndpoint != "" {
 		return "log in on another device, with Device"
@@ -46,17 +46,17 @@ func (s *site) orDevice(help string) string {
 	return help
 }
 
-// inspectBearer checks whether the MCP server takes tokens where requests carry them.
+// inspectBearer checks whether the MCP server accepts tokens in the Authorization header.
 func (s *site) inspectBearer(r *rules) {
 	if s.cfg.dpop || s.resource == nil || !s.resource.BearerMethodsKnown {
-		return // a token that is bound to a key is no Bearer token
+		return // DPoP tokens are not Bearer tokens
 	}
 	listed := s.resource.BearerMethods
 	r.check("the server takes Bearer tokens in the Authorization header (RFC 9728 §2, required by MCP)", strings.Join(listed, " "),
 		unless(slices.Contains(listed, "header"), "the server lists other ways to send Bearer tokens: %s", cmp.Or(strings.Join(listed, " "), "none")), "its operator must allow it: clients of MCP send tokens nowhere else")
 }
 
-// inspectDPoP checks whether tokens can be bound to a key, where that is wanted.
+// inspectDPoP checks whether tokens can be bound to a key, if that is wanted.
 func (s *site) inspectDPoP(r *rules) {
 	offered, demanded := s.server.DPoPAlgs, s.resource != nil && s.resource.DPoPRequired
 	if !demanded && !s.cfg.dpop {

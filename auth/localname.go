@@ -8,9 +8,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
 )
 
-// localName returns what to do about metadata that is for the same server on this machine
-// by another name: localhost for 127.0.0.1, or the other way round. They are different
-// origins, and tokens of one are not sent to the other. It returns "" for other errors.
+// localName returns the help for metadata that names the same server on this machine
+// differently, such as localhost for 127.0.0.1. They are different origins, and tokens of one
+// are not sent to the other. It returns "" for other errors.
 func localName(err error) (help string) {
 	var other *discover.ResourceError
 	if !errors.As(err, &other) {

@@ -25,7 +25,7 @@ func TestOtherNameOfThisMachine(t *testing.T) {
 		w := authtest.New(t)
 		port := w.MCP.URL[strings.LastIndex(w.MCP.URL, ":")+1:]
 		w.Resource["resource"] = strings.Replace(tt.resource, "PORT", port, 1)
-		_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", auth.HandOff())
+		_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithAuthorizer(auth.HandOff()))
 		var why *auth.Error
 		require.ErrorAs(t, err, &why)
 		require.Contains(t, why.Help, strings.Replace(tt.help, "PORT", port, 1), tt.resource)

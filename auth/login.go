@@ -16,14 +16,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/store"
 )
 
-// Login logs a person in: when the server asks for it, a browser opens at its
-// authorization server, and the call goes on after the login. It uses the
-// authorization code flow with PKCE.
+// Login logs a person in. When the server asks for it, a browser opens at its authorization
+// server, and the call continues after the login. It uses the authorization code flow with
+// PKCE.
 //
-//	c, err := client.Dial(ctx, "https://example.com/mcp", auth.Login())
+//	c, err := client.Dial(ctx, "https://example.com/mcp", client.WithAuthorizer(auth.Login()))
 //
-// The authorization server learns of this program from [WithClient], else from
-// [WithClientMetadata], else the program registers itself there.
+// The client id is that of [WithClient], else the URL of [WithClientMetadata], else the
+// program registers itself at the authorization server.
 func Login(opts ...Option) *Authorizer {
 	return newAuthorizer(func(c *config) source {
 		c.refuseWeb()
@@ -36,8 +36,8 @@ type person struct{ cfg *config }
 
 func (*person) person() bool { return true }
 
-// client is who this program is at the token endpoint: the configured client, or the
-// stored one.
+// client returns the client of a record for the token endpoint: the configured or the stored
+// one.
 func (c *config) client(r store.Record) *grant.Client {
 	if r.Client.ClientID == c.clientID {
 		return &grant.Client{ID: c.clientID, Secret: c.clientSecret, Key: c.key, Method: c.learned(r)}
@@ -46,7 +46,7 @@ func (c *config) client(r store.Record) *grant.Client {
 }
 
 // obtain implements source.
-func (p *person) obtain(ctx context.Context, s *site, scopes []string) (*held, error) {
+func (p *person) obtain(ctx context.Context, s *site, scopes []string) (*credentials, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.cfg.patience, errNobody)
 	defer cancel()
 	b, err := p.begin(ctx, s, scopes)
@@ -58,50 +58,50 @@ func (p *person) obtain(ctx context.Context, s *site, scopes []string) (*held, e
 	s.announce()
 	code, err := p.ask(ctx, s, b)
 	if errors.Is(err, errNobody) && b.known {
-		// The page may have said that it does not know this client. A token that can be
-		// renewed proves that it does.
+		// The page may have shown that it does not know this client. A refresh token proves
+		// that it does.
 		p.cfg.forget(ctx, b.h, func(r store.Record) bool { return r.Token.Refresh.Empty() })
 	}
 	if err != nil {
 		return nil, err
 	}
 	if err := p.exchange(ctx, s, b, code); err != nil {
-		return nil, because(ReasonToken, cmp.Or(p.cfg.unknown(ctx, b.h, err), p.cfg.exceptionFor(s.server.Issuer, err)), err)
+		return nil, newError(ReasonToken, cmp.Or(p.cfg.unknown(ctx, b.h, err), p.cfg.exceptionFor(s.server.Issuer, err)), err)
 	}
-	b.h.record.Login = loopback.NewState() // a login is like no other
+	b.h.record.Login = loopback.NewState() // each login is unique
 	return b.h, nil
 }
 
-// begun is a login before the person takes part in it.
+// begun is a prepared login.
 type begun struct {
-	h        *held
-	redirect string             // where the browser ends
-	listener *loopback.Listener // that waits there, nil for a web application
+	h        *credentials
+	redirect string             // the redirect URL
+	listener *loopback.Listener // at the redirect URL, nil for a web application
 	state    string
 	pkce     grant.PKCE
 	page     string    // of the authorization server, to open in a browser
-	expires  time.Time // when the page can no longer be opened, zero if that is not known
+	expires  time.Time // of the page, zero if that is unknown
 	known    bool      // it uses an earlier registration
 }
 
-// begin makes everything that a login needs. The caller closes it.
+// begin prepares a login. The caller closes it.
 func (p *person) begin(ctx context.Context, s *site, scopes []string) (_ *begun, err error) {
 	if err := usesPKCE(s); err != nil {
-		return nil, because(ReasonDiscovery, s.assumePKCE("only an authorization server with PKCE (S256) is safe to use"), err)
+		return nil, newError(ReasonDiscovery, s.assumePKCE("only an authorization server with PKCE (S256) is safe to use"), err)
 	}
 	if err := s.authenticates(); err != nil {
-		return nil, because(ReasonRegistration, helpNoMethod, err)
+		return nil, newError(ReasonRegistration, helpNoMethod, err)
 	}
 	b := &begun{state: loopback.NewState(), pkce: grant.NewPKCE()}
-	if b.h, err = newHeld(s); err != nil {
+	if b.h, err = newCredentials(s); err != nil {
 		return nil, err
 	}
 	known, err := p.known(ctx, s)
 	if err != nil {
-		return nil, because(ReasonStore, "", err)
+		return nil, newError(ReasonStore, "", err)
 	}
 	if err := b.receive(ctx, p.cfg, known); err != nil {
-		return nil, because(ReasonLogin, "", err)
+		return nil, newError(ReasonLogin, "", err)
 	}
 	if b.h.record.Client, err = p.registration(ctx, s, known, b.redirect); err == nil {
 		b.h.key = s.key(b.h.record.Client.ClientID)
@@ -117,8 +117,8 @@ func (p *person) begin(ctx context.Context, s *site, scopes []string) (_ *begun,
 
 var errNobody = errors.New("nobody logged in in time")
 
-// usesPKCE refuses servers that do not say that they support S256, with whichever
-// documents they were found. One without any metadata, of revision 2025-03-26, cannot say.
+// usesPKCE refuses servers whose metadata does not list S256. Servers of revision 2025-03-26
+// without any metadata are allowed.
 func usesPKCE(s *site) error {
 	switch {
 	case s.server.Assumed, slices.Contains(s.server.CodeChallengeMethods, "S256"):
@@ -129,12 +129,10 @@ func usesPKCE(s *site) error {
 	return fmt.Errorf("the authorization server %s does not support PKCE with S256", s.server.Issuer)
 }
 
-// assumesPKCE reports whether the application vouches for S256, which the metadata do not
-// mention.
+// assumesPKCE reports whether the application assumes S256 and the metadata lists no methods.
 func (s *site) assumesPKCE() bool { return s.exception().assumedPKCE && !s.server.CodeChallengeKnown }
 
-// known returns an earlier registration for logins with a browser, the zero one if there
-// is none.
+// known returns an earlier registration for logins with a browser, zero for none.
 func (p *person) known(ctx context.Context, s *site) (grant.Registered, error) {
 	if p.cfg.clientID != "" || s.metadataClient() {
 		return grant.Registered{}, nil
@@ -145,21 +143,21 @@ func (p *person) known(ctx context.Context, s *site) (grant.Registered, error) {
 	return p.cfg.knownWhere(ctx, s, func(r grant.Registered) bool { return len(r.RedirectURIs) > 0 })
 }
 
-// knownWhere returns an earlier registration at the same authorization server that is good
-// for a login, the zero one if there is none.
+// knownWhere returns a valid earlier registration at the same authorization server for which
+// good is true, zero for none.
 func (c *config) knownWhere(ctx context.Context, s *site, good func(grant.Registered) bool) (grant.Registered, error) {
 	keys, err := c.keys(ctx, s.principal, "")
 	if err != nil {
 		return grant.Registered{}, err
 	}
 	for _, key := range keys {
-		// Credentials of one issuer are never used at another (AUTH-16).
+		// Credentials of one issuer are never used at another (MCP authorization, security).
 		if key.Issuer != s.server.Issuer || key.Resource != s.id() {
 			continue
 		}
 		record, err := c.store.Load(ctx, key)
 		if err != nil || (!record.Proof.Empty() && !c.dpop) {
-			continue // a client that was registered to use DPoP gets no token without it (RFC 9449 section 5.2)
+			continue // a client registered for DPoP gets no token without it (RFC 9449 section 5.2)
 		}
 		if record.Client.ClientID != "" && alive(record.Client) && good(record.Client) {
 			return record.Client, nil
@@ -168,9 +166,9 @@ func (c *config) knownWhere(ctx context.Context, s *site, good func(grant.Regist
 	return grant.Registered{}, nil
 }
 
-// unknown returns what to do if an error says that the authorization server does not
-// know the client, and deletes a registration that it has forgotten.
-func (c *config) unknown(ctx context.Context, h *held, err error) (help string) {
+// unknown returns the help for an error which says that the authorization server does not know
+// the client. It deletes a registration that the server no longer knows.
+func (c *config) unknown(ctx context.Context, h *credentials, err error) (help string) {
 	var refused *grant.Error
 	if errors.Is(err, ErrNoClientMethod) {
 		return helpNoMethod
@@ -185,15 +183,14 @@ func (c *config) unknown(ctx context.Context, h *held, err error) (help string) 
 	return "log in again: the authorization server has forgotten this program, which registers again"
 }
 
-// configured reports whether the client of credentials is not a registration of this
-// program's own.
-func (c *config) configured(h *held) bool {
+// configured reports whether the client was configured, and did not register itself.
+func (c *config) configured(h *credentials) bool {
 	return h.key.ClientID == c.clientID || h.key.ClientID == c.metadataURL
 }
 
-// forget deletes a registration from the records for which gone is true. What cannot be
-// deleted is tried once more with the next login.
-func (c *config) forget(ctx context.Context, h *held, gone func(store.Record) bool) {
+// forget deletes a registration from the records for which gone is true. Failures are retried
+// by the next login.
+func (c *config) forget(ctx context.Context, h *credentials, gone func(store.Record) bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping)
 	defer cancel()
 	c.forgetShared(ctx, h.key)
@@ -210,7 +207,7 @@ func (c *config) forget(ctx context.Context, h *held, gone func(store.Record) bo
 	}
 }
 
-// alive reports whether a registration can be used again.
+// alive reports whether a registration has not expired.
 func alive(r grant.Registered) bool {
 	return r.ExpiresAt.IsZero() || time.Now().Before(r.ExpiresAt)
 }
@@ -220,7 +217,7 @@ func (s *site) metadataClient() bool {
 	return s.cfg.clientID == "" && s.cfg.metadataURL != "" && s.server.ClientIDMetadata
 }
 
-// registration returns who this program is at the authorization server.
+// registration returns the client of this program at the authorization server.
 func (p *person) registration(ctx context.Context, s *site, known grant.Registered, redirect string) (grant.Registered, error) {
 	cfg := p.cfg
 	switch {
@@ -240,12 +237,12 @@ func (p *person) registration(ctx context.Context, s *site, known grant.Register
 // register registers this program at the authorization server.
 func (s *site) register(ctx context.Context, request grant.Registration) (grant.Registered, error) {
 	if s.server.RegistrationEndpoint == "" {
-		return grant.Registered{}, because(ReasonRegistration, "register a client there and set it with WithClient", fmt.Errorf("the authorization server %s registers no programs by itself", s.server.Issuer))
+		return grant.Registered{}, newError(ReasonRegistration, "register a client there and set it with WithClient", fmt.Errorf("the authorization server %s registers no programs automatically", s.server.Issuer))
 	}
 	request.TokenEndpointAuthMethod = registeredMethod(s.server.TokenEndpointAuthMethods)
 	made, err := grant.Register(ctx, s.http, s.server.RegistrationEndpoint, request, "")
 	if err != nil {
-		return grant.Registered{}, because(ReasonRegistration, "register a client there and set it with WithClient", err)
+		return grant.Registered{}, newError(ReasonRegistration, "register a client there and set it with WithClient", err)
 	}
 	if len(made.RedirectURIs) == 0 {
 		made.RedirectURIs = request.RedirectURIs
@@ -259,8 +256,8 @@ func (s *site) register(ctx context.Context, request grant.Registration) (grant.
 	return *made, nil
 }
 
-// registeredMethod is how a program that registers itself wants to authenticate: it
-// can keep no secret, but some servers insist on one.
+// registeredMethod returns the authentication method for a registration. Public clients have
+// no secret, but some servers require one.
 func registeredMethod(supported []string) string {
 	for _, method := range [...]string{grant.MethodNone, grant.MethodBasic, grant.MethodPost} {
 		if slices.Contains(supported, method) {
@@ -273,8 +270,8 @@ func registeredMethod(supported []string) string {
 	return supported[0]
 }
 
-// asked are the parameters of an authorization request that every login for the same
-// thing has.
+// asked returns the parameters of an authorization request that are the same in every login
+// for the same scopes.
 func (s *site) asked(scopes []string) url.Values {
 	asked := s.params(scopes)
 	asked.Set("response_type", "code")
@@ -287,7 +284,7 @@ func (s *site) asked(scopes []string) url.Values {
 	return asked
 }
 
-// request is the authorization request (RFC 6749 section 4.1.1).
+// request returns the authorization request (RFC 6749 section 4.1.1).
 func (b *begun) request(s *site, scopes []string) (url.Values, error) {
 	query := s.asked(scopes)
 	query.Set("client_id", b.h.key.ClientID)
@@ -297,35 +294,34 @@ func (b *begun) request(s *site, scopes []string) (url.Values, error) {
 	if b.h.prover != nil {
 		thumbprint, err := b.h.prover.Thumbprint()
 		if err != nil {
-			return nil, because(ReasonToken, "", err)
+			return nil, newError(ReasonToken, "", err)
 		}
 		query.Set("dpop_jkt", thumbprint)
 	}
 	return query, nil
 }
 
-// ask sends the person to the authorization server and returns the code that comes
-// back.
+// ask sends the person to the authorization server and returns the code.
 func (p *person) ask(ctx context.Context, s *site, b *begun) (code string, err error) {
 	answer, err := p.wait(ctx, b.listener, b.state, Prompt{Server: shown(s.endpoint), Issuer: s.server.Issuer, URL: b.page, Redirect: b.redirect, Expires: b.expires})
 	if err != nil {
 		return "", loginError(b.page, err)
 	}
 	code, err = codeOf(answer, s.server.Issuer, s.server.IssParameter)
-	return code, because(ReasonLogin, p.cfg.exceptionFor(s.server.Issuer, err), err)
+	return code, newError(ReasonLogin, p.cfg.exceptionFor(s.server.Issuer, err), err)
 }
 
-// codeOf returns the code in the answer of a login at an authorization server.
+// codeOf returns the code in the answer of a login.
 func codeOf(answer loopback.Answer, issuer string, named bool) (string, error) {
 	if err := checkIssuer(answer, issuer, named); err != nil {
-		return "", because(ReasonLogin, "do not log in there again before the operator of the server has explained it", err)
+		return "", newError(ReasonLogin, "do not log in there again before the operator of the server has explained it", err)
 	}
 	if answer.Error != "" {
 		help := ""
 		if answer.Error == "access_denied" { // RFC 6749 section 4.1.2.1
 			help = helpDenied
 		}
-		return "", because(ReasonLogin, help, grant.NewError(issuer, answer.Error, answer.Description, answer.ErrorURI, answer.State))
+		return "", newError(ReasonLogin, help, grant.NewError(issuer, answer.Error, answer.Description, answer.ErrorURI, answer.State))
 	}
 	return answer.Code, nil
 }
@@ -379,8 +375,8 @@ func (p *person) wait(ctx context.Context, l *loopback.Listener, state string, p
 	}
 }
 
-// prompting calls the application, which may panic. Its success says only that the
-// person was asked.
+// prompting calls the application, which may panic. Its success only means that the person
+// was asked.
 func prompting(ctx context.Context, f func(context.Context, Prompt) error, p Prompt, failed chan<- error) {
 	returned := false
 	defer func() {
@@ -395,9 +391,9 @@ func prompting(ctx context.Context, f func(context.Context, Prompt) error, p Pro
 	}
 }
 
-// checkIssuer holds the answer against the authorization server that the person was
-// sent to, before anything in the answer is used (RFC 9207 section 2.4). named is set
-// if that server says that its answers name it.
+// checkIssuer checks that the answer comes from the authorization server of the login, before
+// anything in it is used (RFC 9207 section 2.4). named is set if the metadata of that server
+// promises that its answers name it.
 func checkIssuer(a loopback.Answer, issuer string, named bool) error {
 	switch {
 	case a.HasIssuer && a.Issuer != issuer:
@@ -410,7 +406,7 @@ func checkIssuer(a loopback.Answer, issuer string, named bool) error {
 
 // exchange exchanges the code for a token.
 func (p *person) exchange(ctx context.Context, s *site, b *begun, code string) error {
-	params := s.params(nil) // the scopes are those of the code
+	params := s.params(nil) // the code has the scopes
 	params.Set("code", code)
 	params.Set("redirect_uri", b.redirect)
 	params.Set("code_verifier", b.pkce.Verifier)

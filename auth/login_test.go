@@ -39,9 +39,9 @@ func visit(ctx context.Context, page string) error {
 	return errors.Join(err, resp.Body.Close())
 }
 
-func dial(t *testing.T, w *authtest.World, a client.Option, more ...client.Option) (*client.Client, error) {
+func dial(t *testing.T, w *authtest.World, a transport.Authorizer, more ...client.Option) (*client.Client, error) {
 	t.Helper()
-	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", append(append(watched(), more...), a, client.WithProtocolVersion("2025-11-25"))...)
+	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", append(append(watched(), more...), client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))...)
 	tell(a, c, err)
 	if err == nil {
 		t.Cleanup(func() { require.NoError(t, c.Close()) })
@@ -347,6 +347,6 @@ func TestLoginIsLeft(t *testing.T) {
 		<-asked
 		cancel()
 	}()
-	_, err := client.Dial(ctx, w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+	_, err := client.Dial(ctx, w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 	require.ErrorIs(t, err, context.Canceled)
 }

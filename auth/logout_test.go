@@ -47,7 +47,7 @@ func TestNotLoggedInSaysWhy(t *testing.T) {
 	w.Forget()
 	for range 2 {
 		_, err = dial(t, w, auth.Login(auth.WithStore(store), auth.WithoutLogin()))
-		var why *auth.NotLoggedIn
+		var why *auth.NotLoggedInError
 		require.ErrorAs(t, err, &why)
 		require.ErrorIs(t, err, auth.ErrNotLoggedIn)
 		require.Equal(t, "invalid_grant", why.Ended)
@@ -60,7 +60,7 @@ func TestNotLoggedInSaysWhy(t *testing.T) {
 	_, err = a.Logout(t.Context(), w.MCP.URL+"/mcp")
 	require.NoError(t, err)
 	_, err = a.Token(t.Context(), w.MCP.URL+"/mcp")
-	var why *auth.NotLoggedIn
+	var why *auth.NotLoggedInError
 	require.ErrorAs(t, err, &why)
 	require.Empty(t, why.Ended)
 }

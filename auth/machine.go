@@ -10,9 +10,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 )
 
-// ClientCredentials obtains tokens for a program of its own, without a person, by its
-// client id and secret (RFC 6749 section 4.4). The server names the authorization server
-// that gets the secret; use [WithIssuer] unless you trust it to.
+// ClientCredentials obtains tokens for a program with its client id and secret, without a
+// person (RFC 6749 section 4.4). The MCP server names the authorization server that gets the
+// secret; set [WithIssuer] unless you trust the MCP server.
 func ClientCredentials(id, secret string, opts ...Option) *Authorizer {
 	return machine(id, opts, func(c *config) {
 		if c.clientSecret = secret; secret == "" {
@@ -35,11 +35,10 @@ func PrivateKeyJWT(id string, key []byte, algorithm string, opts ...Option) *Aut
 	}, clientCredentials)
 }
 
-// Workload obtains tokens by the identity that a platform gives to a program, such as
-// the service account token of a cluster (RFC 7523 section 2.1). assertion returns the
-// JWT of the platform; it is called once for each token that is obtained, on a goroutine
-// of its own, and not for each call. A JWT that the authorization server refuses is not
-// sent again.
+// Workload obtains tokens with the identity that a platform gives to a program, such as the
+// service account token of a cluster (RFC 7523 section 2.1). assertion returns the JWT of the
+// platform. It is called once for each access token, on a goroutine of its own, and not for
+// each call. A JWT that the authorization server refuses is not sent again.
 func Workload(id string, assertion func(context.Context) (string, error), opts ...Option) *Authorizer {
 	return machine(id, opts, func(c *config) {
 		if assertion == nil {
@@ -59,10 +58,10 @@ type refusedJWT struct {
 	err    error
 }
 
-func (w *workload) get(ctx context.Context, s *site, h *held, params url.Values) error {
+func (w *workload) get(ctx context.Context, s *site, h *credentials, params url.Values) error {
 	jwt, err := w.assertion(ctx)
 	if err != nil {
-		return because(ReasonToken, "", fmt.Errorf("the platform gives no token: %w", err))
+		return newError(ReasonToken, "", fmt.Errorf("the platform gives no token: %w", err))
 	}
 	name := digest(s.server.Issuer, jwt)
 	if last := w.refused.Load(); last != nil && last.digest == name {
@@ -79,25 +78,24 @@ func (w *workload) get(ctx context.Context, s *site, h *held, params url.Values)
 const grantJWTBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 // bearerJWT exchanges a JWT for a token (RFC 7523 section 2.1).
-func (h *held) bearerJWT(ctx context.Context, s *site, jwt string, params url.Values) error {
+func (h *credentials) bearerJWT(ctx context.Context, s *site, jwt string, params url.Values) error {
 	params.Set("assertion", jwt)
 	return h.exchange(ctx, s, grantJWTBearer, params)
 }
 
-func clientCredentials(ctx context.Context, s *site, h *held, params url.Values) error {
+func clientCredentials(ctx context.Context, s *site, h *credentials, params url.Values) error {
 	return h.exchange(ctx, s, "client_credentials", params)
 }
 
-// IdentityProvider is where the users of a company log in, and how this program is
-// known there.
+// IdentityProvider is the identity provider of a company, with this program's client there.
 type IdentityProvider struct {
-	// TokenURL is the token endpoint. It is used as it is: the company has configured it.
+	// TokenURL is the token endpoint. It is used unchanged.
 	TokenURL string
 	// ClientID and ClientSecret are the program's at the identity provider.
 	ClientID, ClientSecret string
-	// Subject returns the identity of the user, and its type: for example the ID token
-	// of the login and [IDToken]. It is called once for each token that is obtained, on a
-	// goroutine of its own, and not for each call.
+	// Subject returns the identity of the user and its type, for example the ID token of a
+	// login and [IDToken]. It is called once for each access token, on a goroutine of its own,
+	// and not for each call.
 	Subject func(ctx context.Context) (token, tokenType string, err error)
 }
 
@@ -115,10 +113,10 @@ const (
 	identityGrant = "urn:ietf:params:oauth:token-type:id-jag"
 )
 
-// IDJAG obtains tokens for the user of a company whose identity provider decides which
-// servers its people may use: it exchanges the user's identity for a grant (an
-// identity assertion JWT), and that for a token of the server's authorization server.
-// id and secret are the program's at that server.
+// IDJAG obtains tokens for the user of a company whose identity provider decides which servers
+// the user may use. It exchanges the user's identity for a grant (an identity assertion JWT),
+// and the grant for a token of the MCP server's authorization server. id and secret are those
+// of this program at that authorization server.
 func IDJAG(id, secret string, provider IdentityProvider, opts ...Option) *Authorizer {
 	return machine(id, opts, func(c *config) {
 		if c.clientSecret = secret; provider.TokenURL == "" || provider.ClientID == "" || provider.Subject == nil {
@@ -130,11 +128,11 @@ func IDJAG(id, secret string, provider IdentityProvider, opts ...Option) *Author
 // company is the grant of [IDJAG].
 type company struct {
 	IdentityProvider
-	inForm atomic.Bool // its token endpoint takes the secret only in the form
+	inForm atomic.Bool // the token endpoint accepts the secret only in the form
 }
 
 // grant gets the grant from the identity provider, and the token for it.
-func (p *company) grant(ctx context.Context, s *site, h *held, params url.Values) error {
+func (p *company) grant(ctx context.Context, s *site, h *credentials, params url.Values) error {
 	wanted, err := identity(p.Subject).params(ctx)
 	if err != nil {
 		return err
@@ -147,7 +145,7 @@ func (p *company) grant(ctx context.Context, s *site, h *held, params url.Values
 	}
 	at, err := url.Parse(p.TokenURL)
 	if err != nil {
-		return because(ReasonOption, "", errors.New("the TokenURL of the identity provider cannot be read"))
+		return newError(ReasonOption, "", errors.New("the TokenURL of the identity provider cannot be read"))
 	}
 	e := grant.Endpoint{HTTP: s.cfg.fetcher(at), TokenURL: p.TokenURL}
 	who := &grant.Client{ID: p.ClientID, Secret: p.ClientSecret}
@@ -160,16 +158,16 @@ func (p *company) grant(ctx context.Context, s *site, h *held, params url.Values
 	jag, err := s.pace.ask(ctx, func() (*grant.Token, error) { return e.Exchange(ctx, who, grantTokenExchange, wanted) })
 	p.inForm.Store(who.Method == grant.MethodPost)
 	if err != nil {
-		return because(ReasonToken, "", fmt.Errorf("the identity provider gives no grant: %w", err))
+		return newError(ReasonToken, "", fmt.Errorf("the identity provider gives no grant: %w", err))
 	}
 	if jag.IssuedType != identityGrant {
-		return because(ReasonToken, "", fmt.Errorf("the identity provider issued %q in place of a grant", jag.IssuedType))
+		return newError(ReasonToken, "", fmt.Errorf("the identity provider issued %q in place of a grant", jag.IssuedType))
 	}
 	return h.bearerJWT(ctx, s, jag.Access.Text(), params)
 }
 
 // machine makes an Authorizer whose grant needs no person.
-func machine(id string, opts []Option, set func(*config), get func(context.Context, *site, *held, url.Values) error) *Authorizer {
+func machine(id string, opts []Option, set func(*config), get func(context.Context, *site, *credentials, url.Values) error) *Authorizer {
 	return newAuthorizer(func(c *config) source {
 		if id == "" {
 			c.wrong("the client id is missing")
@@ -183,17 +181,17 @@ func machine(id string, opts []Option, set func(*config), get func(context.Conte
 // program is a grant without a person.
 type program struct {
 	cfg *config
-	get func(context.Context, *site, *held, url.Values) error
+	get func(context.Context, *site, *credentials, url.Values) error
 }
 
 func (*program) person() bool { return false }
 
 // obtain implements source.
-func (p *program) obtain(ctx context.Context, s *site, scopes []string) (*held, error) {
+func (p *program) obtain(ctx context.Context, s *site, scopes []string) (*credentials, error) {
 	if err := p.pinned(ctx, s); err != nil {
 		return nil, err
 	}
-	h, err := newHeld(s)
+	h, err := newCredentials(s)
 	if err != nil {
 		return nil, err
 	}
@@ -207,19 +205,19 @@ func (p *program) obtain(ctx context.Context, s *site, scopes []string) (*held, 
 	return h, nil
 }
 
-// pinned refuses an authorization server other than the one that the store knows: a
-// server must not choose, later on, who gets the secret.
+// pinned refuses an authorization server that differs from the one in the store: an MCP server
+// must not redirect the secret later.
 func (p *program) pinned(ctx context.Context, s *site) error {
 	if p.cfg.clientIssuer != "" {
 		return nil
 	}
 	keys, err := p.cfg.keys(ctx, s.principal, canonical(s.endpoint))
 	if err != nil {
-		return because(ReasonStore, "", err)
+		return newError(ReasonStore, "", err)
 	}
 	for _, key := range keys {
 		if key.ClientID == p.cfg.clientID && key.Issuer != s.server.Issuer {
-			return because(ReasonRegistration, "if that is right, say so with WithIssuer", fmt.Errorf("the server named the authorization server %s before, and names %s now", key.Issuer, s.server.Issuer))
+			return newError(ReasonRegistration, "if that is right, set it with WithIssuer", fmt.Errorf("the server named the authorization server %s before, and names %s now", key.Issuer, s.server.Issuer))
 		}
 	}
 	return nil

@@ -8,13 +8,13 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 )
 
-// ClientMetadata returns the JSON document that describes a program which logs people in
-// with these options. Publish it at the URL that is set with [WithClientMetadata], as
-// application/json: the URL is the client id, and authorization servers fetch it.
+// ClientMetadata returns the JSON document that describes a program with these options.
+// Publish it as application/json at the URL of [WithClientMetadata]: the URL is the client
+// id, and authorization servers fetch it.
 //
-// A login takes any free port, which authorization servers allow for programs on the
-// person's machine (RFC 8252 section 7.3). The document has the URL of [WithRedirect]
-// where that is set. With an https URL it describes a web application.
+// A login uses any free port, which authorization servers allow for programs on the person's
+// machine (RFC 8252 section 7.3). The document has the URL of [WithRedirect], if it is set.
+// With an https URL it describes a web application.
 func ClientMetadata(at string, opts ...Option) ([]byte, error) {
 	c := newConfig(append(slices.Clone(opts), WithClientMetadata(at)))
 	if c.bad != nil {
@@ -26,8 +26,7 @@ func ClientMetadata(at string, opts ...Option) ([]byte, error) {
 	}{at, c.registration(cmp.Or(c.redirect, "http://127.0.0.1/callback"))}, "", "  ")
 }
 
-// registration is how the program describes itself to authorization servers. It can keep
-// no secret.
+// registration describes the program to authorization servers, as a public client.
 func (c *config) registration(redirect string) grant.Registration {
 	return grant.Registration{
 		RedirectURIs: []string{redirect}, ClientName: c.clientName, ApplicationType: applicationType(redirect),

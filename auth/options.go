@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
 // Option changes how an [Authorizer] obtains tokens.
@@ -44,10 +45,12 @@ type config struct {
 	onEvent  []func(Event)
 	ahead    bool
 	bad      error // the first option that is wrong
+
+	challenge *transport.Challenge // for [Inspect]
 }
 
-// WithStore keeps tokens in a store, for example in files ([OpenFiles]). The default
-// keeps them in memory: the person logs in again after the program has ended.
+// WithStore sets the store of tokens, for example files ([OpenFiles]). The default is
+// memory: the person logs in again when the program starts again.
 func WithStore(s Store) Option {
 	return func(c *config) {
 		if s == nil {
@@ -58,15 +61,15 @@ func WithStore(s Store) Option {
 	}
 }
 
-// WithPrincipal names the person or account that the tokens belong to. A store keeps
-// the tokens of different principals apart. The default is "". For many of them, see
+// WithPrincipal names the person or account that the tokens belong to. A store keeps the
+// tokens of different principals apart. The default is "". For many principals, use
 // [WithPrincipals].
 func WithPrincipal(name string) Option { return func(c *config) { c.principal = name } }
 
-// WithClient sets a client id, and a secret if there is one, that were registered in
-// advance at the authorization server. issuer is the issuer identifier of that server:
-// the client is never used at another one. "" allows any server, which is right only
-// if the MCP server is trusted to name its authorization server.
+// WithClient sets the client id, and the secret if there is one, of a client that was
+// registered at the authorization server. issuer is the issuer identifier of that server:
+// the client is never used at another one. "" allows any server. Use that only if you trust
+// the MCP server to name its authorization server.
 func WithClient(id, secret, issuer string) Option {
 	return func(c *config) {
 		if id == "" {
@@ -77,13 +80,13 @@ func WithClient(id, secret, issuer string) Option {
 	}
 }
 
-// WithIssuer sets the issuer identifier of the one authorization server that this
-// program uses. Without it, the MCP server names it.
+// WithIssuer allows only the authorization server with this issuer identifier. By default the
+// MCP server names its authorization server.
 func WithIssuer(issuer string) Option { return func(c *config) { c.clientIssuer = issuer } }
 
-// WithClientMetadata sets the URL of a document that describes this program, which
-// serves as its client id where the authorization server supports that. The URL is
-// https and has a path; [ClientMetadata] makes the document.
+// WithClientMetadata sets the URL of a document that describes this program. The URL is the
+// client id at authorization servers that support such documents. It is https and has a
+// path; [ClientMetadata] makes the document.
 func WithClientMetadata(at string) Option {
 	return func(c *config) {
 		if err := checkMetadataURL(at); err != nil {
@@ -102,7 +105,7 @@ func checkMetadataURL(at string) error {
 	return nil
 }
 
-// WithClientName sets the name that people see when they are asked to grant access.
+// WithClientName sets the name of the program on the page that asks for access.
 // The default is "Mainstay".
 func WithClientName(name string) Option { return func(c *config) { c.clientName = name } }
 
@@ -111,34 +114,38 @@ func WithScopes(scopes ...string) Option {
 	return func(c *config) { c.scopes = append(c.scopes, scopes...) }
 }
 
-// WithOnlyScopes asks for these scopes and no others, whatever the server asks for or
-// lists: for fewer than that, or for a provider that has other names for them. Without
-// any, the login asks for no scope and the authorization server decides. A call that the
-// server refuses with 403 and the scopes that it needs still leads to a login with those
-// in addition. offline_access is not added. With [WithScopes], both count.
+// WithOnlyScopes asks for these scopes and ignores those that the server asks for or lists.
+// Use it for fewer scopes, or for a provider with other names for them. Without arguments
+// the login asks for no scope, and the authorization server decides. offline_access is not
+// added. If the server refuses a call with 403 and names scopes, a login asks for those in
+// addition. The scopes of [WithScopes] are added, too.
 func WithOnlyScopes(scopes ...string) Option {
 	return func(c *config) { c.scopes, c.onlyScopes = append(c.scopes, scopes...), true }
 }
 
-// WithDPoP binds tokens to a key of this program (RFC 9449): a stolen token is of no
-// use without the key. Authorization servers that do not support it are refused.
+// WithDPoP binds tokens to a key of this program (RFC 9449): a stolen token is useless
+// without the key. Authorization servers that do not support it are refused.
+//
+// # Experimental
+//
+// The key and its algorithm may still change.
 func WithDPoP() Option { return func(c *config) { c.dpop = true } }
 
-// WithPrompt sets how a person is asked to log in. By default the URL is opened in the
-// browser and printed on stderr. f runs on a goroutine of its own; ctx ends when the
-// login is over. If f fails, the login fails.
+// WithPrompt sets the function that asks a person to log in. By default the URL is opened in
+// the browser and printed on stderr. f runs on a goroutine of its own; ctx ends with the
+// login. If f fails, the login fails.
 func WithPrompt(f func(ctx context.Context, p Prompt) error) Option {
 	return func(c *config) { c.prompt = f }
 }
 
-// WithoutLogin makes an Authorizer use and renew stored tokens, and never ask a person:
-// where a login would begin, it fails with [ErrNotLoggedIn]. It is for programs that
-// must not wait, when another program logs in.
+// WithoutLogin disables logins: stored tokens are used and renewed, and where a login would
+// begin, the call fails with [ErrNotLoggedIn]. It is for programs that must not wait for a
+// person, while another program logs in.
 func WithoutLogin() Option { return func(c *config) { c.noLogin = true } }
 
-// WithNewLogin is for programs whose purpose is the login. Stored tokens are ignored, so
-// the person logs in when the server asks for it, and a token that cannot be stored is an
-// error.
+// WithNewLogin ignores stored tokens, so that the person logs in when the server asks for
+// it. A token that cannot be stored is then an error. It is for programs that log in for
+// others.
 func WithNewLogin() Option { return func(c *config) { c.newLogin = true } }
 
 // WithLoginTime sets how long a person has to log in. The default is five minutes.
@@ -152,16 +159,16 @@ func WithLoginTime(d time.Duration) Option {
 	}
 }
 
-// WithTransport sets what sends requests to authorization servers, for example a transport
-// with the certificates of a company, or one that writes spans. nil means the default,
-// which uses the proxy of the environment (HTTPS_PROXY), if there is one.
+// WithTransport sets the transport of requests to authorization servers, for example one with
+// the certificates of a company, or one that writes spans. nil is the default, which uses
+// the proxy of the environment (HTTPS_PROXY), if there is one.
 //
-// Of a [*http.Transport], a copy is used, and each address is checked when it is dialed.
-// Behind a proxy, and with any other RoundTripper, this machine looks up the host before
-// each request and checks the addresses it finds. It cannot see where the proxy or the
-// RoundTripper connects to: they must keep requests away from private addresses. The
-// RoundTripper runs on goroutines of its own, many at a time. It must follow no redirects.
-// It may panic. A request that outlives its context is given up.
+// A [*http.Transport] is copied, and each address is checked when it is dialed. Behind a
+// proxy, and with any other RoundTripper, the host is looked up on this machine before each
+// request, and its addresses are checked. The proxy or the RoundTripper may connect
+// elsewhere, so it must block private addresses itself. The RoundTripper is called from
+// many goroutines. It must not follow redirects. It may panic. A request that continues
+// after its context ended is abandoned.
 func WithTransport(t http.RoundTripper) Option {
 	return func(c *config) {
 		if own, ok := t.(*http.Transport); ok && own == nil {
@@ -171,9 +178,9 @@ func WithTransport(t http.RoundTripper) Option {
 	}
 }
 
-// WithPrivateNetwork allows authorization servers on private addresses, such as those
-// of a company's network. By default only public addresses are reached, and this
-// machine if the MCP server is on it.
+// WithPrivateNetwork allows authorization servers on private addresses, such as those of a
+// company's network. By default requests go only to public addresses, and to this machine if
+// the MCP server is on it.
 func WithPrivateNetwork() Option { return func(c *config) { c.private = true } }
 
 // WithStrictResource refuses resource metadata for a parent path of the server's URL.
@@ -183,9 +190,8 @@ func WithStrictResource() Option { return func(c *config) { c.strict = true } }
 // allowed.
 func WithoutLegacy() Option { return func(c *config) { c.noLegacy = true } }
 
-// WithIssuerSlash accepts an authorization server whose issuer identifier differs from
-// the expected one by nothing but a slash at the end, as that of some large providers
-// does.
+// WithIssuerSlash accepts an authorization server whose issuer identifier differs from the
+// expected one only by a slash at the end. Some large providers need it.
 func WithIssuerSlash() Option { return func(c *config) { c.anySlash = true } }
 
 // WithTrace calls f for each document that is fetched and each rule that is checked

@@ -10,24 +10,24 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 )
 
-// pace limits the requests to a token endpoint that is overloaded or cannot be reached.
-// Only requests that have spent nothing count: the refresh token or the code is still
-// good. The first one is repeated at once, so that callers do not notice it. After the
-// next ones there are pauses, see [server.recent]. Its methods require the turn of the
-// server. The zero value is ready.
+// pace limits the requests to a token endpoint that is overloaded or cannot be reached. Only
+// requests that were not processed count: the refresh token or the code is still valid. The
+// first failure is retried at once, so that callers do not notice it. After later ones there
+// are pauses, see [server.recent]. Its methods require the serial of the server. The zero
+// value is ready.
 type pace struct{ failures int } // in a row
 
 const (
-	// soon is how long a Retry-After may be for a request that is repeated at once.
+	// soon is the longest Retry-After of a request that is retried at once.
 	soon = time.Second
 	// longestPause bounds a Retry-After.
 	longestPause = 10 * time.Minute
 )
 
-// pauses follow the failures in a row. The last one follows all later failures.
-var pauses = [...]time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, quiet}
+// pauses are those after consecutive failures. The last one is for all later failures.
+var pauses = [...]time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, retryDelay}
 
-// pausedError is the error of a request that may be repeated after a pause.
+// pausedError is the error of a request that may be retried after a pause.
 type pausedError struct {
 	err   error
 	pause time.Duration
@@ -37,7 +37,7 @@ func (e *pausedError) Error() string { return e.err.Error() }
 
 func (e *pausedError) Unwrap() error { return e.err }
 
-// pauseAfter returns the pause after an error, 0 if it has none.
+// pauseAfter returns the pause after an error, 0 for none.
 func pauseAfter(err error) time.Duration {
 	var paused *pausedError
 	if errors.As(err, &paused) {
@@ -46,8 +46,8 @@ func pauseAfter(err error) time.Duration {
 	return 0
 }
 
-// ask runs request, and once more if it was the first to fail and has spent nothing. The
-// error is a [*pausedError] if a later request may succeed.
+// ask runs request, and retries it if it is the first failure and was not processed. The error
+// is a [*pausedError] if a later request may succeed.
 func (p *pace) ask(ctx context.Context, request func() (*grant.Token, error)) (*grant.Token, error) {
 	for {
 		token, err := request()
@@ -73,22 +73,22 @@ func (p *pace) next(err error) time.Duration {
 	case errors.As(err, &refused):
 		pause = max(pause, min(refused.RetryAfter, longestPause))
 	case errors.As(err, &timeout) && timeout.Timeout():
-		pause = max(pause, 2*soon) // it took long enough
+		pause = max(pause, 2*soon) // the endpoint is slow
 	}
 	return pause
 }
 
-// lasts reports whether the pauses have become as long as they can be.
+// lasts reports whether the pauses have reached their maximum.
 func (p *pace) lasts() bool { return p.failures == len(pauses)-1 }
 
-// unspent reports whether a failed request for a token has spent nothing: the server was
-// too busy, or nothing was sent to it.
+// unspent reports whether a failed token request was not processed: the server was too busy,
+// or nothing was sent.
 func unspent(err error) bool {
 	var failed *fetch.Error
 	return busy(err) || errors.As(err, &failed) && failed.NotSent
 }
 
-// busy reports whether a token endpoint answered that it has no time now.
+// busy reports whether a token endpoint answered with status 429 or 503.
 func busy(err error) bool {
 	var refused *grant.Error
 	return errors.As(err, &refused) &&

@@ -41,9 +41,9 @@ func TestPace(t *testing.T) {
 		{"busy twice, the second time as it says", []error{busyNow, status(429, 20*time.Second), nil}, []time.Duration{0, 0, 20 * time.Second}, 200},
 		{"busy three times", []error{busyNow, refused, busyNow, nil}, []time.Duration{0, 0, time.Second, 3 * time.Second}, 30},
 		{"down", []error{refused}, []time.Duration{0, 0, time.Second, 3 * time.Second, 7 * time.Second, 17 * time.Second, 27 * time.Second, 37 * time.Second}, 401},
-		{"the answer was lost", []error{&fetch.Error{Err: errors.New("EOF")}, nil}, []time.Duration{0, quiet}, 100},
-		{"a bug", []error{status(500, 0), nil}, []time.Duration{0, quiet}, 100},
-		{"busy, and then a lost answer", []error{busyNow, &fetch.Error{Err: errors.New("EOF")}, nil}, []time.Duration{0, 0, quiet}, 100},
+		{"the answer was lost", []error{&fetch.Error{Err: errors.New("EOF")}, nil}, []time.Duration{0, retryDelay}, 100},
+		{"a bug", []error{status(500, 0), nil}, []time.Duration{0, retryDelay}, 100},
+		{"busy, and then a lost answer", []error{busyNow, &fetch.Error{Err: errors.New("EOF")}, nil}, []time.Duration{0, 0, retryDelay}, 100},
 		{"nobody answers the connection", []error{&fetch.Error{Err: context.DeadlineExceeded, NotSent: true}, nil}, []time.Duration{0, 2 * time.Second}, 20},
 		{"a Retry-After of years", []error{status(503, 1e5*time.Hour)}, []time.Duration{0}, 401},
 	} {

@@ -9,15 +9,15 @@ import (
 )
 
 // WithPrincipals makes one Authorizer serve many people or accounts, for example the users
-// of a web application. f returns the name of the one that a context belongs to. Tokens,
-// logins that were begun, failures, keys of DPoP and cached lists of one principal are
-// never used for another. The program registers itself once for all of them.
+// of a web application. f returns the name of the principal of a context. Tokens, pending
+// logins, failures, DPoP keys and cached lists of one principal are never used for another.
+// The program registers itself once for all of them.
 //
-// A call fails with [ErrNoPrincipal] if f returns "", and with the error of f. Requests
-// that no call waits for, such as the stream of a session, carry no token then. f runs on
-// the goroutine of the call, many at a time, and more than once for a request that the
-// server challenges. It must return quickly, and the same name for the same context.
-// [Authorizer.Token], [Authorizer.Finish] and [Authorizer.Logout] call it, too.
+// A call fails with [ErrNoPrincipal] if f returns "", and with the error of f if it fails.
+// Background requests, such as the stream of a session, carry no token then. f runs on the
+// goroutine of the call, many at a time, and more than once for a challenged request. It must
+// return quickly, and the same name for the same context. [Authorizer.Token],
+// [Authorizer.Finish] and [Authorizer.Logout] call it, too.
 //
 // The default is one principal, see [WithPrincipal].
 func WithPrincipals(f func(ctx context.Context) (string, error)) Option {
@@ -33,7 +33,7 @@ func WithPrincipals(f func(ctx context.Context) (string, error)) Option {
 // ErrNoPrincipal means that a context names no principal, see [WithPrincipals].
 var ErrNoPrincipal = errors.New("the context names no principal")
 
-// principalOf returns whose credentials a context asks for.
+// principalOf returns the principal of a context.
 func (c *config) principalOf(ctx context.Context) (string, error) {
 	if c.principals == nil {
 		return c.principal, nil
@@ -48,9 +48,9 @@ func (c *config) principalOf(ctx context.Context) (string, error) {
 	}
 }
 
-// nobody are the credentials of a principal that has none yet. Requests carry nothing,
-// but callers with other principals must not share what comes of them: the error of a
-// login that was begun has a page for one person.
+// nobody are the credentials of a principal without a token. Requests carry no header, but
+// principals must not share their results: the error of a pending login has the page of one
+// person.
 func (c *config) nobody(principal string) *transport.Credentials {
 	if c.principals == nil {
 		return nil

@@ -52,13 +52,13 @@ func TestManyPrincipals(t *testing.T) {
 		return token
 	}
 	require.Equal(t, "planted-secret-of-ada", token())
-	for i := range mostServers + 100 {
+	for i := range maxServers + 100 {
 		_, err := a.Token(asPrincipal(t, strconv.Itoa(i)), at)
 		require.ErrorIs(t, err, ErrNotLoggedIn)
 	}
-	require.Len(t, a.servers, mostServers)
+	require.Len(t, a.servers, maxServers)
 	require.Equal(t, "planted-secret-of-ada", token())
-	require.Len(t, a.servers, mostServers)
+	require.Len(t, a.servers, maxServers)
 }
 
 // A nonce is one principal's, as the key is that its proofs are made with.

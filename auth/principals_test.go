@@ -59,16 +59,16 @@ func logIn(t *testing.T, w *authtest.World, a *auth.Authorizer, names ...string)
 		ctx := as(t, name)
 		var err error
 		if c == nil {
-			_, err = client.Dial(ctx, server, append(watched(), a, client.WithProtocolVersion("2025-11-25"))...)
+			_, err = client.Dial(ctx, server, append(watched(), client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))...)
 		} else {
 			_, err = c.CallTool(ctx, "echo", map[string]any{})
 		}
-		var out *auth.HandedOff
+		var out *auth.LoginPendingError
 		tell(err, ctx)
 		require.ErrorAs(t, err, &out)
 		require.NoError(t, a.Finish(ctx, server, loggedInAs(t, out.URL, name)))
 		if c == nil {
-			c, err = client.Dial(ctx, server, append(watched(), a, client.WithProtocolVersion("2025-11-25"))...)
+			c, err = client.Dial(ctx, server, append(watched(), client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))...)
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, c.Close()) })
 		}
@@ -138,7 +138,7 @@ func TestPrincipalsOfTwoProcesses(t *testing.T) {
 	one, two := process(), process()
 	c := logIn(t, w, one, "ada")
 	_, err := c.CallTool(as(t, "bob"), "echo", map[string]any{})
-	var out *auth.HandedOff
+	var out *auth.LoginPendingError
 	require.ErrorAs(t, err, &out)
 	address := loggedInAs(t, out.URL, "bob")
 	require.ErrorIs(t, two.Finish(as(t, "ada"), server, address), auth.ErrNoLogin)
@@ -173,7 +173,7 @@ func TestNoPrincipal(t *testing.T) {
 	tell(err)
 	require.ErrorIs(t, err, auth.ErrNoPrincipal)
 	require.Equal(t, mcperrors.KindAuth, mcperrors.KindOf(err))
-	_, err = client.Dial(t.Context(), server, a)
+	_, err = client.Dial(t.Context(), server, client.WithAuthorizer(a))
 	require.ErrorIs(t, err, auth.ErrNoPrincipal)
 	_, err = a.Token(t.Context(), server)
 	require.ErrorIs(t, err, auth.ErrNoPrincipal)
@@ -185,10 +185,10 @@ func TestNoPrincipal(t *testing.T) {
 
 	down := errors.New("the sessions are not available")
 	a = auth.HandOff(auth.WithPrincipals(func(context.Context) (string, error) { return "ada", down }))
-	_, err = client.Dial(t.Context(), server, a)
+	_, err = client.Dial(t.Context(), server, client.WithAuthorizer(a))
 	require.ErrorIs(t, err, down)
 	a = auth.HandOff(auth.WithPrincipals(func(context.Context) (string, error) { panic("no session") }))
-	_, err = client.Dial(t.Context(), server, a)
+	_, err = client.Dial(t.Context(), server, client.WithAuthorizer(a))
 	require.ErrorContains(t, err, "no session")
 }
 
@@ -238,7 +238,7 @@ func TestLoginsOfPrincipalsAreApart(t *testing.T) {
 		names[i] = fmt.Sprintf("user-%d", i)
 		all.Go(func() {
 			_, err := c.CallTool(as(t, names[i]), "echo", map[string]any{})
-			var out *auth.HandedOff
+			var out *auth.LoginPendingError
 			if errors.As(err, &out) {
 				pages[i] = out.URL
 			}
@@ -292,7 +292,7 @@ func TestPrincipalsWithoutTokenShareNothing(t *testing.T) {
 		ctx, cancel := context.WithTimeout(as(t, name), 10*time.Second)
 		defer cancel()
 		_, err := c.CallTool(ctx, "echo", map[string]any{})
-		var out *auth.HandedOff
+		var out *auth.LoginPendingError
 		if errors.As(err, &out) {
 			return out.URL
 		}
@@ -315,7 +315,7 @@ func TestRegistrationOfPrincipalsKeepsItsPort(t *testing.T) {
 	w := authtest.New(t)
 	a := auth.Login(browser(t), auth.WithPrincipals(byContext))
 	for _, name := range []string{"ada", "bob"} {
-		c, err := client.Dial(as(t, name), w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+		c, err := client.Dial(as(t, name), w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 		require.NoError(t, err)
 		require.NoError(t, c.Close())
 	}
@@ -341,13 +341,13 @@ func TestPrincipalsDoNotWaitForEachOther(t *testing.T) {
 	waiting, leave := context.WithCancel(as(t, "ada"))
 	gone := make(chan error, 1)
 	go func() {
-		_, err := client.Dial(waiting, w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+		_, err := client.Dial(waiting, w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 		gone <- err
 	}()
 	<-asked
-	_, err := client.Dial(as(t, "eve"), w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+	_, err := client.Dial(as(t, "eve"), w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 	require.ErrorContains(t, err, "she said no")
-	c, err := client.Dial(as(t, "bob"), w.MCP.URL+"/mcp", a, client.WithProtocolVersion("2025-11-25"))
+	c, err := client.Dial(as(t, "bob"), w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 	require.NoError(t, err)
 	require.NoError(t, c.Close())
 	leave()
@@ -403,7 +403,7 @@ func TestForgottenClientOfPrincipals(t *testing.T) {
 	c := logIn(t, w, a, "ada", "bob")
 	clientOf := func(name string) string {
 		_, err := c.CallTool(as(t, name), "echo", map[string]any{})
-		var out *auth.HandedOff
+		var out *auth.LoginPendingError
 		require.ErrorAs(t, err, &out)
 		u, err := url.Parse(out.URL)
 		require.NoError(t, err)

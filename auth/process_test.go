@@ -47,7 +47,7 @@ func child(work, url, folder string) int {
 		if work == "answered" {
 			store = stopping{store}
 		}
-		c, err := client.Dial(ctx, url, auth.Login(auth.WithStore(store), auth.WithoutLogin()), client.WithProtocolVersion("2025-11-25"))
+		c, err := client.Dial(ctx, url, client.WithAuthorizer(auth.Login(auth.WithStore(store), auth.WithoutLogin())), client.WithProtocolVersion("2025-11-25"))
 		if err != nil {
 			return err
 		}

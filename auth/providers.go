@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// provider is a large provider of authorization servers with rules of its own. They
-// change only what a person is advised: the options decide what a login does.
+// provider is a large provider of authorization servers. It changes only the help in errors
+// and inspections, never what a login does.
 type provider int
 
 const (
@@ -23,7 +23,7 @@ const (
 	atlassian
 )
 
-// providerOf knows providers by the host of the issuer identifier. Servers under other
+// providerOf returns the provider by the host of the issuer identifier. Servers with other
 // names, such as those of a company, are unknown.
 func providerOf(issuer string) provider {
 	u, err := url.Parse(issuer)
@@ -47,8 +47,8 @@ func providerOf(issuer string) provider {
 	return unknownProvider
 }
 
-// assumePKCE proposes the exception for a server that does not list S256, after another
-// text. A server that lists other methods gets none.
+// assumePKCE appends the exception for a server that does not list S256 to a help. There is
+// none for a server that lists other methods.
 func (s *site) assumePKCE(text string) string {
 	switch {
 	case s.server.CodeChallengeKnown:
@@ -61,8 +61,7 @@ func (s *site) assumePKCE(text string) string {
 	return text + optionFor("WithAssumedPKCE", s.server.Issuer)
 }
 
-// audienceFor proposes the parameter that says what tokens are for, where a provider
-// takes no resource parameter.
+// audienceFor returns the option for the audience, for providers without resource parameter.
 func audienceFor(issuer string) string {
 	if providerOf(issuer) == atlassian {
 		return optionFor("WithAuthorizeParams", issuer, "audience=api.atlassian.com", "prompt=consent")
@@ -70,9 +69,9 @@ func audienceFor(issuer string) string {
 	return optionFor("WithAuthorizeParams", issuer, "audience=API")
 }
 
-// notRenewed says what to do about a login that ended with its access token, "" for
+// notRenewed returns the help for a login that ended because it had no refresh token, "" for
 // others.
-func notRenewed(h *held) string {
+func notRenewed(h *credentials) string {
 	if h == nil || h.record.Token.Access.Empty() || !h.record.Token.Refresh.Empty() || h.usable(time.Now()) {
 		return ""
 	}
@@ -83,13 +82,13 @@ func notRenewed(h *held) string {
 	return text + "some give one for the scope offline_access (WithScopes), others for a parameter (WithAuthorizeParams)"
 }
 
-// offlineAt is what Google gives a refresh token for.
+// offlineAt returns the option for a refresh token of Google.
 func offlineAt(issuer string) string {
 	return optionFor("WithAuthorizeParams", issuer, "access_type=offline", "prompt=consent")
 }
 
-// inspectExceptions shows the exceptions that the application makes for the authorization
-// server with what they give up, and proposes those that its provider needs.
+// inspectExceptions reports the exceptions of the application for the authorization server with
+// their risks, and proposes those that its provider needs.
 func (s *site) inspectExceptions(r *rules, scopes []string) {
 	allowed, issuer := s.exception(), s.server.Issuer
 	s.inspectResource(r, scopes)

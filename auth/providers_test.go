@@ -1,7 +1,6 @@
 package auth_test
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -273,11 +272,10 @@ func expire(t *testing.T, store auth.Store) {
 }
 
 // inspected runs an inspection, and returns its steps and what a login would do.
-func inspected(t *testing.T, p *play, opts ...auth.Option) (steps []auth.Step, found *auth.Inspected, err error) {
+func inspected(t *testing.T, p *play, opts ...auth.Option) (steps []auth.Step, found *auth.Inspection, err error) {
 	t.Helper()
 	trace := auth.WithTrace(func(s auth.Step) { steps = append(steps, s) })
-	err = auth.Inspect(slices.Concat(opts, p.reach(), []auth.Option{trace})...).Look(t.Context(), p.MCP.URL+"/mcp")
-	_ = errors.As(err, &found)
+	found, err = auth.Inspect(t.Context(), p.MCP.URL+"/mcp", slices.Concat(opts, p.reach(), []auth.Option{trace})...)
 	require.Zero(t, p.Asked("authorize"))
 	return steps, found, err
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 )
 
-// open makes the page that the browser opens: the authorization request itself, or the name of one
-// that was pushed (RFC 9126).
+// open sets the page for the browser: the authorization request itself, or the URI of a pushed one
+// (RFC 9126).
 func (p *person) open(ctx context.Context, s *site, b *begun, scopes []string) error {
 	to, err := url.Parse(s.server.AuthorizationEndpoint)
 	if err != nil || s.server.AuthorizationEndpoint == "" {
-		return because(ReasonDiscovery, "", fmt.Errorf("the authorization server %s has no page to log in", s.server.Issuer))
+		return newError(ReasonDiscovery, "", fmt.Errorf("the authorization server %s has no page to log in", s.server.Issuer))
 	}
 	request, err := b.request(s, scopes)
 	if err != nil {
@@ -35,12 +35,12 @@ func (p *person) open(ctx context.Context, s *site, b *begun, scopes []string) e
 	return nil
 }
 
-// push pushes an authorization request, and returns what the browser sends in its place. Where the
-// server announces pushed requests and does not demand them, an endpoint that is not usable for this
-// client leaves the request as it was.
-func (p *person) push(ctx context.Context, s *site, h *held, request url.Values) (url.Values, time.Time, error) {
+// push pushes an authorization request and returns the parameters for the browser. If the endpoint
+// is not usable for this client and the server does not require pushed requests, it returns the
+// request unchanged.
+func (p *person) push(ctx context.Context, s *site, h *credentials, request url.Values) (url.Values, time.Time, error) {
 	if err := s.pushes(); err != nil {
-		return nil, time.Time{}, because(ReasonDiscovery, helpPush, err)
+		return nil, time.Time{}, newError(ReasonDiscovery, helpPush, err)
 	}
 	who := p.cfg.client(h.record)
 	requestURI, expires, err := s.tokens(h.prover).Push(ctx, who, s.server.PushEndpoint, request)
@@ -51,18 +51,18 @@ func (p *person) push(ctx context.Context, s *site, h *held, request url.Values)
 	case !s.server.PushRequired && unavailable(err, who):
 		return request, time.Time{}, nil
 	case errors.Is(err, ErrNoClientMethod):
-		return nil, time.Time{}, because(ReasonRegistration, helpNoMethod, err)
+		return nil, time.Time{}, newError(ReasonRegistration, helpNoMethod, err)
 	}
 	help := p.cfg.unknown(ctx, h, err)
 	if help == "" {
 		help = helpRefused(err)
 	}
-	return nil, time.Time{}, because(ReasonLogin, help, fmt.Errorf("the authorization server did not take the pushed request: %w", err))
+	return nil, time.Time{}, newError(ReasonLogin, help, fmt.Errorf("the authorization server did not accept the pushed request: %w", err))
 }
 
 const helpPush = "its operator must add pushed_authorization_request_endpoint, or not demand pushed requests"
 
-// pushes reports why a server that demands pushed requests cannot get one.
+// pushes reports why requests cannot be pushed to a server that requires it.
 func (s *site) pushes() error {
 	if s.server.PushRequired && s.server.PushEndpoint == "" {
 		return fmt.Errorf("the authorization server %s demands pushed authorization requests, and names no endpoint for them", s.server.Issuer)
@@ -70,9 +70,9 @@ func (s *site) pushes() error {
 	return nil
 }
 
-// unavailable reports whether an answer means that the endpoint is not there, or not for public
-// clients: some servers push only for those that authenticate. The server itself says so, over TLS,
-// and allows requests that are not pushed; state, PKCE and the issuer protect those.
+// unavailable reports whether an answer means that the endpoint does not exist, or is not for public
+// clients. The answer comes over TLS from the server itself, which allows requests that are not
+// pushed; state, PKCE and the issuer protect those.
 func unavailable(err error, who *grant.Client) bool {
 	var refused *grant.Error
 	if !errors.As(err, &refused) {
@@ -85,7 +85,7 @@ func unavailable(err error, who *grant.Client) bool {
 	return who.Secret == "" && who.Key == nil && (refused.Code == "invalid_client" || refused.Code == "unauthorized_client")
 }
 
-// helpRefused is what to do about a request for a login that was refused before a person saw it.
+// helpRefused returns the help for a login request that was refused before a person was asked.
 func helpRefused(err error) string {
 	var refused *grant.Error
 	if !errors.As(err, &refused) {

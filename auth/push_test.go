@@ -107,9 +107,9 @@ func TestPushedHandOff(t *testing.T) {
 	w.Announce(pushEndpoint)
 	w.Metadata[pushDemanded] = true
 	store := auth.WithStore(auth.NewMemory())
-	begin := func() *auth.HandedOff {
-		_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", auth.HandOff(store)) // not printed: its page is a secret
-		var out *auth.HandedOff
+	begin := func() *auth.LoginPendingError {
+		_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithAuthorizer(auth.HandOff(store))) // not printed: its page is a secret
+		var out *auth.LoginPendingError
 		require.ErrorAs(t, err, &out)
 		require.NotContains(t, err.Error(), "planted-secret")
 		return out
@@ -131,8 +131,8 @@ func TestPushedHandOffIsTooOld(t *testing.T) {
 	w.Announce(pushEndpoint)
 	memory := auth.NewMemory()
 	for range 2 {
-		_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", auth.HandOff(auth.WithStore(memory)))
-		var out *auth.HandedOff
+		_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithAuthorizer(auth.HandOff(auth.WithStore(memory))))
+		var out *auth.LoginPendingError
 		require.ErrorAs(t, err, &out)
 		keys, err := memory.List(t.Context())
 		require.NoError(t, err)
@@ -197,7 +197,7 @@ func TestPushThatFails(t *testing.T) {
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, auth.ReasonLogin, e.Reason)
 			require.Contains(t, e.Help, row.help)
-			require.ErrorContains(t, err, "did not take the pushed request")
+			require.ErrorContains(t, err, "did not accept the pushed request")
 			require.Zero(t, w.Asked("authorize"), "no browser opens")
 			require.NotContains(t, err.Error(), "planted-secret")
 		})
@@ -225,7 +225,7 @@ func TestPushedRequestIsNotTold(t *testing.T) {
 	a := auth.Login(auth.WithTrace(func(s auth.Step) { fmt.Fprintf(&told, "%+v\n", s) }), auth.WithPrompt(func(context.Context, auth.Prompt) error {
 		return fmt.Errorf("nobody is here")
 	}))
-	_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", a,
+	_, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithAuthorizer(a),
 		client.WithLogger(slog.New(slog.NewTextHandler(&told, &slog.HandlerOptions{Level: slog.LevelDebug - 4}))),
 		client.OnEvent(func(_ context.Context, e client.Event) { fmt.Fprintf(&told, "%+v\n", e) }))
 	require.ErrorContains(t, err, "nobody is here")

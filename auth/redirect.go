@@ -10,14 +10,13 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
 )
 
-// WithRedirect sets the URL that the browser is sent to after the login. The default is
-// http://127.0.0.1/callback with a free port; set it if the client was registered with a
-// certain URL.
+// WithRedirect sets the redirect URL, which the browser opens after the login. The default is
+// http://127.0.0.1/callback with a free port. Set it if the client was registered with
+// another URL.
 //
-// An http URL is on this machine. An https URL is the callback of a web application, on
-// any host, and only for [HandOff]: nothing listens here, and the application passes the
-// whole address of the callback to [Authorizer.Finish]. Where the program registers
-// itself, it is then a web application.
+// An http URL is on this machine. An https URL is the callback of a web application and only
+// for [HandOff]: the application passes the whole address of the callback to
+// [Authorizer.Finish]. A program that registers itself then registers as a web application.
 func WithRedirect(to string) Option {
 	return func(c *config) {
 		if err := checkRedirect(to); err != nil {
@@ -47,15 +46,15 @@ func isWeb(redirect string) bool {
 	return err == nil && u.Scheme == "https"
 }
 
-// refuseWeb refuses the redirect URL of a web application, where nothing can listen.
+// refuseWeb refuses the redirect URL of a web application: Login cannot listen there.
 func (c *config) refuseWeb() {
 	if isWeb(c.redirect) {
 		c.wrong("Login listens for the browser on this machine; use HandOff and Finish with an https redirect URL")
 	}
 }
 
-// receive sets where the browser ends, and listens there if that is on this machine: at
-// the redirect URL that was registered if there is one and it is free.
+// receive sets the redirect URL, and listens there if it is on this machine. It prefers a
+// registered redirect URL whose port is free.
 func (b *begun) receive(ctx context.Context, c *config, known grant.Registered) (err error) {
 	if isWeb(c.redirect) {
 		b.redirect = c.redirect

@@ -21,7 +21,7 @@ func TestWebRedirect(t *testing.T) {
 	store := auth.WithStore(auth.NewMemory())
 	a := auth.HandOff(store, auth.WithRedirect(redirect))
 	_, err = dial(t, w, a)
-	var out *auth.HandedOff
+	var out *auth.LoginPendingError
 	require.ErrorAs(t, err, &out)
 	require.Equal(t, redirect, out.Redirect)
 	require.Equal(t, []map[string]any{{

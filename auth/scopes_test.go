@@ -24,7 +24,7 @@ func TestMissingScopes(t *testing.T) {
 	for range 2 {
 		err = once(t.Context(), c)
 		require.Equal(t, mcperrors.KindAuth, mcperrors.KindOf(err))
-		var missing *auth.MissingScopes
+		var missing *auth.ScopeError
 		require.ErrorAs(t, err, &missing)
 		require.Equal(t, []string{"admin", "write"}, missing.Scopes)
 		require.Equal(t, []string{"read"}, missing.Before)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,46 +15,45 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// server is one MCP server, for one principal: what is known of its authorization, and
-// the credentials that requests carry now.
+// server is the state of one MCP server for one principal: its authorization server and the
+// current credentials.
 type server struct {
 	a        *Authorizer
 	id       serverKey
 	endpoint *url.URL
 
-	now    atomic.Pointer[held]
-	nobody *transport.Credentials // of requests without credentials, nil for one principal
+	now    atomic.Pointer[credentials]
+	nobody *transport.Credentials // for requests without a token, nil without [WithPrincipals]
 
 	ahead alarm // renews the token without a request
 
-	turns turns // who has the turn may change now, and what follows
+	serial serial // guards now and the following fields
 
-	loaded bool // the store was asked
+	loaded bool // the store was read
 	site   *site
-	ended  string  // the code that ended the last login, "" if none did
-	failed failure // the last login or renewal, if it failed
+	ended  string  // the error code that ended the last login, "" for none
+	failed failure // of the last login or renewal
 	pace   pace    // of requests to the token endpoint
-	tries  tries   // logins that may be in vain
-	lost   bool    // the program knows that the login needs a person
+	tries  tries   // recent logins
+	lost   bool    // the loss of the login was reported
 }
 
 type failure struct {
-	at, until time.Time // until then, callers get the same error
+	at, until time.Time // callers get the same error until then
 	err       error
 }
 
 const (
-	// quiet is how long after a failed login or renewal callers get the same error: a
-	// person is not asked by one window after the other. Where nothing was spent, [pace] has
-	// shorter pauses.
-	quiet = 10 * time.Second
-	// memory is how long a token counts as new: a server that refuses it does not agree
-	// with its authorization server.
-	memory = time.Minute
+	// retryDelay is how long callers get the same error after a failed login or renewal, so
+	// that browser windows do not open one after the other. [pace] has shorter pauses for
+	// requests that the authorization server did not process.
+	retryDelay = 10 * time.Second
+	// freshFor is how long a token counts as new. A server that refuses a new token
+	// disagrees with its authorization server.
+	freshFor = time.Minute
 )
 
-// recent returns the error of a login or renewal that failed since began, or shortly
-// before.
+// recent returns the error of a login or renewal that failed after began or shortly before.
 func (s *server) recent(began time.Time) error {
 	f := &s.failed
 	if f.err == nil || !f.at.After(began) && !time.Now().Before(f.until) {
@@ -67,17 +65,17 @@ func (s *server) recent(began time.Time) error {
 	return f.err
 }
 
-// fail remembers a failure, unless it is that of a login that was cancelled.
+// fail records a failure, unless the login was cancelled.
 func (s *server) fail(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		now := time.Now()
-		s.failed = failure{at: now, until: now.Add(cmp.Or(pauseAfter(err), quiet)), err: err}
+		s.failed = failure{at: now, until: now.Add(cmp.Or(pauseAfter(err), retryDelay)), err: err}
 	}
 	return err
 }
 
-// usable returns the credentials that a request carries now, nil for none.
-func (s *server) usable(ctx context.Context) (*held, error) {
+// usable returns the current credentials, nil for none.
+func (s *server) usable(ctx context.Context) (*credentials, error) {
 	if h := s.now.Load(); h.usable(time.Now()) {
 		return h, nil
 	}
@@ -85,41 +83,41 @@ func (s *server) usable(ctx context.Context) (*held, error) {
 	return h, s.explain(err)
 }
 
-// current returns credentials that have not expired, nil if only a challenge of the
-// server can lead to some.
-func (s *server) current(ctx context.Context) (*held, error) {
+// current returns credentials that have not expired. It returns nil if only a challenge of
+// the server can lead to a login.
+func (s *server) current(ctx context.Context) (*credentials, error) {
 	began := time.Now()
-	return inTurn(ctx, s, func(ctx context.Context) (*held, error) { return s.renewedAt(ctx, began) })
+	return inSeries(ctx, s, func(ctx context.Context) (*credentials, error) { return s.renewedAt(ctx, began) })
 }
 
-// renewedAt is [server.current] in turn.
-func (s *server) renewedAt(ctx context.Context, began time.Time) (*held, error) {
+// renewedAt is [server.current] with the serial held.
+func (s *server) renewedAt(ctx context.Context, began time.Time) (*credentials, error) {
 	if !s.loaded {
 		h, err := s.load(ctx)
 		if err != nil {
-			return nil, because(ReasonStore, "", err)
+			return nil, newError(ReasonStore, "", err)
 		}
 		s.loaded = true
 		s.now.Store(h)
 	}
 	h := s.now.Load()
-	var renew func() (*held, error)
+	var renew func() (*credentials, error)
 	switch {
 	case h == nil, h.usable(time.Now()):
 		return h, nil
 	case !h.record.Token.Refresh.Empty():
-		renew = func() (*held, error) { return s.refreshed(ctx, h) }
+		renew = func() (*credentials, error) { return s.refreshed(ctx, h) }
 	case s.site != nil && !s.a.grant.person():
-		renew = func() (*held, error) { return s.obtained(ctx, s.site, h.record.Scopes) }
+		renew = func() (*credentials, error) { return s.obtained(ctx, s.site, h.record.Scopes) }
 	default:
 		if s.a.grant.person() {
-			s.tell(LoginLost, h.key.Issuer, because(ReasonLogin, cmp.Or(notRenewed(h), "log in again"), errExpired))
+			s.tell(LoginLost, h.key.Issuer, newError(ReasonLogin, cmp.Or(notRenewed(h), "log in again"), errExpired))
 		}
-		return nil, nil // the server says what it wants now
+		return nil, nil // the next challenge leads to a login
 	}
 	err := s.recent(began)
 	if err == nil {
-		var next *held
+		var next *credentials
 		if next, err = renew(); err == nil {
 			return next, nil
 		}
@@ -128,7 +126,7 @@ func (s *server) renewedAt(ctx context.Context, began time.Time) (*held, error) 
 		}
 	}
 	if time.Now().Before(h.record.Token.Expiry) {
-		return h, nil // it was renewed early, and is still good
+		return h, nil // the early renewal failed, and the token is still valid
 	}
 	return nil, err
 }
@@ -136,73 +134,91 @@ func (s *server) renewedAt(ctx context.Context, began time.Time) (*held, error) 
 // challenged answers a challenge of the server.
 func (s *server) challenged(ctx context.Context, c transport.Challenge) (again bool, err error) {
 	began := time.Now()
-	return inTurn(ctx, s, func(ctx context.Context) (bool, error) { return s.decide(ctx, c, began) })
+	return inSeries(ctx, s, func(ctx context.Context) (bool, error) { return s.answer(ctx, c, began) })
 }
 
-// decide is [server.challenged] in turn.
-func (s *server) decide(ctx context.Context, c transport.Challenge, began time.Time) (again bool, err error) {
+// answer does what [decide] says until the request is sent again or fails.
+func (s *server) answer(ctx context.Context, c transport.Challenge, began time.Time) (again bool, err error) {
 	asked, _ := challenge.Of(c.Header)
 	h := s.now.Load()
-	if h != nil && h.prover != nil && wantsNonce(h.prover, c) {
-		return c.Tries < maxNonces, nil
+	f := facts{
+		status: c.Status, retries: c.Tries, background: c.Background, person: s.a.grant.person(),
+		wantsNonce: h != nil && h.prover != nil && wantsNonce(h.prover, c), wantsScope: wantsScope(c.Status, asked),
 	}
-	switch {
-	case h.usable(time.Now()) && !h.sentAs(c.Sent) && !(wantsScope(c.Status, asked) && h.lacks(asked)):
-		return true, nil // somebody else has renewed it meanwhile
-	case wantsScope(c.Status, asked):
-		if c.Background {
+	for {
+		s.look(&f, h, c.Sent, asked)
+		f.failed = s.recent(began) != nil
+		switch decide(f) {
+		case doAccept:
 			return false, nil
-		}
-		return s.raise(ctx, h, asked, c.Call, began)
-	case c.Status != http.StatusUnauthorized:
-		return false, nil
-	}
-	if h == nil || h.record.Token.Refresh.Empty() {
-		// Another program with the same store may have logged in meanwhile.
-		switch stored, err := s.load(ctx); {
-		case err != nil:
-			return false, because(ReasonStore, "", err)
-		case stored != nil && !stored.sentAs(c.Sent):
-			s.now.Store(stored)
-			if h = stored; h.usable(time.Now()) {
-				s.failed = failure{} // of the time before that login
-				if s.lost {
-					s.tell(LoginFinished, h.key.Issuer, nil)
-				}
-				return true, nil
+		case doResend:
+			return true, nil
+		case doStepUp:
+			return s.requestScopes(ctx, h, asked, c.Call, began)
+		case doReadStore:
+			f.storeRead = true
+			stored, err := s.load(ctx)
+			if err != nil {
+				return false, newError(ReasonStore, "", err)
 			}
+			if stored != nil && !stored.sentAs(c.Sent) {
+				h = stored
+				s.adopt(h)
+			}
+		case doFail:
+			return false, s.recent(began)
+		case doRefresh:
+			f.refreshTried = true
+			next, err := s.refreshed(ctx, h)
+			if err != nil || next != nil {
+				return err == nil, s.fail(ctx, err)
+			}
+		case doReject:
+			return false, s.fail(ctx, s.refusedAgain(h))
+		case doReportLost:
+			s.tell(LoginLost, h.key.Issuer, newError(ReasonLogin, "log in again", errRefused))
+			return false, nil
+		case doLogin:
+			return s.firstLogin(ctx, h, asked, c.Call)
 		}
 	}
-	if err := s.recent(began); err != nil {
-		return false, err
+}
+
+// look sets the facts about the current credentials.
+func (s *server) look(f *facts, h *credentials, sent *transport.Credentials, asked challenge.Challenge) {
+	if f.known = h != nil; !f.known {
+		return
 	}
+	f.usable, f.sent, f.lacksScope = h.usable(time.Now()), h.sentAs(sent), h.lacks(asked)
+	f.refreshable = !h.record.Token.Refresh.Empty()
+	f.justRefreshed = h.renewed && h.fresh()
+	f.justIssued = time.Since(h.loggedIn) < freshFor || s.a.cfg.noLogin && h.fresh()
+}
+
+// adopt makes the credentials of another program the current ones.
+func (s *server) adopt(h *credentials) {
+	s.now.Store(h)
+	if !h.usable(time.Now()) {
+		return
+	}
+	s.failed = failure{} // it is older than that login
+	if s.lost {
+		s.tell(LoginFinished, h.key.Issuer, nil)
+	}
+}
+
+// firstLogin logs in for a refused request, unless enough logins have failed to help.
+func (s *server) firstLogin(ctx context.Context, h *credentials, asked challenge.Challenge, call *transport.ChallengedCall) (again bool, err error) {
 	var before []string
 	if h != nil {
 		before = h.record.Scopes
-		if !h.record.Token.Refresh.Empty() && !(c.Tries > 0 && h.renewed && h.young()) {
-			next, err := s.refreshed(ctx, h)
-			if err != nil {
-				return false, s.fail(ctx, err)
-			}
-			if next != nil {
-				return true, nil
-			}
-		} else if c.Tries > 0 && (time.Since(h.loggedIn) < memory || s.a.cfg.noLogin && h.young()) {
-			return false, s.fail(ctx, s.refusedAgain(h))
-		}
 	}
-	if c.Background {
-		if h != nil && s.a.grant.person() {
-			s.tell(LoginLost, h.key.Issuer, because(ReasonLogin, "log in again", errRefused))
-		}
-		return false, nil // nobody waits for it: a person is asked for a call
-	}
-	want := wanted{call: c.Call}
+	want := wanted{call: call}
 	if h.usable(time.Now()) {
 		want.what = anotherToken
 	}
 	if s.a.grant.person() { // other programs only send a request, at most one in ten seconds
-		if vain := s.tries.refuse(want); vain != nil {
+		if vain := s.tries.allow(want); vain != nil {
 			return false, s.fail(ctx, s.refusedLogin(h, vain))
 		}
 	}
@@ -215,9 +231,8 @@ var (
 	errExpired = errors.New("the token has expired, and there is none to renew it with")
 )
 
-// refusedAgain is the error of a server that refuses a token for no reason that a login
-// could remove.
-func (s *server) refusedAgain(h *held) error {
+// refusedAgain is the error for a server that refuses a new token: a login would not help.
+func (s *server) refusedAgain(h *credentials) error {
 	err := &Error{
 		Reason: ReasonRefused, Issuer: h.key.Issuer, Err: errRefused, Help: s.disagree(h),
 	}
@@ -225,8 +240,8 @@ func (s *server) refusedAgain(h *held) error {
 	return err
 }
 
-// disagree is what to do about a server that refuses a token that was issued for it.
-func (s *server) disagree(h *held) string {
+// disagree returns the help for a server that refuses a token that was issued for it.
+func (s *server) disagree(h *credentials) string {
 	help := "the server and its authorization server do not agree; the log of the server says why"
 	if s.a.grant.person() && !s.a.cfg.exceptions[h.key.Issuer].params.Has("audience") {
 		help += "; some providers learn the audience from a scope (WithScopes) or a parameter: " + audienceFor(h.key.Issuer)
@@ -234,9 +249,9 @@ func (s *server) disagree(h *held) string {
 	return help
 }
 
-// refusedLogin is the error of a call that must not begin a login, because others were in
-// vain.
-func (s *server) refusedLogin(h *held, vain *triesError) error {
+// refusedLogin is the error of a call that may not begin a login, because recent logins did
+// not help.
+func (s *server) refusedLogin(h *credentials, vain *triesError) error {
 	e := &Error{
 		Reason: ReasonLogin, pause: vain.pause(), Err: fmt.Errorf("the server wants a login, and %w", vain),
 		Help: "log in with another account, or ask the operator of the server why it refuses this one",
@@ -255,10 +270,10 @@ func (s *server) refusedLogin(h *held, vain *triesError) error {
 // login obtains a token for what a challenge asks for.
 func (s *server) login(ctx context.Context, asked challenge.Challenge, before []string, want wanted) (again bool, err error) {
 	if s.a.closed.Load() {
-		return false, because(ReasonLogin, "use a new Authorizer", errClosed)
+		return false, newError(ReasonLogin, "use a new Authorizer", errClosed)
 	}
 	if s.a.cfg.noLogin {
-		err := because(ReasonLogin, notRenewed(s.now.Load()), s.notLoggedIn(ctx))
+		err := newError(ReasonLogin, notRenewed(s.now.Load()), s.notLoggedIn(ctx))
 		s.tell(LoginLost, "", err)
 		return false, err
 	}
@@ -270,20 +285,20 @@ func (s *server) login(ctx context.Context, asked challenge.Challenge, before []
 	defer found.http.CloseIdle()
 	found.begun = func() { s.tries.add(want) }
 	_, err = s.obtained(ctx, found, found.scopesFor(asked, before, want.scopes(), s.a.grant.person()))
-	found.begun = func() {} // what is renewed later is no login
+	found.begun = func() {} // later renewals do not count as logins
 	if err != nil && found.server.Assumed {
-		err = because(ReasonDiscovery, "it may want a key that its operator gives out, as a header", fmt.Errorf("the server names no authorization server, and has none at %s: %w", found.server.Issuer, unwrapped(err)))
+		err = newError(ReasonDiscovery, "it may want a key that its operator gives out, as a header", fmt.Errorf("the server names no authorization server, and has none at %s: %w", found.server.Issuer, unwrapped(err)))
 	}
 	return err == nil, s.fail(ctx, err)
 }
 
-// notLoggedIn says what is known about a login that is missing.
-func (s *server) notLoggedIn(ctx context.Context) *NotLoggedIn {
+// notLoggedIn describes the missing login.
+func (s *server) notLoggedIn(ctx context.Context) *NotLoggedInError {
 	_, err := s.a.cfg.store.List(ctx)
-	return &NotLoggedIn{Ended: s.ended, Bound: s.ended != "" && s.endedBound(ctx), Damaged: DamagedFiles(err)}
+	return &NotLoggedInError{Ended: s.ended, Bound: s.ended != "" && s.endedBound(ctx), Damaged: DamagedFiles(err)}
 }
 
-// endedBound reports whether a login that ended used DPoP. What cannot be read did not.
+// endedBound reports whether a login that ended used DPoP. Unreadable records do not count.
 func (s *server) endedBound(ctx context.Context) bool {
 	keys, err := s.keys(ctx)
 	return err == nil && slices.ContainsFunc(keys, func(key Key) bool {
@@ -292,7 +307,7 @@ func (s *server) endedBound(ctx context.Context) bool {
 	})
 }
 
-// unwrapped is the cause in an error of this package.
+// unwrapped returns the cause of an error of this package.
 func unwrapped(err error) error {
 	var e *Error
 	if errors.As(err, &e) && e.Err != nil {
@@ -301,9 +316,9 @@ func unwrapped(err error) error {
 	return err
 }
 
-// raise obtains a token with more scopes, the old ones included. That happens a few times
+// requestScopes obtains a token with more scopes, the old ones included. That happens a few times
 // at most, see [tries], however many requests need them.
-func (s *server) raise(ctx context.Context, h *held, asked challenge.Challenge, call *transport.ChallengedCall, began time.Time) (again bool, err error) {
+func (s *server) requestScopes(ctx context.Context, h *credentials, asked challenge.Challenge, call *transport.ChallengedCall, began time.Time) (again bool, err error) {
 	missing := strings.Fields(asked.Get("scope"))
 	slices.Sort(missing)
 	var before []string
@@ -312,7 +327,7 @@ func (s *server) raise(ctx context.Context, h *held, asked challenge.Challenge, 
 		before, bound = h.record.Scopes, !h.record.Proof.Empty()
 	}
 	if s.a.cfg.noLogin {
-		return false, &MissingScopes{Scopes: missing, Before: before, Bound: bound}
+		return false, &ScopeError{Scopes: missing, Before: before, Bound: bound}
 	}
 	if err := s.recent(began); err != nil {
 		return false, err
@@ -324,7 +339,7 @@ func (s *server) raise(ctx context.Context, h *held, asked challenge.Challenge, 
 		}
 	}
 	want := wanted{strings.Join(missing, " "), call}
-	if vain := s.tries.refuse(want); vain != nil {
+	if vain := s.tries.allow(want); vain != nil {
 		return false, &Error{
 			Reason: ReasonScope, pause: vain.pause(), Err: fmt.Errorf("the server wants the scopes %q, and %w", want.what, vain),
 			Help: "ask for access at the authorization server, or ask the operator of the server which scopes it needs",
@@ -333,9 +348,9 @@ func (s *server) raise(ctx context.Context, h *held, asked challenge.Challenge, 
 	return s.login(ctx, asked, before, want)
 }
 
-// obtained obtains a token and keeps it.
-func (s *server) obtained(ctx context.Context, found *site, scopes []string) (*held, error) {
-	again := s.now.Load() != nil && !s.a.grant.person() // a program renews so
+// obtained obtains a token and stores it.
+func (s *server) obtained(ctx context.Context, found *site, scopes []string) (*credentials, error) {
+	again := s.now.Load() != nil && !s.a.grant.person() // how programs renew a token
 	found.announce = func() {
 		if !again {
 			s.tell(LoginBegun, found.server.Issuer, nil)
@@ -353,7 +368,7 @@ func (s *server) obtained(ctx context.Context, found *site, scopes []string) (*h
 	h.loggedIn = time.Now()
 	h.complete(found, scopes)
 	if err := s.keep(ctx, h); err != nil {
-		err = because(ReasonStore, "", err)
+		err = newError(ReasonStore, "", err)
 		s.notObtained(again, found.server.Issuer, err)
 		return nil, err
 	}
@@ -367,16 +382,16 @@ func (s *server) obtained(ctx context.Context, found *site, scopes []string) (*h
 	return h, nil
 }
 
-// explain adds to an error which server it is about.
+// explain adds the server to an error.
 func (s *server) explain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
 	var e *Error
-	if !errors.As(because(ReasonToken, "", err), &e) || e.Server != "" {
+	if !errors.As(newError(ReasonToken, "", err), &e) || e.Server != "" {
 		return err
 	}
-	own := *e // others may have the same error
+	own := *e // the error may be shared
 	own.Server, own.pause = shown(s.endpoint), cmp.Or(pauseAfter(err), e.pause)
 	return &own
 }

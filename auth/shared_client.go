@@ -9,15 +9,15 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/store"
 )
 
-// A program that serves many principals registers itself once. The record of that has no
-// principal and no token.
+// A program that serves many principals registers itself once. The record of the registration
+// has no principal and no token.
 
-// clientKey is where the store keeps the registration for all principals.
+// clientKey is the key of the registration for all principals.
 func clientKey(of store.Key) store.Key {
 	return store.Key{Server: of.Server, Issuer: of.Issuer, Resource: of.Resource}
 }
 
-// sharedClient returns the registration for all principals, the zero one if there is none.
+// sharedClient returns the registration for all principals, zero for none.
 func (p *person) sharedClient(ctx context.Context, s *site) (grant.Registered, error) {
 	r, err := p.cfg.store.Load(ctx, clientKey(s.key("")))
 	if errors.Is(err, store.ErrNotFound) || err == nil && !p.mayShare(r.Client) {
@@ -26,13 +26,13 @@ func (p *person) sharedClient(ctx context.Context, s *site) (grant.Registered, e
 	return r.Client, err
 }
 
-// mayShare reports whether a registration can be used by this program, as it is now.
+// mayShare reports whether this program can use a registration with its options.
 func (p *person) mayShare(r grant.Registered) bool {
 	return r.ClientID != "" && alive(r) && r.DPoPBound == p.cfg.dpop
 }
 
-// registerShared registers the program for all principals. Others that log in at the same
-// time, in this process or in another, wait for it and use it.
+// registerShared registers the program for all principals. Concurrent logins, also of other
+// processes, wait for it and use it.
 func (p *person) registerShared(ctx context.Context, s *site, redirect string) (grant.Registered, error) {
 	var shared grant.Registered
 	err := p.cfg.store.Update(ctx, clientKey(s.key("")), func(r store.Record) (_ store.Record, err error) {
@@ -44,11 +44,11 @@ func (p *person) registerShared(ctx context.Context, s *site, redirect string) (
 		shared = r.Client
 		return r, nil
 	})
-	return shared, because(ReasonStore, "", err)
+	return shared, newError(ReasonStore, "", err)
 }
 
-// forgetShared deletes the registration for all principals if it is the client of key,
-// which its authorization server has forgotten.
+// forgetShared deletes the registration for all principals if it is the client of key, which
+// the authorization server no longer knows.
 func (c *config) forgetShared(ctx context.Context, key store.Key) {
 	if c.principals == nil {
 		return

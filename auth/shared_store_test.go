@@ -81,7 +81,7 @@ func TestLoginOfAnotherProgram(t *testing.T) {
 		s := auth.NewMemory()
 		waits := auth.HandOff(auth.WithStore(s))
 		_, err := dial(t, w, waits)
-		var out *auth.HandedOff
+		var out *auth.LoginPendingError
 		require.ErrorAs(t, err, &out)
 		require.NoError(t, auth.HandOff(auth.WithStore(s)).Finish(t.Context(), w.MCP.URL+"/mcp", elsewhere(t, out.URL)))
 		_, err = dial(t, w, waits)

@@ -8,14 +8,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// tries are the automatic logins at a server of the last ten minutes whose call has not
-// succeeded: a server must not open one browser window after the other, however it names
-// the scopes that it wants. A login whose call has succeeded does not count, so that a
-// server may want another scope for each tool. Its methods require the turn of the server.
+// tries are the logins of the last ten minutes whose call has not succeeded. Their number is
+// limited, so that a server cannot open one browser window after the other, whichever scopes
+// it names. A login whose call succeeded does not count, so that a server may want another
+// scope for each tool. Its methods require the serial of the server.
 type tries struct {
 	all []try
-	// rest is how long no call begins a login after one that began enough: to the
-	// application, several calls may be one, such as a call and the list of tools before it.
+	// rest is when a call may log in again after another call reached its limit: for the
+	// application, several calls may be one, such as a call and its list of tools.
 	rest time.Time
 }
 
@@ -32,7 +32,7 @@ const (
 	triesMemory = 10 * time.Minute
 )
 
-// wanted is what a server wants with a challenge, and the call that it refused.
+// wanted is what a challenge asks for, and the call that was refused.
 type wanted struct {
 	what string // the names of the scopes, or [anotherToken]; "" for the first token
 	call *transport.ChallengedCall
@@ -41,7 +41,7 @@ type wanted struct {
 // scopes reports whether more scopes are wanted.
 func (w wanted) scopes() bool { return w.what != "" && w.what != anotherToken }
 
-// anotherToken is wanted by a server that refuses a token that has not expired.
+// anotherToken is what a server wants that refuses a token before its expiry.
 const anotherToken = "another token"
 
 // add counts a login.
@@ -49,8 +49,8 @@ func (t *tries) add(w wanted) {
 	t.all = append(t.all, try{at: time.Now(), want: w.what, call: w.call})
 }
 
-// refuse returns why one more login may not begin, nil if it may.
-func (t *tries) refuse(w wanted) *triesError {
+// allow returns why one more login may not begin, nil if it may.
+func (t *tries) allow(w wanted) *triesError {
 	now := time.Now()
 	t.all = slices.DeleteFunc(t.all, func(r try) bool { return now.Sub(r.at) >= triesMemory || r.call.Succeeded() })
 	var byCall, alike []try
@@ -62,11 +62,11 @@ func (t *tries) refuse(w wanted) *triesError {
 			alike = append(alike, r)
 		}
 	}
-	// next is when one of the last logins is forgotten.
+	// next is when one of the last logins no longer counts.
 	next := func(counted []try, most int) time.Time { return counted[len(counted)-most].at.Add(triesMemory) }
 	switch {
 	case len(byCall) >= triesByCall:
-		t.rest = now.Add(quiet)
+		t.rest = now.Add(retryDelay)
 		return &triesError{count: len(byCall), of: "of this call", next: t.rest}
 	case len(alike) >= triesAlike:
 		return &triesError{count: len(alike), of: "for that in the last ten minutes", next: next(alike, triesAlike)}
@@ -78,7 +78,7 @@ func (t *tries) refuse(w wanted) *triesError {
 	return nil
 }
 
-// triesError says that enough logins were in vain.
+// triesError reports that several logins did not help.
 type triesError struct {
 	count int
 	of    string
@@ -89,5 +89,5 @@ func (e *triesError) Error() string {
 	return fmt.Sprintf("%d logins %s did not help", e.count, e.of)
 }
 
-// pause is how long no other login begins.
+// pause is the time until another login may begin.
 func (e *triesError) pause() time.Duration { return max(time.Until(e.next), 0) }

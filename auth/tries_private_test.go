@@ -48,7 +48,7 @@ func TestTries(t *testing.T) {
 					}
 					for try := range most {
 						w := wanted{row.want(call, try), id}
-						vain := tr.refuse(w)
+						vain := tr.allow(w)
 						if vain != nil {
 							why = vain.Error()
 							require.Positive(t, vain.pause())

@@ -34,10 +34,10 @@ type Breaker struct {
 
 	_ [64]byte
 
-	// told is the last phase whose beginning was published; telling is true
+	// published is the last phase whose beginning was published; telling is true
 	// while a goroutine publishes.
-	told    atomic.Pointer[phase]
-	telling atomic.Bool
+	published atomic.Pointer[phase]
+	telling   atomic.Bool
 
 	// mu is held while the engine is asked and a phase begins, and never
 	// across a wait. The fields below are under it.
@@ -57,7 +57,7 @@ func New(s Settings) *Breaker {
 	b.forced = OpenError{Name: b.set.Name, State: Open, Forced: true, Reason: "forced open"}
 	first := &phase{state: Closed, from: Closed, gen: 1, since: time.Now()}
 	b.phase.Store(first)
-	b.told.Store(first)
+	b.published.Store(first)
 	return b
 }
 

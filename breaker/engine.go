@@ -78,7 +78,7 @@ func (b *Breaker) probe() (Permit, error) {
 }
 
 // settle takes a permit's verdict, under the lock. One of an earlier
-// generation has no effect (GB15), and the engine does not hear of it: it
+// generation has no effect, and does not reach the engine: it
 // would move from OPEN to HALF_OPEN on the way (GB6).
 func (b *Breaker) settle(ph *phase, v Verdict, reason string) {
 	if b.phase.Load() != ph {

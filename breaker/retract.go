@@ -1,7 +1,7 @@
 package breaker
 
 // Tripped identifies the effect of one [Breaker.Trip]. It is a value, and is
-// safe for concurrent use. The zero Tripped stands for a Trip without effect.
+// safe for concurrent use. The zero Tripped is a Trip without effect.
 type Tripped struct {
 	b   *Breaker
 	gen uint64

@@ -21,6 +21,11 @@ const (
 )
 
 // Settings configure a [Breaker]. The zero value uses the defaults.
+//
+// # Experimental
+//
+// MaxCooldown, CooldownJitter, EarlyProbe, EarlyFor, HalfOpenMax, ProbeLease and CountAll
+// may change.
 type Settings struct {
 	// Name is the name of the peer in logs, refusals and health reports.
 	Name string

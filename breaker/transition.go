@@ -26,7 +26,7 @@ type Transition struct {
 	OpenFor time.Duration
 }
 
-// publish makes sure that a goroutine is telling what has not been told. It
+// publish makes sure that a goroutine publishes all new phases. It
 // never waits: it runs under the lock.
 func (b *Breaker) publish() {
 	if b.telling.CompareAndSwap(false, true) {
@@ -34,19 +34,19 @@ func (b *Breaker) publish() {
 	}
 }
 
-// tell publishes every phase after the last told one, in order, and ends. The
+// tell publishes every phase after the last published one, in order, and ends. The
 // goroutine lives for as long as there is something to say, so that a breaker
 // has nothing to close.
 func (b *Breaker) tell() {
 	for {
-		for ph := b.told.Load().next.Load(); ph != nil; ph = ph.next.Load() {
+		for ph := b.published.Load().next.Load(); ph != nil; ph = ph.next.Load() {
 			b.announce(ph)
-			b.told.Store(ph)
+			b.published.Store(ph)
 		}
 		b.telling.Store(false)
 		// A phase that began between the last look and the line above found
 		// somebody telling and relied on us.
-		if b.told.Load().next.Load() == nil || !b.telling.CompareAndSwap(false, true) {
+		if b.published.Load().next.Load() == nil || !b.telling.CompareAndSwap(false, true) {
 			return
 		}
 	}

@@ -52,12 +52,12 @@ type appError struct {
 var withoutCircuits = client.WithResilience(client.Resilience{Off: true})
 
 // eachTool calls each of the seed's eight tools on a server that answers with an
-// error, by default options but for the circuits, and hands out what came of it.
+// error, with its profile and without circuits, and hands out what came of it.
 // The flag is advice: the client makes each call once (C-30 of tools.md).
 func eachTool(t *testing.T, s *seedServer, f func(tool string, answer func(refusal), call func() (*mcperrors.Error, appError))) {
 	t.Helper()
 	s.on("tools/list", func(json.RawMessage) any { return toolList(phase1...) })
-	c := s.connected(t, withoutCircuits)
+	c := s.connected(t, withoutCircuits, seedProfile)
 	for _, tool := range phase1 {
 		f(tool, func(r refusal) { s.always("tools/call", r) }, func() (*mcperrors.Error, appError) {
 			before := s.count("tools/call")

@@ -201,40 +201,6 @@ func TestSharingABreaker(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// The application decides what a code means, and the names of the document
-// server's tools where it does not; never what the server says of itself
-// (decisions 32).
-func TestErrorProfiles(t *testing.T) {
-	t.Parallel()
-	tr, s := newFake(t)
-	s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"experimental":{"errorProfiles":{"store":"artifact"}}},"serverInfo":{"name":"s","version":"1"}}`)
-	s.on("tools/list", func(jsonrpc.Request) any { return toolList("store", "convert_pdf") })
-	s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(-32001, "gone", nil) })
-	c, err := client.Connect(t.Context(), tr, sessionEra)
-	require.NoError(t, err)
-	_, err = c.CallTool(t.Context(), "store", nil)
-	require.Equal(t, mcperrors.CodeUnavailable, mcperrors.CodeOf(err), "announced is not obeyed")
-	_, err = c.CallTool(t.Context(), "convert_pdf", nil)
-	require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(err))
-	s.on("tools/call", func(jsonrpc.Request) any {
-		return jsonrpc.NewError(-32001, "gone", map[string]any{"profile": "artifact"})
-	})
-	_, err = c.CallTool(t.Context(), "convert_pdf", nil)
-	require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(err))
-	require.NoError(t, c.Close())
-
-	tr, s = newFake(t)
-	s.on("tools/list", func(jsonrpc.Request) any { return toolList("store", "convert_pdf") })
-	s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(-32001, "gone", nil) })
-	c, err = client.Connect(t.Context(), tr, sessionEra, client.WithErrorProfile(mcperrors.Artifact))
-	require.NoError(t, err)
-	for _, tool := range []string{"store", "convert_pdf"} {
-		_, err = c.CallTool(t.Context(), tool, nil)
-		require.Equal(t, mcperrors.CodeResourceNotFound, mcperrors.CodeOf(err), tool)
-	}
-	require.NoError(t, c.Close())
-}
-
 // A limit on calls in flight refuses the one too many at once.
 func TestMaxInFlight(t *testing.T) {
 	t.Parallel()

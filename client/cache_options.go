@@ -7,55 +7,71 @@ import (
 	"os"
 	"reflect"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/cache"
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// CacheConfig sets up the cache of a client: lists of tools with their schemas, and what else
-// the server lets be kept. The zero CacheConfig is what a client has without options: a cache
-// of its own in memory, filled by Connect, whose lists of tools are fresh for 5 minutes.
+// Cache is a cache that several clients share; see [CacheConfig].Shared. It is safe for
+// concurrent use and needs no Close.
+type Cache struct{ kept *cache.Cache }
+
+// NewCache returns an empty cache. It returns an error for invalid settings.
+func NewCache(set toolcache.Settings) (*Cache, error) {
+	kept, err := cache.New(set)
+	if err != nil {
+		return nil, err
+	}
+	return &Cache{kept}, nil
+}
+
+// CacheConfig configures the cache of a client: lists of tools with their schemas, and other
+// results that the server allows the client to keep. The zero CacheConfig is the default: each
+// client has its own cache in memory, Connect fills it, and lists of tools are fresh for 5
+// minutes.
 type CacheConfig struct {
-	// Shared is a cache that several clients use. Clients of one server share what it
-	// answers where they are in the same partition.
-	Shared *toolcache.Cache
-	// Settings sets up the client's own cache: times to live, stale answers, a durable
+	// Shared is a cache that several clients use. Clients of one server in the same
+	// partition share its answers.
+	Shared *Cache
+	// Settings configures the client's own cache: times to live, stale answers, a durable
 	// store. Without a TTL, the environment variable MCP_TOOL_CACHE_TTL (a number of
 	// milliseconds or a Go duration) sets it. Without StaleIf, a stale list is used only
 	// while the server cannot be reached, something in front of it answers 429 or 5xx, or
 	// the circuit is open. Without a Logger, the client's is used.
 	Settings toolcache.Settings
-	// Partition names the caller in a cache that is shared or durable: an answer to one
-	// partition is never given to another. Name the credentials, not their secret.
+	// Partition names the caller in a cache that is shared or durable: partitions never share
+	// answers. Name the credentials, not their secret.
 	//
 	// The default is a digest of the headers in [transport.HTTP] or [transport.SSE], so
-	// that new credentials are a new partition. Set Partition where credentials are
-	// renewed while the caller stays the same, and where a RoundTripper or a transport of
-	// your own adds them: the client cannot see those, and puts all such callers into one
-	// partition. A durable cache refuses a RoundTripper without Partition.
+	// that new credentials are a new partition. Set Partition if credentials change while
+	// the caller stays the same, or if a RoundTripper or your own transport adds them: the
+	// client cannot see those, and puts all such callers into one partition. A durable cache refuses a RoundTripper without Partition.
 	Partition string
-	// Public says that the server answers all callers alike: they are in one partition.
+	// Public means that the server gives all callers the same answers: they are in one
+	// partition.
 	Public bool
-	// NoPreload leaves out the walk of tools/list at the end of Connect. Schemas are
-	// then fetched when [Client.GetToolSchema] asks, and arguments are checked once they
-	// are known.
+	// NoPreload omits the fetch of the tool list at the end of Connect. The client then
+	// fetches schemas when [Client.GetToolSchema] needs them, and checks arguments once the
+	// schema is known.
 	NoPreload bool
 	// Pins are the fingerprints that tools must have, by name, as
-	// [mcp.Tool.Fingerprint] returns them. PinPolicy says what happens to a tool with
-	// another one. Tools without a pin may have any: what to trust on first use is for
-	// the application to decide.
-	Pins      map[string]string
-	PinPolicy PinPolicy
+	// [mcp.Tool.Fingerprint] returns them. For a tool with a different fingerprint the
+	// client logs a warning and emits [ToolDrift]. BlockDrift also refuses calls of the
+	// tool with a [*PinError], even those of [Client.Call]. Tools without a pin may have
+	// any fingerprint: the application decides which tools to trust on first use.
+	Pins       map[string]string
+	BlockDrift bool
 }
 
-// WithCache sets up the cache of the client; see [CacheConfig].
+// WithCache configures the cache of the client; see [CacheConfig].
 func WithCache(set CacheConfig) Option {
 	return optionFunc(func(c *config) {
 		if set.NoPreload {
 			c.noPreload = true
 		}
 		if set.Shared != nil {
-			c.cache = set.Shared
+			c.cache = set.Shared.kept
 		}
 		rest := set
 		rest.NoPreload, rest.Shared, rest.Pins = false, nil, maps.Clone(set.Pins)
@@ -63,18 +79,18 @@ func WithCache(set CacheConfig) Option {
 	})
 }
 
-// checkCache puts in what the environment sets.
+// checkCache checks the settings and adds those of the environment.
 func (c *config) checkCache() error {
 	set := &c.caching.Settings
 	switch {
 	case c.caching.Public && c.caching.Partition != "":
-		return errors.New("WithCache: a partition is named, and Public says that there is one for all; set one of the two")
+		return errors.New("WithCache: Partition and Public exclude each other; set one of the two")
 	case c.cache != nil && !reflect.ValueOf(*set).IsZero():
-		return errors.New("WithCache: Settings has no effect on a Shared cache; set that one up where it is made")
+		return errors.New("WithCache: Settings has no effect on a Shared cache; pass them to NewCache")
 	case c.cache != nil:
 		return nil
 	case set.TTL == 0:
-		ttl, given, err := toolcache.TTLFromEnv(os.LookupEnv)
+		ttl, given, err := cache.TTLFromEnv(os.LookupEnv)
 		if err != nil {
 			return err
 		}
@@ -85,10 +101,10 @@ func (c *config) checkCache() error {
 			}
 		}
 	}
-	return c.cacheSettings(c.logger).Validate()
+	return cache.Validate(c.cacheSettings(c.logger))
 }
 
-// cacheSettings are those of a cache of the client's own. It logs to log by default.
+// cacheSettings returns the settings of the client's own cache. It logs to log by default.
 func (c *config) cacheSettings(log *slog.Logger) toolcache.Settings {
 	s := c.caching.Settings
 	if s.StaleIf == nil {
@@ -100,7 +116,7 @@ func (c *config) cacheSettings(log *slog.Logger) toolcache.Settings {
 	return s
 }
 
-// ownUncommon gives the client a copy of what clients share that set nothing uncommon.
+// ownUncommon replaces the shared defaults with a copy of the client's own.
 func (c *config) ownUncommon() {
 	if c.uncommon == theUsual {
 		own := *theUsual
@@ -108,7 +124,7 @@ func (c *config) ownUncommon() {
 	}
 }
 
-// scopeOf returns the scope of what a client of t keeps.
+// scopeOf returns the scope of the results that a client of t keeps.
 func (c *config) scopeOf(t transport.Transport) (lists.Scope, error) {
 	sharing := lists.Sharing{Clients: c.cache != nil}
 	if c.caching.Public || c.caching.Partition != "" {

@@ -77,7 +77,7 @@ func TestCachePartition_CACHE_05_OfTheHeaders(t *testing.T) {
 	for _, durable := range []bool{false, true} {
 		url, lists := privateLists(t)
 		store := newMemory()
-		shared, err := toolcache.New(toolcache.Settings{})
+		shared, err := client.NewCache(toolcache.Settings{})
 		require.NoError(t, err)
 		kept := client.WithCache(client.CacheConfig{Shared: shared})
 		if durable {
@@ -103,7 +103,7 @@ func TestCachePartition_CACHE_05_UnknownCaller(t *testing.T) {
 	url, _ := privateLists(t)
 	own := &http.Transport{}
 	defer own.CloseIdleConnections()
-	durable, err := toolcache.New(toolcache.Settings{Durable: newMemory()})
+	durable, err := client.NewCache(toolcache.Settings{Durable: newMemory()})
 	require.NoError(t, err)
 	for name, kept := range map[string]client.Option{
 		"own":    client.WithCache(client.CacheConfig{Settings: toolcache.Settings{Durable: newMemory()}}),

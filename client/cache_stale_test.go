@@ -14,6 +14,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/internal/cache"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -67,7 +68,7 @@ func TestStaleWhileTheCircuitIsOpen(t *testing.T) {
 				require.Equal(t, time.Minute, schema.Age)
 				st, ok := c.CacheStatus()
 				require.True(t, ok)
-				require.False(t, st.Fresh)
+				require.True(t, st.Stale)
 
 				time.Sleep(time.Hour + 1)
 				_, err = c.GetToolSchema(t.Context(), "echo")
@@ -267,7 +268,7 @@ func TestHugeSchemaCostsItsToolOnly(t *testing.T) {
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
 		require.ErrorContains(t, err, "limit")
 		require.Equal(t, 1, s.count("tools/call"))
-		var refused *toolcache.RefusedToolError
+		var refused *cache.RefusedToolError
 		require.ErrorAs(t, err, &refused)
 	})
 }
@@ -303,7 +304,7 @@ func TestStoreSparesTheList(t *testing.T) {
 		first, err := s.dial(durable, whose)
 		require.NoError(t, err)
 		st, ok := first.CacheStatus()
-		require.True(t, ok && st.Fresh)
+		require.True(t, ok && !st.Stale)
 		require.NoError(t, first.Close())
 		synctest.Wait() // it is written, which Close does not wait for
 		next, err := s.dial(durable, whose)
@@ -320,7 +321,7 @@ func TestWhateverTheTimeToLive(t *testing.T) {
 	t.Parallel()
 	for ttl, want := range map[string]time.Duration{
 		`-1`: 0, `0`: 0, `1000000000000000000`: 24 * time.Hour,
-		`1500`: 1500 * time.Millisecond, `"5"`: 0, `1.5`: time.Millisecond, `1e30`: 24 * time.Hour, `1e999`: 24 * time.Hour, `{}`: 0, `true`: 0, `[1]`: 0, `null`: toolcache.DefaultTTL,
+		`1500`: 1500 * time.Millisecond, `"5"`: 0, `1.5`: time.Millisecond, `1e30`: 24 * time.Hour, `1e999`: 24 * time.Hour, `{}`: 0, `true`: 0, `[1]`: 0, `null`: cache.DefaultTTL,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c, s := alone(t, client.WithCache(client.CacheConfig{NoPreload: true}), exactly)

@@ -331,7 +331,7 @@ func TestCached_Undecodable(t *testing.T) {
 // asked the same way.
 func TestCached_CACHE_05_SharedCache(t *testing.T) {
 	t.Parallel()
-	cache, err := toolcache.New(toolcache.Settings{})
+	cache, err := client.NewCache(toolcache.Settings{})
 	require.NoError(t, err)
 	s := newLone(t)
 	defer s.mem.Close()

@@ -212,6 +212,12 @@ var hookCases = []hookCase{
 		name: "OnElicitForm", act: callAsk, opts: formAnswer,
 		setup: asks(mcp.MethodElicitationCreate, `{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`),
 	},
+	{name: "OnRequest", act: callAsk, opts: func(h *hook) []client.Option {
+		return oneOption(client.OnRequest("com.example/ask", func(context.Context, client.Requester, json.RawMessage) (json.RawMessage, error) {
+			h.run()
+			return nil, client.ErrRejected
+		}))
+	}, setup: asks("com.example/ask", `{}`)},
 	{name: "OnElicitURL", act: callAsk, opts: func(h *hook) []client.Option {
 		return oneOption(client.OnElicitURL(func(context.Context, client.URLRequest) (mcp.ElicitAction, error) {
 			h.run()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/cache"
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
 	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/era"
@@ -15,7 +16,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	"github.com/mainstay-mcp/mainstay/client/internal/watch"
 	"github.com/mainstay-mcp/mainstay/mcp"
-	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 // Client is an open connection to one server. Its methods are safe for
@@ -48,7 +48,7 @@ func (c *Client) lists() *lists.Cache {
 	return c.listed.Make(func() *lists.Cache {
 		kept := c.cfg.cache
 		if kept == nil {
-			kept, _ = toolcache.New(c.cfg.cacheSettings(c.cfg.logger.With("server", c.core.Server))) // they were checked
+			kept, _ = cache.New(c.cfg.cacheSettings(c.cfg.logger.With("server", c.core.Server))) // they were checked
 		}
 		return lists.New(lists.Config{
 			Core: &c.core, Scope: c.scope, Kept: kept, Declared: c.cfg.offer.Capabilities, MaxTime: c.calls.Set.Wait.Max,
@@ -62,7 +62,7 @@ func (c *Client) catalog() *catalog.Catalog {
 		cfg := catalog.Config{
 			Core: &c.core, Lists: c.lists(), Arguments: catalog.Check(cmp.Or(c.cfg.validation.Arguments, ValidateStrict)),
 			Results:   catalog.Check(cmp.Or(c.cfg.validation.Results, ValidateWarn)),
-			DropNulls: c.cfg.validation.DropNulls, Eager: !c.cfg.noPreload, Pins: c.cfg.caching.Pins, Block: c.cfg.caching.PinPolicy == PinBlock,
+			DropNulls: c.cfg.validation.DropNulls, Eager: !c.cfg.noPreload, Pins: c.cfg.caching.Pins, Block: c.cfg.caching.BlockDrift,
 			Page: c.toolPages(), Drift: c.cfg.handlers.Event != nil,
 		}
 		return catalog.New(cfg)

@@ -18,11 +18,18 @@
 // With no options a client has deadlines, a circuit breaker, retries, a schema
 // cache and bounds on everything a server may send. A call is retried only if that
 // is proven safe ([RetryPolicy]). A program that exits is restarted ([Restart]),
-// and a lost session is reopened. [Resilience] holds the settings. [OnEvent]
-// reports what happens to the connection.
+// and a lost session is reopened. [Resilience] holds the settings.
 //
 // Servers may ask the application for input. Register handlers once, for both
-// eras: [OnSampling], [OnElicitForm], [OnElicitURL], [WithRoots].
+// eras: [OnSampling], [OnElicitForm], [OnElicitURL], [WithRoots]. [OnRequest] takes
+// requests as raw JSON.
+//
+// There are four ways to watch a client. Each answers a question:
+//
+//   - [OnEvent]: what happened to the connection?
+//   - [WithMeter]: how often, and how long? Counts of requests, calls, retries, refusals.
+//   - [WithMiddleware]: what did this call do, and may it run? It may also change the call.
+//   - [WithTrace]: which bytes were sent and received?
 //
 // To use several servers through one handle, see package
 // github.com/mainstay-mcp/mainstay/pool.
@@ -35,4 +42,7 @@
 //     the tool, which is still a result
 //   - [mcperrors.Error], the type of every error: what happened, whether a retry may
 //     help, and whether the call may have run
+//
+// Docs with the heading "Experimental" describe what a minor version may change or remove;
+// everything else follows SemVer from v1.0.0.
 package client

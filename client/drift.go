@@ -11,21 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// PinPolicy sets what happens when a tool differs from its pin.
-type PinPolicy uint8
-
-const (
-	// PinWarn emits [ToolDrift] and logs.
-	PinWarn PinPolicy = iota
-	// PinBlock does the same and refuses calls of the tool with a [*PinError],
-	// even those of [Client.Call].
-	PinBlock
-)
-
 func (c *config) checkPins() error {
-	if c.caching.PinPolicy > PinBlock {
-		return fmt.Errorf("unknown pin policy %d", c.caching.PinPolicy)
-	}
 	for name, pin := range c.caching.Pins {
 		if !strings.HasPrefix(pin, mcp.FingerprintPrefix) {
 			return fmt.Errorf("the pin of tool %q is not a fingerprint: want %sHEX", name, mcp.FingerprintPrefix)

@@ -75,19 +75,19 @@ func TestToolDrift(t *testing.T) {
 	})
 }
 
-// A tool that is not the pinned one is told of when it is listed, and with
-// PinBlock not called, until its definition is the pinned one again (SEC-11).
+// A tool that differs from its pin is reported when it is listed, and with
+// BlockDrift not called, until its definition is the pinned one again (SEC-11).
 func TestToolPins(t *testing.T) {
 	t.Parallel()
 	good := mcp.Tool{Name: "x"}
 	require.NoError(t, good.UnmarshalJSON([]byte(`{"name":"x","description":"fetch a page","inputSchema":{"type":"object","properties":{"a":{},"b":{}}}}`)))
 	pins := map[string]string{"x": good.Fingerprint()}
-	for _, policy := range []client.PinPolicy{client.PinWarn, client.PinBlock} {
-		t.Run(fmt.Sprint(policy), func(t *testing.T) {
+	for _, block := range []bool{false, true} {
+		t.Run(fmt.Sprint(block), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var seen []client.ToolDrift
-				c, s := ofVersion(t, "2025-11-25", describing("fetch a page and send it on"), drifts(&seen), client.WithCache(client.CacheConfig{Pins: pins, PinPolicy: policy}))
+				c, s := ofVersion(t, "2025-11-25", describing("fetch a page and send it on"), drifts(&seen), client.WithCache(client.CacheConfig{Pins: pins, BlockDrift: block}))
 				s.result("tools/call", `{"content":[]}`)
 				synctest.Wait()
 				require.Len(t, seen, 1)
@@ -95,7 +95,7 @@ func TestToolPins(t *testing.T) {
 				require.Equal(t, pins["x"], seen[0].Old)
 
 				_, err := c.CallTool(t.Context(), "x", nil)
-				require.Equal(t, policy == client.PinBlock, err != nil)
+				require.Equal(t, block, err != nil)
 				if err != nil {
 					var fault *client.PinError
 					require.ErrorAs(t, err, &fault)
@@ -109,8 +109,8 @@ func TestToolPins(t *testing.T) {
 				for _, name := range []string{"x", `\u0078`} {
 					before := s.count("tools/call")
 					_, err = c.Call(t.Context(), mcp.MethodToolsCall, json.RawMessage(`{"name":"`+name+`"}`))
-					require.Equal(t, policy == client.PinBlock, err != nil)
-					require.Equal(t, policy == client.PinBlock, s.count("tools/call") == before)
+					require.Equal(t, block, err != nil)
+					require.Equal(t, block, s.count("tools/call") == before)
 					var fault *client.PinError
 					require.Equal(t, err != nil, errors.As(err, &fault))
 				}
@@ -132,17 +132,15 @@ func TestToolPins(t *testing.T) {
 		})
 	}
 	tr, _ := newFake(t)
-	_, err := client.Connect(t.Context(), tr, client.WithCache(client.CacheConfig{Pins: map[string]string{"x": "abc"}, PinPolicy: client.PinBlock}))
+	_, err := client.Connect(t.Context(), tr, client.WithCache(client.CacheConfig{Pins: map[string]string{"x": "abc"}, BlockDrift: true}))
 	require.ErrorContains(t, err, `the pin of tool "x" is not a fingerprint`)
-	_, err = client.Connect(t.Context(), tr, client.WithCache(client.CacheConfig{PinPolicy: 7}))
-	require.ErrorContains(t, err, "unknown pin policy 7")
 }
 
 // A pinned tool that is not on the list cannot be looked at, so it is not called.
 func TestPinnedToolThatIsGone(t *testing.T) {
 	t.Parallel()
 	c, s := ofVersion(t, "2025-11-25", describing(""), client.WithCache(client.CacheConfig{NoPreload: true}),
-		client.WithCache(client.CacheConfig{Pins: map[string]string{"z": "sha256:00"}, PinPolicy: client.PinBlock}))
+		client.WithCache(client.CacheConfig{Pins: map[string]string{"z": "sha256:00"}, BlockDrift: true}))
 	_, err := c.CallTool(t.Context(), "z", nil)
 	require.Equal(t, mcperrors.KindNotFound, mcperrors.KindOf(err))
 	require.Zero(t, s.count("tools/call"))

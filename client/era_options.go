@@ -18,8 +18,12 @@ func (o eraOptions) check() error {
 	return nil
 }
 
-// Probe sets up the probe that finds the era of a server, and what the client concludes
-// from its replies. The zero Probe is right for servers that follow the protocol.
+// Probe configures the probe that finds the era of a server, and what the client concludes
+// from its replies. The zero Probe suits servers that follow the protocol.
+//
+// # Experimental
+//
+// Everything but Timeout may change: these are exceptions for single servers.
 type Probe struct {
 	// Timeout is the head start of the probe: how long the client waits for the answer to
 	// server/discover before it sends initialize beside it. The default is
@@ -46,7 +50,7 @@ type Probe struct {
 	AnyRefusal bool
 }
 
-// WithProbe sets up the probe that finds the era of a server; see [Probe].
+// WithProbe configures the probe that finds the era of a server; see [Probe].
 func WithProbe(p Probe) Option {
 	return optionFunc(func(c *config) { overlay(&c.era.probe, p) })
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// The functions here are those of conformance/families/docs/document-tools.md.
+// The page about document tools shows the functions here; a test compares them.
 
 var converters = map[string]string{
 	".pdf": "convert_pdf", ".docx": "convert_docx", ".xlsx": "convert_xlsx", ".pptx": "convert_pptx",

@@ -96,7 +96,7 @@ func TestRestartForgetsBothEras(t *testing.T) {
 		s.result("tools/list", `{"resultType":"complete","ttlMs":3600000,"cacheScope":"public",`+oneTool[1:])
 		return nil
 	}
-	cache, err := toolcache.New(toolcache.Settings{})
+	cache, err := client.NewCache(toolcache.Settings{})
 	require.NoError(t, err)
 	supervised(t, func(n int, s *fakeServer) error {
 		if n > 1 {

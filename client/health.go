@@ -10,6 +10,7 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/healthhttp"
 	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 // Health describes a client at one moment. Each part is consistent; the parts
@@ -41,7 +42,7 @@ type Health struct {
 	// the first retry.
 	RetryTokens *int
 	// Cache describes the cached list of tools; nil if there is none.
-	Cache *CacheHealth
+	Cache *toolcache.Status
 }
 
 // HealthStatus summarizes a health. A greater value is worse.
@@ -71,18 +72,6 @@ func (s HealthStatus) String() string {
 
 // MarshalText implements [encoding.TextMarshaler] with the names of String.
 func (s HealthStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// CacheHealth describes the cached list of tools.
-type CacheHealth struct {
-	// Tools is the number of tools in the list, Age the time since it was
-	// fetched.
-	Tools int
-	Age   time.Duration
-	// Stale is true if the next use asks the server.
-	Stale bool
-	// Epoch counts how often the list was invalidated before it expired.
-	Epoch uint64
-}
 
 // Healthy reports whether calls go to the server: the conversation is open,
 // and its circuit is neither open nor half-open. It ignores throttling
@@ -136,13 +125,13 @@ func (c *Client) Health() Health {
 		h.Status = HealthUnavailable
 	}
 	h.ThrottledFor = c.ThrottledFor()
-	if b := c.calls.Budgets(); b != nil {
+	if b := c.calls.Budget(); b != nil {
 		left := b.Tokens()
 		h.RetryTokens = &left
 	}
 	if c.cfg.cache != nil || c.listed.Peek() != nil {
 		if st, ok := c.CacheStatus(); ok {
-			h.Cache = &CacheHealth{Tools: st.Tools, Age: st.Age, Stale: !st.Fresh, Epoch: st.Epoch}
+			h.Cache = &st
 		}
 	}
 	return h
@@ -171,21 +160,11 @@ func (h Health) MarshalJSON() ([]byte, error) {
 		Tools       []breaker.Snapshot `json:"tools,omitempty"`
 		ThrottledMS int64              `json:"throttled_for_ms,omitempty"`
 		RetryTokens *int               `json:"retry_tokens,omitempty"`
-		Cache       *CacheHealth       `json:"cache,omitempty"`
+		Cache       *toolcache.Status  `json:"cache,omitempty"`
 	}{
 		h.Server, h.Address, h.Transport, h.Version, h.Status, h.Healthy, h.State, h.InFlight, h.Breaker, h.Tools,
 		int64((h.ThrottledFor + time.Millisecond - 1) / time.Millisecond), h.RetryTokens, h.Cache,
 	})
-}
-
-// MarshalJSON implements [json.Marshaler] in the same form as [Health].
-func (h CacheHealth) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Tools int    `json:"tools"`
-		AgeMS int64  `json:"age_ms"`
-		Stale bool   `json:"stale"`
-		Epoch uint64 `json:"epoch"`
-	}{h.Tools, h.Age.Milliseconds(), h.Stale, h.Epoch})
 }
 
 // HealthHandler answers GET and HEAD with the health of clients as JSON:

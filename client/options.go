@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/client/internal/cache"
 	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -17,7 +18,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
-	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 // Option configures a client. Connect fails if an option is invalid; no option panics. An
@@ -33,7 +33,7 @@ func (f optionFunc) apply(c *config) { f(c) }
 type config struct {
 	logger     *slog.Logger
 	resilience *Resilience
-	cache      *toolcache.Cache // nil: one of the client's own
+	cache      *cache.Cache // nil: one of the client's own
 	noPreload  bool
 	noTokens   bool
 	validation Validation
@@ -117,9 +117,14 @@ const maxName = 100
 func WithName(name string) Option { return optionFunc(func(c *config) { c.name = name }) }
 
 // WithClientInfo sets the name and version that the client reports to servers.
-// The default is "mainstay" and [Version].
+// The default is "mainstay" and [Version]. The zero Implementation omits both from the
+// requests of the stateless era; in the session era, initialize then carries the default.
 func WithClientInfo(info mcp.Implementation) Option {
-	return optionFunc(func(c *config) { c.info = info })
+	return optionFunc(func(c *config) {
+		if c.nameless = info.Name == "" && info.Version == ""; !c.nameless {
+			c.info = info
+		}
+	})
 }
 
 // WithRequiredCapabilities replaces the capabilities that a server must
@@ -172,8 +177,12 @@ const defaultMemoryLimit = 64 << 20
 func WithMemoryLimit(bytes int64) Option { return optionFunc(func(c *config) { c.memory = bytes }) }
 
 // WithIDs replaces the generator of request ids. The default is UUID v4
-// strings. next is called once for each request, on a goroutine of its own, many at a
-// time, and must never repeat an id. If it panics, the request gets a UUID.
+// strings. next is called once for each request, on its own goroutine, concurrently
+// with other requests, and must never repeat an id. If it panics, the request gets a UUID.
+//
+// # Experimental
+//
+// WithIDs may change or go.
 func WithIDs(next func() jsonrpc.ID) Option { return optionFunc(func(c *config) { c.nextID = next }) }
 
 // WithResilience sets deadlines, circuit breakers, retries, restarts and
@@ -190,26 +199,27 @@ func WithResilience(r Resilience) Option {
 	})
 }
 
-// WithoutClientInfo omits the client's name and version from requests of the
-// stateless era. In the session era initialize always carries them.
-func WithoutClientInfo() Option { return optionFunc(func(c *config) { c.nameless = true }) }
-
-// WithErrorProfile sets what the server's error codes mean. The default is
-// [mcperrors.Plain]: the codes of JSON-RPC and MCP only, except for the tools
-// of the document server, which keep their own codes and texts. A profile that
-// the server or a tool names itself is never used.
+// WithErrorProfile sets what the server's own error codes mean. The default is
+// [mcperrors.Plain]: only the codes of JSON-RPC and MCP have a meaning. The client
+// ignores profiles that the server or a tool names.
 //
-// Under [mcperrors.COE] the codes DB_LOCKED and RATE_LIMIT promise that
-// nothing was done, and the client retries such calls. Set it only for servers
-// that keep that promise.
+// A profile may promise that the server did nothing. The client then retries calls that it
+// would not retry otherwise; see [mcperrors.Meaning].
 func WithErrorProfile(p mcperrors.Profile) Option {
+	if p == mcperrors.Plain {
+		p = nil // results of tools are not read for it
+	}
 	return optionFunc(func(c *config) { c.profile = p })
 }
 
-// WithAuthorizer sets what gives HTTP requests their credentials, and logs in when the
-// server asks for it. Package auth makes Authorizers, which are options themselves:
-// Dial(ctx, url, auth.Login()). It is the same as the Authorizer of [transport.HTTP] or
-// [transport.SSE]; other transports have none, and Connect fails with E203.
+// WithAuthorizer sets what gives HTTP requests their credentials and logs in when the
+// server asks for it, for example WithAuthorizer(auth.Login()). It replaces the Authorizer
+// of a [transport.HTTP] or [transport.SSE]. Other transports have none, and Connect fails
+// with E203.
+//
+// Package auth makes Authorizers: auth.Login and the other flows of OAuth obtain tokens,
+// and auth.Bearer sends tokens that the application has. For keys in other headers use
+// HeaderFunc of [transport.HTTP].
 func WithAuthorizer(a transport.Authorizer) Option {
 	return optionFunc(func(c *config) { c.authorizer = a })
 }
@@ -299,8 +309,6 @@ func (c *config) check() error {
 		return errors.New("client info needs a name and a version")
 	case max(c.validation.Arguments, c.validation.Results) > ValidateOff:
 		return fmt.Errorf("unknown validation mode %d", max(c.validation.Arguments, c.validation.Results))
-	case c.profile != "" && !c.profile.Known():
-		return fmt.Errorf("unknown error profile %q", c.profile)
 	}
 	return nil
 }
@@ -333,6 +341,12 @@ func (c *config) guardHooks(failed func(*callback.Error)) {
 	}
 	if c.meter != nil {
 		c.meter = guardedMeter{failed, c.meter}
+	}
+	if p := c.profile; p != nil {
+		c.profile = mcperrors.ProfileFunc(func(r mcperrors.Report) (m mcperrors.Meaning) {
+			callback.Run("WithErrorProfile", failed, func() { m = p.Meaning(r) })
+			return m
+		})
 	}
 }
 

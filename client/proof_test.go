@@ -81,31 +81,7 @@ func TestExplicitProfileIsObeyed(t *testing.T) {
 			}
 			x.reply(0, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","content":[]}}`)
 		}
-		require.NoError(t, pays(t, p.dial(client.WithErrorProfile(mcperrors.COE))))
-		require.Equal(t, 2, p.count("tools/call"))
-	})
-}
-
-// Without an option, the eight tools of the document server have its codes and
-// texts; the same code of another tool says nothing about documents. Neither is
-// made again.
-func TestDoclingToolsAreKnownByName(t *testing.T) {
-	t.Parallel()
-	everyWay(t, func(t *testing.T, p *peer) {
-		p.pay = func(x *payment) {
-			x.reply(0, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32002,"message":"no"}}`)
-		}
-		c := p.dial()
-		for tool, want := range map[string][2]string{
-			"convert_pdf": {"E302", "Document conversion failed"},
-			"pay":         {"E201", "An unexpected error occurred"},
-		} {
-			_, err := c.CallTool(t.Context(), tool, map[string]any{})
-			var e *mcperrors.Error
-			require.ErrorAs(t, err, &e)
-			require.Equal(t, want, [2]string{string(e.Code), e.UserMessage})
-			require.Equal(t, mcperrors.Answered, e.Delivery)
-		}
+		require.NoError(t, pays(t, p.dial(storeProfile)))
 		require.Equal(t, 2, p.count("tools/call"))
 	})
 }

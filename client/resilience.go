@@ -67,10 +67,9 @@ type Resilience struct {
 	// also accepts no data for as long while none of the calls it has accepted
 	// is in flight.
 	Silence time.Duration
-	// KeepAlive is how long nothing may happen before the client asks the server for a
-	// sign of life: ping in the session era, server/discover in the stateless one. Calls
-	// in flight and all messages count as life, and so does every answer, also an error.
-	// If no answer comes, that is a failure for the breaker and a [LivenessFailed] event;
+	// KeepAlive is the idle time after which the client sends a liveness probe: ping in
+	// the session era, server/discover in the stateless one. A call in flight, every
+	// message and every answer, also an error, end the idle time. If no answer comes, that is a failure for the breaker and a [LivenessFailed] event;
 	// the connection is not closed. It is off by default.
 	KeepAlive time.Duration
 	// Bulkhead bounds requests in flight, and lets calls wait for a place. It is off by
@@ -97,7 +96,7 @@ type Bulkhead struct {
 	Queue int
 	// Adaptive adjusts the limit between 1 and Limit. It lowers the limit by a
 	// tenth when the server is too slow or reports overload, and raises it by
-	// one while the limit is in use.
+	// one while the limit is in use. Experimental: its numbers may change.
 	Adaptive bool
 }
 
@@ -113,14 +112,17 @@ type Rate struct {
 
 // Hedge sends a second request beside one that takes longer than nearly all of
 // its kind. The first result wins, and the client cancels the other request.
-// If both fail, the call returns the error that rules out least about what the
-// server did.
+// If both fail, the call returns the error with the least certain Delivery.
 //
 // Hedging shortens the longest waits where several servers share one URL, and
 // helps nowhere else. The client hedges only idempotent calls over HTTP, while
 // the circuits are closed and nothing is throttled. A second request counts
 // against Rate, Bulkhead and MaxInFlight but never waits for them: it is sent
 // only if there is room at once. The zero Hedge is off.
+//
+// # Experimental
+//
+// When a second request is sent, and for which calls, may change.
 type Hedge struct {
 	// Share bounds the fraction of calls that may have a second request, such
 	// as 0.05; 0 is off.
@@ -224,7 +226,7 @@ func (c *config) newCallSettings() *run.Settings {
 	return &run.Settings{
 		Wait: jsonrpc.Wait{Idle: r.IdleTimeout, Max: r.MaxTime},
 		Retry: run.RetrySettings{
-			Policy: r.Retry.Policy.policy(), Attempts: r.Retry.Attempts, LockedAttempts: r.Retry.LockedAttempts,
+			Policy: r.Retry.Policy.policy(), Attempts: r.Retry.Attempts,
 			Pauses: resilience.Backoff{Base: r.Retry.MinPause, Cap: r.Retry.MaxPause}, Budget: r.Retry.Budget,
 		},
 		Hedge: run.HedgeSettings{Share: r.Hedge.Share, After: r.Hedge.After}, Beats: r.KeepAlive > 0,

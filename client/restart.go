@@ -9,6 +9,10 @@ import (
 
 // Restart sets how the client restarts a program that exits. Servers that are not
 // programs ignore it. The zero Restart restarts programs with the defaults below.
+//
+// # Experimental
+//
+// The numbers of a crash loop may change: Healthy, Crashes, Within, Hold, MaxHold and Hung.
 type Restart struct {
 	// Off disables restarts: when the program exits, the client emits [Disconnected]
 	// and every later call fails.

@@ -38,13 +38,11 @@ const (
 type Retry struct {
 	// Policy sets which calls may be retried.
 	Policy RetryPolicy
-	// Attempts bounds the attempts of a call. The default is 3. LockedAttempts
-	// does the same for calls that fail because the server's database is
-	// locked, which are counted separately. The default is 5.
-	Attempts, LockedAttempts int
+	// Attempts bounds the attempts of a call. The default is 3.
+	Attempts int
 	// MinPause bounds the first pause and MaxPause every pause. The defaults
-	// are 100 ms and 20 s. When the server throttles the call or its database
-	// is locked, the first bound is one second.
+	// are 100 ms and 20 s. When the server throttles the call, the first bound is
+	// one second.
 	MinPause, MaxPause time.Duration
 	// Budget bounds the share of traffic that is retries: it is the number of
 	// retries that a full budget pays for. The default is 10; a negative value
@@ -58,7 +56,7 @@ func (r Retry) check() error {
 	switch {
 	case r.Policy > RetryNever:
 		return fmt.Errorf("resilience: unknown retry policy %d", r.Policy)
-	case r.Attempts < 0 || r.LockedAttempts < 0 || r.MinPause < 0 || r.MaxPause < 0:
+	case r.Attempts < 0 || r.MinPause < 0 || r.MaxPause < 0:
 		return errors.New("resilience: attempts and pauses of retries must not be negative; 0 means the default")
 	case r.MaxPause > 0 && r.MinPause > r.MaxPause:
 		return errors.New("resilience: MinPause of retries is more than their MaxPause")

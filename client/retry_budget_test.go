@@ -58,28 +58,6 @@ func TestDoubtStaysInThePause(t *testing.T) {
 	}, quick(0))
 }
 
-// F17: retries of DB_LOCKED are paid from a budget of their own, and wait as long
-// as the server says whatever the application's own waits are.
-func TestLockedHasABudgetOfItsOwn(t *testing.T) {
-	t.Parallel()
-	lonely(t, func(t *testing.T, c *client.Client, s *lone) {
-		exhaust(t, c, s)
-		var asked []time.Time
-		s.on("tools/call", func(jsonrpc.Request) any {
-			if asked = append(asked, time.Now()); len(asked) < 3 {
-				return json.RawMessage(lockedResult)
-			}
-			return json.RawMessage(doneResult)
-		})
-		res, err := c.CallTool(t.Context(), "deploy", nil, client.WithoutValidation())
-		require.NoError(t, err)
-		require.False(t, res.IsError)
-		require.Len(t, asked, 3)
-		require.GreaterOrEqual(t, asked[1].Sub(asked[0]), 2*time.Second)
-		require.GreaterOrEqual(t, asked[2].Sub(asked[1]), 2*time.Second)
-	}, quick(1), client.WithErrorProfile(mcperrors.COE))
-}
-
 // Calls that succeed at once pay for later retries (resilience.md 3.7).
 func TestBudgetEarns(t *testing.T) {
 	t.Parallel()

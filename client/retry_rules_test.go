@@ -153,23 +153,22 @@ func TestRefusedAfterARestart(t *testing.T) {
 
 const lockedResult = `{"resultType":"complete","isError":true,"content":[{"type":"text","text":"locked"}],"structuredContent":{"error":{"code":"DB_LOCKED","message":"locked","retry_after_seconds":2}}}`
 
-// DB_LOCKED in a result is the same as in an error: five tries, not earlier than
-// the server says; the last result is the answer (F17). Only the family that
-// promises that nothing was done is believed.
-func TestRetryLockedResult(t *testing.T) {
+// A result that a profile says was refused for now is retried like an error: not earlier
+// than the server says. When the retries end, the last result is the answer. Without the
+// promise of a profile, the first result is.
+func TestRetryRejectedResult(t *testing.T) {
 	t.Parallel()
-	coe := client.WithErrorProfile(mcperrors.COE)
 	for name, tt := range map[string]struct {
 		opts   []client.Option
 		locked int
 		want   int
 		failed bool
 	}{
-		"for ever":     {[]client.Option{coe}, 99, 5, true},
-		"for a while":  {[]client.Option{coe}, 3, 4, false},
-		"no promise":   {nil, 99, 1, true},
-		"never again":  {[]client.Option{coe, retries(client.Retry{Policy: client.RetryNever})}, 99, 1, true},
-		"tried thrice": {[]client.Option{coe, retries(client.Retry{LockedAttempts: 3})}, 99, 3, true},
+		"always":           {[]client.Option{storeProfile}, 99, 3, true},
+		"for a while":      {[]client.Option{storeProfile}, 2, 3, false},
+		"no promise":       {nil, 99, 1, true},
+		"retries are off":  {[]client.Option{storeProfile, retries(client.Retry{Policy: client.RetryNever})}, 99, 1, true},
+		"tried five times": {[]client.Option{storeProfile, retries(client.Retry{Attempts: 5})}, 99, 5, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -261,7 +261,7 @@ func TestRetryDenied(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			m, r := &recordingMeter{}, client.Resilience{}
-			r.Retry.Budget = tt.budget
+			r.Retry.Budget, r.Retry.Attempts = tt.budget, 5
 			inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 				s.on("tools/call", tt.answer)
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -269,14 +269,14 @@ func TestRetryDenied(t *testing.T) {
 				_, err := c.CallTool(ctx, "echo", hello)
 				require.Error(t, err)
 				require.Equal(t, tt.want, m.denied(), "%v", err)
-			}, client.WithErrorProfile(mcperrors.COE), client.WithMeter(m), client.WithResilience(r))
+			}, storeProfile, client.WithMeter(m), client.WithResilience(r))
 		})
 	}
 }
 
-// DB_LOCKED is tried five times, not earlier than the server says, and then told
-// with what it said last (F17).
-func TestRetryLocked(t *testing.T) {
+// A call that a profile says was refused for now is sent again, not earlier than the server
+// says. The error is that of the last attempt.
+func TestRetryRejected(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		var asked []time.Time
@@ -290,13 +290,13 @@ func TestRetryLocked(t *testing.T) {
 		require.Equal(t, mcperrors.CodeDatabaseUnavailable, e.Code)
 		require.Equal(t, mcperrors.Rejected, e.Delivery)
 		require.Equal(t, 2*time.Second, e.RetryAfter)
-		require.Len(t, asked, 5)
+		require.Len(t, asked, 3)
 		for i := range asked[1:] {
 			require.GreaterOrEqual(t, asked[i+1].Sub(asked[i]), 2*time.Second)
 		}
 		require.Zero(t, c.Breaker().Snapshot().ConsecutiveFailures)
 		require.Nil(t, c.ToolBreakers())
-	}, client.WithErrorProfile(mcperrors.COE))
+	}, storeProfile)
 }
 
 // G4: who gives up in the pause before a retry is let go at once, and is told

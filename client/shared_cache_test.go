@@ -20,7 +20,7 @@ import (
 // called.
 func TestSharedCacheKeepsServersApart(t *testing.T) {
 	t.Parallel()
-	cache, err := toolcache.New(toolcache.Settings{})
+	cache, err := client.NewCache(toolcache.Settings{})
 	require.NoError(t, err)
 	a, _ := connected(t, client.WithCache(client.CacheConfig{Shared: cache}))
 	tr, s := newFake(t)
@@ -38,7 +38,7 @@ func TestSharedCacheKeepsServersApart(t *testing.T) {
 func TestClosingSharesNoFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		cache, err := toolcache.New(toolcache.Settings{})
+		cache, err := client.NewCache(toolcache.Settings{})
 		require.NoError(t, err)
 		slow := func(s *fakeServer) {
 			s.on("tools/list", func(req jsonrpc.Request) any {

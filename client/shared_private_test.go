@@ -15,7 +15,7 @@ func TestUsualOptionsAreShared(t *testing.T) {
 	cfg, err := newConfig([]Option{WithCache(CacheConfig{NoPreload: true})})
 	require.NoError(t, err)
 	require.Same(t, theUsual, cfg.uncommon)
-	cfg, err = newConfig([]Option{WithErrorProfile(mcperrors.Plain)})
+	cfg, err = newConfig([]Option{WithErrorProfile(mcperrors.Docling)})
 	require.NoError(t, err)
 	require.NotSame(t, theUsual, cfg.uncommon)
 	t.Setenv("MCP_TOOL_CACHE_TTL", "5")

@@ -150,7 +150,7 @@ func TestStateless_DISC_18_PipeWire(t *testing.T) {
 
 func TestStateless_META_05_WithoutClientInfo(t *testing.T) {
 	t.Parallel()
-	c, s := alone(t, client.WithoutClientInfo())
+	c, s := alone(t, client.WithClientInfo(mcp.Implementation{}))
 	_, err := c.CallTool(t.Context(), "echo", nil)
 	require.NoError(t, err)
 	for _, p := range s.received() {

@@ -2,12 +2,7 @@ package mcperrors
 
 import "slices"
 
-// Suggested actions of the seed.
-const (
-	actionRetry   = "Try again"
-	actionSupport = "Contact support"
-	actionLater   = "Try again later"
-)
+const actionRetry = "Try again"
 
 // Entry describes a code.
 type Entry struct {
@@ -79,15 +74,15 @@ var catalogue = [...]Entry{
 	{CodeURLTimeout, "E1xx", "Address took too long to answer", actionRetry, true},
 	{CodeURLBlocked, "E1xx", "Address is not allowed", "Choose another address", false},
 
-	{CodeUnavailable, "E2xx", "Processing service unavailable", actionRetry, true},
-	{CodeTimeout, "E2xx", "Request timeout", actionRetry, true},
-	{CodeInvalidRequest, "E2xx", "Invalid request format", actionSupport, false},
-	{CodeToolNotFound, "E2xx", "Requested tool not available", actionSupport, false},
-	{CodeMissingCapability, "E2xx", "Service lacks a required capability", actionSupport, false},
-	{CodeResourceNotFound, "E2xx", "Requested resource not found", "Check the name", false},
+	{CodeUnavailable, "E2xx", "The server is unavailable", actionRetry, true},
+	{CodeTimeout, "E2xx", "No answer in time", actionRetry, true},
+	{CodeInvalidRequest, "E2xx", "Invalid request or answer", "Check the request", false},
+	{CodeToolNotFound, "E2xx", "The server does not have this tool or method", "Check the name", false},
+	{CodeMissingCapability, "E2xx", "The server lacks a required capability", "Use another server or version", false},
+	{CodeResourceNotFound, "E2xx", "Resource not found", "Check the name", false},
 	{CodeConflict, "E2xx", "State conflict", "Check the current state", false},
 	{CodePermissionDenied, "E2xx", "Permission denied", "Ask for access", false},
-	{CodeIncompatible, "E2xx", "Service and client are incompatible", actionSupport, false},
+	{CodeIncompatible, "E2xx", "Server and client are incompatible", "Update the server or the client", false},
 
 	{CodeProcessingTimeout, "E3xx", "Processing timeout", actionRetry, true},
 	{CodeConversionFailed, "E3xx", "Document conversion failed", actionRetry, true},
@@ -101,5 +96,5 @@ var catalogue = [...]Entry{
 	{CodeSessionExpired, "E5xx", "Session expired", "Start again", false},
 	{CodeSessionInvalid, "E5xx", "Session not valid", "Start again", false},
 
-	{CodeRateLimited, "E6xx", "Rate limit exceeded", actionLater, true},
+	{CodeRateLimited, "E6xx", "Rate limit exceeded", "Try again later", true},
 }

@@ -4,8 +4,7 @@ package mcperrors
 // the category. [Catalogue] has the texts of every code.
 type Code string
 
-// Codes for files. A client returns one only if the server's [Profile] maps an error
-// to it.
+// Codes for files. A client returns one only if its [Profile] does.
 const (
 	CodeFileTooLarge       Code = "E001" // the file is too large
 	CodeFileUnsupported    Code = "E002" // the file type is not supported
@@ -14,7 +13,8 @@ const (
 	CodeStorageUnavailable Code = "E005" // the storage is unavailable
 )
 
-// Codes for URLs that an application accepts. A client never returns them.
+// Codes for URLs that an application accepts. A client returns one only if its
+// [Profile] does.
 const (
 	CodeURLInvalid     Code = "E101" // the URL is not valid
 	CodeURLUnreachable Code = "E102" // the URL cannot be reached
@@ -30,13 +30,12 @@ const (
 	CodeToolNotFound      Code = "E204" // the server does not have the tool or the method
 	CodeMissingCapability Code = "E205" // the server lacks a required capability
 	CodeResourceNotFound  Code = "E206" // the server does not have the resource
-	CodeConflict          Code = "E207" // the state of the server does not allow the call
+	CodeConflict          Code = "E207" // the state of the server does not allow the call; only with a [Profile]
 	CodePermissionDenied  Code = "E208" // the server denies access
 	CodeIncompatible      Code = "E209" // client and server do not share a revision, a header or a capability
 )
 
-// Codes for the processing of documents. A client returns one only if the server's
-// [Profile] maps an error to it.
+// Codes for the processing of documents. A client returns one only if its [Profile] does.
 const (
 	CodeProcessingTimeout Code = "E301" // processing took too long
 	CodeConversionFailed  Code = "E302" // a document could not be converted
@@ -44,16 +43,15 @@ const (
 	CodePartialFailure    Code = "E304" // only a part was processed
 )
 
-// Codes for the database of a server. A client returns one only if the server's
-// [Profile] maps an error to it.
+// Codes for the database of a server. A client returns one only if its [Profile] does.
 const (
 	CodeDatabaseUnavailable Code = "E401" // the database cannot be reached, or is locked
 	CodeDatabaseTimeout     Code = "E402" // a query took too long
 	CodeDatabaseWriteFailed Code = "E403" // a write failed
 )
 
-// Codes for the sessions of an application, which are not MCP sessions. A client
-// returns one only if the server's [Profile] maps an error to it.
+// Codes for sessions. An MCP session that is lost has [CodeSessionExpired]. A client
+// returns [CodeSessionInvalid] only if its [Profile] does.
 const (
 	CodeSessionExpired Code = "E501" // the session has expired
 	CodeSessionInvalid Code = "E502" // the session is not valid

@@ -14,6 +14,6 @@
 // [ErrCircuitOpen] and [ErrClosed].
 //
 // [Catalogue] lists the codes with their texts. The client maps a server's
-// JSON-RPC error to a code. What the number of such an error means depends on
-// the family of servers, which the application names by a [Profile].
+// JSON-RPC error to a code. An application whose servers have error codes of their
+// own writes a [Profile] that says what they mean.
 package mcperrors

@@ -88,7 +88,7 @@ type Conn struct {
 
 	inflight inflight
 	turns    *turns // nil: only the loop reads
-	receiver        // of whoever reads
+	receiver        // of the reader
 
 	batches             atomic.Bool
 	late, noise, faults atomic.Uint64
@@ -166,7 +166,7 @@ func (c *Conn) Call(ctx context.Context, req Request, wait Wait) (Response, erro
 	return c.await(ctx, cl, at)
 }
 
-// await waits for the answer to a call whose frame stands at at.
+// await waits for the answer to a call whose frame is at at.
 func (c *Conn) await(ctx context.Context, cl *call, at span) (Response, error) {
 	for {
 		var reason error

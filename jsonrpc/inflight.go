@@ -21,7 +21,7 @@ type inflight struct {
 // call is one waiting call. Its fields are handed over through answered.
 type call struct {
 	id       string
-	at       span          // where its frame stands, once it does; guarded by the writer's mutex
+	at       span          // the place of its frame, once known; guarded by the writer's mutex
 	others   int           // how many calls were under way when it began
 	answered chan struct{} // capacity 1; one value when the call has ended
 	response Response
@@ -204,7 +204,7 @@ func (cl *call) ring() {
 	}
 }
 
-// expired says why the timer that fired ends the call, or sets it anew. It may
+// expired returns why the timer that fired ends the call, or sets it again. It may
 // have fired for an earlier call.
 func (cl *call) expired() error {
 	now := time.Now()

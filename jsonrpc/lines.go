@@ -31,7 +31,7 @@ var errTooLong = errors.New("longer than the limit")
 type lineReader struct {
 	r     io.Reader
 	limit int
-	// crossed, if set, is told the start of a line as soon as the limit is
+	// crossed, if set, gets the start of a line as soon as the limit is
 	// passed: the line may never end, and somebody waits for what it answers.
 	crossed func(head []byte)
 	idle    []byte

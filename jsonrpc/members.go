@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// errStop ends a walk that was told to stop.
+// errStop ends a walk early.
 var errStop = errors.New("stopped")
 
 // Members calls visit for each member of a JSON object, in order, until visit

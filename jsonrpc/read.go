@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// receiver is what reading needs. It belongs to whoever reads, see [turns].
+// receiver is the state of reading. It belongs to the current reader, see [turns].
 type receiver struct {
 	lines   *lineReader
 	scanner *scanner
-	// told says that the line being skipped has failed its call already.
-	told bool
+	// reported means that the skipped line has already failed its call.
+	reported bool
 	// lone counts answers in a row to calls that were alone, since loneSince.
 	lone      int
 	loneSince time.Time
@@ -23,7 +23,7 @@ func (c *Conn) receive() {
 	c.scanner = newScanner()
 	c.lines.crossed = func(head []byte) {
 		if de := c.overLimit(line{text: head}); !de.ID.IsZero() {
-			c.told = true
+			c.reported = true
 			c.fault(de)
 		}
 	}
@@ -82,10 +82,10 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 func (c *Conn) take(ln line, err error) bool {
 	switch {
 	case errors.Is(err, errTooLong):
-		if !c.told {
+		if !c.reported {
 			c.fault(c.overLimit(ln))
 		}
-		c.told = false
+		c.reported = false
 		return true
 	case errors.Is(err, io.EOF):
 		c.Fail(ErrPeerClosed)

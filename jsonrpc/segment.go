@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// span is where a frame stands in the stream of a [writer], in positions.
+// span is the place of a frame in the stream of a [writer], in positions.
 type span struct{ from, to uint64 }
 
 // segment is a run of bytes to write: many small frames, or one large one.

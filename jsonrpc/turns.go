@@ -11,14 +11,14 @@ import (
 // turns decides which goroutine reads a stream. As a rule that is the read
 // loop. But handing an answer from one goroutine to another costs more than
 // all else of a small call, so while one call comes after the other the loop
-// rests and each caller reads for itself: whoever finds nobody reading takes
+// rests and each caller reads for itself: a caller that finds nobody reading takes
 // the turn, and gives it back with its answer.
 //
 // The loop looks in every turn meanwhile. A caller that has read for longer
 // is interrupted and waits like everybody else from then on, which is what lets
 // contexts and timers end it; and when nobody has read, the loop goes on.
 type turns struct {
-	// stream can be told to end a Read that is under way.
+	// stream can interrupt a Read.
 	stream readDeadliner
 	// waiting is how many calls wait for an answer.
 	waiting func() int
@@ -73,7 +73,7 @@ func newTurns(in io.Reader, waiting func() int) *turns {
 }
 
 // take makes a caller the reader, if nobody is. The call has to be among those
-// that wait already: whoever gives the turn back counts them.
+// that already wait: the caller that gives the turn back counts them.
 func (t *turns) take() bool {
 	if t == nil {
 		return false
@@ -89,7 +89,7 @@ func (t *turns) take() bool {
 }
 
 // leave ends a caller's turn. The loop goes on when there is more to do: for
-// calls that wait, or because more says so.
+// calls that wait, or because more is true.
 func (t *turns) leave(more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 const inlineLimit = 32 << 10
 
 // writer sends frames down one stream, in the order they were accepted. The
-// caller who finds it idle writes for everybody, as far as the stream takes
+// caller that finds it idle writes for everybody, as far as the stream takes
 // bytes without blocking; the rest is left to a goroutine of the writer's own.
 // So a peer that does not read never blocks a caller, and many
 // concurrent small frames share one system call.
@@ -29,7 +29,7 @@ type writer struct {
 	out    io.Writer
 	try    *tryWriter  // nil when out cannot be written to without blocking
 	limit  uint64      // bytes that may wait
-	broken func(error) // told when out fails, under no lock
+	broken func(error) // called when out fails, without a lock
 
 	wake chan struct{} // work for the goroutine; capacity 1
 	quit chan struct{} // closed to end the goroutine
@@ -84,7 +84,7 @@ func newWriter(out io.Writer, limit int, broken func(error)) *writer {
 var errFull = errors.New("the peer does not read: too much waits to be sent")
 
 // accept queues one frame and writes what it can. It waits only while more
-// than the limit is queued already, no longer than ctx and the call allow. The span says where the frame stands.
+// than the limit is queued already, no longer than ctx and the call allow. The span is the place of the frame.
 func (w *writer) accept(ctx context.Context, f *frame) (span, error) {
 	for {
 		at, err := w.acceptNow(f)
@@ -227,7 +227,7 @@ func (w *writer) takeBack(at span) bool {
 	return false
 }
 
-// stuck reports whether the frame of a call stands in the queue and has not been
+// stuck reports whether the frame of a call is in the queue and has not been
 // accepted by the stream, so far that the peer may act on it.
 func (w *writer) stuck(cl *call) bool {
 	w.mu.Lock()

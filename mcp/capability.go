@@ -31,7 +31,7 @@ func (v *ClientCapabilities) fields(c *codec) {
 	c.raws("extensions", &v.Extensions)
 }
 
-// ServerCapabilities says what a server offers (schema ServerCapabilities). A
+// ServerCapabilities are the features that a server offers (schema ServerCapabilities). A
 // nil pointer is a capability that was not declared; an empty object is
 // declared.
 type ServerCapabilities struct {

@@ -21,7 +21,7 @@ type codec struct {
 	valid validSource
 	data  []byte // what is read; strings and raw values share it
 	guess int    // how long the next list may be
-	path  []step // where the object being read stands
+	path  []step // of the object being read
 	// flags and annotations are room for what a list of tools has many of.
 	flags       slab[bool]
 	annotations slab[ToolAnnotations]

@@ -3,7 +3,7 @@ package mcp
 import "bytes"
 
 // Every type carries its own coding, so that it is read and written by the
-// rules of this package whoever does it: encoding/json, [jsonrpc.Marshal] or
+// rules of this package whatever does it: encoding/json, [jsonrpc.Marshal] or
 // [Marshal]. The bytes given to an UnmarshalJSON belong to its caller, so these
 // copy them, where [Unmarshal] does not.
 

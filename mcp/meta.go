@@ -126,7 +126,7 @@ func ReservedMetaKey(key string) bool {
 	if len(labels) >= 2 && isProtocolLabel(labels[1]) {
 		return true
 	}
-	// In 2025-06-18 it is the last label but one, wherever that stands.
+	// In 2025-06-18 it is the last label but one, wherever that is.
 	return len(labels) >= 2 && isProtocolLabel(labels[len(labels)-2])
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// checkTrace says what is wrong with the value of a W3C trace key; other keys
+// checkTrace returns an error for an invalid value of a W3C trace key; other keys
 // pass.
 func checkTrace(key string, value []byte) error {
 	var ok func(string) bool

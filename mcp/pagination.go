@@ -73,7 +73,7 @@ func (v *EmptyResult) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// ResultType says what kind of result came (schema ResultType, since
+// ResultType is the kind of a result (schema ResultType, since
 // 2026-07-28). Extensions add values; any other makes the answer invalid.
 type ResultType string
 

@@ -154,7 +154,7 @@ func (c *codec) text(raw []byte) string {
 func shared(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }
 
 // unescape appends the text of a JSON string that has escapes. No escape is
-// shorter than what it stands for and the data is valid UTF-8, so dst may be the
+// shorter than the text that it encodes and the data is valid UTF-8, so dst may be the
 // start of raw itself.
 func unescape(dst, raw []byte) []byte {
 	// The error only reports lone surrogates, which become U+FFFD.

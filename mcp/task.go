@@ -72,7 +72,7 @@ type Task struct {
 	LastUpdatedAt string
 	// TTL is in milliseconds from creation; nil means without end.
 	TTL *int64
-	// PollInterval is in milliseconds, nil when not told.
+	// PollInterval is in milliseconds, nil if the server sets none.
 	PollInterval *int64
 	Meta         json.RawMessage
 	Extra        Members

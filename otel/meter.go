@@ -176,5 +176,5 @@ func (t *Telemetry) about(server, method, tool string) []attribute.KeyValue {
 
 // background is the context of what is counted outside of any call.
 func background() context.Context {
-	return context.Background() //nolint:forbidigo // a meter is told without one, and nothing waits on it
+	return context.Background() //nolint:forbidigo // a meter gets no context, and nothing waits for it
 }

@@ -17,7 +17,7 @@ import (
 // Names depend on the servers and tools that exist, not on the order of answers.
 type Naming struct {
 	Policy NamePolicy
-	// Separator stands between server and tool; "" means "__".
+	// Separator is between server and tool; "" means "__".
 	Separator string
 	// Alias sets names of tools, before any policy.
 	Alias map[ToolRef]string
@@ -154,7 +154,7 @@ func (t *toolNames) name(ref ToolRef, level int) string {
 	if digest == 0 {
 		return name
 	}
-	// The length stands between, or two pairs of names could be one text.
+	// The length is between them, or two pairs of names could be one text.
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s%s", len(ref.Server), ref.Server, ref.Tool))
 	return name[:min(len(name), maxToolName-1-digest)] + "_" + hex.EncodeToString(sum[:])[:digest]
 }

@@ -4,8 +4,8 @@
 # extensions. Counted strictly (scripts/official-score.mjs), with no list of expected
 # failures.
 #   official.sh [server|client]   one of the two; both without an argument
-# The server: one process, one URL. The client: auth/internal/conformanceclient, one
-# process a scenario.
+# The server: one process, one URL. The client: interop/officialclient, one process a
+# scenario.
 # Exit 0: every scenario passed; 1: one did not, or fewer than there should be
 # ran; 2: bad argument; 75: the suite could not be installed, nothing is known.
 # OFFICIAL_VERBOSE=1 says what each scenario that did not pass complained about.
@@ -163,7 +163,7 @@ judge_client() {
 	client_names "$revision" >"$out/names"
 	while read -r name; do
 		while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n || true; done
-		timeout -k 5 60 "$node" "$suite" client --command "$work/conformanceclient" --scenario "$name" "${at[@]}" \
+		timeout -k 5 60 "$node" "$suite" client --command "$work/officialclient" --scenario "$name" "${at[@]}" \
 			-o "$out/results" >"$out/logs/${name//\//%}" 2>&1 </dev/null &
 	done <"$out/names"
 	wait
@@ -189,7 +189,7 @@ official_server() {
 
 official_client() {
 	local line revision total bad=0
-	go build -o "$work/conformanceclient" ./auth/internal/conformanceclient || return 1
+	(cd interop/officialclient && GOWORK=off go build -o "$work/officialclient" .) || return 1
 	for line in "${CLIENT[@]}"; do
 		read -r revision total <<<"$line"
 		judge_client "$revision" "$total" || bad=1

@@ -6,7 +6,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Fault says what is wrong with a skill.
+// Fault is the kind of a problem with a skill.
 type Fault string
 
 // The faults.
@@ -51,7 +51,7 @@ type Error struct {
 	// URI or path of the file, "" where the fault is of the entry. Both are from the
 	// server or the caller and may contain any character.
 	Skill, File string
-	// Detail says what is wrong, Help what to do about it; one line each.
+	// Detail describes the problem, Help the remedy; one line each.
 	Detail, Help string
 	// Err is the error of the client, nil if the server answered.
 	Err error

@@ -23,7 +23,7 @@ type Skill struct {
 	URI, Path string
 	// Name is the last part of Path. Names are not unique, not even on one server.
 	Name string
-	// Description says what the skill is for. Like everything here it is from the server.
+	// Description is the purpose of the skill. Like all fields, it is from the server.
 	Description string
 	// FrontMatter is the whole front matter of SKILL.md as a JSON object.
 	FrontMatter json.RawMessage

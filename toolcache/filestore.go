@@ -3,6 +3,7 @@ package toolcache
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -35,9 +36,16 @@ type FileStore struct {
 const (
 	fileFormat = 1
 	fileSuffix = ".tools"
-	// maxHead bounds the first line of a file.
-	maxHead = 1 << 10
+	// maxHead bounds the first line of a file, maxBytes a file, and maxTTL a time to live.
+	maxHead  = 1 << 10
+	maxBytes = 16 << 20
+	maxTTL   = 24 * time.Hour
+	// defaultFiles is the default of FileStore.Files.
+	defaultFiles = 128
 )
+
+// errFile is matched by the errors of an invalid file.
+var errFile = errors.New("the stored list of tools is not valid")
 
 // fileHead is the first line of a file; the list follows it.
 type fileHead struct {
@@ -77,8 +85,8 @@ func (f *FileStore) Load(ctx context.Context, key string) (Entry, error) {
 	return entry, nil
 }
 
-// open opens a file that only this user can have written; nil is none. What it is
-// is asked before it is opened, since to open a pipe can take for ever.
+// open opens a file that only this user can have written, and returns nil if there is none.
+// It looks at the file before it opens it, because opening a pipe can block forever.
 func (f *FileStore) open(name string) (*os.File, error) {
 	if err := f.checkDir(); err != nil {
 		return nil, absentIsNil(err)
@@ -89,7 +97,7 @@ func (f *FileStore) open(name string) (*os.File, error) {
 	case err != nil:
 		return nil, absentIsNil(err)
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no file", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	if err := onlyOurs(path, info); err != nil {
 		return nil, err
@@ -111,13 +119,13 @@ func (f *FileStore) checkDir() error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return fmt.Errorf("%s is no folder", f.Dir)
+		return fmt.Errorf("%s is not a folder", f.Dir)
 	}
 	return onlyOurs(f.Dir, info)
 }
 
-// onlyOurs is the error for what another user could have put there: the hash of
-// a list finds damage and no malice.
+// onlyOurs returns an error if another user could have written the file or folder. The hash
+// of a list detects damage, not malice.
 func onlyOurs(path string, info fs.FileInfo) error {
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
 		return fmt.Errorf("others may write to %s; it is not used", path)
@@ -135,24 +143,24 @@ func absentIsNil(err error) error {
 	return err
 }
 
-// parseFile reads a file. What is in the list is for the cache to judge.
+// parseFile reads a file. The cache validates the list.
 func parseFile(data []byte, key string) (Entry, error) {
 	end := bytes.IndexByte(data[:min(len(data), maxHead)], '\n')
 	if end < 0 {
-		return Entry{}, fmt.Errorf("%w: it has no head", errEntry)
+		return Entry{}, fmt.Errorf("%w: it has no header line", errFile)
 	}
 	var head fileHead
 	if err := mcp.Unmarshal(bytes.Clone(data[:end]), &head); err != nil {
-		return Entry{}, fmt.Errorf("%w: %w", errEntry, err)
+		return Entry{}, fmt.Errorf("%w: %w", errFile, err)
 	}
 	list := data[end+1:]
 	switch {
 	case head.Format != fileFormat:
-		return Entry{}, fmt.Errorf("%w: its format is %d, not %d", errEntry, head.Format, fileFormat)
+		return Entry{}, fmt.Errorf("%w: its format is %d, not %d", errFile, head.Format, fileFormat)
 	case head.Key != key:
-		return Entry{}, fmt.Errorf("%w: it is that of another key", errEntry)
+		return Entry{}, fmt.Errorf("%w: it belongs to another key", errFile)
 	case len(list) == 0 || hashOf(list) != head.Hash:
-		return Entry{}, fmt.Errorf("%w: its hash is another", errEntry)
+		return Entry{}, fmt.Errorf("%w: its hash does not match", errFile)
 	}
 	entry := Entry{List: list, Hash: head.Hash, At: head.At, Public: head.Public}
 	if head.TTLMs != nil {
@@ -196,7 +204,7 @@ func (f *FileStore) Save(ctx context.Context, key string, entry Entry) error {
 		err = os.Rename(temp.Name(), filepath.Join(f.Dir, name))
 	}
 	if err != nil {
-		_ = os.Remove(temp.Name()) // it is of no use to anybody
+		_ = os.Remove(temp.Name()) // incomplete
 		return fmt.Errorf("tool store: %w", err)
 	}
 	return f.tidy(name)
@@ -214,8 +222,8 @@ func (f *FileStore) Forget(ctx context.Context, key string) error {
 	return nil
 }
 
-// tidy removes what is beyond the number of files, but never the one that was
-// just saved, and what programs left that ended while they saved.
+// tidy removes the oldest files beyond the limit, but never the one that was just saved. It
+// also removes old temporary files of programs that exited while they saved.
 func (f *FileStore) tidy(saved string) error {
 	const abandoned = time.Hour
 	found, err := os.ReadDir(f.Dir)
@@ -231,7 +239,7 @@ func (f *FileStore) tidy(saved string) error {
 		stem, rest, ours := strings.Cut(e.Name(), fileSuffix)
 		info, err := e.Info()
 		switch {
-		case !ours || !isKey(stem) || err != nil: // not ours to touch, or gone by now
+		case !ours || !isKey(stem) || err != nil: // not a file of a FileStore, or already removed
 		case rest == "" && e.Name() != saved:
 			kept = append(kept, aged{e.Name(), info.ModTime()})
 		case rest != "" && time.Since(info.ModTime()) > abandoned:
@@ -244,7 +252,7 @@ func (f *FileStore) tidy(saved string) error {
 	slices.SortFunc(kept, func(a, b aged) int { return a.at.Compare(b.at) })
 	most := f.Files
 	if most <= 0 {
-		most = DefaultSize
+		most = defaultFiles
 	}
 	for _, old := range kept[:max(0, len(kept)+1-most)] {
 		if err := os.Remove(filepath.Join(f.Dir, old.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -255,26 +263,32 @@ func (f *FileStore) tidy(saved string) error {
 }
 
 func (f *FileStore) bytes() int {
-	if f.MaxBytes <= 0 || f.MaxBytes > maxEntry {
-		return maxEntry
+	if f.MaxBytes <= 0 || f.MaxBytes > maxBytes {
+		return maxBytes
 	}
 	return f.MaxBytes
 }
 
-// name is that of a key's file. Keys that are none do not lead out of the folder.
+// name returns the name of the key's file. An invalid key is an error, so that no key leads
+// out of the folder.
 func (f *FileStore) name(ctx context.Context, key string) (string, error) {
 	switch {
 	case ctx.Err() != nil:
-		return "", ended(ctx)
+		return "", context.Cause(ctx)
 	case f.Dir == "":
 		return "", errors.New("tool store: no folder is set")
 	case !isKey(key):
-		return "", fmt.Errorf("tool store: %.100q is no key", key)
+		return "", fmt.Errorf("tool store: %.100q is not a key", key)
 	}
 	return key + fileSuffix, nil
 }
 
-// isKey reports whether a text is 64 hexadecimal digits.
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// isKey reports whether key is 64 lower-case hexadecimal digits.
 func isKey(key string) bool {
 	digits, err := hex.DecodeString(key)
 	return err == nil && len(digits) == 32 && strings.ToLower(key) == key

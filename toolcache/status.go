@@ -1,6 +1,21 @@
 package toolcache
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
+
+// Freshness reports how old an answer of the cache is.
+type Freshness struct {
+	// Stale reports that the answer is past its time to live. The cache returns
+	// it because a fetch failed ([Settings.ServeStale]) or because a fetch runs
+	// in the background ([Settings.Revalidate]).
+	Stale bool
+	// Age is the time since the server was asked.
+	Age time.Duration
+	// Cause is the error of the fetch that failed, or nil.
+	Cause error
+}
 
 // Status is the status of a list, for health reports.
 type Status struct {
@@ -9,9 +24,9 @@ type Status struct {
 	Tools, Refused int
 	// Age is the time since the list was fetched. TTL is how long it is fresh.
 	Age, TTL time.Duration
-	// Fresh reports that a read returns the list without a request. Public reports
-	// that the server calls it public.
-	Fresh, Public bool
+	// Stale reports that the next use asks the server. Public reports that the server
+	// calls the list public.
+	Stale, Public bool
 	// Epoch counts the events that made the list stale early: invalidations,
 	// changes reported by the server, and refused credentials.
 	Epoch uint64
@@ -20,22 +35,12 @@ type Status struct {
 	Hash string
 }
 
-// Status returns the status of the list of key. ok is false if there is no
-// list. A list that was invalidated or cleared exists and is not fresh. Status
-// does no I/O and changes nothing. It computes the hash of a list once.
-func (c *Cache) Status(key Key) (st Status, ok bool) {
-	l := c.find(&key)
-	if l == nil {
-		return Status{}, false
-	}
-	s, now := l.snap.Load(), time.Now()
-	if s == nil {
-		return Status{}, false
-	}
-	return Status{
-		Tools: len(s.tools), Refused: len(s.large),
-		Age: s.lease.age(now), TTL: s.lease.ttl,
-		Fresh: l.fresh(s, now), Public: s.public,
-		Epoch: l.epoch.Load(), Hash: s.fingerprint(),
-	}, true
+// MarshalJSON implements [json.Marshaler] with the form that health reports use.
+func (s Status) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Tools int    `json:"tools"`
+		AgeMS int64  `json:"age_ms"`
+		Stale bool   `json:"stale"`
+		Epoch uint64 `json:"epoch"`
+	}{s.Tools, s.Age.Milliseconds(), s.Stale, s.Epoch})
 }

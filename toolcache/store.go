@@ -2,25 +2,7 @@ package toolcache
 
 import (
 	"context"
-	"crypto/pbkdf2"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/mainstay-mcp/mainstay/mcp"
-)
-
-const (
-	// storeTimeout bounds one use of a durable store.
-	storeTimeout = time.Second
-	// maxEntry bounds the list of an entry.
-	maxEntry = 16 << 20
-	// saveInterval is how far apart two saves of a list are that has not changed.
-	saveInterval = 10 * time.Second
 )
 
 // Store keeps lists of tools beyond the life of a process; see [FileStore]. The
@@ -29,13 +11,13 @@ const (
 //
 // When a process has no list yet, a stored list is fresh for the rest of the
 // time that the server set. If the server set none, the list is stale, because
-// it may have changed. A stale list still serves [Cache.Lookup], and
+// it may have changed. A stale list still supplies schemas, and serves
 // [Settings.ServeStale] for an hour. The cache validates a stored list like an
 // answer of the server, and compares its hash. The hash detects damage, not
 // malice: a user who can write to the store can change the tools.
 //
-// Invalidating a list, or a refusal of the reader's credentials, removes it
-// from the store.
+// A change that the server announces, or a refusal of the caller's credentials, removes the
+// list from the store.
 type Store interface {
 	// Load returns the entry of a key. If there is no entry, Load returns a zero
 	// Entry and a nil error.
@@ -47,9 +29,9 @@ type Store interface {
 }
 
 // Entry is one list in a [Store]. Its key has 64 hexadecimal digits: a slow
-// digest of server, variant and partition, which reveals neither of them. With
+// digest of server, protocol revision and caller, which reveals none of them. With
 // [Settings.SharePublic], the key of a public list does not depend on the
-// partition.
+// caller.
 type Entry struct {
 	// List is the result of tools/list with all tools, as JSON.
 	List []byte
@@ -59,155 +41,6 @@ type Entry struct {
 	At time.Time
 	// TTL is the time to live that the server set, nil if it set none.
 	TTL *time.Duration
-	// Public reports that the list may be shared between partitions.
+	// Public reports that the list may be shared between callers.
 	Public bool
-}
-
-// errEntry is matched by what is wrong with an entry.
-var errEntry = errors.New("the stored list of tools is not valid")
-
-// listing checks an entry as an answer of the server's is checked.
-func (e *Entry) listing() (Listing, error) {
-	var res mcp.ListToolsResult
-	switch {
-	case len(e.List) > maxEntry:
-		return Listing{}, fmt.Errorf("%w: it has more than %d bytes", errEntry, maxEntry)
-	case hashOf(e.List) != e.Hash:
-		return Listing{}, fmt.Errorf("%w: its hash is another", errEntry)
-	}
-	if err := mcp.Unmarshal(append([]byte(nil), e.List...), &res); err != nil {
-		return Listing{}, fmt.Errorf("%w: %w", errEntry, err)
-	}
-	if len(res.Tools) > maxTools {
-		return Listing{}, fmt.Errorf("%w: %w", errEntry, errTooMany)
-	}
-	return Listing{Tools: res.Tools, TTL: e.TTL, Public: e.Public}, nil
-}
-
-// storeRounds makes one guess at a key cost some 20 ms. It never changes, but in
-// tests under the race detector, where that is a second.
-var storeRounds = 1 << 16
-
-// storeKey is a key's name in a store. Addresses, environments and headers go
-// into keys, and with them perhaps short secrets, which whoever sees the names
-// could guess if that were cheap. A salt of one's own would do as well, but the
-// processes that share a store, on several machines too, need the same names.
-func storeKey(k Key) string {
-	text := fmt.Sprintf("%d %d %d %s%s%s", len(k.Server), len(k.Variant), len(k.Partition), k.Server, k.Variant, k.Partition)
-	slow, err := pbkdf2.Key(sha256.New, text, []byte("mainstay tool list"), storeRounds, sha256.Size)
-	if err != nil {
-		return "" // refused by the settings of a FIPS module: no key, which stores refuse
-	}
-	return hex.EncodeToString(slow)
-}
-
-// shelf is what is known of the durable store for one list.
-type shelf struct {
-	key     func() string // in the store; made once, since that takes a while
-	asked   atomic.Bool   // for what an earlier process left
-	mayHave atomic.Bool   // there may be an entry
-	// turn holds a token while the store is written to, which takes time: what
-	// follows is guarded by it.
-	turn chan struct{}
-	hash string    // of what is there, "" for nothing or not known
-	at   time.Time // of the last save
-}
-
-func newShelf(key Key) *shelf {
-	s := &shelf{key: sync.OnceValue(func() string { return storeKey(key) }), turn: make(chan struct{}, 1)}
-	s.mayHave.Store(true)
-	return s
-}
-
-// load puts what the store has in the place of no list.
-func (c *Cache) load(ctx context.Context, l *list) {
-	if l.shelf == nil || l.shelf.asked.Swap(true) || l.snap.Load() != nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	entry, err := c.set.Durable.Load(ctx, l.shelf.key())
-	if err != nil {
-		c.set.Logger.Warn("[MCP] the store of tool lists could not be read", "error", err)
-		return
-	}
-	if entry.List == nil {
-		return
-	}
-	from, err := entry.listing()
-	now := time.Now()
-	age := now.Round(0).Sub(entry.At)
-	switch {
-	case err != nil:
-		c.set.Logger.Warn("[MCP] what the store of tool lists holds is left alone", "error", err)
-		return
-	case age < 0 || (l.key == l.key.public() && !entry.Public):
-		return // from a clock that was ahead; or for somebody else
-	}
-	ttl := time.Duration(0)
-	if entry.TTL != nil {
-		ttl = c.set.spread(c.set.ttl(entry.TTL))
-	}
-	// Of the first epoch: stale when something was said before it was read.
-	s := newSnapshot(from, 0, newLease(now, ttl).since(age))
-	s.stored = true
-	l.put(s)
-}
-
-// save keeps a list beyond this process, unless it has changed meanwhile. While
-// the store is busy with an earlier one it does nothing: what is there then is
-// older, and not wrong.
-func (c *Cache) save(ctx context.Context, l *list, s *snapshot) {
-	if l.shelf == nil {
-		return
-	}
-	select {
-	case l.shelf.turn <- struct{}{}:
-	default:
-		return
-	}
-	defer func() { <-l.shelf.turn }()
-	list, hash, err := s.encoded()
-	l.shelf.mayHave.Store(true) // before the epoch is read: who begins another forgets it again
-	if err != nil || len(list) > maxEntry || s.epoch != l.epoch.Load() || l.evicted.Load() ||
-		(hash == l.shelf.hash && time.Since(l.shelf.at) < saveInterval) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	l.shelf.at = time.Now()
-	err = c.set.Durable.Save(ctx, l.shelf.key(), Entry{
-		List: list, Hash: hash, At: time.Unix(0, s.lease.wall), TTL: s.asked, Public: s.public,
-	})
-	if l.evicted.Load() {
-		c.unsave(ctx, l) // its successor may have forgotten it before it was saved
-	}
-	if err != nil {
-		c.set.Logger.Warn("[MCP] the list of tools could not be stored", "error", err)
-		return
-	}
-	l.shelf.hash = hash
-}
-
-// unsave drops what the store has, which is not true any more. It does not wait:
-// whoever hears that a list has changed has other things to do. One goroutine at
-// most follows a save.
-func (c *Cache) unsave(ctx context.Context, l *list) {
-	if l.shelf == nil || !l.shelf.mayHave.CompareAndSwap(true, false) {
-		return
-	}
-	ctx = context.WithoutCancel(ctx)
-	go func() {
-		l.shelf.turn <- struct{}{} // every use of the store is bounded
-		defer func() { <-l.shelf.turn }()
-		if l.shelf.mayHave.Load() {
-			return // it has been replaced
-		}
-		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-		defer cancel()
-		l.shelf.hash = ""
-		if err := c.set.Durable.Forget(ctx, l.shelf.key()); err != nil {
-			c.set.Logger.Warn("[MCP] a list of tools that is not true any more is still stored", "error", err)
-		}
-	}()
 }

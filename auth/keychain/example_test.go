@@ -17,5 +17,5 @@ func ExampleOpen() {
 		fmt.Println(err)
 		return
 	}
-	_ = auth.Login(auth.WithStore(store)) // an option of client.Dial
+	_ = auth.Login(auth.WithStore(store)) // for client.WithAuthorizer
 }

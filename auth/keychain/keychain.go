@@ -3,13 +3,13 @@
 // (GNOME Keyring, KWallet, KeePassXC).
 //
 //	store, err := keychain.Open(ctx, folder, "my program")
-//	c, err := client.Dial(ctx, url, auth.Login(auth.WithStore(store)))
+//	c, err := client.Dial(ctx, url, client.WithAuthorizer(auth.Login(auth.WithStore(store))))
 //
 // The keychain has one key, and the tokens are in files that are encrypted with it. So a
-// record may be longer than a keychain takes (2,560 bytes on Windows, about 3,000 on
-// macOS), is written whole or not at all, and is renewed once by many processes. A
-// keychain that asks the person for each item asks once. The files are of no use without
-// the keychain; programs that may read the keychain of the person may read the tokens.
+// record may be longer than the limit of a keychain (2,560 bytes on Windows, about 3,000 on
+// macOS), it is written atomically, and many processes renew it once. A keychain that asks
+// the person for each item asks once. The files are useless without the keychain. Programs
+// that can read the keychain of the person can read the tokens.
 package keychain
 
 import (
@@ -25,24 +25,24 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth"
 )
 
-// ErrUnavailable means that the keychain is missing, or does not open: there is none on
-// this machine, or the person did not unlock it.
+// ErrUnavailable means that this machine has no keychain, or that the person did not unlock
+// it.
 var ErrUnavailable = errors.New("the keychain of the operating system cannot be used")
 
-// Open returns a store in a folder, as [auth.OpenSealedFiles] does, whose key is in the
-// keychain of the person. There it has the name of the program and the path of the
-// folder; the first Open makes it. A locked keychain asks the person to unlock it, and
-// Open waits for that until ctx ends: pass one with a deadline. Later, the store needs
-// the keychain no more.
+// Open returns a store in a folder, like [auth.OpenSealedFiles], with a key in the keychain of
+// the person. The item of the keychain has the name of the program and the path of the folder;
+// the first Open creates it. A locked keychain asks the person to unlock it, and Open waits
+// until ctx ends: pass a context with a deadline. The store does not use the keychain after
+// Open.
 //
-// Several processes may open the same folder at the same time. If the key is taken out
-// of the keychain, the error of each record says to delete its file and to log in again.
+// Several processes may open the same folder at the same time. If the key is deleted from the
+// keychain, the error of each record asks to delete its file and to log in again.
 func Open(ctx context.Context, folder, program string) (auth.Store, error) {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
 		return nil, fmt.Errorf("token store: %w", err)
 	}
-	// An Update that changes nothing is a lock between processes: only one makes the key.
+	// An Update without a change is a lock between processes: only one creates the key.
 	files, err := auth.OpenFiles(folder)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func Open(ctx context.Context, folder, program string) (auth.Store, error) {
 	return auth.OpenSealedFiles(folder, key)
 }
 
-// keyOf returns the key of a folder, and makes it if there is none.
+// keyOf returns the key of a folder, and creates it if there is none.
 func keyOf(ctx context.Context, program, folder string) ([]byte, error) {
 	text, err := get(ctx, program, folder)
 	if errors.Is(err, keyring.ErrNotFound) {
@@ -66,7 +66,7 @@ func keyOf(ctx context.Context, program, folder string) ([]byte, error) {
 		_, _ = rand.Read(fresh) // never fails
 		made := base64.StdEncoding.EncodeToString(fresh)
 		if _, err = bounded(ctx, func() (string, error) { return "", keyring.Set(program, folder, made) }); err == nil {
-			// The library takes a prompt that the person closes for success.
+			// The library reports success if the person closes the prompt.
 			text, err = get(ctx, program, folder)
 		}
 		if err == nil && text != made {
@@ -87,8 +87,8 @@ func get(ctx context.Context, program, folder string) (string, error) {
 	return bounded(ctx, func() (string, error) { return keyring.Get(program, folder) })
 }
 
-// bounded waits for a call of the library until ctx ends. The call goes on then: the
-// library waits for the person without an end.
+// bounded waits for a call of the library until ctx ends. The call itself continues: the
+// library waits for the person without a limit.
 func bounded(ctx context.Context, call func() (string, error)) (string, error) {
 	type result struct {
 		text string

@@ -16,7 +16,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 	"github.com/mainstay-mcp/mainstay/auth/internal/loopback"
-	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
@@ -25,44 +24,39 @@ import (
 const patience = 30 * time.Second
 
 // From returns an Authorizer that sends the tokens of a TokenSource. A token is used until
-// shortly before it expires; then, and once for a request that the server refuses with
-// 401, ts is asked again. Calls at the same time ask once.
+// shortly before it expires. Then ts is called again, and also once for a request that the
+// server refuses with 401. Concurrent calls share one call of ts.
 //
-// ts runs on a goroutine of its own. A call waits for it for up to 30 seconds, and not
-// longer than its context allows. If ts never returns, that goroutine stays, and later
-// calls wait for the same answer.
+// ts runs on a goroutine of its own. A call waits up to 30 seconds for it, and not after its
+// context ends. If ts never returns, its goroutine stays, and later calls wait for the same
+// answer.
 //
-// All requests count as those of one caller, whatever the token: use one Authorizer for
-// each user. Tokens are sent over TLS, and without it only to this machine. They must be
-// of the type Bearer.
+// All requests share one cache scope, whatever the token: use one Authorizer for each user.
+// Tokens must be of type Bearer. Without TLS they are only sent to this machine.
 func From(ts oauth2.TokenSource) *Authorizer {
-	a := &Authorizer{source: ts, scope: "oauth2 " + rand.Text()}
-	a.Option = client.WithAuthorizer(a)
-	return a
+	return &Authorizer{source: ts, scope: "oauth2 " + rand.Text()}
 }
 
-// Authorizer is what [From] returns. It is an option of [client.Dial], and the Authorizer
-// of a [transport.HTTP] or [transport.SSE]. Its errors are an [*auth.Error].
+// Authorizer is what [From] returns. Pass it to client.WithAuthorizer. Its errors are an
+// [*auth.Error].
 type Authorizer struct {
-	client.Option
-
 	source oauth2.TokenSource
 	scope  string // for caches, see [transport.Credentials]
 	now    atomic.Pointer[given]
 
 	mu     sync.Mutex
-	asking *question // nil while the source is not asked
+	asking *question // nil while no call of the source runs
 }
 
-// given is a token of the source, and what requests carry for it.
+// given is a token of the source and the credentials of its requests.
 type given struct {
 	token *oauth2.Token
 	sent  *transport.Credentials
 }
 
-// question is a call of the source that several requests may wait for.
+// question is a call of the source. Several requests may wait for it.
 type question struct {
-	done  chan struct{} // closed when what follows is set
+	done  chan struct{} // closed when the other fields are set
 	given *given
 	err   error
 }
@@ -94,7 +88,7 @@ func (a *Authorizer) Challenged(ctx context.Context, c transport.Challenge) (*tr
 		return nil, nil
 	}
 	if g := a.now.Load(); g != nil && g.sent != c.Sent && g.token.Valid() {
-		return g.sent, nil // another request has asked meanwhile
+		return g.sent, nil // another request has renewed it
 	}
 	g, err := a.ask(ctx)
 	if err != nil {
@@ -106,7 +100,7 @@ func (a *Authorizer) Challenged(ctx context.Context, c transport.Challenge) (*tr
 	return g.sent, nil
 }
 
-// ask asks the source for a token, together with others that ask now.
+// ask returns a token of the source. Concurrent calls share one call of the source.
 func (a *Authorizer) ask(ctx context.Context) (*given, error) {
 	if a.source == nil {
 		return nil, errors.New("the token source is missing")
@@ -150,7 +144,7 @@ func (a *Authorizer) answer(q *question) {
 	})
 }
 
-// keep keeps a token for the requests that follow.
+// keep sets the token of later requests.
 func (a *Authorizer) keep(token *oauth2.Token) *given {
 	sent := &transport.Credentials{Header: http.Header{"Authorization": {"Bearer " + token.AccessToken}}, Scope: a.scope}
 	if last := a.now.Load(); last != nil && last.token.AccessToken == token.AccessToken {
@@ -161,7 +155,7 @@ func (a *Authorizer) keep(token *oauth2.Token) *given {
 	return g
 }
 
-// check refuses a token that no server would take.
+// check refuses a token that no server would accept.
 func check(t *oauth2.Token) error {
 	switch {
 	case t == nil || t.AccessToken == "":

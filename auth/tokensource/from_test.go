@@ -71,10 +71,10 @@ func TestARefusedTokenIsReplaced(t *testing.T) {
 	w.Access["good"] = "read"
 	tokens := []string{"stale", "good", "good", "other"}
 	var asked atomic.Int64
-	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithProtocolVersion("2025-11-25"), tokensource.From(source(func() (*oauth2.Token, error) {
+	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithProtocolVersion("2025-11-25"), client.WithAuthorizer(tokensource.From(source(func() (*oauth2.Token, error) {
 		n := int(asked.Add(1))
 		return &oauth2.Token{AccessToken: tokens[min(n, len(tokens))-1], TokenType: "bearer"}, nil
-	})))
+	}))))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	call := func() error {
@@ -166,7 +166,7 @@ func TestSourcesThatFail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithProtocolVersion("2025-11-25"), tokensource.From(tt.source))
+			c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithProtocolVersion("2025-11-25"), client.WithAuthorizer(tokensource.From(tt.source)))
 			require.Nil(t, c)
 			require.ErrorContains(t, err, tt.want)
 			require.Equal(t, tt.kind, mcperrors.KindOf(err))

@@ -15,15 +15,14 @@ import (
 const renewal = time.Minute
 
 // Of returns a TokenSource with the token of a login at an MCP server, for other libraries
-// that call the same server. The token is renewed when it has expired. Nobody is asked to
-// log in: without a login the error is an [*auth.Error] with an [*auth.NotLoggedIn].
+// that call the same server. The token is renewed when it has expired. It never logs in:
+// without a login the error is an [*auth.Error] with an [*auth.NotLoggedInError].
 //
-// A call of Token takes at most a minute, and fails when ctx has ended. It reads memory
-// while the token is good, so oauth2.ReuseTokenSource is not needed. A token that is bound
-// to a key ([auth.WithDPoP]) is refused: only the Authorizer can use it.
+// A call of Token takes at most a minute, and fails when ctx has ended. A valid token comes
+// from memory, so oauth2.ReuseTokenSource is not needed. A token that is bound to a key
+// ([auth.WithDPoP]) is an error: only the Authorizer can use it.
 //
-// An oauth2.Token shows its secrets when it is printed. Send the token to that server
-// only.
+// An oauth2.Token shows its secrets when it is printed. Send the token to that server only.
 func Of(ctx context.Context, a *auth.Authorizer, server string) oauth2.TokenSource {
 	return source(func() (*oauth2.Token, error) {
 		if a == nil {

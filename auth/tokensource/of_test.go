@@ -33,7 +33,7 @@ func answered() auth.Option {
 func logIn(t *testing.T, w *authtest.World, opts ...auth.Option) *auth.Authorizer {
 	t.Helper()
 	a := auth.Login(append(opts, answered())...)
-	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithProtocolVersion("2025-11-25"), a)
+	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithProtocolVersion("2025-11-25"), client.WithAuthorizer(a))
 	require.NoError(t, err)
 	require.NoError(t, c.Close())
 	return a
@@ -98,7 +98,7 @@ func TestOfRenews(t *testing.T) {
 	expire()
 	w.Forget()
 	_, err = tokensource.Of(t.Context(), auth.Login(auth.WithStore(store)), w.MCP.URL+"/mcp").Token()
-	var ended *auth.NotLoggedIn
+	var ended *auth.NotLoggedInError
 	require.ErrorAs(t, err, &ended)
 	require.Equal(t, "invalid_grant", ended.Ended)
 }
@@ -129,7 +129,7 @@ func TestThereAndBack(t *testing.T) {
 	w := authtest.New(t)
 	a := logIn(t, w)
 	ts := tokensource.Of(t.Context(), a, w.MCP.URL+"/mcp")
-	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithProtocolVersion("2025-11-25"), tokensource.From(ts))
+	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", client.WithProtocolVersion("2025-11-25"), client.WithAuthorizer(tokensource.From(ts)))
 	require.NoError(t, err)
 	_, err = c.CallTool(t.Context(), "echo", map[string]any{})
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// sink is a way to a client for what the server says by itself.
+// sink is a way to a client for messages that the server sends unasked.
 type sink struct {
 	push func(jsonrpc.Message)
 	// listen is what a client of the stateless era listens to, nil in the

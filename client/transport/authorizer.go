@@ -267,7 +267,7 @@ func (x *exchange) goOn() {
 	// In this order: in between, less time seems to have passed, and never more.
 	stood := x.stood.Add(now + 1 - x.standing.Load())
 	x.standing.Store(0)
-	x.seen.Store(now - stood) // the wait begins anew; nothing came
+	x.seen.Store(now - stood) // the wait starts again; nothing came
 	x.c.paused.Add(-1)
 }
 

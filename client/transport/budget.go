@@ -41,7 +41,7 @@ type queue struct {
 }
 
 // reading is what a reader has taken of a budget for the message it reads. But for
-// what stands in the budget's queue, it is the reader's own.
+// the budget's queue, it belongs to the reader.
 type reading struct {
 	x     *exchange
 	held  int64         // within the limit
@@ -121,7 +121,7 @@ func (b *Budget) Limit() int64 {
 }
 
 // ask takes n more bytes for an answer. When there is no room for them it returns
-// what is closed once they are taken; whoever stops waiting for that must leave.
+// what is closed once they are taken; a caller that stops waiting must call leave.
 func (b *Budget) ask(r *reading, n int) (room <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

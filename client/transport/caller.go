@@ -37,7 +37,7 @@ type Caller struct {
 }
 
 // headersAge is how old headers may be when they are sent again: tokens expire, and
-// HeaderFunc hears of no refusal.
+// HeaderFunc does not learn of refusals.
 const headersAge = 10 * time.Second
 
 // proofAge is how old credentials for one request may be when it is sent: servers
@@ -230,7 +230,7 @@ func failureOf(err error) *Failure {
 // headersFailure is the failure of a request whose headers the application could not give.
 func headersFailure(ctx context.Context, err error) *Failure {
 	reason := ReasonOption
-	if _, broken := err.(*callback.Error); broken { //nolint:errorlint // ours, as it came
+	if _, broken := err.(*callback.Error); broken { //nolint:errorlint // ours, never wrapped
 		reason = ReasonCallback
 	} else if ctx.Err() != nil {
 		return askingEnded(ctx)

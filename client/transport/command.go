@@ -55,10 +55,10 @@ const (
 	defaultMaxNoise  = 10_000
 	// outputGrace is how long output may still arrive after the process has
 	// ended: what it wrote last is in the pipe, but a child of it may hold the
-	// pipe open for ever. A busy machine needs more than 100 ms to read it.
+	// pipe open forever. A busy machine needs more than 100 ms to read it.
 	outputGrace = 500 * time.Millisecond
 	// eofGrace is how long a program may live on that has closed its stdout:
-	// nobody will hear of it again (fault E7).
+	// nobody will receive it again.
 	eofGrace = 2 * time.Second
 )
 

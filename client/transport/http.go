@@ -49,8 +49,8 @@ type HTTP struct {
 	// with different headers; CacheConfig.Partition of package client overrides this.
 	HeaderFunc func(ctx context.Context) (http.Header, error)
 	// Authorizer, when set, returns the credentials of requests and logs in when the
-	// server asks for it. It is called as often as HeaderFunc. Package auth has
-	// Authorizers for OAuth. Its headers override Header. By default, cached results are
+	// server asks for it. It is called as often as HeaderFunc. Programs with a client set
+	// it with client.WithAuthorizer. Its headers override Header. By default, cached results are
 	// not shared between different scopes of credentials.
 	Authorizer Authorizer
 	// RoundTripper sends the requests. nil means a pool that all connections
@@ -150,7 +150,7 @@ func reserved(name string) bool {
 	case "accept", "content-type", "content-length", "last-event-id":
 		return true
 	case "idempotency-key", "x-idempotency-key":
-		// The HTTP layer would send such a POST again by itself, see [sentBody.rewinds].
+		// The HTTP layer would automatically send such a POST again, see [sentBody.rewinds].
 		return true
 	}
 	return strings.HasPrefix(name, "mcp-")

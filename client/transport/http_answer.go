@@ -80,7 +80,7 @@ func mediaType(h http.Header) string {
 	}
 	t, _, err := mime.ParseMediaType(value)
 	if err != nil {
-		// Parameters may be malformed; the type stands before them.
+		// Parameters may be malformed; the type is before them.
 		t, _, _ = strings.Cut(value, ";")
 		t = strings.ToLower(strings.TrimSpace(t))
 	}
@@ -140,7 +140,7 @@ func (x *exchange) single(id jsonrpc.ID, data []byte) (Answer, error) {
 }
 
 // undecodable is the failure of a message that could not be read, and the id of
-// the call that the message answers, zero where that cannot be told.
+// the call that the message answers, zero if that is unknown.
 func (x *exchange) undecodable(err error, data []byte) (f *Failure, whose jsonrpc.ID) {
 	f = x.failure(ReasonProtocol, err)
 	f.HTTP = x.evidence(data)

@@ -23,7 +23,7 @@ type sentBody struct {
 	size   int64
 	taken  atomic.Bool
 	reused atomic.Bool // the connection had been used before
-	conn   net.Conn    // nil where it is not told
+	conn   net.Conn    // nil if unknown
 	// standard: the HTTP layer is that of the standard library. A second try
 	// then means that the first sent nothing, or that it is harmless. With any
 	// other, earlier is set when all was taken before a second try.
@@ -147,7 +147,7 @@ func (b *sentBody) rewound() io.ReadCloser {
 }
 
 // rewinds returns the request's GetBody, nil where the HTTP layer must not send the
-// request again by itself. The standard library does so over HTTP/1 when nothing was
+// request again automatically. The standard library does so over HTTP/1 when nothing was
 // written to a connection that it had used before, and for requests with an
 // Idempotency-Key, which is refused. Over HTTP/2 it does so after REFUSED_STREAM and
 // GOAWAY, which prove that the server did nothing, but also when the server resets

@@ -169,7 +169,7 @@ func (x *exchange) takesBatch(data []byte) bool {
 // hasBatches reports whether a revision has batches.
 func hasBatches(version string) bool { return version == string(mcp.Version2025_03_26) }
 
-// handOver hands over what the server sends by itself. What has been handed over
+// handOver passes on the messages that the server sends unasked. What has been handed over
 // before the stream broke is not again (transports, "Resumability and Redelivery").
 func (x *exchange) handOver(m jsonrpc.Message, size int, again bool) {
 	if again {
@@ -227,7 +227,7 @@ func (c *httpConn) spoiled(broken *jsonrpc.DecodeError, err error) bool {
 	return broken != nil && broken.Answers() && c.deliver(broken.ID, outcome{err: err})
 }
 
-// undecoded says what can be told of a part of a message.
+// undecoded reports what is known of a part of a message.
 func (c *httpConn) undecoded(part []byte) *jsonrpc.DecodeError {
 	_, err := jsonrpc.DecodeWithin(part, c.limits.Depth)
 	var broken *jsonrpc.DecodeError

@@ -44,7 +44,7 @@ type exchange struct {
 	who        *Caller // what the next request carries; nil if that must be asked for
 	challenged *ChallengedCall
 
-	reading reading     // taken from the budget; of whoever reads
+	reading reading     // taken from the budget; of the reader
 	endless bool        // nothing ends it but one of the two sides
 	paused  atomic.Bool // what comes is not read for want of room
 

@@ -13,7 +13,7 @@ import (
 // stream, where the server does not ask for longer ones.
 const maxStreamPause = 30 * time.Second
 
-// ownStream is the stream for what the server sends by itself (transports, "Listening
+// ownStream is the stream for messages that the server sends unasked (transports, "Listening
 // for Messages from the Server").
 type ownStream struct {
 	x       *exchange
@@ -99,7 +99,7 @@ func (s *ownStream) hold(before *ownStream) {
 		case streamRefused:
 			switch {
 			case at.id != "":
-				at.anew() // perhaps it only cannot go on from this place
+				at.forget() // perhaps it only cannot go on from this place
 			case !held || s.x.resp.StatusCode == http.StatusMethodNotAllowed:
 				if held {
 					s.gap()

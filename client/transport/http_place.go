@@ -27,13 +27,13 @@ const (
 	maxEventID = 4 << 10
 )
 
-// place is where an event stream stands: what is needed to go on with it after
+// place is the position in an event stream: what is needed to resume it after
 // it broke.
 type place struct {
-	id    string        // of the last event, "" when there is nothing to resume from
-	retry time.Duration // the server's wish, valid when told is set
-	told  bool
-	short int // streams in a row that were refused or ended at once
+	id       string        // of the last event, "" when there is nothing to resume from
+	retry    time.Duration // the server's wish, valid if hasRetry is set
+	hasRetry bool
+	short    int // streams in a row that were refused or ended at once
 	// most bounds the waits that are not the server's wish.
 	most time.Duration
 
@@ -45,7 +45,7 @@ type place struct {
 // It reports whether the event came before the stream broke.
 func (p *place) note(e sse.Event) bool {
 	if e.HasRetry {
-		p.retry, p.told = min(e.Retry, maxRetry), true
+		p.retry, p.hasRetry = min(e.Retry, maxRetry), true
 	}
 	if !e.HasID {
 		return false
@@ -71,16 +71,16 @@ func (p *place) note(e sse.Event) bool {
 func (p *place) broke(open time.Duration) {
 	p.before = slices.Clone(p.recent[max(0, len(p.recent)-keptIDs):])
 	if p.id == "" {
-		p.anew()
+		p.forget()
 	}
 	if p.short++; open >= steady {
 		p.short = 0
 	}
 }
 
-// anew forgets the place: the next stream begins anew, and events in it may have
+// forget forgets the place: the next stream starts again, and events in it may have
 // the ids of others (transports, "Resumability and Redelivery").
-func (p *place) anew() { p.id, p.recent, p.before = "", nil, nil }
+func (p *place) forget() { p.id, p.recent, p.before = "", nil, nil }
 
 // pause returns how long to wait before the next try: what the server asked
 // for, to the point (transports, "Resumability and Redelivery"), or a random part of a
@@ -89,7 +89,7 @@ func (p *place) anew() { p.id, p.recent, p.before = "", nil, nil }
 // growing wait, unless a second or more is what it wants. opened says that the
 // last try got a stream.
 func (p *place) pause(opened bool) time.Duration {
-	if p.told && opened && (p.short <= patience || p.retry >= time.Second) {
+	if p.hasRetry && opened && (p.short <= patience || p.retry >= time.Second) {
 		return p.retry
 	}
 	bound := min(p.most, basePause<<min(p.short, 10))

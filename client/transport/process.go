@@ -249,7 +249,7 @@ func (p *process) settle(rpc *jsonrpc.Conn) {
 	}
 }
 
-// evidence says what is known of the process. since is how many lines of stderr there
+// evidence describes what is known of the process. since is how many lines of stderr there
 // were when the request that failed was sent. They are no explanation, unless they came
 // after the last answer.
 func (p *process) evidence(since int64) *mcperrors.ProcessEvidence {

@@ -74,7 +74,7 @@ func (a *app) loginFailure(ctx context.Context, err error, t target.Target) *fai
 // missingLogin adds what is known about a login that is missing: why it has ended, and
 // which files it may be in.
 func missingLogin(f *failure.Failure, err error) {
-	var why *auth.NotLoggedIn
+	var why *auth.NotLoggedInError
 	if !errors.As(err, &why) || f.Kind != failure.KindAuth {
 		return
 	}
@@ -132,7 +132,7 @@ that waits for a person is ended.`,
 				return err
 			}
 			found, err := a.logout(cmd.Context(), t.URL, profile)
-			var missing *auth.NotLoggedIn
+			var missing *auth.NotLoggedInError
 			if errors.As(err, &missing) {
 				return unreadable(missing.Damaged)
 			}
@@ -253,7 +253,7 @@ logs.`,
 					a.flags.Auth = "profile:" + profile
 				}
 				f := a.loginFailure(cmd.Context(), err, t)
-				var missing *auth.NotLoggedIn
+				var missing *auth.NotLoggedInError
 				if errors.As(err, &missing) && missing.Ended == "" {
 					f.Message = "no token is stored for this server" // which was not asked
 				}

@@ -71,7 +71,7 @@ func TestAuthFailures(t *testing.T) {
 				w.Metadata["pushed_authorization_request_endpoint"] = w.AS.URL + "/missing"
 			},
 			args: []string{"auth", "login", "--no-browser"}, person: true,
-			says: []string{"the authorization server did not take the pushed request", "HTTP status 404", "ask the operator of the authorization server"},
+			says: []string{"the authorization server did not accept the pushed request", "HTTP status 404", "ask the operator of the authorization server"},
 		},
 		"nobody can log in on another device": {
 			args: []string{"auth", "login", "--device"},
@@ -120,7 +120,7 @@ func TestAuthFailures(t *testing.T) {
 		},
 		"a login at a server that registers nobody": {
 			world: func(w *authtest.World) { delete(w.Metadata, "registration_endpoint") }, args: []string{"auth", "login"},
-			says: []string{"registers no programs by itself", "--client-id"}, next: "mcpctl auth login --client-id ID --issuer ISSUER URL",
+			says: []string{"registers no programs automatically", "--client-id"}, next: "mcpctl auth login --client-id ID --issuer ISSUER URL",
 		},
 		"a login against a broken rule": {
 			world: func(w *authtest.World) { delete(w.Metadata, "code_challenge_methods_supported") }, args: []string{"auth", "login"},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
@@ -107,24 +108,29 @@ func (a *app) inspect(ctx context.Context, t target.Target, l *login) error {
 	a.flags.Auth = "none" // not the stored tokens
 	in := inspection{Server: target.Shown(t.URL), Steps: []step{}}
 	var mu sync.Mutex
-	by := auth.Inspect(append(opts, auth.WithTrace(func(s auth.Step) {
+	opts = append(opts, auth.WithTrace(func(s auth.Step) {
 		mu.Lock()
 		defer mu.Unlock()
 		in.Steps = append(in.Steps, a.shownStep(s))
-	}))...)
+	}))
+	by := &inspector{Authorizer: auth.Login(opts...), url: t.URL, opts: opts}
 	defer by.Close() //nolint:errcheck // nothing is in progress
+	var found *auth.Inspection
 	answered := false
-	err = a.dial.With(ctx, t, func(ctx context.Context, _ *connect.Connection) error {
+	err = a.dial.With(ctx, t, func(ctx context.Context, _ *connect.Connection) (err error) {
 		answered = true
-		return by.Look(ctx, t.URL) // it may want a login for some requests
+		found, err = auth.Inspect(ctx, t.URL, opts...) // it may want a login for some requests
+		return err
 	}, client.WithAuthorizer(by))
-	mu.Lock() // of requests that are still under way nothing is shown
+	if errors.Is(err, errInspected) {
+		found = by.found
+	}
+	mu.Lock() // steps of requests that are still in progress are not shown
 	defer mu.Unlock()
 
-	var found *auth.Inspected
 	var why *auth.Error
 	switch {
-	case errors.As(err, &found):
+	case found != nil:
 	case answered && !in.hasResource():
 		in.Verdict, in.Steps = notDemanded, []step{}
 		return a.inspected(in)
@@ -174,6 +180,41 @@ func (a *app) inspect(ctx context.Context, t target.Target, l *login) error {
 		in.Next = a.explain.AuthCommand(t, append([]string{"login"}, slices.Concat(l.typed()...)...)...)
 	}
 	return a.inspected(in)
+}
+
+// inspector inspects the first challenge of a server and sends no token.
+type inspector struct {
+	*auth.Authorizer
+	url  string
+	opts []auth.Option
+
+	mu    sync.Mutex
+	found *auth.Inspection
+	err   error // of the inspection, errInspected after one that found a login
+}
+
+// errInspected ends the connection to a server that demands a login.
+var errInspected = errors.New("the server demands a login")
+
+// Challenged implements [transport.Authorizer].
+func (i *inspector) Challenged(ctx context.Context, c transport.Challenge) (*transport.Credentials, error) {
+	if c.Background || c.Status != http.StatusUnauthorized && (target.NeedsTLS(i.url) || !wantsScope(c)) {
+		return nil, nil
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.err == nil {
+		if i.found, i.err = auth.Inspect(ctx, i.url, append(slices.Clone(i.opts), auth.WithChallenge(c.Status, c.Header))...); i.err == nil {
+			i.err = errInspected
+		}
+	}
+	return nil, i.err
+}
+
+// wantsScope reports whether an answer of status 403 asks for more scopes.
+func wantsScope(c transport.Challenge) bool {
+	demand, _ := auth.DemandOf(c.Header)
+	return demand.Code == "insufficient_scope" || demand.Code == "" && len(demand.Scopes) > 0
 }
 
 // hasResource reports whether the server has resource metadata, right or wrong.

@@ -221,7 +221,7 @@ func (a *app) login(ctx context.Context, t target.Target, l *login) error {
 	}
 	if !a.console.InTerminal || a.flags.NoInput {
 		err := a.greet(ctx, t, auth.HandOff(opts...), "no login was needed for ")
-		var out *auth.HandedOff
+		var out *auth.LoginPendingError
 		if !errors.As(err, &out) {
 			return err
 		}
@@ -253,7 +253,7 @@ func (a *app) connected(ctx context.Context, t target.Target, by transport.Autho
 }
 
 // handedOff prints what a person needs to log in elsewhere.
-func (a *app) handedOff(out *auth.HandedOff, next string) error {
+func (a *app) handedOff(out *auth.LoginPendingError, next string) error {
 	f := failure.New(failure.KindAuth, mcperrors.NotSent, "a person must log in")
 	f.Try, f.LoginURL = append(f.Try, next), out.URL
 	if a.console.Format == console.Human {

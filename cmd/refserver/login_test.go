@@ -72,15 +72,15 @@ func TestLogin(t *testing.T) {
 	login := auth.HandOff(auth.WithStore(auth.NewMemory()))
 	t.Cleanup(func() { require.NoError(t, login.Close()) })
 	handedOff := func(err error) string {
-		var out *auth.HandedOff
+		var out *auth.LoginPendingError
 		require.ErrorAs(t, err, &out)
 		return browser(t, out.URL, "demo")
 	}
 	_, err := client.Dial(ctx, server)
 	require.ErrorContains(t, err, "401", "without a token nobody comes in")
-	_, err = client.Dial(ctx, server, login)
+	_, err = client.Dial(ctx, server, client.WithAuthorizer(login))
 	require.NoError(t, login.Finish(ctx, server, handedOff(err)))
-	c, err := client.Dial(ctx, server, login)
+	c, err := client.Dial(ctx, server, client.WithAuthorizer(login))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	_, err = c.CallTool(ctx, "getNextTask", map[string]any{})

@@ -1,4 +1,4 @@
-package clientsuite
+package clientsuite_test
 
 import "github.com/mainstay-mcp/mainstay/mcp"
 

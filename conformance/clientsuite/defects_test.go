@@ -1,4 +1,4 @@
-package clientsuite
+package clientsuite_test
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client/faults"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -22,13 +24,13 @@ const (
 	modern    = mcp.Latest
 )
 
-// planted is one defect of the toy client, where it shows, and the checks that
+// planted is one defect of the toy client, its transport and revision, and the checks that
 // must catch it.
 type planted struct {
 	defect    string
 	transport wire.TransportKind
 	revision  mcp.Version
-	caught    string // ids, with blanks between them
+	caught    string // ids, separated by spaces
 }
 
 var defects = []planted{
@@ -252,8 +254,8 @@ var defects = []planted{
 // uncaught are the checks that no defect makes fail, with the reason.
 var uncaught = map[string]string{}
 
-// TestDefects plants every defect, one at a time, and runs against each what is
-// to catch it: at least 95 % must be caught, and every check must catch one.
+// TestDefects runs the suite against each defect of the toy client: at least 95 % must be
+// caught, and every check must catch one.
 func TestDefects(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -263,7 +265,7 @@ func TestDefects(t *testing.T) {
 	caught := map[string]bool{}
 	t.Run("plant", func(t *testing.T) {
 		for i, d := range defects {
-			if testmain.Race && i%16 != 0 { // what differs between them is what is said, not which goroutines say it
+			if testmain.Race && i%16 != 0 { // they differ in messages, not in goroutines
 				continue
 			}
 			t.Run(fmt.Sprintf("%s %s %s", d.defect, d.transport, d.revision.Era()), func(t *testing.T) {
@@ -304,23 +306,23 @@ func TestDefects(t *testing.T) {
 	require.GreaterOrEqual(t, len(defects), 45)
 	require.LessOrEqual(t, missed*20, len(defects), "more than 5 %% missed")
 	words := map[string]bool{} // one code judges all faults: each of its kinds of check must catch one
-	for _, sc := range registry() {
-		if sc.area == faultArea {
-			for _, c := range sc.checks {
+	for _, sc := range client.Scenarios() {
+		if sc.Area == faults.Area {
+			for _, c := range sc.Checks {
 				_, word, _ := strings.Cut(c.ID, "/")
 				words[word] = words[word] || caught[c.ID]
 			}
 			continue
 		}
-		for _, c := range sc.checks {
+		for _, c := range sc.Checks {
 			require.NotEqual(t, caught[c.ID], uncaught[c.ID] != "", "%s: %t caught, and the reason why not is %q", c.ID, caught[c.ID], uncaught[c.ID])
 		}
 	}
 	require.Equal(t, map[string]bool{"told": true, "once": true, "bounded": true, "next": true}, words)
 }
 
-// TestLostDigits: a client in JavaScript loses the last digit of a large integer
-// among the arguments. It is told what became of those it sent, and of no others.
+// TestLostDigits: a client in JavaScript loses the last digit of a large integer in its
+// arguments. Only the check of that digit reports it.
 func TestLostDigits(t *testing.T) {
 	t.Parallel()
 	for _, way := range []wire.TransportKind{overStdio, overHTTP} {

@@ -1,20 +1,19 @@
-// Package clientsuite judges MCP clients. It starts a client once for each
-// scenario before a server of its own, scripted or misbehaving, over streamable
-// HTTP or stdio, and judges what the client sent and, where the client tells,
-// what it concluded:
+// Package clientsuite runs the conformance suite against MCP clients. It starts a client
+// once for each scenario, with a server that follows a script or misbehaves, over
+// streamable HTTP or stdio. It judges what the client sent and, if the client reports
+// outcomes, what it reported:
 //
 //	program := clientsuite.Command([]string{"./my-client", "--url", "{url}"}, nil)
 //	report, err := clientsuite.Run(ctx, program, clientsuite.Options{})
 //	if err != nil {
-//		return err // the client could not be started at all
+//		return err // the client could not be started
 //	}
 //	os.Exit(report.ExitCode())
 //
-// The client finds in its environment, as one [Task], what it is to do, and
-// writes one [Line] for each step: a page of docs tells of this protocol. A
-// client that knows nothing of it is judged by what it sends alone; the checks
-// of what it would have reported are skipped, and never pass.
+// The client finds its task as JSON in the environment variable MAINSTAY_CONFORM_TASK, and
+// prints one line of JSON for each step. docs/conformance-clients.md describes both. A
+// client that does not know them is judged by its messages alone; the checks of its reports
+// are skipped, and never pass.
 //
-// The types to know are [Program], [Options] and [Task]. The report is that of
-// package conformance, in the role of a client.
+// The report is that of package conformance, in the role of a client.
 package clientsuite

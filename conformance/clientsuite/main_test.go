@@ -1,4 +1,4 @@
-package clientsuite
+package clientsuite_test
 
 import (
 	"testing"

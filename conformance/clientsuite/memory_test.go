@@ -1,4 +1,4 @@
-package clientsuite
+package clientsuite_test
 
 import (
 	"context"
@@ -9,50 +9,51 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mainstay-mcp/mainstay/conformance/clientsuite/internal/toyclient"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // memory is a network of pipes, so that a whole run can be in a synctest bubble.
 type memory struct {
-	mu     sync.Mutex
-	count  int
-	places map[string]*place
+	mu        sync.Mutex
+	count     int
+	listeners map[string]*listener
 }
 
-type place struct {
+type listener struct {
 	name  string
 	conns chan net.Conn
 	quit  chan struct{}
 	once  sync.Once
 }
 
-func newMemory() *memory { return &memory{places: map[string]*place{}} }
+func newMemory() *memory { return &memory{listeners: map[string]*listener{}} }
 
-func (m *memory) listen() (net.Listener, error) {
+func (m *memory) Listen() (net.Listener, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.count++
-	p := &place{name: fmt.Sprintf("m%d.invalid:80", m.count), conns: make(chan net.Conn), quit: make(chan struct{})}
-	m.places[p.name] = p
+	p := &listener{name: fmt.Sprintf("m%d.invalid:80", m.count), conns: make(chan net.Conn), quit: make(chan struct{})}
+	m.listeners[p.name] = p
 	return p, nil
 }
 
-func (m *memory) private() (net.Listener, string) {
-	l, _ := m.listen() // never fails
-	p := l.(*place)
+func (m *memory) Private() (net.Listener, string) {
+	l, _ := m.Listen() // never fails
+	p := l.(*listener)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.places, p.name)
+	delete(m.listeners, p.name)
 	m.count++
 	p.name = fmt.Sprintf("10.0.%d.%d:443", m.count/250, m.count%250)
-	m.places[p.name] = p
+	m.listeners[p.name] = p
 	return p, p.name
 }
 
-func (m *memory) dial(ctx context.Context, _, address string) (net.Conn, error) {
+func (m *memory) Dial(ctx context.Context, _, address string) (net.Conn, error) {
 	m.mu.Lock()
-	p := m.places[address]
+	p := m.listeners[address]
 	m.mu.Unlock()
 	if p == nil {
 		return nil, fmt.Errorf("nothing is at %s", address)
@@ -67,7 +68,7 @@ func (m *memory) dial(ctx context.Context, _, address string) (net.Conn, error) 
 	return nil, net.ErrClosed
 }
 
-func (p *place) Accept() (net.Conn, error) {
+func (p *listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.conns:
 		return c, nil
@@ -76,14 +77,14 @@ func (p *place) Accept() (net.Conn, error) {
 	}
 }
 
-func (p *place) Close() error {
+func (p *listener) Close() error {
 	p.once.Do(func() { close(p.quit) })
 	return nil
 }
 
-func (p *place) Addr() net.Addr  { return p }
-func (p *place) Network() string { return "memory" }
-func (p *place) String() string  { return p.name }
+func (p *listener) Addr() net.Addr  { return p }
+func (p *listener) Network() string { return "memory" }
+func (p *listener) String() string  { return p.name }
 
 // toy is the toy client as a program of this process.
 type toy struct {
@@ -91,22 +92,22 @@ type toy struct {
 	net    *memory
 }
 
-func (p *toy) argv() []string   { return []string{"toy", p.defect} }
-func (p *toy) network() network { return p.net }
+func (p *toy) Argv() []string           { return []string{"toy", p.defect} }
+func (p *toy) Network() program.Network { return p.net }
 
-func (p *toy) start(ctx context.Context, inv invocation) (running, error) {
+func (p *toy) Start(ctx context.Context, task program.Task, out io.Writer) (program.Running, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &runningToy{over: make(chan struct{}), cancel: cancel}
-	task, err := json.Marshal(inv.task)
+	text, err := json.Marshal(task)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
 	go func() {
 		defer close(r.over)
-		toyclient.Run(ctx, toyclient.Config{
-			Task: task, Lines: inv.lines, Dial: p.net.dial, Newest: string(mcp.Latest), Defect: p.defect,
-			Start: func(argv []string) (*toyclient.Child, error) { return p.child(ctx, argv) },
+		runToy(ctx, toyConfig{
+			Task: text, Lines: out, Dial: p.net.Dial, Newest: string(mcp.Latest), Defect: p.defect,
+			Start: func(argv []string) (*toyChild, error) { return p.child(ctx, argv) },
 		})
 	}()
 	return r, nil
@@ -114,9 +115,9 @@ func (p *toy) start(ctx context.Context, inv invocation) (running, error) {
 
 // child is a bridge that is a goroutine. It ends with ctx, as a child in the
 // group of a killed program does.
-func (p *toy) child(ctx context.Context, argv []string) (*toyclient.Child, error) {
+func (p *toy) child(ctx context.Context, argv []string) (*toyChild, error) {
 	address, token, _ := strings.Cut(argv[len(argv)-1], "/")
-	conn, err := p.net.dial(ctx, "memory", address)
+	conn, err := p.net.Dial(ctx, "memory", address)
 	if err != nil {
 		return nil, err
 	}
@@ -129,10 +130,10 @@ func (p *toy) child(ctx context.Context, argv []string) (*toyclient.Child, error
 	go func() {
 		defer close(done)
 		defer stop()
-		bridge(conn, token, inR, outW, errW, signals)
+		peer.RunBridge(conn, token, inR, outW, errW, signals)
 		_, _, _ = inR.Close(), outW.Close(), errW.Close()
 	}()
-	return &toyclient.Child{Stdin: inW, Stdout: outR, Stderr: errR, Done: done, Signal: func(name string) {
+	return &toyChild{Stdin: inW, Stdout: outR, Stderr: errR, Done: done, Signal: func(name string) {
 		if name == "KILL" {
 			_ = conn.Close()
 			_, _ = outR.Close(), errR.Close()
@@ -147,7 +148,7 @@ type runningToy struct {
 	cancel context.CancelFunc
 }
 
-func (r *runningToy) done() <-chan struct{} { return r.over }
-func (r *runningToy) kill()                 { r.cancel() }
-func (r *runningToy) ended() string         { return "" }
-func (r *runningToy) stderr() string        { return "" }
+func (r *runningToy) Done() <-chan struct{} { return r.over }
+func (r *runningToy) Kill()                 { r.cancel() }
+func (r *runningToy) Failure() string       { return "" }
+func (r *runningToy) Stderr() string        { return "" }

@@ -7,6 +7,10 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -17,34 +21,65 @@ const (
 	DefaultParallel = 4
 )
 
-// Options are the choices of a run. The zero value judges a client over HTTP in
-// the newest revision of each era that it speaks.
+// Placeholders in the arguments of a program. The suite replaces them with the address of
+// the server.
+const (
+	URLMark     = program.URLMark     // the endpoint
+	CommandMark = program.CommandMark // the server's program and its arguments, an argument each
+)
+
+// Program is a client under test. Make one with [Command].
+type Program = program.Program
+
+// Command returns the client that argv starts. In its arguments {url} becomes the URL of
+// the server, over stdio {command} the server's own command: an argument that is only the
+// mark becomes as many as the command has, within a longer one the command is quoted for a
+// shell. Without a mark the URL, or the command, is appended. env is the whole
+// environment; nil means that of this process.
+func Command(argv, env []string) Program { return program.Command(argv, env) }
+
+// Bridge is the program behind [Options.Bridge]: a client under test starts it as its
+// server. operand is the last argument of the process. Bridge carries the streams of the
+// process to the suite and reports its signals. It returns the exit status when the suite
+// ends the program, or has ended. Call it once in a process, then exit.
+func Bridge(operand string) int { return peer.Bridge(operand) }
+
+// Scenarios returns every scenario with its checks, in the order of a report. The caller
+// may change the slice.
+func Scenarios() []conformance.Scenario {
+	var out []conformance.Scenario
+	for _, sc := range client.Scenarios() {
+		out = append(out, sc.Conformance())
+	}
+	return out
+}
+
+// Options configure a run. The zero value judges a client over HTTP, in the newest revision
+// of each era that it speaks.
 type Options struct {
 	// Transport is HTTP when empty.
 	Transport wire.TransportKind
-	// Revisions are judged one after another. Empty means the newest of each era,
-	// without those the client does not speak.
+	// Revisions are judged one after another. Empty means the newest of each era that the
+	// client speaks.
 	Revisions []mcp.Version
-	// Only and Skip select checks by id, scenario or area; "*" stands for any
-	// characters. An empty Only selects all. A pattern that matches nothing is an
-	// error.
+	// Only and Skip select checks by id, scenario or area; "*" matches any characters. An
+	// empty Only selects all. A pattern that matches nothing is an error.
 	Only, Skip []string
-	// Timeout bounds one start of the client: 40 s when 0. Parallel is how many
-	// scenarios run at once: 4 when 0.
+	// Timeout bounds one run of the client: 40 s when 0. Parallel is how many scenarios
+	// run at once: 4 when 0.
 	Timeout  time.Duration
 	Parallel int
 	// Expected are the outcomes that are known before the run.
 	Expected conformance.Expectations
-	// Repeat is how often everything runs; the worst outcome of a check counts.
-	// Zero means once.
+	// Repeat is the number of runs; the worst outcome of a check counts. Zero means one.
 	Repeat int
 	// Strict makes a broken recommendation fail the run.
 	Strict bool
-	// Bridge is the command that calls [Bridge] with its last argument, for stdio:
-	// it is what a client starts as its server.
+	// Bridge is the command that calls [Bridge] with its last argument. Over stdio a client
+	// starts it as its server.
 	Bridge []string
-	// Login says that the client opens login pages itself, as [Login] says. Without it
-	// only clients that report are judged in the area auth: any other may open a browser.
+	// Login: the client opens login pages itself. Without it, logins are judged only for
+	// clients that report outcomes: any other may open a browser.
 	Login bool
 	// OnResult, when set, is called with each result, one at a time.
 	OnResult func(conformance.Result)
@@ -72,10 +107,9 @@ func (o *Options) prepare() error {
 			return fmt.Errorf("revision %s has no streamable HTTP: test it over stdio", v)
 		}
 	}
-	all := registry()
 	for _, pattern := range slices.Concat(o.Only, o.Skip) {
-		if !slices.ContainsFunc(all, func(sc scenario) bool {
-			return slices.ContainsFunc(sc.checks, func(c check) bool { return matches(pattern, &sc, c.ID) })
+		if !slices.ContainsFunc(client.Scenarios(), func(sc trial.Scenario) bool {
+			return slices.ContainsFunc(sc.Checks, func(c trial.Check) bool { return matches(pattern, &sc, c.ID) })
 		}) {
 			return fmt.Errorf("no check matches %q", pattern)
 		}
@@ -83,8 +117,8 @@ func (o *Options) prepare() error {
 	return o.Expected.Unmatched(conformance.RoleClient, Scenarios())
 }
 
-// selects reports whether a check is asked for.
-func (o *Options) selects(sc *scenario, id string) bool {
+// selects reports whether a check was asked for.
+func (o *Options) selects(sc *trial.Scenario, id string) bool {
 	hit := func(pattern string) bool { return matches(pattern, sc, id) }
 	if len(o.Only) > 0 && !slices.ContainsFunc(o.Only, hit) {
 		return false
@@ -92,6 +126,6 @@ func (o *Options) selects(sc *scenario, id string) bool {
 	return !slices.ContainsFunc(o.Skip, hit)
 }
 
-func matches(pattern string, sc *scenario, id string) bool {
-	return conformance.Match(pattern, id, sc.id, sc.area)
+func matches(pattern string, sc *trial.Scenario, id string) bool {
+	return conformance.Match(pattern, id, sc.ID, sc.Area)
 }

@@ -10,11 +10,16 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client/authorization"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// ErrNothingSent says that the client sent nothing to any server: there is
-// nothing to judge.
+// ErrNothingSent means that the client sent nothing to any server.
 var ErrNothingSent = errors.New("the client sent nothing to the server it was given")
 
 // suite is one run.
@@ -25,35 +30,30 @@ type suite struct {
 	results sync.Mutex // for OnResult
 }
 
-// Run judges the client. The error is a [*conformance.UnreachableError] when it
-// could not be started or sent nothing at all (then around [ErrNothingSent]), or
-// says what is wrong with the options; a client that does wrong is no error but a
-// report. When ctx ends before the run
-// does, Run returns its error and the report of what was found until then.
-func Run(ctx context.Context, program Program, opts Options) (*conformance.Report, error) {
+// Run judges the client. A client that breaks rules is no error: the report says it. The
+// error is a [*conformance.UnreachableError] when the client could not be started or sent
+// nothing (then it wraps [ErrNothingSent]), or describes wrong options. When ctx ends
+// before the run does, Run returns its error and the report of what was found until then.
+func Run(ctx context.Context, p Program, opts Options) (*conformance.Report, error) {
 	if err := opts.prepare(); err != nil {
 		return nil, err
 	}
-	s := &suite{program: program, opts: opts, report: &conformance.Report{
+	s := &suite{program: p, opts: opts, report: &conformance.Report{
 		StartedAt: time.Now(),
-		Target:    conformance.Target{Role: conformance.RoleClient, Transport: opts.Transport, Argv: program.argv(), Tools: -1},
+		Target:    conformance.Target{Role: conformance.RoleClient, Transport: opts.Transport, Argv: p.Argv(), Tools: -1},
 		Policy: conformance.Policy{
 			Revisions: opts.Revisions, Repeat: opts.Repeat, Strict: opts.Strict, Baselines: opts.Expected.Files(),
 			SideEffects: conformance.SideEffectsNone, Only: opts.Only, Skip: opts.Skip,
 		},
 	}}
-	revisions, asked := opts.Revisions, true
-	if len(revisions) == 0 {
-		revisions, asked = []mcp.Version{mcp.Latest, mcp.LatestSession}, false
-	}
-	revisionRuns, err := s.meet(ctx, revisions, asked)
+	runs, err := s.introduce(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for range opts.Repeat {
-		for _, l := range revisionRuns {
-			l.play(ctx)
-			s.report.Revisions = append(s.report.Revisions, l.said)
+		for _, r := range runs {
+			r.play(ctx)
+			s.report.Revisions = append(s.report.Revisions, r.report)
 		}
 	}
 	s.report.Duration = time.Since(s.report.StartedAt)
@@ -61,32 +61,42 @@ func Run(ctx context.Context, program Program, opts Options) (*conformance.Repor
 	return s.report, cmp.Or(s.report.Expect(opts.Expected), ctx.Err())
 }
 
-// meet has the client make a first call in each revision, and returns the revision runs
-// of those it speaks, or of all that were asked for.
-func (s *suite) meet(ctx context.Context, revisions []mcp.Version, asked bool) ([]*revisionRun, error) {
+// introduction names the first run, in its task and in results.
+const introduction = "meet"
+
+// introduce has the client make a first call in each revision. It returns the runs of the
+// revisions that it speaks, or of all that were asked for.
+func (s *suite) introduce(ctx context.Context) ([]*revisionRun, error) {
+	revisions, asked := s.opts.Revisions, true
+	if len(revisions) == 0 {
+		revisions, asked = []mcp.Version{mcp.Latest, mcp.LatestSession}, false
+	}
 	var runs []*revisionRun
 	sent := false
-	var last *run
+	var last *trial.Run
 	for _, v := range revisions {
-		l := &revisionRun{suite: s, revision: v, said: conformance.RevisionReport{Revision: v, Tools: -1}}
-		r := newRun(ctx, l)
-		r.do(listTools(), call("echo", `{"text":"hello"}`))
-		if r.err != nil {
-			return nil, s.unreachable(r, fmt.Errorf("the client could not be started: %w", r.err))
+		setting := &trial.Setting{
+			Program: s.program, Transport: s.opts.Transport, Revision: v, Timeout: s.opts.Timeout, Bridge: s.opts.Bridge, Login: s.opts.Login,
+		}
+		last = trial.NewRun(ctx, setting, introduction)
+		last.Do(program.ListTools(), program.Call("echo", `{"text":"hello"}`))
+		if last.Err != nil {
+			return nil, s.unreachable(last, fmt.Errorf("the client could not be started: %w", last.Err))
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		last = r
-		sent = sent || len(r.tape.all()) > 0
-		l.met = &trial{run: r, scenario: &scenario{id: meeting}}
-		l.introduced(r)
-		if l.speaks || asked {
-			runs = append(runs, l)
+		sent = sent || len(last.Tape.Messages()) > 0
+		r := &revisionRun{
+			suite: s, setting: setting, report: conformance.RevisionReport{Revision: v, Tools: -1},
+			first: &trial.Trial{Run: last, Scenario: &trial.Scenario{ID: introduction}},
+		}
+		if r.learn(last) || asked {
+			runs = append(runs, r)
 		}
 	}
 	if !sent {
-		return nil, s.unreachable(last, fmt.Errorf("%w%s", ErrNothingSent, last.fate()))
+		return nil, s.unreachable(last, fmt.Errorf("%w%s", ErrNothingSent, last.Fate()))
 	}
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("the client speaks none of %v; name the revision to judge it in", revisions)
@@ -94,159 +104,103 @@ func (s *suite) meet(ctx context.Context, revisions []mcp.Version, asked bool) (
 	return runs, nil
 }
 
-// unreachable is the error of a client that there is nothing to judge of.
-func (s *suite) unreachable(r *run, err error) error {
-	return &conformance.UnreachableError{Target: s.report.Target, Stderr: r.stderr[max(0, len(r.stderr)-keptSaid):], Exit: -1, Err: err}
+// unreachable is the error of a client that cannot be judged.
+func (s *suite) unreachable(r *trial.Run, err error) error {
+	const shown = 4 << 10 // of its standard error
+	return &conformance.UnreachableError{Target: s.report.Target, Stderr: r.Stderr[max(0, len(r.Stderr)-shown):], Exit: -1, Err: err}
 }
-
-// keptSaid is how much of the standard error is shown.
-const keptSaid = 4 << 10
-
-// meeting names the first run, in its task and in what is found in it.
-const meeting = "meet"
 
 // revisionRun is the part of a run that judges one revision.
 type revisionRun struct {
 	*suite
-	revision mcp.Version
-	said     conformance.RevisionReport
-	// met is the first run: what was sent in it counts as what is sent in a scenario.
-	met *trial
-	// speaks: the client sent something of this revision. tells: it reports.
-	speaks, tells bool
-	// noLogin says why the area auth is left out: empty if the client logs in.
-	noLogin string
+	setting *trial.Setting
+	report  conformance.RevisionReport
+	// first is the introduction. Passive scenarios judge it, too.
+	first *trial.Trial
 }
 
-// stateless reports whether the revision run speaks a revision without sessions.
-func (l *revisionRun) stateless() bool { return l.revision.Era() == mcp.EraStateless }
-
-// playing names what a run is for, in its task.
-func (l *revisionRun) playing(r *run) string {
-	if r.name == "" {
-		return meeting
-	}
-	return r.name
-}
-
-// introduced takes from a first run what the client says of itself.
-func (l *revisionRun) introduced(r *run) {
-	l.tells = len(r.lines) > 0
-	for _, m := range r.tape.all() {
-		info, caps := m.param("clientInfo"), m.param("capabilities")
-		if l.stateless() {
-			info, caps = m.param("_meta", mcp.MetaClientInfo), m.param("_meta", mcp.MetaClientCapabilities)
-			l.speaks = l.speaks || m.isRequest() && text(m.param("_meta", mcp.MetaProtocolVersion)) == string(l.revision)
+// learn takes what the client says about itself from its first run. It reports whether the
+// client speaks the revision.
+func (r *revisionRun) learn(run *trial.Run) (speaks bool) {
+	r.setting.Reports = len(run.Lines) > 0
+	for _, m := range run.Tape.Messages() {
+		info, capabilities := m.Param("clientInfo"), m.Param("capabilities")
+		if r.setting.Stateless() {
+			info, capabilities = m.Param("_meta", mcp.MetaClientInfo), m.Param("_meta", mcp.MetaClientCapabilities)
+			speaks = speaks || m.IsRequest() && rawjson.Text(m.Param("_meta", mcp.MetaProtocolVersion)) == string(r.setting.Revision)
 		} else {
-			l.speaks = l.speaks || m.method() == mcp.MethodInitialized
+			speaks = speaks || m.Method() == mcp.MethodInitialized
 		}
-		if info == nil || l.said.Name != "" {
-			continue
+		if info != nil && r.report.Name == "" {
+			r.report.Name, r.report.Version, r.report.Capabilities = rawjson.Text(peer.At(info, "name")), rawjson.Text(peer.At(info, "version")), capabilities
 		}
-		l.said.Name, l.said.Version, l.said.Capabilities = text(at(info, "name")), text(at(info, "version")), caps
 	}
-	if t := &l.report.Target; t.Name == "" {
-		t.Name, t.Version, t.Revision, t.Capabilities = l.said.Name, l.said.Version, string(l.revision), l.said.Capabilities
+	if t := &r.suite.report.Target; t.Name == "" {
+		t.Name, t.Version, t.Revision, t.Capabilities = r.report.Name, r.report.Version, string(r.setting.Revision), r.report.Capabilities
 	}
+	return speaks
 }
 
-// play runs every scenario of the revision run.
-func (l *revisionRun) play(ctx context.Context) {
-	all := registry()
-	trials := make([]*trial, len(all))
+// play runs every scenario: the passive ones after the others.
+func (r *revisionRun) play(ctx context.Context) {
+	all := client.Scenarios()
+	trials := make([]*trial.Trial, len(all))
+	var passive []*trial.Trial
 	var jobs sync.WaitGroup
-	places := make(chan struct{}, l.opts.Parallel)
-	asked := false // whether it logs in
+	slots := make(chan struct{}, r.opts.Parallel)
+	triedLogin := false
 	for i := range all {
-		t := &trial{run: &run{rev: l, tape: newTape()}, scenario: &all[i], last: time.Now()}
+		t := trial.New(r.setting, &all[i])
 		trials[i] = t
-		if !t.gate() || all[i].play == nil {
+		if !t.Gate(func(id string) bool { return r.opts.selects(t.Scenario, id) }) {
 			continue
 		}
-		if all[i].area == authArea && !asked {
-			asked = true
-			l.noLogin = l.triesLogin(ctx)
+		if all[i].Play == nil {
+			passive = append(passive, t)
+			continue
 		}
-		places <- struct{}{}
+		if all[i].Area == authorization.Area && !triedLogin {
+			triedLogin = true
+			r.setting.NoLogin = authorization.NoLogin(ctx, r.setting)
+		}
+		slots <- struct{}{}
 		jobs.Go(func() {
-			defer func() { <-places }()
-			t.run = newRun(ctx, l)
-			t.name = t.scenario.id
-			t.last = time.Now()
-			if ctx.Err() == nil {
-				t.scenario.play(t)
-			}
-			if ctx.Err() != nil {
-				t.cut()
-			}
-			t.finish()
-			l.emit(t)
+			defer func() { <-slots }()
+			t.Play(ctx)
+			r.emit(t)
 		})
 	}
 	jobs.Wait()
-	for _, t := range trials {
-		if t.scenario.seen != nil && len(t.results) < len(t.scenario.checks) {
-			if t.scenario.seen(t, l.seenBy(t, trials)); ctx.Err() != nil {
-				t.cut()
-			}
-			t.finish()
-			l.emit(t)
-		}
+	for _, t := range passive {
+		t.Judge(ctx, r.seenBy(t, trials))
+		r.emit(t)
 	}
 	for _, t := range trials {
-		slices.SortStableFunc(t.results, func(a, b conformance.Result) int {
-			place := func(id string) int {
-				return slices.IndexFunc(t.scenario.checks, func(c check) bool { return c.ID == id })
-			}
-			return place(a.ID) - place(b.ID)
-		})
-		l.report.Results = append(l.report.Results, t.results...)
+		r.suite.report.Results = append(r.suite.report.Results, t.Results...)
 	}
 }
 
-// seenBy are the trials that a scenario judges. Those of the area auth are apart: requests
-// that are refused there are sent again as they are.
-func (l *revisionRun) seenBy(t *trial, trials []*trial) []*trial {
-	auth := t.scenario.area == authArea
-	out := slices.DeleteFunc(slices.Clone(trials), func(other *trial) bool { return (other.scenario.area == authArea) != auth })
-	if !auth {
-		out = append([]*trial{l.met}, out...)
+// seenBy returns the trials that a passive scenario judges. Logins are separate, because a
+// client sends refused requests again, with the same id.
+func (r *revisionRun) seenBy(t *trial.Trial, trials []*trial.Trial) []*trial.Trial {
+	isLogin := func(t *trial.Trial) bool { return t.Scenario.Area == authorization.Area }
+	out := slices.DeleteFunc(slices.Clone(trials), func(other *trial.Trial) bool { return isLogin(other) != isLogin(t) })
+	if isLogin(t) {
+		return out
 	}
-	return out
+	return append([]*trial.Trial{r.first}, out...)
 }
 
-func (l *revisionRun) emit(t *trial) {
-	if l.opts.OnResult == nil {
+// emit calls OnResult.
+func (r *revisionRun) emit(t *trial.Trial) {
+	if r.opts.OnResult == nil {
 		return
 	}
-	l.results.Lock()
-	defer l.results.Unlock()
-	for _, r := range t.results {
-		if r.Reason != conformance.SkipExcluded {
-			l.opts.OnResult(r)
+	r.results.Lock()
+	defer r.results.Unlock()
+	for _, result := range t.Results {
+		if result.Reason != conformance.SkipExcluded {
+			r.opts.OnResult(result)
 		}
 	}
-}
-
-// gate skips the checks that do not apply and reports whether any are left.
-func (t *trial) gate() bool {
-	sc, l := t.scenario, t.rev
-	open := false
-	for _, c := range sc.checks {
-		switch {
-		case !l.opts.selects(sc, c.ID):
-			t.skip(c.ID, conformance.SkipExcluded, "")
-		case sc.transport != "" && sc.transport != l.opts.Transport:
-			t.skip(c.ID, conformance.SkipTransport, "about "+string(sc.transport))
-		case l.outside(sc.since, sc.until) || l.outside(c.Since, c.Until):
-			t.skip(c.ID, conformance.SkipNotInRevision, "not a rule of "+string(l.revision))
-		default:
-			open = true
-		}
-	}
-	return open
-}
-
-func (l *revisionRun) outside(since, until mcp.Version) bool {
-	return since != "" && !l.revision.AtLeast(since) || until != "" && !until.AtLeast(l.revision)
 }

@@ -1,4 +1,4 @@
-package clientsuite
+package clientsuite_test
 
 import (
 	"context"
@@ -9,6 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client/authorization"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client/faults"
+	"github.com/mainstay-mcp/mainstay/conformance/clientsuite"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -21,21 +26,21 @@ func judgeToy(t *testing.T, defect string, transport wire.TransportKind, revisio
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var err error
-		opts := Options{Transport: transport, Revisions: []mcp.Version{revision}, Parallel: 1000, Bridge: []string{"bridge"}}
-		for _, sc := range registry() {
-			decides := slices.ContainsFunc(sc.checks, func(c check) bool { return slices.Contains(checks, c.ID) })
-			if decides && sc.seen != nil {
-				opts.Only, opts.Skip = nil, []string{faultArea, authArea, "C-LARGE"} // most of the work of a run, and nothing to see in it
-				if sc.area == authArea {
-					opts.Only, opts.Skip = []string{authArea}, nil
+		opts := clientsuite.Options{Transport: transport, Revisions: []mcp.Version{revision}, Parallel: 1000, Bridge: []string{"bridge"}}
+		for _, sc := range client.Scenarios() {
+			decides := slices.ContainsFunc(sc.Checks, func(c trial.Check) bool { return slices.Contains(checks, c.ID) })
+			if decides && sc.Judge != nil {
+				opts.Only, opts.Skip = nil, []string{faults.Area, authorization.Area, "C-LARGE"} // most of the work of a run, and nothing to see in it
+				if sc.Area == authorization.Area {
+					opts.Only, opts.Skip = []string{authorization.Area}, nil
 				}
 				break
 			}
 			if decides {
-				opts.Only = append(opts.Only, sc.id)
+				opts.Only = append(opts.Only, sc.ID)
 			}
 		}
-		report, err = Run(t.Context(), &toy{defect: defect, net: newMemory()}, opts)
+		report, err = clientsuite.Run(t.Context(), &toy{defect: defect, net: newMemory()}, opts)
 		require.NoError(t, err)
 	})
 	return report
@@ -71,7 +76,7 @@ func TestRun_Cut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		report, err := Run(ctx, &toy{net: newMemory()}, Options{
+		report, err := clientsuite.Run(ctx, &toy{net: newMemory()}, clientsuite.Options{
 			Parallel: 1, Only: []string{"messages", "lifecycle"}, Revisions: []mcp.Version{mcp.LatestSession},
 			OnResult: func(conformance.Result) { cancel() },
 		})

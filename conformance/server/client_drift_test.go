@@ -36,7 +36,7 @@ func TestPinsOfTheReferenceServer(t *testing.T) {
 			require.NotEmpty(t, pins)
 
 			c, err := client.Dial(t.Context(), web.URL+server.Path, client.WithProtocolVersion(version),
-				client.WithCache(client.CacheConfig{Pins: pins, PinPolicy: client.PinBlock}),
+				client.WithCache(client.CacheConfig{Pins: pins, BlockDrift: true}),
 				client.WithValidation(client.Validation{Results: client.ValidateStrict}), client.OnEvent(func(_ context.Context, e client.Event) {
 					if d, ok := e.(client.ToolDrift); ok {
 						seen = append(seen, d)

@@ -101,7 +101,7 @@ func (g *gateway) logout(w http.ResponseWriter, r *http.Request) {
 }
 
 func (g *gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
-	var begun *auth.HandedOff
+	var begun *auth.LoginPendingError
 	if errors.As(err, &begun) {
 		http.Redirect(w, r, begun.URL, http.StatusSeeOther)
 		return
@@ -116,7 +116,7 @@ func (g *gateway) connected(ctx context.Context) (*client.Client, error) {
 	if c := g.client.Load(); c != nil {
 		return c, nil
 	}
-	c, err := client.Dial(ctx, g.server, g.login)
+	c, err := client.Dial(ctx, g.server, client.WithAuthorizer(g.login))
 	if err != nil || g.client.CompareAndSwap(nil, c) {
 		return c, err
 	}

@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, env func(string) string, out io.Wri
 	if err != nil {
 		return err
 	}
-	c, err := client.Dial(ctx, args[0], login)
+	c, err := client.Dial(ctx, args[0], client.WithAuthorizer(login))
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func run(ctx context.Context, login *auth.Authorizer, args []string, out io.Writ
 	if len(args) != 3 {
 		return errors.New("usage: auth URL TOOL ARGUMENTS")
 	}
-	c, err := client.Dial(ctx, args[0], login)
+	c, err := client.Dial(ctx, args[0], client.WithAuthorizer(login))
 	if err != nil {
 		return err
 	}

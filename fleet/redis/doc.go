@@ -53,6 +53,10 @@
 //
 // No client of Redis, with or without a key, can make a node send anything.
 //
+// # Experimental
+//
+// This package, its settings and the format of its hints may change.
+//
 // The name of the package differs from its folder, because programs that use it also
 // import go-redis.
 package fleetredis

@@ -88,7 +88,7 @@ func start(ctx context.Context, end context.CancelFunc, s Settings, h hub) *Flee
 	return f
 }
 
-// Share says what a breaker shares with other nodes.
+// Share sets what a breaker shares with other nodes.
 type Share struct {
 	// Server is the name of the server. All processes must use the same name for
 	// the same server. Only its digest leaves the process.
@@ -203,8 +203,8 @@ type loop struct {
 	newest map[string]int64 // the same of other nodes
 }
 
-// leave takes back what this node has told, in one exchange, if Redis is there:
-// reports of a process that was started again would count as those of many (H3).
+// leave withdraws the reports of this node, in one exchange, if Redis is available:
+// reports of a process that was started again would count as those of many.
 func (l *loop) leave(ctx context.Context) {
 	f := l.f
 	var orders []order

@@ -32,7 +32,7 @@ const (
 )
 
 // hint is one thing that a node tells the others. What it is about is in
-// durations, so that the clocks of two machines need not agree (H5); a signed one
+// durations, so that the clocks of two machines need not agree; a signed one
 // also has the time, which limits how long a copy of it can be used.
 type hint struct {
 	kind   string
@@ -80,7 +80,7 @@ func (h hint) encode() string {
 var errHint = errors.New("not a hint of this version")
 
 // parseHint reads what anybody may have written: only what this version writes
-// itself is taken (H2).
+// itself is taken.
 func parseHint(raw string) (hint, error) {
 	var f frame
 	if len(raw) > maxHintBytes || json.Unmarshal([]byte(raw), &f) != nil {
@@ -119,7 +119,7 @@ func duration(ms int64) time.Duration {
 	return min(time.Duration(max(ms, 0))*time.Millisecond, maxHint)
 }
 
-// digest stands for a name in Redis: names of servers and of credentials may
+// digest replaces a name in Redis: names of servers and of credentials may
 // hold what nobody else is to read, and keys should be short.
 func digest(name string) string {
 	sum := sha256.Sum256([]byte(name))

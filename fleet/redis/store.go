@@ -83,7 +83,7 @@ func (s store) read(key string, r reply) (toolcache.Entry, error) {
 		left = min(left, most)
 	}
 	return toolcache.Entry{
-		// By this machine's clock: that of the other may be anywhere (H5).
+		// By this machine's clock: that of the other may be anywhere.
 		List: []byte(list), Hash: h.Hash, At: now.Add(left - ttl), TTL: &ttl, Public: true,
 	}, nil
 }

@@ -1,7 +1,6 @@
 package fleetredis
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -12,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/clienttest"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
@@ -100,24 +101,28 @@ func TestCacheOverTheStore(t *testing.T) {
 		a := joined(t, m, "a", breaker.Settings{}, Settings{})
 		b := joined(t, m, "b", breaker.Settings{}, Settings{})
 		defer leave(a, b)
-		key := toolcache.Key{Server: theServer, Partition: "alice"}
-		fetched := 0
-		fetch := func(context.Context) (toolcache.Listing, error) {
+		server := clienttest.NewServer(t)
+		fetched, ttl := 0, int64(60_000)
+		server.On(mcp.MethodToolsList, func(*clienttest.Call) (any, error) {
 			fetched++
-			ttl := time.Minute
-			return toolcache.Listing{Tools: []mcp.Tool{{Name: "greet", InputSchema: []byte(`{"type":"object"}`)}}, TTL: &ttl, Public: true}, nil
-		}
-		list := func(n *node, key toolcache.Key) int {
-			c, err := toolcache.New(toolcache.Settings{Durable: n.Store(), SharePublic: true})
+			return &mcp.ListToolsResult{
+				Tools: []mcp.Tool{{Name: "greet", InputSchema: []byte(`{"type":"object"}`)}},
+				TTLMs: &ttl, CacheScope: mcp.CachePublic,
+			}, nil
+		})
+		list := func(n *node, partition string) int {
+			c, err := client.Connect(t.Context(), server.HTTP(), client.WithCache(client.CacheConfig{
+				Partition: partition, Settings: toolcache.Settings{Durable: n.Store(), SharePublic: true},
+			}))
 			require.NoError(t, err)
-			tools, err := c.List(t.Context(), key, fetch)
+			_, err = c.GetToolSchema(t.Context(), "greet")
 			require.NoError(t, err)
-			require.Len(t, tools, 1)
 			synctest.Wait()
+			require.NoError(t, c.Close())
 			return fetched
 		}
-		require.Equal(t, 1, list(a, key))
-		require.Equal(t, 1, list(b, toolcache.Key{Server: theServer, Partition: "bob"}), "what a fetched serves b")
+		require.Equal(t, 1, list(a, "alice"))
+		require.Equal(t, 1, list(b, "bob"), "a fetched list serves b")
 
 		m.mu.Lock()
 		for k, v := range m.keys {
@@ -125,9 +130,9 @@ func TestCacheOverTheStore(t *testing.T) {
 			m.keys[k] = v
 		}
 		m.mu.Unlock()
-		require.Equal(t, 2, list(b, key), "its hash is another")
+		require.Equal(t, 2, list(b, "alice"), "its hash does not match")
 		b.way.breaks(refused, true)
-		require.Equal(t, 3, list(b, key))
+		require.Equal(t, 3, list(b, "alice"))
 	})
 }
 

@@ -14,7 +14,7 @@ const (
 	probeLease = 6 * time.Second
 	// maxRefusal is the longest that a node goes on refusing because another
 	// one probes. It asks again before that is over: a node whose Redis has
-	// gone meanwhile probes by itself after at most this.
+	// gone meanwhile probes on its own after at most this.
 	maxRefusal = 2 * time.Second
 	// lead is how long before the end of a refusal the lease is asked for: two
 	// looks at the breakers, so that the answer is there in time.
@@ -31,7 +31,7 @@ func refusal(left time.Duration) time.Duration { return min(left+slack, maxRefus
 
 // hinted is in the reason of everything that a breaker does because of others.
 // A node reports only what it saw itself: if hints made reports, two nodes
-// could keep a whole fleet OPEN for ever.
+// could keep a whole fleet OPEN forever.
 const hinted = "fleet hint: "
 
 // standing is what a look at a breaker shows.
@@ -90,7 +90,7 @@ func newView(node, server, cred string) *view {
 // maxReporters bounds what is remembered of one server.
 const maxReporters = 1024
 
-// advice is what the node's own breaker is told.
+// advice is what the view asks of the node's own breaker.
 type advice struct {
 	suspect time.Duration
 	trip    string
@@ -141,7 +141,7 @@ func (v *view) gone(now time.Time) []order {
 
 // leave leaves the probe to another node that has left of its lease. However
 // often others say that they probe, for five minutes at most: then this node
-// finds out by itself, for one must not silence a fleet (H3).
+// finds out on its own: one node must not silence a fleet.
 func (v *view) leave(now time.Time, s standing, left time.Duration) advice {
 	wait := refusal(left)
 	if s.state != breaker.Open || v.proven || wait <= s.retryAfter {

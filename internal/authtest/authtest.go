@@ -66,6 +66,9 @@ type World struct {
 func New(t testing.TB) *World {
 	w := &World{codes: map[string]url.Values{}, Access: map[string]string{}, refresh: map[string]bool{}, bound: map[string]bool{}, Seen: map[string]int{}, Lifetime: 3600, waiting: map[string]bool{}, whose: map[string]string{}}
 	w.grants = grants{pushed: map[string]url.Values{}, devices: map[string]*device{}}
+	// A port may be that of an earlier server: a client of another test may still call it.
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.AS = httptest.NewServer(http.HandlerFunc(w.serveAS))
 	t.Cleanup(w.AS.Close)
 	w.MCP = httptest.NewServer(http.HandlerFunc(w.serveMCP))

@@ -29,7 +29,9 @@ func TestE209IsNotRetryable(t *testing.T) {
 		codes = append(codes, code)
 	}
 	data := []string{``, `{}`, `{"retryable":true}`, `{"retryable":true,"retry_after_seconds":5}`, `{"error":{"code":"E209","retryable":true}}`}
-	profiles := []mcperrors.Profile{"", mcperrors.Plain, mcperrors.Docling, mcperrors.Artifact, mcperrors.COE, mcperrors.Preflights, mcperrors.Assistant}
+	profiles := []mcperrors.Profile{nil, mcperrors.Plain, mcperrors.Docling, mcperrors.ProfileFunc(func(mcperrors.Report) mcperrors.Meaning {
+		return mcperrors.Meaning{Code: mcperrors.CodeIncompatible, Retryable: new(true), RetryAfter: 1}
+	})}
 	for _, profile := range profiles {
 		for _, data := range data {
 			for _, code := range codes {

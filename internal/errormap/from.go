@@ -13,11 +13,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// From makes an *Error of any error, nil of nil. Foreign errors are mapped here
-// and nowhere else; an *Error, wrapped or not, is returned as it is. delivery is
-// what the caller knows about the request; errors that prove more (a refusal by
-// the breaker, an answer of the server, a request that was not sent) overrule
-// it.
+// From makes an *Error of any error, nil of nil. Foreign errors are mapped only here;
+// an *Error, wrapped or not, is returned unchanged. delivery is what the caller knows
+// about the request. Errors that prove more override it: a refusal by the breaker, an
+// answer of the server, a request that was not sent.
 func From(err error, delivery mcperrors.Delivery) *mcperrors.Error {
 	if err == nil {
 		return nil
@@ -79,9 +78,8 @@ func fromOpen(err error) *mcperrors.Error {
 	return e
 }
 
-// FromHTTP makes the error of an HTTP answer that holds no JSON-RPC error. The
-// body, where there is one, has been judged first: it beats the status code.
-// retryAfter is the Retry-After header's, 0 when absent.
+// FromHTTP makes the error of an HTTP answer without a JSON-RPC error. retryAfter is that
+// of the Retry-After header, 0 if absent.
 func FromHTTP(evidence mcperrors.HTTPEvidence, retryAfter time.Duration) *mcperrors.Error {
 	e := httpError(evidence.Status)
 	e.HTTP = &evidence
@@ -92,7 +90,7 @@ func FromHTTP(evidence mcperrors.HTTPEvidence, retryAfter time.Duration) *mcperr
 }
 
 // httpError makes the error of an HTTP status. Few statuses prove that the request
-// did not run: a proxy may have passed it on before a 503, and an application may say
+// did not run: a proxy may have passed it on before a 503, and an application may send
 // 410 or 501 half-way.
 func httpError(status int) *mcperrors.Error {
 	switch status {
@@ -119,16 +117,16 @@ func httpError(status int) *mcperrors.Error {
 	case status >= 500:
 		return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindServer, mcperrors.Unknown, "the server failed", nil)
 	case status >= 400:
-		// A bare 400 proves nothing: an application may say it half-way.
+		// A bare 400 proves nothing: an application may send it half-way.
 		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Unknown, "the server rejected the request", nil)
 	default:
 		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Unknown, "the answer is not an MCP message", nil)
 	}
 }
 
-// noEndpoint is the error of an address where nobody speaks MCP.
+// noEndpoint is the error of an address without an MCP endpoint.
 func noEndpoint(delivery mcperrors.Delivery) *mcperrors.Error {
 	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, delivery, "there is no MCP endpoint at this address: check the URL", nil)
-	e.Retryable, e.SuggestedAction = false, actionSupport
+	e.Retryable, e.UserMessage, e.SuggestedAction = false, "There is no MCP server at this address", "Check the URL"
 	return e
 }

@@ -32,7 +32,7 @@ func TestAC_006_3_OpenCircuitIsE201(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		_, err = b.Acquire()
 		e := errormap.From(err, mcperrors.Unknown)
-		require.Equal(t, mapped{"E201", mcperrors.KindCircuitOpen, "Processing service unavailable", again, true, mcperrors.NotSent}, summary(e))
+		require.Equal(t, mapped{"E201", mcperrors.KindCircuitOpen, "The server is unavailable", again, true, mcperrors.NotSent}, summary(e))
 		require.Equal(t, "Service temporarily unavailable (circuit open)", e.Message)
 		require.Equal(t, "Service temporarily unavailable (circuit open) (server db); try again in 20s", e.Error())
 		require.Equal(t, 20*time.Second, e.RetryAfter)

@@ -9,25 +9,21 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// maxRetryAfter bounds what a peer may make us wait.
+// maxRetryAfter bounds how long a peer can make the client wait.
 const maxRetryAfter = 24 * time.Hour
 
-// hints is what a payload says besides code and message. The peer writes it:
-// members that are missing, or not of the type they should be, are not there.
+// hints are members of a payload that say more about an error. The peer writes them, so
+// members of a wrong type count as absent.
 type hints struct {
-	reason       string
-	prerequisite bool
-	code         string // a code that is a string
-	number       *int64 // a code that is an integer
-	message      string
-	recovery     string
-	retryable    *bool
-	after        time.Duration
-	envelope     bool // there is an "error" object
+	message   string
+	recovery  string
+	retryable *bool
+	after     time.Duration
+	envelope  bool // there is an "error" object
 }
 
-// readHints reads an error's data, or a tool result's payload: the members of
-// its "error" object where there is one, else its own.
+// readHints reads the data of an error or the payload of a tool's result: the members of
+// its "error" object if it has one, else its own.
 func readHints(data json.RawMessage) hints {
 	var h hints
 	top := object(data)
@@ -37,12 +33,6 @@ func readHints(data json.RawMessage) hints {
 	inner := top
 	if e := object(top["error"]); e != nil {
 		inner, h.envelope = e, true
-	}
-	h.reason = text(inner["reason"])
-	h.prerequisite = len(inner["prerequisite"]) > 0 && string(inner["prerequisite"]) != "null"
-	h.code = text(inner["code"])
-	if n, err := strconv.ParseInt(string(inner["code"]), 10, 64); err == nil {
-		h.number = &n
 	}
 	h.message = text(inner["message"])
 	h.recovery = text(inner["recovery_hint"])
@@ -75,8 +65,7 @@ func text(data json.RawMessage) string {
 	return s
 }
 
-// seconds reads a number of seconds: 0 when there is none, or it is not above
-// zero.
+// seconds reads a number of seconds. It returns 0 unless there is a positive one.
 func seconds(data json.RawMessage) time.Duration {
 	s, err := strconv.ParseFloat(string(data), 64)
 	if err != nil || math.IsNaN(s) || s <= 0 {

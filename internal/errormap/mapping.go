@@ -1,6 +1,7 @@
 package errormap
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -9,25 +10,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-const (
-	methodCallTool     = "tools/call"
-	methodReadResource = "resources/read"
-	codeDBLocked       = "DB_LOCKED"
-	codeRateLimit      = "RATE_LIMIT"
-
-	codeTooManyRequests = 429 // the number for the same
-)
-
-// Options is what is known about a call besides the server's error. The zero
-// value maps by [Plain].
+// Options is what is known about a call besides the server's error.
 type Options struct {
 	// Server, Method, Tool and RequestID are copied to the error. Method and Tool
 	// also decide what some codes mean.
 	Server, Method, Tool, RequestID string
-	// Resource is the URI that resources/read was asked for.
+	// Resource is what the request names: the tool, prompt, URI or task.
 	Resource string
-	// Profile is what the application has set for the server, "" for the default;
-	// see [Plain].
+	// Profile is the one that the application has set, or nil. It must not panic.
 	Profile mcperrors.Profile
 	// Refused says that what -32020, -32021 or -32022 says is true of the request:
 	// it was of revision 2026-07-28, and was refused before it was run. Without it
@@ -38,106 +28,77 @@ type Options struct {
 	NoElicitationCode bool
 }
 
-// FromRPC makes the error of a call from the server's JSON-RPC error: mapMCPError
-// of the error catalogue. Message is the server's, OriginalMCPCode its code, and
-// a retryable member in the error's data beats the table, but for E209, which is
-// never retryable. An error that no table knows is a retryable E201. rpc must not be
-// nil.
+// FromRPC makes the error of a call from the server's JSON-RPC error.
 func FromRPC(rpc *jsonrpc.Error, o Options) *mcperrors.Error {
-	h := readHints(rpc.Data)
-	p := o.profile()
-	r, ok := protocolRule(rpc, o)
-	if !ok && h.code != "" {
-		r, ok = textRule(p, h.code)
-	}
-	if !ok {
-		r = numberRule(p, rpc, h)
+	e, _ := ReadRPC(rpc, o)
+	return e
+}
+
+// ReadRPC is [FromRPC] that also reports whether circuits count the error as a failure.
+// Message is the server's, OriginalMCPCode its code. The profile decides before the
+// general rules, except about errors that MCP defines. A retryable member in the error's
+// data overrides the code's default, except for E209, which is never retryable. rpc must
+// not be nil.
+func ReadRPC(rpc *jsonrpc.Error, o Options) (e *mcperrors.Error, counts bool) {
+	delivery := deliveryOf(rpc, o)
+	r, defined := protocolRule(rpc, o)
+	if !defined {
+		m := o.meaning(mcperrors.Report{RPC: rpc})
+		r = codeRule(rpc.Code).with(m)
+		if counts = m.Counts; m.Rejected {
+			delivery = mcperrors.Rejected
+		}
 	}
 	code := rpc.Code
-	e := r.apply(h, o)
-	e.Message = rpc.Message
-	e.RPC = rpc
-	e.OriginalMCPCode = &code
-	e.Delivery = deliveryOf(rpc, o)
-	if refusedByContract(p, h.code, &code) {
-		e.Delivery = mcperrors.Rejected
-	}
-	return e
+	e = r.apply(readHints(rpc.Data), o)
+	e.Message, e.RPC, e.OriginalMCPCode, e.Delivery = rpc.Message, rpc, &code, delivery
+	return e, counts
 }
 
 // FromTool makes an error from a tool's result that has isError: true. text
-// is the result's text, structured its structuredContent, nil when absent. The
-// error's kind is always [KindTool]: the server works, the tool said no.
-// A code in the payload maps by profile like one in a JSON-RPC
-// error; without one, and by [Plain], the code is E201, not retryable, since the
-// same call would end the same way.
+// is the result's text, structured its structuredContent, nil when absent.
 func FromTool(text string, structured json.RawMessage, o Options) *mcperrors.Error {
-	h := readHints(structured)
-	if !h.envelope && strings.HasPrefix(strings.TrimSpace(text), "{") {
-		if fromText := readHints(json.RawMessage(text)); fromText.envelope {
-			h = fromText
-		}
-	}
-	p := o.profile()
-	if p == mcperrors.Plain { // the payload may be anybody's text
-		h = hints{message: h.message, recovery: h.recovery}
-	}
-	r := rule{code: mcperrors.CodeUnavailable, user: "The tool reported an error", action: "Read what the tool says"}
-	switch {
-	case p == mcperrors.Assistant && strings.HasPrefix(text, "Error: session context not found"):
-		r = rule{code: mcperrors.CodeSessionInvalid}
-	case h.code != "":
-		var ok bool
-		if r, ok = textRule(p, h.code); !ok {
-			r = unexpected(mcperrors.KindTool)
-		}
-	case h.number != nil:
-		r = numberRule(p, &jsonrpc.Error{Code: *h.number, Message: h.message}, h)
-	}
-	e := r.apply(h, o)
-	e.Kind = mcperrors.KindTool
-	e.OriginalMCPCode = h.number
-	e.Delivery = mcperrors.Answered
-	if refusedByContract(p, h.code, h.number) {
-		e.Delivery = mcperrors.Rejected
-	}
-	if e.Message = h.message; e.Message == "" {
-		e.Message = text
-	}
-	if h.recovery != "" {
-		e.SuggestedAction = jsonrpc.Printable(h.recovery, 200)
-	}
+	e, _ := ReadTool(text, structured, o)
 	return e
 }
 
-// apply makes an error of a rule and what the payload said.
-func (r rule) apply(h hints, o Options) *mcperrors.Error {
-	e := mcperrors.New(r.code, r.kind, mcperrors.Answered, "", nil)
-	e.Server, e.Method, e.Tool, e.RequestID = o.Server, o.Method, o.Tool, o.RequestID
-	if r.user != "" {
-		e.UserMessage = r.user
-	}
-	retryable, action := r.retryable, r.action
-	// What the two ends do not share they will not share later, whatever a server says.
-	if h.retryable != nil && *h.retryable != retryable && r.code != mcperrors.CodeIncompatible {
-		retryable, action = *h.retryable, ""
-	}
-	if action == "" && retryable != e.Retryable {
-		action = actionSupport
-		if retryable {
-			action = actionRetry
+// ReadTool is [FromTool] that also reports whether circuits count the result as a failure.
+// The error's kind is always [mcperrors.KindTool]: the server works, and the tool reported
+// an error. Without a profile that knows better, the code is E201 and not retryable,
+// because the same call would end the same way.
+func ReadTool(text string, structured json.RawMessage, o Options) (e *mcperrors.Error, counts bool) {
+	m := o.meaning(mcperrors.Report{Text: text, Structured: structured})
+	r := rule{code: mcperrors.CodeUnavailable, user: "The tool reported an error", action: "Read what the tool says"}.with(m)
+	h := readHints(structured)
+	if !h.envelope && strings.HasPrefix(strings.TrimSpace(text), "{") {
+		if inText := readHints(json.RawMessage(text)); inText.envelope {
+			h = inText
 		}
 	}
-	if action != "" {
-		e.SuggestedAction = action
+	e = r.apply(hints{}, o) // the content may be the text of a third party
+	e.Kind = mcperrors.KindTool
+	if m.Rejected {
+		e.Delivery = mcperrors.Rejected
 	}
-	e.Retryable = retryable
-	if retryable {
-		if e.RetryAfter = r.after; h.after > 0 {
-			e.RetryAfter = h.after
-		}
+	e.Message = cmp.Or(h.message, text)
+	if h.recovery != "" {
+		e.SuggestedAction = jsonrpc.Printable(h.recovery, 200)
 	}
-	return e
+	return e, m.Counts
+}
+
+// meaning asks the profile about an error. What the client sends on its own is about
+// the protocol, and no profile knows more.
+func (o *Options) meaning(r mcperrors.Report) mcperrors.Meaning {
+	switch o.Method {
+	case mcp.MethodInitialize, mcp.MethodDiscover, mcp.MethodPing:
+		return mcperrors.Meaning{}
+	}
+	if o.Profile == nil {
+		return mcperrors.Meaning{}
+	}
+	r.Method, r.Name = o.Method, cmp.Or(o.Tool, o.Resource)
+	return o.Profile.Meaning(r)
 }
 
 // deliveryOf tells from a JSON-RPC error whether the server refused before it
@@ -149,7 +110,7 @@ func (r rule) apply(h hints, o Options) *mcperrors.Error {
 func deliveryOf(rpc *jsonrpc.Error, o Options) mcperrors.Delivery {
 	switch rpc.Code {
 	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams:
-		if o.Method == methodCallTool && unknownTool(rpc.Message, o.Tool) {
+		if o.Method == mcp.MethodToolsCall && unknownTool(rpc.Message, o.Tool) {
 			return mcperrors.Rejected
 		}
 	case mcp.CodeHeaderMismatch, mcp.CodeMissingRequiredClientCapability, mcp.CodeUnsupportedProtocolVersion:
@@ -158,11 +119,4 @@ func deliveryOf(rpc *jsonrpc.Error, o Options) mcperrors.Delivery {
 		}
 	}
 	return mcperrors.Answered
-}
-
-// refusedByContract: the COE family promises that these did nothing. Elsewhere
-// the same words and numbers promise nothing: a tool may have asked too often
-// of somebody else, half-way. number is nil when there is none.
-func refusedByContract(p mcperrors.Profile, code string, number *int64) bool {
-	return p == mcperrors.COE && (code == codeDBLocked || code == codeRateLimit || (number != nil && *number == codeTooManyRequests))
 }

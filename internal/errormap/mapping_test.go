@@ -2,6 +2,7 @@ package errormap_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -30,10 +31,11 @@ const (
 	again   = "Try again"
 	support = "Contact support"
 	later   = "Try again later"
+	read    = "Read what the server says"
 )
 
-// ofSeed is a call of a tool of the seed's server: its table holds for those.
-var ofSeed = errormap.Options{Method: "tools/call", Tool: "convert_pdf"}
+// ofSeed is a call of a server of the seed.
+var ofSeed = errormap.Options{Method: "tools/call", Tool: "convert_pdf", Profile: mcperrors.Docling}
 
 // seedTable is the seed's MCP_ERROR_MAP.
 var seedTable = []struct {
@@ -133,7 +135,7 @@ func TestAC_005_6_OriginalMCPCode(t *testing.T) {
 	require.Nil(t, errormap.Canceled(mcperrors.Unknown, nil).OriginalMCPCode)
 }
 
-// tools.md §1.2, a case for each row and each way to say it.
+// A case for each row of the general rules, and of what the document server adds.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -145,54 +147,21 @@ func TestProfiles(t *testing.T) {
 		retryable     bool
 		after         time.Duration
 	}{
-		{"artifact", -32700, "", ``, "E203", mcperrors.KindProtocol, false, 0},
-		{"artifact", -32600, "", ``, "E203", mcperrors.KindProtocol, false, 0},
-		{"artifact", -32601, "", ``, "E204", mcperrors.KindUnsupported, false, 0},
-		{"artifact", -32602, "Invalid params: x", ``, "E203", mcperrors.KindInvalidArguments, false, 0},
-		{"artifact", -32603, "Internal error: x", ``, "E201", mcperrors.KindServer, true, 0},
-		{"artifact", -32001, "Resource not found: x", ``, "E206", mcperrors.KindNotFound, false, 0},
-		{"artifact", -32000, "no", `{"reason":"permission"}`, "E208", mcperrors.KindAuth, false, 0},
-		{"artifact", -32000, "Permission denied: x", ``, "E208", mcperrors.KindAuth, false, 0},
-		{"artifact", -32000, "slow", `{"reason":"timeout"}`, "E202", mcperrors.KindTimeout, true, 0},
-		{"artifact", -32000, "Request timeout: x", ``, "E202", mcperrors.KindTimeout, true, 0},
-		{"artifact", -32000, "Parent EPIC-006 must be approved first", `{"prerequisite":"parent_approved"}`, "E207", mcperrors.KindApp, false, 0},
-		{"artifact", -32000, "Request timeout: quoted", `{"prerequisite":"open_questions"}`, "E207", mcperrors.KindApp, false, 0},
-		{"artifact", -32000, "x", `{"reason":"approved_immutable"}`, "E207", mcperrors.KindApp, false, 0},
-		{"artifact", -32000, "no reason", ``, "E207", mcperrors.KindApp, false, 0},
-		{"docling", -31002, "", `{"stage":"open","reason":"encrypted"}`, "E302", mcperrors.KindServer, true, 0},
-		{"artifact", -31002, "", ``, "E201", mcperrors.KindApp, true, 0},
-		{"artifact", -32002, "", ``, "E201", mcperrors.KindServer, true, 0},
-		{"coe", -32603, "", ``, "E201", mcperrors.KindServer, true, 0},
-		{"coe", -32000, "", ``, "E201", mcperrors.KindServer, true, 0},
-		{"coe", 400, "", ``, "E203", mcperrors.KindInvalidArguments, false, 0},
-		{"coe", 403, "", ``, "E208", mcperrors.KindAuth, false, 0},
-		{"coe", 404, "", ``, "E206", mcperrors.KindNotFound, false, 0},
-		{"coe", 409, "", ``, "E207", mcperrors.KindApp, false, 0},
-		{"coe", 429, "", `{"retry_after_seconds":7}`, "E601", mcperrors.KindOverloaded, true, 7 * time.Second},
-		{"coe", 500, "", ``, "E201", mcperrors.KindServer, true, 0},
-		{"coe", 503, "", ``, "E201", mcperrors.KindServer, true, 0},
-		{"coe", 418, "", ``, "E201", mcperrors.KindApp, true, 0},
-		{"coe", -32603, "", `{"code":"DB_LOCKED"}`, "E401", mcperrors.KindServer, true, 2 * time.Second},
-		{"coe", -32603, "", `{"error":{"code":"DB_LOCKED","retry_after_seconds":0.5}}`, "E401", mcperrors.KindServer, true, 500 * time.Millisecond},
-		{"plain", -32000, "", ``, "E201", mcperrors.KindServer, true, 0},
-		{"plain", -32001, "", ``, "E201", mcperrors.KindServer, true, 0},
-		{"plain", -32602, "", ``, "E203", mcperrors.KindInvalidArguments, false, 0},
-		{"preflights", -32602, "", ``, "E203", mcperrors.KindInvalidArguments, false, 0},
-		{"assistant", -32000, "", ``, "E201", mcperrors.KindServer, true, 0},
-		{"no such", -32002, "", ``, "E201", mcperrors.KindServer, true, 0},
-		{"", -32002, "", ``, "E201", mcperrors.KindServer, true, 0},
-		{"", -32001, "", ``, "E201", mcperrors.KindServer, true, 0},
-		{"docling", -32002, "", ``, "E302", mcperrors.KindServer, true, 0},
-		{"docling", -32001, "", ``, "E202", mcperrors.KindTimeout, true, 0},
+		{mcperrors.Docling, -31002, "", `{"stage":"open","reason":"encrypted"}`, "E302", mcperrors.KindServer, true, 0},
+		{mcperrors.Plain, -32000, "", ``, "E201", mcperrors.KindServer, true, 0},
+		{mcperrors.Plain, -32001, "", ``, "E201", mcperrors.KindServer, true, 0},
+		{mcperrors.Plain, -32602, "", ``, "E203", mcperrors.KindInvalidArguments, false, 0},
+		{nil, -32002, "", ``, "E201", mcperrors.KindServer, true, 0},
+		{nil, -32001, "", ``, "E201", mcperrors.KindServer, true, 0},
+		{mcperrors.Docling, -32002, "", ``, "E302", mcperrors.KindServer, true, 0},
+		{mcperrors.Docling, -32001, "", ``, "E202", mcperrors.KindTimeout, true, 0},
 		// The protocol's own codes are the same in every profile.
-		{"docling", -32020, "", ``, "E209", mcperrors.KindProtocol, false, 0},
-		{"coe", -32021, "", ``, "E209", mcperrors.KindUnsupported, false, 0},
-		{"artifact", -32022, "", ``, "E209", mcperrors.KindVersion, false, 0},
-		{"docling", -32042, "", ``, "E201", mcperrors.KindInputRequired, false, 0},
+		{mcperrors.Docling, -32020, "", ``, "E209", mcperrors.KindProtocol, false, 0},
+		{mcperrors.Docling, -32042, "", ``, "E201", mcperrors.KindInputRequired, false, 0},
 	} {
 		rpc := &jsonrpc.Error{Code: tt.code, Message: tt.message, Data: json.RawMessage(tt.data)}
 		e := errormap.FromRPC(rpc, errormap.Options{Profile: tt.profile})
-		name := string(tt.profile) + " " + rpc.Error() + " " + tt.data
+		name := fmt.Sprintf("%T", tt.profile) + " " + rpc.Error() + " " + tt.data
 		require.Equal(t, tt.want, e.Code, name)
 		require.Equal(t, tt.kind, e.Kind, name)
 		require.Equal(t, tt.retryable, e.Retryable, name)
@@ -200,32 +169,74 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// The application's word decides what a code means, then the names of the
-// document server's tools, and never what the error says of itself (decisions 32,
-// which overrules X-PROF-01 and X-PROF-02).
-func TestProfilePrecedence(t *testing.T) {
+// A profile that a server names has no effect.
+func TestProfileOfTheServerIsIgnored(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name string
-		data string
-		opts errormap.Options
-		want mcperrors.Code // of -32001: E206 from artifact, E202 from docling, E201 from plain
-	}{
-		{"default", ``, errormap.Options{}, "E201"},
-		{"configured", ``, errormap.Options{Profile: "artifact"}, "E206"},
-		{"a tool of the document server", ``, errormap.Options{Tool: "export_html"}, "E202"},
-		{"the configured before the tool's", ``, errormap.Options{Tool: "export_html", Profile: "artifact"}, "E206"},
-		{"the configured plain before the tool's", ``, errormap.Options{Tool: "export_html", Profile: "plain"}, "E201"},
-		{"not the error's", `{"profile":"docling"}`, errormap.Options{}, "E201"},
-		{"not the error's, inside", `{"error":{"profile":"docling"}}`, errormap.Options{}, "E201"},
-		{"not the error's before the configured", `{"profile":"docling"}`, errormap.Options{Profile: "artifact"}, "E206"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			e := errormap.FromRPC(&jsonrpc.Error{Code: -32001, Data: json.RawMessage(tt.data)}, tt.opts)
-			require.Equal(t, tt.want, e.Code)
-		})
+	for _, data := range []string{`{"profile":"docling"}`, `{"error":{"profile":"docling"}}`} {
+		rpc := &jsonrpc.Error{Code: -32001, Data: json.RawMessage(data)}
+		require.Equal(t, mcperrors.CodeUnavailable, errormap.FromRPC(rpc, errormap.Options{}).Code)
+		require.Equal(t, mcperrors.CodeUnavailable, errormap.FromRPC(rpc, errormap.Options{Tool: "export_html"}).Code, "nor has the name of a tool")
+		require.Equal(t, mcperrors.CodeTimeout, errormap.FromRPC(rpc, errormap.Options{Profile: mcperrors.Docling}).Code)
 	}
+}
+
+// busy is a profile as an application writes it.
+var busy = mcperrors.ProfileFunc(func(r mcperrors.Report) mcperrors.Meaning {
+	switch {
+	case r.RPC == nil && r.Text == "busy", r.RPC != nil && r.RPC.Code == 1001:
+		return mcperrors.Meaning{Code: mcperrors.CodeDatabaseUnavailable, Rejected: true, RetryAfter: 2 * time.Second}
+	case r.RPC != nil && r.RPC.Code == 1002 && r.Name == "buy":
+		return mcperrors.Meaning{Code: mcperrors.CodeConflict, UserMessage: "It is sold", SuggestedAction: "Choose another", Counts: true}
+	}
+	return mcperrors.Meaning{}
+})
+
+func TestProfileOfAnApplication(t *testing.T) {
+	t.Parallel()
+	o := errormap.Options{Method: "tools/call", Tool: "buy", Profile: busy}
+	e := errormap.FromRPC(&jsonrpc.Error{Code: 1001}, o)
+	require.Equal(t, mapped{"E401", mcperrors.KindServer, "Database unavailable", again, true, mcperrors.Rejected}, summary(e))
+	require.Equal(t, 2*time.Second, e.RetryAfter)
+	e, counts := errormap.ReadRPC(&jsonrpc.Error{Code: 1002}, o)
+	require.Equal(t, mapped{"E207", mcperrors.KindApp, "It is sold", "Choose another", false, mcperrors.Answered}, summary(e))
+	require.True(t, counts)
+	e = errormap.FromTool("busy", nil, o)
+	require.Equal(t, mapped{"E401", mcperrors.KindTool, "Database unavailable", again, true, mcperrors.Rejected}, summary(e))
+	e = errormap.FromRPC(&jsonrpc.Error{Code: -32602, Message: "Unknown tool: buy"}, o)
+	require.Equal(t, mcperrors.CodeToolNotFound, e.Code, "no opinion")
+	require.Equal(t, errormap.FromTool("no", nil, errormap.Options{Method: "tools/call", Tool: "buy"}), errormap.FromTool("no", nil, o), "no opinion")
+	for _, method := range []string{"initialize", "server/discover", "ping"} {
+		e = errormap.FromRPC(&jsonrpc.Error{Code: 1001}, errormap.Options{Method: method, Profile: busy})
+		require.Equal(t, mcperrors.CodeUnavailable, e.Code, method)
+	}
+}
+
+// A profile with wrong values changes nothing.
+func TestWrongMeaning(t *testing.T) {
+	t.Parallel()
+	for name, m := range map[string]mcperrors.Meaning{
+		"nothing":                    {},
+		"an unknown code":            {Code: "E999"},
+		"an unknown kind":            {Kind: 99},
+		"a kind that is not its own": {Kind: mcperrors.KindCanceled},
+		"an open circuit":            {Kind: mcperrors.KindCircuitOpen},
+		"a time before the present":  {RetryAfter: -time.Second},
+	} {
+		for _, code := range []int64{-32700, -32602, -32603, -32020, -32021, -32022, -32042, -32000, 7} {
+			rpc, o := &jsonrpc.Error{Code: code}, errormap.Options{Method: "tools/call"}
+			want := errormap.FromRPC(rpc, o)
+			o.Profile = mcperrors.ProfileFunc(func(mcperrors.Report) mcperrors.Meaning { return m })
+			require.Equal(t, want, errormap.FromRPC(rpc, o), "%s %d", name, code)
+		}
+	}
+	never := mcperrors.ProfileFunc(func(mcperrors.Report) mcperrors.Meaning {
+		return mcperrors.Meaning{Code: mcperrors.CodeIncompatible, Retryable: new(true), RetryAfter: time.Second, Rejected: true}
+	})
+	e := errormap.FromRPC(&jsonrpc.Error{Code: 7}, errormap.Options{Profile: never})
+	require.False(t, e.Retryable, "E209 never is")
+	require.Zero(t, e.RetryAfter)
+	forever := mcperrors.ProfileFunc(func(mcperrors.Report) mcperrors.Meaning { return mcperrors.Meaning{RetryAfter: 1 << 62} })
+	require.Equal(t, 24*time.Hour, errormap.FromRPC(&jsonrpc.Error{Code: 7}, errormap.Options{Profile: forever}).RetryAfter)
 }
 
 // X-PROF-03.
@@ -237,13 +248,13 @@ func TestPayloadRetryableBeatsTheTable(t *testing.T) {
 		retryable bool
 		action    string
 	}{
-		{-32603, `{"retryable":false}`, false, support},
+		{-32603, `{"retryable":false}`, false, read},
 		{-32602, `{"retryable":true}`, true, again},
-		{-32050, `{"retryable":false}`, false, support},
+		{-32050, `{"retryable":false}`, false, read},
 		{-32050, `{"retryable":true}`, true, later},
-		{-32603, `{"error":{"retryable":false}}`, false, support},
+		{-32603, `{"error":{"retryable":false}}`, false, read},
 		{-32603, `{"retryable":"no"}`, true, again},
-		{-32022, `{"retryable":true}`, false, support}, // E209 is not retryable
+		{-32022, `{"retryable":true}`, false, "Update the server or the client"}, // E209 is not retryable
 	} {
 		e := errormap.FromRPC(&jsonrpc.Error{Code: tt.code, Data: json.RawMessage(tt.data)}, errormap.Options{})
 		require.Equal(t, tt.retryable, e.Retryable, tt.data)
@@ -268,7 +279,7 @@ func TestRetryAfterSeconds(t *testing.T) {
 		{"99999999999999999999999", 24 * time.Hour},
 	} {
 		data := json.RawMessage(`{"retry_after_seconds":` + tt.seconds + `}`)
-		e := errormap.FromRPC(&jsonrpc.Error{Code: 429, Data: data}, errormap.Options{Profile: mcperrors.COE})
+		e := errormap.FromRPC(&jsonrpc.Error{Code: 429, Data: data}, errormap.Options{})
 		require.Equal(t, tt.want, e.RetryAfter, tt.seconds)
 	}
 	// What may not be repeated has no time to wait for.
@@ -276,7 +287,7 @@ func TestRetryAfterSeconds(t *testing.T) {
 	require.Zero(t, e.RetryAfter)
 }
 
-// decisions 29: the same thing is said with different codes.
+// Servers report what is missing with different codes.
 func TestWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -298,7 +309,6 @@ func TestWhatIsMissing(t *testing.T) {
 		{"another tool", "tools/call", "x", -32602, "Tool y not found", "E203", mcperrors.KindInvalidArguments},
 		{"another tool, unknown", "tools/call", "x", -32602, "Unknown tool: y", "E203", mcperrors.KindInvalidArguments},
 		{"the text in another method", "prompts/get", "", -32602, "Unknown tool: x", "E203", mcperrors.KindInvalidArguments},
-		{"resource, S0", "resources/read", "", -32001, "Resource not found: x", "E206", mcperrors.KindNotFound},
 		{"resource, session era", "resources/read", "", -32002, "Resource not found", "E206", mcperrors.KindNotFound},
 		{"resource, stateless era", "resources/read", "", -32602, "Resource not found", "E206", mcperrors.KindNotFound},
 		{"a task that is gone", "tasks/get", "x", -32602, "Task not found", "E204", mcperrors.KindNotFound},
@@ -315,7 +325,7 @@ func TestWhatIsMissing(t *testing.T) {
 	}
 }
 
-// decisions 33: the proofs that nothing was done.
+// The proofs that nothing was done.
 func TestDeliveryOfAnswers(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int64{-32700, -32600, -32601, -32602, -32603, -32000, -32001, -32002, -32003, -32020, -32021, -32022, -32042, -32099, 0, 429, 500, 503} {
@@ -353,10 +363,8 @@ func TestDeliveryOfAnswers(t *testing.T) {
 		{Code: -32603, Data: json.RawMessage(`{"code":"DB_LOCKED"}`)},
 		{Code: -32603, Data: json.RawMessage(`{"code":"RATE_LIMIT"}`)},
 	} {
-		require.Equal(t, mcperrors.Rejected, errormap.FromRPC(refusal, errormap.Options{Profile: mcperrors.COE}).Delivery, refusal)
-		for _, profile := range []mcperrors.Profile{"", mcperrors.Docling, mcperrors.Artifact, mcperrors.Preflights, mcperrors.Plain, mcperrors.Assistant} {
-			require.Equal(t, mcperrors.Answered, errormap.FromRPC(refusal, errormap.Options{Profile: profile}).Delivery,
-				"the contract is the COE family's: another server may mean anything")
+		for _, profile := range []mcperrors.Profile{nil, mcperrors.Docling, mcperrors.Plain} {
+			require.Equal(t, mcperrors.Answered, errormap.FromRPC(refusal, errormap.Options{Profile: profile}).Delivery, "nobody has promised that")
 		}
 	}
 }
@@ -364,17 +372,21 @@ func TestDeliveryOfAnswers(t *testing.T) {
 // S2-EMAP-08, second half: whatever a server sends, the map gives an error with
 // a code of the catalogue, and its text and JSON can be made.
 func FuzzMap(f *testing.F) {
-	f.Add([]byte(`{"code":-32000,"message":"Permission denied: x","data":{"reason":"permission"}}`), "artifact", "tools/call")
-	f.Add([]byte(`{"code":429,"message":"","data":{"error":{"code":"RATE_LIMIT","retryable":false,"retry_after_seconds":1e99}}}`), "coe", "")
-	f.Add([]byte(`{"code":-32602,"message":"unknown tool","data":[{}]}`), "", "resources/read")
-	f.Fuzz(func(t *testing.T, body []byte, profile, method string) {
+	f.Add([]byte(`{"code":-32000,"message":"Permission denied: x","data":{"reason":"permission"}}`), true, "tools/call")
+	f.Add([]byte(`{"code":429,"message":"","data":{"error":{"code":"RATE_LIMIT","retryable":false,"retry_after_seconds":1e99}}}`), false, "")
+	f.Add([]byte(`{"code":-32602,"message":"unknown tool","data":[{}]}`), false, "resources/read")
+	f.Fuzz(func(t *testing.T, body []byte, docling bool, method string) {
 		var rpc jsonrpc.Error
 		if rpc.UnmarshalJSON(body) != nil {
 			return
 		}
+		o := errormap.Options{Method: method}
+		if docling {
+			o.Profile = mcperrors.Docling
+		}
 		for _, e := range []*mcperrors.Error{
-			errormap.FromRPC(&rpc, errormap.Options{Profile: mcperrors.Profile(profile), Method: method}),
-			errormap.FromTool(rpc.Message, rpc.Data, errormap.Options{Profile: mcperrors.Profile(profile)}),
+			errormap.FromRPC(&rpc, o),
+			errormap.FromTool(rpc.Message, rpc.Data, o),
 		} {
 			_, ok := mcperrors.Lookup(e.Code)
 			require.True(t, ok, e.Code)

@@ -7,16 +7,15 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// Canceled is the error of a call that its caller gave up. It has no code, and
-// matches [context.Canceled] whatever cause is.
+// Canceled is the error of a call that its caller canceled. It has no code, and matches
+// [context.Canceled] for any cause.
 func Canceled(delivery mcperrors.Delivery, cause error) *mcperrors.Error {
 	return mcperrors.New("", mcperrors.KindCanceled, delivery, "the call was cancelled", cause)
 }
 
-// Timeout is the error of a call whose deadline passed, the caller's or ours.
-// It matches [context.DeadlineExceeded] whatever cause is. what says what did
-// not happen in time ("no answer", "no connection"); after is how long was
-// waited, 0 when the deadline was the caller's.
+// Timeout is the error of a call whose deadline passed, the caller's or the client's. It
+// matches [context.DeadlineExceeded] for any cause. what did not happen in time, such as
+// "no answer". after is how long the client waited, 0 for the caller's deadline.
 func Timeout(delivery mcperrors.Delivery, what string, after time.Duration, cause error) *mcperrors.Error {
 	if after > 0 {
 		what += " within " + waited(after)
@@ -25,8 +24,7 @@ func Timeout(delivery mcperrors.Delivery, what string, after time.Duration, caus
 }
 
 // Unasked is the error of a call that was not sent because a function of the application
-// did not say in time what its requests carry. The error says after which time if after
-// is not 0.
+// did not return its credentials in time. The error names the time if after is not 0.
 func Unasked(after time.Duration, cause error) *mcperrors.Error {
 	return Timeout(mcperrors.NotSent, "HeaderFunc or the Authorizer did not return", after, cause)
 }
@@ -39,9 +37,8 @@ func waited(d time.Duration) string {
 	return d.String()
 }
 
-// TooLarge is the error of a call whose answer is over a limit of this side.
-// message names the limit. The same call would give the same answer, so it is not
-// retryable.
+// TooLarge is the error of a call whose answer exceeds a limit of the client, which
+// message names. The same call would get the same answer, so it is not retryable.
 func TooLarge(delivery mcperrors.Delivery, message string, cause error) *mcperrors.Error {
 	e := mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindTooLarge, delivery, message, cause)
 	e.UserMessage, e.SuggestedAction = "The answer is too large", "Ask for less at once"

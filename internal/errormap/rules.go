@@ -1,6 +1,7 @@
 package errormap
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -9,45 +10,125 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// codeConversionStateless is what servers of the docling profile send for -32002
-// in the stateless era, which forbids that (basic#error-codes).
-const codeConversionStateless = -31002
-
-// rule is what a profile makes of one code.
+// rule is what an error means.
 type rule struct {
 	code mcperrors.Code
 	kind mcperrors.Kind
-	// user is the message for the end user, "" for the catalogue's.
-	user string
-	// action is the suggested action, "" for the catalogue's, or the seed's by
-	// retryable where the rule differs from the catalogue.
-	action    string
-	retryable bool
-	after     time.Duration
+	// user and action are texts for the end user, "" for those of the catalogue.
+	user, action string
+	retryable    bool
+	// fixed says that the data of the error cannot change retryable.
+	fixed bool
+	after time.Duration
 }
 
-// unexpected is whatever no table knows.
-func unexpected(kind mcperrors.Kind) rule {
-	return rule{mcperrors.CodeUnavailable, kind, "An unexpected error occurred", actionLater, true, 0}
-}
-
-// standardRule has the five codes of JSON-RPC, which mean the same everywhere.
-func standardRule(code int64) (rule, bool) {
+// codeRule returns the general rule of a JSON-RPC code.
+func codeRule(code int64) rule {
 	switch code {
 	case jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest:
-		return rule{code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindProtocol}, true
+		return rule{code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindProtocol}
 	case jsonrpc.CodeMethodNotFound:
-		return rule{code: mcperrors.CodeToolNotFound, kind: mcperrors.KindUnsupported}, true
+		return rule{code: mcperrors.CodeToolNotFound, kind: mcperrors.KindUnsupported}
 	case jsonrpc.CodeInvalidParams:
-		return rule{code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindInvalidArguments, user: "Invalid parameters"}, true
-	case jsonrpc.CodeInternalError:
-		return rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindServer, user: "Processing service error", retryable: true}, true
+		return rule{code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindInvalidArguments, user: "Invalid parameters", action: "Check the parameters"}
+	case jsonrpc.CodeInternalError, -32000: // "server error", by custom
+		return rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindServer, user: "The server failed", retryable: true}
 	}
-	return rule{}, false
+	r := rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindApp, user: "An unexpected error occurred", action: "Try again later", retryable: true}
+	if code >= -32768 && code <= -32000 {
+		r.kind = mcperrors.KindServer
+	}
+	return r
 }
 
-// protocolRule has what MCP says, whatever the server's family: it comes
-// before the profiles.
+// with returns the rule that a profile makes of r. What is zero or not valid in m changes
+// nothing.
+func (r rule) with(m mcperrors.Meaning) rule {
+	if entry, ok := mcperrors.Lookup(m.Code); ok {
+		kind := r.kind
+		if m.Code != r.code {
+			kind = kindOf(m.Code)
+		}
+		r = rule{code: m.Code, kind: kind, retryable: entry.Retryable}
+	}
+	if slices.Contains(serverKinds[:], m.Kind) {
+		r.kind = m.Kind
+	}
+	if m.UserMessage != "" {
+		r.user = m.UserMessage
+	}
+	if m.SuggestedAction != "" {
+		r.action = m.SuggestedAction
+	}
+	if m.Retryable != nil {
+		r.retryable, r.fixed = *m.Retryable, true
+	}
+	r.after = min(max(m.RetryAfter, 0), maxRetryAfter)
+	return r
+}
+
+// serverKinds are the kinds that a profile can set. The others describe the client, the
+// connection or an MCP session.
+var serverKinds = [...]mcperrors.Kind{
+	mcperrors.KindServer, mcperrors.KindTimeout, mcperrors.KindAuth, mcperrors.KindProtocol, mcperrors.KindVersion, mcperrors.KindUnsupported,
+	mcperrors.KindNotFound, mcperrors.KindInvalidArguments, mcperrors.KindOverloaded, mcperrors.KindApp,
+}
+
+// kindOf returns the kind of an error of which only the code is known.
+func kindOf(code mcperrors.Code) mcperrors.Kind {
+	switch code {
+	case mcperrors.CodeTimeout:
+		return mcperrors.KindTimeout
+	case mcperrors.CodeInvalidRequest:
+		return mcperrors.KindInvalidArguments
+	case mcperrors.CodeToolNotFound, mcperrors.CodeResourceNotFound:
+		return mcperrors.KindNotFound
+	case mcperrors.CodeMissingCapability, mcperrors.CodeIncompatible:
+		return mcperrors.KindUnsupported
+	case mcperrors.CodePermissionDenied:
+		return mcperrors.KindAuth
+	case mcperrors.CodeRateLimited:
+		return mcperrors.KindOverloaded
+	}
+	if entry, _ := mcperrors.Lookup(code); entry.Retryable {
+		return mcperrors.KindServer
+	}
+	return mcperrors.KindApp
+}
+
+// apply makes an error of a rule and of the hints in the error's data.
+func (r rule) apply(h hints, o Options) *mcperrors.Error {
+	e := mcperrors.New(r.code, r.kind, mcperrors.Answered, "", nil)
+	e.Server, e.Method, e.Tool, e.RequestID = o.Server, o.Method, o.Tool, o.RequestID
+	if r.user != "" {
+		e.UserMessage = r.user
+	}
+	retryable, action := r.retryable, r.action
+	if h.retryable != nil && *h.retryable != retryable && !r.fixed {
+		retryable, action = *h.retryable, ""
+	}
+	if r.code == mcperrors.CodeIncompatible { // a later attempt meets the same server and client
+		retryable, action = false, r.action
+	}
+	if action == "" && retryable != e.Retryable {
+		action = "Read what the server says"
+		if retryable {
+			action = "Try again"
+		}
+	}
+	if action != "" {
+		e.SuggestedAction = action
+	}
+	if e.Retryable = retryable; retryable {
+		if e.RetryAfter = r.after; e.RetryAfter == 0 {
+			e.RetryAfter = h.after
+		}
+	}
+	return e
+}
+
+// protocolRule returns the rule of an error that MCP defines. It comes before the
+// profile.
 func protocolRule(rpc *jsonrpc.Error, o Options) (rule, bool) {
 	switch rpc.Code {
 	case mcp.CodeHeaderMismatch:
@@ -61,26 +142,24 @@ func protocolRule(rpc *jsonrpc.Error, o Options) (rule, bool) {
 			// The same call would be refused again.
 			return rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindInputRequired, user: "More information is needed", action: "Answer what the server asks"}, true
 		}
-	case mcp.CodeResourceNotFound, -32001, jsonrpc.CodeInvalidParams:
-		// -32001 is how the artifact seed says it, -32602 the stateless era.
-		if o.Method == methodReadResource && (rpc.Code != jsonrpc.CodeInvalidParams || saysNoResource(rpc, o.Resource)) {
+	case mcp.CodeResourceNotFound, jsonrpc.CodeInvalidParams: // the latter in the stateless era
+		if o.Method == mcp.MethodResourcesRead && (rpc.Code != jsonrpc.CodeInvalidParams || saysNoResource(rpc, o.Resource)) {
 			return rule{code: mcperrors.CodeResourceNotFound, kind: mcperrors.KindNotFound}, true
 		}
 	}
 	if rpc.Code == jsonrpc.CodeInvalidParams && strings.HasPrefix(o.Method, "tasks/") && o.Method != "tasks/list" {
-		// All there is to be wrong is the id: unknown, or expired (tasks, "Protocol Errors").
-		return rule{code: mcperrors.CodeToolNotFound, kind: mcperrors.KindNotFound, user: "The task is not there any more"}, true
+		// Only the id can be wrong: unknown, or expired (tasks, "Protocol Errors").
+		return rule{code: mcperrors.CodeToolNotFound, kind: mcperrors.KindNotFound, user: "The task does not exist any more"}, true
 	}
 	if (rpc.Code == jsonrpc.CodeInvalidParams || rpc.Code == jsonrpc.CodeMethodNotFound) &&
-		(o.Method == methodCallTool || o.Method == "") && saysUnknownTool(rpc.Message, o.Tool) {
+		(o.Method == mcp.MethodToolsCall || o.Method == "") && saysUnknownTool(rpc.Message, o.Tool) {
 		return rule{code: mcperrors.CodeToolNotFound, kind: mcperrors.KindNotFound}, true
 	}
 	return rule{}, false
 }
 
-// saysNoResource tells a resource that is not there from bad parameters, which
-// have the same code in the stateless era: the data echo the URI, or the words
-// say so.
+// saysNoResource tells a missing resource from invalid parameters, which have the same
+// code in the stateless era: the data repeat the URI, or the message has certain words.
 func saysNoResource(rpc *jsonrpc.Error, uri string) bool {
 	var data struct {
 		URI string `json:"uri"`
@@ -97,16 +176,15 @@ func saysNoResource(rpc *jsonrpc.Error, uri string) bool {
 	return false
 }
 
-// saysUnknownTool reports whether an error says that there is no such tool. One
-// that names none does too, but proves nothing; see deliveryOf.
+// saysUnknownTool reports whether a message says that the tool is unknown. One without a
+// name counts, too, but proves nothing; see deliveryOf.
 func saysUnknownTool(message, tool string) bool {
 	message = strings.TrimSpace(message)
 	return unknownTool(message, tool) || strings.EqualFold(message, "unknown tool") || strings.EqualFold(message, "tool not found")
 }
 
-// unknownTool reports whether a message is one of the sentences by which servers
-// say that they have no tool of this name: the specification's example, and
-// those of the SDKs.
+// unknownTool reports whether a message is one of the sentences that servers send for an
+// unknown tool of this name: the specification's example, and those of the SDKs.
 func unknownTool(message, tool string) bool {
 	if tool == "" {
 		return false
@@ -130,150 +208,10 @@ func unknownTool(message, tool string) bool {
 	return false
 }
 
-// cutFold is [strings.CutPrefix] that takes capitals for small letters.
+// cutFold is [strings.CutPrefix] that ignores case.
 func cutFold(s, prefix string) (string, bool) {
 	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
 		return s, false
 	}
 	return s[len(prefix):], true
-}
-
-// numberRule is the profile's view of a JSON-RPC code.
-func numberRule(p mcperrors.Profile, rpc *jsonrpc.Error, h hints) rule {
-	if r, ok := standardRule(rpc.Code); ok {
-		return r
-	}
-	var r rule
-	var ok bool
-	switch p {
-	case mcperrors.Artifact:
-		r, ok = artifactRule(rpc, h)
-	case mcperrors.COE:
-		r, ok = coeNumberRule(rpc.Code)
-	case mcperrors.Plain, mcperrors.Preflights, mcperrors.Assistant:
-		if rpc.Code == -32000 {
-			r, ok = rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindServer, retryable: true}, true
-		}
-	case mcperrors.Docling:
-		r, ok = doclingRule(rpc.Code)
-	}
-	switch {
-	case ok:
-		return r
-	case rpc.Code >= -32768 && rpc.Code <= -32000:
-		return unexpected(mcperrors.KindServer)
-	default:
-		return unexpected(mcperrors.KindApp)
-	}
-}
-
-func doclingRule(code int64) (rule, bool) {
-	switch code {
-	case -32000:
-		return rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindServer, retryable: true}, true
-	case -32001:
-		return rule{code: mcperrors.CodeTimeout, kind: mcperrors.KindTimeout, retryable: true}, true
-	case -32002, codeConversionStateless:
-		return rule{code: mcperrors.CodeConversionFailed, kind: mcperrors.KindServer, retryable: true}, true
-	case -32003:
-		return rule{code: mcperrors.CodeExportFailed, kind: mcperrors.KindServer, retryable: true}, true
-	}
-	return rule{}, false
-}
-
-func artifactRule(rpc *jsonrpc.Error, h hints) (rule, bool) {
-	switch rpc.Code {
-	case -32001:
-		return rule{code: mcperrors.CodeResourceNotFound, kind: mcperrors.KindNotFound}, true
-	case -32000:
-		// data.reason decides; the message does where the server gives none.
-		switch {
-		case h.reason == "permission":
-			return rule{code: mcperrors.CodePermissionDenied, kind: mcperrors.KindAuth}, true
-		case h.reason == "timeout":
-			return rule{code: mcperrors.CodeTimeout, kind: mcperrors.KindTimeout, retryable: true}, true
-		case h.reason == "" && !h.prerequisite && strings.HasPrefix(rpc.Message, "Permission denied:"):
-			return rule{code: mcperrors.CodePermissionDenied, kind: mcperrors.KindAuth}, true
-		case h.reason == "" && !h.prerequisite && strings.HasPrefix(rpc.Message, "Request timeout:"):
-			return rule{code: mcperrors.CodeTimeout, kind: mcperrors.KindTimeout, retryable: true}, true
-		}
-		return rule{code: mcperrors.CodeConflict, kind: mcperrors.KindApp}, true
-	}
-	return rule{}, false
-}
-
-func coeNumberRule(code int64) (rule, bool) {
-	switch code {
-	case 400:
-		return rule{code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindInvalidArguments, user: "Invalid parameters"}, true
-	case 403:
-		return rule{code: mcperrors.CodePermissionDenied, kind: mcperrors.KindAuth}, true
-	case 404:
-		return rule{code: mcperrors.CodeResourceNotFound, kind: mcperrors.KindNotFound}, true
-	case 409:
-		return rule{code: mcperrors.CodeConflict, kind: mcperrors.KindApp}, true
-	case 429:
-		return rule{code: mcperrors.CodeRateLimited, kind: mcperrors.KindOverloaded, retryable: true}, true
-	case 500:
-		return rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindServer, user: "Processing service error", retryable: true}, true
-	case 503:
-		return rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindServer, retryable: true}, true
-	}
-	return rule{}, false
-}
-
-// textRule is the profile's view of a code that is a string.
-func textRule(p mcperrors.Profile, code string) (rule, bool) {
-	switch p {
-	case mcperrors.COE:
-		return coeTextRule(code)
-	case mcperrors.Preflights:
-		return preflightsRule(code)
-	case mcperrors.Docling, mcperrors.Artifact, mcperrors.Assistant, mcperrors.Plain:
-	}
-	return rule{}, false
-}
-
-func coeTextRule(code string) (rule, bool) {
-	switch code {
-	case "INVALID_PARAM", "SCHEMA_VALIDATION_FAILED", "INVALID_FILTER", "TOKEN_LIMIT_EXCEEDED":
-		return rule{code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindInvalidArguments, user: "Invalid parameters"}, true
-	case "TIMEOUT":
-		return rule{code: mcperrors.CodeTimeout, kind: mcperrors.KindTimeout, retryable: true}, true
-	case codeRateLimit:
-		return rule{code: mcperrors.CodeRateLimited, kind: mcperrors.KindOverloaded, retryable: true}, true
-	case "RESOURCE_NOT_FOUND":
-		return rule{code: mcperrors.CodeResourceNotFound, kind: mcperrors.KindNotFound}, true
-	case "INVALID_STATE":
-		return rule{code: mcperrors.CodeConflict, kind: mcperrors.KindApp}, true
-	case codeDBLocked:
-		return rule{code: mcperrors.CodeDatabaseUnavailable, kind: mcperrors.KindServer, retryable: true, after: 2 * time.Second}, true
-	case "INTERNAL_ERROR", "ORCHESTRATOR_NOT_INITIALIZED":
-		return rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindServer, user: "Processing service error"}, true
-	case "AUTH_ERROR":
-		return rule{code: mcperrors.CodePermissionDenied, kind: mcperrors.KindAuth}, true
-	case "TOOL_NOT_FOUND":
-		return rule{code: mcperrors.CodeToolNotFound, kind: mcperrors.KindNotFound}, true
-	}
-	return rule{}, false
-}
-
-func preflightsRule(code string) (rule, bool) {
-	switch code {
-	case "VALIDATION_FAILED":
-		return rule{code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindInvalidArguments, user: "Invalid parameters"}, true
-	case "PARSE_ERROR":
-		return rule{code: mcperrors.CodeFileCorrupted, kind: mcperrors.KindApp}, true
-	case "REPO_NOT_FOUND":
-		return rule{code: mcperrors.CodeResourceNotFound, kind: mcperrors.KindNotFound}, true
-	case "SESSION_EXPIRED":
-		return rule{code: mcperrors.CodeSessionExpired, kind: mcperrors.KindSessionLost}, true
-	case "SESSION_NOT_FOUND":
-		return rule{code: mcperrors.CodeSessionInvalid, kind: mcperrors.KindSessionLost}, true
-	case "FILESYSTEM_ERROR":
-		return rule{code: mcperrors.CodeStorageUnavailable, kind: mcperrors.KindServer, retryable: true}, true
-	case "PATCH_EXTRACTION_FAILED":
-		return rule{code: mcperrors.CodeConversionFailed, kind: mcperrors.KindServer, retryable: true}, true
-	}
-	return rule{}, false
 }

@@ -1,3 +1,6 @@
+// Package faultmatrix puts the client behind every fault of conformance/faults, in both
+// eras and over both kinds of transport, in virtual time. Its tests write the results of
+// the calls to the table of docs/generated/faults.md.
 package faultmatrix
 
 import (

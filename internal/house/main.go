@@ -1,12 +1,12 @@
-// Command house measures the shape of the code: how large the largest type is, how
-// many files of a package refer to each other in a circle, and how much a package
-// exports. `make house` prints the table; the test beside it holds the bounds.
+// Command house prints the shape of the code in figures: how much a package exports,
+// how large its largest type is, how many of its files refer to each other in a circle.
+// `make house` prints the table, with bounds and targets from bounds.txt; the test
+// beside it holds the bounds.
 //
 // Usage: house [-dir DIR] [package ...]
 //
-// Without packages it prints the table of this project with its bounds and targets.
-// With packages, which may be of any module below DIR, it prints their raw figures,
-// which is how the figures of other projects were found.
+// Without packages it prints the table of this project, then its packages. With packages,
+// which may be of any module below DIR, it prints only those, for comparison.
 package main
 
 import (
@@ -27,46 +27,41 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, out io.Writer, dir string, patterns []string) error {
-	if len(patterns) > 0 {
-		return printPackages(ctx, out, dir, patterns)
+func run(ctx context.Context, out io.Writer, dir string, args []string) error {
+	if len(args) == 2 && args[0] == walkArg {
+		return walk(ctx, args[1])
 	}
-	rows, err := measure(ctx, dir)
+	if len(args) > 0 {
+		packages, err := load(ctx, dir, args)
+		if err != nil {
+			return err
+		}
+		return printPackages(out, packages)
+	}
+	rows, packages, err := measure(ctx, dir)
 	if err != nil {
 		return err
 	}
-	printRows(out, rows)
-	return nil
-}
-
-func printPackages(ctx context.Context, out io.Writer, dir string, patterns []string) error {
-	packages, err := load(ctx, dir, patterns)
-	if err != nil {
-		return err
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "package\tfiles\tlargest type\tmethods\tits files\tcircle\tarrows a file\tback up\texported\tfields\toptions")
-	for _, p := range packages {
-		s := p.shape()
-		fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%d\t%.1f\t%d %%\t%d\t%d\t%d\n", p.path, s.files, s.largest.name,
-			s.largest.methods, s.largest.files, s.circle, s.arrowsPerFile(), s.backPercent(), s.exported, s.fields, s.options)
-	}
-	return w.Flush()
-}
-
-func printRows(out io.Writer, rows []row) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "measure\tnow\tbound\ttarget\twhere")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.name, figure(r.now), figure(r.bound), figure(r.target), r.where)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\n", r.name, r.now, r.bound, r.target, r.where)
 	}
-	_ = w.Flush() // a report that cannot be written has no reader
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	return printPackages(out, packages)
 }
 
-// figure prints whole numbers without a fraction.
-func figure(v float64) string {
-	if v == float64(int64(v)) {
-		return fmt.Sprintf("%d", int64(v))
+// printPackages prints the packages that export something, or all if there is only one.
+func printPackages(out io.Writer, packages []*pkg) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "package\tfiles\tcircle\tnames\tfields\texperimental\toptions\tlargest type\tmethods")
+	for _, p := range packages {
+		if s := p.shape(); s.surface() > 0 || len(packages) == 1 {
+			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\n", p.path, s.files, s.circle, s.names, s.fields, s.experimental, s.options, s.largest, s.methods)
+		}
 	}
-	return fmt.Sprintf("%.1f", v)
+	return w.Flush()
 }

@@ -4,141 +4,116 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"math"
 	"slices"
 	"strings"
 )
 
-// shape is what a package looks like from outside its functions.
+// shape has the figures of one package.
 type shape struct {
-	files   int
-	largest typeSize
+	files int
+	// largest is the type with the most methods.
+	largest string
+	methods int
 	// circle is the size of the largest set of files each of which refers to each
 	// other, directly or through others of the set.
 	circle int
-	// arrows counts pairs of files one of which refers to the other. back counts
-	// those that point up in the order of files that has the fewest of them, as far
-	// as a greedy search finds it.
-	arrows, back int
-	// exported counts exported types, functions, variables, constants and methods of
-	// exported types; fields counts exported fields of exported structs; options
-	// counts exported functions whose result is a type named …Option.
-	exported, fields, options int
+	// names counts exported types, functions, variables, constants and methods of
+	// exported types; fields counts exported fields of exported structs. experimental
+	// is how many of both have "# Experimental" in their docs or in those of their
+	// type or package.
+	names, fields, experimental int
+	// options counts exported functions whose result is a type named …Option; knobs
+	// counts the exported fields of the structs that they take.
+	options, knobs int
 }
 
-type typeSize struct {
-	name           string
-	methods, files int
-}
-
-func (s shape) arrowsPerFile() float64 {
-	return math.Round(10*float64(s.arrows)/float64(max(s.files, 1))) / 10
-}
-
-func (s shape) backPercent() int {
-	return int(math.Round(100 * float64(s.back) / float64(max(s.arrows, 1))))
-}
+func (s shape) surface() int { return s.names + s.fields }
 
 func (p *pkg) shape() shape {
-	g := p.references()
-	s := shape{files: len(p.files), largest: p.largestType(), circle: g.largestCircle(), arrows: g.arrows(), back: g.backArrows()}
-	s.exported, s.fields, s.options = p.surface()
+	s := shape{files: len(p.files), circle: p.references().largestCircle()}
+	docs := p.experimental()
+	count := func(n *int, experimental bool) {
+		*n++
+		if experimental {
+			s.experimental++
+		}
+	}
+	knobs := map[*types.Struct]bool{}
+	for _, name := range p.types.Scope().Names() {
+		obj := p.types.Scope().Lookup(name)
+		exported := obj.Exported()
+		if exported {
+			count(&s.names, docs.has(obj))
+		}
+		switch o := obj.(type) {
+		case *types.Func:
+			if exported && isOption(o.Signature().Results()) {
+				s.options++
+				for v := range o.Signature().Params().Variables() {
+					knobsOf(v.Type(), knobs)
+				}
+			}
+		case *types.TypeName:
+			if o.IsAlias() {
+				continue // its methods and fields are counted where it is declared
+			}
+			named := o.Type().(*types.Named)
+			if n := named.NumMethods(); n > s.methods {
+				s.largest, s.methods = name, n
+			}
+			for m := range named.Methods() {
+				if exported && m.Exported() {
+					count(&s.names, docs.has(obj) || docs.has(m))
+				}
+			}
+			fields, _ := named.Underlying().(*types.Struct)
+			for f := range exportedFields(fields) {
+				if exported {
+					count(&s.fields, docs.has(obj) || docs.has(f))
+				}
+			}
+		}
+	}
+	for fields := range knobs {
+		for range exportedFields(fields) {
+			s.knobs++
+		}
+	}
 	return s
 }
 
-// fileOf returns the file of a position, by its place in p.files.
-func (p *pkg) fileOf(pos token.Pos) int {
-	return slices.IndexFunc(p.files, func(f *ast.File) bool { return f.FileStart <= pos && pos < f.FileEnd })
-}
-
-func (p *pkg) largestType() typeSize {
-	var largest typeSize
-	scope := p.types.Scope()
-	for _, name := range scope.Names() {
-		named, ok := scope.Lookup(name).Type().(*types.Named)
-		if _, isType := scope.Lookup(name).(*types.TypeName); !ok || !isType {
-			continue
+func exportedFields(s *types.Struct) func(func(*types.Var) bool) {
+	return func(yield func(*types.Var) bool) {
+		if s == nil {
+			return
 		}
-		in := map[int]bool{}
-		n := 0
-		for m := range named.Methods() {
-			if m.Pkg() == p.types {
-				n++
-				in[p.fileOf(m.Pos())] = true
-			}
-		}
-		if n > largest.methods {
-			largest = typeSize{name, n, len(in)}
-		}
-	}
-	return largest
-}
-
-// references draws an arrow from each file to each other one that declares
-// something it names: functions, types, variables, constants, methods and fields.
-func (p *pkg) references() graph {
-	g := make(graph, len(p.files))
-	for i := range g {
-		g[i] = map[int]bool{}
-	}
-	for id, obj := range p.info.Uses {
-		if obj.Pkg() != p.types || !atTop(obj) {
-			continue
-		}
-		from, to := p.fileOf(id.Pos()), p.fileOf(obj.Pos())
-		if from >= 0 && to >= 0 && from != to {
-			g[from][to] = true
-		}
-	}
-	return g
-}
-
-// atTop reports what is seen beyond a function: the names of a package, methods
-// and fields.
-func atTop(obj types.Object) bool {
-	if obj.Parent() == obj.Pkg().Scope() {
-		return true
-	}
-	switch o := obj.(type) {
-	case *types.Func:
-		return o.Signature().Recv() != nil
-	case *types.Var:
-		return o.IsField()
-	}
-	return false
-}
-
-func (p *pkg) surface() (names, fields, options int) {
-	scope := p.types.Scope()
-	for _, name := range scope.Names() {
-		obj := scope.Lookup(name)
-		if !obj.Exported() {
-			continue
-		}
-		names++
-		switch o := obj.(type) {
-		case *types.Func:
-			if isOption(o.Signature().Results()) {
-				options++
-			}
-		case *types.TypeName:
-			if named, ok := o.Type().(*types.Named); ok && !o.IsAlias() {
-				for m := range named.Methods() {
-					if m.Exported() {
-						names++
-					}
-				}
-			}
-			if s, ok := o.Type().Underlying().(*types.Struct); ok {
-				for f := range s.Fields() {
-					if f.Exported() {
-						fields++
-					}
-				}
+		for f := range s.Fields() {
+			if f.Exported() && !yield(f) {
+				return
 			}
 		}
 	}
-	return names, fields, options
+}
+
+// knobsOf adds the structs of this project that t is made of: what an application can
+// set. Structs from which the client only reads results are not among them: they have
+// other types.
+func knobsOf(t types.Type, into map[*types.Struct]bool) {
+	switch t := t.(type) {
+	case *types.Pointer:
+		knobsOf(t.Elem(), into)
+	case *types.Slice:
+		knobsOf(t.Elem(), into)
+	case *types.Named:
+		s, ok := t.Underlying().(*types.Struct)
+		if !ok || into[s] || t.Obj().Pkg() == nil || !strings.HasPrefix(t.Obj().Pkg().Path(), module+"/") || t.Obj().Pkg().Name() == "mcp" {
+			return // the vocabulary of the protocol is no setting
+		}
+		into[s] = true
+		for f := range exportedFields(s) {
+			knobsOf(f.Type(), into)
+		}
+	}
 }
 
 func isOption(results *types.Tuple) bool {
@@ -149,130 +124,110 @@ func isOption(results *types.Tuple) bool {
 	return ok && strings.HasSuffix(named.Obj().Name(), "Option")
 }
 
-// graph says which files each file refers to.
+// marks are the positions of the declarations that are experimental.
+type marks struct {
+	all bool // the whole package
+	at  map[token.Pos]bool
+}
+
+func (m marks) has(obj types.Object) bool { return m.all || m.at[obj.Pos()] }
+
+func (p *pkg) experimental() marks {
+	m := marks{at: map[token.Pos]bool{}}
+	marked := func(docs ...*ast.CommentGroup) bool {
+		return slices.ContainsFunc(docs, func(g *ast.CommentGroup) bool { return strings.Contains(g.Text(), "# Experimental\n") })
+	}
+	for _, f := range p.files {
+		m.all = m.all || marked(f.Doc)
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				m.at[n.Name.Pos()] = marked(n.Doc)
+				return false
+			case *ast.GenDecl:
+				for _, spec := range n.Specs {
+					switch spec := spec.(type) {
+					case *ast.TypeSpec:
+						m.at[spec.Name.Pos()] = marked(n.Doc, spec.Doc)
+					case *ast.ValueSpec:
+						for _, name := range spec.Names {
+							m.at[name.Pos()] = marked(n.Doc, spec.Doc)
+						}
+					}
+				}
+			case *ast.Field:
+				for _, name := range n.Names {
+					m.at[name.Pos()] = marked(n.Doc)
+				}
+			}
+			return true
+		})
+	}
+	return m
+}
+
+// references has for each file the other files that declare what it names: functions,
+// types, variables, constants, methods and fields.
+func (p *pkg) references() graph {
+	g := make(graph, len(p.files))
+	for i := range g {
+		g[i] = map[int]bool{}
+	}
+	fileOf := func(pos token.Pos) int {
+		return slices.IndexFunc(p.files, func(f *ast.File) bool { return f.FileStart <= pos && pos < f.FileEnd })
+	}
+	for id, obj := range p.info.Uses {
+		if obj.Pkg() != p.types || !isShared(obj) {
+			continue
+		}
+		from, to := fileOf(id.Pos()), fileOf(obj.Pos())
+		if from >= 0 && to >= 0 && from != to {
+			g[from][to] = true
+		}
+	}
+	return g
+}
+
+// isShared reports whether obj can be seen outside one function.
+func isShared(obj types.Object) bool {
+	switch o := obj.(type) {
+	case *types.Func:
+		return true
+	case *types.Var:
+		return o.IsField() || o.Parent() == o.Pkg().Scope()
+	}
+	return obj.Parent() == obj.Pkg().Scope()
+}
+
+// graph has the files that each file refers to.
 type graph []map[int]bool
 
-func (g graph) arrows() int {
-	n := 0
-	for _, to := range g {
-		n += len(to)
-	}
-	return n
-}
-
-// largestCircle is the size of the largest strongly connected component
-// (Tarjan), 0 where there is no circle.
+// largestCircle is the size of the largest set of files that reach each other, 0 if no
+// two files do.
 func (g graph) largestCircle() int {
-	t := tarjan{g: g, index: make([]int, len(g)), low: make([]int, len(g)), onStack: make([]bool, len(g))}
+	reached := make([]map[int]bool, len(g))
 	for v := range g {
-		if t.index[v] == 0 {
-			t.visit(v)
-		}
-	}
-	if t.largest == 1 {
-		return 0
-	}
-	return t.largest
-}
-
-type tarjan struct {
-	g          graph
-	index, low []int // 0 is not visited yet
-	onStack    []bool
-	stack      []int
-	next       int
-	largest    int
-}
-
-func (t *tarjan) visit(v int) {
-	t.next++
-	t.index[v], t.low[v] = t.next, t.next
-	t.stack, t.onStack[v] = append(t.stack, v), true
-	for w := range t.g[v] {
-		switch {
-		case t.index[w] == 0:
-			t.visit(w)
-			t.low[v] = min(t.low[v], t.low[w])
-		case t.onStack[w]:
-			t.low[v] = min(t.low[v], t.index[w])
-		}
-	}
-	if t.low[v] != t.index[v] {
-		return
-	}
-	for size := 1; ; size++ {
-		w := t.stack[len(t.stack)-1]
-		t.stack, t.onStack[w] = t.stack[:len(t.stack)-1], false
-		if w == v {
-			t.largest = max(t.largest, size)
-			return
-		}
-	}
-}
-
-// backArrows counts the arrows that point up in the best order of the files that a
-// search finds. It begins with the files that have more arrows out than in, and then
-// moves one file at a time to where it saves most, until no move saves anything.
-func (g graph) backArrows() int {
-	balance := make([]int, len(g)) // arrows in, less arrows out
-	for v, to := range g {
-		balance[v] -= len(to)
-		for w := range to {
-			balance[w]++
-		}
-	}
-	order := make([]int, len(g))
-	for v := range order {
-		order[v] = v
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return balance[a] - balance[b] })
-	for moved := true; moved; {
-		moved = false
-		for v := range g {
-			moved = g.improve(order, v) || moved
-		}
-	}
-	place := make([]int, len(g))
-	for i, v := range order {
-		place[v] = i
-	}
-	back := 0
-	for v, to := range g {
-		for w := range to {
-			if place[w] < place[v] {
-				back++
+		reached[v] = map[int]bool{}
+		for next := []int{v}; len(next) > 0; {
+			w := next[0]
+			next = next[1:]
+			for x := range g[w] {
+				if !reached[v][x] {
+					reached[v][x] = true
+					next = append(next, x)
+				}
 			}
 		}
 	}
-	return back
-}
-
-// improve moves v to where it has the fewest arrows back, and reports whether that
-// saved any.
-func (g graph) improve(order []int, v int) bool {
-	from := slices.Index(order, v)
-	best, at := 0, from
-	for _, step := range []int{-1, 1} {
-		saved := 0
-		for i := from + step; i >= 0 && i < len(order); i += step {
-			w := order[i]
-			// Above w, an arrow from v to w is no longer back, and one from w to v is.
-			if g[v][w] {
-				saved -= step
-			}
-			if g[w][v] {
-				saved += step
-			}
-			if saved > best {
-				best, at = saved, i
+	largest := 0
+	for v := range g {
+		size := 0
+		for w := range reached[v] {
+			if reached[w][v] {
+				size++ // v itself, too, if it is in a circle
 			}
 		}
+		largest = max(largest, size)
 	}
-	if best == 0 {
-		return false
-	}
-	copy(order[from:], order[from+1:])
-	copy(order[at+1:], order[at:len(order)-1])
-	order[at] = v
-	return true
+	return largest
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Attempt is the record of one request. What the breakers
-// are told, whether the call is made again and what it costs are functions of
-// it and of nothing else.
+// Attempt is the record of one request. The verdicts for circuits, the decision to retry
+// and the price of a retry depend only on it.
 type Attempt struct {
 	// Method is the method of the request. Only tools/call has a tool level.
 	Method string
@@ -45,8 +44,8 @@ type Attempt struct {
 	// crash under the same request (the poison rule). [State.Repeats] and
 	// [Streak.Note] find it out.
 	Repeated bool
-	// Counts: the profile of the server's family says that the error which it answered
-	// with is a failure. By default such an answer is the result of its call.
+	// Counts: the application's profile counts the answer as a failure. By default an
+	// answer is the result of its call.
 	Counts bool
 	// Absent: nothing listens at the address, and nothing was sent.
 	Absent bool
@@ -88,7 +87,6 @@ const (
 	ClassTask          // the handle of a task
 
 	// Answers that are errors.
-	ClassLocked         // DB_LOCKED: not now, and nothing was done
 	ClassInvalid        // the request is at fault: -32600 to -32602, -32002, -32042, unknown tool
 	ClassHeaderMismatch // -32020
 	ClassUnsupported    // -32021, -32022
@@ -115,7 +113,7 @@ const (
 	ClassStatusNever    // 501, 505
 	ClassGateway        // 502, 504
 	ClassBusy           // 503
-	ClassThrottled      // 429, and a limit named in a JSON-RPC error
+	ClassThrottled      // 429, a limit named in a JSON-RPC error, and what a profile says was refused for now
 	ClassRequestTimeout // 408
 	ClassTooEarly       // 425
 	ClassUnauthorized   // 401
@@ -131,8 +129,8 @@ const (
 )
 
 // FromError returns the record of an attempt that the server answered with an
-// error, from the error it was mapped to. A code beats the HTTP status when it
-// has a meaning, and the profile of the server's family has chosen the meaning.
+// error, from the error that it was mapped to. A code with a meaning overrides the HTTP
+// status.
 func FromError(method string, e *mcperrors.Error) Attempt {
 	a := Attempt{
 		Method: method, Class: classOf(e), Delivery: e.Delivery, Kind: e.Kind,
@@ -155,8 +153,8 @@ func classOf(e *mcperrors.Error) Class {
 	if e.HTTP != nil && (e.RPC == nil || StatusBeats(code, e.HTTP.Status)) {
 		return OfStatus(e.HTTP.Status)
 	}
-	if e.Code == mcperrors.CodeDatabaseUnavailable { // the only rule of an answer with this code is DB_LOCKED's
-		return ClassLocked
+	if e.Delivery == mcperrors.Rejected && e.Retryable { // by the application's profile
+		return ClassThrottled
 	}
 	switch code {
 	case jsonrpc.CodeParseError:
@@ -182,7 +180,7 @@ func classOf(e *mcperrors.Error) Class {
 		case e.Code == mcperrors.CodeUnavailable:
 			return ClassServerError
 		}
-		return ClassApp // E3xx is the server's word on one document
+		return ClassApp // the server works, and this request failed
 	case mcperrors.KindNotFound, mcperrors.KindInvalidArguments, mcperrors.KindUnsupported,
 		mcperrors.KindProtocol, mcperrors.KindVersion, mcperrors.KindInputRequired:
 		return ClassInvalid
@@ -249,7 +247,7 @@ func OfStatus(status int) Class {
 // tells. Whether repeating does harm is a question of its own ([Decide]).
 func (c Class) Retryable() bool {
 	switch c {
-	case ClassLocked, ClassInternal, ClassServerError,
+	case ClassInternal, ClassServerError,
 		ClassUnavailable, ClassExhausted, ClassUnprocessed, ClassLost, ClassTruncated, ClassExited, ClassTimeout,
 		ClassStatusFailed, ClassGateway, ClassBusy, ClassThrottled, ClassRequestTimeout, ClassTooEarly,
 		ClassHeaderMismatch, ClassSessionLost: // these two once, after a correction
@@ -281,7 +279,7 @@ func (c Class) String() string {
 
 var classNames = [...]string{
 	ClassNone: "none", ClassComplete: "complete", ClassToolError: "tool-error", ClassInputRequired: "input-required",
-	ClassTask: "task", ClassLocked: "locked", ClassInvalid: "invalid", ClassHeaderMismatch: "header-mismatch",
+	ClassTask: "task", ClassInvalid: "invalid", ClassHeaderMismatch: "header-mismatch",
 	ClassUnsupported: "unsupported", ClassUnreadable: "unreadable", ClassInternal: "internal",
 	ClassServerError: "server-error", ClassApp: "app", ClassBrokenResult: "broken-result",
 	ClassUnavailable: "unavailable", ClassUnprocessed: "unprocessed", ClassExhausted: "exhausted", ClassCertificate: "certificate", ClassLost: "lost",

@@ -2,8 +2,8 @@ package resilience
 
 import "time"
 
-// Backoff is an exponential wait with full jitter: any time up to a bound that
-// doubles, so that those who failed together do not come back together.
+// Backoff is an exponential wait with full jitter: a random time up to a bound that
+// doubles, so that callers that failed together do not come back together.
 type Backoff struct {
 	// Base bounds the first wait, Cap all of them.
 	Base, Cap time.Duration

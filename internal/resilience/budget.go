@@ -16,7 +16,7 @@ type Prices struct {
 	// means 10 and 20. Retry is one in so many successes: 10 are 10 %.
 	Retry, Timeout int
 	// Floor is how many retries are possible in any Window with an empty budget
-	// too, so that who seldom calls can retry; 0 means 3 in 10 s, less than 0
+	// too, so that a client with few calls can retry; 0 means 3 in 10 s, less than 0
 	// none. At most [maxFloor].
 	Floor  int
 	Window time.Duration
@@ -24,17 +24,13 @@ type Prices struct {
 
 const maxFloor = 16
 
-// LockedPrices returns those of the second budget, for DB_LOCKED: 20 %.
-func LockedPrices() Prices { return Prices{Retry: 5} }
-
 // Budget bounds how much of the traffic to one server is retries, since a
 // server that is too slow does not get well under three times the load.
 // The zero Budget is full, with the default prices;
 // its methods may be called from many goroutines at once.
 type Budget struct {
 	prices Prices
-	// spent is how much is missing. That way nothing is to be written while all
-	// goes well.
+	// spent is how much is missing, so that nothing is written while calls succeed.
 	spent atomic.Int64
 
 	mu sync.Mutex
@@ -46,9 +42,10 @@ type Budget struct {
 // NewBudget returns a full budget.
 func NewBudget(p Prices) *Budget { return &Budget{prices: p} }
 
-// Success notes that the first attempt of a call has succeeded.
+// Success notes that the first attempt of a call has succeeded. Success of nil does
+// nothing.
 func (b *Budget) Success() {
-	for {
+	for b != nil {
 		spent := b.spent.Load()
 		if spent <= 0 || b.spent.CompareAndSwap(spent, spent-1) {
 			return

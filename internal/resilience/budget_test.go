@@ -55,25 +55,6 @@ func TestBudgetFloor(t *testing.T) {
 	require.Zero(t, b.Tokens(), "nor makes debts")
 }
 
-func TestLockedBudget(t *testing.T) {
-	t.Parallel()
-	p := resilience.LockedPrices()
-	p.Floor = -1
-	b := resilience.NewBudget(p)
-	paid := 0
-	for b.Take(resilience.ChargeLocked, epoch) {
-		paid++
-	}
-	require.Equal(t, 20, paid)
-	for range 100 {
-		b.Success()
-	}
-	for b.Take(resilience.ChargeLocked, epoch) {
-		paid++
-	}
-	require.Equal(t, 40, paid, "20 of 100")
-}
-
 // purse is the budget in the plainest form.
 type purse struct {
 	size, retry, timeout, floor, tokens int
@@ -107,7 +88,7 @@ func (p *purse) take(c resilience.Charge, now time.Time) bool {
 func TestBudgetModel(t *testing.T) {
 	t.Parallel()
 	for seed, prices := range []resilience.Prices{
-		{}, {Floor: -1}, {Size: 7, Retry: 3, Timeout: 9, Floor: 1, Window: time.Second}, resilience.LockedPrices(), {Size: 50, Floor: 16},
+		{}, {Floor: -1}, {Size: 7, Retry: 3, Timeout: 9, Floor: 1, Window: time.Second}, {Retry: 5}, {Size: 50, Floor: 16},
 	} {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		b := resilience.NewBudget(prices)
@@ -134,7 +115,7 @@ func TestBudgetModel(t *testing.T) {
 			case r < 15:
 				now = now.Add([]time.Duration{1, time.Second, m.window - 1, m.window, m.window / 3}[rng.IntN(5)])
 			default:
-				c := []resilience.Charge{resilience.ChargeRetry, resilience.ChargeTimeout, resilience.ChargeLocked}[rng.IntN(3)]
+				c := []resilience.Charge{resilience.ChargeRetry, resilience.ChargeTimeout}[rng.IntN(2)]
 				want := m.take(c, now)
 				if got := b.Take(c, now); got != want {
 					t.Fatalf("seed %d, step %d: %v, the model says %v", seed, step, got, want)

@@ -74,31 +74,27 @@ func RepeatOf(r Request) Repeat {
 const (
 	// DefaultAttempts is how often a call is tried.
 	DefaultAttempts = 3
-	// DefaultLockedAttempts is how often a call is tried while the server
-	// answers DB_LOCKED. They are counted apart.
-	DefaultLockedAttempts = 5
 	// unprocessedAttempts is how often a request is sent that HTTP/2 says was not
-	// processed, whatever the policy: as often as the HTTP layer of the standard
-	// library sends it, which does so by itself for what may run twice.
+	// processed, under any policy: as often as the HTTP layer of the standard library
+	// sends a request that may run twice.
 	unprocessedAttempts = 8
 )
 
 // Unbounded is the Remaining of a call without a deadline.
 const Unbounded = time.Duration(math.MaxInt64)
 
-// State is where a call stands when an attempt of it has ended. Its counters are
-// kept with [State.After].
+// State is the history of a call when an attempt of it has ended. [State.After] keeps its
+// counters.
 type State struct {
 	Policy Policy
 	Repeat Repeat
-	// MaxAttempts and MaxLocked bound the attempts; 0 means [DefaultAttempts]
-	// and [DefaultLockedAttempts].
-	MaxAttempts, MaxLocked int
+	// MaxAttempts bounds the attempts; 0 means [DefaultAttempts].
+	MaxAttempts int
 	// Failed counts the attempts of this call that failed before the one in
-	// question, Locked those that met DB_LOCKED, Exits those the program ended
-	// under, Stale those that lost a connection that had been used before, and
-	// Waits those waited for since a server named a time.
-	Failed, Locked, Exits, Stale, Waits int
+	// question, Exits those in which the program ended, Stale those that lost a
+	// connection that had been used before, and Waits the pauses since a server named
+	// a time.
+	Failed, Exits, Stale, Waits int
 	// Pauses bounds the pauses. The defaults are 100 ms, doubling to 20 s.
 	Pauses Backoff
 	// Remaining is the time to the call's deadline, [Unbounded] without one.
@@ -108,7 +104,7 @@ type State struct {
 	Random float64
 }
 
-// Charge is who pays for an attempt, and how much; see [Budget] and [Prices].
+// Charge is how much a retry costs; see [Budget] and [Prices].
 type Charge uint8
 
 const (
@@ -118,9 +114,6 @@ const (
 	ChargeRetry
 	// ChargeTimeout: a retry after a timeout, which cost the server more.
 	ChargeTimeout
-	// ChargeLocked: a retry that the server asked for by DB_LOCKED. It is paid
-	// from a budget of its own.
-	ChargeLocked
 )
 
 // Decision says whether a call is made again.
@@ -128,7 +121,7 @@ type Decision struct {
 	Again bool
 	// Wait is how long to wait first.
 	Wait time.Duration
-	// Charge has to be paid first; who cannot pay does not repeat.
+	// Charge has to be paid first.
 	Charge Charge
 	// Denied is what keeps a call from being made again that would be safe to make
 	// again and might end otherwise, 0 where nothing does.
@@ -163,8 +156,8 @@ func Decide(a Attempt, s State) Decision {
 	case !a.Class.Retryable() || a.Final:
 		return no("would end the same way")
 	case a.Class == ClassInternal && a.Method != mcp.MethodToolsCall && a.RetryAfter == 0 && s.Policy != Always:
-		// Servers say -32603 of a list or a read whose backend is away: the answer
-		// is the same a moment later, and whoever asked waits for it.
+		// Servers answer a list or a read with -32603 while their backend is away. A
+		// moment later the answer is the same, and the caller would wait for it.
 		return no("the server has answered")
 	}
 	why := harmless(a, s.Repeat)
@@ -176,10 +169,6 @@ func Decide(a Attempt, s State) Decision {
 	}
 	d := Decision{Again: true, Charge: ChargeRetry, Why: why}
 	switch {
-	case a.Class == ClassLocked:
-		if d.Charge = ChargeLocked; s.Locked+1 >= orDefault(s.MaxLocked, DefaultLockedAttempts) {
-			return denied(DeniedAttempts, "locked too often")
-		}
 	case a.Class == ClassUnprocessed: // no work for the server, and none for the budget
 		if d.Charge = ChargeNone; s.Failed+1 >= max(unprocessedAttempts, s.MaxAttempts) {
 			return denied(DeniedAttempts, "tried often enough")
@@ -227,7 +216,7 @@ func (d Decision) when(a Attempt, s State) Decision {
 		d.Wait = 0 // a server that shuts down: on another connection
 	default:
 		pauses := s.Pauses.or(retryPauses)
-		if a.Class == ClassThrottled || a.Class == ClassLocked {
+		if a.Class == ClassThrottled {
 			pauses.Base = max(pauses.Base, throttledPause)
 		}
 		d.Wait = pauses.Wait(s.Waits, s.Random)
@@ -239,13 +228,9 @@ func (d Decision) when(a Attempt, s State) Decision {
 }
 
 // After returns the state of a call that is made again after attempt a. A wait
-// that the server named starts the exponential anew.
+// that the server named restarts the exponential pauses.
 func (s State) After(a Attempt) State {
-	if a.Class == ClassLocked {
-		s.Locked++
-	} else {
-		s.Failed++
-	}
+	s.Failed++
 	switch {
 	case a.Class == ClassExited:
 		s.Exits++

@@ -88,6 +88,9 @@ func TestRetryAfter(t *testing.T) {
 // The same wish as it stands in an error's data, in the numbers servers send.
 func TestRetryAfterFromData(t *testing.T) {
 	t.Parallel()
+	limited := mcperrors.ProfileFunc(func(mcperrors.Report) mcperrors.Meaning {
+		return mcperrors.Meaning{Code: mcperrors.CodeRateLimited, Rejected: true}
+	})
 	for _, tt := range []struct {
 		data        string
 		again       bool
@@ -95,16 +98,16 @@ func TestRetryAfterFromData(t *testing.T) {
 	}{
 		{`2`, true, 2 * time.Second, 2400 * time.Millisecond},
 		{`0.5`, true, 500 * time.Millisecond, 600 * time.Millisecond},
-		// Without a value that makes sense the contract says two seconds.
-		{`-1`, true, 2 * time.Second, 2400 * time.Millisecond},
-		{`"soon"`, true, 2 * time.Second, 2400 * time.Millisecond},
-		{`"NaN"`, true, 2 * time.Second, 2400 * time.Millisecond},
-		{`null`, true, 2 * time.Second, 2400 * time.Millisecond},
+		// Without a value that makes sense: the client's own pause.
+		{`-1`, true, 0, time.Second},
+		{`"soon"`, true, 0, time.Second},
+		{`"NaN"`, true, 0, time.Second},
+		{`null`, true, 0, time.Second},
 		{`1000000000`, false, 0, 0},
 		{`301`, false, 0, 0},
 	} {
-		a := answered(call, mcperrors.COE, -32000, `{"code":"DB_LOCKED","retry_after_seconds":`+tt.data+`}`)
-		require.Equal(t, resilience.ClassLocked, a.Class, tt.data)
+		a := answered(call, limited, 7, `{"retry_after_seconds":`+tt.data+`}`)
+		require.Equal(t, resilience.ClassThrottled, a.Class, tt.data)
 		for _, random := range []float64{0, 0.5, 0.9999} {
 			d := resilience.Decide(a, resilience.State{Remaining: resilience.Unbounded, Random: random})
 			require.Equal(t, tt.again, d.Again, "%s: %s", tt.data, d.Why)
@@ -130,20 +133,16 @@ func TestAttempts(t *testing.T) {
 	t.Parallel()
 	base := resilience.State{Repeat: resilience.Repeatable, Remaining: resilience.Unbounded}
 	lost := unanswered(resilience.ClassLost, mcperrors.Unknown)
-	locked := answered(call, mcperrors.COE, -32000, `{"code":"DB_LOCKED"}`)
+	locked := answered(call, store, 1001, "")
 
 	n, d := loop(lost, base)
 	require.Equal(t, resilience.DefaultAttempts, n)
 	require.Equal(t, "tried often enough", d.Why)
 
-	n, d = loop(locked, base)
-	require.Equal(t, 5, n, "DB_LOCKED has attempts of its own")
-	require.Equal(t, "locked too often", d.Why)
-
 	unsafe := base
 	unsafe.Repeat = resilience.Unsafe
 	n, _ = loop(locked, unsafe)
-	require.Equal(t, 5, n, "it was promised that nothing was done")
+	require.Equal(t, resilience.DefaultAttempts, n, "a profile promised that nothing was done")
 	n, _ = loop(lost, unsafe)
 	require.Equal(t, 1, n)
 
@@ -159,21 +158,9 @@ func TestAttempts(t *testing.T) {
 	require.Equal(t, "tried often enough", d.Why)
 
 	custom := base
-	custom.MaxAttempts, custom.MaxLocked = 1, 2
+	custom.MaxAttempts = 1
 	n, _ = loop(lost, custom)
 	require.Equal(t, 1, n)
-	n, _ = loop(locked, custom)
-	require.Equal(t, 2, n)
-
-	// Each is counted apart: two failures among four locks.
-	st := base
-	for i, a := range []resilience.Attempt{locked, lost, locked, locked, lost, locked} {
-		d := resilience.Decide(a, st)
-		require.True(t, d.Again, "%d: %s", i, d.Why)
-		st = st.After(a)
-	}
-	require.False(t, resilience.Decide(locked, st).Again)
-	require.False(t, resilience.Decide(lost, st).Again)
 }
 
 func TestCharges(t *testing.T) {
@@ -188,7 +175,7 @@ func TestCharges(t *testing.T) {
 		{"the server's own timeout", answered(call, mcperrors.Docling, -32001, ""), resilience.ChargeTimeout},
 		{"429", status(429, 0), resilience.ChargeRetry},
 		{"not processed", unanswered(resilience.ClassUnprocessed, mcperrors.NotSent), resilience.ChargeNone},
-		{"DB_LOCKED", answered(call, mcperrors.COE, -32000, `{"code":"DB_LOCKED"}`), resilience.ChargeLocked},
+		{"refused for now", answered(call, store, 1001, ""), resilience.ChargeRetry},
 	} {
 		d := resilience.Decide(tt.a, resilience.State{Repeat: resilience.Repeatable, Remaining: resilience.Unbounded})
 		require.Equal(t, tt.want, d.Charge, tt.name)
@@ -276,15 +263,15 @@ func TestBackoffBounds(t *testing.T) {
 
 // Whatever an attempt and a call are like, these hold.
 func FuzzDecide(f *testing.F) {
-	f.Add(uint8(14), uint8(1), int64(0), uint8(0), uint8(0), uint8(0), uint8(0), int64(time.Minute), 0.5, uint8(0))
-	f.Add(uint8(5), uint8(2), int64(2e9), uint8(1), uint8(2), uint8(4), uint8(1), int64(1e9), 1.0, uint8(255))
-	f.Fuzz(func(t *testing.T, class, delivery uint8, after int64, repeat, failed, locked, waits uint8, remaining int64, random float64, flags uint8) {
+	f.Add(uint8(resilience.ClassUnavailable), uint8(1), int64(0), uint8(0), uint8(0), uint8(0), int64(time.Minute), 0.5, uint8(0))
+	f.Add(uint8(resilience.ClassThrottled), uint8(2), int64(2e9), uint8(1), uint8(2), uint8(1), int64(1e9), 1.0, uint8(255))
+	f.Fuzz(func(t *testing.T, class, delivery uint8, after int64, repeat, failed, waits uint8, remaining int64, random float64, flags uint8) {
 		a := resilience.Attempt{
 			Method: call, Class: resilience.Class(class), Delivery: mcperrors.Delivery(delivery % 4), RetryAfter: time.Duration(after),
 			Alive: flags&1 != 0, OwnTimer: flags&2 != 0, Reused: flags&4 != 0, Repeated: flags&8 != 0, Final: flags&16 != 0,
 		}
 		st := resilience.State{
-			Repeat: resilience.Repeat(repeat % 3), Failed: int(failed), Locked: int(locked), Waits: int(waits),
+			Repeat: resilience.Repeat(repeat % 3), Failed: int(failed), Waits: int(waits),
 			Remaining: time.Duration(remaining), Random: random,
 		}
 		d := resilience.Decide(a, st)
@@ -304,8 +291,6 @@ func FuzzDecide(f *testing.F) {
 			require.Contains(t, []mcperrors.Delivery{mcperrors.NotSent, mcperrors.Rejected}, a.Delivery, "an unsafe call needs a proof")
 		}
 		switch a.Class {
-		case resilience.ClassLocked:
-			require.Less(t, st.Locked, 4)
 		case resilience.ClassUnprocessed:
 			require.Less(t, st.Failed, 7)
 		default:
@@ -336,7 +321,6 @@ func TestDenials(t *testing.T) {
 		{"it is made", lost, func(*resilience.State) {}, 0},
 		{"tried often enough", lost, func(s *resilience.State) { s.Failed = 2 }, resilience.DeniedAttempts},
 		{"unprocessed often enough", unanswered(resilience.ClassUnprocessed, mcperrors.NotSent), func(s *resilience.State) { s.Failed = 7 }, resilience.DeniedAttempts},
-		{"locked often enough", answered(call, mcperrors.COE, -32000, `{"code":"DB_LOCKED"}`), func(s *resilience.State) { s.Locked = 4 }, resilience.DeniedAttempts},
 		{"crashed twice", unanswered(resilience.ClassExited, mcperrors.NotSent), func(s *resilience.State) { s.Exits = 1 }, resilience.DeniedAttempts},
 		{"no time", lost, func(s *resilience.State) { s.Remaining = 0 }, resilience.DeniedTime},
 		{"no time for the pause", lost, func(s *resilience.State) { s.Remaining, s.Random = time.Millisecond, 0.9 }, resilience.DeniedTime},

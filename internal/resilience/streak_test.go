@@ -13,14 +13,14 @@ import (
 func TestStreakUnreadable(t *testing.T) {
 	t.Parallel()
 	var s resilience.Streak
-	bad := answered(call, "", -32700, "")
+	bad := answered(call, nil, -32700, "")
 	silent := unanswered(resilience.ClassTimeout, mcperrors.Unknown)
 	require.False(t, s.Note(bad, 1))
 	require.False(t, s.Note(bad, 2))
 	require.False(t, s.Note(silent, 3))
 	require.True(t, s.Note(bad, 4), "silence between does not end the run")
 	require.True(t, s.Note(bad, 5))
-	require.False(t, s.Note(answered(call, "", -32602, ""), 6), "any other answer does")
+	require.False(t, s.Note(answered(call, nil, -32602, ""), 6), "any other answer does")
 	require.False(t, s.Note(bad, 7))
 	require.False(t, s.Note(bad, 8))
 	require.True(t, s.Note(bad, 9))

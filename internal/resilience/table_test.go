@@ -20,11 +20,33 @@ const call = mcp.MethodToolsCall
 // answered is the record of a request that the server answered with an error,
 // mapped as the client maps it.
 func answered(method string, p mcperrors.Profile, code int64, data string) resilience.Attempt {
-	rpc, o := jsonrpc.NewError(code, "m", json.RawMessage(data)), errormap.Options{Method: method, Profile: p}
-	a := resilience.FromError(method, errormap.FromRPC(rpc, o))
-	a.Counts = errormap.Counts(rpc, o)
+	e, counts := errormap.ReadRPC(jsonrpc.NewError(code, "m", json.RawMessage(data)), errormap.Options{Method: method, Profile: p})
+	a := resilience.FromError(method, e)
+	a.Counts = counts
 	return a
 }
+
+// store is a profile of an application: 1001 promises that nothing was done, 1002 counts as
+// a failure, 1003 and 1004 are known.
+var store = mcperrors.ProfileFunc(func(r mcperrors.Report) mcperrors.Meaning {
+	var code int64
+	if r.RPC != nil {
+		code = r.RPC.Code
+	}
+	switch code {
+	case 0, 1001: // 0 is the result of a tool
+		return mcperrors.Meaning{Code: mcperrors.CodeDatabaseUnavailable, Rejected: true, RetryAfter: 2 * time.Second}
+	case 1002:
+		return mcperrors.Meaning{Code: mcperrors.CodeDatabaseTimeout, Counts: true}
+	case 1003:
+		return mcperrors.Meaning{Code: mcperrors.CodeResourceNotFound}
+	case 1004:
+		return mcperrors.Meaning{Code: mcperrors.CodeConflict}
+	case 1005:
+		return mcperrors.Meaning{Code: mcperrors.CodeUnavailable, Kind: mcperrors.KindServer}
+	}
+	return mcperrors.Meaning{}
+})
 
 // both is such an answer under an HTTP status.
 func both(code int64, status int) resilience.Attempt {
@@ -87,11 +109,8 @@ func lines() []line {
 		rejected = mcperrors.Rejected
 		unknown  = mcperrors.Unknown
 	)
-	locked := answered(call, mcperrors.COE, -32000, `{"code":"DB_LOCKED","retry_after_seconds":2}`)
-	lockedElsewhere := locked // where DB_LOCKED promises nothing
-	lockedElsewhere.Delivery = mcperrors.Answered
-	toolLocked := resilience.FromError(call, errormap.FromTool("", json.RawMessage(`{"error":{"code":"DB_LOCKED"}}`),
-		errormap.Options{Method: call, Profile: mcperrors.COE}))
+	locked := answered(call, store, 1001, "")
+	toolLocked := resilience.FromError(call, errormap.FromTool("locked", nil, errormap.Options{Method: call, Profile: store}))
 	toolError := resilience.FromError(call, errormap.FromTool("no", nil, errormap.Options{Method: call}))
 	unknownTool := resilience.FromError(call, errormap.FromRPC(jsonrpc.NewError(-32602, "Unknown tool: x", nil), errormap.Options{Method: call, Tool: "x"}))
 	return []line{
@@ -103,45 +122,44 @@ func lines() []line {
 		{"task", result(resilience.ClassTask), resilience.ClassTask, s, s, s, 0, false, false, false},
 
 		// Answers that are errors.
-		{"DB_LOCKED", locked, resilience.ClassLocked, s, n, s, 0, true, true, true},
-		{"DB_LOCKED in a tool's result", toolLocked, resilience.ClassLocked, s, n, s, 0, true, true, true},
-		{"DB_LOCKED without the contract", lockedElsewhere, resilience.ClassLocked, s, n, s, 0, true, true, false},
-		{"-32600", answered(call, "", -32600, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
-		{"-32601", answered(call, "", -32601, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
-		{"-32602", answered(call, "", -32602, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
+		{"refused for now", locked, resilience.ClassThrottled, n, n, n, 0, true, true, true},
+		{"refused for now in a tool's result", toolLocked, resilience.ClassThrottled, n, n, n, 0, true, true, true},
+		{"1002, which counts", answered(call, store, 1002, ""), resilience.ClassApp, n, f, f, 0, false, false, false},
+		{"1002 of a list, which counts", answered(mcp.MethodToolsList, store, 1002, ""), resilience.ClassApp, n, n, n, 0, false, false, false},
+		{"-32600", answered(call, nil, -32600, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
+		{"-32601", answered(call, nil, -32601, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
+		{"-32602", answered(call, nil, -32602, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
 		{"unknown tool", unknownTool, resilience.ClassInvalid, s, n, s, 0, false, false, false},
-		{"-32002 of resources/read", answered(mcp.MethodResourcesRead, "", -32002, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
-		{"-32042", answered(call, "", -32042, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
-		{"-32020", answered(call, "", -32020, ""), resilience.ClassHeaderMismatch, s, n, s, 0, true, false, false},
-		{"-32021", answered(call, "", -32021, ""), resilience.ClassUnsupported, s, n, s, 0, false, false, false},
-		{"-32022", answered(call, "", -32022, ""), resilience.ClassUnsupported, s, n, s, 0, false, false, false},
-		{"-32700", answered(call, "", -32700, ""), resilience.ClassUnreadable, n, n, n, 0, false, false, false},
+		{"-32002 of resources/read", answered(mcp.MethodResourcesRead, nil, -32002, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
+		{"-32042", answered(call, nil, -32042, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
+		{"-32020", answered(call, nil, -32020, ""), resilience.ClassHeaderMismatch, s, n, s, 0, true, false, false},
+		{"-32021", answered(call, nil, -32021, ""), resilience.ClassUnsupported, s, n, s, 0, false, false, false},
+		{"-32022", answered(call, nil, -32022, ""), resilience.ClassUnsupported, s, n, s, 0, false, false, false},
+		{"-32700", answered(call, nil, -32700, ""), resilience.ClassUnreadable, n, n, n, 0, false, false, false},
 		{"-32700, the third", unanswered(resilience.ClassUnreadable, rejected, repeated), resilience.ClassUnreadable, f, n, f, 0, false, false, false},
-		{"-32603 of tools/call", answered(call, "", -32603, ""), resilience.ClassInternal, s, s, s, 0, true, true, false},
-		{"-32603 of a list", answered(mcp.MethodToolsList, "", -32603, ""), resilience.ClassInternal, n, n, n, 0, true, false, false},
-		{"-32000 of a read", answered(mcp.MethodResourcesRead, "", -32000, ""), resilience.ClassServerError, n, n, n, 0, true, true, false},
-		{"-32603 of initialize", answered(mcp.MethodInitialize, "", -32603, ""), resilience.ClassInternal, f, n, f, 0, true, false, false},
-		{"-32603 of ping", answered(mcp.MethodPing, "", -32603, ""), resilience.ClassInternal, f, n, f, 0, true, false, false},
-		{"-32603 of a method of its own", answered("acme/query", "", -32603, ""), resilience.ClassInternal, s, n, s, 0, true, false, false},
-		{"-32603, retryable: false", answered(call, "", -32603, `{"retryable":false}`), resilience.ClassInternal, s, s, s, 0, true, false, false},
-		{"-32000", answered(call, "", -32000, ""), resilience.ClassServerError, s, s, s, 0, true, true, false},
+		{"-32603 of tools/call", answered(call, nil, -32603, ""), resilience.ClassInternal, s, s, s, 0, true, true, false},
+		{"-32603 of a list", answered(mcp.MethodToolsList, nil, -32603, ""), resilience.ClassInternal, n, n, n, 0, true, false, false},
+		{"-32000 of a read", answered(mcp.MethodResourcesRead, nil, -32000, ""), resilience.ClassServerError, n, n, n, 0, true, true, false},
+		{"-32603 of initialize", answered(mcp.MethodInitialize, nil, -32603, ""), resilience.ClassInternal, f, n, f, 0, true, false, false},
+		{"-32603 of ping", answered(mcp.MethodPing, nil, -32603, ""), resilience.ClassInternal, f, n, f, 0, true, false, false},
+		{"-32603 of a method of its own", answered("acme/query", nil, -32603, ""), resilience.ClassInternal, s, n, s, 0, true, false, false},
+		{"-32603, retryable: false", answered(call, nil, -32603, `{"retryable":false}`), resilience.ClassInternal, s, s, s, 0, true, false, false},
+		{"-32000", answered(call, nil, -32000, ""), resilience.ClassServerError, s, s, s, 0, true, true, false},
 		{"-32603 of tools/call, which counts", answered(call, mcperrors.Docling, -32603, ""), resilience.ClassInternal, n, f, f, 0, true, true, false},
 		{"-32603 of a list, which counts", answered(mcp.MethodToolsList, mcperrors.Docling, -32603, ""), resilience.ClassInternal, n, n, n, 0, true, false, false},
 		{"-32603 of a method of its own, which counts", answered("acme/query", mcperrors.Docling, -32603, ""), resilience.ClassInternal, f, n, f, 0, true, false, false},
 		{"-32000, which counts", answered(call, mcperrors.Docling, -32000, ""), resilience.ClassServerError, n, f, f, 0, true, true, false},
 		{"-32010 of a profile that counts others", answered(call, mcperrors.Docling, -32010, ""), resilience.ClassServerError, s, s, s, 0, true, true, false},
 		{"-32001 for a timeout", answered(call, mcperrors.Docling, -32001, ""), resilience.ClassServerError, n, f, f, 0, true, true, false},
-		{"-32001 for what is not there", answered(call, mcperrors.Artifact, -32001, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
+		{"1003 for what is not there", answered(call, store, 1003, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
 		{"-32002 for a conversion", answered(call, mcperrors.Docling, -32002, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
 		{"-32003 for an export", answered(call, mcperrors.Docling, -32003, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
-		{"-32002 for whatever", answered(call, "", -32002, ""), resilience.ClassServerError, s, s, s, 0, true, true, false},
-		{"-32010", answered(call, "", -32010, ""), resilience.ClassServerError, s, s, s, 0, true, true, false},
-		{"-32050, reserved", answered(call, "", -32050, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
-		{"an approval that is due", answered(call, mcperrors.Artifact, -32000, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
-		{"an application's 500", answered(call, "", 500, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
-		{"COE 500", answered(call, mcperrors.COE, 500, ""), resilience.ClassServerError, s, s, s, 0, true, true, false},
-		{"COE 404", answered(call, mcperrors.COE, 404, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
-		{"COE 429", answered(call, mcperrors.COE, 429, `{"retry_after_seconds":3}`), resilience.ClassThrottled, n, n, n, 0, true, true, true},
+		{"-32002 for whatever", answered(call, nil, -32002, ""), resilience.ClassServerError, s, s, s, 0, true, true, false},
+		{"-32010", answered(call, nil, -32010, ""), resilience.ClassServerError, s, s, s, 0, true, true, false},
+		{"-32050, reserved", answered(call, nil, -32050, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
+		{"an approval that is due", answered(call, store, 1004, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
+		{"an application's 500", answered(call, nil, 500, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
+		{"an application's failure", answered(call, store, 1005, ""), resilience.ClassServerError, s, s, s, 0, true, true, false},
 		{"no result of the protocol", unanswered(resilience.ClassBrokenResult, unknown), resilience.ClassBrokenResult, n, f, f, 0, false, false, false},
 
 		// No answer.
@@ -262,7 +280,7 @@ func TestRetryableAsTheErrorsSay(t *testing.T) {
 		require.Equal(t, e.Retryable, resilience.OfStatus(code).Retryable(), "status %d", code)
 	}
 	for code := int64(-32768); code < -31999; code++ {
-		a := answered(call, "", code, "")
+		a := answered(call, nil, code, "")
 		e := errormap.FromRPC(jsonrpc.NewError(code, "m", nil), errormap.Options{Method: call})
 		if e.Retryable && a.Class != resilience.ClassApp {
 			require.True(t, a.Class.Retryable(), "code %d", code)

@@ -48,9 +48,9 @@ func (a Attempt) Judge(toolLevel bool) Judgement {
 }
 
 // failedRead reports whether a server answered a list, a read or the like with an
-// error of its own. It is there, and its tools may work.
+// error of its own. The server is there, and its tools may work.
 func (a Attempt) failedRead() bool {
-	if a.Class != ClassInternal && a.Class != ClassServerError {
+	if a.Class != ClassInternal && a.Class != ClassServerError && !a.Counts {
 		return false
 	}
 	return !opens(a.Method) && RepeatOf(Request{Method: a.Method, Policy: Proof}) == Repeatable
@@ -83,14 +83,17 @@ func (a Attempt) levels() Judgement {
 		s = breaker.Success
 		f = breaker.Failure
 	)
+	if a.Counts {
+		return Judgement{Server: n, Tool: f} // of a read, Judge makes it neutral
+	}
 	switch a.Class {
 	case ClassComplete, ClassToolError, ClassTask:
 		return Judgement{Server: s, Tool: s}
-	case ClassInputRequired, ClassLocked, ClassInvalid, ClassHeaderMismatch, ClassUnsupported, ClassApp:
+	case ClassInputRequired, ClassInvalid, ClassHeaderMismatch, ClassUnsupported, ClassApp:
 		return Judgement{Server: s, Tool: n}
 	case ClassInternal, ClassServerError:
-		if a.Counts || opens(a.Method) || a.failedRead() {
-			return Judgement{Server: n, Tool: f} // of a read, Judge makes it nobody's
+		if opens(a.Method) || a.failedRead() {
+			return Judgement{Server: n, Tool: f} // of a read, Judge makes it neutral
 		}
 		return Judgement{Server: s, Tool: s} // an answer is the result of its call
 	case ClassBrokenResult:
@@ -139,8 +142,8 @@ func (a Attempt) levels() Judgement {
 	return Judgement{Server: n, Tool: n}
 }
 
-// hold closes the gate for what HTTP says of the whole server. A limit that is
-// named in a JSON-RPC error only is one tool's, and so is a locked database.
+// hold returns how long HTTP asks to leave the whole server alone. A limit in a JSON-RPC
+// error is about one request.
 func (a Attempt) hold() time.Duration {
 	wish := min(max(a.RetryAfter, 0), MaxHold)
 	switch a.Status {

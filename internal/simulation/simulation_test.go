@@ -1,3 +1,17 @@
+// Package simulation runs real clients against servers that exist only in memory and in
+// virtual time. A seed decides which faults happen. It checks what a client promises:
+// each call ends exactly once, nothing that must not run twice does, nothing runs that is
+// reported as not sent, and nothing is sent while a circuit is open.
+//
+// A world has three kinds of servers: one over HTTP whose client has the defaults, one
+// over HTTP whose client has a rate limit, a bulkhead and hedges, and a program that
+// exits and is restarted. Over HTTP, servers of the session era lose their sessions;
+// those of the stateless era ask for input before they run a call.
+//
+// [Run] belongs in a bubble of testing/synctest. The choice of faults depends only on
+// the seed, the call and the number of its attempt, so that the order of goroutines
+// changes little. Go promises no order, so a seed repeats the faults, not every
+// interleaving.
 package simulation
 
 import (

@@ -1,7 +1,7 @@
 // Package challenge reads the WWW-Authenticate header of a refused request.
 //
-// The syntax is that of RFC 9110 §11.6.1. The parser skips what it cannot read
-// and goes on, because proxies and servers put many things into this header.
+// The syntax is that of RFC 9110 §11.6.1. The parser skips what it cannot read, because
+// servers and proxies add other content to this header.
 package challenge
 
 import (
@@ -28,13 +28,13 @@ func (c Challenge) Get(name string) string { return c.Params[strings.ToLower(nam
 // Is reports whether the challenge is of a scheme. The case does not matter.
 func (c Challenge) Is(scheme string) bool { return strings.EqualFold(c.Scheme, scheme) }
 
-// remapped is the name that Amazon's API Gateway gives to the header of a server behind
-// it, so that browsers ask for no password.
+// remapped is the name of the header behind Amazon's API Gateway, which renames it so that
+// browsers ask for no password.
 const remapped = "X-Amzn-Remapped-Www-Authenticate"
 
 // Of returns the challenge that asks for an OAuth token: the Bearer challenge,
 // else the DPoP challenge. Among several of a scheme it prefers the first that
-// names resource metadata. Challenges of other schemes change nothing.
+// names resource metadata. Challenges of other schemes are ignored.
 func Of(h http.Header) (c Challenge, ok bool) {
 	lines := h.Values("WWW-Authenticate")
 	if len(lines) == 0 {

@@ -3,14 +3,13 @@ package challenge
 import "strings"
 
 // Parse returns the challenges of all lines of a header, in their order. It
-// skips what it cannot read. Beyond RFC 9110 it accepts parameters without a
-// comma between them, values in single quotes, and unquoted values with characters that
-// belong into quotes, such as URLs. Of a parameter that comes twice the first counts.
+// skips what it cannot read. Beyond RFC 9110 it accepts parameters without a comma between
+// them, values in single quotes, and unquoted values with characters that need quotes, such
+// as URLs. The first of several parameters with the same name counts.
 func Parse(values []string) []Challenge {
 	var all []Challenge
 	for _, line := range values {
-		// Each line starts afresh: a quote that one line leaves open must not
-		// hide the next.
+		// Lines are parsed separately: an open quote must not hide the next line.
 		all = append(all, (&parser{line: line}).challenges()...)
 	}
 	return all
@@ -102,8 +101,7 @@ func (p *parser) token() string {
 	return p.line[from:p.at]
 }
 
-// token68 returns the token68 that is next, or "": then a parameter or another
-// challenge is next.
+// token68 returns the next token68, or "" if a parameter or another challenge follows.
 func (p *parser) token68() string {
 	end := p.at
 	for end < len(p.line) && (isAlphanumeric(p.line[end]) || strings.IndexByte("-._~+/", p.line[end]) >= 0) {
@@ -124,8 +122,8 @@ func (p *parser) token68() string {
 	return token
 }
 
-// value returns the value of a parameter. It is not ok when its quotes are not
-// closed or when it has control characters, which no client prints or sends on.
+// value returns the value of a parameter. It is not ok if its quotes are not closed or if it
+// has control characters.
 func (p *parser) value() (value string, ok bool) {
 	if p.peek() == '"' {
 		value, ok = p.quoted()
@@ -142,8 +140,8 @@ func (p *parser) value() (value string, ok bool) {
 	return strings.ToValidUTF8(value, "\ufffd"), ok
 }
 
-// singleQuoted reads a value in single quotes. They have no meaning in RFC 9110, and
-// servers use them all the same.
+// singleQuoted reads a value in single quotes. RFC 9110 does not have them, but servers use
+// them.
 func (p *parser) singleQuoted() (value string, ok bool) {
 	rest, ok := strings.CutPrefix(p.line[p.at:], "'")
 	if !ok {

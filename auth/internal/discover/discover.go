@@ -21,7 +21,7 @@ type Step struct {
 	URL    string // without query
 	Status int    // of an answer, else 0
 	Rule   string // of a rule, else ""
-	Found  string // what the rule was held against, printable and bounded; "" if Err says it
+	Found  string // the value that was checked, printable and bounded; "" if Err has it
 	Err    error  // why there is no document, or why the rule does not hold
 	// Minor says that nothing fails for Err: another place or another rule may do.
 	Minor bool

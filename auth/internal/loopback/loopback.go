@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// Answer is what the authorization server said in its callback. The texts are a
-// stranger's until State and Issuer have been checked.
+// Answer is the answer of the authorization server in its callback. Do not trust its texts
+// before State and Issuer were checked.
 type Answer struct {
 	Code, State, Issuer          string
 	HasIssuer                    bool
@@ -34,8 +34,8 @@ func (a Answer) String() string { return "an answer of the authorization server"
 // GoString hides the code.
 func (a Answer) GoString() string { return a.String() }
 
-// Read reads the answer in the URL of a callback, as it stands in the address line
-// of a browser.
+// Read reads the answer in the URL of a callback, as copied from the address line of a
+// browser.
 func Read(callback string) (Answer, error) {
 	u, err := url.Parse(strings.TrimSpace(callback))
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -122,6 +123,11 @@ func run[R any](d *Dispatcher, name string, handler func() (R, error)) (result R
 // check checks one thing that the server asks and returns what answers it. It
 // shows nothing to anybody yet.
 func (d *Dispatcher) check(from Requester, v mcp.Version, method string, params json.RawMessage) (question, *Refusal) {
+	if f := d.Offer.Raw[method]; f != nil {
+		return func(ctx context.Context) (json.RawMessage, *Refusal) {
+			return d.answerRaw(ctx, f, from, method, params)
+		}, nil
+	}
 	caps := d.Offer.Capabilities(v)
 	switch {
 	case method == mcp.MethodSamplingCreateMessage && caps.Sampling != nil:
@@ -132,6 +138,27 @@ func (d *Dispatcher) check(from Requester, v mcp.Version, method string, params 
 		return d.listRoots, nil
 	}
 	return nil, refuse(jsonrpc.CodeMethodNotFound, "Method not found: %s", jsonrpc.Printable(method, 100))
+}
+
+// answerRaw runs a raw handler and checks its result, which may not break the framing.
+func (d *Dispatcher) answerRaw(ctx context.Context, f RawHandler, from Requester, method string, params json.RawMessage) (json.RawMessage, *Refusal) {
+	result, err := run(d, "OnRequest", func() (json.RawMessage, error) { return f(ctx, from, params) })
+	switch {
+	case err == nil && doc.First(result) != '{':
+		err = errors.New("the result must be a JSON object")
+	case err == nil:
+		result, err = jsonrpc.AppendValue(nil, result)
+	}
+	if err == nil {
+		return result, nil
+	}
+	if errors.Is(err, ErrRejected) {
+		return nil, &Refusal{rpc: jsonrpc.NewError(mcp.CodeUserRejected, "User rejected the request", nil), cause: err}
+	}
+	if ctx.Err() == nil {
+		d.Log.Warn("[MCP] a request of the server was not answered", "server", d.Server, "method", jsonrpc.Printable(method, 100), "error", err)
+	}
+	return nil, handlerFailed(err)
 }
 
 // Answer answers one thing that the server asks. It is the only way to the

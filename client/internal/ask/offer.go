@@ -31,8 +31,15 @@ type Offer struct {
 	Form func(context.Context, Requester, FormRequest) (*mcp.ElicitResult, error)
 	URL  func(context.Context, Requester, URLRequest) (mcp.ElicitAction, error)
 
+	// Raw answers requests by method, in place of the handlers above. It implies no
+	// capability.
+	Raw map[string]RawHandler
+
 	Limits Limits
 }
+
+// RawHandler answers a request in the server's own terms. The result must be an object.
+type RawHandler func(ctx context.Context, from Requester, params json.RawMessage) (json.RawMessage, error)
 
 // Requester is the server that asks, for handlers to show to the user.
 type Requester struct {
@@ -45,6 +52,16 @@ type Requester struct {
 	Method, Tool string
 }
 
+// HandleRaw sets the handler of a method; nil removes it.
+func (o *Offer) HandleRaw(method string, f RawHandler) {
+	if o.Raw == nil {
+		o.Raw = map[string]RawHandler{}
+	}
+	if o.Raw[method] = f; f == nil {
+		delete(o.Raw, method)
+	}
+}
+
 // Extend adds an extension to the offer.
 func (o *Offer) Extend(id string, settings json.RawMessage) {
 	if o.Extensions == nil {
@@ -55,7 +72,11 @@ func (o *Offer) Extend(id string, settings json.RawMessage) {
 
 // Complete checks the offer and replaces zero limits with their defaults.
 func (o *Offer) Complete() error {
-	return errors.Join(o.Limits.complete(), CheckRoots(o.Roots), o.checkExtensions())
+	var reserved error
+	if o.Raw[""] != nil || o.Raw[mcp.MethodPing] != nil {
+		reserved = errors.New("OnRequest: a method is required, and ping is answered by the client")
+	}
+	return errors.Join(o.Limits.complete(), CheckRoots(o.Roots), o.checkExtensions(), reserved)
 }
 
 func (o *Offer) checkExtensions() error {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/cache"
 	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
@@ -18,7 +19,6 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
-	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 // Check says what happens to values that do not fit a tool's schema.
@@ -59,7 +59,7 @@ type Config struct {
 // goroutines at once.
 type Catalog struct {
 	Config
-	fetch              toolcache.Fetch // of the view for nobody in particular; bound once, as binding allocates
+	fetch              cache.Fetch // of the view for nobody in particular; bound once, as binding allocates
 	arguments, results Schemas
 	headers            Mirrors
 	definitions        Definitions
@@ -93,7 +93,7 @@ func (c *Catalog) Ask(ctx context.Context, own time.Duration) View {
 }
 
 // fetcher walks the list for all callers of the partition.
-func (c *View) fetcher() toolcache.Fetch {
+func (c *View) fetcher() cache.Fetch {
 	if c.who == nil {
 		return c.fetch
 	}
@@ -121,7 +121,7 @@ func (c *View) Caller() *transport.Caller {
 
 // errorOf makes the client's error of one of the cache, for a tool.
 func (c *Catalog) errorOf(err error, tool string) error {
-	var refused *toolcache.RefusedToolError
+	var refused *cache.RefusedToolError
 	if own := lists.CopyOf(err); own != nil {
 		return own
 	}
@@ -130,7 +130,7 @@ func (c *Catalog) errorOf(err error, tool string) error {
 		return c.aboutTool(tool, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.NotSent,
 			fmt.Sprintf("tool %s cannot be used: its schemas have %d bytes, and %d is the limit",
 				jsonrpc.Printable(tool, 100), refused.Bytes, refused.Limit), err))
-	case errors.Is(err, toolcache.ErrUnknownTool):
+	case errors.Is(err, cache.ErrUnknownTool):
 		return c.aboutTool(tool, mcperrors.New(mcperrors.CodeToolNotFound, mcperrors.KindNotFound, mcperrors.NotSent, err.Error(), err))
 	}
 	return c.Local(err, mcp.MethodToolsList)

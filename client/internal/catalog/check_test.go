@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/cache"
 	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
@@ -44,7 +45,7 @@ func tool(name, input string) mcp.Tool {
 
 func testCatalog(t *testing.T, s *server, set func(*Config)) *View {
 	t.Helper()
-	kept, err := toolcache.New(toolcache.Settings{ExactTTL: true})
+	kept, err := cache.New(toolcache.Settings{ExactTTL: true})
 	require.NoError(t, err)
 	k := &core.Core{Log: slog.New(slog.DiscardHandler), Emit: func(event.Event) {}}
 	k.Links.Use(testConn{})

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/cache"
 	"github.com/mainstay-mcp/mainstay/client/internal/event"
 	"github.com/mainstay-mcp/mainstay/client/internal/lists"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -56,7 +57,7 @@ func (c *View) Find(ctx context.Context, name string, page Page, ownTimes bool) 
 		return nil, toolcache.Freshness{}, err
 	}
 	own := c.fetching()
-	tool, freshness, err := c.Lists.Kept.Find(ctx, c.Lists.Key(c.who), name, func(ctx context.Context) (toolcache.Listing, error) {
+	tool, freshness, err := c.Lists.Kept.Find(ctx, c.Lists.Key(c.who), name, func(ctx context.Context) (cache.Listing, error) {
 		if !ownTimes {
 			return own.list(ctx, withinTimeout(page))
 		}
@@ -123,7 +124,7 @@ func (c *Catalog) FindIn(name string, list iter.Seq2[mcp.Tool, error]) (*mcp.Too
 			}
 		}
 		if again || c.Lists.ToolChanges() == changes {
-			return nil, c.errorOf(&toolcache.UnknownToolError{Name: name}, name)
+			return nil, c.errorOf(&cache.UnknownToolError{Name: name}, name)
 		}
 	}
 }
@@ -172,7 +173,7 @@ func (c *View) renew(ctx context.Context) {
 	}
 }
 
-func (c *View) fetchInBackground(ctx context.Context) (toolcache.Listing, error) {
+func (c *View) fetchInBackground(ctx context.Context) (cache.Listing, error) {
 	list, err := c.fetchList(ctx)
 	if err != nil && !c.Life.Closed() {
 		c.listFailed(err)
@@ -189,11 +190,11 @@ func (c *View) confirm(ctx context.Context, name string) (*mcp.Tool, error) {
 		return nil, err
 	}
 	tool, err := c.Lists.Kept.Confirm(ctx, c.Lists.Key(c.who), name, c.fetcher())
-	var refused *toolcache.RefusedToolError
+	var refused *cache.RefusedToolError
 	switch {
 	case err == nil:
 		return tool, nil
-	case ctx.Err() != nil, c.Life.Closed(), errors.Is(err, toolcache.ErrUnknownTool), errors.As(err, &refused):
+	case ctx.Err() != nil, c.Life.Closed(), errors.Is(err, cache.ErrUnknownTool), errors.As(err, &refused):
 		return nil, c.errorOf(err, name)
 	}
 	return nil, nil //nolint:nilnil // nothing is known, and nothing is wrong with the call
@@ -224,14 +225,14 @@ func withinTimeout(page Page) Page {
 }
 
 // fetchList fetches the list for all callers.
-func (c *View) fetchList(ctx context.Context) (toolcache.Listing, error) {
+func (c *View) fetchList(ctx context.Context) (cache.Listing, error) {
 	return c.list(ctx, withinTimeout(c.Page))
 }
 
 // list walks the whole list as the server has it now. Of a walk that starts over, only
 // the second part counts. The list is public if every page is.
-func (c *View) list(ctx context.Context, page Page) (toolcache.Listing, error) {
-	var list toolcache.Listing
+func (c *View) list(ctx context.Context, page Page) (cache.Listing, error) {
+	var list cache.Listing
 	var expiry lists.Expiry
 	var seen map[string]bool
 	var res PageResult
@@ -255,7 +256,7 @@ func (c *View) list(ctx context.Context, page Page) (toolcache.Listing, error) {
 			seen, expiry = make(map[string]bool, len(p.Items)), lists.Expiry{}
 			// Most lists are one page, whose memory can hold the list too: each tool is
 			// put where it is already, or before that.
-			list = toolcache.Listing{Tools: p.Items[:0], Public: true}
+			list = cache.Listing{Tools: p.Items[:0], Public: true}
 		}
 		if c.Lists.Links.Agreed().Era == mcp.EraStateless {
 			expiry.Note(res.TTLMs)
@@ -273,9 +274,9 @@ func (c *View) list(ctx context.Context, page Page) (toolcache.Listing, error) {
 	})
 	switch {
 	case err != nil && c.who != nil && c.who.Err != nil:
-		return toolcache.Listing{}, lists.OnlyCaller(err) // others have their own reasons
+		return cache.Listing{}, lists.OnlyCaller(err) // others have their own reasons
 	case err != nil:
-		return toolcache.Listing{}, lists.Mark(err)
+		return cache.Listing{}, lists.Mark(err)
 	}
 	list.TTL, list.Own = expiry.Left(), own
 	return list, nil

@@ -1,10 +1,10 @@
 package catalog
 
 import (
+	"github.com/mainstay-mcp/mainstay/client/internal/cache"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
-	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 // Walk takes the pages of one walk over the list of tools.
@@ -98,8 +98,8 @@ func (c *Catalog) withoutMisannotated(tools []mcp.Tool) []mcp.Tool {
 // Only a complete list counts.
 type wholeList struct {
 	catalog *Catalog
-	key     toolcache.Key
-	agreed  toolcache.Key // for no caller in particular
+	key     cache.Key
+	agreed  cache.Key // for no caller in particular
 	tools   []mcp.Tool
 	next    *string // cursor of the next page
 	missing bool    // a page was left out

@@ -84,7 +84,7 @@ func (p *Permit) Settle(out *outcome.Outcome) {
 	switch {
 	case out.Err != nil:
 		p.failed(out)
-	case a.Class == resilience.ClassBrokenResult:
+	case a.Class == resilience.ClassBrokenResult, a.Counts:
 		p.watch.Heal()
 		a.Elapsed = p.elapsed()
 		j := a.Judge(p.gate.ToolLevel())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/cache"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -53,22 +54,22 @@ func (c *Cache) Keeps(method string) bool {
 // returns its size. One request is in flight for all callers that want the same.
 func (c *Cache) Answer(ctx context.Context, r *Request) (size int, fresh toolcache.Freshness, err error) {
 	era := c.Links.Agreed().Era
-	key := toolcache.ResponseKey{Key: c.Key(r.Caller), Method: r.Method, Param: r.Param}
+	key := cache.ResponseKey{Key: c.Key(r.Caller), Method: r.Method, Param: r.Param}
 	decoded := false
-	raw, fresh, err := c.Kept.Response(ctx, key, r.Refresh, func(ctx context.Context) (toolcache.Response, error) {
+	raw, fresh, err := c.Kept.Response(ctx, key, r.Refresh, func(ctx context.Context) (cache.Response, error) {
 		raw, own, err := r.Send(ctx)
 		if err != nil {
-			return toolcache.Response{}, c.sendError(ctx, r, key.Key, own, err)
+			return cache.Response{}, c.sendError(ctx, r, key.Key, own, err)
 		}
 		// Decoded here, because how long it may be kept is in it; what cannot be
 		// decoded is not kept.
 		decoded = true
 		if err := r.Decode(raw); err != nil {
-			return toolcache.Response{}, err
+			return cache.Response{}, err
 		}
 		// Who logged in meanwhile is another caller than the one that is kept for.
 		own = own || c.Key(r.Caller).Partition != key.Key.Partition
-		return toolcache.Response{Result: raw, TTL: c.timeToLive(era, r.Into), Own: own, Shared: r.Shared}, nil
+		return cache.Response{Result: raw, TTL: c.timeToLive(era, r.Into), Own: own, Shared: r.Shared}, nil
 	})
 	if err != nil {
 		return 0, fresh, c.callerError(err, r.Method)
@@ -80,7 +81,7 @@ func (c *Cache) Answer(ctx context.Context, r *Request) (size int, fresh toolcac
 }
 
 // sendError tells the cache what it means for other callers that a request failed.
-func (c *Cache) sendError(ctx context.Context, r *Request, key toolcache.Key, own bool, err error) error {
+func (c *Cache) sendError(ctx context.Context, r *Request, key cache.Key, own bool, err error) error {
 	kind := mcperrors.KindOf(err)
 	switch {
 	case kind == mcperrors.KindAuth:
@@ -115,7 +116,7 @@ func CopyOf(err error) *mcperrors.Error {
 }
 
 // OnlyCaller marks an error that concerns only the caller whose request failed.
-func OnlyCaller(err error) error { return fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err) }
+func OnlyCaller(err error) error { return fmt.Errorf("%w: %w", cache.ErrFetcherGone, err) }
 
 // Mark tells the cache what an error means for what it keeps.
 func Mark(err error) error {
@@ -123,11 +124,11 @@ func Mark(err error) error {
 	case mcperrors.KindClosed:
 		return OnlyCaller(err) // others may share this fetch, who are not closed
 	case mcperrors.KindAuth:
-		return fmt.Errorf("%w: %w", toolcache.ErrRefused, err)
+		return fmt.Errorf("%w: %w", cache.ErrRefused, err)
 	case mcperrors.KindUnsupported:
 		// Not the 501 of a gateway, which may be gone in a moment.
 		if code := mcperrors.CodeOf(err); code == mcperrors.CodeToolNotFound || code == mcperrors.CodeMissingCapability {
-			return fmt.Errorf("%w: %w", toolcache.ErrAbsent, err)
+			return fmt.Errorf("%w: %w", cache.ErrAbsent, err)
 		}
 	default:
 	}

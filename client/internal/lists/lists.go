@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/cache"
 	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
@@ -18,7 +19,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
-	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 // Config is what a [Cache] is made of. It does not change.
@@ -26,7 +26,7 @@ type Config struct {
 	*core.Core
 	Scope Scope
 	// Kept has the results. It may be shared with other clients.
-	Kept *toolcache.Cache
+	Kept *cache.Cache
 	// Declared returns the capabilities that the client declares in a revision.
 	Declared func(mcp.Version) mcp.ClientCapabilities
 	// MaxTime bounds a call, 0 for no bound: functions of the application that run for a call
@@ -48,13 +48,13 @@ func New(c Config) *Cache { return &Cache{Config: c} }
 // agreedKey is the key of an agreement, without a caller.
 type agreedKey struct {
 	agreed *link.Agreement
-	key    toolcache.Key
+	key    cache.Key
 }
 
 // AgreedKey returns the key of the results of one agreement, for no caller in
 // particular. Results may differ by revision and by what the client declares,
 // and by who asks.
-func (c *Cache) AgreedKey(a *link.Agreement) toolcache.Key {
+func (c *Cache) AgreedKey(a *link.Agreement) cache.Key {
 	if last := c.last.Load(); last != nil && last.agreed == a {
 		return last.key
 	}
@@ -62,7 +62,7 @@ func (c *Cache) AgreedKey(a *link.Agreement) toolcache.Key {
 	// Capabilities that cannot be encoded were never sent.
 	encoded, _ := mcp.Marshal(&declared)
 	digest := sha256.Sum256(encoded)
-	key := toolcache.Key{
+	key := cache.Key{
 		Server: c.Scope.server, Variant: string(a.Version) + " " + hex.EncodeToString(digest[:8]),
 	}
 	if c.Scope.who != nil {
@@ -98,7 +98,7 @@ func (c *Cache) Ask(ctx context.Context, own time.Duration) *transport.Caller {
 }
 
 // Key returns the key of the results of a caller, whom [Cache.Ask] returned.
-func (c *Cache) Key(who *transport.Caller) toolcache.Key {
+func (c *Cache) Key(who *transport.Caller) cache.Key {
 	key := c.AgreedKey(c.Links.Agreed())
 	if w := c.Scope.who; w != nil && w.apart {
 		key.Partition += w.partitionOf(who)
@@ -107,10 +107,10 @@ func (c *Cache) Key(who *transport.Caller) toolcache.Key {
 }
 
 // keys returns the keys of all callers, with what was agreed in a.
-func (c *Cache) keys(a *link.Agreement) []toolcache.Key {
+func (c *Cache) keys(a *link.Agreement) []cache.Key {
 	key := c.AgreedKey(a)
 	if who := c.Scope.who; who != nil && who.apart {
 		return c.Kept.Keys(key)
 	}
-	return []toolcache.Key{key}
+	return []cache.Key{key}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/cache"
 	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -27,7 +28,7 @@ func (noConn) Traits() (t transport.Traits) { return t }
 // testCache returns a cache of a stateless server.
 func testCache(t *testing.T) *Cache {
 	t.Helper()
-	kept, err := toolcache.New(toolcache.Settings{ExactTTL: true})
+	kept, err := cache.New(toolcache.Settings{ExactTTL: true})
 	require.NoError(t, err)
 	c := New(Config{
 		Core: &core.Core{Log: slog.New(slog.DiscardHandler)}, Scope: Scope{server: "srv"}, Kept: kept,
@@ -129,10 +130,10 @@ func TestMark(t *testing.T) {
 		err  error
 		want error // nil: unchanged
 	}{
-		"closed":           {of(mcperrors.CodeUnavailable, mcperrors.KindClosed), toolcache.ErrFetcherGone},
-		"credentials":      {of(mcperrors.CodeUnavailable, mcperrors.KindAuth), toolcache.ErrRefused},
-		"no such method":   {of(mcperrors.CodeToolNotFound, mcperrors.KindUnsupported), toolcache.ErrAbsent},
-		"no capability":    {of(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported), toolcache.ErrAbsent},
+		"closed":           {of(mcperrors.CodeUnavailable, mcperrors.KindClosed), cache.ErrFetcherGone},
+		"credentials":      {of(mcperrors.CodeUnavailable, mcperrors.KindAuth), cache.ErrRefused},
+		"no such method":   {of(mcperrors.CodeToolNotFound, mcperrors.KindUnsupported), cache.ErrAbsent},
+		"no capability":    {of(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported), cache.ErrAbsent},
 		"501 of a gateway": {of(mcperrors.CodeUnavailable, mcperrors.KindUnsupported), nil},
 		"another":          {of(mcperrors.CodeUnavailable, mcperrors.KindServer), nil},
 	} {

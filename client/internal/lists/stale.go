@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/cache"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -31,7 +32,7 @@ func (c *Cache) Changed(n jsonrpc.Notification) {
 	}
 }
 
-func (c *Cache) changed(key toolcache.Key, n jsonrpc.Notification) {
+func (c *Cache) changed(key cache.Key, n jsonrpc.Notification) {
 	switch n.Method {
 	case mcp.MethodToolsListChanged:
 		c.Kept.Changed(key)
@@ -44,7 +45,7 @@ func (c *Cache) changed(key toolcache.Key, n jsonrpc.Notification) {
 	case mcp.MethodResourcesUpdated:
 		var p mcp.ResourceUpdatedParams
 		if mcp.Unmarshal([]byte(n.Params), &p) == nil {
-			c.Kept.ForgetOne(toolcache.ResponseKey{Key: key, Method: mcp.MethodResourcesRead, Param: p.URI})
+			c.Kept.ForgetOne(cache.ResponseKey{Key: key, Method: mcp.MethodResourcesRead, Param: p.URI})
 		}
 	}
 }

@@ -13,9 +13,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// mapped returns the error of a request that the server answered with an error.
-func (s *Sent) mapped(answer transport.Answer) *mcperrors.Error {
-	e := s.Map(answer.Error, s.refusalHolds(answer))
+// mapped returns the error of a request that the server answered with an error, and
+// whether circuits count it.
+func (s *Sent) mapped(answer transport.Answer) (e *mcperrors.Error, counts bool) {
+	e, counts = errormap.ReadRPC(answer.Error, s.options(answer.Error, s.refusalHolds(answer)))
 	code := answer.Error.Code
 	if s.ownCode(answer.Error) {
 		code = 0 // has no meaning
@@ -25,19 +26,23 @@ func (s *Sent) mapped(answer transport.Answer) *mcperrors.Error {
 		byStatus := errormap.FromHTTP(*h, answer.RetryAfter)
 		byStatus.Message, byStatus.RPC, byStatus.OriginalMCPCode = e.Message, e.RPC, e.OriginalMCPCode
 		byStatus.Delivery = e.Delivery // a server that answers by the id has read the request
-		e = byStatus
+		e, counts = byStatus, false
 	}
 	e.HTTP = answer.HTTP
-	return e
+	return e, counts
 }
 
 // Map returns the error of a JSON-RPC error. refused says that the server refuses
 // the request for what -32020, -32021 or -32022 names.
 func (s *Sent) Map(rpc *jsonrpc.Error, refused bool) *mcperrors.Error {
-	return errormap.FromRPC(rpc, errormap.Options{
+	return errormap.FromRPC(rpc, s.options(rpc, refused))
+}
+
+func (s *Sent) options(rpc *jsonrpc.Error, refused bool) errormap.Options {
+	return errormap.Options{
 		Method: s.Method, Tool: s.Tool, Resource: s.Resource, Profile: s.Profile,
 		Refused: refused, NoElicitationCode: s.ownCode(rpc),
-	})
+	}
 }
 
 // ownCode reports whether -32042 is an error of the server's own: one revision

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
@@ -71,8 +72,8 @@ func ClassOf(f *transport.Failure) resilience.Class {
 	return r.class
 }
 
-// authorizationClass: a request that was not sent for want of credentials says nothing
-// about the server, and one that the server refused is a refusal.
+// authorizationClass returns the class of a request without credentials. One that was not
+// sent says nothing about the server.
 func authorizationClass(f *transport.Failure) resilience.Class {
 	if f.NotSent {
 		return resilience.ClassLocal
@@ -91,15 +92,14 @@ func unauthorized(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 	return e
 }
 
-// Lost reports whether the connection ended before the answer, perhaps because the
-// program did.
+// Lost reports whether the connection ended before the answer, perhaps with the program.
 func Lost(f *transport.Failure) bool {
 	class := ClassOf(f)
 	return class == resilience.ClassLost || class == resilience.ClassExited
 }
 
-// FailureOf returns the failure in err. Transports of others may return plain
-// errors: nothing is known about those, so the request may have arrived.
+// FailureOf returns the failure in err. A transport of the application may return another
+// error. Nothing is known about it, so the request may have arrived.
 func FailureOf(err error) *transport.Failure {
 	var f *transport.Failure
 	if errors.As(err, &f) {
@@ -180,18 +180,29 @@ func (s *Sent) overdue(d mcperrors.Delivery, cause error) *mcperrors.Error {
 	return e
 }
 
-// HasEnded reports whether a failure says that the program is gone and will not
-// be started again.
+// HasEnded reports whether the program has exited and will not be restarted.
 func (s *Sent) HasEnded(f *transport.Failure) bool {
 	connecting := s.Method == mcp.MethodInitialize || s.Method == mcp.MethodDiscover
 	return ClassOf(f) == resilience.ClassExited && f.NotSent && !connecting && !s.Restarts
 }
 
-// Ended makes e the error of a client whose program is gone for good.
+// Ended makes e the error of a client whose program is not restarted.
 func Ended(e *mcperrors.Error) {
 	e.Message = "the server has exited; close this client and connect again"
-	e.Retryable = false
-	e.SuggestedAction = "Contact support"
+	final(e, "The server has exited", "Connect again")
+}
+
+// final says in an error that a later attempt fails the same way, and what helps instead.
+func final(e *mcperrors.Error, user, action string) *mcperrors.Error {
+	e.Retryable, e.UserMessage, e.SuggestedAction = false, user, action
+	return e
+}
+
+// transportError returns the error of a connection, with a message for the end user.
+func transportError(f *transport.Failure, d mcperrors.Delivery, message, user string) *mcperrors.Error {
+	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, d, message, f)
+	e.UserMessage = user
+	return e
 }
 
 func canceled(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
@@ -207,7 +218,7 @@ func timedOut(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 
 func unavailableClass(f *transport.Failure) resilience.Class {
 	for _, ours := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL} {
-		if errors.Is(f.Err, ours) { // A8: this side ran out of it
+		if errors.Is(f.Err, ours) { // this side ran out of it
 			return resilience.ClassExhausted
 		}
 	}
@@ -228,18 +239,21 @@ func absent(f *transport.Failure) bool {
 // ECONNREFUSED.
 const connRefusedWindows syscall.Errno = 10061
 
-// unavailable is the error of a server that was not reached. A program that does
-// not exist will not exist the next time either.
+// unavailable is the error of a server that was not reached. A program that is missing or
+// not executable stays so.
 func unavailable(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 	if f.Process == nil {
-		return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, d, "the server cannot be reached: "+f.Err.Error(), f)
+		return transportError(f, d, "the server cannot be reached: "+f.Err.Error(), "The server cannot be reached")
 	}
-	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, d, "the program cannot be started: "+f.Err.Error(), f)
+	program := "The program"
+	if command := f.Process.Command; len(command) > 0 {
+		program += " " + jsonrpc.Printable(filepath.Base(command[0]), 80)
+	}
+	e := transportError(f, d, "the program cannot be started: "+f.Err.Error(), program+" could not be started")
 	for _, lasting := range []error{exec.ErrNotFound, fs.ErrNotExist, fs.ErrPermission} {
 		if errors.Is(f.Err, lasting) {
 			e.Message += "; check the command"
-			e.Retryable = false
-			e.SuggestedAction = "Contact support"
+			return final(e, e.UserMessage, "Check the command")
 		}
 	}
 	return e
@@ -256,21 +270,20 @@ func lost(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 	text := "the connection was lost before the answer: "
 	switch {
 	case f.Process != nil && f.Process.Exited:
-		return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, d, "the server stopped before it answered", f)
+		return transportError(f, d, "the server stopped before it answered", "The server stopped before it answered")
 	case f.NotSent:
 		text = "the connection was lost: "
 	}
-	return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, d, text+f.Err.Error(), f)
+	return transportError(f, d, text+f.Err.Error(), "The connection to the server was lost")
 }
 
 func closed(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, d, "the client was closed", f)
-	e.Retryable = false // it stays closed
-	return e
+	return final(e, "The client is closed", "Connect again")
 }
 
-// sessionLost is the error of a session that is gone. The next call has another, so it is
-// retryable whatever became of this one.
+// sessionLost is the error of a session that is lost. The next call has another, so it is
+// retryable for any delivery of this one.
 func sessionLost(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 	e := mcperrors.New(mcperrors.CodeSessionExpired, mcperrors.KindSessionLost, d, f.Err.Error(), f)
 	e.Retryable, e.SuggestedAction = true, "Try again"
@@ -296,12 +309,9 @@ func configClass(f *transport.Failure) resilience.Class {
 	return resilience.ClassRefused
 }
 
-// misconfigured is the error of what would fail the same way again.
+// misconfigured is the error of a certificate or a redirect that is not accepted.
 func misconfigured(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
-	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, d, f.Err.Error(), f)
-	e.Retryable = false
-	e.SuggestedAction = "Contact support"
-	return e
+	return final(transportError(f, d, f.Err.Error(), ""), "The server cannot be used at this address", "Check the URL and the certificate")
 }
 
 func noRoom(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
@@ -314,16 +324,16 @@ func callbackFailed(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error
 	return CallbackFailed(f.Err, d)
 }
 
-// CallbackFailed returns the error of a call that a function of the application
-// failed.
+// CallbackFailed returns the error of a call that failed in a function of the
+// application.
 func CallbackFailed(cause error, d mcperrors.Delivery) *mcperrors.Error {
 	e := mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindApp, d, cause.Error(), cause)
-	e.SuggestedAction = "Fix the function; the log has its stack"
+	e.UserMessage, e.SuggestedAction = "A function of the application failed", "Fix the function; the log has its stack"
 	return e
 }
 
-// InvalidArguments returns the error of a call that was refused for what its
-// caller gave it.
+// InvalidArguments returns the error of a call that was not sent because of its
+// arguments.
 func InvalidArguments(cause error) *mcperrors.Error {
 	return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, cause.Error(), cause)
 }

@@ -92,23 +92,25 @@ func OfFailure(s *Sent, f *transport.Failure) Outcome {
 
 // ofError returns the outcome of a request that was answered with an error.
 func ofError(s *Sent, answer transport.Answer) Outcome {
-	e := s.mapped(answer)
+	e, counts := s.mapped(answer)
 	out := Outcome{Err: e, Record: resilience.FromError(s.Method, e)}
 	out.Record.RetryAfter = max(out.Record.RetryAfter, answer.RetryAfter)
-	out.Record.Counts = errormap.Counts(answer.Error, errormap.Options{Tool: s.Tool, Profile: s.Profile})
+	out.Record.Counts = counts
 	return out
 }
 
 // ofResult returns the outcome of a request that was answered with a result.
 func ofResult(s *Sent, raw json.RawMessage) Outcome {
-	if s.Profile == mcperrors.COE { // no other server's content is looked into
-		if e := s.locked(raw); e != nil {
-			return Outcome{Result: raw, Err: e, Record: resilience.FromError(s.Method, e)}
-		}
-	}
 	out := Outcome{Result: raw, Record: resilience.Attempt{
 		Method: s.Method, Class: resilience.ClassComplete, Delivery: mcperrors.Answered, Alive: true,
 	}}
+	if s.Profile != nil && s.Method == mcp.MethodToolsCall { // otherwise nobody reads it here
+		e, counts := s.toolError(raw)
+		if e != nil && e.Delivery == mcperrors.Rejected && e.Retryable {
+			return Outcome{Result: raw, Err: e, Record: resilience.FromError(s.Method, e)}
+		}
+		out.Record.Counts = counts
+	}
 	if s.Era != mcp.EraStateless {
 		return out
 	}
@@ -125,26 +127,20 @@ func ofResult(s *Sent, raw json.RawMessage) Outcome {
 	return out
 }
 
-// locked returns the error of a tool's result that reports DB_LOCKED, nil for any
-// other. In this profile the report proves that nothing was done, so the call is
-// retried like one that was answered with that error.
-// When the retries end, the result is the answer.
-func (s *Sent) locked(raw json.RawMessage) *mcperrors.Error {
-	if s.Method != mcp.MethodToolsCall || !bytes.Contains(raw, []byte("DB_LOCKED")) {
-		return nil
+// toolError returns what the profile says about a tool's result that reports an error: the
+// error, and whether circuits count it. The error is nil for any other result. If the
+// error says that nothing was done and a later attempt may succeed, the call is retried;
+// when the retries end, the result is the answer.
+func (s *Sent) toolError(raw json.RawMessage) (e *mcperrors.Error, counts bool) {
+	if !bytes.Contains(raw, []byte(`"isError"`)) {
+		return nil, false
 	}
 	res := &mcp.CallToolResult{}
-	// A copy: what the error says must not change when the result is decoded.
+	// A copy: the error must not change when the result is decoded.
 	if mcp.UnmarshalValid(bytes.Clone(raw), res) != nil || !res.IsError {
-		return nil //nolint:nilerr // a result that cannot be decoded is judged where it is decoded
+		return nil, false //nolint:nilerr // the caller that decodes the result reports it
 	}
-	e := errormap.FromTool(res.Text(), res.StructuredContent, errormap.Options{
-		Method: mcp.MethodToolsCall, Tool: s.Tool, Profile: s.Profile,
-	})
-	if e.Code != mcperrors.CodeDatabaseUnavailable || e.Delivery != mcperrors.Rejected {
-		return nil
-	}
-	return e
+	return errormap.ReadTool(res.Text(), res.StructuredContent, errormap.Options{Method: s.Method, Tool: s.Tool, Profile: s.Profile})
 }
 
 // Error returns the error of the request, nil for a result.

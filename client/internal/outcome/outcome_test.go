@@ -172,32 +172,31 @@ func TestAnswers(t *testing.T) {
 		want    breaker.Verdict
 		kind    mcperrors.Kind
 	}{
-		{"parse error", "", -32700, 0, breaker.Neutral, mcperrors.KindProtocol},
-		{"invalid request", "", -32600, 0, breaker.Success, mcperrors.KindProtocol},
-		{"method not found", "", -32601, 0, breaker.Success, mcperrors.KindUnsupported},
-		{"invalid params", "", -32602, 0, breaker.Success, mcperrors.KindInvalidArguments},
-		{"internal error", "", -32603, 0, breaker.Success, mcperrors.KindServer},
+		{"parse error", nil, -32700, 0, breaker.Neutral, mcperrors.KindProtocol},
+		{"invalid request", nil, -32600, 0, breaker.Success, mcperrors.KindProtocol},
+		{"method not found", nil, -32601, 0, breaker.Success, mcperrors.KindUnsupported},
+		{"invalid params", nil, -32602, 0, breaker.Success, mcperrors.KindInvalidArguments},
+		{"internal error", nil, -32603, 0, breaker.Success, mcperrors.KindServer},
 		{"internal error that counts", mcperrors.Docling, -32603, 0, breaker.Failure, mcperrors.KindServer},
-		{"internal error by 500", "", -32603, 500, breaker.Success, mcperrors.KindServer},
-		{"unavailable", "", -32000, 0, breaker.Success, mcperrors.KindServer},
+		{"internal error by 500", nil, -32603, 500, breaker.Success, mcperrors.KindServer},
+		{"unavailable", nil, -32000, 0, breaker.Success, mcperrors.KindServer},
 		{"timeout", mcperrors.Docling, -32001, 0, breaker.Failure, mcperrors.KindTimeout},
 		{"conversion", mcperrors.Docling, -32002, 0, breaker.Success, mcperrors.KindServer},
 		{"conversion, stateless era", mcperrors.Docling, -31002, 0, breaker.Success, mcperrors.KindServer},
 		{"export", mcperrors.Docling, -32003, 0, breaker.Success, mcperrors.KindServer},
-		{"a server's own", "", -32010, 0, breaker.Success, mcperrors.KindServer},
-		{"reserved", "", -32050, 0, breaker.Success, mcperrors.KindServer},
-		{"an application's 500", "", 500, 0, breaker.Success, mcperrors.KindApp},
-		{"a missing artifact", mcperrors.Artifact, -32001, 0, breaker.Success, mcperrors.KindNotFound},
-		{"an approval that is due", mcperrors.Artifact, -32000, 0, breaker.Success, mcperrors.KindApp},
-		{"COE 429", mcperrors.COE, 429, 0, breaker.Neutral, mcperrors.KindOverloaded},
-		{"COE 500", mcperrors.COE, 500, 0, breaker.Success, mcperrors.KindServer},
-		{"COE 404", mcperrors.COE, 404, 0, breaker.Success, mcperrors.KindNotFound},
-		{"401 with a code without meaning", "", -32001, 401, breaker.Neutral, mcperrors.KindAuth},
-		{"403 with a code without meaning", "", -32000, 403, breaker.Neutral, mcperrors.KindAuth},
-		{"429 with a code without meaning", "", -32000, 429, breaker.Neutral, mcperrors.KindOverloaded},
-		{"503 with a code without meaning", "", -32000, 503, breaker.Success, mcperrors.KindServer},
-		{"401 with invalid params", "", -32602, 401, breaker.Success, mcperrors.KindInvalidArguments},
-		{"404 with method not found", "", -32601, 404, breaker.Success, mcperrors.KindUnsupported},
+		{"a server's own", nil, -32010, 0, breaker.Success, mcperrors.KindServer},
+		{"reserved", nil, -32050, 0, breaker.Success, mcperrors.KindServer},
+		{"an application's 500", nil, 500, 0, breaker.Success, mcperrors.KindApp},
+		{"not now, and nothing was done", shop, 1001, 0, breaker.Neutral, mcperrors.KindServer},
+		{"a failure of the shop", shop, 1002, 0, breaker.Failure, mcperrors.KindApp},
+		{"a failure of the shop under a status that says more", shop, 1002, 503, breaker.Success, mcperrors.KindServer},
+		{"no opinion", shop, -32603, 0, breaker.Success, mcperrors.KindServer},
+		{"401 with a code without meaning", nil, -32001, 401, breaker.Neutral, mcperrors.KindAuth},
+		{"403 with a code without meaning", nil, -32000, 403, breaker.Neutral, mcperrors.KindAuth},
+		{"429 with a code without meaning", nil, -32000, 429, breaker.Neutral, mcperrors.KindOverloaded},
+		{"503 with a code without meaning", nil, -32000, 503, breaker.Success, mcperrors.KindServer},
+		{"401 with invalid params", nil, -32602, 401, breaker.Success, mcperrors.KindInvalidArguments},
+		{"404 with method not found", nil, -32601, 404, breaker.Success, mcperrors.KindUnsupported},
 	} {
 		s := Sent{Method: mcp.MethodToolsCall, Tool: "x", Profile: tt.profile}
 		answer := transport.Answer{Response: jsonrpc.Response{Error: jsonrpc.NewError(tt.code, "m", nil)}, RetryAfter: 7 * time.Second}
@@ -266,14 +265,17 @@ func TestResults(t *testing.T) {
 		typed     bool
 		failed    bool
 	}{
-		{"a session's", `{"resultType":"task"}`, mcp.EraSession, "", resilience.ClassComplete, "", false, false},
-		{"untyped", `{}`, mcp.EraStateless, "", resilience.ClassComplete, "", false, false},
-		{"complete", `{"resultType":"complete"}`, mcp.EraStateless, "", resilience.ClassComplete, mcp.ResultComplete, true, false},
-		{"a question", `{"resultType":"input_required"}`, mcp.EraStateless, "", resilience.ClassInputRequired, mcp.ResultInputRequired, true, false},
-		{"a task", `{"resultType":"task"}`, mcp.EraStateless, "", resilience.ClassTask, mcp.ResultTask, true, false},
-		{"something else", `{"resultType":"other"}`, mcp.EraStateless, "", resilience.ClassBrokenResult, "other", true, false},
-		{"locked", locked, mcp.EraSession, mcperrors.COE, resilience.ClassLocked, "", false, true},
-		{"locked at another server", locked, mcp.EraSession, "", resilience.ClassComplete, "", false, false},
+		{"a session's", `{"resultType":"task"}`, mcp.EraSession, nil, resilience.ClassComplete, "", false, false},
+		{"untyped", `{}`, mcp.EraStateless, nil, resilience.ClassComplete, "", false, false},
+		{"complete", `{"resultType":"complete"}`, mcp.EraStateless, nil, resilience.ClassComplete, mcp.ResultComplete, true, false},
+		{"a question", `{"resultType":"input_required"}`, mcp.EraStateless, nil, resilience.ClassInputRequired, mcp.ResultInputRequired, true, false},
+		{"a task", `{"resultType":"task"}`, mcp.EraStateless, nil, resilience.ClassTask, mcp.ResultTask, true, false},
+		{"something else", `{"resultType":"other"}`, mcp.EraStateless, nil, resilience.ClassBrokenResult, "other", true, false},
+		{"not now, and nothing was done", busy, mcp.EraSession, shop, resilience.ClassThrottled, "", false, true},
+		{"another error", `{"isError":true,"content":[]}`, mcp.EraSession, shop, resilience.ClassComplete, "", false, false},
+		{"a text about an error", `{"content":[{"type":"text","text":"\"isError\":true"}]}`, mcp.EraSession, shop, resilience.ClassComplete, "", false, false},
+		{"not decodable", `{"isError":true,"content":"busy"}`, mcp.EraSession, shop, resilience.ClassComplete, "", false, false},
+		{"busy, without a promise", busy, mcp.EraSession, nil, resilience.ClassComplete, "", false, false},
 	} {
 		s := Sent{Method: mcp.MethodToolsCall, Era: tt.era, Profile: tt.profile}
 		out := Of(&s, transport.Answer{Response: jsonrpc.Response{Result: json.RawMessage(tt.raw)}}, nil)
@@ -285,7 +287,29 @@ func TestResults(t *testing.T) {
 	}
 }
 
-const locked = `{"isError":true,"content":[{"type":"text","text":"{\"error\":{\"code\":\"DB_LOCKED\"}}"}]}`
+const busy = `{"isError":true,"content":[{"type":"text","text":"busy"}]}`
+
+// shop is a profile of an application.
+var shop = mcperrors.ProfileFunc(func(r mcperrors.Report) mcperrors.Meaning {
+	switch {
+	case r.RPC == nil && r.Text == "broken", r.RPC != nil && r.RPC.Code == 1002:
+		return mcperrors.Meaning{Code: mcperrors.CodeConflict, Counts: true}
+	case r.RPC == nil && r.Text == "busy", r.RPC != nil && r.RPC.Code == 1001:
+		return mcperrors.Meaning{Code: mcperrors.CodeDatabaseUnavailable, Rejected: true, RetryAfter: time.Second}
+	}
+	return mcperrors.Meaning{}
+})
+
+// A tool's result that the profile counts is a result, and a failure of the tool.
+func TestResultThatCounts(t *testing.T) {
+	t.Parallel()
+	s := Sent{Method: mcp.MethodToolsCall, Profile: shop}
+	raw := json.RawMessage(`{"isError":true,"content":[{"type":"text","text":"broken"}]}`)
+	out := Of(&s, transport.Answer{Response: jsonrpc.Response{Result: raw}}, nil)
+	require.NoError(t, out.Error())
+	require.Equal(t, breaker.Failure, out.Record.Judge(true).Tool)
+	require.Equal(t, breaker.Neutral, out.Record.Judge(true).Server)
+}
 
 // What this side refuses was not sent.
 func TestRefused(t *testing.T) {

@@ -18,53 +18,28 @@ import (
 
 // RetrySettings are how a client retries. A zero value is the default of package resilience.
 type RetrySettings struct {
-	Policy                   resilience.Policy
-	Attempts, LockedAttempts int
+	Policy   resilience.Policy
+	Attempts int
 	// Pauses bounds the pauses between attempts.
 	Pauses resilience.Backoff
-	// Budget is the size of the budgets; see [NewBudgets].
+	// Budget is the size of the budget; see [NewBudget].
 	Budget int
 }
 
-// Budgets pay for the retries of a client. Its methods may be called from many
-// goroutines at once, and Success of nil does nothing.
-type Budgets struct{ retries, locked *resilience.Budget }
-
-// NewBudgets makes budgets that pay for size retries when they are full: 0 means
-// the default, less than 0 no bound.
-func NewBudgets(size int) *Budgets {
-	budget := func(p resilience.Prices) *resilience.Budget {
-		switch {
-		case size < 0:
-			p.Size = math.MaxInt32
-		case size > 0:
-			p.Size = 10 * size
-		}
-		return resilience.NewBudget(p)
+// NewBudget makes a budget that pays for size retries when it is full: 0 means the
+// default, less than 0 no bound.
+func NewBudget(size int) *resilience.Budget {
+	var p resilience.Prices
+	switch {
+	case size < 0:
+		p.Size = math.MaxInt32
+	case size > 0:
+		p.Size = 10 * size
 	}
-	return &Budgets{retries: budget(resilience.Prices{}), locked: budget(resilience.LockedPrices())}
+	return resilience.NewBudget(p)
 }
 
-// Success notes a call that succeeded at once. Ten of them pay for a retry.
-func (b *Budgets) Success() {
-	if b != nil {
-		b.retries.Success()
-		b.locked.Success()
-	}
-}
-
-// Tokens returns how much is left for retries.
-func (b *Budgets) Tokens() int { return b.retries.Tokens() }
-
-func (b *Budgets) pay(charge resilience.Charge, now time.Time) bool {
-	if charge == resilience.ChargeLocked {
-		return b.locked.Take(charge, now)
-	}
-	return b.retries.Take(charge, now)
-}
-
-// Retries is how far a call has come that has failed. A nil Retries is a call that
-// has not.
+// Retries is the history of a call that has failed. It is nil for a call that has not.
 type Retries struct {
 	// Last is the record of the last attempt that failed.
 	Last resilience.Attempt
@@ -95,7 +70,7 @@ type Chance struct {
 	Remaining, Throttled time.Duration
 	Random               float64 // from [0, 1)
 	Now                  time.Time
-	Budgets              func() *Budgets
+	Budget               func() *resilience.Budget
 }
 
 // Decision says whether a call is retried.
@@ -112,7 +87,7 @@ type Decision struct {
 // A retry has been paid for.
 func (r *Retries) Next(err *mcperrors.Error, c *Chance) Decision {
 	s := r.state
-	s.Policy, s.Repeat, s.MaxAttempts, s.MaxLocked = c.Policy, c.Repeat, c.Attempts, c.LockedAttempts
+	s.Policy, s.Repeat, s.MaxAttempts = c.Policy, c.Repeat, c.Attempts
 	s.Remaining, s.Random, s.Pauses = c.Remaining, c.Random, c.Pauses
 	d := resilience.Decide(r.Last, s)
 	if !d.Again {
@@ -125,7 +100,7 @@ func (r *Retries) Next(err *mcperrors.Error, c *Chance) Decision {
 	if wait >= s.Remaining {
 		return Decision{Denied: resilience.DeniedTime, Why: "the deadline leaves no time for it"}
 	}
-	if !c.Budgets().pay(d.Charge, c.Now) {
+	if !c.Budget().Take(d.Charge, c.Now) {
 		return Decision{Denied: resilience.DeniedBudget, Why: "the budget for retries is used up"}
 	}
 	r.state, r.err = s.After(r.Last), err
@@ -178,10 +153,10 @@ func (c *Call) Repeat(prefix string, p resilience.Policy, hints *mcp.ToolAnnotat
 	})
 }
 
-// Budgets returns what pays for retries, nil before the first.
-func (r *Runner) Budgets() *Budgets {
+// Budget returns what pays for retries, nil before the first.
+func (r *Runner) Budget() *resilience.Budget {
 	if l := r.learned.Peek(); l != nil {
-		return l.budgets.Peek()
+		return l.budget.Peek()
 	}
 	return nil
 }
@@ -217,8 +192,8 @@ func (r *Runner) awaitRetry(ctx context.Context, c *Call, out *outcome.Outcome) 
 	chance := Chance{
 		RetrySettings: r.Set.Retry, Repeat: r.repeatable(ctx, c),
 		Remaining: r.Span(c).Remaining(ctx), Throttled: r.Guard.Throttle().Left(), Random: rand.Float64(), Now: time.Now(),
-		Budgets: func() *Budgets {
-			return r.learned.Get().budgets.Make(func() *Budgets { return NewBudgets(r.Set.Retry.Budget) })
+		Budget: func() *resilience.Budget {
+			return r.learned.Get().budget.Make(func() *resilience.Budget { return NewBudget(r.Set.Retry.Budget) })
 		},
 	}
 	chance.Policy = r.policy(c)

@@ -19,9 +19,9 @@ func lostAttempt(d mcperrors.Delivery) resilience.Attempt {
 
 // chance is one in which a retry can be made.
 func chance() *Chance {
-	budgets := NewBudgets(0)
+	budget := NewBudget(0)
 	return &Chance{
-		Repeat: resilience.Repeatable, Remaining: time.Minute, Random: 0.5, Now: time.Now(), Budgets: func() *Budgets { return budgets },
+		Repeat: resilience.Repeatable, Remaining: time.Minute, Random: 0.5, Now: time.Now(), Budget: func() *resilience.Budget { return budget },
 	}
 }
 
@@ -72,22 +72,22 @@ func TestNext(t *testing.T) {
 }
 
 // A budget that is used up denies retries, and calls that succeed fill it again.
-func TestBudgets(t *testing.T) {
+func TestBudget(t *testing.T) {
 	t.Parallel()
-	var none *Budgets
+	var none *resilience.Budget
 	none.Success()
-	retries := func(b *Budgets) (n int) {
+	retries := func(b *resilience.Budget) (n int) {
 		for ; n < 1000; n++ {
 			r, c := &Retries{}, chance()
-			c.Now, c.Budgets = time.Unix(0, 0).Add(time.Duration(n)*time.Minute), func() *Budgets { return b }
+			c.Now, c.Budget = time.Unix(0, 0).Add(time.Duration(n)*time.Minute), func() *resilience.Budget { return b }
 			if r.Failed(lostAttempt(mcperrors.NotSent)); !r.Next(&mcperrors.Error{}, c).Again {
 				return n
 			}
 		}
 		return n
 	}
-	require.Equal(t, 1000, retries(NewBudgets(-1)))
-	few := NewBudgets(2)
+	require.Equal(t, 1000, retries(NewBudget(-1)))
+	few := NewBudget(2)
 	full := few.Tokens()
 	require.Positive(t, full)
 	few.Success()

@@ -91,7 +91,7 @@ type VersionRefusal struct {
 // learned is what a Runner has once it needs it.
 type learned struct {
 	beats   atomic.Int64 // see Beats
-	budgets core.Lazy[Budgets]
+	budget  core.Lazy[resilience.Budget]
 	hedging core.Lazy[Hedging]
 	untyped atomic.Bool // a result without a type was logged
 }
@@ -326,7 +326,7 @@ func (r *Runner) settle(ctx context.Context, c *Call, permit *guard.Permit, out 
 			c.Retries.Owed.Succeeded()
 		}
 		if c.Attempts == 1 && out.Record.Class != resilience.ClassBrokenResult {
-			r.Budgets().Success()
+			r.Budget().Success()
 		}
 		return
 	}

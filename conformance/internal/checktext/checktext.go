@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -21,16 +22,20 @@ import (
 //	PING/early, MUST, house MUST: a ping before initialize is answered
 //	  basic/utilities/ping: The receiver MUST respond promptly with an empty response
 //
-// The line of a scenario has its id, revisions and title. Its checks follow: a line
-// with the id, the level, the level for servers that announce the error profiles of this
-// project ("house"), revisions narrower than the scenario's, and the title. The indented
-// line after it has the page and the sentence of the specification, or "seed" and the
-// requirement for a rule that is not in the specification. Lines that begin with "#" are
-// comments.
+// The line of a scenario has its id, its transport ("http" or "stdio") and revisions if it
+// is about one, and its title. Its checks follow: a line with the id, the level, the level
+// for servers that announce the error profiles of this project ("house"), revisions
+// narrower than the scenario's, the scenarios of the official suite for clients with the
+// same rule ("official"), and the title. The indented line after it has the page and the
+// sentence of the specification, or "seed" and the requirement for a rule that is not in
+// the specification. Lines that begin with "#" are comments.
 func Complete(scenarios []conformance.Scenario, file string) ([]conformance.Scenario, error) {
 	r, err := read(file)
 	if err != nil {
 		return nil, err
+	}
+	for id := range r.sources {
+		return nil, fmt.Errorf("check %s has more than one source", id)
 	}
 	for i := range scenarios {
 		sc := &scenarios[i]
@@ -42,6 +47,9 @@ func Complete(scenarios []conformance.Scenario, file string) ([]conformance.Scen
 			return nil, fmt.Errorf("scenario %s has no entry", sc.ID)
 		}
 		delete(r.entries, sc.ID)
+		if entry.Needs.Transport != "" {
+			sc.Needs.Transport = entry.Needs.Transport
+		}
 		sc.Area, sc.Title, sc.Since, sc.Until, sc.Checks = entry.Area, entry.Title, entry.Since, entry.Until, entry.Checks
 	}
 	for id := range r.entries {
@@ -50,17 +58,46 @@ func Complete(scenarios []conformance.Scenario, file string) ([]conformance.Scen
 	return conformance.InOrder(scenarios, r.areas...), nil
 }
 
+// Source is another source of a rule: of a revision and those after it, or of one
+// transport, where the rule has a level of its own.
+type Source struct {
+	Since     mcp.Version
+	Transport wire.TransportKind
+	Level     conformance.Level
+	Spec      conformance.Spec
+}
+
+// Read returns the scenarios of a file, in its order, and the other sources of its checks
+// by id. Each is an indented line below the first source:
+//
+//	since 2026-07-28, basic: a sentence
+//	http SHOULD, basic/transports: a sentence
+func Read(file string) ([]conformance.Scenario, map[string][]Source, error) {
+	r, err := read(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := make([]conformance.Scenario, len(r.order))
+	for i, id := range r.order {
+		out[i] = *r.entries[id]
+	}
+	return out, r.sources, nil
+}
+
 // reader is a file being read.
 type reader struct {
 	entries  map[string]*conformance.Scenario
+	order    []string // the ids of entries
+	sources  map[string][]Source
 	areas    []string // in the order of the file
 	scenario *conformance.Scenario
 	check    *conformance.Check // whose source is the next line
+	last     *conformance.Check // whose source was the line before
 	ids      map[string]bool
 }
 
 func read(file string) (*reader, error) {
-	r := &reader{entries: map[string]*conformance.Scenario{}, ids: map[string]bool{}}
+	r := &reader{entries: map[string]*conformance.Scenario{}, sources: map[string][]Source{}, ids: map[string]bool{}}
 	number := 0
 	for line := range strings.Lines(file) {
 		number++
@@ -84,11 +121,14 @@ func (r *reader) line(line string) error {
 	switch {
 	case line == "" || strings.HasPrefix(line, "#"):
 		return nil
+	case indented && r.check == nil && r.last != nil:
+		return r.otherSource(source)
 	case indented != (r.check != nil):
 		return fmt.Errorf("%q: a check is a line with its id and title, then an indented line with its source", line)
 	case indented:
 		return r.source(source)
 	}
+	r.last = nil
 	if area, is := strings.CutPrefix(line, "area "); is {
 		r.areas, r.scenario = append(r.areas, area), nil
 		return nil
@@ -111,12 +151,17 @@ func (r *reader) addScenario(sc conformance.Scenario, words []string) error {
 	}
 	sc.Area = r.areas[len(r.areas)-1]
 	for _, word := range words {
+		if transport := wire.TransportKind(word); transport == wire.TransportHTTP || transport == wire.TransportStdio {
+			sc.Needs.Transport = transport
+			continue
+		}
 		if known, err := revision(word, &sc.Since, &sc.Until); !known || err != nil {
-			return fmt.Errorf("scenario %s: %q is neither since nor until a revision", sc.ID, word)
+			return fmt.Errorf("scenario %s: %q is neither a transport nor since or until a revision", sc.ID, word)
 		}
 	}
 	r.scenario = &sc
 	r.entries[sc.ID] = r.scenario
+	r.order = append(r.order, sc.ID)
 	return nil
 }
 
@@ -132,6 +177,9 @@ func (r *reader) addCheck(c conformance.Check, words []string) error {
 		known, err := revision(word, &c.Since, &c.Until)
 		if house, is := strings.CutPrefix(word, "house "); is && isLevel(conformance.Level(house)) {
 			c.House, known = conformance.Level(house), true
+		}
+		if name, is := strings.CutPrefix(word, "official "); is {
+			c.Official, known = append(c.Official, name), true
 		}
 		if !known || err != nil {
 			return fmt.Errorf("check %s: %q is neither a house level nor since or until a revision", c.ID, word)
@@ -152,7 +200,24 @@ func (r *reader) source(line string) error {
 	default:
 		r.check.Spec.Section, r.check.Spec.Quote = page, text
 	}
-	r.check = nil
+	r.check, r.last = nil, r.check
+	return nil
+}
+
+// otherSource reads a source after the first.
+func (r *reader) otherSource(line string) error {
+	where, rest, _ := strings.Cut(line, ", ")
+	page, text, _ := strings.Cut(rest, ": ")
+	source := Source{Spec: conformance.Spec{Section: page, Quote: text}}
+	known, err := revision(where, &source.Since, new(mcp.Version))
+	if transport, level, is := strings.Cut(where, " "); !known && is {
+		source.Transport, source.Level = wire.TransportKind(transport), conformance.Level(level)
+		known = (source.Transport == wire.TransportHTTP || source.Transport == wire.TransportStdio) && isLevel(source.Level)
+	}
+	if !known || err != nil || text == "" || source.Since == "" && source.Transport == "" {
+		return fmt.Errorf("check %s: %q is no other source", r.last.ID, line)
+	}
+	r.sources[r.last.ID] = append(r.sources[r.last.ID], source)
 	return nil
 }
 

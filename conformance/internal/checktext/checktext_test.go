@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -73,9 +74,39 @@ func TestCompleteRefuses(t *testing.T) {
 		"no source":                 {scenario + "S, MUST: t\n", "check S has no source"},
 		"a source without a text":   {scenario + "S, MUST: t\n  basic\n", `"basic" is no source`},
 		"a source that is not due":  {scenario + "  basic: a sentence\n", "a check is a line with its id and title"},
+		"a second source":           {scenario + "S, MUST: t" + source + "  since 2026-07-28, basic: another\n", "check S has more than one source"},
+		"an unknown second source":  {scenario + "S, MUST: t" + source + "  basic: another\n", `"basic: another" is no other source`},
+		"a source of a transport":   {scenario + "S, MUST: t" + source + "  http must, basic: another\n", "is no other source"},
 		"a check where a source is": {scenario + "S, MUST: t\nT, MUST: t" + source, "a check is a line with its id and title"},
 	} {
 		_, err := Complete([]conformance.Scenario{{ID: "S"}}, tt.file)
 		require.ErrorContains(t, err, tt.want, name)
 	}
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	got, sources, err := Read(`area stdio
+
+scenario B, stdio: second by id
+
+B/one, MUST, official first, official second: it holds
+  basic: a sentence
+  since 2026-07-28, basic/other: another
+  http SHOULD, basic/http: advice
+
+scenario A: first by id
+
+A, advice: it holds
+  seed: A-1
+`)
+	require.NoError(t, err)
+	require.Len(t, got, 2)
+	require.Equal(t, "B", got[0].ID)
+	require.Equal(t, wire.TransportStdio, got[0].Needs.Transport)
+	require.Equal(t, []string{"first", "second"}, got[0].Checks[0].Official)
+	require.Equal(t, map[string][]Source{"B/one": {
+		{Since: mcp.Version2026_07_28, Spec: conformance.Spec{Section: "basic/other", Quote: "another"}},
+		{Transport: wire.TransportHTTP, Level: conformance.Should, Spec: conformance.Spec{Section: "basic/http", Quote: "advice"}},
+	}}, sources)
 }

@@ -27,7 +27,7 @@ func main() {
 		options = append(options, auth.WithClientMetadata(document), auth.WithDPoP())
 	}
 	login := auth.Login(options...)
-	c, err := client.Dial(ctx, url, login)
+	c, err := client.Dial(ctx, url, client.WithAuthorizer(login))
 	fmt.Fprintf(os.Stdout, "%q\n", fmt.Sprint(err))
 	for in := bufio.NewScanner(os.Stdin); err == nil && in.Scan(); {
 		if in.Text() == "logout" {

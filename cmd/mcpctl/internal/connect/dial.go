@@ -112,15 +112,16 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 			closeStderr()
 			return nil, err
 		}
+		opts = append(opts, client.WithAuthorizer(by))
 		idle = d.RoundTripper()
 		rt := http.RoundTripper(idle)
 		if d.DryRun {
 			rt = httpStage{rt, &c.stage}
 		}
 		if t.Entry != nil && t.Entry.SSE {
-			over = &transport.SSE{URL: t.URL, Header: header, Authorizer: by, RoundTripper: rt, Limits: d.limits()}
+			over = &transport.SSE{URL: t.URL, Header: header, RoundTripper: rt, Limits: d.limits()}
 		} else {
-			over = &transport.HTTP{URL: t.URL, Header: header, Authorizer: by, RoundTripper: rt, CloseTimeout: childGrace, Limits: d.limits()}
+			over = &transport.HTTP{URL: t.URL, Header: header, RoundTripper: rt, CloseTimeout: childGrace, Limits: d.limits()}
 		}
 	}
 	// The handshake has the time a start may take; calls get theirs one by one.

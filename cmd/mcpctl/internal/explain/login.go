@@ -24,8 +24,8 @@ const OrHeader = "or add -H 'Authorization: Bearer ${TOKEN}'"
 // is one. Where package auth says why it obtained no token, that is the message.
 func (x *Explainer) Login(ctx context.Context, f *failure.Failure, err error, t target.Target) {
 	var why *auth.Error
-	var missing *auth.MissingScopes
-	var none *auth.NotLoggedIn
+	var missing *auth.ScopeError
+	var none *auth.NotLoggedInError
 	login := []string{"login"}
 	if errors.As(err, &none) && none.Bound {
 		login = append(login, "--dpop")

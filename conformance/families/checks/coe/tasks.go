@@ -175,7 +175,7 @@ func coeTaskScenarios() []conformance.Scenario {
 	return table.Scenarios(append(list, implemented, legacy)...)
 }
 
-// Priorities are those of S1, the most urgent first.
+// Priorities are the priorities of the plan, the most urgent first.
 var Priorities = []string{"critical", "high", "medium", "low"}
 
 // priorityRank is len(priorities) for what is none.

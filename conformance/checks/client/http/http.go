@@ -1,0 +1,18 @@
+// Package http judges a client over streamable HTTP: its requests, how it reads streams,
+// and its headers.
+package http
+
+import (
+	_ "embed" // the file below
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
+)
+
+//go:embed scripts.txt
+var scripts string
+
+// Scenarios returns the scenarios of the area http.
+func Scenarios() []trial.Scenario {
+	return slices.Concat(trial.Scripts(scripts), requests(), responses(), resumption(), headers())
+}

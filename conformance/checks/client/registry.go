@@ -1,0 +1,36 @@
+// Package client has every check for clients. Its packages play the scenarios; checks.txt
+// has their texts.
+package client
+
+import (
+	_ "embed" // the file below
+	"slices"
+	"sync"
+
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client/authorization"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client/faults"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client/features"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client/http"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client/lifecycle"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client/messages"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client/stateless"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client/stdio"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/client/tools"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
+)
+
+//go:embed checks.txt
+var texts string
+
+// Scenarios returns every scenario, in the order of a report: that of checks.txt, then the
+// faults. All runs share them.
+var Scenarios = sync.OnceValue(func() []trial.Scenario {
+	all, err := trial.Complete(slices.Concat(
+		messages.Scenarios(), lifecycle.Scenarios(), tools.Scenarios(), features.Scenarios(), stateless.Scenarios(),
+		http.Scenarios(), authorization.Scenarios(), stdio.Scenarios(), faults.Scenarios(),
+	), texts)
+	if err != nil {
+		panic("conformance: checks/client/checks.txt: " + err.Error()) //nolint:forbidigo // the file is a part of the program
+	}
+	return all
+})

@@ -1,0 +1,171 @@
+package program
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Placeholders in the arguments of a program. The suite replaces them with the address of
+// the server.
+const (
+	URLMark     = "{url}"     // the endpoint
+	CommandMark = "{command}" // the server's program and its arguments, an argument each
+)
+
+// Program is a client under test.
+type Program interface {
+	// Argv describes it in reports.
+	Argv() []string
+	// Start runs it for one task. Its standard output is written to out.
+	Start(ctx context.Context, task Task, out io.Writer) (Running, error)
+	// Network is where it connects to servers.
+	Network() Network
+}
+
+// Running is a program that was started.
+type Running interface {
+	// Done is closed when it has ended.
+	Done() <-chan struct{}
+	// Kill ends it and all its children.
+	Kill()
+	// Failure says how it ended, "" if it ended well. Call it after Done.
+	Failure() string
+	// Stderr returns the end of its standard error.
+	Stderr() string
+}
+
+type command struct {
+	args []string
+	env  []string
+}
+
+// Command returns the client that argv starts. In its arguments {url} becomes the URL of
+// the server, over stdio {command} the server's own command: an argument that is only the
+// mark becomes as many as the command has, within a longer one the command is quoted for a
+// shell. Without a mark the URL, or the command, is appended. env is the whole
+// environment; nil means that of this process.
+func Command(argv, env []string) Program {
+	return &command{slices.Clone(argv), slices.Clone(env)}
+}
+
+func (c *command) Argv() []string   { return c.args }
+func (c *command) Network() Network { return Loopback{} }
+
+// fill returns argv for one task.
+func fill(argv []string, t Task) []string {
+	mark, values := URLMark, []string{t.URL}
+	if t.URL == "" {
+		mark, values = CommandMark, t.Command
+	}
+	var out []string
+	found := false
+	for i, arg := range argv {
+		switch {
+		case i > 0 && arg == mark:
+			out, found = append(out, values...), true
+		case i > 0 && strings.Contains(arg, mark):
+			out, found = append(out, strings.ReplaceAll(arg, mark, shellQuote(values))), true
+		default:
+			out = append(out, arg)
+		}
+	}
+	if !found {
+		out = append(out, values...)
+	}
+	return out
+}
+
+// shellQuote quotes a command for a shell. A URL is returned unchanged.
+func shellQuote(words []string) string {
+	if len(words) == 1 {
+		return words[0]
+	}
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	}
+	return strings.Join(out, " ")
+}
+
+func (c *command) Start(ctx context.Context, task Task, out io.Writer) (Running, error) {
+	if len(c.args) == 0 {
+		return nil, errors.New("no program to start")
+	}
+	text, err := json.Marshal(task)
+	if err != nil {
+		return nil, err
+	}
+	args := fill(c.args, task)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), args[0], args[1:]...) //nolint:gosec // the caller's own program; Kill ends it, with its group
+	cmd.Env = c.env
+	if cmd.Env == nil {
+		cmd.Env = os.Environ()
+	}
+	cmd.Env = append(slices.Clip(cmd.Env), EnvTask+"="+string(text))
+	stderr := &Tail{}
+	cmd.Stdout, cmd.Stderr = out, stderr
+	cmd.WaitDelay = time.Second // a child that it left behind may hold the pipes
+	ownGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	r := &runningCommand{cmd: cmd, done: make(chan struct{}), stderr: stderr}
+	go func() {
+		defer close(r.done)
+		r.err = cmd.Wait()
+	}()
+	return r, nil
+}
+
+type runningCommand struct {
+	cmd    *exec.Cmd
+	done   chan struct{}
+	err    error
+	stderr *Tail
+}
+
+func (r *runningCommand) Done() <-chan struct{} { return r.done }
+func (r *runningCommand) Kill()                 { killGroup(r.cmd) }
+func (r *runningCommand) Stderr() string        { return r.stderr.String() }
+
+func (r *runningCommand) Failure() string {
+	if r.err == nil {
+		return ""
+	}
+	return r.err.Error()
+}
+
+// Tail keeps the end of what is written to it. Safe for concurrent use.
+type Tail struct {
+	mu   sync.Mutex
+	kept []byte
+}
+
+const keptTail = 64 << 10
+
+// Write implements [io.Writer].
+func (t *Tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, p...)
+	if over := len(t.kept) - keptTail; over > 0 {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
+	}
+	return len(p), nil
+}
+
+// String returns the text that was kept.
+func (t *Tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.ToValidUTF8(string(bytes.TrimSpace(t.kept)), "\uFFFD")
+}
