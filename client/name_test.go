@@ -112,6 +112,6 @@ func TestNameInTheLogOfTheCache(t *testing.T) {
 		time.Sleep(time.Minute)
 		r.Breaker.Force(breaker.ForcedOpen)
 		getSchema(t, c, "echo")
-		require.Regexp(t, `an old one stands in.*server=files`, logs.text())
+		require.Regexp(t, `the stale list is used.*server=files`, logs.text())
 	})
 }
