@@ -95,7 +95,7 @@ var importTable = []row{
 		why:   "what servers ask is answered the same way, whatever brought the question",
 	},
 	{
-		pkg: "client/internal/cache", may: []string{"mcp", "toolcache", "internal/callback"},
+		pkg: "client/internal/cache", may: []string{"toolcache", "mcp", "internal/callback"},
 		why: "a cache is filled by a function, it does not know the client",
 	},
 	{

@@ -159,7 +159,7 @@ func TestHTTPSSEHeals(t *testing.T) {
 				pass(10 * time.Second)
 				err = callOnce(t.Context(), c)
 				require.Equal(t, []any{mcperrors.CodeUnavailable, mcperrors.NotSent}, []any{mcperrors.CodeOf(err), mcperrors.DeliveryOf(err)}, err)
-				require.ErrorContains(t, err, "it is connected again in")
+				require.ErrorContains(t, err, "the connection keeps failing; next attempt in")
 				require.Equal(t, client.StateBackoff, c.State())
 				require.Positive(t, mcperrors.RetryAfter(err))
 				s.leave(false)

@@ -232,15 +232,15 @@ func (k *Keeper) refusal(g *gap) *mcperrors.Error {
 	if g.final {
 		outcome.Ended(e)
 		if cause != nil {
-			e.Message = "the server has ended and cannot be " + k.set.Restarts.Again + " again: " + cause.Message
+			e.Message = "the server has exited and cannot be " + k.set.Restarts.Again + " again: " + cause.Message
 		}
 		return e
 	}
-	again := "the server keeps exiting; next restart " + soon(rest)
+	what := "the server keeps exiting; next restart"
 	if k.set.Restarts.Again == "connected" {
-		again = "the server keeps ending its stream; it is connected again " + soon(rest)
+		what = "the connection keeps failing; next attempt"
 	}
-	e.Message = again + ": " + e.Message
+	e.Message = fmt.Sprintf("%s %s: %s", what, soon(rest), e.Message)
 	e.RetryAfter = rest
 	return e
 }

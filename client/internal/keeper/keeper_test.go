@@ -432,7 +432,7 @@ func TestRefusal(t *testing.T) {
 	}{
 		"held":  {because(errTry), life.Backoff, "the server keeps exiting; next restart in 1m0s: it stopped", time.Minute, false},
 		"plain": {errors.New("plain"), life.Backoff, "the server keeps exiting; next restart in 1m0s: ", time.Minute, true},
-		"ended": {because(errAbsent), life.Ended, "the server has ended and cannot be started again: no such program", 0, false},
+		"ended": {because(errAbsent), life.Ended, "the server has exited and cannot be started again: no such program", 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
