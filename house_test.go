@@ -64,17 +64,22 @@ var importTable = []row{
 		why: "the way to the server, and what may be sent on it, knows nothing of the calls that use it",
 	},
 	{
+		pkg: "client/internal/event", may: []string{"client/internal/life", "client/transport", "errors", "mcp"},
+		why: "what happened is the same for all who hear of it",
+	},
+	{
 		pkg: "client/internal/outcome", may: []string{"client/transport", "errors", "jsonrpc", "mcp", "internal/errormap", "internal/resilience"},
 		tests: []string{"breaker"},
 		why:   "an outcome is a value: it is made of what came back, and sends nothing",
 	},
 	{
-		pkg: "client/internal/event", may: []string{"client/internal/life", "client/transport", "errors", "mcp"},
-		why: "what happened is the same for all who hear of it",
-	},
-	{
 		pkg: "client/internal/core", may: []string{"client/internal/event", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/transport", "errors", "jsonrpc", "internal/callback", "internal/errormap"},
 		why: "what all parts of a client share is below all of them",
+	},
+	{
+		pkg: "client/internal/watchdog", may: []string{"client/internal/core", "client/internal/link", "client/internal/outcome", "client/transport", "breaker", "jsonrpc", "internal/resilience"},
+		tests: []string{"client/internal/life", "errors"},
+		why:   "a silent server is found by what arrives: probes and circuits are its host's",
 	},
 	{
 		pkg: "client/internal/era", may: []string{"client/internal/core", "client/internal/event", "client/internal/link", "client/internal/outcome", "client/transport", "breaker", "errors", "jsonrpc", "mcp", "internal/errormap"},
@@ -122,11 +127,6 @@ var importTable = []row{
 	{
 		pkg: "client/internal/keeper", may: []string{"client/internal/core", "client/internal/event", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/transport", "errors", "internal/errormap", "internal/resilience"},
 		why: "a state machine: what makes the next link, and what follows for the client, is handed to it",
-	},
-	{
-		pkg: "client/internal/watchdog", may: []string{"client/internal/core", "client/internal/link", "client/internal/outcome", "client/transport", "breaker", "jsonrpc", "internal/resilience"},
-		tests: []string{"client/internal/life", "errors"},
-		why:   "a silent server is found by what arrives: probes and circuits are its host's",
 	},
 	{
 		pkg: "client/internal/guard", may: []string{"client/internal/core", "client/internal/keeper", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/internal/watchdog", "breaker", "errors", "jsonrpc", "mcp", "internal/errormap", "internal/resilience"},
