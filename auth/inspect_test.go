@@ -1,7 +1,6 @@
 package auth_test
 
 import (
-	"errors"
 	"net/http"
 	"testing"
 
@@ -33,7 +32,7 @@ func TestInspectAChallenge(t *testing.T) {
 			found, err := auth.Inspect(t.Context(), w.MCP.URL+"/mcp", auth.WithChallenge(row.status, http.Header{"Www-Authenticate": {row.header}}))
 			if row.says != "" {
 				var e *auth.Error
-				require.True(t, errors.As(err, &e))
+				require.ErrorAs(t, err, &e)
 				require.Equal(t, w.MCP.URL+"/mcp", e.Server)
 				require.ErrorContains(t, err, row.says)
 				return

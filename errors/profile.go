@@ -76,6 +76,7 @@ var (
 
 type plain struct{}
 
+// Meaning implements [Profile].
 func (plain) Meaning(Report) Meaning { return Meaning{} }
 
 type docling struct{}

@@ -76,7 +76,7 @@ var serverKinds = [...]mcperrors.Kind{
 
 // kindOf returns the kind of an error of which only the code is known.
 func kindOf(code mcperrors.Code) mcperrors.Kind {
-	switch code {
+	switch code { //nolint:exhaustive // the catalogue decides about the others
 	case mcperrors.CodeTimeout:
 		return mcperrors.KindTimeout
 	case mcperrors.CodeInvalidRequest:

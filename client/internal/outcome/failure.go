@@ -189,7 +189,7 @@ func (s *Sent) HasEnded(f *transport.Failure) bool {
 // Ended makes e the error of a client whose program is not restarted.
 func Ended(e *mcperrors.Error) {
 	e.Message = "the server has exited; close this client and connect again"
-	final(e, "The server has exited", "Connect again")
+	e.Retryable, e.UserMessage, e.SuggestedAction = false, "The server has exited", "Connect again"
 }
 
 // final says in an error that a later attempt fails the same way, and what helps instead.

@@ -36,7 +36,7 @@ func clients() []login {
 					used = r.Where()
 				}
 			}
-			v.Check("C-AUTH-16/elsewhere", used == "" && v.refused(0), "an error, and no request with the id", used+v.said(0))
+			v.Check("C-AUTH-16/elsewhere", used == "" && v.refused(), "an error, and no request with the id", used+v.said(0))
 		}),
 		newLogin("C-CLIENT-DOCUMENT", func(w *guarded.World, way *program.Login) {
 			way.ClientMetadata = document
@@ -60,7 +60,7 @@ func clients() []login {
 			delete(w.First.Metadata, "registration_endpoint")
 		}, func(v *view) {
 			n := len(v.Logins())
-			v.Check("C-AUTH-13/none", n == 0 && v.refused(0), "an error, and no authorization request", count(n, "authorization request")+v.said(0))
+			v.Check("C-AUTH-13/none", n == 0 && v.refused(), "an error, and no authorization request", count(n, "authorization request")+v.said(0))
 		}),
 	}
 }

@@ -197,8 +197,8 @@ func (v *view) called(tool string) bool {
 // result reports whether the ith call got its result, as far as the client reports.
 func (v *view) result(i int) bool { return v.outcome(i) == string(program.Result) || !v.hasLines }
 
-// refused reports whether the ith call got an error, as far as the client reports.
-func (v *view) refused(i int) bool { return v.failed(i) || !v.hasLines }
+// refused reports whether the first call got an error, as far as the client reports.
+func (v *view) refused() bool { return v.failed(0) || !v.hasLines }
 
 // served decides a check: the ith call got its result, and the server accepted it once.
 func (v *view) served(id string, i int) {

@@ -79,7 +79,7 @@ func issuers() []login {
 				return
 			}
 			n := len(v.Logins())
-			v.Check("C-AUTH-24/denied", n == 1 && v.refused(0), "one authorization request and an error", count(n, "authorization request")+v.said(0))
+			v.Check("C-AUTH-24/denied", n == 1 && v.refused(), "one authorization request and an error", count(n, "authorization request")+v.said(0))
 		}).bounded(),
 	}
 }

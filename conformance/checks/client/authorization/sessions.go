@@ -55,7 +55,7 @@ func refusedTokens() []login {
 				return
 			}
 			n := len(v.Logins())
-			v.Check("C-AUTH-18/forbidden", n == 1 && v.refused(0), "one authorization request and an error", count(n, "authorization request")+v.said(0))
+			v.Check("C-AUTH-18/forbidden", n == 1 && v.refused(), "one authorization request and an error", count(n, "authorization request")+v.said(0))
 		}),
 		newLogin("C-LATE-LOGIN", func(w *guarded.World, _ *program.Login) {
 			w.Free = func(r *guarded.Request) bool { return r.Tool == "" }

@@ -83,7 +83,7 @@ func judgeNoToken(v *view, id string) {
 			sent = got
 		}
 	}
-	v.Check(id, sent == "" && v.refused(0), "an error, and no Authorization header", "Authorization: "+sent+v.said(0))
+	v.Check(id, sent == "" && v.refused(), "an error, and no Authorization header", "Authorization: "+sent+v.said(0))
 }
 
 func judgeMethod(v *view, id, want string) {

@@ -48,7 +48,8 @@ func requests() []trial.Scenario {
 			},
 		},
 		{
-			"C-ROOTS", "roots", mcp.MethodRootsList, `{}`, program.Answers{Roots: []string{"file:///srv/a", "file:///srv/b"}},
+			"C-ROOTS", "roots", mcp.MethodRootsList, `{}`,
+			program.Answers{Roots: []string{"file:///srv/a", "file:///srv/b"}},
 			func(t *trial.Trial, result json.RawMessage) {
 				var list struct{ Roots []struct{ URI string } }
 				ok := json.Unmarshal(result, &list) == nil && list.Roots != nil

@@ -25,7 +25,7 @@ func encode(v any) []byte {
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic("mutants: " + err.Error()) //nolint:forbidigo // a defect made a value that is no JSON: a bug that its first run meets
+		panic("mutants: " + err.Error())
 	}
 	return bytes.TrimSpace(out.Bytes())
 }

@@ -57,6 +57,7 @@ func (h *httpWriter) begin(contentType string) {
 	h.w.Header().Set("Content-Type", contentType)
 }
 
+// Send implements [Writer].
 func (h *httpWriter) Send(data []byte) {
 	if !h.streaming {
 		h.begin(JSONBody)
@@ -83,6 +84,7 @@ func (h *httpWriter) code(data []byte) int {
 	return http.StatusOK
 }
 
+// Stream implements [Writer].
 func (h *httpWriter) Stream() {
 	if h.streaming {
 		return
@@ -93,6 +95,7 @@ func (h *httpWriter) Stream() {
 	h.flush()
 }
 
+// Bytes implements [Writer].
 func (h *httpWriter) Bytes(data string) {
 	_, _ = io.WriteString(h.w, data) // the client may be gone
 	h.flush()
@@ -100,6 +103,7 @@ func (h *httpWriter) Bytes(data string) {
 
 func (h *httpWriter) flush() { _ = http.NewResponseController(h.w).Flush() } // the client may be gone
 
+// Status implements [Writer].
 func (h *httpWriter) Status(code int, header http.Header, body string) {
 	for name, values := range header {
 		h.w.Header()[name] = values
@@ -108,6 +112,7 @@ func (h *httpWriter) Status(code int, header http.Header, body string) {
 	_, _ = io.WriteString(h.w, body) // the client may be gone
 }
 
+// Drop implements [Writer].
 func (h *httpWriter) Drop() {
 	h.flush()
 	if conn, _, err := http.NewResponseController(h.w).Hijack(); err == nil {

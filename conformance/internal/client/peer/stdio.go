@@ -50,17 +50,24 @@ type lineWriter struct {
 	process *Process
 }
 
+// Send implements [Writer].
 func (l *lineWriter) Send(data []byte) { l.Bytes(string(data) + "\n") }
 
+// Bytes implements [Writer].
 func (l *lineWriter) Bytes(data string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, _ = io.WriteString(l.out, data) // the client may be gone
 }
 
-func (*lineWriter) Stream()                         {}
+// Stream implements [Writer].
+func (*lineWriter) Stream() {}
+
+// Status implements [Writer].
 func (*lineWriter) Status(int, http.Header, string) {}
-func (l *lineWriter) Drop()                         { l.process.exit(1) }
+
+// Drop implements [Writer].
+func (l *lineWriter) Drop() { l.process.exit(1) }
 
 // Process is one start of the stdio server, behind its bridge.
 type Process struct {

@@ -57,7 +57,10 @@ func Command(argv, env []string) Program {
 	return &command{slices.Clone(argv), slices.Clone(env)}
 }
 
-func (c *command) Argv() []string   { return c.args }
+// Argv implements [Program].
+func (c *command) Argv() []string { return c.args }
+
+// Network implements [Program].
 func (c *command) Network() Network { return Loopback{} }
 
 // fill returns argv for one task.
@@ -96,6 +99,7 @@ func shellQuote(words []string) string {
 	return strings.Join(out, " ")
 }
 
+// Start implements [Program].
 func (c *command) Start(ctx context.Context, task Task, out io.Writer) (Running, error) {
 	if len(c.args) == 0 {
 		return nil, errors.New("no program to start")
@@ -133,10 +137,16 @@ type runningCommand struct {
 	stderr *Tail
 }
 
+// Done implements [Running].
 func (r *runningCommand) Done() <-chan struct{} { return r.done }
-func (r *runningCommand) Kill()                 { killGroup(r.cmd) }
-func (r *runningCommand) Stderr() string        { return r.stderr.String() }
 
+// Kill implements [Running].
+func (r *runningCommand) Kill() { killGroup(r.cmd) }
+
+// Stderr implements [Running].
+func (r *runningCommand) Stderr() string { return r.stderr.String() }
+
+// Failure implements [Running].
 func (r *runningCommand) Failure() string {
 	if r.err == nil {
 		return ""
