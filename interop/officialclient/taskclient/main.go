@@ -51,7 +51,7 @@ type step struct {
 }
 
 func main() {
-	os.Exit(run(context.Background(), os.Getenv(envTask), os.Stdout, os.Stderr)) //nolint:forbidigo // this is main
+	os.Exit(run(context.Background(), os.Getenv(envTask), os.Stdout, os.Stderr))
 }
 
 // run does the task and returns the exit code.
