@@ -49,7 +49,7 @@ func TestMachineFace(t *testing.T) {
 	for key, want := range map[string]any{
 		"kind": "unknown-outcome", "exit": 7.0, "message": "no answer", "server": "db", "method": "tools/call", "tool": "pay",
 		"delivery": "unknown", "retryable": false, "http": nil, "rpc": nil, "attempts": 1.0,
-		"code": "E202", "userMessage": "Request timeout", "originalMCPCode": -32001.0,
+		"code": "E202", "userMessage": "No answer in time", "originalMCPCode": -32001.0,
 	} {
 		require.Contains(t, got.Error, key)
 		require.Equal(t, want, got.Error[key], key)
