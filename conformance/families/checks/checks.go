@@ -30,7 +30,7 @@ var texts string
 func All() []engine.Scenario {
 	all, err := engine.Complete(slices.Concat(artifact.Scenarios(), coe.Scenarios(), docling.Scenarios(), preflights.Scenarios(), assistant.Scenarios()), texts)
 	if err != nil {
-		panic("conformance: seeds: checks.txt: " + err.Error())
+		panic("conformance: families/checks/checks.txt: " + err.Error())
 	}
 	engine.NameOfficial(all)
 	return all
