@@ -38,9 +38,9 @@ func (c *Client) watchOver(t transport.Transport) {
 
 // newRestartKeeper makes the keeper of a program, or of the stream of HTTP+SSE.
 func newRestartKeeper(c *Client, t transport.Transport, set Restart, stream bool) *keeper.Keeper {
-	again := "started"
+	again, paused := "started", "the server keeps exiting; next restart"
 	if stream {
-		again = "connected"
+		again, paused = "connected", "the connection keeps failing; next attempt"
 	}
 	hung := set.Hung
 	if hung >= 0 {
@@ -69,7 +69,7 @@ func newRestartKeeper(c *Client, t transport.Transport, set Restart, stream bool
 		c.watcher().Restarted(before)
 	}
 	k.Restarts = &keeper.Restarts{
-		Schedule: set.schedule(), Again: again, Patience: orElse(set.CallWait, defaultCallWait), Hung: hung,
+		Schedule: set.schedule(), Again: again, Paused: paused, Patience: orElse(set.CallWait, defaultCallWait), Hung: hung,
 	}
 	k.Restarts.Schedule.Started(time.Now())
 	return keeper.New(k)

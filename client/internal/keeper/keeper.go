@@ -236,11 +236,7 @@ func (k *Keeper) refusal(g *gap) *mcperrors.Error {
 		}
 		return e
 	}
-	what := "the server keeps exiting; next restart"
-	if k.set.Restarts.Again == "connected" {
-		what = "the connection keeps failing; next attempt"
-	}
-	e.Message = fmt.Sprintf("%s %s: %s", what, soon(rest), e.Message)
+	e.Message = fmt.Sprintf("%s %s: %s", k.set.Restarts.Paused, soon(rest), e.Message)
 	e.RetryAfter = rest
 	return e
 }

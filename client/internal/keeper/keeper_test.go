@@ -166,7 +166,7 @@ func newHouse(t *testing.T, restarts bool, change func(*keeper.Config)) *house {
 	}
 	if restarts {
 		set.Restarts = &keeper.Restarts{
-			Schedule: resilience.NewRestart(resilience.RestartSettings{Crashes: 3}), Again: "started", Patience: 10 * time.Second, Hung: time.Minute,
+			Schedule: resilience.NewRestart(resilience.RestartSettings{Crashes: 3}), Again: "started", Paused: "the server keeps exiting; next restart", Patience: 10 * time.Second, Hung: time.Minute,
 		}
 		set.Restarts.Schedule.Started(time.Now())
 	} else {

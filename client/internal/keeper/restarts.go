@@ -24,6 +24,9 @@ type Restarts struct {
 	Schedule *resilience.Restart
 	// Again is what happens to the server: "started" or "connected".
 	Again string
+	// Paused begins the error of a call while a restart waits, as "the server keeps
+	// exiting; next restart".
+	Paused string
 	// Patience bounds how long a call waits for the next link.
 	Patience time.Duration
 	// Hung is how long a program that answers no probe may be silent before it is
