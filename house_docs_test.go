@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFileMap: docs/design.md names every package of the module, so that a
-// reader finds the way and a new folder is explained when it is made.
+// TestFileMap: the file map of docs/design.md has one line for every package, so that a
+// new folder is explained when it is made, and nothing is explained twice.
 func TestFileMap(t *testing.T) {
 	t.Parallel()
 	design, err := os.ReadFile("docs/design.md")
@@ -25,7 +25,9 @@ func TestFileMap(t *testing.T) {
 		require.True(t, ok, p.ImportPath)
 		paths = append(paths, path)
 	}
-	require.Empty(t, unmapped(string(design), paths), "packages that docs/design.md does not name")
+	missing, repeated := mapped(string(design), paths)
+	require.Empty(t, missing, "packages without a line in the file map of docs/design.md")
+	require.Empty(t, repeated, "packages with more than one line there")
 }
 
 // TestFilesOfDesign: the files that docs/design.md names, in text and in pictures, exist.
@@ -41,15 +43,19 @@ func TestFilesOfDesign(t *testing.T) {
 	}
 }
 
-// unmapped returns the packages that the text does not name in backticks.
-func unmapped(text string, paths []string) []string {
-	var missing []string
+// mapped returns the packages for which a list in the text has no item, and those for which
+// it has more than one.
+func mapped(text string, paths []string) (missing, repeated []string) {
 	for _, path := range paths {
-		if path != "" && !strings.Contains(text, "`"+path+"`") {
+		switch items := strings.Count(text, "\n- `"+path+"`:"); {
+		case path == "":
+		case items == 0:
 			missing = append(missing, path)
+		case items > 1:
+			repeated = append(repeated, path)
 		}
 	}
-	return missing
+	return missing, repeated
 }
 
 // TestDependenciesAreExplained: docs/dependencies.md has a section for every
@@ -119,7 +125,9 @@ func unnamed(text string, packages []string) []string {
 
 func TestDocumentRulesCanFail(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, []string{"client/auth"}, unmapped("`client` and client/auth", []string{"", "client", "client/auth"}))
+	missing, repeated := mapped("\n- `client`: one\n- `mcp`: one\n- `mcp`: two; see `client/auth`", []string{"", "client", "client/auth", "mcp"})
+	require.Equal(t, []string{"client/auth"}, missing)
+	require.Equal(t, []string{"mcp"}, repeated)
 	require.Equal(t, []string{"github.com/b/b/x", "github.com/a/ab"},
 		unnamed("  github.com/a/a MIT\n  c.org/x/y, d.org/z BSD", []string{"fmt", "net/http", "github.com/a/a", "github.com/a/a/b", "github.com/b/b/x", "github.com/a/ab", "c.org/x/y/z"}))
 	mod := "module x\n\nrequire github.com/a/a v1.0.0\n\nrequire (\n\tgithub.com/b/b/v2 v2.1.0\n\tgithub.com/c/c v0.1.0 // indirect\n)\n"
