@@ -86,9 +86,7 @@ func TestRedactIsLinear(t *testing.T) {
 		"authorization", "cookie: \n", "a://", "://", "a://@ ", "a://b?c ", `\"`, "-", "a ", "ä",
 	} {
 		long := strings.Repeat(unit, 1<<20/len(unit))
-		start := time.Now()
-		mcperrors.Redact(long)
-		require.Less(t, time.Since(start), 5*time.Second, unit)
+		require.Less(t, testmain.Busy(func() { mcperrors.Redact(long) }), 5*time.Second, unit)
 	}
 }
 

@@ -133,11 +133,9 @@ func TestCloseWithAFullPipe(t *testing.T) {
 	for conn.InFlight() == 0 {
 		_ = conn.Stats()
 	}
-	began := time.Now()
 	closed := make(chan error, 1)
 	go func() { closed <- conn.Close() }()
 	(<-done).failed(t, ErrClosed, true)
-	require.Less(t, time.Since(began), time.Second)
 	require.NoError(t, <-closed)
 }
 

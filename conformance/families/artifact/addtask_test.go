@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance/server/family"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // input is a resolved input as S0 writes it, with what is given changed.
@@ -210,11 +211,11 @@ func TestS0_ADD_21_24_HundredTasks(t *testing.T) {
 		}
 		raw, err := json.Marshal(tasks)
 		require.NoError(t, err)
-		begin := time.Now()
-		parsed, err := parseTasks(raw)
-		require.NoError(t, err)
-		require.NoError(t, (&taskChecker{store: f.workflow.store, research: f.queue.research, call: quiet()}).check(t.Context(), parsed))
-		require.Less(t, time.Since(begin), most, "%d tasks", n)
+		require.Less(t, testmain.Busy(func() {
+			parsed, err := parseTasks(raw)
+			require.NoError(t, err)
+			require.NoError(t, (&taskChecker{store: f.workflow.store, research: f.queue.research, call: quiet()}).check(t.Context(), parsed))
+		}), most, "%d tasks", n)
 		res, failure := f.add(t, tasks...)
 		require.Nil(t, failure)
 		require.Len(t, res["task_ids"], n)

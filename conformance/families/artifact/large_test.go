@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 const largeHead = "# PRD-021\n\n## Metadata\n- **PRD ID:** PRD-021\n- **Title:** \"Big one\"\n- **Status:** \"Draft\"\n\n"
@@ -20,20 +22,18 @@ func TestApprovalOfLargeDocuments(t *testing.T) {
 	t.Parallel()
 	line := strings.Repeat("HLS-AA", 10) + "X "
 	text := largeHead + strings.Repeat(line, 1<<20/len(line))
-	begin := time.Now()
-	_, err := findChildren(place{Type: types[1], ID: "PRD-021"}, text)
-	require.NoError(t, err)
-	require.Equal(t, text, replacePlaceholders(text, map[string]string{"HLS-AAA": "HLS-001"}))
-	require.Less(t, time.Since(begin), 2*time.Second)
+	require.Less(t, testmain.Busy(func() {
+		_, err := findChildren(place{Type: types[1], ID: "PRD-021"}, text)
+		require.NoError(t, err)
+		require.Equal(t, text, replacePlaceholders(text, map[string]string{"HLS-AAA": "HLS-001"}))
+	}), 2*time.Second)
 }
 
 // No check reads what is before a bracket anew for each.
 func TestOpenFieldsOfALongLine(t *testing.T) {
 	t.Parallel()
 	line := strings.Repeat(" ", 1<<19) + strings.Repeat("[a]:", 1<<13)
-	begin := time.Now()
-	require.Len(t, openFields(line), 1<<13-1)
-	require.Less(t, time.Since(begin), 2*time.Second)
+	require.Less(t, testmain.Busy(func() { require.Len(t, openFields(line), 1<<13-1) }), 2*time.Second)
 }
 
 // A caller who has gone is not worked for.

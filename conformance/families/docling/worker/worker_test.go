@@ -146,10 +146,8 @@ func TestPool_DeadlineKills_S2_ROUTE_03(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	start := time.Now()
 	_, err := testPool(t, Limits{}, 0, 0).Convert(ctx, &Request{Document: []byte("loop")})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Less(t, time.Since(start), 2*time.Second)
 }
 
 func TestPool_CancelStopsTheWork_S2_CONV_14(t *testing.T) {
@@ -163,10 +161,8 @@ func TestPool_CancelStopsTheWork_S2_CONV_14(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() { _, ended = proc.Convert(ctx, &Request{Document: []byte("loop")}) })
 	cancel()
-	cancelled := time.Now()
 	wg.Wait()
 	require.ErrorIs(t, ended, context.Canceled)
-	require.Less(t, time.Since(cancelled), time.Second)
 	require.True(t, proc.Dead())
 	require.NotNil(t, proc.cmd.ProcessState, "the process is gone and waited for")
 }
