@@ -72,8 +72,25 @@ func Error(err error) int {
 // Tool returns about how many bytes the definition of a tool takes.
 func Tool(t *mcp.Tool) int {
 	const fixed = 512
-	n := fixed + len(t.Name) + len(t.Title) + len(t.Description) + len(t.InputSchema) + len(t.OutputSchema) + len(t.Meta)
-	for _, m := range t.Extra {
+	n := fixed + len(t.Name) + len(t.Title) + len(t.Description) + len(t.InputSchema) + len(t.OutputSchema) + len(t.Meta) + members(t.Extra)
+	if a := t.Annotations; a != nil {
+		n += len(a.Title) + members(a.Extra)
+	}
+	for i := range t.Icons {
+		icon := &t.Icons[i]
+		n += len(icon.Src) + len(icon.MIMEType) + len(icon.Theme) + members(icon.Extra)
+		for _, size := range icon.Sizes {
+			n += len(size)
+		}
+	}
+	if e := t.Execution; e != nil {
+		n += len(e.TaskSupport) + members(e.Extra)
+	}
+	return n
+}
+
+func members(all mcp.Members) (n int) {
+	for _, m := range all {
 		n += len(m.Name) + len(m.Value)
 	}
 	return n
