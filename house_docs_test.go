@@ -43,6 +43,39 @@ func TestFilesOfDesign(t *testing.T) {
 	}
 }
 
+// TestLayersOfDesign: the picture in docs/design.md has every package of client/internal once,
+// and none imports one of a layer above its own.
+func TestLayersOfDesign(t *testing.T) {
+	t.Parallel()
+	const inside = "client/internal/"
+	design, err := os.ReadFile("docs/design.md")
+	require.NoError(t, err)
+	layer := map[string]int{}
+	for i, m := range regexp.MustCompile(`\["client/internal, [^:]+: ([^"]+)"\]`).FindAllStringSubmatch(string(design), -1) {
+		for name := range strings.SplitSeq(m[1], " · ") {
+			require.NotContains(t, layer, name)
+			layer[name] = i
+		}
+	}
+	packages := 0
+	for _, p := range goList(t, "linux") {
+		path, _ := rel(p.ImportPath)
+		name, ok := strings.CutPrefix(path, inside)
+		if !ok {
+			continue
+		}
+		packages++
+		require.Contains(t, layer, name)
+		for _, imported := range p.Imports {
+			path, _ := rel(imported)
+			if below, ok := strings.CutPrefix(path, inside); ok {
+				require.GreaterOrEqual(t, layer[below], layer[name], "%s imports %s", name, below)
+			}
+		}
+	}
+	require.Len(t, layer, packages, "packages that are no more")
+}
+
 // mapped returns the packages for which a list in the text has no item, and those for which
 // it has more than one.
 func mapped(text string, paths []string) (missing, repeated []string) {
