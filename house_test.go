@@ -18,7 +18,7 @@ type row struct {
 }
 
 // library is what a program that uses Mainstay may import.
-var library = []string{"client/...", "pool", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/checks", "conformance/families/checks", "conformance/clientsuite", "conformance/report", "conformance/faults/...", "skills"}
+var library = []string{"client/...", "pool", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/checks", "conformance/families/checks", "conformance/clientsuite", "conformance/report", "conformance/faults/...", "skills", "proxy"}
 
 // testMain is what the tests of every package may import besides.
 const testMain = "internal/testmain"
@@ -176,6 +176,10 @@ var importTable = []row{
 		pkg: "pool", may: []string{"client", "client/transport", "jsonrpc", "mcp", "errors", "breaker", "internal/errormap", "internal/serverfile", "internal/footprint", "internal/healthhttp", "internal/callback", "internal/inbox"},
 		tests: []string{"client/clienttest"},
 		why:   "several clients behind one handle: it can do what any program can do with a client, and no more",
+	},
+	{
+		pkg: "proxy", may: []string{"client", "jsonrpc", "mcp", "errors"}, tests: []string{"client/clienttest", "client/transport"},
+		why: "a client in front of hosts: it can do what any program can do with a client, and no more",
 	},
 	{
 		pkg: "skills", may: []string{"client", "jsonrpc", "mcp", "internal/doc"}, tests: []string{"client/clienttest", "errors"},

@@ -44,7 +44,7 @@ MCPCTL_SERVER. To start a server as a program, give the program after -- instead
 	root.SetVersionTemplate("{{.Version}}")
 	root.AddCommand(
 		newInfoCmd(a), newLsCmd(a), newDescribeCmd(a),
-		newCallCmd(a), newPingCmd(a), newRPCCmd(a), newSkillCmd(a), newAuthCmd(a),
+		newCallCmd(a), newPingCmd(a), newRPCCmd(a), newSkillCmd(a), newAuthCmd(a), newProxyCmd(a),
 		conform.New(a.explain), newVersionCmd(a),
 	)
 	root.AddCommand(topics()...)

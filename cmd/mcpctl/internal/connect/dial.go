@@ -70,62 +70,26 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 	if err != nil {
 		return nil, err
 	}
-	limit := d.Flags.Idle
 	c := &Connection{Target: t}
-	opts := []client.Option{
-		client.WithRequiredCapabilities(), client.WithCache(client.CacheConfig{NoPreload: true}), client.WithValidation(client.Validation{Arguments: client.ValidateOff}),
-		client.WithClientInfo(mcp.Implementation{Name: "mcpctl", Version: client.Version}),
-		client.WithTrace(d.trace(c)),
+	var held *stage
+	if d.DryRun {
+		held = &c.stage
 	}
-	opts = append(opts, client.WithEraStore(d.eraStore()))
-	if err := d.Flags.CheckRevision(); err != nil {
+	r, err := d.route(ctx, t, stderr, held)
+	if err != nil {
 		closeStderr()
 		return nil, err
 	}
-	if version := d.Flags.Pinned(); version != "" {
-		opts = append(opts, client.WithProtocolVersion(version))
-	}
-	var restart client.Restart
-	var idle *http.Transport
-	var over transport.Transport
-	if t.Argv != nil {
-		command, err := d.Command(t)
-		if err != nil {
-			closeStderr()
-			return nil, err
-		}
-		command.Argv, command.Stderr, command.Limits = t.Argv, stderr, d.limits()
-		limit = d.Flags.StartTimeout
-		restart.StartTimeout = d.Flags.FirstAnswer()
-		over = &command
-		if d.DryRun {
-			over = programStage{over, &c.stage}
-		}
-	} else {
-		header, err := d.Header(t)
-		if err != nil {
-			closeStderr()
-			return nil, err
-		}
-		by, err := d.Credentials(ctx, t)
-		if err != nil {
-			closeStderr()
-			return nil, err
-		}
-		opts = append(opts, client.WithAuthorizer(by))
-		idle = d.RoundTripper()
-		rt := http.RoundTripper(idle)
-		if d.DryRun {
-			rt = httpStage{rt, &c.stage}
-		}
-		if t.Entry != nil && t.Entry.SSE {
-			over = &transport.SSE{URL: t.URL, Header: header, RoundTripper: rt, Limits: d.limits()}
-		} else {
-			over = &transport.HTTP{URL: t.URL, Header: header, RoundTripper: rt, CloseTimeout: childGrace, Limits: d.limits()}
-		}
-	}
 	// The handshake has the time a start may take; calls get theirs one by one.
-	opts = append(opts, client.WithResilience(client.Resilience{Off: true, IdleTimeout: limit, MaxTime: d.left(), Restart: restart}))
+	limits := client.Resilience{Off: true, IdleTimeout: d.Flags.Idle, MaxTime: d.left(), Restart: client.Restart{StartTimeout: r.start}}
+	if t.Argv != nil {
+		limits.IdleTimeout = d.Flags.StartTimeout
+	}
+	opts := append(r.opts,
+		client.WithRequiredCapabilities(), client.WithCache(client.CacheConfig{NoPreload: true}), client.WithValidation(client.Validation{Arguments: client.ValidateOff}),
+		client.WithClientInfo(mcp.Implementation{Name: "mcpctl", Version: client.Version}),
+		client.WithTrace(d.trace(c)), client.WithResilience(limits),
+	)
 	opts = append(opts, extra...)
 
 	began := time.Now()
@@ -134,14 +98,12 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 	} else {
 		d.Console.Step("connecting to %s", target.Shown(t.URL))
 	}
-	c.Client, err = client.Connect(ctx, over, opts...)
+	c.Client, err = client.Connect(ctx, r.over, opts...)
 	c.close = func() {
 		if c.Client != nil {
 			_ = c.Client.Close() // what matters has been answered
 		}
-		if idle != nil {
-			idle.CloseIdleConnections()
-		}
+		r.release()
 		closeStderr()
 	}
 	if err != nil {

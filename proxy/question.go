@@ -1,0 +1,279 @@
+package proxy
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// askable sends a request during which the server may ask the host for something.
+func (up *upstream) askable(ctx context.Context, r *request) (json.RawMessage, error) {
+	if up.version.Era() != mcp.EraStateless {
+		return up.pass(ctx, r)
+	}
+	if up.server() == mcp.EraSession {
+		return up.round(ctx, r)
+	}
+	// The host answers the server's questions itself.
+	result, err := up.pass(ctx, r, client.WithManualInput())
+	var input *client.InputRequired
+	if !errors.As(err, &input) {
+		return result, err
+	}
+	out := appendMember([]byte{'{'}, []byte("resultType"), quoted(string(mcp.ResultInputRequired)))
+	if input.Requests != nil {
+		raw, err := jsonrpc.Marshal(input.Requests)
+		if err != nil {
+			return nil, err
+		}
+		out = appendMember(out, []byte("inputRequests"), raw)
+	}
+	if input.State != nil {
+		out = appendMember(out, []byte("requestState"), input.State)
+	}
+	return append(out, '}'), nil
+}
+
+// asked passes a request of the server to the host.
+func (up *upstream) asked(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	select {
+	case <-up.ready:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if up.version.Era() == mcp.EraStateless {
+		return up.calls.ask(ctx, method, params)
+	}
+	return up.host.ask(ctx, method, params)
+}
+
+// A pending is a call to a session server whose host is of the stateless era: it waits at the
+// server while the host answers what the server asks.
+type pending struct {
+	method, params string // the host must make the same call again
+	cancel         context.CancelCauseFunc
+	questions      chan question
+	done           chan struct{} // closed when result and err are there
+	result         json.RawMessage
+	err            error
+
+	asking *question // that the host is to answer
+	expiry *time.Timer
+}
+
+type question struct {
+	method string
+	params json.RawMessage
+	answer chan<- json.RawMessage
+}
+
+// Bounds of the calls that wait for their host.
+const (
+	maxPending   = 64
+	answerWithin = 10 * time.Minute
+	answerKey    = "question" // of the one question of a round
+)
+
+var (
+	errNotAnswered = errors.New("the host did not answer the server's question in time")
+	errNobodyAsks  = jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found: the host can be asked only during tools/call, prompts/get and resources/read", nil)
+)
+
+// openCalls are the calls of stateless hosts that a session server works on.
+type openCalls struct {
+	mu   sync.Mutex
+	open []*pending
+}
+
+// ask puts a question to the host as part of its oldest call: a session server does not say
+// which call it asks for.
+func (o *openCalls) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	o.mu.Lock()
+	var of *pending
+	if len(o.open) > 0 {
+		of = o.open[0]
+	}
+	o.mu.Unlock()
+	if of == nil {
+		return nil, errNobodyAsks
+	}
+	answer := make(chan json.RawMessage, 1)
+	select {
+	case of.questions <- question{method, params, answer}:
+	case <-of.done:
+		return nil, errNobodyAsks
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	select {
+	case result := <-answer:
+		return result, nil
+	case <-of.done:
+		return nil, errNobodyAsks
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (o *openCalls) add(p *pending) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open = append(o.open, p)
+}
+
+func (o *openCalls) remove(p *pending) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open = slices.DeleteFunc(o.open, func(q *pending) bool { return q == p })
+}
+
+// waiting are the calls that wait for their host, by the requestState that it was given.
+type waiting struct {
+	mu  sync.Mutex
+	all map[string]*pending
+}
+
+// put keeps a call until its host answers, and returns the state for that.
+func (w *waiting) put(p *pending) (state string, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.all == nil {
+		w.all = map[string]*pending{}
+	}
+	if len(w.all) == maxPending {
+		return "", false
+	}
+	state = rand.Text()
+	w.all[state] = p
+	p.expiry = time.AfterFunc(answerWithin, func() {
+		if w.take(state) != nil {
+			p.cancel(errNotAnswered)
+		}
+	})
+	return state, true
+}
+
+// take returns the call that waits under a state, once.
+func (w *waiting) take(state string) *pending {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.all[state]
+	if p != nil {
+		delete(w.all, state)
+		p.expiry.Stop()
+	}
+	return p
+}
+
+// round makes a call to a session server for a stateless host, or goes on with one: until its
+// result, or the next question of the server.
+func (up *upstream) round(ctx context.Context, r *request) (json.RawMessage, error) {
+	params, state, responses, err := splitRound(r.Params)
+	if err != nil {
+		return nil, invalidParams("inputResponses", err)
+	}
+	var p *pending
+	if state == "" {
+		p = up.start(ctx, r, params)
+	} else if p, err = up.resume(r, params, state, responses); err != nil {
+		return nil, err
+	}
+	select {
+	case <-p.done:
+		return p.result, p.err
+	case q := <-p.questions:
+		p.asking = &q
+		handle, ok := up.host.waiting.put(p)
+		if !ok {
+			p.cancel(errNotAnswered)
+			return nil, jsonrpc.NewError(codeFailed, "Too many calls wait for answers of this host", nil)
+		}
+		return q.inputRequired(handle), nil
+	case <-ctx.Done():
+		p.cancel(context.Cause(ctx))
+		<-p.done
+		return nil, p.err
+	}
+}
+
+// start sends the call. It outlives the request of the host, which ends with a question.
+func (up *upstream) start(ctx context.Context, r *request, params json.RawMessage) *pending {
+	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	p := &pending{method: r.Method, params: string(params), cancel: cancel, questions: make(chan question), done: make(chan struct{})}
+	stop := context.AfterFunc(up.host.ctx, func() { cancel(context.Cause(up.host.ctx)) })
+	call := *r
+	call.Params = params
+	up.calls.add(p)
+	up.host.work.Go(func() {
+		defer stop()
+		p.result, p.err = up.pass(own, &call)
+		up.calls.remove(p)
+		close(p.done)
+		cancel(nil)
+	})
+	return p
+}
+
+// resume hands the host's answer to the server.
+func (up *upstream) resume(r *request, params json.RawMessage, state string, responses json.RawMessage) (*pending, error) {
+	p := up.host.waiting.take(state)
+	switch {
+	case p == nil:
+		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: no call waits for this requestState. "+
+			"It was answered, its time is over, or the proxy was started again; whether the call has run is unknown", nil)
+	case p.method != r.Method || p.params != string(params):
+		p.cancel(errNotAnswered)
+		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: the requestState belongs to another call, which is cancelled", nil)
+	}
+	var answer json.RawMessage
+	_ = jsonrpc.Members(responses, func(name, value []byte) bool {
+		if string(name) == answerKey {
+			answer = value
+		}
+		return answer == nil
+	})
+	if answer == nil {
+		p.cancel(errNotAnswered)
+		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: inputResponses has no answer to "+answerKey+"; the call is cancelled", nil)
+	}
+	p.asking.answer <- answer
+	return p, nil
+}
+
+// inputRequired returns the result that asks the host.
+func (q *question) inputRequired(state string) json.RawMessage {
+	ask := appendMember([]byte{'{'}, []byte("method"), quoted(q.method))
+	if q.params != nil {
+		ask = appendMember(ask, []byte("params"), q.params)
+	}
+	requests := append(appendMember([]byte{'{'}, []byte(answerKey), append(ask, '}')), '}')
+	out := appendMember([]byte{'{'}, []byte("resultType"), quoted(string(mcp.ResultInputRequired)))
+	out = appendMember(out, []byte("inputRequests"), requests)
+	out = appendMember(out, []byte("requestState"), quoted(state))
+	return append(out, '}')
+}
+
+// splitRound takes what belongs to a round out of the params of a call.
+func splitRound(params json.RawMessage) (call json.RawMessage, state string, responses json.RawMessage, err error) {
+	out := []byte{'{'}
+	err = jsonrpc.Members(params, func(name, value []byte) bool {
+		switch string(name) {
+		case "requestState":
+			_ = jsonrpc.Unmarshal(value, &state)
+		case "inputResponses":
+			responses = value
+		default:
+			out = appendMember(out, name, value)
+		}
+		return true
+	})
+	return append(out, '}'), state, responses, err
+}

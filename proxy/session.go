@@ -1,0 +1,176 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// initialize opens the session of a host, and the server for it. The host's revision is
+// agreed to if it is known; the server's has nothing to do with it.
+func (h *host) initialize(ctx context.Context, r *request) (json.RawMessage, *jsonrpc.Error) {
+	h.connecting.Lock()
+	defer h.connecting.Unlock()
+	h.mu.Lock()
+	open := h.session != nil
+	h.mu.Unlock()
+	if open {
+		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Invalid Request: the session is open already", nil)
+	}
+	var version string
+	var info, capabilities json.RawMessage
+	err := jsonrpc.Members(r.Params, func(name, value []byte) bool {
+		switch string(name) {
+		case "protocolVersion":
+			_ = jsonrpc.Unmarshal(value, &version)
+		case "clientInfo":
+			info = value
+		case "capabilities":
+			capabilities = value
+		}
+		return true
+	})
+	switch {
+	case err != nil, version == "":
+		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: protocolVersion must be a string", nil)
+	case capabilities == nil:
+		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: capabilities is missing", nil)
+	case info == nil:
+		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: clientInfo is missing", nil)
+	}
+	agreed := mcp.Version(version)
+	if agreed.Era() != mcp.EraSession {
+		agreed = mcp.LatestSession
+	}
+	up, fault := h.connect(ctx, agreed, info, capabilities)
+	if fault == nil {
+		fault = h.keep(up, func() {
+			if h.session = up; h.initialized {
+				up.begin()
+			}
+		})
+	}
+	if fault != nil {
+		return failure(r, fault)
+	}
+	h.conn.AcceptBatches(agreed == mcp.Version2025_03_26)
+	up.watchLists()
+	return up.agreement(agreed), nil
+}
+
+// agreement returns the server's own description as the result of initialize.
+func (up *upstream) agreement(agreed mcp.Version) json.RawMessage {
+	info := up.client.ServerInfo()
+	raw, _ := mcp.Marshal(&info) // it was read from a message
+	out := appendMember([]byte{'{'}, []byte("protocolVersion"), quoted(string(agreed)))
+	out = appendMember(out, []byte("serverInfo"), raw)
+	return up.describe(out)
+}
+
+// discover answers server/discover.
+func (up *upstream) discover(context.Context, *request) (json.RawMessage, error) {
+	versions, _ := jsonrpc.Marshal([]mcp.Version{mcp.Latest})
+	out := appendMember([]byte{'{'}, []byte("supportedVersions"), versions)
+	return up.describe(out), nil
+}
+
+// describe completes an object with the server's description of itself, except what belongs
+// to its revision.
+func (up *upstream) describe(out []byte) json.RawMessage {
+	stateless := up.version.Era() == mcp.EraStateless
+	_ = jsonrpc.Members(up.client.InitializeResult(), func(name, value []byte) bool { // the client has read it
+		switch string(name) {
+		case "protocolVersion", "supportedVersions", "resultType", "ttlMs", "cacheScope":
+			return true
+		case "serverInfo":
+			if !stateless {
+				return true // it is there already
+			}
+		case "capabilities":
+			value = up.capabilities(value)
+		}
+		out = appendMember(out, name, value)
+		return true
+	})
+	return append(out, '}')
+}
+
+// capabilities returns those of the server that the host's revision has: tasks are of
+// revision 2025-11-25, and extensions of the stateless era.
+func (up *upstream) capabilities(declared []byte) []byte {
+	out := []byte{'{'}
+	_ = jsonrpc.Members(declared, func(name, value []byte) bool {
+		switch string(name) {
+		case "tasks":
+			if up.version != mcp.Version2025_11_25 || up.client.ProtocolVersion() != mcp.Version2025_11_25 {
+				return true
+			}
+		case "extensions":
+			if up.version.Era() != mcp.EraStateless || up.server() != mcp.EraStateless {
+				return true
+			}
+		}
+		out = appendMember(out, name, value)
+		return true
+	})
+	return append(out, '}')
+}
+
+func quoted(s string) []byte { return jsonrpc.AppendString(nil, s) }
+
+// notified passes a notification of the server to the host.
+func (up *upstream) notified(ctx context.Context, n jsonrpc.Notification) {
+	switch {
+	case n.Method == mcp.MethodCancelled: // of a request of its own, which the client withdraws
+		return
+	case known(n.Method) && !mcp.MethodIn(n.Method, up.version):
+		return
+	case changes(n.Method) && (up.server() == mcp.EraStateless || up.version.Era() == mcp.EraStateless):
+		return // subscriptions bring it
+	}
+	select {
+	case <-up.ready:
+		up.host.tell(n)
+	case <-ctx.Done():
+	}
+}
+
+// changes reports whether a notification is one that the stateless era has subscriptions for.
+func changes(method string) bool {
+	switch method {
+	case mcp.MethodToolsListChanged, mcp.MethodPromptsListChanged, mcp.MethodResourcesListChanged, mcp.MethodResourcesUpdated:
+		return true
+	}
+	return false
+}
+
+// observed tells a session host that lists may have changed: another process or session of
+// the server may have others.
+func (up *upstream) observed(_ context.Context, e client.Event) {
+	switch e.(type) {
+	case client.Restarted, client.Reinitialized:
+	default:
+		return
+	}
+	select {
+	case <-up.ready:
+	default:
+		return // the host has seen no list yet
+	}
+	if up.version.Era() == mcp.EraStateless {
+		return // its subscriptions report a gap
+	}
+	for method, capability := range listCapabilities {
+		if up.client.HasCapability(capability) {
+			up.host.tell(jsonrpc.Notification{Method: method})
+		}
+	}
+}
+
+var listCapabilities = map[string]string{
+	mcp.MethodToolsListChanged: "tools.listChanged", mcp.MethodPromptsListChanged: "prompts.listChanged",
+	mcp.MethodResourcesListChanged: "resources.listChanged",
+}

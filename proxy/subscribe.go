@@ -1,0 +1,218 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// maxSubscriptions bounds the resources that one session host subscribes to.
+const maxSubscriptions = 1000
+
+// watchLists subscribes a session host to the lists of a stateless server: session servers
+// report them without being asked.
+func (up *upstream) watchLists() {
+	c := up.client
+	filter := mcp.SubscriptionFilter{
+		ToolsListChanged: c.HasCapability("tools.listChanged"), PromptsListChanged: c.HasCapability("prompts.listChanged"),
+		ResourcesListChanged: c.HasCapability("resources.listChanged"),
+	}
+	if up.server() != mcp.EraStateless || !(filter.ToolsListChanged || filter.PromptsListChanged || filter.ResourcesListChanged) {
+		return
+	}
+	up.host.work.Go(func() {
+		if _, err := c.Subscribe(up.host.ctx, filter, up.changed(nil, filter)); err != nil && up.host.ctx.Err() == nil {
+			up.host.log.Warn("[MCP] the server's lists cannot be watched", "error", err)
+		}
+	})
+}
+
+// changed returns what passes changes of a subscription to the host. id is that of the
+// host's own subscription, nil in the session era.
+func (up *upstream) changed(id json.RawMessage, filter mcp.SubscriptionFilter) func(context.Context, client.Change) {
+	return func(ctx context.Context, ch client.Change) {
+		select {
+		case <-up.ready:
+		case <-ctx.Done():
+			return
+		}
+		if !ch.Gap {
+			up.host.tell(jsonrpc.Notification{Method: ch.Method, Params: marked(ch.Params, id)})
+			return
+		}
+		for method, wanted := range map[string]bool{
+			mcp.MethodToolsListChanged: filter.ToolsListChanged, mcp.MethodPromptsListChanged: filter.PromptsListChanged,
+			mcp.MethodResourcesListChanged: filter.ResourcesListChanged,
+		} {
+			if wanted {
+				up.host.tell(jsonrpc.Notification{Method: method, Params: marked(nil, id)})
+			}
+		}
+		for _, uri := range filter.ResourceSubscriptions {
+			params := append(appendMember([]byte{'{'}, []byte("uri"), quoted(uri)), '}')
+			up.host.tell(jsonrpc.Notification{Method: mcp.MethodResourcesUpdated, Params: marked(params, id)})
+		}
+	}
+}
+
+// marked returns the params of a notification with the subscription id in _meta that the
+// host knows, instead of the one of the server.
+func marked(params, id json.RawMessage) json.RawMessage {
+	out, meta := []byte{'{'}, []byte{'{'}
+	_ = jsonrpc.Members(params, func(name, value []byte) bool {
+		if string(name) != "_meta" {
+			out = appendMember(out, name, value)
+			return true
+		}
+		_ = jsonrpc.Members(value, func(name, value []byte) bool {
+			if string(name) != mcp.MetaSubscriptionID {
+				meta = appendMember(meta, name, value)
+			}
+			return true
+		})
+		return true
+	})
+	if id != nil {
+		meta = appendMember(meta, []byte(mcp.MetaSubscriptionID), id)
+	}
+	if len(meta) > 1 {
+		out = appendMember(out, []byte("_meta"), append(meta, '}'))
+	}
+	if len(out) == 1 {
+		return nil
+	}
+	return append(out, '}')
+}
+
+// subscribe answers resources/subscribe. The client restores the subscription in each new
+// session of the server.
+func (up *upstream) subscribe(ctx context.Context, r *request) (json.RawMessage, error) {
+	if r.uri == "" {
+		return up.pass(ctx, r) // the server refuses it
+	}
+	up.mu.Lock()
+	old, full := up.subscriptions[r.uri], len(up.subscriptions) >= maxSubscriptions
+	up.mu.Unlock()
+	if old != nil {
+		return json.RawMessage(`{}`), nil
+	}
+	if full {
+		return nil, jsonrpc.NewError(codeFailed, "Not sent: the host has too many subscriptions", nil)
+	}
+	filter := mcp.SubscriptionFilter{ResourceSubscriptions: []string{r.uri}}
+	tell := up.changed(nil, filter)
+	s, err := up.client.Subscribe(ctx, filter, func(ctx context.Context, ch client.Change) {
+		if ch.Gap || up.server() == mcp.EraStateless { // a session server's notification crosses unchanged
+			tell(ctx, ch)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	up.mu.Lock()
+	old = up.subscriptions[r.uri]
+	if old == nil {
+		up.subscriptions[r.uri] = s
+	}
+	up.mu.Unlock()
+	if old != nil {
+		_ = s.Close()
+	}
+	return json.RawMessage(`{}`), nil
+}
+
+// unsubscribe answers resources/unsubscribe.
+func (up *upstream) unsubscribe(ctx context.Context, r *request) (json.RawMessage, error) {
+	up.mu.Lock()
+	s := up.subscriptions[r.uri]
+	delete(up.subscriptions, r.uri)
+	up.mu.Unlock()
+	if s == nil {
+		return up.pass(ctx, r)
+	}
+	return json.RawMessage(`{}`), s.Close()
+}
+
+// listen answers subscriptions/listen of a stateless host when the subscription has ended.
+func (up *upstream) listen(ctx context.Context, r *request) (json.RawMessage, error) {
+	var params struct {
+		Notifications mcp.SubscriptionFilter `json:"notifications"`
+	}
+	if err := jsonrpc.Unmarshal(r.Params, &params); err != nil {
+		return nil, invalidParams("notifications", err)
+	}
+	id := json.RawMessage(r.ID.AppendJSON(nil))
+	// Nothing may come before the acknowledgement.
+	acknowledged := make(chan struct{})
+	tell := up.changed(id, params.Notifications)
+	s, err := up.client.Subscribe(ctx, params.Notifications, func(ctx context.Context, ch client.Change) {
+		select {
+		case <-acknowledged:
+			tell(ctx, ch)
+		case <-ctx.Done():
+		}
+	})
+	var accepted mcp.SubscriptionFilter
+	var ours *mcperrors.Error
+	switch {
+	case err == nil:
+		defer func() { _ = s.Close() }()
+		accepted = s.Accepted()
+	case errors.As(err, &ours) && ours.Kind == mcperrors.KindUnsupported: // it may be asked, and nothing comes
+	default:
+		return nil, err
+	}
+	raw, err := mcp.Marshal(&accepted)
+	if err != nil {
+		return nil, err
+	}
+	body := append(appendMember([]byte{'{'}, []byte("notifications"), raw), '}')
+	up.host.tell(jsonrpc.Notification{Method: mcp.MethodSubscriptionsAcknowledged, Params: marked(body, id)})
+	close(acknowledged)
+	var ended <-chan struct{}
+	if s != nil {
+		ended = s.Done()
+	}
+	select {
+	case <-ended:
+		return marked(nil, id), s.Err()
+	case <-up.host.ending:
+		return marked(nil, id), nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// setLevel answers logging/setLevel. The client repeats it in each new session.
+func (up *upstream) setLevel(ctx context.Context, r *request) (json.RawMessage, error) {
+	var params struct {
+		Level mcp.LoggingLevel `json:"level"`
+	}
+	if jsonrpc.Unmarshal(r.Params, &params) != nil || !params.Level.Known() {
+		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: level is not one of debug, info, notice, warning, error, critical, alert, emergency", nil)
+	}
+	return json.RawMessage(`{}`), up.client.SetLogLevel(ctx, params.Level)
+}
+
+// follow sets the log level that a request of a stateless host names.
+func (up *upstream) follow(ctx context.Context, r *request) error {
+	if r.level == "" || !up.client.HasCapability("logging") {
+		return nil
+	}
+	if last := up.level.Load(); last != nil && *last == r.level {
+		return nil
+	}
+	if !mcp.LoggingLevel(r.level).Known() {
+		return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: _meta: "+mcp.MetaLogLevel+" is no level", nil)
+	}
+	if err := up.client.SetLogLevel(ctx, mcp.LoggingLevel(r.level)); err != nil {
+		return err
+	}
+	up.level.Store(&r.level)
+	return nil
+}
