@@ -16,10 +16,10 @@ type request struct {
 	// its host, empty in the session era. Then version is what initialize agreed on.
 	version            mcp.Version
 	info, capabilities json.RawMessage
-	level              string          // logLevel of the stateless era
-	token              json.RawMessage // progressToken
-	name               string          // of the tool or the prompt
-	uri                string          // of the resource
+	level              mcp.LoggingLevel // of the stateless era
+	token              json.RawMessage  // progressToken
+	name               string           // of the tool or the prompt
+	uri                string           // of the resource
 }
 
 // readRequest takes the params of a request apart.
@@ -96,6 +96,8 @@ func (r *request) check() *jsonrpc.Error {
 	case r.version.Era() != mcp.EraStateless:
 		return jsonrpc.NewError(mcp.CodeUnsupportedProtocolVersion, "Unsupported protocol version",
 			mcp.UnsupportedVersionData{Supported: []string{string(mcp.Latest)}, Requested: string(r.version)})
+	case r.level != "" && !r.level.Known():
+		return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: "+mcp.MetaLogLevel+" in _meta is no log level", nil)
 	case r.capabilities == nil:
 		return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: _meta has no "+mcp.MetaClientCapabilities, nil)
 	}

@@ -133,9 +133,13 @@ func (up *upstream) notified(ctx context.Context, n jsonrpc.Notification) {
 	}
 	select {
 	case <-up.ready:
-		up.host.tell(n)
 	case <-ctx.Done():
+		return
 	}
+	if n.Method == mcp.MethodMessage && up.version.Era() == mcp.EraStateless && !up.logs {
+		return // the host wants none
+	}
+	up.host.tell(n)
 }
 
 // changes reports whether a notification is one that the stateless era has subscriptions for.

@@ -146,23 +146,32 @@ func (up *upstream) listen(ctx context.Context, r *request) (json.RawMessage, er
 	if err := jsonrpc.Unmarshal(r.Params, &params); err != nil {
 		return nil, invalidParams("notifications", err)
 	}
+	if params.Notifications.TaskIDs != nil && !up.declared.Has("extensions."+mcp.ExtensionTasks) {
+		return nil, jsonrpc.NewError(mcp.CodeMissingRequiredClientCapability, "To listen to tasks, declare the extension "+mcp.ExtensionTasks,
+			map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{mcp.ExtensionTasks: struct{}{}}}})
+	}
 	id := json.RawMessage(r.ID.AppendJSON(nil))
 	// Nothing may come before the acknowledgement.
 	acknowledged := make(chan struct{})
 	tell := up.changed(id, params.Notifications)
-	s, err := up.client.Subscribe(ctx, params.Notifications, func(ctx context.Context, ch client.Change) {
-		select {
-		case <-acknowledged:
-			tell(ctx, ch)
-		case <-ctx.Done():
-		}
-	})
+	var s *client.Subscription
+	var err error
+	if !nothing(params.Notifications) {
+		s, err = up.client.Subscribe(ctx, params.Notifications, func(ctx context.Context, ch client.Change) {
+			select {
+			case <-acknowledged:
+				tell(ctx, ch)
+			case <-ctx.Done():
+			}
+		})
+	}
 	var accepted mcp.SubscriptionFilter
 	var ours *mcperrors.Error
 	switch {
-	case err == nil:
+	case s != nil:
 		defer func() { _ = s.Close() }()
 		accepted = s.Accepted()
+	case err == nil:
 	case errors.As(err, &ours) && ours.Kind == mcperrors.KindUnsupported: // it may be asked, and nothing comes
 	default:
 		return nil, err
@@ -188,6 +197,10 @@ func (up *upstream) listen(ctx context.Context, r *request) (json.RawMessage, er
 	}
 }
 
+func nothing(f mcp.SubscriptionFilter) bool {
+	return !f.ToolsListChanged && !f.PromptsListChanged && !f.ResourcesListChanged && len(f.ResourceSubscriptions) == 0 && len(f.TaskIDs) == 0
+}
+
 // setLevel answers logging/setLevel. The client repeats it in each new session.
 func (up *upstream) setLevel(ctx context.Context, r *request) (json.RawMessage, error) {
 	var params struct {
@@ -197,22 +210,4 @@ func (up *upstream) setLevel(ctx context.Context, r *request) (json.RawMessage, 
 		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: level is not one of debug, info, notice, warning, error, critical, alert, emergency", nil)
 	}
 	return json.RawMessage(`{}`), up.client.SetLogLevel(ctx, params.Level)
-}
-
-// follow sets the log level that a request of a stateless host names.
-func (up *upstream) follow(ctx context.Context, r *request) error {
-	if r.level == "" || !up.client.HasCapability("logging") {
-		return nil
-	}
-	if last := up.level.Load(); last != nil && *last == r.level {
-		return nil
-	}
-	if !mcp.LoggingLevel(r.level).Known() {
-		return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: _meta: "+mcp.MetaLogLevel+" is no level", nil)
-	}
-	if err := up.client.SetLogLevel(ctx, mcp.LoggingLevel(r.level)); err != nil {
-		return err
-	}
-	up.level.Store(&r.level)
-	return nil
 }

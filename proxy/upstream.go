@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/client"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -24,8 +23,9 @@ type upstream struct {
 	ready   chan struct{}
 	begin   func() // closes ready: the server's messages may reach the host
 
-	level atomic.Pointer[string] // last log level of a stateless host
-	calls openCalls
+	declared mcp.ClientCapabilities // of the host
+	logs     bool                   // the server's log messages are for the host
+	calls    openCalls
 
 	mu            sync.Mutex
 	subscriptions map[string]*client.Subscription // of a session host, by URI
@@ -56,11 +56,10 @@ func (h *host) connect(ctx context.Context, version mcp.Version, info, capabilit
 		v.Name, v.Version = cmp.Or(v.Name, "unknown"), cmp.Or(v.Version, "unknown") // servers want both
 		opts = append(opts, client.WithClientInfo(v))
 	}
-	var declared mcp.ClientCapabilities
-	if err := mcp.Unmarshal(slices.Clone(capabilities), &declared); err != nil {
+	if err := mcp.Unmarshal(slices.Clone(capabilities), &up.declared); err != nil {
 		return nil, invalidParams("capabilities", err)
 	}
-	opts = append(opts, client.WithCapabilities(declared))
+	opts = append(opts, client.WithCapabilities(up.declared))
 	var err error
 	if version.Era() == mcp.EraSession {
 		// In the host's own revision nothing has to be translated.
@@ -84,11 +83,11 @@ func invalidParams(member string, err error) error {
 }
 
 // stateless returns the server for a request of the stateless era: one for all requests that
-// declare the same capabilities. The first request connects; the others wait for it.
+// declare the same capabilities and log level, which a client has for all its requests. The first request connects; the others wait for it.
 func (h *host) stateless(ctx context.Context, r *request) (*upstream, error) {
 	h.connecting.Lock()
 	defer h.connecting.Unlock()
-	key := string(r.version) + string(r.capabilities)
+	key := string(r.version) + string(r.level) + string(r.capabilities)
 	h.mu.Lock()
 	up := h.shared[key]
 	full := up == nil && len(h.shared) == maxShared
@@ -101,6 +100,13 @@ func (h *host) stateless(ctx context.Context, r *request) (*upstream, error) {
 	}
 	up, err := h.connect(ctx, r.version, r.info, r.capabilities)
 	if err != nil {
+		return nil, err
+	}
+	if up.logs = r.level != "" && up.client.HasCapability("logging"); up.logs {
+		err = up.client.SetLogLevel(ctx, r.level)
+	}
+	if err != nil {
+		up.close()
 		return nil, err
 	}
 	up.begin()
@@ -139,9 +145,6 @@ func (up *upstream) serve(ctx context.Context, r *request) (json.RawMessage, *js
 		return nil, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found: "+r.Method+" is not in revision "+string(up.version), nil)
 	case strings.ContainsFunc(r.Method, func(c rune) bool { return c <= ' ' || c > '~' }): // HTTP cannot carry it
 		return nil, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found: "+jsonrpc.Printable(r.Method, 100), nil)
-	}
-	if err := up.follow(ctx, r); err != nil {
-		return failure(r, err)
 	}
 	var result json.RawMessage
 	var err error
