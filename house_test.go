@@ -153,7 +153,7 @@ var importTable = []row{
 		why: "the program that internal/reference starts",
 	},
 	{
-		pkg: "conformance/families/suitetest", tests: []string{"conformance", "conformance/checks", "conformance/report", "conformance/families/...", "conformance/server/...", "internal/reportsample", "mcp"},
+		pkg: "conformance/families/suitetest", tests: []string{"client", "client/transport", "proxy", "conformance", "conformance/checks", "conformance/report", "conformance/families/...", "conformance/server/...", "internal/reportsample", "mcp"},
 		why: "tests alone: the suite judges the reference server, and parsers of others read its reports",
 	},
 	{

@@ -34,7 +34,7 @@ type Failure struct {
 
 // failure returns the answer for a request that failed: the server's own error unchanged, for
 // a tool call a result that a model can act on, and else an error.
-func failure(r *request, err error) (json.RawMessage, *jsonrpc.Error) {
+func failure(r *request, server mcp.Era, err error) (json.RawMessage, *jsonrpc.Error) {
 	var own *mcperrors.Error
 	var rpc *jsonrpc.Error
 	switch {
@@ -44,7 +44,7 @@ func failure(r *request, err error) (json.RawMessage, *jsonrpc.Error) {
 		}
 		return nil, jsonrpc.NewError(codeFailed, err.Error(), nil)
 	case own.RPC != nil:
-		return nil, translated(own.RPC, r.version)
+		return nil, translated(own.RPC, r, server)
 	case own.Kind == mcperrors.KindInvalidArguments:
 		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, own.Message, nil)
 	case own.Kind == mcperrors.KindUnsupported:
@@ -87,16 +87,18 @@ func advice(e *mcperrors.Error) string {
 	return "The tool may have run: check before you call it again. " + text
 }
 
-// translated returns the error of a server with the code that the host's era has for it.
-func translated(e *jsonrpc.Error, host mcp.Version) *jsonrpc.Error {
-	code := e.Code
-	switch {
-	case code == mcp.CodeResourceNotFound && host.Era() == mcp.EraStateless:
-		code = jsonrpc.CodeInvalidParams
-	default:
+// translated returns the error of a server with the code that the host's era has for a
+// resource that does not exist.
+func translated(e *jsonrpc.Error, r *request, server mcp.Era) *jsonrpc.Error {
+	if server == r.version.Era() {
 		return e
 	}
 	own := *e
-	own.Code = code
+	switch stateless := r.version.Era() == mcp.EraStateless; {
+	case stateless && e.Code == mcp.CodeResourceNotFound:
+		own.Code = jsonrpc.CodeInvalidParams
+	case !stateless && e.Code == jsonrpc.CodeInvalidParams && r.Method == mcp.MethodResourcesRead && r.uri != "":
+		own.Code = mcp.CodeResourceNotFound
+	}
 	return &own
 }

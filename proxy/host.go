@@ -112,7 +112,7 @@ func (h *host) serve(ctx context.Context, req jsonrpc.Request) (json.RawMessage,
 	}
 	up, err := h.stateless(ctx, r)
 	if err != nil {
-		return failure(r, err)
+		return failure(r, mcp.EraUnknown, err)
 	}
 	return up.serve(ctx, r)
 }
@@ -144,7 +144,7 @@ func (h *host) serveCold(ctx context.Context, r *request) (json.RawMessage, *jso
 	r.version, r.capabilities = mcp.LatestSession, json.RawMessage(`{}`)
 	up, err := h.stateless(ctx, r)
 	if err != nil {
-		return failure(r, err)
+		return failure(r, mcp.EraUnknown, err)
 	}
 	return up.serve(ctx, r)
 }

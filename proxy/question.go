@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -66,10 +67,12 @@ type pending struct {
 	err            error
 
 	asking *question // that the host is to answer
+	asked  int       // questions so far
 	expiry *time.Timer
 }
 
 type question struct {
+	key    string // in inputRequests
 	method string
 	params json.RawMessage
 	answer chan<- json.RawMessage
@@ -79,7 +82,6 @@ type question struct {
 const (
 	maxPending   = 64
 	answerWithin = 10 * time.Minute
-	answerKey    = "question" // of the one question of a round
 )
 
 var (
@@ -107,7 +109,7 @@ func (o *openCalls) ask(ctx context.Context, method string, params json.RawMessa
 	}
 	answer := make(chan json.RawMessage, 1)
 	select {
-	case of.questions <- question{method, params, answer}:
+	case of.questions <- question{method: method, params: params, answer: answer}:
 	case <-of.done:
 		return nil, errNobodyAsks
 	case <-ctx.Done():
@@ -183,25 +185,38 @@ func (up *upstream) round(ctx context.Context, r *request) (json.RawMessage, err
 	var p *pending
 	if state == "" {
 		p = up.start(ctx, r, params)
-	} else if p, err = up.resume(r, params, state, responses); err != nil {
-		return nil, err
+	} else {
+		var answered bool
+		if p, answered, err = up.resume(r, params, state, responses); err != nil {
+			return nil, err
+		}
+		if !answered {
+			return up.ask(p)
+		}
 	}
 	select {
 	case <-p.done:
 		return p.result, p.err
 	case q := <-p.questions:
+		p.asked++
+		q.key = "question-" + strconv.Itoa(p.asked)
 		p.asking = &q
-		handle, ok := up.host.waiting.put(p)
-		if !ok {
-			p.cancel(errNotAnswered)
-			return nil, jsonrpc.NewError(codeFailed, "Too many calls wait for answers of this host", nil)
-		}
-		return q.inputRequired(handle), nil
+		return up.ask(p)
 	case <-ctx.Done():
 		p.cancel(context.Cause(ctx))
 		<-p.done
 		return nil, p.err
 	}
+}
+
+// ask answers the host's request with the server's question.
+func (up *upstream) ask(p *pending) (json.RawMessage, error) {
+	state, ok := up.host.waiting.put(p)
+	if !ok {
+		p.cancel(errNotAnswered)
+		return nil, jsonrpc.NewError(codeFailed, "Too many calls wait for answers of this host", nil)
+	}
+	return p.asking.inputRequired(state), nil
 }
 
 // start sends the call. It outlives the request of the host, which ends with a question.
@@ -222,30 +237,29 @@ func (up *upstream) start(ctx context.Context, r *request, params json.RawMessag
 	return p
 }
 
-// resume hands the host's answer to the server.
-func (up *upstream) resume(r *request, params json.RawMessage, state string, responses json.RawMessage) (*pending, error) {
-	p := up.host.waiting.take(state)
+// resume hands the host's answer to the server, if there is one for its question.
+func (up *upstream) resume(r *request, params json.RawMessage, state string, responses json.RawMessage) (p *pending, answered bool, err error) {
+	p = up.host.waiting.take(state)
 	switch {
 	case p == nil:
-		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: no call waits for this requestState. "+
+		return nil, false, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: no call waits for this requestState. "+
 			"It was answered, its time is over, or the proxy was started again; whether the call has run is unknown", nil)
 	case p.method != r.Method || p.params != string(params):
 		p.cancel(errNotAnswered)
-		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: the requestState belongs to another call, which is cancelled", nil)
+		return nil, false, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: the requestState belongs to another call, which is cancelled", nil)
 	}
 	var answer json.RawMessage
 	_ = jsonrpc.Members(responses, func(name, value []byte) bool {
-		if string(name) == answerKey {
+		if string(name) == p.asking.key {
 			answer = value
 		}
 		return answer == nil
 	})
 	if answer == nil {
-		p.cancel(errNotAnswered)
-		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: inputResponses has no answer to "+answerKey+"; the call is cancelled", nil)
+		return p, false, nil
 	}
 	p.asking.answer <- answer
-	return p, nil
+	return p, true, nil
 }
 
 // inputRequired returns the result that asks the host.
@@ -254,7 +268,7 @@ func (q *question) inputRequired(state string) json.RawMessage {
 	if q.params != nil {
 		ask = appendMember(ask, []byte("params"), q.params)
 	}
-	requests := append(appendMember([]byte{'{'}, []byte(answerKey), append(ask, '}')), '}')
+	requests := append(appendMember([]byte{'{'}, []byte(q.key), append(ask, '}')), '}')
 	out := appendMember([]byte{'{'}, []byte("resultType"), quoted(string(mcp.ResultInputRequired)))
 	out = appendMember(out, []byte("inputRequests"), requests)
 	out = appendMember(out, []byte("requestState"), quoted(state))

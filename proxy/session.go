@@ -54,7 +54,7 @@ func (h *host) initialize(ctx context.Context, r *request) (json.RawMessage, *js
 		})
 	}
 	if fault != nil {
-		return failure(r, fault)
+		return failure(r, mcp.EraUnknown, fault)
 	}
 	h.conn.AcceptBatches(agreed == mcp.Version2025_03_26)
 	up.watchLists()
@@ -80,15 +80,12 @@ func (up *upstream) discover(context.Context, *request) (json.RawMessage, error)
 // describe completes an object with the server's description of itself, except what belongs
 // to its revision.
 func (up *upstream) describe(out []byte) json.RawMessage {
-	stateless := up.version.Era() == mcp.EraStateless
 	_ = jsonrpc.Members(up.client.InitializeResult(), func(name, value []byte) bool { // the client has read it
 		switch string(name) {
 		case "protocolVersion", "supportedVersions", "resultType", "ttlMs", "cacheScope":
 			return true
-		case "serverInfo":
-			if !stateless {
-				return true // it is there already
-			}
+		case "serverInfo": // initialize has it already, server/discover has it in _meta
+			return true
 		case "capabilities":
 			value = up.capabilities(value)
 		}

@@ -143,6 +143,8 @@ func (up *upstream) serve(ctx context.Context, r *request) (json.RawMessage, *js
 		return nil, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found: "+r.Method+" is no request of clients", nil)
 	case !there && known(r.Method):
 		return nil, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found: "+r.Method+" is not in revision "+string(up.version), nil)
+	case strings.HasPrefix(r.Method, "tasks/") && up.version.Era() != up.server(): // each era has tasks of its own
+		return nil, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found: "+r.Method+": the server has tasks of another era", nil)
 	case strings.ContainsFunc(r.Method, func(c rune) bool { return c <= ' ' || c > '~' }): // HTTP cannot carry it
 		return nil, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found: "+jsonrpc.Printable(r.Method, 100), nil)
 	}
@@ -154,7 +156,7 @@ func (up *upstream) serve(ctx context.Context, r *request) (json.RawMessage, *js
 		result, err = up.pass(ctx, r)
 	}
 	if err != nil {
-		return failure(r, err)
+		return failure(r, up.server(), err)
 	}
 	return up.result(r, result), nil
 }
