@@ -11,7 +11,7 @@ import (
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	const pause = 50 * time.Millisecond
-	require.Less(t, Busy(func() { time.Sleep(pause) }), pause)
+	require.Less(t, Busy(func() { <-time.After(pause) }), pause)
 	sum := 0
 	require.Positive(t, Busy(func() {
 		for i := range 100_000_000 {
