@@ -60,11 +60,6 @@ func TestAllocs(t *testing.T) {
 	})
 	require.LessOrEqual(t, list, 1000.0, "a page of 1,000 tools")
 
-	params := CallToolParams{Name: "tool", Arguments: json.RawMessage(`{"a":1}`)}
-	buf := make([]byte, 0, 256)
-	appended := testing.AllocsPerRun(200, func() { buf = params.AppendJSON(buf[:0]) })
-	require.Zero(t, appended, "appending the parameters of a call")
-
 	capabilities := ServerCapabilities{Tools: &ListChangedCapability{}}
 	require.Zero(t, testing.AllocsPerRun(200, func() { capabilities.Has("tools") }), "the gate of every call")
 	require.Zero(t, testing.AllocsPerRun(200, func() { PeekResultType(oneText) }), "the result type of every answer")
@@ -103,15 +98,6 @@ func BenchmarkDecodeToolsPage1000(b *testing.B) {
 		if err := Unmarshal(page, &v); err != nil {
 			b.Fatal(err)
 		}
-	}
-}
-
-func BenchmarkAppendCallToolParams(b *testing.B) {
-	params := CallToolParams{Name: "tool", Arguments: json.RawMessage(`{"title":"hello","count":3}`)}
-	buf := make([]byte, 0, 256)
-	b.ReportAllocs()
-	for b.Loop() {
-		buf = params.AppendJSON(buf[:0])
 	}
 }
 

@@ -41,24 +41,6 @@ func UnmarshalValid(data []byte, v any) error {
 	})
 }
 
-// Consume is [UnmarshalValid] for data that is not needed afterwards. It joins
-// texts in place, so decoding a text of many megabytes with escapes allocates
-// nothing. The contents of data are undefined afterwards.
-func Consume(data []byte, v any) error {
-	if r, ok := v.(*CallToolResult); ok && r != nil && plainResult(data, r) {
-		return nil
-	}
-	o, ok := v.(object)
-	if !ok || isNil(o) {
-		return jsonrpc.Unmarshal(data, v)
-	}
-	return withCodec(data, func(c *codec) {
-		c.trust()
-		c.consumes = true
-		c.readObject(o)
-	})
-}
-
 // Marshal encodes v without insignificant white space. Raw members are checked:
 // one that is not valid JSON, or repeats a member name, is an error. Values of
 // other packages' types go through [jsonrpc.Marshal].
@@ -130,6 +112,9 @@ func isNil(o object) bool { return reflect.ValueOf(o).IsNil() }
 func decode(data []byte, o object) error {
 	return withCodec(data, func(c *codec) { c.readObject(o) })
 }
+
+// decodeCopy is decode for data that the caller keeps.
+func decodeCopy(data []byte, o object) error { return decode(bytes.Clone(data), o) }
 
 // withCodec reads all of data with f. It takes ownership of data.
 func withCodec(data []byte, f func(c *codec)) error {

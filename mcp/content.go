@@ -223,18 +223,3 @@ func (v *ToolResultContent) fields(c *codec) {
 	c.boolean("isError", &v.IsError)
 	c.raw("_meta", &v.Meta)
 }
-
-// RawContent is a block of an unknown type, or one that is not permitted at
-// its place. It never fails the call it belongs to.
-type RawContent struct {
-	// Type is the block's "type" member, empty when it has none.
-	Type string
-	// Raw is the whole block, as received.
-	Raw json.RawMessage
-}
-
-// ContentType implements [Content].
-func (v *RawContent) ContentType() string { return v.Type }
-
-// fields is never called: the codec reads and writes Raw as a whole.
-func (*RawContent) fields(*codec) {}

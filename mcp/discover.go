@@ -41,7 +41,7 @@ func (v *DiscoverResult) fields(c *codec) {
 func (v *DiscoverResult) Server() Implementation {
 	if raw, ok := MetaValue(v.Meta, MetaServerInfo); ok {
 		var info Implementation
-		if info.UnmarshalJSON(raw) == nil {
+		if decodeCopy(raw, &info) == nil {
 			return info
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-
-	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // InputRequiredResult asks the client for input before the server answers a
@@ -58,19 +56,6 @@ func (v *InputRequest) fields(c *codec) {
 // [ElicitResult], [CreateMessageResult] or [ListRootsResult] each (schema
 // InputResponses).
 type InputResponses map[string]json.RawMessage
-
-func (r InputResponses) appendJSON(dst []byte) []byte {
-	dst = append(dst, '{')
-	for i, key := range slices.Sorted(maps.Keys(r)) {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = jsonrpc.AppendString(dst, key)
-		dst = append(dst, ':')
-		dst = append(dst, r[key]...)
-	}
-	return append(dst, '}')
-}
 
 // inputRequests is a map of requests; an empty one is written when not nil.
 func (c *codec) inputRequests(name string, p *InputRequests) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
@@ -99,39 +98,6 @@ func (c *codec) integer(name string, n need, p **int64) {
 	case n != optional:
 		c.key(name)
 		c.out = append(c.out, "null"...)
-	}
-}
-
-// lifetime is ttlMs of a result that may be kept. It is a hint only, so what is
-// no whole number is one that lets nothing be kept, and not the loss of the
-// result; one that is too large is large.
-func (c *codec) lifetime(p **int64) {
-	if c.mode != reading {
-		c.integer("ttlMs", optional, p)
-		return
-	}
-	if !c.enterValue("ttlMs", optional) {
-		return
-	}
-	raw := string(c.next())
-	ms, err := strconv.ParseInt(raw, 10, 64)
-	if err != nil {
-		f, _ := strconv.ParseFloat(raw, 64) // 0 for what is no number
-		ms = int64(min(max(f, 0), 1<<53))
-	}
-	*p = &ms
-}
-
-// scope is cacheScope of a result that may be kept: one that is no text is none,
-// and so private, as with [codec.lifetime].
-func (c *codec) scope(p *CacheScope) {
-	if c.mode != reading || c.name != "cacheScope" || c.in.PeekKind() == '"' {
-		str(c, "cacheScope", optional, p)
-		return
-	}
-	if c.enterValue("cacheScope", optional) {
-		c.next()
-		*p = ""
 	}
 }
 

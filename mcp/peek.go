@@ -67,15 +67,3 @@ func stringStart(data []byte, i int) int {
 		}
 	}
 }
-
-// textAt is the text of the value at the place, "" when it is no string.
-func textAt(data []byte, at int) string {
-	if at >= len(data) || data[at] != '"' {
-		return ""
-	}
-	end := skipString(data, at)
-	if end < 0 {
-		return ""
-	}
-	return shortText(data[at:end])
-}

@@ -3,7 +3,27 @@ package mcp
 import (
 	"bytes"
 	"unicode/utf8"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
+
+// Consume is [UnmarshalValid] for data that is not needed afterwards. It joins
+// texts in place, so decoding a text of many megabytes with escapes allocates
+// nothing. The contents of data are undefined afterwards.
+func Consume(data []byte, v any) error {
+	if r, ok := v.(*CallToolResult); ok && r != nil && plainResult(data, r) {
+		return nil
+	}
+	o, ok := v.(object)
+	if !ok || isNil(o) {
+		return jsonrpc.Unmarshal(data, v)
+	}
+	return withCodec(data, func(c *codec) {
+		c.trust()
+		c.consumes = true
+		c.readObject(o)
+	})
+}
 
 // Most calls end with one short text. plainResult reads such a result in one
 // pass, without the decoder; it returns false, and has touched nothing, for

@@ -201,18 +201,15 @@ func (v *ResourceContents) Bytes() ([]byte, error) {
 	}
 }
 
-// SubscribeParams asks for notifications about a resource (schema
-// SubscribeRequestParams; up to 2025-11-25).
+// SubscribeParams starts or ends notifications about a resource: the parameters
+// of resources/subscribe and resources/unsubscribe (schemas
+// SubscribeRequestParams and UnsubscribeRequestParams; up to 2025-11-25).
 type SubscribeParams struct {
 	URI   string
 	Meta  json.RawMessage
 	Extra Members
 	zero  presence
 }
-
-// UnsubscribeParams ends what [SubscribeParams] asked for (schema
-// UnsubscribeRequestParams; up to 2025-11-25).
-type UnsubscribeParams = SubscribeParams
 
 func (v *SubscribeParams) fields(c *codec) {
 	c.open(&v.Extra, &v.zero)

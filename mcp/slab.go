@@ -19,15 +19,3 @@ func (s *slab[T]) next() *T {
 	s.free = s.free[1:]
 	return v
 }
-
-// toolAnnotations is ptr with room from the codec.
-func (c *codec) toolAnnotations(name string, p **ToolAnnotations) {
-	if c.mode != reading {
-		ptr(c, name, p)
-		return
-	}
-	if c.enterValue(name, optional) {
-		*p = c.annotations.next()
-		c.readObject(*p)
-	}
-}

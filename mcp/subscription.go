@@ -54,7 +54,3 @@ func (v *SubscriptionsAcknowledgedParams) fields(c *codec) {
 	val(c, "notifications", written, &v.Notifications)
 	c.raw("_meta", &v.Meta)
 }
-
-// SubscriptionsListenResult ends a subscription in good order (schema
-// SubscriptionsListenResult). Its _meta holds [MetaSubscriptionID].
-type SubscriptionsListenResult = EmptyResult

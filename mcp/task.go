@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"encoding/json"
-	"strconv"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
@@ -43,23 +42,6 @@ func (v *TaskMetadata) fields(c *codec) {
 	c.integer("ttl", optional, &v.TTL)
 }
 
-func (v *TaskMetadata) appendJSON(dst []byte) []byte {
-	dst = append(dst, '{')
-	if v.TTL != nil {
-		dst = append(dst, `"ttl":`...)
-		dst = strconv.AppendInt(dst, *v.TTL, 10)
-	}
-	for i, m := range v.Extra {
-		if i > 0 || v.TTL != nil {
-			dst = append(dst, ',')
-		}
-		dst = jsonrpc.AppendString(dst, m.Name)
-		dst = append(dst, ':')
-		dst = append(dst, m.Value...)
-	}
-	return append(dst, '}')
-}
-
 // Task is a long call in 2025-11-25 (schema Task), where it is nested in
 // [CreateTaskResult] and the result itself of tasks/get and tasks/cancel. The
 // extension's form is [DetailedTask].
@@ -90,17 +72,6 @@ func (v *Task) fields(c *codec) {
 	c.integer("pollInterval", optional, &v.PollInterval)
 	c.raw("_meta", &v.Meta)
 }
-
-// A task is itself the answer or the notification of several methods.
-type (
-	// GetTaskResult answers tasks/get in 2025-11-25 (schema GetTaskResult).
-	GetTaskResult = Task
-	// CancelTaskResult answers tasks/cancel in 2025-11-25 (schema
-	// CancelTaskResult).
-	CancelTaskResult = Task
-	// TaskStatusParams tells of a change (schema TaskStatusNotificationParams).
-	TaskStatusParams = Task
-)
 
 // CreateTaskResult reports that a call became a task (schema CreateTaskResult,
 // 2025-11-25).
@@ -149,16 +120,6 @@ func (v *TaskParams) fields(c *codec) {
 	str(c, "taskId", required, &v.TaskID)
 	c.raw("_meta", &v.Meta)
 }
-
-// Names by method for [TaskParams].
-type (
-	// GetTaskParams are the parameters of tasks/get.
-	GetTaskParams = TaskParams
-	// CancelTaskParams are the parameters of tasks/cancel.
-	CancelTaskParams = TaskParams
-	// GetTaskPayloadParams are the parameters of tasks/result (2025-11-25).
-	GetTaskPayloadParams = TaskParams
-)
 
 // DetailedTask is a task in the tasks extension, and the parameters of
 // notifications/tasks (schema DetailedTask).
@@ -240,7 +201,3 @@ func (v *UpdateTaskParams) fields(c *codec) {
 	c.raws("inputResponses", (*map[string]json.RawMessage)(&v.InputResponses))
 	c.raw("_meta", &v.Meta)
 }
-
-// UpdateTaskResult answers tasks/update with no more than "done" (schema
-// UpdateTaskResult of the extension).
-type UpdateTaskResult = EmptyResult
