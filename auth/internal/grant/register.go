@@ -16,17 +16,10 @@ import (
 type Registration struct {
 	RedirectURIs            []string `json:"redirect_uris,omitempty"`
 	ClientName              string   `json:"client_name,omitempty"`
-	ClientURI               string   `json:"client_uri,omitempty"`
-	LogoURI                 string   `json:"logo_uri,omitempty"`
 	ApplicationType         string   `json:"application_type,omitempty"` // "native" or "web"
 	GrantTypes              []string `json:"grant_types,omitempty"`
 	ResponseTypes           []string `json:"response_types,omitempty"`
 	TokenEndpointAuthMethod string   `json:"token_endpoint_auth_method,omitempty"`
-	Scope                   string   `json:"scope,omitempty"`
-	SoftwareID              string   `json:"software_id,omitempty"`
-	SoftwareVersion         string   `json:"software_version,omitempty"`
-	JWKSURI                 string   `json:"jwks_uri,omitempty"`
-	JWKS                    any      `json:"jwks,omitempty"`
 	DPoPBoundAccessTokens   bool     `json:"dpop_bound_access_tokens,omitempty"`
 }
 

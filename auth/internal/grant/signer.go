@@ -43,42 +43,6 @@ func NewSigner(text []byte, alg string) (Signer, error) {
 	return newSigner(k.Key, k.KeyID, cmp.Or(alg, k.Algorithm))
 }
 
-// WithKeyID has s send kid in its headers.
-func WithKeyID(s Signer, kid string) Signer {
-	return identified{Signer: s, kid: kid}
-}
-
-type identified struct {
-	Signer
-	kid string
-}
-
-// Sign implements [Signer].
-func (s identified) Sign(claims any, header map[string]any) (string, error) {
-	all := map[string]any{"kid": s.kid}
-	for name, value := range header {
-		all[name] = value
-	}
-	return s.Signer.Sign(claims, all)
-}
-
-// Listed implements [Signer].
-func (s identified) Listed(algs []string) Signer {
-	listed := s.Signer.Listed(algs)
-	if listed == nil {
-		return nil
-	}
-	return identified{listed, s.kid}
-}
-
-func (s identified) String() string { return fmt.Sprintf("private key %s, kid %q", hidden, s.kid) }
-
-// GoString is String, so that %#v shows no secrets either.
-func (s identified) GoString() string { return s.String() }
-
-// Format writes String for every verb.
-func (s identified) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) }
-
 // key is a private key in memory.
 type key struct {
 	secret *secretKey // fmt follows no pointer that deep
