@@ -65,6 +65,10 @@ func New(s Settings) *Breaker {
 func (b *Breaker) Name() string { return b.set.Name }
 
 // CountAll reports whether [Settings.CountAll] is set.
+//
+// # Experimental
+//
+// It may change with the setting.
 func (b *Breaker) CountAll() bool { return b.set.CountAll }
 
 // Acquire asks for permission to make one call. The caller must settle the
@@ -142,6 +146,10 @@ func (b *Breaker) Trip(reason string) Tripped {
 // Suspect lets a single failure open the breaker for d from now. Use it when
 // others report that the peer fails, which is not enough to refuse calls. Of
 // several calls the latest end counts. A d of 0 or less ends the suspicion.
+//
+// # Experimental
+//
+// Package fleet/redis uses it; it may change with that package.
 func (b *Breaker) Suspect(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

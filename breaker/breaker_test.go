@@ -43,7 +43,7 @@ func opened(t *testing.T, s breaker.Settings) *breaker.Breaker {
 	b := breaker.New(s)
 	n := s.FailureThreshold
 	if n == 0 {
-		n = breaker.DefaultFailureThreshold
+		n = 5
 	}
 	for range n {
 		settle(t, b, breaker.Failure)

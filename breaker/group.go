@@ -14,8 +14,8 @@ import (
 
 // Defaults of [GroupSettings].
 const (
-	DefaultGroupSize  = 1024
-	DefaultGroupQuiet = 10 * time.Minute
+	defaultGroupSize  = 1024
+	defaultGroupQuiet = 10 * time.Minute
 )
 
 // GroupSettings configure a [Group]. The zero value uses the defaults.
@@ -34,10 +34,10 @@ type GroupSettings struct {
 func (s GroupSettings) Validate() error {
 	errs := []error{s.Settings.Validate()}
 	if s.Size < 0 {
-		errs = append(errs, fmt.Errorf("breaker: group size %d: use 1 or more, 0 for %d", s.Size, DefaultGroupSize))
+		errs = append(errs, fmt.Errorf("breaker: group size %d: use 1 or more, 0 for %d", s.Size, defaultGroupSize))
 	}
 	if s.Quiet < 0 {
-		errs = append(errs, fmt.Errorf("breaker: group quiet time %s: use a positive duration, 0 for %s", s.Quiet, DefaultGroupQuiet))
+		errs = append(errs, fmt.Errorf("breaker: group quiet time %s: use a positive duration, 0 for %s", s.Quiet, defaultGroupQuiet))
 	}
 	return errors.Join(errs...)
 }
@@ -59,10 +59,10 @@ type Group struct {
 // [GroupSettings.Validate] rejects by the defaults.
 func NewGroup(s GroupSettings) *Group {
 	if s.Size <= 0 {
-		s.Size = DefaultGroupSize
+		s.Size = defaultGroupSize
 	}
 	if s.Quiet <= 0 {
-		s.Quiet = DefaultGroupQuiet
+		s.Quiet = defaultGroupQuiet
 	}
 	g := &Group{set: s}
 	g.all.Store(new(map[string]*Breaker))

@@ -91,7 +91,7 @@ func TestGroupIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := breaker.NewGroup(breaker.GroupSettings{})
-		for i := range breaker.DefaultGroupSize + 10 {
+		for i := range 1024 + 10 {
 			g.Get(strconv.Itoa(i))
 		}
 		require.Len(t, g.Snapshots(), 1024)

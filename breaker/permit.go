@@ -41,6 +41,10 @@ const hollowLimit = 2
 // does. Twice in a row the [Tentative] verdict of a probe closed the breaker,
 // and a failure opened it again before any [Success]. The holder should then
 // make the call that it intended.
+//
+// # Experimental
+//
+// It may change.
 func (p Permit) Doubted() bool { return p.probe && p.p.phase.doubted }
 
 // Settle reports the verdict of the call. Only the first call of Settle counts,
@@ -70,6 +74,10 @@ func (p Permit) Release() {
 
 // Lease sets the lease of a probe to d from now, instead of
 // [Settings.ProbeLease]. It has no effect on other permits or after settling.
+//
+// # Experimental
+//
+// It may change.
 func (p Permit) Lease(d time.Duration) {
 	if p.probe && p.p.turn.Load() == p.turn {
 		p.p.lease.Reset(d)

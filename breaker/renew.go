@@ -10,6 +10,10 @@ package breaker
 // Use it only for a breaker that guards this one peer and is not shared with
 // others. reason appears in the log and in health reports. Renewed reports
 // whether the state changed.
+//
+// # Experimental
+//
+// The client uses it for programs that it restarts; it may change.
 func (b *Breaker) Renewed(reason string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -20,6 +20,10 @@ func (c *Conn) AcceptBatches(yes bool) { c.batches.Store(yes) }
 // IsBatch reports whether data looks like a batch: an array that begins with an
 // object. A bracket alone does not prove it, because log lines also begin with
 // one.
+//
+// # Experimental
+//
+// The client's transports use it. Its form may change.
 func IsBatch(data []byte) bool {
 	data, ok := bytes.CutPrefix(bytes.TrimLeft(data, jsonSpace), []byte("["))
 	return ok && bytes.HasPrefix(bytes.TrimLeft(data, jsonSpace), []byte("{"))
@@ -29,6 +33,10 @@ func IsBatch(data []byte) bool {
 // It examines only brackets and quotes, so that an invalid message does not
 // affect the others. If it returns an error, a [*DecodeError], it also returns
 // the messages before it.
+//
+// # Experimental
+//
+// The client's transports use it. Its form may change.
 func SplitBatch(data []byte) ([][]byte, error) {
 	data = bytes.Trim(data, jsonSpace)
 	if len(data) == 0 || data[0] != '[' {

@@ -45,6 +45,10 @@ func (e *CallError) Unwrap() error { return e.Err }
 // otherwise. They must return at once. They may call only [Conn.Respond] and
 // [Conn.Touch] on the connection. They own their arguments, unless their
 // comment says otherwise.
+//
+// # Experimental
+//
+// The client's transports use it. Its form may change.
 type Config struct {
 	// MessageBytes limits the size of an incoming message, and the bytes that wait
 	// to be sent. 0 means 16 MiB.
@@ -69,6 +73,10 @@ type Config struct {
 }
 
 // Stats counts messages that a connection dropped.
+//
+// # Experimental
+//
+// The client's transports use it. Its form may change.
 type Stats struct {
 	// Late counts answers to ids that no call waits for: late, unknown or
 	// repeated.
@@ -80,6 +88,10 @@ type Stats struct {
 // Conn carries calls over a byte stream of newline-delimited JSON-RPC. Many
 // calls can be in flight, and answers can arrive in any order. A Conn is safe
 // for concurrent use.
+//
+// # Experimental
+//
+// The client's transports use it. Its form may change.
 type Conn struct {
 	cfg Config
 	in  io.ReadCloser
@@ -101,6 +113,10 @@ type Conn struct {
 
 // NewConn starts a connection that reads from in and writes to out. Close
 // closes both.
+//
+// # Experimental
+//
+// The client's transports use it. Its form may change.
 func NewConn(in io.ReadCloser, out io.WriteCloser, cfg Config) *Conn {
 	if cfg.MessageBytes <= 0 {
 		cfg.MessageBytes = 16 << 20

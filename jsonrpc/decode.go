@@ -35,6 +35,10 @@ func DecodeWithin(data []byte, depth int) (Message, error) {
 // DecodeAnswer is [DecodeWithin] for a message that is probably the response to
 // the request with this id. It returns a response by value, which saves an
 // allocation, and other is nil. Any other message is returned in other.
+//
+// # Experimental
+//
+// The client's transports use it. Its form may change.
 func DecodeAnswer(data []byte, depth int, id ID) (resp Response, other Message, err error) {
 	s := scanners.Get().(*scanner)
 	defer scanners.Put(s)

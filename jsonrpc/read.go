@@ -223,6 +223,10 @@ func (e *envelope) own() {
 // Lean returns part, or a copy of it. part shares the memory of a message of
 // whole bytes. If it is only a small part of the message, Lean copies it, so
 // that the rest of the message can be freed.
+//
+// # Experimental
+//
+// The client's transports use it. Its form may change.
 func Lean(part []byte, whole int) []byte {
 	const small = 4 << 10 // not worth it
 	if whole <= small || len(part) > whole/2 {

@@ -167,6 +167,10 @@ func (v *ElicitationCapability) fields(c *codec) {
 }
 
 // TasksCapability is the tasks capability of either side in 2025-11-25.
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type TasksCapability struct {
 	List     *EmptyCapability
 	Cancel   *EmptyCapability
@@ -184,6 +188,10 @@ func (v *TasksCapability) fields(c *codec) {
 
 // TaskRequestsCapability says which requests may become tasks: a server names
 // Tools, a client Sampling and Elicitation.
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type TaskRequestsCapability struct {
 	Tools       *TaskToolsCapability
 	Sampling    *TaskSamplingCapability
@@ -200,6 +208,10 @@ func (v *TaskRequestsCapability) fields(c *codec) {
 }
 
 // TaskToolsCapability names the tool requests that may become tasks.
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type TaskToolsCapability struct {
 	Call  *EmptyCapability
 	Extra Members
@@ -212,6 +224,10 @@ func (v *TaskToolsCapability) fields(c *codec) {
 }
 
 // TaskSamplingCapability names the sampling requests that may become tasks.
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type TaskSamplingCapability struct {
 	CreateMessage *EmptyCapability
 	Extra         Members
@@ -225,6 +241,10 @@ func (v *TaskSamplingCapability) fields(c *codec) {
 
 // TaskElicitationCapability names the elicitation requests that may become
 // tasks.
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type TaskElicitationCapability struct {
 	Create *EmptyCapability
 	Extra  Members

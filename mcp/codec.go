@@ -30,6 +30,10 @@ func Unmarshal(data []byte, v any) error {
 // UnmarshalValid is [Unmarshal] for data that is known to be valid JSON
 // without duplicate members, such as data from [jsonrpc.Decode]. It skips the
 // validation, which is most of the work.
+//
+// # Experimental
+//
+// The client uses it where speed matters. It may change.
 func UnmarshalValid(data []byte, v any) error {
 	o, ok := v.(object)
 	if !ok || isNil(o) {

@@ -34,6 +34,10 @@ const (
 )
 
 // RelatedTask is the value of [MetaRelatedTask] (schema RelatedTaskMetadata).
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type RelatedTask struct {
 	TaskID string
 	Extra  Members

@@ -6,6 +6,10 @@ import "bytes"
 // is false for a result without one, which counts as [ResultComplete];
 // one that is no text is "", which is no type. result must be valid JSON, as
 // everything from [jsonrpc.Decode] is.
+//
+// # Experimental
+//
+// The client uses it where speed matters. It may change.
 func PeekResultType(result []byte) (kind ResultType, ok bool) {
 	if len(result) > peekedBehind {
 		// What makes a result large stands before its type in what most servers

@@ -10,6 +10,10 @@ import (
 // Consume is [UnmarshalValid] for data that is not needed afterwards. It joins
 // texts in place, so decoding a text of many megabytes with escapes allocates
 // nothing. The contents of data are undefined afterwards.
+//
+// # Experimental
+//
+// The client uses it where speed matters. It may change.
 func Consume(data []byte, v any) error {
 	if r, ok := v.(*CallToolResult); ok && r != nil && plainResult(data, r) {
 		return nil

@@ -7,12 +7,24 @@ import (
 )
 
 // ExtensionTasks is the id of the tasks extension of the stateless era.
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 const ExtensionTasks = "io.modelcontextprotocol/tasks"
 
 // TaskStatus is how far a task has come (schema TaskStatus).
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type TaskStatus string
 
 // The statuses of a task.
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 const (
 	TaskWorking       TaskStatus = "working"
 	TaskInputRequired TaskStatus = "input_required"
@@ -29,6 +41,10 @@ func (s TaskStatus) Final() bool {
 
 // TaskMetadata asks for a call to become a task (schema TaskMetadata,
 // 2025-11-25 only).
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type TaskMetadata struct {
 	// TTL is how long the task is wanted, in milliseconds; nil for the
 	// server's choice.
@@ -45,6 +61,10 @@ func (v *TaskMetadata) fields(c *codec) {
 // Task is a long call in 2025-11-25 (schema Task), where it is nested in
 // [CreateTaskResult] and the result itself of tasks/get and tasks/cancel. The
 // extension's form is [DetailedTask].
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type Task struct {
 	TaskID        string
 	Status        TaskStatus
@@ -75,6 +95,10 @@ func (v *Task) fields(c *codec) {
 
 // CreateTaskResult reports that a call became a task (schema CreateTaskResult,
 // 2025-11-25).
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type CreateTaskResult struct {
 	Task  Task
 	Meta  json.RawMessage
@@ -89,6 +113,10 @@ func (v *CreateTaskResult) fields(c *codec) {
 }
 
 // ListTasksResult is one page of tasks (schema ListTasksResult, 2025-11-25).
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type ListTasksResult struct {
 	Tasks []Task
 	// NextCursor is nil at the end of the list.
@@ -108,6 +136,10 @@ func (v *ListTasksResult) fields(c *codec) {
 // TaskParams names a task: the parameters of tasks/get, tasks/cancel and
 // tasks/result (schemas GetTaskRequest, CancelTaskRequest,
 // GetTaskPayloadRequest).
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type TaskParams struct {
 	TaskID string
 	Meta   json.RawMessage
@@ -123,6 +155,10 @@ func (v *TaskParams) fields(c *codec) {
 
 // DetailedTask is a task in the tasks extension, and the parameters of
 // notifications/tasks (schema DetailedTask).
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type DetailedTask struct {
 	// ResultType is [ResultTask] or [ResultComplete]; empty in a notification.
 	ResultType    ResultType
@@ -187,6 +223,10 @@ func (c *codec) rpcError(name string, p **jsonrpc.Error) {
 
 // UpdateTaskParams answers what a task wants to know (schema
 // UpdateTaskRequest of the extension).
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type UpdateTaskParams struct {
 	TaskID         string
 	InputResponses InputResponses

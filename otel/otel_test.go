@@ -387,7 +387,7 @@ func TestToolBreakers(t *testing.T) {
 	s.Tool("get-weather", "", func(*clienttest.Call) (any, error) {
 		return nil, jsonrpc.NewError(jsonrpc.CodeInternalError, "broken", nil)
 	})
-	for range breaker.DefaultFailureThreshold {
+	for range 5 {
 		_, err := c.CallTool(t.Context(), "get-weather", nil)
 		require.Error(t, err)
 	}
