@@ -10,7 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 )
 
-// resilience.md §4.4. Not parallel: AllocsPerRun counts the whole process.
+// Not parallel, because AllocsPerRun counts the allocations of the whole process.
 func TestAllocations(t *testing.T) {
 	closed := breaker.New(breaker.Settings{})
 	require.LessOrEqual(t, testing.AllocsPerRun(1000, func() {

@@ -14,8 +14,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-// resilience.md §4.1 T2c: 64 goroutines, never two probes at once, and every
-// probe alone in its generation.
+// With 64 goroutines there are never two probes at once, and every probe is alone
+// in its generation.
 func TestProbesNeverOverlap(t *testing.T) {
 	t.Parallel()
 	b := breaker.New(breaker.Settings{FailureThreshold: 2, Cooldown: time.Nanosecond})

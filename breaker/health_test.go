@@ -31,7 +31,7 @@ func ask(t *testing.T, h http.Handler, method string) (int, health) {
 	return w.Code, got
 }
 
-// S2-CB-07.
+// State and the health handler show the state and the counts.
 func TestAC_006_7_StateIsObservable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 )
 
-// spec is resilience.md §3.4 in the plainest form: one goroutine, a clock that
-// is a number, no engine. What the breaker does is compared with it step by
-// step. A fault is planted to show that the comparison finds it.
+// spec is the breaker in its plainest form: one goroutine, a number as the clock,
+// no engine. A test compares the breaker with it step by step. A planted fault
+// shows that the comparison finds faults.
 type spec struct {
 	set   breaker.Settings
 	fault fault

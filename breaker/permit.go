@@ -15,18 +15,18 @@ type Permit struct {
 	probe bool
 }
 
-// permit is the part of a permit that its copies share. It is used again by
-// another permit, at another turn, once it was settled.
+// permit is the part of a permit that its copies share. After it is settled,
+// another permit uses it again, at another turn.
 type permit struct {
 	phase *phase      // nil with Bypass
-	lease *time.Timer // of a probe, nil else
-	// turn goes up by one with each settlement, so that what was settled
+	lease *time.Timer // of a probe, else nil
+	// turn grows by one each time the permit is settled, so that a settled permit
 	// cannot be settled again.
 	turn atomic.Uint64
 }
 
-// permits keeps settled permits for reuse: a call through a breaker that is
-// CLOSED allocates nothing here.
+// permits keeps settled permits for reuse, so that a call through a CLOSED breaker
+// allocates nothing.
 var permits = sync.Pool{New: func() any { return new(permit) }}
 
 // Probe reports whether the call is a probe, whose verdict decides whether the
@@ -34,7 +34,7 @@ var permits = sync.Pool{New: func() any { return new(permit) }}
 // ping, and settle the permit with its verdict.
 func (p Permit) Probe() bool { return p.probe }
 
-// hollowLimit is after how many probes that proved nothing a probe is doubted.
+// hollowLimit is the number of probes in vain after which a probe is doubted.
 const hollowLimit = 2
 
 // Doubted reports whether the call is a probe that must prove more than a ping
@@ -92,8 +92,8 @@ func (b *Breaker) grant(ph *phase) Permit {
 	return Permit{b: b, p: p, turn: p.turn.Load()}
 }
 
-// grantProbe makes the permit of a probe, under the lock. It is not from the
-// pool: its lease may run out while the holder has it.
+// grantProbe makes the permit of a probe. It is not from the pool, because its
+// lease may end while the holder has it. Requires b.mu.
 func (b *Breaker) grantProbe(ph *phase) Permit {
 	b.requests.Add(1)
 	p := Permit{b: b, p: &permit{phase: ph}, probe: true}
@@ -101,7 +101,8 @@ func (b *Breaker) grantProbe(ph *phase) Permit {
 	return p
 }
 
-// settle reports v, and ends the lease of a probe or gives the permit back.
+// settle reports v. It then ends the lease of a probe, or gives the permit back to
+// the pool.
 func (p Permit) settle(v Verdict, reason string) {
 	if !p.report(v, reason) {
 		return
@@ -114,7 +115,7 @@ func (p Permit) settle(v Verdict, reason string) {
 	permits.Put(p.p)
 }
 
-// report reports v once. It returns false when the permit was settled before.
+// report applies v once. It returns false if the permit was settled before.
 func (p Permit) report(v Verdict, reason string) bool {
 	if !p.p.turn.CompareAndSwap(p.turn, p.turn+1) {
 		return false
@@ -137,8 +138,8 @@ func (p Permit) report(v Verdict, reason string) bool {
 	return true
 }
 
-// unmoved reports whether v changes nothing in ph, as most verdicts do: then
-// neither a lock nor the clock is needed.
+// unmoved reports whether v changes nothing in ph, as most verdicts do. Such a
+// verdict needs neither the lock nor the clock.
 func (ph *phase) unmoved(v Verdict) bool {
 	if ph.state != Closed {
 		return false

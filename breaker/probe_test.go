@@ -10,8 +10,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 )
 
-// resilience.md §3.5.2: after a tentative probe one failure opens again, until a
-// call has succeeded.
+// After a tentative probe one failure opens the breaker again, until a call
+// succeeds.
 func TestTentativeProbeClosesInProbation(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -86,12 +86,12 @@ func TestFatalFailureOpensAlone(t *testing.T) {
 	p.SettleFor(breaker.Fatal, "certificate")
 	s := b.Snapshot()
 	require.Equal(t, breaker.Open, s.State)
-	require.Equal(t, "decisive failure: certificate", s.Reason)
+	require.Equal(t, "fatal failure: certificate", s.Reason)
 	require.Equal(t, "certificate", s.LastFailure)
 	require.Equal(t, 1, s.ConsecutiveFailures)
 }
 
-// resilience.md §3.4, silence detector: it has no permit.
+// A watcher trips the breaker without a permit.
 func TestTrip(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestTrip(t *testing.T) {
 		require.NoError(t, err)
 		b.Trip("silent for 10 s")
 		require.Equal(t, breaker.Open, b.State())
-		require.Equal(t, "decisive failure: silent for 10 s", refusal(t, b).Reason)
+		require.Equal(t, "fatal failure: silent for 10 s", refusal(t, b).Reason)
 		require.EqualValues(t, 0, b.Snapshot().Failures, "no permit was settled")
 		late.Settle(breaker.Success)
 		require.Equal(t, breaker.Open, b.State())
@@ -159,7 +159,7 @@ func TestRetract(t *testing.T) {
 		for range 4 {
 			settle(t, b, breaker.Failure)
 		}
-		require.Equal(t, breaker.Closed, b.State(), "the engine counts anew")
+		require.Equal(t, breaker.Closed, b.State(), "the engine starts its count again")
 		settle(t, b, breaker.Failure)
 		require.Equal(t, breaker.Open, b.State())
 
@@ -185,7 +185,7 @@ func TestRetract(t *testing.T) {
 	})
 }
 
-// resilience.md §3.11: what others see lowers the threshold, no more.
+// What others see only lowers the threshold.
 func TestSuspect(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

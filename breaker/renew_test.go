@@ -36,7 +36,7 @@ func TestRenewed(t *testing.T) {
 		for range 4 {
 			settle(t, b, breaker.Failure)
 		}
-		require.Equal(t, breaker.Closed, b.State(), "the engine counts anew")
+		require.Equal(t, breaker.Closed, b.State(), "the engine starts its count again")
 	})
 }
 

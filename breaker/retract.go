@@ -27,6 +27,6 @@ func (t Tripped) Retract(reason string) bool {
 	if ph := t.b.phase.Load(); ph.gen != t.gen || ph.state != Open {
 		return false
 	}
-	t.b.closeAnew("retracted", reason)
+	t.b.reclose("retracted", reason)
 	return true
 }

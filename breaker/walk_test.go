@@ -147,7 +147,7 @@ func (w *walk) someTime() time.Duration {
 
 func (w *walk) advance(d time.Duration) error {
 	w.sleep(d)
-	synctest.Wait() // what a lease set off has happened, and is told
+	synctest.Wait() // until the transition that a lease caused is reported
 	w.m.advance(d)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -249,7 +249,7 @@ func soakSteps(t *testing.T) int {
 	return n
 }
 
-// resilience.md §4.1 T2: the breaker and the spec agree after every step.
+// The breaker and the spec agree after every step of a random walk.
 func TestRandomWalkAgainstSpec(t *testing.T) {
 	t.Parallel()
 	const leg = 25_000 // a fresh breaker after so many steps
@@ -283,10 +283,10 @@ func (c *coverage) least(set breaker.Settings) int {
 	return slices.Min(counts)
 }
 
-// resilience.md §4.1 T2m: whatever bug is planted in the spec, the comparison
-// with the breaker finds it, in few steps. The bugs are planted there because
-// a difference has no direction: a breaker with the bug would differ from the
-// right spec by the same step.
+// The comparison with the breaker finds each bug that is planted in the spec,
+// after few steps. The bugs are in the spec because a difference has no
+// direction: a breaker with the bug would differ from the right spec at the same
+// step.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	t.Parallel()
 	for _, f := range allFaults {

@@ -9,8 +9,8 @@ import (
 const maxBatch = 10_000
 
 var (
-	errBatchEnd   = errors.New("a batch that breaks off")
-	errBatchLarge = errors.New("a batch of too many messages")
+	errBatchEnd   = errors.New("the batch is incomplete")
+	errBatchLarge = errors.New("the batch has too many messages")
 )
 
 // AcceptBatches sets whether a JSON array is accepted as a batch of messages.
@@ -75,7 +75,7 @@ func batchError(err error, data []byte) *DecodeError {
 	return &DecodeError{Reason: err.Error(), Syntax: !tooMany, TooLarge: tooMany, Head: head(data)}
 }
 
-// batch takes the messages of a line one by one.
+// batch handles the messages of a line one by one.
 func (c *Conn) batch(ln line) {
 	parts, err := SplitBatch(ln.text)
 	for _, part := range parts {

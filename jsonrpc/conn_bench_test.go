@@ -74,8 +74,8 @@ func TestAllocationsOfCodec(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(20, func() { buf = req.AppendJSON(buf[:0]) }))
 }
 
-// echoRaw answers each line with the id that stands in it, and allocates
-// nothing. It ends with the stream.
+// echoRaw answers each line with the id in it, and allocates nothing. It ends with
+// the stream.
 func echoRaw(in io.Reader, out io.Writer) {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	answers := make([]byte, 0, 64<<10)

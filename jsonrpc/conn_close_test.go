@@ -45,8 +45,8 @@ func TestCloseEndsCallsAtOnce(t *testing.T) {
 	})
 }
 
-// What was accepted leaves before the stream is closed; what a call was told
-// not to be sent does not.
+// Accepted frames are sent before the stream is closed; frames that were taken back
+// are not.
 func TestCloseFlushes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestCloseFlushes(t *testing.T) {
 	})
 }
 
-// CloseWrite is how a child is told to end: its last answers still count.
+// CloseWrite makes a child process exit; its last answers still count.
 func TestCloseWrite(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

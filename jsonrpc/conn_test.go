@@ -35,7 +35,7 @@ func TestCall(t *testing.T) {
 	require.Equal(t, Response{ID: IntID(2), Error: &Error{Code: -32601, Message: "no"}}, got.resp)
 }
 
-// STDIO-01: whatever the caller's JSON looks like, a frame is one line.
+// A frame is one line, also if the caller's JSON has line breaks.
 func TestFramesAreOneLine(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, Config{})
@@ -89,7 +89,7 @@ func TestTenThousandCallsAnsweredInReverseOrder(t *testing.T) {
 	require.Equal(t, Stats{}, p.conn.Stats())
 }
 
-// RPC-18 and RPC-06: an answer nobody waits for is dropped and counted.
+// An answer that no call waits for is dropped and counted.
 func TestAnswersNobodyWaitsFor(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -167,7 +167,7 @@ func TestCallsThatAreNotSent(t *testing.T) {
 	})
 }
 
-// Whoever gave up late must not touch the call that has his id now.
+// A call that gave up late must not affect the call that has its id now.
 func TestAnIDCanBeUsedAgain(t *testing.T) {
 	t.Parallel()
 	var table inflight
@@ -208,7 +208,7 @@ func TestBrokenOutputLeavesAnswersReadable(t *testing.T) {
 	})
 }
 
-// A call whose frame has no place in the queue yet is told by the queue.
+// A call whose frame is not queued yet gets the error of the queue.
 func TestStreamBreaksBeforeACallIsPlaced(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, Config{})

@@ -57,7 +57,7 @@ func TestDecode(t *testing.T) {
 
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
-	// id is what can be salvaged, so that the call fails at once (RPC-22).
+	// id is the id that can still be read, so that the call fails at once.
 	tests := []struct {
 		name, in string
 		syntax   bool
@@ -227,7 +227,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// DecodeAnswer says what Decode says.
+// DecodeAnswer agrees with Decode.
 func TestDecodeAnswer(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

@@ -60,7 +60,7 @@ func TestID(t *testing.T) {
 	}
 }
 
-// RPC-06: the string "1" and the number 1 are different ids.
+// The string "1" and the number 1 are different ids.
 func TestIDsCompare(t *testing.T) {
 	t.Parallel()
 	require.NotEqual(t, StringID("1"), IntID(1))

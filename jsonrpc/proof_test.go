@@ -27,9 +27,9 @@ func (*cutting) Close() error { return nil }
 
 var errCut = errors.New("broken pipe")
 
-// Whoever reads lines runs a last one without its newline, so only a frame that
-// misses more than that is proved not to have arrived. What left in the very
-// write that failed counts.
+// A peer that reads lines runs a last one without its newline. So only a frame that
+// misses more than the newline is proved not to have arrived. Bytes of the write
+// that failed count.
 func TestAFrameWithoutItsNewlineMayHaveArrived(t *testing.T) {
 	t.Parallel()
 	for missing, notSent := range []bool{false, false, true} {

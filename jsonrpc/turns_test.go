@@ -137,7 +137,7 @@ func (p *turnsPeer) ended(done <-chan error) error {
 	}
 }
 
-// While calls come one by one, whoever calls reads.
+// While calls come one by one, callers read.
 func TestCallersRead(t *testing.T) {
 	t.Parallel()
 	p := newTurnsPeer(t, Config{}, time.Hour)

@@ -52,8 +52,8 @@ func parked(w *writer) bool {
 	return w.busy && w.committed == w.written
 }
 
-// A peer that does not read blocks nobody, and what it has not begun to get is
-// taken back (STDIO-05, performance.md section 2).
+// A peer that does not read blocks no caller, and frames of which nothing was sent
+// are taken back.
 func TestFullPipe(t *testing.T) {
 	t.Parallel()
 	conn, in, out := newPipePeer(t, Config{})

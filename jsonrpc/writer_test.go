@@ -18,8 +18,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-// gate is a stream that takes bytes only when it is told to, like a pipe whose
-// peer reads now and then.
+// gate is a stream that accepts bytes only when the test allows it, like a pipe
+// whose peer reads now and then.
 type gate struct {
 	room chan int   // how many bytes the next write may take
 	fail chan error // ends the present write

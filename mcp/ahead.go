@@ -7,9 +7,9 @@ import (
 )
 
 // memberAhead returns the text of the named member of the object at the start of
-// data, "" for a value that is no string; ok is false when it is not there. It
-// only walks the structure: whoever asks reads the object strictly afterwards,
-// or has read it before.
+// data, "" for a value that is not a string. ok reports whether the member exists.
+// memberAhead does not validate: its callers read the object strictly before or
+// after it.
 func memberAhead(data []byte, name string) (text string, ok bool) {
 	i := skipSpace(data, 0)
 	if i >= len(data) || data[i] != '{' {
@@ -37,7 +37,7 @@ func memberAhead(data []byte, name string) (text string, ok bool) {
 			if depth != 1 || !isNamed(key, name) {
 				continue
 			}
-			// A value can equal the name too: only a name has a colon.
+			// A value can equal the name, but only a name is followed by a colon.
 			at := skipSpace(data, end)
 			if at >= len(data) || data[at] != ':' {
 				continue
@@ -50,7 +50,7 @@ func memberAhead(data []byte, name string) (text string, ok bool) {
 	return "", false
 }
 
-// textAt is the text of the value at the place, "" when it is no string.
+// textAt returns the text of the value at the index, "" if it is not a string.
 func textAt(data []byte, at int) string {
 	if at >= len(data) || data[at] != '"' {
 		return ""
@@ -62,8 +62,8 @@ func textAt(data []byte, at int) string {
 	return shortText(data[at:end])
 }
 
-// shortText returns the text of a raw JSON string, without allocating for the
-// ones in every message.
+// shortText returns the text of a raw JSON string. It does not allocate for the
+// texts that are in every message.
 func shortText(raw []byte) string {
 	switch string(raw) {
 	case `"text"`:
@@ -93,8 +93,8 @@ func skipSpace(data []byte, i int) int {
 	return i
 }
 
-// skipString returns the index after the string that starts at i, -1 when it
-// does not end.
+// skipString returns the index after the string that starts at i, or -1 if the
+// string does not end.
 func skipString(data []byte, i int) int {
 	for i++; ; i++ {
 		at := bytes.IndexByte(data[i:], '"')

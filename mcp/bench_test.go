@@ -22,7 +22,7 @@ func toolsPage(n int) []byte {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"name":"tool_%d","title":"Tool %d","description":"Does thing number %d, and says what it did.",`, i, i, i)
+		fmt.Fprintf(&b, `{"name":"tool_%d","title":"Tool %d","description":"Does thing number %d, and returns a summary.",`, i, i, i)
 		b.WriteString(`"inputSchema":{"type":"object","properties":{`)
 		for j := range 12 {
 			if j > 0 {
@@ -36,7 +36,7 @@ func toolsPage(n int) []byte {
 	return b.Bytes()
 }
 
-// TestAllocs holds the gates of performance.md §6 that fall to this package.
+// TestAllocs limits the allocations of the functions that every call uses.
 func TestAllocs(t *testing.T) {
 	// Not parallel: other tests would count.
 	if testmain.Race {

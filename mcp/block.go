@@ -2,8 +2,8 @@ package mcp
 
 import "bytes"
 
-// blocks says which types of content may stand somewhere. Others are raw
-// there, which also bounds how deep typed blocks nest.
+// blocks is a set of content types that a place allows. Blocks of other types are
+// kept raw there, which also limits how deep typed blocks nest.
 type blocks uint8
 
 const (
@@ -12,7 +12,7 @@ const (
 	allBlocks
 )
 
-// newBlock returns an empty block of the type, nil when it is not known here.
+// newBlock returns an empty block of the type, or nil if the place does not allow it.
 func newBlock(kind string, allowed blocks) Content {
 	switch kind {
 	case ContentText:
@@ -58,7 +58,7 @@ func (c *codec) tag(kind string) {
 		return
 	}
 	if c.mode == reading {
-		c.next() // it chose the Go type
+		c.next() // readBlock has chosen the Go type by it
 		return
 	}
 	c.key("type")
@@ -80,7 +80,7 @@ func (c *codec) content(name string, n need, allowed blocks, p *Content) {
 	}
 }
 
-// loneText is room for what most results hold: a list of one text block.
+// loneText is the memory of the content of most results: a list of one text block.
 type loneText struct {
 	list [1]Content
 	text TextContent
@@ -110,8 +110,8 @@ func (c *codec) contents(name string, n need, allowed blocks, p *[]Content) {
 	}
 }
 
-// oneOrMore is a block or a list of blocks. A list of one is written as a
-// single block, which every revision takes, unless it was received as a list.
+// oneOrMore is a block or a list of blocks. A list of one is written as a single
+// block, which every revision accepts, unless it was received as a list.
 func (c *codec) oneOrMore(name string, p *[]Content) {
 	if !c.enterValue(name, required) {
 		return
@@ -136,14 +136,14 @@ func (c *codec) oneOrMore(name string, p *[]Content) {
 	c.writeBlocks(*p)
 }
 
-// readBlock reads the block that comes next, into text when it is one and
-// there is room.
+// readBlock reads the next block. It reads a text block into text if that is not
+// nil.
 func (c *codec) readBlock(allowed blocks, text *TextContent) Content {
 	if c.in.PeekKind() != '{' {
 		c.wrong("an object")
 		return nil
 	}
-	// The offset is where the last token ended, before a comma or colon.
+	// The offset is the end of the last token, before a comma or colon.
 	ahead := bytes.TrimLeft(c.data[c.in.InputOffset():], " \t\r\n,:")
 	kind, _ := memberAhead(ahead, "type")
 	var block Content

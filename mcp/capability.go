@@ -68,7 +68,7 @@ func (v *ServerCapabilities) fields(c *codec) {
 // "extensions.io.modelcontextprotocol/tasks". An empty object is declared;
 // false and null are not.
 func (v ServerCapabilities) Has(path string) bool {
-	switch path { // the gates of every call: no encoding
+	switch path { // every call asks for one of these, so they must be fast
 	case "tools":
 		return v.Tools != nil
 	case "resources":
@@ -83,8 +83,8 @@ func (v ServerCapabilities) Has(path string) bool {
 	return v.declares(path)
 }
 
-// declares is the way of Has through the encoded form. It is apart because
-// encoding moves the value to the heap.
+// declares is Has by the encoded form. It is a function of its own because encoding
+// moves the value to the heap.
 func (v ServerCapabilities) declares(path string) bool {
 	raw, err := encode(&v)
 	return err == nil && declares(raw, path)
@@ -186,7 +186,7 @@ func (v *TasksCapability) fields(c *codec) {
 	ptr(c, "requests", &v.Requests)
 }
 
-// TaskRequestsCapability says which requests may become tasks: a server names
+// TaskRequestsCapability names the requests that may become tasks: a server sets
 // Tools, a client Sampling and Elicitation.
 //
 // # Experimental

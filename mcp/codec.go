@@ -22,7 +22,7 @@ import (
 func Unmarshal(data []byte, v any) error {
 	o, ok := v.(object)
 	if !ok || isNil(o) {
-		return jsonrpc.Unmarshal(data, v) // which refuses a nil pointer
+		return jsonrpc.Unmarshal(data, v) // it rejects a nil pointer
 	}
 	return decode(data, o)
 }
@@ -66,9 +66,9 @@ type DecodeError struct {
 
 func (e *DecodeError) Error() string {
 	if e.Path == "" {
-		return "not what the protocol says: " + e.Reason
+		return "invalid in the protocol: " + e.Reason
 	}
-	return fmt.Sprintf("not what the protocol says: %s: %s", jsonrpc.Printable(e.Path, 200), e.Reason)
+	return fmt.Sprintf("invalid in the protocol: %s: %s", jsonrpc.Printable(e.Path, 200), e.Reason)
 }
 
 // Member is one member of a JSON object.
@@ -93,10 +93,10 @@ func (m Members) Get(name string) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// presence has a bit for each member, by its place in the type's list, that was
-// received in a form its Go value cannot tell: a zero value spelled out
-// (isError: false), or a list of one where a single value may stand. They are
-// written back the same way.
+// presence has a bit for each member, by its position in the type's list. The bit is
+// set if the member was received in a form that its Go value does not show: an
+// explicit zero value (isError: false), or a list of one where a single value is
+// allowed. Such members are written back in the same form.
 type presence uint32
 
 // object is a protocol type. fields lists its members once, for reading,

@@ -72,8 +72,8 @@ func TestEveryTypeIsTested(t *testing.T) {
 	require.Len(t, known, found)
 }
 
-// TestUnknownMembers gives every type members it has no field for: they must
-// come back, in every way of coding (RPC-19).
+// TestUnknownMembers gives every type members without a field. Every encoding must
+// write them back.
 func TestUnknownMembers(t *testing.T) {
 	t.Parallel()
 	const extra = `"x-vendor":{"n":9007199254740993.10,"s":"\u0041"},"X":null,"Name":1`

@@ -140,7 +140,7 @@ func TestTaskStatus(t *testing.T) {
 	}
 }
 
-// TestIDTypes keeps "1" and 1 apart (RPC-06).
+// The string "1" and the number 1 are different ids.
 func TestIDTypes(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]jsonrpc.ID{

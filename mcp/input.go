@@ -57,7 +57,7 @@ func (v *InputRequest) fields(c *codec) {
 // InputResponses).
 type InputResponses map[string]json.RawMessage
 
-// inputRequests is a map of requests; an empty one is written when not nil.
+// inputRequests is a map of requests. An empty one is written unless it is nil.
 func (c *codec) inputRequests(name string, p *InputRequests) {
 	if !c.enterValue(name, optional) {
 		return

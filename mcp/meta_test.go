@@ -60,7 +60,7 @@ func TestCheckMeta(t *testing.T) {
 		{"a baggage with control characters", `{"baggage":"a=\u0000"}`, "W3C"},
 		{"bad key", `{"a":1,"/b":2}`, `"/b"`},
 		{"reserved", `{"io.modelcontextprotocol/clientInfo":{}}`, "reserved"},
-		{"the first fault is told", `{"dev.mcp/a":1,"/b":2}`, `"dev.mcp/a"`},
+		{"the first fault is reported", `{"dev.mcp/a":1,"/b":2}`, `"dev.mcp/a"`},
 		{"not an object", `[]`, "want an object"},
 		{"not JSON", `{`, "_meta"},
 		{"repeated", `{"a":1,"a":2}`, "duplicate"},

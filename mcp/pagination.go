@@ -85,9 +85,9 @@ const (
 	CachePublic  CacheScope = "public"
 )
 
-// lifetime is ttlMs of a result that may be kept. It is a hint only, so what is
-// no whole number is one that lets nothing be kept, and not the loss of the
-// result; one that is too large is large.
+// lifetime is ttlMs of a result that may be cached. It is only a hint, so an invalid
+// value does not fail the result. A number is rounded down and limited; any other
+// value is 0, which forbids caching.
 func (c *codec) lifetime(p **int64) {
 	if c.mode != reading {
 		c.integer("ttlMs", optional, p)
@@ -99,14 +99,14 @@ func (c *codec) lifetime(p **int64) {
 	raw := string(c.next())
 	ms, err := strconv.ParseInt(raw, 10, 64)
 	if err != nil {
-		f, _ := strconv.ParseFloat(raw, 64) // 0 for what is no number
+		f, _ := strconv.ParseFloat(raw, 64) // 0 for a value that is not a number
 		ms = int64(min(max(f, 0), 1<<53))
 	}
 	*p = &ms
 }
 
-// scope is cacheScope of a result that may be kept: one that is no text is none,
-// and so private, as with [codec.lifetime].
+// scope is cacheScope of a result that may be cached. A value that is not a string
+// counts as absent, and therefore as private.
 func (c *codec) scope(p *CacheScope) {
 	if c.mode != reading || c.name != "cacheScope" || c.in.PeekKind() == '"' {
 		str(c, "cacheScope", optional, p)

@@ -29,11 +29,10 @@ func Consume(data []byte, v any) error {
 	})
 }
 
-// Most calls end with one short text. plainResult reads such a result in one
-// pass, without the decoder; it returns false, and has touched nothing, for
-// everything that is not written the way nearly all servers write it: without
-// white space, without escapes, nothing but the members below. data is valid
-// JSON.
+// plainResult reads a result with one short text, as most calls have, in one pass
+// without the decoder. The text must have the form that nearly all servers write:
+// without white space and escapes, and with no other members than those below. For
+// any other result it returns false and changes nothing. data must be valid JSON.
 func plainResult(data []byte, v *CallToolResult) bool {
 	if len(data) > maxPlainResult || len(data) == 0 || data[0] != '{' || bytes.IndexByte(data, '\\') >= 0 || !utf8.Valid(data) {
 		return false
@@ -89,11 +88,11 @@ func plainResult(data []byte, v *CallToolResult) bool {
 	return true
 }
 
-// maxPlainResult bounds what is looked at twice when it turns out not to be
-// plain.
+// maxPlainResult limits the size of a result that may be read twice because it turns
+// out not to be plain.
 const maxPlainResult = 4 << 10
 
-// isErrorBit is the place of isError among the fields of a result.
+// isErrorBit is the [presence] bit of isError in a result.
 const isErrorBit presence = 1 << 2
 
 var (
@@ -104,8 +103,8 @@ var (
 	plainMeta       = []byte(`"_meta":{`)
 )
 
-// objectEnd returns the index after the object that begins at i, -1 when it
-// does not end. There are no escapes.
+// objectEnd returns the index after the object that begins at i, or -1 if it does
+// not end. data has no escapes.
 func objectEnd(data []byte, i int) int {
 	for depth := 0; i < len(data); i++ {
 		switch data[i] {

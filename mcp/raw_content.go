@@ -2,8 +2,8 @@ package mcp
 
 import "encoding/json"
 
-// RawContent is a block of an unknown type, or one that is not permitted at
-// its place. It never fails the call it belongs to.
+// RawContent is a block of an unknown type, or of a type that is not allowed at its
+// place. It never fails the call that it belongs to.
 type RawContent struct {
 	// Type is the block's "type" member, empty when it has none.
 	Type string

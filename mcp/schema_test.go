@@ -214,7 +214,7 @@ func loadSchema(t *testing.T, folder string, types map[string]func() object) *re
 }
 
 // TestSchemaCoverage finds every definition of params, a result or a
-// notification either coded or excluded with a reason (RPC-01).
+// notification either coded or excluded with a reason.
 func TestSchemaCoverage(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}

@@ -13,7 +13,7 @@ import (
 // Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 const ExtensionTasks = "io.modelcontextprotocol/tasks"
 
-// TaskStatus is how far a task has come (schema TaskStatus).
+// TaskStatus is the status of a task (schema TaskStatus).
 //
 // # Experimental
 //
@@ -39,15 +39,15 @@ func (s TaskStatus) Final() bool {
 	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
 }
 
-// TaskMetadata asks for a call to become a task (schema TaskMetadata,
+// TaskMetadata asks the server to run a call as a task (schema TaskMetadata,
 // 2025-11-25 only).
 //
 // # Experimental
 //
 // Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type TaskMetadata struct {
-	// TTL is how long the task is wanted, in milliseconds; nil for the
-	// server's choice.
+	// TTL is how long the server keeps the task, in milliseconds; nil leaves that to
+	// the server.
 	TTL   *int64
 	Extra Members
 	zero  presence
@@ -58,9 +58,9 @@ func (v *TaskMetadata) fields(c *codec) {
 	c.integer("ttl", optional, &v.TTL)
 }
 
-// Task is a long call in 2025-11-25 (schema Task), where it is nested in
-// [CreateTaskResult] and the result itself of tasks/get and tasks/cancel. The
-// extension's form is [DetailedTask].
+// Task is a long call in 2025-11-25 (schema Task). It is part of [CreateTaskResult],
+// the result of tasks/get and tasks/cancel, and the parameters of
+// notifications/tasks/status. The extension's form is [DetailedTask].
 //
 // # Experimental
 //
@@ -72,7 +72,7 @@ type Task struct {
 	// CreatedAt and LastUpdatedAt are ISO 8601 times.
 	CreatedAt     string
 	LastUpdatedAt string
-	// TTL is in milliseconds from creation; nil means without end.
+	// TTL is in milliseconds from creation; nil means forever.
 	TTL *int64
 	// PollInterval is in milliseconds, nil if the server sets none.
 	PollInterval *int64
@@ -176,7 +176,7 @@ type DetailedTask struct {
 	InputRequests InputRequests
 	// Result is the result of a completed task.
 	Result json.RawMessage
-	// Error is why a task failed.
+	// Error is the error of a failed task.
 	Error *jsonrpc.Error
 	Meta  json.RawMessage
 	Extra Members
@@ -221,8 +221,8 @@ func (c *codec) rpcError(name string, p **jsonrpc.Error) {
 	}
 }
 
-// UpdateTaskParams answers what a task wants to know (schema
-// UpdateTaskRequest of the extension).
+// UpdateTaskParams answers the questions of a task (schema UpdateTaskRequest of the
+// extension).
 //
 // # Experimental
 //

@@ -49,7 +49,7 @@ func hinted(hint *bool, otherwise bool) bool {
 	return *hint
 }
 
-// toolAnnotations is ptr with room from the codec.
+// toolAnnotations is ptr with memory from the codec's slab.
 func (c *codec) toolAnnotations(name string, p **ToolAnnotations) {
 	if c.mode != reading {
 		ptr(c, name, p)

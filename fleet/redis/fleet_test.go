@@ -123,7 +123,7 @@ func TestAQuorumOpensTheRest(t *testing.T) {
 		for _, n := range nodes[3:] {
 			s := n.b.Snapshot()
 			require.Equal(t, breaker.Open, s.State)
-			require.Equal(t, "decisive failure: fleet hint: 3 of 25 nodes report it OPEN", s.Reason)
+			require.Equal(t, "fatal failure: fleet hint: 3 of 25 nodes report it OPEN", s.Reason)
 			require.Zero(t, n.Stats().Published, "what a node was told it does not tell again")
 		}
 	})
