@@ -47,8 +47,8 @@ func TestFilesAreOfTheUserAlone(t *testing.T) {
 	}
 }
 
-// TestDamagedFiles: whatever was done to a file, it is not used and not replaced; its error names
-// it, says what to do and shows nothing of it. Only Delete removes it.
+// TestDamagedFiles: a damaged file is neither used nor replaced. Its error names the file and what to
+// do, and shows none of its content. Only Delete removes it.
 func TestDamagedFiles(t *testing.T) {
 	rewrite := func(change func(string) string) func(t *testing.T, file string) {
 		return func(t *testing.T, file string) {

@@ -185,7 +185,7 @@ func TestStoreKeepsKeysApart(t *testing.T) {
 	})
 }
 
-// TestUpdateIsALease: whoever has an Update keeps all others of the key out, and nobody else.
+// TestUpdateIsALease: a running Update locks its key, and no other key.
 func TestUpdateIsALease(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() store.Store) {
 		synctest.Test(t, func(t *testing.T) {
