@@ -100,8 +100,7 @@ func BenchmarkRedact(b *testing.B) {
 	}
 }
 
-// A secret in any of these places does not come out, whatever stands on the
-// lines around it.
+// A secret in any of these places is removed, for any text on the lines around it.
 func FuzzRedact(f *testing.F) {
 	f.Add("", "abcdefgh", "")
 	f.Add("token=\"", "s3cr3t_value", "'")

@@ -136,8 +136,8 @@ func TestErrorTextOfAHugeMessage(t *testing.T) {
 	}
 }
 
-// Where a long text is cut, no half of a secret stands: neither of one that its
-// end gives away nor of one that only its whole length does.
+// A cut of a long text never leaves half a secret: neither of one that is recognized by
+// its end, nor of one that is recognized by its length.
 func TestErrorTextIsCutBetweenWords(t *testing.T) {
 	t.Parallel()
 	const shown = 8 << 10
@@ -166,7 +166,7 @@ func TestErrorTextIsCutBetweenWords(t *testing.T) {
 	require.NotContains(t, text, "\ufffd", "nor half of a character")
 }
 
-// S2-EMAP-06.
+// The JSON form has all members. It has no secrets, except in the server's own error.
 func TestJSONForm(t *testing.T) {
 	t.Parallel()
 	e := errormap.FromRPC(&jsonrpc.Error{Code: -32003, Message: "m?key=untouched", Data: json.RawMessage(`{"a":1.50}`)},

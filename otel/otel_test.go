@@ -263,7 +263,7 @@ func TestForeignPropagators(t *testing.T) {
 }
 
 // The default is what the program propagates, without baggage: that goes to
-// others than its own servers only where it is told to.
+// others than its own servers only where it is set.
 func TestTheGlobalPropagator(t *testing.T) {
 	before := otel.GetTextMapPropagator()
 	defer otel.SetTextMapPropagator(before)

@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/pool"
 )
 
-// requireHealth asks a handler, and returns what it says of each server.
+// requireHealth calls a handler, and returns its report of each server.
 func requireHealth(t *testing.T, h http.Handler, code int, status string) []map[string]any {
 	t.Helper()
 	w := httptest.NewRecorder()

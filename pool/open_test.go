@@ -125,7 +125,7 @@ func TestPoolWithBadServers(t *testing.T) {
 		require.True(t, mcperrors.Retryable(err))
 		require.Zero(t, time.Since(began))
 
-		close(release) // the late one joins, and is told of
+		close(release) // the late one joins, and is reported
 		time.Sleep(2 * time.Second)
 		require.Contains(t, log.all(), "hangs connected")
 		res, err = p.CallTool(t.Context(), "late", nil)

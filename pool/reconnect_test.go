@@ -99,8 +99,8 @@ func TestPoolReconnect(t *testing.T) {
 	})
 }
 
-// A connection that is lost fails calls at once and is made anew; names given
-// before go on working, also where another server has come to have the same tool.
+// A lost connection fails calls at once, and the pool connects again. Names given before
+// keep working, also if another server has the same tool now.
 func TestPoolLosesAServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -185,8 +185,8 @@ func TestPoolForgetsOldFailures(t *testing.T) {
 	})
 }
 
-// Asked for, a program that is held or does not get ready is not waited for: it is
-// connected to anew, at once.
+// Reconnect does not wait for a program that its client holds back or that does not get
+// ready: the pool connects to it again at once.
 func TestPoolReconnectEndsAHold(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -245,9 +245,8 @@ func fails(err error) clienttest.Handler {
 	return func(*clienttest.Call) (any, error) { return nil, err }
 }
 
-// The error of a call says what the pool is going to do, which is not what the
-// client alone could: it connects again to a program that its client does not start
-// again, too.
+// The error of a call describes what the pool does next. That differs from what the
+// client does: the pool also connects again to a program that its client gave up.
 func TestPoolSaysWhenItTriesAgain(t *testing.T) {
 	t.Parallel()
 	gone := func(int) error {
