@@ -186,9 +186,9 @@ func WithPrivateNetwork() Option { return func(c *config) { c.private = true } }
 // WithStrictResource refuses resource metadata for a parent path of the server's URL.
 func WithStrictResource() Option { return func(c *config) { c.strict = true } }
 
-// WithoutLegacy refuses servers without resource metadata, which revision 2025-03-26
+// WithoutFallback refuses servers without resource metadata, which revision 2025-03-26
 // allowed.
-func WithoutLegacy() Option { return func(c *config) { c.noFallback = true } }
+func WithoutFallback() Option { return func(c *config) { c.noFallback = true } }
 
 // WithIssuerSlash accepts an authorization server whose issuer identifier differs from the
 // expected one only by a slash at the end. Some large providers need it.

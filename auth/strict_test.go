@@ -35,7 +35,7 @@ func TestWithStrictResource(t *testing.T) {
 // revision 2025-03-26, unless the application refuses that.
 func TestWithoutLegacy(t *testing.T) {
 	t.Parallel()
-	for refused, option := range map[bool]auth.Option{false: nil, true: auth.WithoutLegacy()} {
+	for refused, option := range map[bool]auth.Option{false: nil, true: auth.WithoutFallback()} {
 		w := authtest.New(t)
 		var guessed atomic.Int32
 		inner := w.MCP.Config.Handler

@@ -13,8 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 )
 
-// settle makes one call that ends with v. It fails the test when the breaker
-// refuses it.
+// settle makes one call that ends with v. It fails the test if the breaker refuses it.
 func settle(t *testing.T, b *breaker.Breaker, v breaker.Verdict) {
 	t.Helper()
 	p, err := b.Acquire()
@@ -406,7 +405,7 @@ func TestProbeLeaseRunsOut(t *testing.T) {
 	}
 }
 
-// A probe that reports in time takes its lease along: nothing happens later.
+// The lease of a probe that reports in time has no later effect.
 func TestLeaseEndsWithTheProbe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -444,7 +443,7 @@ func TestSettingsValidate(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			require.ErrorContains(t, tt.set.Validate(), tt.want)
-			b := breaker.New(tt.set) // works all the same, with the default
+			b := breaker.New(tt.set) // works, with the default
 			settle(t, b, breaker.Success)
 			require.Equal(t, breaker.Closed, b.State())
 		})
@@ -462,7 +461,7 @@ func TestBreakersAreIndependent(t *testing.T) {
 	require.Equal(t, "b", b.Name())
 }
 
-// A verdict that somebody forgot to form neither closes a breaker nor opens it.
+// The zero verdict neither closes a breaker nor opens it.
 func TestZeroVerdictIsNeutral(t *testing.T) {
 	t.Parallel()
 	var v breaker.Verdict

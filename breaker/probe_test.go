@@ -56,7 +56,7 @@ func TestTentativeInClosedChangesNothing(t *testing.T) {
 	require.Equal(t, breaker.Open, b.State())
 }
 
-// With two probes one that proves something is enough.
+// Of two probes, one with the verdict Success is enough.
 func TestOneRealProbeEndsProbation(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -106,7 +106,7 @@ func TestTrip(t *testing.T) {
 		require.Equal(t, breaker.Open, b.State())
 
 		time.Sleep(10 * time.Second)
-		b.Trip("again") // OPEN goes on as it was
+		b.Trip("again") // OPEN does not change
 		require.Equal(t, 20*time.Second, b.Snapshot().RetryAfter)
 		require.EqualValues(t, 1, b.Snapshot().Opens)
 
@@ -120,13 +120,13 @@ func TestTrip(t *testing.T) {
 		require.Equal(t, breaker.Open, b.State(), "the probe came too late")
 
 		time.Sleep(31 * time.Second)
-		settle(t, b, breaker.Neutral) // HALF_OPEN, nobody probing
+		settle(t, b, breaker.Neutral) // HALF_OPEN without a probe
 		b.Trip("between probes")
 		require.Equal(t, breaker.Open, b.State())
 	})
 }
 
-// A watcher that was wrong takes its trip back, and nothing else.
+// A watcher that was wrong takes back its own trip only.
 func TestRetract(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -250,7 +250,7 @@ func TestLeaseOfOneProbe(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, breaker.Open, b.State())
 		require.Equal(t, "probe failed: lease ran out", b.Snapshot().Reason)
-		p.Lease(time.Second) // nothing is left to lease
+		p.Lease(time.Second) // the permit is settled
 		breaker.Permit{}.Lease(time.Second)
 
 		time.Sleep(31 * time.Second)
@@ -261,15 +261,14 @@ func TestLeaseOfOneProbe(t *testing.T) {
 		q, err := b.Acquire()
 		require.NoError(t, err)
 		require.False(t, q.Probe())
-		q.Lease(time.Second) // no probe
+		q.Lease(time.Second) // not a probe
 		time.Sleep(time.Minute)
 		q.Settle(breaker.Success)
 		require.Equal(t, breaker.Closed, b.State())
 	})
 }
 
-// The cooldowns of an outage: how long each OPEN refuses when every probe
-// fails at once.
+// The cooldowns of an outage: how long each OPEN lasts if every probe fails at once.
 func TestCooldowns(t *testing.T) {
 	t.Parallel()
 	const s = time.Second
@@ -294,14 +293,14 @@ func TestCooldowns(t *testing.T) {
 				var got []time.Duration
 				for range tt.want {
 					left := b.Snapshot().RetryAfter
-					got = append(got, left.Round(time.Millisecond)) // each probe comes 1 ns late
+					got = append(got, left.Round(time.Millisecond)) // each probe is 1 ns late
 					time.Sleep(left)
 					refused(t, b)
 					time.Sleep(1)
 					settle(t, b, breaker.Failure)
 				}
 				require.Equal(t, tt.want, got)
-				// A real success makes the next cooldown a first one.
+				// After a real success the next cooldown is a first one.
 				time.Sleep(b.Snapshot().RetryAfter + 1)
 				settle(t, b, breaker.Success)
 				for range 5 {
@@ -313,7 +312,7 @@ func TestCooldowns(t *testing.T) {
 	}
 }
 
-// A cooldown goes on growing when only tentative probes have succeeded.
+// A cooldown keeps growing while only tentative probes succeed.
 func TestProbationKeepsTheCooldownGrowing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

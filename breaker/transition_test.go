@@ -87,7 +87,7 @@ func TestCallbackMayReadAndMayBeSlow(t *testing.T) {
 	})
 }
 
-// Past states are not kept, whether or not somebody listens. Not parallel: it
+// Past states are not kept in memory, with or without a listener. Not parallel, because it
 // measures the heap.
 func TestPastStatesAreForgotten(t *testing.T) {
 	for name, set := range map[string]breaker.Settings{

@@ -12,8 +12,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-// heard collects what a connection reports. Only the read loop writes it, and
-// tests read it when that is blocked.
+// heard collects the reports of a connection. Only the read loop writes it, and tests
+// read it while the loop is blocked.
 type heard struct {
 	noise, notes, requests []string
 	faults                 []*DecodeError
@@ -181,7 +181,7 @@ func TestPeerEndsTheStream(t *testing.T) {
 					(<-done).failed(t, ErrPeerClosed, false)
 				}
 				(<-queued).failed(t, ErrPeerClosed, true)
-				(<-stuck).failed(t, ErrPeerClosed, false) // a write holds it and may yet succeed
+				(<-stuck).failed(t, ErrPeerClosed, false) // its write runs and may still succeed
 				<-p.conn.Done()
 				(<-p.call(t.Context(), IntID(5), Wait{})).failed(t, ErrPeerClosed, true)
 				require.ErrorIs(t, p.conn.Notify(t.Context(), Notification{Method: "n"}), ErrPeerClosed)
@@ -226,7 +226,7 @@ func TestServerRequestsByDefault(t *testing.T) {
 	require.Equal(t, Response{ID: StringID("s1"), Error: &Error{Code: CodeMethodNotFound, Message: "Method not found"}}, p.hear())
 }
 
-// What handlers get belongs to them, whatever comes next.
+// Handlers own their arguments, also while later messages arrive.
 func TestHandlersOwnWhatTheyGet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -256,7 +256,7 @@ func TestHandlersOwnWhatTheyGet(t *testing.T) {
 	})
 }
 
-// So does what a call gets.
+// Callers own their results.
 func TestResultsAreTheCallers(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, Config{})

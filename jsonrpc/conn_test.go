@@ -184,7 +184,7 @@ func TestAnIDCanBeUsedAgain(t *testing.T) {
 	require.True(t, table.drop(second))
 }
 
-// The peer went away while its answers can still be read.
+// The peer has exited, but its answers can still be read.
 func TestBrokenOutputLeavesAnswersReadable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -225,7 +225,7 @@ func TestParamsAreCopiedWhenSmall(t *testing.T) {
 	for _, size := range []int{100, inlineLimit} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPeer(t, Config{})
-			// The writer is busy with this one while the params change.
+			// The writer writes this frame while the params change.
 			go func() { _ = p.conn.Notify(t.Context(), Notification{Method: "first"}) }()
 			synctest.Wait()
 			params := json.RawMessage(`{"a":"` + strings.Repeat("x", size-len(`{"a":""}`)) + `"}`)

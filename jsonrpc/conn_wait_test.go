@@ -39,7 +39,7 @@ func TestWait(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := newPeer(t, Config{})
-				// Used timers must be as good as new ones.
+				// Used timers must behave like new ones.
 				for i := range 3 {
 					id := IntID(int64(i))
 					began := time.Now()
@@ -66,8 +66,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// Calls share a timer one after the other. One that was set for an earlier call,
-// and that nobody stopped, ends no later call too early or too late.
+// Calls reuse a timer one after the other. A timer that is still set for an earlier call
+// ends no later call too early or too late.
 func TestWaitsOfCallsThatShareATimer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestWaitsOfCallsThatShareATimer(t *testing.T) {
 	})
 }
 
-// An answer counts until the very moment of the deadline.
+// An answer counts until the deadline.
 func TestAnswersAroundTheDeadline(t *testing.T) {
 	t.Parallel()
 	for _, wait := range []Wait{{Idle: time.Second}, {Max: time.Second}} {
