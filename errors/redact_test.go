@@ -74,8 +74,8 @@ func TestRedactCommand(t *testing.T) {
 	require.Empty(t, mcperrors.RedactCommand(nil))
 }
 
-// A peer's text is long and full of what Redact looks for: the time it takes
-// grows with the text and not with its square, which is 20 s for the first one.
+// A long text of a peer is full of the words that Redact looks for. The running time must
+// be linear; a quadratic one is 20 s for the first text.
 func TestRedactIsLinear(t *testing.T) {
 	t.Parallel()
 	if testmain.Race {

@@ -122,7 +122,7 @@ func TestErrorTextIsBounded(t *testing.T) {
 	require.Less(t, len(e.Error()), 2500)
 }
 
-// What a peer may send is up to 16 MiB; making the text reads the start of it.
+// A peer may send 16 MiB. The text of the error reads only the start.
 func TestErrorTextOfAHugeMessage(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{`token="x" `, "x", "ä\x1b ", "https://", "secret=\n", "\u202e"} {
@@ -141,7 +141,7 @@ func TestErrorTextOfAHugeMessage(t *testing.T) {
 func TestErrorTextIsCutBetweenWords(t *testing.T) {
 	t.Parallel()
 	const shown = 8 << 10
-	// What takes much room before, and little after, its secrets are taken out.
+	// This text is long before, and short after, its secrets are removed.
 	filler := func(n int) string { return "password=" + strings.Repeat("x", n-len("password= ")) + " " }
 	for _, tt := range []struct{ name, secret string }{
 		{"address", "https://hunter:" + strings.Repeat("2", 300) + "@host/"},

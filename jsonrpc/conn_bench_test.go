@@ -281,7 +281,7 @@ func TestLargeParamsAreNotCopied(t *testing.T) {
 	}
 }
 
-// Goal: a large answer is copied once.
+// Goal: a large answer is in memory at most twice.
 func TestLargeResultsAreHeldTwiceAtMost(t *testing.T) {
 	testmain.SkipLarge(t)
 	const size = 16<<20 - 200

@@ -24,7 +24,7 @@ const (
 	MetaLogLevel = "io.modelcontextprotocol/logLevel"
 	// MetaServerInfo is in results of the stateless era.
 	MetaServerInfo = "io.modelcontextprotocol/serverInfo"
-	// MetaSubscriptionID tells which subscription a notification belongs to.
+	// MetaSubscriptionID is the id of the subscription that a notification belongs to.
 	MetaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
 
 	// MetaRelatedTask and MetaModelImmediateResponse belong to the tasks of

@@ -112,7 +112,7 @@ func FuzzMetaKey(f *testing.F) {
 				t.Fatalf("%q taken", key)
 			}
 		}
-		// What is sent alone is judged as in an object.
+		// A single key is checked as in an object.
 		raw, encodeErr := Marshal(map[string]int{key: 1})
 		if encodeErr != nil || strings.ToValidUTF8(key, "") != key || checkTrace(key, []byte("1")) != nil {
 			return

@@ -189,7 +189,7 @@ func (v *ResourceContents) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// Bytes returns what the piece holds: the text's bytes, or the blob decoded.
+// Bytes returns the contents: the bytes of the text, or the decoded blob.
 func (v *ResourceContents) Bytes() ([]byte, error) {
 	switch {
 	case v.Text != nil:
@@ -217,7 +217,7 @@ func (v *SubscribeParams) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// ResourceUpdatedParams says that a resource, or one below it, changed (schema
+// ResourceUpdatedParams reports that a resource, or one below it, changed (schema
 // ResourceUpdatedNotificationParams).
 type ResourceUpdatedParams struct {
 	URI   string

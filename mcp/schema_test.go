@@ -263,7 +263,7 @@ func TestSchemaExamples(t *testing.T) {
 					raw, err := json.Marshal(example)
 					require.NoError(t, err)
 					if bytes.Contains(raw, []byte(`"jsonrpc"`)) || (strings.HasSuffix(def, "Request") && def != "InputRequest") || strings.HasSuffix(def, "Notification") {
-						// An envelope: params are ours, the rest is package jsonrpc's.
+						// A message: this package has its params, package jsonrpc the rest.
 						params, ok := example.(map[string]any)["params"]
 						if !ok {
 							continue
@@ -292,8 +292,8 @@ func TestSchemaExamples(t *testing.T) {
 	}
 }
 
-// examples makes values a definition allows: only what is required, everything,
-// and everything with each later choice of its unions.
+// examples returns values that a definition allows: with the required members, with all
+// members, and with each choice of its unions.
 func (s *revisionSchema) examples(def string) []any {
 	node := s.defs[def]
 	out := []any{s.example(node, false, 0, 0)}
@@ -373,7 +373,7 @@ func (s *revisionSchema) example(node any, all bool, choice, depth int) any {
 	return out
 }
 
-// mergeExample adds what one part of an allOf wants to what the others want.
+// mergeExample merges the example of one part of an allOf into that of the others.
 func mergeExample(into, from map[string]any, part any) {
 	for k, v := range from {
 		old, known := into[k]

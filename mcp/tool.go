@@ -7,7 +7,7 @@ import (
 
 // Tool describes one tool (schema Tool).
 type Tool struct {
-	// Name is what tools/call takes. Any text is possible.
+	// Name is the name of the tool in tools/call. Any text is possible.
 	Name string
 	// Title is for people, since 2025-06-18. See [Tool.DisplayName].
 	Title       string
@@ -16,7 +16,7 @@ type Tool struct {
 	// when absent.
 	InputSchema  json.RawMessage
 	OutputSchema json.RawMessage
-	// Annotations are hints, to be trusted no more than the server is.
+	// Annotations are hints of the server. Trust them as far as you trust the server.
 	Annotations *ToolAnnotations
 	Icons       []Icon
 	// Execution is for revision 2025-11-25 only.
@@ -55,7 +55,7 @@ func (v *Tool) DisplayName() string {
 	}
 }
 
-// ToolExecution says how a tool may be run (schema ToolExecution, 2025-11-25).
+// ToolExecution describes how a tool may be run (schema ToolExecution, 2025-11-25).
 type ToolExecution struct {
 	// TaskSupport is "forbidden" (also when empty), "optional" or "required".
 	TaskSupport string

@@ -22,23 +22,23 @@ func (v *ToolAnnotations) fields(c *codec) {
 	c.hint("openWorldHint", &v.OpenWorldHint)
 }
 
-// ReadOnly reports whether the tool says it changes nothing; default false. It
-// is safe on nil, as are its siblings.
+// ReadOnly reports whether the tool declares that it changes nothing. The default is
+// false. All methods of ToolAnnotations are safe on nil.
 func (v *ToolAnnotations) ReadOnly() bool { return v != nil && hinted(v.ReadOnlyHint, false) }
 
-// Destructive reports whether the tool may destroy something; default true,
+// Destructive reports whether the tool may destroy something. The default is true, and
 // false for a read-only tool.
 func (v *ToolAnnotations) Destructive() bool {
 	return !v.ReadOnly() && (v == nil || hinted(v.DestructiveHint, true))
 }
 
-// Idempotent reports whether the tool says that repeating a call changes
-// nothing more; default false, true for a read-only tool.
+// Idempotent reports whether the tool declares that a repeated call changes nothing
+// more. The default is false, and true for a read-only tool.
 func (v *ToolAnnotations) Idempotent() bool {
 	return v.ReadOnly() || (v != nil && hinted(v.IdempotentHint, false))
 }
 
-// OpenWorld reports whether the tool reaches beyond a closed domain; default
+// OpenWorld reports whether the tool reaches beyond a closed domain. The default is
 // true.
 func (v *ToolAnnotations) OpenWorld() bool { return v == nil || hinted(v.OpenWorldHint, true) }
 

@@ -32,7 +32,7 @@ func TestPool(t *testing.T) {
 		require.Equal(t, []string{"files", "web", "prompts"}, p.Servers())
 		require.Empty(t, p.Failures())
 
-		// A name that nobody has listed yet is looked for.
+		// A name that was not listed yet is searched for.
 		text, err := client.CallAs[string](t.Context(), p, "read", nil)
 		require.NoError(t, err)
 		require.Equal(t, "files/read", text)
@@ -76,8 +76,8 @@ func TestPool(t *testing.T) {
 	})
 }
 
-// Neither a server that hangs, nor one that refuses, nor one that dies while it is
-// greeted keeps the pool from opening and its calls from going out at once.
+// A server that hangs, refuses, or exits during the handshake delays neither Open nor calls
+// to other servers.
 func TestPoolWithBadServers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -184,8 +184,8 @@ func TestPoolThatCannotBeOpened(t *testing.T) {
 	}
 }
 
-// The context bounds opening: cancelled it ends it, run out it leaves what is
-// there.
+// The context limits opening: its cancellation ends it, and after its deadline the
+// connected servers stay.
 func TestPoolContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestPoolContext(t *testing.T) {
 	})
 }
 
-// Servers that hang keep their places for connecting no longer than 5 s each.
+// A server that hangs blocks the connecting of others for 5 s at most.
 func TestPoolPlacesForConnecting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

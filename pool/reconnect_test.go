@@ -17,8 +17,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/pool"
 )
 
-// A server that is away is tried again, less and less often, and found when it is
-// back.
+// The pool retries a server that is down with longer and longer pauses, and connects when
+// it is back.
 func TestPoolTriesAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -53,8 +53,7 @@ func TestPoolTriesAgain(t *testing.T) {
 	})
 }
 
-// Nobody is tried behind the application's back when that is switched off; asked
-// for it is, at once.
+// Without automatic attempts, only Reconnect connects again, at once.
 func TestPoolReconnect(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -153,8 +152,8 @@ func TestPoolLosesAServer(t *testing.T) {
 	})
 }
 
-// A connection that has lasted makes up for the tries before it: what is lost then
-// is tried again as soon as after a first failure.
+// A connection that has lasted resets the pauses: after its loss the first retry comes as
+// soon as after a first failure.
 func TestPoolForgetsOldFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

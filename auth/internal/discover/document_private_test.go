@@ -83,7 +83,7 @@ func TestMembers(t *testing.T) {
 	} {
 		d.err = nil
 		read(d)
-		d.text("n") // the first fault is the one to tell
+		d.text("n") // the first fault is reported
 		require.EqualError(t, d.err, "its member "+name)
 	}
 }

@@ -46,7 +46,7 @@ func TestEd25519HasTwoNames(t *testing.T) {
 	require.Nil(t, ec.Listed([]string{"EdDSA"}))
 }
 
-// edVerifier verifies under both names: package jose knows one.
+// edVerifier verifies under both names, of which package jose has one.
 type edVerifier struct{ public any }
 
 func (v edVerifier) VerifyPayload(payload, signature []byte, _ jose.SignatureAlgorithm) error {

@@ -26,7 +26,7 @@ var algorithms = []jose.SignatureAlgorithm{
 	jose.ES256, jose.ES384, jose.ES512, jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA, "Ed25519",
 }
 
-// verify checks the signature of a JWT and returns what it says.
+// verify checks the signature of a JWT and returns its claims and header.
 func verify(t *testing.T, token string, public any) (map[string]any, jose.Header) {
 	t.Helper()
 	signed, err := jose.ParseSignedCompact(token, algorithms)

@@ -113,7 +113,7 @@ func TestNewError(t *testing.T) {
 	require.Equal(t, "https://a/ refused: no reason given", NewError("https://a/", "a b", "", "ftp://x").Error())
 }
 
-// TestNothingShowsSecrets writes everything that holds secrets in every form.
+// TestNothingShowsSecrets prints all types with secrets in every form.
 func TestNothingShowsSecrets(t *testing.T) {
 	const secret = "PLANTED"
 	signer := newKey(t, "Ed25519")
