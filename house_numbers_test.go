@@ -56,17 +56,17 @@ var numbers = []number{
 	{"docs/resilience.md", "of the caller's context, NUMBER at most", resilienceGo, "defaultMaxTime", inWords},
 	{"docs/resilience.md", "retry: NUMBER attempts, paid", "internal/resilience/retry.go", "DefaultAttempts", plain},
 	{"docs/resilience.md", "idle timeout: NUMBER, reset by progress", resilienceGo, "defaultIdleTimeout", inSeconds},
-	{"docs/resilience.md", "The server's circuit opens after NUMBER failures in a row", breakerGo, "DefaultFailureThreshold", plain},
-	{"docs/resilience.md", "It stays open for NUMBER.", breakerGo, "DefaultCooldown", inSeconds},
+	{"docs/resilience.md", "The server's circuit opens after NUMBER failures in a row", breakerGo, "defaultFailureThreshold", plain},
+	{"docs/resilience.md", "It stays open for NUMBER.", breakerGo, "defaultCooldown", inSeconds},
 	{"docs/resilience.md", "in the stateless era, NUMBER at most", "client/internal/guard/probe.go", "probeTime", inSeconds},
-	{"docs/resilience.md", "When the NUMBER are over", breakerGo, "DefaultCooldown", inSeconds},
+	{"docs/resilience.md", "When the NUMBER are over", breakerGo, "defaultCooldown", inSeconds},
 	{"docs/resilience.md", "If nothing comes for NUMBER from a server", resilienceGo, "defaultSilence", inSeconds},
 	{"docs/resilience.md", "sends two liveness probes, NUMBER each", silenceGo, "ProbeTime", inSeconds},
 	{"docs/resilience.md", "is restarted after at most NUMBER, then", "internal/resilience/backoff.go", "firstRestartPause", inMilliseconds},
 	{"docs/resilience.md", "longer pauses up to NUMBER.", "internal/resilience/backoff.go", "maxRestartPause", inSeconds},
 
-	{"CHANGELOG.md", "a circuit breaker (NUMBER failures,", breakerGo, "DefaultFailureThreshold", plain},
-	{"CHANGELOG.md", "failures, NUMBER, one probe)", breakerGo, "DefaultCooldown", inSeconds},
+	{"CHANGELOG.md", "a circuit breaker (NUMBER failures,", breakerGo, "defaultFailureThreshold", plain},
+	{"CHANGELOG.md", "failures, NUMBER, one probe)", breakerGo, "defaultCooldown", inSeconds},
 	{"CHANGELOG.md", "a schema cache (NUMBER)", cacheGo, "DefaultTTL", inWords},
 }
 

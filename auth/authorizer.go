@@ -273,12 +273,12 @@ func (s *server) find(ctx context.Context, c challenge.Challenge) (*site, error)
 	cfg := &s.a.cfg
 	found := &site{cfg: cfg, principal: s.id.principal, endpoint: s.endpoint, http: cfg.fetcher(s.endpoint), pace: &s.pace}
 	finder := discover.Finder{
-		HTTP: found.http, NoLegacy: cfg.noLegacy, SlashConcession: cfg.anySlash, StrictResource: cfg.strict, OnStep: cfg.traced(),
+		HTTP: found.http, NoFallback: cfg.noFallback, SlashConcession: cfg.anySlash, StrictResource: cfg.strict, OnStep: cfg.traced(),
 	}
 	resource, err := finder.Resource(ctx, s.endpoint, c.Get("resource_metadata"))
 	switch {
 	case errors.Is(err, discover.ErrNoMetadata):
-		found.server, err = finder.Legacy(ctx, s.endpoint)
+		found.server, err = finder.Fallback(ctx, s.endpoint)
 	case err == nil:
 		found.resource = resource
 		found.server, err = cfg.serverOf(ctx, &finder, resource.AuthorizationServers)

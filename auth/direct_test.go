@@ -84,7 +84,7 @@ func (d *direct) visit(t *testing.T, err error) (address string) {
 	return resp.Header.Get("Location")
 }
 
-// diary has the events that somebody was told.
+// diary has the events that were reported.
 type diary struct {
 	mu     sync.Mutex
 	events []auth.Event

@@ -96,7 +96,7 @@ func TestLegacyListsS256(t *testing.T) {
 }
 
 // A document that is out of reach is not missing: nothing weaker takes its place.
-func TestTroubleIsNoLegacy(t *testing.T) {
+func TestTroubleIsNoFallback(t *testing.T) {
 	t.Parallel()
 	status := func(code int) http.HandlerFunc {
 		return func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(code) }

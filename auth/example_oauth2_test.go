@@ -103,7 +103,8 @@ func TestFlowOfANightlyJob(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-// What x/oauth2 says of a server's answer is not told, whatever the answer repeats.
+// The text of x/oauth2 about a server's answer is not shown, because the answer may
+// repeat secrets.
 func TestAnswersToOAuth2AreNotTold(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

@@ -154,8 +154,8 @@ func TestServersAreForgotten(t *testing.T) {
 	require.Less(t, len(a.servers), 10000)
 }
 
-// The end of a token is a time of the wall clock: the other clock stands still while a
-// machine sleeps.
+// The expiry of a token is a time of the wall clock, because the monotonic clock stops
+// while a machine sleeps.
 func TestExpiryIsOfTheWallClock(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
@@ -189,7 +189,7 @@ func TestDeadCallBeginsNothing(t *testing.T) {
 	})
 }
 
-// Another program logged out, or was told that the login is over: this one has no token
+// Another program logged out, or learned that the login is over: this one has no token
 // then, and does not send an empty one.
 func TestLogoutOfAnotherProgram(t *testing.T) {
 	t.Parallel()

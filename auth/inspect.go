@@ -70,9 +70,10 @@ type Inspection struct {
 	// ClientMetadata is set if the authorization server accepts the URL of a document as
 	// client id, and DPoP if it binds tokens to keys.
 	ClientMetadata, DPoP bool
-	// Legacy is set for a server without resource metadata. Assumed is set for one without
-	// any metadata: its endpoints are the default ones of revision 2025-03-26.
-	Legacy, Assumed bool
+	// Fallback is set for a server without resource metadata: the rules of revision
+	// 2025-03-26 apply. Assumed is set for a server without any metadata: its endpoints
+	// are the default ones of that revision.
+	Fallback, Assumed bool
 	// Problem is why a login would fail, nil if no reason was found.
 	Problem error
 }
@@ -190,7 +191,7 @@ func (s *server) traceChallenge(c challenge.Challenge) {
 	r.advise("its challenge names the resource metadata (RFC 9728 §5.1)", named, unless(named != "", "it has no resource_metadata"),
 		"its operator should name it: without it, clients can only look in the well-known places")
 	if scope := c.Get("scope"); scope != "" {
-		r.advise("its challenge says which scopes it wants (RFC 6750 §3)", fetch.Printable(scope), nil, "")
+		r.advise("its challenge names the scopes that it wants (RFC 6750 §3)", fetch.Printable(scope), nil, "")
 	}
 }
 
@@ -206,7 +207,7 @@ func (i inspector) obtain(_ context.Context, s *site, scopes []string) (*credent
 		AuthorizationURL: s.server.AuthorizationEndpoint, TokenURL: s.server.TokenEndpoint, RegistrationURL: s.server.RegistrationEndpoint,
 		PushURL: s.server.PushEndpoint, DeviceURL: s.server.DeviceEndpoint, PushRequired: s.server.PushRequired,
 		ClientMetadata: s.server.ClientIDMetadata, DPoP: len(s.server.DPoPAlgs) > 0,
-		Legacy: s.resource == nil, Assumed: s.server.Assumed, Problem: s.inspect(scopes),
+		Fallback: s.resource == nil, Assumed: s.server.Assumed, Problem: s.inspect(scopes),
 	}
 	return nil, newError(ReasonLogin, "", errInspected)
 }

@@ -207,7 +207,7 @@ func TestBearer(t *testing.T) {
 	require.Equal(t, mcperrors.KindAuth, mcperrors.KindOf(err))
 }
 
-// A token that the server revokes again and again is renewed each time.
+// A token that the server revokes repeatedly is renewed each time.
 func TestRevokedTwice(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

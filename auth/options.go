@@ -31,20 +31,20 @@ type config struct {
 	onlyScopes bool                 // scopes are all to ask for
 	exceptions map[string]exception // by issuer
 
-	dpop     bool
-	prompt   func(context.Context, Prompt) error
-	noLogin  bool
-	newLogin bool
-	patience time.Duration
-	base     http.RoundTripper // nil for the default
-	private  bool
-	strict   bool
-	noLegacy bool
-	anySlash bool
-	onStep   func(Step)
-	onEvent  []func(Event)
-	ahead    bool
-	bad      error // the first option that is wrong
+	dpop       bool
+	prompt     func(context.Context, Prompt) error
+	noLogin    bool
+	newLogin   bool
+	patience   time.Duration
+	base       http.RoundTripper // nil for the default
+	private    bool
+	strict     bool
+	noFallback bool
+	anySlash   bool
+	onStep     func(Step)
+	onEvent    []func(Event)
+	ahead      bool
+	bad        error // the first option that is wrong
 
 	challenge *transport.Challenge // for [Inspect]
 }
@@ -186,9 +186,9 @@ func WithPrivateNetwork() Option { return func(c *config) { c.private = true } }
 // WithStrictResource refuses resource metadata for a parent path of the server's URL.
 func WithStrictResource() Option { return func(c *config) { c.strict = true } }
 
-// WithoutLegacy refuses servers without resource metadata, which revision 2025-03-26
+// WithoutFallback refuses servers without resource metadata, which revision 2025-03-26
 // allowed.
-func WithoutLegacy() Option { return func(c *config) { c.noLegacy = true } }
+func WithoutFallback() Option { return func(c *config) { c.noFallback = true } }
 
 // WithIssuerSlash accepts an authorization server whose issuer identifier differs from the
 // expected one only by a slash at the end. Some large providers need it.

@@ -32,7 +32,7 @@ const childVariable = "MAINSTAY_TEST_AUTH_CHILD"
 // notLoggedIn is the exit code of a process that needs a login.
 const notLoggedIn = 4
 
-// hung ends a process that would run for ever, such as one whose other was lost.
+// hung ends a process that would run forever, such as one whose counterpart was lost.
 const hung = 3 * time.Minute
 
 // child is the main of another process that uses the tokens in a folder, and asks nobody.
@@ -116,7 +116,7 @@ func forever(ctx context.Context, c *client.Client) error {
 	}
 }
 
-// stopping is a store whose process stops for ever when a new token was issued, before it is
+// stopping is a store whose process stops forever when a new token was issued, before it is
 // written.
 type stopping struct{ auth.Store }
 
@@ -184,8 +184,8 @@ func TestTwoProcesses(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, out := range []*bufio.Reader{counts, others} {
 		wg.Go(func() {
-			texts[i], _ = io.ReadAll(out) // a process that fails says so below
-			w.Abandon()                   // else the other one would call for ever
+			texts[i], _ = io.ReadAll(out) // the exit code below shows a failure
+			w.Abandon()                   // else the other one would call forever
 		})
 	}
 	wg.Wait()

@@ -15,7 +15,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
 
-// slow is a person who logs in when the test says so.
+// slow is a person who logs in when the test allows it.
 type slow struct {
 	asked chan struct{} // a login began
 	agree chan struct{} // closed: the person logs in

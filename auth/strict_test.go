@@ -33,9 +33,9 @@ func TestWithStrictResource(t *testing.T) {
 
 // A server without resource metadata is taken for its own authorization server, as in
 // revision 2025-03-26, unless the application refuses that.
-func TestWithoutLegacy(t *testing.T) {
+func TestWithoutFallback(t *testing.T) {
 	t.Parallel()
-	for refused, option := range map[bool]auth.Option{false: nil, true: auth.WithoutLegacy()} {
+	for refused, option := range map[bool]auth.Option{false: nil, true: auth.WithoutFallback()} {
 		w := authtest.New(t)
 		var guessed atomic.Int32
 		inner := w.MCP.Config.Handler

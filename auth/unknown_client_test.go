@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
 
-// A wrong secret is not mended by another login: the error says what to look at.
+// Another login does not repair a wrong secret: the error names what to check.
 func TestWrongSecretOfAPerson(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

@@ -83,7 +83,7 @@ func TestUnwritableStoreOfTwo(t *testing.T) {
 	require.Zero(t, w.Lost())
 }
 
-// Whoever logs in for other programs must know that the token is not written.
+// A program that logs in for other programs must learn that the token is not written.
 func TestUnwritableLogin(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 )
 
-// resilience.md §4.4. Not parallel: AllocsPerRun counts the whole process.
+// Not parallel, because AllocsPerRun counts the allocations of the whole process.
 func TestAllocations(t *testing.T) {
 	closed := breaker.New(breaker.Settings{})
 	require.LessOrEqual(t, testing.AllocsPerRun(1000, func() {
@@ -146,8 +146,7 @@ func BenchmarkRefuseHeld(b *testing.B) {
 	}
 }
 
-// A run of four failures that a success ends, over and over: what is not on
-// the fast path.
+// Runs of four failures that a success ends, which are not on the fast path.
 func BenchmarkFailure(b *testing.B) {
 	br := breaker.New(breaker.Settings{})
 	b.ReportAllocs()
@@ -181,7 +180,7 @@ func BenchmarkGroupFind(b *testing.B) {
 	})
 }
 
-// A key more in a full group: the peer makes up names.
+// A new key in a full group, as when the peer invents names.
 func BenchmarkGroupGetNew(b *testing.B) {
 	g := breaker.NewGroup(breaker.GroupSettings{})
 	b.ReportAllocs()

@@ -15,16 +15,16 @@ import (
 type Breaker struct {
 	set Settings
 
-	// What every call reads, and only changes of state write.
+	// Every call reads these; only changes of state write them.
 	phase   atomic.Pointer[phase]
-	gate    atomic.Pointer[gate] // nil: no hold
+	gate    atomic.Pointer[gate] // nil: no throttle
 	mode    atomic.Uint32
 	suspect atomic.Pointer[time.Time] // until when one failure opens
 	failed  atomic.Pointer[failure]   // the last one that counted
 	held    atomic.Pointer[heldRefusal]
 	forced  OpenError
 
-	_ [64]byte // what every call writes lies on cache lines of its own
+	_ [64]byte // every call writes the counters: they have cache lines of their own
 
 	requests  atomic.Uint64
 	successes atomic.Uint64
@@ -34,17 +34,17 @@ type Breaker struct {
 
 	_ [64]byte
 
-	// published is the last phase whose beginning was published; telling is true
-	// while a goroutine publishes.
+	// published is the last phase whose start was published. telling is true while
+	// a goroutine publishes.
 	published atomic.Pointer[phase]
 	telling   atomic.Bool
 
-	// mu is held while the engine is asked and a phase begins, and never
-	// across a wait. The fields below are under it.
+	// mu is held while the engine is used and a phase begins, and never during a
+	// wait. It guards the fields below.
 	mu     sync.Mutex
-	engine *gobreaker.TwoStepCircuitBreaker[struct{}] // nil until it is asked; see counting
-	moved  bool                                       // the engine changed its state during the present question
-	sharp  bool                                       // the failure that is being reported opens alone
+	engine *gobreaker.TwoStepCircuitBreaker[struct{}] // nil until it is used; see counting
+	moved  bool                                       // the engine changed its state since this was last cleared
+	sharp  bool                                       // the failure that is being reported opens on its own
 	cause  string                                     // the reason of the failure that is being reported
 	round  round
 }
@@ -65,6 +65,10 @@ func New(s Settings) *Breaker {
 func (b *Breaker) Name() string { return b.set.Name }
 
 // CountAll reports whether [Settings.CountAll] is set.
+//
+// # Experimental
+//
+// It may change with the setting.
 func (b *Breaker) CountAll() bool { return b.set.CountAll }
 
 // Acquire asks for permission to make one call. The caller must settle the
@@ -101,8 +105,8 @@ func (b *Breaker) Peek() error {
 	return nil
 }
 
-// refusal returns why nobody may call in phase ph now, nil when that is not
-// so. In CLOSED without a hold it does not read the clock.
+// refusal returns the refusal of a call in phase ph now, nil if it may go through.
+// In CLOSED without a throttle it does not read the clock.
 func (b *Breaker) refusal(ph *phase) *OpenError {
 	mode := Mode(b.mode.Load())
 	if mode == ForcedOpen {
@@ -142,6 +146,10 @@ func (b *Breaker) Trip(reason string) Tripped {
 // Suspect lets a single failure open the breaker for d from now. Use it when
 // others report that the peer fails, which is not enough to refuse calls. Of
 // several calls the latest end counts. A d of 0 or less ends the suspicion.
+//
+// # Experimental
+//
+// Package fleet/redis uses it; it may change with that package.
 func (b *Breaker) Suspect(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

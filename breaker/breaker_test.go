@@ -13,8 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 )
 
-// settle makes one call that ends with v. It fails the test when the breaker
-// refuses it.
+// settle makes one call that ends with v. It fails the test if the breaker refuses it.
 func settle(t *testing.T, b *breaker.Breaker, v breaker.Verdict) {
 	t.Helper()
 	p, err := b.Acquire()
@@ -43,7 +42,7 @@ func opened(t *testing.T, s breaker.Settings) *breaker.Breaker {
 	b := breaker.New(s)
 	n := s.FailureThreshold
 	if n == 0 {
-		n = breaker.DefaultFailureThreshold
+		n = 5
 	}
 	for range n {
 		settle(t, b, breaker.Failure)
@@ -71,7 +70,7 @@ func TestAC_006_1_StatesAreClosedOpenHalfOpen(t *testing.T) {
 	})
 }
 
-// S2-CB-01.
+// As many failures in a row as the threshold open the breaker, and fewer do not.
 func TestAC_006_2_OpensAfterFailuresInARow(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -98,7 +97,7 @@ func TestAC_006_2_OpensAfterFailuresInARow(t *testing.T) {
 	}
 }
 
-// S2-CB-02.
+// A success ends a run of failures.
 func TestAC_006_2_SuccessEndsTheRun(t *testing.T) {
 	t.Parallel()
 	b := breaker.New(breaker.Settings{})
@@ -157,7 +156,7 @@ func TestCountAllMakesNeutralAFailure(t *testing.T) {
 	require.Equal(t, breaker.Open, b.State())
 }
 
-// S2-CB-03.
+// An open breaker refuses without delay.
 func TestAC_006_3_OpenRefusesAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -178,7 +177,7 @@ func TestAC_006_3_OpenRefusesAtOnce(t *testing.T) {
 	})
 }
 
-// S2-CB-04: more than the cooldown, not exactly the cooldown.
+// The first call goes through after more than the cooldown, not after exactly it.
 func TestAC_006_4_HalfOpenAfterCooldown(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -213,7 +212,7 @@ func TestAC_006_4_HalfOpenAfterCooldown(t *testing.T) {
 	}
 }
 
-// S2-CB-05.
+// Of 20 callers at once in HALF_OPEN, one gets the probe.
 func TestAC_006_5_OneProbeOfTwentyCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -255,7 +254,7 @@ func TestHalfOpenRefusalSaysSo(t *testing.T) {
 	})
 }
 
-// S2-CB-06.
+// A successful probe closes the breaker; a failed one starts a full cooldown.
 func TestAC_006_6_ProbeDecides(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -296,7 +295,7 @@ func TestHalfOpenMaxIsProbesAtOnceAndSuccessesToClose(t *testing.T) {
 	})
 }
 
-// S2-CB-10.
+// A caller that cancels its probe leaves the breaker in HALF_OPEN with a free place.
 func TestCancelledProbeNeitherClosesNorWedges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -311,7 +310,7 @@ func TestCancelledProbeNeitherClosesNorWedges(t *testing.T) {
 	})
 }
 
-// S2-CB-11.
+// The slow success of a call from before the opening does not close the breaker.
 func TestSlowSuccessFromBeforeOpeningIsIgnored(t *testing.T) {
 	t.Parallel()
 	for _, wait := range []time.Duration{0, 31 * time.Second} {
@@ -406,7 +405,7 @@ func TestProbeLeaseRunsOut(t *testing.T) {
 	}
 }
 
-// A probe that reports in time takes its lease along: nothing happens later.
+// The lease of a probe that reports in time has no later effect.
 func TestLeaseEndsWithTheProbe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -444,14 +443,14 @@ func TestSettingsValidate(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			require.ErrorContains(t, tt.set.Validate(), tt.want)
-			b := breaker.New(tt.set) // works all the same, with the default
+			b := breaker.New(tt.set) // works, with the default
 			settle(t, b, breaker.Success)
 			require.Equal(t, breaker.Closed, b.State())
 		})
 	}
 }
 
-// S2-CB-12.
+// One breaker does not affect another.
 func TestBreakersAreIndependent(t *testing.T) {
 	t.Parallel()
 	a := opened(t, breaker.Settings{Name: "a"})
@@ -462,7 +461,7 @@ func TestBreakersAreIndependent(t *testing.T) {
 	require.Equal(t, "b", b.Name())
 }
 
-// A verdict that somebody forgot to form neither closes a breaker nor opens it.
+// The zero verdict neither closes a breaker nor opens it.
 func TestZeroVerdictIsNeutral(t *testing.T) {
 	t.Parallel()
 	var v breaker.Verdict
@@ -474,7 +473,7 @@ func TestZeroVerdictIsNeutral(t *testing.T) {
 	require.EqualValues(t, 1, b.Snapshot().Neutrals)
 }
 
-// S2-CB-14.
+// The race detector finds nothing with many goroutines.
 func TestManyGoroutines(t *testing.T) {
 	t.Parallel()
 	b := breaker.New(breaker.Settings{Cooldown: time.Microsecond, OnTransition: func(breaker.Transition) {}})

@@ -18,8 +18,8 @@ func (h badHandler) Handle(context.Context, slog.Record) error { h.fail(); retur
 func (h badHandler) WithAttrs([]slog.Attr) slog.Handler        { return h }
 func (h badHandler) WithGroup(string) slog.Handler             { return h }
 
-// A listener or logger that panics or ends its goroutine does not end the
-// process, and hears of the next transition.
+// A listener or logger that panics or ends its goroutine does not end the process, and
+// receives the next transition.
 func TestCallbacks(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(){"panic": func() { panic("a bug of the application") }, "Goexit": runtime.Goexit} {

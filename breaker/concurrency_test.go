@@ -14,8 +14,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-// resilience.md §4.1 T2c: 64 goroutines, never two probes at once, and every
-// probe alone in its generation.
+// With 64 goroutines there are never two probes at once, and every probe is alone
+// in its generation.
 func TestProbesNeverOverlap(t *testing.T) {
 	t.Parallel()
 	b := breaker.New(breaker.Settings{FailureThreshold: 2, Cooldown: time.Nanosecond})
@@ -37,7 +37,7 @@ func TestProbesNeverOverlap(t *testing.T) {
 					if running.Add(1) != 1 {
 						overlaps.Add(1)
 					}
-					runtime.Gosched() // the others' chance to come in between
+					runtime.Gosched() // lets the others run in between
 					running.Add(-1)
 				}
 				p.Settle([]breaker.Verdict{breaker.Success, breaker.Failure, breaker.Failure, breaker.Neutral, breaker.Tentative, breaker.Fatal}[rng.IntN(6)])
@@ -53,8 +53,8 @@ func TestProbesNeverOverlap(t *testing.T) {
 	require.False(t, s.ProbeInFlight)
 }
 
-// Everything at once: for the race detector, and for totals and a chain of
-// transitions that hold all the same.
+// All operations at once: for the race detector, and to check that the totals and the chain
+// of transitions are consistent.
 func TestEverythingAtOnce(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -93,7 +93,7 @@ func TestEverythingAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	b.Force(breaker.Auto)
-	require.Eventually(t, func() bool { // the last leases run out beside us
+	require.Eventually(t, func() bool { // the last leases end meanwhile
 		s := b.Snapshot()
 		return s.Requests == s.Successes+s.Failures+s.Neutrals
 	}, 10*time.Second, time.Millisecond)
@@ -113,8 +113,8 @@ func TestEverythingAtOnce(t *testing.T) {
 	}
 }
 
-// Of many failures at once one opens; those that wait for the lock meanwhile
-// belong to an earlier generation when they get it.
+// Of many failures at once, one opens the breaker. The others wait for the lock, and belong
+// to an earlier generation when they get it.
 func TestFailuresAtOnceOpenOnce(t *testing.T) {
 	t.Parallel()
 	for range testmain.Fewer(2_000, 10) {

@@ -13,14 +13,14 @@ type round struct {
 	cooldown time.Duration
 	// level is how many cooldowns in a row ended with a failed probe.
 	level int
-	// hollow is how many probes in a row closed the breaker and proved nothing: the
-	// next verdict was a failure.
+	// hollow is how many probes in a row closed the breaker although the next
+	// verdict was a failure.
 	hollow int
 }
 
-// after begins a round, or goes on with the one whose early probe has failed,
-// and returns the last instant at which the breaker refuses. old is the phase
-// that ended at now, and cause is the reason of the failure.
+// after starts a round, or continues the one whose early probe failed, and returns
+// the last time at which the breaker refuses. old is the phase that ended at now,
+// and cause is the reason of the failure.
 func (r *round) after(old *phase, now time.Time, cause string, s *Settings) time.Time {
 	early := s.EarlyProbe
 	if s.EarlyFor != nil && !slices.Contains(s.EarlyFor, cause) {
@@ -45,8 +45,8 @@ func (r *round) after(old *phase, now time.Time, cause string, s *Settings) time
 	return until
 }
 
-// next returns the first instant after now at which a probe is due, false when
-// the round is over.
+// next returns the first time after now at which a probe is due, and false if the
+// round is over.
 func (r *round) next(now time.Time, early []time.Duration) (time.Time, bool) {
 	for _, d := range early {
 		if at := r.begun.Add(d); d < r.cooldown && at.After(now) {

@@ -10,8 +10,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 )
 
-// Early probes that are for one reason only wait for the end of the cooldown after any
-// other, also if the reason of a probe's failure differs.
+// With early probes for one reason only, the next probe waits for the end of the cooldown
+// after a failure with another reason, also if it is the failure of a probe.
 func TestEarlyProbesForAReason(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -40,15 +40,15 @@ func TestEarlyProbesForAReason(t *testing.T) {
 	}
 }
 
-// Twice a tentative probe closed the breaker and a failure opened it again: the next probe
-// is doubted until a success that proves something.
+// After a failure has twice followed a tentative probe, the next probe is doubted until a
+// call succeeds.
 func TestDoubtedProbe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := breaker.New(breaker.Settings{FailureThreshold: 1})
 		probe := func(doubted bool, v breaker.Verdict) {
 			t.Helper()
-			time.Sleep(breaker.DefaultCooldown + 1)
+			time.Sleep(30*time.Second + 1)
 			p, err := b.Acquire()
 			require.NoError(t, err)
 			require.True(t, p.Probe())
@@ -65,7 +65,7 @@ func TestDoubtedProbe(t *testing.T) {
 		call(breaker.Failure)
 		probe(false, breaker.Tentative)
 		call(breaker.Failure)
-		probe(false, breaker.Failure) // says nothing of pings
+		probe(false, breaker.Failure) // proves nothing about pings
 		probe(false, breaker.Tentative)
 		call(breaker.Failure)
 		probe(true, breaker.Failure)

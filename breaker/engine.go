@@ -12,20 +12,19 @@ var (
 	errNeutral = errors.New("neutral")
 )
 
-// newEngine makes the counting part. Its callbacks run under the engine's lock
-// and, as the engine is only asked under ours, under that too (GB5).
+// newEngine returns an engine that counts. Its callbacks run under the engine's
+// lock. They also run under b.mu, because the engine is only used under b.mu.
 func (b *Breaker) newEngine() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 	threshold := uint32(b.set.FailureThreshold)
 	return gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Name:        b.set.Name,
 		MaxRequests: uint32(b.set.HalfOpenMax),
-		// A window would forget failures that are further apart than it is
-		// long: five calls in a row that each time out after 30 s would never
-		// open the breaker (GB7).
+		// No window: it would forget failures that are further apart than its
+		// length. Five calls in a row that each time out after 30 s would never
+		// open the breaker.
 		Interval: 0,
-		// The engine's cooldown cannot change and cannot be asked for (GB12),
-		// so it is the shortest there is, and the phase's until is what counts:
-		// the engine is never asked before that has passed.
+		// The engine's cooldown cannot change and cannot be read, so it is as short
+		// as possible. The phase's until decides: the engine is not used before it.
 		Timeout:      time.Nanosecond,
 		IsExcluded:   func(err error) bool { return errors.Is(err, errNeutral) },
 		IsSuccessful: func(err error) bool { return err == nil },
@@ -37,8 +36,8 @@ func (b *Breaker) newEngine() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 	})
 }
 
-// counting returns the engine. Most breakers never see a failure and need none: an
-// engine that is new has counted nothing either. It runs under the lock.
+// counting returns the engine, and makes it on first use: most breakers never see
+// a failure. Requires b.mu.
 func (b *Breaker) counting() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 	if b.engine == nil {
 		b.engine = b.newEngine()
@@ -46,12 +45,11 @@ func (b *Breaker) counting() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 	return b.engine
 }
 
-// probe asks the engine for leave to probe: OPEN becomes HALF_OPEN here, and
-// nowhere else.
+// probe asks the engine for a probe. Only here OPEN becomes HALF_OPEN.
 func (b *Breaker) probe() (Permit, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	ph := b.phase.Load() // it may have changed before the lock was ours
+	ph := b.phase.Load() // it may have changed before the lock was taken
 	if err := b.refusal(ph); err != nil {
 		b.refused.Add(1)
 		return Permit{}, err
@@ -77,9 +75,9 @@ func (b *Breaker) probe() (Permit, error) {
 	return b.grantProbe(ph), nil
 }
 
-// settle takes a permit's verdict, under the lock. One of an earlier
-// generation has no effect, and does not reach the engine: it
-// would move from OPEN to HALF_OPEN on the way (GB6).
+// settle applies the verdict of a permit. A verdict of an earlier generation has no
+// effect and does not reach the engine, which it would move from OPEN to HALF_OPEN.
+// Requires b.mu.
 func (b *Breaker) settle(ph *phase, v Verdict, reason string) {
 	if b.phase.Load() != ph {
 		return
@@ -92,7 +90,7 @@ func (b *Breaker) settle(ph *phase, v Verdict, reason string) {
 		b.succeed(ph, v == Success)
 	case Failure, Fatal:
 		b.fail(ph, v == Fatal, reason)
-	default: // a verdict that does not exist proves nothing
+	default: // an unknown verdict proves nothing
 		if ph.state == HalfOpen {
 			ph.taken.Add(-1)
 			b.tellEngine(ph, errNeutral)
@@ -126,10 +124,10 @@ func (b *Breaker) fail(ph *phase, fatal bool, cause string) {
 	var reason string
 	switch {
 	case ph.state == HalfOpen:
-		ph.run.Add(1) // the engine counts none in HALF_OPEN
+		ph.run.Add(1) // the engine does not count in HALF_OPEN
 		reason = "probe failed"
 	case fatal:
-		reason = "decisive failure"
+		reason = "fatal failure"
 	case probation:
 		reason = "failure in probation"
 	case suspected:
@@ -143,15 +141,14 @@ func (b *Breaker) fail(ph *phase, fatal bool, cause string) {
 	b.begin(Open, reason)
 }
 
-// tellEngine reports a verdict of the present generation and says whether the
-// engine has changed its state. A generation needs one leave only to report
-// any number of verdicts (GB4 turned to use): the calls of CLOSED are not
-// counted one by one.
+// tellEngine reports a verdict of the current generation to the engine and returns
+// whether the engine changed its state. One permission of the engine allows any
+// number of reports, so a generation asks once, not for each call of CLOSED.
 func (b *Breaker) tellEngine(ph *phase, err error) bool {
 	b.moved = false
 	if ph.report == nil {
 		report, refused := b.counting().Allow()
-		if refused != nil { // CLOSED refuses nobody
+		if refused != nil { // never in CLOSED
 			return false
 		}
 		ph.report = report

@@ -27,8 +27,8 @@ func Example() {
 	// OPEN 2
 }
 
-// Two clients of one server share its breaker: what one learns spares the
-// other its own failures.
+// Two clients of one server share its breaker, so that one learns from the failures of the
+// other.
 func Example_sharing() {
 	server := breaker.New(breaker.Settings{Name: "db", FailureThreshold: 2})
 	call := func(client string) {
@@ -51,8 +51,8 @@ func Example_sharing() {
 	// failures in a row: connection refused
 }
 
-// A breaker for each tool of a server. It is made at a tool's first failure,
-// so that tools that never fail cost nothing.
+// A breaker for each tool of a server. It is made at the first failure of a tool, so that
+// tools that never fail cost nothing.
 func ExampleGroup() {
 	tools := breaker.NewGroup(breaker.GroupSettings{Settings: breaker.Settings{Name: "db", FailureThreshold: 2}})
 	call := func(tool string, works bool) {
@@ -93,7 +93,7 @@ func ExampleGroup() {
 	// db/export OPEN
 }
 
-// A server that says when it wants to be called again is not called before.
+// A server that sets a Retry-After is not called before its end.
 func ExampleBreaker_Throttle() {
 	b := breaker.New(breaker.Settings{Name: "db"})
 	b.Throttle(time.Minute, "429")

@@ -14,8 +14,8 @@ import (
 
 // Defaults of [GroupSettings].
 const (
-	DefaultGroupSize  = 1024
-	DefaultGroupQuiet = 10 * time.Minute
+	defaultGroupSize  = 1024
+	defaultGroupQuiet = 10 * time.Minute
 )
 
 // GroupSettings configure a [Group]. The zero value uses the defaults.
@@ -34,10 +34,10 @@ type GroupSettings struct {
 func (s GroupSettings) Validate() error {
 	errs := []error{s.Settings.Validate()}
 	if s.Size < 0 {
-		errs = append(errs, fmt.Errorf("breaker: group size %d: use 1 or more, 0 for %d", s.Size, DefaultGroupSize))
+		errs = append(errs, fmt.Errorf("breaker: group size %d: use 1 or more, 0 for %d", s.Size, defaultGroupSize))
 	}
 	if s.Quiet < 0 {
-		errs = append(errs, fmt.Errorf("breaker: group quiet time %s: use a positive duration, 0 for %s", s.Quiet, DefaultGroupQuiet))
+		errs = append(errs, fmt.Errorf("breaker: group quiet time %s: use a positive duration, 0 for %s", s.Quiet, defaultGroupQuiet))
 	}
 	return errors.Join(errs...)
 }
@@ -50,7 +50,7 @@ func (s GroupSettings) Validate() error {
 // the first failure of a key. Keys that never fail then cost nothing.
 type Group struct {
 	set GroupSettings
-	// all is never changed, but replaced under mu: looking up takes no lock.
+	// all is replaced under mu and never changed, so that a lookup takes no lock.
 	all atomic.Pointer[map[string]*Breaker]
 	mu  sync.Mutex
 }
@@ -59,10 +59,10 @@ type Group struct {
 // [GroupSettings.Validate] rejects by the defaults.
 func NewGroup(s GroupSettings) *Group {
 	if s.Size <= 0 {
-		s.Size = DefaultGroupSize
+		s.Size = defaultGroupSize
 	}
 	if s.Quiet <= 0 {
-		s.Quiet = DefaultGroupQuiet
+		s.Quiet = defaultGroupQuiet
 	}
 	g := &Group{set: s}
 	g.all.Store(new(map[string]*Breaker))
@@ -117,7 +117,8 @@ func (g *Group) Snapshots() []Snapshot {
 	return list
 }
 
-// remembered copies all with room for one more.
+// remembered returns a copy of all with room for one more breaker. It leaves out the
+// breakers that [Group.Get] removes.
 func (g *Group) remembered(all map[string]*Breaker) map[string]*Breaker {
 	kept := make(map[string]*Breaker, len(all)+1)
 	quiet := time.Now().Add(-g.set.Quiet)
@@ -142,8 +143,8 @@ func (g *Group) remembered(all map[string]*Breaker) map[string]*Breaker {
 	return kept
 }
 
-// value is how much is lost with the breaker; with 0 nothing but a run of
-// failures too short to open.
+// value returns how much is lost if the breaker is removed: for 0 only a run of
+// failures that is too short to open it.
 func (b *Breaker) value() int {
 	ph := b.phase.Load()
 	switch {

@@ -34,8 +34,7 @@ func TestGroup(t *testing.T) {
 	require.Equal(t, "x", breaker.NewGroup(breaker.GroupSettings{}).Get("x").Name())
 }
 
-// What is CLOSED and quiet is forgotten when room is asked for, and nothing
-// else is.
+// A group that needs room removes breakers that are CLOSED and quiet, and no others.
 func TestGroupForgetsTheQuiet(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -85,13 +84,13 @@ func TestGroupForgetsTheQuiet(t *testing.T) {
 	}
 }
 
-// G10: 10,000 names from the peer. The open ones stay while there is another
-// to give up, then the one that opened first goes.
+// 10,000 names from the peer: open breakers stay while there is another to remove. Then the
+// one that opened first is removed.
 func TestGroupIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := breaker.NewGroup(breaker.GroupSettings{})
-		for i := range breaker.DefaultGroupSize + 10 {
+		for i := range 1024 + 10 {
 			g.Get(strconv.Itoa(i))
 		}
 		require.Len(t, g.Snapshots(), 1024)

@@ -40,7 +40,7 @@ func Handler(bs ...*Breaker) http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
 		w.WriteHeader(status)
-		// An error here means that the asker has gone.
+		// An error means that the client has disconnected.
 		_ = json.NewEncoder(w).Encode(health)
 	})
 }

@@ -31,7 +31,7 @@ func ask(t *testing.T, h http.Handler, method string) (int, health) {
 	return w.Code, got
 }
 
-// S2-CB-07.
+// State and the health handler show the state and the counts.
 func TestAC_006_7_StateIsObservable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestAC_006_7_StateIsObservable(t *testing.T) {
 			"suspect": false, "probe_in_flight": false, "last_failure_at": opening.UTC().Format(time.RFC3339Nano),
 		}, got.Breakers[1])
 
-		time.Sleep(time.Minute) // asking does not make it HALF_OPEN
+		time.Sleep(time.Minute) // a health check does not make it HALF_OPEN
 		status, got = ask(t, h, http.MethodGet)
 		require.Equal(t, http.StatusServiceUnavailable, status)
 		require.Equal(t, "OPEN", got.Breakers[1]["state"])
@@ -104,7 +104,7 @@ func TestNames(t *testing.T) {
 	require.Equal(t, `"HALF_OPEN"`, string(text))
 }
 
-// A snapshot tells of everything that keeps calls out or may do so soon.
+// A snapshot shows everything that refuses calls or may do so soon.
 func TestSnapshotAsJSON(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

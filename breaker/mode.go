@@ -2,7 +2,7 @@ package breaker
 
 import "fmt"
 
-// Mode says whether the state or an operator decides about calls.
+// Mode tells who decides about calls: the state of the breaker, or an operator.
 type Mode uint8
 
 const (

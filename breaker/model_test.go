@@ -6,9 +6,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 )
 
-// spec is resilience.md §3.4 in the plainest form: one goroutine, a clock that
-// is a number, no engine. What the breaker does is compared with it step by
-// step. A fault is planted to show that the comparison finds it.
+// spec is the breaker in its plainest form: one goroutine, a number as the clock,
+// no engine. A test compares the breaker with it step by step. A planted fault
+// shows that the comparison finds faults.
 type spec struct {
 	set   breaker.Settings
 	fault fault
@@ -22,9 +22,9 @@ type spec struct {
 	mode       breaker.Mode
 	hold       time.Duration
 	suspect    time.Duration
-	until      time.Duration // OPEN refuses up to and including this instant
+	until      time.Duration // OPEN refuses up to and including this time
 	begun, len time.Duration // the cooldown: when it began, how long it is
-	level      int           // cooldowns in a row that ended in vain
+	level      int           // cooldowns in a row that ended with a failed probe
 
 	told []breaker.Transition // not yet compared
 	seen *coverage
@@ -106,8 +106,8 @@ var allFaults = []fault{
 	renewalKeepsProbe,
 }
 
-// coverage counts what a walk came across: a walk that never met a lease's end
-// says nothing about leases.
+// coverage counts the events of a walk: a walk without the end of a lease does not test
+// leases.
 type coverage struct {
 	opens, closes, leases, holds, probations, late, twice, early, grown, forced, trips, neutralProbes, retracted, stale, renewed int
 }
@@ -122,7 +122,7 @@ func (m *spec) enter(to breaker.State) {
 	m.told = append(m.told, tr)
 }
 
-// nextProbe is the end of the present part of the cooldown, false after it.
+// nextProbe returns the end of the current part of the cooldown, false after it.
 func (m *spec) nextProbe() bool {
 	for _, d := range m.set.EarlyProbe {
 		if d < m.len && m.begun+d > m.now {
@@ -176,7 +176,7 @@ func (m *spec) fail(fatal bool) {
 	}
 }
 
-// advance moves the clock, and lets the probe's lease run out on the way.
+// advance moves the clock, and ends the probe's lease on the way.
 func (m *spec) advance(d time.Duration) {
 	end := m.now + d
 	if m.state == breaker.HalfOpen && m.probe != 0 && m.lease <= end && m.fault != noLease {
@@ -190,7 +190,7 @@ func (m *spec) advance(d time.Duration) {
 	}
 }
 
-// refusal is rule 2, 3 and 5.
+// refusal returns why a call is refused now, if it is.
 func (m *spec) refusal() (no, held, forced bool) {
 	if m.mode == breaker.ForcedOpen && m.fault != forceIgnored {
 		return true, false, true
@@ -214,7 +214,7 @@ func (m *spec) refusal() (no, held, forced bool) {
 	}
 }
 
-// retryAfter is the last part of rule 5.
+// retryAfter returns how long calls are still refused.
 func (m *spec) retryAfter() time.Duration {
 	left := m.hold - m.now
 	if m.state == breaker.Open {
@@ -223,8 +223,8 @@ func (m *spec) retryAfter() time.Duration {
 	return max(0, left)
 }
 
-// acquire gives permit i, which refusal allows, and returns its generation;
-// 0 for one that no state has given.
+// acquire gives permit i, which refusal allows, and returns its generation, 0 for a permit of
+// mode Bypass.
 func (m *spec) acquire(i int) int {
 	if m.mode == breaker.Bypass {
 		if m.fault == bypassCounts {
@@ -241,7 +241,7 @@ func (m *spec) acquire(i int) int {
 	return m.gen
 }
 
-// settle is rule 1, 3 and 4.
+// settle applies a verdict.
 func (m *spec) settle(gen int, v breaker.Verdict, again bool) {
 	if again {
 		if m.seen.twice++; m.fault != settleTwice {
@@ -288,7 +288,7 @@ func (m *spec) succeed(proof bool) {
 	}
 }
 
-// trip returns the generation that began, 0 for none.
+// trip opens the breaker, and returns the generation that began, 0 for none.
 func (m *spec) trip() int {
 	if m.state == breaker.Open || m.fault == tripIgnored {
 		return 0
@@ -298,8 +298,8 @@ func (m *spec) trip() int {
 	return m.gen
 }
 
-// retract takes back the trip that began gen: rule 4 goes for it too. It reports
-// whether that had an effect.
+// retract takes back the trip that began gen. Like a verdict, it counts in its generation
+// only. It reports whether the state changed.
 func (m *spec) retract(gen int) bool {
 	stale := m.state != breaker.Open || gen != m.gen
 	switch m.fault {
@@ -320,9 +320,8 @@ func (m *spec) retract(gen int) bool {
 	return true
 }
 
-// renew is what a peer that was replaced by a fresh one makes of a circuit: its
-// probe is of the old one and counts no more. It reports whether that had an
-// effect.
+// renew handles a peer that was replaced. The verdict of a probe of the old peer no longer
+// counts. It reports whether the state changed.
 func (m *spec) renew() bool {
 	if m.state == breaker.Closed || m.fault == renewalIgnored || (m.fault == renewalKeepsProbe && m.probe != 0) {
 		return false

@@ -13,9 +13,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 )
 
-// A second oracle for what the engine can do alone: gobreaker asked for every
-// call, with its own cooldown, and never settled twice or late. It is the same
-// breaker as ours, which asks it for a few calls only and counts its own time.
+// A second oracle, for the functions that the engine has itself: gobreaker with its own
+// cooldown, used for every call, and never settled twice or late. It must agree with
+// Breaker, which uses the engine for a few calls only and measures its own time.
 func TestRandomWalkAgainstBareEngine(t *testing.T) {
 	t.Parallel()
 	errFailed, errNothing := errors.New("failed"), errors.New("nothing learnt")
@@ -63,8 +63,8 @@ func TestRandomWalkAgainstBareEngine(t *testing.T) {
 			case n >= 18:
 				time.Sleep([]time.Duration{1, time.Second, 30 * time.Second, 30*time.Second + 1}[rng.IntN(4)])
 			}
-			// The engine moves to HALF_OPEN when it is read; ours does not, so
-			// only a state that does not depend on that is compared.
+			// The engine becomes HALF_OPEN when its state is read, and a Breaker does
+			// not. So only states that do not depend on this are compared.
 			want := states[bare.State()]
 			if got := b.State(); got != breaker.Open {
 				require.Equal(t, want, got, "step %d", step)

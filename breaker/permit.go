@@ -15,18 +15,18 @@ type Permit struct {
 	probe bool
 }
 
-// permit is the part of a permit that its copies share. It is used again by
-// another permit, at another turn, once it was settled.
+// permit is the part of a permit that its copies share. After it is settled,
+// another permit uses it again, at another turn.
 type permit struct {
 	phase *phase      // nil with Bypass
-	lease *time.Timer // of a probe, nil else
-	// turn goes up by one with each settlement, so that what was settled
+	lease *time.Timer // of a probe, else nil
+	// turn grows by one each time the permit is settled, so that a settled permit
 	// cannot be settled again.
 	turn atomic.Uint64
 }
 
-// permits keeps settled permits for reuse: a call through a breaker that is
-// CLOSED allocates nothing here.
+// permits keeps settled permits for reuse, so that a call through a CLOSED breaker
+// allocates nothing.
 var permits = sync.Pool{New: func() any { return new(permit) }}
 
 // Probe reports whether the call is a probe, whose verdict decides whether the
@@ -34,13 +34,17 @@ var permits = sync.Pool{New: func() any { return new(permit) }}
 // ping, and settle the permit with its verdict.
 func (p Permit) Probe() bool { return p.probe }
 
-// hollowLimit is after how many probes that proved nothing a probe is doubted.
+// hollowLimit is the number of probes in vain after which a probe is doubted.
 const hollowLimit = 2
 
 // Doubted reports whether the call is a probe that must prove more than a ping
 // does. Twice in a row the [Tentative] verdict of a probe closed the breaker,
 // and a failure opened it again before any [Success]. The holder should then
 // make the call that it intended.
+//
+// # Experimental
+//
+// It may change.
 func (p Permit) Doubted() bool { return p.probe && p.p.phase.doubted }
 
 // Settle reports the verdict of the call. Only the first call of Settle counts,
@@ -70,6 +74,10 @@ func (p Permit) Release() {
 
 // Lease sets the lease of a probe to d from now, instead of
 // [Settings.ProbeLease]. It has no effect on other permits or after settling.
+//
+// # Experimental
+//
+// It may change.
 func (p Permit) Lease(d time.Duration) {
 	if p.probe && p.p.turn.Load() == p.turn {
 		p.p.lease.Reset(d)
@@ -84,8 +92,8 @@ func (b *Breaker) grant(ph *phase) Permit {
 	return Permit{b: b, p: p, turn: p.turn.Load()}
 }
 
-// grantProbe makes the permit of a probe, under the lock. It is not from the
-// pool: its lease may run out while the holder has it.
+// grantProbe makes the permit of a probe. It is not from the pool, because its
+// lease may end while the holder has it. Requires b.mu.
 func (b *Breaker) grantProbe(ph *phase) Permit {
 	b.requests.Add(1)
 	p := Permit{b: b, p: &permit{phase: ph}, probe: true}
@@ -93,7 +101,8 @@ func (b *Breaker) grantProbe(ph *phase) Permit {
 	return p
 }
 
-// settle reports v, and ends the lease of a probe or gives the permit back.
+// settle reports v. It then ends the lease of a probe, or gives the permit back to
+// the pool.
 func (p Permit) settle(v Verdict, reason string) {
 	if !p.report(v, reason) {
 		return
@@ -106,7 +115,7 @@ func (p Permit) settle(v Verdict, reason string) {
 	permits.Put(p.p)
 }
 
-// report reports v once. It returns false when the permit was settled before.
+// report applies v once. It returns false if the permit was settled before.
 func (p Permit) report(v Verdict, reason string) bool {
 	if !p.p.turn.CompareAndSwap(p.turn, p.turn+1) {
 		return false
@@ -129,8 +138,8 @@ func (p Permit) report(v Verdict, reason string) bool {
 	return true
 }
 
-// unmoved reports whether v changes nothing in ph, as most verdicts do: then
-// neither a lock nor the clock is needed.
+// unmoved reports whether v changes nothing in ph, as most verdicts do. Such a
+// verdict needs neither the lock nor the clock.
 func (ph *phase) unmoved(v Verdict) bool {
 	if ph.state != Closed {
 		return false

@@ -5,35 +5,35 @@ import (
 	"time"
 )
 
-// phase is one stay in one state; its generation is its number. A phase is
-// replaced under the lock and read without one.
+// phase is the time from one transition to the next; its generation is its number.
+// A phase is replaced under the lock and read without one.
 type phase struct {
 	state State
 	from  State
 	gen   uint64
 	opens uint64
 	since time.Time
-	// until is the last instant at which OPEN refuses.
+	// until is the last time at which OPEN refuses.
 	until time.Time
 	// began is the run of failures at the start of the phase.
 	began  uint32
 	reason string
-	// doubted says that probes have proved nothing several times; see
+	// doubted is set if probes closed the breaker several times in vain; see
 	// [Permit.Doubted].
 	doubted bool
-	// refusal is what Acquire returns in this phase, made once so that
-	// refusing costs nothing.
+	// refusal is what Acquire returns in this phase. It is made once, so that a
+	// refusal allocates nothing.
 	refusal OpenError
 
-	// run is the run of failures now, probation whether one failure in CLOSED
-	// opens again. They are written under the lock.
+	// run is the current run of failures. probation is set if one failure in CLOSED
+	// opens the breaker again. Both are written under the lock.
 	run       atomic.Uint32
 	probation atomic.Bool
-	// taken are the places of HALF_OPEN that are not free, out the probes
-	// under way. They are written under the lock.
+	// taken is how many places of HALF_OPEN are taken, out is how many probes run.
+	// Both are written under the lock.
 	taken, out atomic.Int32
-	// proved says that one of the probes so far was no tentative one, report
-	// tells the engine a verdict of this generation. Both are under the lock.
+	// proved is set if one of the probes so far had the verdict Success. report
+	// gives the engine a verdict of this generation. The lock guards both.
 	proved bool
 	report func(error)
 
@@ -67,8 +67,8 @@ func (b *Breaker) begin(to State, reason string) *phase {
 	ph.refusal = OpenError{Name: b.set.Name, State: to, Until: ph.until, Reason: reason}
 	b.phase.Store(ph)
 	if b.set.Logger != nil || b.set.OnTransition != nil {
-		// Without a listener nobody would walk the chain, and the first phase
-		// would keep all later ones alive.
+		// Without a listener nothing walks the chain, and the first phase would keep
+		// all later ones alive.
 		old.next.Store(ph)
 		b.publish()
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 )
 
-// resilience.md §3.5.2: after a tentative probe one failure opens again, until a
-// call has succeeded.
+// After a tentative probe one failure opens the breaker again, until a call
+// succeeds.
 func TestTentativeProbeClosesInProbation(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -56,7 +56,7 @@ func TestTentativeInClosedChangesNothing(t *testing.T) {
 	require.Equal(t, breaker.Open, b.State())
 }
 
-// With two probes one that proves something is enough.
+// Of two probes, one with the verdict Success is enough.
 func TestOneRealProbeEndsProbation(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -86,12 +86,12 @@ func TestFatalFailureOpensAlone(t *testing.T) {
 	p.SettleFor(breaker.Fatal, "certificate")
 	s := b.Snapshot()
 	require.Equal(t, breaker.Open, s.State)
-	require.Equal(t, "decisive failure: certificate", s.Reason)
+	require.Equal(t, "fatal failure: certificate", s.Reason)
 	require.Equal(t, "certificate", s.LastFailure)
 	require.Equal(t, 1, s.ConsecutiveFailures)
 }
 
-// resilience.md §3.4, silence detector: it has no permit.
+// A watcher trips the breaker without a permit.
 func TestTrip(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -100,13 +100,13 @@ func TestTrip(t *testing.T) {
 		require.NoError(t, err)
 		b.Trip("silent for 10 s")
 		require.Equal(t, breaker.Open, b.State())
-		require.Equal(t, "decisive failure: silent for 10 s", refusal(t, b).Reason)
+		require.Equal(t, "fatal failure: silent for 10 s", refusal(t, b).Reason)
 		require.EqualValues(t, 0, b.Snapshot().Failures, "no permit was settled")
 		late.Settle(breaker.Success)
 		require.Equal(t, breaker.Open, b.State())
 
 		time.Sleep(10 * time.Second)
-		b.Trip("again") // OPEN goes on as it was
+		b.Trip("again") // OPEN does not change
 		require.Equal(t, 20*time.Second, b.Snapshot().RetryAfter)
 		require.EqualValues(t, 1, b.Snapshot().Opens)
 
@@ -120,13 +120,13 @@ func TestTrip(t *testing.T) {
 		require.Equal(t, breaker.Open, b.State(), "the probe came too late")
 
 		time.Sleep(31 * time.Second)
-		settle(t, b, breaker.Neutral) // HALF_OPEN, nobody probing
+		settle(t, b, breaker.Neutral) // HALF_OPEN without a probe
 		b.Trip("between probes")
 		require.Equal(t, breaker.Open, b.State())
 	})
 }
 
-// A watcher that was wrong takes its trip back, and nothing else.
+// A watcher that was wrong takes back its own trip only.
 func TestRetract(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestRetract(t *testing.T) {
 		for range 4 {
 			settle(t, b, breaker.Failure)
 		}
-		require.Equal(t, breaker.Closed, b.State(), "the engine counts anew")
+		require.Equal(t, breaker.Closed, b.State(), "the engine starts its count again")
 		settle(t, b, breaker.Failure)
 		require.Equal(t, breaker.Open, b.State())
 
@@ -185,7 +185,7 @@ func TestRetract(t *testing.T) {
 	})
 }
 
-// resilience.md §3.11: what others see lowers the threshold, no more.
+// What others see only lowers the threshold.
 func TestSuspect(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -250,7 +250,7 @@ func TestLeaseOfOneProbe(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, breaker.Open, b.State())
 		require.Equal(t, "probe failed: lease ran out", b.Snapshot().Reason)
-		p.Lease(time.Second) // nothing is left to lease
+		p.Lease(time.Second) // the permit is settled
 		breaker.Permit{}.Lease(time.Second)
 
 		time.Sleep(31 * time.Second)
@@ -261,15 +261,14 @@ func TestLeaseOfOneProbe(t *testing.T) {
 		q, err := b.Acquire()
 		require.NoError(t, err)
 		require.False(t, q.Probe())
-		q.Lease(time.Second) // no probe
+		q.Lease(time.Second) // not a probe
 		time.Sleep(time.Minute)
 		q.Settle(breaker.Success)
 		require.Equal(t, breaker.Closed, b.State())
 	})
 }
 
-// The cooldowns of an outage: how long each OPEN refuses when every probe
-// fails at once.
+// The cooldowns of an outage: how long each OPEN lasts if every probe fails at once.
 func TestCooldowns(t *testing.T) {
 	t.Parallel()
 	const s = time.Second
@@ -294,14 +293,14 @@ func TestCooldowns(t *testing.T) {
 				var got []time.Duration
 				for range tt.want {
 					left := b.Snapshot().RetryAfter
-					got = append(got, left.Round(time.Millisecond)) // each probe comes 1 ns late
+					got = append(got, left.Round(time.Millisecond)) // each probe is 1 ns late
 					time.Sleep(left)
 					refused(t, b)
 					time.Sleep(1)
 					settle(t, b, breaker.Failure)
 				}
 				require.Equal(t, tt.want, got)
-				// A real success makes the next cooldown a first one.
+				// After a real success the next cooldown is a first one.
 				time.Sleep(b.Snapshot().RetryAfter + 1)
 				settle(t, b, breaker.Success)
 				for range 5 {
@@ -313,7 +312,7 @@ func TestCooldowns(t *testing.T) {
 	}
 }
 
-// A cooldown goes on growing when only tentative probes have succeeded.
+// A cooldown keeps growing while only tentative probes succeed.
 func TestProbationKeepsTheCooldownGrowing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

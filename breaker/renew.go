@@ -10,22 +10,26 @@ package breaker
 // Use it only for a breaker that guards this one peer and is not shared with
 // others. reason appears in the log and in health reports. Renewed reports
 // whether the state changed.
+//
+// # Experimental
+//
+// The client uses it for programs that it restarts; it may change.
 func (b *Breaker) Renewed(reason string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.phase.Load().state == Closed {
 		return false
 	}
-	b.closeAnew("renewed", reason)
+	b.reclose("renewed", reason)
 	return true
 }
 
-// closeAnew closes in probation past the engine, under the lock. The engine knows
-// no way to CLOSED but a probe; a new one is CLOSED, and nobody asks the old one
-// any more: what reports to it is of generations that have passed.
-func (b *Breaker) closeAnew(text, reason string) {
+// reclose closes on probation without a probe. Only a probe closes an engine, so
+// reclose drops the engine: the next one starts in CLOSED. Reports to the old one
+// belong to earlier generations. Requires b.mu.
+func (b *Breaker) reclose(text, reason string) {
 	b.engine = nil
-	b.phase.Load().proved = false // what one of several probes has shown was before
+	b.phase.Load().proved = false // probes so far went to the old peer
 	if reason != "" {
 		text += ": " + reason
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 )
 
-// A fresh peer in the place of a bad one is called at once, and on probation.
+// A new peer that replaces a bad one is called at once, on probation.
 func TestRenewed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -36,11 +36,11 @@ func TestRenewed(t *testing.T) {
 		for range 4 {
 			settle(t, b, breaker.Failure)
 		}
-		require.Equal(t, breaker.Closed, b.State(), "the engine counts anew")
+		require.Equal(t, breaker.Closed, b.State(), "the engine starts its count again")
 	})
 }
 
-// What probes of the peer before have shown, or will yet, is not of this one.
+// Earlier and later verdicts of probes of the old peer do not count for the new one.
 func TestRenewedBesideProbes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -2,6 +2,10 @@ package breaker
 
 // Tripped identifies the effect of one [Breaker.Trip]. It is a value, and is
 // safe for concurrent use. The zero Tripped is a Trip without effect.
+//
+// # Experimental
+//
+// It may change.
 type Tripped struct {
 	b   *Breaker
 	gen uint64
@@ -23,6 +27,6 @@ func (t Tripped) Retract(reason string) bool {
 	if ph := t.b.phase.Load(); ph.gen != t.gen || ph.state != Open {
 		return false
 	}
-	t.b.closeAnew("retracted", reason)
+	t.b.reclose("retracted", reason)
 	return true
 }

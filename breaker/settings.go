@@ -11,13 +11,13 @@ import (
 
 // Defaults of [Settings].
 const (
-	DefaultFailureThreshold = 5
-	DefaultCooldown         = 30 * time.Second
-	DefaultHalfOpenMax      = 1
-	// DefaultProbeLease is five times the idle timeout of a client. A probe
+	defaultFailureThreshold = 5
+	defaultCooldown         = 30 * time.Second
+	defaultHalfOpenMax      = 1
+	// defaultProbeLease is five times the idle timeout of a client. A probe
 	// without an answer fails long before that. A probe that still runs after it
 	// is lost, or is such a long call that others should not wait for it.
-	DefaultProbeLease = 5 * time.Minute
+	defaultProbeLease = 5 * time.Minute
 )
 
 // Settings configure a [Breaker]. The zero value uses the defaults.
@@ -81,13 +81,13 @@ type Settings struct {
 func (s Settings) Validate() error {
 	var errs []error
 	if s.FailureThreshold < 0 || s.FailureThreshold > math.MaxInt32 {
-		errs = append(errs, fmt.Errorf("breaker: failure threshold %d: use 1 or more, 0 for %d", s.FailureThreshold, DefaultFailureThreshold))
+		errs = append(errs, fmt.Errorf("breaker: failure threshold %d: use 1 or more, 0 for %d", s.FailureThreshold, defaultFailureThreshold))
 	}
 	if s.Cooldown < 0 {
-		errs = append(errs, fmt.Errorf("breaker: cooldown %s: use a positive duration, 0 for %s", s.Cooldown, DefaultCooldown))
+		errs = append(errs, fmt.Errorf("breaker: cooldown %s: use a positive duration, 0 for %s", s.Cooldown, defaultCooldown))
 	}
 	if s.HalfOpenMax < 0 || s.HalfOpenMax > math.MaxInt32 {
-		errs = append(errs, fmt.Errorf("breaker: half-open probes %d: use 1 or more, 0 for %d", s.HalfOpenMax, DefaultHalfOpenMax))
+		errs = append(errs, fmt.Errorf("breaker: half-open probes %d: use 1 or more, 0 for %d", s.HalfOpenMax, defaultHalfOpenMax))
 	}
 	if s.MaxCooldown < 0 {
 		errs = append(errs, fmt.Errorf("breaker: longest cooldown %s: use a positive duration, 0 for one that does not grow", s.MaxCooldown))
@@ -99,17 +99,17 @@ func (s Settings) Validate() error {
 		errs = append(errs, fmt.Errorf("breaker: early probes at %s: use positive durations that ascend", s.EarlyProbe))
 	}
 	if s.ProbeLease < 0 {
-		errs = append(errs, fmt.Errorf("breaker: probe lease %s: use a positive duration, 0 for %s", s.ProbeLease, DefaultProbeLease))
+		errs = append(errs, fmt.Errorf("breaker: probe lease %s: use a positive duration, 0 for %s", s.ProbeLease, defaultProbeLease))
 	}
 	return errors.Join(errs...)
 }
 
 func (s Settings) withDefaults() Settings {
 	if s.FailureThreshold <= 0 || s.FailureThreshold > math.MaxInt32 {
-		s.FailureThreshold = DefaultFailureThreshold
+		s.FailureThreshold = defaultFailureThreshold
 	}
 	if s.Cooldown <= 0 {
-		s.Cooldown = DefaultCooldown
+		s.Cooldown = defaultCooldown
 	}
 	s.MaxCooldown = max(s.MaxCooldown, 0)
 	if !(s.CooldownJitter >= 0 && s.CooldownJitter < 1) {
@@ -122,10 +122,10 @@ func (s Settings) withDefaults() Settings {
 	}
 	s.EarlyFor = slices.Clone(s.EarlyFor)
 	if s.HalfOpenMax <= 0 || s.HalfOpenMax > math.MaxInt32 {
-		s.HalfOpenMax = DefaultHalfOpenMax
+		s.HalfOpenMax = defaultHalfOpenMax
 	}
 	if s.ProbeLease <= 0 {
-		s.ProbeLease = DefaultProbeLease
+		s.ProbeLease = defaultProbeLease
 	}
 	return s
 }

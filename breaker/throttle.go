@@ -2,23 +2,23 @@ package breaker
 
 import "time"
 
-// gate keeps everybody out until an instant.
+// gate is a throttle: it refuses all calls until a time.
 type gate struct {
 	until  time.Time
 	reason string
 }
 
-// heldRefusal is the refusal while gate g is shut, in one generation. It is
-// kept, so that refusing costs nothing.
+// heldRefusal is the refusal of throttle g in one generation. It is kept, so that
+// a refusal allocates nothing.
 type heldRefusal struct {
 	gen uint64
 	g   *gate
 	err OpenError
 }
 
-// Throttle refuses every permit for d from now, because the peer asked to be left
-// alone (Retry-After). It applies in every state and also in mode [Bypass]. A
-// throttle is never shortened: an end that is earlier than the present one has no
+// Throttle refuses every permit for d from now, because the peer asked callers to
+// wait (Retry-After). It applies in every state and also in mode [Bypass]. A
+// throttle is never shortened: an end that is earlier than the current one has no
 // effect. The state does not change, and a cooldown goes on. Throttle does nothing
 // if d is 0 or less.
 func (b *Breaker) Throttle(d time.Duration, reason string) {
@@ -37,7 +37,7 @@ func (b *Breaker) Throttle(d time.Duration, reason string) {
 	}
 }
 
-// openGate forgets a hold that is over, so that calls need not look at the
+// openGate removes a throttle that is over, so that later calls need not read the
 // clock for it. Acquire calls it after it found the gate open.
 func (b *Breaker) openGate() {
 	if g := b.gate.Load(); g != nil && time.Until(g.until) <= 0 {
@@ -45,7 +45,7 @@ func (b *Breaker) openGate() {
 	}
 }
 
-// holding returns the hold in force, nil when there is none.
+// holding returns the throttle in force, nil if there is none.
 func (b *Breaker) holding() *gate {
 	if g := b.gate.Load(); g != nil && time.Until(g.until) > 0 {
 		return g
@@ -53,7 +53,7 @@ func (b *Breaker) holding() *gate {
 	return nil
 }
 
-// whileHeld returns the refusal of phase ph behind gate g.
+// whileHeld returns the refusal of throttle g in phase ph.
 func (b *Breaker) whileHeld(ph *phase, g *gate) *OpenError {
 	if h := b.held.Load(); h != nil && h.g == g && h.gen == ph.gen {
 		return &h.err

@@ -10,7 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 )
 
-// B21: nobody calls before the instant the server named, and nothing opens.
+// No call goes through before the time that the server named, and the state does not change.
 func TestHoldRefusesInClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -57,8 +57,8 @@ func TestHoldOnlyGrows(t *testing.T) {
 	})
 }
 
-// B24: OPEN until the server's 120 s, although the cooldown is 30 s; and until
-// the cooldown ends where that is later.
+// An open breaker refuses for the server's 120 s, although the cooldown is 30 s. If the
+// cooldown ends later, it refuses until then.
 func TestHoldAndCooldownTheLaterWins(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -90,7 +90,7 @@ func TestHoldAndCooldownTheLaterWins(t *testing.T) {
 	}
 }
 
-// A hold does not take the probe's place, nor its verdict.
+// A throttle neither takes the place of a probe nor ignores its verdict.
 func TestHoldInHalfOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

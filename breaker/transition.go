@@ -26,17 +26,16 @@ type Transition struct {
 	OpenFor time.Duration
 }
 
-// publish makes sure that a goroutine publishes all new phases. It
-// never waits: it runs under the lock.
+// publish makes sure that a goroutine publishes all new phases. It runs under the
+// lock and never waits.
 func (b *Breaker) publish() {
 	if b.telling.CompareAndSwap(false, true) {
 		go b.tell()
 	}
 }
 
-// tell publishes every phase after the last published one, in order, and ends. The
-// goroutine lives for as long as there is something to say, so that a breaker
-// has nothing to close.
+// tell publishes every phase after the last published one, in order. Then its
+// goroutine ends, so a Breaker needs no Close.
 func (b *Breaker) tell() {
 	for {
 		for ph := b.published.Load().next.Load(); ph != nil; ph = ph.next.Load() {
@@ -44,8 +43,8 @@ func (b *Breaker) tell() {
 			b.published.Store(ph)
 		}
 		b.telling.Store(false)
-		// A phase that began between the last look and the line above found
-		// somebody telling and relied on us.
+		// A phase that began between the last check and the line above saw that
+		// telling was true, and relied on this goroutine.
 		if b.published.Load().next.Load() == nil || !b.telling.CompareAndSwap(false, true) {
 			return
 		}

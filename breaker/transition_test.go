@@ -16,7 +16,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 )
 
-// S2-CB-08.
+// Each transition is logged once, with both states and the name of the server.
 func TestAC_006_8_TransitionsAreLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -52,8 +52,7 @@ func TestAC_006_8_TransitionsAreLogged(t *testing.T) {
 	})
 }
 
-// S2-CB-07, second half: the callback may use the breaker, and it may be slow
-// without anybody waiting for it.
+// The callback may use the breaker, and nothing waits for a slow callback.
 func TestCallbackMayReadAndMayBeSlow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,7 +87,7 @@ func TestCallbackMayReadAndMayBeSlow(t *testing.T) {
 	})
 }
 
-// Past states are not kept, whether or not somebody listens. Not parallel: it
+// Past states are not kept in memory, with or without a listener. Not parallel, because it
 // measures the heap.
 func TestPastStatesAreForgotten(t *testing.T) {
 	for name, set := range map[string]breaker.Settings{
@@ -116,7 +115,7 @@ func TestPastStatesAreForgotten(t *testing.T) {
 	}
 }
 
-// Under load every transition is told once, in order, one at a time.
+// Under load every transition is reported once, in order, one at a time.
 func TestTransitionsAreInOrderOnce(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

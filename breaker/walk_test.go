@@ -31,15 +31,15 @@ var worlds = []struct {
 	}},
 }
 
-// walk takes a breaker and the spec through the same random steps, and returns
-// the first difference. It runs inside a bubble.
+// walk runs the same random steps on a breaker and on the spec, and returns the first
+// difference. It runs inside a synctest bubble.
 type walk struct {
 	rng   *rand.Rand
 	sleep func(time.Duration) // the bubble's
 	b     *breaker.Breaker
 	m     spec
-	// told is what was published and not yet compared. The lock is for the race
-	// detector: nothing else orders a lease's end after our last look.
+	// told has the published transitions that were not compared yet. The lock is for the
+	// race detector: nothing else orders the end of a lease after the last check.
 	mu   sync.Mutex
 	told []breaker.Transition
 	// permits are the last ones given, settled or not; permit n is at n-1
@@ -103,7 +103,7 @@ func (w *walk) step() error {
 		w.m.seen.forced++
 		w.m.mode = mode
 		w.b.Force(mode)
-	case n < 750 && w.m.mode != breaker.Auto: // or little would happen
+	case n < 750 && w.m.mode != breaker.Auto: // otherwise little would happen
 		w.m.mode = breaker.Auto
 		w.b.Force(breaker.Auto)
 	case n < 760:
@@ -133,7 +133,8 @@ func (w *walk) step() error {
 	return nil
 }
 
-// someTime is often one that ends exactly where something does, or next to it.
+// someTime returns a duration, often one that ends exactly with a cooldown or a lease, or
+// next to it.
 func (w *walk) someTime() time.Duration {
 	marks := []time.Duration{w.m.until, w.m.hold, w.m.lease, w.m.suspect}
 	for _, d := range w.m.set.EarlyProbe {
@@ -147,7 +148,7 @@ func (w *walk) someTime() time.Duration {
 
 func (w *walk) advance(d time.Duration) error {
 	w.sleep(d)
-	synctest.Wait() // what a lease set off has happened, and is told
+	synctest.Wait() // until the transition that a lease caused is reported
 	w.m.advance(d)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -235,8 +236,7 @@ func (w *walk) compare() error {
 	}
 }
 
-// soakSteps is how many steps a test run takes; MAINSTAY_SOAK_STEPS asks for
-// more.
+// soakSteps is the number of steps of a test run. MAINSTAY_SOAK_STEPS raises it.
 func soakSteps(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("MAINSTAY_SOAK_STEPS")
@@ -249,10 +249,10 @@ func soakSteps(t *testing.T) int {
 	return n
 }
 
-// resilience.md §4.1 T2: the breaker and the spec agree after every step.
+// The breaker and the spec agree after every step of a random walk.
 func TestRandomWalkAgainstSpec(t *testing.T) {
 	t.Parallel()
-	const leg = 25_000 // a fresh breaker after so many steps
+	const leg = 25_000 // a new breaker after so many steps
 	steps := soakSteps(t)
 	legs := max(1, steps/leg/len(worlds))
 	for _, world := range worlds {
@@ -271,7 +271,7 @@ func TestRandomWalkAgainstSpec(t *testing.T) {
 	}
 }
 
-// least is the smallest count of what can happen with the settings.
+// least returns the smallest count of the events that are possible with the settings.
 func (c *coverage) least(set breaker.Settings) int {
 	counts := []int{c.opens, c.closes, c.leases, c.holds, c.probations, c.late, c.twice, c.forced, c.trips, c.neutralProbes, c.retracted, c.stale, c.renewed}
 	if set.EarlyProbe != nil {
@@ -283,10 +283,10 @@ func (c *coverage) least(set breaker.Settings) int {
 	return slices.Min(counts)
 }
 
-// resilience.md §4.1 T2m: whatever bug is planted in the spec, the comparison
-// with the breaker finds it, in few steps. The bugs are planted there because
-// a difference has no direction: a breaker with the bug would differ from the
-// right spec by the same step.
+// The comparison with the breaker finds each bug that is planted in the spec,
+// after few steps. The bugs are in the spec because a difference has no
+// direction: a breaker with the bug would differ from the right spec at the same
+// step.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	t.Parallel()
 	for _, f := range allFaults {

@@ -248,7 +248,7 @@ func TestFeaturesNameHeader(t *testing.T) {
 	s.result("prompts/get", `{"resultType":"complete","messages":[]}`)
 	_, err := c.ReadResource(t.Context(), "x:/日本")
 	require.NoError(t, err)
-	require.Equal(t, mcp.EncodeHeaderValue("x:/日本"), s.last("resources/read").header.Get("Mcp-Name"))
+	require.Equal(t, "=?base64?eDov5pel5pys?=", s.last("resources/read").header.Get("Mcp-Name"))
 	require.NoError(t, getP(t.Context(), c))
 	require.Equal(t, "p", s.last("prompts/get").header.Get("Mcp-Name"))
 }

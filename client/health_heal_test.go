@@ -156,7 +156,7 @@ func TestHealthDegraded(t *testing.T) {
 	inBubbleWithPeer(t, func(t *testing.T, p *listPeer, c *client.Client) {
 		requireHealth(t, client.HealthHandler(c), http.StatusOK, "ok")
 		p.answer("tools/call", func(json.RawMessage) string { return peerInternal })
-		for range breaker.DefaultFailureThreshold {
+		for range 5 {
 			_, err := c.CallTool(t.Context(), "echo", map[string]any{"message": "x"})
 			require.Error(t, err)
 		}

@@ -136,7 +136,7 @@ func TestHealthOfToolsAndHolds(t *testing.T) {
 	c, s := connected(t, seedProfile)
 	require.Nil(t, c.Health().Tools)
 	s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(jsonrpc.CodeInternalError, "broken", nil) })
-	for range breaker.DefaultFailureThreshold {
+	for range 5 {
 		_, err := c.CallTool(t.Context(), "echo", hello)
 		require.Error(t, err)
 	}

@@ -94,7 +94,7 @@ func TestBusyServerIsUsedAgainOnceItAnswers(t *testing.T) {
 
 		moves := m.take()
 		require.Len(t, moves, 2)
-		require.Equal(t, "decisive failure: silence", moves[0].Reason)
+		require.Equal(t, "fatal failure: silence", moves[0].Reason)
 		require.LessOrEqual(t, moves[0].At.Sub(m.began), 15*time.Second)
 		require.Equal(t, breaker.Closed, moves[1].To)
 		require.Equal(t, "retracted: the server is not silent any more", moves[1].Reason)

@@ -23,7 +23,7 @@ type Entry struct {
 type Category struct {
 	// Range is the letter E, a digit and "xx", such as "E2xx".
 	Range string
-	// Name is a short title. Description says what the codes are about.
+	// Name is a short title. Description is the subject of the codes.
 	Name, Description string
 }
 

@@ -17,7 +17,7 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// S2-EMAP-05.
+// The catalogue has every code once, with all texts.
 func TestAC_005_7_CatalogueHasEveryCodeOnce(t *testing.T) {
 	t.Parallel()
 	want := map[mcperrors.Code]bool{ // code: retryable

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// faultWords are how programs begin to say why they failed.
+// faultWords begin the lines in which programs report why they failed.
 var faultWords = []string{
 	"error", "exception", "panic", "fatal", "cannot ", "can't ", "could not", "not found", "no such", "denied", "failed", "refused", "missing", "invalid",
 	"unable to", "unknown option", "usage:",

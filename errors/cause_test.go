@@ -9,8 +9,8 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// What programs of five runtimes say when they cannot start: the reason is among
-// the few lines that an error shows, wherever it stood.
+// The outputs of programs of five runtimes that cannot start: the few lines that an
+// error shows include the reason, wherever it is in the output.
 func TestReasonOfAProgramThatFailed(t *testing.T) {
 	t.Parallel()
 	frames := func(frame string, n int) []string { return strings.Split(strings.Repeat(frame+"\n", n), "\n")[:n] }

@@ -14,6 +14,6 @@
 // [ErrCircuitOpen] and [ErrClosed].
 //
 // [Catalogue] lists the codes with their texts. The client maps a server's
-// JSON-RPC error to a code. An application whose servers have error codes of their
-// own writes a [Profile] that says what they mean.
+// JSON-RPC error to a code. If the servers of an application have error codes of
+// their own, a [Profile] of the application gives them a meaning.
 package mcperrors

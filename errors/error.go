@@ -140,7 +140,7 @@ func (e *Error) Unwrap() []error {
 	return out
 }
 
-// isItself reports whether err is rpc and not something around it.
+// isItself reports whether err is rpc itself and not an error that wraps it.
 func isItself(err error, rpc *jsonrpc.Error) bool {
 	return err == error(rpc) //nolint:errorlint // identity is the question
 }

@@ -57,7 +57,7 @@ func rpcForm(rpc *jsonrpc.Error) *rpcJSON {
 	return &rpcJSON{rpc.Code, codeName(rpc.Code), rpc.Message, rpc.Data}
 }
 
-// codeName is the specification's name for a code, "" when it has none.
+// codeName returns the specification's name of a code, "" if it has none.
 func codeName(code int64) string {
 	switch code {
 	case jsonrpc.CodeParseError:

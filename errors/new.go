@@ -34,10 +34,10 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// as returns the *Error in err's chain, nil when there is none.
+// as returns the *Error in err's chain, nil if there is none.
 func as(err error) *Error {
 	if err == nil {
-		return nil // before the search costs memory
+		return nil // the search would allocate
 	}
 	return find(err)
 }

@@ -46,7 +46,7 @@ func RedactCommand(args []string, values ...string) []string {
 
 const mask = "[redacted]"
 
-// redactURLs takes the user part, query and fragment out of addresses.
+// redactURLs removes the user, query and fragment of URLs.
 func redactURLs(s string) string {
 	const sep = "://"
 	at := strings.Index(s, sep)
@@ -72,7 +72,7 @@ func endsURL(r rune) bool {
 	return r <= ' ' || r == '"' || r == '<' || r == '>' || r == '`'
 }
 
-// redactURL writes an address without its scheme.
+// redactURL writes a redacted URL. rest begins after the scheme.
 func redactURL(b *strings.Builder, rest string) {
 	authority, path := rest, ""
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -89,8 +89,8 @@ func redactURL(b *strings.Builder, rest string) {
 	b.WriteString(path)
 }
 
-// redactWords takes out credentials that are recognised by the word before
-// them or by their own shape.
+// redactWords removes credentials that it recognizes by the word before them or by
+// their own form.
 func redactWords(s string) string {
 	var b strings.Builder
 	for s != "" {
@@ -118,7 +118,7 @@ func redactWords(s string) string {
 	return b.String()
 }
 
-// wordLen is the length of the word at the start of s: a name, an option or a
+// wordLen returns the length of the word at the start of s: a name, an option or a
 // token.
 func wordLen(s string) int {
 	for i := range len(s) {
@@ -133,8 +133,8 @@ func inWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
 }
 
-// secretAfter finds the secret that word announces in rest: after skip bytes,
-// so many bytes long; 0 when there is none.
+// secretAfter finds the secret in rest that follows word, such as a value after its
+// name. The secret begins after skip bytes. length is 0 if there is none.
 func secretAfter(word, rest string) (skip, length int) {
 	if isScheme(word) {
 		skip = blanks(rest)
@@ -169,8 +169,8 @@ func secretAfter(word, rest string) (skip, length int) {
 	return skip, untilSpace(value)
 }
 
-// quote is the length of the quotation mark at the start of s, escaped or not;
-// 0 when there is none.
+// quote returns the length of the quotation mark at the start of s, escaped or not. It
+// returns 0 if there is none.
 func quote(s string) int {
 	switch {
 	case strings.HasPrefix(s, `"`), strings.HasPrefix(s, `'`):
@@ -198,8 +198,8 @@ func untilSpace(s string) int {
 	return len(s)
 }
 
-// untilQuote is the length of s up to the closing mark, which does not count
-// when a backslash stands before it, or up to the end of the line.
+// untilQuote returns the length of s up to the closing mark or the end of the line. A
+// mark after a backslash does not close.
 func untilQuote(s, mark string) int {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -214,18 +214,18 @@ func untilQuote(s, mark string) int {
 	return len(s)
 }
 
-// isScheme reports whether word announces HTTP credentials.
+// isScheme reports whether word is the scheme of HTTP credentials.
 func isScheme(word string) bool {
 	return strings.EqualFold(word, "bearer") || strings.EqualFold(word, "basic")
 }
 
-// isHeader reports whether word is a header whose value may have blanks in it.
+// isHeader reports whether word is a secret header whose value may contain blanks.
 func isHeader(word string) bool {
 	name := strings.ToLower(word)
 	return strings.HasSuffix(name, "authorization") || strings.HasSuffix(name, "cookie")
 }
 
-// punctuation takes out what names are written with or without.
+// punctuation removes characters that are optional in names.
 var punctuation = strings.NewReplacer("-", "", "_", "", ".", "")
 
 // SecretName reports whether name is the name of a secret. It knows names of
@@ -233,7 +233,7 @@ var punctuation = strings.NewReplacer("-", "", "_", "", ".", "")
 // Authorization.
 func SecretName(name string) bool { return isSecretName(name) }
 
-// isSecretName reports whether what a name stands for is a secret.
+// isSecretName reports whether a name is that of a secret.
 func isSecretName(word string) bool {
 	name := strings.ToLower(word)
 	if strings.HasSuffix(name, "_key") || strings.HasSuffix(name, "-key") {
@@ -255,8 +255,7 @@ func isSecretName(word string) bool {
 // minToken is the length of the shortest word that may be a token, in bytes.
 const minToken = 16
 
-// isToken reports whether a word has the shape of a token of a well-known
-// issuer.
+// isToken reports whether a word has the form of a token of a well-known issuer.
 func isToken(word string) bool {
 	if len(word) < minToken {
 		return false

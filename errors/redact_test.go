@@ -74,8 +74,8 @@ func TestRedactCommand(t *testing.T) {
 	require.Empty(t, mcperrors.RedactCommand(nil))
 }
 
-// A peer's text is long and full of what Redact looks for: the time it takes
-// grows with the text and not with its square, which is 20 s for the first one.
+// A long text of a peer is full of the words that Redact looks for. The running time must
+// be linear; a quadratic one is 20 s for the first text.
 func TestRedactIsLinear(t *testing.T) {
 	t.Parallel()
 	if testmain.Race {
@@ -98,8 +98,7 @@ func BenchmarkRedact(b *testing.B) {
 	}
 }
 
-// A secret in any of these places does not come out, whatever stands on the
-// lines around it.
+// A secret in any of these places is removed, for any text on the lines around it.
 func FuzzRedact(f *testing.F) {
 	f.Add("", "abcdefgh", "")
 	f.Add("token=\"", "s3cr3t_value", "'")

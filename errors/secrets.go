@@ -31,7 +31,7 @@ func NewSecrets(values ...string) Secrets {
 		plain := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(v)
 		s.forms = append(s.forms, plain, strings.ReplaceAll(plain, "/", `\/`))
 	}
-	// The longest first: one secret may hold another.
+	// The longest first, because one secret may contain another.
 	slices.SortFunc(s.forms, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 	})
@@ -39,7 +39,7 @@ func NewSecrets(values ...string) Secrets {
 	return s
 }
 
-// leastKnown is the length of the shortest value that is taken out, in bytes.
+// leastKnown is the length of the shortest value that is hidden, in bytes.
 const leastKnown = 4
 
 // Hide returns text without the secrets. If text was shortened, Hide also
@@ -62,13 +62,13 @@ func (s Secrets) Hide(text string) string {
 	return text
 }
 
-// leastCut is the length of the shortest text that may have been cut without a
-// mark, in bytes.
+// leastCut is the length in bytes of the shortest text that may have been cut without a
+// mark.
 const leastCut = 200
 
 var jsonScalar = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*`)
 
-// hideJSON is Hide for a JSON value, which stays one.
+// hideJSON is Hide for a JSON value. The result is a JSON value.
 func (s Secrets) hideJSON(raw json.RawMessage) json.RawMessage {
 	if len(s.forms) == 0 {
 		return raw
@@ -84,7 +84,7 @@ func (s Secrets) hideJSON(raw json.RawMessage) json.RawMessage {
 			return scalar
 		}
 		changed = true
-		literal, _ := json.Marshal(hidden) // a string always has a form
+		literal, _ := json.Marshal(hidden) // never fails for a string
 		return literal
 	})
 	if !changed {
@@ -160,7 +160,8 @@ func (s Secrets) hideAll(texts []string) []string {
 	return out
 }
 
-// hiddenError is an error with another text. Its chain is matched and not shown.
+// hiddenError is an error with another text. It matches what err matches, and cannot be
+// unwrapped.
 type hiddenError struct {
 	text string
 	err  error
@@ -168,7 +169,7 @@ type hiddenError struct {
 
 func (h *hiddenError) Error() string { return h.text }
 
-// Is and As match what the error itself matches, so that nothing can unwrap it.
+// Is and As match what err matches, so that no Unwrap is needed.
 func (h *hiddenError) Is(target error) bool { return errors.Is(h.err, target) }
 
 // As implements the interface of [errors.As], see Is.

@@ -19,8 +19,8 @@ const (
 	maxShownText   = 8 << 10
 )
 
-// text is what happened, where, the evidence in short, what to do. Secrets are
-// taken out and what peers wrote is made printable.
+// text returns what happened, where, a short form of the evidence, and what to do. It
+// removes secrets and makes the texts of peers printable.
 func (e *Error) text() string {
 	var b strings.Builder
 	message := show(e.Message, maxMessageText)
@@ -61,14 +61,14 @@ func (e *Error) text() string {
 	return b.String()
 }
 
-// isTimeout reports the causes that add nothing to a message that says how long the
-// answer was waited for.
+// isTimeout reports whether a cause is a timeout. It adds nothing to the message, which
+// names the time.
 func isTimeout(cause error) bool {
 	text := cause.Error()
 	return text == jsonrpc.ErrIdle.Error() || text == jsonrpc.ErrMaxWait.Error()
 }
 
-// readable reports the types of bodies that say something to people as they are.
+// readable reports whether people can read a body of this type.
 func readable(contentType string) bool {
 	kind, _, _ := strings.Cut(contentType, ";")
 	kind = strings.ToLower(strings.TrimSpace(kind))
@@ -112,8 +112,8 @@ func (p *ProcessEvidence) write(b *strings.Builder) {
 	}
 }
 
-// executes reports the methods that do something: there is nothing to look after
-// when the answer to another is lost.
+// executes reports whether a method has effects. If the answer to another method is
+// lost, there is nothing to check.
 func executes(method string) bool {
 	switch method {
 	case "initialize", "ping", "server/discover", "prompts/get", "completion/complete", "tasks/get", "tasks/result":
@@ -122,7 +122,7 @@ func executes(method string) bool {
 	return !strings.HasSuffix(method, "/list") && !strings.HasSuffix(method, "/read")
 }
 
-// next says what to do when that is known.
+// next returns what to do, or "" if that is unknown.
 func (e *Error) next() string {
 	var next []string
 	if e.Delivery == Unknown && e.Kind != KindCanceled && executes(e.Method) {
@@ -141,8 +141,8 @@ func roundAge(d time.Duration) time.Duration {
 	return d.Round(100 * time.Millisecond)
 }
 
-// show makes a text fit for a log line: no secrets, no control characters,
-// bounded.
+// show makes a text fit for a log line: without secrets and control characters, and
+// limited in length.
 func show(s string, limit int) string {
 	start := head(s, maxShownText)
 	shown := Redact(start)
@@ -152,9 +152,9 @@ func show(s string, limit int) string {
 	return jsonrpc.Printable(shown, limit)
 }
 
-// head is the start of s, n bytes or less: where it is cut there is no part of a
-// word that is too short to know a token by, and none of an address, whose
-// secrets are known by what follows them.
+// head returns the start of s, at most n bytes. It removes part of a word at the cut if
+// that is too short to be recognized as a token. It removes part of a URL, whose secrets
+// are recognized by the text after them.
 func head(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -167,7 +167,7 @@ func head(s string, n int) string {
 		end--
 	}
 	if n-end >= minToken {
-		end = n // enough of it to tell whether it is a secret
+		end = n // long enough to recognize a token
 	}
 	s = s[:end]
 	last := strings.LastIndexFunc(s, endsURL) + 1

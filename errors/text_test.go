@@ -123,7 +123,7 @@ func TestErrorTextIsBounded(t *testing.T) {
 	require.Less(t, len(e.Error()), 2500)
 }
 
-// What a peer may send is up to 16 MiB; making the text reads the start of it.
+// A peer may send 16 MiB. The text of the error reads only the start.
 func TestErrorTextOfAHugeMessage(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{`token="x" `, "x", "ä\x1b ", "https://", "secret=\n", "\u202e"} {
@@ -136,12 +136,12 @@ func TestErrorTextOfAHugeMessage(t *testing.T) {
 	}
 }
 
-// Where a long text is cut, no half of a secret stands: neither of one that its
-// end gives away nor of one that only its whole length does.
+// A cut of a long text never leaves half a secret: neither of one that is recognized by
+// its end, nor of one that is recognized by its length.
 func TestErrorTextIsCutBetweenWords(t *testing.T) {
 	t.Parallel()
 	const shown = 8 << 10
-	// What takes much room before, and little after, its secrets are taken out.
+	// This text is long before, and short after, its secrets are removed.
 	filler := func(n int) string { return "password=" + strings.Repeat("x", n-len("password= ")) + " " }
 	for _, tt := range []struct{ name, secret string }{
 		{"address", "https://hunter:" + strings.Repeat("2", 300) + "@host/"},
@@ -166,7 +166,7 @@ func TestErrorTextIsCutBetweenWords(t *testing.T) {
 	require.NotContains(t, text, "\ufffd", "nor half of a character")
 }
 
-// S2-EMAP-06.
+// The JSON form has all members. It has no secrets, except in the server's own error.
 func TestJSONForm(t *testing.T) {
 	t.Parallel()
 	e := errormap.FromRPC(&jsonrpc.Error{Code: -32003, Message: "m?key=untouched", Data: json.RawMessage(`{"a":1.50}`)},

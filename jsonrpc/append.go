@@ -21,11 +21,11 @@ func AppendMarshal(dst []byte, v any) ([]byte, error) {
 	return append(dst, raw...), err
 }
 
-// maxPlainDepth bounds the nesting that appendPlain follows: a map may hold
-// itself, and Marshal is who finds that out.
+// maxPlainDepth limits the nesting that appendPlain follows, because a map may
+// contain itself. Marshal reports such a map.
 const maxPlainDepth = 100
 
-// appendPlain appends v when it is made of plain values; else it returns false.
+// appendPlain appends v if it consists of plain values only, else it returns false.
 func appendPlain(dst []byte, v any, depth int) (out []byte, ok bool) {
 	switch v := v.(type) {
 	case nil:
@@ -42,7 +42,7 @@ func appendPlain(dst []byte, v any, depth int) (out []byte, ok bool) {
 		return appendFloat(dst, v)
 	case stdjson.Number:
 		raw := jsontext.Value(v)
-		// No valid number ends in anything but a digit; white space is cut by Marshal.
+		// A valid number ends in a digit. Marshal removes white space.
 		if raw.Kind() == '0' && raw.IsValid() && v[0] > ' ' && v[len(v)-1] > ' ' {
 			return append(dst, v...), true
 		}
@@ -99,8 +99,8 @@ func appendList(dst []byte, list []any, depth int) (out []byte, ok bool) {
 	return append(out, ']'), true
 }
 
-// longText is the length from which a text is measured before it is written,
-// so that its escapes do not make the buffer grow a second time.
+// longText is the length from which a text is measured before it is written, so
+// that the buffer grows only once.
 const longText = 4 << 10
 
 func appendText(dst []byte, s string) []byte {
@@ -121,7 +121,7 @@ func appendText(dst []byte, s string) []byte {
 	return AppendString(dst, s)
 }
 
-// roomBehind is what is kept free behind a long text for what follows it.
+// roomBehind is the space reserved after a long text for the rest of the message.
 const roomBehind = 1 << 10
 
 // appendFloat writes a number as encoding/json does: the shortest form, with an

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is written straight into a buffer is what Marshal writes, byte for byte.
+// AppendMarshal writes the same bytes as Marshal.
 func FuzzAppendMarshal(f *testing.F) {
 	f.Add("a", 1.5, int64(3), "k", uint8(3))
 	f.Add("\xff\u2028</>&", math.Inf(1), int64(math.MinInt64), "", uint8(9))

@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-// Whatever way a value takes, it is written the same.
+// A value is written the same by all functions.
 func TestAppendMarshal(t *testing.T) {
 	t.Parallel()
 	type point struct {
@@ -49,7 +49,7 @@ func TestAppendMarshal(t *testing.T) {
 	}
 }
 
-// A large text costs its own size once.
+// A large text is copied once.
 func TestAppendMarshalAllocations(t *testing.T) {
 	if testmain.Race {
 		t.Skip("the race detector allocates")

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is sent into a full pipe waits, and the call it belongs to has not been
-// delivered, unlike one that the pipe has taken.
+// Frames for a full pipe wait, and their call does not count as running. A call whose
+// frame the pipe has accepted does.
 func TestBacklogOfAFullPipe(t *testing.T) {
 	t.Parallel()
 	in, theirs, err := os.Pipe()

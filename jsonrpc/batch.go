@@ -9,8 +9,8 @@ import (
 const maxBatch = 10_000
 
 var (
-	errBatchEnd   = errors.New("a batch that breaks off")
-	errBatchLarge = errors.New("a batch of too many messages")
+	errBatchEnd   = errors.New("the batch is incomplete")
+	errBatchLarge = errors.New("the batch has too many messages")
 )
 
 // AcceptBatches sets whether a JSON array is accepted as a batch of messages.
@@ -20,6 +20,10 @@ func (c *Conn) AcceptBatches(yes bool) { c.batches.Store(yes) }
 // IsBatch reports whether data looks like a batch: an array that begins with an
 // object. A bracket alone does not prove it, because log lines also begin with
 // one.
+//
+// # Experimental
+//
+// The client's transports use it. Its form may change.
 func IsBatch(data []byte) bool {
 	data, ok := bytes.CutPrefix(bytes.TrimLeft(data, jsonSpace), []byte("["))
 	return ok && bytes.HasPrefix(bytes.TrimLeft(data, jsonSpace), []byte("{"))
@@ -29,6 +33,10 @@ func IsBatch(data []byte) bool {
 // It examines only brackets and quotes, so that an invalid message does not
 // affect the others. If it returns an error, a [*DecodeError], it also returns
 // the messages before it.
+//
+// # Experimental
+//
+// The client's transports use it. Its form may change.
 func SplitBatch(data []byte) ([][]byte, error) {
 	data = bytes.Trim(data, jsonSpace)
 	if len(data) == 0 || data[0] != '[' {
@@ -67,7 +75,7 @@ func batchError(err error, data []byte) *DecodeError {
 	return &DecodeError{Reason: err.Error(), Syntax: !tooMany, TooLarge: tooMany, Head: head(data)}
 }
 
-// batch takes the messages of a line one by one.
+// batch handles the messages of a line one by one.
 func (c *Conn) batch(ln line) {
 	parts, err := SplitBatch(ln.text)
 	for _, part := range parts {

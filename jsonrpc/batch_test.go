@@ -21,13 +21,13 @@ func TestSplitBatch(t *testing.T) {
 		{"empty", `[]`, []string{``}, ""},
 		{"other values", `[{},1,[2]]`, []string{`{}`, `1`, `[2]`}, ""},
 		{"broken inside", `[{"a":tru},{"b":1}]`, []string{`{"a":tru}`, `{"b":1}`}, ""},
-		{"cut", `[{"a":1},{"b":`, []string{`{"a":1}`}, "breaks off"},
-		{"cut in a string", `[{"a":1},{"b":"`, []string{`{"a":1}`}, "breaks off"},
-		{"cut behind a backslash", `[{"b":"\`, nil, "breaks off"},
+		{"cut", `[{"a":1},{"b":`, []string{`{"a":1}`}, "incomplete"},
+		{"cut in a string", `[{"a":1},{"b":"`, []string{`{"a":1}`}, "incomplete"},
+		{"cut behind a backslash", `[{"b":"\`, nil, "incomplete"},
 		{"more behind it", `[{"a":1}] x`, nil, "more bytes"},
 		{"unbalanced", `[{"a":1}}]`, nil, "more bytes"},
-		{"no array", `{}`, nil, "breaks off"},
-		{"nothing", ``, nil, "breaks off"},
+		{"no array", `{}`, nil, "incomplete"},
+		{"nothing", ``, nil, "incomplete"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -55,9 +55,9 @@ func TestSplitBatch(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A batch is taken message by message where it was agreed on, and one broken
-// message fails its own call only (RPC-15); elsewhere it is a fault that ends
-// no call (RPC-17).
+// In a revision with batches, a batch is read message by message, and an invalid
+// message fails only its own call. In other revisions a batch is a fault that fails
+// no call.
 func TestBatches(t *testing.T) {
 	t.Parallel()
 	const good = `{"jsonrpc":"2.0","id":1,"result":{}}`

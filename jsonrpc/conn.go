@@ -45,6 +45,10 @@ func (e *CallError) Unwrap() error { return e.Err }
 // otherwise. They must return at once. They may call only [Conn.Respond] and
 // [Conn.Touch] on the connection. They own their arguments, unless their
 // comment says otherwise.
+//
+// # Experimental
+//
+// The client's transports use it. Its form may change.
 type Config struct {
 	// MessageBytes limits the size of an incoming message, and the bytes that wait
 	// to be sent. 0 means 16 MiB.
@@ -69,6 +73,10 @@ type Config struct {
 }
 
 // Stats counts messages that a connection dropped.
+//
+// # Experimental
+//
+// The client's transports use it. Its form may change.
 type Stats struct {
 	// Late counts answers to ids that no call waits for: late, unknown or
 	// repeated.
@@ -80,6 +88,10 @@ type Stats struct {
 // Conn carries calls over a byte stream of newline-delimited JSON-RPC. Many
 // calls can be in flight, and answers can arrive in any order. A Conn is safe
 // for concurrent use.
+//
+// # Experimental
+//
+// The client's transports use it. Its form may change.
 type Conn struct {
 	cfg Config
 	in  io.ReadCloser
@@ -87,8 +99,8 @@ type Conn struct {
 	w   *writer
 
 	inflight inflight
-	turns    *turns // nil: only the loop reads
-	receiver        // of the reader
+	turns    *turns // nil: only the read loop reads
+	receiver
 
 	batches             atomic.Bool
 	late, noise, faults atomic.Uint64
@@ -101,6 +113,10 @@ type Conn struct {
 
 // NewConn starts a connection that reads from in and writes to out. Close
 // closes both.
+//
+// # Experimental
+//
+// The client's transports use it. Its form may change.
 func NewConn(in io.ReadCloser, out io.WriteCloser, cfg Config) *Conn {
 	if cfg.MessageBytes <= 0 {
 		cfg.MessageBytes = 16 << 20
@@ -182,11 +198,11 @@ func (c *Conn) await(ctx context.Context, cl *call, at span) (Response, error) {
 			reason = ended(ctx)
 		case <-cl.rings:
 			if reason = cl.expired(); reason == nil {
-				continue // touched meanwhile
+				continue // Touch moved the deadline
 			}
 		}
 		if !c.inflight.drop(cl) {
-			continue // answered in this very moment
+			continue // the answer came first
 		}
 		return Response{}, &CallError{NotSent: c.w.takeBack(at), Err: reason}
 	}
@@ -254,12 +270,12 @@ func (c *Conn) Done() <-chan struct{} { return c.readDone }
 // Fail fails every call in flight, and every later call, with reason. It does
 // not close the streams.
 func (c *Conn) Fail(reason error) {
-	_ = c.w.fail(reason) // only the reason, which the calls keep too
+	_ = c.w.fail(reason) // it returns the first reason, which the calls have too
 	c.inflight.fail(reason)
 	c.turns.recall()
 }
 
-// broke ends the calls that can no longer leave.
+// broke fails the calls whose requests can no longer be sent.
 func (c *Conn) broke(reason error) {
 	c.inflight.breaks(reason, c.w.stuck)
 	c.turns.recall()
@@ -273,7 +289,7 @@ func (c *Conn) CloseWrite() error {
 	return c.closeOut()
 }
 
-// flushGrace is how long closing waits for a peer to read what is queued.
+// flushGrace is how long CloseWrite waits for the peer to read the queued messages.
 const flushGrace = 200 * time.Millisecond
 
 // Close fails every call in flight with [ErrClosed] and closes both streams. It
@@ -306,7 +322,7 @@ func (c *Conn) close() error {
 	return err
 }
 
-// closeGrace is how long Close waits for the streams to let go.
+// closeGrace is how long Close waits for Read and Write of the streams to return.
 const closeGrace = time.Second
 
 var errStuckStream = errors.New("a stream's Read or Write did not return after its Close")

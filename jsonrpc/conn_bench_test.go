@@ -18,7 +18,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-// Figures to beat are in the comments of each goal below. Run:
+// The comments of the benchmarks have the goals. Run:
 //
 //	go test ./jsonrpc -run '^$' -bench . -benchmem
 
@@ -74,8 +74,8 @@ func TestAllocationsOfCodec(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(20, func() { buf = req.AppendJSON(buf[:0]) }))
 }
 
-// echoRaw answers each line with the id that stands in it, and allocates
-// nothing. It ends with the stream.
+// echoRaw answers each line with the id in it, and allocates nothing. It ends with
+// the stream.
 func echoRaw(in io.Reader, out io.Writer) {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	answers := make([]byte, 0, 64<<10)
@@ -114,7 +114,7 @@ func echoConn(tb testing.TB) *Conn {
 	return conn
 }
 
-// Goal: at most 2.5 times BenchmarkRawPipe (performance.md section 6, W1).
+// Goal: at most 2.5 times BenchmarkRawPipe.
 func BenchmarkCallPipe(b *testing.B) {
 	conn := echoConn(b)
 	req := Request{ID: StringID("7f1d8a3e-3c5f-4a44-9d0a-0d6a3c1f2b11"), Method: "tools/call", Params: benchParams}
@@ -126,7 +126,7 @@ func BenchmarkCallPipe(b *testing.B) {
 	}
 }
 
-// BenchmarkRawPipe is the floor: the same bytes without a client.
+// BenchmarkRawPipe is the lower bound: the same bytes without a client.
 func BenchmarkRawPipe(b *testing.B) {
 	in, toPeer, err := os.Pipe()
 	require.NoError(b, err)
@@ -176,7 +176,7 @@ func inFlight(b *testing.B, n int, call func(worker int) error) {
 	wg.Wait()
 }
 
-// Goal: at most 2 times BenchmarkRawPipe64 (performance.md section 6, W2).
+// Goal: at most 2 times BenchmarkRawPipe64.
 func BenchmarkCallPipe64(b *testing.B) {
 	conn := echoConn(b)
 	var ids [64]ID
@@ -189,8 +189,8 @@ func BenchmarkCallPipe64(b *testing.B) {
 	})
 }
 
-// BenchmarkRawPipe64 is the floor for many: a mutex, a write a call, and a
-// reader that hands out the answers in order.
+// BenchmarkRawPipe64 is the lower bound for many calls: a mutex, a write for each call,
+// and a reader that hands out the answers in order.
 func BenchmarkRawPipe64(b *testing.B) {
 	in, toPeer, err := os.Pipe()
 	require.NoError(b, err)
@@ -245,7 +245,7 @@ func TestAllocationsOfACall(t *testing.T) {
 	require.LessOrEqual(t, testing.AllocsPerRun(200, call), 3.0)
 }
 
-// performance.md section 6, W4: arguments are not held twice.
+// Goal: large arguments are not copied.
 func TestLargeParamsAreNotCopied(t *testing.T) {
 	testmain.SkipLarge(t)
 	for _, size := range []int{1 << 20, 16 << 20} {
@@ -281,7 +281,7 @@ func TestLargeParamsAreNotCopied(t *testing.T) {
 	}
 }
 
-// performance.md section 6, W3.
+// Goal: a large answer is in memory at most twice.
 func TestLargeResultsAreHeldTwiceAtMost(t *testing.T) {
 	testmain.SkipLarge(t)
 	const size = 16<<20 - 200

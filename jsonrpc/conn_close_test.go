@@ -45,8 +45,8 @@ func TestCloseEndsCallsAtOnce(t *testing.T) {
 	})
 }
 
-// What was accepted leaves before the stream is closed; what a call was told
-// not to be sent does not.
+// Accepted frames are sent before the stream is closed; frames that were taken back
+// are not.
 func TestCloseFlushes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestCloseFlushes(t *testing.T) {
 	})
 }
 
-// CloseWrite is how a child is told to end: its last answers still count.
+// CloseWrite makes a child process exit; its last answers still count.
 func TestCloseWrite(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestCloseWrite(t *testing.T) {
 		began := time.Now()
 		require.NoError(t, p.conn.CloseWrite())
 		require.Equal(t, flushGrace, time.Since(began))
-		// Whether its write had let go by then is a race, and either is true.
+		// Whether its write had returned by then is a race, and both are correct.
 		require.ErrorIs(t, (<-stuck).err, ErrClosed)
 		(<-p.call(t.Context(), IntID(3), Wait{})).failed(t, ErrClosed, true)
 		require.ErrorIs(t, p.conn.Notify(t.Context(), Notification{Method: "n"}), ErrClosed)
@@ -134,7 +134,7 @@ func (p *peer) echo(wg *sync.WaitGroup) {
 	})
 }
 
-// storm is what 64 goroutines do to one connection at once.
+// storm makes calls on one connection from 64 goroutines.
 func storm(t *testing.T, p *peer) {
 	var peers, callers sync.WaitGroup
 	p.echo(&peers)
@@ -195,7 +195,7 @@ func TestManyAtOnce(t *testing.T) {
 	storm(t, newPeer(t, Config{}))
 }
 
-// performance.md section 2: 50,000 notifications before an answer.
+// 50,000 notifications before an answer.
 func TestManyNotificationsBeforeAnAnswer(t *testing.T) {
 	t.Parallel()
 	n := testmain.Fewer(50_000, 5)

@@ -12,8 +12,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-// heard collects what a connection reports. Only the read loop writes it, and
-// tests read it when that is blocked.
+// heard collects the reports of a connection. Only the read loop writes it, and tests
+// read it while the loop is blocked.
 type heard struct {
 	noise, notes, requests []string
 	faults                 []*DecodeError
@@ -28,8 +28,8 @@ func (h *heard) config() Config {
 	}
 }
 
-// One bad message costs one call at most, at once; everything else goes on
-// (decisions 27, performance.md section 2).
+// A bad message fails at most the call that it answers, at once. All other calls
+// continue.
 func TestBadMessages(t *testing.T) {
 	t.Parallel()
 	const limit = 200 << 10
@@ -128,8 +128,8 @@ func TestByteOrderMark(t *testing.T) {
 	}
 }
 
-// RPC-10: an error without id belongs to no call, but for the only one there is if
-// that takes it: the probe of a server that could not read it.
+// An error without id belongs to no call, except to a single call with NullID: the
+// probe of a server that could not read it.
 func TestErrorWithoutID(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{`"id":null,`, ``} {
@@ -181,7 +181,7 @@ func TestPeerEndsTheStream(t *testing.T) {
 					(<-done).failed(t, ErrPeerClosed, false)
 				}
 				(<-queued).failed(t, ErrPeerClosed, true)
-				(<-stuck).failed(t, ErrPeerClosed, false) // a write holds it and may yet succeed
+				(<-stuck).failed(t, ErrPeerClosed, false) // its write runs and may still succeed
 				<-p.conn.Done()
 				(<-p.call(t.Context(), IntID(5), Wait{})).failed(t, ErrPeerClosed, true)
 				require.ErrorIs(t, p.conn.Notify(t.Context(), Notification{Method: "n"}), ErrPeerClosed)
@@ -217,8 +217,7 @@ func TestFailGivesTheFirstReason(t *testing.T) {
 	})
 }
 
-// RPC-13, RPC-11: without a handler requests are refused and notifications are
-// not answered.
+// Without a handler requests are refused, and notifications are not answered.
 func TestServerRequestsByDefault(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, Config{})
@@ -227,7 +226,7 @@ func TestServerRequestsByDefault(t *testing.T) {
 	require.Equal(t, Response{ID: StringID("s1"), Error: &Error{Code: CodeMethodNotFound, Message: "Method not found"}}, p.hear())
 }
 
-// What handlers get belongs to them, whatever comes next.
+// Handlers own their arguments, also while later messages arrive.
 func TestHandlersOwnWhatTheyGet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -257,7 +256,7 @@ func TestHandlersOwnWhatTheyGet(t *testing.T) {
 	})
 }
 
-// So does what a call gets.
+// Callers own their results.
 func TestResultsAreTheCallers(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, Config{})
@@ -301,8 +300,8 @@ func TestTraceSeesEveryFrame(t *testing.T) {
 	})
 }
 
-// The call that an endless line answers fails when the limit is passed, not at
-// the end of the line, which never comes (decisions 27).
+// The call that an endless line answers fails as soon as the line is over the limit,
+// not at its end, which never comes.
 func TestEndlessLineFailsItsCallAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -35,7 +35,7 @@ func TestCall(t *testing.T) {
 	require.Equal(t, Response{ID: IntID(2), Error: &Error{Code: -32601, Message: "no"}}, got.resp)
 }
 
-// STDIO-01: whatever the caller's JSON looks like, a frame is one line.
+// A frame is one line, also if the caller's JSON has line breaks.
 func TestFramesAreOneLine(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, Config{})
@@ -89,7 +89,7 @@ func TestTenThousandCallsAnsweredInReverseOrder(t *testing.T) {
 	require.Equal(t, Stats{}, p.conn.Stats())
 }
 
-// RPC-18 and RPC-06: an answer nobody waits for is dropped and counted.
+// An answer that no call waits for is dropped and counted.
 func TestAnswersNobodyWaitsFor(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -167,7 +167,7 @@ func TestCallsThatAreNotSent(t *testing.T) {
 	})
 }
 
-// Whoever gave up late must not touch the call that has his id now.
+// A call that gave up late must not affect the call that has its id now.
 func TestAnIDCanBeUsedAgain(t *testing.T) {
 	t.Parallel()
 	var table inflight
@@ -184,7 +184,7 @@ func TestAnIDCanBeUsedAgain(t *testing.T) {
 	require.True(t, table.drop(second))
 }
 
-// The peer went away while its answers can still be read.
+// The peer has exited, but its answers can still be read.
 func TestBrokenOutputLeavesAnswersReadable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestBrokenOutputLeavesAnswersReadable(t *testing.T) {
 	})
 }
 
-// A call whose frame has no place in the queue yet is told by the queue.
+// A call whose frame is not queued yet gets the error of the queue.
 func TestStreamBreaksBeforeACallIsPlaced(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, Config{})
@@ -225,7 +225,7 @@ func TestParamsAreCopiedWhenSmall(t *testing.T) {
 	for _, size := range []int{100, inlineLimit} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPeer(t, Config{})
-			// The writer is busy with this one while the params change.
+			// The writer writes this frame while the params change.
 			go func() { _ = p.conn.Notify(t.Context(), Notification{Method: "first"}) }()
 			synctest.Wait()
 			params := json.RawMessage(`{"a":"` + strings.Repeat("x", size-len(`{"a":""}`)) + `"}`)

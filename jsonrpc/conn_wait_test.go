@@ -28,7 +28,7 @@ func TestWait(t *testing.T) {
 		{"both at once", Wait{Idle: s, Max: s}, nil, ErrMaxWait, s},
 		{"touched just before", Wait{Idle: s}, []time.Duration{s - 1}, ErrIdle, 2*s - 1},
 		{"touched just after", Wait{Idle: s}, []time.Duration{s + 1}, ErrIdle, s},
-		{"touched again and again", Wait{Idle: s}, []time.Duration{s / 2, s, 3 * s / 2}, ErrIdle, 5 * s / 2},
+		{"touched several times", Wait{Idle: s}, []time.Duration{s / 2, s, 3 * s / 2}, ErrIdle, 5 * s / 2},
 		{"max ends a call that is touched", Wait{Idle: s, Max: 3*s + 7}, []time.Duration{s - 1, 2 * s * 9 / 10, 5 * s / 2, 3 * s}, ErrMaxWait, 3*s + 7},
 		{"idle after the last touch, before max", Wait{Idle: s, Max: 3 * s}, []time.Duration{s / 2}, ErrIdle, 3 * s / 2},
 		{"touched at once", Wait{Idle: s}, []time.Duration{0}, ErrIdle, s},
@@ -39,7 +39,7 @@ func TestWait(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := newPeer(t, Config{})
-				// Used timers must be as good as new ones.
+				// Used timers must behave like new ones.
 				for i := range 3 {
 					id := IntID(int64(i))
 					began := time.Now()
@@ -66,8 +66,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// Calls share a timer one after the other. One that was set for an earlier call,
-// and that nobody stopped, ends no later call too early or too late.
+// Calls reuse a timer one after the other. A timer that is still set for an earlier call
+// ends no later call too early or too late.
 func TestWaitsOfCallsThatShareATimer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestWaitsOfCallsThatShareATimer(t *testing.T) {
 	})
 }
 
-// An answer counts until the very moment of the deadline.
+// An answer counts until the deadline.
 func TestAnswersAroundTheDeadline(t *testing.T) {
 	t.Parallel()
 	for _, wait := range []Wait{{Idle: time.Second}, {Max: time.Second}} {
@@ -187,7 +187,7 @@ func TestNotifyWaitsForRoom(t *testing.T) {
 			}
 		}()
 		n := 0
-		for range 400 { // the peer does not read: it stops by itself
+		for range 400 { // the peer does not read, so this ends
 			synctest.Wait()
 			select {
 			case <-sent:

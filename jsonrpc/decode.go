@@ -35,6 +35,10 @@ func DecodeWithin(data []byte, depth int) (Message, error) {
 // DecodeAnswer is [DecodeWithin] for a message that is probably the response to
 // the request with this id. It returns a response by value, which saves an
 // allocation, and other is nil. Any other message is returned in other.
+//
+// # Experimental
+//
+// The client's transports use it. Its form may change.
 func DecodeAnswer(data []byte, depth int, id ID) (resp Response, other Message, err error) {
 	s := scanners.Get().(*scanner)
 	defer scanners.Put(s)
@@ -54,9 +58,9 @@ func DecodeAnswer(data []byte, depth int, id ID) (resp Response, other Message, 
 // envelope is one scanned message. Everything in it may share memory with the
 // bytes that were scanned.
 type envelope struct {
-	id     []byte // canonical token; nil when absent or null
-	hasID  bool   // an id member was there, null or not
-	marked bool   // so was jsonrpc, whatever it said
+	id     []byte // canonical token; nil if absent or null
+	hasID  bool   // the message has a member id, null or not
+	marked bool   // the message has a member jsonrpc, of any value
 	method string
 	params json.RawMessage
 	result json.RawMessage
@@ -99,8 +103,8 @@ func newScanner() *scanner {
 	return s
 }
 
-// scan fills e from data. A failure is a *DecodeError that carries the id when
-// one can be told.
+// scan fills e from data. The error is a *DecodeError, with the id if it could be
+// read.
 func (s *scanner) scan(data []byte, depth int, e *envelope) error {
 	if depth >= maxFlatDepth && plainResponse(data, e) {
 		return nil
@@ -110,7 +114,7 @@ func (s *scanner) scan(data []byte, depth int, e *envelope) error {
 	err := s.members(data, e)
 	s.forget(data)
 	if deep {
-		// Said first, but read on all the same: the id is among the members.
+		// This error wins, but the members were read all the same: one is the id.
 		err = depthError(depth)
 	}
 	if err == nil {
@@ -126,7 +130,7 @@ func (s *scanner) scan(data []byte, depth int, e *envelope) error {
 		de.Reason = syntax.Err.Error()
 	case errors.Is(err, io.EOF):
 		de.Syntax = true
-		de.Reason = "no JSON in it"
+		de.Reason = "it has no JSON"
 	case errors.Is(err, errTrailing):
 		de.Syntax = true
 	}
@@ -138,8 +142,8 @@ func (s *scanner) scan(data []byte, depth int, e *envelope) error {
 	return de
 }
 
-// forget drops the decoder's reference to what it read, when that is worth
-// the few nanoseconds.
+// forget drops the decoder's reference to data. The decoder itself is reset only
+// after a large message, because a reset takes a few nanoseconds.
 func (s *scanner) forget(data []byte) {
 	s.buf = bytes.Buffer{}
 	if len(data) > lineBuffer {
@@ -155,21 +159,21 @@ var (
 	errParamsType  = errors.New("params must be an object")
 	errBothMembers = errors.New("a response has exactly one of result and error")
 	errMixed       = errors.New("a message with a method has neither result nor error")
-	errNothing     = errors.New("neither a method nor a result nor an error")
+	errNothing     = errors.New("a message has a method, a result or an error")
 	errRequestID   = errors.New("a request id must not be null")
 	errResultID    = errors.New("a result needs the id of its request")
 	errErrorType   = errors.New("error must be an object with an integer code and a string message")
 )
 
-// depthError is the limit that a message nests deeper than.
+// depthError reports a message that nests deeper than this limit.
 type depthError int
 
 func (e depthError) Error() string { return fmt.Sprintf("nested deeper than %d levels", int(e)) }
 
 func (s *scanner) members(data []byte, e *envelope) error {
 	s.buf = *bytes.NewBuffer(data)
-	// Servers cut strings in the middle of an emoji: invalid text is taken
-	// here and judged below, member by member.
+	// Servers cut strings in the middle of an emoji. So invalid text is accepted
+	// here and checked for each member below.
 	s.dec.Reset(&s.buf, jsontext.AllowInvalidUTF8(true))
 	if s.dec.PeekKind() != '{' {
 		if _, err := s.dec.ReadValue(); err != nil {
@@ -181,7 +185,7 @@ func (s *scanner) members(data []byte, e *envelope) error {
 		return err
 	}
 	version := false
-	var fault error // the first wrong member; reading goes on to find the id
+	var fault error // of the first wrong member; reading continues to find the id
 	for s.dec.PeekKind() != '}' {
 		name, err := s.dec.ReadValue()
 		if err != nil {
@@ -214,9 +218,9 @@ func (s *scanner) members(data []byte, e *envelope) error {
 	return e.classify()
 }
 
-// tooDeep reports whether data nests deeper than limit. The decoder has a bound
-// of its own, 10,000, that cannot be set. Most messages have fewer brackets
-// than the limit, which two vectorised counts tell; only the rest is walked.
+// tooDeep reports whether data nests deeper than limit. The decoder's own limit,
+// 10,000, cannot be changed. Most messages have fewer brackets than the limit,
+// which two vectorised counts find out; only the others are walked.
 func tooDeep(data []byte, limit int) bool {
 	if bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("[")) <= limit {
 		return false
@@ -240,7 +244,7 @@ func tooDeep(data []byte, limit int) bool {
 	return false
 }
 
-// memberOf returns the member a raw name means; "" for members of no interest.
+// memberOf returns the member that a raw name means, or "" for an unknown one.
 func memberOf(raw []byte) string {
 	raw = plainName(raw)
 	switch string(raw) {
@@ -260,15 +264,15 @@ func memberOf(raw []byte) string {
 	return ""
 }
 
-// plainName returns a raw name without escapes it does not need: an escaped
-// spelling of a known name is that name.
+// plainName returns a raw name without unnecessary escapes, so that an escaped
+// spelling of a known name is recognized.
 func plainName(raw []byte) []byte {
 	if isPlain(raw[1 : len(raw)-1]) {
 		return raw
 	}
 	text, err := jsontext.AppendUnquote(nil, raw)
 	if err != nil {
-		return nil // not Unicode, so not a name we know
+		return nil // not Unicode, so not a known name
 	}
 	return strconv.AppendQuote(nil, string(text))
 }
@@ -294,7 +298,7 @@ func (e *envelope) set(member string, value []byte) error {
 		e.kind = kindNotification
 	case "params":
 		if string(value) == "null" {
-			return nil // some servers spell out that there are none
+			return nil // some servers send null for "no params"
 		}
 		if value[0] != '{' {
 			return errParamsType
@@ -316,12 +320,12 @@ func (e *envelope) set(member string, value []byte) error {
 }
 
 // asks reports whether the message, as far as it was read, is a request or a
-// notification: its id is then the peer's own and names no call of ours.
+// notification. Then its id is the peer's own and belongs to no call of this side.
 func (e *envelope) asks() bool {
 	return e.kind == kindNotification && e.result == nil && e.err == nil
 }
 
-// classify decides what the members make together.
+// classify sets the kind of the message from its members.
 func (e *envelope) classify() error {
 	if e.err != nil && string(e.result) == "null" {
 		e.result = nil // some servers write "result": null beside an error
@@ -342,7 +346,7 @@ func (e *envelope) classify() error {
 		return errResultID
 	case e.result != nil || e.err != nil:
 		e.kind = kindResponse
-		return nil //nolint:nilerr // e.err is what the peer says, not a failure to read it
+		return nil //nolint:nilerr // e.err is the peer's answer, not a failure to read it
 	}
 	return errNothing
 }
@@ -400,8 +404,8 @@ func unquote(raw []byte) (string, bool) {
 	return string(text), err == nil
 }
 
-// mend replaces what is not valid Unicode in a raw value by U+FFFD, so that
-// every later reader sees the same text. Valid values come back as they are.
+// mend replaces invalid Unicode in a raw value by U+FFFD, so that every later
+// reader sees the same text. It returns valid values unchanged.
 func mend(raw []byte) []byte {
 	if !utf8.Valid(raw) {
 		raw = mendBytes(raw)
@@ -409,9 +413,9 @@ func mend(raw []byte) []byte {
 	return mendSurrogates(raw)
 }
 
-// mendBytes replaces every invalid byte by one U+FFFD, as decoders do: one for
-// a run of them, as in bytes.ToValidUTF8, could make two member names equal
-// that the scan has found different.
+// mendBytes replaces every invalid byte by one U+FFFD, as decoders do.
+// bytes.ToValidUTF8 writes one for a run of them, which could make two member names
+// equal that the scan found different.
 func mendBytes(raw []byte) []byte {
 	out := make([]byte, 0, len(raw)+len(raw)/8)
 	for len(raw) > 0 {
@@ -426,8 +430,8 @@ func mendBytes(raw []byte) []byte {
 	return out
 }
 
-// mendSurrogates overwrites unpaired \uD800..\uDFFF escapes with \uFFFD, in a
-// copy when there are any. raw is valid JSON but for those.
+// mendSurrogates overwrites unpaired \uD800..\uDFFF escapes with \uFFFD, in a copy
+// if there are any. raw is valid JSON apart from them.
 func mendSurrogates(raw []byte) []byte {
 	mended := false
 	for i := 0; ; {
@@ -439,7 +443,7 @@ func mendSurrogates(raw []byte) []byte {
 		hi := surrogate(raw[i:])
 		switch {
 		case hi == 0:
-			i += 2 // whatever is escaped, its first character is consumed
+			i += 2 // the backslash and the first character that it escapes
 			continue
 		case hi < 0xDC00:
 			if low := surrogate(raw[i+6:]); low >= 0xDC00 {
@@ -467,10 +471,10 @@ func surrogate(s []byte) uint64 {
 	return v
 }
 
-// tailID finds the id of a message that could not be decoded, when the id
-// stands at its very end, where many servers put it. What it finds is only
-// used to fail a call with that id early, so a wrong guess costs a hostile
-// server its own answer and nobody else anything.
+// tailID finds the id of a message that could not be decoded, if the id is its
+// last member, as many servers write it. The id is only used to fail the call with
+// that id early. A hostile server that forges it loses its own answer and nothing
+// else.
 func tailID(data []byte) ID {
 	if len(data) > 512 {
 		data = data[len(data)-512:]
@@ -480,7 +484,7 @@ func tailID(data []byte) ID {
 	if !ok {
 		return ID{}
 	}
-	// The version may stand behind the id.
+	// The version may follow the id.
 	if before, version, ok := cutLastMember(data, `"jsonrpc"`); ok && string(version) == `"2.0"` {
 		if before, ok = bytes.CutSuffix(bytes.TrimRight(before, jsonSpace), []byte(",")); ok {
 			data = before

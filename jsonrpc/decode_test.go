@@ -57,7 +57,7 @@ func TestDecode(t *testing.T) {
 
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
-	// id is what can be salvaged, so that the call fails at once (RPC-22).
+	// id is the id that can still be read, so that the call fails at once.
 	tests := []struct {
 		name, in string
 		syntax   bool
@@ -149,7 +149,7 @@ func TestDecodeBoundsDepth(t *testing.T) {
 	t.Parallel()
 	_, err := Decode([]byte(nested(DefaultDepth, `"id":1,`, "")))
 	require.NoError(t, err)
-	// 20,000 and 5,000,000 are the rows of performance.md section 5.
+	// 20,000 and 5,000,000 levels are hostile messages.
 	for _, depth := range []int{DefaultDepth + 1, 9_999, 20_000, 5_000_000} {
 		for name, text := range map[string]string{
 			"id first": nested(depth, `"id":"x",`, ""),
@@ -183,7 +183,7 @@ func TestDecodeErrorSaysWhatItSaw(t *testing.T) {
 	require.Less(t, len(err.Error()), 500)
 }
 
-// A decoder that is kept must not keep the message it decoded last.
+// A pooled decoder must not keep its last message in memory.
 func TestScannerKeepsNoLargeMessage(t *testing.T) {
 	t.Parallel()
 	s := newScanner()
@@ -227,7 +227,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// DecodeAnswer says what Decode says.
+// DecodeAnswer agrees with Decode.
 func TestDecodeAnswer(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

@@ -15,7 +15,7 @@ func ended(ctx context.Context) error {
 	return &endedError{cause: cause, err: err}
 }
 
-// endedError reads like the cause, which says more.
+// endedError has the text of the cause, which is more specific.
 type endedError struct{ cause, err error }
 
 func (e *endedError) Error() string { return e.cause.Error() }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Codes of JSON-RPC 2.0. What lies between -32099 and -32000 belongs to
-// servers and to MCP; every other integer is an application's own.
+// Codes of JSON-RPC 2.0. Servers and MCP define the codes from -32099 to -32000;
+// applications define all others.
 const (
 	CodeParseError     = -32700
 	CodeInvalidRequest = -32600
@@ -104,8 +104,8 @@ type DecodeError struct {
 	// Head is the start of the invalid bytes, at most 200 of them.
 	Head []byte
 
-	// request says that the message asks something, so that ID is the peer's;
-	// marked that it names a version of JSON-RPC, so that it means to be a message.
+	// request is set for a request, whose ID is the peer's own. marked is set if
+	// the text has a member "jsonrpc", so that it is meant as a message.
 	request, marked bool
 }
 

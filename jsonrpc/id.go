@@ -83,7 +83,7 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 		*id = ID{}
 		return nil
 	}
-	// A call by hand may bring anything; canonicalID wants one JSON value.
+	// Callers may pass any text; canonicalID needs one JSON value.
 	data = bytes.Trim(data, jsonSpace)
 	if !jsontext.Value(data).IsValid() {
 		return errIDType
@@ -101,9 +101,8 @@ var (
 	errIDText = errors.New("id must be valid Unicode")
 )
 
-// canonicalID returns the canonical token for a valid raw JSON value, without
-// allocating for the ids in common use. Fractions and exponents are
-// not ids, whatever their value.
+// canonicalID returns the canonical token of a valid raw JSON value. It does not
+// allocate for common ids. A number with a fraction or an exponent is not an id.
 func canonicalID(raw []byte) ([]byte, error) {
 	switch c := raw[0]; {
 	case c == '"':

@@ -60,7 +60,7 @@ func TestID(t *testing.T) {
 	}
 }
 
-// RPC-06: the string "1" and the number 1 are different ids.
+// The string "1" and the number 1 are different ids.
 func TestIDsCompare(t *testing.T) {
 	t.Parallel()
 	require.NotEqual(t, StringID("1"), IntID(1))
@@ -103,8 +103,7 @@ func FuzzID(f *testing.F) {
 	})
 }
 
-// An id made from its JSON text is the one made from its value, in whatever form
-// the text is.
+// An id from any JSON text of a value equals the id from the value.
 func TestParseID(t *testing.T) {
 	t.Parallel()
 	for token, want := range map[string]ID{

@@ -6,40 +6,39 @@ import (
 	"time"
 )
 
-// inflight is the table of calls that wait for an answer. Whoever removes a
-// call from it decides how the call ends, so each ends exactly once.
+// inflight is the table of calls that wait for an answer. The goroutine that
+// removes a call from it decides how the call ends, so each call ends exactly once.
 type inflight struct {
 	mu     sync.Mutex
 	calls  map[string]*call
 	failed error
-	// free keeps finished calls for reuse. It belongs to the connection, not
-	// to the process, so that timers and channels stay inside a synctest
-	// bubble.
+	// free keeps finished calls for reuse. Each connection has its own, so that
+	// timers and channels stay inside a synctest bubble.
 	free sync.Pool
 }
 
-// call is one waiting call. Its fields are handed over through answered.
+// call is one waiting call. A value in answered hands response and err over.
 type call struct {
 	id       string
 	at       span          // the place of its frame, once known; guarded by the writer's mutex
-	others   int           // how many calls were under way when it began
+	others   int           // how many calls were in flight when it began
 	answered chan struct{} // capacity 1; one value when the call has ended
 	response Response
 	err      error
 
-	// timer rings at fires, or never when that is zero. It is left alone when
-	// it fires before it has to: that is once an idle timeout and not once a
-	// call. A timer with a channel would enter the runtime's heap and leave it
-	// with every select.
+	// timer rings at fires, or never if that is zero. A timer that is set to an
+	// earlier time than needed stays set: so it fires once in each idle timeout, and
+	// is not reset for each call. It has no channel, because a timer with a channel
+	// enters and leaves the runtime's heap with every select.
 	timer *time.Timer
 	rings chan struct{} // capacity 1; one value when timer fired, perhaps for an earlier call
 	fires time.Time
 	idle  time.Duration
 	until time.Time // the latest end; zero without one
-	// endless and nullID are of [Wait].
+	// endless and nullID are fields of [Wait].
 	endless, nullID bool
-	// seen is when something last came for this call, in nanoseconds since
-	// began; written by the read loop.
+	// seen is when something last arrived for this call, in nanoseconds since
+	// began. The read loop writes it.
 	seen  atomic.Int64
 	began time.Time
 }
@@ -67,8 +66,8 @@ func (t *inflight) add(id ID, wait Wait) (*call, error) {
 	return cl, nil
 }
 
-// breaks ends the calls whose frames will never leave. The others may be
-// answered until the stream ends.
+// breaks fails the calls whose frames will never be sent. The others may be answered
+// until the stream ends.
 func (t *inflight) breaks(reason error, stuck func(*call) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,9 +85,9 @@ func (t *inflight) end(cl *call, err error) {
 	cl.answered <- struct{}{}
 }
 
-// answer ends the call with this id token. A response without id belongs to no
-// call, but for the only one there is if that takes it. found is false when nobody waits
-// for it, alone true when nobody else waits.
+// answer ends the call with this id token. A response without id answers the only
+// call in flight if that has nullID, and otherwise no call. found reports whether a
+// call waited for it, alone whether no other call waits.
 func (t *inflight) answer(token []byte, resp Response) (alone, found bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,7 +121,7 @@ func (t *inflight) failOne(id ID, err error) bool {
 	return true
 }
 
-// fail ends every call, and every later one, with the first reason given.
+// fail ends every call, and every later one, with the first reason.
 func (t *inflight) fail(reason error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,11 +133,11 @@ func (t *inflight) fail(reason error) {
 	}
 }
 
-// drop removes a call whose caller gave up. false means that it has ended
-// already and that answered holds its end.
+// drop removes a call whose caller gave up. It returns false if the call has ended:
+// then answered has a value.
 func (t *inflight) drop(cl *call) bool {
 	t.mu.Lock()
-	// Somebody else may wait under the same id, once this call was answered.
+	// After this call was answered, another one may use the same id.
 	waits := t.calls[cl.id] == cl
 	if waits {
 		delete(t.calls, cl.id)
@@ -150,7 +149,7 @@ func (t *inflight) drop(cl *call) bool {
 	return waits
 }
 
-// recycle keeps a call that has ended for the next one.
+// recycle keeps an ended call for reuse.
 func (t *inflight) recycle(cl *call) {
 	cl.id, cl.at, cl.response, cl.err = "", span{}, Response{}, nil
 	t.free.Put(cl)
@@ -170,7 +169,7 @@ func (t *inflight) len() int {
 	return len(t.calls)
 }
 
-// start begins to count wait.
+// start sets the limits of wait and the timer.
 func (cl *call) start(wait Wait) {
 	wait.Idle, wait.Max = max(wait.Idle, 0), max(wait.Max, 0)
 	cl.endless, cl.nullID = wait.Endless, wait.NullID
@@ -204,8 +203,9 @@ func (cl *call) ring() {
 	}
 }
 
-// expired returns why the timer that fired ends the call, or sets it again. It may
-// have fired for an earlier call.
+// expired returns the error with which the timer ends the call. If the call may
+// still wait, it sets the timer again and returns nil: the timer may have fired for
+// an earlier call.
 func (cl *call) expired() error {
 	now := time.Now()
 	cl.fires = time.Time{}

@@ -10,37 +10,38 @@ import (
 )
 
 const (
-	// lineBuffer is the size of the buffer a busy connection reads into: what a
-	// pipe holds on Linux. Longer lines are gathered in chunks.
+	// lineBuffer is the size of the buffer of a busy connection: that of a pipe on
+	// Linux. Longer lines are collected in chunks.
 	lineBuffer = 64 << 10
-	// idleBuffer is what a connection keeps while nothing comes. It borrows a
-	// larger one when a read fills this, and returns that once it is empty.
+	// idleBuffer is the size of the buffer that a connection keeps while nothing
+	// arrives. When a read fills it, the connection borrows a larger one until that
+	// is empty.
 	idleBuffer = 4 << 10
 )
 
-// lineBuffers are those that no connection uses at the moment. No line leaves its
-// buffer but as a copy, see [envelope.own].
+// lineBuffers are the buffers that no connection uses at the moment. Lines leave a
+// buffer only as copies, see [envelope.own].
 var lineBuffers = sync.Pool{New: func() any { return new([lineBuffer]byte) }}
 
 // errTooLong reports a line over the limit. The line has been skipped.
 var errTooLong = errors.New("longer than the limit")
 
-// lineReader cuts a stream into lines of any length up to a limit
-// (transports, "stdio"). It allocates only for lines over lineBuffer: those
-// are gathered in chunks and joined once, which costs about twice the line.
+// lineReader splits a stream into lines up to a limit (transports, "stdio"). It
+// allocates only for lines longer than lineBuffer. It collects those in chunks and
+// joins them once, which takes about twice the memory of the line.
 type lineReader struct {
 	r     io.Reader
 	limit int
-	// crossed, if set, gets the start of a line as soon as the limit is
-	// passed: the line may never end, and somebody waits for what it answers.
+	// crossed, if set, is called with the start of a line as soon as the line is
+	// over the limit: the line may never end, and a call may wait for its answer.
 	crossed func(head []byte)
 	idle    []byte
-	busy    *[lineBuffer]byte // borrowed, nil mostly
-	buf     []byte            // one of the two
-	filled  bool              // by the last read: more waits
+	busy    *[lineBuffer]byte // borrowed, mostly nil
+	buf     []byte            // idle or busy
+	filled  bool              // the last read filled buf, so more may wait
 	unread
 	err error
-	// reads counts the reads that brought something. One goroutine writes it.
+	// reads counts the reads that returned bytes. One goroutine writes it.
 	reads atomic.Uint64
 }
 
@@ -50,14 +51,14 @@ type unread struct{ start, end int }
 // line is one line without its newline.
 type line struct {
 	text []byte
-	// owned says that text belongs to the caller; otherwise it is valid until
-	// the next call of next.
+	// owned is set if text belongs to the caller. Otherwise text is valid until the
+	// next call of next.
 	owned bool
-	// whole is how many bytes share the memory of text, where those are more.
+	// whole is how many bytes share the memory of text, if more than its own.
 	whole int
-	// open says that the stream ended before the line did.
+	// open is set if the stream ended before the line.
 	open bool
-	// tail is the end of a line that was over the limit, text its start.
+	// tail is the end of a line over the limit; text is its start.
 	tail []byte
 }
 
@@ -67,7 +68,7 @@ func newLineReader(r io.Reader, limit int) *lineReader {
 	return l
 }
 
-// next returns the next line. A last line without newline counts. The error is
+// next returns the next line. A last line without newline is a line. The error is
 // errTooLong, with the start and the tail of the line, or that of the stream.
 func (l *lineReader) next() (line, error) {
 	for {
@@ -97,7 +98,7 @@ func (l *lineReader) next() (line, error) {
 	}
 }
 
-// read is a Read of the stream, which is counted if it brings something.
+// read reads from the stream once, and counts the read if it returned bytes.
 func (l *lineReader) read(p []byte) (int, error) {
 	n, err := l.r.Read(p)
 	if n > 0 {
@@ -106,9 +107,8 @@ func (l *lineReader) read(p []byte) (int, error) {
 	return n, err
 }
 
-// room prepares the buffer for a read: what is unread moves to its start, and a
-// larger buffer is borrowed or returned. There is no room for a line that is longer
-// than the large one.
+// room prepares the buffer for a read. It moves unread bytes to the start, and
+// borrows or returns the larger buffer. A line longer than that leaves no room.
 func (l *lineReader) room() {
 	rest := l.buf[l.start:l.end]
 	switch {
@@ -130,9 +130,9 @@ func (l *lineReader) ready() bool {
 	return bytes.IndexByte(l.buf[l.start:l.end], '\n') >= 0
 }
 
-// more reads once, and reports whether reading on like this is right: not after
-// an error, which next returns, nor for a line longer than the buffer, which
-// next gathers, nor when the stream's deadline passed, which ends nothing.
+// more reads once, and reports whether the caller may call it again. It may not
+// after an error, which next returns; for a line longer than the buffer, which next
+// collects; or after the stream's deadline has passed, which is no error.
 func (l *lineReader) more() bool {
 	l.room()
 	if l.err != nil || l.end == len(l.buf) {
@@ -148,7 +148,7 @@ func (l *lineReader) more() bool {
 	return err == nil
 }
 
-// judge returns a line that lies in the buffer, or says that it is too long.
+// judge returns a line that is in the buffer, or errTooLong.
 func (l *lineReader) judge(text []byte) (line, error) {
 	if len(text) > l.limit {
 		return line{text: text, tail: text}, errTooLong
@@ -156,14 +156,14 @@ func (l *lineReader) judge(text []byte) (line, error) {
 	return line{text: text}, nil
 }
 
-// long gathers a line that does not fit the buffer, which it begins with.
+// long collects a line that is longer than the buffer, which has its start.
 func (l *lineReader) long() (line, error) {
 	chunks := [][]byte{bytes.Clone(l.buf[:l.end])}
 	total := l.end
 	l.unread = unread{}
 	ended, open := false, false
 	for total <= l.limit && !ended {
-		// An eighth of what is there keeps the waste under 12 %.
+		// Growing by an eighth wastes less than 12 %.
 		chunk := make([]byte, max(lineBuffer, total/8))
 		var n int
 		n, ended, open = l.fill(chunk)
@@ -180,8 +180,8 @@ func (l *lineReader) long() (line, error) {
 	return line{text: text, owned: true, open: open}, nil
 }
 
-// fill reads into chunk until it is full or the line has ended, open when the
-// stream has. What follows the newline is kept in the buffer.
+// fill reads into chunk until it is full or the line has ended. open is set if the
+// stream ended first. Bytes after the newline are kept in the buffer.
 func (l *lineReader) fill(chunk []byte) (n int, ended, open bool) {
 	for n < len(chunk) {
 		got, err := l.read(chunk[n:min(len(chunk), n+lineBuffer)])
@@ -199,8 +199,8 @@ func (l *lineReader) fill(chunk []byte) (n int, ended, open bool) {
 	return n, false, false
 }
 
-// skip reads on to the end of a line that is over the limit, unless it has
-// ended, and keeps its two ends, where an id may be found.
+// skip reads to the end of a line over the limit. It keeps the start and the end of
+// the line, where the id may be.
 func (l *lineReader) skip(chunks [][]byte, ended bool) (line, error) {
 	const keep = 4 << 10
 	over := line{text: chunks[0]}

@@ -65,8 +65,7 @@ func TestLineReader(t *testing.T) {
 	}
 }
 
-// A pipe delivers a line and then nothing more until the next one is written:
-// the reads end where the lines do.
+// A pipe delivers one line at a time: each read ends with a line.
 func TestLineReaderSkipsOneLineOnly(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 20
@@ -108,7 +107,7 @@ func TestLineReaderKeepsBothEndsOfALineOverTheLimit(t *testing.T) {
 	require.True(t, bytes.HasPrefix(got.text, []byte(`{"id":"at the start"`)))
 	require.True(t, bytes.HasSuffix(got.tail, []byte(`"id":"at the end"}`)))
 
-	// The last read may bring next to nothing.
+	// The last read may return only a few bytes.
 	for rest := 1; rest < 40; rest++ {
 		text := strings.Repeat("z", 2*lineBuffer+rest-len(`,"id":"x"}`)) + `,"id":"x"}`
 		got, err := newLineReader(strings.NewReader(text+"\n"), 2*lineBuffer).next()
@@ -117,7 +116,7 @@ func TestLineReaderKeepsBothEndsOfALineOverTheLimit(t *testing.T) {
 	}
 }
 
-// The cost of a long line is what performance.md asks of large results.
+// A long line takes about twice its memory.
 func TestLineReaderAllocatesAboutTwiceALongLine(t *testing.T) {
 	testmain.SkipLarge(t)
 	const size = 16 << 20
@@ -165,7 +164,7 @@ func abs(i int) int {
 	return i
 }
 
-// A line over the limit is dropped while it comes.
+// A line over the limit is dropped while it arrives.
 func TestLineReaderDoesNotHoldALineOverTheLimit(t *testing.T) {
 	testmain.SkipLarge(t)
 	const limit, size = 1 << 20, 64 << 20
@@ -191,8 +190,8 @@ func (s same) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A connection keeps a small buffer while nothing comes, and borrows a large one for
-// what fills that.
+// A connection keeps a small buffer while nothing arrives, and borrows a large one for
+// more data.
 func TestLineBufferIsReturned(t *testing.T) {
 	t.Parallel()
 	var parts []io.Reader

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// errStop ends a walk early.
+// errStop reports that visit ended the walk.
 var errStop = errors.New("stopped")
 
 // Members calls visit for each member of a JSON object, in order, until visit

@@ -47,13 +47,13 @@ func FuzzMend(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		if !json.Valid(in) {
-			return // mend is only asked about values that were scanned
+			return // mend is only called for values that were scanned
 		}
 		got := mend(in)
 		require.True(t, utf8.Valid(got))
 		strict := jsontext.Value(got)
 		require.True(t, strict.IsValid(jsontext.AllowDuplicateNames(true)), "%s", got)
-		// Every reader sees the text that lenient readers saw before.
+		// Strict readers see the same text as lenient ones.
 		require.Equal(t, leniently(t, in), leniently(t, got))
 	})
 }

@@ -101,8 +101,8 @@ func appendParams(dst []byte, params json.RawMessage) []byte {
 	return append(dst, '}')
 }
 
-// oneLine returns a raw value without line breaks, which would end a frame
-// (transports, "stdio"). JSON has them between tokens only, where a space does as well.
+// oneLine replaces line breaks in a raw value by spaces, because a line break ends a
+// frame (transports, "stdio"). JSON allows both between tokens only.
 func oneLine(raw json.RawMessage) json.RawMessage {
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
 		return raw

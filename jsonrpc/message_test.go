@@ -113,7 +113,7 @@ func TestErrorsAreMatchedByCode(t *testing.T) {
 	require.NotErrorIs(t, err, errors.New("no such thing"))
 }
 
-// ERR-03: a peer's text must not reach a terminal as it is.
+// Control characters of a peer must not reach a terminal.
 func TestErrorTextIsPrintable(t *testing.T) {
 	t.Parallel()
 	err := &Error{Code: 1, Message: "a\x1b[31m\u202eb\nc"}

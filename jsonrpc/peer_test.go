@@ -18,7 +18,7 @@ type peer struct {
 	read io.Closer
 }
 
-// newPeer connects over pipes in memory, whose writes last until they are read.
+// newPeer connects over pipes in memory, whose writes block until they are read.
 func newPeer(t *testing.T, cfg Config) *peer {
 	t.Helper()
 	fromConn, connOut := io.Pipe()
@@ -64,7 +64,7 @@ type outcome struct {
 	err  error
 }
 
-// call starts a call and returns where its end will be told.
+// call starts a call and returns the channel of its outcome.
 func (p *peer) call(ctx context.Context, id ID, wait Wait) <-chan outcome {
 	return p.callWith(ctx, Request{ID: id, Method: "m"}, wait)
 }

@@ -2,10 +2,10 @@ package jsonrpc
 
 import "bytes"
 
-// Most messages are small answers without a space or an escape. plainResponse
-// reads such a one in a single pass, without the decoder, which is a fifth of
-// the work. It returns false for everything else, broken or not, and the
-// decoder judges that; what it takes, the decoder takes as well, and alike.
+// plainResponse reads a small answer without spaces and escapes, as most messages
+// are, in one pass. That is a fifth of the work of the decoder. It returns false for
+// all other messages, valid or not, which the decoder then reads. The decoder would
+// accept whatever plainResponse accepts, with the same result.
 func plainResponse(data []byte, e *envelope) bool {
 	if len(data) > maxFlat || len(data) < 2 || data[0] != '{' {
 		return false
@@ -56,15 +56,16 @@ func plainResponse(data []byte, e *envelope) bool {
 }
 
 const (
-	// maxFlat bounds what is read twice when it is not plain after all.
+	// maxFlat limits the size of a message that may be read twice because it turns
+	// out not to be plain.
 	maxFlat = 4 << 10
-	// maxFlatDepth and maxFlatNames bound recursion and the comparisons of
-	// names, which are of each with each.
+	// maxFlatDepth limits the recursion. maxFlatNames limits the names of an object,
+	// because each is compared with each.
 	maxFlatDepth, maxFlatNames = 16, 12
 )
 
-// plainValue returns where the value that begins at i ends, -1 unless it is
-// plain all through.
+// plainValue returns the end of the value that begins at i, or -1 if any part of it
+// is not plain.
 func plainValue(data []byte, i, depth int) int {
 	if i >= len(data) {
 		return -1
@@ -134,7 +135,7 @@ func plainArray(data []byte, i, depth int) int {
 	}
 }
 
-// plainString takes printable ASCII without a backslash.
+// plainString accepts printable ASCII without a backslash.
 func plainString(data []byte, i int) int {
 	if i >= len(data) || data[i] != '"' {
 		return -1
@@ -150,7 +151,7 @@ func plainString(data []byte, i int) int {
 	return -1
 }
 
-// plainInteger takes a number without fraction and exponent.
+// plainInteger accepts a number without fraction and exponent.
 func plainInteger(data []byte, i int) int {
 	if i < len(data) && data[i] == '-' {
 		i++

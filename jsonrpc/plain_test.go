@@ -35,7 +35,7 @@ func TestPlainResponse(t *testing.T) {
 	}
 }
 
-// What is broken, and what is merely not plain, is the decoder's.
+// Invalid messages, and those that are not plain, are left to the decoder.
 func TestNotPlain(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", maxFlatDepth) + strings.Repeat("]", maxFlatDepth)
@@ -79,7 +79,7 @@ func TestNotPlain(t *testing.T) {
 	}
 }
 
-// The shortcut may take nothing that the decoder refuses or reads otherwise.
+// The shortcut must not accept a message that the decoder rejects or reads differently.
 func FuzzPlainResponse(f *testing.F) {
 	for _, message := range plainMessages {
 		f.Add([]byte(message))

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cutting takes so many bytes and is broken then.
+// cutting accepts a number of bytes and then fails.
 type cutting struct{ room int }
 
 func (c *cutting) Write(b []byte) (int, error) {
@@ -27,9 +27,9 @@ func (*cutting) Close() error { return nil }
 
 var errCut = errors.New("broken pipe")
 
-// Whoever reads lines runs a last one without its newline, so only a frame that
-// misses more than that is proved not to have arrived. What left in the very
-// write that failed counts.
+// A peer that reads lines runs a last one without its newline. So only a frame that
+// misses more than the newline is proved not to have arrived. Bytes of the write
+// that failed count.
 func TestAFrameWithoutItsNewlineMayHaveArrived(t *testing.T) {
 	t.Parallel()
 	for missing, notSent := range []bool{false, false, true} {
@@ -41,7 +41,7 @@ func TestAFrameWithoutItsNewlineMayHaveArrived(t *testing.T) {
 				done := p.callWith(t.Context(), Request{ID: f.id, Method: f.method, Params: f.params}, Wait{Max: time.Second})
 				if notSent {
 					(<-done).failed(t, errCut, true)
-				} else { // the answer may come yet
+				} else { // the answer may still come
 					(<-done).failed(t, ErrMaxWait, false)
 				}
 				require.NoError(t, peerOut.Close())
@@ -51,7 +51,7 @@ func TestAFrameWithoutItsNewlineMayHaveArrived(t *testing.T) {
 	}
 }
 
-// The same of a caller who gives up while the rest of his frame is on its way.
+// The same for a caller that gives up while the rest of its frame is being written.
 func TestTakeBackOfAFrameWithoutItsNewline(t *testing.T) {
 	t.Parallel()
 	for missing, back := range []bool{false, false, true} {
@@ -75,7 +75,7 @@ func TestTakeBackOfAFrameWithoutItsNewline(t *testing.T) {
 	}
 }
 
-// A hook that panics leaves nothing behind: the id is free again.
+// After a hook has panicked, the id is free again.
 func TestAPanicInTheTraceLeaksNothing(t *testing.T) {
 	t.Parallel()
 	angry := true
@@ -95,7 +95,7 @@ func TestAPanicInTheTraceLeaksNothing(t *testing.T) {
 	require.NoError(t, (<-done).err)
 }
 
-// However a context ends, its own error is found, and so is the cause.
+// The error matches the error of the context and its cause, however the context ends.
 func TestTheEndOfAContextIsFoundWithItsCause(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("the user left")
@@ -137,13 +137,13 @@ func TestTheEndOfAContextIsFoundWithItsCause(t *testing.T) {
 	require.Equal(t, context.Canceled, ended(plain), "without a cause it is the plain error")
 }
 
-// An answer that is there when the caller gives up is the end of the call.
+// An answer that has arrived when the caller gives up ends the call.
 func TestAnsweredWhileGivingUp(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for range 100 { // both are ready: either may be looked at first
+	for range 100 { // both are ready, and select may choose either
 		cl, err := p.conn.inflight.add(IntID(1), Wait{})
 		require.NoError(t, err)
 		_, found := p.conn.inflight.answer([]byte("1"), Response{Result: raw(`{}`)})

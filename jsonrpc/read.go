@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// receiver is the state of reading. It belongs to the current reader, see [turns].
+// receiver is the state of reading. Only the current reader uses it, see [turns].
 type receiver struct {
 	lines   *lineReader
 	scanner *scanner
-	// reported means that the skipped line has already failed its call.
+	// reported is set if the line that is being skipped has failed its call.
 	reported bool
-	// lone counts answers in a row to calls that were alone, since loneSince.
+	// lone counts answers in a row, since loneSince, to calls that were the only one
+	// in flight.
 	lone      int
 	loneSince time.Time
 }
@@ -29,11 +30,11 @@ func (c *Conn) receive() {
 	}
 }
 
-// read is the read loop. It decodes envelopes and hands their parts over; it
-// runs nobody's code but the functions of Config.
+// read is the read loop. It decodes messages and hands them over. Of the
+// application's code it runs only the functions of Config.
 func (c *Conn) read() {
 	defer close(c.readDone)
-	defer c.Fail(ErrPeerClosed) // a stream of the application may end this goroutine
+	defer c.Fail(ErrPeerClosed) // also if a stream of the application ends this goroutine
 	for c.take(c.lines.next()) {
 		if c.turns != nil && c.oneByOne() {
 			c.turns.rest()
@@ -41,8 +42,8 @@ func (c *Conn) read() {
 	}
 }
 
-// lead reads on the caller's goroutine until its call has ended or something
-// comes up that is the loop's to do: a long line, the end of the stream, an
+// lead reads on the caller's goroutine until its call has ended. It stops earlier
+// where the read loop must continue: at a long line, the end of the stream, or an
 // interrupt.
 func (c *Conn) lead(cl *call) {
 	more := true // also when a function of Config panics
@@ -63,7 +64,7 @@ func (c *Conn) lead(cl *call) {
 	}
 }
 
-// oneByOne reports whether calls came one after the other lately, and fast.
+// oneByOne reports whether the last calls came one after the other, and fast.
 func (c *Conn) oneByOne() bool {
 	if c.lone < loneCalls {
 		return false
@@ -74,11 +75,11 @@ func (c *Conn) oneByOne() bool {
 	return fast
 }
 
-// byteOrderMark is what some runtimes begin their output with. It is no part of
-// the first message.
+// byteOrderMark is written by some runtimes before the first message.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// take takes what lineReader.next returned, and reports whether reading goes on.
+// take handles the results of lineReader.next, and reports whether reading
+// continues.
 func (c *Conn) take(ln line, err error) bool {
 	switch {
 	case errors.Is(err, errTooLong):
@@ -114,7 +115,7 @@ func (c *Conn) take(ln line, err error) bool {
 	return true
 }
 
-// message takes one message.
+// message handles one message.
 func (c *Conn) message(ln line) {
 	var e envelope
 	if err := c.scanner.scan(ln.text, c.cfg.Depth, &e); err != nil {
@@ -131,7 +132,7 @@ func (c *Conn) message(ln line) {
 	c.dispatch(&e)
 }
 
-// broken sorts what could not be decoded.
+// broken handles text that could not be decoded: as noise, or as a fault.
 func (c *Conn) broken(de *DecodeError, text []byte, open bool) {
 	switch {
 	case de.Syntax && bytes.HasPrefix(text, []byte("[")): // "[INFO] ready" is a log line
@@ -139,8 +140,8 @@ func (c *Conn) broken(de *DecodeError, text []byte, open bool) {
 	case !de.TooLarge && !de.marked && !de.Answers() && bytes.HasPrefix(text, []byte("{")): // and so are {"level":"info"} and {starting up}
 		c.hear(text)
 	case de.Syntax && open:
-		// The peer went away in the middle of a message: that is how its call
-		// ends too, and the end of the stream is next.
+		// The peer exited in the middle of a message. Its call ends with the stream,
+		// whose end comes next.
 		de.ID = ID{}
 		c.fault(de)
 	default:
@@ -169,7 +170,7 @@ func (c *Conn) dispatch(e *envelope) {
 			c.cfg.OnRequest(req)
 			return
 		}
-		// An error means that the answer cannot be sent: the peer is gone.
+		// An error means that the peer is gone, or does not read.
 		_ = c.Respond(Response{ID: req.ID, Error: NewError(CodeMethodNotFound, "Method not found", nil)})
 	default:
 		alone, found := c.inflight.answer(e.id, Response{Result: e.result, Error: e.err})
@@ -180,14 +181,14 @@ func (c *Conn) dispatch(e *envelope) {
 			c.lone = 0
 		case e.id != nil:
 			c.late.Add(1)
-		default: // only an error may come without id
-			c.fault(&DecodeError{Reason: "an error that names no call: " + e.err.Error()})
+		default: // only an error may have no id
+			c.fault(&DecodeError{Reason: "an error without the id of a call: " + e.err.Error()})
 		}
 	}
 }
 
-// fault reports a broken message, and fails the call it answers when that can
-// be told.
+// fault fails the call that an invalid message answers. If the call is unknown, it
+// reports the message.
 func (c *Conn) fault(de *DecodeError) {
 	c.faults.Add(1)
 	if de.Answers() && c.inflight.failOne(de.ID, de) {
@@ -202,7 +203,7 @@ func (c *Conn) fault(de *DecodeError) {
 func (c *Conn) overLimit(ln line) *DecodeError {
 	de := &DecodeError{Reason: "larger than " + Size(c.cfg.MessageBytes), TooLarge: true, Head: head(ln.text)}
 	var e envelope
-	// The line is cut, so this fails; what counts is the id met on the way.
+	// The line is cut, so this fails. It is called for the id.
 	_ = c.scanner.scan(ln.text, c.cfg.Depth, &e)
 	de.request = e.asks()
 	if e.id != nil {
@@ -213,8 +214,8 @@ func (c *Conn) overLimit(ln line) *DecodeError {
 	return de
 }
 
-// own makes the envelope independent of the buffer it was scanned from. The
-// id is looked up at once and needs no copy; errors are copies already.
+// own makes the envelope independent of the buffer that it was scanned from. The id
+// is looked up at once and needs no copy. Errors are copies already.
 func (e *envelope) own() {
 	e.params = bytes.Clone(e.params)
 	e.result = bytes.Clone(e.result)
@@ -223,8 +224,12 @@ func (e *envelope) own() {
 // Lean returns part, or a copy of it. part shares the memory of a message of
 // whole bytes. If it is only a small part of the message, Lean copies it, so
 // that the rest of the message can be freed.
+//
+// # Experimental
+//
+// The client's transports use it. Its form may change.
 func Lean(part []byte, whole int) []byte {
-	const small = 4 << 10 // not worth it
+	const small = 4 << 10 // not worth a copy
 	if whole <= small || len(part) > whole/2 {
 		return part
 	}

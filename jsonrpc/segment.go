@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// span is the place of a frame in the stream of a [writer], in positions.
+// span is the position of a frame in the stream of a [writer].
 type span struct{ from, to uint64 }
 
 // segment is a run of bytes to write: many small frames, or one large one.
@@ -13,14 +13,14 @@ type segment struct {
 	span
 	small []byte
 	large [3][]byte
-	sent  int    // bytes from the start that have left or were skipped
-	begun bool   // no frame may be added any more
-	holes []span // frames taken back, in order; what was skipped is gone
+	sent  int    // bytes from the start that were written or skipped
+	begun bool   // no more frames may be added
+	holes []span // frames taken back, in order, without those that were skipped
 }
 
-// drop takes a frame out that has not begun to leave.
+// drop removes a frame of which nothing was written.
 func (s *segment) drop(at span) {
-	s.large = [3][]byte{} // one frame: the memory is the caller's again
+	s.large = [3][]byte{} // a single frame, whose memory belongs to the caller again
 	i, there := slices.BinarySearchFunc(s.holes, at, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	if !there {
 		s.holes = slices.Insert(s.holes, i, at)

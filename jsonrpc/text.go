@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// jsonSpace is what JSON takes for white space, which is less than Unicode does.
+// jsonSpace is the white space of JSON, which is less than that of Unicode.
 const jsonSpace = " \t\r\n"
 
 // AppendString appends s as a JSON string. It replaces invalid UTF-8 by U+FFFD.
@@ -31,7 +31,7 @@ func AppendString(dst []byte, s string) []byte {
 	}
 }
 
-// appendEscaped appends an ASCII character that cannot stand for itself.
+// appendEscaped appends an ASCII character that must be escaped.
 func appendEscaped(dst []byte, c byte) []byte {
 	switch c {
 	case '"', '\\':
@@ -52,8 +52,9 @@ func appendEscaped(dst []byte, c byte) []byte {
 	return append(dst, '\\', c)
 }
 
-// plainRun is how many bytes at the start of s are ASCII that stands for itself
-// in a JSON string. It looks at eight bytes at once: long texts are mostly that.
+// plainRun returns how many bytes at the start of s are ASCII without need of an
+// escape in a JSON string. It examines eight bytes at a time, because long texts are
+// mostly such bytes.
 func plainRun(s string) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	n := 0
@@ -62,8 +63,8 @@ func plainRun(s string) int {
 		x := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
 			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 		quote, escape := x^ones*'"', x^ones*'\\'
-		// The top bit of each byte that is below a space, a quote, a backslash,
-		// or no ASCII; right up to the first, which is what counts.
+		// The top bit of each byte that is a control character, a quote, a backslash
+		// or not ASCII. It is correct up to the first such byte, which is enough.
 		special := ((x-ones*0x20)&^x | (quote-ones)&^quote | (escape-ones)&^escape | x) & tops
 		if special != 0 {
 			return n + bits.TrailingZeros64(special)/8

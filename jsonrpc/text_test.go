@@ -10,13 +10,13 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// quoted is what the codec makes of a text.
+// quoted returns a text as the codec writes it.
 func quoted(s string) string {
 	out, _ := jsontext.AppendQuote(nil, s) // the error reports what was replaced
 	return string(out)
 }
 
-// Every character, at every place of the eight that are looked at together.
+// Every character, at each of the eight positions that are examined together.
 func TestAppendStringWritesWhatTheCodecDoes(t *testing.T) {
 	t.Parallel()
 	for _, fill := range []string{"a", "\x1f", " ", "\x7f", "é", "\xff", `"`} {

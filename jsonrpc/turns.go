@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// turns decides which goroutine reads a stream. As a rule that is the read
-// loop. But handing an answer from one goroutine to another costs more than
-// all else of a small call, so while one call comes after the other the loop
-// rests and each caller reads for itself: a caller that finds nobody reading takes
-// the turn, and gives it back with its answer.
+// turns decides which goroutine reads a stream. Normally that is the read loop. But
+// handing an answer from one goroutine to another takes longer than the rest of a
+// small call. So while calls come one after the other, the loop rests and each
+// caller reads its own answer: it takes the turn if no goroutine reads, and gives it
+// back with its answer.
 //
-// The loop looks in every turn meanwhile. A caller that has read for longer
-// is interrupted and waits like everybody else from then on, which is what lets
-// contexts and timers end it; and when nobody has read, the loop goes on.
+// Meanwhile the loop checks once every turn length. It interrupts a caller that has
+// read for longer; from then on the caller waits in a select, so that its context
+// and timer can end it. If no caller has read, the loop reads again.
 type turns struct {
 	// stream can interrupt a Read.
 	stream readDeadliner
 	// waiting is how many calls wait for an answer.
 	waiting func() int
-	// length is how long a caller reads at least before it is interrupted, and
-	// half of how late the loop may be for what comes while no call is under way.
+	// length is how long a caller may read before it is interrupted. A message that
+	// arrives while no call is in flight may be read up to two lengths late.
 	length time.Duration
-	wake   chan struct{} // tells the loop that the turn is its own; capacity 1
+	wake   chan struct{} // gives the loop the turn; capacity 1
 
 	mu          sync.Mutex
 	holder      reading
 	taken       uint64 // how often a caller took the turn
-	interrupted bool   // the deadline of the stream has passed, by our doing
+	interrupted bool   // the stream has a deadline in the past, set by interrupt
 }
 
 type reading uint8
@@ -43,8 +43,8 @@ const (
 
 const turnLength = 2 * time.Millisecond
 
-// loneCalls is how many calls in a row have to be alone, and end within so many
-// turns, before the loop rests.
+// loneCalls is how many calls in a row must be the only one in flight, and end
+// within as many turns, before the loop rests.
 const loneCalls = 8
 
 type readDeadliner interface {
@@ -52,8 +52,8 @@ type readDeadliner interface {
 	SetReadDeadline(t time.Time) error
 }
 
-// newTurns returns nil for a stream whose Read cannot be interrupted. As in
-// newTryWriter only the types of the standard library are known well enough.
+// newTurns returns nil for a stream whose Read cannot be interrupted. It accepts
+// only types of the standard library, for the reason given at newTryWriter.
 func newTurns(in io.Reader, waiting func() int) *turns {
 	var f readDeadliner
 	switch in := in.(type) {
@@ -72,8 +72,8 @@ func newTurns(in io.Reader, waiting func() int) *turns {
 	return &turns{stream: f, waiting: waiting, length: turnLength, wake: make(chan struct{}, 1)}
 }
 
-// take makes a caller the reader, if nobody is. The call has to be among those
-// that already wait: the caller that gives the turn back counts them.
+// take makes a caller the reader if no goroutine reads. The call must already be in
+// flight, because leave counts the calls that wait.
 func (t *turns) take() bool {
 	if t == nil {
 		return false
@@ -88,12 +88,11 @@ func (t *turns) take() bool {
 	return true
 }
 
-// leave ends a caller's turn. The loop goes on when there is more to do: for
-// calls that wait, or because more is true.
+// leave ends a caller's turn. The loop reads again if calls wait or more is true.
 func (t *turns) leave(more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.calm()
+	t.clearInterrupt()
 	if more || t.waiting() > 0 {
 		t.holder = loopReads
 		t.wake <- struct{}{} // never blocks: the loop rests until it has taken this
@@ -102,7 +101,7 @@ func (t *turns) leave(more bool) {
 	t.holder = nobodyReads
 }
 
-// rest returns when it is the loop's turn again; at once while calls wait.
+// rest returns when the loop must read again: at once if calls wait.
 func (t *turns) rest() {
 	t.mu.Lock()
 	seen := t.taken
@@ -126,8 +125,8 @@ func (t *turns) rest() {
 	}
 }
 
-// look reports whether the loop should read because no caller has since the
-// last look, and interrupts one that reads since before that.
+// look reports whether the loop should read, because no caller has taken the turn
+// since the last look. It interrupts a caller that reads since before the last look.
 func (t *turns) look(seen *uint64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -143,8 +142,8 @@ func (t *turns) look(seen *uint64) bool {
 	return false
 }
 
-// recall gives the turn back to the loop at once: calls have ended that nobody
-// answered, or the connection ends.
+// recall gives the turn back to the loop at once, because calls ended without an
+// answer or the connection ends.
 func (t *turns) recall() {
 	if t == nil {
 		return
@@ -161,15 +160,15 @@ func (t *turns) recall() {
 	}
 }
 
-// interrupt ends the Read that is under way. Requires t.mu.
+// interrupt ends the current Read. Requires t.mu.
 func (t *turns) interrupt() {
 	t.interrupted = true
-	// An error means that the stream is closed, which ends a Read too.
+	// An error means that the stream is closed, which also ends a Read.
 	_ = t.stream.SetReadDeadline(time.Unix(1, 0))
 }
 
-// calm undoes interrupt. Requires t.mu.
-func (t *turns) calm() {
+// clearInterrupt undoes interrupt. Requires t.mu.
+func (t *turns) clearInterrupt() {
 	if t.interrupted {
 		t.interrupted = false
 		_ = t.stream.SetReadDeadline(time.Time{}) // as in interrupt

@@ -21,8 +21,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-// turnsPeer answers what is called "echo" at once, "long" with a line longer
-// than a pipe and a buffer hold, and "silence" not at all.
+// turnsPeer answers the method "echo" at once, "long" with a line longer than a pipe and a
+// buffer, and "silence" never.
 type turnsPeer struct {
 	*testing.T
 	conn  *Conn
@@ -117,7 +117,7 @@ func (p *turnsPeer) lead(ctx context.Context, wait Wait) <-chan error {
 	return done
 }
 
-// look makes the loop look in, as it does after each turn.
+// look makes the loop check, as it does after each turn length.
 func (p *turnsPeer) look() bool {
 	p.conn.turns.mu.Lock()
 	seen := p.conn.turns.taken
@@ -125,7 +125,7 @@ func (p *turnsPeer) look() bool {
 	return p.conn.turns.look(&seen)
 }
 
-// ended is the error a call ends with, soon.
+// ended returns the error with which a call ends soon.
 func (p *turnsPeer) ended(done <-chan error) error {
 	p.Helper()
 	select {
@@ -137,7 +137,7 @@ func (p *turnsPeer) ended(done <-chan error) error {
 	}
 }
 
-// While calls come one by one, whoever calls reads.
+// While calls come one by one, callers read.
 func TestCallersRead(t *testing.T) {
 	t.Parallel()
 	p := newTurnsPeer(t, Config{}, time.Hour)
@@ -150,8 +150,8 @@ func TestCallersRead(t *testing.T) {
 	require.Equal(t, nobodyReads, p.holder())
 }
 
-// Whatever ends a call ends one whose caller reads, at the latest with the next
-// look of the loop, and the next call finds everything in order.
+// A call whose caller reads ends like any other, at the latest with the next look of the
+// loop. After that, calls work as before.
 func TestTurnOfACallThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("gone")
@@ -185,13 +185,13 @@ func TestTurnOfACallThatIsGivenUp(t *testing.T) {
 	}
 }
 
-// Calls that begin while a caller reads are answered through it, and when it has
-// its own answer the loop reads for them.
+// A caller that reads also passes on the answers of calls that begin meanwhile. When it has
+// its own answer, the loop reads for them.
 func TestTurnOfOneAmongMany(t *testing.T) {
 	t.Parallel()
 	p := newTurnsPeer(t, Config{}, time.Hour)
 	first := p.lead(t.Context(), Wait{})
-	p.echo() // its answer comes to the reader, who is not this caller
+	p.echo() // another caller reads its answer
 	require.Equal(t, callerReads, p.holder())
 	second := make(chan error, 1)
 	go func() {
@@ -206,7 +206,7 @@ func TestTurnOfOneAmongMany(t *testing.T) {
 	require.NoError(t, p.ended(second))
 }
 
-// A line longer than the buffer is the loop's.
+// The loop reads a line that is longer than the buffer.
 func TestTurnOfALongAnswer(t *testing.T) {
 	t.Parallel()
 	p := newTurnsPeer(t, Config{}, time.Hour)
@@ -230,7 +230,7 @@ func TestInterruptWithinALine(t *testing.T) {
 	require.NoError(t, p.ended(done))
 }
 
-// What comes while nobody calls is read when the loop looks in.
+// A message that arrives while no call is in flight is read when the loop looks.
 func TestLoopGoesOn(t *testing.T) {
 	t.Parallel()
 	heard := make(chan Notification, 1)
@@ -246,7 +246,7 @@ func TestLoopGoesOn(t *testing.T) {
 	<-p.conn.Done()
 }
 
-// A function of the connection that panics takes the turn from nobody.
+// A function of Config that panics does not block the turn.
 func TestTurnOfAPanic(t *testing.T) {
 	t.Parallel()
 	var angry atomic.Bool
@@ -263,8 +263,8 @@ func TestTurnOfAPanic(t *testing.T) {
 	p.echo()
 }
 
-// Stretches of single calls and of many at once, with long answers among them
-// and callers who give up: each call ends as it should.
+// Phases of single calls and of many at once, with long answers and callers that give up:
+// each call ends correctly.
 func TestTurnsUnderLoad(t *testing.T) {
 	t.Parallel()
 	p := newTurnsPeer(t, Config{OnNotification: func(Notification) {}}, 100*time.Microsecond)

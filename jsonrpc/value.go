@@ -11,9 +11,8 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
-// valueOptions give applications what encoding/json taught them (durations as
-// integers, omitempty as it was), minus its two surprises: names match exactly
-// and duplicate members are errors.
+// The options behave like encoding/json (durations as integers, its omitempty),
+// with two exceptions: names match exactly, and duplicate members are errors.
 var (
 	marshalOptions = json.JoinOptions(
 		jsonv1.DefaultOptionsV1(),
@@ -67,8 +66,8 @@ func AppendValue(dst []byte, value stdjson.RawMessage) ([]byte, error) {
 
 var errNotValue = errors.New("not one JSON value: it must be valid JSON without duplicate members")
 
-// The codec has a Number of its own and takes encoding/json's for a string:
-// the three functions below make the latter a number in both directions.
+// The codec has its own Number, and treats the one of encoding/json as a string.
+// The three functions below make that a number in both directions.
 
 // exactNumber reads a number into an empty interface.
 func exactNumber(dec *jsontext.Decoder, v *any) error {
@@ -83,8 +82,8 @@ func exactNumber(dec *jsontext.Decoder, v *any) error {
 	return nil
 }
 
-// readNumber reads into a Number what encoding/json does: a number, null, or a
-// string that holds a number.
+// readNumber reads a Number from the same values as encoding/json: a number, null,
+// or a string with a number.
 func readNumber(dec *jsontext.Decoder, n *stdjson.Number) error {
 	if inName(dec) {
 		return errors.ErrUnsupported
@@ -110,7 +109,7 @@ func readNumber(dec *jsontext.Decoder, n *stdjson.Number) error {
 	return nil
 }
 
-// writeNumber writes a Number's digits; none at all are 0, as in encoding/json.
+// writeNumber writes the digits of a Number. As in encoding/json, an empty one is 0.
 func writeNumber(enc *jsontext.Encoder, n stdjson.Number) error {
 	if inName(enc) {
 		return errors.ErrUnsupported
@@ -125,8 +124,8 @@ func writeNumber(enc *jsontext.Encoder, n stdjson.Number) error {
 	return enc.WriteValue(raw)
 }
 
-// inName reports whether a member name comes next, which is a string whatever
-// its Go type.
+// inName reports whether a member name comes next, which is a string for every Go
+// type.
 func inName(at interface {
 	StackDepth() int
 	StackIndex(int) (jsontext.Kind, int64)

@@ -112,7 +112,7 @@ func TestMarshalBehavesAsEncodingJSON(t *testing.T) {
 		require.NoError(t, enc.Encode(v))
 		got, err := Marshal(v)
 		require.NoError(t, err)
-		// encoding/json escapes U+2028 whatever it is told; we need not.
+		// encoding/json always escapes U+2028; AppendMarshal need not.
 		got = bytes.ReplaceAll(got, []byte("\u2028"), []byte(`\u2028`))
 		require.Equal(t, strings.TrimSuffix(want.String(), "\n"), string(got), "%#v", v)
 		require.NotContains(t, string(got), "\n", "a frame is one line")

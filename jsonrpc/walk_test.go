@@ -22,7 +22,7 @@ func members(visit func([]byte, func(name, value []byte) bool) error, object str
 	return out, err
 }
 
-// Walk finds in valid JSON what Members finds, and its end in everything else.
+// Walk finds the same as Members in valid JSON, and ends for any other text.
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	for _, object := range walked {

@@ -4,8 +4,8 @@ package jsonrpc
 
 import "io"
 
-// tryWriter is not available on this system: every frame is written by the
-// writer's goroutine.
+// tryWriter is not available on this system: the writer's goroutine writes every
+// frame.
 type tryWriter struct{}
 
 func newTryWriter(io.Writer) *tryWriter { return nil }

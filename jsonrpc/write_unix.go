@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// tryWriter writes to a pipe or socket what it takes without blocking. The
-// runtime keeps such descriptors in non-blocking mode; its own Write would
-// wait for room, which a caller's goroutine must not.
+// tryWriter writes to a pipe or socket without blocking. The runtime keeps such
+// descriptors in non-blocking mode, but its Write waits for room. A caller's
+// goroutine must not wait for that.
 type tryWriter struct {
 	conn syscall.RawConn
-	// fn is bound once so that a write allocates nothing; the fields below
-	// carry its argument and results.
+	// fn is bound once, so that a write allocates nothing. The fields below are its
+	// argument and results.
 	fn  func(fd uintptr) bool
 	buf []byte
 	n   int
 	err error
 }
 
-// newTryWriter returns nil for a stream that is not a pollable descriptor. Only
-// the types of the standard library are known to be nothing more: one that
-// embeds them has these methods too, and a Write of its own.
+// newTryWriter returns nil for a stream that is not a pollable descriptor. It
+// accepts only types of the standard library: a type that embeds one of them has
+// the same methods, but may have a Write of its own.
 func newTryWriter(w io.Writer) *tryWriter {
 	var f interface {
 		syscall.Conn
@@ -69,11 +69,11 @@ func (t *tryWriter) write(b []byte) (int, error) {
 
 func (t *tryWriter) attempt(fd uintptr) bool {
 	t.n, t.err = writeFD(fd, t.buf)
-	return true // never wait here
+	return true // do not wait for room
 }
 
-// writeAll writes what w hands out until there is nothing more. While the
-// stream is full nothing is in its hands, so that frames can be taken back.
+// writeAll writes the queue of w until it is empty. While it waits for a full
+// stream, no bytes are committed, so that frames can be taken back.
 func (t *tryWriter) writeAll(w *writer) error {
 	var n int
 	var failed error
@@ -85,7 +85,7 @@ func (t *tryWriter) writeAll(w *writer) error {
 			}
 			if n, failed = writeFD(fd, buf); failed != nil || n == 0 {
 				w.settle(0)
-				return failed != nil // else called again when there is room
+				return failed != nil // false: called again when there is room
 			}
 		}
 	})

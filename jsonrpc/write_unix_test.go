@@ -34,7 +34,7 @@ func newPipePeer(t testing.TB, cfg Config) (conn *Conn, in, out *os.File) {
 	return conn, in, out
 }
 
-// fill makes the pipe to the peer full, and returns what was sent.
+// fill fills the pipe to the peer, and returns what was sent.
 func fill(t *testing.T, c *Conn) (frames []string) {
 	t.Helper()
 	n := Notification{Method: "fill", Params: raw(`{"x":"` + strings.Repeat("f", 30_000) + `"}`)}
@@ -45,15 +45,15 @@ func fill(t *testing.T, c *Conn) (frames []string) {
 	return frames
 }
 
-// parked reports whether the writer waits for room with nothing in its hands.
+// parked reports whether the writer waits for room without a running write.
 func parked(w *writer) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.busy && w.committed == w.written
 }
 
-// A peer that does not read blocks nobody, and what it has not begun to get is
-// taken back (STDIO-05, performance.md section 2).
+// A peer that does not read blocks no caller, and frames of which nothing was sent
+// are taken back.
 func TestFullPipe(t *testing.T) {
 	t.Parallel()
 	conn, in, out := newPipePeer(t, Config{})
@@ -98,8 +98,8 @@ func TestFullPipe(t *testing.T) {
 	require.NoError(t, (<-kept).err)
 }
 
-// A frame of which a part has left must leave as a whole, or the next one
-// would be glued to it.
+// A frame of which a part was sent must be sent completely. Otherwise the next one would be
+// appended to it.
 func TestCancelInTheMiddleOfAFrame(t *testing.T) {
 	t.Parallel()
 	conn, in, _ := newPipePeer(t, Config{})
@@ -139,7 +139,7 @@ func TestCloseWithAFullPipe(t *testing.T) {
 	require.NoError(t, <-closed)
 }
 
-// EPIPE ends what cannot be sent; what was asked before may still be answered.
+// EPIPE fails calls that cannot be sent. Earlier ones may still be answered.
 func TestBrokenPipe(t *testing.T) {
 	t.Parallel()
 	conn, in, out := newPipePeer(t, Config{})
@@ -195,8 +195,8 @@ func TestManyAtOnceOverPipes(t *testing.T) {
 	storm(t, &peer{T: t, conn: conn, in: bufio.NewReader(in), out: out, read: in})
 }
 
-// scrambling is a stream as encrypting, counting or throttling ones are made:
-// only its own Write may be used, whatever else it embeds.
+// scrambling is like a stream that encrypts, counts or throttles: only its own Write may be
+// used, although it embeds a file.
 type scrambling struct{ *net.TCPConn }
 
 func (s scrambling) Write(b []byte) (int, error) {

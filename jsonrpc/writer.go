@@ -11,40 +11,40 @@ import (
 	"time"
 )
 
-// inlineLimit is the size up to which params are copied into the writer's
-// buffer. Larger params are written from where they are, so that 16 MiB of
-// arguments are not held twice.
+// inlineLimit is the size up to which params are copied into the writer's buffer.
+// Larger params are written from the caller's memory, so that 16 MiB of arguments
+// are not held twice.
 const inlineLimit = 32 << 10
 
-// writer sends frames down one stream, in the order they were accepted. The
-// caller that finds it idle writes for everybody, as far as the stream takes
-// bytes without blocking; the rest is left to a goroutine of the writer's own.
-// So a peer that does not read never blocks a caller, and many
-// concurrent small frames share one system call.
+// writer sends frames on one stream, in the order in which they were accepted. A
+// caller that finds it idle writes for all callers, as long as the stream accepts
+// bytes without blocking. A goroutine of the writer sends the rest. So a peer that
+// does not read never blocks a caller, and many small concurrent frames share one
+// system call.
 //
-// Positions count bytes accepted since the start. What lies before written has
-// left, what lies before committed is in the hands of a write right now; a
-// frame that begins at or behind committed can still be taken back.
+// Positions count the bytes accepted since the start. Bytes before written were
+// sent. Bytes from written to committed are part of the write that runs now. A frame
+// that begins at committed or later can still be taken back.
 type writer struct {
 	out    io.Writer
 	try    *tryWriter  // nil when out cannot be written to without blocking
-	limit  uint64      // bytes that may wait
-	broken func(error) // called when out fails, without a lock
+	limit  uint64      // how many bytes may wait
+	broken func(error) // called without a lock when out fails
 
 	wake chan struct{} // work for the goroutine; capacity 1
 	quit chan struct{} // closed to end the goroutine
 	done chan struct{} // closed when it has ended
 
 	mu        sync.Mutex
-	queue     []segment // the first is being written while busy
+	queue     []segment // while busy, the first is being written
 	accepted  uint64
 	committed uint64
 	written   uint64
-	busy      bool // somebody writes, or will as soon as there is room
+	busy      bool // a goroutine writes, or will as soon as there is room
 	err       error
 	spare     []byte
-	room      chan struct{} // closed when there is room; nil when nobody waits
-	quiet     chan struct{} // closed when the writer falls idle; nil when nobody waits
+	room      chan struct{} // closed when there is room; nil if no caller waits
+	quiet     chan struct{} // closed when the writer becomes idle; nil if no caller waits
 }
 
 // frame is one outgoing message.
@@ -53,7 +53,7 @@ type frame struct {
 	method   string
 	params   json.RawMessage
 	response *Response // instead of the above
-	call     *call     // who waits for the answer; nil for what is no request
+	call     *call     // waits for the answer; nil unless this is a request
 }
 
 // appendHead appends the frame up to, but without, its params.
@@ -80,11 +80,12 @@ func newWriter(out io.Writer, limit int, broken func(error)) *writer {
 	return w
 }
 
-// errFull reports that more than the limit waits to be sent.
+// errFull reports that more bytes than the limit wait to be sent.
 var errFull = errors.New("the peer does not read: too much waits to be sent")
 
-// accept queues one frame and writes what it can. It waits only while more
-// than the limit is queued already, no longer than ctx and the call allow. The span is the place of the frame.
+// accept queues one frame and writes as much as it can. While more than the limit is
+// queued, it waits as long as ctx and the call allow. The span is the position of the
+// frame.
 func (w *writer) accept(ctx context.Context, f *frame) (span, error) {
 	for {
 		at, err := w.acceptNow(f)
@@ -97,7 +98,7 @@ func (w *writer) accept(ctx context.Context, f *frame) (span, error) {
 	}
 }
 
-// awaitRoom returns nil when it may be worth trying again.
+// awaitRoom returns nil when the caller should try again.
 func (w *writer) awaitRoom(ctx context.Context, cl *call) error {
 	var alarm <-chan struct{}
 	if cl != nil {
@@ -117,12 +118,12 @@ func (w *writer) awaitRoom(ctx context.Context, cl *call) error {
 	}
 }
 
-// crowd is how many other calls have to be under way before a caller lets them
-// go first. Where many calls end together, many begin together, and their
-// frames share one system call then, which costs more than all else of a call.
+// crowd is the number of other calls in flight from which a caller yields to them
+// before it writes. Calls that end together begin together, and then their frames
+// share one system call, which takes longer than the rest of a call.
 const crowd = 8
 
-// acceptNow is accept without waiting: errFull instead.
+// acceptNow is accept that returns errFull instead of waiting.
 func (w *writer) acceptNow(f *frame) (span, error) {
 	w.mu.Lock()
 	if w.err != nil || w.full() {
@@ -162,7 +163,7 @@ func (w *writer) acceptNow(f *frame) (span, error) {
 // full reports whether more than the limit waits. Requires w.mu.
 func (w *writer) full() bool { return w.accepted-w.written > w.limit }
 
-// roomMade is closed as soon as it may be worth trying again.
+// roomMade returns a channel that is closed as soon as a caller should try again.
 func (w *writer) roomMade() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -205,8 +206,9 @@ func (w *writer) push(f *frame) span {
 	return at
 }
 
-// takeBack makes sure that a frame does not reach the peer as a whole, if that
-// is still possible: true proves that it never will. To be asked once a frame.
+// takeBack removes a frame that the peer has not received completely, if that is
+// still possible. If it returns true, the peer never receives the whole frame. Call
+// it once for each frame.
 func (w *writer) takeBack(at span) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -214,7 +216,7 @@ func (w *writer) takeBack(at span) bool {
 	case w.arrived(at):
 		return false
 	case w.err != nil && w.committed == w.written:
-		return true // nothing leaves any more
+		return true // nothing is sent any more
 	case at.from < w.committed:
 		return false
 	}
@@ -227,24 +229,22 @@ func (w *writer) takeBack(at span) bool {
 	return false
 }
 
-// stuck reports whether the frame of a call is in the queue and has not been
-// accepted by the stream, so far that the peer may act on it.
+// stuck reports whether the frame of a call is queued, and so much of it is unsent
+// that the peer cannot act on it.
 func (w *writer) stuck(cl *call) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return cl.at.to > 0 && !w.arrived(cl.at)
 }
 
-// arrived reports whether a frame was accepted by the stream. Who reads lines
-// runs a last one without its newline, so a frame counts before that. Requires
-// w.mu.
+// arrived reports whether the stream has accepted a frame. Its newline does not
+// count, because peers also run a last line without one. Requires w.mu.
 func (w *writer) arrived(at span) bool { return at.to <= w.written+1 }
 
-// start writes without blocking, beginning with buf, for whoever has just
-// become busy.
+// start writes without blocking, beginning with buf. The caller has set busy.
 func (w *writer) start(buf []byte) {
-	// A few rounds pick up what others queued meanwhile; then the caller has
-	// done enough for the others.
+	// A few rounds also send what other callers queue meanwhile. More would delay
+	// this caller.
 	const rounds = 8
 	for round := 0; buf != nil && round < rounds; round++ {
 		n, err := w.try.write(buf)
@@ -261,13 +261,13 @@ func (w *writer) start(buf []byte) {
 		}
 	}
 	w.settle(0)
-	w.wake <- struct{}{} // never blocks: only the busy one sends
+	w.wake <- struct{}{} // never blocks: only the goroutine that set busy sends
 }
 
-// run writes what callers left, waiting for the stream to take it.
+// run writes what callers could not write without blocking.
 func (w *writer) run() {
 	defer close(w.done)
-	defer w.breaks(ErrClosed) // a stream of the application may end this goroutine
+	defer w.breaks(ErrClosed) // also if a stream of the application ends this goroutine
 	for {
 		select {
 		case <-w.wake:
@@ -285,7 +285,7 @@ func (w *writer) run() {
 	}
 }
 
-// writeAll writes until the queue is empty, blocking as long as the stream does.
+// writeAll writes until the queue is empty, and blocks while the stream does.
 func (w *writer) writeAll() error {
 	for buf := w.next(0); buf != nil; {
 		n, err := w.out.Write(buf)
@@ -301,23 +301,23 @@ func (w *writer) writeAll() error {
 	return nil
 }
 
-// next notes that n bytes of its last answer have left and returns the bytes to
-// write next. nil means none: the writer is idle from now on, or has failed.
+// next records that n bytes of its last result were sent, and returns the bytes to
+// write next. nil means that the writer is idle or has failed.
 func (w *writer) next(n int) []byte {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.advance(n)
 }
 
-// settle notes that n bytes have left and that no write is under way, so that
-// all frames that have not begun to leave can be taken back again.
+// settle records that n bytes were sent and that no write runs. After that, all
+// frames of which nothing was sent can be taken back.
 func (w *writer) settle(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sent(n)
 }
 
-// sent notes that n bytes have left. Requires w.mu.
+// sent records that n bytes were sent. Requires w.mu.
 func (w *writer) sent(n int) {
 	if n > 0 {
 		w.queue[0].sent += n
@@ -352,7 +352,7 @@ func (w *writer) advance(n int) []byte {
 	return nil
 }
 
-// tellRoom wakes those who wait for room, if there is some. Requires w.mu.
+// tellRoom wakes the callers that wait for room, if there is room. Requires w.mu.
 func (w *writer) tellRoom() {
 	if w.room != nil && (w.err != nil || !w.full()) {
 		close(w.room)
@@ -360,7 +360,7 @@ func (w *writer) tellRoom() {
 	}
 }
 
-// tellQuiet wakes those who wait for the end of writing. Requires w.mu.
+// tellQuiet wakes the callers that wait for an idle writer. Requires w.mu.
 func (w *writer) tellQuiet() {
 	if w.quiet != nil {
 		close(w.quiet)
@@ -368,12 +368,12 @@ func (w *writer) tellQuiet() {
 	}
 }
 
-// breaks ends the writer because the stream failed or is about to be closed,
-// and tells what never left.
+// breaks ends the writer, because the stream failed or is about to be closed, and
+// fails the calls whose frames were not sent.
 func (w *writer) breaks(err error) { w.broken(w.fail(err)) }
 
-// fail ends the writer: nothing is accepted any more, and nothing leaves but
-// what a write has in its hands. It returns the first reason given.
+// fail ends the writer: it accepts no more frames, and sends only the bytes of the
+// write that runs now. It returns the first reason.
 func (w *writer) fail(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -385,7 +385,7 @@ func (w *writer) fail(err error) error {
 	return w.err
 }
 
-// drain waits until everything accepted has left, but no longer than bound.
+// drain waits until all accepted frames were sent, for at most bound.
 func (w *writer) drain(bound time.Duration) {
 	w.mu.Lock()
 	if w.err != nil || !w.busy {
@@ -405,7 +405,6 @@ func (w *writer) drain(bound time.Duration) {
 	}
 }
 
-// close ends the goroutine once its present write returns; close does not
-// wait for that, since only closing the stream makes it return. The writer has
-// failed before.
+// close ends the goroutine when its current write returns. It does not wait for
+// that, because only closing the stream makes the write return. Call fail before.
 func (w *writer) close() { close(w.quit) }

@@ -18,8 +18,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-// gate is a stream that takes bytes only when it is told to, like a pipe whose
-// peer reads now and then.
+// gate is a stream that accepts bytes only when the test allows it, like a pipe
+// whose peer reads now and then.
 type gate struct {
 	room chan int   // how many bytes the next write may take
 	fail chan error // ends the present write
@@ -75,7 +75,7 @@ func TestWriterTakesBackWhatHasNotBegunToLeave(t *testing.T) {
 		require.True(t, w.takeBack(at[2]))
 		require.True(t, w.takeBack(at[3]))
 		require.True(t, w.takeBack(at[5]))
-		for range 4 { // ten bytes of the first, then all there is
+		for range 4 { // ten bytes of the first, then the rest
 			select {
 			case g.room <- 10:
 			default:
@@ -126,7 +126,7 @@ func TestWriterAfterAnError(t *testing.T) {
 	})
 }
 
-// A failure does not stop the write that is under way: its frame may arrive.
+// A failure does not stop the write that runs: its frame may arrive.
 func TestWriterFailsWhileAWriteIsUnderWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -205,9 +205,9 @@ func TestWriterDrains(t *testing.T) {
 	})
 }
 
-// walk runs a writer against a model: whatever is accepted, taken back and
-// written in whatever pieces, the peer sees exactly the frames that were not
-// taken back, whole and in order.
+// walk compares a writer with a model. For any sequence of accepted frames, frames taken
+// back and partial writes, the peer receives exactly the frames that were not taken back,
+// complete and in order.
 type walk struct {
 	*testing.T
 	rnd  *rand.Rand
@@ -239,7 +239,7 @@ func (k *walk) takeBack() {
 	if len(k.sent) == 0 {
 		return
 	}
-	// Mostly one of the last, since the others have left.
+	// Mostly one of the last, because the others were sent.
 	s := &k.sent[max(0, len(k.sent)-1-k.rnd.IntN(12))]
 	s.back = s.back || k.w.takeBack(s.at)
 }
@@ -252,7 +252,7 @@ func (k *walk) room() {
 	synctest.Wait()
 }
 
-// whole returns what the peer must have seen when everything has left.
+// whole returns what the peer must have received after everything was sent.
 func (k *walk) whole() []byte {
 	var want []byte
 	for _, s := range k.sent {
@@ -291,8 +291,8 @@ func randomWalk(t *testing.T, seed uint64) {
 		}
 		return
 	}
-	// The stream fails instead: what left is a prefix, and whatever is said
-	// never to have arrived is not in it.
+	// The stream fails instead. The peer received a prefix, without the frames that are
+	// reported as never sent.
 	synctest.Wait()
 	if k.w.busyNow() {
 		k.g.fail <- io.ErrClosedPipe
@@ -309,5 +309,5 @@ func randomWalk(t *testing.T, seed uint64) {
 	require.True(t, bytes.HasPrefix(k.g.got.Bytes(), k.whole()), "all that is not taken back has left, in order")
 }
 
-// left reports whether a frame was accepted by the stream.
+// left reports whether the stream has accepted a frame.
 func left(w *writer, at span) bool { return !w.stuck(&call{at: at}) }

@@ -22,7 +22,7 @@ func toolsPage(n int) []byte {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"name":"tool_%d","title":"Tool %d","description":"Does thing number %d, and says what it did.",`, i, i, i)
+		fmt.Fprintf(&b, `{"name":"tool_%d","title":"Tool %d","description":"Does thing number %d, and returns a summary.",`, i, i, i)
 		b.WriteString(`"inputSchema":{"type":"object","properties":{`)
 		for j := range 12 {
 			if j > 0 {
@@ -36,7 +36,7 @@ func toolsPage(n int) []byte {
 	return b.Bytes()
 }
 
-// TestAllocs holds the gates of performance.md §6 that fall to this package.
+// TestAllocs limits the allocations of the functions that every call uses.
 func TestAllocs(t *testing.T) {
 	// Not parallel: other tests would count.
 	if testmain.Race {
@@ -59,11 +59,6 @@ func TestAllocs(t *testing.T) {
 		}
 	})
 	require.LessOrEqual(t, list, 1000.0, "a page of 1,000 tools")
-
-	params := CallToolParams{Name: "tool", Arguments: json.RawMessage(`{"a":1}`)}
-	buf := make([]byte, 0, 256)
-	appended := testing.AllocsPerRun(200, func() { buf = params.AppendJSON(buf[:0]) })
-	require.Zero(t, appended, "appending the parameters of a call")
 
 	capabilities := ServerCapabilities{Tools: &ListChangedCapability{}}
 	require.Zero(t, testing.AllocsPerRun(200, func() { capabilities.Has("tools") }), "the gate of every call")
@@ -103,15 +98,6 @@ func BenchmarkDecodeToolsPage1000(b *testing.B) {
 		if err := Unmarshal(page, &v); err != nil {
 			b.Fatal(err)
 		}
-	}
-}
-
-func BenchmarkAppendCallToolParams(b *testing.B) {
-	params := CallToolParams{Name: "tool", Arguments: json.RawMessage(`{"title":"hello","count":3}`)}
-	buf := make([]byte, 0, 256)
-	b.ReportAllocs()
-	for b.Loop() {
-		buf = params.AppendJSON(buf[:0])
 	}
 }
 

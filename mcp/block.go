@@ -1,13 +1,9 @@
 package mcp
 
-import (
-	"bytes"
+import "bytes"
 
-	"github.com/go-json-experiment/json/jsontext"
-)
-
-// blocks says which types of content may stand somewhere. Others are raw
-// there, which also bounds how deep typed blocks nest.
+// blocks is a set of content types that a place allows. Blocks of other types are
+// kept raw there, which also limits how deep typed blocks nest.
 type blocks uint8
 
 const (
@@ -16,7 +12,7 @@ const (
 	allBlocks
 )
 
-// newBlock returns an empty block of the type, nil when it is not known here.
+// newBlock returns an empty block of the type, or nil if the place does not allow it.
 func newBlock(kind string, allowed blocks) Content {
 	switch kind {
 	case ContentText:
@@ -62,7 +58,7 @@ func (c *codec) tag(kind string) {
 		return
 	}
 	if c.mode == reading {
-		c.next() // it chose the Go type
+		c.next() // readBlock has chosen the Go type by it
 		return
 	}
 	c.key("type")
@@ -84,7 +80,7 @@ func (c *codec) content(name string, n need, allowed blocks, p *Content) {
 	}
 }
 
-// loneText is room for what most results hold: a list of one text block.
+// loneText is the memory of the content of most results: a list of one text block.
 type loneText struct {
 	list [1]Content
 	text TextContent
@@ -114,8 +110,8 @@ func (c *codec) contents(name string, n need, allowed blocks, p *[]Content) {
 	}
 }
 
-// oneOrMore is a block or a list of blocks. A list of one is written as a
-// single block, which every revision takes, unless it was received as a list.
+// oneOrMore is a block or a list of blocks. A list of one is written as a single
+// block, which every revision accepts, unless it was received as a list.
 func (c *codec) oneOrMore(name string, p *[]Content) {
 	if !c.enterValue(name, required) {
 		return
@@ -140,14 +136,14 @@ func (c *codec) oneOrMore(name string, p *[]Content) {
 	c.writeBlocks(*p)
 }
 
-// readBlock reads the block that comes next, into text when it is one and
-// there is room.
+// readBlock reads the next block. It reads a text block into text if that is not
+// nil.
 func (c *codec) readBlock(allowed blocks, text *TextContent) Content {
 	if c.in.PeekKind() != '{' {
 		c.wrong("an object")
 		return nil
 	}
-	// The offset is where the last token ended, before a comma or colon.
+	// The offset is the end of the last token, before a comma or colon.
 	ahead := bytes.TrimLeft(c.data[c.in.InputOffset():], " \t\r\n,:")
 	kind, _ := memberAhead(ahead, "type")
 	var block Content
@@ -180,105 +176,4 @@ func (c *codec) writeBlocks(list []Content) {
 		c.writeBlock(b)
 	}
 	c.out = append(c.out, ']')
-}
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (v RawContent) MarshalJSON() ([]byte, error) { return encode(&v) }
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler]. It takes an object of
-// any type.
-func (v *RawContent) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
-
-// memberAhead returns the text of the named member of the object at the start of
-// data, "" for a value that is no string; ok is false when it is not there. It
-// only walks the structure: whoever asks reads the object strictly afterwards,
-// or has read it before.
-func memberAhead(data []byte, name string) (text string, ok bool) {
-	i := skipSpace(data, 0)
-	if i >= len(data) || data[i] != '{' {
-		return "", false
-	}
-	depth := 0
-	for i < len(data) {
-		switch data[i] {
-		case '{', '[':
-			depth++
-			i++
-		case '}', ']':
-			depth--
-			i++
-			if depth == 0 {
-				return "", false
-			}
-		case '"':
-			end := skipString(data, i)
-			if end < 0 {
-				return "", false
-			}
-			key := data[i:end]
-			i = end
-			if depth != 1 || !isNamed(key, name) {
-				continue
-			}
-			// A value can equal the name too: only a name has a colon.
-			at := skipSpace(data, end)
-			if at >= len(data) || data[at] != ':' {
-				continue
-			}
-			return textAt(data, skipSpace(data, at+1)), true
-		default:
-			i++
-		}
-	}
-	return "", false
-}
-
-// shortText returns the text of a raw JSON string, without allocating for the
-// ones in every message.
-func shortText(raw []byte) string {
-	switch string(raw) {
-	case `"text"`:
-		return ContentText
-	case `"complete"`:
-		return string(ResultComplete)
-	}
-	text, _ := jsontext.AppendUnquote(nil, raw) // invalid text becomes U+FFFD
-	return string(text)
-}
-
-func isNamed(raw []byte, name string) bool {
-	if len(raw) == len(name)+2 {
-		return string(raw[1:len(raw)-1]) == name
-	}
-	if len(raw) < len(name)+2 || len(raw) > 6*len(name)+2 {
-		return false
-	}
-	text, err := jsontext.AppendUnquote(nil, raw) // an escaped spelling
-	return err == nil && string(text) == name
-}
-
-func skipSpace(data []byte, i int) int {
-	for i < len(data) && (data[i] == ' ' || data[i] == '\t' || data[i] == '\n' || data[i] == '\r') {
-		i++
-	}
-	return i
-}
-
-// skipString returns the index after the string that starts at i, -1 when it
-// does not end.
-func skipString(data []byte, i int) int {
-	for i++; ; i++ {
-		at := bytes.IndexByte(data[i:], '"')
-		if at < 0 {
-			return -1
-		}
-		i += at
-		slashes := 0
-		for data[i-1-slashes] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return i + 1
-		}
-	}
 }

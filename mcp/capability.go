@@ -68,7 +68,7 @@ func (v *ServerCapabilities) fields(c *codec) {
 // "extensions.io.modelcontextprotocol/tasks". An empty object is declared;
 // false and null are not.
 func (v ServerCapabilities) Has(path string) bool {
-	switch path { // the gates of every call: no encoding
+	switch path { // every call asks for one of these, so they must be fast
 	case "tools":
 		return v.Tools != nil
 	case "resources":
@@ -83,8 +83,8 @@ func (v ServerCapabilities) Has(path string) bool {
 	return v.declares(path)
 }
 
-// declares is the way of Has through the encoded form. It is apart because
-// encoding moves the value to the heap.
+// declares is Has by the encoded form. It is a function of its own because encoding
+// moves the value to the heap.
 func (v ServerCapabilities) declares(path string) bool {
 	raw, err := encode(&v)
 	return err == nil && declares(raw, path)
@@ -167,6 +167,10 @@ func (v *ElicitationCapability) fields(c *codec) {
 }
 
 // TasksCapability is the tasks capability of either side in 2025-11-25.
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type TasksCapability struct {
 	List     *EmptyCapability
 	Cancel   *EmptyCapability
@@ -182,8 +186,12 @@ func (v *TasksCapability) fields(c *codec) {
 	ptr(c, "requests", &v.Requests)
 }
 
-// TaskRequestsCapability says which requests may become tasks: a server names
+// TaskRequestsCapability names the requests that may become tasks: a server sets
 // Tools, a client Sampling and Elicitation.
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type TaskRequestsCapability struct {
 	Tools       *TaskToolsCapability
 	Sampling    *TaskSamplingCapability
@@ -200,6 +208,10 @@ func (v *TaskRequestsCapability) fields(c *codec) {
 }
 
 // TaskToolsCapability names the tool requests that may become tasks.
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type TaskToolsCapability struct {
 	Call  *EmptyCapability
 	Extra Members
@@ -212,6 +224,10 @@ func (v *TaskToolsCapability) fields(c *codec) {
 }
 
 // TaskSamplingCapability names the sampling requests that may become tasks.
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type TaskSamplingCapability struct {
 	CreateMessage *EmptyCapability
 	Extra         Members
@@ -225,6 +241,10 @@ func (v *TaskSamplingCapability) fields(c *codec) {
 
 // TaskElicitationCapability names the elicitation requests that may become
 // tasks.
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type TaskElicitationCapability struct {
 	Create *EmptyCapability
 	Extra  Members

@@ -17,8 +17,8 @@ func (v *Tool) Clone() *Tool {
 	return &c
 }
 
-// memory gives values texts and raw members of their own, all in one piece. The
-// first round, without a buffer, counts only.
+// memory copies texts and raw members into one buffer. A first pass without a buffer
+// only counts their size.
 type memory struct {
 	size int
 	buf  []byte
@@ -68,7 +68,7 @@ func (m *memory) tool(v *Tool) {
 		m.texts(&v.Annotations.Title)
 		m.members(&v.Annotations.Extra)
 		for _, hint := range []**bool{&v.Annotations.ReadOnlyHint, &v.Annotations.DestructiveHint, &v.Annotations.IdempotentHint, &v.Annotations.OpenWorldHint} {
-			if m.buf != nil { // before, it is the original's, which others read
+			if m.buf != nil { // in the first pass it is the original, which others read
 				*hint = own(m, *hint)
 			}
 		}
@@ -94,7 +94,7 @@ func (m *memory) tool(v *Tool) {
 	}
 }
 
-// own is a copy of what p points to, once there is a buffer.
+// own returns a copy of what p points to, or p itself in the first pass.
 func own[T any](m *memory, p *T) *T {
 	if p == nil || m.buf == nil {
 		return p

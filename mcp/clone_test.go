@@ -16,7 +16,7 @@ const everyMember = `{"name":"n","title":"t","description":"d","inputSchema":{"t
 	"icons":[{"src":"x:/a","mimeType":"image/png","sizes":["1x1"],"theme":"dark","y":2}],
 	"execution":{"taskSupport":"optional","z":3},"_meta":{"m":1},"more":{"a":"b"}}`
 
-// A clone is equal and shares nothing, whatever members the types will get.
+// A clone is equal and shares no memory. The test covers members that types get later.
 func TestToolClone(t *testing.T) {
 	t.Parallel()
 	var tool mcp.Tool
@@ -32,7 +32,7 @@ func TestToolClone(t *testing.T) {
 	require.Equal(t, &mcp.Tool{Name: "bare"}, (&mcp.Tool{Name: "bare"}).Clone())
 }
 
-// memory is where a value's texts, lists and pointers are.
+// memory returns the addresses of a value's texts, lists and pointers.
 func memory(v reflect.Value) map[unsafe.Pointer]bool {
 	at := map[unsafe.Pointer]bool{}
 	var walk func(v reflect.Value)

@@ -22,7 +22,7 @@ import (
 func Unmarshal(data []byte, v any) error {
 	o, ok := v.(object)
 	if !ok || isNil(o) {
-		return jsonrpc.Unmarshal(data, v) // which refuses a nil pointer
+		return jsonrpc.Unmarshal(data, v) // it rejects a nil pointer
 	}
 	return decode(data, o)
 }
@@ -30,6 +30,10 @@ func Unmarshal(data []byte, v any) error {
 // UnmarshalValid is [Unmarshal] for data that is known to be valid JSON
 // without duplicate members, such as data from [jsonrpc.Decode]. It skips the
 // validation, which is most of the work.
+//
+// # Experimental
+//
+// The client uses it where speed matters. It may change.
 func UnmarshalValid(data []byte, v any) error {
 	o, ok := v.(object)
 	if !ok || isNil(o) {
@@ -37,24 +41,6 @@ func UnmarshalValid(data []byte, v any) error {
 	}
 	return withCodec(data, func(c *codec) {
 		c.trust()
-		c.readObject(o)
-	})
-}
-
-// Consume is [UnmarshalValid] for data that is not needed afterwards. It joins
-// texts in place, so decoding a text of many megabytes with escapes allocates
-// nothing. The contents of data are undefined afterwards.
-func Consume(data []byte, v any) error {
-	if r, ok := v.(*CallToolResult); ok && r != nil && plainResult(data, r) {
-		return nil
-	}
-	o, ok := v.(object)
-	if !ok || isNil(o) {
-		return jsonrpc.Unmarshal(data, v)
-	}
-	return withCodec(data, func(c *codec) {
-		c.trust()
-		c.consumes = true
 		c.readObject(o)
 	})
 }
@@ -80,9 +66,9 @@ type DecodeError struct {
 
 func (e *DecodeError) Error() string {
 	if e.Path == "" {
-		return "not what the protocol says: " + e.Reason
+		return "invalid in the protocol: " + e.Reason
 	}
-	return fmt.Sprintf("not what the protocol says: %s: %s", jsonrpc.Printable(e.Path, 200), e.Reason)
+	return fmt.Sprintf("invalid in the protocol: %s: %s", jsonrpc.Printable(e.Path, 200), e.Reason)
 }
 
 // Member is one member of a JSON object.
@@ -107,10 +93,10 @@ func (m Members) Get(name string) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// presence has a bit for each member, by its place in the type's list, that was
-// received in a form its Go value cannot tell: a zero value spelled out
-// (isError: false), or a list of one where a single value may stand. They are
-// written back the same way.
+// presence has a bit for each member, by its position in the type's list. The bit is
+// set if the member was received in a form that its Go value does not show: an
+// explicit zero value (isError: false), or a list of one where a single value is
+// allowed. Such members are written back in the same form.
 type presence uint32
 
 // object is a protocol type. fields lists its members once, for reading,
@@ -130,6 +116,9 @@ func isNil(o object) bool { return reflect.ValueOf(o).IsNil() }
 func decode(data []byte, o object) error {
 	return withCodec(data, func(c *codec) { c.readObject(o) })
 }
+
+// decodeCopy is decode for data that the caller keeps.
+func decodeCopy(data []byte, o object) error { return decode(bytes.Clone(data), o) }
 
 // withCodec reads all of data with f. It takes ownership of data.
 func withCodec(data []byte, f func(c *codec)) error {

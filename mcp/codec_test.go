@@ -72,12 +72,12 @@ func TestEveryTypeIsTested(t *testing.T) {
 	require.Len(t, known, found)
 }
 
-// TestUnknownMembers gives every type members it has no field for: they must
-// come back, in every way of coding (RPC-19).
+// TestUnknownMembers gives every type members without a field. Every encoding must
+// write them back.
 func TestUnknownMembers(t *testing.T) {
 	t.Parallel()
 	const extra = `"x-vendor":{"n":9007199254740993.10,"s":"\u0041"},"X":null,"Name":1`
-	// Enough for any type to be read.
+	// These members are enough to read any type.
 	const all = `"name":"n","version":"1","uri":"a:b","uriTemplate":"a:{b}","src":"a:b","taskId":"t","status":"working",
 		"type":"text","text":"t","data":"aGk=","resource":{"uri":"a:b"},"id":"1","toolUseId":"1","level":"info","role":"user",
 		"progressToken":1,"progress":0.5,"action":"accept","protocolVersion":"2025-11-25","supportedVersions":[],"method":"m",
@@ -121,8 +121,8 @@ func TestUnknownMembers(t *testing.T) {
 	}
 }
 
-// readable returns an object with the members a type cannot do without, found
-// by asking it.
+// readable returns an object with the required members of a type, which it finds by
+// trying.
 func readable(t *testing.T, fresh func() object, members map[string]json.RawMessage) string {
 	t.Helper()
 	object := map[string]json.RawMessage{}
@@ -214,7 +214,7 @@ func TestOtherTypes(t *testing.T) {
 	require.Error(t, Unmarshal([]byte(`{"a":1,"a":2}`), &m))
 }
 
-// TestPresence tells what is absent from what is empty, and writes it back.
+// TestPresence: absent and empty members differ, and are written back as received.
 func TestPresence(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -269,8 +269,8 @@ func TestPresence(t *testing.T) {
 	}
 }
 
-// TestReuse reads into a value twice: nothing of the first reading's unknown
-// members or presence may remain.
+// TestReuse reads into a value twice. Unknown members and presence of the first reading
+// must not remain.
 func TestReuse(t *testing.T) {
 	t.Parallel()
 	var v CallToolResult
@@ -338,7 +338,7 @@ func TestOwnership(t *testing.T) {
 	var shared, copied Tool
 	require.NoError(t, Unmarshal(data, &shared))
 	require.NoError(t, copied.UnmarshalJSON(data))
-	// A raw member cannot grow into its neighbour.
+	// An append to a raw member does not overwrite the next one.
 	_ = append(shared.InputSchema, "xxxxxxxx"...)
 	require.Equal(t, `{"name":"abc","inputSchema":{}}`, string(data))
 	data[9] = 'X'
@@ -355,7 +355,7 @@ func TestDecodeErrorIsSafeToShow(t *testing.T) {
 	require.ErrorContains(t, &DecodeError{Reason: "r"}, "r")
 }
 
-// Consume reads what Unmarshal reads, in the same memory.
+// Consume reads the same values as Unmarshal, in the memory of the data.
 func TestConsume(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

@@ -94,8 +94,8 @@ func (v *CompleteResult) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// Completion holds proposed values. A server should send at most 100; more are
-// kept.
+// Completion holds proposed values. A server should send at most 100, but more are
+// accepted.
 type Completion struct {
 	Values []string
 	// Total is the number of all values, nil if not given.

@@ -32,8 +32,7 @@ const (
 type Annotations struct {
 	// Audience is empty if not given.
 	Audience []Role
-	// Priority is from 0, optional, to 1, effectively required; nil if not
-	// given.
+	// Priority is from 0 (optional) to 1 (effectively required). It is nil if not given.
 	Priority *float64
 	// LastModified is an ISO 8601 time, since 2025-06-18.
 	LastModified string
@@ -174,7 +173,7 @@ func (v *EmbeddedResource) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// ToolUseContent is a model's wish to call a tool (schema ToolUseContent, in
+// ToolUseContent is a call of a tool that a model requests (schema ToolUseContent, in
 // sampling since 2025-11-25).
 type ToolUseContent struct {
 	ID   string
@@ -223,18 +222,3 @@ func (v *ToolResultContent) fields(c *codec) {
 	c.boolean("isError", &v.IsError)
 	c.raw("_meta", &v.Meta)
 }
-
-// RawContent is a block of an unknown type, or one that is not permitted at
-// its place. It never fails the call it belongs to.
-type RawContent struct {
-	// Type is the block's "type" member, empty when it has none.
-	Type string
-	// Raw is the whole block, as received.
-	Raw json.RawMessage
-}
-
-// ContentType implements [Content].
-func (v *RawContent) ContentType() string { return v.Type }
-
-// fields is never called: the codec reads and writes Raw as a whole.
-func (*RawContent) fields(*codec) {}

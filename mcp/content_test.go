@@ -99,8 +99,8 @@ func TestContentRefuses(t *testing.T) {
 	}
 }
 
-// TestContentWhereItMayStand keeps blocks raw where the schema does not allow
-// them, so that typed blocks cannot nest without end.
+// TestContentWhereItMayStand keeps blocks raw where the schema does not allow them, so
+// that the nesting of typed blocks is limited.
 func TestContentWhereItMayStand(t *testing.T) {
 	t.Parallel()
 	var r CallToolResult

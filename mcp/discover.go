@@ -6,8 +6,8 @@ import "encoding/json"
 // DiscoverResult, since 2026-07-28). The parameters of the request are
 // [RequestParams].
 type DiscoverResult struct {
-	// SupportedVersions are revisions in any order, known to us or not; choose
-	// with [Newest].
+	// SupportedVersions are revisions in any order, known or not. Choose one with
+	// [Newest].
 	SupportedVersions []string
 	Capabilities      ServerCapabilities
 	// Instructions tell a model how to use the server.
@@ -36,12 +36,12 @@ func (v *DiscoverResult) fields(c *codec) {
 }
 
 // Server returns how the server identifies itself: the _meta member, else the
-// top-level one of older drafts, else a zero value. One that cannot be read
-// counts as absent, for nothing depends on it.
+// top-level one of older drafts, else a zero value. An unreadable one counts as
+// absent, because nothing depends on it.
 func (v *DiscoverResult) Server() Implementation {
 	if raw, ok := MetaValue(v.Meta, MetaServerInfo); ok {
 		var info Implementation
-		if info.UnmarshalJSON(raw) == nil {
+		if decodeCopy(raw, &info) == nil {
 			return info
 		}
 	}

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// Equal reports whether v and other say the same in the same bytes.
-// To compare definitions however they are written, use
-// [Tool.Fingerprint].
+// Equal reports whether v and other have the same members with the same bytes. To
+// ignore the order of members and white space, compare [Tool.Fingerprint].
 func (v *Tool) Equal(other *Tool) bool {
 	if v == nil || other == nil {
 		return v == other
@@ -45,12 +44,14 @@ func (m Members) equal(other Members) bool {
 	return sameList(m, other, func(a, b Member) bool { return a.Name == b.Name && sameRaw(a.Value, b.Value) })
 }
 
-// sameList tells an absent list from an empty one.
+// sameList reports whether two lists are equal. An absent list does not equal an
+// empty one.
 func sameList[T any](a, b []T, equal func(a, b T) bool) bool {
 	return (a == nil) == (b == nil) && slices.EqualFunc(a, b, equal)
 }
 
-// sameRaw tells an absent member from an empty one.
+// sameRaw reports whether two raw members are equal. An absent one does not equal an
+// empty one.
 func sameRaw(a, b json.RawMessage) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
 
 func sameHint(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }

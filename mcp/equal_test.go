@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Equal looks at every member, whatever members the types will get.
+// Equal compares every member. The test covers members that types get later.
 func TestToolEqual(t *testing.T) {
 	t.Parallel()
 	read := func() *mcp.Tool {
@@ -39,8 +39,8 @@ func TestToolEqual(t *testing.T) {
 	require.Greater(t, changes, 45)
 }
 
-// change changes the n-th thing in v: a text, a number, a hint, or that a list or a
-// pointer is there.
+// change changes the n-th part of v: a text, a number, a hint, or whether a list or a
+// pointer is nil.
 func change(v reflect.Value, path string, n *int) (string, bool) {
 	if !v.CanSet() { // an unexported field
 		v = reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem()

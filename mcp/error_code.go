@@ -1,7 +1,7 @@
 package mcp
 
-// Codes that MCP adds to JSON-RPC's. A code means something in the revisions
-// named only; elsewhere it is a server's own.
+// Codes that MCP adds to those of JSON-RPC. A code has its meaning only in the named
+// revisions. In others it is a server's own code.
 const (
 	// CodeResourceNotFound is up to 2025-11-25; later -32602. Its data
 	// is a [ResourceNotFoundData].
@@ -19,8 +19,8 @@ const (
 	// UnsupportedProtocolVersionError). Its data is an
 	// [UnsupportedVersionData].
 	CodeUnsupportedProtocolVersion = -32022
-	// CodeUserRejected is what a client answers when its user refused a
-	// sampling request, up to 2025-11-25.
+	// CodeUserRejected is the answer of a client whose user refused a sampling request, up
+	// to 2025-11-25.
 	CodeUserRejected = -1
 )
 
@@ -36,8 +36,8 @@ func (v *ResourceNotFoundData) fields(c *codec) {
 	str(c, "uri", required, &v.URI)
 }
 
-// URLElicitationRequiredData is the data of [CodeURLElicitationRequired]: what
-// the user must do before the call can be repeated.
+// URLElicitationRequiredData is the data of [CodeURLElicitationRequired]: the pages that
+// the user must visit before the call can be repeated.
 type URLElicitationRequiredData struct {
 	Elicitations []ElicitParams
 	Extra        Members
@@ -51,7 +51,7 @@ func (v *URLElicitationRequiredData) fields(c *codec) {
 
 // MissingCapabilityData is the data of [CodeMissingRequiredClientCapability].
 type MissingCapabilityData struct {
-	// RequiredCapabilities is what the call needs the client to offer.
+	// RequiredCapabilities are the client capabilities that the call needs.
 	RequiredCapabilities ClientCapabilities
 	Extra                Members
 	zero                 presence
@@ -65,7 +65,7 @@ func (v *MissingCapabilityData) fields(c *codec) {
 // UnsupportedVersionData is the data of [CodeUnsupportedProtocolVersion], and
 // of the -32602 some servers give to initialize.
 type UnsupportedVersionData struct {
-	// Supported are revisions in any order; choose with [Newest].
+	// Supported are revisions in any order. Choose one with [Newest].
 	Supported []string
 	Requested string
 	Extra     Members

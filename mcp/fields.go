@@ -8,10 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// codec visits the members of protocol types. Each type names its members once,
-// in its fields method; the codec runs that list once for every member it
-// reads, once to check what was missing, and once to write. Not safe for
-// concurrent use.
+// codec visits the members of protocol types. The fields method of a type lists its
+// members once. The codec runs that list for every member that it reads, then to
+// find missing members, and to write. It is not safe for concurrent use.
 type codec struct {
 	frame
 	// Reading.
@@ -19,13 +18,13 @@ type codec struct {
 	dec   *jsontext.Decoder
 	buf   bytes.Buffer
 	valid validSource
-	data  []byte // what is read; strings and raw values share it
-	guess int    // how long the next list may be
+	data  []byte // the input; strings and raw values share its memory
+	guess int    // the expected length of the next list
 	path  []step // of the object being read
-	// flags and annotations are room for what a list of tools has many of.
+	// flags and annotations are memory for the many of them in a list of tools.
 	flags       slab[bool]
 	annotations slab[ToolAnnotations]
-	// consumes allows to overwrite data that was read; see [Consume].
+	// consumes allows the codec to overwrite data that was read; see [Consume].
 	consumes bool
 	// Writing.
 	out []byte
@@ -37,8 +36,8 @@ type codec struct {
 type frame struct {
 	mode    mode
 	place   uint   // of the next member in the type's list
-	name    string // the member being read
-	matched bool   // a field took it
+	name    string // the member that is being read
+	matched bool   // it has a field
 	fresh   bool   // nothing was read into the object yet
 	comma   bool   // a member was written
 	seen    presence
@@ -55,21 +54,21 @@ const (
 	writing
 )
 
-// need says how a member behaves when it is not there.
+// need tells what happens when a member is missing.
 type need uint8
 
 const (
-	// optional members may be missing and are not written when zero.
+	// optional members may be missing. They are not written if they are zero.
 	optional need = iota
-	// written members are required by the schema, but a peer that forgets one
-	// is understood all the same.
+	// written members are required by the schema and always written, but accepted
+	// if a peer omits them.
 	written
-	// required members are an error when missing: the value means nothing
-	// without them.
+	// required members are an error if they are missing, because the value is
+	// useless without them.
 	required
 )
 
-// step is one part of a path: a member's name or, when name is empty, an index.
+// step is one part of a path: the name of a member or, if name is empty, an index.
 type step struct {
 	name  string
 	index int
@@ -81,7 +80,7 @@ var codecs = sync.Pool{New: func() any {
 	return c
 }}
 
-// release returns c to the pool without any reference to what it worked on.
+// release returns c to the pool without references to its input and output.
 func (c *codec) release() {
 	c.buf = bytes.Buffer{}
 	c.dec.Reset(&c.buf)
@@ -90,8 +89,8 @@ func (c *codec) release() {
 	codecs.Put(c)
 }
 
-// open starts a type's list of members: extra takes members without a field,
-// zero those in an unusual form.
+// open starts a type's list of members. extra gets members without a field; zero
+// marks those in an unusual form, see [presence].
 func (c *codec) open(extra *Members, zero *presence) {
 	c.place = 0
 	c.extra, c.zero = extra, zero
@@ -101,7 +100,7 @@ func (c *codec) open(extra *Members, zero *presence) {
 	}
 }
 
-// enter reports whether the member name is to be read or written now.
+// enter reports whether the caller must read or write the member now.
 func (c *codec) enter(name string, n need) bool {
 	bit := presence(1) << c.place
 	c.place++
@@ -142,13 +141,13 @@ func (c *codec) enterValue(name string, n need) bool {
 // bit is the presence bit of the member entered last.
 func (c *codec) bit() presence { return 1 << (c.place - 1) }
 
-// mark remembers that the member entered last was received in its unusual form.
+// mark records that the member entered last was received in its unusual form.
 func (c *codec) mark() { *c.zero |= c.bit() }
 
 // marked reports whether it was.
 func (c *codec) marked() bool { return *c.zero&c.bit() != 0 }
 
-// fail records that the member name of the current object is wrong.
+// fail records an error of the named member of the current object.
 func (c *codec) fail(name, reason string) {
 	if c.err != nil {
 		return
@@ -157,7 +156,7 @@ func (c *codec) fail(name, reason string) {
 	c.err = &DecodeError{Path: c.pathString(), Reason: reason}
 }
 
-// wrong records that the value being read has the wrong shape.
+// wrong records that the value that is being read has the wrong type.
 func (c *codec) wrong(want string) {
 	if c.err != nil {
 		return

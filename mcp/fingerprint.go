@@ -8,10 +8,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Definition returns what the server says the tool is, in one form: JSON with
-// sorted names, without white space, numbers as they were written. _meta is left
-// out, for servers put there what differs from list to list. The error says that
-// a raw member is not valid JSON, which no tool of a server has.
+// Definition returns the tool as canonical JSON: with sorted names, without white
+// space, and with unchanged numbers. It omits _meta, which may differ from list to
+// list. The error reports a raw member that is not valid JSON; tools that a client
+// received have none.
 func (v *Tool) Definition() (json.RawMessage, error) {
 	bare := *v
 	bare.Meta = nil
@@ -26,10 +26,10 @@ func (v *Tool) Definition() (json.RawMessage, error) {
 	return json.RawMessage(canonical), nil
 }
 
-// Fingerprint returns "sha256:" and the digest of [Tool.Definition] in hex, ""
-// when there is none. The same definition has the same fingerprint on every
-// machine, however the server orders or indents it; store it to notice a tool
-// that changes after it was approved.
+// Fingerprint returns "sha256:" and the digest of [Tool.Definition] in hex, or "" if
+// that fails. It does not depend on the machine, or on the order and white space in
+// which a server sends the definition. Store it to detect tools that change after
+// they were approved.
 func (v *Tool) Fingerprint() string {
 	definition, err := v.Definition()
 	if err != nil {
@@ -39,5 +39,5 @@ func (v *Tool) Fingerprint() string {
 	return FingerprintPrefix + hex.EncodeToString(sum[:])
 }
 
-// FingerprintPrefix begins every fingerprint and names its kind.
+// FingerprintPrefix begins every fingerprint and names its algorithm.
 const FingerprintPrefix = "sha256:"

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The form of a definition is not part of it, everything else but _meta is
-// (SEC-11).
+// A fingerprint covers all members of a definition except _meta, and not its form.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	read := func(text string) *Tool {

@@ -37,8 +37,8 @@ func FuzzUnmarshalListToolsResult(f *testing.F) {
 	})
 }
 
-// fuzzRoundTrip holds whatever the bytes: no panic; what is taken is JSON; it
-// is written as valid JSON; and reading and writing that changes nothing more.
+// fuzzRoundTrip checks for any bytes: no panic; only JSON is accepted; it is written as
+// valid JSON; and reading and writing that again does not change it.
 func fuzzRoundTrip(t *testing.T, data []byte, fresh func() object) {
 	before := bytes.Clone(data)
 	v := fresh()

@@ -2,8 +2,8 @@ package mcp
 
 import "encoding/json"
 
-// InitializeParams opens a session (schema InitializeRequestParams; revisions
-// up to 2025-11-25).
+// InitializeParams opens a session (schema InitializeRequestParams, up to
+// 2025-11-25).
 type InitializeParams struct {
 	// ProtocolVersion is the revision that the client offers.
 	ProtocolVersion Version

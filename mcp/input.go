@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-
-	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // InputRequiredResult asks the client for input before the server answers a
@@ -59,20 +57,7 @@ func (v *InputRequest) fields(c *codec) {
 // InputResponses).
 type InputResponses map[string]json.RawMessage
 
-func (r InputResponses) appendJSON(dst []byte) []byte {
-	dst = append(dst, '{')
-	for i, key := range slices.Sorted(maps.Keys(r)) {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = jsonrpc.AppendString(dst, key)
-		dst = append(dst, ':')
-		dst = append(dst, r[key]...)
-	}
-	return append(dst, '}')
-}
-
-// inputRequests is a map of requests; an empty one is written when not nil.
+// inputRequests is a map of requests. An empty one is written unless it is nil.
 func (c *codec) inputRequests(name string, p *InputRequests) {
 	if !c.enterValue(name, optional) {
 		return

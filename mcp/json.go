@@ -1,13 +1,9 @@
 package mcp
 
-import "bytes"
-
-// Every type carries its own coding, so that it is read and written by the
-// rules of this package whatever does it: encoding/json, [jsonrpc.Marshal] or
-// [Marshal]. The bytes given to an UnmarshalJSON belong to its caller, so these
-// copy them, where [Unmarshal] does not.
-
-func decodeCopy(data []byte, o object) error { return decode(bytes.Clone(data), o) }
+// Every type has MarshalJSON and UnmarshalJSON, so that encoding/json,
+// [jsonrpc.Marshal] and [Marshal] all code it by the rules of this package. Callers
+// of UnmarshalJSON keep their bytes, so UnmarshalJSON copies them. [Unmarshal] does
+// not.
 
 // MarshalJSON implements [encoding/json.Marshaler].
 func (v Annotations) MarshalJSON() ([]byte, error) { return encode(&v) }

@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// The kinds of member a type's list can name. Each reads or writes one member
-// through a pointer to its field, as [codec.enter] tells.
+// The kinds of members in a type's list. Each function reads or writes one member
+// through a pointer to its field, if [codec.enter] allows it.
 
 // str is a string or a named string.
 func str[S ~string](c *codec, name string, n need, p *S) {
@@ -47,7 +46,7 @@ func (c *codec) cursor(name string, p **string) {
 	}
 }
 
-// boolean is a flag that is false when absent.
+// boolean is a flag that is false if absent.
 func (c *codec) boolean(name string, p *bool) {
 	if !c.enterValue(name, optional) {
 		return
@@ -81,8 +80,8 @@ func (c *codec) hint(name string, p **bool) {
 	}
 }
 
-// integer is an integer that may be absent. Where it is not optional, nil is
-// written as null.
+// integer is an integer that may be absent. If it is not optional, nil is written as
+// null.
 func (c *codec) integer(name string, n need, p **int64) {
 	if !c.enterValue(name, n) {
 		return
@@ -99,39 +98,6 @@ func (c *codec) integer(name string, n need, p **int64) {
 	case n != optional:
 		c.key(name)
 		c.out = append(c.out, "null"...)
-	}
-}
-
-// lifetime is ttlMs of a result that may be kept. It is a hint only, so what is
-// no whole number is one that lets nothing be kept, and not the loss of the
-// result; one that is too large is large.
-func (c *codec) lifetime(p **int64) {
-	if c.mode != reading {
-		c.integer("ttlMs", optional, p)
-		return
-	}
-	if !c.enterValue("ttlMs", optional) {
-		return
-	}
-	raw := string(c.next())
-	ms, err := strconv.ParseInt(raw, 10, 64)
-	if err != nil {
-		f, _ := strconv.ParseFloat(raw, 64) // 0 for what is no number
-		ms = int64(min(max(f, 0), 1<<53))
-	}
-	*p = &ms
-}
-
-// scope is cacheScope of a result that may be kept: one that is no text is none,
-// and so private, as with [codec.lifetime].
-func (c *codec) scope(p *CacheScope) {
-	if c.mode != reading || c.name != "cacheScope" || c.in.PeekKind() == '"' {
-		str(c, "cacheScope", optional, p)
-		return
-	}
-	if c.enterValue("cacheScope", optional) {
-		c.next()
-		*p = ""
 	}
 }
 
@@ -227,7 +193,7 @@ func (c *codec) anything(name string, p *json.RawMessage) {
 	}
 }
 
-// raws is a map of raw values; an empty one is written when not nil.
+// raws is a map of raw values. An empty one is written unless it is nil.
 func (c *codec) raws(name string, p *map[string]json.RawMessage) {
 	if !c.enterValue(name, optional) {
 		return
@@ -244,7 +210,7 @@ func (c *codec) raws(name string, p *map[string]json.RawMessage) {
 	c.writeMap(slices.Sorted(maps.Keys(*p)), func(key string) { c.writeRaw(key, (*p)[key]) })
 }
 
-// texts is a map of strings; an empty one is written when not nil.
+// texts is a map of strings. An empty one is written unless it is nil.
 func (c *codec) texts(name string, p *map[string]string) {
 	if !c.enterValue(name, optional) {
 		return
@@ -261,7 +227,7 @@ func (c *codec) texts(name string, p *map[string]string) {
 	c.writeMap(slices.Sorted(maps.Keys(*p)), func(key string) { c.writeString((*p)[key]) })
 }
 
-// writeMap appends an object with keys, values being written by f.
+// writeMap appends an object with keys. f writes the value of a key.
 func (c *codec) writeMap(keys []string, f func(key string)) {
 	c.out = append(c.out, '{')
 	for i, key := range keys {
@@ -327,8 +293,8 @@ func list[T any, P objectPtr[T]](c *codec, name string, n need, p *[]T) {
 	c.out = append(c.out, ']')
 }
 
-// expectTools tells the next list how often tools say their input schema, a guess
-// at its length. The S is rare in such data, which makes this one quick search.
+// expectTools sets the expected length of the list of tools: how often "inputSchema"
+// occurs in the data. It searches for S, a rare letter in such data, which is fast.
 func (c *codec) expectTools() {
 	if c.mode != reading || c.name != "tools" {
 		return
@@ -345,14 +311,15 @@ func (c *codec) expectTools() {
 	}
 }
 
-// capacity is how many elements to make room for.
+// capacity returns the capacity for the next list.
 func (c *codec) capacity() int {
 	n := c.guess
 	c.guess = 0
 	return n
 }
 
-// maxGuess bounds what a peer can make us reserve for elements it never sends.
+// maxGuess limits the memory that a peer can make the codec reserve for elements
+// that it does not send.
 const maxGuess = 1024
 
 // ptr is an object that may be absent.

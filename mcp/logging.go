@@ -9,7 +9,7 @@ import (
 // RFC 5424). Any text is possible.
 type LoggingLevel string
 
-// The levels, least grave first.
+// The levels, least severe first.
 const (
 	LevelDebug     LoggingLevel = "debug"
 	LevelInfo      LoggingLevel = "info"
@@ -45,7 +45,7 @@ func (l LoggingLevel) Known() bool {
 	return false
 }
 
-// Slog returns the level for [log/slog]; an unknown level is information.
+// Slog returns the level for [log/slog]. An unknown level is [slog.LevelInfo].
 func (l LoggingLevel) Slog() slog.Level {
 	for _, row := range levels {
 		if row.level == l {
@@ -55,7 +55,7 @@ func (l LoggingLevel) Slog() slog.Level {
 	return slog.LevelInfo
 }
 
-// SetLevelParams sets the least grave level a server sends (schema
+// SetLevelParams sets the least severe level that a server sends (schema
 // SetLevelRequestParams; up to 2025-11-25).
 type SetLevelParams struct {
 	Level LoggingLevel

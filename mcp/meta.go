@@ -24,7 +24,7 @@ const (
 	MetaLogLevel = "io.modelcontextprotocol/logLevel"
 	// MetaServerInfo is in results of the stateless era.
 	MetaServerInfo = "io.modelcontextprotocol/serverInfo"
-	// MetaSubscriptionID tells which subscription a notification belongs to.
+	// MetaSubscriptionID is the id of the subscription that a notification belongs to.
 	MetaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
 
 	// MetaRelatedTask and MetaModelImmediateResponse belong to the tasks of
@@ -34,6 +34,10 @@ const (
 )
 
 // RelatedTask is the value of [MetaRelatedTask] (schema RelatedTaskMetadata).
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type RelatedTask struct {
 	TaskID string
 	Extra  Members

@@ -60,7 +60,7 @@ func TestCheckMeta(t *testing.T) {
 		{"a baggage with control characters", `{"baggage":"a=\u0000"}`, "W3C"},
 		{"bad key", `{"a":1,"/b":2}`, `"/b"`},
 		{"reserved", `{"io.modelcontextprotocol/clientInfo":{}}`, "reserved"},
-		{"the first fault is told", `{"dev.mcp/a":1,"/b":2}`, `"dev.mcp/a"`},
+		{"the first fault is reported", `{"dev.mcp/a":1,"/b":2}`, `"dev.mcp/a"`},
 		{"not an object", `[]`, "want an object"},
 		{"not JSON", `{`, "_meta"},
 		{"repeated", `{"a":1,"a":2}`, "duplicate"},
@@ -112,7 +112,7 @@ func FuzzMetaKey(f *testing.F) {
 				t.Fatalf("%q taken", key)
 			}
 		}
-		// What is sent alone is judged as in an object.
+		// A single key is checked as in an object.
 		raw, encodeErr := Marshal(map[string]int{key: 1})
 		if encodeErr != nil || strings.ToValidUTF8(key, "") != key || checkTrace(key, []byte("1")) != nil {
 			return

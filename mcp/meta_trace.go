@@ -7,8 +7,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// checkTrace returns an error for an invalid value of a W3C trace key; other keys
-// pass.
+// checkTrace returns an error for an invalid value of a W3C trace key, and nil for
+// other keys.
 func checkTrace(key string, value []byte) error {
 	var ok func(string) bool
 	switch key {
@@ -26,9 +26,9 @@ func checkTrace(key string, value []byte) error {
 	return nil
 }
 
-// isTraceParent reports version, trace id, parent id and flags, in lower-case
-// hexadecimal; ids of zeros and version ff are not valid. Later versions may
-// have more behind that.
+// isTraceParent reports whether text is a traceparent: version, trace id, parent id
+// and flags in lower-case hexadecimal. Ids of zeros and version ff are invalid.
+// Versions after 00 may have more fields.
 func isTraceParent(text string) bool {
 	parts := strings.Split(text, "-")
 	if len(parts) < 4 || (len(parts) > 4 && parts[0] == "00") {
@@ -42,8 +42,8 @@ func isTraceParent(text string) bool {
 	return parts[0] != "ff" && strings.Trim(parts[1], "0") != "" && strings.Trim(parts[2], "0") != ""
 }
 
-// isMemberList reports a list of name=value, separated by commas, in visible
-// ASCII.
+// isMemberList reports whether text is a comma-separated list of name=value in
+// visible ASCII.
 func isMemberList(text string) bool {
 	for i := range len(text) {
 		if (text[i] < 0x20 || text[i] > 0x7e) && text[i] != '\t' {

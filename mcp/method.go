@@ -2,8 +2,7 @@ package mcp
 
 import "strings"
 
-// Requests, by the name that goes over the wire. [LookupMethod] tells which
-// revision has which.
+// The names of requests. [LookupMethod] tells which revisions have them.
 const (
 	MethodInitialize            = "initialize"
 	MethodPing                  = "ping"
@@ -30,7 +29,7 @@ const (
 	MethodTasksUpdate           = "tasks/update"
 )
 
-// Notifications, by the name that goes over the wire.
+// The names of notifications.
 const (
 	MethodInitialized               = "notifications/initialized"
 	MethodCancelled                 = "notifications/cancelled"
@@ -120,8 +119,8 @@ const (
 	revE = Version2026_07_28
 )
 
-// methods has a row for each method and span of revisions in which it means
-// the same.
+// methods has a row for each method and range of revisions in which it has the same
+// properties.
 var methods = [...]struct {
 	name         string
 	since, until Version

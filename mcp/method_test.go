@@ -78,7 +78,7 @@ func TestMethodTraits(t *testing.T) {
 		old, _ := LookupMethod(methods[i].name, Version2025_11_25)
 		require.False(t, old.InputRequired || old.Cacheable, "no such thing before")
 	}
-	// MRTR-01 and CACHE-01.
+	// Only these results may ask for input, or be cached.
 	require.ElementsMatch(t, []string{MethodToolsCall, MethodPromptsGet, MethodResourcesRead}, asks)
 	require.ElementsMatch(t, []string{
 		MethodDiscover, MethodToolsList, MethodPromptsList, MethodResourcesList,

@@ -1,8 +1,13 @@
 package mcp
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strconv"
+)
 
-// PaginatedParams asks for a page of a list (schema PaginatedRequestParams).
+// PaginatedParams asks for a page of a list (schema PaginatedRequestParams):
+// the parameters of tools/list, resources/list, resources/templates/list,
+// prompts/list and, in 2025-11-25, tasks/list.
 type PaginatedParams struct {
 	// Cursor is the last page's NextCursor, byte for byte; nil for the first
 	// page.
@@ -11,20 +16,6 @@ type PaginatedParams struct {
 	Extra  Members
 	zero   presence
 }
-
-// The lists share one shape of parameters.
-type (
-	// ListToolsParams are the parameters of tools/list.
-	ListToolsParams = PaginatedParams
-	// ListResourcesParams are the parameters of resources/list.
-	ListResourcesParams = PaginatedParams
-	// ListResourceTemplatesParams are the parameters of resources/templates/list.
-	ListResourceTemplatesParams = PaginatedParams
-	// ListPromptsParams are the parameters of prompts/list.
-	ListPromptsParams = PaginatedParams
-	// ListTasksParams are the parameters of tasks/list (2025-11-25).
-	ListTasksParams = PaginatedParams
-)
 
 func (v *PaginatedParams) fields(c *codec) {
 	c.open(&v.Extra, &v.zero)
@@ -93,3 +84,36 @@ const (
 	CachePrivate CacheScope = "private"
 	CachePublic  CacheScope = "public"
 )
+
+// lifetime is ttlMs of a result that may be cached. It is only a hint, so an invalid
+// value does not fail the result. A number is rounded down and limited; any other
+// value is 0, which forbids caching.
+func (c *codec) lifetime(p **int64) {
+	if c.mode != reading {
+		c.integer("ttlMs", optional, p)
+		return
+	}
+	if !c.enterValue("ttlMs", optional) {
+		return
+	}
+	raw := string(c.next())
+	ms, err := strconv.ParseInt(raw, 10, 64)
+	if err != nil {
+		f, _ := strconv.ParseFloat(raw, 64) // 0 for a value that is not a number
+		ms = int64(min(max(f, 0), 1<<53))
+	}
+	*p = &ms
+}
+
+// scope is cacheScope of a result that may be cached. A value that is not a string
+// counts as absent, and therefore as private.
+func (c *codec) scope(p *CacheScope) {
+	if c.mode != reading || c.name != "cacheScope" || c.in.PeekKind() == '"' {
+		str(c, "cacheScope", optional, p)
+		return
+	}
+	if c.enterValue("cacheScope", optional) {
+		c.next()
+		*p = ""
+	}
+}

@@ -2,14 +2,18 @@ package mcp
 
 import "bytes"
 
-// PeekResultType returns the resultType of a raw result without decoding it. ok
-// is false for a result without one, which counts as [ResultComplete];
-// one that is no text is "", which is no type. result must be valid JSON, as
-// everything from [jsonrpc.Decode] is.
+// PeekResultType returns the resultType of a raw result without decoding the result.
+// ok is false for a result without one, which counts as [ResultComplete]. A
+// resultType that is not a string is returned as "", which is not a type. result
+// must be valid JSON, such as a result from [jsonrpc.Decode].
+//
+// # Experimental
+//
+// The client uses it where speed matters. It may change.
 func PeekResultType(result []byte) (kind ResultType, ok bool) {
 	if len(result) > peekedBehind {
-		// What makes a result large stands before its type in what most servers
-		// write: a list of a thousand tools need not be walked for it.
+		// In the results of most servers, the large members precede the type. So a
+		// list of a thousand tools need not be walked to find it.
 		if text, ok := typeBehind(result); ok {
 			return ResultType(text), true
 		}
@@ -18,19 +22,19 @@ func PeekResultType(result []byte) (kind ResultType, ok bool) {
 	return ResultType(text), ok
 }
 
-// peekedBehind is how much of the end of a result is looked at first.
+// peekedBehind is the number of bytes at the end of a result that are searched first.
 const peekedBehind = 1 << 10
 
 const resultTypeMember = "resultType"
 
-// typeBehind looks for the resultType from the end, as far as peekedBehind: ok is
-// false too for one that stands before that. In valid JSON a quote that no
-// backslash stands before begins or ends a string, so strings can be told
-// backwards as well.
+// typeBehind searches for the resultType backwards from the end, for peekedBehind
+// bytes. ok is also false if the resultType is before those. In valid JSON, a quote
+// without a backslash before it begins or ends a string, so strings can be found
+// backwards.
 func typeBehind(data []byte) (text string, ok bool) {
 	low := max(1, len(data)-peekedBehind)
-	end := len(bytes.TrimRight(data, " \t\r\n")) - 1 // of what stands in the object
-	depth, colon := 0, -1                            // colon is the last one passed, if only white space stood before it
+	end := len(bytes.TrimRight(data, " \t\r\n")) - 1 // the closing brace
+	depth, colon := 0, -1                            // colon is the last colon passed, while only white space follows
 	for i := end - 1; i >= low; i-- {
 		switch data[i] {
 		case ' ', '\t', '\r', '\n':
@@ -57,8 +61,7 @@ func typeBehind(data []byte) (text string, ok bool) {
 	return "", false
 }
 
-// stringStart is where the string that ends with the quote at i starts, -1 when
-// it does not.
+// stringStart returns the start of the string that ends with the quote at i, or -1.
 func stringStart(data []byte, i int) int {
 	for {
 		i = bytes.LastIndexByte(data[:i], '"')
@@ -66,16 +69,4 @@ func stringStart(data []byte, i int) int {
 			return i
 		}
 	}
-}
-
-// textAt is the text of the value at the place, "" when it is no string.
-func textAt(data []byte, at int) string {
-	if at >= len(data) || data[at] != '"' {
-		return ""
-	}
-	end := skipString(data, at)
-	if end < 0 {
-		return ""
-	}
-	return shortText(data[at:end])
 }

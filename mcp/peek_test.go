@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// pad stands before members that are then looked at from behind.
+// pad makes a result so large that it is searched from its end.
 var pad = `{"tools":["` + strings.Repeat(`x\"]} `, peekedBehind/6) + `"],`
 
 var tails = []string{
@@ -56,7 +56,7 @@ func FuzzPeekBehind(f *testing.F) {
 		f.Add(tail)
 	}
 	f.Fuzz(func(t *testing.T, tail string) {
-		_, _ = typeBehind([]byte(tail)) // which does not panic, whatever it is
+		_, _ = typeBehind([]byte(tail)) // does not panic for any text
 		data := pad + tail
 		if _, err := jsonrpc.AppendValue(nil, []byte(data)); err == nil {
 			samePeek(t, data)

@@ -30,7 +30,7 @@ var results = []string{
 	`{"content":[{"type":"text","text":"x"}],"_meta":null}`,
 }
 
-// Whatever way a result takes, it is read the same.
+// A result is read the same with and without the shortcut.
 func TestPlainResult(t *testing.T) {
 	t.Parallel()
 	plain := 0
@@ -67,7 +67,7 @@ func FuzzPlainResult(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data string) {
-		// What comes to Consume has been decoded as a message's result.
+		// Consume gets results of decoded messages.
 		m, err := jsonrpc.Decode([]byte(`{"jsonrpc":"2.0","id":1,"result":` + data + `}`))
 		if err != nil {
 			return

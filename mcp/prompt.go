@@ -124,7 +124,7 @@ func (v *PromptMessage) fields(c *codec) {
 	c.content("content", required, contentBlocks, &v.Content)
 }
 
-// Role says who speaks (schema Role).
+// Role is the sender of a message in a conversation (schema Role).
 type Role string
 
 // The roles.

@@ -26,13 +26,13 @@ func (c *codec) read(data []byte, f func(c *codec)) error {
 	return c.err
 }
 
-// trust makes c read what comes as valid JSON.
+// trust makes c read the data without validating it.
 func (c *codec) trust() {
 	c.valid = validSource{data: c.data}
 	c.in = &c.valid
 }
 
-// readObject reads the object that comes next into o.
+// readObject reads the next object into o.
 func (c *codec) readObject(o object) {
 	if c.err != nil {
 		return
@@ -72,12 +72,12 @@ func (c *codec) readObject(o object) {
 	c.frame = outer
 }
 
-// maxElements bounds a list: an empty block is two bytes on the wire and a hundred
-// in memory.
+// maxElements limits a list, because an empty block takes two bytes in the message and
+// a hundred in memory.
 const maxElements = 100_000
 
-// each calls f before every element of the list that comes next. null is an
-// empty list: servers written in Go send it for a nil slice.
+// each calls f to read each element of the next list. null counts as an empty list,
+// because servers written in Go send it for a nil slice.
 func (c *codec) each(f func(i int)) {
 	switch c.in.PeekKind() {
 	case 'n':
@@ -115,8 +115,8 @@ func (c *codec) token() {
 	}
 }
 
-// next reads one value. It shares memory with the data; the decoder clips its
-// capacity, so that appending cannot reach what follows.
+// next reads one value, which shares memory with the data. The decoder clips its
+// capacity, so that an append does not overwrite the bytes after it.
 func (c *codec) next() []byte {
 	if c.err != nil {
 		return nil
@@ -137,8 +137,8 @@ func (c *codec) syntax(err error) {
 	c.err = &DecodeError{Path: c.pathString(), Reason: err.Error()}
 }
 
-// text returns the text of a JSON string, sharing its memory when nothing in
-// it is escaped.
+// text returns the text of a JSON string. It shares memory with raw if raw has no
+// escapes.
 func (c *codec) text(raw []byte) string {
 	if len(raw) < 2 {
 		return ""
@@ -150,12 +150,12 @@ func (c *codec) text(raw []byte) string {
 	return shared(inner)
 }
 
-// shared returns a text in the memory of data, which nobody changes any more.
+// shared returns a string that shares the memory of data. data must not change
+// afterwards.
 func shared(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }
 
-// unescape appends the text of a JSON string that has escapes. No escape is
-// shorter than the text that it encodes and the data is valid UTF-8, so dst may be the
-// start of raw itself.
+// unescape appends the text of a JSON string that has escapes. dst may be the start
+// of raw, because the text is never longer than raw.
 func unescape(dst, raw []byte) []byte {
 	// The error only reports lone surrogates, which become U+FFFD.
 	dst, _ = jsontext.AppendUnquote(dst, raw)
@@ -185,8 +185,8 @@ func (c *codec) readBool() bool {
 	return k == 't'
 }
 
-// readInt reads an integer exactly. A number written with a fraction
-// or exponent is taken when it is whole and small enough to be exact.
+// readInt reads an integer exactly. It accepts a number with a fraction or exponent
+// if its value is whole and small enough to be exact.
 func (c *codec) readInt() int64 {
 	if c.in.PeekKind() != '0' {
 		c.wrong("an integer")
@@ -219,8 +219,7 @@ func (c *codec) readFloat() float64 {
 	return f
 }
 
-// readMembers calls f for every member of the object that comes next, to read
-// its value.
+// readMembers calls f to read the value of each member of the next object.
 func (c *codec) readMembers(f func(name string)) {
 	if c.in.PeekKind() != '{' {
 		c.wrong("an object")

@@ -189,7 +189,7 @@ func (v *ResourceContents) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// Bytes returns what the piece holds: the text's bytes, or the blob decoded.
+// Bytes returns the contents: the bytes of the text, or the decoded blob.
 func (v *ResourceContents) Bytes() ([]byte, error) {
 	switch {
 	case v.Text != nil:
@@ -201,8 +201,9 @@ func (v *ResourceContents) Bytes() ([]byte, error) {
 	}
 }
 
-// SubscribeParams asks for notifications about a resource (schema
-// SubscribeRequestParams; up to 2025-11-25).
+// SubscribeParams starts or ends notifications about a resource: the parameters
+// of resources/subscribe and resources/unsubscribe (schemas
+// SubscribeRequestParams and UnsubscribeRequestParams; up to 2025-11-25).
 type SubscribeParams struct {
 	URI   string
 	Meta  json.RawMessage
@@ -210,17 +211,13 @@ type SubscribeParams struct {
 	zero  presence
 }
 
-// UnsubscribeParams ends what [SubscribeParams] asked for (schema
-// UnsubscribeRequestParams; up to 2025-11-25).
-type UnsubscribeParams = SubscribeParams
-
 func (v *SubscribeParams) fields(c *codec) {
 	c.open(&v.Extra, &v.zero)
 	str(c, "uri", required, &v.URI)
 	c.raw("_meta", &v.Meta)
 }
 
-// ResourceUpdatedParams says that a resource, or one below it, changed (schema
+// ResourceUpdatedParams reports that a resource, or one below it, changed (schema
 // ResourceUpdatedNotificationParams).
 type ResourceUpdatedParams struct {
 	URI   string

@@ -2,9 +2,6 @@ package mcp
 
 import "encoding/json"
 
-// ListRootsParams are the parameters of roots/list.
-type ListRootsParams = RequestParams
-
 // ListRootsResult lists the directories that a server may use (schema
 // ListRootsResult).
 type ListRootsResult struct {

@@ -89,7 +89,7 @@ func (v *ModelHint) fields(c *codec) {
 	str(c, "name", optional, &v.Name)
 }
 
-// ToolChoice says whether the model is to use tools (schema ToolChoice, since
+// ToolChoice controls whether the model uses tools (schema ToolChoice, since
 // 2025-11-25).
 type ToolChoice struct {
 	// Mode is "auto" (also when empty), "required" or "none".

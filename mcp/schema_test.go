@@ -25,8 +25,8 @@ var goTypes = map[string]func() object{
 	"BlobResourceContents": func() object { return &ResourceContents{} },
 	"CallToolParams":       func() object { return &CallToolParams{} },
 	"CallToolResult":       func() object { return &CallToolResult{} },
-	"CancelTaskParams":     func() object { return &CancelTaskParams{} },
-	"CancelTaskResult":     func() object { return &CancelTaskResult{} },
+	"CancelTaskParams":     func() object { return &TaskParams{} },
+	"CancelTaskResult":     func() object { return &Task{} },
 	"CancelledParams":      func() object { return &CancelledParams{} },
 	"ClientCapabilities":   func() object { return &ClientCapabilities{} },
 	"CompleteParams":       func() object { return &CompleteParams{} },
@@ -47,9 +47,9 @@ var goTypes = map[string]func() object{
 	"EmptyResult":                     func() object { return &EmptyResult{} },
 	"GetPromptParams":                 func() object { return &GetPromptParams{} },
 	"GetPromptResult":                 func() object { return &GetPromptResult{} },
-	"GetTaskParams":                   func() object { return &GetTaskParams{} },
-	"GetTaskPayloadParams":            func() object { return &GetTaskPayloadParams{} },
-	"GetTaskResult":                   func() object { return &GetTaskResult{} },
+	"GetTaskParams":                   func() object { return &TaskParams{} },
+	"GetTaskPayloadParams":            func() object { return &TaskParams{} },
+	"GetTaskResult":                   func() object { return &Task{} },
 	"Icon":                            func() object { return &Icon{} },
 	"ImageContent":                    func() object { return &ImageContent{} },
 	"Implementation":                  func() object { return &Implementation{} },
@@ -58,17 +58,17 @@ var goTypes = map[string]func() object{
 	"InitializedParams":               func() object { return &NotificationParams{} },
 	"InputRequest":                    func() object { return &InputRequest{} },
 	"InputRequiredResult":             func() object { return &InputRequiredResult{} },
-	"ListPromptsParams":               func() object { return &ListPromptsParams{} },
+	"ListPromptsParams":               func() object { return &PaginatedParams{} },
 	"ListPromptsResult":               func() object { return &ListPromptsResult{} },
-	"ListResourceTemplatesParams":     func() object { return &ListResourceTemplatesParams{} },
+	"ListResourceTemplatesParams":     func() object { return &PaginatedParams{} },
 	"ListResourceTemplatesResult":     func() object { return &ListResourceTemplatesResult{} },
-	"ListResourcesParams":             func() object { return &ListResourcesParams{} },
+	"ListResourcesParams":             func() object { return &PaginatedParams{} },
 	"ListResourcesResult":             func() object { return &ListResourcesResult{} },
-	"ListRootsParams":                 func() object { return &ListRootsParams{} },
+	"ListRootsParams":                 func() object { return &RequestParams{} },
 	"ListRootsResult":                 func() object { return &ListRootsResult{} },
-	"ListTasksParams":                 func() object { return &ListTasksParams{} },
+	"ListTasksParams":                 func() object { return &PaginatedParams{} },
 	"ListTasksResult":                 func() object { return &ListTasksResult{} },
-	"ListToolsParams":                 func() object { return &ListToolsParams{} },
+	"ListToolsParams":                 func() object { return &PaginatedParams{} },
 	"ListToolsResult":                 func() object { return &ListToolsResult{} },
 	"LoggingMessageParams":            func() object { return &LoggingMessageParams{} },
 	"ModelHint":                       func() object { return &ModelHint{} },
@@ -102,10 +102,10 @@ var goTypes = map[string]func() object{
 	"SubscriptionFilter":              func() object { return &SubscriptionFilter{} },
 	"SubscriptionsAcknowledgedParams": func() object { return &SubscriptionsAcknowledgedParams{} },
 	"SubscriptionsListenParams":       func() object { return &SubscriptionsListenParams{} },
-	"SubscriptionsListenResult":       func() object { return &SubscriptionsListenResult{} },
+	"SubscriptionsListenResult":       func() object { return &EmptyResult{} },
 	"Task":                            func() object { return &Task{} },
 	"TaskMetadata":                    func() object { return &TaskMetadata{} },
-	"TaskStatusParams":                func() object { return &TaskStatusParams{} },
+	"TaskStatusParams":                func() object { return &Task{} },
 	"TextContent":                     func() object { return &TextContent{} },
 	"TextResourceContents":            func() object { return &ResourceContents{} },
 	"Tool":                            func() object { return &Tool{} },
@@ -115,26 +115,26 @@ var goTypes = map[string]func() object{
 	"ToolListChangedParams":           func() object { return &NotificationParams{} },
 	"ToolResultContent":               func() object { return &ToolResultContent{} },
 	"ToolUseContent":                  func() object { return &ToolUseContent{} },
-	"UnsubscribeParams":               func() object { return &UnsubscribeParams{} },
+	"UnsubscribeParams":               func() object { return &SubscribeParams{} },
 }
 
 // extensionTypes are the same for the draft of the tasks extension.
 var extensionTypes = map[string]func() object{
-	"CancelTaskParams":              func() object { return &CancelTaskParams{} },
+	"CancelTaskParams":              func() object { return &TaskParams{} },
 	"CancelTaskResult":              func() object { return &EmptyResult{} },
 	"CancelledTask":                 func() object { return &DetailedTask{} },
 	"CompletedTask":                 func() object { return &DetailedTask{} },
 	"CreateTaskResult":              func() object { return &DetailedTask{} },
 	"DetailedTask":                  func() object { return &DetailedTask{} },
 	"FailedTask":                    func() object { return &DetailedTask{} },
-	"GetTaskParams":                 func() object { return &GetTaskParams{} },
+	"GetTaskParams":                 func() object { return &TaskParams{} },
 	"GetTaskResult":                 func() object { return &DetailedTask{} },
 	"InputRequiredTask":             func() object { return &DetailedTask{} },
 	"Task":                          func() object { return &DetailedTask{} },
 	"TaskStatusParams":              func() object { return &DetailedTask{} },
 	"TaskSubscriptionNotifications": func() object { return &SubscriptionFilter{} },
 	"UpdateTaskParams":              func() object { return &UpdateTaskParams{} },
-	"UpdateTaskResult":              func() object { return &UpdateTaskResult{} },
+	"UpdateTaskResult":              func() object { return &EmptyResult{} },
 	"WorkingTask":                   func() object { return &DetailedTask{} },
 }
 
@@ -214,7 +214,7 @@ func loadSchema(t *testing.T, folder string, types map[string]func() object) *re
 }
 
 // TestSchemaCoverage finds every definition of params, a result or a
-// notification either coded or excluded with a reason (RPC-01).
+// notification either coded or excluded with a reason.
 func TestSchemaCoverage(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
@@ -263,7 +263,7 @@ func TestSchemaExamples(t *testing.T) {
 					raw, err := json.Marshal(example)
 					require.NoError(t, err)
 					if bytes.Contains(raw, []byte(`"jsonrpc"`)) || (strings.HasSuffix(def, "Request") && def != "InputRequest") || strings.HasSuffix(def, "Notification") {
-						// An envelope: params are ours, the rest is package jsonrpc's.
+						// A message: this package has its params, package jsonrpc the rest.
 						params, ok := example.(map[string]any)["params"]
 						if !ok {
 							continue
@@ -292,8 +292,8 @@ func TestSchemaExamples(t *testing.T) {
 	}
 }
 
-// examples makes values a definition allows: only what is required, everything,
-// and everything with each later choice of its unions.
+// examples returns values that a definition allows: with the required members, with all
+// members, and with each choice of its unions.
 func (s *revisionSchema) examples(def string) []any {
 	node := s.defs[def]
 	out := []any{s.example(node, false, 0, 0)}
@@ -373,7 +373,7 @@ func (s *revisionSchema) example(node any, all bool, choice, depth int) any {
 	return out
 }
 
-// mergeExample adds what one part of an allOf wants to what the others want.
+// mergeExample merges the example of one part of an allOf into that of the others.
 func mergeExample(into, from map[string]any, part any) {
 	for k, v := range from {
 		old, known := into[k]

@@ -1,8 +1,8 @@
 package mcp
 
-// slab hands out values from blocks that grow: one of them costs what it costs
-// alone, a thousand cost a few allocations. A block lives as long as one of its
-// values.
+// slab allocates values in blocks that grow, so that a thousand values take few
+// allocations and one value takes no extra memory. A block stays in memory as long
+// as one of its values.
 type slab[T any] struct {
 	free []T
 	last int // the size of the last block
@@ -18,16 +18,4 @@ func (s *slab[T]) next() *T {
 	v := &s.free[0]
 	s.free = s.free[1:]
 	return v
-}
-
-// toolAnnotations is ptr with room from the codec.
-func (c *codec) toolAnnotations(name string, p **ToolAnnotations) {
-	if c.mode != reading {
-		ptr(c, name, p)
-		return
-	}
-	if c.enterValue(name, optional) {
-		*p = c.annotations.next()
-		c.readObject(*p)
-	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each tool of a page has the annotations it came with, wherever they stand in
-// memory: whether a call may be repeated is decided by them (TOOL-04).
+// Each tool of a page has its own annotations, although they share a block of
+// memory. Retries depend on them.
 func TestAnnotationsOfAPageAreApart(t *testing.T) {
 	t.Parallel()
 	const count = 200

@@ -2,9 +2,9 @@ package mcp
 
 import "encoding/json"
 
-// SubscriptionFilter names the notifications wanted, or honoured (schema
-// SubscriptionFilter, since 2026-07-28; TaskIDs belongs to the tasks
-// extension).
+// SubscriptionFilter selects notifications: those that a client requests, or those
+// that the server accepted (schema SubscriptionFilter, since 2026-07-28). TaskIDs
+// belongs to the tasks extension.
 type SubscriptionFilter struct {
 	ToolsListChanged      bool
 	PromptsListChanged    bool
@@ -39,9 +39,9 @@ func (v *SubscriptionsListenParams) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// SubscriptionsAcknowledgedParams says which of the notifications wanted will
-// come (schema SubscriptionsAcknowledgedNotificationParams). Its _meta holds
-// [MetaSubscriptionID].
+// SubscriptionsAcknowledgedParams lists which of the requested notifications the
+// server will send (schema SubscriptionsAcknowledgedNotificationParams). Its _meta
+// holds [MetaSubscriptionID].
 type SubscriptionsAcknowledgedParams struct {
 	Notifications SubscriptionFilter
 	Meta          json.RawMessage
@@ -54,7 +54,3 @@ func (v *SubscriptionsAcknowledgedParams) fields(c *codec) {
 	val(c, "notifications", written, &v.Notifications)
 	c.raw("_meta", &v.Meta)
 }
-
-// SubscriptionsListenResult ends a subscription in good order (schema
-// SubscriptionsListenResult). Its _meta holds [MetaSubscriptionID].
-type SubscriptionsListenResult = EmptyResult

@@ -2,18 +2,29 @@ package mcp
 
 import (
 	"encoding/json"
-	"strconv"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // ExtensionTasks is the id of the tasks extension of the stateless era.
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 const ExtensionTasks = "io.modelcontextprotocol/tasks"
 
-// TaskStatus is how far a task has come (schema TaskStatus).
+// TaskStatus is the status of a task (schema TaskStatus).
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type TaskStatus string
 
 // The statuses of a task.
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 const (
 	TaskWorking       TaskStatus = "working"
 	TaskInputRequired TaskStatus = "input_required"
@@ -28,11 +39,15 @@ func (s TaskStatus) Final() bool {
 	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
 }
 
-// TaskMetadata asks for a call to become a task (schema TaskMetadata,
+// TaskMetadata asks the server to run a call as a task (schema TaskMetadata,
 // 2025-11-25 only).
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type TaskMetadata struct {
-	// TTL is how long the task is wanted, in milliseconds; nil for the
-	// server's choice.
+	// TTL is how long the server keeps the task, in milliseconds; nil leaves that to
+	// the server.
 	TTL   *int64
 	Extra Members
 	zero  presence
@@ -43,26 +58,13 @@ func (v *TaskMetadata) fields(c *codec) {
 	c.integer("ttl", optional, &v.TTL)
 }
 
-func (v *TaskMetadata) appendJSON(dst []byte) []byte {
-	dst = append(dst, '{')
-	if v.TTL != nil {
-		dst = append(dst, `"ttl":`...)
-		dst = strconv.AppendInt(dst, *v.TTL, 10)
-	}
-	for i, m := range v.Extra {
-		if i > 0 || v.TTL != nil {
-			dst = append(dst, ',')
-		}
-		dst = jsonrpc.AppendString(dst, m.Name)
-		dst = append(dst, ':')
-		dst = append(dst, m.Value...)
-	}
-	return append(dst, '}')
-}
-
-// Task is a long call in 2025-11-25 (schema Task), where it is nested in
-// [CreateTaskResult] and the result itself of tasks/get and tasks/cancel. The
-// extension's form is [DetailedTask].
+// Task is a long call in 2025-11-25 (schema Task). It is part of [CreateTaskResult],
+// the result of tasks/get and tasks/cancel, and the parameters of
+// notifications/tasks/status. The extension's form is [DetailedTask].
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type Task struct {
 	TaskID        string
 	Status        TaskStatus
@@ -70,7 +72,7 @@ type Task struct {
 	// CreatedAt and LastUpdatedAt are ISO 8601 times.
 	CreatedAt     string
 	LastUpdatedAt string
-	// TTL is in milliseconds from creation; nil means without end.
+	// TTL is in milliseconds from creation; nil means forever.
 	TTL *int64
 	// PollInterval is in milliseconds, nil if the server sets none.
 	PollInterval *int64
@@ -91,19 +93,12 @@ func (v *Task) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// A task is itself the answer or the notification of several methods.
-type (
-	// GetTaskResult answers tasks/get in 2025-11-25 (schema GetTaskResult).
-	GetTaskResult = Task
-	// CancelTaskResult answers tasks/cancel in 2025-11-25 (schema
-	// CancelTaskResult).
-	CancelTaskResult = Task
-	// TaskStatusParams tells of a change (schema TaskStatusNotificationParams).
-	TaskStatusParams = Task
-)
-
 // CreateTaskResult reports that a call became a task (schema CreateTaskResult,
 // 2025-11-25).
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type CreateTaskResult struct {
 	Task  Task
 	Meta  json.RawMessage
@@ -118,6 +113,10 @@ func (v *CreateTaskResult) fields(c *codec) {
 }
 
 // ListTasksResult is one page of tasks (schema ListTasksResult, 2025-11-25).
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type ListTasksResult struct {
 	Tasks []Task
 	// NextCursor is nil at the end of the list.
@@ -137,6 +136,10 @@ func (v *ListTasksResult) fields(c *codec) {
 // TaskParams names a task: the parameters of tasks/get, tasks/cancel and
 // tasks/result (schemas GetTaskRequest, CancelTaskRequest,
 // GetTaskPayloadRequest).
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type TaskParams struct {
 	TaskID string
 	Meta   json.RawMessage
@@ -150,18 +153,12 @@ func (v *TaskParams) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// Names by method for [TaskParams].
-type (
-	// GetTaskParams are the parameters of tasks/get.
-	GetTaskParams = TaskParams
-	// CancelTaskParams are the parameters of tasks/cancel.
-	CancelTaskParams = TaskParams
-	// GetTaskPayloadParams are the parameters of tasks/result (2025-11-25).
-	GetTaskPayloadParams = TaskParams
-)
-
 // DetailedTask is a task in the tasks extension, and the parameters of
 // notifications/tasks (schema DetailedTask).
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type DetailedTask struct {
 	// ResultType is [ResultTask] or [ResultComplete]; empty in a notification.
 	ResultType    ResultType
@@ -179,7 +176,7 @@ type DetailedTask struct {
 	InputRequests InputRequests
 	// Result is the result of a completed task.
 	Result json.RawMessage
-	// Error is why a task failed.
+	// Error is the error of a failed task.
 	Error *jsonrpc.Error
 	Meta  json.RawMessage
 	Extra Members
@@ -224,8 +221,12 @@ func (c *codec) rpcError(name string, p **jsonrpc.Error) {
 	}
 }
 
-// UpdateTaskParams answers what a task wants to know (schema
-// UpdateTaskRequest of the extension).
+// UpdateTaskParams answers the questions of a task (schema UpdateTaskRequest of the
+// extension).
+//
+// # Experimental
+//
+// Tasks are experimental in 2025-11-25 and an extension since 2026-07-28. They may change.
 type UpdateTaskParams struct {
 	TaskID         string
 	InputResponses InputResponses
@@ -240,7 +241,3 @@ func (v *UpdateTaskParams) fields(c *codec) {
 	c.raws("inputResponses", (*map[string]json.RawMessage)(&v.InputResponses))
 	c.raw("_meta", &v.Meta)
 }
-
-// UpdateTaskResult answers tasks/update with no more than "done" (schema
-// UpdateTaskResult of the extension).
-type UpdateTaskResult = EmptyResult

@@ -11,9 +11,9 @@ import (
 // its operators, for values that are text. A variable without a value is left
 // out, as the RFC says; a value the template does not name is an error.
 //
-// Whatever a value holds, it stays where the template puts it: characters that
-// have a meaning in URIs are escaped, except those that {+x} and {#x} let
-// through, and there a segment of one or two dots is escaped too.
+// A value cannot change the rest of the URI: characters that have a meaning in URIs
+// are escaped, except in {+x} and {#x}, which allow them. A segment of one or two
+// dots is always escaped.
 func (v *ResourceTemplate) Expand(values map[string]string) (string, error) {
 	var out strings.Builder
 	used := 0
@@ -21,14 +21,14 @@ func (v *ResourceTemplate) Expand(values map[string]string) (string, error) {
 	for rest := v.URITemplate; rest != ""; {
 		text, expression, found := strings.Cut(rest, "{")
 		if strings.Contains(text, "}") {
-			return "", templateError(v.URITemplate, "it closes a brace that is not open")
+			return "", templateError(v.URITemplate, "it has a closing brace without an opening one")
 		}
 		escape(&out, text, true)
 		if !found {
 			break
 		}
 		if expression, rest, found = strings.Cut(expression, "}"); !found {
-			return "", templateError(v.URITemplate, "a brace is not closed")
+			return "", templateError(v.URITemplate, "it has an opening brace without a closing one")
 		}
 		vars, op, err := parseExpression(v.URITemplate, expression)
 		if err != nil {
@@ -66,7 +66,7 @@ type operator struct {
 	first, between string
 	named          bool
 	bare           bool // a named variable with an empty value has no equals sign
-	reserved       bool // reserved characters and escapes stay as they are
+	reserved       bool // reserved characters and escapes stay unchanged
 }
 
 var operators = map[byte]operator{
@@ -79,8 +79,8 @@ var operators = map[byte]operator{
 	'&': {first: "&", between: "&", named: true},
 }
 
-// variable is one of an expression's. prefix is how many characters of the value
-// count; 0 means all.
+// variable is one variable of an expression. prefix is the number of characters of
+// the value that are used; 0 means all.
 type variable struct {
 	name   string
 	prefix int
@@ -95,7 +95,7 @@ func parseExpression(template, expression string) ([]variable, operator, error) 
 	}
 	var vars []variable
 	for name := range strings.SplitSeq(expression, ",") {
-		x := variable{name: strings.TrimSuffix(name, "*")} // text is a list of one
+		x := variable{name: strings.TrimSuffix(name, "*")} // exploding a text does not change it
 		if before, digits, ok := strings.Cut(name, ":"); ok {
 			x.name = before
 			if len(digits) == 0 || len(digits) > 4 || strings.Trim(digits, "0123456789") != "" || digits[0] == '0' {
@@ -106,7 +106,7 @@ func parseExpression(template, expression string) ([]variable, operator, error) 
 			}
 		}
 		if !isVariable(x.name) {
-			return nil, op, templateError(template, fmt.Sprintf("%q is no variable", name))
+			return nil, op, templateError(template, fmt.Sprintf("%q is not a variable", name))
 		}
 		vars = append(vars, x)
 	}
@@ -153,8 +153,8 @@ func (op operator) write(out *strings.Builder, x variable, value string, first b
 	}
 }
 
-// escape appends text with all escaped but unreserved characters and, where
-// reserved is set, reserved ones and escapes that are there already.
+// escape appends text and escapes all characters except unreserved ones. With
+// reserved, it also leaves reserved characters and existing escapes unchanged.
 func escape(out *strings.Builder, text string, reserved bool) {
 	for i := range len(text) {
 		c := text[i]

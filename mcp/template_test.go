@@ -8,7 +8,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// RES-07: the vectors of RFC 6570, section 3.2, that are about text.
+// The examples of RFC 6570, section 3.2, with text values.
 func TestResourceTemplateExpand(t *testing.T) {
 	t.Parallel()
 	values := map[string]string{
@@ -101,8 +101,8 @@ func named(template string, values map[string]string) map[string]string {
 func TestResourceTemplateExpandRefuses(t *testing.T) {
 	t.Parallel()
 	for template, want := range map[string]string{
-		"{x": "not closed", "x}": "not open", "{x{y}}": "is no variable", "{}": "is no variable", "{a b}": "is no variable",
-		"{!x}": "is no variable", "{x:}": "prefix", "{x:0}": "prefix", "{x:10000}": "prefix", "{x:1a}": "prefix", "{.}": "is no variable",
+		"{x": "opening brace without", "x}": "closing brace without", "{x{y}}": "is not a variable", "{}": "is not a variable", "{a b}": "is not a variable",
+		"{!x}": "is not a variable", "{x:}": "prefix", "{x:0}": "prefix", "{x:10000}": "prefix", "{x:1a}": "prefix", "{.}": "is not a variable",
 	} {
 		_, err := (&mcp.ResourceTemplate{URITemplate: template}).Expand(map[string]string{"x": "1"})
 		require.ErrorContains(t, err, want, template)

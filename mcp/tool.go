@@ -3,13 +3,11 @@ package mcp
 import (
 	"encoding/json"
 	"strings"
-
-	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // Tool describes one tool (schema Tool).
 type Tool struct {
-	// Name is what tools/call takes. Any text is possible.
+	// Name is the name of the tool in tools/call. Any text is possible.
 	Name string
 	// Title is for people, since 2025-06-18. See [Tool.DisplayName].
 	Title       string
@@ -18,7 +16,7 @@ type Tool struct {
 	// when absent.
 	InputSchema  json.RawMessage
 	OutputSchema json.RawMessage
-	// Annotations are hints, to be trusted no more than the server is.
+	// Annotations are hints of the server. Trust them as far as you trust the server.
 	Annotations *ToolAnnotations
 	Icons       []Icon
 	// Execution is for revision 2025-11-25 only.
@@ -57,56 +55,7 @@ func (v *Tool) DisplayName() string {
 	}
 }
 
-// ToolAnnotations are a server's hints about a tool (schema ToolAnnotations,
-// since 2025-03-26). A nil hint was not given; the methods apply the
-// protocol's defaults. Hints are untrusted.
-type ToolAnnotations struct {
-	Title           string
-	ReadOnlyHint    *bool
-	DestructiveHint *bool
-	IdempotentHint  *bool
-	OpenWorldHint   *bool
-	Extra           Members
-	zero            presence
-}
-
-func (v *ToolAnnotations) fields(c *codec) {
-	c.open(&v.Extra, &v.zero)
-	str(c, "title", optional, &v.Title)
-	c.hint("readOnlyHint", &v.ReadOnlyHint)
-	c.hint("destructiveHint", &v.DestructiveHint)
-	c.hint("idempotentHint", &v.IdempotentHint)
-	c.hint("openWorldHint", &v.OpenWorldHint)
-}
-
-// ReadOnly reports whether the tool says it changes nothing; default false. It
-// is safe on nil, as are its siblings.
-func (v *ToolAnnotations) ReadOnly() bool { return v != nil && hinted(v.ReadOnlyHint, false) }
-
-// Destructive reports whether the tool may destroy something; default true,
-// false for a read-only tool.
-func (v *ToolAnnotations) Destructive() bool {
-	return !v.ReadOnly() && (v == nil || hinted(v.DestructiveHint, true))
-}
-
-// Idempotent reports whether the tool says that repeating a call changes
-// nothing more; default false, true for a read-only tool.
-func (v *ToolAnnotations) Idempotent() bool {
-	return v.ReadOnly() || (v != nil && hinted(v.IdempotentHint, false))
-}
-
-// OpenWorld reports whether the tool reaches beyond a closed domain; default
-// true.
-func (v *ToolAnnotations) OpenWorld() bool { return v == nil || hinted(v.OpenWorldHint, true) }
-
-func hinted(hint *bool, otherwise bool) bool {
-	if hint == nil {
-		return otherwise
-	}
-	return *hint
-}
-
-// ToolExecution says how a tool may be run (schema ToolExecution, 2025-11-25).
+// ToolExecution describes how a tool may be run (schema ToolExecution, 2025-11-25).
 type ToolExecution struct {
 	// TaskSupport is "forbidden" (also when empty), "optional" or "required".
 	TaskSupport string
@@ -171,40 +120,6 @@ func (v *CallToolParams) fields(c *codec) {
 	c.cursor("requestState", &v.RequestState)
 	ptr(c, "task", &v.Task)
 	c.raw("_meta", &v.Meta)
-}
-
-// AppendJSON appends the parameters. Raw members are appended as they are, so
-// they must be valid JSON; [Marshal] checks them.
-func (v *CallToolParams) AppendJSON(dst []byte) []byte {
-	dst = append(dst, `{"name":`...)
-	dst = jsonrpc.AppendString(dst, v.Name)
-	if v.Arguments != nil {
-		dst = append(dst, `,"arguments":`...)
-		dst = append(dst, v.Arguments...)
-	}
-	if v.InputResponses != nil {
-		dst = append(dst, `,"inputResponses":`...)
-		dst = v.InputResponses.appendJSON(dst)
-	}
-	if v.RequestState != nil {
-		dst = append(dst, `,"requestState":`...)
-		dst = jsonrpc.AppendString(dst, *v.RequestState)
-	}
-	if v.Task != nil {
-		dst = append(dst, `,"task":`...)
-		dst = v.Task.appendJSON(dst)
-	}
-	if v.Meta != nil {
-		dst = append(dst, `,"_meta":`...)
-		dst = append(dst, v.Meta...)
-	}
-	for _, m := range v.Extra {
-		dst = append(dst, ',')
-		dst = jsonrpc.AppendString(dst, m.Name)
-		dst = append(dst, ':')
-		dst = append(dst, m.Value...)
-	}
-	return append(dst, '}')
 }
 
 // CallToolResult is the result of a tool (schema CallToolResult). If the tool

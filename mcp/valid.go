@@ -8,24 +8,24 @@ import (
 
 // source is what a codec reads from.
 type source interface {
-	// PeekKind tells what comes next, 0 for nothing.
+	// PeekKind returns the kind of the next token, 0 at the end.
 	PeekKind() jsontext.Kind
 	ReadToken() (jsontext.Token, error)
 	ReadValue() (jsontext.Value, error)
-	// InputOffset is where the last token or value ended.
+	// InputOffset returns the end of the last token or value.
 	InputOffset() int64
 }
 
-// validSource reads what was found valid before, a message's result above all.
-// It looks at what it must to find where values end, and not at names that
-// might be there twice, which makes it several times faster than the decoder.
-// What is not valid after all is read as far as it looks like it.
+// validSource reads JSON that was validated before, mostly the result of a message.
+// It only finds where values end and does not check for duplicate names, which makes
+// it several times faster than the decoder. It reads invalid JSON as far as it looks
+// valid.
 type validSource struct {
 	data []byte
 	at   int
 }
 
-// start is where the next token starts.
+// start returns the start of the next token.
 func (s *validSource) start() int {
 	for i := s.at; i < len(s.data); i++ {
 		switch s.data[i] {
@@ -51,7 +51,8 @@ func (s *validSource) PeekKind() jsontext.Kind {
 	}
 }
 
-// ReadToken implements source, for tokens whose kind says it all.
+// ReadToken implements source. It returns an empty token: callers know its kind from
+// PeekKind.
 func (s *validSource) ReadToken() (jsontext.Token, error) {
 	i := s.start()
 	if i == len(s.data) {
@@ -80,7 +81,7 @@ func (s *validSource) ReadValue() (jsontext.Value, error) {
 // InputOffset implements source.
 func (s *validSource) InputOffset() int64 { return int64(s.at) }
 
-// end is where the value that starts at i ends.
+// end returns the end of the value that starts at i.
 func (s *validSource) end(i int) int {
 	switch s.data[i] {
 	case '"':
@@ -110,7 +111,7 @@ func (s *validSource) end(i int) int {
 	return len(s.data)
 }
 
-// stringEnd is where the string that starts at i ends.
+// stringEnd returns the end of the string that starts at i.
 func (s *validSource) stringEnd(i int) int {
 	if end := skipString(s.data, i); end >= 0 {
 		return end

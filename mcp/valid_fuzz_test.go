@@ -9,8 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// What is read as valid JSON is read as strictly as it should be: it gives the
-// same values, and the same errors.
+// UnmarshalValid gives the same values and errors as Unmarshal for valid JSON.
 func FuzzUnmarshalValid(f *testing.F) {
 	f.Add([]byte(`{"tools":[{"name":"a\nb","title":"","inputSchema":{"a":"}\\\"]","b":[1.5e3,null]},"outputSchema":null,"annotations":{"readOnlyHint":true,"x":-1},"icons":[{"src":"s"}]}],"resultType":"complete","ttlMs":60000,"cacheScope":"private","nextCursor":"","x":[]}`))
 	f.Add([]byte(" {\t\"tools\" : [ { \"name\" : \"a\" , \"inputSchema\" : { } } , {\"name\":\"b\",\"inputSchema\":[ ]\r\n} ] ,\n\"ttlMs\" : 1 } "))
@@ -23,7 +22,7 @@ func FuzzUnmarshalValid(f *testing.F) {
 	f.Add([]byte(`7`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if _, err := jsonrpc.AppendValue(nil, data); err != nil {
-			// Not valid after all: anything but a panic or a loop without end.
+			// Invalid JSON: anything except a panic or an endless loop.
 			_ = UnmarshalValid(bytes.Clone(data), &ListToolsResult{})
 			return
 		}

@@ -21,7 +21,7 @@ const (
 	Latest = Version2026_07_28
 )
 
-// Era is the way in which a revision opens a conversation.
+// Era tells how a revision starts a conversation.
 type Era uint8
 
 const (
@@ -103,9 +103,9 @@ func (v Version) place() int {
 	return -1
 }
 
-// Newest returns the newest known revision among offered that is of the given
-// era, for choosing from a server's list. ok is false when there is
-// none. [EraUnknown] takes either era.
+// Newest returns the newest known revision in offered that is of the given era. Use it
+// to choose from a server's list. ok is false if there is none. [EraUnknown] accepts
+// both eras.
 func Newest(offered []string, era Era) (v Version, ok bool) {
 	best := -1
 	for _, s := range offered {

@@ -40,7 +40,7 @@ func TestVersionOrder(t *testing.T) {
 		for j, w := range all {
 			require.Equal(t, i >= j, v.AtLeast(w), "%s %s", v, w)
 		}
-		// Text greater than any date says nothing.
+		// A text that sorts after all dates is not a newer revision.
 		require.False(t, Version("draft").AtLeast(v))
 		require.False(t, v.AtLeast("2000-01-01"))
 	}

@@ -47,11 +47,11 @@ func (c *codec) key(name string) {
 	}
 }
 
-// rawOptions write a raw value as it is but for white space: numbers and
-// strings keep their spelling, repeated names are refused.
+// rawOptions write a raw value without white space and otherwise unchanged. Duplicate
+// names are an error.
 var rawOptions = []jsontext.Options{jsontext.PreserveRawStrings(true), jsontext.AllowInvalidUTF8(true)}
 
-// writeRaw appends a value that somebody else encoded.
+// writeRaw appends a value that is already encoded.
 func (c *codec) writeRaw(name string, raw json.RawMessage) {
 	if c.err != nil {
 		return
@@ -72,10 +72,10 @@ func (c *codec) writeString(s string) { c.out = jsonrpc.AppendString(c.out, s) }
 func (c *codec) writeInt(i int64)     { c.out = strconv.AppendInt(c.out, i, 10) }
 func (c *codec) writeBool(b bool)     { c.out = strconv.AppendBool(c.out, b) }
 
-// writeFloat appends a number; what JSON has no number for is an error.
+// writeFloat appends a number. NaN and infinity are an error.
 func (c *codec) writeFloat(f float64) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		c.fail("", "not a number JSON can hold")
+		c.fail("", "JSON has no such number")
 		return
 	}
 	c.out = append(c.out, jsontext.Float(f).String()...)

@@ -16,8 +16,7 @@ import (
 )
 
 // Attributes of the semantic conventions for generative AI, docs/gen-ai/mcp.md.
-// They are in development there, so a package of constants by somebody else would
-// change under us.
+// They are in development, so constants of another package could change.
 const (
 	keyMethod          = attribute.Key("mcp.method.name")
 	keyProtocolVersion = attribute.Key("mcp.protocol.version")
@@ -51,7 +50,8 @@ const (
 // toolError is the error.type of a result with isError.
 const toolError = "tool_error"
 
-// spanName is the method and, where that is of low cardinality, what it is about.
+// spanName returns the method and, for tools and prompts, the name. Other targets, such as
+// URIs, have too many values.
 func spanName(inv *client.Invocation) string {
 	switch inv.Method {
 	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
@@ -62,9 +62,9 @@ func spanName(inv *client.Invocation) string {
 	return inv.Method
 }
 
-// common are the attributes of a span and of its place in the histogram.
+// common returns the attributes of a span and of its value in the histogram.
 func common(inv *client.Invocation) []attribute.KeyValue {
-	// Room for all that may follow.
+	// The capacity is enough for all attributes that may follow.
 	all := append(make([]attribute.KeyValue, 0, 16), keyMethod.String(inv.Method))
 	switch inv.Method {
 	case mcp.MethodToolsCall:
@@ -75,7 +75,7 @@ func common(inv *client.Invocation) []attribute.KeyValue {
 	return append(all, connection(inv.Version, inv.Transport, inv.Server, inv.Address)...)
 }
 
-// connection are the attributes of a server and of the way to it.
+// connection returns the attributes of a server and of its connection.
 func connection(version mcp.Version, transport, server, address string) []attribute.KeyValue {
 	all := []attribute.KeyValue{keyServer.String(server)}
 	if version != "" {
@@ -104,8 +104,8 @@ func connection(version mcp.Version, transport, server, address string) []attrib
 	return all
 }
 
-// resource is the URI of a call about a resource, without what may be secret in
-// it: who asks, and the query.
+// resource returns the URI of a call about a resource without its user and query, which
+// may be secret.
 func resource(inv *client.Invocation) string {
 	switch inv.Method {
 	case mcp.MethodResourcesRead, mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe:
@@ -119,8 +119,8 @@ func resource(inv *client.Invocation) string {
 	return ""
 }
 
-// failure are the attributes of a call that went wrong, and the words for the
-// span; nil for one that did not.
+// failure returns the attributes of a failed call and the description for the span. attrs
+// is nil if the call succeeded.
 func failure(inv *client.Invocation, raw []byte, err error) (attrs []attribute.KeyValue, words string) {
 	if err == nil {
 		if inv.Method == mcp.MethodToolsCall && isError(raw) {
@@ -139,8 +139,8 @@ func failure(inv *client.Invocation, raw []byte, err error) (attrs []attribute.K
 	return []attribute.KeyValue{keyErrorType.String(e.Kind.String())}, spoken(e.Message)
 }
 
-// spoken is what somebody else says, short and without what looks secret: a span
-// goes to where the program's telemetry goes.
+// spoken returns a text of a server, shortened and without secrets, because spans leave
+// the program.
 func spoken(s string) string {
 	const most, looked = 256, 4096
 	s = mcperrors.Redact(strings.ToValidUTF8(s[:min(len(s), looked)], "\uFFFD"))
@@ -150,10 +150,10 @@ func spoken(s string) string {
 	return s
 }
 
-// isError reports whether a result of tools/call says that the tool failed.
+// isError reports whether a result of tools/call has isError set.
 func isError(raw []byte) bool {
 	failed := false
-	_ = jsonrpc.Members(raw, func(name, value []byte) bool { // the client has read it already
+	_ = jsonrpc.Members(raw, func(name, value []byte) bool { // the client has validated it
 		if string(name) != "isError" {
 			return true
 		}

@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// maxNames and maxCodes bound what others may add to the series of a metric:
-	// an SDK keeps 2,000, and drops the attributes of everybody's beyond.
+	// maxNames and maxCodes limit the series that others can add to a metric: an SDK
+	// keeps 2,000, and drops the attributes of all later ones.
 	maxNames = 256
 	maxCodes = 64
-	// other is what the conventions call the rest.
+	// other is the conventions' name for all other values.
 	other = "_OTHER"
 )
 
-// bounds bounds attributes of metrics whose values others choose: names of tools
-// and prompts, which a model may have made up, and codes of errors. The first
-// that come stay; the zero value is ready.
+// bounds limits attributes of metrics whose values others choose: names of tools and
+// prompts, which a model may have invented, and codes of errors. It keeps the first ones.
+// The zero value is ready.
 type bounds struct{ names, codes first }
 
-// limit changes attrs.
+// limit replaces values in attrs.
 func (b *bounds) limit(attrs []attribute.KeyValue) []attribute.KeyValue {
 	for i, kv := range attrs {
 		ok := true
@@ -30,8 +30,8 @@ func (b *bounds) limit(attrs []attribute.KeyValue) []attribute.KeyValue {
 			ok = b.names.admit(kv.Value.AsString(), maxNames)
 		case keyStatusCode, keyErrorType:
 			n, err := strconv.ParseInt(kv.Value.AsString(), 10, 64)
-			// The codes that JSON-RPC reserves, and statuses of HTTP; what is no
-			// number is a kind of ours.
+			// The codes that JSON-RPC reserves, and HTTP statuses. A value that is
+			// not a number is a kind of package errors.
 			reserved := -32768 <= n && n <= -32000 || 100 <= n && n <= 599
 			ok = err != nil || reserved && b.codes.admit(kv.Value.AsString(), maxCodes)
 		}
@@ -42,7 +42,7 @@ func (b *bounds) limit(attrs []attribute.KeyValue) []attribute.KeyValue {
 	return attrs
 }
 
-// first admits the first values that come.
+// first admits the first values.
 type first struct {
 	mu    sync.RWMutex
 	known map[string]struct{}

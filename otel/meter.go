@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// buckets are those the conventions recommend, in seconds.
+// buckets are the recommended ones of the conventions, in seconds.
 var buckets = []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
 
 type instruments struct {
@@ -26,7 +26,7 @@ type instruments struct {
 	server, tool circuit
 }
 
-// circuit shows breakers of one kind.
+// circuit reports breakers of one kind.
 type circuit struct {
 	state       metric.Int64ObservableUpDownCounter
 	transitions metric.Int64ObservableCounter
@@ -39,7 +39,7 @@ func (c *circuit) make(m metric.Meter, name, whose string) error {
 	return errors.Join(state, transitions)
 }
 
-// observe shows one breaker, nil for none.
+// observe reports one breaker. b may be nil.
 func (c *circuit) observe(o metric.Observer, b *breaker.Breaker, whose ...attribute.KeyValue) {
 	if b == nil {
 		return
@@ -88,8 +88,8 @@ func (i *instruments) make(m metric.Meter) error {
 		i.server.make(m, "mainstay.client.breaker", "server"), i.tool.make(m, "mainstay.client.tool.breaker", "tool"))...)
 }
 
-// meter is what a client tells. What it reports has no context of a call any
-// more: no exemplars.
+// meter implements [client.Meter]. Its reports have no context of a call, and therefore
+// no exemplars.
 type meter struct {
 	client.NoMeter
 	t *Telemetry
@@ -158,11 +158,11 @@ func (m meter) Observe(h client.Signal) {
 		add(i.late)
 	case client.LoginSignal:
 		add(i.logins, keyOutcome.String(string(h.Login)))
-	default: // one of a later client
+	default: // a kind of a newer client
 	}
 }
 
-// about are the attributes of what is about a server, and maybe a call.
+// about returns the attributes of a server and, if method is set, of a call.
 func (t *Telemetry) about(server, method, tool string) []attribute.KeyValue {
 	all := append(make([]attribute.KeyValue, 0, 8), keyServer.String(server))
 	if method != "" {
@@ -174,7 +174,7 @@ func (t *Telemetry) about(server, method, tool string) []attribute.KeyValue {
 	return t.bounds.limit(all)
 }
 
-// background is the context of what is counted outside of any call.
+// background returns the context for counts outside of calls.
 func background() context.Context {
 	return context.Background() //nolint:forbidigo // a meter gets no context, and nothing waits for it
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/clienttest"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -42,7 +41,7 @@ func TestNamesOfServers(t *testing.T) {
 		require.Equal(t, "tools/call get-weather", span.Name())
 		require.Equal(t, "pipe", attrs["network.transport"])
 		require.Equal(t, name, attrs["mainstay.server"])
-		for range breaker.DefaultFailureThreshold {
+		for range 5 {
 			_, err := c.CallTool(t.Context(), "get-broken", nil)
 			require.Error(t, err)
 		}

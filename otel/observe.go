@@ -35,7 +35,7 @@ func (t *Telemetry) Observe(of Observed) (end func(err error)) {
 		h := c.Health()
 		sessions = append(sessions, connection(h.Version, h.Transport, h.Server, h.Address))
 	}
-	// The error is about instruments of another meter.
+	// The error reports only instruments of another meter.
 	registered, _ := t.source.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		for _, c := range of.Clients() {
 			t.show(o, c)
@@ -46,7 +46,7 @@ func (t *Telemetry) Observe(of Observed) (end func(err error)) {
 	return func(err error) {
 		once.Do(func() {
 			if registered != nil {
-				_ = registered.Unregister() // it was registered
+				_ = registered.Unregister() // fails only if it is not registered
 			}
 			for _, attrs := range sessions {
 				if err != nil {
@@ -58,7 +58,7 @@ func (t *Telemetry) Observe(of Observed) (end func(err error)) {
 	}
 }
 
-// show shows the breakers of a client.
+// show reports the breakers of a client.
 func (t *Telemetry) show(o metric.Observer, c *client.Client) {
 	server := keyServer.String(c.Health().Server)
 	t.server.observe(o, c.Breaker(), server)

@@ -247,8 +247,8 @@ func TestSpansOverHTTP(t *testing.T) {
 	}
 }
 
-// What a propagator writes under a name of its own is not the protocol's, and
-// would make it refuse the call.
+// A field of a propagator that the protocol does not reserve is not sent: the client would
+// refuse the call.
 func TestForeignPropagators(t *testing.T) {
 	t.Parallel()
 	s, l := weather(t), newLab(t, mcpotel.Settings{Propagator: propagation.NewCompositeTextMapPropagator(foreign{}, propagation.TraceContext{})})
@@ -263,7 +263,7 @@ func TestForeignPropagators(t *testing.T) {
 }
 
 // The default is what the program propagates, without baggage: that goes to
-// others than its own servers only where it is told to.
+// others than its own servers only where it is set.
 func TestTheGlobalPropagator(t *testing.T) {
 	before := otel.GetTextMapPropagator()
 	defer otel.SetTextMapPropagator(before)
@@ -285,7 +285,7 @@ func TestTheGlobalPropagator(t *testing.T) {
 	require.NotContains(t, meta, "baggage")
 }
 
-// What a server says does not go into a span whole, nor with secrets in it.
+// Spans have only short texts of a server, without secrets.
 func TestWordsAreRedacted(t *testing.T) {
 	t.Parallel()
 	s, l := weather(t), newLab(t, mcpotel.Settings{})
@@ -305,8 +305,8 @@ func TestWordsAreRedacted(t *testing.T) {
 	require.True(t, utf8.ValidString(span.Status().Description))
 }
 
-// A peer, or a model, must not make series without end: the SDK drops those of
-// everybody then.
+// A peer, or a model, must not create endless series, because the SDK then drops those of
+// others.
 func TestSeriesAreBounded(t *testing.T) {
 	t.Parallel()
 	s, l := weather(t), newLab(t, mcpotel.Settings{})
@@ -387,7 +387,7 @@ func TestToolBreakers(t *testing.T) {
 	s.Tool("get-weather", "", func(*clienttest.Call) (any, error) {
 		return nil, jsonrpc.NewError(jsonrpc.CodeInternalError, "broken", nil)
 	})
-	for range breaker.DefaultFailureThreshold {
+	for range 5 {
 		_, err := c.CallTool(t.Context(), "get-weather", nil)
 		require.Error(t, err)
 	}
@@ -401,7 +401,7 @@ func TestToolBreakers(t *testing.T) {
 	c.ToolBreakers().Get("get-weather").Renewed("test")
 	require.Equal(t, state(0), l.points(t, "mainstay.client.tool.breaker.state"))
 
-	// Names that somebody makes up are bounded as everywhere.
+	// Invented names are limited as everywhere.
 	for n := range 300 {
 		c.ToolBreakers().Get("made-up-" + strconv.Itoa(n)).Trip("test")
 	}
@@ -479,7 +479,7 @@ func TestSignals(t *testing.T) {
 	}, l.points(t, "mainstay.client.attempts"))
 }
 
-// Without an SDK nothing happens, and nothing is sent that was not before.
+// Without an SDK the package does nothing, and requests do not change.
 func TestWithoutSDK(t *testing.T) {
 	t.Parallel()
 	s := weather(t)

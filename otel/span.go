@@ -15,7 +15,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// trace is the link around calls.
+// trace is the middleware around calls.
 func (t *Telemetry) trace(next client.Next) client.Next {
 	return func(ctx context.Context, inv *client.Invocation) (json.RawMessage, error) {
 		attrs := common(inv)
@@ -45,7 +45,7 @@ func (t *Telemetry) trace(next client.Next) client.Next {
 	}
 }
 
-// inject writes the trace context into what is sent.
+// inject writes the trace context into the _meta of a call.
 func (t *Telemetry) inject(ctx context.Context, inv *client.Invocation) {
 	if t.propagator != nil {
 		t.propagator.Inject(ctx, carrier{inv: inv, baggage: true})
@@ -54,8 +54,8 @@ func (t *Telemetry) inject(ctx context.Context, inv *client.Invocation) {
 	otel.GetTextMapPropagator().Inject(ctx, carrier{inv: inv})
 }
 
-// carrier is the _meta of a call. The protocol reserves three bare names for the
-// W3C formats; under any other bare name the call would be refused.
+// carrier is the _meta of a call. The protocol reserves three names without a prefix for
+// the W3C formats. The client refuses other names without a prefix.
 type carrier struct {
 	inv     *client.Invocation
 	baggage bool // is sent too

@@ -59,9 +59,9 @@ func New(s Settings) (*Telemetry, error) {
 	return t, nil
 }
 
-// Options are what a client needs to be observed: a link around its calls, to be
-// given before those that should be inside the span, and a meter, of which a
-// client has one.
+// Options returns the options of a client that is observed: a middleware around its calls,
+// and a meter, of which a client has one. Put them before middleware that should run
+// inside the span.
 func (t *Telemetry) Options() []client.Option {
 	return []client.Option{client.WithMiddleware(t.trace), client.WithMeter(t.Meter())}
 }

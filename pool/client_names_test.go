@@ -23,7 +23,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/pool"
 )
 
-// noted are the names of servers that the application is given, by where it gets them.
+// noted are the names of servers that the application gets, by source.
 type noted struct {
 	client.NoMeter
 	mu    sync.Mutex
@@ -47,8 +47,8 @@ func (n *noted) note(where, name string) {
 	}
 }
 
-// await waits until handlers have been given as many names, which they are on goroutines
-// of their own. It gives up after a minute.
+// await waits until handlers, which run on other goroutines, have got as many names. It
+// gives up after a minute.
 func (n *noted) await(want map[string][]string) {
 	late := time.After(time.Minute)
 	for got := n.all(); !maps.EqualFunc(want, got, func(a, b []string) bool { return len(a) <= len(b) }); got = n.all() {

@@ -15,8 +15,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Events that wait for a slow handler are bounded by their bytes, too: the oldest go
-// first, and one that is larger than all of that is reported.
+// Events that wait for a slow handler are also limited by their bytes: the oldest are
+// dropped first, and one that is larger than the limit is reported.
 func TestEventsAreBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("x", 1<<20)

@@ -21,9 +21,8 @@ func TestMain(m *testing.M) { testmain.Run(m) }
 // sessionEra saves the probe where a test does not need it.
 var sessionEra = client.WithProtocolVersion(string(mcp.Version2025_11_25))
 
-// moody is a way to a server that mood decides about, by the number of the try,
-// from 1: nil lets it through, errHangs does not answer, anything else is the
-// outcome.
+// moody is a transport whose attempts depend on mood, which gets the number of the
+// attempt, from 1: nil connects, errHangs does not answer, any other error is the outcome.
 type moody struct {
 	transport.Transport
 	mood  func(try int) error
@@ -50,8 +49,8 @@ func refuses(int) error {
 
 func hangs(int) error { return errHangs }
 
-// socket reaches a server that is no program of the client's, so that its pool
-// connects again when the connection was lost.
+// socket reaches a server that the client did not start, so that the pool connects again
+// after a lost connection.
 type socket struct{ transport.Transport }
 
 func (s socket) Connect(ctx context.Context, h transport.Handler) (transport.Conn, error) {

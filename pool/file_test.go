@@ -79,7 +79,7 @@ func TestLoadPoolWithPrograms(t *testing.T) {
 	var log strings.Builder
 	p, err := pool.Load(t.Context(), serverFile(t, string(text)), pool.WithStartupWait(0),
 		pool.WithRequiredServers("good", "banner"), pool.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
-		pool.WithReconnect(0, 0), // nothing is started while the test looks
+		pool.WithReconnect(0, 0), // no attempts during the checks
 		pool.WithServerOptions(func(string) []client.Option { return []client.Option{sessionEra} }))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -103,8 +103,8 @@ func TestLoadPoolWithPrograms(t *testing.T) {
 	require.Contains(t, log.String(), `member \"frobnicate\" is not used`)
 }
 
-// A program that dies is its client's to start again; where the client gives it up,
-// or leaves it alone for long, it is the pool's.
+// The client restarts a program that exits. If the client gives up, or pauses for long, the
+// pool connects again.
 func TestPoolRestartsAProgram(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -18,11 +18,11 @@ const (
 	// Connecting: the pool connects to the server, or the server's client restarts
 	// its program.
 	Connecting State = iota
-	// Connected: the server takes calls. Whether it answers them is for its circuit
-	// breaker to say.
+	// Connected: the server accepts calls. Its circuit breaker shows whether it answers
+	// them.
 	Connected
-	// Failed: the last attempt failed, the connection was lost, or the program exits
-	// again and again and its client leaves it alone ([client.StateBackoff]).
+	// Failed: the last attempt failed, the connection was lost, or the program keeps
+	// exiting and its client pauses restarts ([client.StateBackoff]).
 	Failed
 	// Closed: the pool is closed.
 	Closed
@@ -58,7 +58,7 @@ type Health struct {
 	// Status is the health in one word, [client.HealthUnavailable] for a server
 	// that is not connected.
 	Status client.HealthStatus
-	// Since is when the server came into its state.
+	// Since is when the server entered its state.
 	Since time.Time
 	// Attempts counts the finished attempts to connect.
 	Attempts int
@@ -139,8 +139,7 @@ func (p *Pool) Failures() map[string]error {
 	return out
 }
 
-// health returns what the pool knows of the server, and what its client does about
-// a server that is down.
+// health returns the health of the server, as the pool and its client know it.
 func (m *member) health() Health {
 	h := Health{Name: m.server.Name, Required: m.required}
 	if m.server.Transport != nil {
@@ -157,7 +156,7 @@ func (m *member) health() Health {
 	switch state := c.State(); {
 	case !down:
 		return h
-	case state == client.StateRestarting, state == client.StateEnded: // of what has ended the pool takes care in a moment
+	case state == client.StateRestarting, state == client.StateEnded: // the pool replaces an ended client soon
 		h.State = Connecting
 	case state == client.StateBackoff:
 		h.State = Failed

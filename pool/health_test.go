@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/pool"
 )
 
-// requireHealth asks a handler, and returns what it says of each server.
+// requireHealth calls a handler, and returns its report of each server.
 func requireHealth(t *testing.T, h http.Handler, code int, status string) []map[string]any {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -28,7 +28,7 @@ func requireHealth(t *testing.T, h http.Handler, code int, status string) []map[
 	return got.Servers
 }
 
-// A pool is ready while a server of it is, and those that it needs are.
+// A pool is ready while one of its servers and all required ones are.
 func TestPoolHealthHandler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestPoolHealthHandler(t *testing.T) {
 	})
 }
 
-// Without a server that is needed, one of them has to be there.
+// Without required servers, one server has to be connected.
 func TestPoolHealthWithoutRequiredServers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

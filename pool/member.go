@@ -20,8 +20,8 @@ type member struct {
 	opts     []client.Option
 	secrets  []string
 	required bool
-	client   atomic.Pointer[client.Client] // nil while not connected; whoever takes it out closes it
-	wake     chan struct{}                 // somebody wants an attempt now
+	client   atomic.Pointer[client.Client] // nil while not connected; the goroutine that removes it closes it
+	wake     chan struct{}                 // a caller requests an attempt now
 
 	// Of the goroutine:
 	failures int       // in a row
@@ -31,7 +31,7 @@ type member struct {
 	state    State
 	since    time.Time
 	err      error // of the last attempt, or how the connection ended
-	attempts int   // that are finished
+	attempts int   // finished ones
 	next     time.Time
 	closeErr error
 }
@@ -41,11 +41,11 @@ const (
 	slotTime = 5 * time.Second
 	// steady is how long a connection lasts before earlier failures are forgotten.
 	steady = time.Minute
-	// longestHint bounds how long a server can put us off.
+	// longestHint limits the Retry-After of a server.
 	longestHint = 5 * time.Minute
 )
 
-// run connects until that works or the pool is closed.
+// run tries to connect until it succeeds or the pool is closed.
 func (m *member) run() {
 	ctx := m.p.life
 	for ctx.Err() == nil {
@@ -63,7 +63,7 @@ func (m *member) run() {
 	m.transition(Closed, nil, time.Time{})
 }
 
-// keep makes c the client of the server, until it is done.
+// keep makes c the client of the server until c has ended.
 func (m *member) keep(c *client.Client) {
 	m.began = time.Now()
 	m.client.Store(c)
@@ -72,18 +72,18 @@ func (m *member) keep(c *client.Client) {
 		outage, _ := c.Outage() // it is final
 		m.replace(c, outage.Cause)
 	})
-	if m.p.life.Err() != nil { // Close may have come by before
+	if m.p.life.Err() != nil { // Close may have run before
 		m.close()
 	}
 }
 
-// replace connects again in place of c, which is done because of cause; without one
-// somebody wants an attempt now. What the client repairs itself, such as a program
-// that exits or a session that is lost, is no reason.
+// replace connects again instead of c, which has ended with cause. Without a cause, a
+// caller requests an attempt now. Callers do not use it for failures that the client
+// repairs, such as a program that exits or a lost session.
 func (m *member) replace(c *client.Client, cause error) {
 	m.p.begin(func() {
 		if !m.client.CompareAndSwap(c, nil) {
-			return // somebody else does, or the pool is closed
+			return // another goroutine does, or the pool is closed
 		}
 		closing := c.Close()
 		if m.p.life.Err() != nil {
@@ -145,7 +145,7 @@ func (m *member) connect(ctx context.Context) (*client.Client, error) {
 // pause reports the failure and waits for the next attempt, whether scheduled or
 // asked for. It returns false when the pool is closed.
 func (m *member) pause(ctx context.Context, err error, failures int) bool {
-	select { // the attempt that has just failed was the answer to an earlier request
+	select { // the attempt that failed was the answer to an earlier request
 	case <-m.wake:
 	default:
 	}
@@ -166,11 +166,11 @@ func (m *member) pause(ctx context.Context, err error, failures int) bool {
 	return true
 }
 
-// wait returns how long the pool leaves a server alone after failures in a row and
-// one more; 0 means until somebody asks.
+// wait returns the pause before the next attempt after failures in a row and one more.
+// 0 means that only [Pool.Reconnect] starts one.
 func (c *config) wait(err error, failures int) time.Duration {
 	if c.min == 0 || mcperrors.KindOf(err) == mcperrors.KindInvalidArguments {
-		return 0 // wrong options do not get better
+		return 0 // wrong options stay wrong
 	}
 	wait := c.max
 	if mcperrors.Retryable(err) && failures < 40 {
@@ -198,7 +198,7 @@ func (m *member) transition(state State, err error, next time.Time) {
 		if before == Connecting {
 			m.attempts++
 		}
-	case Connecting, Closed: // the last reason stays
+	case Connecting, Closed: // keep the last reason
 	}
 	p.mu.Unlock()
 	p.wakeWaiters()
@@ -214,7 +214,7 @@ func (m *member) transition(state State, err error, next time.Time) {
 	}
 }
 
-// wakeWaiters lets everybody who waits for a change look again.
+// wakeWaiters wakes all goroutines that wait for a change.
 func (p *Pool) wakeWaiters() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -242,7 +242,7 @@ func (m *member) reconnect(ctx context.Context) error {
 		case h.State == Failed:
 			select {
 			case m.wake <- struct{}{}:
-			default: // somebody has asked already
+			default: // another caller has requested it
 			}
 		}
 		select {
@@ -253,8 +253,8 @@ func (m *member) reconnect(ctx context.Context) error {
 	}
 }
 
-// look connects again in place of a client that cannot be used at the moment. One
-// that has recovered in the meantime is kept.
+// look connects again instead of a client that is not usable now. It keeps a client that
+// has recovered meanwhile.
 func (m *member) look() {
 	switch c := m.client.Load(); {
 	case c == nil:
@@ -273,15 +273,15 @@ func (m *member) ready() (*client.Client, error) {
 	return nil, m.unavailable()
 }
 
-// unavailable is the error of a call to a server that is not connected. No call
-// waits for one: a dead server delays nobody.
+// unavailable returns the error of a call to a server that is not connected. Calls do
+// not wait for a connection, so a server that is down delays no call.
 func (m *member) unavailable() error {
 	h := m.health()
-	text, again := "the server is not connected", !h.NextAttempt.IsZero() // what the pool does next, not what the last attempt said
+	text, again := "the server is not connected", !h.NextAttempt.IsZero() // from the pool's plans, not from the last error
 	switch h.State {
 	case Closed:
 		return closed()
-	case Connecting, Connected: // it has come just now
+	case Connecting, Connected: // it connected meanwhile
 		text, again = "the server is being connected to", true
 	case Failed:
 	}
@@ -293,8 +293,8 @@ func (m *member) unavailable() error {
 	return e
 }
 
-// failed returns the error of a call of the pool. When the client has given its
-// server up, or was closed for that, the error says what the pool does about it.
+// failed returns the error of a call of the pool. If the client has given up its server,
+// or was closed for that, the error describes what the pool does next.
 func (m *member) failed(err error) error {
 	var e *mcperrors.Error
 	if errors.As(err, &e) && e.Delivery == mcperrors.NotSent {

@@ -15,8 +15,8 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// A caller that waits for a server is woken when the client has recovered before the
-// pool came to connect again.
+// A caller that waits for a server is woken if the client recovers before the pool
+// connects again.
 func TestWaitersSeeARecovery(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

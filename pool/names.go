@@ -23,7 +23,7 @@ type Naming struct {
 	Alias map[ToolRef]string
 }
 
-// NamePolicy says when the name of a tool starts with the name of its server.
+// NamePolicy controls when the name of a tool starts with the name of its server.
 type NamePolicy uint8
 
 const (
@@ -40,11 +40,11 @@ const (
 // lists it.
 type ToolRef struct{ Server, Tool string }
 
-// maxToolName is what the APIs of models accept.
+// maxToolName is the longest name that the APIs of models accept.
 const maxToolName = 64
 
-// maxNamesGiven bounds the names that a pool remembers, at many times what it needs:
-// servers that list new tools forever must not fill the memory.
+// maxNamesGiven limits the names that a pool remembers, so that servers that list new
+// tools forever cannot fill the memory. Normal pools need far fewer.
 const maxNamesGiven = 50_000
 
 func (n Naming) check() error {
@@ -67,8 +67,8 @@ func (n Naming) check() error {
 	return nil
 }
 
-// toolNames are the names that a pool has given. A name belongs to its tool from then
-// on: a model may still use it, and must not reach another server with it.
+// toolNames are the names that a pool has given. A name stays with its tool, because a
+// model may still use it and must not reach another server with it.
 type toolNames struct {
 	naming Naming
 	given  map[string]ToolRef
@@ -85,7 +85,8 @@ func newToolNames(n Naming) *toolNames {
 	return t
 }
 
-// assign names tools, each of which is there once. Not for concurrent use.
+// assign returns names for tools. refs has no duplicates. It is not safe for concurrent
+// use.
 func (t *toolNames) assign(refs []ToolRef) []string {
 	const highest = 3
 	levels := make([]int, len(refs))
@@ -98,8 +99,8 @@ func (t *toolNames) assign(refs []ToolRef) []string {
 		names[i] = t.name(ref, levels[i])
 		count[names[i]]++
 	}
-	// All that share a name move on together, so the outcome does not depend on
-	// their order. Each round raises somebody or is the last.
+	// All tools that share a name move to the next level together, so that the result
+	// does not depend on their order. Each round raises a level, or is the last.
 	for again := true; again; {
 		again = false
 		clash := func(i int) bool {
@@ -131,8 +132,8 @@ func (t *toolNames) assign(refs []ToolRef) []string {
 	return names
 }
 
-// name is what a tool is called at a level: its name, with the server's before it,
-// with a digest behind it, with a longer one, which no two share.
+// name returns the name of a tool at a level: its own name, then with the prefix of the
+// server, then with a digest at the end, then with a longer digest that is unique.
 func (t *toolNames) name(ref ToolRef, level int) string {
 	if alias, ok := t.naming.Alias[ref]; ok {
 		return alias
@@ -154,7 +155,7 @@ func (t *toolNames) name(ref ToolRef, level int) string {
 	if digest == 0 {
 		return name
 	}
-	// The length is between them, or two pairs of names could be one text.
+	// The length separates the names, so that two pairs never give the same text.
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s%s", len(ref.Server), ref.Server, ref.Tool))
 	return name[:min(len(name), maxToolName-1-digest)] + "_" + hex.EncodeToString(sum[:])[:digest]
 }

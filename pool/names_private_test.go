@@ -106,8 +106,7 @@ func TestNamesGivenStay(t *testing.T) {
 	require.LessOrEqual(t, len(n.given), maxNamesGiven)
 }
 
-// Whatever tools there are: names are different, short and plain, and do not
-// depend on the order.
+// For any tools, names are unique, short and plain, and do not depend on the order.
 func TestNamesOfAnyTools(t *testing.T) {
 	t.Parallel()
 	plain := regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -134,7 +133,7 @@ func TestNamesOfAnyTools(t *testing.T) {
 			}
 		}
 		names := newToolNames(naming).assign(tools)
-		if r.IntN(2) == 0 && len(tools) > 1 { // a tool called as another one would be
+		if r.IntN(2) == 0 && len(tools) > 1 { // a tool whose own name is the given name of another
 			tools = append(tools, ToolRef{"evil", names[0]})
 			names = newToolNames(naming).assign(tools)
 		}

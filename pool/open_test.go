@@ -32,7 +32,7 @@ func TestPool(t *testing.T) {
 		require.Equal(t, []string{"files", "web", "prompts"}, p.Servers())
 		require.Empty(t, p.Failures())
 
-		// A name that nobody has listed yet is looked for.
+		// A name that was not listed yet is searched for.
 		text, err := client.CallAs[string](t.Context(), p, "read", nil)
 		require.NoError(t, err)
 		require.Equal(t, "files/read", text)
@@ -76,8 +76,8 @@ func TestPool(t *testing.T) {
 	})
 }
 
-// Neither a server that hangs, nor one that refuses, nor one that dies while it is
-// greeted keeps the pool from opening and its calls from going out at once.
+// A server that hangs, refuses, or exits during the handshake delays neither Open nor calls
+// to other servers.
 func TestPoolWithBadServers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestPoolWithBadServers(t *testing.T) {
 		}
 		p, err := pool.Open(t.Context(), servers, log.option(), pool.WithServerOptions(func(string) []client.Option { return []client.Option{sessionEra} }))
 		require.NoError(t, err)
-		require.Equal(t, pool.DefaultStartupWait, time.Since(began), "as long as others may be slow, and no longer")
+		require.Equal(t, 10*time.Second, time.Since(began), "as long as others may be slow, and no longer")
 		failures := p.Failures()
 		require.Len(t, failures, len(servers)-1)
 		require.ErrorContains(t, failures["refuses"], "connection refused")
@@ -125,7 +125,7 @@ func TestPoolWithBadServers(t *testing.T) {
 		require.True(t, mcperrors.Retryable(err))
 		require.Zero(t, time.Since(began))
 
-		close(release) // the late one joins, and is told of
+		close(release) // the late one joins, and is reported
 		time.Sleep(2 * time.Second)
 		require.Contains(t, log.all(), "hangs connected")
 		res, err = p.CallTool(t.Context(), "late", nil)
@@ -184,8 +184,8 @@ func TestPoolThatCannotBeOpened(t *testing.T) {
 	}
 }
 
-// The context bounds opening: cancelled it ends it, run out it leaves what is
-// there.
+// The context limits opening: its cancellation ends it, and after its deadline the
+// connected servers stay.
 func TestPoolContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestPoolContext(t *testing.T) {
 	})
 }
 
-// Servers that hang keep their places for connecting no longer than 5 s each.
+// A server that hangs blocks the connecting of others for 5 s at most.
 func TestPoolPlacesForConnecting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -36,10 +36,10 @@ type config struct {
 // Defaults of a [Pool].
 const (
 	DefaultConnectTimeout = 60 * time.Second // a program may have to be compiled first
-	DefaultStartupWait    = 10 * time.Second
+	defaultStartupWait    = 10 * time.Second
 	DefaultConnectLimit   = 16
-	DefaultMinPause       = time.Second
-	DefaultMaxPause       = 30 * time.Second
+	defaultMinPause       = time.Second
+	defaultMaxPause       = 30 * time.Second
 )
 
 // WithClientOptions sets client options for all servers, such as handlers, a logger and
@@ -129,8 +129,8 @@ func OnEvent(f func(ctx context.Context, e Event)) Option {
 
 func newConfig(opts []Option) (*config, error) {
 	c := &config{
-		connect: DefaultConnectTimeout, startup: DefaultStartupWait, limit: DefaultConnectLimit,
-		min: DefaultMinPause, max: DefaultMaxPause,
+		connect: DefaultConnectTimeout, startup: defaultStartupWait, limit: DefaultConnectLimit,
+		min: defaultMinPause, max: defaultMaxPause,
 	}
 	for _, o := range opts {
 		if o != nil {

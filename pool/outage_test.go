@@ -14,8 +14,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/pool"
 )
 
-// network is what all servers of a pool are behind. While it is down an attempt
-// takes as long as the system needs to give up.
+// network is the network of all servers of a pool. While it is down, an attempt takes as
+// long as the system needs to give up.
 type network struct {
 	transport.Transport
 	down       *atomic.Bool

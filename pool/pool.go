@@ -34,8 +34,8 @@ import (
 // [Pool.CallTool] takes the names that [Pool.Tools] returns. Its methods may be
 // called from many goroutines at once. Close it when done.
 //
-// A program that exits is restarted by its client first ([client.Restart]); the
-// pool connects again to what the client gives up.
+// If a program exits, its client restarts it first ([client.Restart]). If the client
+// gives up, the pool connects again.
 type Pool struct {
 	cfg     *config
 	members []*member // in the order given
@@ -77,7 +77,7 @@ func Load(ctx context.Context, path string, opts ...Option) (*Pool, error) {
 // Open connects to all servers at the same time. It returns when every server is
 // connected or has failed, or after [WithStartupWait] with those that are connected
 // by then. The others join later, which [OnEvent] reports. [Pool.Failures] and
-// [Pool.Health] report what became of each server.
+// [Pool.Health] report the result for each server.
 //
 // Open returns an error when an option is wrong, when a server of
 // [WithRequiredServers] fails, when all servers fail, and when ctx ends before one
@@ -109,13 +109,13 @@ func open(ctx context.Context, cfg *config, servers []Server) (*Pool, error) {
 		m.required = true
 	}
 	p.events.begin(p)
-	// A pool outlives the context it was opened with.
+	// A pool outlives the context that opened it.
 	p.life, p.end = context.WithCancel(context.WithoutCancel(ctx))
 	for _, m := range p.members {
 		p.begin(m.run)
 	}
 	if err := p.await(ctx); err != nil {
-		_ = p.Close() // err matters more
+		_ = p.Close() // err is more important
 		return nil, err
 	}
 	return p, nil
@@ -195,8 +195,8 @@ func (p *Pool) await(ctx context.Context) error {
 	}
 }
 
-// progress counts the members that were tried and that are connected. lost is a
-// required one that failed; waiting is set while a required one has not been tried.
+// progress counts the members that were tried and those that are connected. lost is a
+// required one that failed. waiting is set while a required one was not tried yet.
 type progress struct {
 	tried, up int
 	lost      *member
@@ -335,12 +335,12 @@ func (p *Pool) String() string {
 	return fmt.Sprintf("pool of %d servers: %s", len(names), strings.Join(names, ", "))
 }
 
-// badOption is the error of an option or an argument that is wrong.
+// badOption returns the error for a wrong option or argument.
 func badOption(err error) error {
 	return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err)
 }
 
-// closed is the error of everything that is asked of a closed pool.
+// closed returns the error of all calls on a closed pool.
 func closed() error {
 	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, mcperrors.NotSent, "the pool is closed", jsonrpc.ErrClosed)
 	e.Retryable = false // it stays closed

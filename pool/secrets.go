@@ -11,8 +11,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 )
 
-// secretsOf returns the texts of a server that nobody may see: the values of
-// variables, of its environment and of its headers.
+// secretsOf returns the secrets of a server: the values of variables, of its environment
+// and of its headers.
 func secretsOf(s *Server) []string {
 	out := slices.Clone(s.secrets)
 	headers := func(h http.Header) {
@@ -36,7 +36,7 @@ func secretsOf(s *Server) []string {
 	case *transport.SSE:
 		headers(t.Header)
 	}
-	// Short ones are no secrets and occur everywhere. A secret may be part of another.
+	// Short values are not secrets and occur everywhere. A secret may contain another.
 	out = slices.DeleteFunc(out, func(v string) bool { return len(v) < 4 })
 	slices.SortFunc(out, func(a, b string) int {
 		if len(a) != len(b) {
@@ -47,8 +47,8 @@ func secretsOf(s *Server) []string {
 	return slices.Compact(out)
 }
 
-// conceal takes the server's secrets out of an error: a program may print its key
-// before it exits, and a server may repeat a header.
+// conceal removes the server's secrets from an error: a program may print its key before
+// it exits, and a server may repeat a header.
 func (m *member) conceal(err error) error {
 	if err == nil || len(m.secrets) == 0 {
 		return err
@@ -91,7 +91,7 @@ func (m *member) hideAll(texts []string) []string {
 	return texts
 }
 
-// concealed is a cause with another text. It matches what the cause matches.
+// concealed is an error with another text. It matches what err matches.
 type concealed struct {
 	text string
 	err  error

@@ -15,7 +15,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/pool"
 )
 
-// What a server's variables and headers hold is not in any error, log or health.
+// Values of a server's variables and headers are in no error, log or health.
 func TestPoolKeepsSecrets(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

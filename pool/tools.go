@@ -47,13 +47,13 @@ const (
 // errSlowList is the failure of a server that Tools stops waiting for.
 var errSlowList = fmt.Errorf("the server did not list its tools in time: %w", context.DeadlineExceeded)
 
-// tools is what the pool knows of the servers' tools.
+// tools are the tools of the servers, as last listed.
 type tools struct {
 	mu     sync.Mutex
 	names  *toolNames
 	known  map[string][]mcp.Tool // by server, as last listed
-	asking chan struct{}         // holds one token: one list at a time because of an unknown name
-	asked  time.Time             // under asking
+	asking chan struct{}         // a lock: an unknown name starts one list at a time
+	asked  time.Time             // guarded by asking
 }
 
 func newTools(n Naming) *tools {
@@ -161,7 +161,7 @@ func (p *Pool) resolve(ctx context.Context, name string) (*member, string, error
 	if m, tool := find(); m != nil {
 		return m, tool, nil
 	}
-	// Perhaps nobody has asked for the tools yet, or a server has joined.
+	// The tools may not have been listed yet, or a server may have joined.
 	select {
 	case t.asking <- struct{}{}:
 	case <-ctx.Done():

@@ -15,7 +15,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/pool"
 )
 
-// A tool's error is read in its server's terms.
+// The error of a tool is read with the profile of its server.
 func TestPoolToolError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestPoolToolError(t *testing.T) {
 	})
 }
 
-// A server that has become slow to list costs a bounded wait, and keeps its tools.
+// A server that lists slowly delays Tools for a limited time, and keeps its tools.
 func TestPoolListsASilentServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

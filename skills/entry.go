@@ -10,8 +10,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// readEntry fills a skill from its entry. What is wrong with the entry is kept as the
-// skill's problem: one bad entry must not hide the others of a list.
+// readEntry fills a skill from its entry. A fault of the entry becomes the skill's problem,
+// so that one bad entry does not hide the others of a list.
 func (s *Skill) readEntry(entry *doc.Value) {
 	s.Raw = entry.AppendJSON(nil)
 	s.URI = entry.Get("uri").Str()
@@ -23,7 +23,7 @@ func (s *Skill) readEntry(entry *doc.Value) {
 	s.problem = s.checkEntry(entry, front)
 }
 
-// checkEntry holds an entry against "Skill Entries" and "Resource Mapping" of SEP-2640.
+// checkEntry checks an entry by "Skill Entries" and "Resource Mapping" of SEP-2640.
 func (s *Skill) checkEntry(entry, front *doc.Value) error {
 	var ok bool
 	s.root, s.Path, ok = rootOf(s.URI)
@@ -112,5 +112,5 @@ func (s *Skill) readFile(item *doc.Value) (File, error) {
 	return f, nil
 }
 
-// quoted is a name of a server in a sentence.
+// quoted returns a name of a server in quotes.
 func quoted(s string) string { return strconv.Quote(jsonrpc.Printable(s, 80)) }

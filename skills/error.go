@@ -44,7 +44,7 @@ const (
 	FaultFrontMatter Fault = "front matter"
 )
 
-// Error says why a skill cannot be used. Content with a fault is never returned.
+// Error reports why a skill cannot be used. Content with a fault is never returned.
 type Error struct {
 	Fault Fault
 	// Skill is the URI of the skill, "" where the fault is of a whole list. File is the
@@ -85,5 +85,5 @@ const (
 	helpStale  = "get the skill again, because it may have changed"
 )
 
-// shown bounds what servers wrote, and leaves no control characters in it.
+// shown shortens a text of a server and removes control characters.
 func shown(s string) string { return jsonrpc.Printable(s, 200) }

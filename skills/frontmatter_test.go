@@ -86,7 +86,7 @@ func TestFrontMatterThatExplodes(t *testing.T) {
 	for range 4 {
 		json = "[" + strings.Repeat(json+",", 9) + json + "]"
 	}
-	// The entry is as large as the file where they are compared.
+	// A comparison takes no longer than the entry is.
 	entry := `{"a0":["x","x","x","x","x","x","x","x","x","x"],"a1":0,"a2":0,"a3":` + json + `}`
 	require.Error(t, sameFrontMatter([]byte(yaml.String()), []byte(entry)))
 }

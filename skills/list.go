@@ -48,7 +48,7 @@ func supported(c *client.Client) error {
 	return &Error{Fault: FaultUnsupported, Detail: "the server does not declare the extension " + Extension, Help: "nothing was sent"}
 }
 
-// maxPages bounds a list whose pages are empty.
+// maxPages limits a list whose pages are empty.
 const maxPages = 1_000
 
 // List returns the skills that the server lists, over all pages, and reads none of their
@@ -101,7 +101,7 @@ func Get(ctx context.Context, c *client.Client, uri string, opts ...Option) (*Sk
 	return newSkill(c, set, result, entry), nil
 }
 
-// newSkill makes a skill of its entry and of the result that contains it.
+// newSkill makes a skill from its entry and the result that contains it.
 func newSkill(c *client.Client, set *config, result, entry *doc.Value) *Skill {
 	s := &Skill{server: c, set: set, Scope: mcp.CachePrivate}
 	if result.Get("cacheScope").Str() == string(mcp.CachePublic) {
@@ -114,7 +114,7 @@ func newSkill(c *client.Client, set *config, result, entry *doc.Value) *Skill {
 	return s
 }
 
-// pages asks for all pages of a list.
+// pages requests all pages of a list.
 func pages(ctx context.Context, c *client.Client, set *config, method string, params *doc.Value, member string, visit func(result *doc.Value, items []*doc.Value) error) error {
 	seen := map[string]bool{}
 	for range maxPages {

@@ -2,7 +2,7 @@ package skills
 
 import "github.com/mainstay-mcp/mainstay/client"
 
-// Limits bound what one server can make a program hold. Zero means the default, a
+// Limits limit the memory that one server can make a program use. Zero means the default, a
 // negative number no limit.
 type Limits struct {
 	// Files is the number of files of a skill, and Bytes the sum of their sizes. The

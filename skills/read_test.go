@@ -84,7 +84,7 @@ func blob(uri, base64 string) clienttest.Handler {
 	}
 }
 
-// What the entry does not list is not asked for.
+// A file that the entry does not list is not requested.
 func TestUnlistedFiles(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, refunds())
@@ -238,7 +238,7 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// The folders of skills never meet, and stay where they are put.
+// Folders of skills are different, and stay below their root.
 func TestFolders(t *testing.T) {
 	t.Parallel()
 	seen := map[string]skills.ID{}

@@ -32,8 +32,8 @@ type Skill struct {
 	Files []File
 	// Dynamic reports that the content is generated and has no digests.
 	Dynamic bool
-	// TTL is how long the server suggests to keep the entry, and Scope for whom. Neither
-	// says anything about the content.
+	// TTL is how long the server suggests to keep the entry, and Scope for whom. Both are
+	// about the entry and not about the content.
 	TTL   time.Duration
 	Scope mcp.CacheScope
 	// Raw is the entry unchanged.
@@ -85,13 +85,14 @@ func (id ID) Folder() string {
 	return strings.Join(parts, "/")
 }
 
-// escaped makes one name of any text, for every file system. Two texts get two names.
+// escaped returns a file name for any text, valid on every file system. Different texts get
+// different names.
 func escaped(text string) string {
 	if text == "" {
 		return "%"
 	}
 	text = strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
-	if strings.HasSuffix(text, ".") { // "..", and what Windows cuts off
+	if strings.HasSuffix(text, ".") { // "..", and a final dot, which Windows removes
 		text = strings.TrimSuffix(text, ".") + "%2E"
 	}
 	return text

@@ -78,7 +78,7 @@ func TestGet(t *testing.T) {
 	require.ErrorAs(t, err, &e, "errors of the client pass through")
 }
 
-// A server without the extension is not asked.
+// No request is sent to a server without the extension.
 func TestUnsupported(t *testing.T) {
 	t.Parallel()
 	for _, settings := range []string{"", "null", "[]"} {
@@ -120,7 +120,7 @@ func TestPages(t *testing.T) {
 	require.Zero(t, all[2].TTL)
 }
 
-// A list that does not end, or is none, is an error and not a shorter list.
+// An endless or invalid list is an error and not a shorter list.
 func TestBrokenLists(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -37,7 +37,7 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// Whatever a server writes: what is accepted stays below its folder, on any file system.
+// Any accepted path stays below its folder, on any file system.
 func FuzzEntry(f *testing.F) {
 	for _, entry := range []string{
 		`{"uri":"skill://a/b/SKILL.md","frontmatter":{"name":"b","description":"d"},"resources":[{"uri":"skill://a/b/SKILL.md","digest":"sha256:` +

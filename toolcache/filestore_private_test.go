@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A stored file is read like anything that a stranger wrote.
+// A stored file is untrusted.
 func FuzzStoredFile(f *testing.F) {
 	key := strings.Repeat("a", 64)
 	good := func(list string, head string) []byte {

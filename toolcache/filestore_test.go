@@ -62,8 +62,8 @@ func TestFileStore(t *testing.T) {
 	_, err = (&toolcache.FileStore{}).Load(ctx, k(1))
 	require.ErrorContains(t, err, "no folder")
 
-	// The oldest go first, what others keep there stays, and what a program left
-	// that ended while it saved goes in time.
+	// The oldest files are removed first, and files of others stay. Old temporary files of
+	// programs that exited while they saved are removed later.
 	foreign := filepath.Join(dir, "notes.txt")
 	left := filepath.Join(dir, k(9)+".tools.123")
 	for _, path := range []string{foreign, left} {

@@ -14,8 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// H7: what another user could have put there is not read, and nothing there can
-// hold a fetch up.
+// Files that another user could have written are not read, and no file can block a fetch.
 func TestFileStoreIsForOneUser(t *testing.T) {
 	t.Parallel()
 	k := strings.Repeat("a", 64)

@@ -4,6 +4,5 @@ package toolcache
 
 import "io/fs"
 
-// owned reports whether a file is this user's, which is for the folder's access
-// list to say here.
+// owned returns true. On this system the access list of the folder protects the files.
 func owned(fs.FileInfo) bool { return true }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// owned reports whether a file is this user's.
+// owned reports whether this user owns a file.
 func owned(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return !ok || int(stat.Uid) == os.Geteuid()

@@ -217,7 +217,7 @@ func TestKeychain(t *testing.T) {
 	})
 }
 
-// TestLockedKeychain: nobody unlocks the keychain. Open ends, with an error that says so.
+// TestLockedKeychain: nobody unlocks the keychain. Open ends, with an error that reports it.
 func TestLockedKeychain(t *testing.T) {
 	t.Parallel()
 	env := authtest.SecretService(t, false)

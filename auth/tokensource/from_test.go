@@ -128,7 +128,7 @@ func TestASourceThatBlocks(t *testing.T) {
 	})
 }
 
-// What a source does wrong is an error that says so, without secrets.
+// A fault of a source is an error that describes it, without secrets.
 func TestSourcesThatFail(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

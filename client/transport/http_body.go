@@ -48,7 +48,7 @@ const inlineParams = 32 << 10
 func (b *sentBody) set(m jsonrpc.Message, params json.RawMessage, standard bool) {
 	b.standard = standard
 	if req, ok := m.(jsonrpc.Request); ok {
-		b.harmful = !mcp.RunsTwice(req.Method)
+		b.harmful = !mcp.Idempotent(req.Method)
 	}
 	if len(params) <= inlineParams {
 		b.parts[0] = m.AppendJSON(make([]byte, 0, 256+len(params)))

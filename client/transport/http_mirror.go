@@ -39,14 +39,14 @@ func (k *mirrorHeaders) header(base http.Header, method string, m *Mirror) http.
 		h.Set(headerVersion, m.Version)
 		h.Set(headerMethod, method)
 		if m.Name != "" {
-			h.Set(headerName, mcp.EncodeHeaderValue(m.Name))
+			h.Set(headerName, headerValue(m.Name))
 		}
 		k.keep(key, h)
 	}
 	if len(m.Params) > 0 {
 		h = maps.Clone(h)
 		for _, p := range m.Params {
-			h.Set(prefixParam+p.Name, mcp.EncodeHeaderValue(p.Value))
+			h.Set(prefixParam+p.Name, headerValue(p.Value))
 		}
 	}
 	return h

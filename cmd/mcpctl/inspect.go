@@ -159,7 +159,7 @@ func (a *app) inspect(ctx context.Context, t target.Target, l *login) error {
 		in.Verdict = wouldFail
 	}
 	switch {
-	case found != nil && found.Legacy && answered:
+	case found != nil && found.Fallback && answered:
 		in.Verdict, in.Steps = notDemanded, []step{}
 		return a.inspected(in)
 	case found != nil:

@@ -1,8 +1,7 @@
-// Command fleet calls one tool of an MCP server again and again, as one of
-// several processes that tell each other over Redis what they have learnt about
-// it. Start it twice, stop the server, and see that the second process needs one
-// failure where the first needed five, and that one of them probes for both.
-// Without Redis each process decides alone.
+// Command fleet calls one tool of an MCP server repeatedly, as one of several processes
+// that share hints about the server over Redis. Start it twice and stop the server: the
+// circuit of the first process opens after five failures, that of the second after one,
+// and one of them probes for both. Without Redis each process decides alone.
 //
 //	go run ./examples/fleet 127.0.0.1:6379 https://example.com/mcp greet
 //

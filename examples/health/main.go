@@ -1,9 +1,9 @@
-// Command health connects to the MCP servers whose addresses it is given and
-// shows how they are at /health: 200 when calls go to all of them ("degraded" where
-// a tool's circuit is open), 503 when not, with the circuit, the connection and the
-// list of tools of each. A server that is back is found by being asked about, so
-// the address is fit for readiness checks. Several servers behind one handle have
-// the same: pool.Pool's HealthHandler.
+// Command health connects to the MCP servers at the given addresses and reports their
+// health at /health, with the circuit, the connection and the list of tools of each. The
+// status is 200 while all servers accept calls ("degraded" if the circuit of a tool is
+// open), and 503 otherwise. A request to /health also probes a server that was down, so
+// it is fit for readiness checks. For several servers behind one handle, use the
+// HealthHandler of pool.Pool.
 //
 //	go run ./examples/health :8080 https://example.com/mcp https://example.org/mcp
 package main
@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// run serves until ctx ends. listening is told the address.
+// run serves until ctx ends. listening receives the address.
 func run(ctx context.Context, address string, urls []string, listening func(net.Addr)) error {
 	var clients []*client.Client
 	defer func() {

@@ -1,10 +1,10 @@
-// Command pool connects to all servers of a file as Claude Desktop, Cursor and VS
-// Code write it, lists what tools they have and calls one:
+// Command pool connects to all servers of a file in the format of Claude Desktop, Cursor
+// and VS Code, lists their tools and calls one:
 //
 //	go run ./examples/pool examples/pool/mcp.json
 //	go run ./examples/pool examples/pool/mcp.json test_simple_text '{}'
 //
-// A server that cannot be had is told and does not matter to the others.
+// It reports a server that cannot be reached, and uses the others.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt) // or its programs may outlive this one
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt) // so that Close ends the programs
 	err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
 	if err != nil {
@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// policy is what each server may take. What is far away gets less patience.
+// policy returns the limits of each server. Remote servers get shorter timeouts.
 func policy(server string) []client.Option {
 	if server != "remote" {
 		return nil

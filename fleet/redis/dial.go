@@ -11,15 +11,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
-// maxDial bounds a dial. Nobody waits for it but the fleet's own goroutines.
+// maxDial limits a dial. Only the fleet's own goroutines wait for it.
 const maxDial = time.Second
 
 type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// quietDialer dials as the options say, within life. A dial that fails yields a
-// connection on which everything fails: go-redis writes a line to the process's
-// stderr for every dial that fails, and goes on dialling in the background, both
-// of which are ours to bound.
+// quietDialer dials with the options, until life ends. For a failed dial it returns a
+// connection on which everything fails. Otherwise go-redis would write a line to stderr
+// for every failed dial, and dial again in the background.
 func quietDialer(life context.Context, o redis.UniversalOptions) dialer {
 	dial := o.Dialer
 	if dial == nil {
@@ -45,8 +44,8 @@ func quietDialer(life context.Context, o redis.UniversalOptions) dialer {
 	}
 }
 
-// guardLogin puts guards around the application's functions that go-redis calls
-// after a dial. One that panics has failed.
+// guardLogin wraps the application's functions that go-redis calls after a dial. A panic
+// of one becomes its error.
 func guardLogin(o *redis.UniversalOptions) {
 	if f := o.OnConnect; f != nil {
 		o.OnConnect = func(ctx context.Context, conn *redis.Conn) error {
@@ -71,14 +70,14 @@ func guardLogin(o *redis.UniversalOptions) {
 	}
 }
 
-// aside runs a function of the application where neither a panic nor
-// [runtime.Goexit] ends more than itself.
+// aside runs a function of the application on its own goroutine, so that a panic or
+// [runtime.Goexit] ends only that.
 func aside(name string, f func() error) (err error) {
 	callback.Aside(name, func(e *callback.Error) { err = e }, func() { err = f() })
 	return err
 }
 
-// deadConn is a connection that could not be made.
+// deadConn is the connection of a failed dial.
 type deadConn struct{ err error }
 
 // Read implements [net.Conn].

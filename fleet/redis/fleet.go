@@ -15,21 +15,19 @@ import (
 )
 
 const (
-	// lookInterval is how often the breakers are looked at. A look costs a few
-	// loads each and takes no lock.
+	// lookInterval is how often the breakers are checked. A check needs a few atomic
+	// loads for each, and no lock.
 	lookInterval = 100 * time.Millisecond
-	// presenceInterval is how often a node says that it is there and reads what
-	// Redis holds, in case a message was missed; presenceLasts is how long it
-	// is counted after that.
+	// presenceInterval is how often a node reports its presence and reads Redis, in
+	// case it missed a message. presenceLasts is how long the node counts after that.
 	presenceInterval = 10 * time.Second
 	presenceLasts    = 30 * time.Second
 	// logInterval bounds the log; logFlush is how long Close waits for its handler.
 	logInterval = time.Minute
 	logFlush    = time.Second
-	// redisCooldown is how long Redis is left alone after three exchanges in a
-	// row have failed.
+	// redisCooldown is the pause after three failed exchanges with Redis in a row.
 	redisCooldown = 5 * time.Second
-	// queued bounds the hints that have come and were not weighed yet.
+	// queued limits the hints that wait to be processed.
 	queued = 1024
 )
 
@@ -41,8 +39,8 @@ type Fleet struct {
 	sign  signer
 	guard *breaker.Breaker // of Redis
 	count counters
-	// logged has what is logged once: reasons to refuse hints, functions of the
-	// application that panicked.
+	// logged has the keys of messages that are logged once: reasons to refuse hints, and
+	// functions of the application that panicked.
 	logged sync.Map
 	end    context.CancelFunc
 	work   sync.WaitGroup
@@ -56,7 +54,7 @@ type Fleet struct {
 	once     sync.Once
 }
 
-// member is a breaker that takes part.
+// member is a breaker that is attached.
 type member struct {
 	view *view
 	b    *breaker.Breaker
@@ -161,7 +159,7 @@ func (f *Fleet) Close() error {
 	return f.closeErr
 }
 
-// all returns the members there are now.
+// all returns the current members.
 func (f *Fleet) all() []*member {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -185,7 +183,8 @@ func (f *Fleet) run(ctx context.Context) {
 		case raw := <-f.heard:
 			l.hear(raw)
 		case <-f.again:
-			// All nodes come back at once when Redis does: spread over a second.
+			// All nodes notice at the same time that Redis is back, so spread their
+			// requests over a second.
 			l.due = time.Now().Add(rand.N(time.Second))
 		case now := <-look.C:
 			l.step(ctx, now)
@@ -193,7 +192,7 @@ func (f *Fleet) run(ctx context.Context) {
 	}
 }
 
-// loop is what only run's goroutine touches.
+// loop is the state that only the goroutine of run uses.
 type loop struct {
 	f      *Fleet
 	due    time.Time // of the next presence
@@ -238,8 +237,8 @@ func (l *loop) hear(raw string) {
 	}
 }
 
-// first fails for a signed hint that was heard before: the times of a node's
-// hints only grow.
+// first returns an error for a signed hint that was received before. The times of a
+// node's hints only grow.
 func (l *loop) first(h hint) error {
 	if len(l.f.sign.keys) == 0 {
 		return nil
@@ -251,8 +250,8 @@ func (l *loop) first(h hint) error {
 	return nil
 }
 
-// forget drops the times of nodes that have said nothing for so long that all
-// of it would be refused for its age.
+// forget removes the times of nodes whose hints are all so old that they would be refused
+// for their age.
 func (l *loop) forget(now time.Time) {
 	for node, sent := range l.newest {
 		if _, err := lifeLeft(now, sent, maxHint+2*maxSkew); err != nil {
@@ -275,8 +274,8 @@ func (l *loop) encode(orders []order) {
 	}
 }
 
-// leaseLeft is how long another node has the lease. What is not a lease of the
-// fleet keeps nobody from probing.
+// leaseLeft returns how long another node has the lease. Data that is not a lease of the
+// fleet does not prevent a probe.
 func (l *loop) leaseLeft(o order, r reply) time.Duration {
 	_, raw, _ := strings.Cut(r.raw, " ")
 	h, err := l.f.sign.hint(time.Now(), raw)
@@ -290,7 +289,7 @@ func (l *loop) leaseLeft(o order, r reply) time.Duration {
 	return min(r.left, h.lasts)
 }
 
-// step looks at every breaker and does in one exchange what comes of it.
+// step checks every breaker, and sends all resulting orders in one exchange.
 func (l *loop) step(ctx context.Context, now time.Time) {
 	f := l.f
 	var orders []order
@@ -338,7 +337,7 @@ func (l *loop) step(ctx context.Context, now time.Time) {
 	l.resync(ctx)
 }
 
-// resync reads what Redis holds of every server.
+// resync reads the data of every server from Redis.
 func (l *loop) resync(ctx context.Context) {
 	f := l.f
 	all := f.all()
@@ -382,7 +381,7 @@ func (l *loop) resync(ctx context.Context) {
 	}
 }
 
-// catchUp gives a view what Redis holds.
+// catchUp passes the data of Redis to a view.
 func (l *loop) catchUp(m *member, orders []order, replies []reply) {
 	f, now := l.f, time.Now()
 	var found []hint
@@ -411,7 +410,7 @@ func (l *loop) catchUp(m *member, orders []order, replies []reply) {
 	m.view.resync(now, found, mine)
 }
 
-// exchange asks the hub and notes whether it is there.
+// exchange sends orders to the hub, and records whether the hub is available.
 func (l *loop) exchange(ctx context.Context, orders []order) ([]reply, error) {
 	l.encode(orders)
 	replies, err := l.f.ask(ctx, orders)
@@ -421,7 +420,7 @@ func (l *loop) exchange(ctx context.Context, orders []order) ([]reply, error) {
 	return replies, err
 }
 
-// ask asks the hub, within the time and behind the breaker of Redis.
+// ask sends orders to the hub, within the timeout and through the breaker of Redis.
 func (f *Fleet) ask(ctx context.Context, orders []order) ([]reply, error) {
 	permit, err := f.guard.Acquire()
 	if err != nil {
@@ -443,7 +442,7 @@ func (f *Fleet) ask(ctx context.Context, orders []order) ([]reply, error) {
 	return replies, nil
 }
 
-// note keeps whether Redis is there, and logs when that changes.
+// note records whether Redis is available, and logs changes.
 func (l *loop) note(err error) {
 	f := l.f
 	f.count.available.Store(err == nil)
@@ -451,8 +450,8 @@ func (l *loop) note(err error) {
 	if away == l.away {
 		return
 	}
-	// What is not logged now because the last line is too fresh is logged by a
-	// later exchange, if it is still so.
+	// A change that comes too soon after the last line is logged by a later exchange,
+	// if it still applies.
 	if now := time.Now(); l.logged.IsZero() || now.Sub(l.logged) >= logInterval {
 		l.away, l.logged = away, now
 		if away {
@@ -463,7 +462,7 @@ func (l *loop) note(err error) {
 	}
 }
 
-// listen hears the others for as long as the fleet lives.
+// listen receives the hints of other nodes until the fleet ends.
 func (f *Fleet) listen(ctx context.Context) {
 	const first, last = time.Second, 30 * time.Second
 	wait := first

@@ -83,7 +83,7 @@ func TestOneOfTwentyOpensNobody(t *testing.T) {
 		_, nodes := fleetOf(t, 20)
 		defer leave(nodes...)
 		liar := nodes[0]
-		for range 20 { // for ten minutes, again and again
+		for range 20 { // repeatedly for ten minutes
 			liar.b.Trip("a lie")
 			time.Sleep(time.Second)
 			for _, n := range nodes[1:] {
@@ -123,8 +123,8 @@ func TestAQuorumOpensTheRest(t *testing.T) {
 		for _, n := range nodes[3:] {
 			s := n.b.Snapshot()
 			require.Equal(t, breaker.Open, s.State)
-			require.Equal(t, "decisive failure: fleet hint: 3 of 25 nodes report it OPEN", s.Reason)
-			require.Zero(t, n.Stats().Published, "what a node was told it does not tell again")
+			require.Equal(t, "fatal failure: fleet hint: 3 of 25 nodes report it OPEN", s.Reason)
+			require.Zero(t, n.Stats().Published, "a node does not repeat the hints of others")
 		}
 	})
 }
@@ -298,7 +298,7 @@ func TestWithoutTheHubANodeIsAlone(t *testing.T) {
 				require.False(t, st.Available)
 				require.Zero(t, st.Published+st.PreOpened+st.Throttled)
 				require.NotZero(t, st.Failed)
-				require.LessOrEqual(t, st.Failed, uint64(5*60/5+3), "Redis is left alone in between")
+				require.LessOrEqual(t, st.Failed, uint64(5*60/5+3), "no exchange with Redis in between")
 				require.NoError(t, f.Close())
 				require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
 			})
@@ -475,8 +475,8 @@ func TestAttachAndDetach(t *testing.T) {
 	})
 }
 
-// H3: a process that is started again and again is no quorum: who leaves takes
-// its word along, and who is not there is not counted.
+// A process that keeps restarting is not a quorum: a node that leaves withdraws its
+// report, and absent nodes do not count.
 func TestARestartingNodeIsNoQuorum(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

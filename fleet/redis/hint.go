@@ -10,39 +10,37 @@ import (
 	"unicode/utf8"
 )
 
-// What a hint says.
+// The kinds of hints.
 const (
 	kindOpen    = "open"    // the node's breaker is OPEN
-	kindClosed  = "closed"  // it is CLOSED again, by what the node saw itself
+	kindClosed  = "closed"  // it is CLOSED again, because of the node's own calls
 	kindProbing = "probing" // the node has the lease on the probe
-	kindLeft    = "left"    // the node is going: what it said counts no more
-	kindHold    = "hold"    // the server asked to be left alone (429)
+	kindLeft    = "left"    // the node leaves: its hints no longer count
+	kindHold    = "hold"    // the server throttles (429)
 )
 
 const (
-	// maxHint bounds how long a hint may last, whatever it says. It is the
-	// longest cooldown there is, and the longest
-	// Retry-After that is believed.
+	// maxHint limits how long a hint lasts. It is the longest cooldown, and the longest
+	// Retry-After that is accepted.
 	maxHint = 5 * time.Minute
-	// maxHintBytes bounds a hint on its way. Ours have about 400 bytes, and less
-	// than this where JSON escapes every byte of the longest names.
+	// maxHintBytes limits an encoded hint. Hints of this package have about 400 bytes,
+	// and less than this even if JSON escapes every byte of the longest names.
 	maxHintBytes = 2048
 	maxName      = 128
 	maxReason    = 120
 )
 
-// hint is one thing that a node tells the others. What it is about is in
-// durations, so that the clocks of two machines need not agree; a signed one
-// also has the time, which limits how long a copy of it can be used.
+// hint is one message of a node to the others. It has durations instead of times, so that
+// the clocks of two machines need not agree. A signed hint also has the time, which limits
+// how long a copy of it can be used.
 type hint struct {
 	kind   string
 	node   string
 	server string // digest of the name
 	cred   string // digest of the credential, for kindHold
-	// lasts is how long it is true from when it was sent.
+	// lasts is how long the hint is valid after it was sent.
 	lasts time.Duration
-	// seq tells the node's hints about one server apart: the generation of its
-	// breaker.
+	// seq orders the node's hints about one server. It is the generation of its breaker.
 	seq uint64
 	// sent is when the node signed it, by its own clock and in microseconds since
 	// 1970, 0 where hints are not signed. It grows with every hint of a node.
@@ -79,8 +77,7 @@ func (h hint) encode() string {
 
 var errHint = errors.New("not a hint of this version")
 
-// parseHint reads what anybody may have written: only what this version writes
-// itself is taken.
+// parseHint reads an untrusted hint. It accepts only the form that this version writes.
 func parseHint(raw string) (hint, error) {
 	var f frame
 	if len(raw) > maxHintBytes || json.Unmarshal([]byte(raw), &f) != nil {
@@ -106,12 +103,12 @@ func parseHint(raw string) (hint, error) {
 	return h, nil
 }
 
-// milliseconds rounds up: a hint never ends before what it is about.
+// milliseconds rounds up, so that a hint does not end before the state that it reports.
 func milliseconds(d time.Duration) int64 {
 	return int64((min(max(d, 0), maxHint) + time.Millisecond - 1) / time.Millisecond)
 }
 
-// duration is what a number of milliseconds from elsewhere comes to.
+// duration returns an untrusted number of milliseconds as a valid duration.
 func duration(ms int64) time.Duration {
 	if ms > math.MaxInt64/int64(time.Millisecond) {
 		return maxHint
@@ -119,8 +116,8 @@ func duration(ms int64) time.Duration {
 	return min(time.Duration(max(ms, 0))*time.Millisecond, maxHint)
 }
 
-// digest replaces a name in Redis: names of servers and of credentials may
-// hold what nobody else is to read, and keys should be short.
+// digest returns the digest that replaces a name in Redis. Names of servers and credentials
+// may contain secrets, and keys should be short.
 func digest(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:digestLen/2])
@@ -140,8 +137,8 @@ func isDigest(s string) bool {
 	return true
 }
 
-// isName reports whether s can be the name of a node: short, printable ASCII
-// without spaces, so that it can stand in a key and in a log.
+// isName reports whether s can be the name of a node: short, printable ASCII without
+// spaces, so that keys and logs can contain it.
 func isName(s string) bool {
 	for _, c := range []byte(s) {
 		if c <= ' ' || c > '~' {

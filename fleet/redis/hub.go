@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// hub is where the nodes of a fleet meet. Redis is the one; tests have another.
+// hub connects the nodes of a fleet. It is Redis, and a fake in tests.
 type hub interface {
-	// exchange does all orders in one round trip. replies has one for each; err
-	// says that the hub was not reached.
+	// exchange executes all orders in one round trip. replies has one reply for each. err
+	// reports that the hub was not reached.
 	exchange(ctx context.Context, orders []order) (replies []reply, err error)
-	// listen hands every message to message until the connection is lost or ctx
-	// ends. joined is called once messages come: what was said before is in
-	// exchange only.
+	// listen passes every message to message until the connection is lost or ctx ends. It
+	// calls joined once messages arrive. Earlier messages are available only by exchange.
 	listen(ctx context.Context, joined func(), message func(raw string)) error
 	close() error
 }
@@ -35,21 +34,21 @@ const (
 	orderForget                         // drop it
 )
 
-// order is one thing to be done at the hub.
+// order is one command for the hub.
 type order struct {
 	kind orderKind
 	hint hint
 	key  string
-	raw  string // what is written: the hint, signed, or the list
+	raw  string // the data to write: the signed hint, or the list
 }
 
-// reply is what came of an order.
+// reply is the result of an order.
 type reply struct {
-	// err says that the hub refused the order, or holds what is not ours.
+	// err reports that the hub refused the order, or has data of another program.
 	err error
 	// count is the number of nodes, for orderPresent.
 	count int
-	// left is how long something of others lasts, 0 for nothing.
+	// left is how long the data of other nodes lasts, 0 for none.
 	left  time.Duration
 	nodes []string
 	raw   string // what is there, for a lease what the one who has it wrote

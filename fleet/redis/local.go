@@ -7,8 +7,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
-// guardedGate is the application's gate. It runs on a goroutine of its own, since
-// the one that steps the views must not end with it.
+// guardedGate calls the application's gate on another goroutine, so that a gate that ends
+// its goroutine does not end the one that steps the views.
 type guardedGate struct {
 	Gate
 	f *Fleet
@@ -25,8 +25,8 @@ func (g guardedGate) Throttle(d time.Duration) {
 	callback.Aside("Gate.Throttle", g.f.callbackFailed, func() { g.Gate.Throttle(d) })
 }
 
-// callbackFailed logs that a function of the application panicked: once, since
-// gates are asked ten times a second.
+// callbackFailed logs that a function of the application panicked. It logs that once,
+// because gates are called ten times a second.
 func (f *Fleet) callbackFailed(e *callback.Error) {
 	if _, logged := f.logged.LoadOrStore(e.Name, true); logged {
 		return
@@ -49,7 +49,7 @@ func (m *member) look() standing {
 	return st
 }
 
-// follow tells a breaker what the others know.
+// follow applies the advice of the other nodes to a breaker.
 func (l *loop) follow(m *member, a advice) {
 	c := &l.f.count
 	if a.suspect > 0 {

@@ -9,9 +9,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The scripts run in Redis so that what belongs together happens together. They
-// use its clock alone, and every key they write expires: a fleet that crashes
-// leaves nothing behind. A key of another type where ours should be is replaced.
+// The scripts run in Redis, so that each is atomic. They use only the clock of Redis. Every
+// key that they write expires, so a fleet that crashes leaves no data behind. They replace
+// keys of another type.
 
 // present: KEYS nodes; ARGV node, ms. Returns how many nodes there are.
 const present = `
@@ -29,8 +29,8 @@ const absent = `
 if redis.call('TYPE', KEYS[1]).ok == 'zset' then redis.call('ZREM', KEYS[1], ARGV[1]) end
 return 0`
 
-// reporting: KEYS reporters, nodes; ARGV most. Returns the reporters that are
-// present: a process that has crashed and is another node now is not two.
+// reporting: KEYS reporters, nodes; ARGV most. Returns the reporters that are present, so
+// that a process that crashed and restarted as another node does not count twice.
 const reporting = `
 local all = {}
 for _, node in ipairs(redis.call('ZRANGE', KEYS[1], 0, ARGV[1])) do
@@ -60,9 +60,9 @@ end
 redis.call('PUBLISH', ARGV[3], ARGV[1])
 return 0`
 
-// lease: KEYS probe; ARGV node, ms, channel, hint, most. A lease is a node, a
-// space and its hint. Returns how long another node has it, 0 when it is ours,
-// and what is there. What would never expire is not a lease.
+// lease: KEYS probe; ARGV node, ms, channel, hint, most. A lease is a node, a space and its
+// hint. Returns how long another node has the lease, 0 if it is this node, and the current
+// value. A value that does not expire is not a lease.
 const lease = `
 local mine = ARGV[1] .. ' ' .. ARGV[4]
 if not redis.call('SET', KEYS[1], mine, 'NX', 'PX', ARGV[2]) then
@@ -75,8 +75,8 @@ end
 redis.call('PUBLISH', ARGV[3], ARGV[4])
 return {0, ''}`
 
-// keep: KEYS hold; ARGV hint, ms, channel, longest. A hold only grows; what does
-// not begin as a hold does is none.
+// keep: KEYS hold; ARGV hint, ms, channel, longest. A hold is never shortened. A value that
+// does not begin like a hold is not a hold.
 const keep = `
 local left, head = redis.call('PTTL', KEYS[1]), string.sub(ARGV[1], 1, 20)
 if redis.call('TYPE', KEYS[1]).ok ~= 'string' or redis.call('GETRANGE', KEYS[1], 0, 19) ~= head or left < tonumber(ARGV[2]) or left > tonumber(ARGV[4]) then
@@ -91,7 +91,7 @@ type server struct {
 	prefix string
 }
 
-// openServer makes the hub; nothing is dialled yet. ctx bounds every dial.
+// openServer returns a hub that dials on first use. ctx limits every dial.
 func openServer(ctx context.Context, s Settings) *server {
 	o := s.Redis // a copy
 	if o.DialTimeout <= 0 || o.DialTimeout > maxDial {
@@ -198,8 +198,8 @@ func (r *server) issueList(ctx context.Context, p redis.Pipeliner, o order) func
 	}
 }
 
-// stored asks for what a key holds, a byte more than most at most, and for how
-// long. Not GET: somebody may have put a gigabyte there.
+// stored requests the value of a key, up to one byte more than most, and its time to live.
+// It does not use GET, because the value may be a gigabyte of another program.
 func stored(ctx context.Context, p redis.Pipeliner, key string, most int64) func() reply {
 	raw, left := p.GetRange(ctx, key, 0, most), p.PTTL(ctx, key)
 	return func() reply {
@@ -233,12 +233,11 @@ func leased(cmd *redis.Cmd) func() reply {
 	}
 }
 
-// listen implements [hub]. A connection that says nothing is asked for a sign of
-// life.
+// listen implements [hub]. It sends a liveness probe on an idle connection.
 func (r *server) listen(ctx context.Context, joined func(), message func(string)) error {
 	ps := r.rdb.Subscribe(ctx)
 	defer ps.Close() //nolint:errcheck // nothing is lost with it
-	// Receiving does not look at ctx.
+	// Receiving ignores ctx.
 	stop := context.AfterFunc(ctx, func() { _ = ps.Close() })
 	defer stop()
 	if err := ps.Subscribe(ctx, r.channel()); err != nil {
@@ -273,8 +272,8 @@ func (r *server) listen(ctx context.Context, joined func(), message func(string)
 }
 
 const (
-	// quietLasts is how long a subscription may be quiet; pongTimeout is how
-	// long the sign of life may take.
+	// quietLasts is the idle time after which a subscription is probed. pongTimeout is the
+	// timeout of the probe.
 	quietLasts  = 10 * time.Second
 	pongTimeout = 2 * time.Second
 )

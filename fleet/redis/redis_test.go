@@ -175,7 +175,7 @@ func TestGarbageInRedis(t *testing.T) {
 		require.NoError(t, rdb.ZAdd(ctx, key("nodes"), present).Err())
 	}
 	require.NoError(t, errors.Join(
-		rdb.ZAdd(ctx, key("nodes"), redis.Z{Score: math.Inf(1), Member: "for ever"}).Err(),
+		rdb.ZAdd(ctx, key("nodes"), redis.Z{Score: math.Inf(1), Member: "forever"}).Err(),
 		rdb.ZAdd(ctx, key("reporters:"+id), redis.Z{Score: 1, Member: "liar"}, redis.Z{Score: 1, Member: "list"}, redis.Z{Score: 1, Member: "big"}, redis.Z{Score: 1, Member: "bad name\n"}, redis.Z{Score: 1, Member: "other"}).Err(),
 		rdb.Set(ctx, key("open:"+id+":liar"), "rubbish", time.Minute).Err(),
 		rdb.LPush(ctx, key("open:"+id+":list"), "x").Err(),

@@ -10,18 +10,17 @@ import (
 )
 
 const (
-	// maxSkew is how much the clocks of two nodes may differ where hints are
-	// signed.
+	// maxSkew is the largest difference between the clocks of two nodes with signed hints.
 	maxSkew = 30 * time.Second
 	// sigLen is the length of a signature: a line of its own at the end.
 	sigLen = 1 + 2*sha256.Size
 	// minKey is the length of a SHA-256 sum: a shorter key is weaker than that.
 	minKey = sha256.Size
-	// aHint is what a hint is signed as.
+	// aHint is the purpose in the signature of a hint.
 	aHint = "hint"
 )
 
-// Why something is refused.
+// The reasons to refuse data.
 var (
 	errUnsigned = errors.New("it is not signed, and this node has SigningKeys")
 	errKeyless  = errors.New("it is signed, and this node has no SigningKeys")
@@ -33,11 +32,11 @@ var (
 // signer signs what this node writes to Redis and checks what it reads there.
 type signer struct {
 	keys   [][]byte // the first one signs, each is accepted; without keys nothing is signed
-	prefix string   // signed too: a hint for one fleet is none for another
+	prefix string   // signed too, so that a hint is valid for one fleet only
 }
 
-// sign appends the signature. as says what body is, so that it cannot be used
-// in another place.
+// sign appends the signature. as is the purpose of body, so that it is not valid for
+// another one.
 func (s signer) sign(as, body string) string {
 	if len(s.keys) == 0 {
 		return body
@@ -45,8 +44,8 @@ func (s signer) sign(as, body string) string {
 	return body + "\n" + hex.EncodeToString(s.mac(s.keys[0], as, body))
 }
 
-// check returns the body of what was signed. The caller bounds the size first:
-// it is hashed once for each key.
+// check returns the body of signed data. The caller must limit the size of raw, because it
+// is hashed once for each key.
 func (s signer) check(as, raw string) (body string, err error) {
 	var sig []byte
 	if cut := len(raw) - sigLen; cut >= 0 && raw[cut] == '\n' {
@@ -71,17 +70,16 @@ func (s signer) check(as, raw string) (body string, err error) {
 	return "", errForged
 }
 
-// mac is the signature. The lengths keep two different inputs from giving the
-// same bytes.
+// mac returns the signature. It includes the lengths, so that two different inputs never
+// give the same bytes.
 func (s signer) mac(key []byte, as, body string) []byte {
 	h := hmac.New(sha256.New, key)
 	fmt.Fprintf(h, "mainstay fleet %d %d:%s %d:%s %s", version, len(s.prefix), s.prefix, len(as), as, body)
 	return h.Sum(nil)
 }
 
-// hint reads a hint that anybody may have written. One that is signed lasts
-// until its end by the sender's clock at most, so that a copy which is sent
-// later does not make it longer.
+// hint reads an untrusted hint. A signed hint lasts at most until its end by the sender's
+// clock, so that a copy that is sent later does not extend it.
 func (s signer) hint(now time.Time, raw string) (hint, error) {
 	if len(raw) > maxHintBytes {
 		return hint{}, errHint
@@ -99,8 +97,8 @@ func (s signer) hint(now time.Time, raw string) (hint, error) {
 	return h, err
 }
 
-// lifeLeft is what is left at most of something that was sent, in microseconds
-// since 1970, to last for a time.
+// lifeLeft returns the remaining time of data that was sent at sent, in microseconds since
+// 1970, and that lasts for a time.
 func lifeLeft(now time.Time, sent int64, lasts time.Duration) (time.Duration, error) {
 	age := now.Sub(time.UnixMicro(sent))
 	if age < -maxSkew || age >= lasts+maxSkew {
@@ -109,9 +107,8 @@ func lifeLeft(now time.Time, sent int64, lasts time.Duration) (time.Duration, er
 	return lasts + maxSkew - age, nil
 }
 
-// refuse counts what was found in Redis or heard and is not believed. Each
-// reason is logged once, for they are mistakes of a deployment or an attack, and
-// an attacker must not fill the log.
+// refuse counts refused data. It logs each reason once: the cause is a mistake in the
+// deployment or an attack, and an attacker must not fill the log.
 func (f *Fleet) refuse(err error) {
 	if errors.Is(err, errHint) {
 		f.count.ignored.Add(1)

@@ -29,8 +29,8 @@ var (
 	key2 = []byte(strings.Repeat("2", 32))
 )
 
-// stranger is somebody who uses the Redis of a fleet: it writes the format by
-// itself, with the key that it has.
+// stranger is another user of the Redis of a fleet. It writes the format of hints with its
+// own key.
 type stranger struct {
 	key    []byte
 	prefix string
@@ -454,7 +454,7 @@ func TestForgeriesInRedis(t *testing.T) {
 		require.False(t, x.Snapshot().Throttled)
 	}
 
-	// A forged lease is no lease. Then the probe is told, and the list is shared.
+	// A forged lease has no effect. Then the probe is reported, and the list is shared.
 	require.NoError(t, rdb.Set(ctx, s.Prefix+"probe:"+id, "forger "+says(kindProbing, "forger", time.Now()), probeLease).Err())
 	ab.Trip("down")
 	eventually(t, "told", func() bool { return bb.Snapshot().Suspect })

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// maxShared bounds a list of tools in Redis, with its head.
+	// maxShared limits a list of tools in Redis, with its head.
 	maxShared = 1 << 20
-	// maxLife bounds how long one is kept there.
+	// maxLife limits how long Redis keeps a list.
 	maxLife = time.Hour
 )
 
@@ -35,7 +35,7 @@ func (f *Fleet) Store() toolcache.Store { return store{f} }
 
 type store struct{ f *Fleet }
 
-// head is before a list, on a line of its own.
+// head is the first line before a list.
 type head struct {
 	V    int    `json:"v"`
 	Hash string `json:"hash"`
@@ -58,7 +58,7 @@ func (s store) Load(ctx context.Context, key string) (toolcache.Entry, error) {
 	return e, nil
 }
 
-// read reads a list that anybody may have written.
+// read reads an untrusted list.
 func (s store) read(key string, r reply) (toolcache.Entry, error) {
 	if r.err != nil || len(r.raw) > maxShared || r.left <= 0 {
 		return toolcache.Entry{}, errHint
@@ -83,21 +83,21 @@ func (s store) read(key string, r reply) (toolcache.Entry, error) {
 		left = min(left, most)
 	}
 	return toolcache.Entry{
-		// By this machine's clock: that of the other may be anywhere.
+		// By this machine's clock, because the other's clock may be wrong.
 		List: []byte(list), Hash: h.Hash, At: now.Add(left - ttl), TTL: &ttl, Public: true,
 	}, nil
 }
 
-// aList is, with its key, what a list is signed as.
+// aList and the key are the purpose in the signature of a list.
 const aList = "tools:"
 
-// maxDays bounds a time in milliseconds: the day that a cache believes.
+// maxDays limits a time in milliseconds to a day, as the cache does.
 const maxDays = int64(24 * time.Hour / time.Millisecond)
 
 // Save implements [toolcache.Store].
 func (s store) Save(ctx context.Context, key string, e toolcache.Entry) error {
 	if !e.Public || e.TTL == nil {
-		// What was there may have been public.
+		// The earlier list may have been public.
 		return s.Forget(ctx, key)
 	}
 	ttl := min(*e.TTL, time.Duration(maxDays)*time.Millisecond)
@@ -110,7 +110,7 @@ func (s store) Save(ctx context.Context, key string, e toolcache.Entry) error {
 	if err != nil || left < time.Second || len(line)+1+len(e.List)+sigLen > maxShared {
 		return s.Forget(ctx, key)
 	}
-	if left > maxLife { // it looks as old as one with an hour left, no younger
+	if left > maxLife { // treat it like a list with an hour left
 		left = maxLife
 	}
 	return s.do(ctx, order{kind: orderSave, key: key, raw: s.f.sign.sign(aList+key, string(line)+"\n"+string(e.List)), hint: hint{lasts: left}})
@@ -126,5 +126,5 @@ func (s store) do(ctx context.Context, o order) error {
 	if err == nil && replies[0].err != nil {
 		s.f.count.ignored.Add(1)
 	}
-	return nil // what Redis does not keep is fetched again
+	return nil // the list is fetched again if Redis does not keep it
 }

@@ -9,48 +9,46 @@ import (
 )
 
 const (
-	// probeLease is how long one node may probe a server for all: the probe's
-	// own timeout of 5 s and a second for the way.
+	// probeLease is how long one node may probe a server for all: the probe's timeout of
+	// 5 s, and a second for the network.
 	probeLease = 6 * time.Second
-	// maxRefusal is the longest that a node goes on refusing because another
-	// one probes. It asks again before that is over: a node whose Redis has
-	// gone meanwhile probes on its own after at most this.
+	// maxRefusal is how long a node refuses calls because another node probes. It asks
+	// again before the end. A node that has lost Redis meanwhile probes on its own after
+	// at most this time.
 	maxRefusal = 2 * time.Second
-	// lead is how long before the end of a refusal the lease is asked for: two
-	// looks at the breakers, so that the answer is there in time.
+	// lead is how long before the end of a refusal a node requests the lease: two checks
+	// of the breakers, so that the answer arrives in time.
 	lead = 2 * lookInterval
-	// slack is how much longer than the other's lease a refusal lasts, so that
-	// the question for the next one is put when that is over and the nodes that
-	// wait do not probe together.
+	// slack is how much longer a refusal lasts than the other node's lease. So the next
+	// request for the lease comes after its end, and waiting nodes do not probe together.
 	slack = 2 * lead
 )
 
-// refusal is how long a node leaves the probe to another one that has left of
-// its lease.
+// refusal returns how long a node leaves the probe to another node whose lease lasts for
+// left.
 func refusal(left time.Duration) time.Duration { return min(left+slack, maxRefusal) }
 
-// hinted is in the reason of everything that a breaker does because of others.
-// A node reports only what it saw itself: if hints made reports, two nodes
-// could keep a whole fleet OPEN forever.
+// hinted begins the reason of a transition that hints caused. Nodes do not report such
+// transitions: otherwise two nodes could keep a whole fleet OPEN forever.
 const hinted = "fleet hint: "
 
-// standing is what a look at a breaker shows.
+// standing is the status of a breaker at one check.
 type standing struct {
 	state      breaker.State
 	generation uint64
-	// retryAfter is how long calls will be refused, by the cooldown or a hold.
+	// retryAfter is how long the cooldown or a throttle still refuses calls.
 	retryAfter time.Duration
 	refused    uint64
 	reason     string        // of the last opening
 	hold       time.Duration // left of the hold gate
 	holdReason string
-	// manual says that an operator has taken over.
+	// manual is set if an operator has set a mode.
 	manual bool
 }
 
-// view is what a node knows of one server: a step function over looks at its
-// own breaker and hints of others. It does no I/O, reads no clock and is not
-// safe for concurrent use.
+// view is the state of one server at a node. It changes with each check of the node's own
+// breaker and each hint of other nodes. It does no I/O, reads no clock and is not safe for
+// concurrent use.
 type view struct {
 	node   string
 	server string
@@ -87,10 +85,10 @@ func newView(node, server, cred string) *view {
 	return &view{node: node, server: server, cred: cred, reports: map[string]*remote{}, dropped: map[string]droppedSeq{}}
 }
 
-// maxReporters bounds what is remembered of one server.
+// maxReporters limits the reports of one server in memory.
 const maxReporters = 1024
 
-// advice is what the view asks of the node's own breaker.
+// advice is what the node's own breaker should do.
 type advice struct {
 	suspect time.Duration
 	trip    string
@@ -98,7 +96,7 @@ type advice struct {
 	hold    time.Duration // because the server said so
 }
 
-// hear takes a hint of another node about the server.
+// hear handles a hint of another node about the server.
 func (v *view) hear(now time.Time, s standing, h hint) advice {
 	switch h.kind {
 	case kindOpen:
@@ -107,9 +105,9 @@ func (v *view) hear(now time.Time, s standing, h hint) advice {
 		v.drop(h.node)
 	case kindClosed:
 		v.drop(h.node)
-		// The server answers again: everybody may find out by a call of its
-		// own. Should the hint lie, each node sends one probe a cooldown, as
-		// it would alone.
+		// The server answers again, and each node may probe with its next call. If
+		// the hint is wrong, each node sends one probe for each cooldown, as it would
+		// alone.
 		v.proven = s.state != breaker.Closed
 	case kindProbing:
 		return v.leave(now, s, h.lasts)
@@ -121,7 +119,7 @@ func (v *view) hear(now time.Time, s standing, h hint) advice {
 	return advice{}
 }
 
-// drop forgets what a node has reported.
+// drop removes the report of a node.
 func (v *view) drop(node string) {
 	if r := v.reports[node]; r != nil {
 		delete(v.reports, node)
@@ -131,7 +129,7 @@ func (v *view) drop(node string) {
 	}
 }
 
-// gone takes back what Redis has of us.
+// gone returns the orders that withdraw this node's data from Redis.
 func (v *view) gone(now time.Time) []order {
 	if v.told == 0 && !v.leased.After(now) {
 		return nil
@@ -139,9 +137,9 @@ func (v *view) gone(now time.Time) []order {
 	return []order{v.order(orderLeave, hint{kind: kindLeft, seq: v.told})}
 }
 
-// leave leaves the probe to another node that has left of its lease. However
-// often others say that they probe, for five minutes at most: then this node
-// finds out on its own: one node must not silence a fleet.
+// leave leaves the probe to another node whose lease lasts for left. It does so for at most
+// five minutes, however often others report that they probe. Then this node probes itself,
+// so that one node cannot silence a fleet.
 func (v *view) leave(now time.Time, s standing, left time.Duration) advice {
 	wait := refusal(left)
 	if s.state != breaker.Open || v.proven || wait <= s.retryAfter {
@@ -156,7 +154,7 @@ func (v *view) leave(now time.Time, s standing, left time.Duration) advice {
 	return advice{wait: wait}
 }
 
-// holdFor follows a hold of others.
+// holdFor applies a throttle of other nodes.
 func (v *view) holdFor(now time.Time, d time.Duration) advice {
 	until := now.Add(d)
 	if !until.After(v.holds) {
@@ -174,7 +172,7 @@ func (v *view) report(now time.Time, h hint) {
 	switch r := v.reports[h.node]; {
 	case r == nil && len(v.reports) < maxReporters:
 		v.reports[h.node] = &remote{until: until, seq: h.seq, heard: now}
-	case r == nil: // a crowd this size has its quorum long since
+	case r == nil: // so many reports are more than a quorum
 	case h.seq > r.seq:
 		*r = remote{until: until, seq: h.seq, heard: now}
 	case h.seq == r.seq:
@@ -182,8 +180,8 @@ func (v *view) report(now time.Time, h hint) {
 	}
 }
 
-// resync replaces what was heard by what Redis holds. mine says whether our own
-// report is there.
+// resync replaces the hints that were received by those in Redis. mine reports whether
+// Redis has this node's own report.
 func (v *view) resync(now time.Time, found []hint, mine bool) {
 	there := make(map[string]bool, len(found))
 	for _, h := range found {
@@ -198,13 +196,12 @@ func (v *view) resync(now time.Time, found []hint, mine bool) {
 		}
 	}
 	if !mine {
-		v.told = 0 // Redis has lost it: said again at the next step
+		v.told = 0 // Redis has lost it: the next step reports it again
 	}
 }
 
-// step looks at the breaker, and returns what Redis is to be told or asked and
-// what the breaker is to be told. nodes is the size of the fleet, 0 when it is
-// not known.
+// step handles a check of the breaker. It returns the orders for Redis and the advice for
+// the breaker. nodes is the size of the fleet, 0 if it is unknown.
 func (v *view) step(now time.Time, s standing, nodes int) ([]order, advice) {
 	v.expire(now)
 	if s.generation != v.seen {
@@ -220,8 +217,8 @@ func (v *view) step(now time.Time, s standing, nodes int) ([]order, advice) {
 		if own && v.told != s.generation && s.retryAfter > 0 {
 			orders = append(orders, v.order(orderOpen, hint{kind: kindOpen, lasts: s.retryAfter, seq: s.generation, reason: s.reason}))
 		}
-		// Only who is being called asks: an idle node would take the lease and
-		// leave it unused while the busy ones wait for it.
+		// Only a node with calls requests the lease. An idle node would not use it while
+		// busy ones wait for it.
 		if s.retryAfter <= lead && s.refused != v.demand && !v.proven && !v.leased.After(now) {
 			v.demand = s.refused
 			orders = append(orders, v.order(orderLease, hint{kind: kindProbing, lasts: probeLease}))
@@ -235,8 +232,8 @@ func (v *view) step(now time.Time, s standing, nodes int) ([]order, advice) {
 		orders = v.withdrawn()
 	}
 	if v.cred != "" && s.hold > 0 && !strings.Contains(s.holdReason, hinted) {
-		// Half a second of slack: a hold that is looked at twice is the same, and
-		// one that was heard of is not told again.
+		// With half a second of tolerance, a throttle that is checked twice counts as the
+		// same one, and a throttle from a hint is not reported again.
 		known := v.gated
 		if v.holds.After(known) {
 			known = v.holds
@@ -248,8 +245,9 @@ func (v *view) step(now time.Time, s standing, nodes int) ([]order, advice) {
 	return orders, v.advise(now, s, nodes)
 }
 
-// withdrawn takes our report back, and tells that our probe went well: nodes
-// that were opened by hints have no report, and the others wait for them too.
+// withdrawn withdraws this node's report, and reports that its probe succeeded. It also does
+// the latter without a report, because hints may have opened this node's breaker while
+// others wait for its probe.
 func (v *view) withdrawn() []order {
 	if v.told == 0 && !v.owed {
 		return nil
@@ -257,7 +255,7 @@ func (v *view) withdrawn() []order {
 	return []order{v.order(orderClosed, hint{kind: kindClosed, seq: v.told})}
 }
 
-// turn begins a generation of the breaker.
+// turn handles a new generation of the breaker.
 func (v *view) turn(now time.Time, s standing) {
 	v.seen, v.owed = s.generation, false
 	switch s.state {
@@ -285,8 +283,8 @@ func (v *view) expire(now time.Time) {
 	}
 }
 
-// advise weighs the reports: one makes the breaker suspicious, a quorum opens
-// it. What was heard before our own probe went well counts for nothing.
+// advise counts the reports: one makes the breaker suspicious, a quorum opens it. Reports
+// from before this node's own successful probe do not count.
 func (v *view) advise(now time.Time, s standing, nodes int) advice {
 	if s.state != breaker.Closed {
 		return advice{}
@@ -314,8 +312,8 @@ func (v *view) advise(now time.Time, s standing, nodes int) advice {
 	return advice{}
 }
 
-// quorum is how many nodes must report a server before the others believe it:
-// one node with a broken network must not silence a fleet.
+// quorum returns how many nodes must report a server before the others open their breakers.
+// One node with a broken network must not silence a fleet.
 func quorum(nodes int) int { return max(2, (nodes+9)/10) }
 
 func (v *view) order(kind orderKind, h hint) order {
@@ -323,8 +321,7 @@ func (v *view) order(kind orderKind, h hint) order {
 	return order{kind: kind, hint: h}
 }
 
-// answered takes what Redis said to an order. left is, for a lease that another
-// node has, how long it will have it.
+// answered handles the reply to an order. left is how long another node has the lease.
 func (v *view) answered(now time.Time, s standing, o order, left time.Duration) advice {
 	switch o.kind {
 	case orderOpen:
@@ -339,7 +336,7 @@ func (v *view) answered(now time.Time, s standing, o order, left time.Duration) 
 			return advice{}
 		}
 		return v.leave(now, s, left)
-	default: // questions, which the views do not put
+	default: // requests for data, which views do not send
 	}
 	return advice{}
 }

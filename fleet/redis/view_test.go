@@ -73,7 +73,7 @@ func TestForcedBreakersTakeNoPart(t *testing.T) {
 	v.hear(began, s, open("b", 1))
 	v.hear(began, s, open("c", 1))
 	orders, a := v.step(began, s, 2)
-	require.Equal(t, []orderKind{orderClosed}, kinds(orders), "what was told is taken back")
+	require.Equal(t, []orderKind{orderClosed}, kinds(orders), "the report is withdrawn")
 	require.Zero(t, a)
 }
 
@@ -94,8 +94,8 @@ func TestReportersAreBounded(t *testing.T) {
 	require.Empty(t, v.dropped)
 }
 
-// One node must not silence a fleet: whoever always probes is not waited for
-// for ever.
+// One node must not silence a fleet: the others do not wait forever for a node that
+// always probes.
 func TestOneNodeThatAlwaysProbes(t *testing.T) {
 	t.Parallel()
 	probing := hint{kind: kindProbing, node: "liar", server: digest(theServer), lasts: probeLease}

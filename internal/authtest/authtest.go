@@ -22,7 +22,7 @@ import (
 type World struct {
 	MCP, AS *httptest.Server
 
-	// What follows may be changed before the first request, and read after the last.
+	// Set these fields before the first request, and read them after the last one.
 
 	Metadata map[string]any    // of the authorization server
 	Resource map[string]any    // of the MCP server
@@ -34,15 +34,15 @@ type World struct {
 	Seen     map[string]int    // calls that were run, by id
 	Never    bool              // the MCP server refuses every token
 
-	// Every is after how many calls the token expires, 0 for never: then all tokens are
-	// refused, but not before each call that was refused for the last expiry has run. After
-	// Expiries of them the result of a call is "enough" in place of "done".
+	// Every is the number of calls after which all tokens expire, 0 for never. They expire
+	// again only after each call that was refused for the last expiry has run. After
+	// Expiries expiries, the result of a call is "enough" instead of "done".
 	Every, Expiries int
-	Expired         int // how often that was
-	// Grace has a refresh token work after it was spent.
+	Expired         int // the number of expiries so far
+	// Grace makes used refresh tokens work.
 	Grace bool
 
-	// AnyResource makes the authorization server take any resource parameter.
+	// AnyResource makes the authorization server accept any resource parameter.
 	AnyResource bool
 
 	mu      sync.Mutex
@@ -66,7 +66,7 @@ type World struct {
 func New(t testing.TB) *World {
 	w := &World{codes: map[string]url.Values{}, Access: map[string]string{}, refresh: map[string]bool{}, bound: map[string]bool{}, Seen: map[string]int{}, Lifetime: 3600, waiting: map[string]bool{}, whose: map[string]string{}}
 	w.grants = grants{pushed: map[string]url.Values{}, devices: map[string]*device{}}
-	// A port may be that of an earlier server: a client of another test may still call it.
+	// The port may be that of an earlier server, which a client of another test still calls.
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.AS = httptest.NewServer(http.HandlerFunc(w.serveAS))
@@ -88,7 +88,7 @@ func (w *World) next(kind string) string {
 	return kind + "-planted-secret-" + strconv.Itoa(w.count)
 }
 
-// Asked is how often the authorization server was asked for something: a kind of
+// Asked returns how many requests for something the authorization server got: for a kind of
 // document, "register", "authorize", "push", "device", "revoke", or a type of grant.
 func (w *World) Asked(what string) int {
 	w.mu.Lock()
@@ -232,7 +232,7 @@ func (w *World) token(rw http.ResponseWriter, r *http.Request) {
 	answer(rw, 200, out)
 }
 
-// place is where the metadata of the MCP server are: for its whole origin, or for its path.
+// place returns where the metadata of the MCP server is: for its origin, or for its path.
 func (w *World) place() string {
 	const place = "/.well-known/oauth-protected-resource"
 	if w.Resource["resource"] == w.MCP.URL {
@@ -314,28 +314,28 @@ func (w *World) serveMCP(rw http.ResponseWriter, r *http.Request) {
 	answer(rw, 200, map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result})
 }
 
-// Lost is how many refresh tokens were refused.
+// Lost returns how many refresh tokens were refused.
 func (w *World) Lost() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.lost
 }
 
-// Registered are the descriptions with which programs registered.
+// Registered returns the descriptions with which programs registered.
 func (w *World) Registered() []map[string]any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.clients)
 }
 
-// Abandon forgets the calls that were refused and have not run: their process is dead.
+// Abandon drops the calls that were refused and have not run, because their process exited.
 func (w *World) Abandon() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	clear(w.waiting)
 }
 
-// Runs are the calls that were run, by id.
+// Runs returns the calls that were run, by id.
 func (w *World) Runs() map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -351,7 +351,7 @@ func (w *World) expire() {
 	}
 }
 
-// asked is the revision that an initialize asks for.
+// asked returns the revision of an initialize request.
 func asked(body []byte) string {
 	var m struct {
 		Params struct {
@@ -369,7 +369,7 @@ func (w *World) Revoke() {
 	clear(w.Access)
 }
 
-// Forget makes all tokens invalid, those for a renewal, too.
+// Forget makes all tokens invalid, refresh tokens included.
 func (w *World) Forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -6,8 +6,7 @@ import (
 	"strconv"
 )
 
-// grants is what the authorization server knows of requests that were pushed and of logins on
-// another device.
+// grants has the pushed requests and the logins on another device of the authorization server.
 type grants struct {
 	pushed  map[string]url.Values // authorization requests, by request_uri
 	devices map[string]*device    // by device code
@@ -39,7 +38,7 @@ func (w *World) push(rw http.ResponseWriter, r *http.Request) {
 	answer(rw, 201, map[string]any{"request_uri": name, "expires_in": 60})
 }
 
-// request is the authorization request that a browser brings, nil if it is not allowed.
+// request returns the authorization request of a browser, nil if it is not allowed.
 func (w *World) request(q url.Values) url.Values {
 	name := q.Get("request_uri")
 	if name == "" {
@@ -49,7 +48,7 @@ func (w *World) request(q url.Values) url.Values {
 		return q
 	}
 	pushed := w.pushed[name]
-	delete(w.pushed, name) // it is good once
+	delete(w.pushed, name) // it is valid once
 	if len(q) != 2 || pushed.Get("client_id") != q.Get("client_id") {
 		return nil
 	}
@@ -81,7 +80,7 @@ func (w *World) agree(rw http.ResponseWriter, r *http.Request) {
 	http.NotFound(rw, r)
 }
 
-// deviceScope is the scope of a device code, or why there is no token for it.
+// deviceScope returns the scope of a device code, or why there is no token for it.
 func (w *World) deviceScope(code string) (scope, refusal string) {
 	d := w.devices[code]
 	switch {

@@ -14,10 +14,10 @@ const busConfig = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Con
 <busconfig><type>session</type><listen>unix:dir=%s</listen><auth>EXTERNAL</auth>
 <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>`
 
-// SecretService starts a session bus and a GNOME Keyring of its own, for the time of a
-// test, and returns the environment of programs that use it. The keyring is open if
-// unlocked is set; else nobody opens it. It is ready once a program gets an answer. The
-// test is skipped where the two programs are not installed.
+// SecretService starts a session bus and a GNOME Keyring for the time of a test, and returns
+// the environment of programs that use them. The keyring is open if unlocked is set, else it
+// stays locked. It is ready once a program gets an answer. The test is skipped if the two
+// programs are not installed.
 func SecretService(t testing.TB, unlocked bool) (env []string) {
 	t.Helper()
 	for _, name := range []string{"dbus-daemon", "gnome-keyring-daemon"} {

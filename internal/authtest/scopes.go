@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ScopeForEach has the MCP server, in both eras, offer tools, and refuse a call with 403
-// while wants returns a scope for its tool and the scopes of its token.
+// ScopeForEach makes the MCP server offer tools in both eras. It refuses a call with 403 while
+// wants returns a scope for its tool and the scopes of its token.
 func (w *World) ScopeForEach(tools []string, wants func(tool string, has []string) (scope string)) {
 	next := w.MCP.Config.Handler
 	var list []any

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// SecretsVariable is the variable of the environment that names a file for the secrets
-// that programs send, a line each: a test scans the output of others for them.
+// SecretsVariable is the environment variable with the path of a file for the secrets that
+// programs send, one in each line. A test scans the output of other tests for them.
 const SecretsVariable = "MAINSTAY_TEST_SECRETS"
 
-// secret notes what is secret in a request for a token. What the servers give out has
-// "planted-secret" in it already.
+// secret records the secrets of a token request. The secrets of the servers contain
+// "planted-secret" already.
 func (w *World) secret(r *http.Request) {
 	var found []string
 	for _, name := range [...]string{"code_verifier", "assertion", "client_assertion", "subject_token"} {
@@ -40,7 +40,7 @@ func Tell(secrets ...string) {
 	_ = file.Close() // its writes are not buffered
 }
 
-// Secrets are the verifiers and assertions that programs sent.
+// Secrets returns the verifiers and assertions that programs sent.
 func (w *World) Secrets() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// OverSSE serves the world over HTTP+SSE, too: the stream at /sse needs a token, as the
-// messages do.
+// OverSSE also serves the world over HTTP+SSE. The stream at /sse and the messages need a
+// token.
 func (w *World) OverSSE() {
 	next := w.MCP.Config.Handler
 	events := make(chan []byte, 16)

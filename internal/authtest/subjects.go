@@ -8,26 +8,26 @@ import (
 
 // Request is a request for tools that the MCP server answered.
 type Request struct {
-	Subject   string // whose token it carried, "" if nobody gave a name to log in with
+	Subject   string // the owner of its token, "" for a login without a name
 	Method    string
 	Arguments json.RawMessage // of a call
 }
 
-// Requests are those that the MCP server answered, in their order.
+// Requests returns the requests that the MCP server answered, in order.
 func (w *World) Requests() []Request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.requests)
 }
 
-// person is who logs in with a browser: the user of HTTP Basic authentication, "" for
-// anybody. Tools and results of a person with a name are that person's own.
+// person returns who logs in with a browser: the user of HTTP Basic authentication, "" without
+// one. A person with a name has their own tools and results.
 func person(r *http.Request) string {
 	name, _, _ := r.BasicAuth()
 	return name
 }
 
-// tools are those of a subject.
+// tools returns the tools of a subject.
 func tools(subject string) []any {
 	schema := map[string]any{"type": "object"}
 	list := []any{map[string]any{"name": "echo", "inputSchema": schema}}
@@ -37,7 +37,7 @@ func tools(subject string) []any {
 	return list
 }
 
-// note remembers a request that is answered. Requires w.mu.
+// note records a request that is answered. Requires w.mu.
 func (w *World) note(subject, method string, body []byte) {
 	var m struct {
 		Params struct {

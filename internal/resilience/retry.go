@@ -64,7 +64,7 @@ func RepeatOf(r Request) Repeat {
 		return Repeatable
 	}
 	hinted := r.Method == mcp.MethodToolsCall && r.Policy == Hints && r.Annotations.Idempotent()
-	if hinted || mcp.RunsTwice(r.Method) {
+	if hinted || mcp.Idempotent(r.Method) {
 		return Repeatable
 	}
 	return Unsafe

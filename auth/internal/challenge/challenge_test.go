@@ -172,7 +172,7 @@ func FuzzParse(f *testing.F) {
 				require.Equal(t, value, c.Get(strings.ToUpper(name)))
 			}
 		}
-		// What was understood survives being written by the book.
+		// Parsed challenges stay the same after they are written in the standard form.
 		require.Equal(t, all, challenge.Parse([]string{write(all)}))
 		// A line does not depend on the lines around it.
 		with := challenge.Parse([]string{"Basic", line, "Bearer id=1"})
@@ -181,7 +181,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// write writes challenges as RFC 9110 has them.
+// write writes challenges in the form of RFC 9110.
 func write(all []challenge.Challenge) string {
 	var b strings.Builder
 	for i, c := range all {

@@ -14,10 +14,10 @@ const (
 	claimOfEndpoint = "it is for the endpoint itself"
 )
 
-// MayClaim reports whether a document at a URL may be for a resource of an endpoint, and
-// why. At the well-known place of a resource (RFC 9728 §3.1) it may be for that resource.
-// Anywhere else it may be for the endpoint only: a server at one path of a host must not
-// get tokens for the other paths. The error is a [*ResourceError].
+// MayClaim returns why a document at a URL may be for a resource, or a
+// [*ResourceError]. A document at the well-known place of a resource (RFC 9728 §3.1)
+// may be for that resource. A document at another URL may be for the endpoint only: a
+// server at one path of a host must not get tokens for the other paths.
 func MayClaim(document, resource string, endpoint *url.URL) (why string, err error) {
 	r, err := url.Parse(resource)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/discover"
 )
 
-// What a document may be for follows from its URL.
+// The URL of a document decides which resource it may be for.
 func TestMayClaim(t *testing.T) {
 	const place, endpoint = "https://h.example/.well-known/oauth-protected-resource", "https://h.example/a/mcp"
 	const atPlace, itself = "well-known place", "endpoint itself"
@@ -69,7 +69,7 @@ func TestMayClaim(t *testing.T) {
 		"a document at https://h.example/evil may not be for it, only one at "+place)
 }
 
-// A redirect is a decision of those who serve the place, and what it leads to has its own.
+// A server may redirect its own places, and the target of a redirect has its own rules.
 func TestClaimBehindARedirect(t *testing.T) {
 	const whole = `{"resource":"ORIGIN","authorization_servers":["https://as.example"]}`
 	for _, tt := range []struct {

@@ -1,7 +1,6 @@
-// Package discover finds the documents that say how to log in: the protected
-// resource metadata of an MCP server (RFC 9728) and the metadata of its
-// authorization server (RFC 8414, OpenID Connect Discovery). It knows where the
-// documents can be and what must hold before one is used.
+// Package discover finds the documents that a login needs: the protected resource
+// metadata of an MCP server (RFC 9728) and the metadata of its authorization server
+// (RFC 8414, OpenID Connect Discovery). It checks each document before it is used.
 package discover
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 )
 
-// Step is one document that was asked for, or one rule that was checked.
+// Step is one request for a document, or one check of a rule.
 type Step struct {
 	What   string // the document: "protected resource metadata", "authorization server metadata"
 	URL    string // without query
@@ -23,7 +22,8 @@ type Step struct {
 	Rule   string // of a rule, else ""
 	Found  string // the value that was checked, printable and bounded; "" if Err has it
 	Err    error  // why there is no document, or why the rule does not hold
-	// Minor says that nothing fails for Err: another place or another rule may do.
+	// Minor is set if Err alone does not make the login fail: another place may have
+	// the document, or another rule may apply.
 	Minor bool
 	Help  string // what to do about Err
 }
@@ -32,13 +32,13 @@ type Step struct {
 // called concurrently if OnStep may.
 type Finder struct {
 	HTTP *fetch.Client
-	// NoLegacy makes Legacy fail with ErrNoMetadata.
-	NoLegacy bool
+	// NoFallback makes Fallback fail with ErrNoMetadata.
+	NoFallback bool
 	// SlashConcession accepts an issuer without path that differs from the
 	// expected one only by a trailing slash.
 	SlashConcession bool
-	// StrictResource wants the resource identifier to be the endpoint itself.
-	// By default a parent path will do.
+	// StrictResource requires that the resource identifier is the endpoint itself.
+	// By default it may also be a parent path.
 	StrictResource bool
 	// OnStep is called after each step, on the goroutine of the caller.
 	OnStep func(Step)
@@ -53,16 +53,16 @@ func (f *Finder) step(s Step) {
 // place is where a document can be.
 type place struct {
 	url string
-	// other says that a failure to reach it says nothing about the next places.
+	// other is set if this place may be down although the next ones are not.
 	other bool
 }
 
-// acceptor takes a document that was asked for at one URL and came from another one, if
-// there was a redirect.
+// acceptor checks a document and keeps it, or returns an error. from differs from
+// asked after a redirect.
 type acceptor func(asked, from string, d *document) error
 
-// search fetches the document from the first place that has one which accept
-// takes. A place that has none, or one that is broken, leads to the next.
+// search fetches the document from the first place whose document accept accepts. If
+// a place has none, or an invalid one, search tries the next.
 func (f *Finder) search(ctx context.Context, what string, places []place, header http.Header, accept acceptor) error {
 	var first error
 	for _, p := range places {
@@ -83,7 +83,7 @@ func (f *Finder) search(ctx context.Context, what string, places []place, header
 	return first
 }
 
-// others writes that n more places were tried.
+// others returns the text that n more places were tried.
 func others(n int) string {
 	switch n {
 	case 0:
@@ -104,20 +104,20 @@ func (f *Finder) missing(what, url, rule, help string, minor bool, err error) {
 }
 
 // isDown reports whether an error means that a server does not answer, so that
-// asking it for another place would only take time.
+// another place on it would only take time.
 func isDown(err error) bool {
 	var failed *fetch.Error
 	return errors.As(err, &failed) && !errors.Is(err, fetch.ErrRedirect)
 }
 
-// Missing reports whether an error means that a server cannot be reached, is in trouble
-// or has no document, and not that one breaks a rule.
+// Missing reports whether an error means that there is no document or that the
+// server fails, and not that a document breaks a rule.
 func Missing(err error) bool {
 	var broken *DocumentError
 	return errors.Is(err, ErrNoMetadata) || isDown(err) || errors.As(err, &broken) && broken.Status != http.StatusOK
 }
 
-// read fetches a document and has it accepted.
+// read fetches a document and passes it to accept.
 func (f *Finder) read(ctx context.Context, what, url string, header http.Header, accept acceptor) error {
 	answer, err := f.HTTP.Get(ctx, url, header)
 	if err != nil {
@@ -132,8 +132,8 @@ func (f *Finder) read(ctx context.Context, what, url string, header http.Header,
 	return accept(url, answer.URL, d)
 }
 
-// open returns the document of an answer. A refusal by the client's fault means
-// that there is none, except for those that ask the client to wait.
+// open returns the document of an answer. A status of the 400s means that there is no
+// document, except those that ask the client to wait.
 func open(a *fetch.Answer) (*document, error) {
 	switch {
 	case a.Status == http.StatusOK:
@@ -144,7 +144,7 @@ func open(a *fetch.Answer) (*document, error) {
 	return nil, fmt.Errorf("status %d", a.Status)
 }
 
-// unread says what to do about a document that was answered and is none.
+// unread returns what to do about an answer that is not a document.
 func unread(err error) string {
 	if err == nil || errors.Is(err, errAbsent) {
 		return ""
@@ -152,7 +152,7 @@ func unread(err error) string {
 	return "its operator must serve a JSON object there, with status 200"
 }
 
-// unreachable says what to do about a URL that gave no answer.
+// unreachable returns what to do about a URL without an answer.
 func unreachable(err error) string {
 	var (
 		blocked *fetch.BlockedError
@@ -165,7 +165,7 @@ func unreachable(err error) string {
 	case errors.As(err, &blocked) && blocked.Private():
 		return "if this is your own network, allow it with WithPrivateNetwork"
 	case errors.As(err, &blocked) && blocked.Loopback():
-		return "this machine is only asked about an MCP server on this machine; its operator must name a public address"
+		return "addresses of this machine are used only for MCP servers on it; its operator must name a public address"
 	case errors.As(err, &blocked), errors.As(err, &large):
 		return "do not log in there before its operator has explained it"
 	case errors.As(err, &refused):
@@ -175,13 +175,13 @@ func unreachable(err error) string {
 	case errors.As(err, &name) && name.IsNotFound:
 		return "there is no host of that name: its operator must name another one"
 	case errors.Is(err, fetch.ErrRedirect):
-		return "its operator must serve the document where it is said to be"
+		return "its operator must serve the document at that URL, without a redirect"
 	}
 	return "try again later, or ask its operator: nothing answers there"
 }
 
-// checks returns a function that reports the outcome of a rule about a document
-// as a step, and returns the error for the caller. help says what to do about it.
+// checks returns a function that reports the check of a rule about a document as a
+// step, and returns the error for the caller. help is what to do about it.
 func (f *Finder) checks(what, url string) func(rule, found string, err error, help string) error {
 	return func(rule, found string, err error, help string) error {
 		s := Step{What: what, URL: fetch.Show(url), Rule: rule, Err: err}

@@ -11,17 +11,17 @@ import (
 // errAbsent marks answers that mean: there is no document here.
 var errAbsent = errors.New("no document")
 
-// document is a JSON object that was fetched. Its methods read members by their
-// exact names, because encoding/json would take "ISSUER" for "issuer". A
-// member that is null is absent. The first wrong type is kept in err.
+// document is a JSON object that was fetched. Its methods read members by their exact
+// names, because encoding/json would accept "ISSUER" for "issuer". A member that is
+// null counts as absent. err is the first wrong type.
 type document struct {
 	members map[string]json.RawMessage
 	err     error
 }
 
-// parse reads a JSON object. A member that comes twice is an error: two
-// readers could take different ones for the truth. A body that is no JSON at
-// all, such as the start page of a website, is errAbsent.
+// parse reads a JSON object. A duplicate member is an error, because two readers could
+// use different ones. A body that is not JSON at all, such as the start page of a
+// website, is errAbsent.
 func parse(body []byte) (*document, error) {
 	body = bytes.TrimPrefix(body, []byte("\ufeff"))
 	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) == 0 || first[0] != '{' {
@@ -43,7 +43,7 @@ func parse(body []byte) (*document, error) {
 		}
 		key, _ := name.(string)
 		if _, twice := d.members[key]; twice {
-			return nil, errors.New("a member of it comes twice")
+			return nil, errors.New("it has a duplicate member")
 		}
 		var value json.RawMessage
 		err = dec.Decode(&value)
@@ -90,10 +90,10 @@ func (d *document) flag(name string) bool {
 	return b
 }
 
-// list returns a list of strings without empty ones and doubles, and whether
-// the member is there.
+// list returns a list of strings without empty ones and duplicates, and whether the
+// member exists.
 func (d *document) list(name string) (list []string, ok bool) {
-	var all []*string // a null is no string
+	var all []*string // pointers, to reject null
 	ok = d.read(name, &all, "a list of strings")
 	seen := make(map[string]bool)
 	for _, s := range all {
@@ -110,8 +110,8 @@ func (d *document) list(name string) (list []string, ok bool) {
 	return list, ok
 }
 
-// scopes returns a list of scopes without what is no scope (RFC 6749 §3.3): a
-// blank in one would ask for two.
+// scopes returns a list of scopes without strings that are not a scope (RFC 6749
+// §3.3): one with a blank would request two scopes.
 func (d *document) scopes(name string) []string {
 	all, _ := d.list(name)
 	var scopes []string

@@ -32,8 +32,8 @@ func TestParse(t *testing.T) {
 		{"text after it", `{} x`, "not valid JSON"},
 		{"a comma too many", `{"a":1,}`, "not valid JSON"},
 		{"bytes that are not UTF-8", "{\"a\":\"\xff\"}", "not valid JSON"},
-		{"doubles", `{"issuer":"a","issuer":"b"}`, "twice"},
-		{"doubles in another spelling", `{"issuer":"a","\u0069ssuer":"b"}`, "twice"},
+		{"doubles", `{"issuer":"a","issuer":"b"}`, "duplicate"},
+		{"doubles in another spelling", `{"issuer":"a","\u0069ssuer":"b"}`, "duplicate"},
 		{"a deep one", `{"a":` + strings.Repeat("[", 1<<20), "not valid JSON"},
 		{"a deep and closed one", `{"a":` + strings.Repeat("[", 1<<18) + strings.Repeat("]", 1<<18) + `}`, "not valid JSON"},
 	} {
@@ -83,7 +83,7 @@ func TestMembers(t *testing.T) {
 	} {
 		d.err = nil
 		read(d)
-		d.text("n") // the first fault is the one to tell
+		d.text("n") // the first fault is reported
 		require.EqualError(t, d.err, "its member "+name)
 	}
 }

@@ -8,8 +8,8 @@ import (
 // ErrNoMetadata reports that no place has a document.
 var ErrNoMetadata = errors.New("no authorization metadata found")
 
-// ResourceError reports resource metadata that is for another resource than the
-// endpoint. Nothing of it may be used (RFC 9728 §3.3).
+// ResourceError reports resource metadata for another resource than the endpoint. It
+// must not be used (RFC 9728 §3.3).
 type ResourceError struct {
 	Resource string // without query
 	Endpoint string // without query
@@ -20,8 +20,8 @@ func (e *ResourceError) Error() string {
 	return "the metadata is for the resource " + strconv.Quote(e.Resource) + ", not for " + e.Endpoint + ": " + e.Reason
 }
 
-// IssuerError reports authorization server metadata that is for another issuer
-// than expected. Nothing of it may be used (RFC 8414 §3.3).
+// IssuerError reports authorization server metadata for another issuer than expected.
+// It must not be used (RFC 8414 §3.3).
 type IssuerError struct {
 	URL  string // of the document, without query
 	Want string // printable and bounded
@@ -32,12 +32,12 @@ func (e *IssuerError) Error() string {
 	return "the metadata at " + e.URL + " is of the issuer " + strconv.Quote(e.Got) + ", not of " + strconv.Quote(e.Want)
 }
 
-// OnlySlash reports whether the issuers differ by nothing but a slash at the end, which
+// OnlySlash reports whether the issuers differ only by a trailing slash, which
 // SlashConcession accepts.
 func (e *IssuerError) OnlySlash() bool { return sameRoot(e.Got, e.Want) }
 
-// DocumentError reports a document that cannot be used: the server did not give
-// it, or it breaks the rules of its format.
+// DocumentError reports a document that cannot be used: the server did not return it,
+// or it breaks the rules of its format.
 type DocumentError struct {
 	What   string // as in [Step]
 	URL    string // without query

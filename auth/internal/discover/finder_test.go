@@ -124,7 +124,7 @@ func TestResource(t *testing.T) {
 		{"a downgrade", map[string]string{resourceAt: "→http://h.example/"}, "", nil, "", "from https to http"},
 		{"too large", map[string]string{resourceAt + "/mcp": strings.Repeat(" ", 1<<20) + good}, "", []string{resourceAt + "/mcp", resourceAt}, "", "over 1048576 bytes"},
 		{"an array", map[string]string{resourceAt: `[` + good + `]`}, "", nil, "", "not a JSON object"},
-		{"doubles", map[string]string{resourceAt: `{"resource":"ORIGIN/mcp","resource":"ORIGIN"}`}, "", nil, "", "twice"},
+		{"doubles", map[string]string{resourceAt: `{"resource":"ORIGIN/mcp","resource":"ORIGIN"}`}, "", nil, "", "duplicate"},
 		{"no resource", map[string]string{resourceAt: `{"authorization_servers":["https://as.example"]}`}, "", nil, "", "it has no resource"},
 		{"a resource in another case", map[string]string{resourceAt: `{"Resource":"ORIGIN/mcp"}`}, "", nil, "", "it has no resource"},
 		{"no authorization server", map[string]string{resourceAt: `{"resource":"ORIGIN/mcp"}`}, "", nil, "", "it has no authorization_servers"},
@@ -226,7 +226,7 @@ func TestServer(t *testing.T) {
 		{"nowhere", nil, "/t", discover.Finder{}, []string{oauthAt + "/t", openidAt + "/t", "/t" + openidAt}, "", "no authorization metadata found"},
 		{"a fault", map[string]string{oauthAt: "502"}, "", discover.Finder{}, nil, "", "status 502"},
 		{"an array", map[string]string{oauthAt: "[" + good + "]"}, "", discover.Finder{}, nil, "", "not a JSON object"},
-		{"doubles", map[string]string{oauthAt: `{"issuer":"https://evil.example","issuer":"ORIGIN","token_endpoint":"ORIGIN/t"}`}, "", discover.Finder{}, nil, "", "twice"},
+		{"doubles", map[string]string{oauthAt: `{"issuer":"https://evil.example","issuer":"ORIGIN","token_endpoint":"ORIGIN/t"}`}, "", discover.Finder{}, nil, "", "duplicate"},
 		{"another issuer", map[string]string{oauthAt: tenant}, "", discover.Finder{}, []string{oauthAt, openidAt}, "", "is of the issuer"},
 		{"no issuer", map[string]string{oauthAt: `{"token_endpoint":"ORIGIN/token"}`}, "", discover.Finder{}, nil, "", "is of the issuer"},
 		{"a slash less", map[string]string{oauthAt: good}, "/", discover.Finder{}, nil, "", "is of the issuer"},
@@ -289,7 +289,7 @@ func TestServersThatMayNotBeAsked(t *testing.T) {
 			require.NotContains(t, err.Error(), "secret")
 		})
 	}
-	_, err := f.Legacy(t.Context(), parse(t, "http://h.example/mcp"))
+	_, err := f.Fallback(t.Context(), parse(t, "http://h.example/mcp"))
 	require.ErrorContains(t, err, "scheme")
 }
 
@@ -352,7 +352,7 @@ func TestLegacy(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSite(t, map[string]string{oauthAt: tt.document})
 			f, _ := s.finder(t)
-			m, err := f.Legacy(t.Context(), parse(t, s.URL+"/a/mcp?key=secret"))
+			m, err := f.Fallback(t.Context(), parse(t, s.URL+"/a/mcp?key=secret"))
 			require.Equal(t, []string{oauthAt}, s.asked)
 			require.Equal(t, string(mcp.Latest), s.headers[0].Get("Mcp-Protocol-Version"))
 			if tt.err != "" {
@@ -373,8 +373,8 @@ func TestLegacy(t *testing.T) {
 	t.Run("off", func(t *testing.T) {
 		s := newSite(t, map[string]string{oauthAt: good})
 		f, _ := s.finder(t)
-		f.NoLegacy = true
-		_, err := f.Legacy(t.Context(), parse(t, s.URL))
+		f.NoFallback = true
+		_, err := f.Fallback(t.Context(), parse(t, s.URL))
 		require.ErrorIs(t, err, discover.ErrNoMetadata)
 		require.Empty(t, s.asked)
 	})
@@ -398,7 +398,7 @@ func TestAServerThatIsDownIsAskedOnce(t *testing.T) {
 	require.ErrorAs(t, err, &operation)
 	require.Len(t, steps, 1)
 
-	_, err = f.Legacy(t.Context(), parse(t, origin+"/mcp"))
+	_, err = f.Fallback(t.Context(), parse(t, origin+"/mcp"))
 	require.ErrorAs(t, err, &operation)
 	require.NotErrorIs(t, err, discover.ErrNoMetadata)
 }

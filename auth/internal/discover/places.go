@@ -14,9 +14,9 @@ const (
 	openidSuffix   = "/.well-known/openid-configuration"
 )
 
-// ResourcePlaces returns where the resource metadata of an endpoint can be, in
+// ResourcePlaces returns the possible URLs of the resource metadata of an endpoint, in
 // the order to try: for its path (RFC 9728 §3.1), then for the whole origin. A path
-// with a query or a trailing slash is tried without it, too.
+// with a query or a trailing slash is also tried without it.
 func ResourcePlaces(endpoint *url.URL) []string {
 	base := originOf(endpoint) + resourceSuffix
 	path := endpoint.EscapedPath()
@@ -31,9 +31,9 @@ func ResourcePlaces(endpoint *url.URL) []string {
 	return slices.Compact(places)
 }
 
-// ServerPlaces returns where the metadata of an issuer can be, in the order to
-// try: RFC 8414 §3.1, then OpenID Connect Discovery with the path after and
-// before the well-known part. The error is a [*fetch.URLError].
+// ServerPlaces returns the possible URLs of the metadata of an issuer, in the order to
+// try: RFC 8414 §3.1, then OpenID Connect Discovery with the path after and before the
+// well-known part. The error is a [*fetch.URLError].
 func ServerPlaces(issuer string) ([]string, error) {
 	u, err := url.Parse(issuer)
 	switch {
@@ -53,10 +53,10 @@ func ServerPlaces(issuer string) ([]string, error) {
 	return places, nil
 }
 
-// Covers reports whether a resource identifier is right for an endpoint: same
-// scheme, host and port, and the endpoint's path or a parent of it, by whole
-// segments. A query of the identifier must be the endpoint's. With strict the path and
-// the query must be the same. The error is a [*ResourceError].
+// Covers checks that a resource identifier covers an endpoint: it must have the same
+// scheme, host and port, and the endpoint's path or a parent of it, by whole segments.
+// A query of the identifier must be that of the endpoint. With strict, path and query
+// must be the same. The error is a [*ResourceError].
 func Covers(resource string, endpoint *url.URL, strict bool) error {
 	refuse := func(reason string) error {
 		return &ResourceError{Resource: fetch.Show(resource), Endpoint: fetch.Show(endpoint.String()), Reason: reason}
@@ -92,8 +92,8 @@ func pathOf(u *url.URL) string {
 	return u.EscapedPath()
 }
 
-// segments returns the parts of a path without a trailing slash. It is not ok
-// when there are dot segments, which servers and proxies resolve differently.
+// segments returns the parts of a path without a trailing slash. ok is false for a path
+// with dot segments, which servers and proxies resolve differently.
 func segments(u *url.URL) (parts []string, ok bool) {
 	path := strings.TrimSuffix(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
 	if path == "" {
@@ -110,8 +110,8 @@ func segments(u *url.URL) (parts []string, ok bool) {
 	return parts, true
 }
 
-// originOf returns scheme, host and port of a URL in the form that can be
-// compared: in lower case, without the default port.
+// originOf returns scheme, host and port of a URL in a form for comparisons: in lower
+// case, without the default port.
 func originOf(u *url.URL) string {
 	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
 	switch scheme {

@@ -15,7 +15,7 @@ const resourceMetadata = "protected resource metadata"
 // checked against its endpoint.
 type Resource struct {
 	URL                  string // where the document came from
-	Place                string // the URL of the document that its claim follows from, see [MayClaim]
+	Place                string // the URL that decides which resource it may be for, see [MayClaim]
 	Resource             string // the resource identifier, unchanged
 	Name                 string // resource_name, printable and bounded
 	AuthorizationServers []string
@@ -26,14 +26,14 @@ type Resource struct {
 	DPoPAlgs             []string
 }
 
-// Resource returns the protected resource metadata of an endpoint. named is
-// the resource_metadata of the challenge, if any: it is tried first, and may be
-// relative to the endpoint. The places of [ResourcePlaces] follow, because proxies break
-// the names that servers give.
+// Resource returns the protected resource metadata of an endpoint. named is the
+// resource_metadata of the challenge, if any. It is tried first, and may be relative
+// to the endpoint. Then come the places of [ResourcePlaces], because proxies break
+// the URLs that servers name.
 //
 // A document for another resource ends the search with a [*ResourceError]. The
-// error is ErrNoMetadata if no place has a document, else the first that kept
-// one from being used.
+// error is ErrNoMetadata if no place has a document, else the error of the first
+// document that cannot be used.
 func (f *Finder) Resource(ctx context.Context, endpoint *url.URL, named string) (*Resource, error) {
 	var places []place
 	if named != "" {
@@ -53,7 +53,7 @@ func (f *Finder) Resource(ctx context.Context, endpoint *url.URL, named string) 
 		return err
 	})
 	f.missing(resourceMetadata, ResourcePlaces(endpoint)[0], "the server has it (RFC 9728 §3; every server since revision "+string(mcp.Version2025_06_18)+")",
-		"its operator must serve it there; without it, the rules of revision "+string(mcp.Version2025_03_26)+" are tried", !f.NoLegacy, err)
+		"its operator must serve it there; without it, the rules of revision "+string(mcp.Version2025_03_26)+" are tried", !f.NoFallback, err)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (f *Finder) readResource(asked, from string, d *document, endpoint *url.URL
 		"check the URL that you gave; else its operator must write there the URL that clients use"); err != nil {
 		return nil, err
 	}
-	// A redirect is a decision of those who serve the place.
+	// The server of the place decides about a redirect.
 	r.Place = asked
 	why, err := MayClaim(asked, r.Resource, endpoint)
 	if err != nil {

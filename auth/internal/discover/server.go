@@ -17,13 +17,12 @@ const (
 	issuerRule     = "the issuer may be asked: https, and no private address (RFC 8414 §2, RFC 9728 §7.7)"
 )
 
-// Server is the metadata of an authorization server (RFC 8414 §2), checked
-// against the issuer it was looked up for. Every endpoint in it passed
-// [fetch.Client.Check].
+// Server is the metadata of an authorization server (RFC 8414 §2). It was checked
+// against the expected issuer, and every endpoint in it with [fetch.Client.Check].
 type Server struct {
 	URL string // where the document came from, "" if Assumed
-	// Issuer is the issuer as the document has it, for comparisons with the iss
-	// of authorization responses.
+	// Issuer is the issuer in the document. Compare it with the iss of authorization
+	// responses.
 	Issuer string
 
 	AuthorizationEndpoint string // may be "": machines do not need it
@@ -45,18 +44,18 @@ type Server struct {
 	CodeChallengeKnown bool // the document has code_challenge_methods_supported
 	IssParameter       bool // authorization responses carry iss (RFC 9207)
 	ClientIDMetadata   bool // client ids may be URLs of metadata documents
-	PushRequired       bool // authorization requests are taken only if they were pushed
-	// Assumed says that there is no document. The endpoints are the default ones
-	// of revision 2025-03-26, which also demands PKCE with S256.
+	PushRequired       bool // the server accepts only authorization requests that were pushed
+	// Assumed is set if there is no document. The endpoints are the default ones of
+	// revision 2025-03-26, which also requires PKCE with S256.
 	Assumed bool
 }
 
 // Server returns the metadata of an authorization server. issuer is the exact
 // string of the resource metadata, and the document must have the same.
 //
-// The error is ErrNoMetadata if no place has a document, else the first that kept
-// one from being used: a [*IssuerError], [*DocumentError], [*fetch.BlockedError],
-// [*fetch.URLError] or [*fetch.Error].
+// The error is ErrNoMetadata if no place has a document, else that of the first
+// document that cannot be used: a [*IssuerError], [*DocumentError],
+// [*fetch.BlockedError], [*fetch.URLError] or [*fetch.Error].
 func (f *Finder) Server(ctx context.Context, issuer string) (*Server, error) {
 	urls, err := ServerPlaces(issuer)
 	if err == nil {
@@ -76,7 +75,7 @@ func (f *Finder) Server(ctx context.Context, issuer string) (*Server, error) {
 	return s, err
 }
 
-// helpFor is what to do about an issuer that may not be fetched.
+// helpFor returns what to do about an issuer that may not be fetched.
 func helpFor(err error) string {
 	if err == nil {
 		return ""
@@ -84,12 +83,12 @@ func helpFor(err error) string {
 	return unreachable(err)
 }
 
-// Legacy returns the authorization server of an MCP server without resource
-// metadata, as revision 2025-03-26 has it: metadata at the root of the
+// Fallback returns the authorization server of an MCP server without resource
+// metadata, by the rules of revision 2025-03-26: metadata at the root of the
 // endpoint's origin, else default endpoints. The errors are those of
-// [Finder.Server]; with NoLegacy it is ErrNoMetadata.
-func (f *Finder) Legacy(ctx context.Context, endpoint *url.URL) (*Server, error) {
-	if f.NoLegacy {
+// [Finder.Server]; with NoFallback it is ErrNoMetadata.
+func (f *Finder) Fallback(ctx context.Context, endpoint *url.URL) (*Server, error) {
+	if f.NoFallback {
 		return nil, ErrNoMetadata
 	}
 	base := originOf(endpoint)
@@ -98,9 +97,9 @@ func (f *Finder) Legacy(ctx context.Context, endpoint *url.URL) (*Server, error)
 	if err != nil {
 		return nil, err
 	}
-	// No revision is agreed yet: the first request was refused.
+	// No revision is negotiated yet, because the first request was refused.
 	header := http.Header{"Mcp-Protocol-Version": {string(mcp.Latest)}}
-	// Nobody gave us the issuer as a string, so it has no slash to be exact about.
+	// No document names the issuer, so a trailing slash makes no difference.
 	same := func(got string) bool { return got == base || got == base+"/" }
 	s, err := f.server(ctx, []place{{url: base + oauthSuffix}}, header, base, same)
 	if !errors.Is(err, ErrNoMetadata) {
@@ -188,8 +187,8 @@ func (f *Finder) readServer(from string, d *document, issuer string, same func(s
 	return s, nil
 }
 
-// onThisMachine says why a URL may be used that is not https: the MCP server is on this
-// machine, too. It is "" for other URLs.
+// onThisMachine returns why a URL may be used although it is not https: the MCP
+// server is on this machine, too. It returns "" for other URLs.
 func onThisMachine(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme == "https" {

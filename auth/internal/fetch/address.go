@@ -24,9 +24,8 @@ type network struct {
 // registries of IANA. The first match counts. All of IPv6 outside 2000::/3 that
 // is not listed is reserved, too.
 //
-// What has a public form but is a cloud's own service comes first: these hand
-// out credentials to anybody who can connect, so allowing private addresses
-// does not allow them.
+// The metadata services of clouds come first. They give credentials to every client
+// that can connect, so allowing private addresses does not allow them.
 var networks = []network{
 	{netip.MustParsePrefix("169.254.169.254/32"), metadata}, // AWS, Azure, Google, …
 	{netip.MustParsePrefix("169.254.170.0/23"), metadata},   // AWS: credentials of containers
@@ -57,7 +56,7 @@ var networks = []network{
 	{netip.MustParsePrefix("fec0::/10"), private}, // site-local, deprecated
 	{netip.MustParsePrefix("fe80::/10"), linkLocal},
 	{netip.MustParsePrefix("ff00::/8"), multicast},
-	{netip.MustParsePrefix("64:ff9b:1::/48"), private}, // NAT64 of a network's own
+	{netip.MustParsePrefix("64:ff9b:1::/48"), private}, // local NAT64
 	{netip.MustParsePrefix("2001::/23"), reserved},     // Teredo, ORCHID, benchmarks, …
 	{netip.MustParsePrefix("2001:db8::/32"), reserved}, // documentation
 	{netip.MustParsePrefix("3fff::/20"), reserved},     // documentation
@@ -69,8 +68,8 @@ var (
 	sixTo4  = netip.MustParsePrefix("2002::/16")
 )
 
-// kindOf returns the kind of an address that is not public, or "". An address
-// that carries an IPv4 address is of its kind: packets end there.
+// kindOf returns the kind of an address that is not public, or "". An IPv6 address that
+// contains an IPv4 address has the kind of that one, because packets go there.
 func kindOf(a netip.Addr) string {
 	a = a.Unmap().WithZone("")
 	if !a.IsValid() {

@@ -7,10 +7,10 @@ import (
 	"strconv"
 )
 
-// Answer is an HTTP response with its whole body. Printed, logged or encoded
-// it shows neither header nor body, which may hold tokens.
+// Answer is an HTTP response with its whole body. If it is printed, logged or encoded,
+// it shows neither header nor body, which may contain tokens.
 type Answer struct {
-	// URL is where the answer came from, after redirects.
+	// URL is the URL of the answer, after redirects.
 	URL    string
 	Status int
 	Header http.Header

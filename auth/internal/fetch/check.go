@@ -10,11 +10,10 @@ import (
 // maxURL bounds a URL. Authorization endpoints with a query stay far below it.
 const maxURL = 4096
 
-// Check reports whether the client would request a URL, as far as that shows
-// without the network. The scheme is https, or http to this machine if that is
-// allowed. There are no user name and no fragment. An address written in the
-// URL is one that the guard lets pass. The error is a [*BlockedError] or a
-// [*URLError].
+// Check returns an error if the client would not request a URL, as far as that is known
+// without the network. The scheme must be https, or http to this machine if that is
+// allowed. A user name or a fragment is an error. The guard must allow an address in
+// the URL. The error is a [*BlockedError] or a [*URLError].
 func (c *Client) Check(url string) error {
 	_, err := c.check(url)
 	return err
@@ -72,9 +71,9 @@ func validPort(u *url.URL) bool {
 	return err == nil && n > 0
 }
 
-// isNumeric reports whether a host that is no address ends in a number, which
-// some resolvers read as one: 2130706433 and 0x7f.1 are 127.0.0.1. No name on
-// the internet ends in a number.
+// isNumeric reports whether a host ends in a number. Some resolvers read such a host as
+// an address: 2130706433 and 0x7f.1 are 127.0.0.1. No name on the internet ends in a
+// number.
 func isNumeric(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return false

@@ -14,8 +14,8 @@ import (
 	"unicode"
 )
 
-// BlockedError reports a URL that leads to an address which strangers must not
-// make this machine connect to. Nothing was sent.
+// BlockedError reports a URL whose address the guard does not allow, because a stranger
+// may have named it. Nothing was sent.
 type BlockedError struct {
 	URL     string // without query
 	Address string // the address, or the name of this machine
@@ -50,15 +50,15 @@ func (e *TooLargeError) Error() string {
 	return "the answer of " + e.URL + " is over " + strconv.FormatInt(e.Limit, 10) + " bytes"
 }
 
-// Error reports an exchange that gave no complete answer.
+// Error reports an exchange without a complete answer.
 type Error struct {
 	Method string
 	URL    string // without query
-	// Err is the cause: an error of package net, of TLS or of the context. Its
-	// text never has what the peer sent, except names in its certificate: it
-	// may be an echo of a secret.
+	// Err is the cause: an error of package net, of TLS or of the context. Of the
+	// peer's bytes it quotes only the names in a certificate, because a peer may send
+	// back a secret.
 	Err error
-	// NotSent is set if nothing of the request was sent: the server cannot have seen it.
+	// NotSent is set if no byte of the request was sent: the server cannot have run it.
 	NotSent bool
 }
 
@@ -67,8 +67,8 @@ func (e *Error) Error() string { return e.Method + " " + e.URL + ": " + Printabl
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ErrRedirect is in the chain of an [Error] when the server answered with a
-// redirect that is not followed.
+// ErrRedirect is in the chain of an [Error] if the server answered with a redirect that
+// is not followed.
 var ErrRedirect = errors.New("a redirect is not followed")
 
 var (
@@ -82,9 +82,9 @@ var (
 	errProxy   = errors.New("the proxy's settings are wrong")
 )
 
-// CauseOf returns the part of an error of the transport that is safe to show.
-// The texts of net/http quote what the peer sent, and a hostile peer can send
-// back the form with the client's secret as a status line.
+// CauseOf returns the part of an error of the transport that is safe to show. Errors of
+// net/http quote bytes of the peer, and a hostile peer can send back the form with the
+// client's secret as its status line.
 func CauseOf(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		if cause := context.Cause(ctx); errors.Is(cause, ctx.Err()) {
@@ -142,8 +142,8 @@ func Show(text string) string {
 	return Printable(u.String())
 }
 
-// Printable makes text of strangers fit for a line of a log: on one line,
-// without control characters, bounded in length.
+// Printable makes untrusted text fit for a log: on one line, without control
+// characters, limited in length.
 func Printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -1,8 +1,7 @@
-// Package fetch makes the HTTP requests of authorization. Strangers name the
-// URLs: an MCP server names the place of its metadata, the metadata names an
-// authorization server, and so on. A guard keeps these requests away from
-// addresses that only this machine or its network can reach, and every exchange
-// is bounded in time and size.
+// Package fetch makes the HTTP requests of authorization. Their URLs are untrusted: an
+// MCP server names its metadata, the metadata names an authorization server, and so on.
+// A guard keeps these requests away from addresses that only this machine or its
+// network can reach. Every exchange is limited in time and size.
 package fetch
 
 import (
@@ -28,14 +27,14 @@ type Options struct {
 	// [*http.Transport] is copied: the client uses its TLS configuration and other
 	// settings. For any other type, see foreign.go.
 	//
-	// Its DialContext is used when set. The guard then judges the address of the
-	// connection before anything is sent on it. A connection that is not TCP
-	// passes, as a pipe in a test does. Its DialTLSContext is not used.
+	// Its DialContext is used if set. The guard then checks the address of the
+	// connection before anything is sent on it. It allows a connection that is not
+	// TCP, such as a pipe in a test. Its DialTLSContext is not used.
 	//
-	// Its Proxy is used when set. The guard then judges addresses written in URLs and
-	// those that this machine finds for a name. It cannot see where the proxy connects
-	// to: the proxy must guard its network. The environment's proxy is not used unless
-	// Proxy is [http.ProxyFromEnvironment].
+	// Its Proxy is used if set. The guard then checks the addresses in URLs, and those
+	// to which this machine resolves a name. It cannot see the address that the proxy
+	// connects to: the proxy must guard its network. The environment's proxy is not
+	// used unless Proxy is [http.ProxyFromEnvironment].
 	Transport http.RoundTripper
 	// AllowLoopback also allows this machine, over http too. It is for
 	// development, where the MCP server is on this machine.
@@ -96,8 +95,8 @@ func New(o Options) *Client {
 	t.DialTLSContext = nil
 	t.Dial, t.DialTLS = nil, nil //nolint:staticcheck // deprecated, but the transport would still dial past the guard
 	t.Proxy = proxyOf
-	// Many servers close idle connections after 5 s. A POST that meets such a
-	// close is not made again, so no connection waits that long.
+	// Many servers close idle connections after 5 s. A POST on a closed connection is
+	// not repeated, so no connection stays idle that long.
 	t.IdleConnTimeout = 3 * time.Second
 	if t.TLSHandshakeTimeout == 0 {
 		t.TLSHandshakeTimeout = 10 * time.Second
@@ -108,8 +107,8 @@ func New(o Options) *Client {
 	return c
 }
 
-// proxyKey is the key of a request's proxy in its context. Connections to
-// the proxy are the caller's choice, so the guard lets them pass.
+// proxyKey is the key of a request's proxy in its context. The guard allows connections
+// to the proxy, which the caller chose.
 type proxyKey struct{}
 
 func proxyOf(req *http.Request) (*url.URL, error) {
@@ -117,18 +116,16 @@ func proxyOf(req *http.Request) (*url.URL, error) {
 	return proxy, nil
 }
 
-// CloseIdle closes connections that are not in use. Those of a transport of the
-// application are the application's.
+// CloseIdle closes idle connections, except those of a transport of the application.
 func (c *Client) CloseIdle() {
 	if c.transport != nil {
 		c.transport.CloseIdleConnections()
 	}
 }
 
-// Get fetches a document. It follows at most three redirects, checks each like
-// the first URL, and never goes from https to http. A redirect to another
-// origin loses every header that could be a credential. Any status is an answer,
-// not an error.
+// Get fetches a document. It follows at most three redirects, checks each like the first
+// URL, and never goes from https to http. At a redirect to another origin it drops every
+// header that could be a credential. Any status is an answer, not an error.
 func (c *Client) Get(ctx context.Context, url string, header http.Header) (*Answer, error) {
 	ctx, cancel := c.bound(ctx)
 	defer cancel()
@@ -158,8 +155,8 @@ func (c *Client) Get(ctx context.Context, url string, header http.Header) (*Answ
 	}
 }
 
-// Post sends a body. It never follows a redirect, because the body may hold a
-// secret for this URL alone: the redirect is the answer.
+// Post sends a body. It never follows a redirect, because the body may hold a secret for
+// this URL: it returns the redirect as the answer.
 func (c *Client) Post(ctx context.Context, url, contentType string, body []byte, header http.Header) (*Answer, error) {
 	ctx, cancel := c.bound(ctx)
 	defer cancel()
@@ -219,8 +216,8 @@ func (c *Client) exchange(ctx context.Context, method string, u *url.URL, header
 	return c.read(req, resp)
 }
 
-// judgeName returns a *BlockedError if this machine finds an address for the host of a
-// URL that is refused.
+// judgeName returns a *BlockedError if this machine resolves the host of a URL to an
+// address that the guard refuses.
 func (c *Client) judgeName(ctx context.Context, u *url.URL) error {
 	if b := c.guard.judgeName(ctx, u.Hostname()); b != nil {
 		return &BlockedError{URL: Show(u.String()), Address: b.Address, Reason: b.Reason}
@@ -259,7 +256,7 @@ func (c *Client) failure(req *http.Request, err error, notSent bool) error {
 	return &Error{Method: req.Method, URL: show, Err: cause, NotSent: notSent}
 }
 
-// redirect returns where an answer to a GET leads, or nil when it is no redirect.
+// redirect returns the target of a redirect, or nil for another answer.
 func redirect(from *url.URL, a *Answer) (*url.URL, error) {
 	switch a.Status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
@@ -289,8 +286,8 @@ func origin(u *url.URL) string {
 	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
 }
 
-// harmless returns the headers that may follow a redirect to another origin.
-// They are listed, so that a new kind of credential is not among them.
+// harmless returns the headers that may be sent to another origin after a redirect. It is
+// a list of allowed headers, so that new kinds of credentials are left out.
 func harmless(header http.Header) http.Header {
 	kept := make(http.Header)
 	for _, name := range []string{"Accept", "Accept-Language", "Mcp-Protocol-Version"} {

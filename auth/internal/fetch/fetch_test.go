@@ -229,7 +229,7 @@ func TestCredentialsStayAtTheirOrigin(t *testing.T) {
 	require.Equal(t, "Bearer secret", header.Get("Authorization"), "the caller's header is not changed")
 }
 
-// rebinding is a dial function whose resolver says that every name is at one address.
+// rebinding is a dial function whose resolver returns one address for every name.
 func rebinding(address string) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, address)
@@ -476,8 +476,8 @@ func TestTheCallersContextEndsAnExchange(t *testing.T) {
 	})
 }
 
-// TestErrorsNeverQuoteThePeer has peers that send back what they got, which for
-// a token endpoint is the client's secret.
+// TestErrorsNeverQuoteThePeer has peers that send back the request, which has the client's
+// secret at a token endpoint.
 func TestErrorsNeverQuoteThePeer(t *testing.T) {
 	const form = "client_secret=SECRET"
 	for name, raw := range map[string]string{

@@ -9,17 +9,16 @@ import (
 )
 
 // A transport of the application that is not a [*http.Transport] is foreign: the guard
-// cannot see which address it connects to. So this machine looks the name up before each
-// request, and an address that is refused ends it. Three things stay unseen: a name that
-// only the transport finds, a name that resolves differently the second time, and a
-// redirect that the transport follows. Its panics are errors, and a request that it does
-// not end is given up at the end of the context.
+// cannot see which address it connects to. So this machine resolves the name before each
+// request, and refuses the request if the guard refuses the address. This misses three
+// cases: a name that only the transport resolves, a name that resolves differently the
+// second time, and a redirect that the transport follows. Its panics become errors. A
+// request that it does not end is abandoned when the context ends.
 
-// errForeign is the cause in place of the transport's own error, whose text may have
-// anything in it.
+// errForeign replaces the transport's own error, whose text may contain secrets.
 var errForeign = errors.New("the RoundTripper of the application failed")
 
-// apart makes one request by the foreign transport, on a goroutine of its own.
+// apart makes one request with the foreign transport, on its own goroutine.
 func (c *Client) apart(req *http.Request) (*Answer, error) {
 	ctx := req.Context()
 	if err := c.judgeName(ctx, req.URL); err != nil {
@@ -59,8 +58,8 @@ func (c *Client) foreignTrip(req *http.Request) (*Answer, error) {
 	return c.read(req, resp)
 }
 
-// panicked is the error of a foreign transport that panicked. Only a text of the runtime
-// is shown: another value may hold the request.
+// panicked returns the error for a panic of the foreign transport. It shows only errors
+// of the runtime, because another value may contain the request.
 func panicked(value any) error {
 	if e, ok := value.(runtime.Error); ok {
 		return fmt.Errorf("the RoundTripper of the application panicked: %w", e)

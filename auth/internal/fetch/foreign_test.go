@@ -51,8 +51,8 @@ func TestAForeignTransportIsAskedForNoAddressThatIsRefused(t *testing.T) {
 	}
 }
 
-// What a foreign transport does wrong is an error without its texts, and a redirect is
-// checked like the first URL.
+// A fault of a foreign transport is an error without its texts. A redirect is checked like
+// the first URL.
 func TestForeignTransportsThatFail(t *testing.T) {
 	t.Parallel()
 	var none *http.Request
@@ -91,7 +91,7 @@ func TestForeignTransportsThatFail(t *testing.T) {
 	}
 }
 
-// A foreign transport that ignores the context holds nobody up.
+// A foreign transport that ignores the context does not delay the caller.
 func TestAForeignTransportThatDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

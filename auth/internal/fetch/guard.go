@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// guard judges the addresses of connections. It does so when the name is
-// resolved, for each address that is tried: a name that resolves differently
-// the second time (DNS rebinding) or an address in an odd spelling gains nothing.
+// guard checks the addresses of connections. It checks each address that is dialed,
+// after the name was resolved. So neither a name that resolves differently the second
+// time (DNS rebinding) nor an odd spelling of an address can circumvent it.
 type guard struct {
 	loopback, private bool
 	resolver          *net.Resolver // nil: the default
 }
 
-// refuse returns why an address is refused, or "".
+// refuse returns why the guard refuses an address, or "".
 func (g guard) refuse(a netip.Addr) string {
 	kind := kindOf(a)
 	if kind == loopback && g.loopback || kind == private && g.private {
@@ -28,9 +28,9 @@ func (g guard) refuse(a netip.Addr) string {
 	return kind
 }
 
-// judge returns a *BlockedError for an address that is refused. local says
-// that the URL's host names this machine: then nothing else will do, because
-// such URLs may be http.
+// judge returns a *BlockedError for an address that the guard refuses. local is set if
+// the URL's host names this machine: then all other addresses are refused, because such
+// URLs may be http.
 func (g guard) judge(address string, local bool) *BlockedError {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -50,11 +50,11 @@ func (g guard) judge(address string, local bool) *BlockedError {
 	return &BlockedError{Address: a.String(), Reason: reason}
 }
 
-// lookupTime bounds judgeName: behind a proxy, many machines can look up nothing.
+// lookupTime limits judgeName: behind a proxy, many machines cannot resolve names.
 const lookupTime = 2 * time.Second
 
-// judgeName returns a *BlockedError if this machine finds an address for a name that is
-// refused. A name that it does not find is the proxy's to judge.
+// judgeName returns a *BlockedError if this machine resolves a name to an address that
+// the guard refuses. The proxy must check names that this machine cannot resolve.
 func (g guard) judgeName(ctx context.Context, host string) *BlockedError {
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
@@ -91,8 +91,8 @@ func (g guard) dialer(base dialFunc) dialFunc {
 		if base != nil {
 			return g.dialBase(ctx, base, network, address, local)
 		}
-		// With several addresses the dialer returns its first failure. The one
-		// to tell is the refusal.
+		// For several addresses the dialer returns its first error. A refusal is
+		// more useful.
 		var mu sync.Mutex
 		var blocked *BlockedError
 		d.Control = func(_, address string, _ syscall.RawConn) error {
@@ -118,8 +118,8 @@ func (g guard) dialer(base dialFunc) dialFunc {
 	}
 }
 
-// dialBase dials with the caller's function, which the guard cannot look into:
-// it judges what the connection leads to, before anything is sent.
+// dialBase dials with the caller's function. The guard cannot see the addresses that it
+// dials, so it checks the address of the connection before anything is sent.
 func (g guard) dialBase(ctx context.Context, base dialFunc, network, address string, local bool) (net.Conn, error) {
 	conn, err := base(ctx, network, address)
 	if err != nil {

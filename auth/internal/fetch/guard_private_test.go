@@ -80,7 +80,7 @@ func TestNamesAreJudgedByTheirAddressesAtDialTime(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dns := &names{addresses: []netip.Addr{netip.MustParseAddr("1.1.1.1")}}
 			tt.guard.resolver = dns.resolver()
-			// The name is harmless as long as somebody looks before the dial.
+			// The name is allowed when it is checked before the dial.
 			before, err := tt.guard.resolver.LookupHost(t.Context(), tt.host+".")
 			require.NoError(t, err)
 			require.Equal(t, []string{"1.1.1.1"}, before)
@@ -133,7 +133,7 @@ func TestAddressesInAnySpellingAreNotDialed(t *testing.T) {
 		t.Run(host, func(t *testing.T) {
 			g := guard{resolver: (&names{addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}).resolver()}
 			_, err := g.dialer(nil)(t.Context(), "tcp", net.JoinHostPort(host, "443"))
-			require.Error(t, err) // blocked, or what Go's resolver does not take for a name
+			require.Error(t, err) // blocked, or not a name for Go's resolver
 		})
 	}
 }
@@ -154,8 +154,7 @@ func (r refusing) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, io.EOF
 }
 
-// A transport that the guard cannot look into is not asked for a name that leads to a
-// refused address.
+// A transport that the guard cannot check is not called for a name with a refused address.
 func TestNamesAreLookedUpForAForeignTransport(t *testing.T) {
 	c := New(Options{Transport: refusing{t}})
 	c.guard.resolver = (&names{addresses: []netip.Addr{netip.MustParseAddr("1.1.1.1"), netip.MustParseAddr("10.0.0.1")}}).resolver()

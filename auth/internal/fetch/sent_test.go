@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 )
 
-// An error says whether the peer can have seen the request.
+// An error reports whether the peer can have received the request.
 func TestWhatWasNotSent(t *testing.T) {
 	drop := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 	p := newPeer(t, drop)

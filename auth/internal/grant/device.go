@@ -19,19 +19,19 @@ const DeviceCodeGrant = "urn:ietf:params:oauth:grant-type:device_code"
 const (
 	defaultInterval = 5 * time.Second        // RFC 8628 §3.2
 	slowDown        = 5 * time.Second        // §3.5: what slow_down adds
-	leastInterval   = 100 * time.Millisecond // whatever a server says
+	leastInterval   = 100 * time.Millisecond // also if a server names a shorter one
 	mostInterval    = time.Minute            // of a server that does not answer
 	longestUserCode = 64
 )
 
 // DeviceCode is a login that waits for a person on another device.
 type DeviceCode struct {
-	Code     string // secret: it is good for the token once the person has agreed
+	Code     string // secret: it is exchanged for the token once the person has agreed
 	UserCode string // what the person types
 	URL      string // the page to type it at
-	Complete string // the page with the code in its address, "" for none
+	Complete string // the page with the code in its URL, "" for none
 	Expiry   time.Time
-	Interval time.Duration // between two questions whether the person has agreed
+	Interval time.Duration // between two polls
 }
 
 // String describes the login without its secret.
@@ -49,10 +49,10 @@ func (d DeviceCode) LogValue() slog.Value { return slog.StringValue(d.String()) 
 // MarshalText writes String.
 func (d DeviceCode) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// Device begins a login on another device (RFC 8628 §3.1). A refusal is an *Error.
+// Device starts a login on another device (RFC 8628 §3.1). A refusal is an *Error.
 func (e *Endpoint) Device(ctx context.Context, c *Client, to string, params url.Values) (*DeviceCode, error) {
 	plain := *e
-	plain.Proof = nil // RFC 9449 has no proof here: the token request carries it
+	plain.Proof = nil // the token request carries the proof (RFC 9449)
 	answer, sent, err := plain.post(ctx, c, to, copied(params))
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (e *Endpoint) Device(ctx context.Context, c *Client, to string, params url.
 	return parseDevice(to, answer, sent, func(page string) bool { return e.HTTP.Check(page) == nil }, time.Now())
 }
 
-// parseDevice reads the answer that begins a login on another device; reachable reports whether a
+// parseDevice reads the answer that starts a login on another device. reachable reports whether a
 // person may be sent to a page.
 func parseDevice(endpoint string, a *fetch.Answer, sent secrets, reachable func(page string) bool, now time.Time) (*DeviceCode, error) {
 	m, err := granted(endpoint, a, sent)
@@ -93,8 +93,8 @@ func parseDevice(endpoint string, a *fetch.Answer, sent secrets, reachable func(
 	return d, nil
 }
 
-// DeviceToken asks for the token of a login on another device until the person has agreed or
-// refused, or ctx is over: the error then has the cause of ctx, and what failed last.
+// DeviceToken polls for the token of a login on another device until the person has agreed or
+// refused. If ctx ends first, the error has the cause of ctx and the last failure.
 func (e *Endpoint) DeviceToken(ctx context.Context, c *Client, d *DeviceCode, params url.Values) (*Token, error) {
 	form := copied(params)
 	form.Set("device_code", d.Code)
@@ -126,7 +126,7 @@ func (e *Endpoint) DeviceToken(ctx context.Context, c *Client, d *DeviceCode, pa
 	}
 }
 
-// waited is the error of a wait that is over.
+// waited returns the error for a wait that ctx ended.
 func waited(ctx context.Context, failed error) error {
 	if failed == nil {
 		return context.Cause(ctx)
@@ -134,13 +134,13 @@ func waited(ctx context.Context, failed error) error {
 	return fmt.Errorf("%w: %w", context.Cause(ctx), failed)
 }
 
-// waits reports whether an answer says that the person has not agreed yet.
+// waits reports whether an error means that the person has not agreed yet.
 func waits(err error) bool {
 	var refused *Error
 	return errors.As(err, &refused) && (refused.Code == "authorization_pending" || refused.Code == "slow_down")
 }
 
-// nextPause is how long to wait after an error, and whether to ask again (RFC 8628 §3.5).
+// nextPause returns how long to wait after an error, and whether to poll again (RFC 8628 §3.5).
 func nextPause(pause time.Duration, err error) (next time.Duration, again bool) {
 	slower := max(pause, min(2*pause, mostInterval))
 	var refused *Error

@@ -25,7 +25,8 @@ const (
 	longestNonce = 1024 // bytes
 )
 
-// Prover makes DPoP proofs (RFC 9449) with one key, P-256 or Ed25519. It is safe for concurrent use.
+// Prover makes DPoP proofs (RFC 9449) with one key, of curve P-256 or Ed25519. It is safe for
+// concurrent use.
 type Prover struct {
 	key *key
 	jwk jose.JSONWebKey
@@ -43,7 +44,7 @@ func NewProver() (*Prover, error) {
 	return newProver(private, "")
 }
 
-// ParseProver reads what Export wrote.
+// ParseProver reads the output of Export.
 func ParseProver(exported Secret) (*Prover, error) {
 	private, err := x509.ParsePKCS8PrivateKey([]byte(exported.Text()))
 	if err != nil {
@@ -52,8 +53,8 @@ func ParseProver(exported Secret) (*Prover, error) {
 	return newProver(private, "")
 }
 
-// ReadProver reads the private key of the application, PEM or a JWK, on curve P-256 or Ed25519. The
-// alg of a JWK names the algorithm; without it an Ed25519 key signs as EdDSA.
+// ReadProver reads the private key of the application: PEM or a JWK, of curve P-256 or Ed25519.
+// The alg of a JWK selects the algorithm. Without it, an Ed25519 key signs as EdDSA.
 func ReadProver(text []byte) (*Prover, error) {
 	k, err := parseKey(text)
 	if err != nil {
@@ -73,16 +74,16 @@ func newProver(private any, alg string) (*Prover, error) {
 	return &Prover{key: k, jwk: jose.JSONWebKey{Key: k.public}, nonces: map[string]string{}}, nil
 }
 
-// Export returns the private key, to be stored beside tokens that are bound to it.
+// Export returns the private key, for a store of tokens that are bound to it.
 func (p *Prover) Export() (Secret, error) {
 	exported, err := x509.MarshalPKCS8PrivateKey(p.key.secret.private)
 	return Hide(string(exported)), err
 }
 
-// Algorithm is the one that proofs are signed with.
+// Algorithm returns the algorithm of the proofs.
 func (p *Prover) Algorithm() string { return p.key.Algorithm() }
 
-// Thumbprint is the JWK thumbprint of the public key: dpop_jkt of an authorization request.
+// Thumbprint returns the JWK thumbprint of the public key: dpop_jkt of an authorization request.
 func (p *Prover) Thumbprint() (string, error) {
 	sum, err := p.jwk.Thumbprint(crypto.SHA256)
 	if err != nil {
@@ -91,8 +92,8 @@ func (p *Prover) Thumbprint() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sum), nil
 }
 
-// Proof makes the value of a DPoP header for one request. The access token is empty at the token
-// endpoint; an empty nonce is left out. Query and fragment of the URL are not part of a proof.
+// Proof returns the value of the DPoP header of one request. The access token is empty at the
+// token endpoint. An empty nonce is omitted. A proof ignores query and fragment of the URL.
 func (p *Prover) Proof(method, rawURL, accessToken, nonce string) (string, error) {
 	target, err := proofURL(rawURL)
 	if err != nil {
@@ -122,8 +123,8 @@ func (p *Prover) Nonce(rawURL string) string {
 	return p.nonces[origin]
 }
 
-// SetNonce keeps the nonce from a DPoP-Nonce header of an answer of rawURL, for the next request
-// to that origin. A value that is no nonce is ignored; it reports whether the nonce is new.
+// SetNonce keeps the nonce of a DPoP-Nonce header for the next request to the origin of rawURL.
+// It ignores a value that is not a nonce. It reports whether the nonce is new.
 func (p *Prover) SetNonce(rawURL, nonce string) bool {
 	origin := originOf(rawURL)
 	if origin == "" || !visible(nonce) || len(nonce) > longestNonce || strings.ContainsAny(nonce, `"\`) {
@@ -159,7 +160,7 @@ func (p *Prover) LogValue() slog.Value { return slog.StringValue(p.String()) }
 // MarshalText writes String.
 func (p *Prover) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// proofURL is the htu of a request: normalized as RFC 9449 §4.3 lets the server compare it.
+// proofURL returns the htu of a request, normalized for the comparison of RFC 9449 §4.3.
 func proofURL(rawURL string) (string, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" {

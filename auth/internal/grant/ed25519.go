@@ -8,11 +8,11 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// algEd25519 is the name that RFC 9864 gives to EdDSA with an Ed25519 key. Servers list the one, the
-// other or both; the signatures are the same. It is not in package jose.
+// algEd25519 is the name of RFC 9864 for EdDSA with an Ed25519 key. Servers list one of the names
+// or both. The signatures are the same. Package jose does not have it.
 const algEd25519 = jose.SignatureAlgorithm("Ed25519")
 
-// edAlgs are both names, the older first: more servers know it.
+// edAlgs are both names. The older is first, because more servers know it.
 var edAlgs = []jose.SignatureAlgorithm{jose.EdDSA, algEd25519}
 
 // Listed implements [Signer].
@@ -33,7 +33,7 @@ func (k *key) Listed(algs []string) Signer {
 	return nil
 }
 
-// signingKey is the key as package jose takes it.
+// signingKey returns the key in the form of package jose.
 func (k *key) signingKey() jose.SigningKey {
 	if private, ok := k.secret.private.(ed25519.PrivateKey); ok {
 		return jose.SigningKey{Algorithm: k.alg, Key: edSigner{private}}
@@ -41,7 +41,7 @@ func (k *key) signingKey() jose.SigningKey {
 	return jose.SigningKey{Algorithm: k.alg, Key: k.secret.private}
 }
 
-// edSigner signs under both names. It lives for one signature.
+// edSigner signs under both names.
 type edSigner struct{ private ed25519.PrivateKey }
 
 // Public implements [jose.OpaqueSigner].

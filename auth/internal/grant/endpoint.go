@@ -14,13 +14,13 @@ import (
 const (
 	grantTokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
 	typeAccessToken    = "urn:ietf:params:oauth:token-type:access_token"
-	typeNotApplicable  = "N_A" // RFC 8693 §2.2.1: what was issued is no access token
+	typeNotApplicable  = "N_A" // RFC 8693 §2.2.1: the issued token is not an access token
 	typeBearer         = "Bearer"
 	typeDPoP           = "DPoP"
 	nonceWanted        = "use_dpop_nonce"
 	formType           = "application/x-www-form-urlencoded"
 
-	// longestLife bounds expires_in: a larger number is a mistake, and would overflow.
+	// longestLife limits expires_in: a larger number is a mistake, and would overflow.
 	longestLife = 10 * 365 * 24 * time.Hour
 )
 
@@ -41,10 +41,12 @@ func (e *Endpoint) audience() string {
 	return e.TokenURL
 }
 
-// Exchange asks for a token with any grant: params are those of the grant, without the client's
-// own. A refusal is an *Error. A server that wants a nonce in DPoP proofs is asked once more, and
-// so is one that refuses a secret where the method was assumed; c keeps the method that worked.
-// Nothing else is repeated.
+// Exchange requests a token with any grant. params are those of the grant; Exchange adds the
+// client's own. A refusal is an *Error.
+//
+// Exchange repeats the request once if the server requires a nonce in DPoP proofs, and once if the
+// server refuses a secret whose method was assumed. Then c keeps the method that worked. It
+// repeats nothing else.
 func (e *Endpoint) Exchange(ctx context.Context, c *Client, grantType string, params url.Values) (*Token, error) {
 	form := copied(params)
 	form.Set("grant_type", grantType)
@@ -56,16 +58,16 @@ func (e *Endpoint) Exchange(ctx context.Context, c *Client, grantType string, pa
 	return parseToken(e.TokenURL, answer, sent, want, time.Now())
 }
 
-// copied is a form of its own: the client's authentication is added to it.
+// copied returns a copy of params, to which the client's authentication is added.
 func copied(params url.Values) url.Values {
 	form := url.Values{}
 	maps.Copy(form, params)
 	return form
 }
 
-// post sends a form, which it changes, with the client's authentication. Where the server lists no
-// methods of authentication, a secret that it refuses in the header is sent once more in the form:
-// many servers take it only there. c keeps the method that worked.
+// post sends a form with the client's authentication, which it adds to the form. If the server
+// lists no methods of authentication and refuses the secret in the header, post sends it once more
+// in the form, because many servers accept it only there. c keeps the method that worked.
 func (e *Endpoint) post(ctx context.Context, c *Client, to string, form url.Values) (*fetch.Answer, secrets, error) {
 	method, err := e.method(c)
 	if err != nil {
@@ -76,7 +78,7 @@ func (e *Endpoint) post(ctx context.Context, c *Client, to string, form url.Valu
 	if err != nil || !assumed || !refusedClient(to, answer, sent) {
 		return answer, sent, err
 	}
-	// The server has not looked at the grant: a code in the form is not spent (RFC 6749 §4.1.3).
+	// The server has not used the grant: a code in the form is still valid (RFC 6749 §4.1.3).
 	answer, sent, err = e.send(ctx, c, MethodPost, to, form)
 	if err == nil && !refusedClient(to, answer, sent) {
 		c.Method = MethodPost
@@ -88,7 +90,7 @@ func refusedClient(endpoint string, a *fetch.Answer, sent secrets) bool {
 	return refusal(endpoint, a, sent).Code == "invalid_client"
 }
 
-// send is one request of post, and one more when the server gives a new nonce for the DPoP proof.
+// send makes one request of post, and another if the server sets a new nonce for the DPoP proof.
 func (e *Endpoint) send(ctx context.Context, c *Client, method, to string, form url.Values) (*fetch.Answer, secrets, error) {
 	for again := false; ; again = true {
 		header := http.Header{"Accept": {"application/json"}}
@@ -123,8 +125,8 @@ func (e *Endpoint) send(ctx context.Context, c *Client, method, to string, form 
 
 func good(a *fetch.Answer) bool { return a.Status >= 200 && a.Status <= 299 }
 
-// granted returns the members of an answer that is no refusal. A refusal may have
-// status 200.
+// granted returns the members of a successful answer. A refusal, which may have status
+// 200, is an *Error.
 func granted(endpoint string, a *fetch.Answer, sent secrets) (members, error) {
 	if !good(a) {
 		return nil, refusal(endpoint, a, sent)
@@ -139,20 +141,20 @@ func granted(endpoint string, a *fetch.Answer, sent secrets) (members, error) {
 	return m, nil
 }
 
-// wrongAt makes the error of an answer that cannot be used.
+// wrongAt returns a function that makes the error of an unusable answer.
 func wrongAt(endpoint string) func(reason string) error {
 	return func(reason string) error { return &AnswerError{Endpoint: reduce(endpoint), Reason: reason} }
 }
 
-// wanted is what kind of token was asked for.
+// wanted is the kind of token that was requested.
 type wanted struct {
 	dpop  bool // bound to a key
-	other bool // a token exchange asked for something else than an access token
+	other bool // a token exchange requested another type than an access token
 }
 
-// tokenType checks the token_type of an answer. A token of a type that was not asked for must not
-// be used (RFC 6749 §7.1, RFC 9449 §5). The type is required, but some servers leave it out. Then
-// the token is a Bearer token, and no token that is bound to a key.
+// tokenType checks the token_type of an answer. A token of a type that was not requested must not
+// be used (RFC 6749 §7.1, RFC 9449 §5). The type is required, but some servers omit it. Then the
+// token is a Bearer token, and not bound to a key.
 func (w wanted) tokenType(kind string) (is, wrong string) {
 	switch {
 	case w.other && strings.EqualFold(kind, typeNotApplicable):
@@ -171,8 +173,8 @@ func (w wanted) tokenType(kind string) (is, wrong string) {
 	return "", "its token_type is one that no client of MCP can use"
 }
 
-// parseToken reads the answer of a token endpoint. Servers differ: a lifetime may be missing,
-// numbers may be strings, and scopes a list.
+// parseToken reads the answer of a token endpoint. It accepts what real servers send: no lifetime,
+// numbers as strings, and scopes as a list.
 func parseToken(endpoint string, a *fetch.Answer, sent secrets, want wanted, now time.Time) (*Token, error) {
 	wrong := wrongAt(endpoint)
 	m, err := granted(endpoint, a, sent)
@@ -202,9 +204,9 @@ func parseToken(endpoint string, a *fetch.Answer, sent secrets, want wanted, now
 	return t, nil
 }
 
-// Revoke takes back a token (RFC 7009). The hint is "access_token", "refresh_token" or empty. A
-// server answers a token it does not know as it answers success. One that cannot take back
-// tokens of this kind is no failure: it lets them expire, as one without the endpoint does.
+// Revoke revokes a token (RFC 7009). The hint is "access_token", "refresh_token" or empty. Servers
+// also report success for an unknown token. It is not an error if the server cannot revoke tokens
+// of this kind: they expire, as with a server without the endpoint.
 func Revoke(ctx context.Context, e *Endpoint, c *Client, revocationURL, token, hint string) error {
 	form := url.Values{"token": {token}}
 	if hint != "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 )
 
-// request is what a test's server got.
+// request is a request that the server of a test received.
 type request struct {
 	form   url.Values
 	header http.Header
@@ -215,7 +215,7 @@ func TestExchangeIsRefused(t *testing.T) {
 	}
 }
 
-// TestErrorsRepeatNoSecret: servers quote what they got, and their texts go into logs.
+// TestErrorsRepeatNoSecret: servers quote requests, and their texts go into logs.
 func TestErrorsRepeatNoSecret(t *testing.T) {
 	signer := newKey(t, "ES256")
 	prover, err := NewProver()
@@ -407,7 +407,7 @@ func TestRevoke(t *testing.T) {
 	require.Equal(t, "unsupported_token_type", refused.Code)
 	require.NotContains(t, err.Error(), "PLANTED")
 
-	// A server of tokens that it cannot take back, as those that are JWTs (RFC 7009 §2.2.1).
+	// A server whose tokens cannot be revoked, such as JWTs (RFC 7009 §2.2.1).
 	s = play(t, answer{status: 400, body: `{"error":"unsupported_token_type"}`})
 	require.NoError(t, Revoke(t.Context(), s.endpoint(), &Client{ID: "id"}, s.url, "AT", "access_token"))
 }

@@ -22,11 +22,11 @@ const (
 // Error is the refusal of an authorization server (RFC 6749 §5.2, RFC 7591 §3.2.2). Its texts are
 // printable, bounded, and free of the secrets that were sent.
 type Error struct {
-	Code        string // "invalid_grant", …; empty: the answer named none
+	Code        string // "invalid_grant", …; empty if the answer has none
 	Description string
 	URI         string // a page about the error; http or https
 	Status      int    // of the HTTP answer
-	Endpoint    string // scheme, host and path of what answered
+	Endpoint    string // scheme, host and path of the endpoint
 	// RetryAfter is the Retry-After of the answer, 0 for none.
 	RetryAfter time.Duration
 }
@@ -35,7 +35,7 @@ func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s refused: ", e.Endpoint)
 	switch {
-	case e.Status == 0: // not an answer of an endpoint
+	case e.Status == 0: // from an authorization response
 		b.WriteString(cmp.Or(e.Code, "no reason given"))
 	case e.Code == "":
 		fmt.Fprintf(&b, "HTTP status %d", e.Status)
@@ -51,7 +51,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// AnswerError is an answer with a good status that is not what the endpoint owes.
+// AnswerError reports an invalid answer with a successful status.
 type AnswerError struct {
 	Endpoint string // scheme, host and path of what answered
 	Reason   string
@@ -61,17 +61,17 @@ func (e *AnswerError) Error() string {
 	return fmt.Sprintf("%s gave a wrong answer: %s", e.Endpoint, e.Reason)
 }
 
-// NewError makes an Error of texts that a stranger sent otherwise than in the answer of an
-// endpoint, as those of an authorization response (RFC 6749 §4.1.2.1). Secrets are what it may
-// repeat, such as state.
+// NewError returns an Error with untrusted texts that are not from the answer of an endpoint, such
+// as those of an authorization response (RFC 6749 §4.1.2.1). repeated are secrets that the texts
+// may repeat, such as state.
 func NewError(endpoint, code, description, uri string, repeated ...string) *Error {
 	e := &Error{Endpoint: reduce(endpoint)}
 	e.fill(code, description, uri, secretsOf(nil, repeated...))
 	return e
 }
 
-// refusal reads an error answer. Servers send JSON or a form, with content types of all kinds, or
-// a page of a proxy in front of them: what cannot be read leaves the status.
+// refusal reads an error answer. Servers send JSON or a form with any content type, and proxies
+// send pages. If the answer cannot be read, the error has only the status.
 func refusal(endpoint string, a *fetch.Answer, sent secrets) *Error {
 	e := &Error{Status: a.Status, Endpoint: reduce(endpoint), RetryAfter: retryAfter(a.Header, time.Now())}
 	m, ok := readMembers(a)
@@ -82,8 +82,8 @@ func refusal(endpoint string, a *fetch.Answer, sent secrets) *Error {
 	return e
 }
 
-// retryAfter reads Retry-After (RFC 9110 §10.2.3): seconds or a date. It is 0 if it cannot be read or
-// has passed, and bounded, so that it does not overflow.
+// retryAfter reads Retry-After (RFC 9110 §10.2.3): seconds or a date. It returns 0 if it cannot be
+// read or has passed. The result is limited, so that it does not overflow.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) {
@@ -110,7 +110,7 @@ func (e *Error) fill(code, description, uri string, sent secrets) {
 	}
 }
 
-// reduce leaves what may be shown of a URL: scheme, host and path.
+// reduce returns the parts of a URL that may be shown: scheme, host and path.
 func reduce(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil {

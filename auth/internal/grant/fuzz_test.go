@@ -18,7 +18,7 @@ func answerOf(status int, kind string, body []byte) *fetch.Answer {
 	return &fetch.Answer{Status: status, Header: http.Header{"Content-Type": {kind}}, Body: body}
 }
 
-// requireHarmless checks what may go to a terminal and a log.
+// requireHarmless checks a text that may be shown on a terminal and in a log.
 func requireHarmless(t *testing.T, err error) {
 	t.Helper()
 	require.LessOrEqual(t, len(err.Error()), 2000)

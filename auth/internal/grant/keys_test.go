@@ -26,7 +26,7 @@ var algorithms = []jose.SignatureAlgorithm{
 	jose.ES256, jose.ES384, jose.ES512, jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA, "Ed25519",
 }
 
-// verify checks the signature of a JWT and returns what it says.
+// verify checks the signature of a JWT and returns its claims and header.
 func verify(t *testing.T, token string, public any) (map[string]any, jose.Header) {
 	t.Helper()
 	signed, err := jose.ParseSignedCompact(token, algorithms)
@@ -173,12 +173,11 @@ func TestKeyTexts(t *testing.T) {
 }
 
 func TestAssertion(t *testing.T) {
-	s := WithKeyID(newKey(t, "P-256"), "k2")
+	s := newKey(t, "P-256")
 	now := time.Unix(1_800_000_000, 0)
 	token, err := Assertion(s, "id", "https://as.example/", now)
 	require.NoError(t, err)
-	claims, header := verify(t, token, s.Public())
-	require.Equal(t, "k2", header.KeyID)
+	claims, _ := verify(t, token, s.Public())
 	require.NotEmpty(t, claims["jti"])
 	again, err := Assertion(s, "id", "https://as.example/", now)
 	require.NoError(t, err)

@@ -11,10 +11,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 )
 
-// members are those of a JSON object, by exact name: package json would take any case.
+// members are the members of a JSON object by exact name. Package json would ignore the case.
 type members map[string]json.RawMessage
 
-// readMembers reads an answer as a JSON object or, as some older servers write, as a form.
+// readMembers reads an answer as a JSON object or, for some older servers, as a form.
 func readMembers(a *fetch.Answer) (members, bool) {
 	var m members
 	if json.Unmarshal(a.Body, &m) == nil {
@@ -48,8 +48,8 @@ func (m members) text(name string) string {
 	return s
 }
 
-// words returns the words of a member that is a space-separated string or, as some servers write
-// scopes, an array of strings. Words that no scope can be are left out.
+// words returns the words of a member: a space-separated string or, for some servers, an array of
+// strings. It omits words that cannot be a scope.
 func (m members) words(name string) string {
 	text := m.text(name)
 	var list []string
@@ -59,7 +59,7 @@ func (m members) words(name string) string {
 	return strings.Join(slices.DeleteFunc(strings.Fields(text), func(word string) bool { return !visible(word) }), " ")
 }
 
-// seconds returns a member that is a number or, as some servers write it, a number in a string.
+// seconds returns a member that is a number or, for some servers, a number in a string.
 func (m members) seconds(name string) (float64, bool) {
 	text := []byte(m.text(name))
 	if len(text) == 0 {
@@ -72,10 +72,10 @@ func (m members) seconds(name string) (float64, bool) {
 	return n, true
 }
 
-// latest is the last second that a moment may be: the end of the year 9999, as in RFC 3339.
+// latest is the latest time that moment accepts: the end of the year 9999, as in RFC 3339.
 const latest = 253402300799
 
-// moment returns a member that is a time in seconds since 1970; zero for none and for 0.
+// moment returns a member that is a time in seconds since 1970. It is zero for none and for 0.
 func (m members) moment(name string) time.Time {
 	n, ok := m.seconds(name)
 	if !ok || n <= 0 || n > latest {
@@ -84,12 +84,12 @@ func (m members) moment(name string) time.Time {
 	return time.Unix(int64(n), 0)
 }
 
-// expiry is the time that expires_in leads to, zero if there is none.
+// expiry returns the time at which expires_in ends, zero if there is none.
 func (m members) expiry(now time.Time) time.Time {
 	n, ok := m.seconds("expires_in")
 	if !ok || n <= 0 {
 		return time.Time{}
 	}
-	// Of the wall clock: the other one stops while a machine sleeps.
+	// Use the wall clock, because the monotonic clock stops while a machine sleeps.
 	return now.Add(time.Duration(min(n, longestLife.Seconds()) * float64(time.Second))).Round(0)
 }

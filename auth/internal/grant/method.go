@@ -19,12 +19,12 @@ const (
 
 const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
-// ErrNoMethod means that the server supports no way of authentication that the client has.
+// ErrNoMethod reports that the server supports none of the client's methods of authentication.
 var ErrNoMethod = errors.New("no common method of client authentication")
 
-// ChooseMethod picks how a client authenticates itself, the strongest first. A server that lists
-// nothing supports client_secret_basic (RFC 8414 §2). A client without credentials has no choice
-// but "none", which many servers do not list although they take it.
+// ChooseMethod returns the strongest method of authentication that both sides support. A server
+// that lists none supports client_secret_basic (RFC 8414 §2). A client without credentials uses
+// "none", which many servers accept although they do not list it.
 func ChooseMethod(supported []string, hasSecret, hasKey bool) (string, error) {
 	switch {
 	case hasKey && (len(supported) == 0 || slices.Contains(supported, MethodKeyJWT)):
@@ -39,7 +39,7 @@ func ChooseMethod(supported []string, hasSecret, hasKey bool) (string, error) {
 	return "", fmt.Errorf("%w: the server supports %s", ErrNoMethod, printable(fmt.Sprint(supported), longestDescription))
 }
 
-// method is how the client authenticates itself at the endpoint.
+// method returns how the client authenticates itself at the endpoint.
 func (e *Endpoint) method(c *Client) (string, error) {
 	if c.Method != "" {
 		return c.Method, nil
@@ -47,8 +47,8 @@ func (e *Endpoint) method(c *Client) (string, error) {
 	return ChooseMethod(e.Methods, c.Secret != "", c.Key != nil)
 }
 
-// identify adds the client to a request. The form is changed; it returns what was added that
-// nobody may read.
+// identify adds the client's authentication to the form or the header. It returns the secrets that
+// it added.
 func (e *Endpoint) identify(c *Client, method string, form url.Values, header http.Header) (secrets, error) {
 	if c.ID == "" {
 		return nil, errors.New("the client has no id")

@@ -14,7 +14,7 @@ type PKCE struct {
 	Challenge string // sent with the authorization request
 }
 
-// NewPKCE makes a verifier of 256 random bits. There is no other method than S256.
+// NewPKCE returns a pair with a verifier of 256 random bits. The method is always S256.
 func NewPKCE() PKCE {
 	verifier := random(32)
 	sum := sha256.Sum256([]byte(verifier))

@@ -8,13 +8,13 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 )
 
-// longestRequestURI bounds the name of a pushed request: some servers put the whole request into it.
+// longestRequestURI limits a request_uri, into which some servers put the whole request.
 const longestRequestURI = 4096
 
 // Push sends an authorization request to the endpoint for pushed requests (RFC 9126), with the
-// client's authentication and, where tokens are bound to a key, a proof of the key (RFC 9449 §10.1).
-// requestURI takes the place of the request in the browser; it is a secret of this login. expiry is
-// when the server forgets it, zero if it does not say. A refusal is an *Error.
+// client's authentication. If tokens are bound to a key, it adds a proof of the key (RFC 9449
+// §10.1). requestURI replaces the request in the browser; it is a secret of this login. expiry is
+// when it expires, zero if that is unknown. A refusal is an *Error.
 func (e *Endpoint) Push(ctx context.Context, c *Client, to string, request url.Values) (requestURI string, expiry time.Time, err error) {
 	answer, sent, err := e.post(ctx, c, to, copied(request))
 	if err != nil {

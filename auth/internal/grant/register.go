@@ -12,21 +12,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/fetch"
 )
 
-// Registration asks an authorization server for a client of its own (RFC 7591 §2).
+// Registration is a request to register a client (RFC 7591 §2).
 type Registration struct {
 	RedirectURIs            []string `json:"redirect_uris,omitempty"`
 	ClientName              string   `json:"client_name,omitempty"`
-	ClientURI               string   `json:"client_uri,omitempty"`
-	LogoURI                 string   `json:"logo_uri,omitempty"`
 	ApplicationType         string   `json:"application_type,omitempty"` // "native" or "web"
 	GrantTypes              []string `json:"grant_types,omitempty"`
 	ResponseTypes           []string `json:"response_types,omitempty"`
 	TokenEndpointAuthMethod string   `json:"token_endpoint_auth_method,omitempty"`
-	Scope                   string   `json:"scope,omitempty"`
-	SoftwareID              string   `json:"software_id,omitempty"`
-	SoftwareVersion         string   `json:"software_version,omitempty"`
-	JWKSURI                 string   `json:"jwks_uri,omitempty"`
-	JWKS                    any      `json:"jwks,omitempty"`
 	DPoPBoundAccessTokens   bool     `json:"dpop_bound_access_tokens,omitempty"`
 }
 
@@ -34,13 +27,13 @@ type Registration struct {
 type Registered struct {
 	ClientID     string
 	ClientSecret Secret
-	Method       string    // of authentication; empty: chosen from what the server supports
+	Method       string    // of authentication; empty: chosen from those that the server supports
 	IssuedAt     time.Time // zero: unknown
 	ExpiresAt    time.Time // of the secret; zero: never
 	Scope        string
-	RedirectURIs []string // as the server registered them; empty: as asked for
-	GrantTypes   []string // the same
-	// DPoPBound is set if the client gets no token without DPoP (RFC 9449 section 5.2).
+	RedirectURIs []string // as the server registered them; empty: as requested
+	GrantTypes   []string // likewise
+	// DPoPBound is set if the client gets only tokens with DPoP (RFC 9449 section 5.2).
 	DPoPBound bool
 
 	// For changing or deleting the registration (RFC 7592).
@@ -48,7 +41,7 @@ type Registered struct {
 	ManagementToken Secret
 }
 
-// Client returns the registered client, with a key when it authenticates with one.
+// Client returns the registered client. key is nil unless it authenticates with one.
 func (r Registered) Client(key Signer) *Client {
 	return &Client{ID: r.ClientID, Secret: r.ClientSecret.Text(), Method: r.Method, Key: key}
 }
@@ -74,8 +67,8 @@ func (r Registered) LogValue() slog.Value { return slog.StringValue(r.String()) 
 // MarshalText writes String.
 func (r Registered) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// Register asks the registration endpoint for a client. The initial token is what some servers
-// want before they register anyone; usually it is empty. A refusal is an *Error.
+// Register registers a client. The initial token is empty except for servers that require one. A
+// refusal is an *Error.
 func Register(ctx context.Context, h *fetch.Client, endpoint string, r Registration, initialToken string) (*Registered, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -99,8 +92,7 @@ func Register(ctx context.Context, h *fetch.Client, endpoint string, r Registrat
 	return made, err
 }
 
-// parseRegistered reads the answer of a registration endpoint; asked is the method that was
-// asked for.
+// parseRegistered reads the answer of a registration endpoint. asked is the requested method.
 func parseRegistered(endpoint string, a *fetch.Answer, sent secrets, asked string) (*Registered, error) {
 	wrong := wrongAt(endpoint)
 	m, err := granted(endpoint, a, sent)
@@ -131,7 +123,7 @@ func parseRegistered(endpoint string, a *fetch.Answer, sent secrets, asked strin
 	}
 	switch {
 	case r.ClientSecret.Empty() && (r.Method == MethodBasic || r.Method == MethodPost):
-		// Some servers name a default method whatever was asked for.
+		// Some servers always name their default method.
 		if asked != MethodNone {
 			return nil, wrong("it names " + r.Method + " but has no client_secret")
 		}

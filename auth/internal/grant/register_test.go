@@ -26,7 +26,7 @@ func TestRegister(t *testing.T) {
 	got, err := Register(t.Context(), s.http, s.url, Registration{
 		RedirectURIs: []string{"http://127.0.0.1/cb"}, ClientName: "Mainstay", ApplicationType: "native",
 		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
-		TokenEndpointAuthMethod: MethodPost, Scope: "a b", SoftwareID: "m",
+		TokenEndpointAuthMethod: MethodPost,
 	}, "initial")
 	require.NoError(t, err)
 	require.True(t, got.ClientSecret.Text() == "S" && got.ManagementToken.Text() == "M")
@@ -44,7 +44,7 @@ func TestRegister(t *testing.T) {
 	require.Equal(t, "application/json", sent.header.Get("Content-Type"))
 	require.JSONEq(t, `{"redirect_uris":["http://127.0.0.1/cb"],"client_name":"Mainstay","application_type":"native",
 		"grant_types":["authorization_code","refresh_token"],"response_types":["code"],
-		"token_endpoint_auth_method":"client_secret_post","scope":"a b","software_id":"m"}`, sent.body)
+		"token_endpoint_auth_method":"client_secret_post"}`, sent.body)
 	_, err = Register(t.Context(), s.http, s.url, Registration{}, "")
 	require.NoError(t, err)
 	require.Empty(t, s.requests[1].header.Get("Authorization"))
@@ -113,7 +113,7 @@ func TestNewError(t *testing.T) {
 	require.Equal(t, "https://a/ refused: no reason given", NewError("https://a/", "a b", "", "ftp://x").Error())
 }
 
-// TestNothingShowsSecrets writes everything that holds secrets in every form.
+// TestNothingShowsSecrets prints all types with secrets in every form.
 func TestNothingShowsSecrets(t *testing.T) {
 	const secret = "PLANTED"
 	signer := newKey(t, "Ed25519")
@@ -144,7 +144,7 @@ func TestNothingShowsSecrets(t *testing.T) {
 		Hide(secret),
 		client, &client,
 		struct{ C *Client }{&client},
-		registered, &registered, pkce, &pkce, signer, WithKeyID(signer, "k"), prover,
+		registered, &registered, pkce, &pkce, signer, prover,
 		struct{ k Signer }{signer},
 		struct{ p *Prover }{prover},
 		&Endpoint{Proof: prover},

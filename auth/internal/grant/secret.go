@@ -5,9 +5,10 @@ import (
 	"log/slog"
 )
 
-// Secret is a text that nothing prints, for example a token. In unexported fields fmt calls no
-// methods. It follows pointers there to structs, but prints only the address of a pointer to a
-// string. So the text is behind one. The zero value is no text. To compare two, compare their Text.
+// Secret is a text that is never printed, for example a token. In unexported fields fmt calls no
+// methods and follows pointers to structs, but of a pointer to a string it prints only the address.
+// So the text is behind such a pointer. The zero value has no text. To compare two secrets, compare
+// their Text.
 type Secret struct {
 	_    [0]func() // == would compare the pointers
 	text *string
@@ -35,7 +36,7 @@ func (s Secret) Empty() bool { return s.text == nil }
 // Set replaces the text. Copies of the secret keep theirs.
 func (s *Secret) Set(text string) { *s = Hide(text) }
 
-// String tells whether there is a text.
+// String shows only whether there is a text.
 func (s Secret) String() string {
 	if s.Empty() {
 		return ""

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Many servers take a secret only in the form, and list no methods, which means that they take it
-// in the header (RFC 8414 §2).
+// Many servers accept a secret only in the form and list no methods, although that means that they
+// accept it in the header (RFC 8414 §2).
 func TestSecretInTheForm(t *testing.T) {
 	refused := answer{status: 401, body: `{"error":"invalid_client"}`}
 	granted := answer{status: 200, body: bearer}

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// secrets are values that were sent to a server, which may repeat them in its error texts.
+// secrets are values that were sent to a server. Its error texts may repeat them.
 type secrets []string
 
-// secretParams are the parameters of a token request that nobody else may read.
+// secretParams are the secret parameters of a token request.
 var secretParams = []string{
 	"actor_token", "assertion", "client_assertion", "client_secret", "code", "code_verifier",
 	"device_code", "password", "refresh_token", "request_uri", "state", "subject_token", "token",
@@ -28,12 +28,12 @@ func secretsOf(form url.Values, more ...string) secrets {
 	return s
 }
 
-// window is how many characters of a secret in a row give it away.
+// window is how many consecutive characters of a secret must not be shown.
 const window = 12
 
 const scrubbed = "[hidden: it repeats a credential]"
 
-// scrub returns text unless it has a secret or a telling part of one.
+// scrub returns text, or a replacement if it has a secret or a part of one.
 func (s secrets) scrub(text string) string {
 	for _, secret := range s {
 		if strings.Contains(text, secret) {

@@ -19,22 +19,22 @@ import (
 
 // Signer signs JWTs with a private key.
 type Signer interface {
-	// Sign returns the claims as a signed compact JWT. The header gets alg, and typ "JWT" unless
-	// header names another.
+	// Sign returns the claims as a signed compact JWT. It sets alg in the header, and typ "JWT"
+	// unless header has another.
 	Sign(claims any, header map[string]any) (string, error)
 	Algorithm() string // "ES256", "RS256", …
-	// Listed returns the signer under a name of its algorithm that is in a server's list, nil if
-	// none is. An empty list has all names.
+	// Listed returns the signer with a name of its algorithm that is in a server's list, or nil.
+	// An empty list allows all names.
 	Listed(algs []string) Signer
-	Public() any // the public key, of the type that package crypto uses
+	Public() any // the public key, of a type of package crypto
 }
 
-// fewestRSABits is what RFC 7518 §3.3 asks of an RSA key.
+// fewestRSABits is the minimum of RFC 7518 §3.3 for an RSA key.
 const fewestRSABits = 2048
 
-// NewSigner reads a private key and picks the algorithm. The text is PEM (PKCS #8, PKCS #1 or
-// SEC 1) or one JWK, whose kid is then sent. An empty alg means the usual one for the key:
-// ES256, ES384 or ES512 by curve, RS256, or EdDSA, which Ed25519 is another name of.
+// NewSigner reads a private key. The text is PEM (PKCS #8, PKCS #1 or SEC 1) or one JWK, whose kid
+// is sent in headers. An empty alg selects the usual algorithm of the key: ES256, ES384 or ES512 by
+// curve, RS256, or EdDSA, of which Ed25519 is another name.
 func NewSigner(text []byte, alg string) (Signer, error) {
 	k, err := parseKey(text)
 	if err != nil {
@@ -43,45 +43,9 @@ func NewSigner(text []byte, alg string) (Signer, error) {
 	return newSigner(k.Key, k.KeyID, cmp.Or(alg, k.Algorithm))
 }
 
-// WithKeyID has s send kid in its headers.
-func WithKeyID(s Signer, kid string) Signer {
-	return identified{Signer: s, kid: kid}
-}
-
-type identified struct {
-	Signer
-	kid string
-}
-
-// Sign implements [Signer].
-func (s identified) Sign(claims any, header map[string]any) (string, error) {
-	all := map[string]any{"kid": s.kid}
-	for name, value := range header {
-		all[name] = value
-	}
-	return s.Signer.Sign(claims, all)
-}
-
-// Listed implements [Signer].
-func (s identified) Listed(algs []string) Signer {
-	listed := s.Signer.Listed(algs)
-	if listed == nil {
-		return nil
-	}
-	return identified{listed, s.kid}
-}
-
-func (s identified) String() string { return fmt.Sprintf("private key %s, kid %q", hidden, s.kid) }
-
-// GoString is String, so that %#v shows no secrets either.
-func (s identified) GoString() string { return s.String() }
-
-// Format writes String for every verb.
-func (s identified) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) }
-
 // key is a private key in memory.
 type key struct {
-	secret *secretKey // fmt follows no pointer that deep
+	secret *secretKey // fmt does not follow pointers at this depth
 	public any
 	alg    jose.SignatureAlgorithm
 	kid    string
@@ -127,7 +91,7 @@ func newSigner(private any, kid, alg string) (*key, error) {
 	return k, nil
 }
 
-// parseKey says nothing of what it read: the text is a secret.
+// parseKey reads a private key. Its errors never quote the text, which is a secret.
 func parseKey(text []byte) (k jose.JSONWebKey, err error) {
 	text = bytes.TrimSpace(text)
 	if bytes.HasPrefix(text, []byte("{")) {
@@ -146,7 +110,7 @@ func parseKey(text []byte) (k jose.JSONWebKey, err error) {
 			k.Key, err = x509.ParseECPrivateKey(block.Bytes)
 		case "ENCRYPTED PRIVATE KEY":
 			return jose.JSONWebKey{}, errors.New("the private key is encrypted; decrypt it first")
-		default: // certificates and curve parameters stand beside keys
+		default: // files with keys also have certificates and curve parameters
 			continue
 		}
 		if err != nil {
@@ -198,12 +162,12 @@ func (k *key) GoString() string { return k.String() }
 // Format writes String for every verb.
 func (k *key) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(k.String())) }
 
-// assertionLife is how long a client assertion is good for: long enough for clocks that
-// differ, short enough to be worth nothing later.
+// assertionLife is how long a client assertion is valid: long enough for clocks that
+// differ, and short in case it leaks.
 const assertionLife = 2 * time.Minute
 
-// Assertion makes the JWT with which a client authenticates itself (RFC 7523 §3). The audience
-// is the issuer identifier of the authorization server. Each one is good for one request.
+// Assertion returns a JWT with which a client authenticates itself (RFC 7523 §3). The audience is
+// the issuer identifier of the authorization server. Use it for one request.
 func Assertion(s Signer, clientID, audience string, now time.Time) (string, error) {
 	return s.Sign(map[string]any{
 		"iss": clientID,

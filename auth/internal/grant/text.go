@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// printable makes text of a stranger fit for a terminal and a log line: control, format and
-// invalid characters become blanks, and it has at most limit bytes.
+// printable makes untrusted text fit for a terminal and a log. It replaces control, format and
+// invalid characters by blanks, and cuts the text after limit bytes.
 func printable(s string, limit int) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -23,8 +23,8 @@ func printable(s string, limit int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// visible reports whether s is not empty and has only visible ASCII characters, so that it can
-// go into a header line as it is.
+// visible reports whether s has only visible ASCII characters and at least one, so that a header
+// can carry it unchanged.
 func visible(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] > '~' {

@@ -1,10 +1,10 @@
-// Package grant speaks to the endpoints of an authorization server that take a form or a
-// registration: token, registration and revocation. It also makes what those requests carry:
-// client authentication, PKCE, JWT assertions and DPoP proofs.
+// Package grant calls the endpoints of an authorization server: for tokens, registration,
+// revocation, devices and pushed requests. It also makes what those requests carry: client
+// authentication, PKCE, JWT assertions and DPoP proofs.
 //
-// Types that hold secrets hide them in every fmt verb, in log/slog and in JSON. But fmt calls no
-// methods of values in unexported fields. What is kept is a [Secret], which hides there too; a type
-// with other secrets in unexported fields needs a Format of its own.
+// Types with secrets hide them in every fmt verb, in log/slog and in JSON. In unexported fields fmt
+// calls no methods. A [Secret] stays hidden there, too. A type with other secrets in unexported
+// fields needs its own Format.
 package grant
 
 import (
@@ -24,7 +24,7 @@ type Token struct {
 	Refresh    Secret // empty: none was issued
 	IDToken    Secret
 	IssuedType string    // issued_token_type of a token exchange
-	Scope      string    // space-separated; empty: the scopes asked for
+	Scope      string    // space-separated; empty: the scopes that were requested
 	Expiry     time.Time // zero: unknown
 }
 
@@ -56,8 +56,8 @@ func (t Token) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(t.String())) 
 // LogValue implements [slog.LogValuer] with String.
 func (t Token) LogValue() slog.Value { return slog.StringValue(t.String()) }
 
-// MarshalText writes String: a token in JSON or YAML is never the token itself. Stores write
-// tokens with the encoding of their records.
+// MarshalText writes String, so that JSON and YAML never have the token itself. Stores write tokens
+// with the encoding of their records.
 func (t Token) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // Client is how this program identifies and authenticates itself to one authorization server.
@@ -65,7 +65,7 @@ type Client struct {
 	ID     string
 	Secret string
 	// Method is how the client authenticates: client_secret_basic, client_secret_post, none or
-	// private_key_jwt. Empty: chosen from what the server supports and the client has.
+	// private_key_jwt. Empty: the strongest that the server supports and the client has.
 	Method string
 	Key    Signer // for private_key_jwt
 }

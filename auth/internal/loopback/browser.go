@@ -8,11 +8,11 @@ import (
 	"runtime"
 )
 
-// ErrNoBrowser means that this machine has no browser that could be opened.
+// ErrNoBrowser reports that this machine has no browser to open.
 var ErrNoBrowser = errors.New("no browser can be opened here")
 
-// Open opens a URL in the person's browser. Only http and https are opened, and no
-// shell sees the URL.
+// Open opens a URL in the person's browser. It opens only http and https, and does not use
+// a shell.
 func Open(ctx context.Context, target string) error {
 	u, err := url.Parse(target)
 	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" {

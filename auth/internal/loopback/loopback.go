@@ -1,5 +1,5 @@
-// Package loopback receives the answer of an authorization server in a person's
-// browser: a listener on 127.0.0.1 that takes one callback (RFC 8252 section 7.3).
+// Package loopback receives the answer of an authorization server from the browser of a
+// person: a listener on 127.0.0.1 accepts one callback (RFC 8252 section 7.3).
 package loopback
 
 import (
@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// Answer is the answer of the authorization server in its callback. Do not trust its texts
-// before State and Issuer were checked.
+// Answer is the answer of the authorization server in its callback. Check State and Issuer
+// before you trust its texts.
 type Answer struct {
 	Code, State, Issuer          string
 	HasIssuer                    bool
@@ -34,8 +34,8 @@ func (a Answer) String() string { return "an answer of the authorization server"
 // GoString hides the code.
 func (a Answer) GoString() string { return a.String() }
 
-// Read reads the answer in the URL of a callback, as copied from the address line of a
-// browser.
+// Read reads the answer in the URL of a callback, which a person copied from the address
+// line of a browser.
 func Read(callback string) (Answer, error) {
 	u, err := url.Parse(strings.TrimSpace(callback))
 	if err != nil {
@@ -60,15 +60,15 @@ func answerOf(query url.Values) (Answer, error) {
 	return a, nil
 }
 
-// NewState returns a value that nobody can guess.
+// NewState returns a random value that cannot be guessed.
 func NewState() string {
 	var b [24]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// Listener waits for one callback. Callbacks with another state than the expected one
-// are answered and ignored: anybody on this machine can send them.
+// Listener waits for one callback. It answers and ignores callbacks with another state,
+// because any program on this machine can send them.
 type Listener struct {
 	redirect string
 	path     string
@@ -79,7 +79,7 @@ type Listener struct {
 	once     sync.Once
 
 	mu     sync.Mutex
-	silent map[net.Conn]bool // connections without a request yet, as browsers open ahead
+	silent map[net.Conn]bool // connections without a request: browsers open some in advance
 }
 
 // Listen opens a listener for the state. redirect is the URL of the callback, http on
@@ -131,7 +131,7 @@ func IsLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Redirect is the URL of the callback, with its port.
+// Redirect returns the URL of the callback, with its port.
 func (l *Listener) Redirect() string { return l.redirect }
 
 // Wait returns the answer.
@@ -144,7 +144,7 @@ func (l *Listener) Wait(ctx context.Context) (Answer, error) {
 	}
 }
 
-// changed notes which connections are silent.
+// changed keeps the set of silent connections.
 func (l *Listener) changed(c net.Conn, state http.ConnState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,7 +155,7 @@ func (l *Listener) changed(c net.Conn, state http.ConnState) {
 	}
 }
 
-// Close ends the listener. The page that the person sees is delivered first.
+// Close ends the listener. It delivers the page for the person first.
 func (l *Listener) Close() {
 	l.once.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second) //nolint:forbidigo // after every caller
@@ -173,15 +173,14 @@ func (l *Listener) Close() {
 	})
 }
 
-// ServeHTTP takes the callback.
+// ServeHTTP handles the callback.
 func (l *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 	h.Set("X-Content-Type-Options", "nosniff")
-	// A page of somebody else that has another name lead to this address has that name
-	// in its Host.
+	// A foreign website whose name resolves to this address sends that name in Host.
 	name := r.Host
 	if host, _, err := net.SplitHostPort(r.Host); err == nil {
 		name = host
@@ -209,10 +208,10 @@ func (l *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	select {
 	case l.answers <- answer:
-	default: // there has been one
+	default: // there was one
 	}
-	// What the answer is worth has still to be checked.
-	shown := text{"The program has the answer", "You can close this window and go back to the program: it says whether you are logged in."}
+	// The program has yet to check the answer.
+	shown := text{"The program has the answer", "You can close this window and go back to the program: it shows whether you are logged in."}
 	if answer.Error != "" {
 		shown = text{"The login has failed", "The program that you started says why. You can close this window."}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 )
 
-// formatVersion is that of the text that Encode writes.
+// formatVersion is the version of the text that Encode writes.
 const formatVersion = 1
 
 // form is a record as text. Unlike Record it shows its secrets.
@@ -92,7 +92,7 @@ func (r Record) Encode(key Key) ([]byte, error) {
 	}, "", "  ")
 }
 
-// Decode reads what Encode wrote. Its errors show nothing of the text.
+// Decode reads the output of Encode. Its errors never quote the text.
 func Decode(text []byte) (Key, Record, error) {
 	var f form
 	if err := json.Unmarshal(text, &f); err != nil {

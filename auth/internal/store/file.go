@@ -21,12 +21,12 @@ const (
 	lockSuffix   = ".lock"
 	newSuffix    = ".new"
 
-	// mostBytes bounds a record file: tokens are kilobytes.
+	// mostBytes limits a record file. Tokens have a few kilobytes.
 	mostBytes = 4 << 20
 )
 
-// DamagedError means that a file of the store, or its folder, is there and must not be used as it
-// is. The store neither changes nor replaces it.
+// DamagedError reports a file of the store, or its folder, that exists but cannot be used. The
+// store neither changes nor replaces it.
 type DamagedError struct {
 	Path   string
 	Reason string
@@ -34,13 +34,13 @@ type DamagedError struct {
 	Folder bool   // Path is the folder of the store
 }
 
-// OnlyDamaged reports whether the error of List is about damaged records alone.
+// OnlyDamaged reports whether the error of List consists of damaged records only.
 func OnlyDamaged(err error) bool {
 	joined, ok := err.(interface{ Unwrap() []error })
 	return ok && len(Damaged(err)) == len(joined.Unwrap())
 }
 
-// Damaged returns the records that the error of List is about.
+// Damaged returns the damaged records in an error of List.
 func Damaged(err error) []*DamagedError {
 	var files []*DamagedError
 	joined, _ := err.(interface{ Unwrap() []error })
@@ -64,8 +64,8 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("%s %s: %s; %s", what, e.Path, e.Reason, e.Fix)
 }
 
-// WriteError means that a changed record could not be written: the store still has the old one,
-// whose refresh token may be spent.
+// WriteError reports that a changed record could not be written. The store still has the old
+// record, whose refresh token may no longer be valid.
 type WriteError struct {
 	Path string
 	Err  error
@@ -75,25 +75,25 @@ func (e *WriteError) Error() string {
 	return fmt.Sprintf("stored token %s was not written: %v", e.Path, e.Err)
 }
 
-// Unwrap returns what went wrong.
+// Unwrap returns the cause.
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// File keeps each record in a file of its own below one folder. Processes of the same user may
-// share the folder. Without a seal the secrets are not encrypted: only the rights of the files
-// protect them.
+// File keeps each record in its own file in one folder. Processes of the same user may share the
+// folder. Without a seal the secrets are not encrypted: only the permissions of the files protect
+// them.
 type File struct {
 	dir    string
 	seal   *seal  // nil for plain text
-	suffix string // of record files; sealed ones are apart from plain ones
+	suffix string // of record files; sealed and plain ones differ
 	turns  turns[string]
 }
 
-// NewFile opens a store in a folder that only this user can reach. Without the folder the store is
-// empty, and the first Update makes it: reading leaves nothing behind.
+// NewFile opens a store in a folder that only this user can access. If there is no folder, the
+// store is empty, and the first Update creates the folder. Reading creates nothing.
 func NewFile(dir string) (Store, error) { return open(&File{dir: dir, suffix: recordSuffix}) }
 
-// NewSealed is NewFile with files that are encrypted with a key of 32 bytes. In the same folder it
-// does not see the files of NewFile.
+// NewSealed is NewFile with files that are encrypted with a key of 32 bytes. It does not see the
+// files of NewFile in the same folder.
 func NewSealed(dir string, key []byte) (Store, error) {
 	s, err := newSeal(key)
 	if err != nil {
@@ -124,7 +124,7 @@ func open(f *File) (Store, error) {
 	return f, nil
 }
 
-// open opens the folder, each time: it may have been changed or replaced since.
+// open opens the folder for one operation, because it may have been replaced since the last one.
 func (f *File) open() (*os.Root, error) {
 	root, err := os.OpenRoot(f.dir)
 	if err != nil {
@@ -142,7 +142,7 @@ func (f *File) open() (*os.Root, error) {
 	return root, nil
 }
 
-// nameOf is the file name of a key without suffix. It tells nothing of the key.
+// nameOf returns the file name of a key without suffix. The name does not reveal the key.
 func nameOf(key Key) (string, error) {
 	text, err := json.Marshal(key.fields())
 	if err != nil {
@@ -152,7 +152,7 @@ func nameOf(key Key) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// Load implements [Store]. It waits for nobody: files are replaced whole.
+// Load implements [Store]. It never waits, because files are replaced as a whole.
 func (f *File) Load(ctx context.Context, key Key) (Record, error) {
 	if err := ctx.Err(); err != nil {
 		return Record{}, err
@@ -180,7 +180,7 @@ func (f *File) Load(ctx context.Context, key Key) (Record, error) {
 	return r, err
 }
 
-// Update implements [Store]. It makes the folder.
+// Update implements [Store]. It creates the folder if necessary.
 func (f *File) Update(ctx context.Context, key Key, change func(Record) (Record, error)) error {
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return fmt.Errorf("token store: %w", err)
@@ -197,7 +197,7 @@ func (f *File) Update(ctx context.Context, key Key, change func(Record) (Record,
 	})
 }
 
-// Delete implements [Store]. It removes a damaged record, too.
+// Delete implements [Store]. It also removes a damaged record.
 func (f *File) Delete(ctx context.Context, key Key) error {
 	if _, err := os.Stat(f.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -296,7 +296,7 @@ func (f *File) read(root *os.Root, name string, key Key) ([]byte, error) {
 	return text, err
 }
 
-// parse reads and checks a record file. A file that is not there is fs.ErrNotExist.
+// parse reads and checks a record file. The error for a missing file is fs.ErrNotExist.
 func (f *File) parse(root *os.Root, name string) (Key, []byte, error) {
 	before, err := root.Lstat(name + f.suffix)
 	if err != nil {
@@ -310,7 +310,7 @@ func (f *File) parse(root *os.Root, name string) (Key, []byte, error) {
 		return Key{}, nil, f.wrap(err)
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	info, err := file.Stat()            // of what was opened: the name may have another file by now
+	info, err := file.Stat()            // of the open file: the name may have another file by now
 	if err != nil {
 		return Key{}, nil, f.wrap(err)
 	}
@@ -349,8 +349,8 @@ func (f *File) damaged(name, reason string) error {
 	}
 }
 
-// write replaces a record file so that a crash at any point leaves the old text or the new one.
-// The lock is held, so a file with the new name was left by a crash.
+// write replaces a record file. A crash at any point leaves the old text or the new one. The
+// caller holds the lock, so an existing temporary file was left by a crash.
 func write(root *os.Root, name, suffix string, text []byte) (err error) {
 	if err := root.Remove(name + newSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

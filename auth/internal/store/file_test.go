@@ -47,8 +47,8 @@ func TestFilesAreOfTheUserAlone(t *testing.T) {
 	}
 }
 
-// TestDamagedFiles: whatever was done to a file, it is not used and not replaced; its error names
-// it, says what to do and shows nothing of it. Only Delete removes it.
+// TestDamagedFiles: a damaged file is neither used nor replaced. Its error names the file and what to
+// do, and shows none of its content. Only Delete removes it.
 func TestDamagedFiles(t *testing.T) {
 	rewrite := func(change func(string) string) func(t *testing.T, file string) {
 		return func(t *testing.T, file string) {
@@ -166,8 +166,8 @@ func TestNewFileFails(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestLeftovers: a crash between two steps of a write leaves files that the next one must not
-// trip over, and that nobody takes for a record.
+// TestLeftovers: files of a crash between two steps of a write neither break the next write nor
+// count as records.
 func TestLeftovers(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -218,7 +218,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// TestFailedWrite: the caller can tell that the new token is not stored, and keep it in memory.
+// TestFailedWrite: the caller learns that the new token is not stored, and can keep it in memory.
 func TestFailedWrite(t *testing.T) {
 	s, dir, file := saved(t)
 	left := strings.TrimSuffix(file, ".json") + ".new"
@@ -240,7 +240,7 @@ func TestFailedWrite(t *testing.T) {
 	require.DirExists(t, dir)
 }
 
-// TestFolderIsMissing: reading makes no folder, and writing does.
+// TestFolderIsMissing: reading does not create the folder, writing does.
 func TestFolderIsMissing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "tokens")
 	s, err := store.NewFile(dir)

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// exposed says how others can reach a file or folder, or "".
+// exposed returns how other users can access a file or folder, or "".
 func exposed(info fs.FileInfo) string {
 	if info.Mode().Perm()&0o077 != 0 {
 		return "other users have rights to it"
@@ -20,14 +20,14 @@ func exposed(info fs.FileInfo) string {
 	return ""
 }
 
-// openToRead does not wait at a pipe, and follows no link.
+// openToRead opens a file. It does not wait for a pipe, and does not follow a link.
 func openToRead(root *os.Root, name string) (*os.File, error) {
 	return root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 }
 
 func replace(root *os.Root, from, to string) error { return root.Rename(from, to) }
 
-// syncFolder makes a rename last. Some file systems cannot.
+// syncFolder makes a rename durable. Some file systems do not support it.
 func syncFolder(root *os.Root) error {
 	dir, err := root.Open(".")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// exposed has nothing to look at: on Windows a folder in the user's profile is the user's by its
-// access list, which the bits of the mode do not show.
+// exposed returns "". On Windows, access lists protect a folder in the user's profile, and the bits
+// of the mode do not show them.
 func exposed(fs.FileInfo) string { return "" }
 
 func openToRead(root *os.Root, name string) (*os.File, error) { return root.Open(name) }
@@ -20,7 +20,7 @@ const tries = 20
 // errSharing is ERROR_SHARING_VIOLATION.
 const errSharing syscall.Errno = 32
 
-// replace tries again while somebody reads the old file: Windows refuses a rename then.
+// replace retries while another process reads the old file, because Windows refuses a rename then.
 func replace(root *os.Root, from, to string) error {
 	var err error
 	for i := range tries {
@@ -33,5 +33,5 @@ func replace(root *os.Root, from, to string) error {
 	return err
 }
 
-// syncFolder has nothing to do: Windows has no such call for folders, and NTFS logs renames.
+// syncFolder does nothing: Windows has no such call for folders, and NTFS logs renames.
 func syncFolder(*os.Root) error { return nil }

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// Pauses between tries to take the lock of another process. A refresh takes about 100 ms.
+// Pauses between attempts to take a lock that another process has. A refresh takes about 100 ms.
 const (
 	firstPause = time.Millisecond
 	longPause  = 20 * time.Millisecond
 )
 
-// lock takes the lock file of a name for this process. The system gives the lock back when the
-// process dies. Who deletes a record deletes its lock file while holding the lock: a lock on a
-// file that is no longer there is worth nothing, and is taken again on the one that is.
+// lock takes the lock file of a name for this process. The system releases the lock when the
+// process exits. Delete removes the lock file of a record while it holds the lock. So a lock on a
+// file that was removed is useless, and lock takes the new file instead.
 func lock(ctx context.Context, root *os.Root, name string) (unlock func(), err error) {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		file, err := tryLock(root, name)
@@ -37,7 +37,7 @@ func lock(ctx context.Context, root *os.Root, name string) (unlock func(), err e
 	}
 }
 
-// tryLock returns nil when another process has the lock.
+// tryLock returns nil if another process has the lock.
 func tryLock(root *os.Root, name string) (*os.File, error) {
 	file, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -50,8 +50,8 @@ func tryLock(root *os.Root, name string) (*os.File, error) {
 	return file, nil
 }
 
-// claim locks an open file. It reports false when another process has the lock, or when the file
-// is no longer the one of the name.
+// claim locks an open file. It returns false if another process has the lock, or if the name has
+// another file now.
 func claim(root *os.Root, name string, file *os.File) (bool, error) {
 	if locked, err := lockFile(file); !locked {
 		return false, err

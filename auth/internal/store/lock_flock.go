@@ -10,7 +10,7 @@ import (
 
 func canLock() error { return nil }
 
-// lockFile reports false when another process has the lock.
+// lockFile returns false if another process has the lock.
 func lockFile(file *os.File) (bool, error) {
 	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// canLock refuses the file store where processes cannot lock each other out: two refreshes at
-// once would lose a rotated token.
+// canLock refuses the file store on systems without file locks: two refreshes at the same time
+// would lose a rotated token.
 func canLock() error { return errors.ErrUnsupported }
 
 func lockFile(*os.File) (bool, error) { return false, errors.ErrUnsupported }

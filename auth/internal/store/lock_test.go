@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStaleLock: a lock on a file that a logout has deleted, or deleted and another login made
-// again, keeps nobody out and is not taken for one that does.
+// TestStaleLock: a lock on a file that a logout has deleted has no effect, also if another login
+// has created a new file.
 func TestStaleLock(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows deletes no open file, so that a lock cannot go stale")

@@ -19,7 +19,7 @@ const (
 
 func canLock() error { return lockFileEx.Find() }
 
-// lockFile reports false when another process has the lock.
+// lockFile returns false if another process has the lock.
 func lockFile(file *os.File) (bool, error) {
 	var at syscall.Overlapped
 	ok, _, err := lockFileEx.Call(file.Fd(), lockfileExclusiveLock|lockfileFailImmediately, 0, 1, 0,

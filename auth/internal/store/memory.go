@@ -17,8 +17,9 @@ type Memory struct {
 	records map[Key]*saved
 }
 
-// saved is a record as text, so that nobody shares slices with the store. The map has pointers to
-// it because fmt follows none that deep, even where a type around a Memory has no Format.
+// saved is a record as text, so that callers share no slices with the store. The map has pointers
+// to it, because fmt does not follow pointers at that depth, even if a type around a Memory has no
+// Format.
 type saved struct{ text []byte }
 
 // NewMemory returns an empty store.

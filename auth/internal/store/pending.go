@@ -7,21 +7,21 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 )
 
-// Pending is a login that was begun: what exchanges its code for a token. The record that it is
-// in may have the tokens of an earlier login meanwhile. It hides its secrets in every fmt verb.
+// Pending is a login that was begun, with the values that exchange its code for a token. Its record
+// may also have the tokens of an earlier login. It hides its secrets in every fmt verb.
 type Pending struct {
-	Page grant.Secret // of the authorization server, where the person logs in; it has the State
+	Page grant.Secret // where the person logs in, at the authorization server; it has the State
 	// OpenBefore is when the page can no longer be opened; zero: unknown.
 	OpenBefore time.Time
 	State      grant.Secret // of the answer that ends the login
 	Verifier   grant.Secret // of PKCE
 	Redirect   string
-	// IssuerSent is set if the authorization server said that its answers name it (RFC 9207).
+	// IssuerSent is set if the answers of the authorization server have its issuer (RFC 9207).
 	IssuerSent bool
-	Asked      string // a digest of what the login asks for; a login for other things begins again
+	Asked      string // a digest of what the login requests; a login with another one begins again
 	Expires    time.Time
 
-	// What the record has after the login.
+	// The values of the record after the login.
 	Client grant.Registered
 	Server Server
 	Scopes []string

@@ -21,7 +21,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/store"
 )
 
-// The tests run as other processes, too: with childVariable they do only the work it names.
+// The tests also run as other processes: with childVariable they do only the work that it names.
 const (
 	childVariable  = "MAINSTAY_TEST_STORE_CHILD"
 	folderVariable = "MAINSTAY_TEST_STORE_FOLDER"
@@ -68,8 +68,8 @@ func start(t *testing.T, work, dir string) (cmd *exec.Cmd, out *bufio.Reader) {
 	return cmd, bufio.NewReader(pipe)
 }
 
-// refresh has goroutines that all see a token expire, time and again, and renew it once: the log
-// has a line for each renewal.
+// refresh has goroutines that repeatedly see a token expire and renew it once: the log has a line
+// for each renewal.
 func refresh(ctx context.Context, s store.Store, dir string) error {
 	record, err := os.OpenFile(filepath.Join(dir, "log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -158,7 +158,7 @@ func TestKill(t *testing.T) {
 			_, err := out.ReadString('\n')
 			require.NoError(t, err)
 		}
-		// A busy wait: the moment is anywhere in a write, and no timer is that fine.
+		// A busy wait: the process must stop anywhere in a write, and timers are too coarse.
 		for until := time.Now().Add(rand.N(2 * time.Millisecond)); time.Now().Before(until); {
 		}
 		require.NoError(t, cmd.Process.Kill())
@@ -217,7 +217,7 @@ func TestLeaseEndsWithItsProcess(t *testing.T) {
 	}))
 }
 
-// toggle logs in and out, and fails when two are inside at once.
+// toggle logs in and out, and fails if two processes have the lock at the same time.
 func toggle(ctx context.Context, s store.Store, dir string) error {
 	inside := filepath.Join(dir, "inside")
 	for range 200 {
@@ -238,7 +238,7 @@ func toggle(ctx context.Context, s store.Store, dir string) error {
 	return nil
 }
 
-// TestDeleteKeepsTheLease: a logout removes the lock file, and still no two are inside.
+// TestDeleteKeepsTheLease: a logout removes the lock file, but the lock stays exclusive.
 func TestDeleteKeepsTheLease(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "tokens")
 	one, _ := start(t, "toggle", dir)

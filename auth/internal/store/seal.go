@@ -7,13 +7,13 @@ import (
 	"fmt"
 )
 
-// seal encrypts record files with AES-256-GCM. A nil seal leaves them as they are.
+// seal encrypts record files with AES-GCM and a key of 256 bits. A nil seal does not encrypt.
 type seal struct{ aead cipher.AEAD }
 
 // keyBytes is the length of the key of a seal.
 const keyBytes = 32
 
-// newSeal makes the seal of a key. The nonces are random: one key is good for 2^32 writes.
+// newSeal returns the seal of a key. The nonces are random, so a key is safe for 2^32 writes.
 func newSeal(key []byte) (*seal, error) {
 	if len(key) != keyBytes {
 		return nil, fmt.Errorf("its key has %d bytes in place of %d", len(key), keyBytes)
@@ -26,8 +26,8 @@ func newSeal(key []byte) (*seal, error) {
 	return &seal{aead}, err
 }
 
-// sealedHead begins each sealed file. It is authenticated, as the name of the file is: a file
-// under the name of another one does not open.
+// sealedHead begins each sealed file. It and the name of the file are authenticated, so that a file
+// cannot be opened under another name.
 const sealedHead = "mainstay sealed record 1\n"
 
 func (s *seal) close(name string, text []byte) []byte {

@@ -11,8 +11,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/store"
 )
 
-// TestSealed: nothing of a record can be read in its file, and a file that was changed, moved or
-// sealed with another key is refused.
+// TestSealed: a sealed file reveals nothing of its record. A file that was changed, moved or sealed
+// with another key is refused.
 func TestSealed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "tokens")
 	s, err := store.NewSealed(dir, key('k'))

@@ -1,5 +1,5 @@
-// Package store keeps tokens, and what is needed to refresh them, in memory or in files. One
-// program at a time may change a record: that is the lease under which a token is refreshed.
+// Package store keeps tokens, and the data to refresh them, in memory or in files. One program at a
+// time can change a record. A program refreshes a token under this lock.
 package store
 
 import (
@@ -12,11 +12,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 )
 
-// ErrNotFound means that there is no record for a key.
+// ErrNotFound reports that there is no record for a key.
 var ErrNotFound = errors.New("no stored token")
 
-// Key says whose tokens a record has: tokens of one issuer are never used for another, nor those
-// of one principal by another, nor what was issued for one URL is offered to another.
+// Key identifies the owner of the tokens of a record. Tokens are never used for another issuer,
+// another principal or another URL.
 type Key struct {
 	Server    string `json:"server,omitempty"` // the URL of the MCP server
 	Issuer    string `json:"issuer"`
@@ -30,17 +30,17 @@ type Store interface {
 	// Load returns the record of a key, or ErrNotFound. It does not wait for an Update.
 	Load(ctx context.Context, key Key) (Record, error)
 
-	// Update replaces the record of a key with what change makes of it; without one, change gets
-	// the zero Record. No other Update or Delete of the key runs meanwhile, in this process or in
-	// another that has the same store. Update waits for its turn until ctx is done. change may take
-	// long, as a refresh does; it must not call Update or Delete for the same key.
+	// Update replaces the record of a key with the result of change. If there is no record, change
+	// gets the zero Record. No other Update or Delete of the key runs meanwhile, in any process
+	// that shares the store. Update waits for its turn until ctx is done. change may take long, as a
+	// refresh does; it must not call Update or Delete for the same key.
 	//
-	// The new record is safe when Update returns nil, even if ctx has ended by then. When change
-	// fails, nothing is written and its error is returned. When change returns what it got,
-	// nothing is written either. The store counts Generation up, whatever change does with it.
+	// If Update returns nil, the new record is written, even if ctx has ended. If change fails,
+	// Update writes nothing and returns its error. If change returns its argument, Update writes
+	// nothing. The store increments Generation; the value that change returns is ignored.
 	Update(ctx context.Context, key Key, change func(Record) (Record, error)) error
 
-	// Delete removes the record of a key once no Update has it. There may be none.
+	// Delete removes the record of a key after a running Update. The record need not exist.
 	Delete(ctx context.Context, key Key) error
 
 	// List returns the keys of all records, sorted. A store that can read only some of them
@@ -48,40 +48,39 @@ type Store interface {
 	List(ctx context.Context) ([]Key, error)
 }
 
-// Record is what is kept for a key. It hides its secrets in every fmt verb, in log/slog and in
-// JSON, also in an unexported field, where fmt calls none of its methods. A store writes it with
-// [Record.Encode].
+// Record is the value of a key. It hides its secrets in every fmt verb, in log/slog and in JSON,
+// also in unexported fields, where fmt calls no methods. A store writes it with [Record.Encode].
 type Record struct {
 	Token  grant.Token
 	Client grant.Registered // ID and, after dynamic registration, secret
 	Server Server
-	Scopes []string     // asked for so far: a step-up asks for these and the new ones
+	Scopes []string     // requested so far: a step-up requests these and the new ones
 	Proof  grant.Secret // private key of DPoP that the tokens are bound to (PKCS #8); empty: none
 
-	// Ended is the error code with which the authorization server ended the login, "" if it
-	// did not.
+	// Ended is the error code with which the authorization server ended the login, "" if the
+	// login has not ended.
 	Ended string
 
-	Login    string    // a name for the login that the tokens go back to; renewing keeps it
+	Login    string    // identifies the login of the tokens; a renewal keeps it
 	Obtained time.Time // when the token was issued; zero: unknown
 
-	// Pending is a login that was begun and that another run of the program finishes; nil: none.
+	// Pending is a login that another run of the program finishes, nil for none.
 	Pending *Pending
 
 	Generation uint64 // counts the writes of this record
 }
 
-// Server is what a refresh or a revocation needs to know of an authorization server, so that it
-// needs no discovery.
+// Server is the data of an authorization server that a refresh or a revocation needs, so that it
+// works without discovery.
 type Server struct {
 	TokenURL         string   `json:"token_url"`
 	RevocationURL    string   `json:"revocation_url,omitempty"`
 	TokenAuthMethods []string `json:"token_auth_methods,omitempty"`
 	TokenAuthAlgs    []string `json:"token_auth_algs,omitempty"`
-	// Resource is the resource parameter that tokens were asked for with, "" for none.
+	// Resource is the resource parameter of the token requests, "" for none.
 	Resource string `json:"resource,omitempty"`
-	// Metadata is the URL of the resource metadata that the tokens were asked for by, ""
-	// for none.
+	// Metadata is the URL of the resource metadata that led to the token requests, "" for
+	// none.
 	Metadata string `json:"resource_metadata,omitempty"`
 	// PrivateNetwork is set if the server may have a private address.
 	PrivateNetwork bool `json:"private_network,omitempty"`

@@ -185,7 +185,7 @@ func TestStoreKeepsKeysApart(t *testing.T) {
 	})
 }
 
-// TestUpdateIsALease: whoever has an Update keeps all others of the key out, and nobody else.
+// TestUpdateIsALease: a running Update locks its key, and no other key.
 func TestUpdateIsALease(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() store.Store) {
 		synctest.Test(t, func(t *testing.T) {
@@ -233,7 +233,7 @@ func TestUpdateIsALease(t *testing.T) {
 	})
 }
 
-// TestUpdateOutlivesItsContext: a rotated refresh token is stored although nobody waits any more.
+// TestUpdateOutlivesItsContext: a rotated refresh token is stored although the caller has left.
 func TestUpdateOutlivesItsContext(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() store.Store) {
 		s := open()
@@ -282,7 +282,7 @@ func TestUpdatesOfManyGoroutines(t *testing.T) {
 	})
 }
 
-// TestNothingShowsSecrets writes everything there is in every form.
+// TestNothingShowsSecrets prints all types in every form.
 func TestNothingShowsSecrets(t *testing.T) {
 	r := full()
 	m := store.NewMemory()

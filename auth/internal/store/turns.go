@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// turns are locks by name whose wait ends with a context. The zero turns are ready.
+// turns are locks by name. A wait for one ends with a context. The zero turns are ready.
 type turns[K comparable] struct {
 	mu    sync.Mutex
 	taken map[K]*turn
 }
 
 type turn struct {
-	free  chan struct{} // holds a value while nobody has the turn
-	users int           // that have it or wait for it; guarded by turns.mu
+	free  chan struct{} // has a value while no caller has the turn
+	users int           // callers that have the turn or wait for it; guarded by turns.mu
 }
 
 // take waits for the turn of a name; done gives it back.

@@ -2,7 +2,7 @@ package store
 
 import "bytes"
 
-// update changes one record while nobody else may. read returns nil when there is none.
+// update changes one record. The caller holds its lock. read returns nil if there is no record.
 func update(key Key, change func(Record) (Record, error), read func() ([]byte, error), write func([]byte) error) error {
 	old, err := read()
 	if err != nil {

@@ -1,9 +1,9 @@
 package mcp
 
-// RunsTwice reports whether a request of the method does no harm when it runs
-// twice: lists, reads, the handshake and what sets a state. Calls of tools do not
-// belong to them, nor do methods that the specification does not have.
-func RunsTwice(method string) bool {
+// Idempotent reports whether the specification lets a request of the method run
+// twice without harm: lists, reads, the handshake, and requests that set a state.
+// It returns false for tools/call, which may be, and for unknown methods.
+func Idempotent(method string) bool {
 	switch method {
 	case MethodInitialize, MethodPing, MethodDiscover,
 		MethodToolsList, MethodResourcesList, MethodResourceTemplatesList, MethodPromptsList, MethodTasksList,

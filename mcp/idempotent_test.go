@@ -8,12 +8,12 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func TestRunsTwice(t *testing.T) {
+func TestIdempotent(t *testing.T) {
 	t.Parallel()
 	for method, want := range map[string]bool{
 		mcp.MethodToolsList: true, mcp.MethodInitialize: true, mcp.MethodTasksCancel: true,
 		mcp.MethodToolsCall: false, "x/unheard": false, "": false,
 	} {
-		require.Equal(t, want, mcp.RunsTwice(method), method)
+		require.Equal(t, want, mcp.Idempotent(method), method)
 	}
 }
