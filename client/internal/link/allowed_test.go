@@ -74,11 +74,11 @@ func TestCheck(t *testing.T) {
 			"notifications/cancelled is a notification, which has no answer; use Client.Notify", "", invalid,
 		},
 		"for servers": {
-			mcp.LatestSession, none, "notifications/message", "notifications/message is for servers to send",
-			"notifications/message is for servers to send", invalid,
+			mcp.LatestSession, none, "notifications/message", "notifications/message is a method that only servers send",
+			"notifications/message is a method that only servers send", invalid,
 		},
 		"a request for servers": {
-			mcp.LatestSession, none, "sampling/createMessage", "sampling/createMessage is for servers to send",
+			mcp.LatestSession, none, "sampling/createMessage", "sampling/createMessage is a method that only servers send",
 			"sampling/createMessage is a request; use Client.Call", invalid,
 		},
 		"the application's own": {mcp.Latest, none, "com.example/x", "", "", ""},
@@ -107,7 +107,7 @@ func TestCheckDeclared(t *testing.T) {
 // Methods of the handshake, and what is not a name, are refused in every revision.
 func TestCheckName(t *testing.T) {
 	t.Parallel()
-	const taken = "the session is open already; connect again for another one"
+	const taken = "the session is already open; connect again to open another one"
 	for method, want := range map[string]string{
 		"tools/call":                "",
 		"com.example/x":             "",

@@ -210,7 +210,7 @@ func TestStamp(t *testing.T) {
 	made := c.Key
 	require.Len(t, made, 36)
 	c.Link = &link.Link{Agreed: link.Nothing}
-	require.False(t, c.KeyHonored("com.example"))
+	require.False(t, c.KeyAccepted("com.example"))
 	require.Nil(t, c.SetStamp("com.example", math.MaxInt64))
 	require.Equal(t, made, c.Key)
 }
