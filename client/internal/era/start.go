@@ -76,7 +76,7 @@ func (n *Finder) explainStart(ctx context.Context, err error) error {
 	}
 	by := "Restart.StartTimeout limits each start"
 	if ctx.Err() != nil {
-		by = "the deadline of Connect's context limits the start"
+		by = "the deadline of the context of Connect limits the start"
 	}
 	e.Message += "; " + by
 	return e

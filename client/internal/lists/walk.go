@@ -111,5 +111,5 @@ func rejectsCursor(err error) bool {
 
 func (c *Cache) endless(method string) error {
 	return c.Local(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
-		"the server's list has too many pages, items or bytes", nil), method)
+		"the server's list does not end: it has too many pages, items or bytes", nil), method)
 }

@@ -98,7 +98,7 @@ func TestWalkIsBoundedByBytes(t *testing.T) {
 			require.Equal(t, tt.want, got)
 			require.Equal(t, tt.want < 4, last != nil)
 			if last != nil {
-				require.ErrorContains(t, last, "the server's list has too many pages, items or bytes")
+				require.ErrorContains(t, last, "the server's list does not end: it has too many pages, items or bytes")
 			}
 		})
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// LevelSent keeps the log level that a session was told, for the next session.
+// LevelSent stores the log level of a session for the next session.
 func (w *Watcher) LevelSent(level mcp.LoggingLevel) { w.level.Store(&level) }
 
-// StampLevel makes every request of the stateless era ask for log messages from a
-// level on. A program that was restarted in the other era meanwhile gets it, too.
+// StampLevel sets the log level in every request of the stateless era. If a restarted program is
+// in the session era, StampLevel sends it the level.
 func (w *Watcher) StampLevel(level mcp.LoggingLevel) error {
 	w.level.Store(&level)
 	for {
@@ -36,8 +36,7 @@ func (w *Watcher) StampLevel(level mcp.LoggingLevel) error {
 	}
 }
 
-// Level returns the log level as a JSON text, nil before it was set. A nil Watcher has
-// none.
+// Level returns the log level as JSON, nil if none was set. A nil Watcher has none.
 func (w *Watcher) Level() json.RawMessage {
 	if w == nil {
 		return nil
@@ -49,8 +48,8 @@ func (w *Watcher) Level() json.RawMessage {
 	return jsonrpc.AppendString(nil, string(*level))
 }
 
-// levelRestored tells a new session the log level of the one before. It
-// reports whether there is nothing more to do about it in this session.
+// levelRestored sets the log level in a new session. It reports whether nothing more is to be
+// done for this session.
 func (w *Watcher) levelRestored(ctx context.Context, now *link.Link) bool {
 	level := w.level.Load()
 	if level == nil || !w.agreed().Capabilities.Has("logging") || w.replaced(now) {
@@ -68,8 +67,7 @@ func (w *Watcher) levelRestored(ctx context.Context, now *link.Link) bool {
 	return Final(err)
 }
 
-// keepLevel sets the level until that has worked, as long as the session is the
-// same.
+// keepLevel retries setting the level until that works or the session is replaced.
 func (w *Watcher) keepLevel(ctx context.Context, now *link.Link) {
 	for n := 1; life.Sleep(ctx, Pause(n)) && !w.levelRestored(ctx, now); n++ {
 	}

@@ -13,24 +13,24 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Change is something on the server that is not what it was.
+// Change is a change on the server.
 type Change struct {
 	Method string
 	URI    string
 	Params json.RawMessage
-	// Gap says that changes may have been missed. Method is empty then.
+	// Gap is set if changes may have been missed. Method is empty then.
 	Gap bool
 }
 
-// same reports whether telling one of two changes tells both.
+// same reports whether reporting one of two changes is enough.
 func (ch Change) same(other Change) bool {
 	return ch.Method == other.Method && ch.URI == other.URI && ch.Gap == other.Gap && ch.Method != mcp.MethodTasks
 }
 
-// size is about what the change takes while it waits.
+// size estimates the memory of a queued change.
 func (ch Change) size() int { return len(ch.Params) + len(ch.URI) }
 
-// changeOf reads a notification of a change; ok is false for others.
+// changeOf reads a notification of a change; ok is false for other notifications.
 func changeOf(n jsonrpc.Notification) (ch Change, ok bool) {
 	ch = Change{Method: n.Method, Params: n.Params}
 	switch n.Method {
@@ -49,15 +49,15 @@ func changeOf(n jsonrpc.Notification) (ch Change, ok bool) {
 	return ch, false
 }
 
-// maxChanges is how many changes wait for a handler. One more replaces all of them
-// with a gap.
+// maxChanges limits the changes that wait for a handler. If there are more, a gap replaces all of
+// them.
 const maxChanges = 256
 
 // Subscription is one subscription. Its methods may be called from many goroutines
 // at once, and from its handler.
 type Subscription struct {
 	w *Watcher
-	f func(context.Context, Change) // nil for the one of the client's own handlers
+	f func(context.Context, Change) // nil for the client's own handlers
 
 	ctx  context.Context // ends with the subscription
 	end  context.CancelFunc
@@ -80,8 +80,8 @@ func (w *Watcher) newSubscription(filter mcp.SubscriptionFilter, f func(context.
 	return s
 }
 
-// Update replaces the filter. What is new is opened before what is old is closed.
-// After an error everything is as it was.
+// Update replaces the filter. New resources are added before old ones are released. After an
+// error nothing has changed.
 func (s *Subscription) Update(ctx context.Context, filter mcp.SubscriptionFilter) error {
 	filter, err := s.w.subscribable(filter)
 	if err != nil {
@@ -107,20 +107,20 @@ func (s *Subscription) Accepted() mcp.SubscriptionFilter {
 	return s.accepted
 }
 
-// Done is closed when the subscription has ended for good.
+// Done returns a channel that is closed when the subscription has ended for good.
 func (s *Subscription) Done() <-chan struct{} { return s.done }
 
-// Err returns why the subscription has ended, nil before, and nil after Close.
+// Err returns why the subscription has ended, nil before that and after Close.
 func (s *Subscription) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// Close ends the subscription and tells the server in the background.
+// Close ends the subscription and unsubscribes in the background.
 func (s *Subscription) Close() { s.finish(nil) }
 
-// finish ends the subscription; the first reason counts.
+// finish ends the subscription; the first reason is kept.
 func (s *Subscription) finish(reason error) {
 	s.mu.Lock()
 	if s.ended {
@@ -135,7 +135,7 @@ func (s *Subscription) finish(reason error) {
 	close(s.done)
 }
 
-// fail ends a subscription that cannot be opened again, and reports it.
+// fail ends a subscription that cannot be reopened, and reports it.
 func (s *Subscription) fail(reason error) {
 	s.finish(reason)
 	s.w.set.Log.Warn("[MCP] a subscription has ended", "server", s.w.set.Server, "error", reason)
@@ -148,7 +148,7 @@ func (s *Subscription) isOver() bool {
 	return s.ended
 }
 
-// offer queues a change for the handler. It never waits.
+// offer queues a change for the handler. It never blocks.
 func (s *Subscription) offer(ch Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +189,7 @@ func (s *Subscription) next() (ch Change, ok bool) {
 	return ch, true
 }
 
-// clear drops what waits. Requires s.mu.
+// clear drops the queue. Requires s.mu.
 func (s *Subscription) clear() {
 	for _, ch := range s.queue {
 		s.w.set.Budget.Give(ch.size())
