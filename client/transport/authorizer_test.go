@@ -50,7 +50,7 @@ func (k *keys) Challenged(ctx context.Context, c transport.Challenge) (*transpor
 	return key("bad"), err
 }
 
-// guarded answers requests that carry a token, and tells the others what it wants.
+// guarded answers requests that carry a token, and isKeptHeader the others what it wants.
 func guarded(token string, status int) func(http.ResponseWriter, *http.Request, posted) {
 	return func(w http.ResponseWriter, r *http.Request, p posted) {
 		if r.Header.Get("Authorization") == "Bearer "+token {

@@ -83,12 +83,12 @@ func TestBudgetServesTheOldest(t *testing.T) {
 	require.False(t, isClosed(small), "it fits, but an older one waits")
 	older := asks(&b, &first, 35)
 	require.False(t, isClosed(older))
-	b.letGo(&second)
+	b.release(&second)
 	require.True(t, isClosed(older), "the oldest, though it came last")
 	require.True(t, isClosed(large) && isClosed(small), "one may go beyond the limit again")
 	require.Equal(t, int64(81), b.Held())
 	for _, r := range []*reading{&first, &third, &fourth} {
-		b.letGo(r)
+		b.release(r)
 	}
 	require.Zero(t, b.Held())
 
@@ -97,14 +97,14 @@ func TestBudgetServesTheOldest(t *testing.T) {
 	left, next := asks(&b, &second, 100), asks(&b, &third, 1)
 	b.Give(20)
 	require.False(t, isClosed(left) || isClosed(next), "%d", b.Held())
-	b.leave(&second)
+	b.stopWaiting(&second)
 	require.True(t, isClosed(next), "whoever leaves stands in nobody's way")
 	require.False(t, isClosed(left))
 	again := asks(&b, &second, 100)
 	b.SetLimit(0)
 	require.True(t, isClosed(again), "without a limit there is always room")
 	for _, r := range []*reading{&first, &second, &third} {
-		b.letGo(r)
+		b.release(r)
 	}
 	b.Give(60)
 	require.Zero(t, b.Held())
@@ -126,7 +126,7 @@ func TestBudgetProgresses(t *testing.T) {
 				for size := random.IntN(message-piece+1) + 1; size > 0; size -= piece {
 					room := asks(&b, r, min(size, piece))
 					if random.IntN(20) == 0 && !isClosed(room) {
-						b.leave(r)
+						b.stopWaiting(r)
 						break
 					}
 					<-room
@@ -137,7 +137,7 @@ func TestBudgetProgresses(t *testing.T) {
 				if random.IntN(4) == 0 && b.Take(piece) {
 					b.Give(piece)
 				}
-				b.letGo(r)
+				b.release(r)
 			}
 		})
 	}

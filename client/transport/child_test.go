@@ -160,7 +160,7 @@ func dieAfter(count int) {
 	hold()
 }
 
-// startChild starts a child that holds stdout and stderr, and tells its pid.
+// startChild starts a child that holds stdout and stderr, and isKeptHeader its pid.
 func startChild() {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = program("hold")

@@ -28,7 +28,7 @@ func TestRingKeepsTheReason(t *testing.T) {
 	require.Equal(t, "npm error code E404", got[0])
 	require.Equal(t, "bye", got[len(got)-1])
 	require.Contains(t, got, "Error: no database")
-	require.Contains(t, got, "… 963 lines are left out …")
+	require.Contains(t, got, "… 963 lines are omitted …")
 
 	for range 100 {
 		r.add("failed again")
@@ -62,8 +62,8 @@ func TestRingCountsWhatIsBefore(t *testing.T) {
 		{0, 0, ""},
 		{1, 1, "line 0"},
 		{8, 8, "line 7"},
-		{9, 9, "… 57 lines are left out …"},
-		{10, 9, "… 57 lines are left out …"},
+		{9, 9, "… 57 lines are omitted …"},
+		{10, 9, "… 57 lines are omitted …"},
 		{11, 10, "error 10"},
 		{51, 12, "error 50"},
 		{68, 12, "error 50"},
