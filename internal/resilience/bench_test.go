@@ -17,7 +17,7 @@ func goodPath(b *resilience.Bulkhead, budget *resilience.Budget, l *resilience.L
 	sinkJudgement = a.Judge(true)
 	budget.Success()
 	l.Observe("search", a.Elapsed)
-	b.Leave(slot)
+	b.Release(slot)
 }
 
 var sinkJudgement resilience.Judgement

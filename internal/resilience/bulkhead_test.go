@@ -26,11 +26,11 @@ func TestBulkheadSlots(t *testing.T) {
 		require.Equal(t, resilience.Reserved, b.TryEnter(true), "a lane of four for the protocol")
 	}
 	require.Equal(t, resilience.NoSlot, b.TryEnter(true))
-	b.Leave(resilience.NoSlot)
+	b.Release(resilience.NoSlot)
 	require.Equal(t, resilience.Usage{Limit: 2, InFlight: 2, Reserved: 4}, b.Usage())
-	b.Leave(resilience.Common)
+	b.Release(resilience.Common)
 	require.Equal(t, resilience.Common, b.TryEnter(true), "the protocol may use the common places too")
-	b.Leave(resilience.Reserved)
+	b.Release(resilience.Reserved)
 	require.Equal(t, resilience.NoSlot, b.TryEnter(false), "but nobody else the protocol's")
 
 	none := resilience.NewBulkhead(resilience.BulkheadSettings{Limit: 1, Queue: -1, Reserved: -1})
@@ -57,11 +57,11 @@ func TestBulkheadQueue(t *testing.T) {
 	require.ErrorIs(t, err, resilience.ErrFull)
 	for i, p := range places {
 		require.Equal(t, len(places)-i, b.Usage().Queued)
-		b.Leave(resilience.Common)
+		b.Release(resilience.Common)
 		require.Equal(t, resilience.NoSlot, b.TryEnter(false), "it is the first waiter's")
 		require.NoError(t, p.Wait(t.Context(), nil))
 	}
-	b.Leave(resilience.Common)
+	b.Release(resilience.Common)
 	require.Equal(t, resilience.Usage{Limit: 1}, b.Usage())
 }
 
@@ -102,7 +102,7 @@ func TestBulkheadWaitEnds(t *testing.T) {
 		group.Wait()
 		require.Equal(t, 4*time.Second, time.Since(began))
 		require.Equal(t, resilience.Usage{Limit: 1, InFlight: 1}, b.Usage())
-		b.Leave(resilience.Common)
+		b.Release(resilience.Common)
 		require.Zero(t, b.Usage().InFlight)
 	})
 }
@@ -117,7 +117,7 @@ func TestBulkheadPlaceIsNotLost(t *testing.T) {
 		require.Equal(t, resilience.Common, b.TryEnter(false))
 		p, err := b.Join()
 		require.NoError(t, err)
-		b.Leave(resilience.Common)
+		b.Release(resilience.Common)
 		require.NoError(t, p.Wait(ended, nil))
 		require.Equal(t, 1, b.Usage().InFlight)
 	}
@@ -219,7 +219,7 @@ func TestBulkheadModel(t *testing.T) {
 					queue = append(queue, p)
 				}
 			case r < 75 && inFlight > 0:
-				b.Leave(resilience.Common)
+				b.Release(resilience.Common)
 				inFlight--
 				admit()
 				for p := range has {
@@ -229,7 +229,7 @@ func TestBulkheadModel(t *testing.T) {
 					}
 				}
 			case r < 85 && reserved > 0:
-				b.Leave(resilience.Reserved)
+				b.Release(resilience.Reserved)
 				reserved--
 			case r < 90 && len(queue) > 0: // one of those who wait gives up
 				i := rng.IntN(len(queue))
@@ -301,7 +301,7 @@ func TestBulkheadConcurrently(t *testing.T) {
 				}
 				served.Add(1)
 				in.Add(-1)
-				b.Leave(resilience.Common)
+				b.Release(resilience.Common)
 			}
 		})
 	}

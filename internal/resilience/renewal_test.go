@@ -62,7 +62,7 @@ func TestRenewalOfSessionsThatLast(t *testing.T) {
 // A wait is over in its own time, whatever the tries are.
 func TestRenewalSettings(t *testing.T) {
 	t.Parallel()
-	r := resilience.NewRenewal(resilience.RenewalSettings{Free: 1, Backoff: resilience.Backoff{Base: time.Second, Cap: 3 * time.Second}, Quiet: time.Hour})
+	r := resilience.NewRenewal(resilience.RenewalSettings{Free: 1, Backoff: resilience.Backoff{Base: time.Second, Cap: 3 * time.Second}, ResetAfter: time.Hour})
 	now := epoch
 	for _, want := range []time.Duration{0, 1, 2, 3, 3} {
 		r.Tried(now, false, 1)

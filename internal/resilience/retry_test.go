@@ -62,8 +62,8 @@ func TestRetryAfter(t *testing.T) {
 	}{
 		{"a second", time.Second, free, true, time.Second, 1200 * time.Millisecond},
 		{"one nanosecond", 1, free, true, 1, 1},
-		{"just five minutes", resilience.MaxHold, free, true, resilience.MaxHold, resilience.MaxHold * 6 / 5},
-		{"more than five minutes", resilience.MaxHold + 1, free, false, 0, 0},
+		{"just five minutes", resilience.MaxThrottle, free, true, resilience.MaxThrottle, resilience.MaxThrottle * 6 / 5},
+		{"more than five minutes", resilience.MaxThrottle + 1, free, false, 0, 0},
 		{"for ever", math.MaxInt64, free, false, 0, 0},
 		{"past, or none", 0, free, true, 0, time.Second},
 		{"negative", -5 * time.Second, free, true, 0, time.Second},
@@ -276,8 +276,8 @@ func FuzzDecide(f *testing.F) {
 		}
 		d := resilience.Decide(a, st)
 		j := a.Judge(flags&32 != 0)
-		require.GreaterOrEqual(t, j.Hold, time.Duration(0))
-		require.LessOrEqual(t, j.Hold, resilience.MaxHold)
+		require.GreaterOrEqual(t, j.Throttle, time.Duration(0))
+		require.LessOrEqual(t, j.Throttle, resilience.MaxThrottle)
 		if !d.Again {
 			require.Zero(t, d.Wait)
 			return
@@ -285,7 +285,7 @@ func FuzzDecide(f *testing.F) {
 		require.Equal(t, a.Class == resilience.ClassUnprocessed, d.Charge == resilience.ChargeNone, "what was not processed is free, and nothing else")
 		require.GreaterOrEqual(t, d.Wait, max(a.RetryAfter, 0), "never earlier than told")
 		require.LessOrEqual(t, d.Wait, st.Remaining)
-		require.LessOrEqual(t, d.Wait, resilience.MaxHold*6/5)
+		require.LessOrEqual(t, d.Wait, resilience.MaxThrottle*6/5)
 		require.True(t, a.Class.Retryable() && !a.Final && !a.Class.Corrected())
 		if st.Repeat == resilience.Unsafe {
 			require.Contains(t, []mcperrors.Delivery{mcperrors.NotSent, mcperrors.Rejected}, a.Delivery, "an unsafe call needs a proof")

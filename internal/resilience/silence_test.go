@@ -14,13 +14,13 @@ func TestSilence(t *testing.T) {
 	t.Parallel()
 	const at = 100 * time.Second // some time since some moment
 	s := resilience.NewSilence(resilience.SilenceSettings{})
-	look := func(now time.Duration, want resilience.Hush, wantNext time.Duration) {
+	look := func(now time.Duration, want resilience.SilenceAction, wantNext time.Duration) {
 		t.Helper()
 		h, next := s.Look(now)
 		require.Equal(t, want, h, h.String())
 		require.Equal(t, wantNext, next)
 	}
-	look(at, resilience.Quiet, 0)
+	look(at, resilience.Idle, 0)
 	s.Sent(at)
 	look(at, resilience.Watch, at+10*time.Second)
 	look(at+10*time.Second-1, resilience.Watch, at+10*time.Second)
@@ -34,7 +34,7 @@ func TestSilence(t *testing.T) {
 	s.Heard(at + 15*time.Second)
 	look(at+15*time.Second, resilience.Watch, at+25*time.Second) // it still waits
 	s.Ended()
-	look(at+15*time.Second, resilience.Quiet, 0)
+	look(at+15*time.Second, resilience.Idle, 0)
 }
 
 // Any byte, for whomever, ends a silence; it begins anew with it.
@@ -67,7 +67,7 @@ func TestSilenceUnderImpatience(t *testing.T) {
 	s.Heard(0) // at the same instant, and for the same request
 	s.Ended()
 	h, _ := s.Look(0)
-	require.Equal(t, resilience.Quiet, h)
+	require.Equal(t, resilience.Idle, h)
 	for now := time.Duration(0); now < 20*time.Second; now += 5 * time.Second { // the clock has not moved since
 		s.Sent(now)
 		s.Ended()
@@ -79,7 +79,7 @@ func TestSilenceUnderImpatience(t *testing.T) {
 	require.Equal(t, resilience.Probe, h)
 	s.Heard(next)
 	h, _ = s.Look(next)
-	require.Equal(t, resilience.Quiet, h)
+	require.Equal(t, resilience.Idle, h)
 }
 
 // A random walk beside the rule: due since the first request after the last
@@ -116,8 +116,8 @@ func TestSilenceModel(t *testing.T) {
 		if !silent || since != about {
 			missed = 0
 		}
-		var h resilience.Hush
-		want := resilience.Quiet
+		var h resilience.SilenceAction
+		want := resilience.Idle
 		if probing {
 			h, _ = s.Missed(now)
 			switch {
@@ -162,6 +162,6 @@ func TestSilenceModel(t *testing.T) {
 
 func TestHushNames(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "quiet watch probe trip unknown", resilience.Quiet.String()+" "+resilience.Watch.String()+" "+
+	require.Equal(t, "idle watch probe trip unknown", resilience.Idle.String()+" "+resilience.Watch.String()+" "+
 		resilience.Probe.String()+" "+resilience.Trip.String()+" "+(resilience.Trip+1).String())
 }

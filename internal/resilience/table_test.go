@@ -192,7 +192,7 @@ func lines() []line {
 		{"504", status(504, 0), resilience.ClassGateway, f, n, f, 0, true, true, false},
 		{"503", status(503, 0), resilience.ClassBusy, f, n, f, 0, true, true, false},
 		{"503 + Retry-After", status(503, 120*time.Second), resilience.ClassBusy, f, n, f, 120 * time.Second, true, true, false},
-		{"503 + endless Retry-After", status(503, time.Hour), resilience.ClassBusy, f, n, f, resilience.MaxHold, true, false, false},
+		{"503 + endless Retry-After", status(503, time.Hour), resilience.ClassBusy, f, n, f, resilience.MaxThrottle, true, false, false},
 		{"503 with a code without meaning", overruled(-32000, 503), resilience.ClassBusy, f, n, f, 0, true, true, false},
 		{"507", status(507, 0), resilience.ClassStatusFailed, f, f, f, 0, true, true, false},
 		{"429", status(429, 0), resilience.ClassThrottled, n, n, n, time.Second, true, true, true},
@@ -240,7 +240,7 @@ func TestTable(t *testing.T) {
 		on := tt.a.Judge(true)
 		require.Equal(t, tt.server, on.Server, "%s: server", tt.name)
 		require.Equal(t, tt.tool, on.Tool, "%s: tool", tt.name)
-		require.Equal(t, tt.hold, on.Hold, "%s: hold", tt.name)
+		require.Equal(t, tt.hold, on.Throttle, "%s: throttle", tt.name)
 		off := tt.a.Judge(false)
 		require.Equal(t, tt.off, off.Server, "%s: server, without tool level", tt.name)
 		require.Equal(t, n, off.Tool, "%s: no tool level", tt.name)

@@ -18,7 +18,7 @@ func TestMisfits(t *testing.T) {
 		{`{"items":{"type":"integer"}}`, `[1,1.5]`, []string{`"[1]" must be an integer, got a number`}},
 		{`{"type":"object"}`, `null`, []string{"must be an object, got null"}},
 		{`{"properties":{"a":{"uniqueItems":true,"items":{"minLength":9}}}}`, `{"a":["s3cret","s3cret"]}`, []string{
-			`"a[0]" must have at least 9 characters`, `"a[1]" must have at least 9 characters`, `"a[1]" is there already: no item may be there twice`,
+			`"a[0]" must have at least 9 characters`, `"a[1]" must have at least 9 characters`, `"a[1]" is a duplicate: items must be unique`,
 		}},
 		// Of two alternatives, the one of the right type is the one that was meant.
 		{`{"properties":{"a":{"anyOf":[{"type":"integer"},{"type":"object","required":["x"]}]}}}`, `{"a":{}}`, []string{`"a.x" is required`}},

@@ -124,6 +124,6 @@ func TestSignature(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	s := New(parse(t, `{"minimum":1,"maximum":2.50,"pattern":"^a","minLength":2,"uniqueItems":true,"format":"uri","default":7}`))
-	require.Equal(t, []string{"≥ 1", "≤ 2.50", "length ≥ 2", "matches ^a", "format uri", "no item twice"}, s.Limits())
+	require.Equal(t, []string{"≥ 1", "≤ 2.50", "length ≥ 2", "matches ^a", "format uri", "unique items"}, s.Limits())
 	require.Equal(t, "7", s.Default().String())
 }

@@ -134,7 +134,7 @@ func (g *Gate) enterServer(ctx context.Context, b *breaker.Breaker, p *Permit) e
 		case !permit.Probe():
 			p.server = permit
 			return nil
-		case resilience.Shallow(p.Method):
+		case resilience.ProvesOnlyLiveness(p.Method):
 			permit.Lease(probeLease)
 			p.server = permit
 			return nil

@@ -63,7 +63,7 @@ func (p *Permit) Release() {
 		p.gate.inFlight.Add(-1)
 	}
 	if p.slot != resilience.NoSlot {
-		p.gate.set.Bulkhead.Leave(p.slot)
+		p.gate.set.Bulkhead.Release(p.slot)
 		p.slot = resilience.NoSlot
 	}
 	p.server.Release() // in case a hook panicked
@@ -170,8 +170,8 @@ func (p *Permit) settle(a *resilience.Attempt, j resilience.Judgement) {
 	if p.owed == nil || !p.owed.takeTool(p, j.Tool, a) {
 		g.settleTool(p.Tool, p.tool, j.Tool, a.Class)
 	}
-	if j.Hold > 0 {
-		g.throttleFor(&p.Request, b, a, j.Hold)
+	if j.Throttle > 0 {
+		g.throttleFor(&p.Request, b, a, j.Throttle)
 	}
 	if p.slot == resilience.Common && (a.Class == resilience.ClassThrottled || a.Class == resilience.ClassBusy || a.Class == resilience.ClassTimeout) {
 		g.set.Bulkhead.Drop(time.Now(), a.Elapsed)

@@ -156,8 +156,8 @@ func (g *Gate) probe(ctx context.Context, b *breaker.Breaker, permit breaker.Per
 		permit.SettleFor(j.Server, a.Reason())
 		g.emptyQueue(b)
 	}
-	if j.Hold > 0 {
-		g.throttleFor(&ping, b, a, j.Hold)
+	if j.Throttle > 0 {
+		g.throttleFor(&ping, b, a, j.Throttle)
 	}
 	return out.Err
 }

@@ -83,7 +83,7 @@ func (g *Gate) ThrottleFor(d time.Duration) {
 // ObeyRetryAfter applies the Retry-After in the answer to a request without a permit. It returns
 // the requested pause.
 func (g *Gate) ObeyRetryAfter(r Request, a resilience.Attempt) time.Duration {
-	d := a.Judge(g.ToolLevel()).Hold
+	d := a.Judge(g.ToolLevel()).Throttle
 	if d > 0 {
 		g.throttleFor(&r, g.circuit(r.Purpose == link.Handshake), &a, d)
 	}

@@ -194,10 +194,10 @@ func (s *Watchdog) look() {
 		return
 	}
 	switch what, next := s.core.Look(s.now()); what {
-	case resilience.Quiet:
+	case resilience.Idle:
 		s.armed.Store(false)
 		// A request sent just before relies on the timer.
-		if what, _ := s.core.Look(s.now()); what != resilience.Quiet && s.armed.CompareAndSwap(false, true) {
+		if what, _ := s.core.Look(s.now()); what != resilience.Idle && s.armed.CompareAndSwap(false, true) {
 			s.schedule(s.step)
 		}
 	case resilience.Probe:
@@ -283,7 +283,7 @@ func (s *Watchdog) probe(set *Config) {
 			set.Log.Warn("[MCP] the server is silent; its circuit is opened", "server", set.Server, "after", s.after)
 			s.trip.Store(&silent{trip: set.Breaker.Trip("silence"), number: s.link.Number, heard: s.heard})
 			set.Host.Silent()
-		case resilience.Quiet, resilience.Watch:
+		case resilience.Idle, resilience.Watch:
 		}
 		return
 	}
