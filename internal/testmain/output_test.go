@@ -116,7 +116,7 @@ func TestOutput(t *testing.T) {
 		{"passes", 0, 0, []string{"PASS\n"}},
 		{
 			"fails", 1, 0,
-			[]string{"--- FAIL: Test0 (0.00s)\n    a_test.go:0: said\n", "--- FAIL: Test7 (0", "lines left out: MAINSTAY_TEST_OUTPUT=all shows them", "said\nFAIL\n"},
+			[]string{"--- FAIL: Test0 (0.00s)\n    a_test.go:0: said\n", "--- FAIL: Test7 (0", "lines omitted: MAINSTAY_TEST_OUTPUT=all shows them", "said\nFAIL\n"},
 		},
 		{"fails wide", 1, 0, []string{"éé… and 2096153 bytes more\n"}},
 		{"panics", 2, 0, []string{"before 0\n", "panic: deadlock: all goroutines in bubble are blocked\n\ngoroutine 1 [running]:\n", "testmain.Run(", "goroutine "}},
@@ -163,7 +163,7 @@ func TestOutput_Hang(t *testing.T) {
 	require.Equal(t, 21, strings.Count(first, "testmain_test.different("), "the stack of the subtests that hang, whole")
 	require.Contains(t, out, "… and 7 more like goroutine ")
 	require.Contains(t, out, "… and 299 more like goroutine ")
-	require.Regexp(t, "… stacks of [0-9]+ other goroutines left out: MAINSTAY_TEST_OUTPUT=all shows them", out)
+	require.Regexp(t, "… stacks of [0-9]+ other goroutines omitted: MAINSTAY_TEST_OUTPUT=all shows them", out)
 	require.Less(t, strings.Count(out, "\n"), 300)
 }
 
