@@ -21,8 +21,8 @@ const (
 	noteJSON    = `{"jsonrpc":"2.0","method":"note"}`
 )
 
-// A batch answers a call as a JSON body and as an event, at one revision
-// (RPC-15) and no other (RPC-17); one broken message spoils no other.
+// A batch answers a call as a JSON body and as an event, at one revision and no other; one broken
+// message spoils no other.
 func TestHTTPBatch(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -148,8 +148,7 @@ func TestCommandExitsAtOnce(t *testing.T) {
 	_ = failure(t, c.Notify(t.Context(), jsonrpc.Notification{Method: "n"}), transport.ReasonLost)
 }
 
-// Status 0 in the middle of a call is an orderly end: the call fails typed
-// (STDIO-07).
+// Status 0 in the middle of a call is an orderly end: the call fails typed.
 func TestCommandExitsMidCall(t *testing.T) {
 	t.Parallel()
 	c := run(t, "exit 0 on request", nil)
@@ -159,8 +158,7 @@ func TestCommandExitsMidCall(t *testing.T) {
 	require.Zero(t, f.Process.Exit)
 }
 
-// What is no message is skipped, counted and shown (STDIO-03), whatever it
-// begins with.
+// What is no message is skipped, counted and shown, whatever it begins with.
 func TestCommandBanner(t *testing.T) {
 	t.Parallel()
 	c := run(t, "banner", nil)
@@ -209,7 +207,7 @@ func TestCommandChatty(t *testing.T) {
 	require.ErrorContains(t, c.fails(c.request("echo", ""), transport.ReasonLost), "must log to stderr")
 }
 
-// Stderr is drained, copied, and its end is kept (STDIO-04).
+// Stderr is drained, copied, and its end is kept.
 func TestCommandStderrFlood(t *testing.T) {
 	t.Parallel()
 	var copied bytes.Buffer
@@ -256,8 +254,8 @@ func TestCommandStderrCopyBlocks(t *testing.T) {
 	close(w)
 }
 
-// A program that never reads blocks nobody (STDIO-05): contexts and timeouts
-// hold, and what did not leave is known not to be sent.
+// A program that never reads blocks nobody: contexts and timeouts hold, and what did not leave is
+// known not to be sent.
 func TestCommandDeaf(t *testing.T) {
 	t.Parallel()
 	c := run(t, "deaf", shortGraces)
@@ -392,7 +390,7 @@ func TestCommandCloseEndsTheGroup(t *testing.T) {
 	eventually(t, "the child of the program ends", func() bool { return gone(grand) })
 }
 
-// Programs that do not want to end are made to (STDIO-06).
+// Programs that do not want to end are made to.
 func TestCommandCloseInsists(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"ignore EOF", "ignore TERM", "deaf"} {

@@ -101,9 +101,8 @@ func overOldHTTP(t *testing.T, answer func(io.Writer, string)) transport.Transpo
 	return &transport.SSE{URL: memhttp.URL, RoundTripper: srv.Transport()}
 }
 
-// The answers that end whole sessions of other clients cost one call here, at
-// once, whatever way they come and with default limits; the next call works
-// (performance.md section 2, RPC-07, RPC-20, RPC-22).
+// The answers that end whole sessions of other clients cost one call here, at once, whatever way
+// they come and with default limits; the next call works.
 func TestHostileAnswers(t *testing.T) {
 	t.Parallel()
 	around := func(open, inside, end string) func(io.Writer, string) {
@@ -149,8 +148,7 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// A message that names no call ends none; it is no answer, whatever its names
-// look like (RPC-20).
+// A message that names no call ends none; it is no answer, whatever its names look like.
 func TestHostileAnswersToNobody(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

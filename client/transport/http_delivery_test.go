@@ -17,9 +17,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/memhttp"
 )
 
-// RSL-03, RSL-04: what was not sent says so, and only that. A server may be gone
-// after it ran a call, and what this side sends after the call proves nothing
-// about it.
+// What was not sent says so, and only that. A server may be gone after it ran a call, and what
+// this side sends after the call proves nothing about it.
 func TestHTTPDeliveryAfterTheServerIsGone(t *testing.T) {
 	t.Parallel()
 	large := `"` + strings.Repeat("x", 64<<10) + `"`

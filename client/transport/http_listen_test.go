@@ -63,9 +63,8 @@ func (p *page) events() (notes, lost, gaps int) {
 	return len(p.notes), p.lost, p.gaps
 }
 
-// The server's own stream carries what it sends by itself, under the session's
-// id and version (HTTP-12, HTTP-14, HTTP-19, HTTP-26), also the answer to a
-// call (HTTP-21), and ends with the connection.
+// The server's own stream carries what it sends by itself, under the session's id and version,
+// also the answer to a call, and ends with the connection.
 func TestHTTPOwnStream(t *testing.T) {
 	t.Parallel()
 	text := "id: 1\ndata:\n\n" + noteEvent +
@@ -112,8 +111,8 @@ func TestHTTPOwnStream(t *testing.T) {
 	})
 }
 
-// A server that does not offer a stream is left in peace, and its calls are
-// (HTTP-19); one that is out of order is asked again.
+// A server that does not offer a stream is left in peace, and its calls are; one that is out of
+// order is asked again.
 func TestHTTPOwnStreamRefused(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{200, 204, 301, 400, 401, 403, 405, 406, 409} {
@@ -139,7 +138,7 @@ func TestHTTPOwnStreamRefused(t *testing.T) {
 	}
 }
 
-// Retry-After is a wish too (HTTP-10).
+// Retry-After is a wish too.
 func TestHTTPOwnStreamRetryAfter(t *testing.T) {
 	t.Parallel()
 	busy := func(w http.ResponseWriter, _ *http.Request, _ posted) {
@@ -156,9 +155,8 @@ func TestHTTPOwnStreamRetryAfter(t *testing.T) {
 	})
 }
 
-// A stream that broke is resumed from its last event, after the time the
-// server asked for and no other (HTTP-23, HTTP-25). What it repeats is not
-// handed over again (HTTP-27), and nothing was lost.
+// A stream that broke is resumed from its last event, after the time the server asked for and no
+// other. What it repeats is not handed over again, and nothing was lost.
 func TestHTTPOwnStreamResumes(t *testing.T) {
 	t.Parallel()
 	first := "retry: 700\nid: a\n" + noteEvent + "id: b\n" + noteEvent
@@ -176,7 +174,7 @@ func TestHTTPOwnStreamResumes(t *testing.T) {
 	})
 }
 
-// A wish beyond reason is cut (HTTP-25).
+// A wish beyond reason is cut.
 func TestHTTPOwnStreamLongRetry(t *testing.T) {
 	t.Parallel()
 	inBubble(t, getter(withSession("s1"), says("retry: 99999999999999999999\nid: a\n\n", false), says("", true)), func(t *testing.T, p *page, s *web) {
@@ -259,8 +257,8 @@ func TestHTTPOwnStreamBacksOff(t *testing.T) {
 	}
 }
 
-// A stream that is told that the session is not known says so and ends
-// (HTTP-16, HTTP-17). The next session has a stream of its own.
+// A stream that is told that the session is not known says so and ends. The next session has a
+// stream of its own.
 func TestHTTPOwnStreamSessionLost(t *testing.T) {
 	t.Parallel()
 	unknown := func(w http.ResponseWriter, _ *http.Request, _ posted) {
@@ -343,8 +341,7 @@ func TestHTTPOwnStreamFollowsTheSession(t *testing.T) {
 	})
 }
 
-// Only answers that nobody can read end a call from the server's own stream;
-// the stream goes on (SSE-06, RPC-22).
+// Only answers that nobody can read end a call from the server's own stream; the stream goes on.
 func TestHTTPOwnStreamBrokenAnswer(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -435,9 +432,8 @@ func TestHTTPIdleCostsLittle(t *testing.T) { //nolint:paralleltest // counts wha
 	}
 }
 
-// HTTP-19, HTTP-23, HTTP-27: a stream that was held and is refused once is asked
-// for again, unless the server has none any more. A stream that begins anew has
-// ids of its own.
+// A stream that was held and is refused once is asked for again, unless the server has none any
+// more. A stream that begins anew has ids of its own.
 func TestHTTPOwnStreamRefusedLater(t *testing.T) {
 	t.Parallel()
 	note := "id: 1\n" + noteEvent

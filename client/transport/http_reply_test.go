@@ -173,7 +173,7 @@ func bomb(w http.ResponseWriter, _ string) {
 	}
 }
 
-// What is an answer, whatever it is wrapped in (HTTP-03, HTTP-06, RPC-10).
+// What is an answer, whatever it is wrapped in.
 func TestHTTPAnswers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -224,7 +224,7 @@ func TestHTTPAnswers(t *testing.T) {
 	}
 }
 
-// 307 and 308 within the origin are followed, with body and headers (HTTP-07).
+// 307 and 308 within the origin are followed, with body and headers.
 func TestHTTPRedirect(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{307, 308} {
@@ -275,8 +275,8 @@ func TestHTTPRedirectAnswers(t *testing.T) {
 	}
 }
 
-// A redirect to another scheme of the same host is to another origin: the
-// headers hold credentials (HTTP-07).
+// A redirect to another scheme of the same host is to another origin: the headers hold
+// credentials.
 func TestHTTPRedirectScheme(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request, _ posted) {

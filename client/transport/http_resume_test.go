@@ -70,9 +70,8 @@ func (w *replacing) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 const priming = "id: p1\nretry: 500\ndata:\n\n"
 
-// A call whose stream ends or breaks before the answer goes on with a GET from
-// the last event, after the time the server asked for (HTTP-23 to HTTP-27,
-// SSE-04). The request is sent once.
+// A call whose stream ends or breaks before the answer goes on with a GET from the last event,
+// after the time the server asked for. The request is sent once.
 func TestHTTPResume(t *testing.T) {
 	t.Parallel()
 	id := func(id, event string) string { return "id: " + id + "\n" + event }
@@ -223,8 +222,8 @@ func TestHTTPResumeIsBounded(t *testing.T) {
 	}
 }
 
-// The answer to a call whose stream broke may come on the server's own stream,
-// while the call waits (HTTP-21).
+// The answer to a call whose stream broke may come on the server's own stream, while the call
+// waits.
 func TestHTTPResumeElsewhere(t *testing.T) {
 	t.Parallel()
 	own := func(w http.ResponseWriter, r *http.Request, _ posted) {
@@ -241,8 +240,8 @@ func TestHTTPResumeElsewhere(t *testing.T) {
 	})
 }
 
-// Nothing is resumed in the stateless era, whatever ids and times come
-// (HTTP-35), nor is an initialize that has opened no session.
+// Nothing is resumed in the stateless era, whatever ids and times come, nor is an initialize that
+// has opened no session.
 func TestHTTPNoResume(t *testing.T) {
 	t.Parallel()
 	reply := func(w http.ResponseWriter, r *http.Request, p posted) {

@@ -15,9 +15,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// A 400 with the sentence of an SDK that the session is not known loses it, as 404
-// does: the request was not executed. One that says something else, or answers the
-// request, or comes without a session, does not (HTTP-16, HTTP-17).
+// A 400 with the sentence of an SDK that the session is not known loses it, as 404 does: the
+// request was not executed. One that says something else, or answers the request, or comes
+// without a session, does not.
 func TestHTTPSessionUnknown(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -64,8 +64,8 @@ func TestHTTPSessionUnknown(t *testing.T) {
 	}
 }
 
-// An answer under another session id is not handed over (HTTP-13), but the call has
-// been run, and its failure says so.
+// An answer under another session id is not handed over, but the call has been run, and its
+// failure says so.
 func TestHTTPSessionChangedAnswered(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -99,10 +99,9 @@ func TestHTTPSessionChangedAnswered(t *testing.T) {
 	}
 }
 
-// Fifty callers meet a server that forgets its sessions again and again. Every
-// failure says that nothing was executed, no message goes out without a
-// session or with a part of another, and all goes on after initialize
-// (HTTP-14, HTTP-16).
+// Fifty callers meet a server that forgets its sessions again and again. Every failure says that
+// nothing was executed, no message goes out without a session or with a part of another, and all
+// goes on after initialize.
 func TestHTTPSessionLostUnderLoad(t *testing.T) {
 	t.Parallel()
 	const callers, calls, lives = 50, 20, 7
@@ -173,8 +172,7 @@ func TestHTTPSessionLostUnderLoad(t *testing.T) {
 	})
 }
 
-// A call that began in a session that is over says so, and takes nothing from
-// the next one (HTTP-13).
+// A call that began in a session that is over says so, and takes nothing from the next one.
 func TestHTTPOldSessionEndsLate(t *testing.T) {
 	t.Parallel()
 	var sessions int
@@ -207,8 +205,7 @@ func TestHTTPOldSessionEndsLate(t *testing.T) {
 	})
 }
 
-// HTTP-28: a stateless request has no session to lose, also on a connection that
-// has one from before.
+// A stateless request has no session to lose, also on a connection that has one from before.
 func TestHTTPStatelessLosesNoSession(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w http.ResponseWriter, r *http.Request, p posted) {

@@ -34,8 +34,7 @@ func streaming(t *testing.T, text string, open bool) *web {
 
 const goodEvent = "data: " + good + "\n\n"
 
-// The answer is found in a stream, whatever stands around it (SSE-01 to 06,
-// HTTP-20), and needs no end of the stream.
+// The answer is found in a stream, whatever stands around it, and needs no end of the stream.
 func TestHTTPStreamAnswers(t *testing.T) {
 	t.Parallel()
 	note := `data: {"jsonrpc":"2.0","method":"note"}` + "\n\n"
@@ -111,8 +110,8 @@ func TestHTTPStreamFailures(t *testing.T) {
 	}
 }
 
-// An error without id on a request's stream answers the request only if that says
-// so (RPC-10); any other has its own answer behind it.
+// An error without id on a request's stream answers the request only if that says so; any other
+// has its own answer behind it.
 func TestHTTPStreamErrorWithoutID(t *testing.T) {
 	t.Parallel()
 	s := streaming(t, `data: {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`+"\n\ndata: "+good+"\n\n", true)

@@ -188,8 +188,7 @@ func TestHTTPRefusalWithoutEnd(t *testing.T) {
 	}
 }
 
-// DELETE ends the session and is bounded (HTTP-18); it comes after the calls
-// that Close ends.
+// DELETE ends the session and is bounded; it comes after the calls that Close ends.
 func TestHTTPCloseIsBounded(t *testing.T) {
 	t.Parallel()
 	reply := func(w http.ResponseWriter, r *http.Request, p posted) {

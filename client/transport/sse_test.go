@@ -50,8 +50,8 @@ func connectOld(t *testing.T, tr transport.Transport) *page {
 
 const endpointEvent = "event: endpoint\ndata: /post?stream=1\n\n"
 
-// Everything is POSTed to the URL the stream names, with the headers that were
-// set, and the stream is opened without the headers of a session (OLD-01).
+// Everything is POSTed to the URL the stream names, with the headers that were set, and the
+// stream is opened without the headers of a session.
 func TestSSE(t *testing.T) {
 	t.Parallel()
 	old(t, func(w http.ResponseWriter, r *http.Request, p posted) {
@@ -87,8 +87,8 @@ func TestSSE(t *testing.T) {
 	})
 }
 
-// What opens no stream, or names no URL to be used, is a failure with evidence
-// (OLD-02, OLD-03); credentials are never sent elsewhere.
+// What opens no stream, or names no URL to be used, is a failure with evidence; credentials are
+// never sent elsewhere.
 func TestSSEConnectFails(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -140,9 +140,8 @@ func TestSSEConnectFails(t *testing.T) {
 	require.True(t, failure(t, err, transport.ReasonUnavailable).NotSent)
 }
 
-// 200, 202 and 204 accept a message, whatever their bodies say; everything
-// else refuses it (OLD-03, HTTP-06), at once where that proves that nothing was
-// done, unless the answer has come before or comes soon.
+// 200, 202 and 204 accept a message, whatever their bodies say; everything else refuses it, at
+// once where that proves that nothing was done, unless the answer has come before or comes soon.
 func TestSSEPost(t *testing.T) {
 	t.Parallel()
 	event := make(chan string, 100)
@@ -232,8 +231,8 @@ func TestSSEPost(t *testing.T) {
 	})
 }
 
-// The end of the stream ends the calls in flight and the connection; another
-// connection is another session (OLD-05).
+// The end of the stream ends the calls in flight and the connection; another connection is
+// another session.
 func TestSSEStreamEnds(t *testing.T) {
 	t.Parallel()
 	reply := func(w http.ResponseWriter, r *http.Request, p posted) {

@@ -21,7 +21,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// AC-006.3: an open circuit is E201 with the seed's text, and nothing was sent.
+// An open circuit is E201 with the seed's text, and nothing was sent.
 func TestAC_006_3_OpenCircuitIsE201(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -67,7 +67,6 @@ func testSeedTable(t *testing.T, from, to int64) {
 	require.Positive(t, tested)
 }
 
-// S2-EMAP-01.
 func TestAC_005_1_StandardCodes(t *testing.T) {
 	t.Parallel()
 	testSeedTable(t, -32700, -32600)
@@ -83,7 +82,6 @@ func TestAC_005_2_ServerCodes(t *testing.T) {
 	}
 }
 
-// S2-EMAP-03.
 func TestAC_005_3_UserMessageActionRetryable(t *testing.T) {
 	t.Parallel()
 	for _, row := range seedTable {
@@ -97,7 +95,6 @@ func TestAC_005_3_UserMessageActionRetryable(t *testing.T) {
 	}
 }
 
-// S2-EMAP-04.
 func TestAC_005_4_MapKeepsTheServersWords(t *testing.T) {
 	t.Parallel()
 	rpc := &jsonrpc.Error{Code: -32003, Message: "Kein Platz\nmehr", Data: json.RawMessage(`{"free":0}`)}
@@ -111,7 +108,6 @@ func TestAC_005_4_MapKeepsTheServersWords(t *testing.T) {
 	require.Same(t, rpc, found)
 }
 
-// S2-EMAP-02.
 func TestAC_005_5_UnknownIsRetryableE201(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int64{-32004, -32050, -32099, -32768, 404, 0, 1, -1, 1 << 62} {
@@ -239,7 +235,6 @@ func TestWrongMeaning(t *testing.T) {
 	require.Equal(t, 24*time.Hour, errormap.FromRPC(&jsonrpc.Error{Code: 7}, errormap.Options{Profile: forever}).RetryAfter)
 }
 
-// X-PROF-03.
 func TestPayloadRetryableBeatsTheTable(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 )
 
-// S2-EMAP-09: a tool error is not a protocol error.
+// A tool error is not a protocol error.
 func TestToolErrorWithoutACode(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

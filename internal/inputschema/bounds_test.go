@@ -30,8 +30,7 @@ func defs(n int, text string, backwards bool) string {
 	return b.String()
 }
 
-// A schema comes from a server: none may end the process or hold it up
-// (TOOL-09).
+// A schema comes from a server: none may end the process or hold it up.
 func TestHostileSchemasAreRefusedAtOnce(t *testing.T) {
 	if testmain.Race {
 		t.Skip("one goroutine works through a large schema, there is nothing to race with")

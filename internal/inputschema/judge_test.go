@@ -14,8 +14,8 @@ func compiled(t *testing.T, text string) *Schema {
 	return s
 }
 
-// The validator knows numbers as float64; what float64 does not hold is not
-// refused because of it (RPC-21, TOOL-11).
+// The validator knows numbers as float64; what float64 does not hold is not refused because of
+// it.
 func TestNumbersAreNotJudgedWrongly(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -49,7 +49,7 @@ func TestNumbersAreNotJudgedWrongly(t *testing.T) {
 	}
 }
 
-// Both dialects are spoken, each by its own rules (TOOL-06).
+// Both dialects are spoken, each by its own rules.
 func TestDialects(t *testing.T) {
 	t.Parallel()
 	const old, now = `{"$schema":"http://json-schema.org/draft-07/schema#",`, `{"$schema":"https://json-schema.org/draft/2020-12/schema",`

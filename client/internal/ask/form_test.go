@@ -65,7 +65,7 @@ func formOf(fields, others int) json.RawMessage {
 		`},"required":[` + required.String() + `"p1"]}`)
 }
 
-// No form takes long to be decoded, however large the message it came in (SEC-10).
+// No form takes long to be decoded, however large the message it came in.
 func TestFormsAreBounded(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

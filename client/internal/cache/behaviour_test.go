@@ -154,8 +154,8 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// CACHE-11: what is stale says so, and nothing is served on credentials that
-// were refused, not even when the server is merely away later.
+// What is stale says so, and nothing is served on credentials that were refused, not even when
+// the server is merely away later.
 func TestStaleSaysSo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -274,8 +274,7 @@ func TestTooManyTools(t *testing.T) {
 	require.True(t, ok)
 }
 
-// CACHE-06: a public list crosses partitions where that was asked for, and no
-// private one ever does.
+// A public list crosses partitions where that was asked for, and no private one ever does.
 func TestSharePublic(t *testing.T) {
 	t.Parallel()
 	ann := cache.Key{Server: "docling", Variant: "v", Partition: "ann"}

@@ -281,7 +281,6 @@ func TestLookupWithoutIO(t *testing.T) {
 	})
 }
 
-// CACHE-14.
 func TestCallersCannotChangeTheCache(t *testing.T) {
 	t.Parallel()
 	c, s := newCache(t, toolcache.Settings{}), newServer("a", "b")
@@ -297,7 +296,6 @@ func TestCallersCannotChangeTheCache(t *testing.T) {
 	asked(t, s, 1)
 }
 
-// TOOL-02.
 func TestFirstOfTheSameNameWins(t *testing.T) {
 	t.Parallel()
 	c := newCache(t, toolcache.Settings{})

@@ -168,7 +168,7 @@ func TestCache_S2_CACHE_09_EpochRule(t *testing.T) {
 	})
 }
 
-// S2-CACHE-10: the waiters may all go; the fetch ends by its own bound.
+// The waiters may all go; the fetch ends by its own bound.
 func TestCache_S2_CACHE_10_FetchHasItsOwnBound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

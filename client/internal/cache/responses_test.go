@@ -91,7 +91,7 @@ func TestResponse_CACHE_02_Age(t *testing.T) {
 	}
 }
 
-// CACHE-04, CACHE-05: nothing is served for another question or to others.
+// Nothing is served for another question or to others.
 func TestResponse_CACHE_04_Keys(t *testing.T) {
 	t.Parallel()
 	c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
@@ -173,7 +173,7 @@ func TestResponse_AbandonedAsk(t *testing.T) {
 	require.Equal(t, "1", read(t, c, response(""), p))
 }
 
-// CACHE-08: what was asked before a change is not kept after it.
+// What was asked before a change is not kept after it.
 func TestResponse_CACHE_08_Race(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestResponse_CACHE_08_OthersStay(t *testing.T) {
 	require.Equal(t, "3", read(t, c, other, p))
 }
 
-// CACHE-09: what is one caller's alone is nobody else's.
+// What is one caller's alone is nobody else's.
 func TestResponse_CACHE_09_Own(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -236,8 +236,7 @@ func TestResponse_CACHE_09_Own(t *testing.T) {
 	})
 }
 
-// CACHE-10: a list is fresh as long as the page that goes first; then the walk
-// begins anew.
+// A list is fresh as long as the page that goes first; then the walk begins anew.
 func TestResponse_CACHE_10_Pages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -254,7 +253,7 @@ func TestResponse_CACHE_10_Pages(t *testing.T) {
 	})
 }
 
-// CACHE-14: what is handed out is the caller's.
+// What is handed out is the caller's.
 func TestResponse_CACHE_14_Copies(t *testing.T) {
 	t.Parallel()
 	c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
@@ -319,7 +318,7 @@ func TestResponse_CACHE_14_Bounds(t *testing.T) {
 	require.True(t, big("large 0", 4<<20), "over 32 MiB the oldest goes")
 }
 
-// CACHE-16: refresh asks whatever is kept or on its way, and its answer stays.
+// Refresh asks whatever is kept or on its way, and its answer stays.
 func TestResponse_CACHE_16_Refresh(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -341,7 +340,7 @@ func TestResponse_CACHE_16_Refresh(t *testing.T) {
 	})
 }
 
-// A list of tools is fresh for as long as its Fetch says (CACHE-02).
+// A list of tools is fresh for as long as its Fetch says.
 func TestFetchSaysHowLong(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -499,8 +498,8 @@ func TestStaleIfUsesTheCache(t *testing.T) {
 	require.JSONEq(t, `{"a":1}`, string(got))
 }
 
-// CACHE-11: once the credentials are refused, what is kept is for nobody, though
-// a newer request has overtaken the one that was refused.
+// Once the credentials are refused, what is kept is for nobody, though a newer request has
+// overtaken the one that was refused.
 func TestResponse_CACHE_11_RefusedAlthoughOvertaken(t *testing.T) {
 	t.Parallel()
 	down := errors.New("down")
@@ -557,8 +556,7 @@ func TestResponse_CACHE_08_ChangedBeforeItIsAsked(t *testing.T) {
 	})
 }
 
-// CACHE-10: a page is kept with its first page only, and does not join another
-// list.
+// A page is kept with its first page only, and does not join another list.
 func TestResponse_CACHE_10_PageWithoutItsFirst(t *testing.T) {
 	t.Parallel()
 	c, p := newCache(t, toolcache.Settings{}), &pages{}

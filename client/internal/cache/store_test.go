@@ -78,7 +78,7 @@ func TestStoreOutlivesTheProcess(t *testing.T) {
 					require.Equal(t, tt.stale, st.Stale)
 				}
 				if tt.away > 0 && tt.before == nil && tt.want != "new" {
-					found, _, ok := c.Lookup(key, "old") // whatever its age (CACHE-15)
+					found, _, ok := c.Lookup(key, "old") // whatever its age
 					require.True(t, ok)
 					require.JSONEq(t, `{"type":"object"}`, string(found.InputSchema))
 				}

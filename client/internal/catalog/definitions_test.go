@@ -17,8 +17,8 @@ func readTool(t *testing.T, text string) mcp.Tool {
 	return tool
 }
 
-// What callers do to a list they got is not taken for the server's doing, and a
-// definition that stays the same is compared and nothing more (CACHE-14).
+// What callers do to a list they got is not taken for the server's doing, and a definition that
+// stays the same is compared and nothing more.
 func TestObservedToolsAreOwn(t *testing.T) {
 	t.Parallel()
 	const text = `{"name":"x","title":"X","inputSchema":{ "type":"object",
@@ -39,7 +39,7 @@ func TestObservedToolsAreOwn(t *testing.T) {
 	require.Same(t, first, d.seen[shownTool{"", "x"}])
 }
 
-// A server whose names change with every list does not fill the memory (SEC-10).
+// A server whose names change with every list does not fill the memory.
 func TestObservedToolsAreBounded(t *testing.T) {
 	t.Parallel()
 	t.Run("names", func(t *testing.T) {

@@ -50,9 +50,8 @@ func (s *scriptedPages) fetch(_ context.Context, cursor *string) (Page[string], 
 	return p, nil
 }
 
-// UTIL-13 to UTIL-15: whatever a server's cursors do, a walk ends, asks for no
-// page twice but when it begins anew, which it does once, and yields no item
-// twice.
+// Whatever a server's cursors do, a walk ends, asks for no page twice but when it begins anew,
+// which it does once, and yields no item twice.
 func FuzzCursorWalk(f *testing.F) {
 	f.Add([]byte{1, 2, 255, 3}, byte(9))
 	f.Add([]byte{0, 1}, byte(9))
