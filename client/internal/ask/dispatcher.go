@@ -24,20 +24,22 @@ import (
 
 // Config configures a [Dispatcher]. It is immutable.
 type Config struct {
-	*core.Core
+	// Offer is what the client offers to its server.
 	Offer *Offer
-	// MaxTime limits how long a request of the session era stays open; 0 means no limit.
-	MaxTime time.Duration
-
-	// Respond sends the response to a request. It blocks until the response is sent or cannot be
-	// sent.
-	Respond func(ctx context.Context, to Incoming, resp jsonrpc.Response)
+	// OpenTime limits how long a request of the session era stays open; 0 means no limit.
+	OpenTime time.Duration
 }
+
+// Respond sends the response to a request. It blocks until the response is sent or cannot be
+// sent.
+type Respond func(ctx context.Context, to Incoming, resp jsonrpc.Response)
 
 // Dispatcher runs the application's handlers for requests of servers. Its methods may be called
 // from many goroutines at once.
 type Dispatcher struct {
+	*core.Core
 	Config
+	respond  Respond
 	gate     *gate
 	open     openRequests
 	visits   visits
@@ -46,9 +48,9 @@ type Dispatcher struct {
 }
 
 // New returns a dispatcher.
-func New(c Config) *Dispatcher {
-	d := &Dispatcher{Config: c, gate: newGate(c.Offer.Limits)}
-	d.roots.Store(&c.Offer.Roots)
+func New(c *core.Core, set Config, respond Respond) *Dispatcher {
+	d := &Dispatcher{Core: c, Config: set, respond: respond, gate: newGate(set.Offer.Limits)}
+	d.roots.Store(&set.Offer.Roots)
 	return d
 }
 

@@ -54,13 +54,10 @@ func own(t *testing.T, offer Offer) *owner {
 		o.work.Wait()
 		require.True(t, l.Await(time.Minute))
 	})
-	o.Dispatcher = New(Config{
-		Core: k, Offer: &offer, MaxTime: time.Minute,
-		Respond: func(_ context.Context, _ Incoming, resp jsonrpc.Response) {
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			o.responses = append(o.responses, resp)
-		},
+	o.Dispatcher = New(k, Config{Offer: &offer, OpenTime: time.Minute}, func(_ context.Context, _ Incoming, resp jsonrpc.Response) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.responses = append(o.responses, resp)
 	})
 	return o
 }

@@ -129,7 +129,7 @@ func (d *Dispatcher) awaitSlot(ctx context.Context, method string) *Refusal {
 	}
 	if d.gate.full.CompareAndSwap(false, true) {
 		d.Log.Warn("[MCP] a question of the server waits: all handlers are busy", "server", d.Server, "method", method,
-			"handlers", cap(slots), "longest", d.MaxTime)
+			"handlers", cap(slots), "longest", d.OpenTime)
 	}
 	select {
 	case slots <- struct{}{}:

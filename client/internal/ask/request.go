@@ -127,19 +127,19 @@ func (d *Dispatcher) begin(ctx context.Context, from *link.Link, req Incoming) {
 	}
 	if !d.Life.Go(func() {
 		defer end()
-		d.respond(ctx, cancel, from, req)
+		d.answerAndRespond(ctx, cancel, from, req)
 	}) {
 		end()
 	}
 }
 
-// respond answers a request and sends the response, unless the request was withdrawn or its link
+// answerAndRespond answers a request and sends the response, unless the request was withdrawn or its link
 // has ended.
-func (d *Dispatcher) respond(ctx context.Context, cancel context.CancelCauseFunc, from *link.Link, req Incoming) {
+func (d *Dispatcher) answerAndRespond(ctx context.Context, cancel context.CancelCauseFunc, from *link.Link, req Incoming) {
 	bounded := ctx
-	if d.MaxTime > 0 {
+	if d.OpenTime > 0 {
 		var stop context.CancelFunc
-		bounded, stop = context.WithTimeout(ctx, d.MaxTime)
+		bounded, stop = context.WithTimeout(ctx, d.OpenTime)
 		defer stop()
 	}
 	answered := make(chan struct{})
@@ -165,7 +165,7 @@ func (d *Dispatcher) respond(ctx context.Context, cancel context.CancelCauseFunc
 		resp.Error = no.rpc
 	}
 	resp.Result = related(req.Params, resp.Result)
-	d.Respond(ctx, req, resp)
+	d.respond(ctx, req, resp)
 }
 
 // maxReplying limits the responses being sent.
@@ -184,7 +184,7 @@ func (d *Dispatcher) reply(ctx context.Context, to Incoming, resp jsonrpc.Respon
 		defer end()
 		defer d.replying.Add(-1)
 		defer d.Budget.Give(size)
-		d.Respond(ctx, to, resp)
+		d.respond(ctx, to, resp)
 	})
 }
 

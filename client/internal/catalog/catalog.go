@@ -33,7 +33,6 @@ const (
 
 // Config configures a [Catalog]. It is immutable.
 type Config struct {
-	*core.Core
 	// Lists caches the list of tools.
 	Lists *lists.Cache
 	// Arguments and Results are the checks of calls and their results.
@@ -57,6 +56,7 @@ type Config struct {
 // Catalog has the known tools of one server: their definitions from the last list, and what
 // follows for calls. Its methods may be called from many goroutines at once.
 type Catalog struct {
+	*core.Core
 	Config
 	fetch              cache.Fetch // for callers without a partition; bound once, since binding allocates
 	arguments, results Schemas
@@ -66,8 +66,8 @@ type Catalog struct {
 }
 
 // New returns a catalog.
-func New(c Config) *Catalog {
-	catalog := &Catalog{Config: c}
+func New(c *core.Core, set Config) *Catalog {
+	catalog := &Catalog{Core: c, Config: set}
 	nobody := catalog.For(nil)
 	catalog.fetch = nobody.fetchList
 	return catalog

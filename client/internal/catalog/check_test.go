@@ -53,16 +53,15 @@ func testCatalog(t *testing.T, s *server, set func(*Config)) *View {
 	k.Life.Begin()
 	t.Cleanup(k.Life.End)
 	cfg := Config{
-		Core: k,
-		Lists: lists.New(lists.Config{
-			Core: k, Kept: kept, Declared: func(mcp.Version) (caps mcp.ClientCapabilities) { return caps },
+		Lists: lists.New(k, lists.Config{
+			Kept: kept, Declared: func(mcp.Version) (caps mcp.ClientCapabilities) { return caps },
 		}),
 		Arguments: Strict, Results: Strict, Eager: true, Page: s.page,
 	}
 	if set != nil {
 		set(&cfg)
 	}
-	view := New(cfg).For(nil)
+	view := New(k, cfg).For(nil)
 	return &view
 }
 

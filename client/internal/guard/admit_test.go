@@ -89,7 +89,7 @@ func (l *limited) put(o obstacle) {
 	case placesUsed:
 		l.set.Bulkhead.TryEnter(false)
 	case linkLost:
-		k := keeper.New(keeper.Config{Core: &l.core, Restarts: &keeper.Restarts{Again: "started", Patience: time.Second}})
+		k := keeper.New(&l.core, keeper.Config{Restarts: &keeper.Restarts{Again: "started", Patience: time.Second}})
 		k.Lost(l.core.Links.Load())
 		l.keeper.Set(k)
 	case allInFlight:

@@ -17,17 +17,12 @@ import (
 // respondTimeout limits sending a response.
 const respondTimeout = 5 * time.Second
 
-// Config configures an [Inbound]. Every field except MaxTime is set.
+// Config configures an [Inbound].
 type Config struct {
-	*core.Core
-	// Offer is what the client offers to the server.
-	Offer *ask.Offer
-	// MaxTime limits how long a request of the session era stays open; 0 means no limit.
-	MaxTime time.Duration
+	// Asks configures the answers to the server's requests.
+	Asks ask.Config
 	// Handlers are the handlers of notifications.
 	Handlers *Handlers
-
-	Client Client
 }
 
 // Client has the functions of the client that messages of the server trigger.
@@ -46,6 +41,8 @@ type Client interface {
 // Inbound receives the messages of one server. Its parts are created on first use. Its methods
 // may be called from many goroutines at once.
 type Inbound struct {
+	*core.Core
+	client   Client
 	set      Config
 	notifier core.Lazy[Notifier]
 	progress core.Lazy[ProgressTable]
@@ -53,34 +50,23 @@ type Inbound struct {
 }
 
 // New returns an Inbound.
-func New(set Config) *Inbound { return &Inbound{set: set} }
+func New(c *core.Core, client Client, set Config) *Inbound {
+	return &Inbound{Core: c, client: client, set: set}
+}
 
 // Notifier returns the caller of the application's handlers.
 func (i *Inbound) Notifier() *Notifier {
-	return i.notifier.Make(func() *Notifier {
-		s := &i.set
-		return newNotifier(notifierConfig{
-			Core: s.Core, Handlers: s.Handlers,
-		})
-	})
+	return i.notifier.Make(func() *Notifier { return newNotifier(i.Core, i.set.Handlers) })
 }
 
 // Progress returns the table of requests that asked for progress.
 func (i *Inbound) Progress() *ProgressTable {
-	return i.progress.Make(func() *ProgressTable {
-		s := &i.set
-		return &ProgressTable{Core: s.Core}
-	})
+	return i.progress.Make(func() *ProgressTable { return &ProgressTable{Core: i.Core} })
 }
 
 // Asks returns the dispatcher of the server's requests.
 func (i *Inbound) Asks() *ask.Dispatcher {
-	return i.asks.Make(func() *ask.Dispatcher {
-		s := &i.set
-		return ask.New(ask.Config{
-			Core: s.Core, Offer: s.Offer, MaxTime: s.MaxTime, Respond: i.respond,
-		})
-	})
+	return i.asks.Make(func() *ask.Dispatcher { return ask.New(i.Core, i.set.Asks, i.respond) })
 }
 
 // LinkEnded cancels the handlers of requests that came over a lost link.
@@ -94,7 +80,7 @@ func (i *Inbound) LinkEnded() {
 // request is dropped. The exception is ping over a byte stream: some servers end the connection
 // if it is not answered. ctx has the values of the call on whose stream the request came, if any.
 func (i *Inbound) Request(ctx context.Context, req ask.Incoming) {
-	from := i.set.Links.Newest() // a program may send a request before calls use the link
+	from := i.Links.Newest() // a program may send a request before calls use the link
 	if from != nil && from.Agreed.Era == mcp.EraStateless && !answersPing(from, req) {
 		i.drop(req)
 		return
@@ -105,7 +91,7 @@ func (i *Inbound) Request(ctx context.Context, req ask.Incoming) {
 // Early is [Inbound.Request] while the era of the server is not known. Both eras have servers
 // that wait for the answer to a ping before they answer anything.
 func (i *Inbound) Early(ctx context.Context, req ask.Incoming) {
-	if from := i.set.Links.Newest(); answersPing(from, req) {
+	if from := i.Links.Newest(); answersPing(from, req) {
 		i.Asks().Request(ctx, from, req)
 		return
 	}
@@ -121,9 +107,9 @@ func answersPing(from *link.Link, req ask.Incoming) bool {
 // drop drops a request without an answer.
 func (i *Inbound) drop(req ask.Incoming) {
 	method := jsonrpc.Printable(req.Method, 100)
-	i.set.Log.Warn("[MCP] the server sent a request that the era does not allow; dropped", "server", i.set.Server, "method", method)
-	i.set.Links.Drops().Note(method)
-	i.set.Emit(event.RequestDropped{Method: method})
+	i.Log.Warn("[MCP] the server sent a request that the era does not allow; dropped", "server", i.Server, "method", method)
+	i.Links.Drops().Note(method)
+	i.Emit(event.RequestDropped{Method: method})
 }
 
 // respond sends a response. A server may send a request as soon as the transport is open, just
@@ -131,13 +117,13 @@ func (i *Inbound) drop(req ask.Incoming) {
 func (i *Inbound) respond(ctx context.Context, to ask.Incoming, resp jsonrpc.Response) {
 	ctx, cancel := context.WithTimeout(ctx, respondTimeout)
 	defer cancel()
-	if !i.set.Links.AwaitOpen(ctx) {
+	if !i.Links.AwaitOpen(ctx) {
 		return
 	}
-	with := i.set.Links.Newest()
+	with := i.Links.Newest()
 	if err := with.Respond(ctx, resp, to.Caller); err != nil {
-		i.set.Client.NoteLoss(with, err)
-		i.set.Log.Warn("[MCP] a request of the server could not be answered", "server", i.set.Server,
+		i.client.NoteLoss(with, err)
+		i.Log.Warn("[MCP] a request of the server could not be answered", "server", i.Server,
 			"method", jsonrpc.Printable(to.Method, 100), "error", err)
 	}
 }
@@ -154,14 +140,14 @@ func (i *Inbound) Notification(n jsonrpc.Notification, on jsonrpc.ID) {
 		}
 	case mcp.MethodElicitationComplete:
 		if d := i.asks.Peek(); d != nil {
-			d.ElicitationComplete(i.set.Links.Agreed().Version, n)
+			d.ElicitationComplete(i.Links.Agreed().Version, n)
 		}
 	case mcp.MethodTasksStatus, mcp.MethodTasks:
-		i.set.Client.TaskChanged(n)
+		i.client.TaskChanged(n)
 	}
 	// This is not queued: a call that follows must not use stale values.
-	i.set.Client.Outdate(n)
-	if i.set.Client.Hear(n, on) && i.set.Handlers.Want(n.Method) {
+	i.client.Outdate(n)
+	if i.client.Hear(n, on) && i.set.Handlers.Want(n.Method) {
 		i.Notifier().Notification(n)
 	}
 }

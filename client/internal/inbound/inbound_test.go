@@ -84,8 +84,8 @@ func newSteps() *steps {
 	s.core.Life.Begin()
 	offer := &ask.Offer{Roots: []mcp.Root{}}
 	_ = offer.Complete()
-	s.Inbound = inbound.New(inbound.Config{
-		Core: &s.core, Offer: offer, Client: s,
+	s.Inbound = inbound.New(&s.core, s, inbound.Config{
+		Asks:     ask.Config{Offer: offer},
 		Handlers: &inbound.Handlers{Notification: func(_ context.Context, n jsonrpc.Notification) { s.note("handler %s", n.Method) }},
 	})
 	return s

@@ -33,28 +33,23 @@ func (h *Handlers) Any() bool { return h.Notification != nil || h.Log != nil || 
 // isListChanged reports whether a method is that of a notification about a changed list.
 func isListChanged(method string) bool { return strings.HasSuffix(method, "/list_changed") }
 
-// notifierConfig configures a notifier. Every field is set.
-type notifierConfig struct {
-	*core.Core
-	Handlers *Handlers
-}
-
 // Notifier calls handlers. Its methods may be called from many goroutines at once, and never
 // block.
 type Notifier struct {
-	set   notifierConfig
-	queue *inbox.Queue[item]
+	*core.Core
+	handlers *Handlers
+	queue    *inbox.Queue[item]
 	// waiting has the lists with a queued notification for ListChanged.
 	waiting struct{ tools, prompts, resources atomic.Bool }
 }
 
 // newNotifier returns a notifier.
-func newNotifier(set notifierConfig) *Notifier {
-	n := &Notifier{set: set}
+func newNotifier(c *core.Core, handlers *Handlers) *Notifier {
+	n := &Notifier{Core: c, handlers: handlers}
 	n.queue = inbox.New(inbox.Host[item]{
-		Budget: &set.Budget, Go: set.Life.Always, Deliver: n.deliver,
+		Budget: &c.Budget, Go: c.Life.Always, Deliver: n.deliver,
 		Dropped: func(count int) {
-			set.Log.Warn("[MCP] notifications dropped: a handler is too slow", "server", set.Server, "count", count)
+			c.Log.Warn("[MCP] notifications dropped: a handler is too slow", "server", c.Server, "count", count)
 		},
 	})
 	return n
@@ -70,12 +65,12 @@ func (n *Notifier) Event(e event.Event) { n.queue.Put(item{event: e}) }
 // queued.
 func (n *Notifier) Notification(notification jsonrpc.Notification) {
 	it := item{notification: notification}
-	if n.set.Handlers.ListChanged != nil && isListChanged(notification.Method) {
+	if n.handlers.ListChanged != nil && isListChanged(notification.Method) {
 		mark := n.mark(notification.Method)
 		switch first := !mark.Swap(true); {
 		case first:
 			it.mark = mark
-		case n.set.Handlers.Notification == nil:
+		case n.handlers.Notification == nil:
 			return
 		}
 	}
@@ -84,7 +79,7 @@ func (n *Notifier) Notification(notification jsonrpc.Notification) {
 
 // Unheard queues ListChanged for lists whose notifications may have been missed.
 func (n *Notifier) Unheard(lists mcp.SubscriptionFilter) {
-	if n.set.Handlers.ListChanged == nil {
+	if n.handlers.ListChanged == nil {
 		return
 	}
 	for _, list := range []struct {
@@ -117,10 +112,10 @@ func (n *Notifier) mark(method string) *atomic.Bool {
 // runtime.Goexit.
 func (n *Notifier) deliver(it item) {
 	if it.event != nil {
-		n.report(it.event, n.set.Handlers.Event)
+		n.report(it.event, n.handlers.Event)
 		return
 	}
-	h, ctx, failed := n.set.Handlers, n.set.Life.Context(), n.set.Failed
+	h, ctx, failed := n.handlers, n.Life.Context(), n.Failed
 	if h.Notification != nil && !it.inferred {
 		defer callback.Run("OnNotification", failed, func() { h.Notification(ctx, it.notification) })
 	}
@@ -131,7 +126,7 @@ func (n *Notifier) deliver(it item) {
 	if h.Log != nil && it.notification.Method == mcp.MethodMessage {
 		var m mcp.LoggingMessageParams
 		if err := mcp.Unmarshal([]byte(it.notification.Params), &m); err != nil {
-			n.set.Log.Warn("[MCP] a log message of the server cannot be read", "server", n.set.Server, "error", err)
+			n.Log.Warn("[MCP] a log message of the server cannot be read", "server", n.Server, "error", err)
 			return
 		}
 		callback.Run("OnLog", failed, func() { h.Log(ctx, m) })
@@ -170,10 +165,10 @@ func (n *Notifier) report(e event.Event, to []func(context.Context, event.Event)
 	if len(to) == 0 {
 		return
 	}
-	failed := n.set.Failed
+	failed := n.Failed
 	if e, ok := e.(event.CallbackFailed); ok && e.Callback == callback.LogHandler {
 		failed = nil // the failing log handler would cause the same event forever
 	}
 	defer n.report(e, to[1:])
-	callback.Run("OnEvent", failed, func() { to[0](n.set.Life.Context(), e) })
+	callback.Run("OnEvent", failed, func() { to[0](n.Life.Context(), e) })
 }

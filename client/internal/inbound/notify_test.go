@@ -53,7 +53,7 @@ func TestHandlers(t *testing.T) {
 					<-release
 					note("event " + e.(event.RequestDropped).Method)
 				})
-				n := newNotifier(notifierConfig{Core: &k, Handlers: &h})
+				n := newNotifier(&k, &h)
 				n.Event(event.RequestDropped{Method: "1"})
 				<-started
 				for _, come := range []jsonrpc.Notification{

@@ -27,7 +27,6 @@ import (
 // Config configures a keeper. A keeper with neither Restarts nor Renewals only reports the end of
 // the live link.
 type Config struct {
-	*core.Core
 	// Open opens the next link and runs its handshake: beside the live link for Restarts, in
 	// place of it for Renewals. The keeper calls opened once the next link is live, before calls
 	// use it.
@@ -48,6 +47,7 @@ type Config struct {
 // Keeper provides usable links. Its methods may be called from many goroutines at once. A nil
 // Keeper belongs to a client that has not lost a link yet: its link is usable.
 type Keeper struct {
+	*core.Core
 	set Config
 	gap atomic.Pointer[gap] // nil while the live link is usable
 
@@ -57,8 +57,8 @@ type Keeper struct {
 }
 
 // New returns a keeper of the live link. Call Watch unless the keeper renews sessions.
-func New(set Config) *Keeper {
-	k := &Keeper{set: set}
+func New(c *core.Core, set Config) *Keeper {
+	k := &Keeper{Core: c, set: set}
 	if set.Restarts != nil {
 		k.restarts.done = make(chan struct{})
 	}
@@ -110,8 +110,8 @@ func (k *Keeper) await(ctx context.Context) *mcperrors.Error {
 				fmt.Sprintf("the server is being %s again and was not ready within %s", k.set.Restarts.Again, k.set.Restarts.Patience), g.cause)
 		case <-ctx.Done():
 			return errormap.From(context.Cause(ctx), mcperrors.NotSent)
-		case <-k.set.Life.Context().Done():
-			return k.set.Life.Refusal()
+		case <-k.Life.Context().Done():
+			return k.Life.Refusal()
 		}
 	}
 	return nil
@@ -164,7 +164,7 @@ func (k *Keeper) Outage() (until time.Time, ok bool, cause error) {
 func (k *Keeper) Lost(l *link.Link) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.gap.Load() == nil && k.set.Links.Load().Number == l.Number {
+	if k.gap.Load() == nil && k.Links.Load().Number == l.Number {
 		k.gap.Store(newGap(nil))
 	}
 }
@@ -186,7 +186,7 @@ func (k *Keeper) move(next *gap, to life.State, cause error, held time.Duration)
 
 // open opens one link, with the values of a call's context.
 func (k *Keeper) open(call context.Context) error {
-	own, end := k.set.Life.With(call)
+	own, end := k.Life.With(call)
 	defer end()
 	ctx, cancel := context.WithTimeoutCause(own, k.set.Timeout, k.set.TooSlow)
 	defer cancel()

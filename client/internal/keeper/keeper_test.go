@@ -151,7 +151,7 @@ func newHouse(t *testing.T, restarts bool, change func(*keeper.Config)) *house {
 	h.core.Links.Use(newProgram())
 	h.core.Life.Begin()
 	set := keeper.Config{
-		Core: &h.core, Open: h.open, Timeout: time.Minute,
+		Open: h.open, Timeout: time.Minute,
 		Enter: func(to life.State, cause error, _ time.Duration) {
 			var e *mcperrors.Error
 			if errors.As(cause, &e) && strings.Contains(e.Message, "was killed") {
@@ -179,7 +179,7 @@ func newHouse(t *testing.T, restarts bool, change func(*keeper.Config)) *house {
 	if change != nil {
 		change(&set)
 	}
-	h.Keeper = keeper.New(set)
+	h.Keeper = keeper.New(&h.core, set)
 	h.end = func() {
 		h.core.Life.Move(life.Closed, nil)
 		h.core.Life.End()
@@ -565,7 +565,7 @@ func TestUnanswered(t *testing.T) {
 // The end of a program is counted once, however many calls end with it.
 func TestCountEnd(t *testing.T) {
 	t.Parallel()
-	k := keeper.New(keeper.Config{Restarts: &keeper.Restarts{}})
+	k := keeper.New(nil, keeper.Config{Restarts: &keeper.Restarts{}})
 	first, second := link.New(newProgram()), link.New(newProgram())
 	require.True(t, k.CountEnd(first))
 	require.False(t, k.CountEnd(first.With(&link.Agreement{})))

@@ -58,7 +58,7 @@ func (k *Keeper) renew(ctx context.Context, lost *link.Link) error {
 // Ask starts to replace the session of lost, if that is allowed now. It does not wait.
 func (k *Keeper) Ask(lost *link.Link) {
 	if k != nil {
-		_, _ = k.begin(k.set.Life.Context(), lost) // Enter reports the outcome
+		_, _ = k.begin(k.Life.Context(), lost) // Enter reports the outcome
 	}
 }
 
@@ -73,7 +73,7 @@ func (k *Keeper) begin(ctx context.Context, lost *link.Link) (*gap, error) {
 	if g := k.gap.Load(); g != nil {
 		return g, nil
 	}
-	if k.set.Links.Load() != lost {
+	if k.Links.Load() != lost {
 		return nil, nil
 	}
 	if err := k.set.Renewals.Allowed(); err != nil {
@@ -88,7 +88,7 @@ func (k *Keeper) begin(ctx context.Context, lost *link.Link) (*gap, error) {
 	}
 	g := newGap(nil)
 	k.gap.Store(g)
-	if !k.set.Life.Go(func() { k.try(ctx, g, lost, began) }) {
+	if !k.Life.Go(func() { k.try(ctx, g, lost, began) }) {
 		g.err = life.ErrClosed()
 		k.gap.Store(nil)
 		close(g.over)
@@ -101,24 +101,24 @@ func (k *Keeper) begin(ctx context.Context, lost *link.Link) (*gap, error) {
 // caller that gives up does not cancel it for the others. The new session uses the credentials of
 // the caller that started it.
 func (k *Keeper) try(ctx context.Context, g *gap, lost *link.Link, began time.Time) {
-	before := k.set.Links.Agreed()
+	before := k.Links.Agreed()
 	k.set.Enter(life.Restarting, errSessionGone, 0)
 	err := k.open(ctx)
-	if closed := k.set.Life.Refusal(); err != nil && closed != nil {
+	if closed := k.Life.Refusal(); err != nil && closed != nil {
 		err = closed
 	}
 	g.err = err
 	held := k.tried(began, err)
 	if err != nil {
 		k.move(nil, life.Backoff, err, held)
-		k.set.Log.Warn("[MCP] the session was lost and no new one could be opened", "server", k.set.Server, "error", err)
+		k.Log.Warn("[MCP] the session was lost and no new one could be opened", "server", k.Server, "error", err)
 		if k.set.Renewals.Wanted() {
 			k.Persist(lost) // if the live link is already another one, nothing happens
 		}
 		return
 	}
 	k.move(nil, life.Ready, nil, 0)
-	k.set.Log.Info("[MCP] The session was lost; a new one is open", "server", k.set.Server)
+	k.Log.Info("[MCP] The session was lost; a new one is open", "server", k.Server)
 	k.set.Restore(before, errSessionGone)
 }
 
@@ -126,7 +126,7 @@ func (k *Keeper) try(ctx context.Context, g *gap, lost *link.Link, began time.Ti
 // session and its agreement are dropped: nothing may be sent in it, and calls that lost the
 // previous session have no other yet.
 func (k *Keeper) renewSession(ctx context.Context) error {
-	before := k.set.Links.Load()
+	before := k.Links.Load()
 	opened, err := k.set.Open(ctx)
 	if err == nil {
 		opened()
@@ -135,7 +135,7 @@ func (k *Keeper) renewSession(ctx context.Context) error {
 	if s, ok := before.Conn.(link.Sessions); ok {
 		s.DropSession()
 	}
-	k.set.Links.Store(before)
+	k.Links.Store(before)
 	return err
 }
 
@@ -166,10 +166,10 @@ func (k *Keeper) Persist(lost *link.Link) {
 		return
 	}
 	schedule := k.set.Renewals.Schedule
-	started := k.set.Life.Go(func() {
+	started := k.Life.Go(func() {
 		defer persists.Store(false)
 		for n := 1; ; {
-			err := k.renew(k.set.Life.Context(), lost)
+			err := k.renew(k.Life.Context(), lost)
 			if err == nil {
 				return
 			}
@@ -180,7 +180,7 @@ func (k *Keeper) Persist(lost *link.Link) {
 				pause = schedule.Pause(n, rand.Float64())
 				n++
 			}
-			if !life.Sleep(k.set.Life.Context(), pause) {
+			if !life.Sleep(k.Life.Context(), pause) {
 				return
 			}
 		}

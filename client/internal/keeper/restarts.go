@@ -63,32 +63,32 @@ const (
 func (k *Keeper) Watch() {
 	switch {
 	case !k.Restarting():
-		k.set.Life.Go(k.watchEnd)
-	case !k.set.Life.Go(k.watch):
+		k.Life.Go(k.watchEnd)
+	case !k.Life.Go(k.watch):
 		close(k.restarts.done)
 	}
 }
 
 // watchEnd reports the end of a link that is not replaced.
 func (k *Keeper) watchEnd() {
-	l := k.set.Links.Load()
+	l := k.Links.Load()
 	if !k.awaitEnd(l) {
 		return
 	}
 	cause := k.whyEnded(l)
-	k.set.Log.Warn("[MCP] the server closed the connection", "server", k.set.Server, "error", cause)
+	k.Log.Warn("[MCP] the server closed the connection", "server", k.Server, "error", cause)
 	k.set.Enter(life.Ended, cause, 0)
-	k.set.Emit(event.Disconnected{Cause: cause})
+	k.Emit(event.Disconnected{Cause: cause})
 }
 
 // awaitEnd waits for the end of l. It returns false if the client is closed first.
 func (k *Keeper) awaitEnd(l *link.Link) bool {
 	select {
-	case <-k.set.Life.Context().Done():
+	case <-k.Life.Context().Done():
 		return false
 	case <-l.Conn.Done():
 	}
-	return !k.set.Life.Closed()
+	return !k.Life.Closed()
 }
 
 // Done returns a channel that is closed when the keeper opens no more links: the client is
@@ -105,16 +105,16 @@ func (k *Keeper) Done() <-chan struct{} {
 func (k *Keeper) watch() {
 	defer close(k.restarts.done)
 	for {
-		l := k.set.Links.Load()
+		l := k.Links.Load()
 		if !k.awaitEnd(l) {
 			return
 		}
 		k.Lost(l)
 		cause := k.whyEnded(l)
-		k.set.Log.Warn("[MCP] the server has exited or disconnected; it is being "+k.set.Restarts.Again+" again", "server", k.set.Server, "error", cause)
+		k.Log.Warn("[MCP] the server has exited or disconnected; it is being "+k.set.Restarts.Again+" again", "server", k.Server, "error", cause)
 		k.set.Enter(life.Restarting, cause, 0)
 		if p, ok := l.Conn.(link.Program); ok {
-			life.Wait(p.Exited(), exitGrace, k.set.Life.Context().Done())
+			life.Wait(p.Exited(), exitGrace, k.Life.Context().Done())
 		}
 		if !k.restart(cause) {
 			return
@@ -128,23 +128,23 @@ func (k *Keeper) whyEnded(l *link.Link) error {
 	killed := k.killedFor(l)
 	if killed == nil {
 		sent := outcome.Sent{Restarts: k.Restarting()}
-		return k.set.About(outcome.Subject{}, outcome.OfFailure(&sent, f).Err)
+		return k.About(outcome.Subject{}, outcome.OfFailure(&sent, f).Err)
 	}
 	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent,
 		"the server hung and was killed: "+killed.Error(), killed)
 	e.Process = f.Process
-	return k.set.About(outcome.Subject{}, e)
+	return k.About(outcome.Subject{}, e)
 }
 
 // restartLink opens the link of a restarted program or stream. Only the handshake uses the link
 // until it is complete.
 func (k *Keeper) restartLink(ctx context.Context) error {
 	opened, err := k.set.Open(ctx)
-	if err == nil && !k.set.Life.Unless(k.set.Links.Promote) {
+	if err == nil && !k.Life.Unless(k.Links.Promote) {
 		err = life.ErrClosed()
 	}
 	if err != nil {
-		k.set.Links.Discard()
+		k.Links.Discard()
 		return err
 	}
 	opened()
@@ -153,7 +153,7 @@ func (k *Keeper) restartLink(ctx context.Context) error {
 
 // restart opens links until one works. It returns false if it gives up for good.
 func (k *Keeper) restart(ended error) bool {
-	set, log, server := k.set.Restarts, k.set.Log, k.set.Server
+	set, log, server := k.set.Restarts, k.Log, k.Server
 	for cause := ended; ; {
 		next := set.Schedule.Ended(time.Now(), rand.Float64())
 		if next.Loop {
@@ -162,16 +162,16 @@ func (k *Keeper) restart(ended error) bool {
 			held.until = time.Now().Add(next.Wait)
 			k.move(held, life.Backoff, cause, next.Wait)
 		}
-		if !life.Sleep(k.set.Life.Context(), next.Wait) {
+		if !life.Sleep(k.Life.Context(), next.Wait) {
 			return false
 		}
 		if next.Loop {
 			k.move(newGap(cause), life.Restarting, cause, 0)
 		}
-		before := k.set.Links.Agreed()
-		err := k.open(k.set.Life.Context())
+		before := k.Links.Agreed()
+		err := k.open(k.Life.Context())
 		switch {
-		case k.set.Life.Closed():
+		case k.Life.Closed():
 			return false
 		case err == nil:
 			set.Schedule.Started(time.Now())
@@ -184,7 +184,7 @@ func (k *Keeper) restart(ended error) bool {
 			gone := newGap(err)
 			gone.final = true
 			k.move(gone, life.Ended, err, 0)
-			k.set.Emit(event.Disconnected{Cause: err})
+			k.Emit(event.Disconnected{Cause: err})
 			return false
 		}
 		log.Warn("[MCP] the server was "+set.Again+" again and does not work", "server", server, "error", err, "tries", next.Try)
@@ -238,7 +238,7 @@ func (k *Keeper) Replace(ctx context.Context, l *link.Link, cause error) *mcperr
 // Kill stops a server that no longer works, so that it is restarted: calls in flight fail with
 // cause, and later calls wait. It does nothing if l was replaced or has ended. It never blocks.
 func (k *Keeper) Kill(l *link.Link, cause error) {
-	if !k.Restarting() || k.set.Links.Load().Number != l.Number {
+	if !k.Restarting() || k.Links.Load().Number != l.Number {
 		return
 	}
 	select {
@@ -258,7 +258,7 @@ func (k *Keeper) Kill(l *link.Link, cause error) {
 	if p, ok := l.Conn.(link.Program); ok {
 		p.Kill(cause)
 	} else {
-		k.set.Life.Go(l.Abort)
+		k.Life.Go(l.Abort)
 	}
 }
 
@@ -289,7 +289,7 @@ func (k *Keeper) Unanswered() {
 	if !k.Restarting() || k.set.Restarts.Hung < 0 {
 		return
 	}
-	l := k.set.Links.Load()
+	l := k.Links.Load()
 	counter, ok := l.Conn.(link.Counter)
 	if !ok {
 		return
@@ -303,7 +303,7 @@ func (k *Keeper) Unanswered() {
 	}
 	k.mu.Unlock()
 	if silent := now.since.Sub(before.since); known && silent > k.set.Restarts.Hung {
-		k.set.Log.Warn("[MCP] the server hangs; it is killed", "server", k.set.Server, "silent", silent)
+		k.Log.Warn("[MCP] the server hangs; it is killed", "server", k.Server, "silent", silent)
 		k.Kill(l, errHung)
 	}
 }

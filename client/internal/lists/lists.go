@@ -22,7 +22,6 @@ import (
 
 // Config configures a [Cache]. It is immutable.
 type Config struct {
-	*core.Core
 	Scope Scope
 	// Kept stores the results. Several clients may share it.
 	Kept *cache.Cache
@@ -36,13 +35,14 @@ type Config struct {
 // Cache caches results of one server for one client. Its methods may be called from many
 // goroutines at once.
 type Cache struct {
+	*core.Core
 	Config
 	last        atomic.Pointer[agreedKey]
 	toolChanges atomic.Uint64 // number of notifications that the tools have changed
 }
 
 // New returns a cache.
-func New(c Config) *Cache { return &Cache{Config: c} }
+func New(c *core.Core, set Config) *Cache { return &Cache{Core: c, Config: set} }
 
 // agreedKey is the key of an agreement, without a caller.
 type agreedKey struct {

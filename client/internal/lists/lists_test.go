@@ -30,8 +30,8 @@ func testCache(t *testing.T) *Cache {
 	t.Helper()
 	kept, err := cache.New(toolcache.Settings{ExactTTL: true})
 	require.NoError(t, err)
-	c := New(Config{
-		Core: &core.Core{Log: slog.New(slog.DiscardHandler)}, Scope: Scope{server: "srv"}, Kept: kept,
+	c := New(&core.Core{Log: slog.New(slog.DiscardHandler)}, Config{
+		Scope: Scope{server: "srv"}, Kept: kept,
 		Declared: func(mcp.Version) (caps mcp.ClientCapabilities) { return caps },
 	})
 	c.Life.Begin()

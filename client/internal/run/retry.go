@@ -162,28 +162,24 @@ func (r *Runner) Budget() *resilience.Budget {
 // send the call again. If not, and there is no error, the call returns the result that the error
 // was derived from.
 func (r *Runner) retry(ctx context.Context, c *Call, out *outcome.Outcome) (again bool, err error) {
-	err = r.awaitRetry(ctx, c, out)
-	switch {
-	case err == nil:
-		return true, nil
-	case out.Result != nil && err == error(out.Err): //nolint:errorlint // identity: it is not sent again
-		return false, nil
+	again, err = r.awaitRetry(ctx, c, out)
+	if again || err != nil || out.Result != nil {
+		return again, err
 	}
-	return false, err
+	return false, c.Retries.InDoubt(out.Error())
 }
 
-// awaitRetry waits until a call may be sent again and returns nil. It returns an error if the
-// call may not be sent again.
-func (r *Runner) awaitRetry(ctx context.Context, c *Call, out *outcome.Outcome) error {
-	err, had := out.Error(), c.Retries
-	if had == nil || c.Purpose == link.Handshake || c.Purpose == link.Liveness {
-		return err
-	}
-	if out.Local() { // the server's own error is more useful
-		return had.Refused(err, c.Attempts)
-	}
-	if c.Method == mcp.MethodTasksGet || c.Method == mcp.MethodTasksResult {
-		return had.InDoubt(err) // the task follower polls again
+// awaitRetry decides whether to send a call again, and waits until it may be sent. It returns
+// false without an error if the call ends with the failure of the attempt.
+func (r *Runner) awaitRetry(ctx context.Context, c *Call, out *outcome.Outcome) (again bool, err error) {
+	had := c.Retries
+	switch {
+	case had == nil, c.Purpose == link.Handshake, c.Purpose == link.Liveness:
+		return false, nil
+	case out.Local(): // the server's own error is more useful
+		return false, had.Refused(out.Error(), c.Attempts)
+	case c.Method == mcp.MethodTasksGet, c.Method == mcp.MethodTasksResult:
+		return false, nil // the task follower polls again
 	}
 	chance := Chance{
 		RetrySettings: r.Set.Retry, Repeat: r.repeatable(ctx, c),
@@ -193,26 +189,26 @@ func (r *Runner) awaitRetry(ctx context.Context, c *Call, out *outcome.Outcome) 
 		},
 	}
 	chance.Policy = r.policy(c)
-	d := had.Next(errormap.From(err, mcperrors.Unknown), &chance)
+	d := had.Next(out.Err, &chance)
 	if !d.Again {
 		if d.Denied != 0 {
 			r.Guard.Deny(c.Subject(), d.Denied, d.Why)
 		}
-		return had.InDoubt(err)
+		return false, nil
 	}
 	r.Guard.Report(guard.Retried, c.Subject(), d.Wait, had.Last.Class.String())
 	if d.Wait > 0 {
 		if err := r.Life.Sleep(ctx, d.Wait); err != nil {
-			return r.about(c, had.Stopped(err))
+			return false, r.about(c, had.Stopped(err))
 		}
 	}
-	if e := r.awaitLink(ctx, c); e != nil { // nor while the server is restarted
-		return had.Refused(e, c.Attempts)
+	if err := r.awaitLink(ctx, c); err != nil { // nor while the server is restarted
+		return false, had.Refused(err, c.Attempts)
 	}
 	if c.Progress != nil {
 		r.Client.Inbound().Progress().Renew(c.Progress)
 	}
-	return nil
+	return true, nil
 }
 
 // policy returns the retry policy of a call, [resilience.Never] for no retries.

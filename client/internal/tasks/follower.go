@@ -17,7 +17,6 @@ import (
 
 // Config configures a [Follower]. It is immutable.
 type Config struct {
-	*core.Core
 	// Name adds the task to an error, unless the error already names one.
 	Name func(Ref, error) error
 	// Refused returns the error of a call of tool that a server answered with rpc.
@@ -36,12 +35,13 @@ type Ref struct {
 // Follower follows the tasks of one client. Its methods may be called from many
 // goroutines at once.
 type Follower struct {
+	*core.Core
 	Config
 	hints hints
 }
 
 // New returns a follower.
-func New(c Config) *Follower { return &Follower{Config: c} }
+func New(c *core.Core, set Config) *Follower { return &Follower{Core: c, Config: set} }
 
 // Hint wakes the wait for a task that a notification mentions. It never blocks.
 func (f *Follower) Hint(n jsonrpc.Notification) { f.hints.tell(n) }

@@ -38,8 +38,7 @@ func following(t *testing.T, stateless bool, answers ...string) (*server, *Task)
 	s := &server{t: t, began: time.Now(), answers: answers}
 	s.core.Server, s.core.Log = "srv", slog.New(slog.DiscardHandler)
 	s.core.Life.Begin()
-	f := New(Config{
-		Core: &s.core,
+	f := New(&s.core, Config{
 		Name: func(r Ref, err error) error { return errormap.From(err, mcperrors.Unknown) },
 		Refused: func(_ string, rpc *jsonrpc.Error) *mcperrors.Error {
 			return mcperrors.New(mcperrors.CodeProcessingTimeout, mcperrors.KindServer, mcperrors.Rejected, rpc.Message, rpc)

@@ -51,7 +51,7 @@ func (w *Watcher) hearStream(n jsonrpc.Notification, on jsonrpc.ID) bool {
 		l := w.streamOf(named)
 		if l == nil {
 			if !w.strayed.Swap(true) { // the subscription may just have ended
-				w.set.Log.Warn("[MCP] a notification that belongs to no subscription was dropped", "server", w.set.Server, "method", n.Method)
+				w.Log.Warn("[MCP] a notification that belongs to no subscription was dropped", "server", w.Server, "method", n.Method)
 			}
 			return false
 		}
@@ -61,7 +61,7 @@ func (w *Watcher) hearStream(n jsonrpc.Notification, on jsonrpc.ID) bool {
 	if l := w.streamOf(on); l != nil { // otherwise it came on the stream of a call
 		if named != on {
 			l.warned.Do(func() {
-				w.set.Log.Warn("[MCP] a notification does not name the subscription of its stream", "server", w.set.Server, "method", n.Method)
+				w.Log.Warn("[MCP] a notification does not name the subscription of its stream", "server", w.Server, "method", n.Method)
 			})
 		}
 		l.hear(n)

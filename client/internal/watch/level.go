@@ -19,9 +19,9 @@ func (w *Watcher) LevelSent(level mcp.LoggingLevel) { w.level.Store(&level) }
 func (w *Watcher) StampLevel(level mcp.LoggingLevel) error {
 	w.level.Store(&level)
 	for {
-		with := w.set.Links.Load()
+		with := w.Links.Load()
 		if with.Agreed.Era != mcp.EraStateless {
-			w.set.Life.Go(func() { w.keepLevel(w.set.Life.Context(), with) })
+			w.Life.Go(func() { w.keepLevel(w.Life.Context(), with) })
 			return nil
 		}
 		agreed := *with.Agreed
@@ -30,7 +30,7 @@ func (w *Watcher) StampLevel(level mcp.LoggingLevel) error {
 			return err
 		}
 		agreed.Meta = meta
-		if w.set.Links.Amend(with, &agreed) {
+		if w.Links.Amend(with, &agreed) {
 			return nil
 		}
 	}
@@ -63,7 +63,7 @@ func (w *Watcher) levelRestored(ctx context.Context, now *link.Link) bool {
 		w.set.Keeper.NoteLoss(now, err)
 		return true
 	}
-	w.set.Log.Warn("[MCP] the log level could not be set again", "server", w.set.Server, "error", err)
+	w.Log.Warn("[MCP] the log level could not be set again", "server", w.Server, "error", err)
 	return Final(err)
 }
 

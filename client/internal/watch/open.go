@@ -18,9 +18,9 @@ const streamWait = 500 * time.Millisecond
 // anything needs it. It waits until the stream is open: a request that the server sends earlier
 // is lost, and the call that caused it waits forever.
 func (w *Watcher) openStream() {
-	l := w.set.Links.Load()
+	l := w.Links.Load()
 	if s, ok := l.Conn.(link.Streamer); ok && l.Agreed.Era == mcp.EraSession && w.set.Client.Needed() {
-		life.Wait(s.OpenStream(), streamWait, w.set.Life.Context().Done())
+		life.Wait(s.OpenStream(), streamWait, w.Life.Context().Done())
 	}
 }
 
@@ -28,7 +28,7 @@ var errStreamGap = errors.New("the server's stream was interrupted")
 
 // Interrupted handles an interruption of the session's stream. It never blocks.
 func (w *Watcher) Interrupted() {
-	w.set.Life.Go(func() { w.missed(errStreamGap) })
+	w.Life.Go(func() { w.missed(errStreamGap) })
 }
 
 // missed handles a possible loss of notifications in a session: lists are fetched again, and
@@ -36,7 +36,7 @@ func (w *Watcher) Interrupted() {
 func (w *Watcher) missed(reason error) {
 	w.set.Client.Forget()
 	if w.set.Client.Needed() {
-		w.set.Emit(event.SubscriptionGap{Reason: reason})
+		w.Emit(event.SubscriptionGap{Reason: reason})
 	}
 	for _, s := range w.all() {
 		s.offer(Change{Gap: true})

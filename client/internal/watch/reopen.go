@@ -46,8 +46,8 @@ func (s *Subscription) openStream(ctx context.Context) error {
 	}
 	s.w.add(s)
 	s.replace(l)
-	if !s.w.set.Life.Go(s.keepStream) {
-		return s.w.set.Local(s.w.set.Life.Refusal(), Method)
+	if !s.w.Life.Go(s.keepStream) {
+		return s.w.Local(s.w.Life.Refusal(), Method)
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (s *Subscription) updateStream(ctx context.Context, filter mcp.Subscription
 			s.missed(before)
 		default:
 		}
-		s.w.set.Life.Go(func() {
+		s.w.Life.Go(func() {
 			life.Sleep(before.ctx, overlap)
 			s.mu.Lock()
 			if s.stream == l {
@@ -141,7 +141,7 @@ func (s *Subscription) keepStream() {
 			if last = l; l.lasted > steadyStream {
 				tries = 0
 			}
-			s.w.set.Log.Info("[MCP] The stream of a subscription has ended; it will be reopened", "server", s.w.set.Server, "error", l.err)
+			s.w.Log.Info("[MCP] The stream of a subscription has ended; it will be reopened", "server", s.w.Server, "error", l.err)
 		}
 		if s.w.set.Keeper.Peek().AwaitRestart(s.ctx) {
 			tries = 0 // it is another program
@@ -210,7 +210,7 @@ func (s *Subscription) missed(l *stream) {
 		lists = s.Accepted()
 	}
 	s.w.set.Client.Forget()
-	s.w.set.Emit(event.SubscriptionGap{Reason: reason})
+	s.w.Emit(event.SubscriptionGap{Reason: reason})
 	s.w.set.Client.Unheard(lists)
 	s.offer(Change{Gap: true})
 }

@@ -25,12 +25,12 @@ var (
 // subscriptions. If that takes long, it continues in the background, and subscriptions get
 // another gap when it is done.
 func (w *Watcher) Renewed() {
-	ctx, now := w.set.Life.Context(), w.set.Links.Load()
+	ctx, now := w.Life.Context(), w.Links.Load()
 	done := make(chan struct{})
-	if !w.set.Life.Go(func() {
+	if !w.Life.Go(func() {
 		defer close(done)
 		if !w.levelRestored(ctx, now) {
-			w.set.Life.Go(func() { w.keepLevel(ctx, now) })
+			w.Life.Go(func() { w.keepLevel(ctx, now) })
 		}
 		w.restoreResources(ctx, now)
 	}) {
@@ -42,8 +42,8 @@ func (w *Watcher) Renewed() {
 	select {
 	case <-done:
 	default:
-		w.set.Life.Go(func() {
-			if <-done; w.set.Links.Load() == now {
+		w.Life.Go(func() {
+			if <-done; w.Links.Load() == now {
 				w.missed(errLate)
 			}
 		})
@@ -63,7 +63,7 @@ func (w *Watcher) Restarted(before *link.Agreement) {
 	}
 	if level := w.level.Load(); level != nil {
 		if err := w.StampLevel(*level); err != nil { // it may have been set during the restart
-			w.set.Log.Warn("[MCP] the log level could not be set again", "server", w.set.Server, "error", err)
+			w.Log.Warn("[MCP] the log level could not be set again", "server", w.Server, "error", err)
 		}
 	}
 	if before.Era != era {
@@ -75,7 +75,7 @@ func (w *Watcher) Restarted(before *link.Agreement) {
 // replaced reports whether the session of a link is lost, or is being renewed: then the next
 // session is restored anyway.
 func (w *Watcher) replaced(now *link.Link) bool {
-	return w.set.Links.Load() != now || w.set.Keeper.Peek().Renewing() || w.set.Life.Closed()
+	return w.Links.Load() != now || w.set.Keeper.Peek().Renewing() || w.Life.Closed()
 }
 
 // restoreResources subscribes a new session to the resources of the old one. If a resource is
@@ -87,7 +87,7 @@ func (w *Watcher) restoreResources(ctx context.Context, now *link.Link) {
 	w.mu.Unlock()
 	left := slices.DeleteFunc(uris, func(uri string) bool { return w.restored(ctx, now, uri) })
 	if len(left) > 0 {
-		w.set.Life.Go(func() { w.keepRestoring(ctx, now, left) })
+		w.Life.Go(func() { w.keepRestoring(ctx, now, left) })
 	}
 }
 
@@ -107,7 +107,7 @@ func (w *Watcher) keepRestoring(ctx context.Context, now *link.Link, left []stri
 			return w.restored(ctx, now, uri)
 		})
 	}
-	if w.set.Links.Load() == now {
+	if w.Links.Load() == now {
 		w.missed(errLate)
 	}
 }
@@ -133,7 +133,7 @@ func (w *Watcher) restored(ctx context.Context, now *link.Link, uri string) bool
 		}
 		return true
 	}
-	w.set.Log.Warn("[MCP] a resource could not be subscribed to in the new session; retrying", "server", w.set.Server, "error", err)
+	w.Log.Warn("[MCP] a resource could not be subscribed to in the new session; retrying", "server", w.Server, "error", err)
 	return false
 }
 
@@ -149,8 +149,8 @@ func (w *Watcher) move() {
 			continue
 		}
 		s.offer(Change{Gap: true})
-		if !w.set.Life.Go(s.keepStream) {
-			s.finish(w.set.Life.Refusal())
+		if !w.Life.Go(s.keepStream) {
+			s.finish(w.Life.Refusal())
 		}
 	}
 }

@@ -19,7 +19,7 @@ func (s *Subscription) openSession(ctx context.Context) error {
 	}
 	s.accepted = s.asked
 	s.w.add(s)
-	if e := s.w.set.Life.Refusal(); e != nil {
+	if e := s.w.Life.Refusal(); e != nil {
 		return e // otherwise End might have missed it
 	}
 	s.w.openStream()
@@ -50,7 +50,7 @@ func (w *Watcher) acquire(ctx context.Context, uris []string) error {
 		return nil
 	}
 	if err := take(ctx, w.turn); err != nil {
-		return w.set.Local(err, mcp.MethodResourcesSubscribe)
+		return w.Local(err, mcp.MethodResourcesSubscribe)
 	}
 	defer give(w.turn)
 	for i, uri := range uris {
@@ -74,7 +74,7 @@ func (w *Watcher) release(uris []string) {
 	if len(uris) == 0 || w.agreed().Era != mcp.EraSession {
 		return
 	}
-	w.set.Life.Background(func(ctx context.Context) {
+	w.Life.Background(func(ctx context.Context) {
 		if take(ctx, w.turn) != nil {
 			return // the client is closed, which ends the session
 		}

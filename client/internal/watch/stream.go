@@ -51,8 +51,8 @@ func (s *Subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter
 	if err != nil {
 		return nil, err
 	}
-	if !w.set.Life.Go(func() { l.run(req) }) {
-		return nil, w.set.Local(w.set.Life.Refusal(), Method)
+	if !w.Life.Go(func() { l.run(req) }) {
+		return nil, w.Local(w.Life.Refusal(), Method)
 	}
 	timer := time.NewTimer(acknowledgeTime)
 	defer timer.Stop()
@@ -64,13 +64,13 @@ func (s *Subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter
 			return l, nil
 		}
 		if err = l.err; err == nil {
-			err = w.set.Local(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
+			err = w.Local(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 				"the server ended the subscription without acknowledging it", nil), Method)
 		}
 	case <-ctx.Done():
-		err = w.set.Local(errormap.From(context.Cause(ctx), mcperrors.Unknown), Method)
+		err = w.Local(errormap.From(context.Cause(ctx), mcperrors.Unknown), Method)
 	case <-timer.C:
-		err = w.set.Local(errormap.Timeout(mcperrors.Unknown, errNoAcknowledge.Error(), acknowledgeTime, errNoAcknowledge), Method)
+		err = w.Local(errormap.Timeout(mcperrors.Unknown, errNoAcknowledge.Error(), acknowledgeTime, errNoAcknowledge), Method)
 	}
 	l.cancel(errClosed)
 	return nil, err
@@ -122,8 +122,8 @@ func (l *stream) hear(n jsonrpc.Notification) {
 	case mcp.MethodSubscriptionsAcknowledged:
 		var params mcp.SubscriptionsAcknowledgedParams
 		if err := params.UnmarshalJSON(n.Params); err != nil {
-			set := &l.s.w.set
-			set.Log.Warn("[MCP] the acknowledgement of a subscription cannot be read", "server", set.Server, "error", err)
+			w := l.s.w
+			w.Log.Warn("[MCP] the acknowledgement of a subscription cannot be read", "server", w.Server, "error", err)
 			return
 		}
 		l.once.Do(func() {

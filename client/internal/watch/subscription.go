@@ -76,7 +76,7 @@ type Subscription struct {
 
 func (w *Watcher) newSubscription(filter mcp.SubscriptionFilter, f func(context.Context, Change)) *Subscription {
 	s := &Subscription{w: w, f: f, asked: filter, done: make(chan struct{}), turn: make(chan struct{}, 1)}
-	s.ctx, s.end = context.WithCancel(w.set.Life.Context())
+	s.ctx, s.end = context.WithCancel(w.Life.Context())
 	return s
 }
 
@@ -88,7 +88,7 @@ func (s *Subscription) Update(ctx context.Context, filter mcp.SubscriptionFilter
 		return err
 	}
 	if err := take(ctx, s.turn); err != nil {
-		return s.w.set.Local(err, Method)
+		return s.w.Local(err, Method)
 	}
 	defer give(s.turn)
 	if s.isOver() {
@@ -138,8 +138,8 @@ func (s *Subscription) finish(reason error) {
 // fail ends a subscription that cannot be reopened, and reports it.
 func (s *Subscription) fail(reason error) {
 	s.finish(reason)
-	s.w.set.Log.Warn("[MCP] a subscription has ended", "server", s.w.set.Server, "error", reason)
-	s.w.set.Emit(event.SubscriptionEnded{Reason: reason})
+	s.w.Log.Warn("[MCP] a subscription has ended", "server", s.w.Server, "error", reason)
+	s.w.Emit(event.SubscriptionEnded{Reason: reason})
 }
 
 func (s *Subscription) isOver() bool {
@@ -155,22 +155,22 @@ func (s *Subscription) offer(ch Change) {
 	if s.ended || s.f == nil || slices.ContainsFunc(s.queue, ch.same) {
 		return
 	}
-	if len(s.queue) >= maxChanges || !s.w.set.Budget.Take(ch.size()) {
+	if len(s.queue) >= maxChanges || !s.w.Budget.Take(ch.size()) {
 		s.clear()
 		ch = Change{Gap: true}
 	}
 	s.queue = append(s.queue, ch)
 	if !s.handling {
-		s.handling = s.w.set.Life.Go(s.handle)
+		s.handling = s.w.Life.Go(s.handle)
 	}
 }
 
 func (s *Subscription) handle() {
-	spawn := func(f func()) { s.w.set.Life.Go(f) } // once the client is closed, nothing is queued
+	spawn := func(f func()) { s.w.Life.Go(f) } // once the client is closed, nothing is queued
 	callback.InTurn(spawn, func() bool {
 		ch, ok := s.next()
 		if ok {
-			callback.Run("Subscribe", s.w.set.Failed, func() { s.f(s.w.set.Life.Context(), ch) })
+			callback.Run("Subscribe", s.w.Failed, func() { s.f(s.w.Life.Context(), ch) })
 		}
 		return ok
 	})
@@ -185,14 +185,14 @@ func (s *Subscription) next() (ch Change, ok bool) {
 	}
 	ch = s.queue[0]
 	s.queue = s.queue[1:]
-	s.w.set.Budget.Give(ch.size())
+	s.w.Budget.Give(ch.size())
 	return ch, true
 }
 
 // clear drops the queue. Requires s.mu.
 func (s *Subscription) clear() {
 	for _, ch := range s.queue {
-		s.w.set.Budget.Give(ch.size())
+		s.w.Budget.Give(ch.size())
 	}
 	s.queue = nil
 }

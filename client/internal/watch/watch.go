@@ -25,10 +25,9 @@ const Method = mcp.MethodSubscriptionsListen
 
 // Config configures a [Watcher]. Every field is set.
 type Config struct {
-	*core.Core
 	Client Client
-	// Handlers reports whether the client has handlers for changes of lists.
-	Handlers bool
+	// ListHandlers is set if the client has handlers for changes of lists.
+	ListHandlers bool
 	// Keeper replaces lost links.
 	Keeper *keeper.Holder
 }
@@ -63,6 +62,7 @@ type Request interface {
 // Watcher maintains the subscriptions of a client. Its methods may be called from many goroutines
 // at once.
 type Watcher struct {
+	*core.Core
 	set  Config
 	turn chan struct{} // held during subscribe and unsubscribe requests
 
@@ -76,17 +76,17 @@ type Watcher struct {
 }
 
 // New returns a watcher without subscriptions.
-func New(set Config) *Watcher {
+func New(c *core.Core, set Config) *Watcher {
 	return &Watcher{
-		set: set, turn: make(chan struct{}, 1),
+		Core: c, set: set, turn: make(chan struct{}, 1),
 		open: map[*Subscription]struct{}{}, users: map[string]int{}, streams: map[jsonrpc.ID]*stream{},
 	}
 }
 
 // Subscribe opens a subscription. It calls f for each change.
 func (w *Watcher) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, f func(context.Context, Change)) (*Subscription, error) {
-	if e := w.set.Life.Refusal(); e != nil {
-		return nil, w.set.Local(e, Method)
+	if e := w.Life.Refusal(); e != nil {
+		return nil, w.Local(e, Method)
 	}
 	filter, err := w.subscribable(filter)
 	if err != nil {
@@ -120,13 +120,13 @@ func (w *Watcher) Open() {
 func (w *Watcher) listenForHandlers() {
 	agreed := w.agreed()
 	filter := Declared(agreed, AllLists)
-	if !w.set.Handlers || !agreed.Declared || Empty(filter) {
+	if !w.set.ListHandlers || !agreed.Declared || Empty(filter) {
 		return
 	}
 	s := w.newSubscription(filter, nil)
 	w.add(s)
-	if !w.set.Life.Go(s.keepStream) {
-		s.finish(w.set.Life.Refusal())
+	if !w.Life.Go(s.keepStream) {
+		s.finish(w.Life.Refusal())
 	}
 }
 
@@ -140,11 +140,11 @@ func (w *Watcher) Any() bool {
 // End ends all subscriptions of a closed client.
 func (w *Watcher) End() {
 	for _, s := range w.all() {
-		s.finish(w.set.Life.Refusal())
+		s.finish(w.Life.Refusal())
 	}
 }
 
-func (w *Watcher) agreed() *link.Agreement { return w.set.Links.Agreed() }
+func (w *Watcher) agreed() *link.Agreement { return w.Links.Agreed() }
 
 func (w *Watcher) add(s *Subscription) {
 	w.mu.Lock()
@@ -171,7 +171,7 @@ func (w *Watcher) remove(s *Subscription) {
 
 // refuse returns the error of a subscription that the client refuses.
 func (w *Watcher) refuse(code mcperrors.Code, kind mcperrors.Kind, text string) error {
-	return w.set.Local(mcperrors.New(code, kind, mcperrors.NotSent, text, nil), Method)
+	return w.Local(mcperrors.New(code, kind, mcperrors.NotSent, text, nil), Method)
 }
 
 // take takes a turn, which one goroutine at a time can hold. give returns it.

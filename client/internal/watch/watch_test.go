@@ -76,7 +76,7 @@ func newHouse(t *testing.T, era mcp.Era) *house {
 			h.note("ended")
 		}
 	}
-	h.Watcher = watch.New(watch.Config{Core: &h.core, Client: owner{h}, Keeper: &keeper.Holder{}})
+	h.Watcher = watch.New(&h.core, watch.Config{Client: owner{h}, Keeper: &keeper.Holder{}})
 	return h
 }
 
