@@ -21,7 +21,7 @@ func agreed(t *testing.T, v mcp.Version, capabilities string) *link.Agreement {
 	return a
 }
 
-// require what a check returns: its text, its code and that nothing was sent.
+// require returns the text, code and delivery of a check's error.
 func requireRefusal(t *testing.T, e *mcperrors.Error, text string, code mcperrors.Code) {
 	t.Helper()
 	if text == "" {
@@ -32,7 +32,7 @@ func requireRefusal(t *testing.T, e *mcperrors.Error, text string, code mcperror
 	require.Equal(t, []any{text, code, mcperrors.NotSent}, []any{e.Message, e.Code, e.Delivery})
 }
 
-// What was agreed decides which messages may be sent.
+// The agreement decides which messages may be sent.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	const (
@@ -95,7 +95,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A capability that the server did not declare is missing only if it was asked.
+// A capability that the server did not declare is missing only if the server was asked.
 func TestCheckDeclared(t *testing.T) {
 	t.Parallel()
 	require.Nil(t, link.CheckDeclared(agreed(t, mcp.Latest, `{"tools":{"listChanged":true}}`), "tools.listChanged"))
@@ -104,7 +104,7 @@ func TestCheckDeclared(t *testing.T) {
 		"MCP server does not support logging capability", mcperrors.CodeMissingCapability)
 }
 
-// Methods of the handshake, and what is not a name, are refused in every revision.
+// Methods of the handshake and invalid names are refused in every revision.
 func TestCheckName(t *testing.T) {
 	t.Parallel()
 	const taken = "the session is already open; connect again to open another one"
