@@ -22,7 +22,7 @@ import (
 // If you write a transport whose credentials depend on the context of a call, return a
 // Caller with a Name. The connection may ignore [Request.Caller].
 type Caller struct {
-	// Name isKeptHeader callers apart without revealing their credentials.
+	// Name distinguishes callers without revealing their credentials.
 	Name string
 	// Err is the error of requests whose credentials are unknown, nil if they are known.
 	Err error

@@ -19,8 +19,8 @@ import (
 // replyFunc answers one request whose id is given as JSON text.
 type replyFunc func(w http.ResponseWriter, id string)
 
-// answered replies with a status, a content type and a body in which ID stands
-// for the request's id.
+// answered replies with a status, a content type and a body in which ID is replaced by the
+// request's id.
 func answered(status int, contentType, body string, header ...string) replyFunc {
 	return func(w http.ResponseWriter, id string) {
 		w.Header()["Content-Type"] = nil // none is guessed
@@ -35,7 +35,7 @@ func answered(status int, contentType, body string, header ...string) replyFunc 
 	}
 }
 
-// raw writes bytes in place of an HTTP reply, and hangs up.
+// raw writes bytes instead of an HTTP reply, and closes the connection.
 func raw(text string) replyFunc {
 	return func(w http.ResponseWriter, id string) {
 		conn, buf, err := w.(http.Hijacker).Hijack()
@@ -50,7 +50,7 @@ func raw(text string) replyFunc {
 
 const good = `{"jsonrpc":"2.0","id":ID,"result":{}}`
 
-// replyServer answers "m" with reply and everything else well.
+// replyServer answers "m" with reply, and everything else correctly.
 func replyServer(t *testing.T, reply replyFunc) *web {
 	return serve(t, func(w http.ResponseWriter, r *http.Request, p posted) {
 		if p.method() == "m" {
@@ -63,8 +63,7 @@ func replyServer(t *testing.T, reply replyFunc) *web {
 
 const limit = 64 << 10
 
-// Every reply that is no answer fails its own call, with all that is known of
-// it, and no other.
+// Every reply without an answer fails only its own call, with all evidence.
 func TestHTTPFailures(t *testing.T) {
 	t.Parallel()
 	const json = "application/json"
@@ -159,8 +158,8 @@ func TestHTTPFailures(t *testing.T) {
 	}
 }
 
-// bomb is 64 MiB of blanks in 64 KiB of gzip; a client that stops at
-// its limit hangs up long before its end.
+// bomb is 64 MiB of blanks in 64 KiB of gzip; a client with a limit closes the connection long
+// before its end.
 func bomb(w http.ResponseWriter, _ string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Encoding", "gzip")
@@ -173,14 +172,14 @@ func bomb(w http.ResponseWriter, _ string) {
 	}
 }
 
-// What is an answer, whatever it is wrapped in.
+// Replies that contain the answer, in any form.
 func TestHTTPAnswers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
 		reply  replyFunc
-		code   int64 // of the JSON-RPC error; 0 wants a result
-		status int   // of the evidence; 0 wants none
+		code   int64 // code of the JSON-RPC error; 0 means a result
+		status int   // status in the evidence; 0 means none
 	}{
 		{"charset", answered(200, "application/json; charset=utf-8", good), 0, 0},
 		{"case", answered(200, "Application/JSON", good), 0, 0},
@@ -250,8 +249,7 @@ func TestHTTPRedirect(t *testing.T) {
 	}
 }
 
-// A server that has answered the request in a redirect has run it: it does not get
-// the request again.
+// A server that answers the request in a redirect has run it: it does not get the request again.
 func TestHTTPRedirectAnswers(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{302, 307, 308} {
@@ -275,7 +273,7 @@ func TestHTTPRedirectAnswers(t *testing.T) {
 	}
 }
 
-// A redirect to another scheme of the same host is to another origin: the headers hold
+// A redirect to another scheme of the same host is to another origin: the headers have
 // credentials.
 func TestHTTPRedirectScheme(t *testing.T) {
 	t.Parallel()

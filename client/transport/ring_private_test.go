@@ -10,7 +10,7 @@ import (
 
 func never(ringLine) bool { return false }
 
-// Of much output the beginning, the end and the errors between are kept.
+// Of long output, the start, the end and the errors in between are kept.
 func TestRingKeepsTheReason(t *testing.T) {
 	t.Parallel()
 	var r ring
@@ -43,13 +43,13 @@ func TestRingKeepsTheReason(t *testing.T) {
 	require.Equal(t, []string{"a", "b"}, got)
 }
 
-// Of the lines that are kept, those that were written before a mark are counted.
+// Of the kept lines, those from before a mark are counted.
 func TestRingCountsWhatIsBefore(t *testing.T) {
 	t.Parallel()
 	var r ring
 	for i := range 100 {
 		if i%20 == 10 {
-			r.add(fmt.Sprint("error ", i)) // 10, 30 and 50 are kept beside the first 8 and the last 32
+			r.add(fmt.Sprint("error ", i)) // 10, 30 and 50 are kept in addition to the first 8 and the last 32
 		} else {
 			r.add(fmt.Sprint("line ", i))
 		}
@@ -79,8 +79,8 @@ func TestRingCountsWhatIsBefore(t *testing.T) {
 	}
 }
 
-// A line that was written before an answer may be read after it. It explains no failure
-// of the request that follows, unless it looks like an error or came later.
+// A line that was written before an answer may be read after it. It explains no failure of the
+// next request, unless it looks like an error or came later.
 func TestLinesThatComeLate(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond

@@ -36,7 +36,7 @@ func TestToolErrorWithoutACode(t *testing.T) {
 	}
 }
 
-// Codes in the content mean nothing without a profile that knows them.
+// Codes in the content have no meaning without a profile that knows them.
 func TestToolErrorContent(t *testing.T) {
 	t.Parallel()
 	for _, profile := range []mcperrors.Profile{nil, mcperrors.Plain, mcperrors.Docling} {

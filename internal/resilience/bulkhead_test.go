@@ -40,7 +40,7 @@ func TestBulkheadSlots(t *testing.T) {
 	require.ErrorIs(t, err, resilience.ErrFull)
 }
 
-// Twice the limit may wait, in order, and nobody overtakes them.
+// Twice the limit may wait, in order.
 func TestBulkheadQueue(t *testing.T) {
 	t.Parallel()
 	b := resilience.NewBulkhead(resilience.BulkheadSettings{Limit: 1})
@@ -65,8 +65,8 @@ func TestBulkheadQueue(t *testing.T) {
 	require.Equal(t, resilience.Usage{Limit: 1}, b.Usage())
 }
 
-// A wait ends with the context, with its time, or when the circuit opens; each
-// at once, and nothing is held afterwards.
+// A wait ends with the context, with its time, or when the circuit opens; each at once, and
+// nothing is held afterwards.
 func TestBulkheadWaitEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestBulkheadWaitEnds(t *testing.T) {
 	})
 }
 
-// Who has got the place in the moment the wait ended keeps it: it is not lost.
+// A request that got its place at the moment its wait ended keeps it: the place is not lost.
 func TestBulkheadPlaceIsNotLost(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancel(t.Context())
@@ -126,7 +126,7 @@ func TestBulkheadPlaceIsNotLost(t *testing.T) {
 func TestAdaptiveLimit(t *testing.T) {
 	t.Parallel()
 	b := resilience.NewBulkhead(resilience.BulkheadSettings{Limit: 20, Adaptive: true})
-	for range 5 { // the requests of one round trip tell one story
+	for range 5 { // the requests of one round trip count once
 		b.Drop(epoch, time.Second)
 	}
 	require.Equal(t, 18, b.Usage().Limit)
@@ -139,7 +139,7 @@ func TestAdaptiveLimit(t *testing.T) {
 		require.Equal(t, want, b.Usage().Limit)
 	}
 	b.Grow()
-	require.Equal(t, 1, b.Usage().Limit, "nobody uses what there is")
+	require.Equal(t, 1, b.Usage().Limit, "the limit is not in use")
 	require.Equal(t, resilience.Common, b.TryEnter(false))
 	p, err := b.Join()
 	require.NoError(t, err)
@@ -158,8 +158,8 @@ func TestAdaptiveLimit(t *testing.T) {
 	require.Equal(t, 20, fixed.Usage().Limit)
 }
 
-// A random walk: bulkhead and model agree after every step, and places come in
-// the order of the queue.
+// A random walk: bulkhead and model agree after every step, and places follow the order of the
+// queue.
 func TestBulkheadModel(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancel(t.Context())
@@ -231,7 +231,7 @@ func TestBulkheadModel(t *testing.T) {
 			case r < 85 && reserved > 0:
 				b.Release(resilience.Reserved)
 				reserved--
-			case r < 90 && len(queue) > 0: // one of those who wait gives up
+			case r < 90 && len(queue) > 0: // one waiting request gives up
 				i := rng.IntN(len(queue))
 				if err := queue[i].Wait(ended, nil); !errors.Is(err, context.Canceled) {
 					t.Fatalf("seed %d, step %d: %v", seed, step, err)
@@ -267,7 +267,7 @@ func TestBulkheadModel(t *testing.T) {
 	}
 }
 
-// Many at once: never more in flight than the limit, and nobody is forgotten.
+// Concurrently: never more in flight than the limit, and no request is forgotten.
 func TestBulkheadConcurrently(t *testing.T) {
 	t.Parallel()
 	b := resilience.NewBulkhead(resilience.BulkheadSettings{Limit: 4, Queue: 1000})

@@ -19,8 +19,8 @@ func TestTyped(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, schema, text string
-		want               string // the JSON sent
-		must               string // why not, when it is not taken
+		want               string // the resulting JSON
+		must               string // the reason if it is rejected
 	}{
 		{"string as is", `{"type":"string"}`, "007", `"007"`, ""},
 		{"string that looks like JSON", `{"type":"string"}`, `{"a":1}`, `"{\"a\":1}"`, ""},

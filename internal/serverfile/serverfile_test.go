@@ -135,7 +135,7 @@ func crowd(n int) string {
 	return `{"mcpServers":{` + b.String() + `}}`
 }
 
-// One entry that cannot be used says why, and the others are there.
+// An entry that cannot be used has the reason, and the others are read.
 func TestEntriesThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, entry, want string }{
@@ -224,7 +224,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// What variables, env and headers hold is shown nowhere.
+// The values of variables, env and headers are never shown.
 func TestSecretsAreNotShown(t *testing.T) {
 	t.Parallel()
 	entry, notes := one(t, `{"command":"x","args":["${KEY}"],"env":{"A":"${KEY}","B":"lit3ral"},"headers":{"C":"h3ader"},"other":"oth3r"}`, vars("KEY", "s3cret"))
@@ -255,8 +255,8 @@ func TestReadFile(t *testing.T) {
 	require.ErrorContains(t, err, "mcp.json: the file is larger than")
 }
 
-// FuzzServerFile: whatever the text, an entry is a program, a URL or an error, no
-// name comes twice, and no value of a variable is shown.
+// FuzzServerFile: for any text, an entry is a program, a URL or an error, names are unique, and
+// no value of a variable is shown.
 func FuzzServerFile(f *testing.F) {
 	for _, seed := range []string{
 		`{"mcpServers":{"a":{"command":"x","args":["${V}"],"env":{"A":"${V:-d}"},"cwd":"${env:V}"}}}`,

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plantedVariable has this program run other tests than its own.
+// plantedVariable makes this program run other tests than its own.
 const plantedVariable = "MAINSTAY_TEST_PLANTED"
 
-// tests are tests as [testmain.Run] takes them.
+// tests are tests for [testmain.Run].
 type tests func() int
 
 func (t tests) Run() int { return t() }
@@ -41,7 +41,7 @@ var planted = map[string]tests{
 		for i := range 1000 {
 			fmt.Println("before", i)
 		}
-		debug.SetTraceback("all") // as the panics of deadlocks and of late tests do
+		debug.SetTraceback("all") // as in panics of deadlocks and of late tests
 		panic("deadlock: all goroutines in bubble are blocked")
 	},
 	"hangs": func() int {
@@ -75,14 +75,14 @@ var planted = map[string]tests{
 	},
 }
 
-// crowd starts goroutines that wait for nothing: what a dump of all shows.
+// crowd starts idle goroutines, which a dump of all shows.
 func crowd() {
 	for range 300 {
 		go func() { select {} }()
 	}
 }
 
-// different calls f with a stack of its own for each depth.
+// different calls f with a different stack for each depth.
 func different(depth int, f func()) {
 	if depth == 0 {
 		f()
@@ -100,11 +100,11 @@ func run(t *testing.T, name string, env []string, args ...string) (string, error
 	return string(out), err
 }
 
-// byGoTest is what "go test" adds to every command line.
+// byGoTest are the arguments that "go test" adds to every command line.
 const byGoTest = "-test.paniconexit0"
 
-// What a package prints is bounded when it fails, whatever it is that makes it
-// long. It ends as it would without the bound.
+// The output of a failing package is limited, whatever makes it long. The exit code is the same
+// as without the limit.
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -151,8 +151,8 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// Of tests that hang, every stack is shown: once, if many hang at the same place. Of
-// other goroutines there is a choice.
+// The output has every stack of hanging tests, equal ones once, and a selection of other
+// goroutines.
 func TestOutput_Hang(t *testing.T) {
 	t.Parallel()
 	out, err := run(t, "hangs", nil, byGoTest)
@@ -167,8 +167,8 @@ func TestOutput_Hang(t *testing.T) {
 	require.Less(t, strings.Count(out, "\n"), 300)
 }
 
-// Nothing is left out of what a program reads, nor when all was asked for, nor of
-// what a test prints that starts its own program.
+// Nothing is omitted from output that a program reads, if all was requested, or in a test that
+// starts its own program.
 func TestOutput_Whole(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ env, args []string }{
