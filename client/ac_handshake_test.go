@@ -140,7 +140,7 @@ func TestAC_002_6_NoReinitialization(t *testing.T) {
 	}
 	work.Wait()
 	_, err := c.Call(t.Context(), "initialize", map[string]any{})
-	require.ErrorContains(t, err, "the session is open already")
+	require.ErrorContains(t, err, "the session is already open")
 	require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
 	require.Error(t, c.Notify(t.Context(), "notifications/initialized", nil))
 	require.Equal(t, 1, s.count("initialize"))

@@ -50,8 +50,8 @@ func (c *Client) lists() *lists.Cache {
 		if kept == nil {
 			kept, _ = cache.New(c.cfg.cacheSettings(c.cfg.logger.With("server", c.core.Server))) // they were checked
 		}
-		return lists.New(lists.Config{
-			Core: &c.core, Scope: c.scope, Kept: kept, Declared: c.cfg.offer.Capabilities, MaxTime: c.calls.Set.Wait.Max,
+		return lists.New(&c.core, lists.Config{
+			Scope: c.scope, Kept: kept, Declared: c.cfg.offer.Capabilities, MaxTime: c.calls.Set.Wait.Max,
 		})
 	})
 }
@@ -60,12 +60,12 @@ func (c *Client) lists() *lists.Cache {
 func (c *Client) catalog() *catalog.Catalog {
 	return c.tools.Make(func() *catalog.Catalog {
 		cfg := catalog.Config{
-			Core: &c.core, Lists: c.lists(), Arguments: catalog.Check(cmp.Or(c.cfg.validation.Arguments, ValidateStrict)),
+			Lists: c.lists(), Arguments: catalog.Check(cmp.Or(c.cfg.validation.Arguments, ValidateStrict)),
 			Results:   catalog.Check(cmp.Or(c.cfg.validation.Results, ValidateWarn)),
 			DropNulls: c.cfg.validation.DropNulls, Eager: !c.cfg.noPreload, Pins: c.cfg.caching.Pins, Block: c.cfg.caching.BlockDrift,
 			Page: c.toolPages(), Drift: c.cfg.handlers.Event != nil,
 		}
-		return catalog.New(cfg)
+		return catalog.New(&c.core, cfg)
 	})
 }
 

@@ -123,7 +123,7 @@ func TestGate(t *testing.T) {
 		{"roots changed", "2026-07-28", allCaps, tell("notifications/roots/list_changed"), "E205", "not part of revision"},
 		{"a request as a notification", "2025-11-25", allCaps, tell("ping"), "E203", "use Client.Call"},
 		{"a notification as a request", "2025-11-25", allCaps, raw("notifications/cancelled"), "E203", "use Client.Notify"},
-		{"a server's notification", "2025-11-25", allCaps, tell("notifications/message"), "E203", "for servers"},
+		{"a server's notification", "2025-11-25", allCaps, tell("notifications/message"), "E203", "only servers send"},
 		{"a custom notification", "2026-07-28", `{}`, tell("notifications/custom"), "", ""},
 		{"a custom request", "2026-07-28", `{}`, raw("custom/x"), "", ""},
 	} {

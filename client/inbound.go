@@ -19,9 +19,8 @@ import (
 // client has none.
 func (c *Client) inbound() *inbound.Inbound {
 	return c.incoming.Make(func() *inbound.Inbound {
-		return inbound.New(inbound.Config{
-			Core: &c.core, Offer: &c.cfg.offer, MaxTime: c.calls.Set.Wait.Max,
-			Handlers: &c.cfg.handlers, Client: (*receiver)(c),
+		return inbound.New(&c.core, (*receiver)(c), inbound.Config{
+			Asks: ask.Config{Offer: &c.cfg.offer, OpenTime: c.calls.Set.Wait.Max}, Handlers: &c.cfg.handlers,
 		})
 	})
 }

@@ -29,7 +29,7 @@ func (c *Client) watchOver(t transport.Transport) {
 	default:
 		c.cfg.connecting = nil
 		if !l.Traits.Exchanges {
-			keeper.New(keeperConfig(c)).Watch()
+			keeper.New(&c.core, keeperConfig(c)).Watch()
 		}
 		return
 	}
@@ -72,7 +72,7 @@ func newRestartKeeper(c *Client, t transport.Transport, set Restart, stream bool
 		Schedule: set.schedule(), Again: again, Paused: paused, Patience: orElse(set.CallWait, defaultCallWait), Hung: hung,
 	}
 	k.Restarts.Schedule.Started(time.Now())
-	return keeper.New(k)
+	return keeper.New(&c.core, k)
 }
 
 var errSlowStart = errors.New("the server was not ready in time after a restart or reconnect")
@@ -103,13 +103,12 @@ func newSessionKeeper(c *Client) *keeper.Keeper {
 		},
 		Wanted: (*listener)(c).Needed,
 	}
-	return keeper.New(k)
+	return keeper.New(&c.core, k)
 }
 
 // keeperConfig is what keepers of all kinds are given.
 func keeperConfig(c *Client) keeper.Config {
 	return keeper.Config{
-		Core: &c.core,
 		Enter: func(to life.State, cause error, held time.Duration) {
 			c.transition(to, cause, held)
 			if in := c.incoming.Peek(); in != nil && to == life.Restarting {

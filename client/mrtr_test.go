@@ -223,7 +223,7 @@ func TestEndlessRounds(t *testing.T) {
 	}, everything...)
 	inRounds(t, []string{interim("", wantForm)}, func(t *testing.T, rounds []round, err error) {
 		require.NotNil(t, needed(t, err))
-		require.ErrorContains(t, err, "3 questions a minute")
+		require.ErrorContains(t, err, "3 requests for input per minute")
 		require.Len(t, rounds, 4)
 	}, append(everything, client.WithInputLimits(client.InputLimits{PerMinute: 3}))...)
 }

@@ -406,7 +406,7 @@ func TestEchoIsNoServer(t *testing.T) {
 				began := time.Now()
 				_, err := client.Connect(t.Context(), tr, client.WithProtocolVersion(version))
 				require.Equal(t, mcperrors.KindProtocol, mcperrors.KindOf(err), "%v", err)
-				require.ErrorContains(t, err, "sends the client's own requests back")
+				require.ErrorContains(t, err, "sends the client's requests back")
 				require.Zero(t, time.Since(began))
 				_ = conn.Close()
 			})

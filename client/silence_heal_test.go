@@ -97,7 +97,7 @@ func TestBusyServerIsUsedAgainOnceItAnswers(t *testing.T) {
 		require.Equal(t, "fatal failure: silence", moves[0].Reason)
 		require.LessOrEqual(t, moves[0].At.Sub(m.began), 15*time.Second)
 		require.Equal(t, breaker.Closed, moves[1].To)
-		require.Equal(t, "retracted: the server is not silent any more", moves[1].Reason)
+		require.Equal(t, "retracted: the server sends again", moves[1].Reason)
 		require.NoError(t, c.Close())
 		time.Sleep(time.Minute) // what the server still waits for
 	})

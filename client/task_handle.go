@@ -84,8 +84,8 @@ func (t *taskCall) Ended(ctx context.Context) {
 // follower follows tasks. Most clients never need it.
 func (c *Client) follower() *tasks.Follower {
 	return c.tasks.Make(func() *tasks.Follower {
-		return tasks.New(tasks.Config{
-			Core: &c.core, Name: func(ref tasks.Ref, err error) error { return nameTask(c.core.Server, ref, err) },
+		return tasks.New(&c.core, tasks.Config{
+			Name: func(ref tasks.Ref, err error) error { return nameTask(c.core.Server, ref, err) },
 			Refused: func(tool string, rpc *jsonrpc.Error) *mcperrors.Error {
 				s := outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}
 				sent := outcome.Sent{Method: s.Method, Tool: s.Tool, Version: c.core.Links.Agreed().Version, Profile: c.cfg.profile}

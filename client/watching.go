@@ -17,8 +17,8 @@ import (
 // watcher returns what keeps the subscriptions, which the first one makes.
 func (c *Client) watcher() *watch.Watcher {
 	return c.subscriptions.Make(func() *watch.Watcher {
-		return watch.New(watch.Config{
-			Core: &c.core, Client: (*listener)(c), Handlers: c.cfg.handlers.ListChanged != nil, Keeper: &c.calls.Keeper,
+		return watch.New(&c.core, watch.Config{
+			Client: (*listener)(c), ListHandlers: c.cfg.handlers.ListChanged != nil, Keeper: &c.calls.Keeper,
 		})
 	})
 }

@@ -47,7 +47,7 @@ func TestReadServers(t *testing.T) {
 	require.EqualError(t, servers[3].Err, `server "unset": member env: "KEY": the variable NO_KEY is not set`)
 	require.Equal(t, `["files" (srv) "web" (https://x.example/mcp) "old" (https://x.example/sse) "unset" (unusable)]`, fmt.Sprint(servers))
 
-	for text, want := range map[string]string{"": "the file is empty", "{": "ends too early", `{"mcpServers":{"a":{},"a":{}}}`: "twice"} {
+	for text, want := range map[string]string{"": "the file is empty", "{": "ends too early", `{"mcpServers":{"a":{},"a":{}}}`: "duplicate"} {
 		_, _, err = pool.ReadServers(serverFile(t, text), nil)
 		require.ErrorContains(t, err, want)
 		require.Equal(t, mcperrors.CodeInvalidRequest, mcperrors.CodeOf(err))

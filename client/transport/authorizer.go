@@ -13,10 +13,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
-// Authorizer gives the requests of an [HTTP] or [SSE] their credentials and answers
-// the server when it wants others. Package auth has one for each flow of OAuth. An
-// Authorizer may serve several servers at the same time, and is called from many
-// goroutines.
+// Authorizer provides the credentials for requests of an [HTTP] or [SSE], and handles challenges
+// of the server. Package auth has one for each flow of OAuth. An Authorizer may serve several
+// servers at the same time, and is called from many goroutines.
 type Authorizer interface {
 	// Authorize returns the credentials of a caller, nil if there are none yet, and the
 	// same pointer as long as they are the same. If it fails, the request is not sent.
@@ -30,27 +29,26 @@ type Authorizer interface {
 	// Challenged is called when the server answers a request with status 401 or 403.
 	// It returns other credentials, with which the same request is sent again under the
 	// same id; Authorize is not called for that. nil accepts the answer of the server.
-	// It runs on a goroutine of its own, up to five times for one request.
-	// An error fails the request, which the server has rejected. If the error, or one below
-	// it, has the method RetryAfter() time.Duration, the error of the call has its result. The idle timeout of the
+	// It runs on a goroutine of its own, up to five times for one request. An error fails the
+	// request, which the server has rejected. If the error, or one that it wraps, has the method
+	// RetryAfter() time.Duration, the error of the call has its result. The idle timeout of the
 	// call is paused while Challenged runs, for example because a person logs in.
 	Challenged(ctx context.Context, c Challenge) (*Credentials, error)
 }
 
-// NonceKeeper is an [Authorizer] that wants the nonce in the header DPoP-Nonce of any
-// answer of the server (RFC 9449 section 8.2). Answers that are challenges have it in
-// their header.
+// NonceKeeper is an [Authorizer] that uses the nonce in the header DPoP-Nonce of any answer of
+// the server (RFC 9449 section 8.2). Challenges have it in their header.
 type NonceKeeper interface {
-	// KeepNonce is called once for each answer with a nonce, on a goroutine of its own.
-	// ctx is that of the request, with the values of its call.
+	// KeepNonce is called once for each answer with a nonce, on a goroutine of its own. ctx is
+	// the context of the request, with the values of its call.
 	KeepNonce(ctx context.Context, request AuthorizedRequest, nonce string)
 }
 
-// AuthorizedRequest is what an [Authorizer] learns of a request.
+// AuthorizedRequest describes a request that needs credentials.
 type AuthorizedRequest struct {
-	Method string // of HTTP
-	// Endpoint is the URL of the transport, and URL that of the request, which has the
-	// same origin. Both are without user and not to be changed.
+	Method string // HTTP method
+	// Endpoint is the URL of the transport, and URL the URL of the request, which has the same
+	// origin. Both have no user information and must not be changed.
 	Endpoint, URL *url.URL
 	// Background is set if no call waits for the request, as for a notification, a stream
 	// of the server's own, or the end of a session. A person should not be asked to log in
@@ -58,17 +56,16 @@ type AuthorizedRequest struct {
 	Background bool
 }
 
-// Credentials are headers for requests. Neither they nor the headers change.
+// Credentials are headers for requests. They and the headers are immutable.
 type Credentials struct {
-	// Header is sent with the request: Authorization, and what belongs to it.
+	// Header is sent with the request: Authorization and related headers.
 	Header http.Header
-	// Scope tells, without revealing the credentials, whose answers may be shared:
-	// caches keep the answers for different scopes apart. It stays the same when a
-	// token is renewed.
+	// Scope identifies whose answers may be shared, without revealing the credentials: caches
+	// keep the answers for different scopes apart. It stays the same when a token is renewed.
 	Scope string
-	// Once is set if the headers are valid for one request, for example a DPoP proof
-	// (RFC 9449 section 4.2). Authorize is then called for each request, for each answer
-	// to a question of the server and for each cancellation.
+	// Once is set if the headers are valid for one request, for example a DPoP proof (RFC 9449
+	// section 4.2). Authorize is then called for each request, each response to a request of the
+	// server, and each cancellation.
 	Once bool
 }
 
@@ -78,46 +75,45 @@ func (c *Credentials) String() string { return "credentials" }
 // Format writes String for every verb.
 func (c *Credentials) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(c.String())) }
 
-// add puts the credentials into the headers of a request.
+// add adds the credentials to the headers of a request.
 func (c *Credentials) add(header http.Header) {
 	for name, values := range c.Header {
 		header[http.CanonicalHeaderKey(name)] = values
 	}
 }
 
-// Challenge is an answer of status 401 or 403.
+// Challenge is an answer with status 401 or 403.
 type Challenge struct {
 	AuthorizedRequest
-	// Sent are the credentials that the request carried, nil if it had none.
+	// Sent are the credentials of the request, nil if it had none.
 	Sent *Credentials
 	// Status and Header are the server's answer.
 	Status int
 	Header http.Header
-	// Tries is how often this request was sent again for a challenge.
+	// Tries is the number of earlier challenges of this request.
 	Tries int
-	// Call is the same for all challenges of one call: those of its request, of its
-	// retries, and of what follows a question of the server.
+	// Call is the same for all challenges of one call: those of its request, its retries, and its
+	// rounds of input.
 	Call *ChallengedCall
 }
 
-// maxChallenges bounds how often one request is sent again for a challenge, whatever
-// the Authorizer says: a renewed token, a new login, two more scopes, and a nonce.
+// maxChallenges limits how often one request is sent again after a challenge: a renewed token, a
+// new login, two more scopes, and a nonce.
 const maxChallenges = 5
 
 // AuthorizationError is the error of a request whose credentials could not be
 // obtained.
 type AuthorizationError struct{ Err error }
 
-// Error returns the text of Err alone: "authorization: …" would be hidden as the header
-// of that name.
+// Error returns the text of Err alone: text after "authorization:" would be redacted like that
+// header.
 func (e *AuthorizationError) Error() string { return e.Err.Error() }
 
 // Unwrap returns Err.
 func (e *AuthorizationError) Unwrap() error { return e.Err }
 
-// credentials asks the Authorizer for the credentials of a request. It runs on this
-// goroutine, as a RoundTripper does: mostly it only says what it has. It may panic; this
-// is [callback.Run] without its allocations.
+// credentials asks the Authorizer for the credentials of a request, on this goroutine: usually
+// the Authorizer only returns what it has. This is [callback.Run] without its allocations.
 func (a *asker) credentials(ctx context.Context, r AuthorizedRequest) (own *Credentials, err error) {
 	returned := false
 	defer func() {
@@ -136,8 +132,8 @@ func (a *asker) credentials(ctx context.Context, r AuthorizedRequest) (own *Cred
 
 const nameOfAuthorizer = "HTTP.Authorizer"
 
-// challenged tells the Authorizer of a challenge. It returns nil if the answer of the
-// server stands.
+// challenged passes a challenge to the Authorizer. It returns nil if the answer of the server is
+// final.
 func (a *asking) challenged(ctx context.Context, c Challenge) (own *Credentials, err error) {
 	var broken *callback.Error
 	callback.Aside(nameOfAuthorizer, func(e *callback.Error) { broken = e }, func() { own, err = a.by.Challenged(ctx, c) })
@@ -147,14 +143,14 @@ func (a *asking) challenged(ctx context.Context, c Challenge) (own *Credentials,
 	return own, err
 }
 
-// keepNonce tells an Authorizer that wants it the nonce of an answer.
+// keepNonce passes the nonce of an answer to a NonceKeeper.
 func (a *asking) keepNonce(ctx context.Context, r AuthorizedRequest, h http.Header) {
 	if a.by == nil {
 		return
 	}
 	nonce := h.Get("DPoP-Nonce")
 	if nonce == "" {
-		return // as nearly every answer
+		return // the usual case
 	}
 	if keeper, wants := a.by.(NonceKeeper); wants {
 		callback.Aside(nameOfAuthorizer, func(e *callback.Error) { _ = a.broke(e) }, func() { keeper.KeepNonce(ctx, r, nonce) })
@@ -183,9 +179,9 @@ func authorizationFailure(ctx context.Context, err error, f *Failure) *Failure {
 	return f
 }
 
-// authorize sends a request with what its caller's requests carry, and again with other
-// credentials as long as the Authorizer has an answer to the server's challenge. The
-// error is that of the HTTP layer, or a [*Failure].
+// authorize sends a request with its caller's credentials, and sends it again with other
+// credentials as long as the Authorizer handles challenges. The error is that of the HTTP layer,
+// or a [*Failure].
 func (x *exchange) authorize(ctx context.Context, verb string, target *url.URL) (*http.Response, error) {
 	a := x.c.asking
 	if a == nil {
@@ -211,16 +207,16 @@ func (x *exchange) authorize(ctx context.Context, verb string, target *url.URL) 
 		}
 		x.resp = resp
 		if _, result := x.holdsAnswer(resp, verb); result {
-			return resp, nil // it has run
+			return resp, nil // the request has run
 		}
 		if x.challenged == nil {
 			x.challenged = &ChallengedCall{}
 		}
-		x.stand()
+		x.pauseTimers()
 		own, err := a.challenged(x.ctx, Challenge{
 			AuthorizedRequest: request, Sent: who.own, Status: resp.StatusCode, Header: resp.Header, Tries: tries, Call: x.challenged,
 		})
-		x.goOn()
+		x.resumeTimers()
 		if err != nil {
 			return nil, authorizationFailure(x.ctx, err, &Failure{Rejected: true, HTTP: x.evidence(nil)})
 		}
@@ -237,45 +233,45 @@ func (x *exchange) authorize(ctx context.Context, verb string, target *url.URL) 
 	}
 }
 
-// ask asks for what a request carries. It takes time of the call, but no time of the
-// server: the idle timeout is paused.
+// ask asks the application for the credentials of a request. That counts as time of the call, but
+// not of the server: the idle timeout is paused.
 func (x *exchange) ask(r AuthorizedRequest) *Caller {
-	if x.wait.Max == 0 { // of a stream, or of a caller who waits
-		x.stand()
-		defer x.goOn()
+	if x.wait.Max == 0 { // a stream, or a call without a maximum
+		x.pauseTimers()
+		defer x.resumeTimers()
 		return x.c.asking.ask(x.ctx, r)
 	}
 	x.paused.Store(true)
 	x.c.paused.Add(1)
 	defer func() {
-		x.touch() // the server was not silent: it was not asked yet
+		x.touch() // the server was not silent: it had no request
 		x.paused.Store(false)
 		x.c.paused.Add(-1)
 	}()
 	return x.c.asking.ask(x.ctx, r)
 }
 
-// stand stops the clocks of the exchange until goOn: the time in which a person logs
-// in is not the server's.
-func (x *exchange) stand() {
-	x.standing.Store(int64(time.Since(x.began)) + 1) // 0 is no stand
+// pauseTimers pauses the timers of the exchange until resumeTimers: the time of a person's login
+// does not count as the server's.
+func (x *exchange) pauseTimers() {
+	x.pausedSince.Store(int64(time.Since(x.began)) + 1) // 0 means not paused
 	x.c.paused.Add(1)
 }
 
-func (x *exchange) goOn() {
+func (x *exchange) resumeTimers() {
 	now := int64(time.Since(x.began))
-	// In this order: in between, less time seems to have passed, and never more.
-	stood := x.stood.Add(now + 1 - x.standing.Load())
-	x.standing.Store(0)
-	x.seen.Store(now - stood) // the wait starts again; nothing came
+	// In this order: in between, the elapsed time is too short, never too long.
+	stood := x.pausedFor.Add(now + 1 - x.pausedSince.Load())
+	x.pausedSince.Store(0)
+	x.seen.Store(now - stood) // the idle timeout restarts
 	x.c.paused.Add(-1)
 }
 
-// passed is how long the exchange has run, without what it stood still for.
+// passed returns how long the exchange has run, without pauses.
 func (x *exchange) passed() time.Duration {
 	passed := time.Since(x.began)
-	if since := x.standing.Load(); since > 0 {
+	if since := x.pausedSince.Load(); since > 0 {
 		passed = time.Duration(since) - 1
 	}
-	return passed - time.Duration(x.stood.Load())
+	return passed - time.Duration(x.pausedFor.Load())
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// keys is an Authorizer in the test's hands.
+// keys is an Authorizer under control of the test.
 type keys struct {
 	now        atomic.Pointer[transport.Credentials]
 	err        error
@@ -50,7 +50,7 @@ func (k *keys) Challenged(ctx context.Context, c transport.Challenge) (*transpor
 	return key("bad"), err
 }
 
-// guarded answers requests that carry a token, and tells the others what it wants.
+// guarded answers requests that carry a token, and sends the others a challenge.
 func guarded(token string, status int) func(http.ResponseWriter, *http.Request, posted) {
 	return func(w http.ResponseWriter, r *http.Request, p posted) {
 		if r.Header.Get("Authorization") == "Bearer "+token {
@@ -63,7 +63,7 @@ func guarded(token string, status int) func(http.ResponseWriter, *http.Request, 
 	}
 }
 
-// The request goes again with other credentials, the same id and the same body.
+// The request is sent again with other credentials, the same id and the same body.
 func TestChallengeIsAnswered(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
@@ -121,10 +121,10 @@ func TestRequestsWithoutCredentials(t *testing.T) {
 		{"none can be had after", func() *keys {
 			return &keys{challenged: func(context.Context, transport.Challenge) (bool, error) { return false, down }}
 		}, transport.ReasonAuthorization, false, true, 1},
-		{"the answer stands", func() *keys {
+		{"the answer is final", func() *keys {
 			return &keys{challenged: func(context.Context, transport.Challenge) (bool, error) { return false, nil }}
 		}, transport.ReasonStatus, false, true, 1},
-		{"again and again", func() *keys {
+		{"repeated challenges", func() *keys {
 			return &keys{challenged: func(context.Context, transport.Challenge) (bool, error) { return true, nil }}
 		}, transport.ReasonStatus, false, true, 6},
 		{"a panic", func() *keys {
@@ -151,7 +151,7 @@ func TestRequestsWithoutCredentials(t *testing.T) {
 	}
 }
 
-// What has run is not run again, whatever its status says.
+// A request that has run is not sent again, whatever its status is.
 func TestResultWithAStatusOfRefusal(t *testing.T) {
 	t.Parallel()
 	k := &keys{challenged: func(context.Context, transport.Challenge) (bool, error) { return true, nil }}
@@ -166,8 +166,7 @@ func TestResultWithAStatusOfRefusal(t *testing.T) {
 	require.Empty(t, k.told)
 }
 
-// While a person logs in, the clocks of the call stand still; before and after, they
-// run.
+// While a person logs in, the timers of the call are paused; before and after that they run.
 func TestLoginTakesNoTimeOfTheCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -247,12 +246,12 @@ func TestLoginBeforeTheStream(t *testing.T) {
 	}
 }
 
-// The caller who gives up waits for nobody.
+// A caller that gives up does not wait for the Authorizer.
 func TestLoginIsGivenUp(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	k := &keys{challenged: func(ctx context.Context, _ transport.Challenge) (bool, error) {
-		cancel() // once the server has rejected the request, however slow that was
+		cancel() // after the server has rejected the request, however slow that was
 		<-ctx.Done()
 		return false, ctx.Err()
 	}}
@@ -282,7 +281,7 @@ func TestScopeTellsCallersApart(t *testing.T) {
 	require.Error(t, ask(t.Context()).Err)
 }
 
-// The server's own stream goes on when credentials are missing for a moment.
+// The server's own stream continues if credentials are not available for a moment.
 func TestStreamWithoutCredentials(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -325,7 +324,7 @@ func TestStreamWithoutCredentials(t *testing.T) {
 	})
 }
 
-// Requests that no call waits for say so: nobody is to be asked to log in for them.
+// Requests without a waiting call have Background set: nobody should be asked to log in for them.
 func TestBackgroundRequests(t *testing.T) {
 	t.Parallel()
 	k := &keys{challenged: func(context.Context, transport.Challenge) (bool, error) { return false, nil }}

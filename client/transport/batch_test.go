@@ -21,8 +21,8 @@ const (
 	noteJSON    = `{"jsonrpc":"2.0","method":"note"}`
 )
 
-// A batch answers a call as a JSON body and as an event, at one revision
-// (RPC-15) and no other (RPC-17); one broken message spoils no other.
+// A batch answers a call as a JSON body and as an event, only in one revision; a broken message
+// does not affect the others.
 func TestHTTPBatch(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -76,8 +76,8 @@ func TestHTTPBatch(t *testing.T) {
 	}
 }
 
-// An answer to another call in a batch is taken as any that comes elsewhere;
-// a body without the answer to its own request fails it.
+// An answer to another call in a batch is delivered like one on another stream; a body without
+// the answer to its own request fails that request.
 func TestHTTPBatchOfOthers(t *testing.T) {
 	t.Parallel()
 	var waits string
@@ -104,7 +104,7 @@ func TestHTTPBatchOfOthers(t *testing.T) {
 	})
 }
 
-// A line of a byte stream may be a batch too, at that revision only.
+// A line of a byte stream may be a batch, too, only in that revision.
 func TestStreamBatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -28,26 +28,26 @@ import (
 type Budget struct {
 	mu    sync.Mutex
 	limit int64
-	held  int64  // within the limit
-	line  *queue // of answers; nil before the first, for idle clients are to be small
+	held  int64  // bytes within the limit
+	line  *queue // nil before the first answer that asks, to keep idle clients small
 }
 
-// queue is what a budget knows of answers.
+// queue is the state of a budget for answers.
 type queue struct {
-	may     *reading   // that may go beyond the limit
-	over    int64      // what it holds there
-	waiting []*reading // for room, the oldest first
+	may     *reading   // the answer that may exceed the limit
+	over    int64      // its bytes beyond the limit
+	waiting []*reading // answers that wait for space, the oldest first
 	turns   uint64
 }
 
-// reading is what a reader has taken of a budget for the message it reads. But for
-// the budget's queue, it belongs to the reader.
+// reading is the share of a budget that a reader has taken for its message. It belongs to the
+// reader, except while it waits in the queue.
 type reading struct {
 	x     *exchange
-	held  int64         // within the limit
-	turn  uint64        // its age; 0 before it has asked for anything
-	wants int64         // while it waits
-	room  chan struct{} // closed when it has what it wants
+	held  int64         // bytes within the limit
+	turn  uint64        // age; 0 before the first request for space
+	wants int64         // requested bytes while it waits
+	room  chan struct{} // closed when the bytes are granted
 }
 
 // SetLimit sets the limit in bytes. 0 means no limit.
@@ -58,7 +58,7 @@ func (b *Budget) SetLimit(bytes int64) {
 	b.serve()
 }
 
-// fit raises the limit to n, so that one message of that size always finds room.
+// fit raises the limit to n, so that one message of that size always fits.
 func (b *Budget) fit(n int) {
 	if b == nil {
 		return
@@ -120,8 +120,8 @@ func (b *Budget) Limit() int64 {
 	return b.limit
 }
 
-// ask takes n more bytes for an answer. When there is no room for them it returns
-// what is closed once they are taken; a caller that stops waiting must call leave.
+// ask takes n more bytes for an answer. If they are not free, it returns a channel that is closed
+// once they are taken; a caller that stops waiting must call stopWaiting.
 func (b *Budget) ask(r *reading, n int) (room <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -142,7 +142,7 @@ func (b *Budget) ask(r *reading, n int) (room <-chan struct{}) {
 	return r.room
 }
 
-// grant takes n bytes for an answer if it is its turn and there is room.
+// grant takes n bytes for an answer if it is its turn and they are free.
 func (b *Budget) grant(r *reading, n int64) bool {
 	q := b.line
 	switch {
@@ -162,11 +162,11 @@ func (b *Budget) grant(r *reading, n int64) bool {
 	return true
 }
 
-// messageShare is which part of the limit answers leave to what cannot wait, which
-// would be refused for as long as answers do.
+// messageShare is the part of the limit that answers leave free for messages, which cannot wait
+// and would be rejected.
 const messageShare = 8
 
-// serve gives room to answers that wait for it. Requires b.mu.
+// serve grants space to waiting answers. Requires b.mu.
 func (b *Budget) serve() {
 	q := b.line
 	for q != nil && len(q.waiting) > 0 && b.grant(q.waiting[0], q.waiting[0].wants) {
@@ -175,23 +175,23 @@ func (b *Budget) serve() {
 	}
 }
 
-// leave ends the wait of an answer. It may have got what it wanted meanwhile.
-func (b *Budget) leave(r *reading) {
+// stopWaiting ends the wait of an answer. The space may have been granted meanwhile.
+func (b *Budget) stopWaiting(r *reading) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if at := slices.Index(b.line.waiting, r); at >= 0 {
 		b.line.waiting = slices.Delete(b.line.waiting, at, at+1)
-		b.serve() // the next may want less
+		b.serve() // the next answer may need less
 	}
 }
 
-// mayIdle is how long nothing may come of the answer that goes beyond the limit:
-// others wait for it alone, so that it does not get the whole idle timeout.
+// mayIdle is how long the answer beyond the limit may receive nothing. It is shorter than the
+// idle timeout, because other answers wait for it.
 const mayIdle = 5 * time.Second
 
 var errStalled = errors.New("the server stopped in the middle of an answer while other calls waited for memory")
 
-// prod gives up the answer that goes beyond the limit if it has stalled.
+// prod fails the answer beyond the limit if it has stalled.
 func (b *Budget) prod() {
 	b.mu.Lock()
 	var x *exchange
@@ -199,7 +199,7 @@ func (b *Budget) prod() {
 		x = b.line.may.x
 	}
 	b.mu.Unlock()
-	if x == nil || x.id.IsZero() { // a stream without an id is more than one call's
+	if x == nil || x.id.IsZero() { // a stream without an id belongs to more than one call
 		return
 	}
 	if paused := x.paused.Load(); !paused && x.idle() >= mayIdle {
@@ -207,10 +207,10 @@ func (b *Budget) prod() {
 	}
 }
 
-// letGo gives back what was taken for an answer.
-func (b *Budget) letGo(r *reading) {
+// release returns the bytes of an answer.
+func (b *Budget) release(r *reading) {
 	if r.turn == 0 && r.held == 0 {
-		return // as without a budget
+		return // the usual case
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -222,13 +222,11 @@ func (b *Budget) letGo(r *reading) {
 	b.serve()
 }
 
-// freeBytes of an answer are not counted: nearly all answers are smaller, and
-// those cost nothing and never wait.
+// freeBytes of an answer are not counted: almost all answers are smaller, so they never wait.
 const freeBytes = 16 << 10
 
-// Hold takes n more bytes for what an exchange is reading. It waits until there is
-// room for them, and reports false when the exchange ends before. An exchange
-// without an end does not wait.
+// Hold takes n more bytes for the message that an exchange is reading. It waits until they are
+// free, and returns false if the exchange ends first. An exchange without an end does not wait.
 func (x *exchange) Hold(n int) bool {
 	b := x.c.handler.Budget
 	if b == nil {
@@ -248,7 +246,7 @@ func (x *exchange) Hold(n int) bool {
 	x.paused.Store(true)
 	x.c.paused.Add(1)
 	defer func() {
-		x.touch() // the server was not silent: nobody read what it sent
+		x.touch() // the server was not silent: its answer was not read
 		x.paused.Store(false)
 		x.c.paused.Add(-1)
 	}()
@@ -259,7 +257,7 @@ func (x *exchange) Hold(n int) bool {
 		case <-room:
 			return true
 		case <-x.ctx.Done():
-			b.leave(&x.reading)
+			b.stopWaiting(&x.reading)
 			return false
 		case <-ticker.C:
 			b.prod()
@@ -267,12 +265,12 @@ func (x *exchange) Hold(n int) bool {
 	}
 }
 
-// letGo gives back what was taken for messages that are handed over.
-func (x *exchange) letGo() {
-	x.c.handler.Budget.letGo(&x.reading)
+// releaseBudget returns the bytes of messages that were delivered.
+func (x *exchange) releaseBudget() {
+	x.c.handler.Budget.release(&x.reading)
 }
 
-// counted reads a reply for as long as there is room for it.
+// counted reads a body while the budget has space for it.
 type counted struct {
 	x    *exchange
 	read int
@@ -294,10 +292,10 @@ func (c *counted) Read(p []byte) (int, error) {
 
 var errNoRoom = errors.New("there is no room for the rest of the answer")
 
-// noRoom is the failure of an answer that found no room, from its ends. One that
-// waited for it failed for what ended its wait, but for the time of the attempt:
-// that the server was late is not said there.
-func (x *exchange) noRoom(head, tail []byte) *Failure {
+// overBudget is the failure of an answer without space; head and tail are its ends. If the wait
+// for space was ended by something else, that is the cause. The exception is the maximum time,
+// because the server was not late.
+func (x *exchange) overBudget(head, tail []byte) *Failure {
 	text := fmt.Sprintf("there is no room for the answer: this client holds up to %s of unfinished answers and waiting messages at once",
 		jsonrpc.Size(int(x.c.handler.Budget.Limit())))
 	if cause := context.Cause(x.ctx); cause != nil && !errors.Is(cause, jsonrpc.ErrMaxWait) {

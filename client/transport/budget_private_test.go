@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is refused takes nothing, not for a moment: others that fit are taken
-// beside it.
+// A rejected message takes nothing, even for a moment: others that fit are accepted.
 func TestBudgetRefusesOnlyWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	var b Budget
@@ -45,7 +44,7 @@ func TestBudgetRefusesOnlyWhatDoesNotFit(t *testing.T) {
 	require.Zero(t, b.Held())
 }
 
-// asks has a reader ask for room, and returns where it is told.
+// asks asks for space for a reader, and returns the channel.
 func asks(b *Budget, r *reading, n int) <-chan struct{} {
 	if room := b.ask(r, n); room != nil {
 		return room
@@ -62,8 +61,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// The oldest answer is the first to get room, one may go beyond the limit, and what
-// cannot wait finds the share that answers leave to it.
+// The oldest answer gets space first, one may exceed the limit, and messages get the share that
+// answers leave free.
 func TestBudgetServesTheOldest(t *testing.T) {
 	t.Parallel()
 	var b Budget
@@ -83,12 +82,12 @@ func TestBudgetServesTheOldest(t *testing.T) {
 	require.False(t, isClosed(small), "it fits, but an older one waits")
 	older := asks(&b, &first, 35)
 	require.False(t, isClosed(older))
-	b.letGo(&second)
+	b.release(&second)
 	require.True(t, isClosed(older), "the oldest, though it came last")
 	require.True(t, isClosed(large) && isClosed(small), "one may go beyond the limit again")
 	require.Equal(t, int64(81), b.Held())
 	for _, r := range []*reading{&first, &third, &fourth} {
-		b.letGo(r)
+		b.release(r)
 	}
 	require.Zero(t, b.Held())
 
@@ -97,21 +96,21 @@ func TestBudgetServesTheOldest(t *testing.T) {
 	left, next := asks(&b, &second, 100), asks(&b, &third, 1)
 	b.Give(20)
 	require.False(t, isClosed(left) || isClosed(next), "%d", b.Held())
-	b.leave(&second)
-	require.True(t, isClosed(next), "whoever leaves stands in nobody's way")
+	b.stopWaiting(&second)
+	require.True(t, isClosed(next), "a reader that stops waiting does not block others")
 	require.False(t, isClosed(left))
 	again := asks(&b, &second, 100)
 	b.SetLimit(0)
 	require.True(t, isClosed(again), "without a limit there is always room")
 	for _, r := range []*reading{&first, &second, &third} {
-		b.letGo(r)
+		b.release(r)
 	}
 	b.Give(60)
 	require.Zero(t, b.Held())
 }
 
-// However readers come, go on, give up and end: none waits for ever while the one
-// that may go on does, and what is held stays within the limit and one message.
+// In any order of events, no reader waits forever while the one beyond the limit continues, and
+// the bytes held stay within the limit and one message.
 func TestBudgetProgresses(t *testing.T) {
 	t.Parallel()
 	const limit, message, piece = 100, 60, 7
@@ -126,7 +125,7 @@ func TestBudgetProgresses(t *testing.T) {
 				for size := random.IntN(message-piece+1) + 1; size > 0; size -= piece {
 					room := asks(&b, r, min(size, piece))
 					if random.IntN(20) == 0 && !isClosed(room) {
-						b.leave(r)
+						b.stopWaiting(r)
 						break
 					}
 					<-room
@@ -137,7 +136,7 @@ func TestBudgetProgresses(t *testing.T) {
 				if random.IntN(4) == 0 && b.Take(piece) {
 					b.Give(piece)
 				}
-				b.letGo(r)
+				b.release(r)
 			}
 		})
 	}

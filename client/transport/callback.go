@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
-// callbackFailed tells of a function of the application that did not return.
+// callbackFailed reports a callback of the application that did not return.
 func (h *Handler) callbackFailed(e *callback.Error) {
 	if h.OnCallbackFailed != nil {
 		h.OnCallbackFailed(e.Name, e.Value, e.Stack)
@@ -24,8 +24,8 @@ func (c *httpConn) roundTrip(r *http.Request) (*http.Response, error) {
 	return c.foreignTrip(r)
 }
 
-// foreignTrip sends a request by a RoundTripper of the application, whose panic is
-// an error. It has a goroutine of its own, since others may wait for this one.
+// foreignTrip sends a request with the application's RoundTripper. A panic becomes an error. It
+// runs on a goroutine of its own, since others may wait for this one.
 func (c *httpConn) foreignTrip(r *http.Request) (resp *http.Response, err error) {
 	callback.Aside("HTTP.RoundTripper", func(e *callback.Error) {
 		err = e
@@ -71,8 +71,8 @@ func (s guardedStream) run(err *error, f func()) {
 	}, f)
 }
 
-// guardStream puts a guard around the two ends of a stream, unless they are of
-// the standard library, which jsonrpc knows how to use better.
+// guardStream guards the two ends of a stream against panics, unless they are of the standard
+// library: package jsonrpc uses those directly.
 func guardStream(in io.ReadCloser, out io.WriteCloser, h *Handler) (io.ReadCloser, io.WriteCloser) {
 	if !standard(in) {
 		in = guardedStream{r: in, c: in, h: h, name: "Stream.In"}

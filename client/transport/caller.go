@@ -15,45 +15,45 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Caller identifies who makes a call, and holds the headers and credentials of its first
-// request. The client asks the transport for it once, when the call starts, and passes it
-// on in [Request.Caller]. It is immutable.
+// Caller identifies the caller of a call, and holds the headers and credentials of its first
+// request. The client asks the transport for it once, when the call starts, and passes it on in
+// [Request.Caller]. It is immutable.
 //
 // If you write a transport whose credentials depend on the context of a call, return a
 // Caller with a Name. The connection may ignore [Request.Caller].
 type Caller struct {
-	// Name tells callers apart without revealing their credentials.
+	// Name distinguishes callers without revealing their credentials.
 	Name string
 	// Err is the error of requests whose credentials are unknown, nil if they are known.
 	Err error
 
 	from    *Caller      // whose credentials the server refused; nil for none
-	headers http.Header  // of HeaderFunc
-	own     *Credentials // of the Authorizer
-	// asked is when headers, or credentials for one request, were asked for. taken says
-	// that a request has the credentials, or that a request has reported Err.
+	headers http.Header  // from HeaderFunc
+	own     *Credentials // from the Authorizer
+	// asked is when headers, or credentials for one request, were requested. taken is set once a
+	// request has used the credentials, or has reported Err.
 	asked time.Time
 	taken atomic.Bool
 }
 
-// headersAge is how old headers may be when they are sent again: tokens expire, and
-// HeaderFunc does not learn of refusals.
+// headersAge is the maximum age of headers that are sent again: tokens expire, and HeaderFunc
+// does not learn of refusals.
 const headersAge = 10 * time.Second
 
-// proofAge is how old credentials for one request may be when it is sent: servers
-// refuse old proofs (RFC 9449 section 11.1), and a call may wait for its turn.
+// proofAge is the maximum age of credentials for one request when it is sent: servers refuse old
+// proofs (RFC 9449 section 11.1), and a call may wait for its turn.
 const proofAge = 10 * time.Second
 
-// asker asks the functions of an application what requests carry.
+// asker asks the application for the headers and credentials of requests.
 type asker struct {
-	headers func(context.Context) (http.Header, error) // HeaderFunc, nil for none
+	headers func(context.Context) (http.Header, error) // HeaderFunc; nil for none
 	by      Authorizer                                 // nil for none
-	at      *url.URL                                   // of the transport
-	// last is the last answer that can serve several callers, so that it is made once.
+	at      *url.URL                                   // URL of the transport
+	// last is the last result that several callers can share, to allocate it once.
 	last atomic.Pointer[Caller]
 }
 
-// ask asks for what a request carries.
+// ask returns the headers and credentials of a request.
 func (a *asker) ask(ctx context.Context, r AuthorizedRequest) *Caller {
 	headers, err := a.headersNow(ctx)
 	if err != nil {
@@ -68,8 +68,7 @@ func (a *asker) ask(ctx context.Context, r AuthorizedRequest) *Caller {
 	return a.answer(headers, own)
 }
 
-// renewed is ask after the Authorizer has answered a challenge of a request of before
-// with own.
+// renewed is ask after the Authorizer has answered a challenge for before with own.
 func (a *asker) renewed(ctx context.Context, before *Caller, own *Credentials) *Caller {
 	headers, err := a.headersNow(ctx)
 	if err != nil {
@@ -81,8 +80,8 @@ func (a *asker) renewed(ctx context.Context, before *Caller, own *Credentials) *
 	return who
 }
 
-// Renews reports whether c is before with other credentials, since the server refused
-// those of before.
+// Renews reports whether c replaces before with other credentials, because the server refused the
+// credentials of before.
 func (c *Caller) Renews(before *Caller) bool {
 	return c != nil && c.from != nil && (c.from == before || before != nil && c.from == before.from)
 }
@@ -94,7 +93,7 @@ func (a *asker) headersNow(ctx context.Context) (http.Header, error) {
 	return headersFor(ctx, a.headers)
 }
 
-// answer makes a Caller of what the application said.
+// answer returns a Caller with the application's headers and credentials.
 func (a *asker) answer(headers http.Header, own *Credentials) *Caller {
 	shared := headers == nil && (own == nil || !own.Once)
 	if last := a.last.Load(); shared && last != nil && last.own == own {
@@ -121,8 +120,8 @@ func (a *asker) newCaller(headers http.Header, own *Credentials) *Caller {
 	return who
 }
 
-// serves reports whether a request can be sent with what was asked for before. at is
-// whether it goes to the URL of the transport.
+// serves reports whether earlier headers and credentials are valid for a request. at is set if it
+// goes to the URL of the transport.
 func (c *Caller) serves(verb string, at bool) bool {
 	if c.own == nil || !c.own.Once {
 		return true
@@ -130,20 +129,19 @@ func (c *Caller) serves(verb string, at bool) bool {
 	return verb == http.MethodPost && at && time.Since(c.asked) < proofAge && c.taken.CompareAndSwap(false, true)
 }
 
-// lasts reports whether messages that belong to the call of c can be sent with what was
-// asked for the call.
+// lasts reports whether other messages of the call can use the credentials of c.
 func (c *Caller) lasts() bool {
 	return c != nil && c.Err == nil && (c.own == nil || !c.own.Once) && (c.asked.IsZero() || time.Since(c.asked) < headersAge)
 }
 
-// take notes that a request has what was asked for.
+// take records that a request uses the credentials.
 func (c *Caller) take() {
 	if c.own != nil && c.own.Once {
 		c.taken.Store(true)
 	}
 }
 
-// add puts what the caller's requests carry into the headers of one.
+// add adds the caller's headers and credentials to the headers of a request.
 func (c *Caller) add(header http.Header) {
 	if c.own != nil {
 		c.own.add(header)
@@ -153,16 +151,16 @@ func (c *Caller) add(header http.Header) {
 	}
 }
 
-// carriesNothing reports that the headers of a request stay as they are.
+// carriesNothing reports whether add would add nothing.
 func (c *Caller) carriesNothing() bool { return c == nil || c.own == nil && len(c.headers) == 0 }
 
-// Callers returns a function that asks HeaderFunc and the Authorizer, once each, for a
-// call. It is nil without both.
+// Callers returns a function that calls HeaderFunc and the Authorizer, once each, for a call. It
+// is nil without both.
 func (h *HTTP) Callers() func(ctx context.Context) *Caller {
 	return callers(h.HeaderFunc, h.Authorizer, h.URL)
 }
 
-// Callers is that of [HTTP].
+// Callers is the same as [HTTP.Callers].
 func (s *SSE) Callers() func(ctx context.Context) *Caller {
 	return callers(s.HeaderFunc, s.Authorizer, s.URL)
 }
@@ -182,21 +180,21 @@ func callers(headers func(context.Context) (http.Header, error), by Authorizer, 
 	return func(ctx context.Context) *Caller { return a.ask(ctx, request) }
 }
 
-// asking is how a connection gets what its requests carry.
+// asking provides the headers and credentials of a connection's requests.
 type asking struct {
 	asker
 	failed func(*callback.Error)
 	sent   sentSecrets
-	noted  atomic.Pointer[Credentials] // whose secrets were noted last
+	noted  atomic.Pointer[Credentials] // whose secrets were recorded last
 }
 
-// use prepares a request of a caller: it returns the failure of one that cannot be sent.
-// What the application did wrong is reported here, wherever it was asked.
+// use prepares a request of a caller. It returns a failure if the request cannot be sent. It also
+// reports panics of the application.
 func (a *asking) use(ctx context.Context, who *Caller) error {
 	if who.Err != nil {
 		var broken *callback.Error
 		if errors.As(who.Err, &broken) && who.taken.CompareAndSwap(false, true) {
-			_ = a.broke(broken) // once, however many requests it fails
+			_ = a.broke(broken) // once, even if several requests fail
 		}
 		return failureOf(who.Err)
 	}
@@ -216,8 +214,7 @@ func (a *asking) use(ctx context.Context, who *Caller) error {
 	return nil
 }
 
-// failureOf returns a copy of the failure in the error of a Caller, which several
-// requests share.
+// failureOf returns a copy of the failure in the error of a Caller, which several requests share.
 func failureOf(err error) *Failure {
 	var f *Failure
 	if !errors.As(err, &f) {
@@ -227,10 +224,10 @@ func failureOf(err error) *Failure {
 	return &own
 }
 
-// headersFailure is the failure of a request whose headers the application could not give.
+// headersFailure returns the failure of a request whose HeaderFunc failed.
 func headersFailure(ctx context.Context, err error) *Failure {
 	reason := ReasonOption
-	if _, broken := err.(*callback.Error); broken { //nolint:errorlint // ours, never wrapped
+	if _, broken := err.(*callback.Error); broken { //nolint:errorlint // our own, never wrapped
 		reason = ReasonCallback
 	} else if ctx.Err() != nil {
 		return askingEnded(ctx)
@@ -238,8 +235,8 @@ func headersFailure(ctx context.Context, err error) *Failure {
 	return &Failure{Reason: reason, NotSent: true, Err: fmt.Errorf("the headers of the request are not available: %w", err)}
 }
 
-// askingEnded is the failure of a request that ended while the application was asked what
-// it carries. A timeout is none of the server, so it counts as the caller's.
+// askingEnded returns the failure of a request that ended while the application was asked for
+// credentials. The server did not cause the timeout, so it counts as a cancellation.
 func askingEnded(ctx context.Context) *Failure {
 	f := &Failure{Reason: ReasonCanceled, NotSent: true, Err: endOf(ctx)}
 	switch cause := context.Cause(ctx); {

@@ -14,8 +14,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/memhttp"
 )
 
-// asked counts how often the application is asked. Its credentials are good for one
-// request if once is set.
+// asked counts how often the application is asked. Its credentials are for one request if once is
+// set.
 type asked struct {
 	once               bool
 	headers, authorize atomic.Int32
@@ -41,7 +41,7 @@ func (a *asked) equal(t *testing.T, want int, why string) {
 	require.EqualValues(t, want, a.authorize.Swap(0), why)
 }
 
-// The server's own stream asks once for each GET, and so does a reply that is resumed.
+// The server's own stream asks once for each GET, and so does a resumed reply.
 func TestStreamsAskForEachRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -78,8 +78,8 @@ func TestStreamsAskForEachRequest(t *testing.T) {
 	})
 }
 
-// A call that brings the answer of the application does not ask again, but for
-// credentials that are good for one request: those are for the first, and for a moment.
+// A call with the application's answer does not ask again. Credentials for one request are the
+// exception: they are for the first request, and for a short time.
 func TestCallerOfARequest(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

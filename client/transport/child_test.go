@@ -15,18 +15,17 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// programVariable names the program that this binary is when it is started as
-// a child.
+// programVariable names the program that this binary is when it is started as a child.
 const programVariable = "MAINSTAY_TEST_PROGRAM"
 
-// program is the environment that makes this binary a program. A program that
-// is built with the race detector would sleep for a second before it exits.
+// program is the environment that makes this binary a program. Programs with the race detector
+// would otherwise sleep for a second before they exit.
 func program(name string) []string {
 	return []string{programVariable + "=" + name, "GORACE=atexit_sleep_ms=0"}
 }
 
-// programs are what the tests of [transport.Command] start. None lives for
-// ever: what a failed test leaves behind ends by itself.
+// programs are started by the tests of [transport.Command]. Each has a time limit, so that a
+// failed test leaves nothing behind for long.
 var programs = map[string]func(){
 	"peer": servePeer,
 	"exit 3": func() {
@@ -69,7 +68,7 @@ var programs = map[string]func(){
 	"mute at the end": func() {
 		servePeer()
 		_ = os.Stdout.Close()
-		<-time.After(2500 * time.Millisecond) // more than a program has that nobody told to end
+		<-time.After(2500 * time.Millisecond) // more than the defaults allow for a program
 		fmt.Fprintln(os.Stderr, "done")
 	},
 	"parent of the deaf": func() {
@@ -113,7 +112,7 @@ func runProgram(name string) {
 
 func servePeer() { (&transporttest.Peer{}).ServeLines(context.Background(), os.Stdin, os.Stdout) } //nolint:forbidigo // a program's main
 
-// hold does nothing, until it is ended.
+// hold does nothing for a minute.
 func hold() { <-time.After(time.Minute) }
 
 // requests reads requests until stdin ends.
@@ -135,15 +134,14 @@ func requests(f func(jsonrpc.Request)) {
 	}
 }
 
-// answerEach has every request's answer written by f.
+// answerEach answers every request with f.
 func answerEach(f func(answer string)) {
 	requests(func(req jsonrpc.Request) {
 		f(string(jsonrpc.Response{ID: req.ID, Result: []byte(`{}`)}.AppendJSON(nil)))
 	})
 }
 
-// dieAfter kills itself when it has read so many requests and not a byte more
-// than it must.
+// dieAfter kills itself after reading that many requests, and as few other bytes as possible.
 func dieAfter(count int) {
 	seen := 0
 	one := make([]byte, 1)
@@ -160,7 +158,7 @@ func dieAfter(count int) {
 	hold()
 }
 
-// startChild starts a child that holds stdout and stderr, and tells its pid.
+// startChild starts a child that holds stdout and stderr open, and prints its pid.
 func startChild() {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = program("hold")
@@ -174,13 +172,13 @@ func startChild() {
 
 func tellEnvironment() {
 	requests(func(req jsonrpc.Request) {
-		raw, _ := json.Marshal(map[string]any{"env": os.Environ()}) // strings always encode
+		raw, _ := json.Marshal(map[string]any{"env": os.Environ()}) // strings can always be encoded
 		fmt.Println(string(jsonrpc.Response{ID: req.ID, Result: raw}.AppendJSON(nil)))
 	})
 }
 
-// truncate answers "early" with a line that breaks off behind its id, "late"
-// with one that breaks off before it, everything else well.
+// truncate answers "early" with a line that ends after its id, "late" with one that ends before
+// it, and everything else correctly.
 func truncate() {
 	requests(func(req jsonrpc.Request) {
 		id := string(req.ID.AppendJSON(nil))
@@ -195,5 +193,5 @@ func truncate() {
 	})
 }
 
-// exit ends the program that this is.
+// exit exits.
 func exit(status int) { os.Exit(status) } //nolint:forbidigo // a program, not a test

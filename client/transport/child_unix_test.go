@@ -17,8 +17,7 @@ func ignoreTerm() {
 	hold()
 }
 
-// gone reports whether a process has ended. What nobody waits for, because its
-// parent went first, counts as ended.
+// gone reports whether a process has exited. An orphaned zombie counts as exited.
 func gone(pid int) bool {
 	if reaped(pid) {
 		return true

@@ -34,9 +34,8 @@ type Command struct {
 	// adds variables of the form "NAME=value".
 	Inherit EnvPolicy
 	Env     []string
-	// Stderr receives a copy of the stderr of the program. One goroutine writes to
-	// it. While a write blocks, nobody reads the stderr of the program. Close does
-	// not wait for a blocked write.
+	// Stderr receives a copy of the program's stderr. One goroutine writes to it. While a write
+	// blocks, the program's stderr is not read. Close does not wait for a blocked write.
 	Stderr io.Writer
 	// StopGrace is how long Close waits after closing stdin. KillGrace is how long
 	// it waits after the termination signal. 0 means 5 s each.
@@ -53,12 +52,12 @@ const (
 	defaultStopGrace = 5 * time.Second
 	defaultKillGrace = 5 * time.Second
 	defaultMaxNoise  = 10_000
-	// outputGrace is how long output may still arrive after the process has
-	// ended: what it wrote last is in the pipe, but a child of it may hold the
-	// pipe open forever. A busy machine needs more than 100 ms to read it.
+	// outputGrace is how long output may still arrive after the process has exited: its last
+	// output is in the pipe, but a child of it may hold the pipe open forever. A busy machine
+	// needs more than 100 ms to read it.
 	outputGrace = 500 * time.Millisecond
-	// eofGrace is how long a program may live on that has closed its stdout:
-	// nobody will receive it again.
+	// eofGrace is how long a program may run after it has closed its stdout, since it can send
+	// nothing more.
 	eofGrace = 2 * time.Second
 )
 
@@ -100,7 +99,7 @@ func (c *Command) Connect(ctx context.Context, h Handler) (Conn, error) {
 	var conn *commandConn
 	ready := make(chan struct{})
 	count := func(line []byte) {
-		if p.noise(line) == maxNoise+1 { // it says nothing else any more: who waits for its end acts
+		if p.noise(line) == maxNoise+1 { // the program writes only noise
 			<-ready
 			conn.Kill(errTooNoisy)
 		}
@@ -116,7 +115,7 @@ func (c *Command) Connect(ctx context.Context, h Handler) (Conn, error) {
 		if fault != nil {
 			fault(err)
 		}
-		// "[INFO] ready" begins like JSON, and is a log line all the same.
+		// "[INFO] ready" begins like JSON, but is a log line.
 		var broken *jsonrpc.DecodeError
 		if errors.As(err, &broken) && broken.Syntax {
 			count(broken.Head)
@@ -162,10 +161,10 @@ type commandConn struct {
 	stdin *os.File
 	close sync.Once
 	err   error
-	why   atomic.Pointer[error] // it was killed, if it was; the first reason
+	why   atomic.Pointer[error] // why it was killed, the first reason; nil if it was not
 }
 
-// Call implements [Conn]: a failure carries what is known of the process.
+// Call implements [Conn]. A failure has the evidence of the process.
 func (c *commandConn) Call(ctx context.Context, req Request) (Answer, error) {
 	since := c.p.asks()
 	answer, err := c.streamConn.Call(ctx, req)
@@ -185,8 +184,8 @@ func (c *commandConn) Notify(ctx context.Context, n jsonrpc.Notification) error 
 	return nil
 }
 
-// UseVersion implements [Conn]. The handshake is over, unless the version was agreed
-// without one: then the first answer shows that the program works.
+// UseVersion implements [Conn]. It ends the handshake, unless the revision was known before: then
+// the first answer shows that the program works.
 func (c *commandConn) UseVersion(version string) {
 	c.streamConn.UseVersion(version)
 	c.p.agreed.Store(true)
@@ -200,18 +199,18 @@ func (c *commandConn) explain(err error, since int64) error {
 		return err
 	}
 	if f.Reason == ReasonLost {
-		// The stream ends a moment before the process does.
+		// The stream ends just before the process does.
 		c.p.settle(c.rpc)
 	}
 	f.Process = c.p.evidence(since)
 	return f
 }
 
-// Done implements [Conn]: it is closed too when the program has ended and some
-// stranger holds its stdout open.
+// Done implements [Conn]: it is also closed if the program has exited while another process holds
+// its stdout open.
 func (c *commandConn) Done() <-chan struct{} { return c.p.over }
 
-// Kill ends the process and its children at once, without waiting.
+// Kill kills the process and its children at once, without waiting.
 func (c *commandConn) Kill(reason error) {
 	c.why.CompareAndSwap(nil, &reason)
 	c.rpc.Fail(reason)
@@ -222,8 +221,8 @@ func (c *commandConn) Kill(reason error) {
 	}
 }
 
-// ReadNothing reports whether the process has exited and provably read no byte of its
-// stdin. Only Linux can prove it.
+// ReadNothing reports whether the process has exited and certainly read no byte of its stdin.
+// Only Linux can prove it.
 func (c *commandConn) ReadNothing() bool {
 	select {
 	case <-c.p.exited:
@@ -232,14 +231,14 @@ func (c *commandConn) ReadNothing() bool {
 	}
 	sent := c.rpc.Backlog()
 	left, known := unread(c.stdin)
-	// While a write is under way, nobody knows how much of it the pipe has taken.
+	// During a write, it is not known how much the pipe has accepted.
 	return known && !sent.Waiting && uint64(left) == sent.Sent
 }
 
 // Exited returns a channel that is closed when the process has exited.
 func (c *commandConn) Exited() <-chan struct{} { return c.p.exited }
 
-// Ended returns why the connection ended, with what is known of the process.
+// Ended returns why the connection ended, with the evidence of the process.
 func (c *commandConn) Ended() *Failure {
 	c.p.settle(c.rpc)
 	f := &Failure{Reason: ReasonLost, NotSent: true, Process: c.p.evidence(math.MaxInt64), Err: jsonrpc.ErrPeerClosed}
@@ -252,14 +251,13 @@ func (c *commandConn) Ended() *Failure {
 // Traits implements [Conn].
 func (c *commandConn) Traits() Traits { return Traits{Process: true} }
 
-// Close implements [Conn]: it answers every call, then ends the program the
-// way the specification says (lifecycle, "Shutdown"): close stdin, wait, terminate,
-// wait, kill.
+// Close implements [Conn]: it fails every call, then shuts the program down as the specification
+// describes (lifecycle, "Shutdown"): close stdin, wait, terminate, wait, kill.
 func (c *commandConn) Close() error {
 	c.close.Do(func() {
 		close(c.p.closing)
 		c.rpc.Fail(jsonrpc.ErrClosed)
-		_ = c.rpc.CloseWrite() // a broken pipe is how a dead program shows
+		_ = c.rpc.CloseWrite() // fails with a broken pipe if the program has exited
 		c.p.end()
 		c.err = c.streamConn.Close()
 		c.p.release()
@@ -267,12 +265,12 @@ func (c *commandConn) Close() error {
 	return c.err
 }
 
-// abortGrace is what a program gets at each step when connecting has failed:
-// there is no session to end properly, and somebody waits for the error.
+// abortGrace is the wait for a program at each step after Connect has failed: there is no session
+// to end, and the caller waits for the error.
 const abortGrace = 500 * time.Millisecond
 
-// Abort is Close for a connection that never came to be: it waits less for the
-// program. Not to be called at the same time as Close.
+// Abort is Close after a failed Connect, with shorter waits. Do not call it at the same time as
+// Close.
 func (c *commandConn) Abort() error {
 	c.p.stop, c.p.kill = min(c.p.stop, abortGrace), min(c.p.kill, abortGrace)
 	return c.Close()

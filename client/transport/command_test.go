@@ -45,7 +45,7 @@ func (l *lines) all() []string {
 	return append([]string(nil), l.text...)
 }
 
-// run starts a program; change may change how.
+// run starts a program; change may change its transport.
 func run(t *testing.T, name string, change func(*transport.Command)) *child {
 	t.Helper()
 	if testing.Short() {
@@ -64,7 +64,7 @@ func run(t *testing.T, name string, change func(*transport.Command)) *child {
 	return c
 }
 
-// shortGraces makes Close quick with programs that do not want to end.
+// shortGraces makes Close quick for programs that do not exit.
 func shortGraces(c *transport.Command) {
 	c.StopGrace, c.KillGrace = 50*time.Millisecond, 200*time.Millisecond
 }
@@ -86,7 +86,7 @@ func (c *child) works() {
 	require.NoError(c, err)
 }
 
-// fails makes a call that must fail, and no later than in a moment.
+// fails makes a call that must fail within a short time.
 func (c *child) fails(req transport.Request, reason transport.Reason) *transport.Failure {
 	c.Helper()
 	ctx, cancel := context.WithTimeoutCause(c.Context(), 20*time.Second, errors.New("the call hung"))
@@ -104,7 +104,7 @@ func failure(t *testing.T, err error, reason transport.Reason) *transport.Failur
 	return f
 }
 
-// pid asks a failure for the program's process.
+// pid returns the program's process id from a failure.
 func (c *child) pid() int {
 	c.Helper()
 	req := c.request("silent", "")
@@ -112,7 +112,7 @@ func (c *child) pid() int {
 	return c.fails(req, transport.ReasonTimeout).Process.PID
 }
 
-// closes closes and wants that it takes no longer than bound.
+// closes calls Close and checks that it takes at most bound.
 func (c *child) closes(bound time.Duration) {
 	c.Helper()
 	began := time.Now()
@@ -127,7 +127,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	require.Eventually(t, is, soon, 5*time.Millisecond, what)
 }
 
-// A program that ends at once fails the call at once, and says why it ended.
+// A program that exits at once fails the call at once, with the reason.
 func TestCommandExitsAtOnce(t *testing.T) {
 	t.Parallel()
 	c := run(t, "exit 3", nil)
@@ -148,8 +148,7 @@ func TestCommandExitsAtOnce(t *testing.T) {
 	_ = failure(t, c.Notify(t.Context(), jsonrpc.Notification{Method: "n"}), transport.ReasonLost)
 }
 
-// Status 0 in the middle of a call is an orderly end: the call fails typed
-// (STDIO-07).
+// Status 0 in the middle of a call is a proper exit: the call has a typed error.
 func TestCommandExitsMidCall(t *testing.T) {
 	t.Parallel()
 	c := run(t, "exit 0 on request", nil)
@@ -159,8 +158,7 @@ func TestCommandExitsMidCall(t *testing.T) {
 	require.Zero(t, f.Process.Exit)
 }
 
-// What is no message is skipped, counted and shown (STDIO-03), whatever it
-// begins with.
+// Lines that are not messages are skipped, counted and traced, whatever they start with.
 func TestCommandBanner(t *testing.T) {
 	t.Parallel()
 	c := run(t, "banner", nil)
@@ -176,7 +174,7 @@ func TestCommandBanner(t *testing.T) {
 	c.works()
 }
 
-// A log in JSON is noise as a log in words is.
+// A JSON log is noise like any other log.
 func TestCommandLogsJSON(t *testing.T) {
 	t.Parallel()
 	c := run(t, "log in JSON", nil)
@@ -188,7 +186,7 @@ func TestCommandLogsJSON(t *testing.T) {
 	require.ErrorContains(t, c.fails(c.request("silent", ""), transport.ReasonLost), "must log to stderr")
 }
 
-// A program that talks too much on stdout is given up.
+// A program that writes too much noise is killed.
 func TestCommandTooMuchNoise(t *testing.T) {
 	t.Parallel()
 	c := run(t, "noise", func(cmd *transport.Command) { cmd.MaxNoise = 50 })
@@ -198,7 +196,7 @@ func TestCommandTooMuchNoise(t *testing.T) {
 	require.True(t, c.fails(c.request("echo", ""), transport.ReasonLost).NotSent)
 }
 
-// One that answers what it is asked may say as much as it likes meanwhile.
+// A program that answers requests may write any amount in between.
 func TestCommandChatty(t *testing.T) {
 	t.Parallel()
 	c := run(t, "chatty", func(cmd *transport.Command) { cmd.MaxNoise = 5 })
@@ -209,7 +207,7 @@ func TestCommandChatty(t *testing.T) {
 	require.ErrorContains(t, c.fails(c.request("echo", ""), transport.ReasonLost), "must log to stderr")
 }
 
-// Stderr is drained, copied, and its end is kept (STDIO-04).
+// Stderr is drained, copied, and its end is kept.
 func TestCommandStderrFlood(t *testing.T) {
 	t.Parallel()
 	var copied bytes.Buffer
@@ -238,7 +236,7 @@ func TestCommandStderrFlood(t *testing.T) {
 	require.Equal(t, 5001, strings.Count(copied.String(), "\n"))
 }
 
-// stuck is a writer that takes nothing until it is released.
+// stuck is a writer that blocks until it is released.
 type stuck chan struct{}
 
 func (s stuck) Write(p []byte) (int, error) {
@@ -246,7 +244,7 @@ func (s stuck) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close does not wait for a writer that does not write.
+// Close does not wait for a blocked writer.
 func TestCommandStderrCopyBlocks(t *testing.T) {
 	t.Parallel()
 	w := make(stuck)
@@ -256,8 +254,8 @@ func TestCommandStderrCopyBlocks(t *testing.T) {
 	close(w)
 }
 
-// A program that never reads blocks nobody (STDIO-05): contexts and timeouts
-// hold, and what did not leave is known not to be sent.
+// A program that never reads blocks no caller: contexts and timeouts work, and unsent requests
+// are reported as not sent.
 func TestCommandDeaf(t *testing.T) {
 	t.Parallel()
 	c := run(t, "deaf", shortGraces)
@@ -291,14 +289,13 @@ func TestCommandDeaf(t *testing.T) {
 			notSent++
 		}
 	}
-	// One is in the pipe in part, and leaves if the program reads after all.
+	// A part of one request is in the pipe, which is sent if the program reads after all.
 	require.Equal(t, 2, notSent)
 	require.Less(t, time.Since(began), soon)
 	c.closes(soon)
 }
 
-// Every call to a program that is killed under it fails, and the program did
-// get them all.
+// Every call to a program that is killed fails, and the program has received them all.
 func TestCommandKilledMidCall(t *testing.T) {
 	t.Parallel()
 	c := run(t, "die at 64", nil)
@@ -316,12 +313,12 @@ func TestCommandKilledMidCall(t *testing.T) {
 	work.Wait()
 }
 
-// A program that dies with one request read: no other request reached it whole,
-// and the calls know that.
+// A program that exits after reading one request: no other request reached it completely, and the
+// calls report that.
 func TestCommandKilledMidWrite(t *testing.T) {
 	t.Parallel()
 	c := run(t, "die at 1", nil)
-	large := fmt.Sprintf(`{"text":"%s"}`, strings.Repeat("x", 300<<10)) // no pipe holds it
+	large := fmt.Sprintf(`{"text":"%s"}`, strings.Repeat("x", 300<<10)) // more than a pipe holds
 	sent := make(chan bool, 64)
 	for range 64 {
 		req := c.request("echo", large)
@@ -340,15 +337,14 @@ func TestCommandKilledMidWrite(t *testing.T) {
 			count++
 		}
 	}
-	// The first was read. Of the second a write may have a part in its hands
-	// when the program dies, and then nobody can tell.
+	// The first was read. A part of the second may be in a write when the program exits; then its
+	// delivery is unknown.
 	require.GreaterOrEqual(t, count, 1)
 	require.LessOrEqual(t, count, 2)
 }
 
-// A child of the program keeps stdout open after the program has ended. The
-// bound is 250 ms (performance.md W7); one of ten times is enough, for the
-// sake of busy machines.
+// A child of the program keeps stdout open after the program has exited. The limit is 250 ms; the
+// test allows ten times that, for busy machines.
 func TestCommandOrphanHoldsStdout(t *testing.T) {
 	t.Parallel()
 	var took time.Duration
@@ -368,7 +364,7 @@ func TestCommandOrphanHoldsStdout(t *testing.T) {
 	t.Errorf("a call took %v to fail", took)
 }
 
-// grandchild is the process that the program has started.
+// grandchild is a process that the program has started.
 func grandchild(c *child) int {
 	c.Helper()
 	var pid int
@@ -379,7 +375,7 @@ func grandchild(c *child) int {
 	return pid
 }
 
-// Close ends the whole group, and an answer without a last newline counts.
+// Close ends the whole group, and an answer without a final newline counts.
 func TestCommandCloseEndsTheGroup(t *testing.T) {
 	t.Parallel()
 	c := run(t, "parent", nil)
@@ -392,7 +388,7 @@ func TestCommandCloseEndsTheGroup(t *testing.T) {
 	eventually(t, "the child of the program ends", func() bool { return gone(grand) })
 }
 
-// Programs that do not want to end are made to (STDIO-06).
+// Programs that ignore the end of stdin are terminated.
 func TestCommandCloseInsists(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"ignore EOF", "ignore TERM", "deaf"} {
@@ -401,7 +397,7 @@ func TestCommandCloseInsists(t *testing.T) {
 			c := run(t, name, func(cmd *transport.Command) {
 				shortGraces(cmd)
 				if name != "ignore TERM" {
-					cmd.KillGrace = time.Minute // it is TERM that ends the others
+					cmd.KillGrace = time.Minute // TERM ends the others
 				}
 			})
 			if name != "deaf" {
@@ -421,7 +417,7 @@ func TestCommandCloseInsists(t *testing.T) {
 	}
 }
 
-// A program that reads to the end of stdin is not signalled: it ends by itself.
+// A program that reads to the end of stdin gets no signal: it exits on its own.
 func TestCommandCloseIsPatient(t *testing.T) {
 	t.Parallel()
 	c := run(t, "peer", nil)
@@ -433,8 +429,7 @@ func TestCommandCloseIsPatient(t *testing.T) {
 	require.True(t, reaped(pid))
 }
 
-// A line that breaks off fails its own call at once when it told its id, and
-// shows up as noise when it did not.
+// A truncated line fails its own call at once if it has the id, and counts as noise otherwise.
 func TestCommandTruncatedLine(t *testing.T) {
 	t.Parallel()
 	c := run(t, "truncate", nil)
@@ -456,8 +451,7 @@ func TestCommandLineEnds(t *testing.T) {
 	run(t, "no last line", nil).works()
 }
 
-// The default limit is 16 MiB: what is just below passes, what is above fails
-// its call only.
+// The default limit is 16 MiB: a message just below passes, and one above fails only its call.
 func TestCommandSixteenMiB(t *testing.T) {
 	t.Parallel()
 	testmain.SkipLarge(t)
@@ -471,14 +465,14 @@ func TestCommandSixteenMiB(t *testing.T) {
 	c.works()
 }
 
-// Nothing starts from what cannot work, and what did not start says why.
+// A transport that cannot work starts nothing, and its error has the reason.
 func TestCommandCannotStart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	text := filepath.Join(dir, "readme")
 	require.NoError(t, os.WriteFile(text, []byte("not a program"), 0o600))
 	self := []string{os.Args[0]}
-	peer := program("peer") // for what starts where it should not
+	peer := program("peer") // for programs that must not start
 	tests := []struct {
 		name   string
 		cmd    transport.Command
@@ -517,7 +511,7 @@ func TestCommandCannotStart(t *testing.T) {
 	}
 }
 
-// A context that has ended starts nothing.
+// A context that has already ended starts nothing.
 func TestCommandContextEnded(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -531,8 +525,8 @@ func TestCommandContextEnded(t *testing.T) {
 	require.ErrorIs(t, err, cause)
 }
 
-// A call whose caller's time is over says what is known of the program, as one does
-// whose own time is; one that was given up does not.
+// A call that ends with a deadline, its own or its caller's, has the evidence of the program; a
+// canceled one has not.
 func TestCommandDeadline(t *testing.T) {
 	t.Parallel()
 	c := run(t, "peer", nil)
@@ -546,12 +540,11 @@ func TestCommandDeadline(t *testing.T) {
 	require.Nil(t, failure(t, err, transport.ReasonCanceled).Process)
 }
 
-// A program that never became a server is ended quicker: somebody waits for
-// the error.
+// A program without a handshake is ended faster: the caller waits for the error.
 func TestCommandAbort(t *testing.T) {
 	t.Parallel()
 	c := run(t, "ignore TERM", func(c *transport.Command) { c.StopGrace, c.KillGrace = time.Minute, time.Minute })
-	c.works() // it ignores TERM from here on
+	c.works() // it ignores TERM from now on
 	began := time.Now()
 	require.NoError(t, c.Conn.(interface{ Abort() error }).Abort())
 	require.Less(t, time.Since(began), 20*time.Second)

@@ -7,22 +7,22 @@
 // its answer. A transport implements framing, processes and HTTP. It does not
 // retry, and it knows only the MCP methods that HTTP must treat specially.
 //
-// To write a transport of your own, implement [Transport] and [Conn]. More methods
-// are optional. The client looks for them, and each makes one more feature work.
+// To write a transport, implement [Transport] and [Conn]. The client looks for more methods,
+// which are optional; each enables one more feature.
 //
-// Of a [Transport]:
+// Methods of a [Transport]:
 //
-//   - Identity() string: a unique name of the server; lists and the era are kept by it
+//   - Identity() string: a unique name of the server; the key of cached lists and eras
 //   - Secrets() []string: values that errors, logs and traces must not show
 //   - Scope() (scope string, known bool): a name for the credentials of all requests,
 //     "" for none, for caches that several clients share
-//   - Callers() func(ctx) *[Caller]: who makes a call, asked once at its start; nil if the
+//   - Callers() func(ctx) *[Caller]: the caller of a call, asked for once at its start; nil if the
 //     credentials are the same for every call
 //   - WatchLogin([LoginWatch]) (stop func()): changes of the login that requests use; nil if
 //     there are none to report
 //   - Fallback() Transport: the transport to try for older servers
 //
-// Of a [Conn]:
+// Methods of a [Conn]:
 //
 //   - Received() uint64 and Late() uint64: how much arrived, in any unit, and how many
 //     answers came too late; with them the client notices a silent server early

@@ -31,7 +31,7 @@ var safeNames = func() []string {
 	return []string{"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"}
 }()
 
-// environment returns a child's environment: policy first, extra on top.
+// environment returns the environment of a child: the policy's variables, then extra.
 func environment(policy EnvPolicy, extra []string) []string {
 	env := []string{} // never nil: exec takes nil to mean everything
 	switch policy {
@@ -40,8 +40,7 @@ func environment(policy EnvPolicy, extra []string) []string {
 	case EnvSafe:
 		for _, kv := range os.Environ() {
 			name, value, _ := strings.Cut(kv, "=")
-			// A value that begins so is a shell function, which a child's
-			// shell would run.
+			// Such a value is a shell function, which a shell in the child would run.
 			if safe(name) && !strings.HasPrefix(value, "()") {
 				env = append(env, kv)
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// A program gets what the policy says and nothing else (STDIO-13). Not
-// parallel: it changes this process's environment.
+// A program gets the variables of the policy and no others. Not parallel: it changes this
+// process's environment.
 func TestCommandEnvironment(t *testing.T) {
 	t.Setenv("MAINSTAY_TEST_API_KEY", "s3cret")
 	t.Setenv("LC_TIME", "C")

@@ -11,9 +11,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Failure is the error of a request without an answer, with its evidence. The
-// client derives everything else from it: the code, the kind, the verdict for
-// the breaker, and whether a retry is safe.
+// Failure is the error of a request without an answer, with its evidence. The client derives the
+// code, the kind, the breaker's verdict and retries from it.
 type Failure struct {
 	Reason Reason
 	// NotSent means that the server did not receive the complete request. Rejected
@@ -22,8 +21,8 @@ type Failure struct {
 	// run the request. If none of them is set, the server may have run the
 	// request.
 	NotSent, Rejected, Answered bool
-	// Reused means that the connection had been used before, and ended before any
-	// part of the answer. The server may have closed it before the request.
+	// Reused means that the connection was used before, and ended before any part of the answer.
+	// The server may have closed it before the request.
 	Reused bool
 	// RetryAfter is the Retry-After of the server, 0 if there is none.
 	RetryAfter time.Duration
@@ -69,11 +68,11 @@ const (
 	// ReasonNoRoom: other answers left no memory for this one in time, or it
 	// stalled while others waited; see [Budget].
 	ReasonNoRoom
-	// ReasonCallback: a function of the application, such as its RoundTripper,
-	// panicked or ended its goroutine.
+	// ReasonCallback: a function of the application, such as its RoundTripper, panicked or called
+	// runtime.Goexit.
 	ReasonCallback
-	// ReasonAuthorization: the [Authorizer] could not obtain credentials. With NotSent,
-	// the request was not sent for that; with Rejected, the server has refused it.
+	// ReasonAuthorization: the [Authorizer] could not obtain credentials. With NotSent, the
+	// request was not sent; with Rejected, the server has refused it.
 	ReasonAuthorization
 )
 
@@ -86,8 +85,7 @@ func optionError(format string, args ...any) *Failure {
 	return &Failure{Reason: ReasonOption, NotSent: true, Err: fmt.Errorf(format, args...)}
 }
 
-// endOf is the error of a context that has ended: its own, and the cause the
-// caller gave it, where there is one.
+// endOf returns the error of a context that has ended, with its cause if there is one.
 func endOf(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {
@@ -96,7 +94,7 @@ func endOf(ctx context.Context) error {
 	return fmt.Errorf("%w (%w)", cause, err)
 }
 
-// callFailure classes the errors of a [jsonrpc.Conn].
+// callFailure returns the Failure for an error of a [jsonrpc.Conn].
 func callFailure(ctx context.Context, err error) *Failure {
 	f := &Failure{Reason: ReasonLost, Err: err}
 	var call *jsonrpc.CallError
@@ -109,19 +107,19 @@ func callFailure(ctx context.Context, err error) *Failure {
 	case errors.Is(f.Err, jsonrpc.ErrClosed):
 		f.Reason = ReasonClosed
 	case errors.Is(f.Err, jsonrpc.ErrDuplicateID):
-		f.Reason = ReasonOption // the id generator's fault, not the server's
+		f.Reason = ReasonOption // an error of the id generator, not of the server
 	case errors.Is(f.Err, jsonrpc.ErrIdle), errors.Is(f.Err, jsonrpc.ErrMaxWait):
 		f.Reason = ReasonTimeout
 	case errors.As(f.Err, &broken):
 		f.unusable(broken)
-		f.Answered = true // a broken message fails the call whose id it has
+		f.Answered = true // a broken message fails the call with its id
 	case ctx.Err() != nil && errors.Is(f.Err, context.Cause(ctx)):
 		f.Reason = ReasonCanceled
 	}
 	return f
 }
 
-// unusable is for an answer that cannot be used.
+// unusable sets the reason of an answer that cannot be used.
 func (f *Failure) unusable(broken *jsonrpc.DecodeError) {
 	f.Reason = ReasonProtocol
 	if !broken.TooLarge {
@@ -134,7 +132,7 @@ func (f *Failure) unusable(broken *jsonrpc.DecodeError) {
 	}
 }
 
-// limitError is the error of an answer over a limit, and names the limit.
+// limitError is the error of an answer over a limit, with the name of the limit.
 type limitError struct {
 	what, limit string
 	err         error
@@ -144,20 +142,12 @@ func (e *limitError) Error() string { return e.what + "; raise Limits." + e.limi
 
 func (e *limitError) Unwrap() error { return e.err }
 
-// waitFor waits for a group, no longer than bound, and reports whether it is
-// done.
+// waitFor waits at most bound for a group, and reports whether it is done.
 func waitFor(group *sync.WaitGroup, bound time.Duration) bool {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		group.Wait()
 	}()
-	timer := time.NewTimer(bound)
-	defer timer.Stop()
-	select {
-	case <-done:
-		return true
-	case <-timer.C:
-		return false
-	}
+	return within(done, bound)
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// ways are the ways a text comes as the answer to a request. Each serves "m"
-// with what answer writes for the id, and everything else well.
+// ways are the ways in which a text can be the answer to a request. Each answers "m" with answer,
+// and everything else correctly.
 var ways = map[string]func(t *testing.T, answer func(w io.Writer, id string)) transport.Transport{
 	"lines": func(t *testing.T, answer func(io.Writer, string)) transport.Transport {
 		tr, server := transport.InMemory()
@@ -101,9 +101,8 @@ func overOldHTTP(t *testing.T, answer func(io.Writer, string)) transport.Transpo
 	return &transport.SSE{URL: memhttp.URL, RoundTripper: srv.Transport()}
 }
 
-// The answers that end whole sessions of other clients cost one call here, at
-// once, whatever way they come and with default limits; the next call works
-// (performance.md section 2, RPC-07, RPC-20, RPC-22).
+// Answers that break whole sessions of other clients fail one call here, at once, with any
+// transport and default limits; the next call works.
 func TestHostileAnswers(t *testing.T) {
 	t.Parallel()
 	around := func(open, inside, end string) func(io.Writer, string) {
@@ -140,7 +139,7 @@ func TestHostileAnswers(t *testing.T) {
 					p := connectOld(t, server(t, tt.answer))
 					began := time.Now()
 					_ = p.fails("m", tt.reason)
-					// The old stream waits a moment for the POST's own reply.
+					// The old stream waits a moment for the reply to the POST.
 					require.LessOrEqual(t, time.Since(began), 100*time.Millisecond)
 					p.answers("another")
 				})
@@ -149,8 +148,8 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// A message that names no call ends none; it is no answer, whatever its names
-// look like (RPC-20).
+// A message without a call's id ends no call and is not an answer, whatever its members look
+// like.
 func TestHostileAnswersToNobody(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -167,7 +166,7 @@ func TestHostileAnswersToNobody(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 					defer cancel()
 					_, err := p.Call(ctx, p.request("m"))
-					want := transport.ReasonCanceled // it may still be answered
+					want := transport.ReasonCanceled // it may still get its answer
 					if way == "body" || way == "event" {
 						want = transport.ReasonProtocol // it has had its only answer
 						if way == "event" && strings.Contains(text, `"id":"`) {
@@ -182,8 +181,7 @@ func TestHostileAnswersToNobody(t *testing.T) {
 	}
 }
 
-// Fifty thousand notifications before an answer are all handed over, in no
-// time that matters.
+// Fifty thousand notifications before an answer are all delivered, in little time.
 func TestManyNotifications(t *testing.T) {
 	t.Parallel()
 	count := testmain.Fewer(50_000, 5)

@@ -66,7 +66,7 @@ type HTTP struct {
 	Limits Limits
 }
 
-// defaultClosing bounds the DELETE that ends a session.
+// defaultClosing limits the DELETE request that ends a session.
 const defaultClosing = 2 * time.Second
 
 // Fallback returns an [SSE] for the same URL, to try when the server rejects
@@ -116,7 +116,7 @@ func (h *HTTP) connect(handler Handler) (*httpConn, error) {
 	}
 	c.handler.Budget.fit(c.limits.MessageBytes)
 	c.session.start(h.Header, u.User)
-	u.User = nil // is in the header, and round trippers log URLs
+	u.User = nil // it is in the header, and round trippers log URLs
 	return c, nil
 }
 
@@ -126,7 +126,7 @@ func (h *HTTP) check() (*url.URL, error) {
 		return nil, optionError("the URL cannot be read; write it as https://host/path")
 	}
 	port, _, _ := strings.Cut(u.Opaque, "/")
-	if _, err := strconv.ParseUint(port, 10, 16); err == nil { // "localhost:3000/mcp" is read as the scheme localhost
+	if _, err := strconv.ParseUint(port, 10, 16); err == nil { // "localhost:3000/mcp" has the scheme localhost
 		return nil, optionError("the URL has no scheme; did you mean http://%s:%s?", u.Scheme, u.Opaque)
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -141,7 +141,7 @@ func (h *HTTP) check() (*url.URL, error) {
 	return u, h.Limits.check()
 }
 
-// breaksHeader reports values that would end their line.
+// breaksHeader reports whether a value would end its line.
 func breaksHeader(value string) bool { return strings.ContainsAny(value, "\r\n\x00") }
 
 func reserved(name string) bool {
@@ -150,28 +150,27 @@ func reserved(name string) bool {
 	case "accept", "content-type", "content-length", "last-event-id":
 		return true
 	case "idempotency-key", "x-idempotency-key":
-		// The HTTP layer would automatically send such a POST again, see [sentBody.rewinds].
+		// The HTTP layer would send such a POST again automatically, see [sentBody.rewinds].
 		return true
 	}
 	return strings.HasPrefix(name, "mcp-")
 }
 
-// httpConn is the connection to one endpoint. It holds no socket of its own
-// while nothing is in flight.
+// httpConn is the connection to one endpoint. It holds no socket while nothing is in flight.
 type httpConn struct {
 	url          *url.URL
 	handler      Handler
 	limits       Limits
 	rt           http.RoundTripper
-	asking       *asking // nil where all requests carry the same
+	asking       *asking // nil if all requests have the same headers
 	closeTimeout time.Duration
 	shares       bool // rt is the shared pool, else the caller's
 	standard     bool // rt is of the standard library
-	http1        bool // rt speaks that where there is no TLS
-	oneStream    bool // answers never come in the POST's reply, see sseConn
+	http1        bool // rt uses HTTP/1 without TLS
+	oneStream    bool // answers never come in the reply to a POST, see sseConn
 	batches      atomic.Bool
-	received     atomic.Uint64 // what came: heads and pieces of bodies
-	paused       atomic.Int64  // exchanges that wait for room
+	received     atomic.Uint64 // counts replies and reads of bodies
+	paused       atomic.Int64  // exchanges that wait for space
 	session
 
 	mirrors mirrorHeaders
@@ -179,8 +178,8 @@ type httpConn struct {
 	mu    sync.Mutex
 	calls exchanges
 	own   *ownStream
-	ended *Failure       // what calls fail with once there can be none
-	work  sync.WaitGroup // exchanges and what they left to finish
+	ended *Failure       // the failure of all later calls, once the connection has ended
+	work  sync.WaitGroup // exchanges, and goroutines that outlive them
 	done  chan struct{}
 	doubt bool // see streamDoubted
 	close sync.Once
@@ -217,7 +216,7 @@ func (c *httpConn) Notify(ctx context.Context, n jsonrpc.Notification) error {
 	return c.tell(ctx, n, n.Params, nil)
 }
 
-// NotifyAs is Notify for a caller, nil to ask who it is.
+// NotifyAs is Notify for a caller, nil if unknown.
 func (c *httpConn) NotifyAs(ctx context.Context, n jsonrpc.Notification, who *Caller) error {
 	return c.tell(ctx, n, n.Params, who)
 }
@@ -227,13 +226,13 @@ func (c *httpConn) Respond(ctx context.Context, resp jsonrpc.Response) error {
 	return c.tell(ctx, resp, nil, nil)
 }
 
-// RespondAs is Respond for a caller, nil to ask who it is.
+// RespondAs is Respond for a caller, nil if unknown.
 func (c *httpConn) RespondAs(ctx context.Context, resp jsonrpc.Response, who *Caller) error {
 	return c.tell(ctx, resp, nil, who)
 }
 
-// tell sends what needs no answer but its status, as who, if what was asked for before
-// can be used again.
+// tell sends a message whose only answer is a status. It uses the credentials of who if they can
+// be used again.
 func (c *httpConn) tell(ctx context.Context, m jsonrpc.Message, params []byte, who *Caller) error {
 	mirror := c.mirrorOf(m)
 	req := Request{Wait: jsonrpc.Wait{Max: tellTimeout}, Mirror: mirror}
@@ -253,11 +252,11 @@ func (c *httpConn) tell(ctx context.Context, m jsonrpc.Message, params []byte, w
 	return x.accepted(resp)
 }
 
-// tellTimeout bounds a POST that needs no answer but its status.
+// tellTimeout limits a POST whose only answer is a status.
 const tellTimeout = 30 * time.Second
 
-// Touch implements [Conn]. Only with a stream of the server's own can anything
-// come for a call that is not on the call's stream.
+// Touch implements [Conn]. Only the server's own stream can carry progress of a call outside the
+// call's stream.
 func (c *httpConn) Touch(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -269,8 +268,8 @@ func (c *httpConn) Touch(id jsonrpc.ID) {
 	}
 }
 
-// Received counts what arrives. What waits at the server because nobody here has
-// room for it counts as if it came: the silence is not the server's.
+// Received counts what arrives. Data that is not read for lack of space counts as arrived: the
+// server is not silent.
 func (c *httpConn) Received() uint64 {
 	if c.paused.Load() > 0 {
 		return c.received.Add(1)
@@ -278,8 +277,8 @@ func (c *httpConn) Received() uint64 {
 	return c.received.Load()
 }
 
-// Late counts no answers: an answer comes on its own exchange, and nobody
-// reads one that was given up.
+// Late returns 0: an answer arrives on its own exchange, and is not read after its call has
+// ended.
 func (c *httpConn) Late() uint64 { return 0 }
 
 // Traits implements [Conn].
@@ -289,13 +288,13 @@ func (c *httpConn) Traits() Traits { return Traits{Exchanges: true} }
 func (c *httpConn) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.done == nil { // few ask, and an idle connection is to cost little
+	if c.done == nil { // few callers need it, and an idle connection is to be small
 		c.done = make(chan struct{})
 	}
 	return c.done
 }
 
-// noMore closes what Done returns, now or later.
+// noMore closes the channel of Done, now or later.
 func (c *httpConn) noMore() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -306,7 +305,7 @@ func (c *httpConn) noMore() {
 	close(c.done)
 }
 
-// Close implements [Conn]: it ends what is in flight, then the session.
+// Close implements [Conn]: it cancels the exchanges, then ends the session.
 func (c *httpConn) Close() error {
 	c.close.Do(func() {
 		c.endCalls(errNoExchange)
@@ -322,16 +321,16 @@ func (c *httpConn) Close() error {
 	return nil
 }
 
-// closeGrace is how long Close waits for exchanges it has cancelled. Only a
-// RoundTripper that ignores its context takes longer.
+// closeGrace limits the wait of Close for canceled exchanges. Only a RoundTripper that ignores
+// its context takes longer.
 const closeGrace = time.Second
 
 var errStuckTripper = errors.New("the HTTP round tripper does not return when its request is cancelled")
 
 var errNoExchange = &Failure{Reason: ReasonClosed, NotSent: true, Err: jsonrpc.ErrClosed}
 
-// endCalls ends what is in flight and lets nothing begin any more. Close has
-// the last word on why.
+// endCalls cancels the exchanges in flight, and makes later ones fail with why. The reason of
+// Close takes precedence.
 func (c *httpConn) endCalls(why *Failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -343,7 +342,7 @@ func (c *httpConn) endCalls(why *Failure) {
 	}
 }
 
-// begin registers an exchange so that Close can end it.
+// begin registers an exchange, so that Close can cancel it.
 func (c *httpConn) begin(ctx context.Context, req Request) (*exchange, error) {
 	if ctx.Err() != nil {
 		return nil, &Failure{Reason: ReasonCanceled, NotSent: true, Err: endOf(ctx)}
@@ -361,14 +360,14 @@ func (c *httpConn) begin(ctx context.Context, req Request) (*exchange, error) {
 	return x, nil
 }
 
-// fault reports what the server did wrong without a call to blame it on.
+// fault reports a violation of the protocol that belongs to no call.
 func (c *httpConn) fault(err error) {
 	if c.handler.OnFault != nil {
 		c.handler.OnFault(err)
 	}
 }
 
-// traceReceived shows a message that came.
+// traceReceived passes a received message to the trace.
 func (c *httpConn) traceReceived(frame []byte) {
 	if c.handler.Trace.Received != nil {
 		c.handler.Trace.Received(frame)

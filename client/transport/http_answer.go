@@ -18,8 +18,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// answer reads the reply to a request, in either form (transports, "Sending Messages to
-// the Server").
+// answer reads the reply to a request, in either form (transports, "Sending Messages to the
+// Server").
 func (x *exchange) answer(req jsonrpc.Request, resp *http.Response) (Answer, error) {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return x.refused(resp)
@@ -46,13 +46,12 @@ func (x *exchange) answer(req jsonrpc.Request, resp *http.Response) (Answer, err
 	return Answer{}, f
 }
 
-// headTime is how long the body of a refusal is read. Its status is known, so
-// nobody waits for a body without end.
+// headTime limits reading the body of an error reply. Its status is known, so the body need not
+// be complete.
 const headTime = 2 * time.Second
 
-// head reads the start of a body, up to limit, for its error or as evidence, and
-// reports whether that is the whole body. The exchange is of no other use after
-// it.
+// head reads the start of a body, up to limit, for its error or as evidence, and reports whether
+// that is the whole body. The exchange cannot be used after it.
 func (x *exchange) head(limit int64) (head []byte, whole bool) {
 	timer := time.AfterFunc(headTime, func() { x.cancel(nil) })
 	defer timer.Stop()
@@ -60,7 +59,7 @@ func (x *exchange) head(limit int64) (head []byte, whole bool) {
 	return head, err == nil && int64(len(head)) <= limit
 }
 
-// peek is [exchange.head] for an exchange that goes on after it.
+// peek is [exchange.head] for an exchange that continues.
 func (x *exchange) peek() []byte {
 	body := x.resp.Body
 	timer := time.AfterFunc(headTime, func() { _ = body.Close() })
@@ -69,8 +68,8 @@ func (x *exchange) peek() []byte {
 	return head
 }
 
-// mediaType returns the media type without its parameters. The two that are due
-// are known at sight.
+// mediaType returns the media type without its parameters. It recognizes the two expected ones
+// without parsing.
 func mediaType(h http.Header) string {
 	value := h.Get("Content-Type")
 	for _, due := range [...]string{typeJSON, typeEvents} {
@@ -80,14 +79,14 @@ func mediaType(h http.Header) string {
 	}
 	t, _, err := mime.ParseMediaType(value)
 	if err != nil {
-		// Parameters may be malformed; the type is before them.
+		// The parameters may be malformed; the type precedes them.
 		t, _, _ = strings.Cut(value, ";")
 		t = strings.ToLower(strings.TrimSpace(t))
 	}
 	return t
 }
 
-// The media types of answers (transports, "Sending Messages to the Server").
+// Media types of answers (transports, "Sending Messages to the Server").
 const (
 	typeJSON   = "application/json"
 	typeEvents = "text/event-stream"
@@ -100,11 +99,11 @@ func contentName(resp *http.Response) string {
 	return fmt.Sprintf("status %d and no content type", resp.StatusCode)
 }
 
-// byteOrderMark is what some runtimes begin a body with. It is no part of the JSON,
-// and may be ignored (RFC 8259 section 8.1).
+// byteOrderMark precedes bodies of some runtimes. It is not part of the JSON, and may be ignored
+// (RFC 8259 section 8.1).
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// single decodes a JSON body, which must be the answer, or a batch with it.
+// single decodes a JSON body, which must be the answer, or a batch that contains it.
 func (x *exchange) single(id jsonrpc.ID, data []byte) (Answer, error) {
 	data = bytes.TrimPrefix(data, byteOrderMark)
 	if x.takesBatch(data) {
@@ -139,8 +138,8 @@ func (x *exchange) single(id jsonrpc.ID, data []byte) (Answer, error) {
 	return Answer{}, f
 }
 
-// undecodable is the failure of a message that could not be read, and the id of
-// the call that the message answers, zero if that is unknown.
+// undecodable returns the failure of a message that cannot be decoded, and the id of the call
+// that the message answers, zero if unknown.
 func (x *exchange) undecodable(err error, data []byte) (f *Failure, whose jsonrpc.ID) {
 	f = x.failure(ReasonProtocol, err)
 	f.HTTP = x.evidence(data)
@@ -154,9 +153,9 @@ func (x *exchange) undecodable(err error, data []byte) (f *Failure, whose jsonrp
 	return f, whose
 }
 
-// drain reads the end of a stream whose answer has come, for a moment: a
-// server ends it at once, and a body read to its end frees its connection for
-// the next call. The exchange's end closes the body after that.
+// drain reads the rest of a stream after its answer, for a short time: a server usually ends the
+// stream at once, and a body read to its end frees its connection for the next call. After that,
+// drain closes the body.
 func (x *exchange) drain() {
 	x.draining = true
 	x.c.work.Go(func() {
@@ -171,9 +170,8 @@ func (x *exchange) drain() {
 // drainTime is how long a stream may stay open after its answer.
 const drainTime = 100 * time.Millisecond
 
-// answeredBy reports whether a response is the answer to this exchange. That goes
-// by the id: an error without one belongs to no call, but for the probe
-// of a server that may not be able to read the id.
+// answeredBy reports whether a response is the answer to this exchange, by its id. An error
+// without an id answers only a probe, since the server may not be able to parse the id.
 func (x *exchange) answeredBy(resp jsonrpc.Response) bool {
 	if x.id.IsZero() {
 		return false
@@ -181,18 +179,17 @@ func (x *exchange) answeredBy(resp jsonrpc.Response) bool {
 	return resp.ID == x.id || (resp.ID.IsZero() && x.wait.NullID)
 }
 
-// unnamed is the error of an exchange to which only an error came that names no
-// request.
+// unnamed returns the error of an exchange that received only an error without an id.
 func unnamed(rpc *jsonrpc.Error) error {
 	return fmt.Errorf("the server answered with an error that names no request: %s", jsonrpc.Printable(rpc.Error(), 300))
 }
 
-// refused makes an answer or a failure of a reply that is not 2xx. A
-// response with the id of the request is its answer, whatever the status.
+// refused returns the answer or the failure in a reply that is not 2xx. A response with the id of
+// the request is its answer, whatever the status.
 func (x *exchange) refused(resp *http.Response) (Answer, error) {
 	limit := int64(drainBytes)
 	switch mediaType(resp.Header) {
-	case typeJSON, typeEvents: // the answer may be in it, and be long
+	case typeJSON, typeEvents: // the answer may be in it, and may be long
 		limit = int64(x.c.limits.MessageBytes)
 	}
 	body, whole := x.head(limit)
@@ -214,7 +211,7 @@ func (x *exchange) refused(resp *http.Response) (Answer, error) {
 	case !whole: // the answer may be in the rest
 	case !x.sessionGone(resp.StatusCode, said, body):
 		f.Rejected = errormap.FromHTTP(*evidence, 0).Delivery == mcperrors.Rejected
-	case x.c.oneStream: // the session is the stream's
+	case x.c.oneStream: // the session belongs to the stream
 		f.Reason, f.Err, f.Rejected = ReasonLost, fmt.Errorf("%w: %w", errStreamLost, f.Err), true
 	default:
 		f.Reason, f.Err, f.Rejected = ReasonSession, errSession, true
@@ -223,16 +220,16 @@ func (x *exchange) refused(resp *http.Response) (Answer, error) {
 	return Answer{}, f
 }
 
-// answerIn reads the answer to this exchange from the body of a refusal, nil when
-// it is not there. said is an error in it that belongs to no request, nil without
-// one. The error is that of an answer that cannot be used.
+// answerIn returns the answer to this exchange from the body of an error reply, nil if there is
+// none. said is an error in it without an id, nil for none. It returns an error if the answer
+// cannot be used.
 func (x *exchange) answerIn(resp *http.Response, body []byte) (answer *jsonrpc.Response, said *jsonrpc.Error, err error) {
 	if mediaType(resp.Header) == typeEvents {
 		limit := x.c.limits.MessageBytes
 		got, err := x.read(sse.NewReader(bytes.NewReader(body), limit, limit), nil)
 		var f *Failure
 		if errors.As(err, &f) && !f.Answered {
-			return nil, nil, nil // there is no answer in it
+			return nil, nil, nil // it contains no answer
 		}
 		return &got, nil, err
 	}
@@ -244,7 +241,7 @@ func (x *exchange) answerIn(resp *http.Response, body []byte) (answer *jsonrpc.R
 		if f.Answered = !x.id.IsZero() && whose == x.id; f.Answered {
 			return nil, nil, f
 		}
-		return nil, nil, nil // a web page, most likely
+		return nil, nil, nil // probably a web page
 	case other != nil:
 		return nil, nil, nil
 	}
@@ -258,15 +255,13 @@ func (x *exchange) answerIn(resp *http.Response, body []byte) (answer *jsonrpc.R
 	return nil, nil, nil
 }
 
-// pythonID is the id of errors that belong to no request where the official
-// Python SDK sends them.
+// pythonID is the id that the official Python SDK uses for errors without a request.
 var pythonID = jsonrpc.StringID("server-error")
 
-// sessionGone reports whether a refusal that does not answer the request says
-// that the server does not know the session the request carried. That is 404
-// (transports, "Session Management"), or a 400 with the sentence of an SDK for it: in an error
-// that belongs to no request, which is said, or as text. Over HTTP+SSE the session
-// is in the URL, which the server has named.
+// sessionGone reports whether an error reply means that the server does not know the session of
+// the request. That is 404 (transports, "Session Management"), or 400 with a known sentence of an
+// SDK: in said, an error without a request, or as text. Over HTTP+SSE the session is in the URL
+// that the server has named.
 func (x *exchange) sessionGone(status int, said *jsonrpc.Error, body []byte) bool {
 	carried := x.session != ""
 	if x.c.oneStream {
@@ -286,9 +281,8 @@ func (x *exchange) sessionGone(status int, said *jsonrpc.Error, body []byte) boo
 	return status == http.StatusNotFound
 }
 
-// unknownSession are the whole sentences of SDKs and their examples about a
-// session they do not know, where they take the id they were sent for none. Words
-// like these inside a longer text may be anybody's.
+// unknownSession are complete sentences of SDKs and their examples for an unknown session, if
+// they do not use 404. A longer text with such words may mean something else.
 var unknownSession = [...]string{
 	"Bad Request: No valid session ID provided",      // TypeScript, Kotlin; Python as text
 	"Bad Request: Server not initialized",            // TypeScript
@@ -296,18 +290,17 @@ var unknownSession = [...]string{
 	"Bad Request: Missing session ID",                // Python
 	"Bad Request: Invalid or expired session ID",     // Python
 	"Invalid session ID", "Missing session ID",       // mcp-go, Ruby
-	"Session not found", "Session terminated", // those that take 400 for it
-	"No transport found for sessionId", // TypeScript's examples of HTTP+SSE
+	"Session not found", "Session terminated", // SDKs that use 400
+	"No transport found for sessionId", // examples of the TypeScript SDK for HTTP+SSE
 }
 
-// maxRetryAfter cuts what is beyond all sense before it overflows.
+// maxRetryAfter limits Retry-After, to avoid overflow.
 const maxRetryAfter = 1 << 30 * time.Second
 
-// retryAfter reads Retry-After, seconds or a date; 0 when it is not there or
-// makes no sense.
+// retryAfter returns Retry-After, in seconds or as a date; 0 if it is missing or invalid.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	value := h.Get("Retry-After")
-	// Out of range, ParseInt gives the number that is nearest.
+	// Out of range, ParseInt returns the nearest number.
 	if n, err := strconv.ParseInt(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(min(max(n, 0), int64(maxRetryAfter/time.Second))) * time.Second
 	}
@@ -317,13 +310,13 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// accepted judges the reply to a message that has no answer (transports, "Sending
-// Messages to the Server").
+// accepted checks the reply to a message without an answer (transports, "Sending Messages to the
+// Server").
 func (x *exchange) accepted(resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusAccepted, http.StatusOK, http.StatusNoContent:
 		if resp.ContentLength != 0 {
-			x.drain() // whatever it says, and however long
+			x.drain() // its content does not matter
 		}
 		return nil
 	}
@@ -331,8 +324,8 @@ func (x *exchange) accepted(resp *http.Response) error {
 	return err
 }
 
-// readBody reads a JSON body within the limit: into one exact buffer when its
-// length was announced, in chunks that are joined once otherwise.
+// readBody reads a JSON body within the limit: into one exact buffer if its length is known,
+// otherwise in chunks that are joined once.
 func (x *exchange) readBody(resp *http.Response) ([]byte, error) {
 	limit := int64(x.c.limits.MessageBytes)
 	if resp.ContentLength > limit {
@@ -347,7 +340,7 @@ func (x *exchange) readBody(resp *http.Response) ([]byte, error) {
 	for {
 		size := max(8<<10, total/8)
 		if total > freeBytes && !x.Hold(int(size)) {
-			return nil, x.noRoom(chunks[0], chunks[len(chunks)-1])
+			return nil, x.overBudget(chunks[0], chunks[len(chunks)-1])
 		}
 		chunk := make([]byte, size)
 		n, err := io.ReadFull(x, chunk)
@@ -364,9 +357,9 @@ func (x *exchange) readBody(resp *http.Response) ([]byte, error) {
 	}
 }
 
-// readExactly reads a body of known length. What is large waits for room behind
-// its first bytes, which tell whose answer it is: a server that announces bodies
-// and sends nothing of them takes no room.
+// readExactly reads a body of known length. If it is large, readExactly reads its first bytes
+// before it asks for space, and they identify the request: a server that announces bodies and
+// sends none takes no space.
 func (x *exchange) readExactly(length int) ([]byte, error) {
 	var head []byte
 	if length > freeBytes {
@@ -375,7 +368,7 @@ func (x *exchange) readExactly(length int) ([]byte, error) {
 			return nil, x.broken(err)
 		}
 		if !x.Hold(length) {
-			return nil, x.noRoom(head, nil)
+			return nil, x.overBudget(head, nil)
 		}
 	}
 	data := make([]byte, length)
@@ -385,19 +378,19 @@ func (x *exchange) readExactly(length int) ([]byte, error) {
 	return data, nil
 }
 
-// headBytes is what is read of a large body before there is room for it.
+// headBytes is the part of a large body that is read before there is space for it.
 const headBytes = 1 << 10
 
-// ended tells the end of a body from a truncation: ReadFull reports both as
-// an unexpected end, but only a truncated body goes on to fail.
+// ended distinguishes the end of a body from a truncation: ReadFull reports both as an unexpected
+// end, but reading a truncated body fails again.
 func (x *exchange) ended() bool {
 	var probe [1]byte
 	_, err := x.resp.Body.Read(probe[:])
 	return errors.Is(err, io.EOF)
 }
 
-// tooLarge is the failure of a message over the limit, from its ends: only they
-// can tell whether it is the answer.
+// tooLarge returns the failure of a message over the limit; head and tail are its ends, which may
+// have the id of the request.
 func (x *exchange) tooLarge(head, tail []byte) *Failure {
 	f := x.failure(ReasonTooLarge, nil)
 	f.HTTP = x.evidence(head)

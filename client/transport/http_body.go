@@ -15,36 +15,35 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// sentBody is a request's body that knows whether all of it may have been
-// sent: only then can the server have the whole request. Large params are sent
-// from where they are.
+// sentBody is the body of a request, and knows whether all of it may have been sent: only then
+// can the server have the whole request. Large params are sent without a copy.
 type sentBody struct {
 	parts  [3][]byte
 	size   int64
 	taken  atomic.Bool
-	reused atomic.Bool // the connection had been used before
+	reused atomic.Bool // the connection was used before
 	conn   net.Conn    // nil if unknown
-	// standard: the HTTP layer is that of the standard library. A second try
-	// then means that the first sent nothing, or that it is harmless. With any
-	// other, earlier is set when all was taken before a second try.
+	// standard is set for the HTTP layer of the standard library. It tries again only if the
+	// first try sent nothing, or if that is harmless. With other layers, earlier is set if all
+	// was taken before a second try.
 	standard bool
 	earlier  atomic.Bool
-	// harmful: the request may be sent twice only on proof that the server has not
+	// harmful is set if the request may be sent twice only if the server certainly has not
 	// processed it. See rewinds.
 	harmful bool
 
-	// one and trace are what a small body is sent with by the standard
-	// library, which writes head and body at once when it knows the body's type
-	// to be in memory, and in two packets else. It tells trace how far it is.
+	// one and trace are used to send a small body with the standard library, which writes head
+	// and body in one packet if the type of the body is known to be in memory. It reports the
+	// progress to trace.
 	one    bytes.Reader
-	unread bool // one has not been given away
+	unread bool // one was not used yet
 	trace  httptrace.ClientTrace
 }
 
 // inlineParams is the size up to which params are copied into the body.
 const inlineParams = 32 << 10
 
-// set makes the body from a message. It may be called once.
+// set sets the body from a message. It may be called once.
 func (b *sentBody) set(m jsonrpc.Message, params json.RawMessage, standard bool) {
 	b.standard = standard
 	if req, ok := m.(jsonrpc.Request); ok {
@@ -63,12 +62,12 @@ func (b *sentBody) set(m jsonrpc.Message, params json.RawMessage, standard bool)
 	}
 }
 
-// traced returns the context that the body must be sent with.
+// traced returns the context to send the body with.
 func (b *sentBody) traced(ctx context.Context) context.Context {
 	if !b.atOnce() {
 		return ctx
 	}
-	b.taken.Store(true) // unless it says otherwise
+	b.taken.Store(true) // until trace reports otherwise
 	b.trace.GetConn = func(string) { b.taken.Store(false) }
 	b.trace.GotConn = func(got httptrace.GotConnInfo) {
 		b.reused.Store(got.Reused)
@@ -78,8 +77,8 @@ func (b *sentBody) traced(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &b.trace)
 }
 
-// alone reports whether the connection is known to carry one request at a time,
-// which is HTTP/1. plain says that it is where there is no TLS.
+// alone reports whether the connection is known to carry one request at a time, as in HTTP/1.
+// plain is set if connections without TLS use HTTP/1.
 func (b *sentBody) alone(plain bool) bool {
 	if _, ok := b.conn.(secured); ok {
 		return b.negotiated() != "h2"
@@ -90,7 +89,7 @@ func (b *sentBody) alone(plain bool) bool {
 // secured is a connection with TLS.
 type secured interface{ ConnectionState() tls.ConnectionState }
 
-// negotiated is the protocol that was agreed on the connection, "" for none.
+// negotiated returns the protocol negotiated by TLS, "" for none.
 func (b *sentBody) negotiated() string {
 	if conn, ok := b.conn.(secured); ok {
 		return conn.ConnectionState().NegotiatedProtocol
@@ -98,13 +97,13 @@ func (b *sentBody) negotiated() string {
 	return ""
 }
 
-// atOnce reports whether the body is sent as the standard library likes it.
+// atOnce reports whether the body is sent in one packet by the standard library.
 func (b *sentBody) atOnce() bool { return b.standard && b.parts[1] == nil }
 
-// none says that there is no body, so that all of it has been sent.
+// none records that there is no body, so that all of it has been sent.
 func (b *sentBody) none() { b.taken.Store(true) }
 
-// headOf is the message without its params and closing brace.
+// headOf returns the message without its params and closing brace.
 func headOf(m jsonrpc.Message) []byte {
 	switch m := m.(type) {
 	case jsonrpc.Request:
@@ -119,15 +118,15 @@ func headOf(m jsonrpc.Message) []byte {
 	return nil
 }
 
-// rejected notes that the server has refused the request that was sent: what became of
-// it is known, and the next try is the first.
+// rejected records that the server has refused the request: its outcome is known, and the next
+// try counts as the first.
 func (b *sentBody) rejected() {
 	b.taken.Store(false)
 	b.earlier.Store(false)
 }
 
-// whole reports whether the HTTP layer took all of the body, in any try that
-// may have reached the server.
+// whole reports whether the HTTP layer has taken all of the body, in any try that may have
+// reached the server.
 func (b *sentBody) whole() bool { return b.taken.Load() || b.earlier.Load() }
 
 func (b *sentBody) rewound() io.ReadCloser {
@@ -139,20 +138,19 @@ func (b *sentBody) rewound() io.ReadCloser {
 	}
 	reader := &b.one
 	if !b.unread {
-		reader = new(bytes.Reader) // the first may still be read from
+		reader = new(bytes.Reader) // the first reader may still be in use
 	}
 	b.unread = false
 	reader.Reset(b.parts[0])
 	return io.NopCloser(reader)
 }
 
-// rewinds returns the request's GetBody, nil where the HTTP layer must not send the
-// request again automatically. The standard library does so over HTTP/1 when nothing was
-// written to a connection that it had used before, and for requests with an
-// Idempotency-Key, which is refused. Over HTTP/2 it does so after REFUSED_STREAM and
-// GOAWAY, which prove that the server did nothing, but also when the server resets
-// the stream with PROTOCOL_ERROR (golang/go#47635), which proves nothing. There the
-// client itself makes requests again that were not processed; see [unprocessed].
+// rewinds returns the request's GetBody, nil if the HTTP layer must not send the request again
+// automatically. The standard library does so over HTTP/1 if nothing was written to a reused
+// connection, and for requests with an Idempotency-Key, which is a reserved header here. Over
+// HTTP/2 it does so after REFUSED_STREAM and GOAWAY, which prove that the server did nothing, but
+// also after a reset with PROTOCOL_ERROR (golang/go#47635), which proves nothing. Over HTTP/2 the
+// client itself repeats requests that were not processed; see [unprocessed].
 func (b *sentBody) rewinds(http2 bool) func() (io.ReadCloser, error) {
 	if http2 && b.harmful {
 		return nil
@@ -162,8 +160,8 @@ func (b *sentBody) rewinds(http2 bool) func() (io.ReadCloser, error) {
 
 var errSentOnce = errors.New("the request had been sent when its stream over HTTP/2 was reset, and is not sent again")
 
-// again is the request's GetBody. It refuses where only the connection says that it
-// speaks HTTP/2: no answer has come over one before.
+// again is the request's GetBody. It refuses if only the connection reveals HTTP/2: no answer has
+// come over HTTP/2 yet.
 func (b *sentBody) again() (io.ReadCloser, error) {
 	if b.harmful && b.taken.Load() && b.negotiated() == "h2" {
 		return nil, errSentOnce

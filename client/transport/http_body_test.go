@@ -16,7 +16,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// counted is a connection whose writes are kept.
+// counted is a connection that keeps what is written.
 type counted struct {
 	net.Conn
 	mu     *sync.Mutex
@@ -30,8 +30,8 @@ func (c counted) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// A small request leaves in one packet: the standard library flushes the head
-// alone before a body whose type it does not know.
+// A small request is sent in one packet: the standard library flushes the head separately before
+// a body of an unknown type.
 func TestHTTPOnePacket(t *testing.T) {
 	t.Parallel()
 	s := serve(t, answerAll)
@@ -50,8 +50,7 @@ func TestHTTPOnePacket(t *testing.T) {
 	require.True(t, strings.HasSuffix(writes[0], `"method":"m"}`))
 }
 
-// What another layer under the standard library's does cannot be seen, so
-// nothing is claimed of it.
+// With another layer below the standard library, delivery cannot be observed, so it is unknown.
 func TestHTTPForeignProtocol(t *testing.T) {
 	t.Parallel()
 	rt := &http.Transport{}
@@ -63,7 +62,7 @@ func TestHTTPForeignProtocol(t *testing.T) {
 	require.False(t, p.fails("m", transport.ReasonLost).NotSent)
 }
 
-// A call that is given up before it has a connection was not sent.
+// A call that is canceled before it has a connection was not sent.
 func TestHTTPGivenUpBeforeSending(t *testing.T) {
 	t.Parallel()
 	dialing := make(chan struct{})
@@ -83,7 +82,7 @@ func TestHTTPGivenUpBeforeSending(t *testing.T) {
 	require.True(t, failure(t, err, transport.ReasonCanceled).NotSent)
 }
 
-// A call whose answer does not come was sent, whatever ends it.
+// A call without an answer was sent, whatever ends it.
 func TestHTTPGivenUpAfterSending(t *testing.T) {
 	t.Parallel()
 	got := make(chan struct{})

@@ -14,7 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// broken classes an error of the HTTP layer.
+// broken returns the failure for an error of the HTTP layer.
 func (x *exchange) broken(err error) *Failure {
 	f := x.failure(ReasonLost, err)
 	f.Reused = x.resp == nil && x.body.reused.Load()
@@ -56,11 +56,11 @@ func (x *exchange) broken(err error) *Failure {
 	case x.resp == nil && unprocessed(err) && !x.body.earlier.Load():
 		f.Reason, f.NotSent = ReasonUnprocessed, true
 	case x.resp == nil && errors.As(err, &op) && (op.Op == "write" || op.Op == "readfrom") && x.torn(err):
-		// What could not be written was the rest of the request.
+		// The rest of the request could not be written.
 		f.Reason, f.NotSent = ReasonUnavailable, !x.body.earlier.Load()
 	case x.resp == nil && f.NotSent:
-		// TLS and proxy failures, or a connection that broke under the
-		// request: the server never had all of it.
+		// A TLS or proxy failure, or a connection that broke during the request: the server never
+		// received all of it.
 		f.Reason = ReasonUnavailable
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		f.Err = fmt.Errorf("the connection ended in the middle of the exchange: %w", err)
@@ -68,18 +68,16 @@ func (x *exchange) broken(err error) *Failure {
 	return f
 }
 
-// torn reports whether a write that failed was of the request. In HTTP/1 nothing
-// else is written. In HTTP/2 it may have been the acknowledgement of what the
-// server sent after it had the whole request.
+// torn reports whether a failed write was part of the request. In HTTP/1 nothing else is written.
+// In HTTP/2 it may have been an acknowledgement after the server had received the whole request.
 func (x *exchange) torn(err error) bool {
 	return !x.body.whole() || strings.Contains(err.Error(), "HTTP/1.x transport connection broken") || x.body.alone(x.c.http1)
 }
 
-// unprocessed reports whether HTTP/2 proves that the server did not process a
-// request: its stream was refused, or is above the last one that a GOAWAY names
-// (RFC 9113 section 8.7). The standard library makes most such requests again
-// itself. It exports no errors for the others, but their texts have not changed
-// since it speaks HTTP/2.
+// unprocessed reports whether HTTP/2 proves that the server did not process a request: its stream
+// was refused, or is above the last one in a GOAWAY (RFC 9113 section 8.7). The standard library
+// repeats most such requests itself. It exports no errors for the others, but their texts have
+// not changed since HTTP/2 was added.
 func unprocessed(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "http2: Transport received Server's graceful shutdown GOAWAY") ||

@@ -17,9 +17,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/memhttp"
 )
 
-// RSL-03, RSL-04: what was not sent says so, and only that. A server may be gone
-// after it ran a call, and what this side sends after the call proves nothing
-// about it.
+// Only unsent requests are reported as not sent. A server may exit after it ran a call, and later
+// writes of the client prove nothing about the call.
 func TestHTTPDeliveryAfterTheServerIsGone(t *testing.T) {
 	t.Parallel()
 	large := `"` + strings.Repeat("x", 64<<10) + `"`
@@ -32,7 +31,7 @@ func TestHTTPDeliveryAfterTheServerIsGone(t *testing.T) {
 		name    string
 		reply   replier
 		params  string
-		hangs   bool // connecting again does not fail, but takes for ever
+		hangs   bool // connecting again takes forever instead of failing
 		reason  transport.Reason
 		notSent bool
 	}{

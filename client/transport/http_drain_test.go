@@ -19,8 +19,7 @@ var (
 	reply = jsonrpc.Response{ID: jsonrpc.StringID("s"), Result: []byte(`{}`)}
 )
 
-// retryAfters are what Retry-After may say. Values beyond all sense are cut
-// where no overflow can make them short.
+// retryAfters are values of Retry-After. Huge values are clamped, without overflow.
 var retryAfters = map[string]time.Duration{
 	"7":                             7 * time.Second,
 	"0":                             0,
@@ -33,11 +32,10 @@ var retryAfters = map[string]time.Duration{
 	"-99999999999999999999":         0,
 }
 
-// A stream may stay open a moment after its answer, for its connection's sake,
-// and no longer.
+// A stream may stay open for a moment after its answer, to reuse its connection, and no longer.
 func TestHTTPDrainTime(t *testing.T) {
 	t.Parallel()
-	var ended chan time.Time // made inside the bubble
+	var ended chan time.Time // created inside the bubble
 	stream := func(w http.ResponseWriter, r *http.Request, p posted) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		write(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}\n\n", p.id()))
@@ -54,7 +52,7 @@ func TestHTTPDrainTime(t *testing.T) {
 	})
 }
 
-// Both the context's own error and the caller's cause are found.
+// The error matches both the context's error and the caller's cause.
 func TestHTTPContextCause(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(_ http.ResponseWriter, r *http.Request, _ posted) { <-r.Context().Done() }, func(t *testing.T, p *page, _ *web) {

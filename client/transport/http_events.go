@@ -11,10 +11,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// maxBadEvents is how many broken events a stream may have.
+// maxBadEvents limits the broken events of a stream.
 const maxBadEvents = 100
 
-// outcome is how a call ended on a stream that is not its own.
+// outcome is the end of a call whose answer came on another stream.
 type outcome struct {
 	resp jsonrpc.Response
 	err  error
@@ -29,21 +29,21 @@ func (x *exchange) newEvents() *sse.Reader {
 	return r
 }
 
-// read reads events until the answer to this exchange comes, or the stream
-// ends. Other messages are handed over on the way. at is kept up to date, nil
-// in the stateless era, where ids and retry mean nothing.
+// read reads events until the answer to this exchange arrives, or the stream ends. It delivers
+// other messages on the way. at is updated with the position; it is nil in the stateless era,
+// which ignores ids and retry.
 func (x *exchange) read(events *sse.Reader, at *place) (jsonrpc.Response, error) {
 	var none jsonrpc.Response
-	var bad error // the last event that could not be read
+	var bad error // the last unreadable event
 	for count := 0; count < maxBadEvents; {
-		x.letGo()
+		x.releaseBudget()
 		event, err := events.Next()
 		again := at != nil && at.note(event)
 		switch over := tooLong(err); {
 		case over != nil:
 			large := x.tooLarge(over.Head, over.Tail)
 			if over.NoRoom {
-				large = x.noRoom(over.Head, over.Tail)
+				large = x.overBudget(over.Head, over.Tail)
 			}
 			if x.ctx.Err() != nil {
 				return none, large
@@ -53,7 +53,7 @@ func (x *exchange) read(events *sse.Reader, at *place) (jsonrpc.Response, error)
 			}
 			theirs := *large
 			theirs.Answered = true
-			if !x.c.spoiled(x.c.undecoded(over.Head), &theirs) && !x.c.spoiled(x.c.undecoded(over.Tail), &theirs) {
+			if !x.c.failAnswered(x.c.undecoded(over.Head), &theirs) && !x.c.failAnswered(x.c.undecoded(over.Tail), &theirs) {
 				x.c.fault(large)
 			}
 			bad = large
@@ -80,7 +80,7 @@ func (x *exchange) read(events *sse.Reader, at *place) (jsonrpc.Response, error)
 	return none, x.failure(ReasonProtocol, errors.New("too many broken events in one stream"))
 }
 
-// tooLong returns the error of an event over the limit, nil of others.
+// tooLong returns err if it is the error of an event over the limit, else nil.
 func tooLong(err error) *sse.TooLongError {
 	var over *sse.TooLongError
 	if err != nil {
@@ -89,11 +89,10 @@ func tooLong(err error) *sse.TooLongError {
 	return over
 }
 
-// take hands over what an event or a body holds: a message, or the messages of
-// a batch, where one that is broken spoils no other. found says that the
-// answer to this exchange was there; without an error it is returned, else err
-// is what is wrong with it, or the last thing that is wrong with others. again
-// says that the event was there before.
+// take delivers the content of an event or a body: a message, or the messages of a batch; a
+// broken message in a batch does not affect the others. found is set if the answer to this
+// exchange was among them. Then take returns the answer, or why it cannot be used; otherwise err
+// is the last error of other messages. again is set if the event was delivered before.
 func (x *exchange) take(data []byte, again bool) (resp jsonrpc.Response, found bool, err error) {
 	x.c.traceReceived(data)
 	if !x.takesBatch(data) {
@@ -121,8 +120,7 @@ func (x *exchange) take(data []byte, again bool) (resp jsonrpc.Response, found b
 	return resp, found, err
 }
 
-// takeOne takes one message of an event or body of so many bytes, whose memory it
-// shares.
+// takeOne delivers one message. whole is the size of its event or body, whose memory it shares.
 func (x *exchange) takeOne(data []byte, whole int, again bool) (resp jsonrpc.Response, found bool, err error) {
 	resp, other, err := jsonrpc.DecodeAnswer(data, x.c.limits.Depth, x.id)
 	switch {
@@ -133,7 +131,7 @@ func (x *exchange) takeOne(data []byte, whole int, again bool) (resp jsonrpc.Res
 		x.handOver(other, whole, again)
 		return resp, false, nil
 	case x.answeredBy(resp):
-		return resp, true, nil // resp.Error is what the server says, not a failure to read it
+		return resp, true, nil // an error in resp is the server's answer
 	case resp.ID.IsZero() && !x.id.IsZero():
 		f := x.failure(ReasonProtocol, unnamed(resp.Error))
 		f.HTTP = x.evidence(data)
@@ -145,8 +143,8 @@ func (x *exchange) takeOne(data []byte, whole int, again bool) (resp jsonrpc.Res
 	return jsonrpc.Response{}, false, nil
 }
 
-// unreadable reports what is wrong with a message, and whether it was the answer
-// to this exchange. If it was to another, that call ends with it.
+// unreadable reports an unreadable message, and whether it was the answer to this exchange. If it
+// answers another call, that call ends with it.
 func (x *exchange) unreadable(fault error, data []byte) (ours bool, err error) {
 	f, whose := x.undecodable(fault, data)
 	theirs := *f
@@ -160,8 +158,8 @@ func (x *exchange) unreadable(fault error, data []byte) (ours bool, err error) {
 	return false, f
 }
 
-// takesBatch reports whether data is to be taken as a batch: only one revision
-// has them, and elsewhere an array is a fault.
+// takesBatch reports whether data is a batch: only one revision has batches, and elsewhere an
+// array is an error.
 func (x *exchange) takesBatch(data []byte) bool {
 	return x.c.batches.Load() && !x.stateless && jsonrpc.IsBatch(data)
 }
@@ -169,8 +167,8 @@ func (x *exchange) takesBatch(data []byte) bool {
 // hasBatches reports whether a revision has batches.
 func hasBatches(version string) bool { return version == string(mcp.Version2025_03_26) }
 
-// handOver passes on the messages that the server sends unasked. What has been handed over
-// before the stream broke is not again (transports, "Resumability and Redelivery").
+// handOver delivers requests and notifications of the server. Messages that were delivered before
+// the stream broke are not delivered again (transports, "Resumability and Redelivery").
 func (x *exchange) handOver(m jsonrpc.Message, size int, again bool) {
 	if again {
 		return
@@ -189,8 +187,8 @@ func (x *exchange) handOver(m jsonrpc.Message, size int, again bool) {
 	}
 }
 
-// asker returns the caller of the call on whose stream a request of the server came, nil
-// on a stream that belongs to no call.
+// asker returns the caller of the call on whose stream a request of the server came, nil for a
+// stream without a call.
 func (x *exchange) asker() *Caller {
 	if x.id.IsZero() {
 		return nil
@@ -200,34 +198,33 @@ func (x *exchange) asker() *Caller {
 
 var errNoAnswer = errors.New("the event stream ended before the answer")
 
-var errElsewhere = errors.New("the answer came on another stream")
+var errOtherStream = errors.New("the answer came on another stream")
 
-// deliver ends the call with this id, whose answer came on a stream that is
-// not its own. It reports whether there was one.
+// deliver ends the call with this id, whose answer came on another stream. It reports whether
+// there is such a call.
 func (c *httpConn) deliver(id jsonrpc.ID, end outcome) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	x := c.waiting(id)
-	if x == nil || !x.elsewhere.CompareAndSwap(nil, &end) {
+	if x == nil || !x.otherAnswer.CompareAndSwap(nil, &end) {
 		return false
 	}
-	if x.came == nil {
-		x.cancel(errElsewhere)
+	if x.answered == nil {
+		x.cancel(errOtherStream)
 		return true
 	}
-	// The POST is about to be answered too, and frees its connection then.
-	close(x.came)
-	time.AfterFunc(drainTime, func() { x.cancel(errElsewhere) })
+	// The POST gets its reply soon, which frees its connection.
+	close(x.answered)
+	time.AfterFunc(drainTime, func() { x.cancel(errOtherStream) })
 	return true
 }
 
-// spoiled ends the call that a broken message was to answer. It reports whether
-// that can be told.
-func (c *httpConn) spoiled(broken *jsonrpc.DecodeError, err error) bool {
+// failAnswered ends the call that a broken message answers. It reports whether that call is known.
+func (c *httpConn) failAnswered(broken *jsonrpc.DecodeError, err error) bool {
 	return broken != nil && broken.Answers() && c.deliver(broken.ID, outcome{err: err})
 }
 
-// undecoded reports what is known of a part of a message.
+// undecoded returns what can be decoded from a part of a message.
 func (c *httpConn) undecoded(part []byte) *jsonrpc.DecodeError {
 	_, err := jsonrpc.DecodeWithin(part, c.limits.Depth)
 	var broken *jsonrpc.DecodeError
@@ -235,8 +232,8 @@ func (c *httpConn) undecoded(part []byte) *jsonrpc.DecodeError {
 	return broken
 }
 
-// waiting returns the call of the session era with this id. Requires c.mu.
-// What comes on other streams is rare, so nobody keeps an index for it.
+// waiting returns the call of the session era with this id. Requires c.mu. Answers on other
+// streams are rare, so there is no index.
 func (c *httpConn) waiting(id jsonrpc.ID) *exchange {
 	if id.IsZero() {
 		return nil

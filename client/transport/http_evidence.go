@@ -7,20 +7,20 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Bounds of the headers that an error keeps.
+// Limits of the headers in an error.
 const (
 	maxKeptHeaders = 20
 	maxKeptValues  = 4
 	maxKeptValue   = 500 // in runes
 )
 
-// telling returns the headers of a response that say what to do about it: who
-// may ask, when to ask again, and what to tell the server's people. Others may
-// hold anything, cookies included.
-func telling(from http.Header) http.Header {
+// keptHeaders returns the headers of a response that help to handle its error: authorization, retry
+// times, and ids for the operators of the server. Other headers may have secrets, such as
+// cookies.
+func keptHeaders(from http.Header) http.Header {
 	var kept http.Header
 	for name, values := range from {
-		if !tells(strings.ToLower(name)) || len(kept) == maxKeptHeaders {
+		if !isKeptHeader(strings.ToLower(name)) || len(kept) == maxKeptHeaders {
 			continue
 		}
 		for _, v := range values[:min(len(values), maxKeptValues)] {
@@ -33,7 +33,7 @@ func telling(from http.Header) http.Header {
 	return kept
 }
 
-func tells(name string) bool {
+func isKeptHeader(name string) bool {
 	switch name {
 	case "retry-after", "www-authenticate", "x-request-id", "date", "ratelimit":
 		return true

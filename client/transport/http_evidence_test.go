@@ -10,7 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// Errors keep the headers that say what to do, and no others.
+// Errors keep the headers that help to handle them, and no others.
 func TestTellingHeadersAreKept(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 2000)
@@ -27,7 +27,7 @@ func TestTellingHeadersAreKept(t *testing.T) {
 	require.Empty(t, got.Get("X-Powered-By"))
 }
 
-// The commonest slip is to leave the scheme out.
+// The most common mistake is to omit the scheme.
 func TestURLWithoutSchemeIsRecognised(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{

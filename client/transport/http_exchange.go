@@ -17,51 +17,51 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// exchange is one POST and its reply, under one cancelable context and one
-// timer; in the session era also the GETs that go on with a reply that broke.
-// The stream of [Streamer] is an exchange too, of GETs only.
+// exchange is one POST and its reply, under one cancelable context and one timer; in the session
+// era also the GETs that resume a broken reply. The stream of [Streamer] is an exchange, too,
+// with only GETs.
 type exchange struct {
 	c      *httpConn
 	listed                 // among the exchanges of c
-	id     jsonrpc.ID      // of the request; zero when no answer is due
-	caller context.Context // the context is the life of the exchange
+	id     jsonrpc.ID      // id of the request; zero if there is no answer
+	caller context.Context // ctx ends with it; ctx is the lifetime of the exchange
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
 	wait  jsonrpc.Wait
 	began time.Time
-	seen  atomic.Int64 // when bytes last came, in nanoseconds since began
+	seen  atomic.Int64 // when bytes last arrived, in nanoseconds since began
 	timer *time.Timer
 
 	body     sentBody
 	resp     *http.Response
 	header   http.Header
 	opens    bool   // the request is initialize
-	session  string // the session id that the request carried
-	draining bool   // the body is closed by drain, not by end
+	session  string // session id of the request
+	draining bool   // drain closes the body, not end
 
 	background bool    // no call waits for it
-	who        *Caller // what the next request carries; nil if that must be asked for
+	who        *Caller // whose credentials the next request uses; nil if the application must be asked
 	challenged *ChallengedCall
 
-	reading reading     // taken from the budget; of the reader
-	endless bool        // nothing ends it but one of the two sides
-	paused  atomic.Bool // what comes is not read for want of room
+	reading reading     // share of the budget; belongs to the reader
+	endless bool        // it has no timeout
+	paused  atomic.Bool // reading waits for space
 
-	// standing is when the clocks stopped, in nanoseconds since began and one more, 0
-	// while they run; stood is for how long they have before, see [exchange.stand].
-	standing, stood atomic.Int64
+	// pausedSince is when the timers were paused, in nanoseconds since began plus one, 0 if they
+	// are not; pausedFor is the sum of earlier pauses, see [exchange.pauseTimers].
+	pausedSince, pausedFor atomic.Int64
 
-	// elsewhere is the answer that came on another stream.
-	elsewhere atomic.Pointer[outcome]
-	// came is closed then, where that is how answers come; nil elsewhere.
-	came chan struct{}
-	// stateless exchanges know no session and are not resumed.
+	// otherAnswer is the answer if it came on another stream.
+	otherAnswer atomic.Pointer[outcome]
+	// answered is closed with otherAnswer if all answers come that way; otherwise it is nil.
+	answered chan struct{}
+	// stateless exchanges have no session and are not resumed.
 	stateless bool
 }
 
 func newExchange(ctx context.Context, c *httpConn, req Request) *exchange {
-	wait := jsonrpc.Wait{Idle: max(req.Wait.Idle, 0), Max: max(req.Wait.Max, 0), NullID: req.Wait.NullID} // as [jsonrpc.Conn] takes them
+	wait := jsonrpc.Wait{Idle: max(req.Wait.Idle, 0), Max: max(req.Wait.Max, 0), NullID: req.Wait.NullID} // as in [jsonrpc.Conn]
 	x := &exchange{
 		c: c, id: req.ID, caller: ctx, wait: wait, stateless: req.Mirror != nil,
 		opens: req.Method == mcp.MethodInitialize, endless: req.Wait.Endless, who: req.Caller, challenged: req.Challenged,
@@ -69,15 +69,15 @@ func newExchange(ctx context.Context, c *httpConn, req Request) *exchange {
 	x.reading.x = x
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
 	if c.oneStream {
-		x.came = make(chan struct{})
+		x.answered = make(chan struct{})
 	}
 	return x
 }
 
-// exchanges are those of a connection that have not ended. Requires httpConn.mu.
+// exchanges are the open exchanges of a connection. Requires httpConn.mu.
 type exchanges struct{ first *exchange }
 
-// listed is the place of an exchange among the others.
+// listed is the position of an exchange in the list.
 type listed struct {
 	before, after *exchange
 	open          bool
@@ -103,7 +103,7 @@ func (l *exchanges) remove(x *exchange) {
 	x.listed = listed{}
 }
 
-// startTimer starts the idle and the overall timeout.
+// startTimer starts the idle timeout and the maximum time.
 func (x *exchange) startTimer() {
 	x.began = time.Now()
 	if x.wait.Idle == 0 && x.wait.Max == 0 {
@@ -113,18 +113,18 @@ func (x *exchange) startTimer() {
 	if first == 0 || (x.wait.Max > 0 && x.wait.Max < first) {
 		first = x.wait.Max
 	}
-	// The timer may fire before it is stored: the callback works on its own.
+	// The timer may fire before it is stored; tick handles that.
 	x.timer = time.AfterFunc(first, x.tick)
 }
 
-// tick ends the exchange when a timeout has passed, or waits for the next.
+// tick ends the exchange if a timeout has passed, or waits for the next.
 func (x *exchange) tick() {
 	passed := x.passed()
 	if x.wait.Max > 0 && passed >= x.wait.Max {
 		x.cancel(jsonrpc.ErrMaxWait)
 		return
 	}
-	paused := x.paused.Load() || x.standing.Load() > 0 // before seen, which is set at the end of a pause
+	paused := x.paused.Load() || x.pausedSince.Load() > 0 // read before seen, which is set at the end of a pause
 	seen := time.Duration(x.seen.Load())
 	if paused {
 		seen = passed
@@ -147,7 +147,7 @@ func (x *exchange) tick() {
 	}
 }
 
-// end releases the exchange.
+// end releases the resources of the exchange.
 func (x *exchange) end() {
 	x.c.mu.Lock()
 	x.c.calls.remove(x)
@@ -155,7 +155,7 @@ func (x *exchange) end() {
 		x.timer.Stop()
 	}
 	x.c.mu.Unlock()
-	x.letGo()
+	x.releaseBudget()
 	if !x.draining {
 		x.cancel(nil)
 		if x.resp != nil {
@@ -166,14 +166,13 @@ func (x *exchange) end() {
 }
 
 const (
-	// maxRedirects bounds 307 and 308 answers.
+	// maxRedirects limits the redirects with status 307 and 308.
 	maxRedirects = 3
-	// drainBytes is what is read of an unwanted body to save its connection.
+	// drainBytes limits reading an unwanted body to reuse its connection.
 	drainBytes = 64 << 10
 )
 
-// post sends m and returns the reply, whatever its status. mirror makes the
-// exchange a stateless one.
+// post sends m and returns the reply with any status. mirror makes the exchange stateless.
 func (x *exchange) post(m jsonrpc.Message, params []byte, mirror *Mirror) (*http.Response, error) {
 	x.body.set(m, params, x.c.standard)
 	now := x.c.session.current()
@@ -190,8 +189,7 @@ func (x *exchange) post(m jsonrpc.Message, params []byte, mirror *Mirror) (*http
 	if x.c.handler.Trace.Sent != nil {
 		x.c.handler.Trace.Sent(m.AppendJSON(nil))
 	}
-	// The GETs that resume the reply are not traced: they say nothing about
-	// how far this request came.
+	// GETs that resume the reply are not traced: their progress is not the request's.
 	resp, err := x.send(x.body.traced(x.ctx), http.MethodPost)
 	var f *Failure
 	switch {
@@ -202,8 +200,8 @@ func (x *exchange) post(m jsonrpc.Message, params []byte, mirror *Mirror) (*http
 	}
 }
 
-// send sends a request and what its redirects ask for. The error is that of
-// the HTTP layer, or a [*Failure] of a redirect.
+// send sends a request and follows its redirects. The error is that of the HTTP layer, or a
+// [*Failure] of a redirect.
 func (x *exchange) send(ctx context.Context, verb string) (*http.Response, error) {
 	target := x.c.url
 	for range maxRedirects + 1 {
@@ -233,9 +231,9 @@ func (x *exchange) send(ctx context.Context, verb string) (*http.Response, error
 	return nil, x.failure(ReasonConfig, errors.New("the server redirects in a loop"))
 }
 
-// holdsAnswer reports whether a reply that is rejected for its status or its headers
-// answers the request nevertheless, and whether the answer is a result: a request that has
-// run must not run again. The body can be read afterwards.
+// holdsAnswer reports whether a reply that is rejected for its status or its headers contains the
+// answer to the request, and whether that is a result: a request that has run must not run again.
+// The body can be read afterwards.
 func (x *exchange) holdsAnswer(resp *http.Response, verb string) (answers, result bool) {
 	if verb != http.MethodPost || x.id.IsZero() || mediaType(resp.Header) != typeJSON {
 		return false, false
@@ -254,7 +252,7 @@ func (x *exchange) holdsAnswer(resp *http.Response, verb string) (answers, resul
 	return answers, answers && got.Error == nil
 }
 
-// copyURL returns a copy that may be changed. User infos never change.
+// copyURL returns a copy that may be changed. User information is immutable.
 func copyURL(u *url.URL) *url.URL {
 	c := *u
 	return &c
@@ -263,7 +261,7 @@ func copyURL(u *url.URL) *url.URL {
 func (x *exchange) roundTrip(ctx context.Context, verb string, target *url.URL, who *Caller) (*http.Response, error) {
 	header := x.header
 	if !x.c.shares {
-		// What is the caller's may change what it is given.
+		// The caller's RoundTripper may change its request.
 		header, target = header.Clone(), copyURL(target)
 	} else if !who.carriesNothing() {
 		header = maps.Clone(header)
@@ -278,22 +276,25 @@ func (x *exchange) roundTrip(ctx context.Context, verb string, target *url.URL, 
 	return x.c.roundTrip(req.WithContext(ctx))
 }
 
-// redirect returns where a reply points, nil when it is no redirect. Only 307
-// and 308 keep a POST a POST, and only the same origin may see its headers.
+// redirect returns the target of a redirect, nil for other replies. Only 307 and 308 keep the
+// method, and only the same origin may get the headers.
 func redirect(from *url.URL, resp *http.Response) (*url.URL, error) {
+	keepsMethod := false
 	switch resp.StatusCode {
 	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		keepsMethod = true
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther:
-		return nil, fmt.Errorf("the server redirects (status %d) to %s; use that URL if it is right",
-			resp.StatusCode, target(from, resp))
 	default:
 		return nil, nil
 	}
-	to, err := from.Parse(resp.Header.Get("Location"))
-	if err != nil || resp.Header.Get("Location") == "" {
-		return nil, errors.New("the server redirects without saying where")
-	}
-	if !sameOrigin(from, to) {
+	location := resp.Header.Get("Location")
+	to, err := from.Parse(location)
+	switch {
+	case err != nil || location == "":
+		return nil, fmt.Errorf("the server redirects (status %d) without a valid Location", resp.StatusCode)
+	case !keepsMethod:
+		return nil, fmt.Errorf("the server redirects (status %d) to %s; use that URL if it is right", resp.StatusCode, endpoint(to))
+	case !sameOrigin(from, to):
 		return nil, fmt.Errorf("the server redirects to another origin, %s; use that URL if it is right", endpoint(to))
 	}
 	return to, nil
@@ -301,15 +302,7 @@ func redirect(from *url.URL, resp *http.Response) (*url.URL, error) {
 
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
 
-func target(from *url.URL, resp *http.Response) string {
-	to, err := from.Parse(resp.Header.Get("Location"))
-	if err != nil {
-		return "nowhere"
-	}
-	return endpoint(to)
-}
-
-// failure makes a failure with the evidence of this exchange.
+// failure returns a failure with the evidence of this exchange.
 func (x *exchange) failure(reason Reason, err error) *Failure {
 	return &Failure{Reason: reason, NotSent: !x.body.whole(), HTTP: x.evidence(nil), Err: err}
 }
@@ -321,11 +314,11 @@ func (x *exchange) evidence(body []byte) *mcperrors.HTTPEvidence {
 	const shown = 2 << 10
 	return &mcperrors.HTTPEvidence{
 		Status: x.resp.StatusCode, URL: endpoint(x.c.url), ContentType: x.resp.Header.Get("Content-Type"),
-		Header: telling(x.resp.Header), Body: jsonrpc.Printable(string(body[:min(len(body), 4*shown)]), shown),
+		Header: keptHeaders(x.resp.Header), Body: jsonrpc.Printable(string(body[:min(len(body), 4*shown)]), shown),
 	}
 }
 
-// Read reads the reply's body and notes that something came.
+// Read reads the body of the reply and records that bytes arrived.
 func (x *exchange) Read(p []byte) (int, error) {
 	n, err := x.resp.Body.Read(p)
 	if n > 0 {
@@ -334,19 +327,18 @@ func (x *exchange) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// touch notes that something came for the call.
+// touch records that something arrived for the call.
 func (x *exchange) touch() {
 	x.c.received.Add(1)
-	x.seen.Store(int64(time.Since(x.began)) - x.stood.Load())
+	x.seen.Store(int64(time.Since(x.began)) - x.pausedFor.Load())
 }
 
-// idle is how long nothing has come for the call.
+// idle returns how long nothing has arrived for the call.
 func (x *exchange) idle() time.Duration { return x.passed() - time.Duration(x.seen.Load()) }
 
-// found returns the answer that came elsewhere, or the error that there is
-// none.
+// found returns the answer that came on another stream, or err if there is none.
 func (x *exchange) found(err error) (Answer, error) {
-	got := x.elsewhere.Load()
+	got := x.otherAnswer.Load()
 	if got == nil {
 		return Answer{}, err
 	}

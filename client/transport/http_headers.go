@@ -9,14 +9,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
-// headersFor calls a function of the application, on a goroutine of its own: others
-// may wait for this one.
+// headersFor calls a function of the application on a goroutine of its own: others may wait for
+// this one.
 func headersFor(ctx context.Context, f func(context.Context) (http.Header, error)) (header http.Header, err error) {
 	callback.Aside("HTTP.HeaderFunc", func(e *callback.Error) { err = e }, func() { header, err = f(ctx) })
 	return header, err
 }
 
-// checkHeader refuses headers that belong to the protocol or cannot be sent.
+// checkHeader rejects headers that belong to the protocol or cannot be sent.
 func checkHeader(header http.Header) error {
 	for name, values := range header {
 		if reserved(name) {

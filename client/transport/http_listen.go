@@ -9,28 +9,28 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// maxStreamPause bounds the waits between the tries to open the server's own
-// stream, where the server does not ask for longer ones.
+// maxStreamPause limits the delays before the server's own stream is reopened, unless the server
+// asks for longer ones.
 const maxStreamPause = 30 * time.Second
 
-// ownStream is the stream for messages that the server sends unasked (transports, "Listening
+// ownStream is the stream for messages that the server sends on its own (transports, "Listening
 // for Messages from the Server").
 type ownStream struct {
 	x       *exchange
 	session string
-	said    chan struct{} // closed when the server has answered the first GET, or never will
+	said    chan struct{} // closed when the server has answered the first GET, or the stream has ended
 	ended   chan struct{}
 }
 
 var errReplaced = errors.New("the stream belongs to a session that is over")
 
-// OpenStream opens the stream for messages that belong to no request. There is one stream at a time: that of an
-// earlier session ends first.
+// OpenStream opens the stream for messages that belong to no request. There is one stream at a
+// time: the stream of an earlier session is closed first.
 func (c *httpConn) OpenStream() <-chan struct{} {
 	now := c.session.current()
 	x, err := c.begin(context.Background(), Request{Wait: jsonrpc.Wait{Endless: true}}) //nolint:forbidigo // lives until Close
 	if err != nil {
-		return nothingToSay // closed
+		return nothingToSay // the connection is closed
 	}
 	x.header, x.session, x.background = now.header, now.id, true
 	x.body.none()
@@ -52,14 +52,14 @@ func (c *httpConn) OpenStream() <-chan struct{} {
 	return own.said
 }
 
-// nothingToSay is where no server is asked.
+// nothingToSay is the result if no stream is opened.
 var nothingToSay = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }()
 
-// endStream ends the stream of a session that is over.
+// endStream closes the stream of a session that has ended.
 func (c *httpConn) endStream(session string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,8 +68,7 @@ func (c *httpConn) endStream(session string) {
 	}
 }
 
-// hold keeps the stream open for as long as there is one to have. Trouble with
-// it is no call's trouble.
+// hold keeps the stream open as long as the server offers it. Its failures do not affect calls.
 func (s *ownStream) hold(before *ownStream) {
 	defer s.release()
 	if before != nil {
@@ -91,7 +90,7 @@ func (s *ownStream) hold(before *ownStream) {
 			began := time.Now()
 			events := s.x.newEvents()
 			events.SkipEndless()
-			_, _ = s.x.read(events, at) // however it ends, it is opened again
+			_, _ = s.x.read(events, at) // it is reopened for any error
 			events.Free()
 			at.broke(time.Since(began))
 		case streamLater:
@@ -99,19 +98,19 @@ func (s *ownStream) hold(before *ownStream) {
 		case streamRefused:
 			switch {
 			case at.id != "":
-				at.forget() // perhaps it only cannot go on from this place
+				at.forget() // the server may only refuse to resume at this position
 			case !held || s.x.resp.StatusCode == http.StatusMethodNotAllowed:
 				if held {
 					s.gap()
 				}
-				return // not offered, or open already (405, 409)
+				return // not offered, or already open (405, 409)
 			}
-			// There was a stream. A server that has not noticed its end yet
-			// refuses a second one, and a moment later it does not.
+			// There was a stream. A server that has not noticed its end refuses a second one for
+			// a short time.
 			at.short++
 		case streamSession:
 			if !held && s.x.c.streamDoubted() {
-				return // 404 is what this server says to any GET
+				return // this server answers any GET with 404
 			}
 			if s.x.c.dropSession(s.session) && s.x.c.handler.OnSessionLost != nil {
 				s.x.c.handler.OnSessionLost()
@@ -124,9 +123,9 @@ func (s *ownStream) hold(before *ownStream) {
 	}
 }
 
-// streamDoubted reports whether an earlier session was not known either when its
-// stream was asked for. Without the doubt, a server that has no GET, and says
-// so with 404, would be given one session after the other.
+// streamDoubted reports whether it was called before: in an earlier session, the server answered
+// the GET with 404 as well. Otherwise a server without GET that answers 404 would get one new
+// session after another.
 func (c *httpConn) streamDoubted() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,7 +150,7 @@ func (s *ownStream) release() {
 	s.x.end()
 	select {
 	case <-s.said:
-	default: // it ended before there was a word
+	default: // it ended before the first answer
 		close(s.said)
 	}
 	close(s.ended)

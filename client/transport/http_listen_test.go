@@ -20,8 +20,8 @@ import (
 
 type replier = func(w http.ResponseWriter, r *http.Request, p posted)
 
-// getter answers POSTs as post does, and each GET with the next of a script;
-// the last one is kept up.
+// getter answers POSTs with post, and each GET with the next element of a script; the last one
+// repeats.
 func getter(post replier, script ...replier) replier {
 	var mu sync.Mutex
 	return func(w http.ResponseWriter, r *http.Request, p posted) {
@@ -39,12 +39,12 @@ func getter(post replier, script ...replier) replier {
 	}
 }
 
-// status refuses.
+// status rejects the request.
 func status(code int) replier {
 	return func(w http.ResponseWriter, _ *http.Request, _ posted) { w.WriteHeader(code) }
 }
 
-// says sends a text as an event stream and then hangs up, or stays.
+// says sends text as an event stream and then closes it, or keeps it open.
 func says(text string, stay bool) replier {
 	return func(w http.ResponseWriter, r *http.Request, _ posted) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -63,9 +63,8 @@ func (p *page) events() (notes, lost, gaps int) {
 	return len(p.notes), p.lost, p.gaps
 }
 
-// The server's own stream carries what it sends by itself, under the session's
-// id and version (HTTP-12, HTTP-14, HTTP-19, HTTP-26), also the answer to a
-// call (HTTP-21), and ends with the connection.
+// The server's own stream carries messages of the server, with the session's id and version, even
+// the answer to a call, and ends with the connection.
 func TestHTTPOwnStream(t *testing.T) {
 	t.Parallel()
 	text := "id: 1\ndata:\n\n" + noteEvent +
@@ -112,8 +111,8 @@ func TestHTTPOwnStream(t *testing.T) {
 	})
 }
 
-// A server that does not offer a stream is left in peace, and its calls are
-// (HTTP-19); one that is out of order is asked again.
+// A server without a stream gets no further GETs, and its calls work; a failing one is asked
+// again.
 func TestHTTPOwnStreamRefused(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{200, 204, 301, 400, 401, 403, 405, 406, 409} {
@@ -139,7 +138,7 @@ func TestHTTPOwnStreamRefused(t *testing.T) {
 	}
 }
 
-// Retry-After is a wish too (HTTP-10).
+// Retry-After also delays a reopened stream.
 func TestHTTPOwnStreamRetryAfter(t *testing.T) {
 	t.Parallel()
 	busy := func(w http.ResponseWriter, _ *http.Request, _ posted) {
@@ -156,9 +155,8 @@ func TestHTTPOwnStreamRetryAfter(t *testing.T) {
 	})
 }
 
-// A stream that broke is resumed from its last event, after the time the
-// server asked for and no other (HTTP-23, HTTP-25). What it repeats is not
-// handed over again (HTTP-27), and nothing was lost.
+// A stream that broke is resumed after its last event, after the exact delay of the server.
+// Repeated events are not delivered again, and none is lost.
 func TestHTTPOwnStreamResumes(t *testing.T) {
 	t.Parallel()
 	first := "retry: 700\nid: a\n" + noteEvent + "id: b\n" + noteEvent
@@ -176,7 +174,7 @@ func TestHTTPOwnStreamResumes(t *testing.T) {
 	})
 }
 
-// A wish beyond reason is cut (HTTP-25).
+// A very long delay is clamped.
 func TestHTTPOwnStreamLongRetry(t *testing.T) {
 	t.Parallel()
 	inBubble(t, getter(withSession("s1"), says("retry: 99999999999999999999\nid: a\n\n", false), says("", true)), func(t *testing.T, p *page, s *web) {
@@ -189,8 +187,8 @@ func TestHTTPOwnStreamLongRetry(t *testing.T) {
 	})
 }
 
-// Without a place to resume from, or with one that the server does not take,
-// something may have been lost, which is told once.
+// Without a position, or with one that the server rejects, notifications may have been lost,
+// which is reported once.
 func TestHTTPOwnStreamGap(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -221,8 +219,8 @@ func TestHTTPOwnStreamGap(t *testing.T) {
 	}
 }
 
-// A stream that ends at once, however it does and whatever it asks for, is not
-// opened in a storm; one that lasts is opened again soon.
+// A stream that ends at once is not reopened in a storm, whatever delay it requests; one that
+// lasts is reopened soon.
 func TestHTTPOwnStreamBacksOff(t *testing.T) {
 	t.Parallel()
 	lasting := func(w http.ResponseWriter, r *http.Request, _ posted) {
@@ -253,14 +251,14 @@ func TestHTTPOwnStreamBacksOff(t *testing.T) {
 				n := len(s.find("GET"))
 				require.GreaterOrEqual(t, n, tt.least)
 				require.LessOrEqual(t, n, tt.most)
-				p.answers("m") // its trouble is no call's trouble
+				p.answers("m") // its failures do not affect calls
 			})
 		})
 	}
 }
 
-// A stream that is told that the session is not known says so and ends
-// (HTTP-16, HTTP-17). The next session has a stream of its own.
+// If the server does not know the session of the stream, that is reported and the stream ends.
+// The next session has its own stream.
 func TestHTTPOwnStreamSessionLost(t *testing.T) {
 	t.Parallel()
 	unknown := func(w http.ResponseWriter, _ *http.Request, _ posted) {
@@ -287,8 +285,8 @@ func TestHTTPOwnStreamSessionLost(t *testing.T) {
 	}
 }
 
-// A server that has no GET may say so with 404, which is what a lost session is
-// told with. It is believed once, and then the session works without a stream.
+// A server without GET may answer 404, which also means a lost session. That is believed once,
+// and then the session works without a stream.
 func TestHTTPOwnStreamNotFound(t *testing.T) {
 	t.Parallel()
 	inBubble(t, getter(withSession("s1"), status(404)), func(t *testing.T, p *page, s *web) {
@@ -304,7 +302,7 @@ func TestHTTPOwnStreamNotFound(t *testing.T) {
 	})
 }
 
-// A call that finds the session lost ends its stream; initialize replaces it.
+// A call that finds the session lost closes the stream; initialize replaces it.
 func TestHTTPOwnStreamFollowsTheSession(t *testing.T) {
 	t.Parallel()
 	var sessions int
@@ -332,7 +330,7 @@ func TestHTTPOwnStreamFollowsTheSession(t *testing.T) {
 		open.Wait()
 		_, lost, gaps := p.events()
 		require.Zero(t, lost+gaps, "the call's failure says it")
-		for range 2 { // the second replaces a stream that is open
+		for range 2 { // the second replaces an open stream
 			p.answers("initialize")
 			p.Conn.(streamer).OpenStream()
 			synctest.Wait()
@@ -343,8 +341,7 @@ func TestHTTPOwnStreamFollowsTheSession(t *testing.T) {
 	})
 }
 
-// Only answers that nobody can read end a call from the server's own stream;
-// the stream goes on (SSE-06, RPC-22).
+// Only unreadable answers end a call from the server's own stream; the stream continues.
 func TestHTTPOwnStreamBrokenAnswer(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -384,7 +381,7 @@ func TestHTTPOwnStreamBrokenAnswer(t *testing.T) {
 	}
 }
 
-// What comes for a call on another stream starts its idle timeout anew.
+// Progress of a call on another stream restarts its idle timeout.
 func TestHTTPTouch(t *testing.T) {
 	t.Parallel()
 	post := func(w http.ResponseWriter, r *http.Request, p posted) {
@@ -408,8 +405,7 @@ func TestHTTPTouch(t *testing.T) {
 	})
 }
 
-// A connection that does nothing holds no goroutine and little memory
-// (performance.md W6).
+// An idle connection holds no goroutine and little memory.
 func TestHTTPIdleCostsLittle(t *testing.T) { //nolint:paralleltest // counts what the whole process has
 	const count = 200
 	conns := make([]transport.Conn, count)
@@ -435,9 +431,8 @@ func TestHTTPIdleCostsLittle(t *testing.T) { //nolint:paralleltest // counts wha
 	}
 }
 
-// HTTP-19, HTTP-23, HTTP-27: a stream that was held and is refused once is asked
-// for again, unless the server has none any more. A stream that begins anew has
-// ids of its own.
+// A stream that was open and is refused once is requested again, unless the server no longer
+// offers it. A new stream has new event ids.
 func TestHTTPOwnStreamRefusedLater(t *testing.T) {
 	t.Parallel()
 	note := "id: 1\n" + noteEvent

@@ -16,11 +16,11 @@ const (
 	prefixParam  = "Mcp-Param-"
 )
 
-// maxMirrors bounds the headers that are kept: names come from callers.
+// maxMirrors limits the cached headers, since callers choose the names.
 const maxMirrors = 256
 
-// mirrorHeaders keeps the headers of stateless requests, which are the same for
-// every call of one tool. A header that is kept is never changed.
+// mirrorHeaders caches the headers of stateless requests, which are the same for every call of a
+// tool. Cached headers are never changed.
 type mirrorHeaders struct {
 	mu   sync.Mutex
 	kept map[mirrorKey]http.Header
@@ -28,7 +28,7 @@ type mirrorHeaders struct {
 
 type mirrorKey struct{ version, method, name string }
 
-// header returns what a stateless request is sent with.
+// header returns the headers of a stateless request.
 func (k *mirrorHeaders) header(base http.Header, method string, m *Mirror) http.Header {
 	key := mirrorKey{m.Version, method, m.Name}
 	k.mu.Lock()
@@ -52,8 +52,8 @@ func (k *mirrorHeaders) header(base http.Header, method string, m *Mirror) http.
 	return h
 }
 
-// mirrorOf returns what headers repeat of a message without an answer, nil in
-// the session era: such a message does not say its revision itself.
+// mirrorOf returns the mirror of a message without an answer, nil in the session era. Such a
+// message has no revision of its own.
 func (c *httpConn) mirrorOf(m jsonrpc.Message) *Mirror {
 	c.session.mu.Lock()
 	defer c.session.mu.Unlock()

@@ -20,14 +20,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-// quiet keeps a server's complaints out of the test's output.
+// quiet keeps a server's log out of the test's output.
 func quiet(h http.Handler) *httptest.Server {
 	srv := httptest.NewUnstartedServer(h)
 	srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	return srv
 }
 
-// Headers without a bound are one way to fill a client's memory (fault B28).
+// Unlimited headers are one way to fill a client's memory.
 func TestHTTPHeadersTooLarge(t *testing.T) {
 	t.Parallel()
 	srv := quiet(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -40,7 +40,7 @@ func TestHTTPHeadersTooLarge(t *testing.T) {
 	require.ErrorContains(t, f, "headers")
 }
 
-// What cannot be reached is known not to have the request.
+// A request to an unreachable server is reported as not sent.
 func TestHTTPUnreachable(t *testing.T) {
 	t.Parallel()
 	secure := quiet(http.NotFoundHandler())
@@ -52,7 +52,7 @@ func TestHTTPUnreachable(t *testing.T) {
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = mute.Close() })
-	go func() { // hangs up in the middle of the handshake
+	go func() { // closes during the handshake
 		for {
 			c, err := mute.Accept()
 			if err != nil {
@@ -91,8 +91,8 @@ func TestHTTPUnreachable(t *testing.T) {
 	}
 }
 
-// A connection that the server closes between two calls may cost a call, since
-// nothing is sent twice here. It never hangs, and the next is on a new one.
+// A connection that the server closes between two calls may fail a call, since nothing is sent
+// twice. The call never hangs, and the next one uses a new connection.
 func TestHTTPServerClosesIdle(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer((&transporttest.Peer{}).Handler(transporttest.StyleJSON))
@@ -112,7 +112,7 @@ func TestHTTPServerClosesIdle(t *testing.T) {
 	require.Less(t, failed, 20)
 }
 
-// brittle is a connection that breaks when a request's body is written to it.
+// brittle is a connection that breaks during the write of a body.
 type brittle struct{ net.Conn }
 
 func (b brittle) Write(p []byte) (int, error) {
@@ -122,7 +122,7 @@ func (b brittle) Write(p []byte) (int, error) {
 	return b.Conn.Write(p)
 }
 
-// What could not be written was not sent, though the HTTP layer had taken it.
+// A request that could not be written was not sent, although the HTTP layer had taken it.
 func TestHTTPWriteFails(t *testing.T) {
 	t.Parallel()
 	s := serve(t, answerAll)
@@ -139,10 +139,9 @@ func TestHTTPWriteFails(t *testing.T) {
 	require.Empty(t, s.find("m"))
 }
 
-// Concurrent callers share connections with default options (performance.md
-// W2). A few more are opened than callers are there: the HTTP layer begins to
-// dial for a call that then gets the connection of another, and a stream may end
-// a moment after its answer.
+// Concurrent callers share connections with default options. There are a few more connections
+// than callers: the HTTP layer may dial for a call that then uses another connection, and a
+// stream may end just after its answer.
 func TestHTTPConnectionReuse(t *testing.T) {
 	t.Parallel()
 	const callers = 64
@@ -175,11 +174,11 @@ func TestHTTPConnectionReuse(t *testing.T) {
 	}
 }
 
-// A call whose connection is being made when it is cancelled was not sent.
+// A call that is canceled while its connection is dialed was not sent.
 func TestHTTPCancelDial(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	t.Cleanup(func() { close(release) }) // the HTTP layer goes on dialing, for the calls to come
+	t.Cleanup(func() { close(release) }) // the HTTP layer continues dialing for later calls
 	rt := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		<-release
 		return nil, net.ErrClosed

@@ -9,40 +9,38 @@ import (
 )
 
 const (
-	// maxRetry bounds what a server may ask us to wait (transports, "Resumability and
+	// maxRetry limits the delay that a server may request (transports, "Resumability and
 	// Redelivery").
 	maxRetry = 5 * time.Minute
-	// basePause bounds the first wait where the server does not say how long.
+	// basePause limits the first delay if the server requests none.
 	basePause = 500 * time.Millisecond
-	// steady is how long a stream must stay open to count as one that works:
-	// the others make the waits grow, however they end.
+	// steady is the minimum lifetime of a working stream. Shorter ones make the delays grow,
+	// however they end.
 	steady = 5 * time.Second
-	// patience is how many streams in a row may end at once before the
-	// server's own wish, if it is a short one, is doubted.
+	// patience is the number of short streams in a row after which a short delay of the server is
+	// ignored.
 	patience = 4
-	// keptIDs is how many ids of events are remembered, to know them again.
+	// keptIDs is the number of event ids that are kept to recognize repeated events.
 	keptIDs = 256
-	// maxEventID is the longest id that is remembered: no server takes a longer
-	// one back in a header.
+	// maxEventID is the longest id that is kept: no server accepts a longer header.
 	maxEventID = 4 << 10
 )
 
-// place is the position in an event stream: what is needed to resume it after
-// it broke.
+// place is the position in an event stream, to resume it after it broke.
 type place struct {
-	id       string        // of the last event, "" when there is nothing to resume from
-	retry    time.Duration // the server's wish, valid if hasRetry is set
+	id       string        // of the last event, "" if the stream cannot be resumed
+	retry    time.Duration // the delay that the server requests, valid if hasRetry is set
 	hasRetry bool
-	short    int // streams in a row that were refused or ended at once
-	// most bounds the waits that are not the server's wish.
+	short    int // streams in a row that were refused or short
+	// most limits the delays that the server does not request.
 	most time.Duration
 
 	recent []string // ids of the last events
-	before []string // the same, of the time before the stream broke
+	before []string // ids of events before the stream broke
 }
 
-// note takes the id and the retry time of an event, whatever else is in it.
-// It reports whether the event came before the stream broke.
+// note records the id and the retry time of an event. It reports whether the event was received
+// before the stream broke.
 func (p *place) note(e sse.Event) bool {
 	if e.HasRetry {
 		p.retry, p.hasRetry = min(e.Retry, maxRetry), true
@@ -67,7 +65,7 @@ func (p *place) note(e sse.Event) bool {
 	return false
 }
 
-// broke notes that a stream ended that was open for so long.
+// broke records the end of a stream that was open for the given time.
 func (p *place) broke(open time.Duration) {
 	p.before = slices.Clone(p.recent[max(0, len(p.recent)-keptIDs):])
 	if p.id == "" {
@@ -78,16 +76,14 @@ func (p *place) broke(open time.Duration) {
 	}
 }
 
-// forget forgets the place: the next stream starts again, and events in it may have
-// the ids of others (transports, "Resumability and Redelivery").
+// forget resets the position: the next stream starts over, and its events may reuse ids
+// (transports, "Resumability and Redelivery").
 func (p *place) forget() { p.id, p.recent, p.before = "", nil, nil }
 
-// pause returns how long to wait before the next try: what the server asked
-// for, to the point (transports, "Resumability and Redelivery"), or a random part of a
-// bound that doubles. A
-// server that ends every stream at once is not asked ever again without a
-// growing wait, unless a second or more is what it wants. opened says that the
-// last try got a stream.
+// pause returns the delay before the next try: the exact delay that the server requested
+// (transports, "Resumability and Redelivery"), or a random part of a limit that doubles. The
+// limit grows for a server that ends every stream at once, unless it requests a second or more.
+// opened is set if the last try opened a stream.
 func (p *place) pause(opened bool) time.Duration {
 	if p.hasRetry && opened && (p.short <= patience || p.retry >= time.Second) {
 		return p.retry

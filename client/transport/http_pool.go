@@ -7,32 +7,32 @@ import (
 	"time"
 )
 
-// Times of the default pool and its size: idle connections are
-// cheap, and a burst of calls must not reconnect.
+// Timeouts and size of the default pool: idle connections are cheap, and a burst of calls must
+// not reconnect.
 const (
 	dialTimeout  = 5 * time.Second
 	tlsTimeout   = 5 * time.Second
 	idleConnTime = 90 * time.Second
-	// maxHeaderBytes bounds the headers of an answer.
+	// maxHeaderBytes limits the headers of an answer.
 	maxHeaderBytes   = 64 << 10
 	idleConnsPerHost = 10_000
-	// streamWindow is what HTTP/2 takes of an answer that is not read, because it
-	// waits for room. The default is 4 MiB.
+	// streamWindow is how much of an unread answer HTTP/2 buffers while the answer waits for
+	// space. The default is 4 MiB.
 	streamWindow = 256 << 10
 )
 
-// shared is the pool of all connections that have no round tripper of their
-// own, so that clients which do nothing hold no sockets beside those that do.
+// shared is the pool of all connections without a RoundTripper, so that idle clients hold no
+// sockets of their own.
 var shared sharedPool
 
-// sharedPool is there while anybody uses it.
+// sharedPool exists while it has users.
 type sharedPool struct {
 	mu    sync.Mutex
 	users int
 	rt    *http.Transport
 }
 
-// join returns the pool. Each user leaves it once.
+// join returns the pool. Each user calls leave once.
 func (p *sharedPool) join() *http.Transport {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -43,12 +43,12 @@ func (p *sharedPool) join() *http.Transport {
 	return p.rt
 }
 
-// leave closes what is idle when the last one leaves.
+// leave closes idle connections when the last user leaves.
 func (p *sharedPool) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.users--; p.users == 0 {
-		// It also closes what becomes idle after this.
+		// It also closes connections that become idle later.
 		p.rt.CloseIdleConnections()
 		p.rt = nil
 	}

@@ -28,8 +28,8 @@ func (l *oneConn) Accept() (net.Conn, error) {
 func (l *oneConn) Addr() net.Addr { return &net.UnixAddr{} }
 func (l *oneConn) Close() error   { return nil }
 
-// HTTP/2 reads ahead of its reader. What it takes of an answer that nobody reads is
-// not counted anywhere, so that it must be little.
+// HTTP/2 reads ahead. Its buffer of an unread answer is not counted by the budget, so it must be
+// small.
 func TestPoolTakesLittleOfWhatIsNotRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

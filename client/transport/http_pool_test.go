@@ -14,10 +14,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// connections counts what a server has open, and has ever had.
+// connections counts the connections of a server, open and in total.
 type connections struct {
 	open, ever atomic.Int64
-	gone       chan struct{} // one for each that was closed
+	gone       chan struct{} // one for each closed one
 }
 
 func (n *connections) note(_ net.Conn, s http.ConnState) {
@@ -61,8 +61,8 @@ func ask(t *testing.T, c *httpConn) {
 	require.NoError(t, err)
 }
 
-// Connections without a round tripper of their own share one pool, and the last
-// to close leaves no socket. The count is the process's: no test beside this one.
+// Connections without a RoundTripper share one pool, and the last Close leaves no socket. The
+// pool is global, so this test is not parallel.
 func TestHTTPSharedPool(t *testing.T) { //nolint:paralleltest // looks at what all connections share
 	url, n := answering(t, nil)
 	a, b := open(t, url), open(t, url)
@@ -89,7 +89,7 @@ func TestHTTPSharedPool(t *testing.T) { //nolint:paralleltest // looks at what a
 
 // A burst keeps its connections for the next one.
 func TestHTTPBurstKeepsConnections(t *testing.T) { //nolint:paralleltest // as above
-	const size = 1100 // more than usual limits on idle connections
+	const size = 1100 // more than common limits of idle connections
 	var together sync.WaitGroup
 	url, n := answering(t, &together)
 	c := open(t, url)
@@ -105,7 +105,7 @@ func TestHTTPBurstKeepsConnections(t *testing.T) { //nolint:paralleltest // as a
 	require.NoError(t, c.Close())
 }
 
-// Headers that nobody has changed are one map for all connections.
+// Unchanged headers are one map for all connections.
 func TestHTTPSharedHeaders(t *testing.T) {
 	t.Parallel()
 	sent := func(h *HTTP, version, id string) http.Header {

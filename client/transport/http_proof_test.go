@@ -30,8 +30,8 @@ func pool(t *testing.T) *http.Transport {
 
 type tokenKey struct{}
 
-// A round tripper that writes credentials into the request it got, as many do,
-// must not give them to the requests of others.
+// A RoundTripper that writes credentials into its request, as many do, must not add them to other
+// requests.
 func TestHTTPRoundTripperChangesHeader(t *testing.T) {
 	t.Parallel()
 	s := serve(t, withSession("one"))
@@ -65,7 +65,7 @@ func TestHTTPRoundTripperChangesHeader(t *testing.T) {
 	require.Equal(t, "alice", s.find("m")[0].header.Get("Authorization"))
 }
 
-// The password in the URL is in a header already; round trippers log URLs.
+// The password in the URL is sent in a header; round trippers log URLs.
 func TestHTTPRoundTripperSeesNoPassword(t *testing.T) {
 	t.Parallel()
 	s := serve(t, withSession("one"))
@@ -89,8 +89,7 @@ func TestHTTPRoundTripperSeesNoPassword(t *testing.T) {
 	}
 }
 
-// The HTTP layer repeats a POST with such a header by itself, and then it may
-// run twice.
+// The HTTP layer repeats a POST with such a header automatically, so it may run twice.
 func TestHTTPIdempotencyKeyRefused(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"Idempotency-Key", "x-idempotency-key"} {
@@ -108,9 +107,8 @@ func TestHTTPIdempotencyKeyRefused(t *testing.T) {
 	}
 }
 
-// A round tripper that sends again and then does not get through proves
-// nothing about the first time: whatever the last error, the request may have
-// been executed.
+// A RoundTripper that fails on a second try proves nothing about the first: whatever the last
+// error is, the request may have run.
 func TestHTTPNotSentIsProof(t *testing.T) {
 	t.Parallel()
 	secure := quiet(http.NotFoundHandler())
@@ -154,8 +152,7 @@ func TestHTTPNotSentIsProof(t *testing.T) {
 	}
 }
 
-// resetting is a connection that is reset when the reply to a sent request is
-// read.
+// resetting is a connection that is reset when the reply to a sent request is read.
 type resetting struct {
 	net.Conn
 	sent chan struct{}
@@ -177,7 +174,7 @@ func (r *resetting) Read(p []byte) (int, error) {
 	return 0, &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 }
 
-// A reset after the whole request was sent says nothing about its execution.
+// A reset after the whole request was sent does not prove that it did not run.
 func TestHTTPResetAfterSending(t *testing.T) {
 	t.Parallel()
 	s := serve(t, answerAll)
@@ -190,8 +187,8 @@ func TestHTTPResetAfterSending(t *testing.T) {
 	require.False(t, p.fails("m", transport.ReasonLost).NotSent)
 }
 
-// After a lost session nothing is sent without its id: it would be another
-// session's, or nobody's. A new initialize makes the connection whole again.
+// After a lost session nothing is sent without its id, since it would belong to another session
+// or to none. A new initialize repairs the connection.
 func TestHTTPAfterLostSession(t *testing.T) {
 	t.Parallel()
 	var lost atomic.Bool
@@ -218,7 +215,7 @@ func TestHTTPAfterLostSession(t *testing.T) {
 	require.Equal(t, "one", s.find("m")[0].header.Get("Mcp-Session-Id"))
 }
 
-// A head without end is not read to its end.
+// An endless head is not read to its end.
 func TestHTTPHugeHeader(t *testing.T) {
 	t.Parallel()
 	s := replyServer(t, func(w http.ResponseWriter, _ string) {
@@ -230,7 +227,7 @@ func TestHTTPHugeHeader(t *testing.T) {
 	require.False(t, p.fails("m", transport.ReasonTooLarge).NotSent)
 }
 
-// What the server wishes is known of an error in a body, too.
+// Retry-After also applies to an error in a body.
 func TestHTTPRetryAfterOfError(t *testing.T) {
 	t.Parallel()
 	const body = `{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"busy"}}`

@@ -19,8 +19,8 @@ import (
 // replyFunc answers one request whose id is given as JSON text.
 type replyFunc func(w http.ResponseWriter, id string)
 
-// answered replies with a status, a content type and a body in which ID stands
-// for the request's id.
+// answered replies with a status, a content type and a body in which ID is replaced by the
+// request's id.
 func answered(status int, contentType, body string, header ...string) replyFunc {
 	return func(w http.ResponseWriter, id string) {
 		w.Header()["Content-Type"] = nil // none is guessed
@@ -35,7 +35,7 @@ func answered(status int, contentType, body string, header ...string) replyFunc 
 	}
 }
 
-// raw writes bytes in place of an HTTP reply, and hangs up.
+// raw writes bytes instead of an HTTP reply, and closes the connection.
 func raw(text string) replyFunc {
 	return func(w http.ResponseWriter, id string) {
 		conn, buf, err := w.(http.Hijacker).Hijack()
@@ -50,7 +50,7 @@ func raw(text string) replyFunc {
 
 const good = `{"jsonrpc":"2.0","id":ID,"result":{}}`
 
-// replyServer answers "m" with reply and everything else well.
+// replyServer answers "m" with reply, and everything else correctly.
 func replyServer(t *testing.T, reply replyFunc) *web {
 	return serve(t, func(w http.ResponseWriter, r *http.Request, p posted) {
 		if p.method() == "m" {
@@ -63,8 +63,7 @@ func replyServer(t *testing.T, reply replyFunc) *web {
 
 const limit = 64 << 10
 
-// Every reply that is no answer fails its own call, with all that is known of
-// it, and no other.
+// Every reply without an answer fails only its own call, with all evidence.
 func TestHTTPFailures(t *testing.T) {
 	t.Parallel()
 	const json = "application/json"
@@ -119,8 +118,8 @@ func TestHTTPFailures(t *testing.T) {
 		{"an error without id, with 400", answered(400, json, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"no"}}`), want{transport.ReasonStatus, false, 0, 400, "400 Bad Request: no", "-32600"}},
 		{"301", answered(301, "", "", "Location", "/other?secret"), want{transport.ReasonConfig, false, 0, 301, "/other;", ""}},
 		{"302", answered(302, "", "", "Location", "/other"), want{transport.ReasonConfig, false, 0, 302, "redirects (status 302)", ""}},
-		{"303", answered(303, "", "", "Location", "http://[bad"), want{transport.ReasonConfig, false, 0, 303, "nowhere", ""}},
-		{"307 nowhere", answered(307, "", ""), want{transport.ReasonConfig, false, 0, 307, "without saying where", ""}},
+		{"303", answered(303, "", "", "Location", "http://[bad"), want{transport.ReasonConfig, false, 0, 303, "without a valid Location", ""}},
+		{"307 nowhere", answered(307, "", ""), want{transport.ReasonConfig, false, 0, 307, "without a valid Location", ""}},
 		{"308 to another origin", answered(308, "", "", "Location", "https://elsewhere.invalid/mcp?secret"), want{transport.ReasonConfig, false, 0, 308, "https://elsewhere.invalid/mcp;", ""}},
 		{"308 to another host", answered(308, "", "", "Location", "http://elsewhere.invalid/mcp?secret"), want{transport.ReasonConfig, false, 0, 308, "another origin, http://elsewhere.invalid/mcp;", ""}},
 		{"308 to another port", answered(308, "", "", "Location", "//127.0.0.1:1/"), want{transport.ReasonConfig, false, 0, 308, "another origin, http://127.0.0.1:1/;", ""}},
@@ -159,8 +158,8 @@ func TestHTTPFailures(t *testing.T) {
 	}
 }
 
-// bomb is 64 MiB of blanks in 64 KiB of gzip; a client that stops at
-// its limit hangs up long before its end.
+// bomb is 64 MiB of blanks in 64 KiB of gzip; a client with a limit closes the connection long
+// before its end.
 func bomb(w http.ResponseWriter, _ string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Encoding", "gzip")
@@ -173,14 +172,14 @@ func bomb(w http.ResponseWriter, _ string) {
 	}
 }
 
-// What is an answer, whatever it is wrapped in (HTTP-03, HTTP-06, RPC-10).
+// Replies that contain the answer, in any form.
 func TestHTTPAnswers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
 		reply  replyFunc
-		code   int64 // of the JSON-RPC error; 0 wants a result
-		status int   // of the evidence; 0 wants none
+		code   int64 // code of the JSON-RPC error; 0 means a result
+		status int   // status in the evidence; 0 means none
 	}{
 		{"charset", answered(200, "application/json; charset=utf-8", good), 0, 0},
 		{"case", answered(200, "Application/JSON", good), 0, 0},
@@ -224,7 +223,7 @@ func TestHTTPAnswers(t *testing.T) {
 	}
 }
 
-// 307 and 308 within the origin are followed, with body and headers (HTTP-07).
+// 307 and 308 within the origin are followed, with body and headers.
 func TestHTTPRedirect(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{307, 308} {
@@ -250,8 +249,7 @@ func TestHTTPRedirect(t *testing.T) {
 	}
 }
 
-// A server that has answered the request in a redirect has run it: it does not get
-// the request again.
+// A server that answers the request in a redirect has run it: it does not get the request again.
 func TestHTTPRedirectAnswers(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{302, 307, 308} {
@@ -275,8 +273,8 @@ func TestHTTPRedirectAnswers(t *testing.T) {
 	}
 }
 
-// A redirect to another scheme of the same host is to another origin: the
-// headers hold credentials (HTTP-07).
+// A redirect to another scheme of the same host is to another origin: the headers have
+// credentials.
 func TestHTTPRedirectScheme(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request, _ posted) {

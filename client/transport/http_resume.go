@@ -9,20 +9,19 @@ import (
 
 const (
 	headerLastEvent = "Last-Event-Id"
-	// maxCallPause bounds the waits between the tries to resume a call's
-	// stream, where the server does not ask for longer ones.
+	// maxCallPause limits the delays between tries to resume a call's stream, unless the server
+	// asks for longer ones.
 	maxCallPause = 5 * time.Second
-	// maxResumes is how many tries in a row may fail before a call is given
-	// up, which may have no bound of its own.
+	// maxResumes limits the failed tries in a row, since a call may have no time limit.
 	maxResumes = 10
 )
 
-// stream reads the events of the reply until the answer comes. A stream that
-// breaks before it is resumed where that is possible.
+// stream reads the events of the reply until the answer arrives. If the stream breaks before
+// that, it is resumed if possible.
 func (x *exchange) stream() (Answer, error) {
 	at := &place{most: maxCallPause}
 	if x.stateless || (x.opens && x.session == "") {
-		at = nil // no resumption, or no session to find the stream in
+		at = nil // no resumption, or no session to resume in
 	}
 	for {
 		began := time.Now()
@@ -30,7 +29,7 @@ func (x *exchange) stream() (Answer, error) {
 		resp, err := x.read(events, at)
 		ended := events.Ended()
 		events.Free()
-		x.letGo() // also while the stream is resumed
+		x.releaseBudget() // also while the stream is resumed
 		if err == nil {
 			if !ended {
 				x.drain()
@@ -48,8 +47,7 @@ func (x *exchange) stream() (Answer, error) {
 	}
 }
 
-// resume gets the rest of a stream that broke, within the
-// bounds of the call.
+// resume resumes a stream that broke, within the time of the call.
 func (x *exchange) resume(at *place) error {
 	opened := true
 	wish := time.Duration(0)
@@ -63,7 +61,7 @@ func (x *exchange) resume(at *place) error {
 			x.touch()
 			return nil
 		case streamSession:
-			// It is not known what became of the call in the session that was.
+			// The outcome of the call in the lost session is unknown.
 			f := x.failure(ReasonSession, errSession)
 			x.c.dropSession(x.session)
 			return f
@@ -77,19 +75,10 @@ func (x *exchange) resume(at *place) error {
 	return x.failure(ReasonLost, fmt.Errorf("the event stream broke before the answer and could not be resumed in %d tries", maxResumes))
 }
 
-// sleep waits, and reports whether the exchange is still wanted after it.
-func (x *exchange) sleep(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return x.ctx.Err() == nil
-	case <-x.ctx.Done():
-		return false
-	}
-}
+// sleep waits for d, and reports whether the exchange still runs.
+func (x *exchange) sleep(d time.Duration) bool { return !within(x.ctx.Done(), d) }
 
-// status is what the last reply was, for an error.
+// status describes the last reply, for an error.
 func (x *exchange) status() string {
 	if x.resp == nil {
 		return ""
@@ -97,18 +86,18 @@ func (x *exchange) status() string {
 	return fmt.Sprintf(" (status %d)", x.resp.StatusCode)
 }
 
-// verdict is how a server takes the wish for an event stream.
+// verdict is the server's answer to a GET for an event stream.
 type verdict uint8
 
 const (
 	streamOpen    verdict = iota + 1
-	streamLater           // out of order, or too busy: worth another try
-	streamRefused         // not offered, or not from this place
-	streamSession         // the session is not known any more
+	streamLater           // temporary failure: try again
+	streamRefused         // not offered, or not at this position
+	streamSession         // the session is unknown
 )
 
-// reopen asks for an event stream that goes on at a place. The second result
-// is how long the server wants to be left alone.
+// reopen requests an event stream from a position. The second result is the Retry-After of the
+// server.
 func (x *exchange) reopen(at *place) (verdict, time.Duration) {
 	if x.resp != nil {
 		_ = x.resp.Body.Close()
@@ -120,15 +109,15 @@ func (x *exchange) reopen(at *place) (verdict, time.Duration) {
 		x.header.Set(headerLastEvent, at.id)
 	}
 	if x.session != "" {
-		x.header.Set(headerSession, x.session) // that initialize opened just now
+		x.header.Set(headerSession, x.session) // the session that initialize has just opened
 	}
-	x.who = nil                                // a reconnection asks again
+	x.who = nil                                // a reconnection asks the application again
 	resp, err := x.send(x.ctx, http.MethodGet) //nolint:bodyclose // end closes it
 	var refused *Failure
 	switch {
-	case errors.As(err, &refused) && x.resp != nil: // it redirects elsewhere
+	case errors.As(err, &refused) && x.resp != nil: // it redirects to another origin
 		return streamRefused, 0
-	case err != nil: // it cannot be reached, or nobody has credentials for it just now
+	case err != nil: // the server is unreachable, or credentials are not available now
 		return streamLater, 0
 	case resp.StatusCode == http.StatusOK && mediaType(resp.Header) == typeEvents:
 		return streamOpen, 0
@@ -145,7 +134,7 @@ func (x *exchange) reopen(at *place) (verdict, time.Duration) {
 	return streamRefused, 0
 }
 
-// streamHeader makes the header of a GET from that of a POST.
+// streamHeader returns the headers of a GET from those of a POST.
 func streamHeader(h http.Header) http.Header {
 	h = h.Clone()
 	h.Set("Accept", typeEvents)

@@ -16,9 +16,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// breaking is a server with a session that begins its answer to "m" with a
-// text and hangs up. What GETs are answered is a script, in which ID stands for
-// the id of the call. Posts counts how often "m" came.
+// breaking is a server with a session that starts its answer to "m" with a text and closes the
+// stream. A script answers GETs; ID in it is replaced by the id of the call. Posts counts the
+// requests "m".
 type breaking struct {
 	text   string
 	script []replier
@@ -55,7 +55,7 @@ func (b *breaking) lastID() string {
 	return b.id
 }
 
-// replacing writes the id of the last call for ID.
+// replacing replaces ID by the id of the last call.
 type replacing struct {
 	http.ResponseWriter
 	id func() string
@@ -70,17 +70,16 @@ func (w *replacing) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 const priming = "id: p1\nretry: 500\ndata:\n\n"
 
-// A call whose stream ends or breaks before the answer goes on with a GET from
-// the last event, after the time the server asked for (HTTP-23 to HTTP-27,
-// SSE-04). The request is sent once.
+// A call whose stream ends or breaks before the answer continues with a GET after the last event,
+// after the server's delay. The request is sent once.
 func TestHTTPResume(t *testing.T) {
 	t.Parallel()
 	id := func(id, event string) string { return "id: " + id + "\n" + event }
 	tests := []struct {
 		name, text string
 		script     []replier
-		wait       time.Duration // when the answer comes; 0 wants soon only
-		last       string        // the last place that was asked for
+		wait       time.Duration // when the answer arrives; 0 means soon
+		last       string        // the last position requested
 		gets       int
 		notes      int
 	}{
@@ -126,7 +125,7 @@ func TestHTTPResume(t *testing.T) {
 				faults, notes, _ := p.count()
 				require.Equal(t, []int{0, tt.notes}, []int{faults, notes})
 				for _, n := range p.notes {
-					require.Equal(t, "note for 2", n, "the call it came for is told")
+					require.Equal(t, "note for 2", n, "it has the id of its call")
 				}
 				p.answers("another")
 			})
@@ -134,7 +133,7 @@ func TestHTTPResume(t *testing.T) {
 	}
 }
 
-// What cannot be resumed is lost, and nobody knows whether it was executed.
+// A call that cannot be resumed is lost, and its delivery is unknown.
 func TestHTTPResumeFails(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -176,7 +175,7 @@ func TestHTTPResumeFails(t *testing.T) {
 	}
 }
 
-// Every wait to resume is within the bounds of the call, and Close ends it.
+// All delays are within the time of the call, and Close ends them.
 func TestHTTPResumeIsBounded(t *testing.T) {
 	t.Parallel()
 	long := "id: a\nretry: 100000\n\n"
@@ -190,7 +189,7 @@ func TestHTTPResumeIsBounded(t *testing.T) {
 	}{
 		{"maximum", long, []replier{status(500)}, jsonrpc.Wait{Max: 20 * time.Second}, nil, transport.ReasonTimeout, jsonrpc.ErrMaxWait},
 		{"silence", long, []replier{status(500)}, jsonrpc.Wait{Idle: 20 * time.Second}, nil, transport.ReasonTimeout, jsonrpc.ErrIdle},
-		{"polling for ever", priming, []replier{says("id: a\n\n", false)}, jsonrpc.Wait{Max: 20 * time.Second}, nil, transport.ReasonTimeout, jsonrpc.ErrMaxWait},
+		{"polling forever", priming, []replier{says("id: a\n\n", false)}, jsonrpc.Wait{Max: 20 * time.Second}, nil, transport.ReasonTimeout, jsonrpc.ErrMaxWait},
 		{"the server hangs", priming, []replier{func(_ http.ResponseWriter, r *http.Request, _ posted) { <-r.Context().Done() }}, jsonrpc.Wait{Max: 20 * time.Second}, nil, transport.ReasonTimeout, jsonrpc.ErrMaxWait},
 		{"caller", long, []replier{status(500)}, jsonrpc.Wait{}, func(p *page) context.Context {
 			ctx, cancel := context.WithTimeout(p.Context(), 20*time.Second)
@@ -223,8 +222,8 @@ func TestHTTPResumeIsBounded(t *testing.T) {
 	}
 }
 
-// The answer to a call whose stream broke may come on the server's own stream,
-// while the call waits (HTTP-21).
+// The answer to a call whose stream broke may arrive on the server's own stream, while the call
+// waits.
 func TestHTTPResumeElsewhere(t *testing.T) {
 	t.Parallel()
 	own := func(w http.ResponseWriter, r *http.Request, _ posted) {
@@ -241,8 +240,8 @@ func TestHTTPResumeElsewhere(t *testing.T) {
 	})
 }
 
-// Nothing is resumed in the stateless era, whatever ids and times come
-// (HTTP-35), nor is an initialize that has opened no session.
+// Nothing is resumed in the stateless era, whatever ids and delays arrive, and neither is an
+// initialize without a session.
 func TestHTTPNoResume(t *testing.T) {
 	t.Parallel()
 	reply := func(w http.ResponseWriter, r *http.Request, p posted) {
@@ -258,7 +257,7 @@ func TestHTTPNoResume(t *testing.T) {
 	inBubble(t, reply, func(t *testing.T, p *page, s *web) {
 		_ = p.fails("initialize", transport.ReasonLost)
 		require.Empty(t, s.find("GET"))
-		p.answers("initialize") // with a session, it is a call like others
+		p.answers("initialize") // with a session, it is resumed
 		require.Len(t, s.find("GET"), 1)
 		require.Equal(t, "s1", s.find("GET")[0].header.Get("Mcp-Session-Id"))
 		req := p.request("m")

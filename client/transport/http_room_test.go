@@ -18,23 +18,22 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// A 64th of the default limits, and of answers of 10 MiB.
+// A 64th of the default limits, with answers of 10 MiB.
 const (
 	roomLimit   = 1 << 20
 	roomMessage = 256 << 10
 	roomAnswer  = 160 << 10
-	// roomMost is what may be held at most: the limit and one message, which is
-	// taken in pieces.
+	// roomMost is the maximum memory: the limit and one message, which is read in pieces.
 	roomMost = roomLimit + roomMessage + 64<<10
 )
 
-// largeServer answers large* in two halves, the second one when the test says so,
-// and everything else at once.
+// largeServer answers large* in two halves, the second one when the test releases it, and
+// everything else at once.
 type largeServer struct {
 	form   string
 	budget transport.Budget
-	rest   chan struct{} // closed for the second halves
-	most   atomic.Int64  // that was held
+	rest   chan struct{} // closed to send the second halves
+	most   atomic.Int64  // maximum bytes held
 }
 
 func (s *largeServer) look() {
@@ -109,7 +108,7 @@ func inBubbleOfLarge(t *testing.T, form string, test func(t *testing.T, p *page,
 	})
 }
 
-// wave makes calls at once and returns where their errors go.
+// wave starts calls and returns their errors.
 func (p *page) wave(ctx context.Context, n int, method string, wait jsonrpc.Wait) chan error {
 	errs := make(chan error, n)
 	for range n {
@@ -129,8 +128,8 @@ func (p *page) wave(ctx context.Context, n int, method string, wait jsonrpc.Wait
 
 var forms = []string{"pieces", "a length", "events", "lines of an event"}
 
-// More large answers at once than there is room for all arrive: the rest of them
-// waits at the server, and what is held stays within the limit and one message.
+// More large answers than fit at once all arrive: the rest waits at the server, and the bytes
+// held stay within the limit and one message.
 func TestLargeAnswersWaitForRoom(t *testing.T) {
 	t.Parallel()
 	for _, form := range forms {
@@ -155,16 +154,16 @@ func TestLargeAnswersWaitForRoom(t *testing.T) {
 	}
 }
 
-// What waits for room ends with its caller, its time and the connection, and gives
-// back what it holds. Which of them it was is told from a server that is late.
+// An answer that waits for space ends with its caller, its time and the connection, and releases
+// its bytes. Its error differs from that of a late server.
 func TestWaitForRoomEnds(t *testing.T) {
 	t.Parallel()
 	enough := errors.New("enough")
 	for name, tt := range map[string]struct {
 		wait   jsonrpc.Wait
 		end    func(p *page, cancel context.CancelCauseFunc)
-		waited transport.Reason // of the calls that wait for room
-		late   transport.Reason // of those whose server is late
+		waited transport.Reason // of calls that wait for space
+		late   transport.Reason // of calls whose server is late
 		passed time.Duration
 	}{
 		"the caller gives up": {
@@ -213,9 +212,9 @@ func TestWaitForRoomEnds(t *testing.T) {
 	}
 }
 
-// While an answer waits for room the server is not silent: it could send more than
-// is read. So neither the idle timeout ends the call nor does the count of what
-// came stand still. With room again the timeout begins anew.
+// While an answer waits for space the server is not silent: it could send more than is read. The
+// idle timeout does not end the call, and the received count grows. With space, the timeout
+// restarts.
 func TestWaitForRoomIsNoSilence(t *testing.T) {
 	t.Parallel()
 	for _, form := range forms {
@@ -251,8 +250,8 @@ func TestWaitForRoomIsNoSilence(t *testing.T) {
 	}
 }
 
-// Who goes beyond the limit stands in the way of all that wait: if nothing comes of
-// it for five seconds, it is given up. While nobody waits it has its whole time.
+// The answer beyond the limit blocks all that wait: if nothing of it arrives for five seconds, it
+// fails. While no other waits, it has its whole time.
 func TestStalledAnswerMakesWay(t *testing.T) {
 	t.Parallel()
 	for _, form := range forms {
@@ -285,8 +284,8 @@ func TestStalledAnswerMakesWay(t *testing.T) {
 	}
 }
 
-// Answers that a server does not end make room when their time is over, those that
-// are whole arrive after them, and small ones never wait.
+// Incomplete answers release space when their time is over, complete ones arrive after them, and
+// small ones never wait.
 func TestUnfinishedAnswersMakeRoom(t *testing.T) {
 	t.Parallel()
 	for _, form := range forms {
@@ -326,8 +325,8 @@ func TestUnfinishedAnswersMakeRoom(t *testing.T) {
 	}
 }
 
-// A stream without an end does not wait: nothing would end its wait. What finds no
-// room there is lost, and the stream goes on.
+// A stream without a time limit does not wait for space, since nothing would end the wait.
+// Messages without space are lost, and the stream continues.
 func TestStreamsWithoutEndDoNotWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// web is an HTTP server whose requests are kept.
+// web is an HTTP server that keeps its requests.
 type web struct {
 	url string
 
@@ -25,16 +25,16 @@ type web struct {
 	got []posted
 }
 
-// posted is one request as it came.
+// posted is one received request.
 type posted struct {
 	verb   string
 	path   string
 	header http.Header
 	body   string
-	msg    jsonrpc.Message // nil when the body is none
+	msg    jsonrpc.Message // nil if the body is not a message
 }
 
-// method is that of the JSON-RPC message, or the HTTP one.
+// method returns the JSON-RPC method, or the HTTP method.
 func (p posted) method() string {
 	switch m := p.msg.(type) {
 	case jsonrpc.Request:
@@ -47,13 +47,13 @@ func (p posted) method() string {
 	return p.verb
 }
 
-// id is the JSON text of the request's id.
+// id returns the JSON text of the request's id.
 func (p posted) id() string {
 	req, _ := p.msg.(jsonrpc.Request)
 	return string(req.ID.AppendJSON(nil))
 }
 
-// handlerOf keeps what comes and has reply answer it.
+// handlerOf keeps requests and answers them with reply.
 func (s *web) handlerOf(reply func(w http.ResponseWriter, r *http.Request, p posted)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -86,7 +86,7 @@ func (s *web) received() []posted {
 	return append([]posted(nil), s.got...)
 }
 
-// find returns what came with a method.
+// find returns the requests with a method.
 func (s *web) find(method string) []posted {
 	var out []posted
 	for _, p := range s.received() {
@@ -115,7 +115,7 @@ func dial(t *testing.T, h *transport.HTTP) *page {
 	return dialWithin(t, h, nil)
 }
 
-// dialWithin is dial with a bound on what is held.
+// dialWithin is dial with a memory limit.
 func dialWithin(t *testing.T, h *transport.HTTP, budget *transport.Budget) *page {
 	t.Helper()
 	p := &page{T: t}
@@ -156,7 +156,7 @@ func (p *page) request(method string) transport.Request {
 	return transport.Request{Request: jsonrpc.Request{ID: jsonrpc.IntID(p.last), Method: method}}
 }
 
-// try makes a call that ends in a moment, one way or the other.
+// try makes a call that ends soon.
 func (p *page) try(method string) (transport.Answer, error) {
 	p.Helper()
 	ctx, cancel := context.WithTimeoutCause(p.Context(), 20*time.Second, errors.New("the call hung"))
@@ -164,7 +164,7 @@ func (p *page) try(method string) (transport.Answer, error) {
 	return p.Call(ctx, p.request(method))
 }
 
-// answers makes a call that must have an answer.
+// answers makes a call that must be answered.
 func (p *page) answers(method string) transport.Answer {
 	p.Helper()
 	answer, err := p.try(method)

@@ -22,39 +22,37 @@ const (
 	headerVersion = "Mcp-Protocol-Version"
 )
 
-// session is the session state of a connection: an id the server may have
-// given (transports, "Session Management") and the negotiated revision.
+// session is the session state of a connection: the id, if the server has set one (transports,
+// "Session Management"), and the negotiated revision.
 type session struct {
 	mu      sync.Mutex
 	id      string
-	before  *[]string // ids of sessions that were lost, the last few: what failed in them is still told
+	before  *[]string // ids of lost sessions, the last few: they remain secret
 	version string
-	lost    bool // the server does not know the session that was
-	plain   bool // first is that of every connection
-	// http2: the last answer came over HTTP/2. It stands here since there is room: an idle
+	lost    bool // the server does not know the session any more
+	plain   bool // first is the same for every connection
+	// http2 is set if the last answer came over HTTP/2. It is here to fill padding: an idle
 	// client is to be small.
 	http2 atomic.Bool
-	// first is what initialize is sent with: a session begins without the id
-	// and the version of another (transports, "Session Management"). It is never changed.
+	// first are the headers of initialize, without the id and revision of an earlier session
+	// (transports, "Session Management"). They are never changed.
 	first http.Header
-	// now is what everything else is sent with, if it has been made. Idle
-	// connections do not hold it: it would be a fifth of what they cost.
+	// now caches the headers of all other messages. It is weak, because it would be a fifth of
+	// the size of an idle connection.
 	now weak.Pointer[sessionHeader]
 }
 
-// sessionHeader is what messages of one session are sent with. It is one value
-// so that a message never goes out with a part of another session. It is never
-// changed, and shared by all requests.
+// sessionHeader has the headers for messages of one session. It is one value, so that a message
+// never mixes two sessions. It is immutable, and all requests share it.
 type sessionHeader struct {
 	header http.Header
 	id     string
-	// lost: nothing but initialize may be sent (transports, "Session Management").
+	// lost: only initialize may be sent (transports, "Session Management").
 	lost bool
 }
 
-// plainHeaders are what messages are sent with outside a session where the
-// caller has set nothing, by revision; "" is for initialize. They are shared by
-// all connections and never changed.
+// plainHeaders are the headers outside a session if the caller has set none, by revision; "" is
+// for initialize. All connections share them, and they are never changed.
 var plainHeaders = func() map[string]http.Header {
 	accept, content := []string{typeJSON + ", " + typeEvents}, []string{typeJSON}
 	all := map[string]http.Header{"": {"Accept": accept, "Content-Type": content}}
@@ -64,7 +62,7 @@ var plainHeaders = func() map[string]http.Header {
 	return all
 }()
 
-// start makes the header of initialize from what the caller has set.
+// start sets the headers of initialize.
 func (s *session) start(static http.Header, user *url.Userinfo) {
 	s.plain = len(static) == 0 && user == nil
 	s.first = firstHeader(static, user)
@@ -79,7 +77,7 @@ func firstHeader(static http.Header, user *url.Userinfo) http.Header {
 		h = make(http.Header)
 	}
 	if user != nil && h.Get("Authorization") == "" {
-		// [http.Client] does this, a round tripper does not.
+		// [http.Client] does this, but a RoundTripper does not.
 		password, _ := user.Password()
 		h.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
 	}
@@ -96,7 +94,7 @@ func (c *httpConn) UseVersion(version string) {
 	c.session.renew()
 }
 
-// current returns what messages of the session are sent with.
+// current returns the headers for messages of the session.
 func (s *session) current() *sessionHeader {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,10 +106,10 @@ func (s *session) current() *sessionHeader {
 	return h
 }
 
-// renew forgets what is shared. Requires s.mu.
+// renew drops the cached headers. Requires s.mu.
 func (s *session) renew() { s.now = weak.Pointer[sessionHeader]{} }
 
-// header returns what the session's messages are sent with. Requires s.mu.
+// header returns the headers for messages of the session. Requires s.mu.
 func (s *session) header() http.Header {
 	if s.version == "" && s.id == "" {
 		return s.first
@@ -137,9 +135,9 @@ var (
 	errSessionChanged = errors.New("the server changed the session id in the middle of the session")
 )
 
-// noteSession adopts the session id of an answer to initialize, and refuses
-// another one than the request was sent with later (transports, "Session Management"). The id
-// is a secret: it is in no error and no log.
+// noteSession adopts the session id in the answer to initialize. For later requests, it rejects
+// an id that differs from theirs (transports, "Session Management"). The id is a secret: no error
+// and no log has it.
 func (x *exchange) noteSession(header http.Header) error {
 	if x.stateless {
 		return nil // ignored, never stored
@@ -181,8 +179,8 @@ func (s *session) remember() {
 	s.before = &ids
 }
 
-// dropSession forgets a session that the server does not know any more, and
-// reports whether it was still the one in use.
+// dropSession drops a session that the server does not know any more, and reports whether it was
+// still the current one.
 func (c *httpConn) dropSession(id string) bool {
 	c.endStream(id)
 	c.session.mu.Lock()
@@ -196,15 +194,15 @@ func (c *httpConn) dropSession(id string) bool {
 	return true
 }
 
-// DropSession abandons the session that was opened last.
+// DropSession abandons the last opened session.
 func (c *httpConn) DropSession() {
 	now := c.session.current()
 	if !c.dropSession(now.id) || now.id == "" {
 		return
 	}
-	x, err := c.begin(context.Background(), Request{Wait: jsonrpc.Wait{Max: c.closeTimeout}}) //nolint:forbidigo // nobody waits for it
+	x, err := c.begin(context.Background(), Request{Wait: jsonrpc.Wait{Max: c.closeTimeout}}) //nolint:forbidigo // no caller waits for it
 	if err != nil {
-		return // closed
+		return // the connection is closed
 	}
 	go func() {
 		defer x.end()
@@ -213,9 +211,8 @@ func (c *httpConn) DropSession() {
 	}()
 }
 
-// endSession tells the server that the session is over (transports, "Session
-// Management"). Whatever the
-// server answers, or not, the session is over.
+// endSession ends the session at the server (transports, "Session Management"). It ignores the
+// server's answer.
 func (c *httpConn) endSession() {
 	session := c.session.current()
 	if session.id == "" {
@@ -235,7 +232,7 @@ func (c *httpConn) endSession() {
 				return
 			}
 			who.add(req.Header)
-		case <-ctx.Done(): // functions of the application may ignore it
+		case <-ctx.Done(): // the application may ignore ctx
 			return
 		}
 	}

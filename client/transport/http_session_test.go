@@ -15,9 +15,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// A 400 with the sentence of an SDK that the session is not known loses it, as 404
-// does: the request was not executed. One that says something else, or answers the
-// request, or comes without a session, does not (HTTP-16, HTTP-17).
+// A 400 with an SDK's sentence for an unknown session loses the session, as 404 does: the request
+// did not run. With another text, with an answer to the request, or without a session, it does
+// not.
 func TestHTTPSessionUnknown(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -64,8 +64,7 @@ func TestHTTPSessionUnknown(t *testing.T) {
 	}
 }
 
-// An answer under another session id is not handed over (HTTP-13), but the call has
-// been run, and its failure says so.
+// An answer with another session id is not returned. The call has run, and its error states that.
 func TestHTTPSessionChangedAnswered(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -99,10 +98,9 @@ func TestHTTPSessionChangedAnswered(t *testing.T) {
 	}
 }
 
-// Fifty callers meet a server that forgets its sessions again and again. Every
-// failure says that nothing was executed, no message goes out without a
-// session or with a part of another, and all goes on after initialize
-// (HTTP-14, HTTP-16).
+// Fifty callers use a server that keeps losing its sessions. Every failure states that the call
+// did not run, no message is sent without a session or with a part of another, and everything
+// works after initialize.
 func TestHTTPSessionLostUnderLoad(t *testing.T) {
 	t.Parallel()
 	const callers, calls, lives = 50, 20, 7
@@ -125,7 +123,7 @@ func TestHTTPSessionLostUnderLoad(t *testing.T) {
 			wrong = p.method() + " without a session"
 		case known:
 			if uses++; uses > 100 && number < lives {
-				known = false // forgotten
+				known = false // lost
 			}
 		}
 		mu.Unlock()
@@ -154,7 +152,7 @@ func TestHTTPSessionLostUnderLoad(t *testing.T) {
 						return
 					}
 					renewing.Lock()
-					if _, err := p.Call(t.Context(), p.request("m")); err != nil { // somebody else may have been here
+					if _, err := p.Call(t.Context(), p.request("m")); err != nil { // another caller may have called initialize
 						if _, err := p.Call(t.Context(), p.request("initialize")); err != nil {
 							t.Error(err)
 						}
@@ -173,8 +171,7 @@ func TestHTTPSessionLostUnderLoad(t *testing.T) {
 	})
 }
 
-// A call that began in a session that is over says so, and takes nothing from
-// the next one (HTTP-13).
+// A call of an earlier session fails with that reason, and does not affect the next session.
 func TestHTTPOldSessionEndsLate(t *testing.T) {
 	t.Parallel()
 	var sessions int
@@ -207,8 +204,7 @@ func TestHTTPOldSessionEndsLate(t *testing.T) {
 	})
 }
 
-// HTTP-28: a stateless request has no session to lose, also on a connection that
-// has one from before.
+// A stateless request has no session to lose, even on a connection with an earlier session.
 func TestHTTPStatelessLosesNoSession(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w http.ResponseWriter, r *http.Request, p posted) {

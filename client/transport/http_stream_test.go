@@ -15,8 +15,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// streaming answers "m" with an event stream of this text, in which ID stands
-// for the request's id; open keeps it open then.
+// streaming answers "m" with an event stream of this text, in which ID is replaced by the
+// request's id; open keeps it open after that.
 func streaming(t *testing.T, text string, open bool) *web {
 	return serve(t, func(w http.ResponseWriter, r *http.Request, p posted) {
 		if p.method() != "m" {
@@ -34,8 +34,7 @@ func streaming(t *testing.T, text string, open bool) *web {
 
 const goodEvent = "data: " + good + "\n\n"
 
-// The answer is found in a stream, whatever stands around it (SSE-01 to 06,
-// HTTP-20), and needs no end of the stream.
+// The answer is found in a stream with any other content, and the stream need not end.
 func TestHTTPStreamAnswers(t *testing.T) {
 	t.Parallel()
 	note := `data: {"jsonrpc":"2.0","method":"note"}` + "\n\n"
@@ -65,7 +64,7 @@ func TestHTTPStreamAnswers(t *testing.T) {
 				faults, notes, asked := p.count()
 				require.Equal(t, []int{tt.faults, tt.notes, tt.asked}, []int{faults, notes, asked})
 				for _, n := range p.notes {
-					require.Equal(t, "note for 1", n, "the call it came for is told")
+					require.Equal(t, "note for 1", n, "it has the id of its call")
 				}
 				p.answers("another")
 			})
@@ -73,8 +72,8 @@ func TestHTTPStreamAnswers(t *testing.T) {
 	}
 }
 
-// A stream that has no answer fails its call only; at once where the answer
-// can be told to be spoilt, though the stream stays open.
+// A stream without an answer fails only its call; at once if the answer is known to be broken,
+// even if the stream stays open.
 func TestHTTPStreamFailures(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 2*limit)
@@ -111,8 +110,8 @@ func TestHTTPStreamFailures(t *testing.T) {
 	}
 }
 
-// An error without id on a request's stream answers the request only if that says
-// so (RPC-10); any other has its own answer behind it.
+// An error without an id answers the request of its stream only if that allows it; otherwise the
+// real answer follows.
 func TestHTTPStreamErrorWithoutID(t *testing.T) {
 	t.Parallel()
 	s := streaming(t, `data: {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`+"\n\ndata: "+good+"\n\n", true)
@@ -125,7 +124,7 @@ func TestHTTPStreamErrorWithoutID(t *testing.T) {
 	require.ErrorIs(t, answer.Error, &jsonrpc.Error{Code: -32600})
 }
 
-// A connection that breaks in the middle of a chunk is a lost one.
+// A connection that breaks inside a chunk is lost.
 func TestHTTPStreamBreaks(t *testing.T) {
 	t.Parallel()
 	s := replyServer(t, raw("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nff\r\ndata: {\"js"))
@@ -134,8 +133,8 @@ func TestHTTPStreamBreaks(t *testing.T) {
 	p.answers("another")
 }
 
-// An event whose line never ends fails the call as too large, not by a
-// timeout: the bytes that are dropped keep nobody alive.
+// An event with an endless line fails the call as too large, not with a timeout: dropped bytes do
+// not count as progress.
 func TestHTTPEndlessEvent(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

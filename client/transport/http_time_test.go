@@ -28,7 +28,7 @@ func inBubble(t *testing.T, reply func(w http.ResponseWriter, r *http.Request, p
 	})
 }
 
-// pause lets time pass for a server, no longer than its client is there.
+// pause waits in a server, at most as long as its client is there.
 func pause(r *http.Request, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -42,7 +42,7 @@ func write(w http.ResponseWriter, text string) {
 	_ = http.NewResponseController(w).Flush()
 }
 
-// slowly answers "m" in pieces, a pause before each.
+// slowly answers "m" in pieces, with a pause before each.
 func slowly(contentType string, wait time.Duration, pieces ...string) func(http.ResponseWriter, *http.Request, posted) {
 	return func(w http.ResponseWriter, r *http.Request, p posted) {
 		if p.method() != "m" {
@@ -57,7 +57,7 @@ func slowly(contentType string, wait time.Duration, pieces ...string) func(http.
 			}
 			write(w, piece)
 		}
-		if p.id() == "1" && len(pieces) > 0 { // the first request only, else there is never an end
+		if p.id() == "1" && len(pieces) > 0 { // only for the first request, otherwise it never ends
 			write(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}\n\n", p.id()))
 			return
 		}
@@ -65,8 +65,8 @@ func slowly(contentType string, wait time.Duration, pieces ...string) func(http.
 	}
 }
 
-// Whatever comes for a call starts its idle timeout anew; silence ends it, and
-// the maximum does whatever comes.
+// Anything that arrives for a call restarts its idle timeout. Silence ends the call, and the
+// maximum time always does.
 func TestHTTPTimeouts(t *testing.T) {
 	t.Parallel()
 	const stream = "text/event-stream"
@@ -107,8 +107,8 @@ func TestHTTPTimeouts(t *testing.T) {
 	}
 }
 
-// A call that is cancelled in the middle of its body, or of its stream, ends at
-// once and leaves the session alone.
+// A call that is canceled during its body or stream ends at once, and does not affect the
+// session.
 func TestHTTPCancelMidBody(t *testing.T) {
 	t.Parallel()
 	for _, contentType := range []string{"application/json", "text/event-stream", "text/html"} {
@@ -142,7 +142,7 @@ func TestHTTPCancelMidBody(t *testing.T) {
 				cancel(enough)
 				err := <-done
 				require.Zero(t, time.Since(began))
-				if contentType != "text/html" { // that is no answer, whatever follows
+				if contentType != "text/html" { // it is not an answer, whatever follows
 					require.False(t, failure(t, err, transport.ReasonCanceled).NotSent)
 					require.ErrorIs(t, err, enough)
 				}
@@ -166,7 +166,7 @@ func TestHTTPRetryAfterDate(t *testing.T) {
 	})
 }
 
-// The body of a refusal that never ends costs two seconds, not the call's time.
+// An endless body of an error reply costs two seconds, not the call's time.
 func TestHTTPRefusalWithoutEnd(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{200, 404, 503} {
@@ -188,8 +188,7 @@ func TestHTTPRefusalWithoutEnd(t *testing.T) {
 	}
 }
 
-// DELETE ends the session and is bounded (HTTP-18); it comes after the calls
-// that Close ends.
+// DELETE ends the session and is limited in time; it follows the calls that Close cancels.
 func TestHTTPCloseIsBounded(t *testing.T) {
 	t.Parallel()
 	reply := func(w http.ResponseWriter, r *http.Request, p posted) {
@@ -223,7 +222,7 @@ func TestHTTPCloseIsBounded(t *testing.T) {
 	})
 }
 
-// Whatever DELETE is answered, the session is over.
+// The session is over, whatever the reply to DELETE is.
 func TestHTTPDeleteStatus(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{200, 204, 404, 405, 500} {

@@ -13,9 +13,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Every message is a POST of its own with the headers of the protocol; the
-// session id and the version come when they are known and not before
-// (HTTP-01, 02, 11, 12, 14, 18).
+// Every message is a POST of its own with the headers of the protocol; the session id and the
+// version are sent once they are known, not before.
 func TestHTTPHeaders(t *testing.T) {
 	t.Parallel()
 	s := serve(t, withSession("Session-1!~"))
@@ -25,7 +24,7 @@ func TestHTTPHeaders(t *testing.T) {
 	require.NoError(t, p.Notify(t.Context(), jsonrpc.Notification{Method: "notifications/initialized"}))
 	p.answers("tools/list")
 	require.NoError(t, p.Respond(t.Context(), jsonrpc.Response{ID: jsonrpc.StringID("s"), Result: []byte(`{}`)}))
-	p.answers("initialize") // another session begins without a trace of this one
+	p.answers("initialize") // another session starts without data of this one
 	require.NoError(t, p.Close())
 	tests := []struct{ method, body, session, version string }{
 		{"initialize", `{"jsonrpc":"2.0","id":1,"method":"initialize"}`, "", ""},
@@ -52,7 +51,7 @@ func TestHTTPHeaders(t *testing.T) {
 	}
 }
 
-// Credentials in the URL are used, and shown nowhere.
+// Credentials in the URL are used, and never shown.
 func TestHTTPUserInURL(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ posted) { w.WriteHeader(http.StatusTeapot) })
@@ -70,8 +69,7 @@ func TestHTTPUserInURL(t *testing.T) {
 	require.Equal(t, "Bearer x", s.received()[1].header.Get("Authorization"), "what was set by hand wins")
 }
 
-// Headers of the protocol cannot be set by hand (HTTP-09), and a URL that
-// cannot work is refused before anything is sent.
+// Headers of the protocol cannot be set, and an invalid URL is rejected before anything is sent.
 func TestHTTPConfig(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
@@ -105,8 +103,8 @@ func TestHTTPConfig(t *testing.T) {
 	}
 }
 
-// 202, 200 and 204 accept a notification, whatever the body says or how long
-// it takes; the rest refuses it (HTTP-04).
+// 202, 200 and 204 accept a notification, with any body of any duration; other statuses refuse
+// it.
 func TestHTTPNotify(t *testing.T) {
 	t.Parallel()
 	type reply = func(w http.ResponseWriter, r *http.Request)
@@ -156,7 +154,7 @@ func TestHTTPNotify(t *testing.T) {
 	}
 }
 
-// A session id with other characters than visible ASCII is refused (HTTP-12).
+// A session id with characters outside visible ASCII is rejected.
 func TestHTTPBadSessionID(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"with space", "tab\tinside", "ümlaut"} {
@@ -170,8 +168,8 @@ func TestHTTPBadSessionID(t *testing.T) {
 	}
 }
 
-// A session id that appears or changes later fails that call and is not
-// adopted (HTTP-13). Repeating the one there is is fine.
+// A session id that appears or changes later fails that call and is not adopted. Repeating the
+// present one is allowed.
 func TestHTTPSessionChanges(t *testing.T) {
 	t.Parallel()
 	for _, first := range []string{"", "one"} {
@@ -197,8 +195,8 @@ func TestHTTPSessionChanges(t *testing.T) {
 	}
 }
 
-// 404 means a lost session only when there is one (HTTP-16, 17). What is lost
-// is not deleted, and calls that were under way keep their answers.
+// 404 means a lost session only if there is one. A lost session is not deleted, and calls in
+// flight keep their answers.
 func TestHTTPSessionLost(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}), make(chan struct{})

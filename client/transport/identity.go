@@ -12,7 +12,7 @@ import (
 // Identity returns a digest of the program, its arguments, its directory and the
 // added environment.
 func (c *Command) Identity() string {
-	head := fmt.Sprintf("command %v %d", c.Inherit, len(c.Argv)) // or an argument may pass for a variable
+	head := fmt.Sprintf("command %v %d", c.Inherit, len(c.Argv)) // the count separates arguments from variables
 	parts := append(append([]string{head, c.Dir}, c.Argv...), c.Env...)
 	return digest(strings.Join(parts, "\x00"))
 }
@@ -23,12 +23,12 @@ func (h *HTTP) Identity() string { return digest("http\x00" + h.URL) }
 // Identity returns a digest of the whole URL.
 func (s *SSE) Identity() string { return digest("sse\x00" + s.URL) }
 
-// Identity returns the name of this stream: each one is a different server.
+// Identity returns a name for this stream: each one is a different server.
 func (s *Stream) Identity() string { return fmt.Sprintf("stream %p", s) }
 
-// Scope returns a digest of Header, which tells the callers in a shared cache apart;
-// it is empty without credentials. known is false if a RoundTripper, a
-// HeaderFunc or an Authorizer is set, because each may add credentials.
+// Scope returns a digest of Header, which separates callers in a shared cache; it is empty
+// without credentials. known is false if a RoundTripper, a HeaderFunc or an Authorizer is set,
+// because each may add credentials.
 func (h *HTTP) Scope() (scope string, known bool) {
 	if h.HeaderFunc != nil || h.Authorizer != nil {
 		return "", false
@@ -63,8 +63,7 @@ func digestOf(header http.Header) string {
 	return digest(strings.Join(lines, "\n"))
 }
 
-// digest keeps the secrets that arguments and addresses may hold out of maps
-// and dumps.
+// digest keeps the secrets in arguments and addresses out of maps and dumps.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// NEG-08, CACHE-04: what is known of one server is not taken for another's.
+// Different servers have different identities.
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	different := []identified{
@@ -35,8 +35,8 @@ func TestIdentity(t *testing.T) {
 	require.Contains(t, seen, again.Identity())
 }
 
-// CACHE-05: callers that send other headers are others, in whatever order and
-// case; of a round tripper of one's own nobody knows what it adds.
+// Callers with different headers have different scopes, regardless of order and case; with a
+// RoundTripper the scope is unknown.
 func TestScope(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}

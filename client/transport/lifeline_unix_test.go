@@ -22,19 +22,18 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// stubborn ignores the end of stdin and the signal that asks it to end, as its
-// child does.
+// stubborn ignores the end of stdin and the termination signal, and so does its child.
 func stubborn() {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
 	fmt.Fprintln(os.Stderr, "process", os.Getpid())
 	if os.Getenv("WITH_CHILD") != "" {
-		startChild() // which inherits what is ignored
+		startChild() // the child inherits the ignored signals
 	}
 	servePeer()
 	hold()
 }
 
-// obliging ends a moment after its stdin, and says so.
+// obliging exits shortly after the end of its stdin, and leaves a file.
 func obliging() {
 	fmt.Fprintln(os.Stderr, "process", os.Getpid())
 	servePeer()
@@ -44,8 +43,8 @@ func obliging() {
 	}
 }
 
-// clientProgram starts a program and is killed before it closes the connection.
-// Threads that end meanwhile must not take the program with them.
+// clientProgram starts a program and is killed before it closes the connection. Threads that end
+// meanwhile must not kill the program.
 func clientProgram() {
 	cmd := &transport.Command{
 		Argv: []string{os.Args[0]}, Stderr: os.Stdout,
@@ -59,7 +58,7 @@ func clientProgram() {
 	}
 	var ended sync.WaitGroup
 	for range 50 {
-		ended.Go(runtime.LockOSThread) // a goroutine that ends locked ends its thread
+		ended.Go(runtime.LockOSThread) // a locked goroutine that ends stops its thread
 	}
 	ended.Wait()
 	req := transport.Request{Request: jsonrpc.Request{ID: jsonrpc.IntID(1), Method: "echo", Params: []byte(`{}`)}}
@@ -71,8 +70,8 @@ func clientProgram() {
 	hold()
 }
 
-// killedClient runs a client until its program answers, kills it, and returns the
-// processes of the program.
+// killedClient runs a client until its program answers, kills it, and returns the processes of
+// the program.
 func killedClient(t *testing.T, server string, env ...string) (pids []int) {
 	t.Helper()
 	if testing.Short() {
@@ -107,14 +106,14 @@ func killedClient(t *testing.T, server string, env ...string) (pids []int) {
 	return pids
 }
 
-// ends waits for the end of a process, for less time than it would have by itself.
+// ends waits for the end of a process, for less time than it would run on its own.
 func ends(t *testing.T, pid int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return gone(pid) }, 40*time.Second, 5*time.Millisecond, "the program lives on")
 }
 
-// A killed client leaves nothing behind, not even a program that ignores the end
-// of its stdin and the signal to end, nor that program's child.
+// A killed client leaves nothing behind, not even a program that ignores the end of its stdin and
+// the termination signal, or that program's child.
 func TestKilledClientLeavesNoProgram(t *testing.T) {
 	t.Parallel()
 	t.Run("with a shell", func(t *testing.T) {
@@ -139,6 +138,6 @@ func TestKilledClientLeavesNoProgram(t *testing.T) {
 		farewell := t.TempDir() + "/farewell"
 		pids := killedClient(t, "obliging", "FAREWELL="+farewell)
 		ends(t, pids[0])
-		require.FileExists(t, farewell, "it had the time to end by itself")
+		require.FileExists(t, farewell, "it had the time to exit")
 	})
 }

@@ -2,8 +2,8 @@ package transport_test
 
 import "github.com/mainstay-mcp/mainstay/client/transport"
 
-// What the client looks for in a transport or a connection, as the documentation of the
-// package lists it.
+// The optional methods of a transport or a connection, as listed in the documentation of the
+// package.
 type (
 	identified interface{ Identity() string }
 	streamer   interface{ OpenStream() (said <-chan struct{}) }

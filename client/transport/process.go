@@ -16,7 +16,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// process is a child process and what it has said.
+// process is a child process and its output.
 type process struct {
 	cmd         *exec.Cmd
 	argv        []string
@@ -28,10 +28,10 @@ type process struct {
 	stderrLines ring
 	stop, kill  time.Duration
 
-	// spoke says that it has answered, and agreed that the handshake is over. explainedAt
-	// is how many lines of stderr there were at the last answer since both. That came at
-	// answeredAt, and the first request after it was sent at askedAt, both since began and
-	// 0 before there was one.
+	// spoke is set once the program has answered, and agreed once the handshake is complete.
+	// explainedAt is the number of stderr lines at the last answer after both. answeredAt is the
+	// time of that answer, and askedAt the time of the first request after it, both since began
+	// and 0 if there was none.
 	spoke, agreed atomic.Bool
 	explainedAt   atomic.Int64
 	answeredAt    atomic.Int64
@@ -41,15 +41,15 @@ type process struct {
 	firstNoise atomic.Pointer[string]
 
 	exited     chan struct{} // closed when the process has been waited for
-	ended      time.Time     // before exited is closed
-	stderrDone chan struct{} // closed when stderr has been read to its end
-	handled    chan struct{} // closed when watch has ended
-	reaped     chan struct{} // closed when run has ended
-	over       chan struct{} // closed when nothing can come any more
-	closing    chan struct{} // closed when this side ends the program
+	ended      time.Time     // set before exited is closed
+	stderrDone chan struct{} // closed when stderr was read to its end
+	handled    chan struct{} // closed when watch has returned
+	reaped     chan struct{} // closed when run has returned
+	over       chan struct{} // closed when no more output can arrive
+	closing    chan struct{} // closed when the client shuts the program down
 }
 
-// start runs the program and returns our ends of its stdin and stdout.
+// start starts the program and returns the client's ends of its stdin and stdout.
 func (p *process) start(c *Command) (stdin, stdout *os.File, err error) {
 	var opened []*os.File
 	pipe := func() (r, w *os.File) {
@@ -64,10 +64,10 @@ func (p *process) start(c *Command) (stdin, stdout *os.File, err error) {
 	outRead, outWrite := pipe()
 	errRead, errWrite := pipe()
 	if err == nil && c.Dir != "" {
-		_, err = os.Stat(c.Dir) // else the error would say that the program is not there
+		_, err = os.Stat(c.Dir) // otherwise the error would be that the program does not exist
 	}
 	if err == nil {
-		p.cmd = exec.Command(c.Argv[0], c.Argv[1:]...) //nolint:noctx // ends with Close, not with the context of connecting
+		p.cmd = exec.Command(c.Argv[0], c.Argv[1:]...) //nolint:noctx // ends with Close, not with the context of Connect
 		p.cmd.Dir = c.Dir
 		p.cmd.Env = environment(c.Inherit, c.Env)
 		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inRead, outWrite, errWrite
@@ -91,13 +91,13 @@ func (p *process) start(c *Command) (stdin, stdout *os.File, err error) {
 	return inWrite, outRead, nil
 }
 
-// run starts the process and reaps it as soon as it ends, so that it is never a
-// zombie. The process does not outlive this one: see lifeline.
+// run starts the process and reaps it as soon as it exits, so that it is never a zombie. The
+// process does not outlive this one: see lifeline.
 func (p *process) run(started chan<- error) {
 	defer close(p.reaped)
 	watcher := shell()
 	if watcher == "" && dieWithThread(p.cmd) {
-		// The goroutine keeps its thread for as long as the process runs.
+		// The goroutine keeps its thread as long as the process runs.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 	}
@@ -110,19 +110,17 @@ func (p *process) run(started chan<- error) {
 	_ = p.cmd.Wait() // the status is in ProcessState
 	p.ended = time.Now()
 	close(p.exited)
-	<-p.handled // the group is ended while the watcher keeps its number taken
+	<-p.handled // the group is killed while the watcher still holds its id
 	line.release()
 }
 
-// watch ends the calls in flight soon after the process has, even when a child
-// of it keeps stdout open, and ends a process that has closed its stdout and
-// lives on.
+// watch ends the calls in flight soon after the process has exited, even if a child of it keeps
+// stdout open. It kills a process that keeps running after it has closed its stdout.
 func (p *process) watch(rpc *jsonrpc.Conn) {
 	defer close(p.handled)
 	select {
 	case <-p.exited:
-		// Children of the program are ended with it, at once: later its number
-		// may be that of another group.
+		// Kill the children of the program at once: later its id may be that of another group.
 		kill(p.cmd)
 		if !within(rpc.Done(), outputGrace) {
 			rpc.Fail(jsonrpc.ErrPeerClosed)
@@ -136,23 +134,22 @@ func (p *process) watch(rpc *jsonrpc.Conn) {
 	}
 }
 
-// outlive gives a process that nobody hears any more a little time to end.
+// outlive kills a process that has closed its stdout, after a short time.
 func (p *process) outlive() {
 	timer := time.NewTimer(eofGrace)
 	defer timer.Stop()
 	select {
 	case <-p.exited:
-	case <-p.closing: // which gives it more
+	case <-p.closing: // which gives it more time
 	case <-timer.C:
 		kill(p.cmd)
 	}
 }
 
-// readStderr drains stderr for as long as it is open, so that the program
-// never blocks on it.
+// readStderr drains stderr as long as it is open, so that the program never blocks on it.
 func (p *process) readStderr() {
 	defer close(p.stderrDone)
-	first := make([]byte, 1) // most programs write nothing there: only for what comes there is a buffer
+	first := make([]byte, 1) // most programs write nothing to stderr: allocate a buffer only if needed
 	if n, err := p.stderr.Read(first); n == 0 && err != nil {
 		return
 	}
@@ -178,8 +175,8 @@ func (p *process) readStderr() {
 	}
 }
 
-// noise counts a stdout line that is no message, and returns how many there were
-// since the last answer.
+// noise counts a stdout line that is not a message, and returns how many there were since the
+// last answer.
 func (p *process) noise(line []byte) int64 {
 	if p.firstNoise.Load() == nil {
 		first := jsonrpc.Printable(string(line), 200)
@@ -188,9 +185,9 @@ func (p *process) noise(line []byte) int64 {
 	return p.noiseCount.Add(1)
 }
 
-// answered notes that the program speaks MCP, whatever else it writes.
+// answered records that the program speaks MCP, whatever else it writes.
 func (p *process) answered() {
-	if p.noiseCount.Load() != 0 { // which it seldom is
+	if p.noiseCount.Load() != 0 { // rarely
 		p.noiseCount.Store(0)
 	}
 	if !p.spoke.Load() {
@@ -199,8 +196,8 @@ func (p *process) answered() {
 	p.works()
 }
 
-// works notes, once the program has answered and the handshake is over, that what it has
-// written to stderr explains no failure that comes later.
+// works records, once the program has answered and the handshake is complete, that its stderr up
+// to now explains no later failure.
 func (p *process) works() {
 	if p.spoke.Load() && p.agreed.Load() {
 		p.explainedAt.Store(p.stderrLines.count.Load())
@@ -209,7 +206,7 @@ func (p *process) works() {
 	}
 }
 
-// asks notes that a request is sent, and returns how many lines of stderr there are.
+// asks records that a request is sent, and returns the number of stderr lines.
 func (p *process) asks() int64 {
 	if p.askedAt.Load() == 0 && p.answeredAt.Load() != 0 {
 		p.askedAt.CompareAndSwap(0, int64(time.Since(p.began)))
@@ -218,16 +215,16 @@ func (p *process) asks() int64 {
 }
 
 const (
-	// stderrLag is how much later than an answer a line of stderr may be read that was
-	// written before it: they come over two pipes.
+	// stderrLag is how much later than an answer an earlier line of stderr may be read, since
+	// they use two pipes.
 	stderrLag = 20 * time.Millisecond
-	// stderrQuick is how soon after a request a line is read that is not about it.
+	// stderrQuick is the time after a request in which a line is not yet about it.
 	stderrQuick = 3 * time.Millisecond
 )
 
-// old reports whether a line explains no failure of a request. since is how many lines
-// there were when that was sent. A line that is read right after the last answer was
-// written before that, unless it looks like an error.
+// old reports whether a line explains no failure of a request. since is the number of lines when
+// the request was sent. A line that is read right after the last answer was written before it,
+// unless it looks like an error.
 func (p *process) old(line ringLine, since int64) bool {
 	if line.number < min(since, p.explainedAt.Load()) {
 		return true
@@ -239,9 +236,9 @@ func (p *process) old(line ringLine, since int64) bool {
 	return !mcperrors.ErrorLine(line.text)
 }
 
-// settle waits, not for long, until the process has ended and what it wrote last
-// is read: a write to it may fail before its stdout is read to the end. A child of
-// it may hold both open forever, and then their time has passed already.
+// settle waits a short time until the process has exited and its last output is read: a write may
+// fail before its stdout is read to the end. A child of it may hold both pipes open forever; then
+// the time has already passed.
 func (p *process) settle(rpc *jsonrpc.Conn) {
 	if within(p.exited, outputGrace) {
 		within(p.stderrDone, outputGrace-time.Since(p.ended))
@@ -249,9 +246,8 @@ func (p *process) settle(rpc *jsonrpc.Conn) {
 	}
 }
 
-// evidence describes what is known of the process. since is how many lines of stderr there
-// were when the request that failed was sent. They are no explanation, unless they came
-// after the last answer.
+// evidence returns the evidence of the process. since is the number of stderr lines when the
+// failed request was sent. Those lines explain nothing, unless they came after the last answer.
 func (p *process) evidence(since int64) *mcperrors.ProcessEvidence {
 	e := &mcperrors.ProcessEvidence{Command: p.argv, PID: p.cmd.Process.Pid, Age: time.Since(p.began)}
 	e.Stderr, e.Earlier = p.stderrLines.lines(func(line ringLine) bool { return p.old(line, since) })
@@ -269,27 +265,27 @@ func (p *process) evidence(since int64) *mcperrors.ProcessEvidence {
 	return e
 }
 
-// end ends the process: wait, terminate, wait, kill. stdin is closed already.
+// end shuts the process down: wait, terminate, wait, kill. stdin is already closed.
 func (p *process) end() {
 	if !within(p.exited, p.stop) {
 		terminate(p.cmd)
 		if !within(p.exited, p.kill) {
 			kill(p.cmd)
-			within(p.exited, time.Second) // a kill cannot be refused, only delayed
+			within(p.exited, time.Second) // a kill can only be delayed
 		}
 	}
 }
 
-// release closes what is left and waits for the goroutines. One that is in the
-// hands of a Stderr writer that does not return is not waited for.
+// release closes the pipes and waits for the goroutines, except one that is blocked in the
+// application's Stderr writer.
 func (p *process) release() {
-	within(p.stderrDone, outputGrace) // the last words of the program
+	within(p.stderrDone, outputGrace) // the last output of the program
 	_ = p.stderr.Close()
 	within(p.stderrDone, outputGrace)
 	select {
 	case <-p.exited:
 		<-p.reaped
-	default: // killed, and still not gone
+	default: // killed, but not gone yet
 	}
 }
 

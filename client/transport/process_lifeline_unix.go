@@ -8,22 +8,21 @@ import (
 	"syscall"
 )
 
-// lifeline ends a program and its children when this process ends without
-// Close, killed or not. Most programs end when their stdin does; this is for the
-// others. It is a shell in the program's process group that reads from a pipe
-// whose other end only this process holds: at the end of the pipe it gives the
-// program a second, then asks with TERM, then kills the group. The kernel's
-// parent death signal would reach the program alone, and leave it no time.
+// lifeline ends a program and its children if this process ends without Close, even if it is
+// killed. Most programs exit when their stdin is closed; the lifeline is for the others. It is a
+// shell in the program's process group that reads from a pipe, whose other end only this process
+// holds. At the end of the pipe it waits one second, sends TERM, and then kills the group. The
+// kernel's parent death signal would reach only the program, and leave it no time.
 type lifeline struct {
 	watcher *exec.Cmd // nil without a shell
 	pipe    *os.File
 }
 
-// watchOver is what the shell does. It must not end by the signals that it sends,
-// nor by those of Close.
+// watchOver is the script of the shell. It must survive the signals that it sends and those of
+// Close.
 const watchOver = `trap "" TERM HUP INT; read -r _; sleep 1; kill -TERM 0; sleep 1; kill -KILL 0`
 
-// shell is the program of the lifeline, "" where there is none.
+// shell returns the path of sh, "" if there is none.
 func shell() string {
 	path, err := exec.LookPath("sh")
 	if err != nil {
@@ -32,8 +31,8 @@ func shell() string {
 	return path
 }
 
-// newLifeline ties a program to this process. It is called before the program is
-// waited for, so that the process group is still the program's.
+// newLifeline creates the lifeline of a program. Call it before the program is waited for, so
+// that the process group is still the program's.
 func newLifeline(program *exec.Cmd, shell string) *lifeline {
 	l := &lifeline{}
 	if shell == "" {
@@ -49,7 +48,7 @@ func newLifeline(program *exec.Cmd, shell string) *lifeline {
 	watcher.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: program.Process.Pid}
 	err = watcher.Start()
 	_ = read.Close()
-	if err != nil { // the program has ended already, or no more processes can be had
+	if err != nil { // the program has already exited, or there are no more processes
 		_ = write.Close()
 		return l
 	}
@@ -57,12 +56,12 @@ func newLifeline(program *exec.Cmd, shell string) *lifeline {
 	return l
 }
 
-// release ends the watcher. The program has ended, and its group with it.
+// release ends the watcher, after the program and its group have ended.
 func (l *lifeline) release() {
 	if l.watcher == nil {
 		return
 	}
 	_ = l.watcher.Process.Kill()
-	_ = l.watcher.Wait() // "killed"
+	_ = l.watcher.Wait() // always "killed"
 	_ = l.pipe.Close()
 }

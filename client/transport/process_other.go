@@ -7,13 +7,13 @@ import (
 	"os/exec"
 )
 
-// This system has no process groups: only the child itself is ended, and nobody
-// ends it when this process is killed.
+// This system has no process groups: only the child itself is ended, and it survives if this
+// process is killed.
 func ownGroup(*exec.Cmd) {}
 
 func terminate(cmd *exec.Cmd) { kill(cmd) }
 
-// kill fails only when the process has ended already.
+// kill fails only if the process has already exited.
 func kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
 
 func signalName(*os.ProcessState) string { return "" }

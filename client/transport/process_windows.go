@@ -12,8 +12,8 @@ func ownGroup(*exec.Cmd) {}
 
 func terminate(cmd *exec.Cmd) { kill(cmd) }
 
-// kill fails only when the process has ended already. The program's children end
-// with its job, when the lifeline is released.
+// kill fails only if the process has already exited. The program's children end with its job,
+// when the lifeline is released.
 func kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
 
 func signalName(*os.ProcessState) string { return "" }
@@ -23,8 +23,8 @@ func shell() string { return "" }
 // dieWithThread is for Linux.
 func dieWithThread(*exec.Cmd) bool { return false }
 
-// lifeline ends a program and its children when this process ends without
-// Close: it is a job object that ends what is in it with its last handle.
+// lifeline ends a program and its children if this process ends without Close: a job object ends
+// its processes with its last handle.
 type lifeline struct{ job syscall.Handle }
 
 var (
@@ -50,12 +50,12 @@ type extendedLimits struct {
 const (
 	extendedLimitInformation = 9      // JobObjectExtendedLimitInformation
 	killOnJobClose           = 0x2000 // JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
-	// What AssignProcessToJobObject wants: PROCESS_SET_QUOTA and PROCESS_TERMINATE.
+	// Rights for AssignProcessToJobObject: PROCESS_SET_QUOTA and PROCESS_TERMINATE.
 	assignAccess = 0x0100 | 0x0001
 )
 
-// newLifeline puts a program that has just been started into a job of its own. A
-// child that the program has started before that is not in it.
+// newLifeline puts a program that has just been started into a job of its own. Children that it
+// started before are not in the job.
 func newLifeline(program *exec.Cmd, _ string) *lifeline {
 	l := &lifeline{}
 	job, _, _ := createJobObject.Call(0, 0)
@@ -81,7 +81,7 @@ func newLifeline(program *exec.Cmd, _ string) *lifeline {
 	return l
 }
 
-// release ends what is left of the job.
+// release ends all processes of the job.
 func (l *lifeline) release() {
 	if l.job != 0 {
 		_ = syscall.CloseHandle(l.job)

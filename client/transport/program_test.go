@@ -20,8 +20,7 @@ func (c *child) gives(what string, done <-chan struct{}) {
 	}
 }
 
-// E7: a program that closes its stdout and lives on is ended; the call fails at
-// once.
+// A program that closes its stdout and keeps running is killed; the call fails at once.
 func TestCommandMute(t *testing.T) {
 	t.Parallel()
 	c := run(t, "mute", nil)
@@ -35,8 +34,7 @@ func TestCommandMute(t *testing.T) {
 	require.Equal(t, "killed", ended.Process.Signal)
 }
 
-// A program that closes its stdout when it is told to end has all the time that
-// Close gives.
+// A program that closes its stdout during Close has the full time that Close allows.
 func TestCommandMuteAtTheEnd(t *testing.T) {
 	t.Parallel()
 	c := run(t, "mute at the end", nil)
@@ -48,7 +46,7 @@ func TestCommandMuteAtTheEnd(t *testing.T) {
 	require.Empty(t, ended.Process.Signal)
 }
 
-// Kill ends a program and its calls with the reason that it is given.
+// Kill ends a program, and its calls fail with the given reason.
 func TestCommandKill(t *testing.T) {
 	t.Parallel()
 	c := run(t, "parent of the deaf", nil)
@@ -71,5 +69,5 @@ func TestCommandKill(t *testing.T) {
 	c.gives("the end of the connection", c.Done())
 	c.gives("the end of the process", c.Conn.(process).Exited())
 	eventually(t, "the child of the program ends", func() bool { return gone(grand) })
-	c.Conn.(process).Kill(reason) // once more does no harm
+	c.Conn.(process).Kill(reason) // a second time has no effect
 }

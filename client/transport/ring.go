@@ -11,25 +11,24 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// ring keeps of a program's stderr what says why it failed: how it
-// began, how it ended, and the lines between that look like errors. A stack trace
-// has its reason at the top, an installer at the beginning, and most programs say
-// it last. Safe for concurrent use.
+// ring keeps the parts of a program's stderr that may explain a failure: the start, the end, and
+// the lines in between that look like errors. A stack trace has its reason at the top, an
+// installer at the start, and most programs at the end. It is safe for concurrent use.
 type ring struct {
 	mu                sync.Mutex
 	head, fault, tail []ringLine
-	left              int // lines that are not kept
+	left              int // number of dropped lines
 	count             atomic.Int64
 }
 
-// ringLine is a line, its number from 0, and when it was read.
+// ringLine is a line with its number from 0 and the time it was read.
 type ringLine struct {
 	text   string
 	number int64
 	at     time.Time
 }
 
-// What an error shows, in lines and in bytes of a line.
+// Limits of the stderr in an error, in lines and in bytes per line.
 const (
 	ringHead      = 8
 	ringFaults    = 8
@@ -39,7 +38,7 @@ const (
 
 func (r *ring) add(line string) {
 	if len(line) > ringLineBytes {
-		// Not in the middle of a character.
+		// Do not cut inside a character.
 		line = strings.ToValidUTF8(line[:ringLineBytes], "") + "…"
 	}
 	r.mu.Lock()
@@ -66,8 +65,7 @@ func (r *ring) add(line string) {
 	}
 }
 
-// lines returns what is kept, in the order it was written, and how many of the first of
-// these lines are old.
+// lines returns the kept lines in order, and how many of the first ones are old.
 func (r *ring) lines(old func(ringLine) bool) (out []string, before int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +79,7 @@ func (r *ring) lines(old func(ringLine) bool) (out []string, before int) {
 	}
 	keep(r.head...)
 	if r.left > 0 {
-		keep(ringLine{text: fmt.Sprintf("… %d lines are left out …", r.left), number: ringHead, at: r.tail[0].at})
+		keep(ringLine{text: fmt.Sprintf("… %d lines are omitted …", r.left), number: ringHead, at: r.tail[0].at})
 	}
 	keep(r.fault...)
 	keep(r.tail...)

@@ -10,7 +10,7 @@ import (
 
 func never(ringLine) bool { return false }
 
-// Of much output the beginning, the end and the errors between are kept.
+// Of long output, the start, the end and the errors in between are kept.
 func TestRingKeepsTheReason(t *testing.T) {
 	t.Parallel()
 	var r ring
@@ -28,7 +28,7 @@ func TestRingKeepsTheReason(t *testing.T) {
 	require.Equal(t, "npm error code E404", got[0])
 	require.Equal(t, "bye", got[len(got)-1])
 	require.Contains(t, got, "Error: no database")
-	require.Contains(t, got, "… 963 lines are left out …")
+	require.Contains(t, got, "… 963 lines are omitted …")
 
 	for range 100 {
 		r.add("failed again")
@@ -43,13 +43,13 @@ func TestRingKeepsTheReason(t *testing.T) {
 	require.Equal(t, []string{"a", "b"}, got)
 }
 
-// Of the lines that are kept, those that were written before a mark are counted.
+// Of the kept lines, those from before a mark are counted.
 func TestRingCountsWhatIsBefore(t *testing.T) {
 	t.Parallel()
 	var r ring
 	for i := range 100 {
 		if i%20 == 10 {
-			r.add(fmt.Sprint("error ", i)) // 10, 30 and 50 are kept beside the first 8 and the last 32
+			r.add(fmt.Sprint("error ", i)) // 10, 30 and 50 are kept in addition to the first 8 and the last 32
 		} else {
 			r.add(fmt.Sprint("line ", i))
 		}
@@ -62,8 +62,8 @@ func TestRingCountsWhatIsBefore(t *testing.T) {
 		{0, 0, ""},
 		{1, 1, "line 0"},
 		{8, 8, "line 7"},
-		{9, 9, "… 57 lines are left out …"},
-		{10, 9, "… 57 lines are left out …"},
+		{9, 9, "… 57 lines are omitted …"},
+		{10, 9, "… 57 lines are omitted …"},
 		{11, 10, "error 10"},
 		{51, 12, "error 50"},
 		{68, 12, "error 50"},
@@ -79,8 +79,8 @@ func TestRingCountsWhatIsBefore(t *testing.T) {
 	}
 }
 
-// A line that was written before an answer may be read after it. It explains no failure
-// of the request that follows, unless it looks like an error or came later.
+// A line that was written before an answer may be read after it. It explains no failure of the
+// next request, unless it looks like an error or came later.
 func TestLinesThatComeLate(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond

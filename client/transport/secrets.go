@@ -12,8 +12,8 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// leastSecret is the length of the shortest value that is a secret, unless its
-// name says that it is one: "debug" and "true" are everywhere.
+// leastSecret is the length of the shortest value that is hidden, unless its name indicates a
+// secret: "debug" and "true" are everywhere.
 const leastSecret = 6
 
 // secretValues collects secrets.
@@ -25,7 +25,7 @@ func (s *secretValues) add(name, value string) {
 	}
 }
 
-// harmless are headers that callers set and that hold no secret.
+// harmless are headers of callers without secrets.
 var harmless = []string{"User-Agent", "Accept-Language", "Accept-Encoding", "Origin", "Traceparent", "Tracestate"}
 
 func (s *secretValues) header(h http.Header) {
@@ -65,7 +65,7 @@ func (s *secretValues) basic(encoded string) {
 	}
 }
 
-// url adds the user part and the query of an address.
+// url adds the user and the query of a URL.
 func (s *secretValues) url(u *url.URL) {
 	if u.User != nil {
 		password, _ := u.User.Password()
@@ -81,8 +81,7 @@ func (s *secretValues) url(u *url.URL) {
 	}
 }
 
-// Secrets returns the values of headers, and the
-// user part and the query of the URL.
+// Secrets returns the values of headers, and the user and the query of the URL.
 func (h *HTTP) Secrets() []string {
 	var s secretValues
 	s.header(h.Header)
@@ -92,11 +91,11 @@ func (h *HTTP) Secrets() []string {
 	return s
 }
 
-// Secrets returns what [HTTP.Secrets] returns.
+// Secrets is the same as [HTTP.Secrets].
 func (s *SSE) Secrets() []string { return (&HTTP{URL: s.URL, Header: s.Header}).Secrets() }
 
-// Secrets returns the values in Env whose names are
-// names of secrets. It does not include inherited variables.
+// Secrets returns the values in Env whose names indicate secrets. It does not include inherited
+// variables.
 func (c *Command) Secrets() []string {
 	var s secretValues
 	for _, kv := range c.Env {
@@ -107,8 +106,8 @@ func (c *Command) Secrets() []string {
 	return s
 }
 
-// Secrets returns what is secret here: the ids of the session and of the last ones that
-// were lost, and what HeaderFunc has brought of late.
+// Secrets returns the secrets of the connection: the ids of the session and of the last lost
+// ones, and recent values of HeaderFunc.
 func (c *httpConn) Secrets() []string {
 	c.session.mu.Lock()
 	defer c.session.mu.Unlock()
@@ -126,18 +125,17 @@ func (c *httpConn) Secrets() []string {
 	return s
 }
 
-// maxSentSecrets is how many of the secrets that callers bring with them are
-// remembered: those that were sent last.
+// maxSentSecrets limits the caller secrets that are kept: those that were sent last.
 const maxSentSecrets = 256
 
-// sentSecrets are secrets that are known only once they are sent.
+// sentSecrets are secrets that become known when they are sent.
 type sentSecrets struct {
 	mu    sync.Mutex
-	last  map[string]uint64 // by value: when it was sent
+	last  map[string]uint64 // when each value was sent last
 	count uint64
 }
 
-// note remembers what is secret in the headers of a request.
+// note records the secrets in the headers of a request.
 func (s *sentSecrets) note(h http.Header) {
 	var values secretValues
 	values.header(h)
@@ -161,13 +159,13 @@ func (s *sentSecrets) note(h http.Header) {
 	}
 }
 
-// values returns them in an order that stays while they do.
+// values returns the secrets in sorted order.
 func (s *sentSecrets) values() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.last))
 }
 
-// Secrets returns what is secret here: the URL that the server named holds the id of
-// its session.
+// Secrets returns the secrets of the connection: the URL that the server named has the id of its
+// session.
 func (c *sseConn) Secrets() []string { return c.h.Secrets() }

@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Of what callers bring, the last ones are remembered, and no more than a bound,
-// also of a request that alone brings more.
+// The latest secrets of callers are kept, up to a limit, even if one request has more.
 func TestSentSecretsAreBounded(t *testing.T) {
 	t.Parallel()
 	bearer := func(i int) http.Header { return http.Header{"X-Key": {fmt.Sprintf("credentials-%04d", i)}} }
@@ -17,7 +16,7 @@ func TestSentSecretsAreBounded(t *testing.T) {
 	s.note(bearer(0))
 	for i := range 3 * maxSentSecrets {
 		s.note(bearer(i + 1))
-		s.note(bearer(0)) // is used all the time
+		s.note(bearer(0)) // in constant use
 	}
 	values := s.values()
 	require.Len(t, values, maxSentSecrets)

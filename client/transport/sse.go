@@ -23,10 +23,10 @@ type SSE struct {
 	URL string
 	// Header is sent with every request; see [HTTP].
 	Header http.Header
-	// HeaderFunc returns additional headers for a request; see [HTTP]. It does not learn
-	// for which call an answer to a question of the server is.
+	// HeaderFunc returns additional headers for a request; see [HTTP]. It does not learn which
+	// call a response to a request of the server belongs to.
 	HeaderFunc func(ctx context.Context) (http.Header, error)
-	// Authorizer gives each request its credentials; see [HTTP].
+	// Authorizer provides the credentials of each request; see [HTTP].
 	Authorizer Authorizer
 	// RoundTripper sends the requests. nil means the pool that [HTTP] uses.
 	RoundTripper http.RoundTripper
@@ -34,8 +34,8 @@ type SSE struct {
 	Limits Limits
 }
 
-// endpointTimeout is how long a server may take to name the URL for messages,
-// which is the first thing it says (transports of 2024-11-05, "HTTP with SSE").
+// endpointTimeout limits the wait for the URL for messages, which is the first event (transports
+// of 2024-11-05, "HTTP with SSE").
 const endpointTimeout = 10 * time.Second
 
 var (
@@ -44,9 +44,8 @@ var (
 	errStreamLost  = errors.New("the server has lost the session of its event stream")
 )
 
-// lostAfter is how many calls in a row the server must have refused because it does
-// not know their session, until its stream is given up. One may be an accident of
-// several servers behind one address.
+// lostAfter is how many calls in a row the server must refuse for an unknown session before its
+// stream is closed. One may be a mix-up of several servers behind one address.
 const lostAfter = 2
 
 // String implements [Transport]. It returns the URL without user, query and
@@ -71,7 +70,7 @@ func (s *SSE) Connect(ctx context.Context, handler Handler) (Conn, error) {
 	events, err := c.open(ctx, x)
 	if err != nil {
 		x.end()
-		_ = h.Close() // gives no error
+		_ = h.Close() // never fails
 		return nil, err
 	}
 	h.mu.Lock()
@@ -82,14 +81,14 @@ func (s *SSE) Connect(ctx context.Context, handler Handler) (Conn, error) {
 	return c, nil
 }
 
-// sseConn is a connection whose answers all come on one stream.
+// sseConn is a connection whose answers all arrive on one stream.
 type sseConn struct {
 	h    *httpConn
 	gone chan struct{}
 	end  func() // closes gone
-	// stream is the event stream, taken counts the calls that the server has
-	// accepted and may still answer on it, and refused those in a row that it
-	// refused because it does not know their session.
+	// stream is the event stream. taken counts the calls that the server has accepted and may
+	// still answer on it. refused counts the calls in a row that it refused because it does not
+	// know their session.
 	stream         *exchange
 	taken, refused atomic.Int64
 }
@@ -123,32 +122,25 @@ func (c *sseConn) open(ctx context.Context, x *exchange) (*sse.Reader, error) {
 	return events, nil
 }
 
-// afterPassed calls f once the exchange has run for d, without the time in which its
-// clocks stand still.
+// afterPassed calls f once the exchange has run for d, without the time in which its timers are
+// paused.
 func (x *exchange) afterPassed(d time.Duration, f func()) (stop func()) {
 	ctx, cancel := context.WithCancel(x.ctx)
 	go func() {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		for {
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-				return
-			}
+		for left := d; !within(ctx.Done(), left); {
 			passed := x.passed()
 			if passed >= d {
 				f()
 				return
 			}
-			timer.Reset(max(d-passed, d/10)) // it may stand still just before the end
+			left = max(d-passed, d/10) // the timers may be paused just before the end
 		}
 	}()
 	return cancel
 }
 
-// endpoint asks for the stream and takes its first event (transports of 2024-11-05,
-// "HTTP with SSE").
+// endpoint requests the stream and reads its first event (transports of 2024-11-05, "HTTP with
+// SSE").
 func (x *exchange) endpoint() (*sse.Reader, error) {
 	resp, err := x.send(x.ctx, http.MethodGet) //nolint:bodyclose // end closes it
 	var f *Failure
@@ -158,7 +150,7 @@ func (x *exchange) endpoint() (*sse.Reader, error) {
 	case err != nil:
 		return nil, x.broken(err)
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
-		return nil, x.accepted(resp) // never is
+		return nil, x.accepted(resp) // always an error
 	case mediaType(resp.Header) != typeEvents:
 		f := x.failure(ReasonNotMCP, fmt.Errorf("the server answered with %s instead of an event stream", contentName(resp)))
 		head, _ := x.head(drainBytes)
@@ -177,8 +169,8 @@ func (x *exchange) endpoint() (*sse.Reader, error) {
 	}
 }
 
-// adopt sends messages to the URL that the server has named, which must be at
-// the same origin: the headers hold credentials (transports of 2024-11-05, "HTTP with SSE").
+// adopt sets the URL for messages that the server has named. It must have the same origin,
+// because the headers have credentials (transports of 2024-11-05, "HTTP with SSE").
 func (x *exchange) adopt(named string) error {
 	to, err := x.c.url.Parse(named)
 	if err != nil {
@@ -192,7 +184,7 @@ func (x *exchange) adopt(named string) error {
 	return nil
 }
 
-// listen hands over what comes until the stream ends, which ends all calls.
+// listen delivers messages until the stream ends, which ends all calls.
 func (c *sseConn) listen(x *exchange, events *sse.Reader) {
 	defer c.end()
 	defer x.end()
@@ -209,8 +201,8 @@ func (c *sseConn) listen(x *exchange, events *sse.Reader) {
 	c.h.endCalls(&Failure{Reason: ReasonLost, NotSent: true, Err: why})
 }
 
-// Call implements [Conn]: the POST's reply says only whether the message was
-// taken (transports of 2024-11-05, "HTTP with SSE").
+// Call implements [Conn]: the reply to the POST only reports whether the server has accepted the
+// message (transports of 2024-11-05, "HTTP with SSE").
 func (c *sseConn) Call(ctx context.Context, req Request) (Answer, error) {
 	x, err := c.h.begin(ctx, req)
 	if err != nil {
@@ -232,7 +224,7 @@ func (c *sseConn) call(x *exchange, req Request) (Answer, error) {
 	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
 	default:
 		answer, err := x.refused(resp)
-		if err != nil { // unless the answer has come
+		if err != nil { // unless the answer has arrived
 			c.lost(err)
 			return x.late(err)
 		}
@@ -250,26 +242,25 @@ func (c *sseConn) call(x *exchange, req Request) (Answer, error) {
 	_, _ = io.CopyN(io.Discard, body, drainBytes) // frees its connection
 	timer.Stop()
 	select {
-	case <-x.came:
+	case <-x.answered:
 		return x.found(nil)
 	case <-x.ctx.Done():
 		return x.found(x.broken(context.Cause(x.ctx)))
 	}
 }
 
-// lateTime is how long the answer is waited for when the POST of a call has failed.
+// lateTime limits the wait for the answer after the POST of a call has failed.
 const lateTime = 2 * time.Second
 
-// late returns the answer of a call whose POST has failed with err. The server may
-// have taken the call, and its answer comes on the stream, whatever has become of
-// the POST: a proxy may have cut it.
+// late returns the answer of a call whose POST failed with err. The server may have accepted the
+// call, for example if a proxy cut the POST, and answer it on the stream.
 func (x *exchange) late(err error) (Answer, error) {
 	var f *Failure
 	if errors.As(err, &f) && !f.NotSent && !f.Rejected && !f.Answered {
 		timer := time.NewTimer(lateTime)
 		defer timer.Stop()
 		select {
-		case <-x.came:
+		case <-x.answered:
 		case <-timer.C:
 		case <-x.ctx.Done():
 			err = x.broken(context.Cause(x.ctx))
@@ -278,9 +269,9 @@ func (x *exchange) late(err error) (Answer, error) {
 	return x.found(err)
 }
 
-// lost takes the error of a call that was refused, nil for one that was not. It
-// ends a stream whose session the server has lost, since no other end would come,
-// once nothing that the server has taken can be answered on it any more.
+// lost records the error of a refused call, nil for an accepted one. It closes a stream whose
+// session the server has lost, once no accepted call can be answered on it any more: the server
+// would never close it.
 func (c *sseConn) lost(err error) {
 	if errors.Is(err, errStreamLost) {
 		c.refused.Add(1)
@@ -295,7 +286,7 @@ func (c *sseConn) Notify(ctx context.Context, n jsonrpc.Notification) error {
 	return c.h.Notify(ctx, n)
 }
 
-// NotifyAs is Notify for a caller, nil to ask who it is.
+// NotifyAs is Notify for a caller, nil if unknown.
 func (c *sseConn) NotifyAs(ctx context.Context, n jsonrpc.Notification, who *Caller) error {
 	return c.h.NotifyAs(ctx, n, who)
 }
@@ -308,13 +299,13 @@ func (c *sseConn) Respond(ctx context.Context, resp jsonrpc.Response) error {
 // Received counts what arrives.
 func (c *sseConn) Received() uint64 { return c.h.Received() }
 
-// Late counts the answers that no call waited for.
+// Late returns the number of answers without a waiting call.
 func (c *sseConn) Late() uint64 { return c.h.Late() }
 
 // Touch implements [Conn].
 func (c *sseConn) Touch(id jsonrpc.ID) { c.h.Touch(id) }
 
-// UseVersion implements [Conn]. Messages carry no version here.
+// UseVersion implements [Conn]. Messages have no version header here.
 func (c *sseConn) UseVersion(version string) { c.h.batches.Store(hasBatches(version)) }
 
 // Traits implements [Conn].

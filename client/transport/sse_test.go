@@ -18,7 +18,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// old runs a test against an HTTP+SSE server in virtual time.
+// old runs a test with an HTTP+SSE server in virtual time.
 func old(t *testing.T, reply replier, test func(t *testing.T, tr transport.Transport, s *web)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -50,8 +50,8 @@ func connectOld(t *testing.T, tr transport.Transport) *page {
 
 const endpointEvent = "event: endpoint\ndata: /post?stream=1\n\n"
 
-// Everything is POSTed to the URL the stream names, with the headers that were
-// set, and the stream is opened without the headers of a session (OLD-01).
+// Everything is POSTed to the URL that the stream names, with the configured headers; the stream
+// is opened without session headers.
 func TestSSE(t *testing.T) {
 	t.Parallel()
 	old(t, func(w http.ResponseWriter, r *http.Request, p posted) {
@@ -87,8 +87,8 @@ func TestSSE(t *testing.T) {
 	})
 }
 
-// What opens no stream, or names no URL to be used, is a failure with evidence
-// (OLD-02, OLD-03); credentials are never sent elsewhere.
+// A reply without a usable stream or URL is a failure with evidence; credentials are never sent
+// elsewhere.
 func TestSSEConnectFails(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -140,9 +140,8 @@ func TestSSEConnectFails(t *testing.T) {
 	require.True(t, failure(t, err, transport.ReasonUnavailable).NotSent)
 }
 
-// 200, 202 and 204 accept a message, whatever their bodies say; everything
-// else refuses it (OLD-03, HTTP-06), at once where that proves that nothing was
-// done, unless the answer has come before or comes soon.
+// 200, 202 and 204 accept a message, with any body. Other statuses refuse it, at once if that
+// proves that it did not run, unless its answer has arrived or arrives soon.
 func TestSSEPost(t *testing.T) {
 	t.Parallel()
 	event := make(chan string, 100)
@@ -151,7 +150,7 @@ func TestSSEPost(t *testing.T) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			write(w, endpointEvent)
 			for r.Context().Err() == nil {
-				select { // not only on event, which is no channel of the bubble
+				select { // not only on event, which is not a channel of the bubble
 				case text := <-event:
 					write(w, text)
 				default:
@@ -168,7 +167,7 @@ func TestSSEPost(t *testing.T) {
 		case "204":
 			event <- answer
 			w.WriteHeader(http.StatusNoContent)
-		case "held": // answered before the POST is
+		case "held": // answered before the POST
 			event <- answer
 			<-r.Context().Done()
 		case "body without end":
@@ -232,8 +231,8 @@ func TestSSEPost(t *testing.T) {
 	})
 }
 
-// The end of the stream ends the calls in flight and the connection; another
-// connection is another session (OLD-05).
+// The end of the stream ends the calls in flight and the connection; another connection has
+// another session.
 func TestSSEStreamEnds(t *testing.T) {
 	t.Parallel()
 	reply := func(w http.ResponseWriter, r *http.Request, p posted) {

@@ -11,17 +11,17 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// The text of an error has only what a program wrote since its last answer, or since
-// the request. The evidence keeps all of it.
+// The text of an error has only what a program wrote since its last answer or since the request.
+// The evidence has everything.
 func TestCommandStderrExplains(t *testing.T) {
 	t.Parallel()
 	const started, said, why = "Starting default (STDIO) server...", "could not say much", "fatal: out of luck"
 	for _, tt := range []struct {
 		name   string
 		first  string // the request of the handshake, if there is one
-		agreed bool   // the handshake is over
+		agreed bool   // the handshake is complete
 		before []string
-		mutter bool // says something after the last answer
+		mutter bool // writes after the last answer
 		crash  string
 		all    []string
 		shown  []string

@@ -70,7 +70,7 @@ func newStreamConn(in io.ReadCloser, out io.WriteCloser, limits Limits, h Handle
 		OnReceived:   h.Trace.Received,
 	}
 	if h.OnRequest != nil {
-		nobody := context.Background() //nolint:forbidigo // a stream does not tell which call a request belongs to
+		nobody := context.Background() //nolint:forbidigo // a stream does not associate requests with calls
 		cfg.OnRequest = func(req jsonrpc.Request) { h.OnRequest(nobody, req, nil) }
 	}
 	if h.OnNotification != nil {
@@ -117,7 +117,7 @@ func (c *streamConn) UseVersion(version string) { c.rpc.AcceptBatches(hasBatches
 // Received counts what arrives.
 func (c *streamConn) Received() uint64 { return c.rpc.Received() }
 
-// Late counts the answers that no call waited for.
+// Late returns the number of answers without a waiting call.
 func (c *streamConn) Late() uint64 { return c.rpc.Stats().Late }
 
 // Backlog returns the progress of the sent data.
@@ -129,8 +129,8 @@ func (c *streamConn) Traits() Traits { return Traits{} }
 // Done implements [Conn].
 func (c *streamConn) Done() <-chan struct{} { return c.rpc.Done() }
 
-// Close implements [Conn]. A socket is both In and Out, and so is closed twice,
-// as is the stdin of a program.
+// Close implements [Conn]. A socket is both In and Out, and is closed twice, as is the stdin of a
+// program.
 func (c *streamConn) Close() error {
 	err := c.rpc.Close()
 	if errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrClosed) {

@@ -23,7 +23,7 @@ func TestSuiteInMemory(t *testing.T) {
 	}})
 }
 
-// A real socket takes the way of writes that do not block.
+// A real socket uses non-blocking writes.
 func TestSuiteSocket(t *testing.T) {
 	t.Parallel()
 	transporttest.Run(t, transporttest.Subject{New: func(t testing.TB, limits transport.Limits) transport.Transport {

@@ -69,14 +69,14 @@ type Request struct {
 	jsonrpc.Request
 	// Wait limits the time to wait for the answer.
 	Wait jsonrpc.Wait
-	// Mirror is set in the stateless era, and nil otherwise. Only a connection
-	// with the trait Exchanges uses it.
+	// Mirror is set in the stateless era, and nil otherwise. Only a connection with the trait
+	// Exchanges uses it.
 	Mirror *Mirror
 	// Caller is set for the first request of a call, if the transport identified its
 	// caller when the call started. With nil, the connection asks for credentials itself.
 	Caller *Caller
-	// Challenged is that of the answer to an earlier request of the same call, nil if there
-	// was none or it had none.
+	// Challenged is that of the answer to an earlier request of the same call, nil if it had
+	// none.
 	Challenged *ChallengedCall
 }
 
@@ -103,11 +103,11 @@ type Answer struct {
 	HTTP *mcperrors.HTTPEvidence
 	// RetryAfter is the Retry-After of that status, 0 if there is none.
 	RetryAfter time.Duration
-	// Caller is the one that the request was sent for, nil if the transport does not
-	// tell callers apart. It differs from that of the request after a challenge.
+	// Caller is the caller of the request, nil if the transport does not distinguish callers. It
+	// differs from the request's Caller after a challenge.
 	Caller *Caller
-	// Challenged is set if the server challenged this request, or an earlier one of the same
-	// call, also beside an error. Call its Succeed when the call has succeeded.
+	// Challenged is set, even beside an error, if the server challenged this request or an
+	// earlier one of the same call. Call its Succeed when the call has succeeded.
 	Challenged *ChallengedCall
 }
 
@@ -115,24 +115,24 @@ type Answer struct {
 // Its functions run on the goroutine that reads, and must return at once. nil
 // functions ignore the message.
 type Handler struct {
-	// OnRequest receives requests of the server. Answer them with Conn.Respond. If a
-	// request came on the stream of a call, ctx has the values of the context of the
-	// call, and who is its caller if the transport tells callers apart. ctx never ends.
+	// OnRequest receives requests of the server. Answer them with Conn.Respond. If a request came
+	// on the stream of a call, ctx has the values of the context of the call, and who is its
+	// caller if the transport distinguishes callers. ctx never ends.
 	OnRequest func(ctx context.Context, req jsonrpc.Request, who *Caller)
 	// OnNotification receives notifications of the server. id is the call on whose
 	// stream the notification arrived, or zero if that is unknown.
 	OnNotification func(n jsonrpc.Notification, id jsonrpc.ID)
 	// OnFault receives violations of the protocol that belong to no call.
 	OnFault func(error)
-	// OnSessionLost is called if the server has lost the session and no call has
-	// reported it. A call that finds the session lost reports it by its failure.
+	// OnSessionLost is called if the server has lost the session and no call has reported that
+	// with its failure.
 	OnSessionLost func()
 	// OnGap is called if the stream of [Streamer] broke and could not be resumed.
 	// Messages that the server sent in the meantime are lost.
 	OnGap func()
-	// OnCallbackFailed is called if a function of the application, such as the
-	// RoundTripper of [HTTP], panics or ends its goroutine. value is the value of
-	// the panic, or nil. Only the operation that needed the function fails.
+	// OnCallbackFailed is called if a function of the application, such as the RoundTripper of
+	// [HTTP], panics or calls runtime.Goexit. value is the value of the panic, or nil. Only the
+	// operation that needed the function fails.
 	OnCallbackFailed func(name string, value any, stack []byte)
 	// Budget limits the memory for unfinished answers. nil sets no limit.
 	Budget *Budget
@@ -140,19 +140,17 @@ type Handler struct {
 	Trace Trace
 }
 
-// Trace receives everything that is sent and received. A function may use its
-// argument only until it returns, and must not change it; copy what you keep.
-// nil functions cost nothing.
+// Trace receives everything that is sent and received. A function may use its argument only until
+// it returns, and must not change it. nil functions cost nothing.
 //
-// Sending and reading wait for the functions, so they must not block, and must not make
-// calls with the same client. Over a stream or a program, Received and Noise run one at
-// a time in the order of arrival, and no answer is read while one of them runs; Stderr
-// runs on the goroutine that reads stderr. Sent runs on the goroutine that sends, before
-// the message goes out. Over HTTP, Sent and Received run on the goroutine of their
-// request or stream. So Sent may run several times at once, over HTTP Received too, and
-// different functions at the same time. The option WithTrace of package client runs each
-// on a goroutine of its own, so that a panic ends only that, and waits for it all the
-// same.
+// Sending and reading wait for the functions, so they must not block, and must not make calls
+// with the same client. Over a stream or a program, Received and Noise run one at a time in the
+// order of arrival, and no answer is read while one of them runs; Stderr runs on the goroutine
+// that reads stderr. Sent runs on the goroutine that sends, before the message is sent. Over
+// HTTP, Sent and Received run on the goroutine of their request or stream. So several calls of
+// Sent may run concurrently, and over HTTP also calls of Received. The option WithTrace of
+// package client runs each function on a goroutine of its own and waits for it, so that a panic
+// affects only that function.
 type Trace struct {
 	// Sent and Received get whole messages without a newline.
 	Sent, Received func(frame []byte)

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// unread returns how many bytes wait in a pipe. Linux tells it at both ends, also when
-// nobody reads any more.
+// unread returns the number of unread bytes in a pipe. Linux reports it at both ends, even if
+// nothing reads any more.
 func unread(pipe *os.File) (waiting int64, known bool) {
 	raw, err := pipe.SyscallConn()
 	if err != nil {

@@ -4,5 +4,5 @@ package transport
 
 import "os"
 
-// unread is not known where only the reading end of a pipe can tell it.
+// unread is unknown on systems where only the reading end of a pipe reports it.
 func unread(*os.File) (waiting int64, known bool) { return 0, false }

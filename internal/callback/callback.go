@@ -1,7 +1,6 @@
-// Package callback runs functions of the application on goroutines of the
-// library. A panic there would end the process with every call in flight, and
-// [runtime.Goexit], which a failing test calls, would end a goroutine that
-// others wait for. Here both fail the one function and nothing else.
+// Package callback runs callbacks of the application on goroutines of the library. A panic in one
+// would crash the process, and [runtime.Goexit], which a failing test calls, would end a
+// goroutine that others wait for. With this package, only the callback fails.
 package callback
 
 import (
@@ -9,13 +8,13 @@ import (
 	"runtime/debug"
 )
 
-// Error says that a function of the application did not return.
+// Error is the error of a callback that did not return.
 type Error struct {
-	// Name is the function as the application knows it, such as "OnEvent".
+	// Name is the application's name of the callback, such as "OnEvent".
 	Name string
-	// Value is what it panicked with, nil for [runtime.Goexit].
+	// Value is the value of the panic, nil for [runtime.Goexit].
 	Value any
-	// Stack is where it panicked, nil for [runtime.Goexit].
+	// Stack is the stack of the panic, nil for [runtime.Goexit].
 	Stack []byte
 }
 
@@ -26,15 +25,15 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s panicked: %v", e.Name, e.Value)
 }
 
-// Unwrap returns what the function panicked with, where that is an error.
+// Unwrap returns the value of the panic if it is an error.
 func (e *Error) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
 
-// Run calls f on this goroutine and reports whether it returned. failed, which
-// may be nil, gets the reason when it did not. After a [runtime.Goexit] in f
-// this goroutine still ends: use [Aside] where somebody waits for it.
+// Run calls f on this goroutine and reports whether it returned. If not, it calls failed, which
+// may be nil, with the reason. After a [runtime.Goexit] in f this goroutine still ends: use
+// [Aside] if others wait for it.
 func Run(name string, failed func(*Error), f func()) (returned bool) {
 	defer func() {
 		if returned {
@@ -52,19 +51,19 @@ func Run(name string, failed func(*Error), f func()) (returned bool) {
 	return true
 }
 
-// Aside is [Run] on a goroutine of its own, which it waits for: this goroutine
-// goes on whatever f does.
+// Aside is [Run] on a goroutine of its own, for which it waits: this goroutine continues even if
+// f calls [runtime.Goexit].
 func Aside(name string, failed func(*Error), f func()) bool {
 	returned := make(chan bool, 1)
 	go func() {
-		defer close(returned) // Run does not return where f ends the goroutine
+		defer close(returned) // Run does not return if f calls Goexit
 		returned <- Run(name, failed, f)
 	}()
 	return <-returned
 }
 
-// InTurn calls next until it reports false. When something in next ends the
-// goroutine, the rest runs on another one that spawn starts.
+// InTurn calls next until it returns false. If next ends the goroutine, the rest runs on a
+// goroutine that spawn starts.
 func InTurn(spawn func(func()), next func() bool) {
 	over := false
 	defer func() {

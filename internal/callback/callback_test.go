@@ -46,7 +46,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// Only Aside saves the goroutine that called from a Goexit.
+// Only Aside protects its caller from a Goexit.
 func TestGoexit(t *testing.T) {
 	t.Parallel()
 	var work sync.WaitGroup

@@ -7,26 +7,23 @@ import (
 	"time"
 )
 
-// Bounds of a [Logger]. What a peer sends can cause a line a message, so that each
-// place in the code has its own allowance: one that is flooded does not take
-// that of the others.
+// Limits of a [Logger]. A peer can cause one line per message, so each place in the code has its
+// own allowance: one noisy place does not use up that of others.
 const (
-	logBurst    = 10 // lines of one place at once
+	logBurst    = 10 // lines of one place in a burst
 	logInterval = time.Second
 	logWaiting  = 256 // lines that wait for a slow handler
 )
 
-// LogHandler is the name of a handler in an [Error].
+// LogHandler is the name of a log handler in an [Error].
 const LogHandler = "the logger's handler"
 
-// Logger returns a logger that never runs the handler of l on the goroutine that
-// logs: a handler that blocks, panics or ends its goroutine costs its own lines
-// and nothing else. Of one place in the code it takes 10 lines at once and one a
-// second after that; one line counts what was dropped. failed, which may be nil,
-// is called for a handler that panics.
+// Logger returns a logger that never runs the handler of l on the goroutine that logs: a handler
+// that blocks or panics affects only its own lines. For each place in the code, it logs a burst
+// of 10 lines and one line a second after that; one more line counts the dropped ones. It calls
+// failed, which may be nil, if the handler panics.
 //
-// Its goroutine lives while there is something to say. A Logger of a Logger is
-// the same one.
+// Its goroutine runs only while there are lines to log. Logger returns a Logger unchanged.
 func Logger(l *slog.Logger, failed func(*Error)) *slog.Logger {
 	if l == nil || l.Handler() == slog.DiscardHandler {
 		return l
@@ -37,23 +34,23 @@ func Logger(l *slog.Logger, failed func(*Error)) *slog.Logger {
 	return slog.New(&logHandler{q: &logQueue{to: l.Handler(), failed: failed, places: map[uintptr]*place{}}})
 }
 
-// Flush waits until the handler of a [Logger] has got all lines, no longer than
-// bound. It reports whether it has.
+// Flush waits at most bound until the handler of a [Logger] has all lines, and reports whether it
+// has.
 func Flush(l *slog.Logger, bound time.Duration) bool {
 	h, ok := l.Handler().(*logHandler)
 	return !ok || h.q.flush(bound)
 }
 
-// logHandler is the handler of a [Logger], with what was put before its lines.
+// logHandler is the handler of a [Logger], with the attributes and groups for its lines.
 type logHandler struct {
 	q    *logQueue
 	with []func(slog.Handler) slog.Handler
 }
 
-// Enabled implements [slog.Handler]: the handler is asked when it is its turn.
+// Enabled implements [slog.Handler]. The level is checked later, by the wrapped handler.
 func (h *logHandler) Enabled(context.Context, slog.Level) bool { return true }
 
-// Handle implements [slog.Handler]. It never waits.
+// Handle implements [slog.Handler]. It never blocks.
 func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	h.q.put(logLine{ctx: ctx, record: r.Clone(), with: h.with})
 	return nil
@@ -82,12 +79,12 @@ type logLine struct {
 // place is a place in the code that logs.
 type place struct {
 	left    int       // lines that it may log now
-	since   time.Time // of left
+	since   time.Time // time of the last refill
 	dropped int
-	like    logLine // the last one that was dropped
+	like    logLine // the last dropped line
 }
 
-// allow takes a line from the allowance, which fills up again with time.
+// allow takes one line from the allowance, which refills over time.
 func (p *place) allow(now time.Time) bool {
 	if more := int(now.Sub(p.since) / logInterval); more > 0 {
 		p.left = min(logBurst, p.left+more)
@@ -106,14 +103,14 @@ type logQueue struct {
 
 	mu      sync.Mutex
 	lines   []logLine
-	places  map[uintptr]*place // by program counter: as many as the code has
+	places  map[uintptr]*place // by program counter, so the number is limited
 	running bool
-	idle    chan struct{} // closed when nothing is left to say; nil when nobody waits
-	hurry   chan struct{} // closed when what was dropped is to be told at once; nil when nothing waits
-	flushed int           // who waits for that
+	idle    chan struct{} // closed when all lines are logged; nil unless flush waits
+	hurry   chan struct{} // closed to log the counts of dropped lines at once; nil unless step waits
+	flushed int           // number of waiting flush calls
 }
 
-// put queues a line. It never waits.
+// put queues a line. It never blocks.
 func (q *logQueue) put(l logLine) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -138,8 +135,8 @@ func (q *logQueue) run() {
 	InTurn(func(rest func()) { go rest() }, q.step)
 }
 
-// step hands one line over, or waits until what was dropped may be told. It
-// reports whether there may be more.
+// step logs one line, or waits until a count of dropped lines is due. It reports whether there
+// may be more.
 func (q *logQueue) step() bool {
 	q.mu.Lock()
 	l, wait, ok := q.next(time.Now())
@@ -164,7 +161,7 @@ func (q *logQueue) step() bool {
 				to = with(to)
 			}
 			if to.Enabled(l.ctx, l.record.Level) {
-				_ = to.Handle(l.ctx, l.record) // as slog does: it has nobody to tell
+				_ = to.Handle(l.ctx, l.record) // as slog does
 			}
 		})
 	case wait > 0:
@@ -178,9 +175,8 @@ func (q *logQueue) step() bool {
 	return ok || wait > 0
 }
 
-// next takes the next line: what waits, then what is to be said of what was
-// dropped, which is told once a second. wait is how long nothing is due, 0 for
-// nothing at all. Requires q.mu.
+// next takes the next line: a queued one, or the count of dropped lines, which is due once a
+// second. wait is the time until a count is due, 0 if there is none. Requires q.mu.
 func (q *logQueue) next(now time.Time) (l logLine, wait time.Duration, ok bool) {
 	if len(q.lines) > 0 {
 		l, q.lines[0] = q.lines[0], logLine{}
@@ -209,7 +205,7 @@ func (q *logQueue) next(now time.Time) (l logLine, wait time.Duration, ok bool) 
 	return logLine{}, wait, false
 }
 
-// flush waits until there is nothing left to say.
+// flush waits until all lines are logged.
 func (q *logQueue) flush(bound time.Duration) bool {
 	q.mu.Lock()
 	if !q.running {

@@ -56,7 +56,7 @@ func TestLogger(t *testing.T) {
 	require.Nil(t, callback.Logger(nil, nil))
 }
 
-// A handler that blocks stops nobody, and what it misses is counted.
+// A blocking handler does not block callers, and its missed lines are counted.
 func TestLoggerBlocked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestLoggerBlocked(t *testing.T) {
 	})
 }
 
-// Over a minute of a flood there is a line a second and its count.
+// During a flood of a minute there is one line and one count per second.
 func TestLoggerRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestLoggerRate(t *testing.T) {
 	})
 }
 
-// A handler that panics or ends its goroutine loses its line.
+// A handler that panics or calls runtime.Goexit loses its line.
 func TestLoggerFails(t *testing.T) {
 	t.Parallel()
 	bug := errors.New("a bug")

@@ -5,10 +5,9 @@ import (
 	"strconv"
 )
 
-// Any returns the value in the shapes that JSON Schema validators judge: maps,
-// slices, strings, booleans, nil, and numbers as int64 where they are integers
-// that fit, else as the nearest finite float64. It is for judging only; what
-// is sent is written by [Value.AppendJSON].
+// Any returns the value as JSON Schema validators expect it: maps, slices, strings, booleans,
+// nil, and numbers as int64 if they are integers that fit, else as the nearest finite float64.
+// Use it only for validation; [Value.AppendJSON] writes the value to send.
 func (v *Value) Any() any {
 	switch v.Kind() {
 	case Bool:
@@ -41,18 +40,17 @@ func (v *Value) Float() float64 {
 	if v.Kind() != Number {
 		return 0
 	}
-	f, _ := strconv.ParseFloat(v.raw, 64) // out of range gives an infinity, which is what we clamp
+	f, _ := strconv.ParseFloat(v.raw, 64) // out of range returns an infinity, which is clamped
 	return max(-math.MaxFloat64, min(math.MaxFloat64, f))
 }
 
-// IsInteger reports whether a number has no fraction, as JSON Schema counts:
-// 1.0 is an integer.
+// IsInteger reports whether a number has no fraction, as in JSON Schema: 1.0 is an integer.
 func (v *Value) IsInteger() bool {
 	return v.Kind() == Number && v.Float() == math.Trunc(v.Float())
 }
 
-// Equal reports whether two values mean the same to JSON Schema: members in
-// any order, numbers by value.
+// Equal reports whether two values are equal in JSON Schema: with members in any order, and
+// numbers by value.
 func Equal(a, b *Value) bool {
 	if a.Kind() != b.Kind() {
 		return false

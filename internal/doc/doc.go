@@ -1,9 +1,9 @@
-// Package doc holds JSON documents exactly as they were written: the order of
-// members and the digits of numbers survive, and no number passes through
-// float64 on its way to a server or to the terminal.
+// Package doc has JSON documents exactly as they were written: it keeps the order of members and
+// the digits of numbers, and no number passes through float64 on its way to a server or to the
+// terminal.
 //
-// [Parse] reads a document, the methods of [Value] look into it and change it,
-// [Value.AppendJSON] writes it back.
+// [Parse] reads a document, the methods of [Value] read and change it, and [Value.AppendJSON]
+// writes it.
 package doc
 
 import (
@@ -21,17 +21,17 @@ const (
 	Null Kind = iota + 1
 	// Bool is true or false.
 	Bool
-	// Number is any JSON number, whatever its size.
+	// Number is any JSON number of any size.
 	Number
 	// String is a JSON string.
 	String
 	// Array is an ordered list of values.
 	Array
-	// Object is an ordered list of named values, no name twice.
+	// Object is an ordered list of named values with unique names.
 	Object
 )
 
-// String returns the name JSON Schema uses for the kind.
+// String returns the JSON Schema name of the kind.
 func (k Kind) String() string {
 	switch k {
 	case Null:
@@ -49,12 +49,12 @@ func (k Kind) String() string {
 	}
 }
 
-// Value is one JSON value. The methods that read may be called on a nil Value,
-// which has no kind and holds nothing. Not safe for concurrent changes.
+// Value is one JSON value. The methods that read may be called on a nil Value, which has no kind
+// and no content. It is not safe for concurrent changes.
 type Value struct {
 	kind Kind
-	// raw is the text as written: always there for scalars, and for arrays
-	// and objects until they are changed.
+	// raw is the text as written: always set for scalars, and for arrays and objects until they
+	// are changed.
 	raw     string
 	items   []*Value
 	members []Member
@@ -64,7 +64,7 @@ type Value struct {
 type Member struct {
 	Name  string
 	Value *Value
-	// rawName is the name as written, quotes included.
+	// rawName is the name as written, with its quotes.
 	rawName string
 }
 
@@ -118,7 +118,7 @@ func (v *Value) Members() []Member {
 	return v.members
 }
 
-// Get returns the member called name, nil when there is none.
+// Get returns the member with this name, nil for none.
 func (v *Value) Get(name string) *Value {
 	for _, m := range v.Members() {
 		if m.Name == name {
@@ -128,8 +128,7 @@ func (v *Value) Get(name string) *Value {
 	return nil
 }
 
-// Set gives an object the member name. A member that is there already keeps
-// its place.
+// Set sets the member with this name in an object. An existing member keeps its position.
 func (v *Value) Set(name string, value *Value) {
 	v.raw = ""
 	for i := range v.members {
@@ -141,7 +140,7 @@ func (v *Value) Set(name string, value *Value) {
 	v.members = append(v.members, Member{Name: name, Value: value, rawName: string(jsonrpc.AppendString(nil, name))})
 }
 
-// Delete takes the member name out of an object, when it is there.
+// Delete removes the member with this name from an object, if there is one.
 func (v *Value) Delete(name string) {
 	for i := range v.members {
 		if v.members[i].Name == name {
@@ -162,16 +161,15 @@ func (v *Value) SetItem(i int, value *Value) {
 	v.items[i] = value
 }
 
-// Touch forgets the text as written, for a caller that is about to change
-// something below v.
+// Touch drops the text as written, for a caller that is about to change something below v.
 func (v *Value) Touch() {
 	if v.kind == Array || v.kind == Object {
 		v.raw = ""
 	}
 }
 
-// AppendJSON appends the value on one line: as written where it was parsed and
-// not changed since, else without spaces.
+// AppendJSON appends the value on one line: as written if it was parsed and not changed, else
+// without spaces.
 func (v *Value) AppendJSON(dst []byte) []byte {
 	if v == nil {
 		return append(dst, "null"...)

@@ -40,7 +40,7 @@ func TestParseRefuses(t *testing.T) {
 		{"empty", ``, 1, 1, "unexpected end"},
 		{"second line", "{\"a\":1,\n \"b\" 2}", 2, 6, "invalid character '2'"},
 		{"trailing", `1 2`, 1, 3, "after top-level value"},
-		{"duplicate", `{"a":1,"\u0061":2}`, 1, 8, "twice"},
+		{"duplicate", `{"a":1,"\u0061":2}`, 1, 8, "duplicate"},
 		{"not UTF-8", "\"\xff\"", 1, 2, "UTF-8"},
 		{"leading zero", `01`, 1, 2, "after top-level value"},
 	} {

@@ -6,8 +6,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// OpenObject returns an object without its closing brace, nil for none. It shares the
-// memory of the object.
+// OpenObject returns an object without its closing brace, nil for none. It shares the memory of
+// the object.
 func OpenObject(object json.RawMessage) []byte {
 	for i := len(object) - 1; i >= 0; i-- {
 		if object[i] == '}' {
@@ -17,7 +17,7 @@ func OpenObject(object json.RawMessage) []byte {
 	return nil
 }
 
-// AppendMembers appends members to an open object, after a comma if it has some already.
+// AppendMembers appends members to an open object, after a comma if it is not empty.
 func AppendMembers(open, members []byte) []byte {
 	if len(members) == 0 {
 		return open
@@ -33,8 +33,8 @@ func Pair(name string, value []byte) []byte {
 	return append(append(jsonrpc.AppendString(nil, name), ':'), value...)
 }
 
-// Cut returns an object, open and without one of its members, and that member's
-// value, nil if it has none. Both share the memory of the object where they can.
+// Cut returns an open object without one of its members, and the value of that member, nil if
+// there is none. Both share the memory of the object if possible.
 func Cut(object json.RawMessage, name string) (open []byte, value json.RawMessage, err error) {
 	if err = jsonrpc.Members(object, func(n, v []byte) bool {
 		if string(n) == name {
@@ -77,8 +77,8 @@ func Has(object json.RawMessage, name string) bool {
 	return err == nil && found
 }
 
-// First returns the first byte of a JSON text, 0 for an empty one. The text begins
-// in its first line.
+// First returns the first byte of a JSON text, 0 for an empty one. The text starts in its first
+// line.
 func First(text json.RawMessage) byte {
 	for _, b := range text {
 		if b != ' ' && b != '\t' {

@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// SyntaxError says where a text stops being a JSON document.
+// SyntaxError reports the position of a JSON syntax error.
 type SyntaxError struct {
-	// Reason is what is wrong, for people.
+	// Reason describes the error, for people.
 	Reason string
 	// Line and Column count from 1, columns in runes.
 	Line, Column int
-	// Text is the line with the fault, Caret spaces and a ^ under the column.
+	// Text is the line with the error, Caret spaces and a ^ under the column.
 	Text, Caret string
 }
 
@@ -22,8 +22,8 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s at line %d column %d", e.Reason, e.Line, e.Column)
 }
 
-// Parse reads one JSON value with nothing after it. Text that is not UTF-8 and
-// members with the same name are refused. Every error is a [*SyntaxError].
+// Parse reads one JSON value with nothing after it. It rejects text that is not UTF-8 and
+// duplicate names. Every error is a [*SyntaxError].
 func Parse(data []byte) (*Value, error) {
 	var whole json.RawMessage
 	if err := json.Unmarshal(data, &whole); err != nil {
@@ -42,21 +42,21 @@ func Parse(data []byte) (*Value, error) {
 	return v, nil
 }
 
-// locate turns an error of encoding/json into ours.
+// locate converts an error of encoding/json to a SyntaxError.
 func locate(data []byte, err error) error {
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {
 		return syntaxError(string(data), 0, err.Error())
 	}
 	at := int(syntax.Offset)
-	// The offset counts the byte that was wrong, except at the end of the input.
+	// The offset includes the wrong byte, except at the end of the input.
 	if at > 0 && !strings.HasPrefix(syntax.Error(), "unexpected end") {
 		at--
 	}
 	return syntaxError(string(data), at, syntax.Error())
 }
 
-// maxShown is how much of the faulty line an error carries.
+// maxShown limits the part of the wrong line in an error.
 const maxShown = 72
 
 func syntaxError(text string, at int, reason string) *SyntaxError {
@@ -91,8 +91,8 @@ func invalidUTF8(s string) int {
 	return -1
 }
 
-// parser walks text that encoding/json has found valid, so it only looks for
-// where values begin and end.
+// parser parses text that encoding/json has validated, so it only looks for the start and the end
+// of values.
 type parser struct {
 	data    string
 	at      int
@@ -152,7 +152,7 @@ func (p *parser) object(v *Value) {
 		raw := p.str()
 		name := (&Value{kind: String, raw: raw}).Str()
 		if seen[name] {
-			p.fail(nameAt, fmt.Sprintf("the name %q is there twice", name))
+			p.fail(nameAt, fmt.Sprintf("the name %q is a duplicate", name))
 		}
 		seen[name] = true
 		p.space()

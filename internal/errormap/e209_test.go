@@ -12,8 +12,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// What the two ends do not share is not there the next time either: E209 is never
-// retryable, whatever it is made from and whatever the payload says.
+// Client and server remain incompatible: E209 is never retryable, whatever its cause and payload.
 func TestE209IsNotRetryable(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

@@ -13,10 +13,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// From makes an *Error of any error, nil of nil. Foreign errors are mapped only here;
-// an *Error, wrapped or not, is returned unchanged. delivery is what the caller knows
-// about the request. Errors that prove more override it: a refusal by the breaker, an
-// answer of the server, a request that was not sent.
+// From returns an *Error for any error, nil for nil. Foreign errors are mapped only here; an
+// *Error, wrapped or not, is returned unchanged. delivery is what the caller knows about the
+// request. Errors that prove more override it: a refusal by the breaker, an answer of the server,
+// a request that was not sent.
 func From(err error, delivery mcperrors.Delivery) *mcperrors.Error {
 	if err == nil {
 		return nil
@@ -37,7 +37,7 @@ func From(err error, delivery mcperrors.Delivery) *mcperrors.Error {
 		return fromOpen(err)
 	case errors.As(err, &rpc):
 		e := FromRPC(rpc, Options{})
-		if err != error(rpc) { //nolint:errorlint // an error around it says more
+		if err != error(rpc) { //nolint:errorlint // the wrapping error has more information
 			e.Cause = err
 		}
 		return e
@@ -58,8 +58,8 @@ func From(err error, delivery mcperrors.Delivery) *mcperrors.Error {
 	}
 }
 
-// as returns the *mcperrors.Error in err's chain, nil if there is none. It is a
-// function of its own so that From allocates nothing more for such an error.
+// as returns the *mcperrors.Error in err's chain, nil if there is none. It is a separate function
+// so that From allocates nothing for such an error.
 func as(err error) *mcperrors.Error {
 	var e *mcperrors.Error
 	if errors.As(err, &e) {
@@ -78,8 +78,8 @@ func fromOpen(err error) *mcperrors.Error {
 	return e
 }
 
-// FromHTTP makes the error of an HTTP answer without a JSON-RPC error. retryAfter is that
-// of the Retry-After header, 0 if absent.
+// FromHTTP returns the error of an HTTP answer without a JSON-RPC error. retryAfter is the
+// Retry-After header, 0 if absent.
 func FromHTTP(evidence mcperrors.HTTPEvidence, retryAfter time.Duration) *mcperrors.Error {
 	e := httpError(evidence.Status)
 	e.HTTP = &evidence
@@ -89,9 +89,8 @@ func FromHTTP(evidence mcperrors.HTTPEvidence, retryAfter time.Duration) *mcperr
 	return e
 }
 
-// httpError makes the error of an HTTP status. Few statuses prove that the request
-// did not run: a proxy may have passed it on before a 503, and an application may send
-// 410 or 501 half-way.
+// httpError returns the error of an HTTP status. Few statuses prove that the request did not run:
+// a proxy may have forwarded it before a 503, and an application may send 410 or 501 half-way.
 func httpError(status int) *mcperrors.Error {
 	switch status {
 	case http.StatusUnauthorized:
@@ -124,7 +123,7 @@ func httpError(status int) *mcperrors.Error {
 	}
 }
 
-// noEndpoint is the error of an address without an MCP endpoint.
+// noEndpoint returns the error of an address without an MCP endpoint.
 func noEndpoint(delivery mcperrors.Delivery) *mcperrors.Error {
 	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, delivery, "there is no MCP endpoint at this address: check the URL", nil)
 	e.Retryable, e.UserMessage, e.SuggestedAction = false, "There is no MCP server at this address", "Check the URL"

@@ -21,7 +21,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// AC-006.3: an open circuit is E201 with the seed's text, and nothing was sent.
+// An open circuit is E201 with the seed's text, and nothing was sent.
 func TestAC_006_3_OpenCircuitIsE201(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestAC_006_3_OpenCircuitIsE201(t *testing.T) {
 		require.Nil(t, e.OriginalMCPCode)
 		require.True(t, mcperrors.SafeToRetry(e))
 
-		// The bare error answers the same questions.
+		// The bare error has the same properties.
 		require.Equal(t, mcperrors.KindCircuitOpen, mcperrors.KindOf(err))
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
 		require.Equal(t, 20*time.Second, mcperrors.RetryAfter(err))
@@ -55,7 +55,7 @@ func (slowError) Error() string   { return "i/o timeout" }
 func (slowError) Timeout() bool   { return true }
 func (slowError) Temporary() bool { return true }
 
-// S2-EMAP-07 and the truncated JSON of S2-EMAP-08.
+// The mapping of Go errors, including truncated JSON.
 func TestFrom(t *testing.T) {
 	t.Parallel()
 	_, truncated := jsonrpc.Decode([]byte(`{"jsonrpc":"2.0","id":1,"resu`))
@@ -114,7 +114,7 @@ func TestContextErrorsWithoutACause(t *testing.T) {
 	require.NotErrorIs(t, server, context.DeadlineExceeded, "the server's deadline is not ours")
 }
 
-// S2-EMAP-08 and the HTTP rows of resilience.md §3.2.
+// The mapping of HTTP statuses.
 func TestFromHTTP(t *testing.T) {
 	t.Parallel()
 	const (

@@ -9,21 +9,21 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// maxRetryAfter bounds how long a peer can make the client wait.
+// maxRetryAfter limits how long a peer can make the client wait.
 const maxRetryAfter = 24 * time.Hour
 
-// hints are members of a payload that say more about an error. The peer writes them, so
+// hints are members of a payload with more information about an error. The peer writes them, so
 // members of a wrong type count as absent.
 type hints struct {
 	message   string
 	recovery  string
 	retryable *bool
 	after     time.Duration
-	envelope  bool // there is an "error" object
+	envelope  bool // the payload has an "error" object
 }
 
-// readHints reads the data of an error or the payload of a tool's result: the members of
-// its "error" object if it has one, else its own.
+// readHints reads the data of an error or the payload of a tool's result: the members of its
+// "error" object if it has one, else its own members.
 func readHints(data json.RawMessage) hints {
 	var h hints
 	top := object(data)
@@ -65,7 +65,7 @@ func text(data json.RawMessage) string {
 	return s
 }
 
-// seconds reads a number of seconds. It returns 0 unless there is a positive one.
+// seconds reads a number of seconds. It returns 0 unless the number is positive.
 func seconds(data json.RawMessage) time.Duration {
 	s, err := strconv.ParseFloat(string(data), 64)
 	if err != nil || math.IsNaN(s) || s <= 0 {

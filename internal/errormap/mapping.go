@@ -10,35 +10,34 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Options is what is known about a call besides the server's error.
+// Options has what is known about a call besides the server's error.
 type Options struct {
-	// Server, Method, Tool and RequestID are copied to the error. Method and Tool
-	// also decide what some codes mean.
+	// Server, Method, Tool and RequestID are copied to the error. Method and Tool also decide the
+	// meaning of some codes.
 	Server, Method, Tool, RequestID string
-	// Resource is what the request names: the tool, prompt, URI or task.
+	// Resource is the tool, prompt, URI or task of the request.
 	Resource string
-	// Profile is the one that the application has set, or nil. It must not panic.
+	// Profile is the profile that the application has set, or nil. It must not panic.
 	Profile mcperrors.Profile
-	// Refused says that what -32020, -32021 or -32022 says is true of the request:
-	// it was of revision 2026-07-28, and was refused before it was run. Without it
-	// they may be the codes of a tool that has run.
+	// Refused is set if -32020, -32021 or -32022 is true for the request: it was of revision
+	// 2026-07-28, and was rejected before it ran. Otherwise the code may come from a tool that
+	// has run.
 	Refused bool
-	// NoElicitationCode says that the revision spoken gives -32042 no meaning:
-	// it is a code of the server's own.
+	// NoElicitationCode is set if the negotiated revision does not define -32042, which is then a
+	// code of the server's own.
 	NoElicitationCode bool
 }
 
-// FromRPC makes the error of a call from the server's JSON-RPC error.
+// FromRPC returns the error of a call for the server's JSON-RPC error.
 func FromRPC(rpc *jsonrpc.Error, o Options) *mcperrors.Error {
 	e, _ := ReadRPC(rpc, o)
 	return e
 }
 
-// ReadRPC is [FromRPC] that also reports whether circuits count the error as a failure.
-// Message is the server's, OriginalMCPCode its code. The profile decides before the
-// general rules, except about errors that MCP defines. A retryable member in the error's
-// data overrides the code's default, except for E209, which is never retryable. rpc must
-// not be nil.
+// ReadRPC is [FromRPC] that also reports whether circuits count the error as a failure. Message
+// is the server's, OriginalMCPCode its code. The profile takes precedence over the general rules,
+// except for errors that MCP defines. A retryable member in the error's data overrides the code's
+// default, except for E209, which is never retryable. rpc must not be nil.
 func ReadRPC(rpc *jsonrpc.Error, o Options) (e *mcperrors.Error, counts bool) {
 	delivery := deliveryOf(rpc, o)
 	r, defined := protocolRule(rpc, o)
@@ -55,17 +54,17 @@ func ReadRPC(rpc *jsonrpc.Error, o Options) (e *mcperrors.Error, counts bool) {
 	return e, counts
 }
 
-// FromTool makes an error from a tool's result that has isError: true. text
-// is the result's text, structured its structuredContent, nil when absent.
+// FromTool returns the error for a tool's result with isError: true. text is the text of the
+// result, structured its structuredContent, nil if absent.
 func FromTool(text string, structured json.RawMessage, o Options) *mcperrors.Error {
 	e, _ := ReadTool(text, structured, o)
 	return e
 }
 
-// ReadTool is [FromTool] that also reports whether circuits count the result as a failure.
-// The error's kind is always [mcperrors.KindTool]: the server works, and the tool reported
-// an error. Without a profile that knows better, the code is E201 and not retryable,
-// because the same call would end the same way.
+// ReadTool is [FromTool] that also reports whether circuits count the result as a failure. The
+// error's kind is always [mcperrors.KindTool]: the server works, and the tool reported an error.
+// Without a rule of the profile, the code is E201 and not retryable, because the same call would
+// end the same way.
 func ReadTool(text string, structured json.RawMessage, o Options) (e *mcperrors.Error, counts bool) {
 	m := o.meaning(mcperrors.Report{Text: text, Structured: structured})
 	r := rule{code: mcperrors.CodeUnavailable, user: "The tool reported an error", action: "Read what the tool says"}.with(m)
@@ -75,7 +74,7 @@ func ReadTool(text string, structured json.RawMessage, o Options) (e *mcperrors.
 			h = inText
 		}
 	}
-	e = r.apply(hints{}, o) // the content may be the text of a third party
+	e = r.apply(hints{}, o) // the content may come from a third party
 	e.Kind = mcperrors.KindTool
 	if m.Rejected {
 		e.Delivery = mcperrors.Rejected
@@ -87,8 +86,8 @@ func ReadTool(text string, structured json.RawMessage, o Options) (e *mcperrors.
 	return e, m.Counts
 }
 
-// meaning asks the profile about an error. What the client sends on its own is about
-// the protocol, and no profile knows more.
+// meaning asks the profile about an error. Profiles do not apply to requests that the client
+// sends on its own.
 func (o *Options) meaning(r mcperrors.Report) mcperrors.Meaning {
 	switch o.Method {
 	case mcp.MethodInitialize, mcp.MethodDiscover, mcp.MethodPing:
@@ -101,12 +100,11 @@ func (o *Options) meaning(r mcperrors.Report) mcperrors.Meaning {
 	return o.Profile.Meaning(r)
 }
 
-// deliveryOf tells from a JSON-RPC error whether the server refused before it
-// did anything. A code alone proves nothing: servers hand on what their tools
-// throw. The TypeScript SDK sends any code a tool throws, our own -32601 to its
-// roots/list among them, and the Go SDK makes `method not found: "tools/call"` of
-// that after the tool has run. So a name has to be in it, and it has to be the
-// tool's.
+// deliveryOf returns whether a JSON-RPC error proves that the server rejected the request before
+// it ran anything. A code alone proves nothing, because servers pass on the errors of their
+// tools. The TypeScript SDK sends any code that a tool throws, even the client's own -32601 to
+// roots/list, and the Go SDK turns that into `method not found: "tools/call"` after the tool has
+// run. So the message must have the tool's name.
 func deliveryOf(rpc *jsonrpc.Error, o Options) mcperrors.Delivery {
 	switch rpc.Code {
 	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams:

@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// mapped is what a row of a table promises.
+// mapped is the expected result of a row.
 type mapped struct {
 	code      mcperrors.Code
 	kind      mcperrors.Kind
@@ -34,7 +34,7 @@ const (
 	read    = "Read what the server says"
 )
 
-// ofSeed is a call of a server of the seed.
+// ofSeed is a call with the seed's profile.
 var ofSeed = errormap.Options{Method: "tools/call", Tool: "convert_pdf", Profile: mcperrors.Docling}
 
 // seedTable is the seed's MCP_ERROR_MAP.
@@ -67,7 +67,6 @@ func testSeedTable(t *testing.T, from, to int64) {
 	require.Positive(t, tested)
 }
 
-// S2-EMAP-01.
 func TestAC_005_1_StandardCodes(t *testing.T) {
 	t.Parallel()
 	testSeedTable(t, -32700, -32600)
@@ -76,14 +75,13 @@ func TestAC_005_1_StandardCodes(t *testing.T) {
 func TestAC_005_2_ServerCodes(t *testing.T) {
 	t.Parallel()
 	testSeedTable(t, -32099, -32000)
-	for code := int64(-32099); code <= -32000; code++ { // every code of the range is something
+	for code := int64(-32099); code <= -32000; code++ { // every code of the range has a rule
 		e := errormap.FromRPC(&jsonrpc.Error{Code: code}, errormap.Options{})
 		_, ok := mcperrors.Lookup(e.Code)
 		require.True(t, ok, "code %d", code)
 	}
 }
 
-// S2-EMAP-03.
 func TestAC_005_3_UserMessageActionRetryable(t *testing.T) {
 	t.Parallel()
 	for _, row := range seedTable {
@@ -97,7 +95,6 @@ func TestAC_005_3_UserMessageActionRetryable(t *testing.T) {
 	}
 }
 
-// S2-EMAP-04.
 func TestAC_005_4_MapKeepsTheServersWords(t *testing.T) {
 	t.Parallel()
 	rpc := &jsonrpc.Error{Code: -32003, Message: "Kein Platz\nmehr", Data: json.RawMessage(`{"free":0}`)}
@@ -111,7 +108,6 @@ func TestAC_005_4_MapKeepsTheServersWords(t *testing.T) {
 	require.Same(t, rpc, found)
 }
 
-// S2-EMAP-02.
 func TestAC_005_5_UnknownIsRetryableE201(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int64{-32004, -32050, -32099, -32768, 404, 0, 1, -1, 1 << 62} {
@@ -135,7 +131,7 @@ func TestAC_005_6_OriginalMCPCode(t *testing.T) {
 	require.Nil(t, errormap.Canceled(mcperrors.Unknown, nil).OriginalMCPCode)
 }
 
-// A case for each row of the general rules, and of what the document server adds.
+// A case for each row of the general rules, and for the rules of the document server.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -180,7 +176,7 @@ func TestProfileOfTheServerIsIgnored(t *testing.T) {
 	}
 }
 
-// busy is a profile as an application writes it.
+// busy is a profile of an application.
 var busy = mcperrors.ProfileFunc(func(r mcperrors.Report) mcperrors.Meaning {
 	switch {
 	case r.RPC == nil && r.Text == "busy", r.RPC != nil && r.RPC.Code == 1001:
@@ -239,7 +235,6 @@ func TestWrongMeaning(t *testing.T) {
 	require.Equal(t, 24*time.Hour, errormap.FromRPC(&jsonrpc.Error{Code: 7}, errormap.Options{Profile: forever}).RetryAfter)
 }
 
-// X-PROF-03.
 func TestPayloadRetryableBeatsTheTable(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -282,12 +277,12 @@ func TestRetryAfterSeconds(t *testing.T) {
 		e := errormap.FromRPC(&jsonrpc.Error{Code: 429, Data: data}, errormap.Options{})
 		require.Equal(t, tt.want, e.RetryAfter, tt.seconds)
 	}
-	// What may not be repeated has no time to wait for.
+	// An error that is not retryable has no RetryAfter.
 	e := errormap.FromRPC(&jsonrpc.Error{Code: -32602, Data: json.RawMessage(`{"retry_after_seconds":3}`)}, errormap.Options{})
 	require.Zero(t, e.RetryAfter)
 }
 
-// Servers report what is missing with different codes.
+// Servers use different codes for missing things.
 func TestWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -325,7 +320,7 @@ func TestWhatIsMissing(t *testing.T) {
 	}
 }
 
-// The proofs that nothing was done.
+// The proofs that a call did not run.
 func TestDeliveryOfAnswers(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int64{-32700, -32600, -32601, -32602, -32603, -32000, -32001, -32002, -32003, -32020, -32021, -32022, -32042, -32099, 0, 429, 500, 503} {
@@ -350,7 +345,7 @@ func TestDeliveryOfAnswers(t *testing.T) {
 		"Unknown tool":                         mcperrors.Answered,
 		"Tool pay not found in the ledger":     mcperrors.Answered,
 		"Method not found":                     mcperrors.Answered,
-		`method not found: "tools/call"`:       mcperrors.Answered, // go-sdk, of a tool that ran
+		`method not found: "tools/call"`:       mcperrors.Answered, // go-sdk, for a tool that has run
 	} {
 		for code, want := range map[int64]mcperrors.Delivery{-32601: want, -32602: want, -32603: mcperrors.Answered, -32600: mcperrors.Answered} {
 			rpc := &jsonrpc.Error{Code: code, Message: message}
@@ -369,8 +364,8 @@ func TestDeliveryOfAnswers(t *testing.T) {
 	}
 }
 
-// S2-EMAP-08, second half: whatever a server sends, the map gives an error with
-// a code of the catalogue, and its text and JSON can be made.
+// For any error of a server, the map returns an error with a code of the catalogue, and its text
+// and JSON are valid.
 func FuzzMap(f *testing.F) {
 	f.Add([]byte(`{"code":-32000,"message":"Permission denied: x","data":{"reason":"permission"}}`), true, "tools/call")
 	f.Add([]byte(`{"code":429,"message":"","data":{"error":{"code":"RATE_LIMIT","retryable":false,"retry_after_seconds":1e99}}}`), false, "")

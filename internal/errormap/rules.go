@@ -10,14 +10,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// rule is what an error means.
+// rule is the meaning of an error.
 type rule struct {
 	code mcperrors.Code
 	kind mcperrors.Kind
 	// user and action are texts for the end user, "" for those of the catalogue.
 	user, action string
 	retryable    bool
-	// fixed says that the data of the error cannot change retryable.
+	// fixed is set if the data of the error cannot change retryable.
 	fixed bool
 	after time.Duration
 }
@@ -31,7 +31,7 @@ func codeRule(code int64) rule {
 		return rule{code: mcperrors.CodeToolNotFound, kind: mcperrors.KindUnsupported}
 	case jsonrpc.CodeInvalidParams:
 		return rule{code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindInvalidArguments, user: "Invalid parameters", action: "Check the parameters"}
-	case jsonrpc.CodeInternalError, -32000: // "server error", by custom
+	case jsonrpc.CodeInternalError, -32000: // a common convention for server errors
 		return rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindServer, user: "The server failed", retryable: true}
 	}
 	r := rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindApp, user: "An unexpected error occurred", action: "Try again later", retryable: true}
@@ -41,8 +41,7 @@ func codeRule(code int64) rule {
 	return r
 }
 
-// with returns the rule that a profile makes of r. What is zero or not valid in m changes
-// nothing.
+// with returns r with the changes of a profile. Zero and invalid members of m change nothing.
 func (r rule) with(m mcperrors.Meaning) rule {
 	if entry, ok := mcperrors.Lookup(m.Code); ok {
 		kind := r.kind
@@ -74,7 +73,7 @@ var serverKinds = [...]mcperrors.Kind{
 	mcperrors.KindNotFound, mcperrors.KindInvalidArguments, mcperrors.KindOverloaded, mcperrors.KindApp,
 }
 
-// kindOf returns the kind of an error of which only the code is known.
+// kindOf returns the kind of an error with a code.
 func kindOf(code mcperrors.Code) mcperrors.Kind {
 	switch code { //nolint:exhaustive // the catalogue decides about the others
 	case mcperrors.CodeTimeout:
@@ -96,7 +95,7 @@ func kindOf(code mcperrors.Code) mcperrors.Kind {
 	return mcperrors.KindApp
 }
 
-// apply makes an error of a rule and of the hints in the error's data.
+// apply returns the error for a rule and the hints in the error's data.
 func (r rule) apply(h hints, o Options) *mcperrors.Error {
 	e := mcperrors.New(r.code, r.kind, mcperrors.Answered, "", nil)
 	e.Server, e.Method, e.Tool, e.RequestID = o.Server, o.Method, o.Tool, o.RequestID
@@ -107,7 +106,7 @@ func (r rule) apply(h hints, o Options) *mcperrors.Error {
 	if h.retryable != nil && *h.retryable != retryable && !r.fixed {
 		retryable, action = *h.retryable, ""
 	}
-	if r.code == mcperrors.CodeIncompatible { // a later attempt meets the same server and client
+	if r.code == mcperrors.CodeIncompatible { // a retry meets the same server and client
 		retryable, action = false, r.action
 	}
 	if action == "" && retryable != e.Retryable {
@@ -127,7 +126,7 @@ func (r rule) apply(h hints, o Options) *mcperrors.Error {
 	return e
 }
 
-// protocolRule returns the rule of an error that MCP defines. It comes before the
+// protocolRule returns the rule of an error that MCP defines. It takes precedence over the
 // profile.
 func protocolRule(rpc *jsonrpc.Error, o Options) (rule, bool) {
 	switch rpc.Code {
@@ -139,10 +138,10 @@ func protocolRule(rpc *jsonrpc.Error, o Options) (rule, bool) {
 		return rule{code: mcperrors.CodeIncompatible, kind: mcperrors.KindVersion}, true
 	case mcp.CodeURLElicitationRequired:
 		if !o.NoElicitationCode {
-			// The same call would be refused again.
+			// The same call would be rejected again.
 			return rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindInputRequired, user: "More information is needed", action: "Answer what the server asks"}, true
 		}
-	case mcp.CodeResourceNotFound, jsonrpc.CodeInvalidParams: // the latter in the stateless era
+	case mcp.CodeResourceNotFound, jsonrpc.CodeInvalidParams: // InvalidParams in the stateless era
 		if o.Method == mcp.MethodResourcesRead && (rpc.Code != jsonrpc.CodeInvalidParams || saysNoResource(rpc, o.Resource)) {
 			return rule{code: mcperrors.CodeResourceNotFound, kind: mcperrors.KindNotFound}, true
 		}
@@ -158,7 +157,7 @@ func protocolRule(rpc *jsonrpc.Error, o Options) (rule, bool) {
 	return rule{}, false
 }
 
-// saysNoResource tells a missing resource from invalid parameters, which have the same
+// saysNoResource distinguishes a missing resource from invalid parameters, which have the same
 // code in the stateless era: the data repeat the URI, or the message has certain words.
 func saysNoResource(rpc *jsonrpc.Error, uri string) bool {
 	var data struct {
@@ -176,8 +175,8 @@ func saysNoResource(rpc *jsonrpc.Error, uri string) bool {
 	return false
 }
 
-// saysUnknownTool reports whether a message says that the tool is unknown. One without a
-// name counts, too, but proves nothing; see deliveryOf.
+// saysUnknownTool reports whether a message is about an unknown tool. A message without a name
+// counts, too, but proves nothing; see deliveryOf.
 func saysUnknownTool(message, tool string) bool {
 	message = strings.TrimSpace(message)
 	return unknownTool(message, tool) || strings.EqualFold(message, "unknown tool") || strings.EqualFold(message, "tool not found")

@@ -10,7 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 )
 
-// S2-EMAP-09: a tool error is not a protocol error.
+// A tool error is not a protocol error.
 func TestToolErrorWithoutACode(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -36,7 +36,7 @@ func TestToolErrorWithoutACode(t *testing.T) {
 	}
 }
 
-// Codes in the content mean nothing without a profile that knows them.
+// Codes in the content have no meaning without a profile that knows them.
 func TestToolErrorContent(t *testing.T) {
 	t.Parallel()
 	for _, profile := range []mcperrors.Profile{nil, mcperrors.Plain, mcperrors.Docling} {

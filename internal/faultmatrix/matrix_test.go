@@ -35,25 +35,25 @@ func TestMain(m *testing.M) {
 
 var update = flag.Bool("update", false, "write the table of docs/generated/faults.md")
 
-// trial is one fault, met by one kind of call.
+// trial is one fault for one kind of call.
 type trial struct {
 	fault   faults.Fault
 	variant string
 	carrier faults.Carrier
 	version mcp.Version
-	unsafe  bool // a tool that writes; else a resource that is read
-	once    bool // the fault happens once; else to every request of the call
+	unsafe  bool // a tool that writes; otherwise a read
+	once    bool // the fault occurs once; otherwise for every request of the call
 }
 
-// outcome is what became of the call.
+// outcome is the outcome of the call.
 type outcome struct {
 	text     string // answered, or the error in a few words
 	delivery mcperrors.Delivery
-	attempts int           // requests for the call that reached the proxy
-	sent     int           // of them, how many the server was given whole
+	attempts int           // requests of the call that reached the proxy
+	sent     int           // how many of them the server received completely
 	took     time.Duration // virtual
 	verdict  string        // of the server's breaker: S, F, N, and how often
-	again    time.Duration // after the fault was healed, until a call was answered
+	again    time.Duration // from healing to the first answered call
 }
 
 func (tr trial) String() string {
@@ -67,8 +67,8 @@ func (tr trial) String() string {
 	return fmt.Sprintf("%s %s %s %s %s %s", tr.fault.ID, tr.variant, tr.carrier, tr.version.Era(), kind, often)
 }
 
-// flood is a rule with the size of a fault that sends much: that of the catalogue, and
-// under the race detector less, still more than anything holds.
+// flood is a rule with the size of a fault that sends much data: that of the catalogue, and less
+// under the race detector, but more than all buffers.
 func flood(id string) faults.Rule {
 	if !testmain.Race {
 		return faults.Rule{}
@@ -76,21 +76,20 @@ func flood(id string) faults.Rule {
 	return map[string]faults.Rule{"C5": {Size: 20 << 20}, "D16": {Repeat: 10_000}, "F7": {Repeat: 2_000}}[id]
 }
 
-// run makes the call behind the fault, heals the server and calls again.
+// run makes the call with the fault, heals the server and calls again.
 func (tr trial) run(t *testing.T) (o outcome) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{}
 		proxy, err := faults.New(faults.Plan{})
 		require.NoError(t, err)
-		c, anew := tr.connect(t, u, proxy)
-		if tr.fault.ID != "B5" { // the end of a connection that is used again is a fault of its own
-			anew()
+		c, renew := tr.connect(t, u, proxy)
+		if tr.fault.ID != "B5" { // the end of a reused connection is another fault
+			renew()
 		}
 		rule := flood(tr.fault.ID)
 		rule.Fault, rule.Variant, rule.When = tr.fault.ID, tr.variant, faults.Selector{Methods: []string{tr.method()}}
-		// A server that ran a request and says that it could not read it lies, and
-		// no client can know.
+		// A server that ran a request and claims that it could not read it cannot be detected.
 		rule.Unsent = tr.fault.ID == "D8"
 		if tr.once {
 			rule.When.Count = 1
@@ -124,11 +123,11 @@ func (tr trial) run(t *testing.T) (o outcome) {
 	return o
 }
 
-// check holds the outcome against what no fault may break.
+// check checks the guarantees that no fault may break.
 func (u *upstream) check(t *testing.T, tr trial, o outcome) {
 	t.Helper()
 	if tr.unsafe {
-		// One run by the call under the fault at most, and one by the call after it.
+		// At most one run by the call with the fault, and one by the call after it.
 		require.LessOrEqual(t, u.written.Load(), int64(2), "%s: ran twice: %+v", tr, o)
 		require.LessOrEqual(t, o.sent, 1, "%s: given to the server twice: %+v", tr, o)
 	}
@@ -146,7 +145,7 @@ func (tr trial) method() string {
 	return mcp.MethodResourcesRead
 }
 
-// long makes requests that can be cut in the middle.
+// long makes requests that are long enough to be cut.
 var long = strings.Repeat("a", 100)
 
 func (tr trial) call(ctx context.Context, c *client.Client) error {
@@ -158,13 +157,13 @@ func (tr trial) call(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// connect connects through the proxy, until the end of the test. After anew the
-// next request has a connection of its own.
-func (tr trial) connect(t *testing.T, u *upstream, proxy *faults.Proxy) (c *client.Client, anew func()) {
+// connect connects through the proxy, until the end of the test. After renew the next request has
+// a new connection.
+func (tr trial) connect(t *testing.T, u *upstream, proxy *faults.Proxy) (c *client.Client, renew func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var way transport.Transport
-	anew = func() {}
+	renew = func() {}
 	var end func()
 	if tr.carrier == faults.Stream {
 		p := &program{upstream: u, proxy: proxy, life: ctx}
@@ -172,7 +171,7 @@ func (tr trial) connect(t *testing.T, u *upstream, proxy *faults.Proxy) (c *clie
 	} else {
 		srv := memhttp.New(proxy.Handler(u))
 		rt := srv.Transport()
-		anew = rt.CloseIdleConnections
+		renew = rt.CloseIdleConnections
 		way, end = &transport.HTTP{URL: memhttp.URL, RoundTripper: rt}, func() { cancel(); srv.Close() }
 	}
 	c, err := client.Connect(ctx, way, client.WithProtocolVersion(string(tr.version)))
@@ -181,10 +180,10 @@ func (tr trial) connect(t *testing.T, u *upstream, proxy *faults.Proxy) (c *clie
 		assert.NoError(t, c.Close())
 		end()
 	})
-	return c, anew
+	return c, renew
 }
 
-// describe says in a few words how a call ended.
+// describe describes the end of a call in a few words.
 func describe(err error) (string, mcperrors.Delivery) {
 	if err == nil {
 		return "answered", mcperrors.Answered
@@ -194,13 +193,13 @@ func describe(err error) (string, mcperrors.Delivery) {
 	if e.Retryable {
 		text += ", retryable"
 	}
-	if e.RetryAfter >= time.Minute { // else jitter decides what is left
+	if e.RetryAfter >= time.Minute { // otherwise jitter decides
 		text += fmt.Sprintf(" in %s", e.RetryAfter.Round(time.Minute))
 	}
 	return text, e.Delivery
 }
 
-// verdicts says what the server's breaker was told, and where it stands.
+// verdicts returns the verdicts that the server's breaker received, and its state.
 func verdicts(before, after breaker.Snapshot) string {
 	var out []string
 	for _, v := range []struct {
@@ -217,7 +216,7 @@ func verdicts(before, after breaker.Snapshot) string {
 	return strings.Join(out, "")
 }
 
-// trials are all calls behind one form of a fault.
+// trials are all calls with one form of a fault.
 func trials(f faults.Fault, variant string, carrier faults.Carrier) (all []trial) {
 	for _, once := range []bool{true, false} {
 		for _, unsafe := range []bool{false, true} {
@@ -229,9 +228,8 @@ func trials(f faults.Fault, variant string, carrier faults.Carrier) (all []trial
 	return all
 }
 
-// TestFaultMatrix is the matrix: every fault that can hit a request, in every
-// form, over everything that makes it. What no fault may break is held by
-// check; what the rest came to is the table.
+// TestFaultMatrix tests every fault that can affect a request, in every form, with every kind of
+// call. check checks the guarantees; the table has the other outcomes.
 func TestFaultMatrix(t *testing.T) {
 	t.Parallel()
 	var rows []row
@@ -244,7 +242,7 @@ func TestFaultMatrix(t *testing.T) {
 				continue
 			}
 			for _, variant := range append(f.Variants, "")[:max(1, len(f.Variants))] {
-				if variant == "sigstop" { // takes a process
+				if variant == "sigstop" { // needs a process
 					continue
 				}
 				if testmain.Race && variant != "" && variant != f.Variants[0] {

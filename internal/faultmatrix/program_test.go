@@ -9,8 +9,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/faults"
 )
 
-// program is a server over lines behind a proxy, started anew by each Connect.
-// It stands for a child process: what only a process can do is tried elsewhere.
+// program is a server over lines behind a proxy; each Connect starts it again. It replaces a
+// child process: other tests cover real processes.
 type program struct {
 	upstream *upstream
 	proxy    *faults.Proxy
@@ -26,7 +26,7 @@ func (p *program) Connect(ctx context.Context, h transport.Handler) (transport.C
 	ours, theirs := net.Pipe()
 	near, far := net.Pipe()
 	p.running.Go(func() {
-		_ = p.proxy.Stream(p.life, faults.Ends{From: theirs, To: theirs}, faults.Ends{From: near, To: near}) // the end is a fault's
+		_ = p.proxy.Stream(p.life, faults.Ends{From: theirs, To: theirs}, faults.Ends{From: near, To: near}) // a fault may end it
 	})
 	p.running.Go(func() { p.upstream.serve(far, far) })
 	conn, err := (&transport.Stream{In: ours, Out: ours}).Connect(ctx, h)
@@ -36,13 +36,13 @@ func (p *program) Connect(ctx context.Context, h transport.Handler) (transport.C
 	return child{conn, conn.(counter)}, nil
 }
 
-// child is a stream whose other end can be started again.
+// child is a stream whose other end can be restarted.
 type child struct {
 	transport.Conn
 	counter
 }
 
-// counter is what lets the client notice a silent server.
+// counter is a connection that counts, so that the client detects a silent server.
 type counter interface {
 	Received() uint64
 	Late() uint64

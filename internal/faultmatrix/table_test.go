@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/faults"
 )
 
-// row is one form of a fault and what became of all its trials.
+// row is one form of a fault with the outcomes of its trials.
 type row struct {
 	fault    faults.Fault
 	variant  string
@@ -21,11 +21,11 @@ type row struct {
 	outcomes []outcome // in the order of trials: by frequency, kind of call, era
 }
 
-// page is where operators read what happens.
+// page is the page for operators.
 const page = "../../docs/generated/faults.md"
 
-// table says in words what became of the calls: of those that met the fault
-// once, and of those that met it every time.
+// table describes the outcomes of the calls: of those with one fault, and of those with a fault
+// every time.
 func table(rows []row) string {
 	var out strings.Builder
 	out.WriteString("| fault | over | once: a read | once: a write | always: a read | always: a write | the server's circuit |\n|---|---|---|---|---|---|---|\n")
@@ -48,15 +48,14 @@ func table(rows []row) string {
 	return out.String()
 }
 
-// racy are faults after which it depends on who is first what becomes of a call.
-// They are held to what no fault may break, and to no more.
+// racy are faults whose outcome depends on timing. Only the guarantees are checked for them.
 var racy = map[string]string{
 	"E6 request": "answered by the next program, or E201 transport, not-sent or unknown by how much of the line was taken; five programs that end make a crash loop",
 	"E7":         "answered when the answer is first, else E201 transport, unknown; a read is answered by the next program",
 	"E9":         "answered when the answer is first, else E201 transport, unknown; a read is answered by the next program",
 }
 
-// eras joins what the session era and the stateless one came to.
+// eras joins the outcomes in both eras.
 func eras(session, stateless string) string {
 	if session == stateless {
 		return session
@@ -64,7 +63,7 @@ func eras(session, stateless string) string {
 	return session + "; stateless: " + stateless
 }
 
-// words says what became of a call. Times that jitter decides are not told.
+// words describes the outcome of a call. Times that depend on jitter are omitted.
 func (o outcome) words() string {
 	text := o.text
 	if o.attempts > 1 {
@@ -76,8 +75,8 @@ func (o outcome) words() string {
 	return text
 }
 
-// holdTable holds a table against the part of the page between its marks, or
-// writes it there with -update.
+// holdTable compares a table with the part of the page between its marks, or writes it there with
+// -update.
 func holdTable(t *testing.T, name, table string) {
 	t.Helper()
 	text, err := os.ReadFile(page)

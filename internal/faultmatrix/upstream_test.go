@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// upstream is a healthy server of both eras. It counts what it runs.
+// upstream is a healthy server of both eras. It counts runs.
 type upstream struct {
 	written, read atomic.Int64
 	sessions      atomic.Int64
@@ -77,7 +77,7 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Mcp-Session-Id", fmt.Sprint("session-", u.sessions.Add(1)))
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(u.answer(req).AppendJSON(nil)) // who left does not read it
+	_, _ = w.Write(u.answer(req).AppendJSON(nil)) // fails only if the client is gone
 }
 
 // serve is the server over lines. It runs requests one by one and ends with in.

@@ -6,9 +6,8 @@ import (
 	"net/http"
 )
 
-// Handler answers GET and HEAD with {"status":…,"servers":[…]} as JSON: 200, or 503
-// when the status is unavailable. look is called for each request, at any number at
-// the same time.
+// Handler answers GET and HEAD with {"status":…,"servers":[…]} as JSON: 200, or 503 if the status
+// is unavailable. It calls look for each request, also concurrently.
 func Handler[S comparable, H any](unavailable S, look func() (status S, servers []H)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -24,7 +23,7 @@ func Handler[S comparable, H any](unavailable S, look func() (status S, servers 
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
 		w.WriteHeader(code)
-		_ = json.NewEncoder(w).Encode(struct { // an error means that the caller has gone
+		_ = json.NewEncoder(w).Encode(struct { // an error means that the caller is gone
 			Status  S   `json:"status"`
 			Servers []H `json:"servers"`
 		}{status, servers})

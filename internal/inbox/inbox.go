@@ -1,5 +1,5 @@
-// Package inbox queues what a server sends for the application's handlers, which
-// may be slow: in order, within bounds, and never on the goroutine that reads.
+// Package inbox queues messages of a server for the application's handlers, which may be slow: in
+// order, within limits, and never on the goroutine that reads.
 package inbox
 
 import (
@@ -9,48 +9,47 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
-// How many items wait for a slow handler, and how many bytes of them. The oldest
-// go first.
+// Limits of the items that wait for a slow handler, by number and bytes. The oldest are dropped
+// first.
 const (
 	MaxItems = 1024
 	MaxBytes = 16 << 20
 )
 
-// Item is what a queue holds.
+// Item is an item of a queue.
 type Item interface {
-	// Size is about what the item holds in memory, in bytes.
+	// Size estimates the memory of the item, in bytes.
 	Size() int
-	// Drop says that no handler will see the item.
+	// Drop is called if no handler will receive the item.
 	Drop()
 }
 
-// Host is what queues need of the client.
+// Host has the functions of the client that queues need.
 type Host[T Item] struct {
-	// Budget counts the memory of the items.
+	// Budget limits the memory of the items.
 	Budget *transport.Budget
 	// Go runs f on a goroutine that Close waits for.
 	Go func(f func())
-	// Deliver runs the handlers for one item.
+	// Deliver calls the handlers for one item.
 	Deliver func(T)
 	// Dropped reports how many items were dropped since the last report.
 	Dropped func(count int)
 }
 
-// Queue hands items to handlers, in order. Its goroutine lives while items wait,
-// so that an idle client has none. Its methods may be called from many goroutines
-// at once.
+// Queue passes items to handlers, in order. Its goroutine runs only while items wait, so that an
+// idle client has none. Its methods may be called from many goroutines at once.
 type Queue[T Item] struct {
 	host Host[T]
 
 	mu      sync.Mutex
 	items   []sized[T]
-	bytes   int // of all items
+	bytes   int // size of all items
 	dropped int
 	running bool
 	stopped bool
 }
 
-// sized is an item with the bytes that it takes from the budget.
+// sized is an item with its share of the budget.
 type sized[T Item] struct {
 	item  T
 	bytes int
@@ -59,7 +58,7 @@ type sized[T Item] struct {
 // New returns an empty queue.
 func New[T Item](h Host[T]) *Queue[T] { return &Queue[T]{host: h} }
 
-// Put queues one item. It never waits.
+// Put queues one item. It never blocks.
 func (q *Queue[T]) Put(item T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -81,7 +80,7 @@ func (q *Queue[T]) Put(item T) {
 	}
 	if !q.running {
 		q.running = true
-		q.host.Go(q.run) // under the lock: not once Stop was called
+		q.host.Go(q.run) // under the lock, so that it does not run after Stop
 	}
 }
 
@@ -119,7 +118,7 @@ func (q *Queue[T]) take() T {
 	return oldest.item
 }
 
-// Stop drops all items, and every item that comes after that.
+// Stop drops all items, and all later ones.
 func (q *Queue[T]) Stop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// parcel is an item of a size.
+// parcel is an item with a size.
 type parcel struct {
 	n, size int
 	dropped *[]int
@@ -20,7 +20,7 @@ type parcel struct {
 func (p parcel) Size() int { return p.size }
 func (p parcel) Drop()     { *p.dropped = append(*p.dropped, p.n) }
 
-// desk is what handlers and logs got from a queue.
+// desk records what handlers and logs got from a queue.
 type desk struct {
 	*Queue[parcel]
 	work      sync.WaitGroup
@@ -46,8 +46,8 @@ func open(f func(n int)) *desk {
 
 func (d *desk) put(n, size int) { d.Put(parcel{n, size, &d.dropped}) }
 
-// Items are delivered in order, also after a handler that ends its goroutine, and
-// nothing runs once all are delivered.
+// Items are delivered in order, even after a handler calls runtime.Goexit, and no goroutine
+// remains when all are delivered.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,14 +70,14 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// A handler that is too slow loses the oldest items, and the log counts them.
+// A slow handler loses the oldest items, and the log has their count.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		size, put int
 		limit     int64
 		dropped   int
-		oldest    int // the first that is dropped
+		oldest    int // the first dropped item
 	}{
 		"number":              {1, MaxItems + 3, 0, 3, 1},
 		"bytes":               {MaxBytes / 4, 7, 0, 3, 1},
@@ -108,7 +108,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// What waits when a queue is stopped is dropped, and so is what comes later.
+// Stop drops the queued items and all later ones.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -2,45 +2,45 @@ package inputschema
 
 import "strings"
 
-// Bounds on a schema. They are far beyond what people write, and low
-// enough that whatever stays below is judged by in about a second.
+// Limits of a schema. They are far beyond schemas that people write, and low enough that
+// validation takes at most about a second.
 const (
 	maxBytes   = 1 << 20  // of text
-	maxObjects = 20_000   // anywhere in it
+	maxObjects = 20_000   // in the whole schema
 	maxNesting = 512      // of objects and arrays
 	maxPlaces  = 32 << 20 // bytes of the JSON pointers of all values together
-	maxNested  = 32 << 20 // values times their nesting: the library reads a schema once a level
+	maxNested  = 32 << 20 // values times their nesting: the library reads a schema once per level
 	maxCost    = 10_000   // schemas that apply to one value
-	maxChain   = 128      // schemas that apply because another does, in a row
+	maxChain   = 128      // schemas that apply because of one another
 	maxWork    = 4_000_000
 )
 
-// oversized returns why a document is too large to be looked at, "" when it is
-// not. Nothing that takes more than one pass may come before.
+// oversized returns why a document is too large to process, "" if it is not. Nothing before it
+// may take more than one pass.
 func oversized(document any) string {
 	var m measure
 	m.add(document, 0, 0)
 	switch {
 	case m.deep:
-		return "it is nested too deep"
+		return "it is nested too deeply"
 	case m.objects > maxObjects:
 		return "it has too many parts"
 	case m.places > maxPlaces || m.nested > maxNested:
-		return "its names are too long for how deep they are"
+		return "its names are too long for their depth"
 	case m.program > maxProgram:
 		return "its patterns are too large"
 	}
 	return ""
 }
 
-// measure sums up a document in a single pass.
+// measure measures a document in a single pass.
 type measure struct {
 	objects, places, nested, program int
 
 	deep bool
 }
 
-// add counts v, whose JSON pointer has so many bytes.
+// add counts v. place is the length of its JSON pointer.
 func (m *measure) add(v any, place, nesting int) {
 	if m.deep = m.deep || nesting > maxNesting; m.deep {
 		return
@@ -66,19 +66,19 @@ func (m *measure) add(v any, place, nesting int) {
 	}
 }
 
-// extent is what it may take to judge a value by a schema.
+// extent is the cost of validating a value with a schema.
 type extent struct {
-	// cost bounds how many schemas apply to the value itself.
+	// cost limits how many schemas apply to the value itself.
 	cost int
-	// growth bounds how many schemas begin to apply to one value inside it.
+	// growth limits how many schemas apply to one value inside it.
 	growth int
-	// chain is how many schemas apply because of this one, in a row.
+	// chain is how many schemas apply because of this one, in a chain.
 	chain int
 }
 
-// own returns the extent of a schema without those it applies to its value.
+// own returns the extent of a schema without the schemas that it applies to the same value.
 func own(node map[string]any) extent {
-	// The lists a schema has are gone through each time it applies.
+	// The lists in a schema are searched each time it applies.
 	const listed = 64
 	e := extent{cost: 1}
 	for _, value := range node {
@@ -98,13 +98,13 @@ func own(node map[string]any) extent {
 		return n
 	}
 	patterns, _ := node["patternProperties"].(map[string]any)
-	// What has a schema of its own has none of additionalProperties.
+	// additionalProperties does not apply to properties with a schema of their own.
 	object := max(count("properties")+len(patterns), count("additionalProperties")) + count("unevaluatedProperties")
 	list := 0
 	for _, key := range []string{"items", "prefixItems", "additionalItems"} {
 		switch node[key].(type) {
 		case map[string]any, []any:
-			list = 1 // by the place in the list it is one of them
+			list = 1 // one of them applies, depending on the index
 		}
 	}
 	list += count("contains", "unevaluatedItems")
@@ -112,9 +112,9 @@ func own(node map[string]any) extent {
 	return e
 }
 
-// affordable reports whether a value can be judged within maxWork steps by a
-// schema none of whose parts is over the extent: every value inside is judged
-// at most cost times growth to the power of its nesting.
+// affordable reports whether a value can be validated within maxWork steps by a schema whose
+// parts are all within the extent: a value inside is validated at most cost times growth to the
+// power of its depth.
 func (e extent) affordable(value any) bool {
 	size, depth := weigh(value, 0)
 	work := float64(size) * float64(max(e.cost, 1))
@@ -126,8 +126,8 @@ func (e extent) affordable(value any) bool {
 	return work <= maxWork
 }
 
-// weigh returns the size of a value in steps and how deep it is. Texts count by
-// their length because the validator prints values into its errors.
+// weigh returns the size of a value in steps, and its depth. Strings count by length because the
+// validator prints values into its errors.
 func weigh(value any, nesting int) (size, depth int) {
 	const step = 32 // bytes
 	size, depth = 1, nesting
@@ -136,7 +136,7 @@ func weigh(value any, nesting int) (size, depth int) {
 			n, d := weigh(v, nesting+1)
 			size, depth = size+n, max(depth, d)
 		} else {
-			size = maxWork + 1 // too deep for a recursion, here and there
+			size = maxWork + 1 // too deep for the recursion
 		}
 	}
 	switch value := value.(type) {

@@ -12,8 +12,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-// defs is a schema whose definitions refer to the next one, by text with the
-// verb %[2]s for the reference. Backwards turns the order of their names.
+// defs is a schema whose definitions refer to the next one, by text with the verb %[2]s for the
+// reference. Backwards reverses the order of their names.
 func defs(n int, text string, backwards bool) string {
 	name := func(i int) string {
 		if backwards {
@@ -30,8 +30,7 @@ func defs(n int, text string, backwards bool) string {
 	return b.String()
 }
 
-// A schema comes from a server: none may end the process or hold it up
-// (TOOL-09).
+// Servers send schemas: none may crash the process or take long.
 func TestHostileSchemasAreRefusedAtOnce(t *testing.T) {
 	if testmain.Race {
 		t.Skip("one goroutine works through a large schema, there is nothing to race with")
@@ -77,7 +76,7 @@ func manyProperties(n int) string {
 	return b.String()
 }
 
-// What people write, and a good deal more, is not refused.
+// Schemas that people write, and much larger ones, are accepted.
 func TestLargeSchemasAreJudgedBy(t *testing.T) {
 	t.Parallel()
 	if testmain.Race {
@@ -102,7 +101,7 @@ func TestLargeSchemasAreJudgedBy(t *testing.T) {
 	}
 }
 
-// nest returns a value so deep, with leaf at its bottom.
+// nest returns a value of the given depth, with leaf at its bottom.
 func nest(depth int, leaf any) any {
 	for range depth {
 		leaf = map[string]any{"a": leaf}
@@ -110,8 +109,8 @@ func nest(depth int, leaf any) any {
 	return leaf
 }
 
-// Two schemas for each member judge the bottom of a value two to the power of
-// its depth times.
+// With two schemas for each member, the bottom of a value is validated two to the power of its
+// depth times.
 func TestValuesThatWouldTakeForEver(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -137,7 +136,7 @@ func TestValuesThatWouldTakeForEver(t *testing.T) {
 	}
 	require.False(t, list.CanJudge(deep))
 
-	// A plain list of lists is as deep as it likes, up to the depth of a message.
+	// A plain list of lists may have any depth, up to that of a message.
 	s, err := Compile(json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"#"}},"additionalProperties":false}`))
 	require.NoError(t, err)
 	require.True(t, s.CanJudge(nest(500, map[string]any{})))
@@ -145,7 +144,7 @@ func TestValuesThatWouldTakeForEver(t *testing.T) {
 	require.False(t, s.CanJudge(nest(100_000, 1.0)))
 }
 
-// Values are printed into errors, so large ones cost more than their parts.
+// The validator prints values into errors, so large ones cost more than their parts.
 func TestLargeValuesForManySchemas(t *testing.T) {
 	t.Parallel()
 	if testmain.Race {

@@ -1,5 +1,5 @@
-// Package inputschema compiles the JSON Schemas of tools so that judging a
-// value by them is safe: they come from servers, and a schema is a program.
+// Package inputschema compiles the JSON Schemas of tools so that validating values with them is
+// safe: servers send them, and a schema is a program.
 package inputschema
 
 import (
@@ -12,32 +12,31 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// ErrUnusable is matched by every error of [Compile]: the schema cannot judge
-// anything, which is its author's fault and no reason not to call the tool.
+// ErrUnusable matches every error of [Compile]: the schema cannot validate anything. That is an
+// error of its author, and no reason not to call the tool.
 var ErrUnusable = errors.New("the schema cannot be used to check values")
 
-// Schema is a compiled schema. Safe for concurrent use.
+// Schema is a compiled schema. It is safe for concurrent use.
 type Schema struct {
-	// Root is the schema as it was read; it must not be changed.
+	// Root is the parsed schema; it must not be changed.
 	Root     *jsonschema.Schema
 	resolved *jsonschema.Resolved
 	extent   extent
-	// fractions is true when multiples of a fraction are asked for somewhere.
+	// fractions is set if a multipleOf in the schema is a fraction.
 	fractions bool
 }
 
-// Compile reads a schema of draft-07 or 2020-12. It refuses what is no schema,
-// what refers to other documents (they are never fetched), dialects
-// the validator does not speak, schemas that apply themselves to the
-// same value without end, which would end the process, and schemas so large or
-// so intertwined that judging by them would take for ever or fill memory.
+// Compile reads a schema of draft-07 or 2020-12. It rejects invalid schemas, references to other
+// documents (they are never fetched), and unknown dialects. It also rejects schemas that apply
+// themselves to the same value endlessly, which would crash the process, and schemas that are so
+// large or so intertwined that validation would take too much time or memory.
 func Compile(text json.RawMessage) (*Schema, error) {
 	if len(text) > maxBytes {
 		return nil, fmt.Errorf("%w: it is longer than 1 MiB", ErrUnusable)
 	}
 	var document any
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber() // limits keep their digits
+	decoder.UseNumber() // keeps the digits of limits
 	if err := decoder.Decode(&document); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnusable, err)
 	}
@@ -60,16 +59,16 @@ func Compile(text json.RawMessage) (*Schema, error) {
 	if s.resolved, err = s.Root.Resolve(nil); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnusable, err)
 	}
-	// An unknown dialect shows only when something is judged.
+	// An unknown dialect is reported only by a validation.
 	if err := s.resolved.Validate(map[string]any{}); err != nil && strings.HasPrefix(err.Error(), "cannot validate version") {
 		return nil, fmt.Errorf("%w: %w", ErrUnusable, err)
 	}
 	return s, nil
 }
 
-// Validate judges a decoded JSON value, whose numbers must be float64 or
-// integers: the validator takes a json.Number for a string. nil means that it
-// fits, or that nothing can be said because of [Schema.CanJudge].
+// Validate validates a decoded JSON value, whose numbers must be float64 or integers: the
+// validator treats a json.Number as a string. It returns nil if the value matches, or if
+// [Schema.CanJudge] is false.
 func (s *Schema) Validate(value any) error {
 	if !s.CanJudge(value) {
 		return nil
@@ -77,7 +76,7 @@ func (s *Schema) Validate(value any) error {
 	return s.resolved.Validate(value)
 }
 
-// CanJudge reports whether a value is judged at all. Schemas that apply to the
-// same value multiply with every level of it, so values that are very deep or
-// very large for their schema are not: it could take for ever.
+// CanJudge reports whether a value can be validated. Schemas that apply to the same value
+// multiply with every level, so values that are very deep or very large for their schema are not
+// validated: it could take forever.
 func (s *Schema) CanJudge(value any) bool { return s.extent.affordable(value) }

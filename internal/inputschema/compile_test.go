@@ -38,7 +38,7 @@ func TestUnusableSchemas(t *testing.T) {
 	}
 }
 
-// A schema may come back to itself one value deeper: lists and trees do.
+// A schema may refer to itself one level deeper: lists and trees do.
 func TestRecursionThroughValuesIsFine(t *testing.T) {
 	t.Parallel()
 	s, err := Compile(json.RawMessage(`{"type":"object","properties":{"next":{"$ref":"#"},"n":{"type":"integer"}}}`))
@@ -47,7 +47,7 @@ func TestRecursionThroughValuesIsFine(t *testing.T) {
 	require.Error(t, s.Validate(map[string]any{"next": map[string]any{"n": "x"}}))
 }
 
-// A keyword is one in its own case only; names of properties are free.
+// Keywords are case-sensitive; property names are free.
 func TestKeywordsAreExact(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"$Ref":"#"}`, `{"allOF":[{"$ref":"#/allOf/0"}]}`, `{"TYPE":"string"}`, `{"ſype":"string","conſt":1}`} {
@@ -61,7 +61,7 @@ func TestKeywordsAreExact(t *testing.T) {
 	require.Error(t, s.Validate(map[string]any{"Type": 1.0}))
 }
 
-// Whatever compiles can judge: no schema brings the process down.
+// A schema that compiles can validate any value without a crash.
 func FuzzCompile(f *testing.F) {
 	for _, text := range []string{
 		`{"type":"object"}`, `{"$ref":"#"}`, `{"allOf":[{"$ref":"#/allOf/0"}]}`, `{"$defs":{"a":{"$ref":"#/$defs/a"}}}`,
@@ -76,7 +76,7 @@ func FuzzCompile(f *testing.F) {
 			return
 		}
 		for _, value := range []any{map[string]any{"a": []any{1.0, "x"}}, []any{map[string]any{}}, "a", 1.0, nil, true} {
-			_ = s.Validate(value) // the verdict is free, coming back is not
+			_ = s.Validate(value) // any verdict is fine if it returns
 		}
 	})
 }

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// Judge says why a JSON value does not fit the schema, nil when it fits or when
-// nothing can be said: the validator knows numbers as float64 only, so a value
-// is never refused because of a number that float64 does not hold.
+// Judge returns why a JSON value does not match the schema. It returns nil if the value matches
+// or cannot be validated: the validator uses float64, so a value is never rejected because of a
+// number that float64 cannot represent.
 func (s *Schema) Judge(text json.RawMessage) error {
 	var value any
 	if json.Unmarshal(text, &value) != nil {
-		return nil //nolint:nilerr // what cannot be read is not judged
+		return nil //nolint:nilerr // invalid JSON is not validated
 	}
 	err := s.Validate(value)
 	if err != nil && s.doubtful(text) {
@@ -25,9 +25,9 @@ func (s *Schema) Judge(text json.RawMessage) error {
 	return err
 }
 
-// doubtful reports whether a value holds a number that the validator may have
-// judged wrongly: an integer that float64 rounds, in a schema too, or a fraction
-// under a multipleOf that is one (19.99 is not a multiple of 0.01 to float64).
+// doubtful reports whether a value has a number that the validator may have judged wrongly: an
+// integer that float64 rounds, or a fraction if the schema has a fractional multipleOf (for
+// float64, 19.99 is not a multiple of 0.01).
 func (s *Schema) doubtful(text json.RawMessage) bool {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -65,8 +65,7 @@ func rounded(digits string) bool {
 	return asFloat.String() != digits
 }
 
-// hasFractions reports whether a schema asks for multiples of a fraction
-// anywhere.
+// hasFractions reports whether a multipleOf in a schema is a fraction.
 func hasFractions(schema any) bool {
 	node, _ := schema.(map[string]any)
 	if multiple, isNumber := node["multipleOf"].(json.Number); isNumber && strings.ContainsAny(multiple.String(), ".eE") {

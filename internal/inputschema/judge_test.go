@@ -14,8 +14,8 @@ func compiled(t *testing.T, text string) *Schema {
 	return s
 }
 
-// The validator knows numbers as float64; what float64 does not hold is not
-// refused because of it (RPC-21, TOOL-11).
+// The validator uses float64; values are not rejected because of numbers that float64 cannot
+// represent.
 func TestNumbersAreNotJudgedWrongly(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -23,7 +23,7 @@ func TestNumbersAreNotJudgedWrongly(t *testing.T) {
 		fits          bool
 	}{
 		{`{"const":9007199254740993}`, `9007199254740993`, true},
-		{`{"maximum":9007199254740992}`, `9007199254740993`, true}, // cannot be told
+		{`{"maximum":9007199254740992}`, `9007199254740993`, true}, // not known
 		{`{"type":"integer"}`, `123456789012345678901234567890`, true},
 		{`{"maximum":10}`, `1e400`, true},
 		{`{"multipleOf":0.01}`, `19.99`, true},
@@ -33,7 +33,7 @@ func TestNumbersAreNotJudgedWrongly(t *testing.T) {
 		{`{"multipleOf":2}`, `2.5`, false},
 		{`{"maximum":10}`, `11`, false},
 		{`{"maximum":10}`, `1000000000000000`, false},
-		{`{"maximum":10}`, `10000000000000000`, false}, // float64 holds it
+		{`{"maximum":10}`, `10000000000000000`, false}, // exact in float64
 		{`{"type":"integer"}`, `1.5`, false},
 		{`{"type":"integer"}`, `1.0`, true},
 		{`{"type":"string"}`, `null`, false},
@@ -49,7 +49,7 @@ func TestNumbersAreNotJudgedWrongly(t *testing.T) {
 	}
 }
 
-// Both dialects are spoken, each by its own rules (TOOL-06).
+// Both dialects are supported, each with its own rules.
 func TestDialects(t *testing.T) {
 	t.Parallel()
 	const old, now = `{"$schema":"http://json-schema.org/draft-07/schema#",`, `{"$schema":"https://json-schema.org/draft/2020-12/schema",`

@@ -8,14 +8,14 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// exactKeywords takes out of a schema what the library would read as a keyword
-// though it is spelled in another case: it decodes with encoding/json, which
-// takes "$Ref" for "$ref". To the dialect such a name means nothing.
+// exactKeywords removes members that the library would read as keywords although their case
+// differs: it decodes with encoding/json, which accepts "$Ref" for "$ref". In the dialect such a
+// name has no meaning.
 func exactKeywords(schema any) {
 	cleaner{keywords: keywords()}.clean(schema)
 }
 
-// keywords returns the names the library knows, from its own type.
+// keywords returns the keywords of the library, from its own type.
 func keywords() []string {
 	var names []string
 	t := reflect.TypeFor[jsonschema.Schema]()
@@ -25,7 +25,7 @@ func keywords() []string {
 			names = append(names, name)
 		}
 	}
-	// Decoded by hand there, beside the fields.
+	// The library decodes these separately from its fields.
 	for _, name := range []string{
 		"type", "items", "dependencies", "const", "default", "minLength", "maxLength", "minItems", "maxItems",
 		"minProperties", "maxProperties", "minContains", "maxContains",
@@ -52,7 +52,7 @@ func (c cleaner) clean(schema any) {
 	for name, value := range node {
 		switch name {
 		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":
-			// The names in here are the author's own.
+			// These names belong to the author of the schema.
 			children("", value, func(_ string, v any) { c.clean(v) })
 		case "const", "enum", "default", "examples":
 		default:

@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// unsafe returns why a schema must not be given to the validator, "" when it
-// may, and the largest extent of all its parts. The validator follows
-// references without a bound, so a schema that applies itself to the same value
-// again, {"$ref": "#"}, would overflow the stack, which nothing can recover
-// from; so would a long chain, and two references in each of 30 schemas to the
-// next would be followed two to the 30 times.
+// unsafe returns why the validator must not get a schema, "" if it may, and the largest extent of
+// all its parts. The validator follows references without a limit. A schema that applies itself
+// to the same value, such as {"$ref": "#"}, would overflow the stack, which cannot be recovered
+// from; so would a long chain. Thirty schemas with two references each to the next would be
+// followed two to the power of 30 times.
 func unsafe(document any) (most extent, reason string) {
 	w := walker{root: document, extents: map[string]extent{}, anchors: map[string]string{}}
 	w.index("", document)
@@ -23,17 +22,17 @@ func unsafe(document any) (most extent, reason string) {
 	return w.most, w.reason
 }
 
-// walker goes through a schema. A place is told by its JSON pointer.
+// walker walks through a schema. A place is a JSON pointer.
 type walker struct {
 	root    any
-	extents map[string]extent // by place; the zero extent while it is being found
+	extents map[string]extent // by place; the zero extent while it is computed
 	most    extent
-	anchors map[string]string // places by the name of their anchor
+	anchors map[string]string // places by anchor name
 	reason  string
 }
 
-// index notes anchors and refuses what would make "#" mean something else than
-// the root of the document, because visit could not see a loop then.
+// index records anchors, and rejects schemas in which "#" may refer to something other than the
+// root of the document, because visit could not detect a loop then.
 func (w *walker) index(place string, v any) {
 	node, _ := v.(map[string]any)
 	if _, isText := node["$id"].(string); isText && place != "" {
@@ -55,7 +54,7 @@ func (w *walker) index(place string, v any) {
 	children(place, v, w.index)
 }
 
-// walk looks at every object of the document as a schema.
+// walk visits every object of the document as a schema.
 func (w *walker) walk(place string, v any) {
 	if _, isObject := v.(map[string]any); isObject && w.reason == "" {
 		w.visit(place, 0)
@@ -65,8 +64,8 @@ func (w *walker) walk(place string, v any) {
 	}
 }
 
-// visit follows what applies to the same value as the schema at place, which is
-// the end of a chain so long.
+// visit follows the schemas that apply to the same value as the schema at place. chain is the
+// length of the chain that leads to it.
 func (w *walker) visit(place string, chain int) extent {
 	e, seen := w.extents[place]
 	switch {
@@ -96,7 +95,7 @@ func (w *walker) visit(place string, chain int) extent {
 		case w.reason != "":
 		case e.cost > maxCost:
 			w.reason = "too many of its parts apply to the same value"
-		case e.chain > maxChain: // its end was found before its beginning
+		case e.chain > maxChain: // the end of the chain was visited first
 			w.reason = chainedTooLong
 		}
 		if w.reason != "" {
@@ -110,8 +109,7 @@ func (w *walker) visit(place string, chain int) extent {
 
 const chainedTooLong = "too many of its parts apply because of one another"
 
-// applied returns the places of the schemas that a schema applies to its own
-// value.
+// applied returns the places of the schemas that a schema applies to its own value.
 func (w *walker) applied(place string, node map[string]any) []string {
 	var out []string
 	for _, key := range []string{"not", "if", "then", "else"} {
@@ -135,7 +133,7 @@ func (w *walker) applied(place string, node map[string]any) []string {
 	return out
 }
 
-// at returns the value at a place, nil when there is none.
+// at returns the value at a place, nil if there is none.
 func (w *walker) at(place string) any {
 	v := w.root
 	if place == "" {
@@ -174,8 +172,8 @@ func children(place string, v any, f func(place string, v any)) {
 	}
 }
 
-// unescapeURI undoes the percent encoding of a fragment. What is not encoded
-// properly stays, and then leads nowhere.
+// unescapeURI decodes the percent encoding of a fragment. An invalid encoding is returned
+// unchanged, and refers to nothing.
 func unescapeURI(fragment string) string {
 	if plain, err := url.PathUnescape(fragment); err == nil {
 		return plain

@@ -1,5 +1,5 @@
-// Package memhttp serves HTTP over pipes in memory, so that tests of HTTP code
-// run in a testing/synctest bubble: nothing in it waits for the network.
+// Package memhttp serves HTTP over pipes in memory, so that tests of HTTP code run in a
+// testing/synctest bubble: nothing in it waits for the network.
 package memhttp
 
 import (
@@ -10,11 +10,11 @@ import (
 	"sync"
 )
 
-// URL is where every [Server] is; only its own Transport gets there.
+// URL is the URL of every [Server]; only the server's own Transport reaches it.
 const URL = "http://memory.invalid"
 
-// Server is an HTTP server and the only way to it. Make it with [New] and end
-// it with Close, in the same synctest bubble.
+// Server is an HTTP server in memory. Create it with [New] and end it with Close, in the same
+// synctest bubble.
 type Server struct {
 	srv  http.Server
 	pool *http.Transport
@@ -27,29 +27,29 @@ type Server struct {
 	stop  sync.Once
 }
 
-// New starts a server of h.
+// New starts a server with the handler h.
 func New(h http.Handler) *Server {
 	s := &Server{ends: make(chan net.Conn), quit: make(chan struct{}), done: make(chan struct{})}
 	s.srv.Handler = h
 	s.pool = &http.Transport{DialContext: s.dial, MaxIdleConnsPerHost: 1024}
 	go func() {
 		defer close(s.done)
-		_ = s.srv.Serve(listener{s}) // ends with ErrServerClosed, always
+		_ = s.srv.Serve(listener{s}) // always ends with ErrServerClosed
 	}()
 	return s
 }
 
-// Transport reaches the server, whatever host is asked for.
+// Transport returns a transport that reaches the server under any host name.
 func (s *Server) Transport() *http.Transport { return s.pool }
 
-// Opened returns how many connections were opened so far.
+// Opened returns the number of connections opened so far.
 func (s *Server) Opened() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.conns)
 }
 
-// Cut breaks every connection, as a network does.
+// Cut breaks every connection, as a network failure does.
 func (s *Server) Cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +58,7 @@ func (s *Server) Cut() {
 	}
 }
 
-// Close breaks every connection and ends the server. It may be called again.
+// Close breaks every connection and stops the server. It may be called again.
 func (s *Server) Close() {
 	s.stop.Do(func() {
 		close(s.quit)
@@ -86,7 +86,7 @@ func (s *Server) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return ours, nil
 }
 
-// listener gives the server the far ends of what was dialed.
+// listener returns the server's ends of dialed connections.
 type listener struct{ s *Server }
 
 // Accept implements [net.Listener].

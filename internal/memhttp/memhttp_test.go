@@ -30,7 +30,7 @@ func get(ctx context.Context, s *Server) (string, error) {
 	return string(body), errors.Join(err, resp.Body.Close())
 }
 
-// An hour of the server's is over at once, and a connection is used again.
+// An hour in a server passes at once, and a connection is reused.
 func TestTimeIsVirtual(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestRequestsEnd(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-					_, _ = io.Copy(io.Discard, r.Body) // a server notices the end of a client behind its body
+					_, _ = io.Copy(io.Discard, r.Body) // a server notices a closed client only after its body
 					<-r.Context().Done()
 				}))
 				defer s.Close()
@@ -86,7 +86,7 @@ func TestRequestsEnd(t *testing.T) {
 	}
 }
 
-// Nobody gets to a server that is closed.
+// A closed server cannot be reached.
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	s := New(http.NotFoundHandler())

@@ -1,5 +1,5 @@
-// Package officialschema validates messages in tests by the official JSON schemas,
-// which may lie beside a checkout.
+// Package officialschema validates messages in tests with the official JSON schemas, which may be
+// beside a checkout.
 package officialschema
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Folder returns where the schemas lie, for a package so many folders below the root
-// of the checkout, and whether they do.
+// Folder returns the folder of the schemas, for a package below folders below the root of the
+// checkout, and whether it exists.
 func Folder(below int) (string, bool) {
 	folder := ".."
 	for range below {
@@ -30,11 +30,11 @@ type Schema struct {
 	resolved    *jsonschema.Resolved
 }
 
-// uri is the format that the schemas name and a validator need not assert, as a
-// pattern, which it must.
+// uri is the format of URIs in the schemas, which validators may ignore, as a pattern, which they
+// must not.
 var uri = []byte(`"pattern": "^[A-Za-z][A-Za-z0-9+.-]*:\\S*$", "format": "uri"`)
 
-// New reads the text of a schema.
+// New parses a schema.
 func New(text []byte) (*Schema, error) {
 	all := &jsonschema.Schema{}
 	if err := json.Unmarshal(bytes.ReplaceAll(text, []byte(`"format": "uri"`), uri), all); err != nil {
@@ -54,7 +54,7 @@ func New(text []byte) (*Schema, error) {
 	return s, err
 }
 
-// Validate holds a JSON text against a definition.
+// Validate validates a JSON text against a definition.
 func (s *Schema) Validate(definition string, text []byte) error {
 	if s.definitions[definition] == nil {
 		return fmt.Errorf("the schema has no definition %q", definition)
@@ -68,12 +68,11 @@ func (s *Schema) Validate(definition string, text []byte) error {
 	return s.resolved.Validate(map[string]any{definition: numbered(value)})
 }
 
-// numbered replaces the numbers in a value: the validator takes those of Go, and JSON
-// has larger ones.
+// numbered converts the numbers in a value to float64, as the validator expects.
 func numbered(value any) any {
 	switch value := value.(type) {
 	case json.Number:
-		n, _ := value.Float64() // out of its range it is infinite
+		n, _ := value.Float64() // infinite if out of range
 		return n
 	case []any:
 		for i := range value {

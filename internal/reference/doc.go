@@ -1,5 +1,4 @@
-// Package reference runs reference servers for the tests of packages that do not
-// take the reference server's modules into theirs: a program hosts them, started
-// with `go run` once in a test process. A [Server] has the methods that tests use of
-// the server itself.
+// Package reference runs reference servers for tests of packages whose modules must not depend on
+// the reference server's. A program hosts the servers; `go run` starts it once per test process.
+// A [Server] has the methods of the server that tests use.
 package reference

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Handler returns all that the server serves over HTTP. It writes each event of a
-// stream, and the whole body of other replies, in one piece, as the server does.
+// Handler returns a handler for all paths of the server. It writes each event of a stream, and
+// the whole body of other replies, in one piece, as the server does.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.forward) }
 
 func (s *Server) forward(w http.ResponseWriter, r *http.Request) {
@@ -28,17 +28,17 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request) {
 	}
 	resp, err := s.trips.RoundTrip(out)
 	if err != nil {
-		abort() // as the server's own connection has ended
+		abort() // the server's own connection has ended
 	}
 	defer func() { _ = resp.Body.Close() }()
 	for name, values := range resp.Header {
 		w.Header()[name] = values
 	}
 	w.WriteHeader(resp.StatusCode)
-	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // none: no stream
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // an invalid type is not a stream
 	if !strings.EqualFold(media, "text/event-stream") {
 		body, err := io.ReadAll(resp.Body)
-		_, _ = w.Write(body) // a client that has gone reads nothing
+		_, _ = w.Write(body) // fails only if the client is gone
 		if err != nil {
 			abort()
 		}
@@ -60,10 +60,10 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request) {
 
 // abort ends a handler and its connection.
 func abort() {
-	panic(http.ErrAbortHandler) //nolint:forbidigo // what net/http wants of a handler that ends a connection
+	panic(http.ErrAbortHandler) //nolint:forbidigo // net/http requires it to end a connection
 }
 
-// readEvent reads up to the blank line that ends an event, or to the end.
+// readEvent reads to the blank line after an event, or to the end.
 func readEvent(r *bufio.Reader) ([]byte, error) {
 	var event []byte
 	for {

@@ -22,13 +22,13 @@ const module = "conformance/families"
 // host is the running program.
 type host struct {
 	address string
-	// input is its standard input. It is kept because the garbage collector closes a
-	// file that nobody has, and so would end the program.
+	// input is its standard input. A reference is kept because the garbage collector closes
+	// unused files, which would end the program.
 	input io.Closer
 }
 
-// hosted starts the host once in a process. It ends when its input does, with this
-// process at the latest.
+// hosted starts the host once per process. It exits when its input is closed, at the latest with
+// this process.
 var hosted = sync.OnceValues(func() (*host, error) {
 	dir, err := find()
 	if err != nil {
@@ -41,7 +41,7 @@ var hosted = sync.OnceValues(func() (*host, error) {
 	cmd := exec.Command("go", append(args, "./internal/host")...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GORACE=halt_on_error=1", "PWD="+dir)
-	cmd.Stderr = os.Stderr // a file: os/exec needs no goroutine for it
+	cmd.Stderr = os.Stderr // a file, so os/exec needs no goroutine
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ var hosted = sync.OnceValues(func() (*host, error) {
 	return &host{strings.TrimSpace(at), in}, nil
 })
 
-// find returns the folder of the reference server's module. It looks at each of its
-// files: go test sees that, and so knows when a cached result is stale.
+// find returns the folder of the reference server's module. It calls Stat for each of its files,
+// so that go test can detect stale cached results.
 func find() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

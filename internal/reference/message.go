@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The paths that a server serves over HTTP.
+// Paths of a server over HTTP.
 const (
 	Path    = "/mcp"
 	SSEPath = "/sse"
@@ -17,8 +17,8 @@ func HTTPFamilies() []string {
 	return []string{"artifact", "coe", "docling", "preflights", "assistant", "fixtures", "skills"}
 }
 
-// Options are the options of the reference server that tests set. The zero value
-// is a server with the families of stdio on a temporary folder.
+// Options are the options of the reference server that tests set. The zero value is a server with
+// the families of stdio and a temporary folder.
 type Options struct {
 	Families            []string  `json:"families,omitempty"`
 	ArtifactsDir        string    `json:"artifacts_dir,omitempty"`
@@ -29,11 +29,11 @@ type Options struct {
 	COE                 COE       `json:"coe"`
 	Docling             Docling   `json:"docling"`
 	Assistant           Assistant `json:"assistant"`
-	// Log gets the lines of the server's log, each in one piece; nil drops them.
+	// Log receives the lines of the server's log, each in one piece; nil drops them.
 	Log io.Writer `json:"-"`
 }
 
-// Services are the options of the services below the artifact family.
+// Services are the options of the services that the artifact family uses.
 type Services struct {
 	TasksURL    string        `json:"tasks_url,omitempty"`
 	IDsURL      string        `json:"ids_url,omitempty"`
@@ -62,9 +62,9 @@ type Assistant struct {
 
 // Request is the first line of a connection to the host, as JSON.
 type Request struct {
-	// New asks for a server. It lives until the connection's input ends.
+	// New requests a server. It runs until the connection's input ends.
 	New *Options `json:"new,omitempty"`
-	// Log asks for its log.
+	// Log requests its log.
 	Log bool `json:"log,omitempty"`
 	// Serve is the ID of a server: the rest of the connection is its stdio.
 	Serve int `json:"serve,omitempty"`
@@ -74,11 +74,11 @@ type Request struct {
 type Reply struct {
 	// Log is a line of the server's log.
 	Log string `json:"log,omitempty"`
-	// ID is that of a server that has started, URL where it serves HTTP.
+	// ID is the ID of a started server, URL its address if it serves HTTP.
 	ID  int    `json:"id,omitempty"`
 	URL string `json:"url,omitempty"`
 	// Closed reports that the server has ended. No line follows.
 	Closed bool `json:"closed,omitempty"`
-	// Error is why the server has not started, or not ended well.
+	// Error is why the server did not start, or failed.
 	Error string `json:"error,omitempty"`
 }

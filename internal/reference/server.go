@@ -12,15 +12,15 @@ import (
 	"sync"
 )
 
-// Server is a reference server in the host's process. Its methods are safe for
-// concurrent use.
+// Server is a reference server in the host's process. Its methods may be called from many
+// goroutines at once.
 type Server struct {
 	id    int
 	url   string
 	conn  *net.TCPConn
 	log   io.Writer
 	trips http.Transport // to the server
-	ended chan error     // gets one, when the server has ended
+	ended chan error     // receives one value when the server has ended
 	once  sync.Once
 	close error
 }
@@ -67,7 +67,7 @@ func (h *host) dial(first Request) (*net.TCPConn, error) {
 	return conn, nil
 }
 
-// read reads what the host says of the server, until the server has ended.
+// read reads the host's messages about the server until the server has ended.
 func (s *Server) read(started chan<- Reply) {
 	lines := bufio.NewReader(s.conn)
 	for {
@@ -91,13 +91,13 @@ func (s *Server) read(started chan<- Reply) {
 		case said.URL != "":
 			started <- said
 		default:
-			_, _ = io.WriteString(s.log, said.Log) // a test's log takes everything
+			_, _ = io.WriteString(s.log, said.Log) // a test's log never fails
 		}
 	}
 }
 
-// ServeStdio serves a pair of streams until in ends or ctx is done. It closes in
-// when it is an io.Closer.
+// ServeStdio serves a pair of streams until in ends or ctx is done. It closes in if that is an
+// io.Closer.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	h, err := hosted()
 	if err != nil {
@@ -107,12 +107,12 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.CloseWrite() }) // to the server both are the end of the input
+	stop := context.AfterFunc(ctx, func() { _ = conn.CloseWrite() }) // for the server, both are the end of the input
 	defer stop()
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		_, _ = io.Copy(conn, in) // the server has ended, or its input
+		_, _ = io.Copy(conn, in) // ends when the server or its input has ended
 		_ = conn.CloseWrite()
 	}()
 	_, err = io.Copy(out, conn)
@@ -124,11 +124,11 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	return err
 }
 
-// Close ends the server and its conversations.
+// Close ends the server and its connections.
 func (s *Server) Close() error {
 	s.once.Do(func() {
 		s.trips.CloseIdleConnections()
-		_ = s.conn.CloseWrite() // a host that has gone says so to the reader
+		_ = s.conn.CloseWrite() // an error reaches the reader, too
 		s.close = errors.Join(<-s.ended, s.conn.Close())
 	})
 	return s.close

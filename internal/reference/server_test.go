@@ -14,7 +14,7 @@ import (
 
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 
-// lines are what a server's log says.
+// lines are the lines of a server's log.
 type lines struct {
 	mu  sync.Mutex
 	all []string

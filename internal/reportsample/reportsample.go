@@ -1,5 +1,4 @@
-// Package reportsample has reports of the conformance suite for the tests of those
-// that render them.
+// Package reportsample has reports of the conformance suite for tests that render them.
 package reportsample
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Sample is a report with an outcome of each kind.
+// Sample is a report with one outcome of each kind.
 func Sample() *conformance.Report {
 	check := func(id string, level conformance.Level, title string) conformance.Check {
 		return conformance.Check{ID: id, Level: level, Title: title, Spec: conformance.Spec{Section: "basic#messages", Quote: "All messages MUST follow JSON-RPC 2.0."}}
@@ -50,11 +49,10 @@ func Sample() *conformance.Report {
 	}
 }
 
-// hostile is what a server may call itself to break the page it is shown in.
+// hostile is a server name that tries to break the page it is shown in.
 const hostile = "</script><script>alert(1)</script>\x00\x1b[2J@all #1 `x` | [a](javascript:b) \u202e"
 
-// Wide is a report with two revisions, everything a policy can say, and text that attacks
-// its reader.
+// Wide is a report with two revisions, all fields of a policy, and text that attacks its reader.
 func Wide() *conformance.Report {
 	r := Sample()
 	r.Target.Role, r.Target.Transport, r.Target.Argv, r.Target.URL = conformance.RoleServer, conformance.TransportHTTP, nil, "http://127.0.0.1:3000/mcp"
@@ -98,7 +96,7 @@ func Wide() *conformance.Report {
 	return r
 }
 
-// Passed is a report with nothing wrong.
+// Passed is a report without failures.
 func Passed() *conformance.Report {
 	r := Sample()
 	r.Results = []conformance.Result{r.Results[0]}

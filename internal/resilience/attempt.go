@@ -9,57 +9,53 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Attempt is the record of one request. The verdicts for circuits, the decision to retry
-// and the price of a retry depend only on it.
+// Attempt is the record of one request. Verdicts for circuits, retry decisions and the price of a
+// retry depend only on it.
 type Attempt struct {
 	// Method is the method of the request. Only tools/call has a tool level.
 	Method string
 	Class  Class
-	// Delivery is what became of the request, of the mapped error; of a result
-	// it is Answered.
+	// Delivery is the delivery of the mapped error; for a result it is Answered.
 	Delivery mcperrors.Delivery
-	// Kind is the mapped error's, 0 for a result. The same number means
-	// different things in different families of servers, so that the class of
-	// an answer comes from the mapped error ([FromError]) and not from Code.
+	// Kind is the kind of the mapped error, 0 for a result. Families of servers use the same
+	// number for different errors, so the class of an answer depends on the mapped error
+	// ([FromError]), not on Code.
 	Kind mcperrors.Kind
-	// Code is the code of the JSON-RPC error, 0 without one, and Status the HTTP
-	// status where it was not 2xx, else 0.
+	// Code is the code of the JSON-RPC error, 0 for none, and Status the HTTP status if it was
+	// not 2xx, else 0.
 	Code   int64
 	Status int
-	// RetryAfter is the server's wish in whatever form it came, as it came: 0
-	// without one.
+	// RetryAfter is the server's Retry-After in any form, unchanged: 0 for none.
 	RetryAfter time.Duration
-	// Alive: something came from this server during the attempt, for whomever.
+	// Alive is set if anything arrived from the server during the attempt, for any call.
 	Alive bool
-	// OwnTimer: what ended the attempt is a timer of the client. A timeout
-	// without it is one caller's impatience (shorter times than the client's)
-	// and says nothing of the server.
+	// OwnTimer is set if a timer of the client ended the attempt. Without it, a timeout is due to
+	// the caller's shorter timeout, and is no evidence about the server.
 	OwnTimer bool
-	// Reused: the connection had been used before, so that its end may have been
-	// on its way when the request was.
+	// Reused is set if the connection was used before, so that it may have been closed while the
+	// request was being sent.
 	Reused bool
-	// Repeated: the same has happened before, as often as it takes to count: the
-	// second time on a reused connection for this call, the third message in a
-	// row that could not be read, the second lost session in 10 s, the second
-	// crash under the same request (the poison rule). [State.Repeats] and
-	// [Streak.Note] find it out.
+	// Repeated is set if the same failure has repeated often enough to count: for the second time
+	// on a reused connection in this call, for the third message in a row that could not be read,
+	// for the second lost session in 10 s, for the second crash during the same request (the
+	// poison rule). [State.Repeats] and [Streak.Note] detect it.
 	Repeated bool
-	// Counts: the application's profile counts the answer as a failure. By default an
+	// Counts is set if the application's profile counts the answer as a failure. By default an
 	// answer is the result of its call.
 	Counts bool
-	// Absent: nothing listens at the address, and nothing was sent.
+	// Absent is set if no process listens at the address, so nothing was sent.
 	Absent bool
-	// Final: the error says that a later attempt would end the same way (its
-	// Retryable is false). A server's own word beats the table.
+	// Final is set if the error states that a later attempt would end the same way (its Retryable
+	// is false). The server's own information overrides the table.
 	Final bool
-	// Probe: the attempt held the permit of a HALF_OPEN breaker.
+	// Probe is set if the attempt held the permit of a half-open circuit.
 	Probe bool
 	// Elapsed is how long the attempt took.
 	Elapsed time.Duration
 }
 
-// ReasonAbsent is the reason of a failure where nothing listens. A circuit that opens for
-// it is probed early.
+// ReasonAbsent is the reason of a failure if no process listens. A circuit that opens for it is
+// probed early.
 const ReasonAbsent = "nothing listens"
 
 // Reason returns the reason of a failure for a circuit.
@@ -70,40 +66,40 @@ func (a Attempt) Reason() string {
 	return a.Class.String()
 }
 
-// Class is what happened, a value for each cause. Where a
-// cause has two rows, a field of the attempt tells them apart: Alive and
-// OwnTimer for ClassTimeout, Reused for ClassLost, Method for ClassInternal.
+// Class is the kind of outcome of an attempt, one for each cause. If a cause has two rows, a
+// field of the attempt distinguishes them: Alive and OwnTimer for ClassTimeout, Reused for
+// ClassLost, Method for ClassInternal.
 type Class uint8
 
-// The classes. The zero Class is of an attempt that nobody classed: it proves
-// nothing, and is not repeated.
+// The classes. The zero Class is of an attempt without a class: it proves nothing, and is not
+// retried.
 const (
 	ClassNone Class = iota
 
-	// Results. From here to ClassBrokenResult the server has answered.
+	// Results. Up to ClassBrokenResult the server has answered.
 	ClassComplete      // a result
-	ClassToolError     // a result with isError: the tool says no
-	ClassInputRequired // the server wants to know something first
+	ClassToolError     // a result with isError: the tool failed
+	ClassInputRequired // the server asks for input first
 	ClassTask          // the handle of a task
 
 	// Answers that are errors.
-	ClassInvalid        // the request is at fault: -32600 to -32602, -32002, -32042, unknown tool
+	ClassInvalid        // an invalid request: -32600 to -32602, -32002, -32042, unknown tool
 	ClassHeaderMismatch // -32020
 	ClassUnsupported    // -32021, -32022
 	ClassUnreadable     // -32700, or an error with id null
 	ClassInternal       // -32603
-	ClassServerError    // a server's own code for "it does not work"
-	ClassApp            // any other code: alive, and it said no
-	ClassBrokenResult   // no result of the protocol: resultType, neither, both, not JSON
+	ClassServerError    // a server's own code for a failure
+	ClassApp            // any other code: the server works, and rejects the call
+	ClassBrokenResult   // an invalid result: resultType, neither result nor error, both, not JSON
 
 	// No answer.
 	ClassUnavailable // not reached: name, connection, TLS, program
-	ClassExhausted   // not reached for want of something on this side: descriptors, ports
+	ClassExhausted   // not reached for lack of local resources: descriptors, ports
 	ClassCertificate // its certificate is not accepted
-	ClassUnprocessed // HTTP/2 says that the server did not process it
+	ClassUnprocessed // HTTP/2 reports that the server did not process it
 	ClassLost        // the connection ended before any of the answer
-	ClassTruncated   // it ended in the middle of the answer, or of its stream
-	ClassExited      // the program ended, or does not take requests any more
+	ClassTruncated   // the connection ended in the middle of the answer, or of its stream
+	ClassExited      // the program exited, or takes no more requests
 	ClassTimeout     // a timeout passed
 	ClassCanceled    // the caller gave up, by cancellation or deadline
 	ClassTooLarge    // over a limit: size, depth, compression
@@ -113,7 +109,7 @@ const (
 	ClassStatusNever    // 501, 505
 	ClassGateway        // 502, 504
 	ClassBusy           // 503
-	ClassThrottled      // 429, a limit named in a JSON-RPC error, and what a profile says was refused for now
+	ClassThrottled      // 429, a rate limit in a JSON-RPC error, and temporary rejections by a profile's rule
 	ClassRequestTimeout // 408
 	ClassTooEarly       // 425
 	ClassUnauthorized   // 401
@@ -121,16 +117,15 @@ const (
 	ClassSessionLost    // 404 on a session
 	ClassNoEndpoint     // 404, 405, 410, 421
 	ClassRefused        // 400, 406, 409, 412, 413, 415, 422, other 4xx, redirects
-	ClassNotMCP         // a web page, or nothing, where an answer is due
+	ClassNotMCP         // a web page, or nothing, instead of an answer
 
-	// Nothing of the server's.
-	ClassLocal // refused here: breaker, bulkhead, rate, budget, validation, closed
-	ClassPanic // a hook of the user's
+	// Not caused by the server.
+	ClassLocal // refused by the client: breaker, bulkhead, rate, budget, validation, closed
+	ClassPanic // a callback of the application panicked
 )
 
-// FromError returns the record of an attempt that the server answered with an
-// error, from the error that it was mapped to. A code with a meaning overrides the HTTP
-// status.
+// FromError returns the record of an attempt that the server answered with an error, for the
+// mapped error. A code with a defined meaning overrides the HTTP status.
 func FromError(method string, e *mcperrors.Error) Attempt {
 	a := Attempt{
 		Method: method, Class: classOf(e), Delivery: e.Delivery, Kind: e.Kind,
@@ -176,7 +171,7 @@ func classOf(e *mcperrors.Error) Class {
 		case code == jsonrpc.CodeInternalError && e.Code == mcperrors.CodeUnavailable:
 			return ClassInternal
 		case code >= -32099 && code <= -32020:
-			return ClassApp // reserved by MCP and not given a meaning yet: it has none
+			return ClassApp // reserved by MCP without a meaning so far
 		case e.Code == mcperrors.CodeUnavailable:
 			return ClassServerError
 		}
@@ -184,13 +179,13 @@ func classOf(e *mcperrors.Error) Class {
 	case mcperrors.KindNotFound, mcperrors.KindInvalidArguments, mcperrors.KindUnsupported,
 		mcperrors.KindProtocol, mcperrors.KindVersion, mcperrors.KindInputRequired:
 		return ClassInvalid
-	default: // alive, and it said no
+	default: // the server works, and rejects the call
 		return ClassApp
 	}
 }
 
-// StatusBeats reports whether the HTTP status of an answer says more than the code of
-// its JSON-RPC error: about credentials and load, unless the code has a meaning.
+// StatusBeats reports whether the HTTP status of an answer is more useful than the code of its
+// JSON-RPC error. It is for credentials and load, unless the code has a defined meaning.
 func StatusBeats(code int64, status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
@@ -199,7 +194,7 @@ func StatusBeats(code int64, status int) bool {
 	return false
 }
 
-// defined reports the codes that JSON-RPC or MCP give a meaning.
+// defined reports whether JSON-RPC or MCP defines a code.
 func defined(code int64) bool {
 	switch code {
 	case jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams,
@@ -210,8 +205,8 @@ func defined(code int64) bool {
 	return false
 }
 
-// OfStatus returns the class of an HTTP status that came without a JSON-RPC
-// error and not about a session.
+// OfStatus returns the class of an HTTP status without a JSON-RPC error that is not about a
+// session.
 func OfStatus(status int) Class {
 	switch status {
 	case http.StatusUnauthorized:
@@ -243,8 +238,8 @@ func OfStatus(status int) Class {
 	}
 }
 
-// Retryable reports whether a later attempt may succeed, as far as the class
-// tells. Whether repeating does harm is a question of its own ([Decide]).
+// Retryable reports whether a later attempt may succeed, judging by the class. Whether a retry is
+// safe is a separate question ([Decide]).
 func (c Class) Retryable() bool {
 	switch c {
 	case ClassInternal, ClassServerError,
@@ -257,9 +252,9 @@ func (c Class) Retryable() bool {
 	}
 }
 
-// Corrected reports the classes after which the call is made again only when
-// something was put right first: new headers, another revision, a new session,
-// credentials. That is not a retry: it is done once, and costs no budget.
+// Corrected reports whether a call is sent again only after a correction: new headers, another
+// revision, a new session, credentials. That is not a retry: it happens once, and costs no
+// budget.
 func (c Class) Corrected() bool {
 	switch c {
 	case ClassHeaderMismatch, ClassUnsupported, ClassSessionLost, ClassUnauthorized, ClassForbidden:

@@ -2,10 +2,10 @@ package resilience
 
 import "time"
 
-// Backoff is an exponential wait with full jitter: a random time up to a bound that
-// doubles, so that callers that failed together do not come back together.
+// Backoff is an exponential delay with full jitter: a random time up to a limit that doubles, so
+// that callers that failed together do not retry together.
 type Backoff struct {
-	// Base bounds the first wait, Cap all of them.
+	// Base limits the first delay, Cap all of them.
 	Base, Cap time.Duration
 }
 
@@ -21,11 +21,10 @@ var (
 	restartPauses = Backoff{Base: firstRestartPause, Cap: maxRestartPause}
 )
 
-// throttledPause is what the first pause is bounded by at least, after a server that is
-// asked too often.
+// throttledPause is the minimum limit of the first pause after a server was throttled.
 const throttledPause = time.Second
 
-// or returns b with the members of usual where its own are zero.
+// or returns b with the values of usual for zero members.
 func (b Backoff) or(usual Backoff) Backoff {
 	if b.Base <= 0 {
 		b.Base = usual.Base
@@ -36,26 +35,26 @@ func (b Backoff) or(usual Backoff) Backoff {
 	return b
 }
 
-// Bound returns what the n-th wait is shorter than, n counted from 0.
+// Bound returns the limit of the n-th delay, counted from 0.
 func (b Backoff) Bound(n int) time.Duration {
 	bound := b.Base
 	for ; n > 0 && bound < b.Cap; n-- {
 		bound *= 2
-		if bound <= 0 { // more than a Duration holds
+		if bound <= 0 { // overflow
 			return b.Cap
 		}
 	}
 	return min(bound, b.Cap)
 }
 
-// Wait returns the n-th wait. random is from [0, 1).
+// Wait returns the n-th delay. random is from [0, 1).
 func (b Backoff) Wait(n int, random float64) time.Duration {
 	return scaled(b.Bound(n), random)
 }
 
-// scaled returns d times random, which is forced into [0, 1].
+// scaled returns d times random, which is clamped to [0, 1].
 func scaled(d time.Duration, random float64) time.Duration {
-	if !(random > 0) { // not a number, too
+	if !(random > 0) { // also for NaN
 		return 0
 	}
 	return time.Duration(float64(max(d, 0)) * min(random, 1))

@@ -10,14 +10,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
-// goodPath is what the parts of this package do for a call that goes well.
+// goodPath runs the parts of this package for a successful call.
 func goodPath(b *resilience.Bulkhead, budget *resilience.Budget, l *resilience.Latency) {
 	slot := b.TryEnter(false)
 	a := resilience.Attempt{Method: call, Class: resilience.ClassComplete, Delivery: mcperrors.Answered, Elapsed: time.Millisecond}
 	sinkJudgement = a.Judge(true)
 	budget.Success()
 	l.Observe("search", a.Elapsed)
-	b.Leave(slot)
+	b.Release(slot)
 }
 
 var sinkJudgement resilience.Judgement
@@ -39,7 +39,7 @@ func TestGoodPathAllocatesNothing(t *testing.T) {
 	}))
 }
 
-// The bar is 150 ns and no allocation.
+// The limit is 150 ns and no allocation.
 func BenchmarkGoodPath(b *testing.B) {
 	bulkhead, budget, l := resilience.NewBulkhead(resilience.BulkheadSettings{Limit: 16}), new(resilience.Budget), new(resilience.Latency)
 	b.ReportAllocs()

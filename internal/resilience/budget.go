@@ -6,35 +6,33 @@ import (
 	"time"
 )
 
-// Prices are what a budget holds and what is paid from it. Zero members take
-// the defaults.
+// Prices are the sizes and prices of a budget. Zero members mean the defaults.
 type Prices struct {
-	// Size is how much the budget holds at most, and at first; 0 means 100. A
-	// first attempt that succeeds adds 1.
+	// Size is the maximum and initial number of tokens; 0 means 100. A first attempt that
+	// succeeds adds 1.
 	Size int
-	// Retry and Timeout are the prices of a retry, and of one after a timeout; 0
-	// means 10 and 20. Retry is one in so many successes: 10 are 10 %.
+	// Retry and Timeout are the prices of a retry, and of a retry after a timeout; 0 means 10 and
+	// 20. A Retry of 10 allows one retry per ten successes, which is 10 %.
 	Retry, Timeout int
-	// Floor is how many retries are possible in any Window with an empty budget
-	// too, so that a client with few calls can retry; 0 means 3 in 10 s, less than 0
-	// none. At most [maxFloor].
+	// Floor is the number of retries in any Window that are possible with an empty budget, so
+	// that a client with few calls can retry; 0 means 3 in 10 s, and a negative value none. At
+	// most [maxFloor].
 	Floor  int
 	Window time.Duration
 }
 
 const maxFloor = 16
 
-// Budget bounds how much of the traffic to one server is retries, since a
-// server that is too slow does not get well under three times the load.
-// The zero Budget is full, with the default prices;
-// its methods may be called from many goroutines at once.
+// Budget limits the fraction of retries in the traffic to one server, since an overloaded server
+// does not recover under three times the load. The zero Budget is full and has the default
+// prices. Its methods may be called from many goroutines at once.
 type Budget struct {
 	prices Prices
-	// spent is how much is missing, so that nothing is written while calls succeed.
+	// spent is the number of missing tokens, so that nothing is written while calls succeed.
 	spent atomic.Int64
 
 	mu sync.Mutex
-	// granted are the times of the last retries, the newest at next-1.
+	// granted are the times of the last retries, the latest at next-1.
 	granted [maxFloor]time.Time
 	next    int
 }
@@ -42,8 +40,8 @@ type Budget struct {
 // NewBudget returns a full budget.
 func NewBudget(p Prices) *Budget { return &Budget{prices: p} }
 
-// Success notes that the first attempt of a call has succeeded. Success of nil does
-// nothing.
+// Success records that the first attempt of a call has succeeded. It does nothing on a nil
+// Budget.
 func (b *Budget) Success() {
 	for b != nil {
 		spent := b.spent.Load()
@@ -53,8 +51,8 @@ func (b *Budget) Success() {
 	}
 }
 
-// Take pays for a retry that is made at now, and reports whether there was
-// enough. [ChargeNone] is free.
+// Take pays for a retry at now, and reports whether there were enough tokens. [ChargeNone] is
+// free.
 func (b *Budget) Take(c Charge, now time.Time) bool {
 	if c == ChargeNone {
 		return true
@@ -75,8 +73,8 @@ func (b *Budget) Take(c Charge, now time.Time) bool {
 	return true
 }
 
-// belowFloor reports whether fewer retries than the floor were granted in the
-// window that ends now.
+// belowFloor reports whether fewer retries than the floor were granted in the window that ends
+// now.
 func (b *Budget) belowFloor(now time.Time) bool {
 	floor := b.prices.Floor
 	switch {
@@ -98,5 +96,5 @@ func (b *Budget) belowFloor(now time.Time) bool {
 
 func (b *Budget) size() int64 { return int64(orDefault(b.prices.Size, 100)) }
 
-// Tokens returns what the budget holds.
+// Tokens returns the number of tokens.
 func (b *Budget) Tokens() int { return int(b.size() - b.spent.Load()) }

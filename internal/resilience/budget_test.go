@@ -36,8 +36,7 @@ func TestBudget(t *testing.T) {
 	require.Equal(t, 100, b.Tokens(), "it does not hold more than its size")
 }
 
-// The zero budget is the default one: an empty one still allows three retries in
-// any ten seconds.
+// The zero budget has the defaults: an empty one allows three retries in any ten seconds.
 func TestBudgetFloor(t *testing.T) {
 	t.Parallel()
 	var b resilience.Budget
@@ -55,7 +54,7 @@ func TestBudgetFloor(t *testing.T) {
 	require.Zero(t, b.Tokens(), "nor makes debts")
 }
 
-// purse is the budget in the plainest form.
+// purse is a simple model of the budget.
 type purse struct {
 	size, retry, timeout, floor, tokens int
 	window                              time.Duration
@@ -135,7 +134,7 @@ func TestBudgetModel(t *testing.T) {
 	}
 }
 
-// Many at once: no more retries than were paid for.
+// Concurrently: no more retries than were paid for.
 func TestBudgetConcurrently(t *testing.T) {
 	t.Parallel()
 	b := resilience.NewBudget(resilience.Prices{Floor: -1})

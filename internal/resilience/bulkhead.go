@@ -8,42 +8,40 @@ import (
 	"time"
 )
 
-// Errors of a [Bulkhead]. Neither says anything of the server.
+// Errors of a [Bulkhead]. They are no evidence about the server.
 var (
-	// ErrFull: the queue has no room.
+	// ErrFull: the queue is full.
 	ErrFull = errors.New("too many calls wait for this server")
-	// ErrQueueTime: the place did not come in time.
-	ErrQueueTime = errors.New("too long a wait for a place among the calls to this server")
+	// ErrQueueTime: no place became free in time.
+	ErrQueueTime = errors.New("no place among the calls to this server became free in time")
 )
 
-// BulkheadSettings are the sizes of a [Bulkhead]. Zero members but Limit take
-// the defaults.
+// BulkheadSettings are the sizes of a [Bulkhead]. Zero members except Limit mean the defaults.
 type BulkheadSettings struct {
-	// Limit is how many requests are in flight at most; it must be above 0.
+	// Limit is the maximum number of requests in flight; it must be above 0.
 	Limit int
-	// Queue is how many may wait for a place; 0 means twice the limit, less than
-	// 0 none.
+	// Queue is how many may wait for a place; 0 means twice the limit, and a negative value none.
 	Queue int
-	// Reserved is how many requests of the protocol itself (cancel, ping,
-	// discover, listen) are in flight besides; 0 means 4, less than 0 none.
+	// Reserved is the number of additional places for requests of the protocol itself (cancel,
+	// ping, discover, listen); 0 means 4, and a negative value none.
 	Reserved int
-	// Adaptive: [Bulkhead.Drop] and [Bulkhead.Grow] move the limit, between 1 and
+	// Adaptive is set if [Bulkhead.Drop] and [Bulkhead.Grow] adjust the limit, between 1 and
 	// Limit.
 	Adaptive bool
 }
 
-// Bulkhead bounds how many requests are in flight to one server, so that a slow
-// one does not get everything this program has. Who comes
-// first is served first. Its methods may be called from many goroutines at once.
+// Bulkhead limits the requests in flight to one server, so that a slow server does not use up the
+// resources of the program. The queue is first in, first out. Its methods may be called from many
+// goroutines at once.
 type Bulkhead struct {
 	set BulkheadSettings
 
 	mu       sync.Mutex
-	limit    int // Limit, or less
+	limit    int // the current limit, at most Limit
 	inFlight int
 	reserved int
 	queue    list.List // of *Place; empty while inFlight is below limit
-	dropped  time.Time // when the limit was lowered last
+	dropped  time.Time // when the limit was last lowered
 }
 
 // NewBulkhead returns an empty bulkhead.
@@ -70,9 +68,8 @@ const (
 	Reserved
 )
 
-// TryEnter takes a place if there is one now and nobody waits for it; else it
-// returns [NoSlot]. A request of the protocol takes a reserved place first. Each
-// place has one [Bulkhead.Leave].
+// TryEnter takes a place if one is free; otherwise it returns [NoSlot]. A request of the protocol
+// takes a reserved place first. Call [Bulkhead.Release] once for each place.
 func (b *Bulkhead) TryEnter(protocol bool) Slot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -87,9 +84,9 @@ func (b *Bulkhead) TryEnter(protocol bool) Slot {
 	return NoSlot
 }
 
-// Leave gives a place back, to whoever has waited longest. Leaving NoSlot does
-// nothing.
-func (b *Bulkhead) Leave(s Slot) {
+// Release returns a place, and gives it to the request that has waited longest. It does nothing
+// for NoSlot.
+func (b *Bulkhead) Release(s Slot) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch s {
@@ -102,7 +99,7 @@ func (b *Bulkhead) Leave(s Slot) {
 	}
 }
 
-// admit gives free places to those who wait.
+// admit gives free places to waiting requests.
 func (b *Bulkhead) admit() {
 	for b.inFlight < b.limit {
 		first := b.queue.Front()
@@ -114,22 +111,22 @@ func (b *Bulkhead) admit() {
 	}
 }
 
-// Place is a place in the queue. It must be waited for, once.
+// Place is a place in the queue. Call Wait exactly once.
 type Place struct {
 	b    *Bulkhead
-	at   *list.Element // nil once out of the queue
+	at   *list.Element // nil once it has left the queue
 	done chan struct{}
 	err  error // set before done is closed
 }
 
-// end takes a place out of the queue; b.mu is held.
+// end completes the wait. Requires b.mu.
 func (p *Place) end(err error) {
 	p.at, p.err = nil, err
 	close(p.done)
 }
 
-// Join takes a place at the end of the queue, or [ErrFull]. Where there is room
-// in flight it is there at once.
+// Join returns a place at the end of the queue, or [ErrFull]. If a place in flight is free, it
+// takes that at once.
 func (b *Bulkhead) Join() (*Place, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -146,10 +143,9 @@ func (b *Bulkhead) Join() (*Place, error) {
 	return p, nil
 }
 
-// Wait waits for the place: nil once the caller has [Common]. It ends with ctx,
-// with the cause of which it fails then, with tooLong (a timer's channel; who
-// waits no more than so long gets [ErrQueueTime]), or by [Bulkhead.Flush]. After
-// an error there is nothing to leave.
+// Wait waits for the place, and returns nil once the caller has [Common]. It ends early with the
+// cause of ctx, with [ErrQueueTime] when tooLong, the channel of a timer, fires, or with the
+// error of [Bulkhead.Flush]. After an error there is nothing to release.
 func (p *Place) Wait(ctx context.Context, tooLong <-chan time.Time) error {
 	select {
 	case <-p.done:
@@ -161,8 +157,8 @@ func (p *Place) Wait(ctx context.Context, tooLong <-chan time.Time) error {
 	}
 }
 
-// giveUp leaves the queue. Who has got the place in the same moment keeps it: a
-// context that has ended is seen soon enough.
+// giveUp leaves the queue. If the request has just got its place, it keeps that: the caller
+// notices the end of its context later.
 func (p *Place) giveUp(err error) error {
 	p.b.mu.Lock()
 	defer p.b.mu.Unlock()
@@ -174,7 +170,7 @@ func (p *Place) giveUp(err error) error {
 	return err
 }
 
-// Flush sends everybody who waits away with err: the circuit has opened.
+// Flush ends all waits with err, because the circuit has opened.
 func (b *Bulkhead) Flush(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -183,9 +179,9 @@ func (b *Bulkhead) Flush(err error) {
 	}
 }
 
-// Drop lowers an adaptive limit by a tenth: the server refused for load, or was
-// too late. That happens at most once in a round trip, which is how long the
-// request took: the others that were in flight with it tell the same story.
+// Drop lowers an adaptive limit by a tenth: the server refused a request for load, or timed out.
+// It does so at most once per round trip, because other requests in flight see the same overload.
+// roundTrip is the duration of the request.
 func (b *Bulkhead) Drop(now time.Time, roundTrip time.Duration) {
 	if !b.set.Adaptive {
 		return
@@ -198,8 +194,8 @@ func (b *Bulkhead) Drop(now time.Time, roundTrip time.Duration) {
 	}
 }
 
-// Grow raises an adaptive limit by one after a success, when at least half of it
-// is in use: what is not used was not tried.
+// Grow raises an adaptive limit by one after a success, if at least half of it is in use: an
+// unused limit was not tested.
 func (b *Bulkhead) Grow() {
 	if !b.set.Adaptive {
 		return
@@ -212,10 +208,10 @@ func (b *Bulkhead) Grow() {
 	}
 }
 
-// Usage is how full a bulkhead is.
+// Usage is the utilization of a bulkhead.
 type Usage struct{ Limit, InFlight, Queued, Reserved int }
 
-// Usage returns how full the bulkhead is.
+// Usage returns the utilization of the bulkhead.
 func (b *Bulkhead) Usage() Usage {
 	b.mu.Lock()
 	defer b.mu.Unlock()

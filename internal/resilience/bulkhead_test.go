@@ -26,11 +26,11 @@ func TestBulkheadSlots(t *testing.T) {
 		require.Equal(t, resilience.Reserved, b.TryEnter(true), "a lane of four for the protocol")
 	}
 	require.Equal(t, resilience.NoSlot, b.TryEnter(true))
-	b.Leave(resilience.NoSlot)
+	b.Release(resilience.NoSlot)
 	require.Equal(t, resilience.Usage{Limit: 2, InFlight: 2, Reserved: 4}, b.Usage())
-	b.Leave(resilience.Common)
+	b.Release(resilience.Common)
 	require.Equal(t, resilience.Common, b.TryEnter(true), "the protocol may use the common places too")
-	b.Leave(resilience.Reserved)
+	b.Release(resilience.Reserved)
 	require.Equal(t, resilience.NoSlot, b.TryEnter(false), "but nobody else the protocol's")
 
 	none := resilience.NewBulkhead(resilience.BulkheadSettings{Limit: 1, Queue: -1, Reserved: -1})
@@ -40,7 +40,7 @@ func TestBulkheadSlots(t *testing.T) {
 	require.ErrorIs(t, err, resilience.ErrFull)
 }
 
-// Twice the limit may wait, in order, and nobody overtakes them.
+// Twice the limit may wait, in order.
 func TestBulkheadQueue(t *testing.T) {
 	t.Parallel()
 	b := resilience.NewBulkhead(resilience.BulkheadSettings{Limit: 1})
@@ -57,16 +57,16 @@ func TestBulkheadQueue(t *testing.T) {
 	require.ErrorIs(t, err, resilience.ErrFull)
 	for i, p := range places {
 		require.Equal(t, len(places)-i, b.Usage().Queued)
-		b.Leave(resilience.Common)
+		b.Release(resilience.Common)
 		require.Equal(t, resilience.NoSlot, b.TryEnter(false), "it is the first waiter's")
 		require.NoError(t, p.Wait(t.Context(), nil))
 	}
-	b.Leave(resilience.Common)
+	b.Release(resilience.Common)
 	require.Equal(t, resilience.Usage{Limit: 1}, b.Usage())
 }
 
-// A wait ends with the context, with its time, or when the circuit opens; each
-// at once, and nothing is held afterwards.
+// A wait ends with the context, with its time, or when the circuit opens; each at once, and
+// nothing is held afterwards.
 func TestBulkheadWaitEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -102,12 +102,12 @@ func TestBulkheadWaitEnds(t *testing.T) {
 		group.Wait()
 		require.Equal(t, 4*time.Second, time.Since(began))
 		require.Equal(t, resilience.Usage{Limit: 1, InFlight: 1}, b.Usage())
-		b.Leave(resilience.Common)
+		b.Release(resilience.Common)
 		require.Zero(t, b.Usage().InFlight)
 	})
 }
 
-// Who has got the place in the moment the wait ended keeps it: it is not lost.
+// A request that got its place at the moment its wait ended keeps it: the place is not lost.
 func TestBulkheadPlaceIsNotLost(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancel(t.Context())
@@ -117,7 +117,7 @@ func TestBulkheadPlaceIsNotLost(t *testing.T) {
 		require.Equal(t, resilience.Common, b.TryEnter(false))
 		p, err := b.Join()
 		require.NoError(t, err)
-		b.Leave(resilience.Common)
+		b.Release(resilience.Common)
 		require.NoError(t, p.Wait(ended, nil))
 		require.Equal(t, 1, b.Usage().InFlight)
 	}
@@ -126,7 +126,7 @@ func TestBulkheadPlaceIsNotLost(t *testing.T) {
 func TestAdaptiveLimit(t *testing.T) {
 	t.Parallel()
 	b := resilience.NewBulkhead(resilience.BulkheadSettings{Limit: 20, Adaptive: true})
-	for range 5 { // the requests of one round trip tell one story
+	for range 5 { // the requests of one round trip count once
 		b.Drop(epoch, time.Second)
 	}
 	require.Equal(t, 18, b.Usage().Limit)
@@ -139,7 +139,7 @@ func TestAdaptiveLimit(t *testing.T) {
 		require.Equal(t, want, b.Usage().Limit)
 	}
 	b.Grow()
-	require.Equal(t, 1, b.Usage().Limit, "nobody uses what there is")
+	require.Equal(t, 1, b.Usage().Limit, "the limit is not in use")
 	require.Equal(t, resilience.Common, b.TryEnter(false))
 	p, err := b.Join()
 	require.NoError(t, err)
@@ -158,8 +158,8 @@ func TestAdaptiveLimit(t *testing.T) {
 	require.Equal(t, 20, fixed.Usage().Limit)
 }
 
-// A random walk: bulkhead and model agree after every step, and places come in
-// the order of the queue.
+// A random walk: bulkhead and model agree after every step, and places follow the order of the
+// queue.
 func TestBulkheadModel(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancel(t.Context())
@@ -219,7 +219,7 @@ func TestBulkheadModel(t *testing.T) {
 					queue = append(queue, p)
 				}
 			case r < 75 && inFlight > 0:
-				b.Leave(resilience.Common)
+				b.Release(resilience.Common)
 				inFlight--
 				admit()
 				for p := range has {
@@ -229,9 +229,9 @@ func TestBulkheadModel(t *testing.T) {
 					}
 				}
 			case r < 85 && reserved > 0:
-				b.Leave(resilience.Reserved)
+				b.Release(resilience.Reserved)
 				reserved--
-			case r < 90 && len(queue) > 0: // one of those who wait gives up
+			case r < 90 && len(queue) > 0: // one waiting request gives up
 				i := rng.IntN(len(queue))
 				if err := queue[i].Wait(ended, nil); !errors.Is(err, context.Canceled) {
 					t.Fatalf("seed %d, step %d: %v", seed, step, err)
@@ -267,7 +267,7 @@ func TestBulkheadModel(t *testing.T) {
 	}
 }
 
-// Many at once: never more in flight than the limit, and nobody is forgotten.
+// Concurrently: never more in flight than the limit, and no request is forgotten.
 func TestBulkheadConcurrently(t *testing.T) {
 	t.Parallel()
 	b := resilience.NewBulkhead(resilience.BulkheadSettings{Limit: 4, Queue: 1000})
@@ -301,7 +301,7 @@ func TestBulkheadConcurrently(t *testing.T) {
 				}
 				served.Add(1)
 				in.Add(-1)
-				b.Leave(resilience.Common)
+				b.Release(resilience.Common)
 			}
 		})
 	}

@@ -8,20 +8,18 @@ import (
 	"time"
 )
 
-// maxTools bounds the tools of one server that anything is kept about: their
-// names come from the peer.
+// maxTools limits the tools of one server that are tracked, since the peer chooses their names.
 const maxTools = 1024
 
-// Latency knows how long the tools of one server usually take. The zero Latency
-// is ready; its methods may be called from many goroutines at once. It holds
-// half a kilobyte a tool, for at most 1,024 of them: with one more it begins
-// anew.
+// Latency records how long the tools of one server usually take. The zero Latency is ready for
+// use. Its methods may be called from many goroutines at once. It takes half a kilobyte per tool,
+// for at most 1,024 tools; one more tool resets it.
 type Latency struct {
-	mu    sync.Mutex // who adds a tool
+	mu    sync.Mutex // held to add a tool
 	tools atomic.Pointer[map[string]*histogram]
 }
 
-// Observe notes how long a call of the tool took.
+// Observe records the duration of a call of the tool.
 func (l *Latency) Observe(tool string, took time.Duration) {
 	if h := l.find(tool); h != nil {
 		h.observe(took)
@@ -37,7 +35,7 @@ func (l *Latency) find(tool string) *histogram {
 	return nil
 }
 
-// add makes a map with one tool more: readers never wait.
+// add copies the map with one more tool, so that readers never wait.
 func (l *Latency) add(tool string) *histogram {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,9 +52,9 @@ func (l *Latency) add(tool string) *histogram {
 	return h
 }
 
-// Quantile returns what q of the tool's recent calls took at most, q from 0 to
-// 1, and of how many calls that is known. It is at most a quarter too long and
-// never too short for calls between 1 µs and an hour.
+// Quantile returns the q-quantile of the durations of the tool's recent calls, q from 0 to 1, and
+// the number of those calls. For calls between 1 µs and an hour it is at most 25 % too long, and
+// never too short.
 func (l *Latency) Quantile(tool string, q float64) (took time.Duration, calls int) {
 	if h := l.find(tool); h != nil {
 		return h.quantile(q)
@@ -64,12 +62,12 @@ func (l *Latency) Quantile(tool string, q float64) (took time.Duration, calls in
 	return 0, 0
 }
 
-// Buckets of a histogram: four to each doubling, from 1 µs.
+// Buckets of a histogram: four per doubling, from 1 µs.
 const (
 	perDoubling = 4
 	buckets     = 32 * perDoubling
-	// recent is how many calls a histogram counts before it halves what it
-	// holds, so that a tool that has become slow is slow.
+	// recent is the number of calls after which a histogram halves its counts, so that it follows
+	// changes.
 	recent = 1024
 )
 
@@ -79,8 +77,8 @@ type histogram struct {
 	counts  [buckets]atomic.Uint32
 }
 
-// bucketOf returns the bucket of a time: the place of its highest bit, and the
-// two bits below it.
+// bucketOf returns the bucket of a duration: the position of its highest bit, and the two bits
+// below.
 func bucketOf(d time.Duration) int {
 	us := uint64(max(d, 0) / time.Microsecond)
 	if us < perDoubling {
@@ -90,7 +88,7 @@ func bucketOf(d time.Duration) int {
 	return min((high-1)*perDoubling+int(us>>(high-2)&3), buckets-1)
 }
 
-// topOf returns the end of a bucket.
+// topOf returns the upper end of a bucket.
 func topOf(bucket int) time.Duration {
 	if bucket < perDoubling {
 		return time.Duration(bucket+1) * time.Microsecond
@@ -110,7 +108,7 @@ func (h *histogram) observe(took time.Duration) {
 	}
 }
 
-// halve forgets half of what was counted. Meanwhile calls are counted as ever.
+// halve halves the counts. Calls may be counted at the same time.
 func (h *histogram) halve() {
 	for i := range h.counts {
 		n := h.counts[i].Load()

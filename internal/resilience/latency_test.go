@@ -14,7 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
-// Against the true quantiles: never too short, at most a quarter too long.
+// Compared with the true quantiles: never too short, at most 25 % too long.
 func TestLatencyQuantiles(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(2, 2))
@@ -55,7 +55,7 @@ func TestLatencyExtremes(t *testing.T) {
 	require.GreaterOrEqual(t, d, time.Duration(0))
 }
 
-// A tool that has become slow is slow before long.
+// A tool that becomes slow is soon reported as slow.
 func TestLatencyForgets(t *testing.T) {
 	t.Parallel()
 	var l resilience.Latency
@@ -71,7 +71,7 @@ func TestLatencyForgets(t *testing.T) {
 	require.GreaterOrEqual(t, d, time.Second)
 }
 
-// Names come from the peer: there is an end to what is kept about them.
+// The peer chooses the names, so their number is limited.
 func TestLatencyIsBounded(t *testing.T) {
 	t.Parallel()
 	var l resilience.Latency

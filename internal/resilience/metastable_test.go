@@ -13,38 +13,37 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// The world of resilience.md §3.9: a server that takes requests one after the
-// other and does not notice who has given up, two thirds loaded, that stands
-// still for a while.
+// A simulated server that handles requests one at a time and does not notice abandoned ones, with
+// a load of two thirds, that stalls for a while.
 const (
-	capacity = 300 // requests a second
+	capacity = 300 // requests per second
 	offered  = 200
-	patience = time.Second // of the client, for one attempt
+	patience = time.Second // timeout of the client for one attempt
 	stalls   = 10 * time.Second
-	horizon  = 120 * time.Second // calls begin until then
+	horizon  = 120 * time.Second // end of the calls
 )
 
-// world is one simulated run, in virtual time since its beginning.
+// world is one simulated run, in virtual time since its start.
 type world struct {
 	rng    *rand.Rand
-	budget *resilience.Budget // nil: retries are not paid for
+	budget *resilience.Budget // nil if retries are free
 	retry  resilience.Policy
-	heals  time.Duration // when the stall is over
+	heals  time.Duration // end of the stall
 
-	free   time.Duration // when the server is done with what it has
+	free   time.Duration // when the server has finished its queue
 	events events
-	calls  []simulated // by the second they began in
+	calls  []simulated // by the second in which they began
 	sent   int         // attempts that reached the server during the stall
 	began  int         // calls that began during it
 }
 
-// simulated is what became of the calls of one second.
+// simulated has the outcomes of the calls of one second.
 type simulated struct{ made, good int }
 
-// event is a request that is sent, or its end.
+// event is the start or the end of a request.
 type event struct {
 	at    time.Duration
-	call  int // the second the call began in
+	call  int // the second in which the call began
 	state resilience.State
 	end   bool
 	ok    bool
@@ -63,7 +62,7 @@ func (e *events) Pop() any {
 	return last
 }
 
-// run simulates a stall of so long.
+// run simulates a stall of the given length.
 func (w *world) run(stall time.Duration) {
 	w.heals = stalls + stall
 	w.calls = make([]simulated, int(horizon/time.Second)+1)
@@ -79,7 +78,7 @@ func (w *world) run(stall time.Duration) {
 	w.until(2 * horizon)
 }
 
-// until lets happen what is due by then.
+// until processes the events up to a time.
 func (w *world) until(then time.Duration) {
 	for w.events.Len() > 0 && w.events[0].at <= then {
 		if e := heap.Pop(&w.events).(*event); e.end {
@@ -90,8 +89,8 @@ func (w *world) until(then time.Duration) {
 	}
 }
 
-// send gives the server one more request. What it is doing when it stalls it
-// ends afterwards.
+// send queues a request at the server. A request that is running when the stall begins finishes
+// after it.
 func (w *world) send(e event) {
 	if e.at >= stalls && e.at < w.heals {
 		w.sent++
@@ -111,8 +110,7 @@ func (w *world) send(e event) {
 	heap.Push(&w.events, &e)
 }
 
-// ended is the client's side: what the attempt showed, and whether there is
-// another.
+// ended is the client's side: the outcome of the attempt, and whether there is a retry.
 func (w *world) ended(e event) {
 	if e.ok {
 		w.calls[e.call].good++
@@ -133,10 +131,10 @@ func (w *world) ended(e event) {
 	heap.Push(&w.events, &e)
 }
 
-// recovered returns how long after the heal the calls began from which on
-// nearly every one ends well, and false when there is no such time.
+// recovered returns how long after the stall nearly all calls succeed, and false if they never
+// do.
 func (w *world) recovered() (time.Duration, bool) {
-	last := len(w.calls) - 2 // the last whole second
+	last := len(w.calls) - 2 // the last complete second
 	for ; last >= 0 && w.share(last) >= 0.95; last-- {
 	}
 	after := time.Duration(last+1)*time.Second - w.heals
@@ -151,8 +149,8 @@ func newWorld(seed uint64, retry resilience.Policy, budget *resilience.Budget) *
 	return &world{rng: rand.New(rand.NewPCG(seed, 9)), retry: retry, budget: budget}
 }
 
-// "Done when" of issue 5: a stall of 5 s at two thirds of capacity is over
-// within 10 s, where retries that nobody pays for do not let the server recover.
+// After a stall of 5 s at two thirds of capacity, the server recovers within 10 s; with free
+// retries it does not.
 func TestStallIsOverWithBudget(t *testing.T) {
 	t.Parallel()
 	const stall = 5 * time.Second
@@ -199,7 +197,7 @@ func TestLongStallWithBudget(t *testing.T) {
 	}
 }
 
-// A healthy server sees no retries, and the same seed the same world.
+// A healthy server gets no retries, and the same seed gives the same run.
 func TestWorldWithoutStall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(1, resilience.Proof, nil)

@@ -5,27 +5,26 @@ import (
 	"time"
 )
 
-// Rate lets so many requests a second through, and so many at once after a
-// pause. Its methods may be called from many goroutines at once.
+// Rate limits the requests per second, with bursts. Its methods may be called from many
+// goroutines at once.
 type Rate struct {
-	every time.Duration // between two requests
-	burst time.Duration // how far ahead of the schedule one may be
+	every time.Duration // interval between two requests
+	burst time.Duration // how far ahead of the schedule a request may be
 
 	mu   sync.Mutex
-	next time.Time // when the next is due by the schedule
+	next time.Time // when the next request is scheduled
 }
 
-// NewRate returns a limit of perSecond requests a second. burst is how many may
-// go at once, from 1 to a million. perSecond must be above 0; less than one an
-// hour is one an hour, and beyond 10⁹ there is no limit.
+// NewRate returns a limit of perSecond requests per second. burst is the size of a burst, from 1
+// to a million. perSecond must be above 0; less than one per hour counts as one per hour, and
+// above 10⁹ there is no limit.
 func NewRate(perSecond float64, burst int) *Rate {
 	every := time.Duration(min(float64(time.Second)/perSecond, float64(time.Hour)))
 	return &Rate{every: every, burst: time.Duration(min(max(burst, 1), 1e6)-1) * every}
 }
 
-// Reserve takes the next place in the schedule, in the order of the calls, and
-// returns how long to wait for it. When that is more than most nothing is taken,
-// and ok is false: wait says how long it would have been.
+// Reserve takes the next place in the schedule, in the order of the calls, and returns how long
+// to wait for it. If that is more than most, it takes nothing, and ok is false.
 func (r *Rate) Reserve(now time.Time, most time.Duration) (wait time.Duration, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -41,8 +40,8 @@ func (r *Rate) Reserve(now time.Time, most time.Duration) (wait time.Duration, o
 	return wait, true
 }
 
-// Return gives a place back that was reserved and not used. Those who came later
-// keep theirs: the next to come gets it.
+// Return returns a reserved place that was not used. Later reservations keep theirs: the next
+// Reserve gets it.
 func (r *Rate) Return() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -54,7 +54,7 @@ func TestRateExtremes(t *testing.T) {
 	}
 }
 
-// However it is asked: never more in any second than the rate and one burst.
+// In any order of calls: never more in a second than the rate and one burst.
 func TestRateIsKept(t *testing.T) {
 	t.Parallel()
 	const perSecond, burst = 50, 5

@@ -9,8 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
-// Two tries wait for nothing; later ones are ever further apart, until there is a
-// quiet time.
+// Two tries have no delay; later delays grow, until a pause resets them.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	r := resilience.NewRenewal(resilience.RenewalSettings{})
@@ -37,9 +36,8 @@ func TestRenewal(t *testing.T) {
 	require.Equal(t, r.Longest(), r.Pause(20, 1))
 }
 
-// After a session that has lasted a while there is no wait for the next one: its server
-// has restarted. A session that is lost at once says nothing of that kind, however late
-// the next one is opened.
+// After a session that lasted, the next one has no delay: its server has restarted. A session
+// that is lost at once does not count as such, however late the next one is opened.
 func TestRenewalOfSessionsThatLast(t *testing.T) {
 	t.Parallel()
 	for lasted, want := range map[time.Duration]time.Duration{
@@ -59,10 +57,10 @@ func TestRenewalOfSessionsThatLast(t *testing.T) {
 	}
 }
 
-// A wait is over in its own time, whatever the tries are.
+// A delay ends at its own time, whatever the tries are.
 func TestRenewalSettings(t *testing.T) {
 	t.Parallel()
-	r := resilience.NewRenewal(resilience.RenewalSettings{Free: 1, Backoff: resilience.Backoff{Base: time.Second, Cap: 3 * time.Second}, Quiet: time.Hour})
+	r := resilience.NewRenewal(resilience.RenewalSettings{Free: 1, Backoff: resilience.Backoff{Base: time.Second, Cap: 3 * time.Second}, ResetAfter: time.Hour})
 	now := epoch
 	for _, want := range []time.Duration{0, 1, 2, 3, 3} {
 		r.Tried(now, false, 1)

@@ -2,19 +2,18 @@ package resilience
 
 import "time"
 
-// RestartSettings are the times of [Restart]. Zero members take the defaults.
+// RestartSettings are the times of [Restart]. Zero members mean the defaults.
 type RestartSettings struct {
-	// Backoff bounds the pause before a program is restarted. The defaults are 250 ms,
-	// doubling to 30 s.
+	// Backoff limits the pause before a program is restarted. The defaults are 250 ms, doubling
+	// to 30 s.
 	Backoff Backoff
-	// Healthy is how long a program has to run for what was before it to be
-	// forgotten; 0 means 60 s.
+	// Healthy is how long a program must run to reset the history; 0 means 60 s.
 	Healthy time.Duration
-	// Crashes ends in Within are a crash loop; 0 means 5 in 60 s.
+	// Crashes exits within Within are a crash loop; 0 means 5 in 60 s.
 	Crashes int
 	Within  time.Duration
-	// Hold is how long a crash loop keeps the program from being started, twice
-	// as long each time, up to MaxHold; 0 means 60 s and 5 min.
+	// Hold is the pause after a crash loop, doubling each time up to MaxHold; 0 means 60 s and 5
+	// min.
 	Hold, MaxHold time.Duration
 }
 
@@ -33,44 +32,43 @@ func (s RestartSettings) withDefaults() RestartSettings {
 	return s
 }
 
-// Restart is the schedule by which a program is started again. One goroutine at a time
-// may use it. The program that runs first needs
-// a Started too; one that could not be started has an Ended without it. What
-// can never be started, such as a program that is not there, is not this
-// schedule's business: nothing is started again for it.
+// Restart is the schedule of a program's restarts. One goroutine at a time may use it. Call
+// Started for the first start, too; call Ended without Started if a start failed. A program that
+// can never start, for example because it does not exist, is not restarted, and is not part of
+// the schedule.
 //
-// Once in a crash loop, the program is on trial until it has been healthy: an
-// end before that is a crash loop at once, and holds it twice as long.
+// After a crash loop, the program is on trial until it has been healthy: an exit before that is a
+// crash loop at once, with twice the pause.
 type Restart struct {
 	set RestartSettings
 
 	running bool
 	began   time.Time
-	tries   int           // ends since the program was healthy
-	loops   int           // of these, how many were held for
-	ends    []time.Time   // the last of them, oldest first, Crashes at most
-	hold    time.Duration // of the last loop, 0 before
+	tries   int           // exits since the program was healthy
+	loops   int           // how many of these were crash loops
+	ends    []time.Time   // the last of them, oldest first, at most Crashes
+	hold    time.Duration // of the last crash loop, 0 for none
 }
 
 // NewRestart returns the schedule of a program that was not started yet.
 func NewRestart(s RestartSettings) *Restart { return &Restart{set: s.withDefaults()} }
 
-// Next says when a program is started again.
+// Next describes the next restart.
 type Next struct {
-	// Wait is how long to wait first.
+	// Wait is the delay before the restart.
 	Wait time.Duration
-	// Loop: the program is in a crash loop, and Wait is its hold. Calls are told
-	// so meanwhile and do not wait.
+	// Loop is set if the program is in a crash loop. Then calls fail during Wait instead of
+	// waiting.
 	Loop bool
-	// Try counts the ends since the program was last healthy, this one included.
+	// Try counts the exits since the program was last healthy, including this one.
 	Try int
 }
 
-// Started notes that the program runs.
+// Started records that the program runs.
 func (r *Restart) Started(now time.Time) { r.running, r.began = true, now }
 
-// Ended notes that the program has ended or could not be started, and returns
-// when to start it again. random is from [0, 1).
+// Ended records that the program has exited or could not be started, and returns when to restart
+// it. random is from [0, 1).
 func (r *Restart) Ended(now time.Time, random float64) Next {
 	if r.running && now.Sub(r.began) >= r.set.Healthy {
 		r.tries, r.loops, r.hold, r.ends = 0, 0, 0, r.ends[:0]
@@ -89,5 +87,5 @@ func (r *Restart) Ended(now time.Time, random float64) Next {
 	return Next{Wait: r.set.Backoff.Wait(r.tries-1, random), Try: r.tries}
 }
 
-// Looping reports whether the last end was one of a crash loop.
+// Looping reports whether the last exit was part of a crash loop.
 func (r *Restart) Looping() bool { return r.loops > 0 && !r.running }

@@ -10,8 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
-// The waits of a program that never lives long: doubled to 30 s, unless it is a
-// crash loop.
+// The delays of a program that never runs long: doubling to 30 s, unless it is in a crash loop.
 func TestRestartBackoff(t *testing.T) {
 	t.Parallel()
 	r := resilience.NewRestart(resilience.RestartSettings{Crashes: 1000})
@@ -58,10 +57,10 @@ func TestCrashLoop(t *testing.T) {
 	}
 	next := crash(0)
 	require.True(t, next.Loop)
-	require.Equal(t, time.Minute, next.Wait, "the hold begins anew")
+	require.Equal(t, time.Minute, next.Wait, "the pause is the first one again")
 }
 
-// Five crashes are a loop within sixty seconds, and not in a nanosecond more.
+// Five crashes in sixty seconds are a loop, and in a nanosecond more they are not.
 func TestCrashLoopWindow(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -76,7 +75,7 @@ func TestCrashLoopWindow(t *testing.T) {
 	}
 }
 
-// keeper is the schedule in the plainest form: it remembers everything.
+// keeper is a simple model of the schedule, with the full history.
 type keeper struct {
 	ends    []time.Time // since the program was healthy
 	began   time.Time

@@ -8,20 +8,18 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Policy says what may be made again. The zero value is
-// Proof.
+// Policy decides which calls may be repeated. The zero value is Proof.
 type Policy uint8
 
 const (
-	// Proof repeats what is known to do no harm: the server did nothing, or the
-	// method or the tool of a trusted server can be repeated, or the server
-	// honours idempotency keys.
+	// Proof repeats calls that are known to be safe: the server did not run them, the method or
+	// the tool of a trusted server is idempotent, or the server supports idempotency keys.
 	Proof Policy = iota
-	// Hints believes the annotations of every server.
+	// Hints trusts the annotations of every server.
 	Hints
 	// Always repeats every call.
 	Always
-	// Never repeats none.
+	// Never repeats no call.
 	Never
 )
 
@@ -29,36 +27,33 @@ const (
 type Repeat uint8
 
 const (
-	// Unsafe: a second run may do harm. It is made again only with proof that
-	// there was no first.
+	// Unsafe: a second run may do harm. The request is repeated only if the first certainly did
+	// not run.
 	Unsafe Repeat = iota
-	// Repeatable: two runs do the same as one.
+	// Repeatable: two runs have the same effect as one.
 	Repeatable
-	// Keyed: the server promises to run requests with the same key once.
+	// Keyed: the server runs requests with the same key once.
 	Keyed
 )
 
-// Request is what decides whether a request may run twice.
+// Request has the properties that decide whether a request may run twice.
 type Request struct {
 	Method string
-	// Annotations are the tool's, nil when they are not known.
+	// Annotations are the tool's, nil if unknown.
 	Annotations *mcp.ToolAnnotations
-	// Key: the request has an idempotency key and the server announced that it
-	// honours them.
+	// Key is set if the request has an idempotency key and the server supports keys.
 	Key bool
-	// Stateful: the request carries a requestState, which may be good for one
-	// use only.
+	// Stateful is set if the request has a requestState, which may be valid only once.
 	Stateful bool
 	Policy   Policy
 }
 
-// RepeatOf tells whether a request may run twice. Methods
-// that nobody has heard of may not.
+// RepeatOf returns whether a request may run twice. Unknown methods may not.
 func RepeatOf(r Request) Repeat {
 	switch {
 	case r.Key:
 		return Keyed
-	case r.Stateful: // whatever the policy: the state may be good only once
+	case r.Stateful: // under any policy: the state may be valid only once
 		return Unsafe
 	case r.Policy == Always:
 		return Repeatable
@@ -72,81 +67,75 @@ func RepeatOf(r Request) Repeat {
 
 // Attempts of one call.
 const (
-	// DefaultAttempts is how often a call is tried.
+	// DefaultAttempts is the default number of attempts.
 	DefaultAttempts = 3
-	// unprocessedAttempts is how often a request is sent that HTTP/2 says was not
-	// processed, under any policy: as often as the HTTP layer of the standard library
-	// sends a request that may run twice.
+	// unprocessedAttempts limits the attempts of a request that HTTP/2 reports as not processed,
+	// under any policy: as many as the standard library makes for idempotent requests.
 	unprocessedAttempts = 8
 )
 
 // Unbounded is the Remaining of a call without a deadline.
 const Unbounded = time.Duration(math.MaxInt64)
 
-// State is the history of a call when an attempt of it has ended. [State.After] keeps its
-// counters.
+// State is the history of a call after an attempt. [State.After] updates its counters.
 type State struct {
 	Policy Policy
 	Repeat Repeat
-	// MaxAttempts bounds the attempts; 0 means [DefaultAttempts].
+	// MaxAttempts limits the attempts; 0 means [DefaultAttempts].
 	MaxAttempts int
-	// Failed counts the attempts of this call that failed before the one in
-	// question, Exits those in which the program ended, Stale those that lost a
-	// connection that had been used before, and Waits the pauses since a server named
-	// a time.
+	// Failed counts the failed attempts of this call before the current one, Exits those in which
+	// the program exited, Stale those that lost a reused connection, and Waits the pauses since a
+	// server sent Retry-After.
 	Failed, Exits, Stale, Waits int
-	// Pauses bounds the pauses. The defaults are 100 ms, doubling to 20 s.
+	// Pauses limits the pauses. The defaults are 100 ms, doubling to 20 s.
 	Pauses Backoff
-	// Remaining is the time to the call's deadline, [Unbounded] without one.
-	// Without remaining time nothing is repeated.
+	// Remaining is the time to the call's deadline, [Unbounded] without one. Without remaining
+	// time there is no retry.
 	Remaining time.Duration
 	// Random is from [0, 1), new for each decision.
 	Random float64
 }
 
-// Charge is how much a retry costs; see [Budget] and [Prices].
+// Charge is the cost of a retry; see [Budget] and [Prices].
 type Charge uint8
 
 const (
-	// ChargeNone: nothing is paid.
+	// ChargeNone: the retry is free.
 	ChargeNone Charge = iota
 	// ChargeRetry: a retry.
 	ChargeRetry
-	// ChargeTimeout: a retry after a timeout, which cost the server more.
+	// ChargeTimeout: a retry after a timeout, which costs the server more.
 	ChargeTimeout
 )
 
-// Decision says whether a call is made again.
+// Decision is the decision whether to retry a call.
 type Decision struct {
 	Again bool
-	// Wait is how long to wait first.
+	// Wait is the delay before the retry.
 	Wait time.Duration
-	// Charge has to be paid first.
+	// Charge is the cost of the retry.
 	Charge Charge
-	// Denied is what keeps a call from being made again that would be safe to make
-	// again and might end otherwise, 0 where nothing does.
+	// Denied is what prevents a retry that would be safe and may succeed, 0 for nothing.
 	Denied Denial
-	// Why says why not, or why it may be, in a few words for logs.
+	// Why is the reason of the decision, in a few words for logs.
 	Why string
 }
 
-// Denial is what keeps a retry that could help from being made.
+// Denial is what prevents a retry that could help.
 type Denial uint8
 
 const (
-	// DeniedBudget: the retries of all calls together are too many.
+	// DeniedBudget: all calls together have used up the retry budget.
 	DeniedBudget Denial = iota + 1
-	// DeniedTime: the call has no time left for it, or the server wants to be left
-	// alone for longer.
+	// DeniedTime: the deadline of the call comes first, or the server requests a longer pause.
 	DeniedTime
-	// DeniedAttempts: the call was tried often enough.
+	// DeniedAttempts: the call has no attempts left.
 	DeniedAttempts
 )
 
-// Decide tells whether a call is made again after attempt a. A server that names a time
-// is never asked earlier: one that names
-// more than [MaxHold], or more than is left of the deadline, is not asked again
-// within the call.
+// Decide decides whether to retry a call after attempt a. The retry never comes before the
+// Retry-After of the server. If that is more than [MaxThrottle], or after the deadline, the call is
+// not retried.
 func Decide(a Attempt, s State) Decision {
 	switch {
 	case s.Policy == Never && a.Class != ClassUnprocessed:
@@ -156,20 +145,20 @@ func Decide(a Attempt, s State) Decision {
 	case !a.Class.Retryable() || a.Final:
 		return no("would end the same way")
 	case a.Class == ClassInternal && a.Method != mcp.MethodToolsCall && a.RetryAfter == 0 && s.Policy != Always:
-		// Servers answer a list or a read with -32603 while their backend is away. A
-		// moment later the answer is the same, and the caller would wait for it.
+		// Some servers answer a list or a read with -32603 while their backend is down. A retry
+		// would get the same answer, only later.
 		return no("the server has answered")
 	}
 	why := harmless(a, s.Repeat)
 	if why == "" {
-		return no("it may have been done")
+		return no("it may have run")
 	}
 	if a.Class == ClassExited && (a.Repeated || s.Repeats(a)) {
 		return denied(DeniedAttempts, "the program ended under it twice")
 	}
 	d := Decision{Again: true, Charge: ChargeRetry, Why: why}
 	switch {
-	case a.Class == ClassUnprocessed: // no work for the server, and none for the budget
+	case a.Class == ClassUnprocessed: // no work for the server, so no cost
 		if d.Charge = ChargeNone; s.Failed+1 >= max(unprocessedAttempts, s.MaxAttempts) {
 			return denied(DeniedAttempts, "tried often enough")
 		}
@@ -181,39 +170,39 @@ func Decide(a Attempt, s State) Decision {
 	return d.when(a, s)
 }
 
-// harmless says why running the request again does no harm, "" when it may.
+// harmless returns why a retry is safe, "" if it is not.
 func harmless(a Attempt, r Repeat) string {
 	switch {
 	case a.Delivery == mcperrors.NotSent:
 		return "it was not sent"
 	case a.Delivery == mcperrors.Rejected:
-		return "it was refused undone"
+		return "it was rejected before it ran"
 	case r == Repeatable:
-		return "it can be repeated"
+		return "it is idempotent"
 	case r == Keyed:
-		return "its key keeps it from running twice"
+		return "its key prevents a second run"
 	}
 	return ""
 }
 
-// when sets the wait, or gives up where the deadline leaves no room for it.
+// when sets the delay, or denies the retry if the deadline comes first.
 func (d Decision) when(a Attempt, s State) Decision {
 	room := max(s.Remaining, 0)
 	switch {
 	case a.RetryAfter > 0:
-		if a.RetryAfter > MaxHold {
-			return denied(DeniedTime, "the server wants to be left alone too long")
+		if a.RetryAfter > MaxThrottle {
+			return denied(DeniedTime, "the Retry-After of the server is too long")
 		}
 		if a.RetryAfter > room {
-			return denied(DeniedTime, "the server wants to be left alone beyond the deadline")
+			return denied(DeniedTime, "the Retry-After of the server is after the deadline")
 		}
-		// Later than told by up to a fifth, so that not all come at once, but
-		// not beyond the deadline for the sake of that.
+		// Up to 20 % later than Retry-After, so that clients do not retry all at once, but not
+		// after the deadline.
 		d.Wait = min(a.RetryAfter+scaled(a.RetryAfter/5, s.Random), room)
 	case a.Class == ClassLost && a.Reused && !a.Repeated && !s.Repeats(a):
-		d.Wait = 0 // on a connection that is not old
+		d.Wait = 0 // on a new connection
 	case a.Class == ClassUnprocessed && s.Failed == 0:
-		d.Wait = 0 // a server that shuts down: on another connection
+		d.Wait = 0 // the server is shutting down: on another connection
 	default:
 		pauses := s.Pauses.or(retryPauses)
 		if a.Class == ClassThrottled {
@@ -227,8 +216,8 @@ func (d Decision) when(a Attempt, s State) Decision {
 	return d
 }
 
-// After returns the state of a call that is made again after attempt a. A wait
-// that the server named restarts the exponential pauses.
+// After returns the state of a call that is retried after attempt a. A Retry-After of the server
+// resets the exponential pauses.
 func (s State) After(a Attempt) State {
 	s.Failed++
 	switch {

@@ -29,7 +29,7 @@ func TestRepeatOf(t *testing.T) {
 		{"initialize", resilience.Request{Method: mcp.MethodInitialize}, resilience.Repeatable},
 		{"a read", resilience.Request{Method: mcp.MethodResourcesRead}, resilience.Repeatable},
 		{"a task's state", resilience.Request{Method: mcp.MethodTasksGet}, resilience.Repeatable},
-		{"what a task is told", resilience.Request{Method: mcp.MethodTasksUpdate}, resilience.Unsafe},
+		{"input of a task", resilience.Request{Method: mcp.MethodTasksUpdate}, resilience.Unsafe},
 		{"a method nobody knows", resilience.Request{Method: "acme/pay"}, resilience.Unsafe},
 		{"a tool", resilience.Request{Method: call}, resilience.Unsafe},
 		{"a read-only tool, untrusted", resilience.Request{Method: call, Annotations: readOnly}, resilience.Unsafe},
@@ -47,8 +47,8 @@ func TestRepeatOf(t *testing.T) {
 	}
 }
 
-// The server's wish: never earlier, at most a fifth later, never beyond the
-// deadline or past five minutes.
+// Retry-After: never earlier, at most 20 % later, never after the deadline or more than five
+// minutes.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	const free = resilience.Unbounded
@@ -62,9 +62,9 @@ func TestRetryAfter(t *testing.T) {
 	}{
 		{"a second", time.Second, free, true, time.Second, 1200 * time.Millisecond},
 		{"one nanosecond", 1, free, true, 1, 1},
-		{"just five minutes", resilience.MaxHold, free, true, resilience.MaxHold, resilience.MaxHold * 6 / 5},
-		{"more than five minutes", resilience.MaxHold + 1, free, false, 0, 0},
-		{"for ever", math.MaxInt64, free, false, 0, 0},
+		{"just five minutes", resilience.MaxThrottle, free, true, resilience.MaxThrottle, resilience.MaxThrottle * 6 / 5},
+		{"more than five minutes", resilience.MaxThrottle + 1, free, false, 0, 0},
+		{"forever", math.MaxInt64, free, false, 0, 0},
 		{"past, or none", 0, free, true, 0, time.Second},
 		{"negative", -5 * time.Second, free, true, 0, time.Second},
 		{"least there is", math.MinInt64, free, true, 0, time.Second},
@@ -85,7 +85,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// The same wish as it stands in an error's data, in the numbers servers send.
+// Retry-After in an error's data, in forms that servers send.
 func TestRetryAfterFromData(t *testing.T) {
 	t.Parallel()
 	limited := mcperrors.ProfileFunc(func(mcperrors.Report) mcperrors.Meaning {
@@ -98,7 +98,7 @@ func TestRetryAfterFromData(t *testing.T) {
 	}{
 		{`2`, true, 2 * time.Second, 2400 * time.Millisecond},
 		{`0.5`, true, 500 * time.Millisecond, 600 * time.Millisecond},
-		// Without a value that makes sense: the client's own pause.
+		// Without a valid value, the client's own pause applies.
 		{`-1`, true, 0, time.Second},
 		{`"soon"`, true, 0, time.Second},
 		{`"NaN"`, true, 0, time.Second},
@@ -117,8 +117,8 @@ func TestRetryAfterFromData(t *testing.T) {
 	}
 }
 
-// loop makes a call that meets the same end every time, with unlimited money,
-// and returns how often it was made.
+// loop makes a call that always fails the same way, with unlimited budget, and returns the number
+// of attempts.
 func loop(a resilience.Attempt, st resilience.State) (attempts int, last resilience.Decision) {
 	for attempts = 1; attempts < 100; attempts++ {
 		if last = resilience.Decide(a, st); !last.Again {
@@ -182,8 +182,7 @@ func TestCharges(t *testing.T) {
 	}
 }
 
-// The waits double, a throttled client begins at a second, and a time that the
-// server named starts them anew.
+// The pauses double, a throttled client starts at a second, and a Retry-After resets them.
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	most := resilience.State{Repeat: resilience.Repeatable, Remaining: resilience.Unbounded, MaxAttempts: 100, Random: 1}
@@ -206,7 +205,7 @@ func TestWaits(t *testing.T) {
 	require.NotZero(t, resilience.Decide(unanswered(resilience.ClassLost, mcperrors.Unknown, reused, repeated), most).Wait)
 }
 
-// The next attempt starts only if the deadline leaves time for the wait.
+// The next attempt starts only if its pause ends before the deadline.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	lost := unanswered(resilience.ClassLost, mcperrors.Unknown)
@@ -235,7 +234,7 @@ func TestBackoffBounds(t *testing.T) {
 	for _, b := range []resilience.Backoff{
 		{Base: 100 * time.Millisecond, Cap: 20 * time.Second},
 		{Base: 1, Cap: math.MaxInt64},
-		{Base: time.Hour, Cap: time.Second}, // the cap wins
+		{Base: time.Hour, Cap: time.Second}, // the cap applies
 		{},
 	} {
 		for n := range 200 {
@@ -250,7 +249,7 @@ func TestBackoffBounds(t *testing.T) {
 		}
 		require.Equal(t, b.Cap, b.Bound(math.MaxInt-1), fmt.Sprint(b))
 	}
-	// Full jitter: the whole range, evenly.
+	// Full jitter: the whole range, uniformly.
 	b := resilience.Backoff{Base: time.Second, Cap: time.Minute}
 	low := 0
 	for range 10_000 {
@@ -261,7 +260,7 @@ func TestBackoffBounds(t *testing.T) {
 	require.InDelta(t, 5000, low, 300)
 }
 
-// Whatever an attempt and a call are like, these hold.
+// Invariants for any attempt and call.
 func FuzzDecide(f *testing.F) {
 	f.Add(uint8(resilience.ClassUnavailable), uint8(1), int64(0), uint8(0), uint8(0), uint8(0), int64(time.Minute), 0.5, uint8(0))
 	f.Add(uint8(resilience.ClassThrottled), uint8(2), int64(2e9), uint8(1), uint8(2), uint8(1), int64(1e9), 1.0, uint8(255))
@@ -276,8 +275,8 @@ func FuzzDecide(f *testing.F) {
 		}
 		d := resilience.Decide(a, st)
 		j := a.Judge(flags&32 != 0)
-		require.GreaterOrEqual(t, j.Hold, time.Duration(0))
-		require.LessOrEqual(t, j.Hold, resilience.MaxHold)
+		require.GreaterOrEqual(t, j.Throttle, time.Duration(0))
+		require.LessOrEqual(t, j.Throttle, resilience.MaxThrottle)
 		if !d.Again {
 			require.Zero(t, d.Wait)
 			return
@@ -285,7 +284,7 @@ func FuzzDecide(f *testing.F) {
 		require.Equal(t, a.Class == resilience.ClassUnprocessed, d.Charge == resilience.ChargeNone, "what was not processed is free, and nothing else")
 		require.GreaterOrEqual(t, d.Wait, max(a.RetryAfter, 0), "never earlier than told")
 		require.LessOrEqual(t, d.Wait, st.Remaining)
-		require.LessOrEqual(t, d.Wait, resilience.MaxHold*6/5)
+		require.LessOrEqual(t, d.Wait, resilience.MaxThrottle*6/5)
 		require.True(t, a.Class.Retryable() && !a.Final && !a.Class.Corrected())
 		if st.Repeat == resilience.Unsafe {
 			require.Contains(t, []mcperrors.Delivery{mcperrors.NotSent, mcperrors.Rejected}, a.Delivery, "an unsafe call needs a proof")
@@ -299,8 +298,8 @@ func FuzzDecide(f *testing.F) {
 	})
 }
 
-// Budget, time and attempts keep retries that could help from being made; nothing else
-// is a denial. The caller that pays checks the budget.
+// Budget, time and attempts deny retries that could help; nothing else is a denial. The caller
+// that pays checks the budget.
 func TestDenials(t *testing.T) {
 	t.Parallel()
 	base := resilience.State{Repeat: resilience.Repeatable, Remaining: time.Minute}

@@ -5,39 +5,37 @@ import (
 	"time"
 )
 
-// SilenceSettings are the times of [Silence]. Zero members take the defaults.
+// SilenceSettings are the times of [Silence]. Zero members mean the defaults.
 type SilenceSettings struct {
-	// After is how long nothing may come while something is due; 0 means 10 s.
+	// After is how long nothing may arrive while an answer is due; 0 means 10 s.
 	After time.Duration
-	// Misses is how many probes in a row have to go unanswered; 0 means 2.
+	// Misses is how many probes in a row must fail; 0 means 2.
 	Misses int
 }
 
-// Silence finds a server that takes requests and says nothing any more, long
-// before its calls have timed out. It also finds it when
-// every caller gives up before that: a request that was given up was not
-// answered either, and only a byte of the server's ends a silence.
+// Silence detects a server that accepts requests but sends nothing, long before its calls time
+// out. It also detects it if every caller gives up earlier: an abandoned request was not answered
+// either, and only a byte from the server ends a silence.
 //
-// Sent, Ended and Heard belong to the way of every call and may be called from
-// many goroutines at once; they write to memory and nothing else. Look and
-// Missed belong to the one who sends the probes.
+// Every call uses Sent, Ended and Heard, which may be called from many goroutines at once; they
+// only write to memory. Only the goroutine that sends the probes calls Look and Missed.
 //
-// Times are given as durations since a moment of the caller's choice.
+// Times are durations since an arbitrary start.
 type Silence struct {
 	after  time.Duration
 	misses int
 
-	heard   atomic.Int64 // the last byte
-	sent    atomic.Int64 // the first request after it, when larger
-	waiting atomic.Int64 // requests that are waited for
+	heard   atomic.Int64 // time of the last byte
+	sent    atomic.Int64 // time of the first request after it, if larger
+	waiting atomic.Int64 // number of requests that are waited for
 
-	excused time.Duration // the silence had a reason until then
-	missed  int           // probes in a row
-	at      time.Duration // the silence they are about began here
-	tripped time.Duration // the last decision
+	excused time.Duration // the silence has a reason until then
+	missed  int           // failed probes in a row
+	at      time.Duration // start of the silence that they are about
+	tripped time.Duration // time of the last Trip
 }
 
-// NewSilence returns a detector that has heard nothing and waits for nothing.
+// NewSilence returns a detector without requests.
 func NewSilence(s SilenceSettings) *Silence {
 	if s.After <= 0 {
 		s.After = 10 * time.Second
@@ -45,21 +43,21 @@ func NewSilence(s SilenceSettings) *Silence {
 	return &Silence{after: s.After, misses: orDefault(s.Misses, 2)}
 }
 
-// Sent notes that a request goes out.
+// Sent records that a request is sent.
 func (s *Silence) Sent(now time.Duration) {
 	s.waiting.Add(1)
 	if sent, heard := s.sent.Load(), s.heard.Load(); sent <= heard {
-		// Of two at the same time either is early enough. It is later than the
-		// last byte, also where the clock has not moved since.
+		// Of two concurrent requests, either time is early enough. It is later than the last
+		// byte, even if the clock has not advanced.
 		s.sent.CompareAndSwap(sent, max(int64(now), heard+1))
 	}
 }
 
-// Ended notes that a request is not waited for any more, for whatever reason.
-// Each Sent has one Ended.
+// Ended records that a request is not waited for any more, for any reason. Call it once for each
+// Sent.
 func (s *Silence) Ended() { s.waiting.Add(-1) }
 
-// Heard notes that something came from the server.
+// Heard records that something arrived from the server.
 func (s *Silence) Heard(now time.Duration) {
 	to := max(int64(now), s.sent.Load())
 	for {
@@ -70,26 +68,25 @@ func (s *Silence) Heard(now time.Duration) {
 	}
 }
 
-// Hush is what a silence calls for.
-type Hush uint8
+// SilenceAction is the reaction to a silence.
+type SilenceAction uint8
 
 const (
-	// Quiet: nothing is due. Look again after the next Sent.
-	Quiet Hush = iota
-	// Watch: something is due. Look again at the time given.
+	// Idle: no answer is due. Call Look again after the next Sent.
+	Idle SilenceAction = iota
+	// Watch: an answer is due. Call Look again at the returned time.
 	Watch
-	// Probe: ask the server for a sign of life. Its answer is Heard, and no
-	// answer in time is Missed.
+	// Probe: send a liveness probe. Its answer is Heard; without an answer in time, call Missed.
 	Probe
-	// Trip: the server is silent. It is one fatal failure.
+	// Trip: the server is silent, which is a fatal failure.
 	Trip
 )
 
-// String returns quiet, watch, probe or trip.
-func (h Hush) String() string {
+// String returns idle, watch, probe or trip.
+func (h SilenceAction) String() string {
 	switch h {
-	case Quiet:
-		return "quiet"
+	case Idle:
+		return "idle"
 	case Watch:
 		return "watch"
 	case Probe:
@@ -101,12 +98,12 @@ func (h Hush) String() string {
 	}
 }
 
-// Excuse notes that the server has had a reason to be silent until then: the
-// silence counts from then on. It belongs to the one who calls Look.
+// Excuse records that the silence had a reason until then: only the silence after that counts.
+// Only the goroutine that calls Look calls it.
 func (s *Silence) Excuse(until time.Duration) { s.excused = max(s.excused, until) }
 
-// Since returns when the silence began: with the last byte, or with the first
-// request after it. ok is false when nothing is due.
+// Since returns when the silence began: with the last byte, or with the first request after it.
+// ok is false if no answer is due.
 func (s *Silence) Since() (start time.Duration, ok bool) {
 	heard, sent := s.heard.Load(), s.sent.Load()
 	switch {
@@ -118,11 +115,11 @@ func (s *Silence) Since() (start time.Duration, ok bool) {
 	return 0, false
 }
 
-// Look says what to do now; next is when to look again, after [Watch].
-func (s *Silence) Look(now time.Duration) (h Hush, next time.Duration) {
+// Look returns what to do now; next is when to call it again, after [Watch].
+func (s *Silence) Look(now time.Duration) (h SilenceAction, next time.Duration) {
 	start, ok := s.Since()
 	if !ok {
-		return Quiet, 0
+		return Idle, 0
 	}
 	if start != s.at {
 		s.at, s.missed = start, 0
@@ -133,11 +130,10 @@ func (s *Silence) Look(now time.Duration) (h Hush, next time.Duration) {
 	return Probe, 0
 }
 
-// Missed notes that a probe that [Silence.Look] asked for was not answered in
-// time: [Probe] asks for the next, [Trip] is the end. Anything that came in the
-// meantime, from whomever, makes it [Watch] or [Quiet]. After a Trip the
-// silence has to last once more as long.
-func (s *Silence) Missed(now time.Duration) (h Hush, next time.Duration) {
+// Missed records that a probe from [Silence.Look] was not answered in time. It returns [Probe]
+// for the next probe, or [Trip]. If anything arrived meanwhile, it returns [Watch] or [Idle].
+// After a Trip the silence must last as long again for another.
+func (s *Silence) Missed(now time.Duration) (h SilenceAction, next time.Duration) {
 	start, ok := s.Since()
 	if !ok || start != s.at {
 		return s.Look(now)

@@ -12,15 +12,15 @@ import (
 
 func TestSilence(t *testing.T) {
 	t.Parallel()
-	const at = 100 * time.Second // some time since some moment
+	const at = 100 * time.Second // an arbitrary time
 	s := resilience.NewSilence(resilience.SilenceSettings{})
-	look := func(now time.Duration, want resilience.Hush, wantNext time.Duration) {
+	look := func(now time.Duration, want resilience.SilenceAction, wantNext time.Duration) {
 		t.Helper()
 		h, next := s.Look(now)
 		require.Equal(t, want, h, h.String())
 		require.Equal(t, wantNext, next)
 	}
-	look(at, resilience.Quiet, 0)
+	look(at, resilience.Idle, 0)
 	s.Sent(at)
 	look(at, resilience.Watch, at+10*time.Second)
 	look(at+10*time.Second-1, resilience.Watch, at+10*time.Second)
@@ -32,12 +32,12 @@ func TestSilence(t *testing.T) {
 	look(at+14*time.Second, resilience.Watch, at+24*time.Second)
 
 	s.Heard(at + 15*time.Second)
-	look(at+15*time.Second, resilience.Watch, at+25*time.Second) // it still waits
+	look(at+15*time.Second, resilience.Watch, at+25*time.Second) // a request is still open
 	s.Ended()
-	look(at+15*time.Second, resilience.Quiet, 0)
+	look(at+15*time.Second, resilience.Idle, 0)
 }
 
-// Any byte, for whomever, ends a silence; it begins anew with it.
+// Any byte ends a silence, for any call; a new silence starts with it.
 func TestSilenceBrokenByProbe(t *testing.T) {
 	t.Parallel()
 	s := resilience.NewSilence(resilience.SilenceSettings{After: time.Second, Misses: 3})
@@ -59,7 +59,7 @@ func TestSilenceBrokenByProbe(t *testing.T) {
 	require.Equal(t, resilience.Probe, h, "the misses of the silence before do not count")
 }
 
-// A user who always gives up at 10 s: the plain design never opens.
+// A user who always gives up at 10 s: a plain circuit never opens.
 func TestSilenceUnderImpatience(t *testing.T) {
 	t.Parallel()
 	s := resilience.NewSilence(resilience.SilenceSettings{})
@@ -67,8 +67,8 @@ func TestSilenceUnderImpatience(t *testing.T) {
 	s.Heard(0) // at the same instant, and for the same request
 	s.Ended()
 	h, _ := s.Look(0)
-	require.Equal(t, resilience.Quiet, h)
-	for now := time.Duration(0); now < 20*time.Second; now += 5 * time.Second { // the clock has not moved since
+	require.Equal(t, resilience.Idle, h)
+	for now := time.Duration(0); now < 20*time.Second; now += 5 * time.Second { // the clock has not advanced
 		s.Sent(now)
 		s.Ended()
 	}
@@ -79,11 +79,11 @@ func TestSilenceUnderImpatience(t *testing.T) {
 	require.Equal(t, resilience.Probe, h)
 	s.Heard(next)
 	h, _ = s.Look(next)
-	require.Equal(t, resilience.Quiet, h)
+	require.Equal(t, resilience.Idle, h)
 }
 
-// A random walk beside the rule: due since the first request after the last
-// byte, or since that byte while anybody waits.
+// A random walk beside the rule: due since the first request after the last byte, or since that
+// byte while requests wait.
 func TestSilenceModel(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 1))
@@ -91,7 +91,7 @@ func TestSilenceModel(t *testing.T) {
 	now, heard, first := time.Hour, time.Duration(0), time.Duration(0)
 	waiting, missed, trips, probes := 0, 0, 0, 0
 	due, tripped := false, time.Duration(0)
-	var probing bool // a probe is out, about the silence since:
+	var probing bool // a probe is in flight, about the silence since:
 	var about time.Duration
 	for step := range 300_000 {
 		now += []time.Duration{1, time.Millisecond, time.Second, 4 * time.Second}[rng.IntN(4)]
@@ -116,8 +116,8 @@ func TestSilenceModel(t *testing.T) {
 		if !silent || since != about {
 			missed = 0
 		}
-		var h resilience.Hush
-		want := resilience.Quiet
+		var h resilience.SilenceAction
+		want := resilience.Idle
 		if probing {
 			h, _ = s.Missed(now)
 			switch {
@@ -162,6 +162,6 @@ func TestSilenceModel(t *testing.T) {
 
 func TestHushNames(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "quiet watch probe trip unknown", resilience.Quiet.String()+" "+resilience.Watch.String()+" "+
+	require.Equal(t, "idle watch probe trip unknown", resilience.Idle.String()+" "+resilience.Watch.String()+" "+
 		resilience.Probe.String()+" "+resilience.Trip.String()+" "+(resilience.Trip+1).String())
 }

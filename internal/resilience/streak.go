@@ -5,14 +5,12 @@ import (
 	"time"
 )
 
-// Streak tells what counts only when it happens again on one connection: three
-// answers in a row that say that they could not read the request, where all
-// share one stream, and two lost sessions in ten seconds. The zero Streak has seen
-// nothing; its methods may be called from many
-// goroutines at once.
+// Streak detects failures that count only when they repeat on one connection: three unreadable
+// messages in a row, on connections with a single stream, and two lost sessions in ten seconds.
+// The zero Streak is ready for use. Its methods may be called from many goroutines at once.
 type Streak struct {
-	unreadable atomic.Int64 // in a row
-	lost       atomic.Int64 // when a session was lost last, as now; 0 before
+	unreadable atomic.Int64 // unreadable messages in a row
+	lost       atomic.Int64 // time of the last lost session, as now; 0 for none
 }
 
 const (
@@ -20,9 +18,9 @@ const (
 	sessionGap    = 10 * time.Second
 )
 
-// Note reports whether attempt a has happened often enough to count, for
-// [Attempt.Repeated]. now is the time since a moment of the caller's choice,
-// above 0. Attempts that nobody answered leave the run as it is.
+// Note reports whether the failure of attempt a has repeated often enough to count, for
+// [Attempt.Repeated]. now is the time since an arbitrary start, above 0. Attempts without an
+// answer do not end a series.
 func (s *Streak) Note(a Attempt, now time.Duration) bool {
 	switch {
 	case a.Class == ClassUnreadable:
@@ -36,8 +34,8 @@ func (s *Streak) Note(a Attempt, now time.Duration) bool {
 	return false
 }
 
-// Repeats is [Streak.Note] for what counts when it happens again to one call: the
-// end of a connection that had been used before, and of the program under it.
+// Repeats is [Streak.Note] for failures that count when they repeat in one call: the end of a
+// reused connection, and the exit of the program.
 func (s State) Repeats(a Attempt) bool {
 	switch {
 	case a.Class == ClassLost && a.Reused:

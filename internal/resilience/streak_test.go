@@ -37,7 +37,7 @@ func TestStreakSessions(t *testing.T) {
 	require.True(t, s.Note(lost, 23*time.Second), "an answer between does not undo it")
 }
 
-// What happens to one call twice, by its own state.
+// Failures that repeat in one call, by its own state.
 func TestRepeats(t *testing.T) {
 	t.Parallel()
 	st := resilience.State{Repeat: resilience.Repeatable, Remaining: resilience.Unbounded, Random: 1}

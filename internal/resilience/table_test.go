@@ -17,8 +17,8 @@ import (
 
 const call = mcp.MethodToolsCall
 
-// answered is the record of a request that the server answered with an error,
-// mapped as the client maps it.
+// answered is the record of a request that the server answered with an error, mapped as in the
+// client.
 func answered(method string, p mcperrors.Profile, code int64, data string) resilience.Attempt {
 	e, counts := errormap.ReadRPC(jsonrpc.NewError(code, "m", json.RawMessage(data)), errormap.Options{Method: method, Profile: p})
 	a := resilience.FromError(method, e)
@@ -26,8 +26,8 @@ func answered(method string, p mcperrors.Profile, code int64, data string) resil
 	return a
 }
 
-// store is a profile of an application: 1001 promises that nothing was done, 1002 counts as
-// a failure, 1003 and 1004 are known.
+// store is a profile of an application: 1001 means that the call did not run, 1002 counts as a
+// failure, 1003 and 1004 are known.
 var store = mcperrors.ProfileFunc(func(r mcperrors.Report) mcperrors.Meaning {
 	var code int64
 	if r.RPC != nil {
@@ -48,21 +48,21 @@ var store = mcperrors.ProfileFunc(func(r mcperrors.Report) mcperrors.Meaning {
 	return mcperrors.Meaning{}
 })
 
-// both is such an answer under an HTTP status.
+// both is such an answer with an HTTP status.
 func both(code int64, status int) resilience.Attempt {
 	e := errormap.FromRPC(jsonrpc.NewError(code, "m", nil), errormap.Options{Method: call})
 	e.HTTP = &mcperrors.HTTPEvidence{Status: status}
 	return resilience.FromError(call, e)
 }
 
-// overruled is one whose code has no meaning, so that the status decides.
+// overruled is one whose code has no defined meaning, so the status decides.
 func overruled(code int64, status int) resilience.Attempt {
 	e := errormap.FromHTTP(mcperrors.HTTPEvidence{Status: status}, 0)
 	e.RPC = jsonrpc.NewError(code, "m", nil)
 	return resilience.FromError(call, e)
 }
 
-// status is the record of a request that got a bare HTTP status.
+// status is the record of a request with a bare HTTP status.
 func status(code int, after time.Duration) resilience.Attempt {
 	return resilience.FromError(call, errormap.FromHTTP(mcperrors.HTTPEvidence{Status: code}, after))
 }
@@ -85,16 +85,16 @@ func alive(a *resilience.Attempt)     { a.Alive = true }
 func ownTimer(a *resilience.Attempt)  { a.OwnTimer = true }
 func notCalled(a *resilience.Attempt) { a.Method = mcp.MethodToolsList }
 
-// line is one row of resilience.md §3.2.
+// line is one row of the table of attempts.
 type line struct {
 	name         string
 	a            resilience.Attempt
 	class        resilience.Class
 	server, tool breaker.Verdict // with a tool level
-	off          breaker.Verdict // the server's without one
+	off          breaker.Verdict // for the server without one
 	hold         time.Duration
 	later        bool // a later attempt may succeed
-	safe, unsafe bool // made again, of a repeatable call and of another
+	safe, unsafe bool // retried, for an idempotent call and another one
 }
 
 const (
@@ -192,7 +192,7 @@ func lines() []line {
 		{"504", status(504, 0), resilience.ClassGateway, f, n, f, 0, true, true, false},
 		{"503", status(503, 0), resilience.ClassBusy, f, n, f, 0, true, true, false},
 		{"503 + Retry-After", status(503, 120*time.Second), resilience.ClassBusy, f, n, f, 120 * time.Second, true, true, false},
-		{"503 + endless Retry-After", status(503, time.Hour), resilience.ClassBusy, f, n, f, resilience.MaxHold, true, false, false},
+		{"503 + endless Retry-After", status(503, time.Hour), resilience.ClassBusy, f, n, f, resilience.MaxThrottle, true, false, false},
 		{"503 with a code without meaning", overruled(-32000, 503), resilience.ClassBusy, f, n, f, 0, true, true, false},
 		{"507", status(507, 0), resilience.ClassStatusFailed, f, f, f, 0, true, true, false},
 		{"429", status(429, 0), resilience.ClassThrottled, n, n, n, time.Second, true, true, true},
@@ -222,14 +222,14 @@ func lines() []line {
 		{"200 with a web page", unanswered(resilience.ClassNotMCP, unknown), resilience.ClassNotMCP, n, n, n, 0, false, false, false},
 		{"204", status(204, 0), resilience.ClassNotMCP, n, n, n, 0, false, false, false},
 
-		// This side.
+		// The client.
 		{"refused here", unanswered(resilience.ClassLocal, notSent), resilience.ClassLocal, n, n, n, 0, false, false, false},
 		{"panic", unanswered(resilience.ClassPanic, unknown), resilience.ClassPanic, n, n, n, 0, false, false, false},
 		{"nobody classed it", resilience.Attempt{}, resilience.ClassNone, n, n, n, 0, false, false, false},
 	}
 }
 
-// Every row of the table: verdicts, hold, whether it is made again.
+// Every row of the table: verdicts, throttle, and retries.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	seen := map[resilience.Class]bool{}
@@ -240,7 +240,7 @@ func TestTable(t *testing.T) {
 		on := tt.a.Judge(true)
 		require.Equal(t, tt.server, on.Server, "%s: server", tt.name)
 		require.Equal(t, tt.tool, on.Tool, "%s: tool", tt.name)
-		require.Equal(t, tt.hold, on.Hold, "%s: hold", tt.name)
+		require.Equal(t, tt.hold, on.Throttle, "%s: throttle", tt.name)
 		off := tt.a.Judge(false)
 		require.Equal(t, tt.off, off.Server, "%s: server, without tool level", tt.name)
 		require.Equal(t, n, off.Tool, "%s: no tool level", tt.name)
@@ -271,8 +271,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// What the classes call retryable is what the errors say to the user, where the
-// class alone decides.
+// Retryable classes match the Retryable of their errors, if only the class decides.
 func TestRetryableAsTheErrorsSay(t *testing.T) {
 	t.Parallel()
 	for code := 300; code < 600; code++ {
@@ -304,7 +303,7 @@ func TestTentativeProbe(t *testing.T) {
 		{call, resilience.ClassUnavailable, true, f},
 		{mcp.MethodPing, resilience.ClassComplete, false, s},
 		{mcp.MethodPing, resilience.ClassComplete, true, breaker.Tentative},
-		{mcp.MethodPing, resilience.ClassInvalid, true, breaker.Tentative}, // -32601: it lives
+		{mcp.MethodPing, resilience.ClassInvalid, true, breaker.Tentative}, // -32601: the server works
 		{mcp.MethodToolsList, resilience.ClassComplete, true, breaker.Tentative},
 		{mcp.MethodDiscover, resilience.ClassTimeout, true, n},
 		{mcp.MethodDiscover, resilience.ClassInternal, true, f},

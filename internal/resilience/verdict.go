@@ -9,29 +9,27 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Judgement is what an attempt tells of the server and of the tool.
+// Judgement is what an attempt proves about the server and the tool.
 type Judgement struct {
-	// Server and Tool are for the two breakers. Tool is Neutral for a method
-	// without a tool, and without a tool level.
+	// Server and Tool are the verdicts for the two circuits. Tool is Neutral for a method without
+	// a tool, and without circuits of tools.
 	Server, Tool breaker.Verdict
-	// OwnDoing: what ended the attempt happened on this side. It never counts,
-	// with a breaker that counts every error either: the permit is released.
+	// OwnDoing is set if the client caused the end of the attempt. It never counts, even in a
+	// circuit that counts every error: the permit is released.
 	OwnDoing bool
-	// Hold is how long the server asked not to be asked, for the hold gate: at
-	// most [MaxHold], 0 for not at all.
-	Hold time.Duration
+	// Throttle is the pause that the server requested, at most [MaxThrottle], 0 for none.
+	Throttle time.Duration
 }
 
-// MaxHold bounds how long a peer may close the gate to itself.
-const MaxHold = 5 * time.Minute
+// MaxThrottle limits how long a server can throttle its client.
+const MaxThrottle = 5 * time.Minute
 
-// throttledHold is the hold after a 429 that does not say how long.
-const throttledHold = time.Second
+// defaultThrottle is the pause after a 429 without Retry-After.
+const defaultThrottle = time.Second
 
-// Judge returns what an attempt says of the server and of the tool. toolLevel says that tools
-// have breakers of their own: without them, and for a method that has no tool,
-// what would open a tool's circuit counts against the server, but
-// for an error that a read was answered with.
+// Judge returns the judgement of an attempt. toolLevel is set if tools have circuits of their
+// own. Without them, and for a method without a tool, a failure of the tool counts against the
+// server, unless it is an error answer to a read.
 func (a Attempt) Judge(toolLevel bool) Judgement {
 	j := a.levels()
 	if !toolLevel || a.Method != mcp.MethodToolsCall {
@@ -40,15 +38,15 @@ func (a Attempt) Judge(toolLevel bool) Judgement {
 		}
 		j.Tool = breaker.Neutral
 	}
-	if a.Probe && Shallow(a.Method) && j.Server == breaker.Success {
-		j.Server = breaker.Tentative // it lives; whether its tools do is not known
+	if a.Probe && ProvesOnlyLiveness(a.Method) && j.Server == breaker.Success {
+		j.Server = breaker.Tentative // the server works, but its tools may not
 	}
-	j.Hold = a.hold()
+	j.Throttle = a.throttle()
 	return j
 }
 
-// failedRead reports whether a server answered a list, a read or the like with an
-// error of its own. The server is there, and its tools may work.
+// failedRead reports whether a server answered a list, a read or the like with an error of its
+// own. The server is reachable, and its tools may work.
 func (a Attempt) failedRead() bool {
 	if a.Class != ClassInternal && a.Class != ClassServerError && !a.Counts {
 		return false
@@ -56,8 +54,8 @@ func (a Attempt) failedRead() bool {
 	return !opens(a.Method) && RepeatOf(Request{Method: a.Method, Policy: Proof}) == Repeatable
 }
 
-// opens reports whether a method only shows whether a server can be used. A server that
-// answers it with an error of its own cannot.
+// opens reports whether a method only tests whether a server can be used. If the server answers
+// it with an error of its own, it cannot.
 func opens(method string) bool {
 	switch method {
 	case mcp.MethodInitialize, mcp.MethodDiscover, mcp.MethodPing:
@@ -66,9 +64,9 @@ func opens(method string) bool {
 	return false
 }
 
-// Shallow reports whether the success of a method shows only that the server lives. Such
-// a request is harmless, so it may be the probe of a circuit at any time.
-func Shallow(method string) bool {
+// ProvesOnlyLiveness reports whether the success of a method proves only that the server is
+// alive. Such a request is harmless, so it may be the probe of a circuit at any time.
+func ProvesOnlyLiveness(method string) bool {
 	switch method {
 	case mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodPromptsList:
 		return true
@@ -76,7 +74,7 @@ func Shallow(method string) bool {
 	return opens(method)
 }
 
-// levels are the two columns of the table.
+// levels returns the two columns of the table.
 func (a Attempt) levels() Judgement {
 	const (
 		n = breaker.Neutral
@@ -84,7 +82,7 @@ func (a Attempt) levels() Judgement {
 		f = breaker.Failure
 	)
 	if a.Counts {
-		return Judgement{Server: n, Tool: f} // of a read, Judge makes it neutral
+		return Judgement{Server: n, Tool: f} // Judge makes it neutral for a read
 	}
 	switch a.Class {
 	case ClassComplete, ClassToolError, ClassTask:
@@ -93,13 +91,13 @@ func (a Attempt) levels() Judgement {
 		return Judgement{Server: s, Tool: n}
 	case ClassInternal, ClassServerError:
 		if opens(a.Method) || a.failedRead() {
-			return Judgement{Server: n, Tool: f} // of a read, Judge makes it neutral
+			return Judgement{Server: n, Tool: f} // Judge makes it neutral for a read
 		}
 		return Judgement{Server: s, Tool: s} // an answer is the result of its call
 	case ClassBrokenResult:
 		return Judgement{Server: n, Tool: f}
 	case ClassBusy:
-		if a.Delivery == mcperrors.Answered { // the JSON-RPC error of the call, which has no meaning of its own
+		if a.Delivery == mcperrors.Answered { // a JSON-RPC error of the call whose code has no defined meaning
 			return Judgement{Server: s, Tool: s}
 		}
 		return Judgement{Server: f, Tool: n}
@@ -109,17 +107,17 @@ func (a Attempt) levels() Judgement {
 		return Judgement{Server: f, Tool: f}
 	case ClassLost:
 		if a.Reused && !a.Repeated {
-			return Judgement{Server: n, Tool: n} // the server may have closed it for being idle
+			return Judgement{Server: n, Tool: n} // the server may have closed an idle connection
 		}
 		return Judgement{Server: f, Tool: n}
 	case ClassExited:
 		if a.Repeated {
-			return Judgement{Server: f, Tool: f} // poison: this request ends the program
+			return Judgement{Server: f, Tool: f} // poison: this request crashes the program
 		}
 		return Judgement{Server: f, Tool: n}
 	case ClassTimeout:
 		switch {
-		case !a.OwnTimer: // impatience of one caller must not close the server to all
+		case !a.OwnTimer: // the short timeout of one caller must not open the circuit for all
 			return Judgement{Server: n, Tool: n}
 		case a.Alive:
 			return Judgement{Server: n, Tool: f}
@@ -137,19 +135,19 @@ func (a Attempt) levels() Judgement {
 		return Judgement{Server: n, Tool: n, OwnDoing: true}
 	case ClassNone, ClassExhausted, ClassUnprocessed, ClassStatusNever, ClassThrottled, ClassRequestTimeout, ClassTooEarly,
 		ClassUnauthorized, ClassForbidden, ClassRefused, ClassNotMCP,
-		ClassTooLarge: // the server did what it was asked, and our limit is no fault of its
+		ClassTooLarge: // the server answered, and the limit is the client's
 	}
 	return Judgement{Server: n, Tool: n}
 }
 
-// hold returns how long HTTP asks to leave the whole server alone. A limit in a JSON-RPC
-// error is about one request.
-func (a Attempt) hold() time.Duration {
-	wish := min(max(a.RetryAfter, 0), MaxHold)
+// throttle returns the pause that an HTTP status requests for the whole server. A limit in a
+// JSON-RPC error applies to one request.
+func (a Attempt) throttle() time.Duration {
+	wish := min(max(a.RetryAfter, 0), MaxThrottle)
 	switch a.Status {
 	case http.StatusTooManyRequests:
 		if wish == 0 && a.Class == ClassThrottled {
-			return throttledHold
+			return defaultThrottle
 		}
 		return wish
 	case http.StatusServiceUnavailable:

@@ -12,41 +12,41 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/suggest"
 )
 
-// explanation is what all explainers of one value share.
+// explanation is shared by all explainers of one value.
 type explanation struct {
 	schema Schema
-	// values is true when messages show what a value is, and not its type only.
+	// values is set if messages show values, not only their types.
 	values bool
-	// work is what the explanation may still cost, types how many types it may
-	// still write out: schemas come from servers.
+	// work is the remaining work of the explanation, and types the number of types that it may
+	// still write: schemas come from servers.
 	work, types int
 	refs        map[string]*doc.Value
-	texts       map[*doc.Value]string // of types
+	texts       map[*doc.Value]string // texts of types
 	patterns    map[string]*regexp.Regexp
 }
 
-// explainer collects what is wrong with a value that a validator has refused.
-// It has words for the keywords people meet; what it does not know it passes.
+// explainer collects the reasons why a validator rejected a value. It explains common keywords
+// and ignores unknown ones.
 type explainer struct {
 	*explanation
 	found []Finding
-	// hints are names that the schema allows and does not know. They are worth
-	// telling only when something is wrong.
+	// hints are names that the schema allows but does not declare. They are shown only if
+	// something is wrong.
 	hints []Finding
-	// itself is true when the first finding is about the value, not about a part.
+	// itself is set if the first finding is about the value, not about a part.
 	itself bool
 }
 
 const (
-	// maxDepth bounds how far an explanation goes down.
+	// maxDepth limits the depth of an explanation.
 	maxDepth = 64
-	// maxFindings bounds how much it finds.
+	// maxFindings limits the number of findings.
 	maxFindings = 100
-	// maxWork bounds what it costs, about a tenth of a second.
+	// maxWork limits the work, to about a tenth of a second.
 	maxWork = 1_000_000
 )
 
-// explain returns everything that is wrong with v, in the order of the signature.
+// explain returns all reasons why v does not match, in the order of the signature.
 func explain(s Schema, root, v *doc.Value, values bool) []Finding {
 	e := explainer{explanation: &explanation{
 		schema: s, values: values, work: maxWork, types: maxTypes,
@@ -65,8 +65,7 @@ func explain(s Schema, root, v *doc.Value, values bool) []Finding {
 	return e.found
 }
 
-// sort puts findings in the order of the signature, those without a place in
-// it last.
+// sort sorts findings in the order of the signature, those that are not in it last.
 func (s Schema) sort(found []Finding) {
 	place := map[string]int{}
 	for i, f := range s.Fields() {
@@ -82,14 +81,14 @@ func (s Schema) sort(found []Finding) {
 	slices.SortStableFunc(found, func(a, b Finding) int { return of(a) - of(b) })
 }
 
-// spend reports whether the explanation may still cost so much.
+// spend reports whether the explanation may do more work.
 func (e *explanation) spend(work int) bool {
 	e.work -= work
 	return e.work >= 0
 }
 
-// done reports whether looking on is of no use. What was cut short finds nothing
-// more: it would be wrong about what fits.
+// done reports whether to stop. A stopped explanation adds no findings, because they could be
+// wrong.
 func (e *explainer) done() bool { return e.work < 0 || len(e.found) >= maxFindings }
 
 func (e *explainer) add(pointer, format string, args ...any) {
@@ -107,7 +106,7 @@ func (e *explainer) mismatch(pointer, format string, args ...any) {
 	e.add(pointer, format, args...)
 }
 
-// got says what a value is: itself, or its type only.
+// got describes a value: itself, or only its type.
 func (e *explanation) got(v *doc.Value) string {
 	switch {
 	case e.values:
@@ -118,7 +117,7 @@ func (e *explanation) got(v *doc.Value) string {
 	return ", got " + article(v.Kind().String())
 }
 
-// gotValue says what a value is where its type says nothing.
+// gotValue describes a value if its type is not informative.
 func (e *explanation) gotValue(v *doc.Value) string {
 	if !e.values {
 		return ""
@@ -126,14 +125,14 @@ func (e *explanation) gotValue(v *doc.Value) string {
 	return e.got(v)
 }
 
-// try returns an explainer for the same value under one of several schemas.
+// try returns an explainer for the same value with one of several schemas.
 func (e *explainer) try(node, v *doc.Value, at string, depth int) explainer {
 	try := explainer{explanation: e.explanation}
 	try.node(node, v, at, depth)
 	return try
 }
 
-// fits reports whether nothing is found wrong with v under node.
+// fits reports whether v matches node.
 func (e *explainer) fits(node, v *doc.Value, depth int) bool {
 	return len(e.try(node, v, "", depth).found) == 0
 }
@@ -147,11 +146,11 @@ func (e *explanation) resolve(ref string) *doc.Value {
 	return to
 }
 
-// matches reports whether a pattern fits a text; one that cannot be used does.
+// matches reports whether a text matches a pattern. An invalid pattern matches.
 func (e *explanation) matches(pattern, text string) bool {
 	re, known := e.patterns[pattern]
 	if !known {
-		re, _ = regexp.Compile(pattern) // nil for what the validator does not take either
+		re, _ = regexp.Compile(pattern) // nil for a pattern that the validator rejects, too
 		e.patterns[pattern] = re
 	}
 	const step = 64
@@ -244,9 +243,9 @@ func (e *explainer) listed(node, v *doc.Value, at string) bool {
 	return false
 }
 
-// nearest returns the name that was most likely meant, "" for none.
+// nearest returns the name that was probably meant, "" for none.
 func (e *explanation) nearest(name string, names []string) string {
-	const step = 8 // letters that are compared
+	const step = 8 // letters per step
 	work := 0
 	for _, n := range names {
 		work += 1 + min(len(name), longName)*min(len(n), longName)/step
@@ -331,7 +330,7 @@ func (e *explainer) array(node, v *doc.Value, at string, depth int) {
 			e.node(rest, item, below, depth+1)
 		}
 		if unique && slices.ContainsFunc(v.Items()[:i], func(x *doc.Value) bool { return doc.Equal(x, item) }) {
-			e.add(below, "is there already: no item may be there twice")
+			e.add(below, "is a duplicate: items must be unique")
 		}
 	}
 	if want := node.Get("contains"); want != nil && node.Get("minContains") == nil {
@@ -405,7 +404,7 @@ func (e *explainer) object(node, v *doc.Value, at string, depth int) {
 	}
 }
 
-// meant returns the nearest declared property that is not there yet.
+// meant returns the nearest declared property that is missing.
 func (e *explainer) meant(name string, v, declared *doc.Value) string {
 	if !e.spend(len(declared.Members()) * len(v.Members())) {
 		return ""
@@ -440,8 +439,8 @@ func (e *explainer) branches(node, v *doc.Value, at string, depth int) {
 	}
 }
 
-// union explains why no branch fits: by the one branch of the right type when
-// there is one, else by what all of them ask for.
+// union explains why no branch matches: with the reasons of the only branch of the right type, or
+// else with the types of all branches.
 func (e *explainer) union(list *doc.Value, exactly bool, v *doc.Value, at string, depth int) {
 	branches, fitting := list.Items(), 0
 	var near []explainer
@@ -468,7 +467,7 @@ func (e *explainer) union(list *doc.Value, exactly bool, v *doc.Value, at string
 	}
 }
 
-// typeOf is the type of what a node asks for, written once and counted.
+// typeOf returns the type of a node, computed once and limited.
 func (e *explanation) typeOf(node *doc.Value, branches ...*doc.Value) string {
 	text, known := e.texts[node]
 	if !known {
@@ -482,10 +481,10 @@ func (e *explanation) typeOf(node *doc.Value, branches ...*doc.Value) string {
 	return text
 }
 
-// escape writes a name as a token of a JSON pointer (RFC 6901 section 3).
+// escape encodes a name as a token of a JSON pointer (RFC 6901 section 3).
 func escape(name string) string { return escapes.Replace(name) }
 
-// unescape reads a token of a JSON pointer.
+// unescape decodes a token of a JSON pointer.
 func unescape(token string) string { return unescapes.Replace(token) }
 
 var (

@@ -9,26 +9,26 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/inputschema"
 )
 
-// Finding is one thing that is wrong with the arguments.
+// Finding is one reason why arguments do not match.
 type Finding struct {
 	// Pointer is the JSON pointer of the value, "" for the arguments as a whole.
 	Pointer string `json:"pointer"`
-	// Message says what it must be and what it is: must be an integer, got "foo".
+	// Message describes the expected and the actual value: must be an integer, got "foo".
 	Message string `json:"message"`
 }
 
-// Judge decides whether arguments fit a schema. Its verdicts are those of
-// google/jsonschema-go; the findings explain them. Safe for concurrent use.
+// Judge validates arguments with google/jsonschema-go, and explains why they do not match. It is
+// safe for concurrent use.
 type Judge struct {
 	schema   Schema
 	compiled *inputschema.Schema
 }
 
-// ErrCannotJudge is matched by the error of [NewJudge]: the schema cannot be
-// used for validation, which is the server's fault and no reason not to call.
+// ErrCannotJudge matches the error of [NewJudge]: the schema cannot be used for validation. That
+// is an error of the server, and no reason not to call the tool.
 var ErrCannotJudge = errors.New("the input schema cannot be used to check arguments")
 
-// NewJudge prepares a schema. A nil schema, which allows everything, is fine.
+// NewJudge prepares a schema. A nil schema allows everything.
 func NewJudge(root *doc.Value) (*Judge, error) {
 	j := &Judge{schema: New(root)}
 	if root == nil {
@@ -42,13 +42,12 @@ func NewJudge(root *doc.Value) (*Judge, error) {
 	return j, nil
 }
 
-// Fits reports whether args fit the schema.
+// Fits reports whether args match the schema.
 func (j *Judge) Fits(args *doc.Value) bool {
 	return j.compiled == nil || j.compiled.Validate(args.Any()) == nil
 }
 
-// Findings returns everything that is wrong with args, up to a hundred things,
-// nil when they fit.
+// Findings returns the reasons why args do not match, up to a hundred, nil if they match.
 func (j *Judge) Findings(args *doc.Value) []Finding {
 	if j.compiled == nil {
 		return nil
@@ -59,13 +58,13 @@ func (j *Judge) Findings(args *doc.Value) []Finding {
 	}
 	found := explain(j.schema, j.schema.root, args, true)
 	if len(found) == 0 {
-		// A keyword that is judged, but that we have no words of our own for.
+		// A keyword that the validator supports and explain does not.
 		return []Finding{{Message: lastReason(verdict.Error())}}
 	}
 	return found
 }
 
-// lastReason takes the validator's path through the schema off its message.
+// lastReason removes the validator's path through the schema from its message.
 func lastReason(message string) string {
 	for strings.HasPrefix(message, "validating ") {
 		_, rest, found := strings.Cut(message, ": ")

@@ -41,7 +41,7 @@ func TestFindings(t *testing.T) {
 			[]Finding{{"/a~1b/1/c~0d", "must be a boolean, got 1"}},
 		},
 		{"array", `{"properties":{"a":{"minItems":3,"uniqueItems":true}}}`, `{"a":[1,1.0]}`, []Finding{
-			{"/a", "must have at least 3 items, has 2"}, {"/a/1", "is there already: no item may be there twice"},
+			{"/a", "must have at least 3 items, has 2"}, {"/a/1", "is a duplicate: items must be unique"},
 		}},
 		{"tuple", `{"properties":{"a":{"prefixItems":[{"type":"string"}],"items":false}}}`, `{"a":[1,2]}`, []Finding{
 			{"/a/0", "must be a string, got 1"}, {"/a/1", "is one item too many"},

@@ -7,10 +7,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/doc"
 )
 
-// Misfits says what is wrong with a value that a validator has refused, a
-// sentence each: "a.b[1]" must be an integer, got a string. They show names and
-// types, never a value. There is none when the reason is a keyword that this
-// package has no words for.
+// Misfits returns the reasons why a validator rejected a value, one sentence each: "a.b[1]" must
+// be an integer, got a string. They contain names and types, never values. There are none if the
+// reason is a keyword that this package cannot explain.
 func Misfits(root, value *doc.Value) []string {
 	found := explain(New(root), root, value, false)
 	out := make([]string, 0, len(found))
@@ -24,13 +23,13 @@ func Misfits(root, value *doc.Value) []string {
 	return out
 }
 
-// place writes a JSON pointer the way programs do: a.b[1].
+// place formats a JSON pointer as in programs: a.b[1].
 func place(at *doc.Value, pointer string) string {
 	var b strings.Builder
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		if at.Kind() == doc.Array {
 			b.WriteString("[" + token + "]")
-			i, _ := strconv.Atoi(token) // of an item that is there
+			i, _ := strconv.Atoi(token) // an existing item
 			at = at.Items()[i]
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Misfits name the place as programs write it, and types in place of values.
+// Misfits format places as programs do, and show types instead of values.
 func TestMisfits(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -18,9 +18,9 @@ func TestMisfits(t *testing.T) {
 		{`{"items":{"type":"integer"}}`, `[1,1.5]`, []string{`"[1]" must be an integer, got a number`}},
 		{`{"type":"object"}`, `null`, []string{"must be an object, got null"}},
 		{`{"properties":{"a":{"uniqueItems":true,"items":{"minLength":9}}}}`, `{"a":["s3cret","s3cret"]}`, []string{
-			`"a[0]" must have at least 9 characters`, `"a[1]" must have at least 9 characters`, `"a[1]" is there already: no item may be there twice`,
+			`"a[0]" must have at least 9 characters`, `"a[1]" must have at least 9 characters`, `"a[1]" is a duplicate: items must be unique`,
 		}},
-		// Of two alternatives, the one of the right type is the one that was meant.
+		// Of two alternatives, the one of the right type was meant.
 		{`{"properties":{"a":{"anyOf":[{"type":"integer"},{"type":"object","required":["x"]}]}}}`, `{"a":{}}`, []string{`"a.x" is required`}},
 		{`{"properties":{"a":{"anyOf":[{"type":"integer"},{"enum":["x","y"]}]}}}`, `{"a":"s3cret"}`, []string{`"a" fits none of the alternatives integer|x|y, got a string`}},
 		{`{"properties":{"` + strings.Repeat("n", 99) + `":false}}`, `{"` + strings.Repeat("n", 99) + `":"s3cret"}`, []string{`"` + strings.Repeat("n", 60) + `…" is not allowed`}},
@@ -30,8 +30,7 @@ func TestMisfits(t *testing.T) {
 	}
 }
 
-// An explanation that would cost too much is cut short, and blames nothing that
-// fits then.
+// An explanation that would be too expensive is cut short, without wrong findings.
 func TestMisfitsCutShort(t *testing.T) {
 	t.Parallel()
 	numbers := strings.TrimSuffix(strings.Repeat("7,", 200_000), ",")
@@ -41,7 +40,7 @@ func TestMisfitsCutShort(t *testing.T) {
 	require.Len(t, got, maxFindings)
 }
 
-// A type that refers to itself is written in bounded time.
+// The text of a type that refers to itself takes limited time.
 func TestSignatureOfTypesInTypes(t *testing.T) {
 	t.Parallel()
 	branch := `{"type":"object","properties":{"w":{"$ref":"#/$defs/u"},"x":{"$ref":"#/$defs/u"},"y":{"$ref":"#/$defs/u"},"z":{"$ref":"#/$defs/u"}}}`

@@ -1,12 +1,10 @@
-// Package schema reads a tool's schema the way a person filling in the arguments
-// needs it: what type has this property, how is this text meant, what is the
-// signature, and what is wrong with these arguments. [Judge.Findings] shows the
-// values, to the person who typed them; [Misfits] keeps them to itself.
+// Package schema reads a tool's schema for a person who fills in the arguments: the type of a
+// property, the value that a text means, the signature, and the errors in arguments.
+// [Judge.Findings] shows values, for the person who typed them; [Misfits] does not.
 //
-// It works on the schema's bytes, so that the order of properties is the
-// server's own, and follows references inside the document only; nothing is
-// ever fetched. Judging is left to google/jsonschema-go ([Judge]); what is here
-// explains its verdict.
+// It works on the bytes of the schema, so that properties keep the server's order. It follows
+// only references inside the document; nothing is ever fetched. google/jsonschema-go validates
+// ([Judge]); this package explains its verdict.
 package schema
 
 import (
@@ -18,14 +16,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/doc"
 )
 
-// Schema is what is known about one place in the arguments: the alternatives
-// that may describe it. The zero Schema knows nothing and allows everything.
+// Schema is the schema of one place in the arguments: the alternatives that may describe it. The
+// zero Schema is empty and allows everything.
 type Schema struct {
 	root *doc.Value
 	alts []*doc.Value
 }
 
-// New returns the schema of a whole document; nil gives the zero Schema.
+// New returns the schema of a whole document; nil returns the zero Schema.
 func New(root *doc.Value) Schema {
 	if root == nil {
 		return Schema{}
@@ -36,12 +34,12 @@ func New(root *doc.Value) Schema {
 // Known reports whether anything describes the place.
 func (s Schema) Known() bool { return len(s.alts) > 0 }
 
-// maxNodes bounds how many schema nodes one question may visit, so that a
-// schema that refers to itself costs a bounded time.
+// maxNodes limits how many schema nodes one question may visit, so that a schema that refers to
+// itself takes limited time.
 const maxNodes = 512
 
-// flat returns every node that speaks about the place itself: the alternatives,
-// what they refer to, and the branches of their unions and conditions.
+// flat returns every node that applies to the place itself: the alternatives, their references,
+// and the branches of unions and conditions.
 func (s Schema) flat() []*doc.Value {
 	var out []*doc.Value
 	queue := slices.Clone(s.alts)
@@ -52,7 +50,7 @@ func (s Schema) flat() []*doc.Value {
 			continue
 		}
 		out = append(out, node)
-		// In the order a reader of the schema meets them, before later alternatives.
+		// In reading order, before later alternatives.
 		queue = append(s.inPlace(node), queue...)
 	}
 	return out
@@ -80,8 +78,8 @@ func (s Schema) inPlace(node *doc.Value) []*doc.Value {
 	return out
 }
 
-// Resolve follows a reference inside the document: a JSON pointer, or the name
-// of an $anchor. Anything else is not followed.
+// Resolve follows a reference inside the document: a JSON pointer, or the name of an $anchor. It
+// returns nil for any other reference.
 func (s Schema) Resolve(ref string) *doc.Value {
 	fragment, ok := strings.CutPrefix(ref, "#")
 	if !ok {
@@ -132,7 +130,7 @@ func anchor(at *doc.Value, name string) *doc.Value {
 	return nil
 }
 
-// Property returns what is known about the property name of an object here.
+// Property returns the schema of a property of an object.
 func (s Schema) Property(name string) Schema {
 	out := Schema{root: s.root}
 	var rest []*doc.Value
@@ -149,7 +147,7 @@ func (s Schema) Property(name string) Schema {
 	return out
 }
 
-// Item returns what is known about item i of an array here.
+// Item returns the schema of item i of an array.
 func (s Schema) Item(i int) Schema {
 	out := Schema{root: s.root}
 	for _, node := range s.flat() {
@@ -174,12 +172,11 @@ type Field struct {
 	Required bool
 }
 
-// Fields returns the declared properties: the required ones first, each group
-// in the order of the schema. A property that only some branches require
-// counts as optional.
+// Fields returns the declared properties: the required ones first, each group in the order of the
+// schema. A property that only some branches require is optional.
 func (s Schema) Fields() []Field {
 	var out []Field
-	place := map[string]int{} // in out
+	place := map[string]int{} // index in out
 	for _, node := range s.flat() {
 		for _, m := range node.Get("properties").Members() {
 			i, known := place[m.Name]
@@ -198,7 +195,7 @@ func (s Schema) Fields() []Field {
 			switch {
 			case known:
 				out[i].Required = true
-			case name != "": // required, yet not described
+			case name != "": // required, but not declared
 				place[name] = len(out)
 				out = append(out, Field{Name: name, Schema: s.Property(name), Required: true})
 			}
@@ -216,8 +213,8 @@ func (s Schema) Fields() []Field {
 	return out
 }
 
-// certain returns the nodes that hold whatever branch applies: the node, what
-// it refers to, and the parts of allOf.
+// certain returns the nodes that apply in any case: the node, its reference, and the parts of
+// allOf.
 func (s Schema) certain() []*doc.Value {
 	if len(s.alts) != 1 {
 		return nil
@@ -239,8 +236,7 @@ func (s Schema) certain() []*doc.Value {
 	return out
 }
 
-// Word returns the text of an annotation such as description, from the first
-// node that has it.
+// Word returns the text of an annotation such as description, from the first node that has it.
 func (s Schema) Word(key string) string {
 	for _, node := range s.flat() {
 		if text := node.Get(key).Str(); text != "" {
@@ -250,7 +246,7 @@ func (s Schema) Word(key string) string {
 	return ""
 }
 
-// Default returns the declared default, nil when there is none.
+// Default returns the declared default, nil for none.
 func (s Schema) Default() *doc.Value {
 	for _, node := range s.certain() {
 		if v := node.Get("default"); v != nil {
@@ -260,8 +256,7 @@ func (s Schema) Default() *doc.Value {
 	return nil
 }
 
-// TakesObject reports whether the place is described as an object and not as
-// a list.
+// TakesObject reports whether the schema describes an object and not an array.
 func (s Schema) TakesObject() bool {
 	object := false
 	for _, c := range s.choices() {

@@ -19,8 +19,8 @@ func TestTyped(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, schema, text string
-		want               string // the JSON sent
-		must               string // why not, when it is not taken
+		want               string // the resulting JSON
+		must               string // the reason if it is rejected
 	}{
 		{"string as is", `{"type":"string"}`, "007", `"007"`, ""},
 		{"string that looks like JSON", `{"type":"string"}`, `{"a":1}`, `"{\"a\":1}"`, ""},
@@ -124,6 +124,6 @@ func TestSignature(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	s := New(parse(t, `{"minimum":1,"maximum":2.50,"pattern":"^a","minLength":2,"uniqueItems":true,"format":"uri","default":7}`))
-	require.Equal(t, []string{"≥ 1", "≤ 2.50", "length ≥ 2", "matches ^a", "format uri", "no item twice"}, s.Limits())
+	require.Equal(t, []string{"≥ 1", "≤ 2.50", "length ≥ 2", "matches ^a", "format uri", "unique items"}, s.Limits())
 	require.Equal(t, "7", s.Default().String())
 }

@@ -12,8 +12,8 @@ func Signature(name string, input Schema) string {
 	return signature(name, input, func(s Schema) string { return s.Type() })
 }
 
-// BriefSignature is [Signature] for a schema of any size: it writes out so many
-// types, and … for what is beyond them.
+// BriefSignature is [Signature] for a schema of any size: it writes at most types types, and …
+// for the rest.
 func BriefSignature(name string, input Schema, types int) string {
 	return signature(name, input, func(s Schema) string { return s.typeText(nesting, &types) })
 }
@@ -30,24 +30,24 @@ func signature(name string, input Schema, typeOf func(Schema) string) string {
 	return name + "(" + strings.Join(args, ", ") + ")"
 }
 
-// Type returns the type in a few characters: string, integer[], fast|exact,
-// {id: integer}. What says nothing is any.
+// Type returns the type in a few characters: string, integer[], fast|exact, {id: integer}. An
+// unknown type is any.
 func (s Schema) Type() string {
 	left := maxTypes
 	return s.typeText(nesting, &left)
 }
 
 const (
-	// nesting is how deep a type goes.
+	// nesting is the maximum depth of a type.
 	nesting = 3
 	// maxValues is how many values of an enum a type shows.
 	maxValues = 6
-	// maxTypes bounds how many types are written out for one: those that refer
-	// to themselves would multiply.
+	// maxTypes limits how many types are written for one type, since types that refer to
+	// themselves multiply.
 	maxTypes = 200
 )
 
-// typeText writes a type while there are types left to write.
+// typeText writes a type, if the limit of types is not reached.
 func (s Schema) typeText(depth int, left *int) string {
 	if *left--; *left < 0 {
 		return "…"
@@ -82,7 +82,7 @@ func (s Schema) typeText(depth int, left *int) string {
 	return strings.Join(parts, "|")
 }
 
-// only narrows a place to one of the schemas that describe it.
+// only restricts a place to one of its schemas.
 func (s Schema) only(node *doc.Value) Schema { return Schema{root: s.root, alts: []*doc.Value{node}} }
 
 func (s Schema) arrayText(depth int, left *int) string {
@@ -116,7 +116,7 @@ func (s Schema) objectText(depth int, left *int) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// bare shows a listed value without quotes where that is not ambiguous.
+// bare formats a listed value without quotes if that is not ambiguous.
 func bare(v *doc.Value) string {
 	text := v.Str()
 	if v.Kind() == doc.String && text != "" && !strings.ContainsAny(text, " |,(){}[]\"'\n\t") {
@@ -125,7 +125,7 @@ func bare(v *doc.Value) string {
 	return Brief(v)
 }
 
-// Limits returns the constraints of a place in words, for the table of fields.
+// Limits returns the constraints of a place as text, for the table of fields.
 func (s Schema) Limits() []string {
 	var out []string
 	for _, node := range s.certain() {
@@ -150,7 +150,7 @@ func (s Schema) Limits() []string {
 			}
 		}
 		if node.Get("uniqueItems").True() {
-			out = append(out, "no item twice")
+			out = append(out, "unique items")
 		}
 	}
 	return out

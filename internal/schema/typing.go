@@ -7,15 +7,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/doc"
 )
 
-// choice is one way a value may be written: a type, and the values allowed
-// when they are listed.
+// choice is one allowed form of a value: a type, and the allowed values if they are listed.
 type choice struct {
-	kind   string // a JSON Schema type name, "" when only values are listed
+	kind   string // a JSON Schema type name, "" if only values are listed
 	values []*doc.Value
-	node   *doc.Value // the schema that offers it
+	node   *doc.Value // the schema with this choice
 }
 
-// choices returns the branches of the schema in its own order.
+// choices returns the choices of the schema, in its own order.
 func (s Schema) choices() []choice {
 	var out []choice
 	for _, node := range s.flat() {
@@ -34,8 +33,7 @@ func (s Schema) choices() []choice {
 	return out
 }
 
-// typeNames returns what a node says its type is, or what its other keywords
-// take for granted.
+// typeNames returns the types of a node, or those that its other keywords imply.
 func typeNames(node *doc.Value) []string {
 	var out []string
 	switch t := node.Get("type"); t.Kind() {
@@ -55,10 +53,9 @@ func typeNames(node *doc.Value) []string {
 	return out
 }
 
-// Typed returns the value that text means here: the first branch of the schema
-// that parses, strings last, and a string where nothing is known. ok is false
-// when no branch takes it; then want says what would be taken and the value is
-// the text itself.
+// Typed returns the value that text means here: of the first choice that parses it, strings last,
+// and a string if nothing is known. ok is false if no choice accepts it; then want describes the
+// accepted values, and the value is the text itself.
 func (s Schema) Typed(text string) (v *doc.Value, want string, ok bool) {
 	choices := s.choices()
 	stringly := len(choices) == 0
@@ -79,7 +76,7 @@ func (s Schema) Typed(text string) (v *doc.Value, want string, ok bool) {
 	return doc.Text(text), s.must(), false
 }
 
-// parse reads text as this choice, strictly; nil when it is not one.
+// parse parses text as this choice, strictly; nil if it does not match.
 func (c choice) parse(text string) *doc.Value {
 	v, err := doc.Parse([]byte(text))
 	if c.kind == "" {
@@ -106,7 +103,7 @@ func (c choice) parse(text string) *doc.Value {
 	return v
 }
 
-// must says what the place takes: "must be an integer".
+// must describes the accepted values: "must be an integer".
 func (s Schema) must() string {
 	var names []string
 	var listed []*doc.Value
@@ -166,7 +163,7 @@ func oneOf(values []*doc.Value) string {
 // maxBrief is how much of a value a message shows, in runes.
 const maxBrief = 60
 
-// Brief returns a value for a message, cut when it is long.
+// Brief returns a value for a message, shortened if it is long.
 func Brief(v *doc.Value) string { return cut(v.String()) }
 
 func cut(text string) string {

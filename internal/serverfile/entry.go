@@ -12,10 +12,10 @@ type reader struct {
 	entry  Entry
 	lookup Lookup
 	notes  []string
-	kind   string // what type or transport says
+	kind   string // value of type or transport
 }
 
-// read reads what m holds. Errors name members and variables, never values.
+// read reads the entry in m. Errors name members and variables, never values.
 func (r *reader) read(m member) error {
 	if m.name == "" {
 		return errors.New("a server needs a name")
@@ -28,7 +28,7 @@ func (r *reader) read(m member) error {
 		return err
 	}
 	for _, m := range list {
-		// What is switched off need not be complete: say so before the rest fails.
+		// Report a disabled entry even if the rest of it is invalid.
 		if m.name == "disabled" || m.name == "enabled" {
 			var on bool
 			if json.Unmarshal(m.value, &on) != nil {
@@ -60,7 +60,7 @@ func (r *reader) member(m member) (err error) {
 	case "env":
 		return r.pairs(m, func(name, value string) error {
 			if name == "" || strings.ContainsAny(name, "=\x00") {
-				return errors.New("a variable's name must not be empty or hold = or NUL")
+				return errors.New("a variable's name must not be empty or contain = or NUL")
 			}
 			e.Env = append(e.Env, name+"="+value)
 			return nil
@@ -79,7 +79,7 @@ func (r *reader) member(m member) (err error) {
 		})
 	case "type", "transport":
 		if json.Unmarshal(m.value, &r.kind) != nil {
-			return errors.New("must be a text")
+			return errors.New("must be a string")
 		}
 		r.kind = strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(r.kind))
 	case "envFile":
@@ -91,7 +91,7 @@ func (r *reader) member(m member) (err error) {
 }
 
 func (r *reader) note(text string) {
-	const most = 20 // a server: nobody reads more
+	const most = 20 // per server
 	switch {
 	case len(r.notes) < most:
 		r.notes = append(r.notes, fmt.Sprintf("server %q: %s", r.entry.Name, text))
@@ -100,7 +100,7 @@ func (r *reader) note(text string) {
 	}
 }
 
-// command reads a program: its name, or a list that begins with it.
+// command reads a program: its name, or a list that starts with it.
 func (r *reader) command(m member) (err error) {
 	e := &r.entry
 	if len(m.value) == 0 || m.value[0] != '[' {
@@ -120,11 +120,11 @@ func (r *reader) command(m member) (err error) {
 	return nil
 }
 
-// text reads one text and puts in the values of its variables.
+// text reads one string and expands its variables.
 func (r *reader) text(raw json.RawMessage) (string, error) {
 	var text *string
 	if json.Unmarshal(raw, &text) != nil || text == nil {
-		return "", errors.New("must be a text")
+		return "", errors.New("must be a string")
 	}
 	out, used, err := expand(*text, r.lookup)
 	if err != nil {
@@ -132,7 +132,7 @@ func (r *reader) text(raw json.RawMessage) (string, error) {
 	}
 	r.entry.Secrets = append(r.entry.Secrets, used...)
 	if strings.ContainsRune(out, 0) {
-		return "", errors.New("holds a NUL")
+		return "", errors.New("contains a NUL")
 	}
 	return out, nil
 }
@@ -140,7 +140,7 @@ func (r *reader) text(raw json.RawMessage) (string, error) {
 func (r *reader) texts(m member) ([]string, error) {
 	var list []json.RawMessage
 	if json.Unmarshal(m.value, &list) != nil || list == nil {
-		return nil, errors.New("must be a list of texts")
+		return nil, errors.New("must be a list of strings")
 	}
 	out := make([]string, 0, len(list))
 	for i, raw := range list {
@@ -153,8 +153,8 @@ func (r *reader) texts(m member) ([]string, error) {
 	return out, nil
 }
 
-// pairs reads an object of texts. Numbers and truth values are taken as they are
-// written, which VS Code allows in env; null leaves the name out.
+// pairs reads an object of strings. Numbers and booleans are used as written, which VS Code
+// allows in env; null omits the name.
 func (r *reader) pairs(m member, each func(name, value string) error) error {
 	list, err := members(m.value, m.at)
 	if err != nil {
@@ -180,7 +180,7 @@ func (r *reader) pairs(m member, each func(name, value string) error) error {
 	return nil
 }
 
-// judge holds the members against each other.
+// judge checks that the members are consistent.
 func (r *reader) judge() error {
 	e := &r.entry
 	switch r.kind {
@@ -188,7 +188,7 @@ func (r *reader) judge() error {
 	case "sse":
 		e.SSE = true
 	default:
-		return errors.New("the type is not known; known are stdio, http (or streamable-http) and sse")
+		return errors.New("unknown type; use stdio, http (or streamable-http) or sse")
 	}
 	remote := r.kind != "" && r.kind != "stdio"
 	switch {
@@ -197,12 +197,12 @@ func (r *reader) judge() error {
 	case e.Command == "" && e.URL == "":
 		return errors.New("neither a command nor a URL")
 	case e.Command != "" && remote:
-		return errors.New("the type says that it has a URL, but it has a command")
+		return errors.New("the type requires a URL, but the server has a command")
 	case e.URL != "" && r.kind == "stdio":
-		return errors.New("the type says that it has a command, but it has a URL")
+		return errors.New("the type requires a command, but the server has a URL")
 	}
 	if e.URL != "" && (e.Args != nil || e.Env != nil || e.Dir != "") {
-		r.note("args, env and cwd are a program's and not used with a URL")
+		r.note("args, env and cwd are for programs and not used with a URL")
 		e.Args, e.Env, e.Dir = nil, nil, ""
 	}
 	if e.Command != "" && e.Header != nil {

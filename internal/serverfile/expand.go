@@ -7,22 +7,21 @@ import (
 	"strings"
 )
 
-// variable is what may stand between "${" and "}": a name, perhaps with a word
-// and a colon before it (env:NAME; input:x and the like are for the lookup), and
-// perhaps with what to take when there is no value.
+// variable matches the text between "${" and "}": a name, optionally with a scope and a colon
+// before it (env:NAME; other scopes such as input are passed to the lookup), and optionally with
+// a default.
 var variable = regexp.MustCompile(`(?s)^(?:([A-Za-z]+):)?([A-Za-z0-9_][A-Za-z0-9_.-]*?)(:-.*)?$`)
 
-// envName is what a variable of the environment may be called.
+// envName matches names of environment variables.
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// editorOnly are variables that an editor fills in.
+// editorOnly are variables that only editors can set.
 var editorOnly = []string{"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "file", "cwd"}
 
-// expand puts in values for ${NAME}, ${NAME:-default} and ${env:NAME}. The
-// default counts for a variable that is unset or empty, as in a shell; it is taken
-// as it stands. Values are not looked through again, and nothing else of a shell
-// is known: $NAME stays. "$${" writes "${". Errors name variables, never values.
-// used are the values that came in.
+// expand replaces ${NAME}, ${NAME:-default} and ${env:NAME} by values. As in a shell, the default
+// is for a variable that is unset or empty; it is used as written. Values are not expanded again,
+// and no other shell syntax is supported: $NAME is unchanged. "$${" writes "${". Errors name
+// variables, never values. used are the inserted values.
 func expand(text string, lookup Lookup) (out string, used []string, err error) {
 	var b strings.Builder
 	for {
@@ -56,13 +55,13 @@ func expand(text string, lookup Lookup) (out string, used []string, err error) {
 func valueOf(inner string, lookup Lookup) (string, error) {
 	parts := variable.FindStringSubmatch(inner)
 	if parts == nil || strings.Contains(inner, "${") {
-		return "", errors.New(`what stands in "${}" must be NAME, NAME:-default or env:NAME; variables do not nest`)
+		return "", errors.New(`use NAME, NAME:-default or env:NAME in "${}"; variables do not nest`)
 	}
 	scope, name, fallback := parts[1], parts[2], parts[3]
 	switch {
 	case scope == "env" || scope == "":
 		if !envName.MatchString(name) {
-			return "", fmt.Errorf("%q is no name of a variable", name)
+			return "", fmt.Errorf("%q is not a variable name", name)
 		}
 	default:
 		name = scope + ":" + name
@@ -77,7 +76,7 @@ func valueOf(inner string, lookup Lookup) (string, error) {
 	}
 	for _, known := range editorOnly {
 		if name == known {
-			return "", fmt.Errorf("the variable %s is an editor's and has no value here", name)
+			return "", fmt.Errorf("the variable %s exists only in editors", name)
 		}
 	}
 	if scope != "" && scope != "env" {

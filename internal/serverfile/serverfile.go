@@ -1,10 +1,10 @@
-// Package serverfile reads the files in which MCP hosts keep their servers: an
-// object named mcpServers (Claude Desktop, Claude Code, Cursor, Windsurf, Gemini),
-// servers (VS Code) or context_servers (Zed), with an entry for each server.
+// Package serverfile reads the files in which MCP hosts configure their servers: an object named
+// mcpServers (Claude Desktop, Claude Code, Cursor, Windsurf, Gemini), servers (VS Code) or
+// context_servers (Zed), with one entry per server.
 //
-// Entries stand or fall by themselves: one that cannot be used says why in its
-// Err, and the others are there all the same. What a file says is not trusted to
-// be small, and what its variables hold never appears in an error or in String.
+// Entries are independent: an invalid entry has the reason in its Err, and the others can be
+// used. The file may be of any size, and the values of its variables never appear in an error or
+// in String.
 package serverfile
 
 import (
@@ -17,20 +17,19 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds on a file: it is read as a whole.
+// Limits of a file, which is read as a whole.
 const (
-	// MaxBytes is the size of the largest file that is read, 1 MiB.
+	// MaxBytes is the maximum size of a file, 1 MiB.
 	MaxBytes = 1 << 20
-	// MaxServers is how many entries a file may have.
+	// MaxServers is the maximum number of entries in a file.
 	MaxServers = 1_000
 )
 
-// Lookup returns the value of a variable. It is given names as the file has them,
-// without "env:" but with any other word before a colon, as in "input:api-key".
-// [os.LookupEnv] is one.
+// Lookup returns the value of a variable. Names are as in the file, without "env:" but with any
+// other scope, as in "input:api-key". [os.LookupEnv] is a Lookup.
 type Lookup func(name string) (value string, ok bool)
 
-// File is what a file says.
+// File is the content of a file.
 type File struct {
 	// Entries are the servers, in the order of the file.
 	Entries []Entry
@@ -38,35 +37,35 @@ type File struct {
 	Notes []string
 }
 
-// Entry is one server. A program has a Command, any other server a URL; one with
-// an Err may have neither.
+// Entry is one server. A program has a Command, any other server a URL; an entry with an Err may
+// have neither.
 type Entry struct {
-	// Name is the server's, any text but the empty one.
+	// Name is the name of the server, which is not empty.
 	Name string
-	// Line is where the entry begins in the file, counted from 1.
+	// Line is the first line of the entry in the file, counted from 1.
 	Line int
-	// Command is the program, Args are its arguments, which no shell sees; Dir is
-	// where it runs, "" for here; Env adds to its environment, "NAME=value".
+	// Command is the program and Args are its arguments, which are not passed to a shell. Dir is
+	// its working directory, "" for the current one. Env adds variables to its environment, as
+	// "NAME=value".
 	Command string
 	Args    []string
 	Dir     string
 	Env     []string
-	// URL is the server's address, Header what is sent with every request, as
-	// pairs of name and value in the order of the file. SSE says that the file
-	// asks for the transport of 2024.
+	// URL is the server's address, Header the headers for every request, as pairs of name and
+	// value in the order of the file. SSE is set if the file selects the HTTP+SSE transport of
+	// 2024.
 	URL    string
 	Header [][2]string
 	SSE    bool
-	// Disabled says that the file has switched the server off.
+	// Disabled is set if the file disables the server.
 	Disabled bool
-	// Secrets are values that came out of variables, and those of Env and Header:
-	// to be taken out of whatever is shown.
+	// Secrets are the values of variables, and those of Env and Header. Hide them in all output.
 	Secrets []string
-	// Err is why the entry cannot be used, nil when it can.
+	// Err is why the entry cannot be used, nil if it can.
 	Err error
 }
 
-// String is the entry's name and kind. What else it holds may be secret.
+// String returns the name and kind of the entry. The rest may be secret.
 func (e Entry) String() string {
 	switch {
 	case e.Err != nil:
@@ -77,7 +76,7 @@ func (e Entry) String() string {
 	return fmt.Sprintf("server %q (program)", e.Name)
 }
 
-// GoString is String, so that %#v shows no secrets either.
+// GoString is String, so that %#v shows no secrets.
 func (e Entry) GoString() string { return e.String() }
 
 // ReadFile reads the file at path; see [Parse].
@@ -98,13 +97,12 @@ func ReadFile(path string, lookup Lookup) (*File, error) {
 	return file, nil
 }
 
-// containers are the members that hold servers.
+// containers are the members with servers.
 var containers = []string{"mcpServers", "servers", "context_servers"}
 
-// Parse reads a file's text: JSON, in which comments and commas before a closing
-// bracket are taken for blanks, as the editors take them (VS Code writes such
-// files itself). An error is about the file as a whole: it is too large, is no JSON
-// object, has no servers member, or names a server twice.
+// Parse reads the text of a file: JSON, in which comments and trailing commas are ignored, as
+// editors do (VS Code writes such files itself). An error is about the whole file: it is too
+// large, is not a JSON object, has no servers member, or has a server twice.
 func Parse(data []byte, lookup Lookup) (*File, error) {
 	switch {
 	case len(data) > MaxBytes:
@@ -126,7 +124,7 @@ func Parse(data []byte, lookup Lookup) (*File, error) {
 	lines := map[string]int{}
 	for _, m := range top {
 		if !slices.Contains(containers, m.name) {
-			continue // the rest of a host's settings is nobody's business
+			continue // the host's other settings
 		}
 		found = true
 		servers, err := members(m.value, m.at)
@@ -136,7 +134,7 @@ func Parse(data []byte, lookup Lookup) (*File, error) {
 		for _, s := range servers {
 			line := lineOf(text, s.named)
 			if before := lines[s.name]; before != 0 {
-				return nil, fmt.Errorf("server %q stands in the file twice, in lines %d and %d", s.name, before, line)
+				return nil, fmt.Errorf("server %q is in the file twice, in lines %d and %d", s.name, before, line)
 			}
 			if lines[s.name] = line; len(lines) > MaxServers {
 				return nil, fmt.Errorf("the file has more than %d servers", MaxServers)
@@ -153,7 +151,7 @@ func Parse(data []byte, lookup Lookup) (*File, error) {
 func (f *File) add(m member, line int, lookup Lookup) {
 	r := reader{entry: Entry{Name: m.name, Line: line}, lookup: lookup}
 	if err := r.read(m); err != nil {
-		// What was read before the fault is not a server.
+		// The members before the error are not a complete server.
 		r.entry = Entry{
 			Name: m.name, Line: line, Disabled: r.entry.Disabled,
 			Err: fmt.Errorf("server %q: %w", m.name, err),

@@ -80,7 +80,7 @@ func TestFilesOfHosts(t *testing.T) {
 		{
 			"members of no use", `{"mcpServers":{"a":{"command":"x","headers":{"A":"b"}},"b":{"url":"https://b.example","args":["y"]}}}`,
 			[]Entry{{Name: "a", Line: 1, Command: "x", Secrets: []string{"b"}}, {Name: "b", Line: 1, URL: "https://b.example"}},
-			[]string{`server "a": headers are not used with a program`, `server "b": args, env and cwd are a program's and not used with a URL`},
+			[]string{`server "a": headers are not used with a program`, `server "b": args, env and cwd are for programs and not used with a URL`},
 		},
 	}
 	for _, tt := range tests {
@@ -107,8 +107,8 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		{"broken", "{\n \"mcpServers\": {\"a\": nope}}", "line 2, column"},
 		{"two objects", `{"mcpServers":{}} {}`, "something follows"},
 		{"a comma alone", `{,}`, "line 1"},
-		{"twice", "{\"mcpServers\": {\"a\": {},\n\"a\": {}}}", `line 2, column 4: member "a" stands there twice`},
-		{"twice in two members", "{\"mcpServers\": {\"a\": {}},\n\"servers\":{\"a\": {}}}", `server "a" stands in the file twice, in lines 1 and 2`},
+		{"twice", "{\"mcpServers\": {\"a\": {},\n\"a\": {}}}", `line 2, column 4: member "a" is a duplicate`},
+		{"twice in two members", "{\"mcpServers\": {\"a\": {}},\n\"servers\":{\"a\": {}}}", `server "a" is in the file twice, in lines 1 and 2`},
 		{"not UTF-8", "{\"mcpServers\":{\"\xff\":{}}}", "not UTF-8"},
 		{"UTF-16", "\xff\xfe{\x00}\x00", "not UTF-8"},
 		{"giant", strings.Repeat(" ", MaxBytes+1), "larger than 1048576 bytes"},
@@ -135,31 +135,31 @@ func crowd(n int) string {
 	return `{"mcpServers":{` + b.String() + `}}`
 }
 
-// One entry that cannot be used says why, and the others are there.
+// An entry that cannot be used has the reason, and the others are read.
 func TestEntriesThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, entry, want string }{
 		{"nothing", `{}`, "neither a command nor a URL"},
 		{"both", `{"command":"x","url":"https://x.example"}`, "both a command and a URL"},
 		{"not an object", `"npx"`, "must be an object"},
-		{"type and URL", `{"type":"stdio","url":"https://x.example"}`, "the type says that it has a command"},
-		{"type and command", `{"type":"sse","command":"x"}`, "the type says that it has a URL"},
-		{"unknown type", `{"type":"carrier-pigeon","command":"x"}`, "the type is not known"},
-		{"type of another type", `{"type":1,"command":"x"}`, "member type: must be a text"},
+		{"type and URL", `{"type":"stdio","url":"https://x.example"}`, "the type requires a command"},
+		{"type and command", `{"type":"sse","command":"x"}`, "the type requires a URL"},
+		{"unknown type", `{"type":"carrier-pigeon","command":"x"}`, "unknown type"},
+		{"type of another type", `{"type":1,"command":"x"}`, "member type: must be a string"},
 		{"an empty command", `{"command":""}`, "member command: is empty"},
 		{"an empty list", `{"command":[]}`, "member command: is empty"},
 		{"an empty URL", `{"url":""}`, "member url: is empty"},
 		{"two URLs", `{"url":"https://x.example","httpUrl":"https://x.example"}`, "given twice"},
-		{"null", `{"command":null}`, "member command: must be a text"},
-		{"args that are no list", `{"command":"x","args":"-v"}`, "member args: must be a list of texts"},
-		{"a number among args", `{"command":"x","args":["-v",3]}`, "member args: item 2: must be a text"},
-		{"a list in env", `{"command":"x","env":{"A":["b"]}}`, `member env: "A": must be a text`},
+		{"null", `{"command":null}`, "member command: must be a string"},
+		{"args that are no list", `{"command":"x","args":"-v"}`, "member args: must be a list of strings"},
+		{"a number among args", `{"command":"x","args":["-v",3]}`, "member args: item 2: must be a string"},
+		{"a list in env", `{"command":"x","env":{"A":["b"]}}`, `member env: "A": must be a string`},
 		{"a bad name in env", `{"command":"x","env":{"A=B":"c"}}`, "member env: a variable's name"},
-		{"a NUL", `{"command":"x\u0000y"}`, "holds a NUL"},
-		{"a member twice", `{"command":"x","command":"y"}`, `member "command" stands there twice`},
+		{"a NUL", `{"command":"x\u0000y"}`, "contains a NUL"},
+		{"a member twice", `{"command":"x","command":"y"}`, `member "command" is a duplicate`},
 		{"an unset variable", `{"command":"x","env":{"TOKEN":"${MISSING}"}}`, `server "x": member env: "TOKEN": the variable MISSING is not set`},
 		{"an unset variable in args", `{"command":"x","args":["a","${MISSING}"]}`, `member args: item 2: the variable MISSING is not set`},
-		{"an editor's variable", `{"command":"x","cwd":"${workspaceFolder}"}`, "member cwd: the variable workspaceFolder is an editor's"},
+		{"an editor's variable", `{"command":"x","cwd":"${workspaceFolder}"}`, "member cwd: the variable workspaceFolder exists only in editors"},
 		{"a question to the user", `{"command":"x","env":{"K":"${input:key}"}}`, "the variable input:key cannot be looked up here"},
 		{"disabled by a text", `{"command":"x","disabled":"yes"}`, "member disabled: must be true or false"},
 	}
@@ -204,11 +204,11 @@ func TestVariables(t *testing.T) {
 		{"${B}", "", "the variable B is not set"},
 		{"${env:B}", "", "the variable B is not set"},
 		{"${A", "", `"${" without "}"`},
-		{"${}", "", "must be NAME"},
-		{"${A-x}", "", "no name of a variable"},
-		{"${1}", "", "no name of a variable"},
+		{"${}", "", "use NAME"},
+		{"${A-x}", "", "not a variable name"},
+		{"${1}", "", "not a variable name"},
 		{"${B:-${A}}", "", "do not nest"},
-		{"${A B}", "", "must be NAME"},
+		{"${A B}", "", "use NAME"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {
@@ -224,7 +224,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// What variables, env and headers hold is shown nowhere.
+// The values of variables, env and headers are never shown.
 func TestSecretsAreNotShown(t *testing.T) {
 	t.Parallel()
 	entry, notes := one(t, `{"command":"x","args":["${KEY}"],"env":{"A":"${KEY}","B":"lit3ral"},"headers":{"C":"h3ader"},"other":"oth3r"}`, vars("KEY", "s3cret"))
@@ -255,8 +255,8 @@ func TestReadFile(t *testing.T) {
 	require.ErrorContains(t, err, "mcp.json: the file is larger than")
 }
 
-// FuzzServerFile: whatever the text, an entry is a program, a URL or an error, no
-// name comes twice, and no value of a variable is shown.
+// FuzzServerFile: for any text, an entry is a program, a URL or an error, names are unique, and
+// no value of a variable is shown.
 func FuzzServerFile(f *testing.F) {
 	for _, seed := range []string{
 		`{"mcpServers":{"a":{"command":"x","args":["${V}"],"env":{"A":"${V:-d}"},"cwd":"${env:V}"}}}`,

@@ -8,13 +8,12 @@ import (
 	"io"
 )
 
-// plain returns JSON with comments and trailing commas as JSON without: each is
-// overwritten with blanks, so that every offset stays what it was. It looks at
-// strings and comments only; all else is left to the parser, which refuses it.
+// plain replaces comments and trailing commas by blanks, so that every offset stays the same. It
+// recognizes only strings and comments; the parser rejects other errors.
 func plain(data []byte) []byte {
 	out := bytes.Clone(data)
-	comma := -1       // a comma since which nothing but blanks has come
-	last := byte('[') // what came last but blanks
+	comma := -1       // a comma with only blanks after it
+	last := byte('[') // last byte that is not blank
 	for i := 0; i < len(out); {
 		switch c := out[i]; {
 		case c == '"':
@@ -23,7 +22,7 @@ func plain(data []byte) []byte {
 		case c == '/' && i+1 < len(out) && (out[i+1] == '/' || out[i+1] == '*'):
 			n := commentLen(out[i:])
 			if n == 0 {
-				return out // it does not end, which the parser says
+				return out // it does not end, which the parser reports
 			}
 			for k := i; k < i+n; k++ {
 				if out[k] != '\n' {
@@ -46,7 +45,7 @@ func plain(data []byte) []byte {
 	return out
 }
 
-// stringLen is the length of the string at the start of text, quotes included.
+// stringLen returns the length of the string at the start of text, with its quotes.
 func stringLen(text []byte) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
@@ -59,8 +58,7 @@ func stringLen(text []byte) int {
 	return len(text)
 }
 
-// commentLen is the length of the comment at the start of text, 0 when it does
-// not end.
+// commentLen returns the length of the comment at the start of text, 0 if it does not end.
 func commentLen(text []byte) int {
 	if text[1] == '/' {
 		if end := bytes.IndexByte(text, '\n'); end >= 0 {
@@ -74,8 +72,7 @@ func commentLen(text []byte) int {
 	return 0
 }
 
-// member is one member of an object: its name, where the name and the value
-// stand in the file, and the value.
+// member is one member of an object: its name and value with their offsets in the file.
 type member struct {
 	name  string
 	named int
@@ -83,9 +80,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// members returns the members of the object that raw is, which begins at offset
-// in the file. A name that comes twice is an error: hosts do not agree on which
-// counts.
+// members returns the members of an object that starts at offset in the file. A duplicate name is
+// an error: hosts do not agree on which one to use.
 func members(raw []byte, offset int) ([]member, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	here := func() int { return offset + int(dec.InputOffset()) }
@@ -106,7 +102,7 @@ func members(raw []byte, offset int) ([]member, error) {
 			return nil, faultAt(here(), errors.New("a member needs a name in quotes"))
 		}
 		if seen[name] {
-			return nil, faultAt(here(), fmt.Errorf("member %q stands there twice", name))
+			return nil, faultAt(here(), fmt.Errorf("member %q is a duplicate", name))
 		}
 		seen[name] = true
 		m := member{name: name, named: here()}
@@ -127,7 +123,7 @@ func members(raw []byte, offset int) ([]member, error) {
 
 var errNotObject = errors.New("must be an object")
 
-// fault is a fault of the text and where it is.
+// fault is an error with its offset in the text.
 type fault struct {
 	at  int
 	err error
@@ -137,8 +133,7 @@ func (f *fault) Error() string { return f.err.Error() }
 
 func (f *fault) Unwrap() error { return f.err }
 
-// faultAt says where a fault is, as the parser tells or else near where it
-// stands.
+// faultAt returns an error at an offset, which is near the error.
 func faultAt(at int, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errors.New("the text ends too early")
@@ -157,7 +152,7 @@ func located(text []byte, err error) error {
 	return fmt.Errorf("line %d, column %d: %w", lineOf(text, at), column, f.err)
 }
 
-// lineOf is the line of an offset, counted from 1.
+// lineOf returns the line of an offset, counted from 1.
 func lineOf(text []byte, at int) int {
 	return 1 + bytes.Count(text[:min(at, len(text))], []byte("\n"))
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Fault is what becomes of one request.
+// Fault is the fault of one request.
 type Fault uint8
 
 const (
@@ -32,13 +32,13 @@ const (
 	Internal
 	// Invalid: -32602, not run.
 	Invalid
-	// ToolError: a result that says isError, run.
+	// ToolError: a result with isError, run.
 	ToolError
 	faults
 )
 
-// overPipe is what becomes of a request to a program, which knows no statuses and
-// no connection of a request's own: its end is the end of all.
+// overPipe returns the fault of a request to a program, which has no statuses and no connection
+// per request: its end affects all requests.
 func (f Fault) overPipe() Fault {
 	switch f {
 	case Refused:
@@ -70,15 +70,15 @@ type window struct {
 	share    float64 // of the requests
 }
 
-// schedule is what goes wrong with one server, and when.
+// schedule has the faults of one server over time.
 type schedule struct {
 	seed    uint64
 	windows []window
-	losses  []time.Duration // when the server forgets its sessions
+	losses  []time.Duration // when the server loses its sessions
 }
 
-// newSchedule draws windows for the first part of a run: some of one fault that
-// hits everything, some of many that hit a part.
+// newSchedule draws windows for the first part of a run: some with one fault for all requests,
+// some with several faults for some requests.
 func newSchedule(seed uint64, length time.Duration) schedule {
 	r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // repeatable on purpose
 	s := schedule{seed: seed}
@@ -102,7 +102,7 @@ func newSchedule(seed uint64, length time.Duration) schedule {
 	return s
 }
 
-// sessions is how often the server has forgotten its sessions by then.
+// sessions returns how often the server has lost its sessions by then.
 func (s schedule) sessions(now time.Duration) int {
 	n := 0
 	for _, at := range s.losses {
@@ -113,7 +113,7 @@ func (s schedule) sessions(now time.Duration) int {
 	return n
 }
 
-// at is what becomes of the nth attempt of a call at a time.
+// at returns the fault of the nth attempt of a call at a time.
 func (s schedule) at(now time.Duration, key, attempt int) (Fault, time.Duration) {
 	r := rand.New(rand.NewPCG(s.seed, uint64(key)<<16|uint64(attempt))) //nolint:gosec // as above
 	latency := time.Millisecond + time.Duration(r.Int64N(int64(20*time.Millisecond)))

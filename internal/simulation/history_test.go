@@ -7,7 +7,7 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// operation is one call of an application and all that is known of it.
+// operation is one call of an application with its history.
 type operation struct {
 	unsafe   bool
 	runs     int // by the server
@@ -18,48 +18,45 @@ type operation struct {
 	wrong    bool // the answer of another call
 }
 
-// history is everything that happened in a run.
+// history has everything that happened in a run.
 type history struct {
 	mu         sync.Mutex
 	operations map[int]*operation
 	report     Report
 }
 
-// Report is what a run showed. The counts from Duplicates on must be 0, and
-// Probes at most 1.
+// Report is the result of a run. The counts from Duplicates on must be 0, and Probes at most 1.
 type Report struct {
-	// Calls is how many calls were made, Attempts how many requests the servers'
-	// side saw for them, Answered how many calls were.
+	// Calls is the number of calls, Attempts the number of their requests at the servers,
+	// Answered the number of answered calls.
 	Calls, Attempts, Answered int
-	// Unknown is how many ended without anybody knowing whether they ran.
+	// Unknown is the number of calls of unknown delivery.
 	Unknown int
-	// Probes is how many requests were on their way at once in HALF_OPEN.
+	// Probes is the maximum number of concurrent requests in HALF_OPEN.
 	Probes int
-	// Hedges is how many second requests there were, Rounds how many questions
-	// were answered, Sessions how many sessions were opened in the place of a lost
-	// one, Starts how many programs were started in the place of an ended one:
-	// what a run did not do it has not tried.
+	// Hedges is the number of second requests, Rounds the number of answered questions, Sessions
+	// the number of sessions after a lost one, Starts the number of programs after an exited one.
+	// A run without them has not tested them.
 	Hedges, Rounds, Sessions, Starts int
 
-	// Duplicates is unsafe calls that ran more than once, Lost calls without
-	// exactly one outcome, Swapped ones with the answer of another, Denied ones
-	// that ran and are said not to have, Missing ones that are said to have run
-	// and have not.
+	// Duplicates are unsafe calls that ran more than once, Lost calls without exactly one
+	// outcome, Swapped calls with another call's answer, Denied calls that ran and are reported
+	// as not run, and Missing calls that are reported as run and did not.
 	Duplicates, Lost, Swapped, Denied, Missing int
-	// Open is requests sent while the circuit was open, Early those sent before
-	// the server's Retry-After was over, Hasty those sent before the handshake of
-	// their session was. Needless is sessions opened in the place of one that works.
+	// Open are requests during an open circuit, Early those before the end of the server's
+	// Retry-After, Hasty those before the handshake of their session. Needless are sessions that
+	// replaced a working one.
 	Open, Early, Hasty, Needless int
-	// Fast is requests beyond the client's rate, Crowded those beyond its
-	// bulkhead. A second request beside the first of a call counts with it.
+	// Fast are requests beyond the client's rate, Crowded those beyond its bulkhead. A second
+	// request of a call counts with the first.
 	Fast, Crowded int
-	// Reused is answers to a question that were given to a server a second time.
+	// Reused are answers to a question that were sent a second time.
 	Reused int
-	// Unhealed is servers whose clients did not recover in the time they have.
+	// Unhealed are servers whose clients did not recover in time.
 	Unhealed int
 }
 
-// Add adds what another run showed.
+// Add adds the results of another run.
 func (r *Report) Add(o Report) {
 	r.Calls += o.Calls
 	r.Attempts += o.Attempts
@@ -85,7 +82,7 @@ func (r *Report) Add(o Report) {
 	r.Unhealed += o.Unhealed
 }
 
-// Faults names what must not have happened, nil when nothing did.
+// Faults lists what must not have happened, nil for nothing.
 func (r Report) Faults() []string {
 	var out []string
 	for _, f := range []struct {
@@ -116,14 +113,14 @@ func (r Report) Faults() []string {
 
 func newHistory() *history { return &history{operations: map[int]*operation{}} }
 
-// begin notes a call.
+// begin records a call.
 func (h *history) begin(key int, unsafe bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.operations[key] = &operation{unsafe: unsafe}
 }
 
-// attempt notes a request for a call and returns its number.
+// attempt records a request of a call and returns its number.
 func (h *history) attempt(key int) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -132,14 +129,14 @@ func (h *history) attempt(key int) int {
 	return o.attempts
 }
 
-// run notes that the server ran a call.
+// run records that the server ran a call.
 func (h *history) run(key int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.operations[key].runs++
 }
 
-// end notes the outcome of a call: the answer, or an error.
+// end records the outcome of a call: the answer, or an error.
 func (h *history) end(key int, answer string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -153,24 +150,24 @@ func (h *history) end(key int, answer string, err error) {
 	o.delivery = mcperrors.DeliveryOf(err)
 }
 
-// answerTo is what the servers answer to a call.
+// answerTo is the servers' answer to a call.
 func answerTo(key int) string { return fmt.Sprintf("done %d", key) }
 
-// probes notes how many requests are on their way in HALF_OPEN.
+// probes records the number of concurrent requests in HALF_OPEN.
 func (h *history) probes(n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.report.Probes = max(h.report.Probes, n)
 }
 
-// count counts what happened, or should not have.
+// count counts an event.
 func (h *history) count(count *int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	*count++
 }
 
-// check is the verdict on every call.
+// check checks every call.
 func (h *history) check() Report {
 	h.mu.Lock()
 	defer h.mu.Unlock()

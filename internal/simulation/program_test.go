@@ -5,13 +5,13 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// program is the pipe of a program: its end is that of all requests on it.
+// program is the pipe of a program: its end is the end of all its requests.
 type program struct{ *conn }
 
 // Traits implements [transport.Conn].
 func (*program) Traits() transport.Traits { return transport.Traits{Process: true} }
 
-// Kill ends the program at once.
+// Kill kills the program at once.
 func (p *program) Kill(error) {
 	p.lost.Store(true)
 	_ = p.Close()
@@ -27,7 +27,7 @@ func (p *program) Ended() *transport.Failure {
 	return f
 }
 
-// Backlog says that nothing waits: the pipe takes everything at once.
+// Backlog reports that nothing waits: the pipe accepts everything at once.
 func (p *program) Backlog() jsonrpc.Backlog {
 	p.mu.Lock()
 	defer p.mu.Unlock()

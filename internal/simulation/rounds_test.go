@@ -9,11 +9,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// asked is what a request of an application asks for.
+// asked is the target of a request of an application.
 type asked struct {
 	key     int    // of the call; 0 for a request of the protocol
-	round   int    // how many questions were answered
-	state   string // of the last of them
+	round   int    // number of answered questions
+	state   string // id of the last of them
 	answers json.RawMessage
 }
 
@@ -31,7 +31,7 @@ func paramsOf(req transport.Request) asked {
 	}
 	a := asked{key: params.Arguments.Key, state: params.State, answers: params.Answers}
 	if number, ok := strings.CutPrefix(params.URI, "sim://"); ok {
-		a.key, _ = strconv.Atoi(number) // 0 is not one of ours
+		a.key, _ = strconv.Atoi(number) // 0 is not from this server
 	}
 	if a.state != "" {
 		_, _ = fmt.Sscanf(a.state, "%d rounds of", &a.round)
@@ -39,8 +39,8 @@ func paramsOf(req transport.Request) asked {
 	return a
 }
 
-// question is what the server wants to know before it runs a call, "" for nothing:
-// some calls are asked about once, some twice, by their number.
+// question returns the server's next question before it runs a call, "" for none: depending on
+// its number, a call has none, one or two.
 func (c *conn) question(a asked) string {
 	if !c.shape.rounds || a.round >= a.key%3 {
 		return ""
@@ -53,7 +53,7 @@ func (c *conn) question(a asked) string {
 		a.round+1, a.key, c.questions, a.key)
 }
 
-// take notes the answer to a question: it is for this call, and good once.
+// take accepts the answer to a question: it is for this call, and valid once.
 func (c *conn) take(a asked) {
 	if a.state == "" {
 		return

@@ -12,20 +12,20 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Config is one run. All of it must be set.
+// Config is one run. All fields must be set.
 type Config struct {
 	Seed    uint64
 	Version mcp.Version
-	// Servers is how many servers there are, each with a client, Callers how many
-	// goroutines call each of them.
+	// Servers is the number of servers, each with a client, Callers the number of goroutines that
+	// call each of them.
 	Servers, Callers int
-	// Trouble is how long servers are hurt. After it they are well, and their
-	// clients have to recover.
+	// Trouble is how long servers have faults. After that they are healthy, and their clients
+	// must recover.
 	Trouble time.Duration
 }
 
-// Run lets callers call while servers are hurt, then heals the servers and holds
-// everything that happened against what was promised.
+// Run makes calls while servers have faults, then heals the servers and checks everything that
+// happened.
 func Run(ctx context.Context, cfg Config) (Report, error) {
 	h := newHistory()
 	var keys atomic.Int64
@@ -69,7 +69,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	return r, nil
 }
 
-// hurry calls until the trouble is over, with deadlines of all lengths.
+// hurry makes calls until the faults are over, with deadlines of all lengths.
 func hurry(ctx context.Context, c *client.Client, h *history, keys *atomic.Int64, r *rand.Rand, until time.Time) {
 	for time.Now().Before(until) {
 		bound := time.Hour
@@ -81,7 +81,7 @@ func hurry(ctx context.Context, c *client.Client, h *history, keys *atomic.Int64
 	}
 }
 
-// heals reports whether calls are answered again soon enough, and from then on.
+// heals reports whether calls are answered again soon enough, and stay so.
 func heals(ctx context.Context, c *client.Client, h *history, keys *atomic.Int64, recovery time.Duration) bool {
 	for healed := time.Now(); ; rest(ctx, 100*time.Millisecond) {
 		if call(ctx, c, h, int(keys.Add(1)), true, time.Minute) == nil {
@@ -99,8 +99,8 @@ func heals(ctx context.Context, c *client.Client, h *history, keys *atomic.Int64
 	return true
 }
 
-// call is one call of an application: of a tool, which must not run twice, or of
-// a resource, which may.
+// call makes one call of an application: of a tool, which must not run twice, or of a resource,
+// which may.
 func call(ctx context.Context, c *client.Client, h *history, key int, unsafe bool, bound time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
@@ -122,7 +122,7 @@ func call(ctx context.Context, c *client.Client, h *history, key int, unsafe boo
 	return err
 }
 
-// rest lets time pass.
+// rest waits.
 func rest(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

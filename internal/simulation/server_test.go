@@ -17,8 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// server is one server and the way to it. It is a transport: what it is asked
-// costs virtual time and nothing else.
+// server is one server with its transport. Requests take virtual time and nothing else.
 type server struct {
 	name     string
 	version  mcp.Version
@@ -26,19 +25,19 @@ type server struct {
 	history  *history
 	schedule schedule
 	began    time.Time
-	// guard is the breaker of the server's client, once there is one.
+	// guard is the breaker of the server's client, once it exists.
 	guard atomic.Pointer[breaker.Breaker]
 
 	mu      sync.Mutex
-	said    time.Time // when the server asked to be left alone
-	hold    time.Time // nothing may come before
+	said    time.Time // when the server sent Retry-After
+	hold    time.Time // no request may arrive before
 	half    map[uint64]int
-	under   map[int]int     // requests on their way, by call
+	under   map[int]int     // requests in flight, by call
 	crowded int             // all of them
-	lately  []time.Time     // when calls came, in the last second
-	given   map[string]bool // answers to questions that were taken
+	lately  []time.Time     // arrival times of calls in the last second
+	given   map[string]bool // accepted answers to questions
 	started int             // programs
-	// questions is how many were asked.
+	// questions is the number of questions.
 	questions int
 }
 
@@ -61,22 +60,22 @@ func (s *server) Connect(context.Context, transport.Handler) (transport.Conn, er
 	return &program{c}, nil
 }
 
-// conn is a connection: one whose requests have exchanges of their own, as over
-// HTTP, or the pipe of a [program].
+// conn is a connection: one with an exchange per request, as over HTTP, or the pipe of a
+// [program].
 type conn struct {
 	*server
 	once     sync.Once
 	done     chan struct{}
 	received atomic.Uint64
-	lost     atomic.Bool  // it ended by itself
-	session  atomic.Int64 // how often the server had forgotten its sessions when this one was opened
-	ready    atomic.Bool  // the handshake is over
+	lost     atomic.Bool  // it ended on its own
+	session  atomic.Int64 // how often the server had lost its sessions when this one was opened
+	ready    atomic.Bool  // the handshake is complete
 }
 
 // Received counts what arrives.
 func (c *conn) Received() uint64 { return c.received.Load() }
 
-// Late counts the answers that no call waited for.
+// Late returns the number of answers without a waiting call.
 func (c *conn) Late() uint64 { return 0 }
 
 var errReset = errors.New("connection reset by peer")
@@ -129,12 +128,12 @@ func (c *conn) Call(ctx context.Context, req transport.Request) (transport.Answe
 	return c.answer(ctx, req, fault, latency, asked.key, question)
 }
 
-// forgotten reports whether the server does not know the connection's session.
+// forgotten reports whether the server has lost the connection's session.
 func (c *conn) forgotten() bool {
 	return c.shape.sessions && int(c.session.Load()) != c.schedule.sessions(time.Since(c.began))
 }
 
-// ended is what calls fail with whose connection is over.
+// ended returns the failure of calls over an ended connection.
 func (c *conn) ended() *transport.Failure {
 	if c.lost.Load() {
 		return &transport.Failure{Reason: transport.ReasonLost, Err: jsonrpc.ErrPeerClosed}
@@ -142,7 +141,7 @@ func (c *conn) ended() *transport.Failure {
 	return &transport.Failure{Reason: transport.ReasonClosed, Err: jsonrpc.ErrClosed}
 }
 
-// answer is what comes back of a request that the server has or has not run.
+// answer returns the answer to a request that the server has or has not run.
 func (c *conn) answer(ctx context.Context, req transport.Request, fault Fault, latency time.Duration, key int, question string) (transport.Answer, error) {
 	if fault == Silent || fault == SilentAfter {
 		latency = 1000 * time.Hour
@@ -179,15 +178,15 @@ func (c *conn) answer(ctx context.Context, req transport.Request, fault Fault, l
 	}
 }
 
-// protocol answers what is no call of an application. A probe gets what a call
-// would get at that time.
+// protocol answers requests that are not an application's. A probe gets what a call would get at
+// that time.
 func (c *conn) protocol(ctx context.Context, req transport.Request) (transport.Answer, error) {
 	fault, latency := c.schedule.at(time.Since(c.began), 1, int(time.Since(c.began)/time.Millisecond))
 	if c.shape.program {
 		fault = fault.overPipe()
 	}
 	if opens := req.Method == mcp.MethodInitialize || req.Method == mcp.MethodDiscover; opens && c.guard.Load() == nil {
-		fault = None // the world begins well
+		fault = None // no faults at the start
 	}
 	switch fault {
 	case None, ToolError, Internal, Invalid: // faults of tools
@@ -234,7 +233,7 @@ func (c *conn) status(code int, later time.Duration) error {
 	}
 }
 
-// wait lets time pass, until whoever waits has had enough.
+// wait lets time pass, until the caller gives up.
 func (c *conn) wait(ctx context.Context, bound jsonrpc.Wait, d time.Duration) error {
 	most, reason := bound.Max, jsonrpc.ErrMaxWait
 	if bound.Idle > 0 && (most == 0 || bound.Idle < most) {
@@ -259,12 +258,11 @@ func (c *conn) wait(ctx context.Context, bound jsonrpc.Wait, d time.Duration) er
 	}
 }
 
-// arrive holds a request against what the breaker, the server and the client's
-// limits have said.
+// arrive checks a request against the circuit, the server and the client's limits.
 func (c *conn) arrive(key int, method string) (leave func()) {
 	now := time.Now()
 	c.mu.Lock()
-	// What left at the instant of the answer did not know of it.
+	// A request sent at the instant of the answer cannot consider it.
 	early := c.said.Before(now) && now.Before(c.hold)
 	c.mu.Unlock()
 	if early {
@@ -273,7 +271,7 @@ func (c *conn) arrive(key int, method string) (leave func()) {
 	depart := c.crowd(key, now)
 	b := c.guard.Load()
 	if b == nil || c.shape.program && (method == mcp.MethodInitialize || method == mcp.MethodDiscover) {
-		return depart // a program that starts proves itself
+		return depart // the start of a program is a probe itself
 	}
 	s := b.Snapshot()
 	switch {
@@ -294,10 +292,10 @@ func (c *conn) arrive(key int, method string) (leave func()) {
 	return depart
 }
 
-// crowd holds a call against the client's rate and bulkhead.
+// crowd checks a call against the client's rate and bulkhead.
 func (c *conn) crowd(key int, now time.Time) (depart func()) {
 	if key == 0 {
-		return func() {} // requests of the protocol have a lane of their own
+		return func() {} // requests of the protocol have reserved places
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -360,7 +358,7 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// done is the result of a call that was run.
+// done is the result of a call that ran.
 func done(method string, key int, failed bool) string {
 	if method == mcp.MethodResourcesRead {
 		return fmt.Sprintf(`{"resultType":"complete","contents":[{"uri":"sim://%d","text":%q}]}`, key, answerTo(key))

@@ -9,24 +9,24 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// shape is what one server is like, and what its client does about it.
+// shape is the kind of a server and of its client.
 type shape struct {
-	program  bool // a program, which is started again, else HTTP
-	sessions bool // it forgets its sessions now and then
-	rounds   bool // it asks before it runs a call
-	limited  bool // its client has a rate, a bulkhead and hedges
-	adaptive bool // and the bulkhead adapts
+	program  bool // a program, which is restarted, otherwise HTTP
+	sessions bool // it loses its sessions now and then
+	rounds   bool // it asks a question before it runs a call
+	limited  bool // its client has a rate limit, a bulkhead and hedging
+	adaptive bool // and the bulkhead is adaptive
 }
 
-// What a limited client may do.
+// The limits of a limited client.
 const (
 	perSecond = 40
 	burst     = 5
 	places    = 3
 )
 
-// shapeOf makes the first server of a world a plain one, the second one of a
-// limited client, the third a program, and so on.
+// shapeOf makes the first server of a world a plain one, the second one with a limited client,
+// the third a program, and so on.
 func shapeOf(n int, seed uint64, version mcp.Version) shape {
 	s := shape{
 		program: n%3 == 2, limited: n%3 == 1, adaptive: seed%2 == 1,
@@ -36,7 +36,7 @@ func shapeOf(n int, seed uint64, version mcp.Version) shape {
 	return s
 }
 
-// options are those of its client.
+// options returns the options of its client.
 func (s shape) options() []client.Option {
 	opts := []client.Option{
 		client.WithCache(client.CacheConfig{NoPreload: true}),
@@ -51,20 +51,20 @@ func (s shape) options() []client.Option {
 	return append(opts, client.WithResilience(r))
 }
 
-// repeat is a user who answers with what is asked.
+// repeat is a user who answers with the question.
 func repeat(ctx context.Context, r client.FormRequest) (*mcp.ElicitResult, error) {
 	rest(ctx, 20*time.Millisecond)
 	content, err := json.Marshal(map[string]string{"said": r.Message})
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, err
 }
 
-// restartHold is how long a program is left alone after a crash loop.
+// restartHold is the pause after a crash loop.
 const restartHold = 15 * time.Second
 
-// recovery is how long a client may take after its server has healed: the
-// cooldown, the probe's own bound and a call. That of a program may also be
-// leaving it alone. A client that loses sessions too often waits no longer than the
-// cooldown before it opens the next one, and both waits go on at the same time.
+// recovery is how long a client may take after its server has healed: the cooldown, the probe's
+// time and a call. A program may also be in the pause of a crash loop. A client that loses
+// sessions too often waits no longer than the cooldown before it opens the next one, and both
+// waits run at the same time.
 func (s shape) recovery() time.Duration {
 	within := 30*time.Second + 5*time.Second + time.Second
 	if s.program {

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) { testmain.Run(m) }
 
 var versions = []mcp.Version{mcp.LatestSession, mcp.Latest}
 
-// world runs one seed in a bubble, which ends only when no goroutine is left.
+// world runs one seed in a bubble, which ends when no goroutine is left.
 func world(t *testing.T, seed uint64, version mcp.Version) Report {
 	t.Helper()
 	var r Report
@@ -64,7 +64,7 @@ func TestSimulation(t *testing.T) {
 	require.NotZero(t, hedges, "no second request was made")
 }
 
-// tried holds a run against what it is there to try.
+// tried checks that a run has tested what it is for.
 func tried(t *testing.T, all Report, version mcp.Version) {
 	t.Helper()
 	require.NotZero(t, all.Starts, "no program was started again")

@@ -1,23 +1,22 @@
 package sse
 
 const (
-	// firstChunk and fullChunk are the sizes of the chunks that data is
-	// gathered in: they double from one to the other, and grow by an eighth of
-	// what is there after that, which keeps the waste small.
+	// firstChunk and fullChunk are sizes of the chunks for data: they double from one to the
+	// other, then grow by an eighth of the present size, which wastes little.
 	firstChunk = 4 << 10
 	fullChunk  = 64 << 10
 )
 
-// gathered is text that came in pieces, kept in chunks that are joined once:
-// a buffer that grows costs four times its text, this twice.
+// gathered is text that arrives in pieces. Its chunks are joined once, which costs twice the size
+// of the text; a growing buffer would cost four times as much.
 type gathered struct {
 	full [][]byte
 	last []byte
 	size int
 }
 
-// room returns space behind the text, at least one byte and at most so many.
-// What is written there counts once [gathered.grow] has taken it.
+// room returns space behind the text, from one byte to most. Written bytes count once
+// [gathered.grow] has taken them.
 func (g *gathered) room(most int) []byte {
 	if len(g.last) == cap(g.last) {
 		if g.size > 0 {
@@ -29,14 +28,14 @@ func (g *gathered) room(most int) []byte {
 	return g.last[from:min(from+most, cap(g.last))]
 }
 
-// grow takes n bytes of the room.
+// grow takes n bytes of the space.
 func (g *gathered) grow(n int) {
 	g.last = g.last[:len(g.last)+n]
 	g.size += n
 }
 
-// add copies p behind the text. The first piece gets exactly its own size:
-// most texts have no other.
+// add appends a copy of p. The first piece gets exactly its own size, since most texts have only
+// one.
 func (g *gathered) add(p []byte) {
 	if g.last == nil {
 		g.last = make([]byte, 0, len(p))
@@ -60,8 +59,7 @@ func (g *gathered) join() []byte {
 	return append(text, g.last...)
 }
 
-// head and tail return the start and the end of the text, at most
-// [endBytes] of it.
+// head and tail return the start and the end of the text, at most [endBytes].
 func (g *gathered) head() []byte {
 	var head []byte
 	for _, chunk := range append(g.full, g.last) {

@@ -6,15 +6,14 @@ import (
 	"io"
 )
 
-// startBuffer is the size of the buffer that lines are found in. Longer ones
-// are gathered in chunks.
+// startBuffer is the size of the buffer for lines. Longer lines are gathered in chunks.
 const startBuffer = 4 << 10
 
-// line returns the next line without its end. The slice is valid until the
-// next call. A line over the limit is consumed, marks the event and comes back
-// as a comment, which no field is.
+// line returns the next line without its end. The slice is valid until the next call. If a line
+// is over the limit, it consumes the line, marks the event and returns a comment, which is not a
+// field.
 func (r *Reader) line() ([]byte, error) {
-	scanned := 0 // bytes of the window known to hold no line end
+	scanned := 0 // bytes of the window without a line end
 	for {
 		window := r.buf[r.start:r.end]
 		if r.skipLF && len(window) > 0 {
@@ -61,7 +60,7 @@ var (
 	dataName = []byte("data:")
 )
 
-// valueOf returns the value of a data line; other lines stay what they are.
+// valueOf returns the value of a data line, and other lines unchanged.
 func valueOf(line []byte) []byte {
 	value, ok := bytes.CutPrefix(line, dataName)
 	if !ok {
@@ -70,8 +69,8 @@ func valueOf(line []byte) []byte {
 	return bytes.TrimPrefix(value, []byte(" "))
 }
 
-// long takes a line that begins with a whole buffer. Data goes straight into
-// the event; what comes back is a comment then, or the line of another field.
+// long reads a line that is longer than the buffer. Data goes directly into the event, and long
+// returns a comment; otherwise it returns the line of the other field.
 func (r *Reader) long(head []byte) ([]byte, error) {
 	if !r.started {
 		r.started = true
@@ -121,8 +120,8 @@ func (r *Reader) long(head []byte) ([]byte, error) {
 	return into.join(), nil
 }
 
-// fillLine reads more of a line, and reports whether that was its end. What
-// follows it is kept in the buffer.
+// fillLine reads more of a line, and reports whether it has read its end. The rest stays in the
+// buffer.
 func (r *Reader) fillLine(into *gathered) (n int, ended bool, err error) {
 	room := into.room(fullChunk)
 	n, err = r.read(room)
@@ -144,9 +143,9 @@ func (r *Reader) fillLine(into *gathered) (n int, ended bool, err error) {
 	return at, true, nil
 }
 
-// lineEnd returns the index of the first CR or LF, or -1. Two vectorised
-// searches beat one loop over the bytes. They go block by block, because a LF
-// far behind many lines that end in CR would be searched for again in each.
+// lineEnd returns the index of the first CR or LF, or -1. Two vectorized searches are faster than
+// one loop over the bytes. They work on blocks, because otherwise a distant LF would be searched
+// for again in each line that ends in CR.
 func lineEnd(b []byte) int {
 	const block = 1 << 10
 	for from := 0; from < len(b); from += block {
@@ -165,15 +164,14 @@ func lineEnd(b []byte) int {
 	return -1
 }
 
-// leastDropped is what may be dropped of a line however small its limit is.
+// leastDropped is how much of a line may be dropped even if its limit is small.
 const leastDropped = 1 << 20
 
-// ErrEndless matches, with [errors.Is], the final error of a stream with a line
-// that goes on for as much as its limit again: reading on would only keep its
-// sender alive. That error is a [*TooLongError] too.
+// ErrEndless matches, with [errors.Is], the final error of a stream with a line of more than
+// twice its limit. That error is also a [*TooLongError].
 var ErrEndless = errors.New("a line of the event stream does not end")
 
-// discardLine drops what is left of a line without keeping it.
+// discardLine drops the rest of a line.
 func (r *Reader) discardLine() error {
 	for dropped := 0; ; {
 		window := r.buf[r.start:r.end]
@@ -195,7 +193,7 @@ func (r *Reader) discardLine() error {
 	}
 }
 
-// fill reads more bytes behind the window, making room first.
+// fill reads more bytes behind the window, and makes space first.
 func (r *Reader) fill() error {
 	if r.buf == nil {
 		r.buf = make([]byte, startBuffer)
@@ -209,12 +207,12 @@ func (r *Reader) fill() error {
 	return err
 }
 
-// read reads at least one byte, or says why there is none.
+// read reads at least one byte, or returns an error.
 func (r *Reader) read(p []byte) (int, error) {
 	if r.err != nil {
 		return 0, r.err
 	}
-	for range 100 { // as bufio does: a reader that returns nothing for ever is broken
+	for range 100 { // as in bufio: a reader that returns nothing forever is broken
 		n, err := r.src.Read(p)
 		if n < 0 || n > len(p) {
 			r.err = errors.New("event stream source returned an impossible count")

@@ -16,7 +16,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-// plain reads a stream as the standard says it, with all of it at hand.
+// plain reads a stream by the rules of the standard, with all of it in memory.
 func plain(input string) []sse.Event {
 	input = strings.TrimPrefix(input, "\uFEFF")
 	input = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(input)
@@ -52,8 +52,8 @@ func plain(input string) []sse.Event {
 	return events
 }
 
-// FuzzReader_LongLines holds the reader against a plain one, on lines that do
-// and do not fit its buffer: an L stands for 3,000 bytes.
+// FuzzReader_LongLines compares the reader with a plain one, on lines that do and do not fit its
+// buffer: an L is 3,000 bytes.
 func FuzzReader_LongLines(f *testing.F) {
 	for _, seed := range []string{
 		"data: L\n\n", "data: LL\n\ndata: b\n\n", "data: LLLLLLLLLLLLLLLLLLLLLLLLLLLLLL\r\n\r\ndata: b\r\rdata: LL\n\n",
@@ -82,14 +82,14 @@ func FuzzReader_LongLines(f *testing.F) {
 	})
 }
 
-// Limits are the same for lines that do not fit the buffer.
+// Limits also apply to lines that do not fit the buffer.
 func TestReader_LongLimits(t *testing.T) {
 	t.Parallel()
 	const line, total = 100_000, 200_000
 	x := func(n int) string { return strings.Repeat("x", n) }
 	cases := map[string]struct {
 		input string
-		sizes []int // of the events' data, -1 for one that is lost
+		sizes []int // size of the events' data, -1 for a lost event
 	}{
 		"line at the limit":     {"data: " + x(line) + "\n\ndata: b\n\n", []int{line, 1}},
 		"line over the limit":   {"data: " + x(line+1) + "\n\ndata: b\n\n", []int{-1, 1}},
@@ -126,8 +126,8 @@ func TestReader_LongLimits(t *testing.T) {
 	}
 }
 
-// What is read into one event costs twice its size, whatever its lines are,
-// and a short stream costs its events only.
+// An event costs twice its size, whatever its lines are, and a short stream costs only its
+// events.
 func TestReader_Cost(t *testing.T) { //nolint:paralleltest // counts what the whole process allocates
 	if testmain.Race {
 		t.Skip("the race detector allocates")
@@ -162,7 +162,7 @@ func TestReader_Cost(t *testing.T) { //nolint:paralleltest // counts what the wh
 	require.LessOrEqual(t, allocs, 1.0, "its data")
 }
 
-// Data belongs to the caller, even after the reader has become another's.
+// Data belongs to the caller, even after the reader was recycled.
 func TestReader_DataIsTheCallers(t *testing.T) {
 	t.Parallel()
 	r := sse.NewReader(strings.NewReader("data: aaaa\n\ndata: bbbb\n\n"), 0, 0)
@@ -180,7 +180,7 @@ func TestReader_DataIsTheCallers(t *testing.T) {
 	require.Equal(t, "aaaa bbbb", string(a.Data)+" "+string(b.Data))
 }
 
-// The end of the source is known as soon as the source has told it.
+// The end of the source is known as soon as the source has reported it.
 func TestReader_Ended(t *testing.T) {
 	t.Parallel()
 	for _, input := range []string{"data: a\n\n", "data: " + strings.Repeat("x", 100_000) + "\n\n"} {

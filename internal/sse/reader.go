@@ -1,7 +1,6 @@
-// Package sse reads and writes event streams (text/event-stream) as the MCP
-// HTTP transports use them: the parsing rules of the HTML standard, the
-// dispatch rules of MCP, and bounds on
-// everything a peer may send.
+// Package sse reads and writes event streams (text/event-stream) for the MCP HTTP transports:
+// with the parsing rules of the HTML standard, the dispatch rules of MCP, and limits on all
+// input.
 package sse
 
 import (
@@ -15,22 +14,20 @@ import (
 	"time"
 )
 
-// DefaultLimit bounds a line and the data of an event when no bound is given.
+// DefaultLimit limits a line and the data of an event by default.
 const DefaultLimit = 16 << 20
 
-// ErrTooLong matches, with [errors.Is], the error of an event that was over a
-// limit. The event is lost and the stream is not: the next call of
-// [Reader.Next] goes on with the event after it.
+// ErrTooLong matches, with [errors.Is], the error of an event over a limit. The event is lost,
+// but the stream is not: the next call of [Reader.Next] continues with the next event.
 var ErrTooLong = errors.New("event is over the size limit")
 
-// TooLongError is the error of an event that was over a limit. Head and Tail
-// are the first and last bytes of its data, at most 512 each, so that the call
-// it answers may still be told. They are valid as long as the error is.
+// TooLongError is the error of an event over a limit. Head and Tail are the first and last bytes
+// of its data, at most 512 each, to identify the call that it answers. They are valid as long as
+// the error is.
 type TooLongError struct {
 	Head, Tail []byte
 	endless    bool
-	// NoRoom says that a [Room] had nothing left for the event, which was over no
-	// limit.
+	// NoRoom is set if a [Room] had no space for the event, which was over no limit.
 	NoRoom bool
 }
 
@@ -42,50 +39,49 @@ func (e *TooLongError) Error() string {
 	return ErrTooLong.Error()
 }
 
-// Is reports whether target is [ErrTooLong], or [ErrEndless] where the stream
-// ends with it.
+// Is reports whether target is [ErrTooLong], or [ErrEndless] if the stream ends with it.
 func (e *TooLongError) Is(target error) bool {
 	return target == ErrTooLong && !e.endless || target == ErrEndless && e.endless
 }
 
-// Room is asked for memory before an event takes more of it.
+// Room provides space before an event takes more memory.
 type Room interface {
-	// Hold takes n bytes, or reports that there is no room for them. It may wait for
-	// room. They are free again when whoever reads the events says so.
+	// Hold takes n bytes, and returns false if there is no space for them. It may wait for space.
+	// The reader of the events releases them.
 	Hold(n int) bool
 }
 
 // Event is one dispatched event.
 type Event struct {
-	// ID is the value of the event's own id field when HasID is set. An
-	// empty ID with HasID set resets the last event id.
+	// ID is the value of the event's own id field if HasID is set. An empty ID with HasID set
+	// resets the last event id.
 	ID    string
 	HasID bool
 	// Name is the value of the event field; empty means "message".
 	Name string
-	// Data is the data lines joined by line feeds. It is nil in an event that
-	// is returned only because it carries an id or a retry time.
+	// Data is the data lines joined by line feeds. It is nil if the event has only an id or a
+	// retry time.
 	Data []byte
-	// Retry is the reconnection time when HasRetry is set.
+	// Retry is the reconnection time if HasRetry is set.
 	Retry    time.Duration
 	HasRetry bool
 }
 
 const messageName = "message"
 
-// IsMessage reports whether the event carries a JSON-RPC message: its name is
-// empty or "message" and it has data.
+// IsMessage reports whether the event has a JSON-RPC message: its name is empty or "message" and
+// it has data.
 func (e Event) IsMessage() bool {
 	return len(e.Data) > 0 && (e.Name == "" || e.Name == messageName)
 }
 
-// endBytes is how much is kept of either end of an event that is lost.
+// endBytes is how much of either end of a lost event is kept.
 const endBytes = 512
 
-// fieldSlack lets a message of exactly the limit stand on a data line.
+// fieldSlack allows a message of exactly the limit on a data line.
 const fieldSlack = len("data: ")
 
-// Reader splits a stream into events. Not safe for concurrent use.
+// Reader splits a stream into events. It is not safe for concurrent use.
 type Reader struct {
 	src      io.Reader
 	maxLine  int
@@ -93,24 +89,23 @@ type Reader struct {
 
 	buf        []byte // bytes read and not yet consumed: buf[start:end]
 	start, end int
-	err        error // the error of src, after the bytes before it
-	started    bool  // a first line was seen, so no BOM any more
-	skipLF     bool  // the last line ended in CR; a LF directly after belongs to it
+	err        error // error of src, returned after the bytes before it
+	started    bool  // a first line was read, so no BOM can follow
+	skipLF     bool  // the last line ended in CR; skip a LF directly after it
 	event      Event
 	data       gathered // the event's data lines so far
 	hasData    bool
-	over       *TooLongError // set when this event broke a limit
+	over       *TooLongError // set if this event is over a limit
 	patient    bool
-	room       Room // nil for no bound
-	free, held int  // bytes of an event that need no room, and that have it
+	room       Room // nil for no limit
+	free, held int  // bytes of an event that need no space, and bytes of space taken
 }
 
-// readers keeps readers with their buffers: most streams of answers are short.
+// readers recycles readers with their buffers: most streams are short.
 var readers = sync.Pool{New: func() any { return new(Reader) }}
 
-// NewReader returns a reader of r. maxLine bounds one line without its field
-// name, maxEvent the data of one event, in bytes; 0 or less means
-// [DefaultLimit].
+// NewReader returns a reader of r. maxLine limits one line without its field name, maxEvent the
+// data of one event, in bytes; 0 or less means [DefaultLimit].
 func NewReader(r io.Reader, maxLine, maxEvent int) *Reader {
 	if maxLine <= 0 {
 		maxLine = DefaultLimit
@@ -123,26 +118,26 @@ func NewReader(r io.Reader, maxLine, maxEvent int) *Reader {
 	return reader
 }
 
-// Free gives the reader's memory to the next one. The reader must not be used
-// after it; events that it returned stay as they are. Not calling it is allowed.
+// Free recycles the reader. The reader must not be used after it; returned events stay valid.
+// Free is optional.
 func (r *Reader) Free() {
 	*r = Reader{buf: r.buf}
 	readers.Put(r)
 }
 
-// SkipEndless makes the reader skip a line for as long as it goes on, where
-// [ErrEndless] would be the end: for streams that are more than one call's.
+// SkipEndless makes the reader skip endless lines instead of returning [ErrEndless], for streams
+// that belong to more than one call.
 func (r *Reader) SkipEndless() { r.patient = true }
 
-// Room has the reader ask for room for what an event takes beyond its first free
-// bytes. An event that gets none is lost, as one over a limit is, and the stream
-// ends with it unless [Reader.SkipEndless] says otherwise.
+// Room makes the reader take space for what an event needs beyond its first free bytes. Without
+// space, the event is lost like one over a limit, and the stream ends unless [Reader.SkipEndless]
+// was called.
 func (r *Reader) Room(room Room, free int) { r.room, r.free = room, free }
 
-// fits asks for room for an event of so many bytes.
+// fits takes space for an event of the given size.
 func (r *Reader) fits(size int) bool {
 	for r.room != nil && size > r.free+r.held {
-		more := max(fullChunk, min(size/8, r.maxEvent-r.free-r.held)) // no more than the event may need
+		more := max(fullChunk, min(size/8, r.maxEvent-r.free-r.held)) // no more than the event can need
 		if !r.room.Hold(more) {
 			return false
 		}
@@ -151,8 +146,8 @@ func (r *Reader) fits(size int) bool {
 	return true
 }
 
-// noRoom marks an event that found no room, which is the end of a stream that is
-// one call's: whoever waits for the call is not to wait for the rest of the event.
+// noRoom marks an event without space. If the stream belongs to one call, it ends, so that the
+// call does not wait for the rest of the event.
 func (r *Reader) noRoom() error {
 	r.over.NoRoom = true
 	if r.patient {
@@ -163,16 +158,14 @@ func (r *Reader) noRoom() error {
 	return r.err
 }
 
-// Ended reports whether the source is known to have ended, by itself or in an
-// error. Events that came before may still be there.
+// Ended reports whether the source is known to have ended, with or without an error. Earlier
+// events may not have been returned yet.
 func (r *Reader) Ended() bool { return r.err != nil }
 
-// Next returns the next event that has data, an id or a retry time. Its Data
-// belongs to the caller. At the end of the stream the error is [io.EOF],
-// and an event that no blank line ended is discarded. An error that
-// matches [ErrTooLong] costs one event only and comes with what else is known
-// of that event; every other error is final: that of the source, or
-// [ErrEndless].
+// Next returns the next event that has data, an id or a retry time. Its Data belongs to the
+// caller. At the end of the stream the error is [io.EOF]; an event without a blank line after it
+// is discarded. An error that matches [ErrTooLong] affects only one event, and is returned with
+// the event's other fields. Every other error is final: that of the source, or [ErrEndless].
 func (r *Reader) Next() (Event, error) {
 	r.begin()
 	for {
@@ -199,13 +192,13 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-// begin forgets the event that was.
+// begin resets the event.
 func (r *Reader) begin() {
 	r.event, r.over, r.held = Event{}, nil, 0
 	r.data, r.hasData = gathered{}, false
 }
 
-// field takes one non-empty line into the event.
+// field adds one non-empty line to the event.
 func (r *Reader) field(line []byte) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -225,8 +218,7 @@ func (r *Reader) field(line []byte) {
 	}
 }
 
-// nameOf returns the name as a string, which is a new one only where it is not
-// the usual one.
+// nameOf returns the name as a string, without an allocation for the usual name.
 func nameOf(value []byte) string {
 	if string(value) == messageName {
 		return messageName
@@ -252,7 +244,7 @@ func (r *Reader) addData(value []byte) {
 	r.data.add(value)
 }
 
-// nextData begins a data line.
+// nextData starts a data line.
 func (r *Reader) nextData() {
 	if r.hasData {
 		r.data.add(lineFeed)
@@ -260,8 +252,8 @@ func (r *Reader) nextData() {
 	r.hasData = true
 }
 
-// tooLong marks the event as lost; head and tail are the start and the end of
-// the line, or the value, that broke the limit. What was gathered is let go.
+// tooLong marks the event as lost, and drops its data. head and tail are the start and the end of
+// the line or value that is over the limit.
 func (r *Reader) tooLong(head, tail []byte) {
 	if r.over != nil {
 		r.over.Tail = lastBytes(r.over.Tail, tail)
@@ -277,8 +269,7 @@ func (r *Reader) tooLong(head, tail []byte) {
 	r.data = gathered{}
 }
 
-// lastBytes returns the last bytes of have followed by more, in memory of its
-// own.
+// lastBytes returns the last bytes of have followed by more, in its own memory.
 func lastBytes(have, more []byte) []byte {
 	if len(more) >= endBytes {
 		return append(have[:0], more[len(more)-endBytes:]...)
@@ -290,8 +281,8 @@ func lastBytes(have, more []byte) []byte {
 	return have
 }
 
-// digits reads a retry value: milliseconds in ASCII digits only. A
-// value too large for a duration is the largest one.
+// digits parses a retry value: milliseconds in ASCII digits only. A value that is too large for a
+// duration becomes the largest one.
 func digits(value []byte) (time.Duration, bool) {
 	if len(value) == 0 {
 		return 0, false
@@ -303,7 +294,7 @@ func digits(value []byte) (time.Duration, bool) {
 	}
 	const most = math.MaxInt64 / int64(time.Millisecond)
 	ms, err := strconv.ParseInt(string(value), 10, 64)
-	if err != nil || ms > most { // out of range is the only error left
+	if err != nil || ms > most { // out of range is the only possible error
 		ms = most
 	}
 	return time.Duration(ms) * time.Millisecond, true

@@ -87,8 +87,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestReader_DispatchesAtOnce: an event is there as soon as its blank line is,
-// even when that line ends in CR and a LF might follow.
+// TestReader_DispatchesAtOnce: an event is returned at its blank line, even if that line ends in
+// CR and a LF might follow.
 func TestReader_DispatchesAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, input := range []string{"data: a\n\n", "data: a\r\n\r\n", "data: a\r\r"} {
@@ -141,8 +141,8 @@ func TestReader_Limits(t *testing.T) {
 	}
 }
 
-// TestReader_TooLongKeepsBothEnds: servers write the id of an answer at either
-// end, and it is found there.
+// TestReader_TooLongKeepsBothEnds: servers write the id of an answer at either end, and it is
+// kept.
 func TestReader_TooLongKeepsBothEnds(t *testing.T) {
 	t.Parallel()
 	body := `{"id":1,` + strings.Repeat(" ", 9000) + `"id":2}`
@@ -194,7 +194,7 @@ func TestReader_SourceErrors(t *testing.T) {
 	require.Equal(t, io.ErrNoProgress, err)
 }
 
-// silent breaks the contract of io.Reader: no bytes and no error, for ever.
+// silent violates the contract of io.Reader: it returns no bytes and no error, forever.
 type silent struct{}
 
 func (silent) Read([]byte) (int, error) { return 0, nil }
@@ -224,8 +224,8 @@ func TestAppendEvent(t *testing.T) {
 	}
 }
 
-// FuzzReader: no input panics, chunking changes nothing, limits hold, and what
-// was read survives writing and reading again.
+// FuzzReader: no input panics, chunking has no effect, limits hold, and events survive writing
+// and reading.
 func FuzzReader(f *testing.F) {
 	for _, seed := range []string{
 		"data: a\n\n", "\uFEFFid: 1\r\ndata:\r\n\r\n", "event: message\rdata: {}\r\r", "retry: 10\n\ndata\ndata\n\n",
@@ -271,7 +271,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A line without end is given up, soon after its limit.
+// An endless line fails soon after its limit.
 func TestReader_EndlessLine(t *testing.T) {
 	t.Parallel()
 	endless := &zeros{}
@@ -286,8 +286,8 @@ func TestReader_EndlessLine(t *testing.T) {
 	require.Less(t, endless.read, 4<<20)
 }
 
-// Lines that end in CR are found as fast as others, though the next LF may be
-// far away: here behind the end of what was read for a long line.
+// Lines that end in CR are found as fast as others, even if the next LF is far away: here after
+// the data of a long line.
 func TestReader_ManyCarriageReturns(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
@@ -303,7 +303,7 @@ func TestReader_ManyCarriageReturns(t *testing.T) {
 	}
 }
 
-// Ends of lines are found wherever they stand in what was read.
+// Line ends are found at every position.
 func TestReader_LineEndsAnywhere(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"\n", "\r", "\r\n"} {
@@ -317,8 +317,7 @@ func TestReader_LineEndsAnywhere(t *testing.T) {
 	}
 }
 
-// A line has a bound of its own, whatever an event may hold and whatever the
-// line says.
+// A line has a limit of its own, independent of the limit of an event.
 func TestReader_LinesAreBounded(t *testing.T) {
 	t.Parallel()
 	const limit = 100
@@ -340,7 +339,7 @@ func TestReader_LinesAreBounded(t *testing.T) {
 	}
 }
 
-// A line over the limit is not held, however long it gets before it is given up.
+// A line over the limit is not kept in memory.
 func TestReader_DoesNotHoldALineOverTheLimit(t *testing.T) {
 	const limit = 64 << 10
 	var before, after runtime.MemStats
@@ -352,7 +351,7 @@ func TestReader_DoesNotHoldALineOverTheLimit(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16*limit))
 }
 
-// A stream of many calls goes on behind a line that seems to have no end.
+// A stream of many calls continues after an endless line.
 func TestReader_SkipEndless(t *testing.T) {
 	t.Parallel()
 	input := "data: " + strings.Repeat("x", 3<<20) + "\n\ndata: ok\n\n"

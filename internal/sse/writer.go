@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// AppendEvent appends e as a reader takes it: one data line for every line of
-// Data, and the blank line that dispatches it. An event with an id and no data
-// is a priming event, with one empty data line. What the format cannot carry
-// is left out: line breaks and NUL in ID and Name, fractions of a millisecond.
+// AppendEvent appends e in the stream format: one data line for every line of Data, and a blank
+// line that dispatches it. An event with an id and no data is a priming event, with one empty
+// data line. The format cannot carry line breaks and NUL in ID and Name, or fractions of a
+// millisecond; they are omitted.
 func AppendEvent(dst []byte, e Event) []byte {
 	if e.Name != "" {
 		dst = appendField(dst, "event: ", e.Name)

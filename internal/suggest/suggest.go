@@ -1,4 +1,4 @@
-// Package suggest finds the names a person may have meant.
+// Package suggest finds the name that a person probably meant.
 package suggest
 
 import (
@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Nearest returns up to three of names that are near to got, nearest first:
-// those within a third of its length in edits, at least two, and those that
-// begin with it, or contain it when it is no mere syllable. Case is ignored.
+// Nearest returns up to three of names that are similar to got, nearest first: those with at most
+// a third of its length in edits (at least two), and those that start with it, or contain it if
+// it has four letters or more. Case is ignored.
 func Nearest(got string, names []string) []string {
 	type candidate struct {
 		name string
@@ -38,11 +38,10 @@ func Nearest(got string, names []string) []string {
 	return out
 }
 
-// longest bounds the work for names a server chose.
+// longest limits the work for names of a server.
 const longest = 256
 
-// distance counts the edits (insert, delete, replace, swap of neighbours) from
-// a to b.
+// distance returns the number of edits (insert, delete, replace, swap of neighbors) from a to b.
 func distance(a, b string) int {
 	if len(a) > longest || len(b) > longest {
 		return len(a) + len(b)

@@ -4,5 +4,5 @@ package testmain
 
 import "syscall"
 
-// duplicate makes a second name of an open file.
+// duplicate makes a second descriptor of an open file.
 func duplicate(from, to int) error { return syscall.Dup2(from, to) }

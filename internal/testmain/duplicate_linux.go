@@ -2,5 +2,5 @@ package testmain
 
 import "syscall"
 
-// duplicate makes a second name of an open file. Not all of Linux has dup2.
+// duplicate makes a second descriptor of an open file. Not all Linux systems have dup2.
 func duplicate(from, to int) error { return syscall.Dup3(from, to, 0) }

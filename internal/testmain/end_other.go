@@ -2,5 +2,5 @@
 
 package testmain
 
-// endAtOnce does nothing: here a program cannot take the place of another.
+// endAtOnce does nothing: here a program cannot replace itself.
 func endAtOnce() {}

@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// endAtOnce starts a program with the race detector once more, which it tells not to sleep
-// for a second before it ends: over all packages that is most of a minute, in
-// which goleak has seen already that nothing runs. The detector reads its options
-// when a program starts, so that to set them here is too late. Programs that the
-// tests start inherit them. Without it the tests are slow, not wrong.
+// endAtOnce restarts a program with the race detector, with the option not to sleep for a second
+// before it exits. Over all packages that second is most of a minute, and goleak has already
+// checked for goroutines. The detector reads its options when a program starts, so it is too late
+// to set them here. Programs that tests start inherit them. If the restart fails, the tests are
+// only slower.
 func endAtOnce() {
 	const options = "GORACE"
 	if _, told := os.LookupEnv(options); told || !Race {
@@ -19,6 +19,6 @@ func endAtOnce() {
 	}
 	program, err := os.Executable()
 	if err == nil && os.Setenv(options, "atexit_sleep_ms=0") == nil {
-		_ = syscall.Exec(program, os.Args, os.Environ()) // returns only when it fails
+		_ = syscall.Exec(program, os.Args, os.Environ()) // returns only on failure
 	}
 }

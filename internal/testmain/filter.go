@@ -11,25 +11,24 @@ import (
 	"syscall"
 )
 
-// filterArgument is the only argument of a test program that filters the output of
-// another one.
+// filterArgument is the only argument of a test program that filters the output of another one.
 const filterArgument = "mainstay-filter-test-output"
 
-// What the filter lets pass. Together it is less than 200 lines, with the few that
-// "go test" adds; after a hang come the stacks.
+// Limits of the filtered output. Together it is less than 200 lines, with the few that "go test"
+// adds; after a hang, stacks follow.
 const (
-	headLines = 70   // from the beginning
-	failLines = 25   // after it: lines that name a failed test
-	bugLines  = 60   // after it: panics, data races and leaked goroutines
-	eachBug   = 40   // of them, for one
+	headLines = 70   // at the start
+	failLines = 25   // after that: lines with a failed test
+	bugLines  = 60   // after that: panics, data races and leaked goroutines
+	eachBug   = 40   // lines of one of them
 	tailLines = 30   // at the end
 	lineBytes = 1000 // of a line
 )
 
-// filter copies the output of tests, and of long output only what says most. It
-// returns the exit code of its program.
+// filter copies the output of tests, and only the most useful parts of long output. It returns
+// the exit code of its program.
 func filter(from io.Reader, to io.Writer) int {
-	signal.Ignore(os.Interrupt, syscall.SIGQUIT) // a terminal sends them to the tests, too, whose last words come here
+	signal.Ignore(os.Interrupt, syscall.SIGQUIT) // a terminal sends them to the tests, too, whose last output is read here
 	f := &bounded{to: to}
 	r := bufio.NewReaderSize(from, 64<<10)
 	for {
@@ -44,7 +43,7 @@ func filter(from io.Reader, to io.Writer) int {
 	}
 }
 
-// readLine returns a line with its newline, without what is beyond its bound.
+// readLine returns a line with its newline, cut to the limit.
 func readLine(r *bufio.Reader) (string, error) {
 	var line []byte
 	beyond := 0
@@ -59,7 +58,7 @@ func readLine(r *bufio.Reader) (string, error) {
 		if err == bufio.ErrBufferFull { //nolint:errorlint // the reader returns it unwrapped
 			continue
 		}
-		if beyond <= 1 && err == nil { // it is the newline, or the line has room
+		if beyond <= 1 && err == nil { // only the newline is beyond the limit, or nothing
 			return string(bytes.TrimSuffix(line, []byte("\n"))) + "\n", nil
 		}
 		if beyond > 0 {
@@ -69,20 +68,19 @@ func readLine(r *bufio.Reader) (string, error) {
 	}
 }
 
-// bounded writes the first lines at once. The last lines wait until it is known
-// that they are the last; those that are not are written only when they name a
-// failed test or belong to a panic or its like.
+// bounded writes the first lines at once. It keeps the last lines until the end of the output. Of
+// the lines in between, it writes those of failed tests and of panics and the like.
 type bounded struct {
 	to   io.Writer
 	head int      // lines written before the first gap
 	last []string // at most tailLines
-	out  int      // lines left out
-	told bool     // that lines are left out
+	out  int      // omitted lines
+	told bool     // whether the omission was reported
 
 	fails, bugs int // lines written of each kind
-	bug         int // lines of the panic being written that may still come
+	bug         int // remaining lines of the current panic
 
-	hang *hang // what came since the program was ended for hanging, nil before
+	hang *hang // output after a timeout, nil before
 }
 
 func (b *bounded) add(line string) {
@@ -107,8 +105,8 @@ func (b *bounded) add(line string) {
 	b.last = append(b.last, line)
 }
 
-// begins notes that a panic or its like begins with the line, and takes the line
-// from what is left of one that began before.
+// begins records that a panic or the like starts with the line, or counts the line as part of the
+// current one.
 func (b *bounded) begins(line string) {
 	switch {
 	case isBug(line) && b.bug == 0:
@@ -118,7 +116,7 @@ func (b *bounded) begins(line string) {
 	}
 }
 
-// pass writes a line that is neither of the first nor of the last, or leaves it out.
+// pass writes or omits a line that is neither one of the first nor of the last.
 func (b *bounded) pass(line string) {
 	if !b.told {
 		b.told = true
@@ -143,7 +141,7 @@ func (b *bounded) end() {
 		return
 	}
 	if b.out > 0 {
-		b.write(fmt.Sprintf("… %d lines left out: %s=all shows them\n", b.out, outputVariable))
+		b.write(fmt.Sprintf("… %d lines omitted: %s=all shows them\n", b.out, outputVariable))
 	}
 	for _, l := range b.last {
 		b.write(l)
@@ -151,10 +149,10 @@ func (b *bounded) end() {
 }
 
 func (b *bounded) write(line string) {
-	_, _ = io.WriteString(b.to, line) // there is no second place to report to
+	_, _ = io.WriteString(b.to, line) // there is no other place to report an error
 }
 
-// isBug reports whether the line begins what a test does not print by itself.
+// isBug reports whether the line starts output that is not a test's own.
 func isBug(line string) bool {
 	for _, p := range []string{"panic: ", "fatal error: ", "WARNING: DATA RACE", "goroutines outlive the tests: "} {
 		if strings.HasPrefix(line, p) {

@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// otherLines bounds the stacks of a hang that belong to no test. Those of the tests
-// are never left out: a hang is rare, and they say which one it was.
+// otherLines limits the stacks of a hang that belong to no test. Stacks of tests are never
+// omitted: a hang is rare, and they identify the test.
 const otherLines = 100
 
-// hang filters what a program prints that was ended because it hung: why, and the
-// stacks of all its goroutines. Stacks that differ in numbers only are one. Those of
-// tests are written at once: a program that outlives the tests may delay the end.
+// hang filters the output of a program that was aborted because of a timeout: the reason, and the
+// stacks of all goroutines. Stacks that differ only in numbers are merged. Stacks of tests are
+// written at once, since a program that outlives the tests may delay the end.
 type hang struct {
 	write  func(line string)
 	stacks []*stack
-	now    *stack // whose lines come
+	now    *stack // stack that is being read
 }
 
 type stack struct {
 	lines []string
-	place string // the functions and lines, without arguments and addresses
-	more  int    // stacks like this one
+	place string // functions and lines, without arguments and addresses
+	more  int    // number of equal stacks
 }
 
-// isHang reports whether the line begins what a program prints that hung.
+// isHang reports whether the line starts the output of a program that timed out.
 func isHang(line string) bool {
 	return strings.HasPrefix(line, "panic: test timed out after ") || strings.HasPrefix(line, "SIGQUIT: ")
 }
@@ -42,12 +42,12 @@ func (h *hang) add(line string) {
 	switch {
 	case h.now != nil:
 		h.now.add(line)
-	case len(h.stacks) == 0: // after them come the registers
+	case len(h.stacks) == 0: // the registers follow the stacks
 		h.write(line)
 	}
 }
 
-// done ends the stack whose lines came.
+// done completes the current stack.
 func (h *hang) done() {
 	s := h.now
 	h.now = nil
@@ -67,7 +67,7 @@ func (h *hang) done() {
 func (s *stack) add(line string) {
 	s.lines = append(s.lines, line)
 	if len(s.lines) == 1 {
-		return // the number of the goroutine, and for how long it waits
+		return // the number of the goroutine and its wait time
 	}
 	place := strings.TrimSpace(line)
 	for _, number := range []string{" +0x", " in goroutine "} {
@@ -79,15 +79,14 @@ func (s *stack) add(line string) {
 	s.place += place + "\n"
 }
 
-// ofTest reports whether the goroutine runs a test: one that waits for its turn, or for
-// its subtests, does not.
+// ofTest reports whether the goroutine runs a test. A test that waits for its turn or for its
+// subtests does not count.
 func (s *stack) ofTest() bool {
 	return strings.Contains(s.place, "testing.tRunner\n") &&
 		!strings.Contains(s.place, "testing.tRunner.func1\n") && !strings.Contains(s.place, "testing.(*T).Parallel\n")
 }
 
-// end writes how many stacks were like those written, and as many of the others as
-// have room.
+// end writes the number of stacks equal to the written ones, and as many other stacks as fit.
 func (h *hang) end() {
 	h.done()
 	room, out := otherLines, 0
@@ -107,7 +106,7 @@ func (h *hang) end() {
 		}
 	}
 	if out > 0 {
-		h.write(fmt.Sprintf("… stacks of %d other goroutines left out: %s=all shows them\n", out, outputVariable))
+		h.write(fmt.Sprintf("… stacks of %d other goroutines omitted: %s=all shows them\n", out, outputVariable))
 	}
 }
 

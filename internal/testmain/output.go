@@ -7,20 +7,19 @@ import (
 	"time"
 )
 
-// outputVariable is the variable of the environment that, set to "all", has tests
-// print all they have to say.
+// outputVariable is an environment variable. If it is "all", tests print all their output.
 const outputVariable = "MAINSTAY_TEST_OUTPUT"
 
-// lastWords is how long a program waits for its filter. The filter ends when
-// nobody has its pipe any more, and a program that outlives the tests has it too.
+// lastWords limits the wait for the filter. The filter ends when its pipe is closed, which a
+// program that outlives the tests may hold open.
 const lastWords = 5 * time.Second
 
-// boundOutput has a second process filter what this one prints, and returns what
-// ends that. The filter is a process of its own because it has to survive this
-// one: a panic with the stacks of all goroutines is what is longest. This process
-// stays the one that "go test" started, so signals and exit codes are its own.
+// boundOutput starts a second process that filters the output of this one, and returns a function
+// that stops it. The filter is a separate process because it must survive this one: the longest
+// output is a panic with the stacks of all goroutines. This process remains the child of "go
+// test", so signals and exit codes are its own.
 //
-// Without a filter the output is long, not wrong: so nothing here fails a test.
+// Without a filter the output is only longer, so no error here fails a test.
 func boundOutput() func() {
 	nothing := func() {}
 	if !wantsBound() {
@@ -34,15 +33,15 @@ func boundOutput() func() {
 	if err != nil {
 		return nothing
 	}
-	defer from.Close()                              //nolint:errcheck // the filter has its own
+	defer from.Close()                              //nolint:errcheck // the filter has its own copy
 	defer to.Close()                                //nolint:errcheck // the standard streams are copies of it
-	filter := exec.Command(program, filterArgument) //nolint:noctx // it ends when this process does
+	filter := exec.Command(program, filterArgument) //nolint:noctx // ends with this process
 	filter.Stdin, filter.Stdout, filter.Stderr = from, os.Stdout, os.Stderr
 	if filter.Start() != nil {
 		return nothing
 	}
 	restore, err := redirect(to)
-	if err != nil { // the filter ends by itself: nothing is written to it
+	if err != nil { // the filter ends without input
 		return nothing
 	}
 	return func() {
@@ -50,7 +49,7 @@ func boundOutput() func() {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			_ = filter.Wait() // whatever it says, the tests are over
+			_ = filter.Wait() // the tests are over, whatever its status is
 		}()
 		select {
 		case <-ended:
@@ -59,9 +58,9 @@ func boundOutput() func() {
 	}
 }
 
-// wantsBound reports whether "go test" started this program and shows its output
-// to a person. It is not so for the programs that tests start of themselves, for
-// streams of events (-v, -json), for measurements and lists, and for fuzzing.
+// wantsBound reports whether "go test" started this program and shows its output to a person. It
+// returns false for test programs that tests start, for streams of events (-v, -json), for
+// benchmarks and lists, and for fuzzing.
 func wantsBound() bool {
 	if os.Getenv(outputVariable) == "all" {
 		return false

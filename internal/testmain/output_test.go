@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plantedVariable has this program run other tests than its own.
+// plantedVariable makes this program run other tests than its own.
 const plantedVariable = "MAINSTAY_TEST_PLANTED"
 
-// tests are tests as [testmain.Run] takes them.
+// tests are tests for [testmain.Run].
 type tests func() int
 
 func (t tests) Run() int { return t() }
@@ -41,7 +41,7 @@ var planted = map[string]tests{
 		for i := range 1000 {
 			fmt.Println("before", i)
 		}
-		debug.SetTraceback("all") // as the panics of deadlocks and of late tests do
+		debug.SetTraceback("all") // as in panics of deadlocks and of late tests
 		panic("deadlock: all goroutines in bubble are blocked")
 	},
 	"hangs": func() int {
@@ -75,14 +75,14 @@ var planted = map[string]tests{
 	},
 }
 
-// crowd starts goroutines that wait for nothing: what a dump of all shows.
+// crowd starts idle goroutines, which a dump of all shows.
 func crowd() {
 	for range 300 {
 		go func() { select {} }()
 	}
 }
 
-// different calls f with a stack of its own for each depth.
+// different calls f with a different stack for each depth.
 func different(depth int, f func()) {
 	if depth == 0 {
 		f()
@@ -100,11 +100,11 @@ func run(t *testing.T, name string, env []string, args ...string) (string, error
 	return string(out), err
 }
 
-// byGoTest is what "go test" adds to every command line.
+// byGoTest are the arguments that "go test" adds to every command line.
 const byGoTest = "-test.paniconexit0"
 
-// What a package prints is bounded when it fails, whatever it is that makes it
-// long. It ends as it would without the bound.
+// The output of a failing package is limited, whatever makes it long. The exit code is the same
+// as without the limit.
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -116,7 +116,7 @@ func TestOutput(t *testing.T) {
 		{"passes", 0, 0, []string{"PASS\n"}},
 		{
 			"fails", 1, 0,
-			[]string{"--- FAIL: Test0 (0.00s)\n    a_test.go:0: said\n", "--- FAIL: Test7 (0", "lines left out: MAINSTAY_TEST_OUTPUT=all shows them", "said\nFAIL\n"},
+			[]string{"--- FAIL: Test0 (0.00s)\n    a_test.go:0: said\n", "--- FAIL: Test7 (0", "lines omitted: MAINSTAY_TEST_OUTPUT=all shows them", "said\nFAIL\n"},
 		},
 		{"fails wide", 1, 0, []string{"éé… and 2096153 bytes more\n"}},
 		{"panics", 2, 0, []string{"before 0\n", "panic: deadlock: all goroutines in bubble are blocked\n\ngoroutine 1 [running]:\n", "testmain.Run(", "goroutine "}},
@@ -151,8 +151,8 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// Of tests that hang, every stack is shown: once, if many hang at the same place. Of
-// other goroutines there is a choice.
+// The output has every stack of hanging tests, equal ones once, and a selection of other
+// goroutines.
 func TestOutput_Hang(t *testing.T) {
 	t.Parallel()
 	out, err := run(t, "hangs", nil, byGoTest)
@@ -163,12 +163,12 @@ func TestOutput_Hang(t *testing.T) {
 	require.Equal(t, 21, strings.Count(first, "testmain_test.different("), "the stack of the subtests that hang, whole")
 	require.Contains(t, out, "… and 7 more like goroutine ")
 	require.Contains(t, out, "… and 299 more like goroutine ")
-	require.Regexp(t, "… stacks of [0-9]+ other goroutines left out: MAINSTAY_TEST_OUTPUT=all shows them", out)
+	require.Regexp(t, "… stacks of [0-9]+ other goroutines omitted: MAINSTAY_TEST_OUTPUT=all shows them", out)
 	require.Less(t, strings.Count(out, "\n"), 300)
 }
 
-// Nothing is left out of what a program reads, nor when all was asked for, nor of
-// what a test prints that starts its own program.
+// Nothing is omitted from output that a program reads, if all was requested, or in a test that
+// starts its own program.
 func TestOutput_Whole(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ env, args []string }{

@@ -2,6 +2,6 @@
 
 package testmain
 
-// Race reports whether the race detector runs. It makes pure work ten times as slow,
-// and sync.Pool drops things at random: what is pooled is allocated now and then.
+// Race reports whether the race detector runs. It makes computation ten times slower, and
+// sync.Pool drops items at random, so pooled values are sometimes allocated.
 const Race = true

@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// redirect fails: here a process cannot exchange its standard streams.
+// redirect fails: here a process cannot replace its standard streams.
 func redirect(*os.File) (func(), error) { return nil, errors.ErrUnsupported }

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// redirect makes both standard streams a copy of f, and returns what undoes that.
+// redirect makes both standard streams copies of f, and returns a function that restores them.
 func redirect(f *os.File) (func(), error) {
-	// No program that a test starts may have the old ones: "go test" waits for all
-	// that have them.
+	// Programs that tests start must not inherit the old streams: "go test" waits for all
+	// processes that have them.
 	syscall.ForkLock.RLock()
 	stdout, err := syscall.Dup(syscall.Stdout)
 	stderr, err2 := syscall.Dup(syscall.Stderr)
@@ -24,7 +24,7 @@ func redirect(f *os.File) (func(), error) {
 		return nil, err
 	}
 	undo := func() {
-		_ = duplicate(stdout, syscall.Stdout) // only our own descriptors: it cannot fail
+		_ = duplicate(stdout, syscall.Stdout) // these are our own descriptors, so it cannot fail
 		_ = duplicate(stderr, syscall.Stderr)
 	}
 	if err := errors.Join(duplicate(int(f.Fd()), syscall.Stdout), duplicate(int(f.Fd()), syscall.Stderr)); err != nil {

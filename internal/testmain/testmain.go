@@ -1,6 +1,5 @@
-// Package testmain is the main of the tests of every package: no goroutine
-// outlives them, what they print is bounded, and under the race detector they end
-// at once.
+// Package testmain has the main function of the tests of every package: no goroutine outlives
+// them, their output is limited, and with the race detector they exit at once.
 package testmain
 
 import (
@@ -12,8 +11,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Begin does what has to be done before anything else. [Run] calls it. A main that
-// does something of its own before [Check] calls it first.
+// Begin must run before anything else. [Run] calls it. A main function with code before [Check]
+// calls Begin first.
 func Begin() {
 	if len(os.Args) == 2 && os.Args[1] == filterArgument {
 		os.Exit(filter(os.Stdin, os.Stdout)) //nolint:forbidigo // this branch is the main of the filter
@@ -21,15 +20,13 @@ func Begin() {
 	endAtOnce()
 }
 
-// Run runs the tests and ends the program. It fails when they leave a goroutine
-// behind.
+// Run runs the tests and exits. It fails if they leave a goroutine behind.
 func Run(m goleak.TestingM) {
 	Begin()
 	os.Exit(Check(m)) //nolint:forbidigo // this is the main of tests
 }
 
-// Check runs the tests and returns the exit code: 1 also when they leave a
-// goroutine behind.
+// Check runs the tests and returns the exit code: 1 if they leave a goroutine behind.
 func Check(m goleak.TestingM) int {
 	unbound := boundOutput()
 	code := m.Run()
@@ -39,15 +36,14 @@ func Check(m goleak.TestingM) int {
 			code = 1
 		}
 	}
-	unbound() // not deferred: it would come before what a panic prints
+	unbound() // not deferred: it would run before the output of a panic
 	return code
 }
 
-// maxLines is how much of the stacks is shown: hundreds of goroutines that leaked
-// the same way say no more than the first.
+// maxLines limits the stacks in the output: hundreds of goroutines usually leaked the same way.
 const maxLines = 120
 
-// head returns the first lines of a text, and says how many are left out.
+// head returns the first lines of a text, and the number of omitted ones.
 func head(text string, lines int) string {
 	all := strings.SplitAfter(text, "\n")
 	if len(all) <= lines {
@@ -56,8 +52,8 @@ func head(text string, lines int) string {
 	return fmt.Sprintf("%s… and %d lines more", strings.Join(all[:lines], ""), len(all)-lines)
 }
 
-// Fewer returns how many rounds of the same a test makes: n, and under the race
-// detector, where each takes long, n divided by factor, at least 1.
+// Fewer returns the number of rounds for a test: n, or under the race detector, where each round
+// is slow, n divided by factor, at least 1.
 func Fewer(n, factor int) int {
 	if Race {
 		return max(1, n/factor)
@@ -65,11 +61,11 @@ func Fewer(n, factor int) int {
 	return n
 }
 
-// SkipLarge skips a test of much of the same with nothing else going on under the race
-// detector: there it takes ten times as long, and nothing in it is at once.
+// SkipLarge skips a large test without concurrency under the race detector, where it would take
+// ten times as long.
 func SkipLarge(t testing.TB) {
 	t.Helper()
 	if Race {
-		t.Skip("race: much of the same, and nothing at once")
+		t.Skip("race: a large test without concurrency")
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What leaked is told in few lines, however much it is.
+// A report of leaked goroutines has few lines, however many leaked.
 func TestHead(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"", ""},

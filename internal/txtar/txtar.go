@@ -29,7 +29,7 @@ func ParseFile(name string) (*Archive, error) {
 	return Parse(data), nil
 }
 
-// Parse parses an archive. Every text is one; a last line without its end gets one.
+// Parse parses an archive. Every text is one; a missing final newline is added.
 func Parse(data []byte) *Archive {
 	a := &Archive{}
 	part := &a.Comment
@@ -48,7 +48,7 @@ func Parse(data []byte) *Archive {
 	return a
 }
 
-// Format is the text of an archive.
+// Format returns the text of an archive.
 func Format(a *Archive) []byte {
 	out := bytes.Clone(ended(a.Comment))
 	for _, f := range a.Files {
@@ -58,7 +58,7 @@ func Format(a *Archive) []byte {
 	return out
 }
 
-// marker returns the name in the line before a file, "" for another line.
+// marker returns the file name in a marker line, "" for another line.
 func marker(line []byte) string {
 	text := strings.TrimSuffix(strings.TrimSuffix(string(line), "\n"), "\r")
 	name, found := strings.CutPrefix(text, "-- ")
@@ -69,7 +69,7 @@ func marker(line []byte) string {
 	return strings.TrimSpace(name)
 }
 
-// ended is data whose last line has its end.
+// ended returns data with a newline at the end of its last line.
 func ended(data []byte) []byte {
 	if len(data) == 0 || data[len(data)-1] == '\n' {
 		return data

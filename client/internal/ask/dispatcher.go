@@ -1,7 +1,7 @@
-// Package ask answers what servers ask of a client: a message of the model
-// (sampling), a form or a visit of the user (elicitation), the list of roots. One
-// [Dispatcher] answers for all ways to ask: requests of the session era, rounds
-// of a call and tasks in the stateless era.
+// Package ask answers requests of servers for input: a message of the model (sampling), a form or
+// a page for the user (elicitation), the list of roots. One [Dispatcher] answers them all,
+// whether they arrive as requests of the session era, or in results of calls and tasks of the
+// stateless era.
 package ask
 
 import (
@@ -22,45 +22,46 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Config is what a [Dispatcher] is made of. It does not change.
+// Config configures a [Dispatcher]. It is immutable.
 type Config struct {
-	*core.Core
+	// Offer is what the client offers to its server.
 	Offer *Offer
-	// MaxTime bounds how long a request of the session era stays open; 0 is no
-	// bound.
-	MaxTime time.Duration
-
-	// Respond sends the response to a request. It waits until the server has it or cannot
-	// get it.
-	Respond func(ctx context.Context, to Incoming, resp jsonrpc.Response)
+	// OpenTime limits how long a request of the session era stays open; 0 means no limit.
+	OpenTime time.Duration
 }
 
-// Dispatcher runs the application's handlers for what servers ask. Its methods may
-// be called from many goroutines at once.
+// Respond sends the response to a request. It blocks until the response is sent or cannot be
+// sent.
+type Respond func(ctx context.Context, to Incoming, resp jsonrpc.Response)
+
+// Dispatcher runs the application's handlers for requests of servers. Its methods may be called
+// from many goroutines at once.
 type Dispatcher struct {
+	*core.Core
 	Config
+	respond  Respond
 	gate     *gate
 	open     openRequests
 	visits   visits
 	roots    atomic.Pointer[[]mcp.Root]
-	replying atomic.Int32 // replies on their way to the server
+	replying atomic.Int32 // responses being sent
 }
 
 // New returns a dispatcher.
-func New(c Config) *Dispatcher {
-	d := &Dispatcher{Config: c, gate: newGate(c.Offer.Limits)}
-	d.roots.Store(&c.Offer.Roots)
+func New(c *core.Core, set Config, respond Respond) *Dispatcher {
+	d := &Dispatcher{Core: c, Config: set, respond: respond, gate: newGate(set.Offer.Limits)}
+	d.roots.Store(&set.Offer.Roots)
 	return d
 }
 
-// ErrRejected is what a handler returns when its user refused.
+// ErrRejected is the error of a handler whose user refused.
 var ErrRejected = errors.New("the user refused")
 
-// ErrClosed ends questions of a client that was closed.
+// ErrClosed is the error of questions to a closed client.
 var ErrClosed = errors.New("the client is closed")
 
-// Occasion is when a server asks: what was agreed with it, and the method and the
-// tool of the call that the question belongs to, if that is known.
+// Occasion is the context of a question: the agreement with the server, and the method and tool
+// of the call that it belongs to, if known.
 type Occasion struct {
 	Agreed       *link.Agreement
 	Method, Tool string
@@ -70,15 +71,15 @@ func (d *Dispatcher) requester(o Occasion) Requester {
 	return Requester{Server: d.Server, Claimed: o.Agreed.Server(), Method: o.Method, Tool: o.Tool}
 }
 
-// question is something a server asks that passed all checks: calling it runs the
-// application's handler. The result is bare.
+// question is a request for input that passed all checks: calling it runs the application's
+// handler. The result has no envelope.
 type question func(ctx context.Context) (json.RawMessage, *Refusal)
 
-// Refusal is why the server gets no result.
+// Refusal is the reason why the server gets no result.
 type Refusal struct {
-	// rpc is the error that a server of the session era gets.
+	// rpc is the error for a server of the session era.
 	rpc *jsonrpc.Error
-	// cause stays on this side: it is the handler's, and may hold anything.
+	// cause is the handler's error. It is not sent to the server, since it may contain anything.
 	cause error
 }
 
@@ -89,17 +90,16 @@ func (r *Refusal) Error() string {
 	return r.rpc.Error()
 }
 
-// Unwrap returns the handler's error, nil when the server is to blame.
+// Unwrap returns the handler's error, nil if the server made the error.
 func (r *Refusal) Unwrap() error { return r.cause }
 
-// refuse is a refusal that only says what the server did wrong.
+// refuse returns a refusal whose text is about an error of the server.
 func refuse(code int64, format string, args ...any) *Refusal {
 	return &Refusal{rpc: jsonrpc.NewError(code, fmt.Sprintf(format, args...), nil)}
 }
 
-// handlerFailed is the refusal of a question whose handler failed. The server does
-// not learn why: the reason is this side's business. A handler that wants to say
-// something returns a [*jsonrpc.Error].
+// handlerFailed returns the refusal for a failed handler. The server does not get the reason,
+// unless the handler returned a [*jsonrpc.Error].
 func handlerFailed(err error) *Refusal {
 	var rpc *jsonrpc.Error
 	if !errors.As(err, &rpc) {
@@ -108,7 +108,7 @@ func handlerFailed(err error) *Refusal {
 	return &Refusal{rpc: rpc, cause: err}
 }
 
-// run runs a handler. Its failure is an error.
+// run runs a handler. A panic of the handler becomes an error.
 func run[R any](d *Dispatcher, name string, handler func() (R, error)) (result R, err error) {
 	var failure *callback.Error
 	if !callback.Aside(name, func(e *callback.Error) {
@@ -120,8 +120,8 @@ func run[R any](d *Dispatcher, name string, handler func() (R, error)) (result R
 	return result, err
 }
 
-// check checks one thing that the server asks and returns what answers it. It
-// shows nothing to anybody yet.
+// check checks one request for input and returns the question to ask. It does not involve the
+// user yet.
 func (d *Dispatcher) check(from Requester, v mcp.Version, method string, params json.RawMessage) (question, *Refusal) {
 	if f := d.Offer.Raw[method]; f != nil {
 		return func(ctx context.Context) (json.RawMessage, *Refusal) {
@@ -140,7 +140,7 @@ func (d *Dispatcher) check(from Requester, v mcp.Version, method string, params 
 	return nil, refuse(jsonrpc.CodeMethodNotFound, "Method not found: %s", jsonrpc.Printable(method, 100))
 }
 
-// answerRaw runs a raw handler and checks its result, which may not break the framing.
+// answerRaw runs a raw handler and checks its result, which must not break the framing.
 func (d *Dispatcher) answerRaw(ctx context.Context, f RawHandler, from Requester, method string, params json.RawMessage) (json.RawMessage, *Refusal) {
 	result, err := run(d, "OnRequest", func() (json.RawMessage, error) { return f(ctx, from, params) })
 	switch {
@@ -161,9 +161,8 @@ func (d *Dispatcher) answerRaw(ctx context.Context, f RawHandler, from Requester
 	return nil, handlerFailed(err)
 }
 
-// Answer answers one thing that the server asks. It is the only way to the
-// application's handlers, whatever brought the question. It returns
-// when ctx ends, whatever the handler does.
+// Answer answers one request for input. All requests for input reach the application's handlers
+// through Answer or AnswerAll. It returns when ctx ends, even if the handler is still running.
 func (d *Dispatcher) Answer(ctx context.Context, o Occasion, method string, params json.RawMessage) (json.RawMessage, *Refusal) {
 	q, no := d.check(d.requester(o), o.Agreed.Version, method, params)
 	if no != nil {
@@ -172,14 +171,13 @@ func (d *Dispatcher) Answer(ctx context.Context, o Occasion, method string, para
 	return d.put(ctx, method, q)
 }
 
-// maxRequests bounds what a server may ask at once.
+// maxRequests limits the questions of a server at one time.
 const maxRequests = 100
 
-// AnswerAll answers everything a server asks, all at the same time, in bare
-// results by the same keys. If one thing cannot be answered nothing is: what has
-// no answer is found before any handler runs, and the first refusal ends the
-// contexts of the other handlers. The error is an
-// [*Unanswered], [ErrClosed] or the end of ctx.
+// AnswerAll answers all requests for input concurrently, and returns the results by the same
+// keys. If one cannot be answered, none is: all are checked before any handler runs, and the
+// first refusal cancels the other handlers. The error is an [*Unanswered], [ErrClosed] or the
+// error of ctx.
 func (d *Dispatcher) AnswerAll(ctx context.Context, o Occasion, requests mcp.InputRequests) (mcp.InputResponses, error) {
 	if len(requests) > maxRequests {
 		return nil, &Unanswered{requests, refuse(jsonrpc.CodeInvalidParams, "%d questions at once are too many", len(requests))}
@@ -188,7 +186,7 @@ func (d *Dispatcher) AnswerAll(ctx context.Context, o Occasion, requests mcp.Inp
 	keys := slices.Sorted(maps.Keys(requests))
 	questions := make([]question, len(keys))
 	for i, key := range keys {
-		if ctx.Err() != nil { // reading what is asked takes time too
+		if ctx.Err() != nil { // decoding takes time, too
 			return nil, ctx.Err()
 		}
 		var no *Refusal
@@ -213,7 +211,7 @@ func (d *Dispatcher) AnswerAll(ctx context.Context, o Occasion, requests mcp.Inp
 	}
 	responses := make(mcp.InputResponses, len(keys))
 	var first *Refusal
-	for range keys { // put ends with ctx, so all of them come
+	for range keys { // put returns when ctx ends
 		a := <-answers
 		if a.no != nil && first == nil {
 			first = a.no
@@ -232,9 +230,10 @@ func (d *Dispatcher) AnswerAll(ctx context.Context, o Occasion, requests mcp.Inp
 	return nil, &Unanswered{requests, first}
 }
 
-// Unanswered is the error of questions that this client did not answer.
+// Unanswered is the error of requests for input that the client did not answer.
 type Unanswered struct {
-	// Requests is what the server asked; nil when it only wants the call again.
+	// Requests are the requests for input; nil if the server only wants the call to be sent
+	// again.
 	Requests mcp.InputRequests
 	// Reason is why there is no answer.
 	Reason error

@@ -21,7 +21,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// owner stands in for the client above a dispatcher.
+// owner is the client of a dispatcher.
 type owner struct {
 	*Dispatcher
 	close context.CancelFunc
@@ -54,13 +54,10 @@ func own(t *testing.T, offer Offer) *owner {
 		o.work.Wait()
 		require.True(t, l.Await(time.Minute))
 	})
-	o.Dispatcher = New(Config{
-		Core: k, Offer: &offer, MaxTime: time.Minute,
-		Respond: func(_ context.Context, _ Incoming, resp jsonrpc.Response) {
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			o.responses = append(o.responses, resp)
-		},
+	o.Dispatcher = New(k, Config{Offer: &offer, OpenTime: time.Minute}, func(_ context.Context, _ Incoming, resp jsonrpc.Response) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.responses = append(o.responses, resp)
 	})
 	return o
 }
@@ -88,7 +85,7 @@ type conn struct {
 func (c conn) Done() <-chan struct{}    { return c.ended }
 func (c conn) Traits() transport.Traits { return transport.Traits{} }
 
-// session is a link of the session era, and what ends it.
+// session is a link of the session era with a function that ends it.
 func session() (l *link.Link, end func()) {
 	c := conn{ended: make(chan struct{})}
 	return link.New(c).With(&link.Agreement{Version: mcp.Version2025_11_25, Era: mcp.EraSession}), func() { close(c.ended) }
@@ -102,7 +99,7 @@ func formRequest(id int64) jsonrpc.Request {
 	return jsonrpc.Request{ID: jsonrpc.IntID(id), Method: mcp.MethodElicitationCreate, Params: json.RawMessage(`{"message":"?","requestedSchema":{"type":"object"}}`)}
 }
 
-// hangs is a form whose user thinks until the context ends, and why it ended.
+// hangs is a form whose user never answers, with the reason why its context ended.
 func hangs(why chan<- error) func(context.Context, Requester, FormRequest) (*mcp.ElicitResult, error) {
 	return func(ctx context.Context, _ Requester, _ FormRequest) (*mcp.ElicitResult, error) {
 		<-ctx.Done()
@@ -111,7 +108,7 @@ func hangs(why chan<- error) func(context.Context, Requester, FormRequest) (*mcp
 	}
 }
 
-// A question of a call that has ended is not even decoded.
+// A question of a call that has ended is not decoded.
 func TestQuestionsOfAnEndedCallAreNotRead(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -126,7 +123,7 @@ func TestRequest(t *testing.T) {
 		o := own(t, Offer{Roots: []mcp.Root{}})
 		l, _ := session()
 		o.Request(t.Context(), nil, Incoming{Request: jsonrpc.Request{ID: jsonrpc.IntID(1), Method: mcp.MethodPing}})
-		o.Request(t.Context(), nil, Incoming{Request: rootsRequest(2)}) // before there is a link nothing is agreed
+		o.Request(t.Context(), nil, Incoming{Request: rootsRequest(2)}) // nothing is agreed before there is a link
 		o.Request(t.Context(), l, Incoming{Request: rootsRequest(3)})
 		o.Request(t.Context(), l, Incoming{Request: formRequest(4)}) // not declared
 		require.Equal(t, map[string]string{
@@ -139,8 +136,8 @@ func TestRequest(t *testing.T) {
 	})
 }
 
-// What ends an open request ends its handler, and no response is sent, but for the
-// time limit, where the user did not choose.
+// The end of an open request cancels its handler, and no response is sent. After the time limit,
+// the response is that the user did not choose.
 func TestOpenRequestsEnd(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -172,7 +169,7 @@ func TestOpenRequestsEnd(t *testing.T) {
 	}
 }
 
-// The first refusal ends a round, and the other handlers with it.
+// The first refusal ends a round and cancels the other handlers.
 func TestOneRefusalEndsARound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -180,7 +177,7 @@ func TestOneRefusalEndsARound(t *testing.T) {
 		o := own(t, Offer{
 			Form: hangs(why),
 			Sampling: func(context.Context, Requester, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-				<-time.After(time.Second) // the form is shown by then
+				<-time.After(time.Second) // the form is shown by now
 				return nil, ErrRejected
 			},
 		})

@@ -12,7 +12,7 @@ import (
 
 // FormRequest is a form that a server wants the user to fill in.
 type FormRequest struct {
-	// Fields are what the form asks for, in the server's order.
+	// Fields are the fields of the form, in the server's order.
 	Fields []mcp.FormField
 	// Params is the request, unchanged.
 	Params *mcp.ElicitParams
@@ -20,12 +20,12 @@ type FormRequest struct {
 
 // URLRequest is a page that a server wants the user to visit.
 type URLRequest struct {
-	// Host is the part of the URL to highlight. Lookalike says that it has letters
-	// beyond ASCII, plain or as punycode.
+	// Host is the part of the URL to highlight. Lookalike is set if it has characters outside
+	// ASCII, plain or as punycode.
 	Host      string
 	Lookalike bool
-	// Done is closed when the server reports that the user has finished there; nil
-	// where it cannot report that.
+	// Done is closed when the server reports that the user has finished; nil if it cannot report
+	// that.
 	Done <-chan struct{}
 	// Params is the request, unchanged.
 	Params *mcp.ElicitParams
@@ -85,7 +85,7 @@ func (d *Dispatcher) checkURL(from Requester, params *mcp.ElicitParams) (questio
 			return d.Offer.URL(ctx, from, r)
 		})
 		if action != mcp.ElicitAccept || err != nil {
-			d.visits.end(params.ElicitationID) // nobody went there
+			d.visits.end(params.ElicitationID) // the user did not open the page
 		}
 		return d.encodeAnswer(ctx, mcp.ElicitResult{Action: action}, err)
 	}, nil
@@ -93,8 +93,8 @@ func (d *Dispatcher) checkURL(from Requester, params *mcp.ElicitParams) (questio
 
 var errNoHandler = errors.New("there is no handler for this mode of elicitation")
 
-// encodeAnswer encodes the user's answer. What went wrong on this side is no
-// answer of the user's, and no business of the server's, which gets "cancel".
+// encodeAnswer encodes the user's answer. If the handler failed, the server gets "cancel" without
+// the reason.
 func (d *Dispatcher) encodeAnswer(ctx context.Context, res mcp.ElicitResult, err error) (json.RawMessage, *Refusal) {
 	switch {
 	case errors.Is(err, ErrRejected):
@@ -120,5 +120,5 @@ func (d *Dispatcher) encodeAnswer(ctx context.Context, res mcp.ElicitResult, err
 	return raw, nil
 }
 
-// cancelElicitation is the answer of a user who did not choose.
+// cancelElicitation is the answer if the user did not choose.
 var cancelElicitation = json.RawMessage(`{"action":"cancel"}`)

@@ -14,16 +14,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// form is a form's schema, decoded.
+// form is the decoded schema of a form.
 type form struct {
 	fields []mcp.FormField
-	// check checks an answer against the whole schema; nil when the schema cannot
-	// check anything.
+	// check validates an answer against the whole schema; nil if the schema cannot be used.
 	check func(content json.RawMessage) error
 }
 
-// The size of a form: nobody fills in more, and decoding it takes time that no
-// deadline ends.
+// Limits of a form. Larger forms are not useful to a user, and would take long to decode.
 const (
 	maxFormBytes  = 1 << 20
 	maxFormFields = 1_000
@@ -83,8 +81,8 @@ func (f *form) read(properties json.RawMessage, required map[string]bool) error 
 	return fault
 }
 
-// readField decodes one property with its choices, which have many forms: enum,
-// enumNames beside it, oneOf, anyOf, and the items of an array.
+// readField decodes one property and its choices: enum with enumNames, oneOf, anyOf, or those in
+// the items of an array.
 func readField(name string, schema json.RawMessage) (mcp.FormField, error) {
 	type choices struct {
 		Enum      json.RawMessage `json:"enum"`
@@ -114,7 +112,7 @@ func readField(name string, schema json.RawMessage) (mcp.FormField, error) {
 	}
 	var values []string
 	if jsonrpc.Unmarshal(from.Enum, &values) != nil {
-		values = nil // the schema checks values that are no texts
+		values = nil // the schema validates values that are not strings
 	}
 	for i, value := range values {
 		choice := mcp.FormChoice{Value: value, Title: value}
@@ -134,8 +132,8 @@ type titled struct {
 	Title string `json:"title"`
 }
 
-// complete returns the user's answer with the defaults of fields that it leaves
-// out. The error says what does not fit the form.
+// complete adds the defaults of missing fields to the user's answer. It returns an error if the
+// answer does not match the form.
 func (f *form) complete(content json.RawMessage) (json.RawMessage, error) {
 	if len(content) == 0 {
 		content = json.RawMessage(`{}`)
@@ -160,7 +158,7 @@ func (f *form) complete(content json.RawMessage) (json.RawMessage, error) {
 		out = doc.AppendMembers(out, doc.Pair(field.Name, field.Default))
 	}
 	out = append(out, '}')
-	if f.check != nil { // a schema that cannot be used refuses nothing
+	if f.check != nil { // a schema that cannot be used rejects nothing
 		if err := f.check(out); err != nil {
 			return nil, fmt.Errorf("the accepted content does not fit the form: %w", err)
 		}
@@ -173,12 +171,12 @@ func (f *form) complete(content json.RawMessage) (json.RawMessage, error) {
 	return out, nil
 }
 
-// checkFormat checks a text against the four formats of forms, which JSON Schema
-// only mentions.
+// checkFormat checks a string against the four formats of forms, which JSON Schema validators
+// ignore.
 func checkFormat(format string, value json.RawMessage) error {
 	var text string
 	ok := len(value) > 0 && jsonrpc.Unmarshal(value, &text) == nil
-	if !ok { // absent, or not a text: the schema checks that
+	if !ok { // absent or not a string: the schema validates that
 		return nil
 	}
 	switch format {

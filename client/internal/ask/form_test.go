@@ -12,7 +12,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// compileSchema is the check of a schema, as a client has it.
+// compileSchema returns the check of a schema, as in a client.
 func compileSchema(schema json.RawMessage) func(json.RawMessage) error {
 	s, err := inputschema.Compile(schema)
 	if err != nil {
@@ -21,8 +21,7 @@ func compileSchema(schema json.RawMessage) func(json.RawMessage) error {
 	return s.Judge
 }
 
-// A form and its answer come from others: whatever they are, what is sent is an
-// object that keeps what the user said.
+// Forms and answers are untrusted. What is sent is always an object that keeps the user's values.
 func FuzzForm(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"type":"integer","default":7},"b":{"type":"string","enum":["x"]}},"required":["b"]}`, `{"b":"x"}`)
 	f.Add(`{"properties":{"a":{"items":{"anyOf":[{"const":"y","title":"Y"}]},"type":"array"}}}`, `{"a":["y"]}`)
@@ -30,7 +29,7 @@ func FuzzForm(f *testing.F) {
 	f.Add(`{"$ref":"#"}`, ` {} `)
 	f.Fuzz(func(t *testing.T, schema, content string) {
 		if !json.Valid([]byte(schema)) {
-			return // params are JSON before they get here
+			return // params are valid JSON at this point
 		}
 		form, err := readForm(json.RawMessage(schema))
 		if err != nil {
@@ -52,7 +51,7 @@ func FuzzForm(f *testing.F) {
 	})
 }
 
-// formOf returns a form with this many fields, which requires this many more.
+// formOf returns a form with the given number of fields and of other required fields.
 func formOf(fields, others int) json.RawMessage {
 	var properties, required strings.Builder
 	for i := range fields {
@@ -65,12 +64,12 @@ func formOf(fields, others int) json.RawMessage {
 		`},"required":[` + required.String() + `"p1"]}`)
 }
 
-// No form takes long to be decoded, however large the message it came in (SEC-10).
+// Decoding a form takes little time, however large its message is.
 func TestFormsAreBounded(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		schema json.RawMessage
-		fault  string // "" for a form that is decoded
+		fault  string // "" if the form is decoded
 	}{
 		"as many fields as may be": {formOf(maxFormFields, 60_000), ""},
 		"one field more":           {formOf(maxFormFields+1, 0), "it has more than 1000 properties"},

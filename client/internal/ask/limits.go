@@ -13,16 +13,16 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Limits bounds what a server may ask. A field that is 0 takes its default.
+// Limits limit a server's requests for input. 0 means the default.
 type Limits struct {
-	// Concurrent is how many handlers run at once, 16 by default.
+	// Concurrent is the number of concurrent handlers, 16 by default.
 	Concurrent int
-	// PerMinute is how many questions handlers get in a minute, 120 by default.
-	// Roots do not count.
+	// PerMinute is the number of questions per minute, 120 by default. Requests for roots do not
+	// count.
 	PerMinute int
-	// Rounds is how often one call may ask, 10 by default.
+	// Rounds is how often one call may ask for input, 10 by default.
 	Rounds int
-	// Waits is how often one call may be put off, 20 by default.
+	// Waits is how often one call may be postponed without a question, 20 by default.
 	Waits int
 }
 
@@ -41,14 +41,14 @@ func (l *Limits) complete() error {
 	return nil
 }
 
-// gate lets questions through to the handlers.
+// gate limits the questions to handlers.
 type gate struct {
 	slots chan struct{}
-	// full says that the log has a line about the slots since one was free.
+	// full is set once busy handlers were logged, until a slot is free.
 	full atomic.Bool
 
 	mu     sync.Mutex
-	budget float64 // questions that may still come now
+	budget float64 // questions that are allowed now
 	since  time.Time
 }
 
@@ -56,7 +56,7 @@ func newGate(l Limits) *gate {
 	return &gate{slots: make(chan struct{}, l.Concurrent), budget: float64(l.PerMinute), since: time.Now()}
 }
 
-// allow takes one question from the budget, which fills up again with time.
+// allow takes one question from the budget, which refills over time.
 func (g *gate) allow(perMinute int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -70,22 +70,21 @@ func (g *gate) allow(perMinute int) bool {
 	return true
 }
 
-// codeBusy is the error of a server that asks too much. JSON-RPC leaves the number
-// to implementations.
+// codeBusy is the error code for a server that asks too much. JSON-RPC leaves the code to
+// implementations.
 const codeBusy = -32000
 
-// put runs a question's handler within the limits and waits for it until ctx
-// ends. The handler has a goroutine of its own: one that ignores its context delays
-// Close and nothing else.
+// put runs the handler of a question within the limits, and waits for it until ctx ends. The
+// handler has its own goroutine: if it ignores its context, it delays only Close.
 func (d *Dispatcher) put(ctx context.Context, method string, q question) (json.RawMessage, *Refusal) {
 	if most := d.Offer.Limits.PerMinute; method != mcp.MethodRootsList && !d.gate.allow(most) {
 		d.Log.Warn("[MCP] the server asks too often; refused", "server", d.Server, "method", method)
-		return nil, refuse(codeBusy, "more than %d questions a minute", most)
+		return nil, refuse(codeBusy, "more than %d requests for input per minute", most)
 	}
 	if no := d.awaitSlot(ctx, method); no != nil {
 		return nil, no
 	}
-	if ctx.Err() != nil { // no handler runs for nobody
+	if ctx.Err() != nil { // the caller has given up
 		<-d.gate.slots
 		return nil, gaveUp(ctx.Err())
 	}
@@ -108,7 +107,7 @@ func (d *Dispatcher) put(ctx context.Context, method string, q question) (json.R
 	}
 	select {
 	case a := <-done:
-		if ctx.Err() != nil { // whatever it returned, it returned because of that
+		if ctx.Err() != nil { // the result may be due to the end of ctx
 			return nil, gaveUp(ctx.Err())
 		}
 		return a.result, a.no
@@ -117,9 +116,9 @@ func (d *Dispatcher) put(ctx context.Context, method string, q question) (json.R
 	}
 }
 
-// awaitSlot waits until one more handler may run. Handlers that ignore the end of
-// their contexts keep their slots: then every question waits as long as its call
-// may take, and the log says why, once until a slot is free again.
+// awaitSlot waits for a free handler slot. A handler that ignores the end of its context keeps
+// its slot: if all do, questions wait as long as their calls may take. That is logged once until
+// a slot is free.
 func (d *Dispatcher) awaitSlot(ctx context.Context, method string) *Refusal {
 	slots := d.gate.slots
 	select {
@@ -130,7 +129,7 @@ func (d *Dispatcher) awaitSlot(ctx context.Context, method string) *Refusal {
 	}
 	if d.gate.full.CompareAndSwap(false, true) {
 		d.Log.Warn("[MCP] a question of the server waits: all handlers are busy", "server", d.Server, "method", method,
-			"handlers", cap(slots), "longest", d.MaxTime)
+			"handlers", cap(slots), "longest", d.OpenTime)
 	}
 	select {
 	case slots <- struct{}{}:
@@ -142,7 +141,7 @@ func (d *Dispatcher) awaitSlot(ctx context.Context, method string) *Refusal {
 	}
 }
 
-// gaveUp is the refusal of a question that nobody waits for any more.
+// gaveUp returns the refusal of a question whose caller has given up.
 func gaveUp(err error) *Refusal {
 	return &Refusal{rpc: jsonrpc.NewError(jsonrpc.CodeInternalError, "No answer in time", nil), cause: err}
 }

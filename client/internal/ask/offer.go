@@ -13,42 +13,41 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Offer is what a client does for its servers, and so what it declares. It does
-// not change once the client is connected. The zero Offer offers nothing.
+// Offer is what a client offers to its servers, and so what it declares. It is immutable once the
+// client is connected. The zero Offer offers nothing.
 type Offer struct {
-	// Declared replaces the capabilities that the handlers imply, in every
-	// revision; nil replaces nothing.
+	// Declared replaces the capabilities that the handlers imply, in every revision; nil means no
+	// replacement.
 	Declared *mcp.ClientCapabilities
-	// Extensions are settings objects by extension id, for the stateless era.
+	// Extensions are the settings objects of extensions by id, for the stateless era.
 	Extensions map[string]json.RawMessage
-	// Roots is the first list of roots; nil offers none.
+	// Roots is the initial list of roots; nil offers none.
 	Roots []mcp.Root
 
-	// Sampling answers for the application's model; nil offers none.
+	// Sampling calls the application's model; nil offers none.
 	Sampling                       func(context.Context, Requester, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error)
 	SamplingTools, SamplingContext bool
-	// Form and URL answer for the user; nil offers none.
+	// Form and URL ask the user; nil offers none.
 	Form func(context.Context, Requester, FormRequest) (*mcp.ElicitResult, error)
 	URL  func(context.Context, Requester, URLRequest) (mcp.ElicitAction, error)
 
-	// Raw answers requests by method, in place of the handlers above. It implies no
-	// capability.
+	// Raw handles requests by method, in place of the handlers above. It implies no capability.
 	Raw map[string]RawHandler
 
 	Limits Limits
 }
 
-// RawHandler answers a request in the server's own terms. The result must be an object.
+// RawHandler answers a request with a raw result, which must be an object.
 type RawHandler func(ctx context.Context, from Requester, params json.RawMessage) (json.RawMessage, error)
 
-// Requester is the server that asks, for handlers to show to the user.
+// Requester is the server that asks for input, for handlers to show to the user.
 type Requester struct {
-	// Server is what this side calls the server.
+	// Server is the client's name for the server.
 	Server string
-	// Claimed is what the server calls itself; untrusted.
+	// Claimed is how the server identifies itself; untrusted.
 	Claimed mcp.Implementation
-	// Method and Tool are the call that the question belongs to. They are empty for
-	// a request of the session era, which does not say.
+	// Method and Tool are the call that the question belongs to. They are empty for a request of
+	// the session era, which does not name its call.
 	Method, Tool string
 }
 
@@ -91,8 +90,8 @@ func (o *Offer) checkExtensions() error {
 	return nil
 }
 
-// Capabilities returns what the client declares in a revision: what it has
-// handlers for, in the words of that revision.
+// Capabilities returns the capabilities that the client declares in a revision. They follow from
+// its handlers.
 func (o *Offer) Capabilities(v mcp.Version) mcp.ClientCapabilities {
 	if o.Declared != nil {
 		return *o.Declared
@@ -114,7 +113,7 @@ func (o *Offer) Capabilities(v mcp.Version) mcp.ClientCapabilities {
 	case rich && (o.Form != nil || o.URL != nil):
 		caps.Elicitation = &mcp.ElicitationCapability{Form: capability(o.Form != nil), URL: capability(o.URL != nil)}
 	case v.AtLeast(mcp.Version2025_06_18) && o.Form != nil:
-		caps.Elicitation = &mcp.ElicitationCapability{} // older revisions have forms only
+		caps.Elicitation = &mcp.ElicitationCapability{} // older revisions have only forms
 	}
 	if stateless {
 		caps.Extensions = maps.Clone(o.Extensions)

@@ -17,26 +17,26 @@ import (
 // Incoming is a request of the session era.
 type Incoming struct {
 	jsonrpc.Request
-	// Caller is that of the call on whose stream the request came, nil if it is unknown.
-	// The answer goes out for that caller.
+	// Caller is the caller of the call on whose stream the request came, nil if unknown. The
+	// response is sent with the caller's credentials.
 	Caller *transport.Caller
 }
 
-// openRequests are the requests of the session era that have no response yet.
+// openRequests are the requests of the session era without a response yet.
 type openRequests struct {
 	mu   sync.Mutex
 	byID map[jsonrpc.ID]*openRequest
 }
 
-// openRequest is one of them. Another session may use the same id.
+// openRequest is an open request. Another session may use the same id.
 type openRequest struct{ cancel context.CancelCauseFunc }
 
-// maxOpen bounds them. One more is refused at once.
+// maxOpen limits the open requests. Further requests are refused at once.
 const maxOpen = 100
 
 var (
 	errWithdrawn = errors.New("the server withdrew its request")
-	errLinkEnded = errors.New("the connection that the request came on has ended")
+	errLinkEnded = errors.New("the connection of the request has ended")
 )
 
 // add adds a request, or returns why it is refused.
@@ -64,8 +64,8 @@ func (o *openRequests) remove(id jsonrpc.ID, r *openRequest) {
 	}
 }
 
-// LinkEnded ends the handlers of all open requests. Call it when a session or a
-// program is lost: a response would reach another session.
+// LinkEnded cancels the handlers of all open requests. Call it when a session or a program is
+// lost: a response would reach another session.
 func (d *Dispatcher) LinkEnded() {
 	d.open.mu.Lock()
 	defer d.open.mu.Unlock()
@@ -75,7 +75,7 @@ func (d *Dispatcher) LinkEnded() {
 	d.open.byID = nil
 }
 
-// Cancelled ends the handler of a request that the server withdrew.
+// Cancelled cancels the handler of a request that the server withdrew.
 func (d *Dispatcher) Cancelled(n jsonrpc.Notification) {
 	var params mcp.CancelledParams
 	if mcp.Unmarshal(bytes.Clone(n.Params), &params) != nil {
@@ -88,10 +88,9 @@ func (d *Dispatcher) Cancelled(n jsonrpc.Notification) {
 	}
 }
 
-// Request answers a request of the session era, and returns at once. Ping is
-// answered in any phase and never waits for handlers. from is the link
-// that the request came on, nil before the client has one. ctx has the values that the
-// handler gets.
+// Request answers a request of the session era, and returns at once. Ping is answered at any time
+// and never waits for handlers. from is the link of the request, nil before the client has one.
+// ctx has the values for the handler.
 func (d *Dispatcher) Request(ctx context.Context, from *link.Link, req Incoming) {
 	switch {
 	case req.Method == mcp.MethodPing:
@@ -104,14 +103,13 @@ func (d *Dispatcher) Request(ctx context.Context, from *link.Link, req Incoming)
 	}
 }
 
-// begin has the application's handlers answer a request, for no longer than a call
-// may take.
+// begin starts the application's handler for a request. It runs at most as long as a call.
 func (d *Dispatcher) begin(ctx context.Context, from *link.Link, req Incoming) {
 	own, release := d.Life.With(ctx)
 	ctx, cancel := context.WithCancelCause(own)
 	r := &openRequest{cancel: cancel}
 	size := len(req.Params) + len(req.ID.String()) + len(req.Method)
-	no := jsonrpc.NewError(codeBusy, "Too much waits to be answered", nil)
+	no := jsonrpc.NewError(codeBusy, "Too many requests are waiting for an answer", nil)
 	if d.Budget.Take(size) {
 		if no = d.open.add(req.ID, r); no != nil {
 			d.Budget.Give(size)
@@ -129,19 +127,19 @@ func (d *Dispatcher) begin(ctx context.Context, from *link.Link, req Incoming) {
 	}
 	if !d.Life.Go(func() {
 		defer end()
-		d.respond(ctx, cancel, from, req)
+		d.answerAndRespond(ctx, cancel, from, req)
 	}) {
 		end()
 	}
 }
 
-// respond answers a request and sends the response, unless nobody waits for it any
-// more.
-func (d *Dispatcher) respond(ctx context.Context, cancel context.CancelCauseFunc, from *link.Link, req Incoming) {
+// answerAndRespond answers a request and sends the response, unless the request was withdrawn or its link
+// has ended.
+func (d *Dispatcher) answerAndRespond(ctx context.Context, cancel context.CancelCauseFunc, from *link.Link, req Incoming) {
 	bounded := ctx
-	if d.MaxTime > 0 {
+	if d.OpenTime > 0 {
 		var stop context.CancelFunc
-		bounded, stop = context.WithTimeout(ctx, d.MaxTime)
+		bounded, stop = context.WithTimeout(ctx, d.OpenTime)
 		defer stop()
 	}
 	answered := make(chan struct{})
@@ -162,15 +160,15 @@ func (d *Dispatcher) respond(ctx context.Context, cancel context.CancelCauseFunc
 	switch {
 	case no == nil:
 	case req.Method == mcp.MethodElicitationCreate && bounded.Err() != nil:
-		resp.Result = cancelElicitation // an elicitation is answered with cancel
+		resp.Result = cancelElicitation // instead of an error
 	default:
 		resp.Error = no.rpc
 	}
 	resp.Result = related(req.Params, resp.Result)
-	d.Respond(ctx, req, resp)
+	d.respond(ctx, req, resp)
 }
 
-// maxReplying bounds the replies that are on their way to the server.
+// maxReplying limits the responses being sent.
 const maxReplying = 100
 
 // reply sends a response that needs no handler.
@@ -178,7 +176,7 @@ func (d *Dispatcher) reply(ctx context.Context, to Incoming, resp jsonrpc.Respon
 	size := len(resp.ID.String())
 	if d.replying.Add(1) > maxReplying || !d.Budget.Take(size) {
 		d.replying.Add(-1)
-		d.Log.Warn("[MCP] the server asks faster than it takes answers; a request is not answered", "server", d.Server)
+		d.Log.Warn("[MCP] the server sends requests faster than it reads responses; a request was dropped", "server", d.Server)
 		return
 	}
 	d.Life.Background(func(context.Context) {
@@ -186,11 +184,11 @@ func (d *Dispatcher) reply(ctx context.Context, to Incoming, resp jsonrpc.Respon
 		defer end()
 		defer d.replying.Add(-1)
 		defer d.Budget.Give(size)
-		d.Respond(ctx, to, resp)
+		d.respond(ctx, to, resp)
 	})
 }
 
-// related repeats in the answer to a request which task the request belongs to.
+// related copies the related task of a request into its result.
 func related(params, result json.RawMessage) json.RawMessage {
 	if result == nil || !bytes.Contains(params, []byte(mcp.MetaRelatedTask)) {
 		return result

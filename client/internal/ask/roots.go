@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// SetRoots replaces the list of roots. [CheckRoots] has accepted it.
+// SetRoots replaces the list of roots. Call [CheckRoots] first.
 func (d *Dispatcher) SetRoots(roots []mcp.Root) {
 	list := slices.Clone(roots)
 	d.roots.Store(&list)
@@ -32,7 +32,7 @@ func (d *Dispatcher) listRoots(context.Context) (json.RawMessage, *Refusal) {
 	return raw, nil
 }
 
-// CheckRoots accepts absolute file URIs without "..".
+// CheckRoots checks that roots are absolute file URIs without "..".
 func CheckRoots(roots []mcp.Root) error {
 	for _, r := range roots {
 		if err := checkRoot(r.URI); err != nil {
@@ -42,8 +42,7 @@ func CheckRoots(roots []mcp.Root) error {
 	return nil
 }
 
-// checkRoot checks one root as a server would read it: as a path, with
-// its escapes undone.
+// checkRoot checks one root as a server would read it: as a path with its escapes decoded.
 func checkRoot(uri string) error {
 	u, err := url.Parse(uri)
 	switch {
@@ -58,7 +57,7 @@ func checkRoot(uri string) error {
 	}
 	for part := range strings.FieldsFuncSeq(u.Path, func(r rune) bool { return r == '/' || r == '\\' }) {
 		if part == ".." {
-			return errors.New(`it must not hold ".."`)
+			return errors.New(`it must not contain ".."`)
 		}
 	}
 	return nil

@@ -15,12 +15,12 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Round is what a server of the stateless era wants before it answers a call: the
-// answers to its questions, or only the same call again.
+// Round is what a server of the stateless era wants before it answers a call: input, or only the
+// same call again.
 type Round struct {
 	// Requests are the questions, by keys of the server; nil for none.
 	Requests mcp.InputRequests
-	// State is the server's, a JSON text to be sent back unchanged; nil for none.
+	// State is the server's state, a JSON string to return unchanged; nil for none.
 	State json.RawMessage
 }
 
@@ -48,13 +48,13 @@ func ReadRound(result json.RawMessage) (Round, error) {
 		}
 	}
 	if r.Requests == nil && r.State == nil {
-		return Round{}, errors.New("it asks for input without naming any")
+		return Round{}, errors.New("it has neither inputRequests nor requestState")
 	}
 	return r, nil
 }
 
-// Encode returns the members that the next attempt adds to the params of the call:
-// the answers to the latest questions only, and the state, if there is one.
+// Encode returns the members that the next attempt adds to the params of the call: the answers to
+// the latest questions, and the state, if any.
 func Encode(responses mcp.InputResponses, state json.RawMessage) ([]byte, error) {
 	var out []byte
 	if responses != nil {
@@ -87,24 +87,23 @@ func Encode(responses mcp.InputResponses, state json.RawMessage) ([]byte, error)
 	return out, nil
 }
 
-// Tally counts what the server asked during one call.
+// Tally counts the rounds of one call.
 type Tally struct {
 	rounds, waits int
 }
 
-// Rounds returns how many rounds are over.
+// Rounds returns the number of completed rounds.
 func (t Tally) Rounds() int { return t.rounds + t.waits }
 
-// The pauses before a call that the server put off without a question: it sheds
-// load.
+// Pauses before a call is sent again if the server postponed it without a question, to shed load.
 const (
-	firstPause   = 50 * time.Millisecond // and up to 5 times as long
+	firstPause   = 50 * time.Millisecond // multiplied by up to 5 at random
 	longestPause = 5 * time.Second
 )
 
-// AnswerRound answers a round with the application's handlers, or pauses when there
-// is no question, and returns the members that the next attempt adds to the params
-// of the call. The errors are those of [Dispatcher.AnswerAll].
+// AnswerRound answers a round with the application's handlers, or pauses if there is no question.
+// It returns the members that the next attempt adds to the params of the call. The errors are
+// those of [Dispatcher.AnswerAll].
 func (d *Dispatcher) AnswerRound(ctx context.Context, o Occasion, t *Tally, r Round) ([]byte, error) {
 	if len(r.Requests) == 0 {
 		if err := d.pause(ctx, t); err != nil {
@@ -113,7 +112,7 @@ func (d *Dispatcher) AnswerRound(ctx context.Context, o Occasion, t *Tally, r Ro
 		return Encode(nil, r.State)
 	}
 	if t.rounds++; t.rounds > d.Offer.Limits.Rounds {
-		return nil, &Unanswered{r.Requests, refuse(codeBusy, "the server asked more than %d times", d.Offer.Limits.Rounds)}
+		return nil, &Unanswered{r.Requests, refuse(codeBusy, "the server asked for input more than %d times", d.Offer.Limits.Rounds)}
 	}
 	responses, err := d.AnswerAll(ctx, o, r.Requests)
 	if err != nil {
@@ -122,12 +121,12 @@ func (d *Dispatcher) AnswerRound(ctx context.Context, o Occasion, t *Tally, r Ro
 	return Encode(responses, r.State)
 }
 
-// pause waits before a call is made again.
+// pause waits before a call is sent again.
 func (d *Dispatcher) pause(ctx context.Context, t *Tally) error {
 	if t.waits++; t.waits > d.Offer.Limits.Waits {
-		return &Unanswered{nil, refuse(codeBusy, "the server put the call off more than %d times", d.Offer.Limits.Waits)}
+		return &Unanswered{nil, refuse(codeBusy, "the server postponed the call more than %d times", d.Offer.Limits.Waits)}
 	}
-	pause := firstPause + rand.N(4*firstPause) //nolint:gosec // spreads load, guards nothing
+	pause := firstPause + rand.N(4*firstPause) //nolint:gosec // spreads load; no security
 	pause = min(pause<<min(t.waits-1, 10), longestPause)
 	switch err := d.Life.Sleep(ctx, pause); {
 	case err == nil:

@@ -10,7 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// The state of a server goes back unchanged, whatever it is (MRTR-04).
+// The state of a server is returned unchanged.
 func FuzzRound(f *testing.F) {
 	f.Add(`{"resultType":"input_required","requestState":"a\u2028<\ud83d\ude00"}`)
 	f.Add(`{"inputRequests":{"a":{"method":"roots/list"}},"\u0072equestState":"x"}`)

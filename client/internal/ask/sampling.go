@@ -21,7 +21,7 @@ func (d *Dispatcher) checkSampling(from Requester, v mcp.Version, caps *mcp.Samp
 		return nil, refuse(jsonrpc.CodeInvalidParams, "Invalid params: %s", err)
 	}
 	if d.Offer.Sampling == nil {
-		return nil, refuse(jsonrpc.CodeMethodNotFound, "Nobody answers sampling requests")
+		return nil, refuse(jsonrpc.CodeMethodNotFound, "The client has no handler for sampling")
 	}
 	return func(ctx context.Context) (json.RawMessage, *Refusal) {
 		res, err := run(d, "OnSampling", func() (*mcp.CreateMessageResult, error) {
@@ -43,12 +43,12 @@ func (d *Dispatcher) checkSampling(from Requester, v mcp.Version, caps *mcp.Samp
 	}, nil
 }
 
-// encodeMessage encodes the model's message in the words of the revision.
+// encodeMessage encodes the model's message for the revision.
 func encodeMessage(res *mcp.CreateMessageResult, v mcp.Version) (json.RawMessage, error) {
 	switch {
 	case res == nil || len(res.Content) == 0:
 		return nil, errors.New("the sampling handler returned nothing")
-	case len(res.Content) > 1 && !v.AtLeast(mcp.Version2025_11_25): // older revisions have one block
+	case len(res.Content) > 1 && !v.AtLeast(mcp.Version2025_11_25): // older revisions allow one block
 		return nil, errors.New("the sampling handler returned more than one block, which revision " + string(v) + " cannot carry")
 	}
 	out := *res
@@ -58,10 +58,10 @@ func encodeMessage(res *mcp.CreateMessageResult, v mcp.Version) (json.RawMessage
 	return mcp.Marshal(&out)
 }
 
-// checkToolTurns holds a conversation to the order of tool calls: every use is
-// answered by the message that follows, which holds nothing else.
+// checkToolTurns checks the order of tool uses: the next message has a result for each tool use,
+// and nothing else.
 func checkToolTurns(messages []mcp.SamplingMessage) error {
-	var open map[string]bool // tool uses of the message before
+	var open map[string]bool // tool uses of the previous message
 	for _, m := range messages {
 		var results, others int
 		uses := map[string]bool{}
@@ -70,7 +70,7 @@ func checkToolTurns(messages []mcp.SamplingMessage) error {
 			case *mcp.ToolResultContent:
 				results++
 				if m.Role != mcp.RoleUser || !open[block.ToolUseID] {
-					return errors.New("a tool result answers no tool use of the message before")
+					return errors.New("a tool result has no tool use in the previous message")
 				}
 				delete(open, block.ToolUseID)
 			case *mcp.ToolUseContent:
@@ -85,9 +85,9 @@ func checkToolTurns(messages []mcp.SamplingMessage) error {
 		}
 		switch {
 		case len(open) > 0:
-			return errors.New("a tool use has no result in the message that follows")
+			return errors.New("a tool use has no result in the next message")
 		case results > 0 && others > 0:
-			return errors.New("a message with tool results holds something else")
+			return errors.New("a message with tool results has other content")
 		}
 		open = uses
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// hostOf returns the host of a URL that a user may be shown. A user name
-// before the host would deceive.
+// hostOf returns the host of a URL for the user. It rejects a user name before the host, which
+// would deceive.
 func hostOf(text string) (host string, err error) {
 	u, err := url.Parse(text)
 	switch {
@@ -32,8 +32,8 @@ func hostOf(text string) (host string, err error) {
 	return strings.ToLower(u.Hostname()), nil
 }
 
-// isInvisible reports letters without a place of their own, and those that turn
-// others around: the user would read another URL.
+// isInvisible reports whether a character is invisible or changes the order of others: the user
+// would read another URL.
 func isInvisible(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }
 
 func isLoopback(host string) bool {
@@ -43,7 +43,7 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost")
 }
 
-// isLookalike reports a host that may look like another one.
+// isLookalike reports whether a host may look like another one.
 func isLookalike(host string) bool {
 	for label := range strings.SplitSeq(host, ".") {
 		if strings.HasPrefix(label, "xn--") {
@@ -53,23 +53,21 @@ func isLookalike(host string) bool {
 	return strings.ContainsFunc(host, func(r rune) bool { return r > '~' })
 }
 
-// visits are the URL elicitations under way, until the server reports that they
-// are complete.
+// visits are the open URL elicitations, until the server reports that they are complete.
 type visits struct {
 	mu   sync.Mutex
 	done map[string]chan struct{}
-	ids  []string // of done, oldest first
+	ids  []string // keys of done, oldest first
 }
 
-// maxVisits bounds what a server that completes nothing makes the client remember.
-// The oldest are forgotten first.
+// maxVisits limits the open elicitations of a server. The oldest are dropped first.
 const maxVisits = 256
 
-// maxVisitID is the longest id that is remembered, in bytes.
+// maxVisitID is the longest id that is kept, in bytes.
 const maxVisitID = 1 << 10
 
-// begin returns the channel that is closed when the elicitation is complete, nil
-// for an elicitation whose id cannot be remembered.
+// begin returns a channel that is closed when the elicitation is complete, nil if its id cannot
+// be kept.
 func (v *visits) begin(id string) <-chan struct{} {
 	if id == "" || len(id) > maxVisitID {
 		return nil
@@ -91,7 +89,7 @@ func (v *visits) begin(id string) <-chan struct{} {
 	return v.done[id]
 }
 
-// end forgets an elicitation. known is false when it was not under way.
+// end removes an elicitation. known is false if it was not open.
 func (v *visits) end(id string) (done chan struct{}, known bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -102,8 +100,8 @@ func (v *visits) end(id string) (done chan struct{}, known bool) {
 	return done, known
 }
 
-// ElicitationComplete tells the waiting handler that its user has finished. Ids
-// that are unknown, or known no more, are ignored.
+// ElicitationComplete closes the channel of an elicitation whose user has finished. Unknown ids
+// are ignored.
 func (d *Dispatcher) ElicitationComplete(v mcp.Version, n jsonrpc.Notification) {
 	var params mcp.ElicitationCompleteParams
 	if !mcp.MethodIn(n.Method, v) || mcp.Unmarshal(slices.Clone(n.Params), &params) != nil {
@@ -115,10 +113,9 @@ func (d *Dispatcher) ElicitationComplete(v mcp.Version, n jsonrpc.Notification) 
 	}
 }
 
-// Visit has the user visit what a server requires before it takes a call: all its
-// URL elicitations, in order. It reports whether the user agreed to each; then
-// the call may be made again. In every revision but 2025-11-25 the code
-// of such an error is free for servers.
+// Visit asks the user to visit the URLs that a server requires before it accepts a call, in
+// order. It reports whether the user agreed to each, so that the call may be sent again. Only
+// revision 2025-11-25 defines the code of such an error.
 func (d *Dispatcher) Visit(ctx context.Context, o Occasion, required *jsonrpc.Error) bool {
 	if o.Agreed.Version != mcp.Version2025_11_25 || d.Offer.URL == nil {
 		return false
@@ -145,7 +142,7 @@ func (d *Dispatcher) visit(ctx context.Context, o Occasion, p *mcp.ElicitParams)
 	}
 	raw, no := d.Answer(ctx, o, mcp.MethodElicitationCreate, params)
 	if no != nil {
-		d.Log.Warn("[MCP] the step that the server requires before the call failed", "server", d.Server, "error", no)
+		d.Log.Warn("[MCP] the elicitation that the server requires before the call failed", "server", d.Server, "error", no)
 		return false
 	}
 	var res mcp.ElicitResult

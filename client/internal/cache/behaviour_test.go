@@ -18,8 +18,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// F9, resilience.md §4.3: a thousand cold readers are one request, whichever way
-// they read.
+// A thousand readers of an empty cache cause one request, whichever method they use.
 func TestThousandColdReaders(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -40,8 +39,8 @@ func TestThousandColdReaders(t *testing.T) {
 	})
 }
 
-// F7: ten thousand words of a change are a fetch a second while somebody reads,
-// and none when nobody does. The last one counts.
+// Ten thousand notifications cause one fetch per second while there are readers, and none without
+// readers. The last notification is never lost.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -82,7 +81,8 @@ func TestStorm(t *testing.T) {
 	})
 }
 
-// Who says so itself does not wait, and neither does who was not told of anything.
+// A caller that invalidates the list itself does not wait, and neither does one without
+// notifications.
 func TestOnlyWhatTheServerSaysIsPaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -114,8 +114,7 @@ func TestOnlyWhatTheServerSaysIsPaced(t *testing.T) {
 	})
 }
 
-// F2: that a server has no list is believed for a minute; any other error is
-// not kept.
+// ErrAbsent is cached for a minute; no other error is.
 func TestAbsent(t *testing.T) {
 	t.Parallel()
 	none := fmt.Errorf("%w: method not found", cache.ErrAbsent)
@@ -154,8 +153,8 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// CACHE-11: what is stale says so, and nothing is served on credentials that
-// were refused, not even when the server is merely away later.
+// Stale lists are marked as stale. After the credentials were refused, no stale list is returned,
+// even if the server is only unavailable later.
 func TestStaleSaysSo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -192,7 +191,7 @@ func TestStaleSaysSo(t *testing.T) {
 		get(t, c, s, "a")
 		time.Sleep(time.Minute)
 		s.fail(down)
-		get(t, c, s, "a") // it may stand in again
+		get(t, c, s, "a") // a stale list may be used again
 	})
 }
 
@@ -228,12 +227,12 @@ func TestRevalidate(t *testing.T) {
 		zero := newCache(t, toolcache.Settings{TTL: -1, Revalidate: time.Second})
 		for i := range 3 {
 			get(t, zero, s, "a")
-			asked(t, s, 5+i) // 0 means that the server is asked each time
+			asked(t, s, 5+i) // 0 means that every read asks the server
 		}
 	})
 }
 
-// F6: one tool whose schemas are too large does not cost the others.
+// One tool with too large schemas does not affect the others.
 func TestLargeTool(t *testing.T) {
 	t.Parallel()
 	c, s := newCache(t, toolcache.Settings{}), newServer("a", "b")
@@ -261,7 +260,7 @@ func TestLargeTool(t *testing.T) {
 	get(t, c, s, "a") // at the limit
 }
 
-// A list beyond all bounds leaves the one that was there.
+// A list over the limits does not replace the present one.
 func TestTooManyTools(t *testing.T) {
 	t.Parallel()
 	c, s := newCache(t, toolcache.Settings{}), newServer("a")
@@ -274,8 +273,7 @@ func TestTooManyTools(t *testing.T) {
 	require.True(t, ok)
 }
 
-// CACHE-06: a public list crosses partitions where that was asked for, and no
-// private one ever does.
+// A public list is shared between partitions if the setting allows it, and a private one never.
 func TestSharePublic(t *testing.T) {
 	t.Parallel()
 	ann := cache.Key{Server: "docling", Variant: "v", Partition: "ann"}
@@ -308,7 +306,8 @@ func TestSharePublic(t *testing.T) {
 				st, _ := c.Status(bob)
 				require.True(t, st.Public && !st.Stale)
 
-				// What one is told of is not fresh for it from then on, whoever fetched it.
+				// A notification for one key makes its list stale, whichever caller fetched the
+				// list.
 				s.set("new")
 				c.Invalidate(bob)
 				require.Equal(t, "new", read(t, c, s, bob))
@@ -319,7 +318,7 @@ func TestSharePublic(t *testing.T) {
 				asked(t, s, 4)
 				_, err := c.Get(t.Context(), bob, "unknown", s.list)
 				require.ErrorIs(t, err, cache.ErrUnknownTool)
-				asked(t, s, 5) // a name that is not there is asked for itself
+				asked(t, s, 5) // an unknown name causes a fetch of its own
 			})
 		})
 	}
@@ -354,8 +353,7 @@ func TestStatus(t *testing.T) {
 	})
 }
 
-// Who was refused is not given what others may still share, until a fetch has
-// succeeded.
+// A caller whose credentials were refused gets no shared list until a fetch has succeeded.
 func TestRefusedIsGivenNothingPublic(t *testing.T) {
 	t.Parallel()
 	c, s := newCache(t, toolcache.Settings{SharePublic: true}), fetched("a", time.Hour)
@@ -367,7 +365,7 @@ func TestRefusedIsGivenNothingPublic(t *testing.T) {
 	require.NoError(t, err)
 	asked(t, s, 1)
 	s.fail(cache.ErrRefused)
-	for n := range 2 { // the list does not have it, so that it is asked for
+	for n := range 2 { // the list does not have it, so it causes a fetch
 		_, err = c.Get(t.Context(), b, "x", s.list)
 		require.ErrorIs(t, err, cache.ErrRefused)
 		asked(t, s, 2+n)

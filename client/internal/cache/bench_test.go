@@ -24,8 +24,8 @@ func filled(tb testing.TB) *cache.Cache {
 
 var sink *mcp.Tool
 
-// resilience.md §4.4: a hit whose tool is not kept costs nothing, one whose tool
-// is kept costs the copy. Not parallel: AllocsPerRun counts the whole process.
+// A hit costs nothing if the caller does not keep the tool, and one copy if it does. Not
+// parallel: AllocsPerRun counts the whole process.
 func TestAllocations(t *testing.T) {
 	c, ctx := filled(t), t.Context()
 	size := 0

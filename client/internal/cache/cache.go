@@ -38,8 +38,8 @@ type Listing struct {
 	// Public reports that every page may be shared between callers with different
 	// credentials.
 	Public bool
-	// Own means that the list is for the caller of the fetch only: it is not cached, and
-	// others that wait for it fetch their own.
+	// Own means that the list is only for the caller of the fetch: it is not cached, and others
+	// that wait for it fetch their own.
 	Own bool
 }
 
@@ -56,12 +56,11 @@ type Fetch func(ctx context.Context) (Listing, error)
 type Cache struct {
 	set       settings
 	responses responses
-	// last is the list used last. Most caches serve one server, and for them
-	// this is all there is.
+	// last is the list used last. Most caches serve one server and have only this list.
 	last atomic.Pointer[list]
 
 	mu    sync.Mutex
-	lists *lru.Cache[Key, *list] // nil before there is a second list
+	lists *lru.Cache[Key, *list] // nil until there is a second list
 }
 
 // New returns an empty cache. The error is that of [toolcache.Settings.Validate].
@@ -81,17 +80,15 @@ func New(s toolcache.Settings) (*Cache, error) {
 	return &Cache{set: settings(guarded(s))}, nil
 }
 
-// Get returns the tool with this name. If the list is not fresh or does not
-// have the name, Get refreshes it with fetch first. An unknown name causes at
-// most one refresh a call, and one a second; one more if the new list was
-// invalidated on its way, or was found without fetch. If the server does not list the
-// tool, the error is an [*UnknownToolError]. If the definition of the tool is
-// too large to keep, it is a [*RefusedToolError]. An error of fetch is returned
-// unchanged. If ctx ends first, the error matches ctx.Err() and the cause of
-// ctx.
+// Get returns the tool with this name. If the list is not fresh or does not have the name, Get
+// refreshes it with fetch first. An unknown name causes at most one refresh per call, and one per
+// second; one more if the new list was invalidated during the fetch, or came from another source.
+// If the server does not list the tool, the error is an [*UnknownToolError]. If the definition of
+// the tool is too large to keep, it is a [*RefusedToolError]. An error of fetch is returned
+// unchanged. If ctx ends first, the error matches ctx.Err() and the cause of ctx.
 func (c *Cache) Get(ctx context.Context, key Key, name string, fetch Fetch) (tool *mcp.Tool, err error) {
-	// Small enough to be inlined: the copy is on the caller's stack when the
-	// caller does not keep it (TestAllocations).
+	// Small enough to be inlined, so that the copy can be on the caller's stack
+	// (TestAllocations).
 	tool = new(mcp.Tool)
 	if err = c.get(ctx, &key, name, fetch, tool); err != nil {
 		tool = nil
@@ -160,11 +157,10 @@ func (c *Cache) Store(key Key, from Listing) {
 	l.put(newSnapshot(from, l.epoch.Load(), c.leaseOf(from.TTL)))
 }
 
-// Learn stores a list that a caller has fetched for another purpose.
-// [Cache.Lookup] finds its tools. The next Get or List still asks the server,
-// because the list may have changed during the walk. Learn does nothing if the
-// cache has the same list. It only reads the slice, but takes over what the
-// tools point to.
+// Learn stores a list that a caller has fetched for another purpose. [Cache.Lookup] finds its
+// tools. The next Get or List still asks the server, because the list may have changed during the
+// walk. Learn does nothing if the cache has the same list. It only reads the slice, but keeps
+// what the tools point to.
 func (c *Cache) Learn(key Key, tools []mcp.Tool) {
 	l := c.obtain(key)
 	s := newSnapshot(Listing{Tools: tools}, l.epoch.Load(), newLease(time.Now(), 0))
@@ -185,7 +181,7 @@ func (c *Cache) Changed(key Key) { c.outdate(key, true) }
 
 func (c *Cache) outdate(key Key, paced bool) {
 	if c.set.SharePublic {
-		// First, so that a new fetch does not find the public list still fresh.
+		// First, so that a new fetch does not return the stale public list.
 		c.outdateOne(key.public(), paced)
 	}
 	c.outdateOne(key, paced)
@@ -194,7 +190,7 @@ func (c *Cache) outdate(key Key, paced bool) {
 func (c *Cache) outdateOne(key Key, paced bool) {
 	l := c.find(&key)
 	if l == nil && c.set.Durable != nil {
-		l = c.obtain(key) // so that what the store has is not taken for fresh later
+		l = c.obtain(key) // so that the stored entry does not count as fresh later
 	}
 	if l == nil {
 		return
@@ -206,11 +202,11 @@ func (c *Cache) outdateOne(key Key, paced bool) {
 	if paced {
 		l.paced.Store(true)
 	}
-	c.unsave(context.Background(), l) //nolint:forbidigo // bounded by its own times; who says that a list has changed does not wait for a store
+	c.unsave(context.Background(), l) //nolint:forbidigo // the store is used in the background, with its own timeouts
 }
 
-// Keys returns the keys of all partitions that the cache has data of, for one
-// server and variant. The result includes key.
+// Keys returns the keys of all partitions with data in the cache, for one server and variant. The
+// result includes key.
 func (c *Cache) Keys(key Key) []Key {
 	of := map[Key]bool{key: true}
 	note := func(k Key) {
@@ -256,8 +252,7 @@ func (c *Cache) get(ctx context.Context, key *Key, name string, fetch Fetch, too
 	return err
 }
 
-// getSlow is get where the fresh list s does not have the name, or s is not
-// fresh.
+// getSlow is get if the fresh list s does not have the name, or s is not fresh.
 func (c *Cache) getSlow(ctx context.Context, l *list, s *snapshot, name string, fetch Fetch, tool *mcp.Tool) (st toolcache.Freshness, err error) {
 	if now := time.Now(); l.fresh(s, now) {
 		if s.large[name] > 0 || !l.mayRefresh(name, now) {
@@ -296,13 +291,13 @@ func (c *Cache) current(ctx context.Context, key Key, fetch Fetch) (*snapshot, t
 	return c.read(ctx, c.obtain(key), fetch, "")
 }
 
-// public is the key of what all partitions may share. No partition has its name.
+// public returns the key of the list that all partitions may share. No partition has its name.
 func (k Key) public() Key {
 	k.Partition = "\x00public"
 	return k
 }
 
-// find returns the list of key, nil when there is none.
+// find returns the list of key, nil if there is none.
 func (c *Cache) find(key *Key) *list {
 	if l := c.last.Load(); l != nil && l.key == *key && !l.evicted.Load() {
 		return l
@@ -312,7 +307,7 @@ func (c *Cache) find(key *Key) *list {
 	return c.among(*key)
 }
 
-// among finds the list of key among several. Requires c.mu.
+// among finds the list of key in lists. Requires c.mu.
 func (c *Cache) among(key Key) *list {
 	if c.lists == nil {
 		return nil
@@ -325,7 +320,7 @@ func (c *Cache) among(key Key) *list {
 	return l
 }
 
-// obtain returns the list of key and makes one when there is none.
+// obtain returns the list of key, and creates it if there is none.
 func (c *Cache) obtain(key Key) *list {
 	if l := c.find(&key); l != nil {
 		return l
@@ -334,7 +329,7 @@ func (c *Cache) obtain(key Key) *list {
 	defer c.mu.Unlock()
 	first := c.last.Load()
 	if first != nil && first.key == key && !first.evicted.Load() {
-		return first // somebody else has made it meanwhile
+		return first // another goroutine has created it meanwhile
 	}
 	if l := c.among(key); l != nil {
 		return l
@@ -344,9 +339,9 @@ func (c *Cache) obtain(key Key) *list {
 		l.shelf = newShelf(key)
 	}
 	if c.lists == nil && first != nil {
-		// A list that was evicted is not to be found through last either: it
-		// would live beside its successor and miss its invalidations. The error
-		// is for sizes below one only, which New has refused.
+		// An evicted list must not be found through last either: it would exist beside its
+		// successor and miss its invalidations. The error is only for sizes below one, which New
+		// has rejected.
 		c.lists, _ = lru.NewWithEvict(c.set.Size, func(_ Key, l *list) { l.evicted.Store(true) })
 		c.lists.Add(first.key, first)
 	}

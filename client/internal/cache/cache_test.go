@@ -24,7 +24,7 @@ var eightTools = []string{
 	"convert_url", "export_markdown", "export_html", "export_json",
 }
 
-// server is a tools/list that counts how often it is asked.
+// server answers tools/list and counts the requests.
 type server struct {
 	mu     sync.Mutex
 	tools  []mcp.Tool
@@ -56,7 +56,7 @@ func (s *server) fail(err error) {
 	s.err = err
 }
 
-// list answers with the state at the time of the question, after a while.
+// list answers after a while, with the state at the time of the request.
 func (s *server) list(ctx context.Context) (cache.Listing, error) {
 	s.asked.Add(1)
 	s.mu.Lock()
@@ -74,7 +74,7 @@ func (s *server) list(ctx context.Context) (cache.Listing, error) {
 
 func newCache(t *testing.T, s toolcache.Settings) *cache.Cache {
 	t.Helper()
-	s.ExactTTL = true // TestJitter is for the other
+	s.ExactTTL = true // see TestJitter
 	c, err := cache.New(s)
 	require.NoError(t, err)
 	return c
@@ -166,7 +166,7 @@ func TestCache_S2_CACHE_02_ZeroAsksEveryTime(t *testing.T) {
 			get(t, c, s, "a")
 			asked(t, s, i+1)
 		}
-		unknown(t, c, s, "b") // and an unknown name asks no second time
+		unknown(t, c, s, "b") // an unknown name causes no second fetch
 		asked(t, s, 6)
 	})
 }
@@ -191,8 +191,8 @@ func TestCache_S2_CACHE_04_UnknownTool(t *testing.T) {
 	})
 }
 
-// Callers who ask for a new tool together wait for the refresh of the first of
-// them and do not take its being under way for an answer.
+// Callers that look for a new tool at the same time wait for one refresh, and do not fail because
+// it is in flight.
 func TestUnknownToolTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -211,8 +211,7 @@ func TestUnknownToolTogether(t *testing.T) {
 	})
 }
 
-// The second between refreshes for a name does not keep a caller from an answer
-// that is on its way.
+// The one-second limit of refreshes per name does not hide an answer that is in flight.
 func TestUnknownToolJoinsARefreshUnderWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -281,7 +280,6 @@ func TestLookupWithoutIO(t *testing.T) {
 	})
 }
 
-// CACHE-14.
 func TestCallersCannotChangeTheCache(t *testing.T) {
 	t.Parallel()
 	c, s := newCache(t, toolcache.Settings{}), newServer("a", "b")
@@ -291,13 +289,12 @@ func TestCallersCannotChangeTheCache(t *testing.T) {
 	tools[1] = mcp.Tool{Name: "poison"}
 	found, _, _ := c.Lookup(key, "b")
 	found.Name = "poison"
-	s.tools[0].Name = "poison" // what the fetch returned is not kept either
+	s.tools[0].Name = "poison" // the cache keeps its own copy
 	get(t, c, s, "a")
 	get(t, c, s, "b")
 	asked(t, s, 1)
 }
 
-// TOOL-02.
 func TestFirstOfTheSameNameWins(t *testing.T) {
 	t.Parallel()
 	c := newCache(t, toolcache.Settings{})
@@ -341,8 +338,8 @@ func TestManyGoroutines(t *testing.T) {
 	wg.Wait()
 }
 
-// What somebody has walked is found by Lookup and asked for again by who needs it
-// fresh; the same list changes nothing.
+// Lookup finds the tools of a walk, and callers that need a fresh list ask the server. The same
+// list changes nothing.
 func TestLearn(t *testing.T) {
 	t.Parallel()
 	c, err := cache.New(toolcache.Settings{})

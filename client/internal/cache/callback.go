@@ -9,8 +9,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// guarded puts guards around what the application gave: fetches run it on
-// goroutines of their own, where a panic would end the process.
+// guarded wraps callbacks of the application: fetches run them on goroutines of their own, where
+// a panic would crash the process.
 func guarded(s toolcache.Settings) toolcache.Settings {
 	log := callback.Logger(s.Logger, nil)
 	s.Logger = log
@@ -29,7 +29,7 @@ func guarded(s toolcache.Settings) toolcache.Settings {
 	return s
 }
 
-// fetched is what fetch brings. It runs here on a goroutine that others wait for.
+// fetched calls fetch, on a goroutine that others wait for.
 func (c *Cache) fetched(ctx context.Context, fetch Fetch) (from Listing, err error) {
 	callback.Run("Fetch", func(e *callback.Error) {
 		err = e
@@ -38,7 +38,7 @@ func (c *Cache) fetched(ctx context.Context, fetch Fetch) (from Listing, err err
 	return from, err
 }
 
-// guardedStore is the application's store.
+// guardedStore wraps the application's store.
 type guardedStore struct {
 	s   toolcache.Store
 	log *slog.Logger
@@ -63,8 +63,7 @@ func (g guardedStore) Forget(ctx context.Context, key string) error {
 	return g.run("Store.Forget", func() error { return g.s.Forget(ctx, key) })
 }
 
-// run uses the store. One that panics has failed, and what is logged of that has
-// the stack.
+// run calls the store. A panic becomes an error, and is logged with its stack.
 func (g guardedStore) run(name string, f func() error) (err error) {
 	err = errors.New("it did not return")
 	callback.Aside(name, func(e *callback.Error) {

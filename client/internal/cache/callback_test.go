@@ -30,8 +30,8 @@ func (h badHandler) Handle(context.Context, slog.Record) error { h.fail(); retur
 func (h badHandler) WithAttrs([]slog.Attr) slog.Handler        { return h }
 func (h badHandler) WithGroup(string) slog.Handler             { return h }
 
-// Functions of the application that panic or end their goroutine neither end the
-// process nor leave a reader waiting.
+// Callbacks that panic or call runtime.Goexit do not crash the process, and leave no reader
+// waiting.
 func TestCallbacks(t *testing.T) {
 	t.Parallel()
 	down := errors.New("down")

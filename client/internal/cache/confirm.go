@@ -8,9 +8,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// confirmInterval is how far apart two fetches of a list are, at least, that
-// somebody's doubt causes: models make up names and arguments all
-// the time.
+// confirmInterval is the minimum time between two confirming fetches of a list: models invent
+// names and arguments frequently.
 const confirmInterval = 10 * time.Second
 
 // Confirm returns the tool as the server lists it now. Use it if there is a
@@ -33,7 +32,7 @@ func (c *Cache) Confirm(ctx context.Context, key Key, name string, fetch Fetch) 
 	return &tool, nil
 }
 
-// confirmed returns a list that has the name.
+// confirmed returns a confirmed list that has the name.
 func (c *Cache) confirmed(ctx context.Context, l *list, name string, fetch Fetch) (*snapshot, error) {
 	s, now := l.snap.Load(), time.Now()
 	fresh, known := l.fresh(s, now), s != nil && s.index[name] != nil
@@ -72,23 +71,23 @@ func (c *Cache) Renew(ctx context.Context, key Key, fetch Fetch) {
 	}
 }
 
-// rested reports whether no fetch has begun for a while.
+// rested reports whether no fetch has begun recently.
 func (l *list) rested(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.flight == nil && now.Sub(l.began) >= confirmInterval
 }
 
-// doubts is when a list was last confirmed, and when it last could not be
-// fetched. It is guarded by the mutex of the list.
+// doubts records when a list was last confirmed, and when a fetch last failed. The mutex of the
+// list guards it.
 type doubts struct {
 	confirmed, failed time.Time
 	err               error
-	epoch             uint64 // in which the failure was
+	epoch             uint64 // epoch of the failure
 }
 
-// recently reports whether a list was confirmed a moment ago, or why it could not
-// be.
+// recently reports whether a list was confirmed recently. It returns an error if that failed
+// recently.
 func (l *list) recently(now time.Time) (confirmed bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,8 +98,8 @@ func (l *list) recently(now time.Time) (confirmed bool, err error) {
 	return now.Sub(d.confirmed) < confirmInterval, nil
 }
 
-// note notes what came of a fetch at a time. Only what the server said to this
-// process confirms anything. Requires l.mu.
+// note records the outcome of a fetch. Only an answer of the server to this process confirms a
+// list. Requires l.mu.
 func (d *doubts) note(f *flight, now time.Time) {
 	switch {
 	case f.err == nil:
@@ -112,13 +111,13 @@ func (d *doubts) note(f *flight, now time.Time) {
 	}
 }
 
-// confirms reports whether a list that somebody else has fetched is what the server
-// lists now. One from the store never is: its time is that of another clock.
+// confirms reports whether a list that another caller has fetched is recent enough for Confirm. A
+// stored list is not: its time is from another clock.
 func (s *snapshot) confirms(now time.Time) bool {
 	return !s.stored && s.lease.age(now) < confirmInterval
 }
 
-// doubted reports whether somebody doubts what a fetch is to replace.
+// doubted reports whether the fetch must confirm the list.
 func (l *list) doubted(f *flight) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// A list that was fetched while a caller was on its way to confirm one is current
-// enough for that caller, and for those that confirm in the ten seconds after it.
+// A list that was fetched while a caller was about to confirm one is recent enough for that
+// caller, and for others in the next ten seconds.
 func TestAListThatCameMeanwhileConfirms(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestAListThatCameMeanwhileConfirms(t *testing.T) {
 		l := c.obtain(key)
 		saw := l.snap.Load()
 		time.Sleep(time.Hour)
-		c.Renew(t.Context(), key, fetch) // for somebody else's call
+		c.Renew(t.Context(), key, fetch) // for another caller
 		synctest.Wait()
 		require.Equal(t, 2, fetched)
 		_, _, err = c.refresh(t.Context(), l, fetch, saw, "greet", confirming)
@@ -45,7 +45,7 @@ func TestAListThatCameMeanwhileConfirms(t *testing.T) {
 	})
 }
 
-// stored is a store with a list of another process, which is read when may says so.
+// stored is a store with a list of another process. It blocks reads until may allows them.
 type stored struct {
 	entry toolcache.Entry
 	may   chan struct{}
@@ -59,9 +59,8 @@ func (s stored) Load(context.Context, string) (toolcache.Entry, error) {
 func (stored) Save(context.Context, string, toolcache.Entry) error { return nil }
 func (stored) Forget(context.Context, string) error                { return nil }
 
-// A list of another process confirms nothing, however fresh it is: not for those who
-// waited while it was read, not for those who come after it, and not for one who
-// had seen no list before it came.
+// A list of another process confirms nothing, however fresh it is: neither for callers that
+// waited for it, nor for later ones, nor for one that had seen no list.
 func TestAStoredListConfirmsNothing(t *testing.T) {
 	t.Parallel()
 	for _, age := range []time.Duration{0, time.Second, 4 * time.Minute} {
@@ -100,8 +99,8 @@ func TestAStoredListConfirmsNothing(t *testing.T) {
 				ask(c.Confirm) // waits for that
 				close(store.may)
 				require.Equal(t, old, <-schemas)
-				ask(c.Confirm) // comes while the server is asked
-				require.Empty(t, schemas, "nobody was told the old one")
+				ask(c.Confirm) // arrives during the request to the server
+				require.Empty(t, schemas, "no caller got the old schema")
 				require.Equal(t, 1, fetched)
 				close(answered)
 				require.Equal(t, current, <-schemas)
@@ -114,7 +113,7 @@ func TestAStoredListConfirmsNothing(t *testing.T) {
 				tool, err := other.Get(t.Context(), key, "greet", fetch)
 				require.NoError(t, err)
 				require.Equal(t, old, string(tool.InputSchema))
-				s, _, err := other.refresh(t.Context(), l, fetch, nil, "greet", confirming) // saw none
+				s, _, err := other.refresh(t.Context(), l, fetch, nil, "greet", confirming) // saw no list
 				require.NoError(t, err)
 				require.Equal(t, current, string(s.index["greet"].InputSchema))
 				require.Equal(t, 2, fetched)
@@ -123,8 +122,7 @@ func TestAStoredListConfirmsNothing(t *testing.T) {
 	}
 }
 
-// What was fetched for another caller, and is shared, confirms as of when it was
-// fetched.
+// A fetch for another caller confirms a shared list as of the time of that fetch.
 func TestASharedListConfirmsAsOfItsFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,9 +12,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// What is fetched while the server says that it changed is not kept for others
-// as if it were new, whether or not it was driven out meanwhile: not for another
-// partition, not for the next process (CACHE-06, CACHE-08).
+// A list that was fetched while a notification arrived is not shared as fresh, even if it was
+// evicted meanwhile: not with another partition, and not with the next process.
 func TestChangeDuringAFetchReachesOthers(t *testing.T) {
 	t.Parallel()
 	for _, durable := range []bool{false, true} {

@@ -9,34 +9,34 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// flight is one fetch and what came of it. begun, epoch and confirms are guarded
-// by the mutex of the list; the rest is set before done is closed.
+// flight is one fetch and its outcome. The mutex of the list guards begun, epoch and confirms;
+// the rest is set before done is closed.
 type flight struct {
 	begun    bool
-	epoch    uint64 // in which it began
-	confirms bool   // somebody doubts the list that is there
+	epoch    uint64 // epoch in which the fetch began
+	confirms bool   // a caller doubts the present list
 	done     chan struct{}
 	snap     *snapshot
-	asked    bool // the server was asked for it
-	own      bool // it is for the caller that began the fetch
+	asked    bool // the server was asked
+	own      bool // the result is only for the caller that began the fetch
 	err      error
 }
 
-// purpose is what a fetch is for.
+// purpose is the purpose of a fetch.
 type purpose bool
 
 const (
 	reading    purpose = false
-	confirming purpose = true // what others have fetched before is not enough
+	confirming purpose = true // the result of an earlier fetch is not enough
 )
 
-// refresh returns the list as the server has it now: the result of the fetch
-// under way if that began in the current epoch, else of a new one, which waits
-// for the older to end. When a fetch of somebody else's is abandoned, it goes on
-// with one of its own; each round ends one such fetch, so that it comes to that.
-// If name is not in a list that was outdated on its way, or that the server was not asked
-// for, the list is fetched again, once: the name may be what has changed. saw is the list
-// that is not enough for the caller.
+// refresh returns the current list of the server: the result of the fetch in flight if it began
+// in the current epoch, else of a new one that starts after it. If the fetch of another caller is
+// abandoned, refresh continues with its own.
+//
+// If name is not in a list that was outdated during the fetch, or that did not come from the
+// server, the list is fetched once more: name may be the change. saw is the list that the caller
+// has already seen.
 func (c *Cache) refresh(ctx context.Context, l *list, fetch Fetch, saw *snapshot, name string, why purpose) (*snapshot, toolcache.Freshness, error) {
 	for again := false; ; {
 		f, mine, current := c.join(ctx, l, fetch, saw, why)
@@ -46,7 +46,7 @@ func (c *Cache) refresh(ctx context.Context, l *list, fetch Fetch, saw *snapshot
 			return nil, toolcache.Freshness{}, ended(ctx)
 		}
 		if f.snap != nil {
-			saw = f.snap // and not what another caller may have fetched since: that is news
+			saw = f.snap // a list that another caller fetches later is news
 		}
 		now := time.Now()
 		switch {
@@ -67,8 +67,8 @@ func (c *Cache) refresh(ctx context.Context, l *list, fetch Fetch, saw *snapshot
 	}
 }
 
-// ended is the error of a caller whose context has ended. It says how (cancelled
-// or out of time) and why, which differ when the context was given a cause.
+// ended returns the error of a caller whose context has ended: how (canceled or expired), and the
+// cause if there is another one.
 func ended(ctx context.Context) error {
 	how, why := ctx.Err(), context.Cause(ctx)
 	if errors.Is(why, how) {
@@ -77,10 +77,10 @@ func ended(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", how, why)
 }
 
-// join returns the fetch under way, or starts one, which is mine. current is
-// false when the fetch began before the last invalidation: its result is not for
-// this caller. A list that has come since the caller saw one is as good as a fetch;
-// one that confirms must have come from the server a moment ago.
+// join returns the fetch in flight, or starts one; mine is true then. current is false if the
+// fetch began before the last invalidation, so that its result is not for this caller. A list
+// that arrived after the caller's last look is as good as a fetch; to confirm, it must be recent
+// and from the server.
 func (c *Cache) join(ctx context.Context, l *list, fetch Fetch, saw *snapshot, why purpose) (f *flight, mine, current bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,7 +90,7 @@ func (c *Cache) join(ctx context.Context, l *list, fetch Fetch, saw *snapshot, w
 	}
 	if s, now := l.snap.Load(), time.Now(); s != saw && l.fresh(s, now) && (why == reading || s.confirms(now)) {
 		f = &flight{begun: true, epoch: s.epoch, done: make(chan struct{}), snap: s, asked: why == confirming || !s.stored && !s.borrowed, confirms: why == confirming}
-		l.doubts.note(f, s.lease.at) // as of its own fetch
+		l.doubts.note(f, s.lease.at) // at the time of its own fetch
 		close(f.done)
 		return f, false, true
 	}
@@ -107,17 +107,17 @@ func (c *Cache) join(ctx context.Context, l *list, fetch Fetch, saw *snapshot, w
 	return f, true, true
 }
 
-// begin notes in which epoch a fetch begins, which is the current one, and that
-// what the server has said up to now is taken care of. Requires l.mu.
+// begin starts a fetch in the current epoch. Earlier notifications are covered by it. Requires
+// l.mu.
 func (l *list) begin(f *flight) {
 	l.began = time.Now()
-	if l.paced.Swap(false) { // before the epoch is read: what comes between counts twice, not never
+	if l.paced.Swap(false) { // before the epoch is read: a notification in between counts twice rather than never
 		l.announced = l.began
 	}
 	f.epoch, f.begun = l.epoch.Load(), true
 }
 
-// run fetches, keeps the result and lets the waiters go.
+// run fetches, stores the result and wakes the waiters.
 func (c *Cache) run(ctx context.Context, l *list, f *flight, fetch Fetch, wait time.Duration) {
 	var public shared
 	defer func() {
@@ -164,11 +164,11 @@ func (c *Cache) run(ctx context.Context, l *list, f *flight, fetch Fetch, wait t
 	f.err = err
 }
 
-// failed notes the consequences of an error for later fetches.
+// failed records the effects of an error on later fetches.
 func (c *Cache) failed(ctx context.Context, l *list, f *flight, err error) {
 	switch {
 	case errors.Is(err, ErrRefused):
-		// A new epoch: nothing that is cached may be returned.
+		// A new epoch, so that nothing cached is returned.
 		l.refused.Store(true)
 		l.epoch.Add(1)
 		c.unsave(ctx, l)
@@ -183,17 +183,17 @@ func (c *Cache) failed(ctx context.Context, l *list, f *flight, err error) {
 	}
 }
 
-// mayReplace reports whether a stale answer may replace one that failed with err.
+// mayReplace reports whether a stale answer may be returned instead of err.
 func (c *Cache) mayReplace(err error) bool {
 	return !errors.Is(err, ErrRefused) && !errors.Is(err, ErrAbsent) && (c.set.StaleIf == nil || c.set.StaleIf(err))
 }
 
-// elsewhere returns a fresh list that is there without asking the server: from
-// the durable store, when this process has none yet, or from another partition,
-// where it may. nil is none.
+// elsewhere returns a fresh list without asking the server: from the durable store, if this
+// process has none yet, or from another partition if that is allowed. It returns nil if there is
+// none.
 func (c *Cache) elsewhere(ctx context.Context, l *list, f *flight) *snapshot {
 	if l.doubted(f) || l.refused.Load() || l.fresh(l.snap.Load(), time.Now()) {
-		return nil // it is for others; what is asked for is not in it
+		return nil // the caller needs more than such a list
 	}
 	c.load(ctx, l)
 	if s := l.snap.Load(); l.fresh(s, time.Now()) {
@@ -212,14 +212,13 @@ func (c *Cache) elsewhere(ctx context.Context, l *list, f *flight) *snapshot {
 	return nil
 }
 
-// shared is the list of what all partitions may share, and its epoch, at the
-// moment when a fetch began.
+// shared is the list that all partitions may share, and its epoch when a fetch began.
 type shared struct {
 	list  *list
 	epoch uint64
 }
 
-// public is where what the fetch of l brings may be shared; no list is nowhere.
+// public returns where the result of a fetch of l may be shared; no list means nowhere.
 func (c *Cache) public(l *list) shared {
 	if !c.set.SharePublic {
 		return shared{}
@@ -228,9 +227,8 @@ func (c *Cache) public(l *list) shared {
 	return shared{p, p.epoch.Load()}
 }
 
-// keep puts a list that was fetched where others find it: other partitions and
-// other processes. A list that was evicted meanwhile may have a successor, which
-// alone knows what has changed since: nothing is kept then.
+// keep stores a fetched list for other partitions and other processes. If the list was evicted
+// meanwhile, nothing is stored: only its successor has seen later changes.
 func (c *Cache) keep(ctx context.Context, l *list, s *snapshot, public shared) {
 	if public.list != nil && s.public {
 		l, s = public.list, s.in(public.epoch)

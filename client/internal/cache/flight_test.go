@@ -17,8 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// Both are asked for: context.Canceled by callers' code, the cause by the client,
-// which says why.
+// The error matches both context.Canceled, for callers, and the cause, for the client.
 func TestWaiterThatEndsSaysHowAndWhy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -42,13 +41,13 @@ func TestWaiterThatEndsSaysHowAndWhy(t *testing.T) {
 		cancel(nil)
 		_, err = c.List(ctx, key, s.list)
 		require.Equal(t, context.Canceled, err, "not said twice")
-		get(t, c, s, "a") // the fetch goes on without them
+		get(t, c, s, "a") // the fetch continues without them
 		asked(t, s, 1)
 	})
 }
 
-// A fetch that fails with its owner, a client that was closed, fails nobody
-// else: the next one fetches for the others.
+// A fetch that fails because its owner closed does not fail the other callers: the next one
+// fetches for them.
 func TestFetcherThatIsGoneHurtsNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -63,10 +62,10 @@ func TestFetcherThatIsGoneHurtsNobody(t *testing.T) {
 				return cache.Listing{}, fmt.Errorf("%w: %w", cache.ErrFetcherGone, closed)
 			}
 			var wg sync.WaitGroup
-			for range 3 { // however many go one after the other
+			for range 3 { // however many fail in a row
 				wg.Go(func() {
 					if _, err := c.Get(t.Context(), key, "a", closing); set.ServeStale {
-						return // may have been given the old list
+						return // it may have got the old list
 					} else if err != nil && !errors.Is(err, closed) {
 						t.Error(err)
 					}
@@ -82,8 +81,8 @@ func TestFetcherThatIsGoneHurtsNobody(t *testing.T) {
 	})
 }
 
-// A list that is only for the caller that fetched it is not kept, and those that waited
-// for it fetch their own.
+// A list that is only for its caller is not cached, and the callers that waited for it fetch
+// their own.
 func TestOwnListIsForItsCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -109,7 +108,7 @@ func TestOwnListIsForItsCaller(t *testing.T) {
 	})
 }
 
-// Whose fetch it was is told that it failed, at once.
+// The owner of a failed fetch gets its error at once.
 func TestFetcherThatIsGoneIsTold(t *testing.T) {
 	t.Parallel()
 	c := newCache(t, toolcache.Settings{})
@@ -122,7 +121,7 @@ func TestFetcherThatIsGoneIsTold(t *testing.T) {
 	require.EqualValues(t, 1, calls.Load())
 }
 
-// Any other failure is everybody's: a server that is down is asked once for all.
+// Any other failure is shared: a server that is down is asked once for all callers.
 func TestFailedFetchIsShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -143,7 +142,7 @@ func TestFailedFetchIsShared(t *testing.T) {
 	})
 }
 
-// A slow answer from before a change does not replace a list from after it.
+// A slow answer from before a change does not replace a newer list.
 func TestOlderEpochDoesNotReplaceANewerOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -164,7 +163,7 @@ func TestOlderEpochDoesNotReplaceANewerOne(t *testing.T) {
 	})
 }
 
-// After the fetch that the server's word made wait, nothing waits any more.
+// After a fetch that was delayed by a notification, later reads do not wait.
 func TestPaceEndsWithTheFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

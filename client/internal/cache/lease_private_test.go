@@ -13,8 +13,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// What the clocks say of a machine that slept is two numbers: how long by the
-// monotonic clock, which stood still, and how long by the wall.
+// The state of the clocks of a machine that slept: the time by the monotonic clock, which was
+// stopped, and the time by the wall clock.
 func TestLease(t *testing.T) {
 	t.Parallel()
 	at := time.Now()
@@ -36,7 +36,7 @@ func TestLease(t *testing.T) {
 	} {
 		l := newLease(at, tt.ttl)
 		now := at.Add(tt.monotonic)
-		l.wall = now.UnixNano() - int64(tt.wall) // the wall clock went elsewhere meanwhile
+		l.wall = now.UnixNano() - int64(tt.wall) // the wall clock was set meanwhile
 		require.Equal(t, tt.holds, l.holds(now), name)
 		require.Equal(t, tt.age, l.age(now), name)
 		require.Equal(t, tt.over, l.over(now), name)
@@ -59,8 +59,8 @@ func TestJitter(t *testing.T) {
 	require.Greater(t, len(seen), 900)
 }
 
-// G2: after a machine slept, a list is stale, and does not pass for one that has
-// just ended either. G1: a clock that is set back means nothing.
+// After the machine slept, a list is stale, and not merely just expired. A clock that is set back
+// has no effect.
 func TestSuspendedMachine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestSuspendedMachine(t *testing.T) {
 			_, _, err = c.Response(t.Context(), ResponseKey{Key: key, Method: "resources/read"}, false, response)
 			require.NoError(t, err)
 		}
-		pretend := func(wall time.Duration) { // that the wall clock has advanced beside the other
+		pretend := func(wall time.Duration) { // sets how far the wall clock is ahead
 			s := *c.find(&key).snap.Load()
 			s.lease.wall -= int64(wall)
 			c.find(&key).snap.Store(&s)
@@ -106,7 +106,7 @@ func TestSuspendedMachine(t *testing.T) {
 	})
 }
 
-// A stored entry is read like anything that a stranger wrote.
+// A stored entry is checked like untrusted input.
 func FuzzStoredEntry(f *testing.F) {
 	for _, list := range []string{`{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`, `{"tools":[]}`, `{"tools":[{"name":7}]}`, `null`, `{}`} {
 		f.Add([]byte(list))

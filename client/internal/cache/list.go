@@ -11,27 +11,27 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// list is one server's tools as one partition sees them.
+// list is the tool list of one server for one partition.
 type list struct {
 	key     Key
 	snap    atomic.Pointer[snapshot]
 	epoch   atomic.Uint64
 	evicted atomic.Bool
-	paced   atomic.Bool // the server said that it has changed, since a fetch began
-	refused atomic.Bool // the last answer was that the credentials are
+	paced   atomic.Bool // the server reported a change since the last fetch began
+	refused atomic.Bool // the server's last answer refused the credentials
 	absence atomic.Pointer[absence]
 
 	mu        sync.Mutex
-	flight    *flight                       // the fetch under way, nil when there is none
-	began     time.Time                     // when the last fetch did
-	announced time.Time                     // when the last fetch began that followed a notification
-	misses    *lru.Cache[string, time.Time] // when a refresh last did not bring a name
+	flight    *flight                       // fetch in flight, nil for none
+	began     time.Time                     // start of the last fetch
+	announced time.Time                     // start of the last fetch after a notification
+	misses    *lru.Cache[string, time.Time] // when a refresh last did not find a name
 	doubts    doubts
 
-	shelf *shelf // what is known of the durable store, nil without one
+	shelf *shelf // state of the durable store, nil for none
 }
 
-// absence is that the server does not have a list.
+// absence records that the server does not have a list.
 type absence struct {
 	err   error
 	epoch uint64
@@ -42,8 +42,7 @@ func (l *list) fresh(s *snapshot, now time.Time) bool {
 	return s != nil && s.epoch == l.epoch.Load() && s.lease.holds(now)
 }
 
-// put makes s the list's state, unless the one that is there is of a later
-// epoch.
+// put stores s, unless the present snapshot is of a later epoch.
 func (l *list) put(s *snapshot) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,8 +51,7 @@ func (l *list) put(s *snapshot) {
 	}
 }
 
-// absent is why there is no list to be had for the time being, nil when there
-// may be one.
+// absent returns why the server has no list at present, nil if it may have one.
 func (l *list) absent(now time.Time) error {
 	if a := l.absence.Load(); a != nil && a.epoch == l.epoch.Load() && a.lease.holds(now) {
 		return a.err
@@ -61,8 +59,8 @@ func (l *list) absent(now time.Time) error {
 	return nil
 }
 
-// mayRefresh reports whether a refresh for an unknown name is due. While one is
-// under way it is: the caller waits for that one.
+// mayRefresh reports whether an unknown name may cause a refresh. It may while one is in flight:
+// the caller then waits for that one.
 func (l *list) mayRefresh(name string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,19 +71,19 @@ func (l *list) mayRefresh(name string, now time.Time) bool {
 	return !ok || now.Sub(at) >= missInterval
 }
 
-// missed notes that a refresh did not bring the name.
+// missed records that a refresh did not find the name.
 func (l *list) missed(name string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.misses == nil {
-		// The error is for sizes below one only.
+		// The error is only for sizes below one.
 		l.misses, _ = lru.New[string, time.Time](maxMisses)
 	}
 	l.misses.Add(name, now)
 }
 
-// read returns the list if it is fresh, or may pass for it while a new one is
-// fetched, else a new one. name is what is looked for, "" for nothing.
+// read returns the list if it is fresh, or a stale one if it may be used while a new one is
+// fetched, else a new one. name is the wanted tool, "" for none.
 func (c *Cache) read(ctx context.Context, l *list, fetch Fetch, name string) (*snapshot, toolcache.Freshness, error) {
 	s, now := l.snap.Load(), time.Now()
 	switch {
@@ -101,15 +99,15 @@ func (c *Cache) read(ctx context.Context, l *list, fetch Fetch, name string) (*s
 	return c.refresh(ctx, l, fetch, s, name, reading)
 }
 
-// mayRevalidate reports whether s may be handed out while another is fetched: it
-// ended by age alone, a moment ago.
+// mayRevalidate reports whether s may be returned while a new list is fetched: it has only
+// expired, and recently.
 func (c *Cache) mayRevalidate(l *list, s *snapshot, now time.Time) bool {
 	return c.set.Revalidate > 0 && s != nil && s.epoch == l.epoch.Load() &&
 		s.lease.ttl > 0 && s.lease.over(now) <= c.set.Revalidate
 }
 
-// mayServeStale reports whether s may stand in for a fetch that failed with
-// err: it ended by age alone, and not long ago.
+// mayServeStale reports whether s may be returned instead of err: it has only expired, and not
+// long ago.
 func (c *Cache) mayServeStale(l *list, s *snapshot, err error, now time.Time) bool {
 	return c.set.ServeStale && s != nil && s.epoch == l.epoch.Load() &&
 		s.lease.over(now) <= maxStale && c.mayReplace(err)

@@ -6,7 +6,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-// S2-CACHE-10: a cache needs no closing and leaves no goroutine.
+// A cache needs no closing and leaves no goroutine.
 func TestMain(m *testing.M) {
 	if testmain.Race { // nothing races in a hash
 		storeRounds = 1 << 6

@@ -18,26 +18,26 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// model is what a list may be at most, told by a server whose every change makes
-// a new epoch. Its tool says in which epoch it was asked for.
+// model is the upper bound of a list's state, for a server where every change starts a new epoch.
+// The tool has the epoch of its request.
 type model struct {
 	t     *testing.T
 	rnd   *rand.Rand
 	cache *cache.Cache
 
-	mu      sync.Mutex // of all below, and of rnd
+	mu      sync.Mutex // guards the fields below and rnd
 	epoch   int
 	running int
-	end     chan error // tells the fetch under way to end
+	end     chan error // ends the fetch in flight
 	came    map[string]sight
-	hurried bool      // an invalidation that need not wait since the last fetch began
-	noticed bool      // a change was told of since then
-	told    time.Time // when the last fetch began that a change caused
+	hurried bool      // an invalidation without a delay since the last fetch began
+	noticed bool      // a notification has arrived since then
+	told    time.Time // start of the last fetch after a notification
 	reading int
 	stats   map[string]int
 }
 
-// sight is when the list of an epoch last came, and for how long.
+// sight is when the list of an epoch last arrived, and its TTL.
 type sight struct {
 	at  time.Time
 	ttl time.Duration
@@ -82,7 +82,7 @@ func (m *model) roll(n int) int {
 	return m.rnd.IntN(n)
 }
 
-// changes is what makes a new epoch, told by the application or by the server.
+// changes are the ways to start a new epoch: by the application or by the server.
 func (m *model) changes(byServer bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -137,9 +137,8 @@ func (m *model) look() {
 	}
 }
 
-// resilience.md §4.1 T2: whatever comes between, a list is never fresh in an epoch
-// in which it was not asked for, one fetch is under way at a time, and fetches
-// for what the server says by itself are a second apart.
+// In any order of events, a list is never fresh in an epoch in which it was not fetched, one
+// fetch is in flight at a time, and fetches after notifications are a second apart.
 func TestEpochsAgainstAModel(t *testing.T) {
 	t.Parallel()
 	steps := testmain.Fewer(150_000, 6)
@@ -181,7 +180,7 @@ func TestEpochsAgainstAModel(t *testing.T) {
 				}
 			}
 			stop()
-			time.Sleep(time.Minute) // what is under way ends by itself
+			time.Sleep(time.Minute) // fetches in flight end
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			for _, what := range []string{"fetched", "read", "stale", "fresh"} {

@@ -8,8 +8,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// What is public is outdated first: who begins anew between the two would take
-// it for fresh. The list that was touched last shows the order.
+// The public list is outdated first: otherwise a fetch between the two could use it as fresh. The
+// list used last shows the order.
 func TestPublicIsOutdatedFirst(t *testing.T) {
 	t.Parallel()
 	c, err := New(toolcache.Settings{SharePublic: true, Durable: &toolcache.FileStore{Dir: t.TempDir() + "/tools"}})

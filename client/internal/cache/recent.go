@@ -6,11 +6,11 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// recent is a map that knows which of its keys was not used for longest. The zero
-// value is empty. Most caches hold one or two results, so the first few are in a
-// slice: a container with room for more would be most of what an idle client costs.
+// recent is a map that knows its least recently used key. The zero value is empty. Most caches
+// hold one or two results, so the first few are in a slice: a larger container would dominate the
+// cost of an idle client.
 type recent[K comparable, V any] struct {
-	few  []entry[K, V] // the one not used for longest first
+	few  []entry[K, V] // least recently used first
 	many *simplelru.LRU[K, V]
 }
 
@@ -19,10 +19,10 @@ type entry[K comparable, V any] struct {
 	value V
 }
 
-// maxFew is how many entries are found quickly without an index.
+// maxFew is how many entries are searched without an index.
 const maxFew = 8
 
-// get returns the value of key and counts as a use of it.
+// get returns the value of key, and counts as a use.
 func (r *recent[K, V]) get(key K) (value V, ok bool) {
 	if r.many != nil {
 		return r.many.Get(key)
@@ -36,7 +36,7 @@ func (r *recent[K, V]) get(key K) (value V, ok bool) {
 	return e.value, true
 }
 
-// peek is get that does not count.
+// peek is get without counting as a use.
 func (r *recent[K, V]) peek(key K) (value V, ok bool) {
 	if r.many != nil {
 		return r.many.Peek(key)
@@ -47,11 +47,10 @@ func (r *recent[K, V]) peek(key K) (value V, ok bool) {
 	return value, false
 }
 
-// add adds a key that is not there. The caller takes out what is too much, up to
-// maxResponses.
+// add adds a new key. The caller removes the excess over maxResponses.
 func (r *recent[K, V]) add(key K, value V) {
 	if r.many == nil && len(r.few) == maxFew {
-		// The error is for sizes below one only.
+		// The error is only for sizes below one.
 		r.many, _ = simplelru.NewLRU[K, V](maxResponses+1, nil)
 		for _, e := range r.few {
 			r.many.Add(e.key, e.value)
@@ -79,7 +78,7 @@ func (r *recent[K, V]) take(key K) (value V, ok bool) {
 	return value, true
 }
 
-// oldest returns the key that was not used for longest.
+// oldest returns the least recently used key.
 func (r *recent[K, V]) oldest() (key K, ok bool) {
 	if r.many != nil {
 		key, _, ok = r.many.GetOldest()

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whether few or many, it does what a plain LRU does.
+// It behaves like a plain LRU, with few or many entries.
 func TestRecent(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -95,7 +95,7 @@ func TestCache_S2_CACHE_08_FailedRefresh(t *testing.T) {
 		name  string
 		set   toolcache.Settings
 		err   error
-		after time.Duration // since the end of the list
+		after time.Duration // after the list expires
 		spoil bool          // invalidate
 		stale bool
 	}{
@@ -127,7 +127,7 @@ func TestCache_S2_CACHE_08_FailedRefresh(t *testing.T) {
 					}
 				}
 				asked(t, s, 3)
-				_, fresh, ok := c.Lookup(key, "a") // nothing was spoilt
+				_, fresh, ok := c.Lookup(key, "a") // nothing was changed
 				require.True(t, ok)
 				require.False(t, fresh)
 				s.fail(nil)
@@ -139,15 +139,14 @@ func TestCache_S2_CACHE_08_FailedRefresh(t *testing.T) {
 	}
 }
 
-// S2-CACHE-09 is the client's, which calls Invalidate. Here: a question asked
-// before the change is no answer to one asked after it.
+// A fetch that began before the change does not answer a read after it.
 func TestCache_S2_CACHE_09_EpochRule(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, s := newCache(t, toolcache.Settings{}), newServer("old")
 		s.took = 2 * time.Second
 		var wg sync.WaitGroup
-		wg.Go(func() { get(t, c, s, "old") }) // handed to who waited for it
+		wg.Go(func() { get(t, c, s, "old") }) // returned to the caller that waited for it
 		time.Sleep(time.Second)
 		s.set("new")
 		c.Invalidate(key)
@@ -168,7 +167,7 @@ func TestCache_S2_CACHE_09_EpochRule(t *testing.T) {
 	})
 }
 
-// S2-CACHE-10: the waiters may all go; the fetch ends by its own bound.
+// All waiters may give up; the fetch ends by its own timeout.
 func TestCache_S2_CACHE_10_FetchHasItsOwnBound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -213,7 +212,7 @@ func TestFirstCallerGivingUpHurtsNobody(t *testing.T) {
 	})
 }
 
-// Refresh is List for who does not want the tools yet.
+// Refresh is List for callers that do not need the tools yet.
 func TestRefresh(t *testing.T) {
 	t.Parallel()
 	c, s := newCache(t, toolcache.Settings{}), newServer("a")
@@ -230,8 +229,8 @@ func TestRefresh(t *testing.T) {
 	asked(t, s, 2)
 }
 
-// A fetch that ends its goroutine (a test's FailNow does) must not leave the
-// waiters waiting.
+// A fetch that calls runtime.Goexit, as FailNow does in a test, must not leave its waiters
+// waiting.
 func TestAbandonedFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// maxResponses and maxResponseBytes bound the results that are kept over
-	// all keys; those not used for longest go first.
+	// maxResponses and maxResponseBytes limit the cached results of all keys; the least recently
+	// used are removed first.
 	maxResponses     = 1024
 	maxResponseBytes = 32 << 20
-	// maxResponse bounds one result: a larger one would drive out the rest.
+	// maxResponse limits one result: a larger one would evict all others.
 	maxResponse = maxResponseBytes / 8
 )
 
@@ -53,41 +53,40 @@ type Ask func(ctx context.Context) (Response, error)
 type responses struct {
 	mu     sync.Mutex
 	kept   recent[ResponseKey, *response]
-	bytes  int                     // of the results that are kept
-	asking map[ResponseKey]*asking // nil when there are none
+	bytes  int                     // total size of kept
+	asking map[ResponseKey]*asking // requests in flight; nil for none
 	paces  recent[methodOf, *pace]
 }
 
-// response is a result that is kept, or err when it is that there is none. Its
-// bytes are never changed.
+// response is a cached result, or the cached error err. Its bytes are never changed.
 type response struct {
 	*text
 	err error
-	// lease of the first page of a list ends with the page that goes first.
+	// lease of the first page of a list ends with the page that expires first.
 	lease lease
-	// pages are the other pages that are kept, for the first page of a list.
+	// pages are the cursors of the other cached pages, for the first page of a list.
 	pages []string
 }
 
-// asking is a request under way. What came of it is set before done is closed;
-// outdated is guarded by the mutex of responses.
+// asking is a request in flight. Its outcome is set before done is closed; the mutex of responses
+// guards outdated.
 type asking struct {
 	done     chan struct{}
 	resp     Response
 	err      error
-	pace     *pace // of a first page, else nil
-	begun    bool  // it waits no more for its time to ask
-	outdated bool  // something changed since it was asked
+	pace     *pace // for the first page of a list, else nil
+	begun    bool  // the request was sent, after its pause
+	outdated bool  // the list has changed since the request was sent
 }
 
-// methodOf is a list that a server may say has changed.
+// methodOf is a list for which the server may send change notifications.
 type methodOf struct {
 	key    Key
 	method string
 }
 
-// pace is when the first page of such a list was last asked for because the server
-// said that the list has changed, and whether it has said so since.
+// pace is when the first page of a list was last requested because of a notification, and whether
+// a notification came since.
 type pace struct {
 	asked   time.Time
 	changed bool
@@ -135,8 +134,7 @@ func (c *Cache) Response(ctx context.Context, key ResponseKey, refresh bool, ask
 	}
 }
 
-// instead returns the result for a request that failed: a stale answer if that is allowed,
-// else the error.
+// instead returns a stale result for a failed request if that is allowed, else the error.
 func (c *Cache) instead(key ResponseKey, refresh bool, err error) ([]byte, toolcache.Freshness, error) {
 	e, ok := c.responses.last(key)
 	now := time.Now()
@@ -147,7 +145,7 @@ func (c *Cache) instead(key ResponseKey, refresh bool, err error) ([]byte, toolc
 	return bytes.Clone(e.bytes), toolcache.Freshness{Stale: true, Age: e.lease.age(now), Cause: err}, nil
 }
 
-// last returns what is kept for key, however old.
+// last returns the cached result of key, even if it has expired.
 func (r *responses) last(key ResponseKey) (response, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,15 +156,14 @@ func (r *responses) last(key ResponseKey) (response, bool) {
 	return *e, true
 }
 
-// Forget drops the cached results of a method: all pages of a list, or all
-// resources. It also drops the results of requests that are in flight.
+// Forget drops the cached results of a method: all pages of a list, or all resources. It also
+// drops the results of requests in flight.
 func (c *Cache) Forget(key Key, method string) {
 	c.responses.forget(func(k ResponseKey) bool { return k.Key == key && k.Method == method })
 }
 
-// Outdate is [Cache.Forget] for notifications of the server, which may come
-// often. Requests for the first page are at least a second apart; callers wait
-// for the next one.
+// Outdate is [Cache.Forget] for notifications of the server, which may be frequent. Requests for
+// the first page are at least a second apart; callers wait for the next one.
 func (c *Cache) Outdate(key Key, method string) {
 	r := &c.responses
 	r.mu.Lock()
@@ -185,16 +182,15 @@ func (c *Cache) ForgetOne(key ResponseKey) {
 	r.drop(key)
 }
 
-// Clear drops every result of key, and makes its list of tools stale. Use it
-// after a connection was lost, because the server that answers next may be
-// another one.
+// Clear drops every result of key, and makes its list of tools stale. Use it after a connection
+// was lost, because the next connection may lead to another server.
 func (c *Cache) Clear(key Key) {
 	c.Invalidate(key)
 	c.responses.forget(func(k ResponseKey) bool { return k.Key == key })
 }
 
-// join returns what is kept, else the request under way, else begins one, which
-// is mine, and to be sent after a while.
+// join returns the cached result, or the request in flight, or starts a request. Then mine is
+// true, and the request is to be sent after wait.
 func (r *responses) join(key ResponseKey, refresh bool) (e *response, a *asking, mine bool, wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -207,7 +203,7 @@ func (r *responses) join(key ResponseKey, refresh bool) (e *response, a *asking,
 		return nil, a, false, 0
 	}
 	if a != nil {
-		a.outdated = true // what is asked now is newer
+		a.outdated = true // the new request is more recent
 	}
 	a = &asking{done: make(chan struct{}), err: ErrFetcherGone}
 	if r.asking == nil {
@@ -226,7 +222,7 @@ func (r *responses) join(key ResponseKey, refresh bool) (e *response, a *asking,
 	return nil, a, true, wait
 }
 
-// paceOf returns the pace of a list that is asked for. Requires r.mu.
+// paceOf returns the pace of a list. Requires r.mu.
 func (r *responses) paceOf(list methodOf) *pace {
 	p, ok := r.paces.get(list)
 	if !ok {
@@ -239,19 +235,19 @@ func (r *responses) paceOf(list methodOf) *pace {
 	return p
 }
 
-// answered takes out a request that is no longer under way. Requires r.mu.
+// answered removes a request that is no longer in flight. Requires r.mu.
 func (r *responses) answered(key ResponseKey) {
 	delete(r.asking, key)
 	if len(r.asking) == 0 {
-		r.asking = nil // a map that has grown stays so
+		r.asking = nil // a map does not shrink
 	}
 }
 
-// isList reports the methods whose results a server can say have changed. Results
-// of other methods have a key for each parameter.
+// isList reports whether a method returns a list, for which a server can send change
+// notifications. Results of other methods have a key for each parameter.
 func isList(method string) bool { return strings.HasSuffix(method, "/list") }
 
-// ask asks, keeps the result and lets the others go.
+// ask sends the request, stores the result and wakes the waiters.
 func (c *Cache) ask(ctx context.Context, key ResponseKey, a *asking, wait time.Duration, ask Ask) ([]byte, error) {
 	var mine []byte
 	defer func() {
@@ -265,7 +261,7 @@ func (c *Cache) ask(ctx context.Context, key ResponseKey, a *asking, wait time.D
 			r.answered(key)
 		}
 		switch {
-		case errors.Is(a.err, ErrRefused): // whatever has changed meanwhile
+		case errors.Is(a.err, ErrRefused): // even if the list has changed
 			r.remove(ResponseKey{Key: key.Key, Method: key.Method})
 			r.remove(key)
 		case a.outdated:
@@ -283,17 +279,17 @@ func (c *Cache) ask(ctx context.Context, key ResponseKey, a *asking, wait time.D
 			return nil, err
 		}
 	}
-	a.err = ErrFetcherGone // should it panic or end this goroutine
+	a.err = ErrFetcherGone // in case ask panics or calls runtime.Goexit
 	resp, err := ask(ctx)
 	mine = resp.Result
 	if err == nil && !resp.Own && !resp.Shared {
-		resp.Result = bytes.Clone(resp.Result) // mine is for the caller to change
+		resp.Result = bytes.Clone(resp.Result) // the caller may change mine
 	}
 	a.resp, a.err = resp, err
 	return mine, err
 }
 
-// await waits until it is time to ask.
+// await waits until the request may be sent.
 func (r *responses) await(ctx context.Context, a *asking, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -308,8 +304,8 @@ func (r *responses) await(ctx context.Context, a *asking, wait time.Duration) er
 	return nil
 }
 
-// begin notes that it is asked now: what was said up to now is taken care of.
-// Requires the mutex of responses.
+// begin records that the request is sent now, which covers earlier notifications. Requires the
+// mutex of responses.
 func (a *asking) begin(now time.Time) {
 	a.begun = true
 	if a.pace != nil && a.pace.changed {
@@ -317,15 +313,15 @@ func (a *asking) begin(now time.Time) {
 	}
 }
 
-// keep keeps a result for its lease, or longer when it may stand in for another
-// afterwards. Requires r.mu.
+// keep caches a result for its lease, or longer if it may be returned instead of an error later.
+// Requires r.mu.
 func (r *responses) keep(key ResponseKey, e *response, longer bool) {
 	r.remove(key)
 	if (e.lease.ttl <= 0 && !longer) || len(e.bytes) > maxResponse {
 		return
 	}
 	if _, ok := r.kept.peek(ResponseKey{Key: key.Key, Method: key.Method}); !ok && key.Param != "" && isList(key.Method) {
-		return // it would join the next list
+		return // it would be mixed with the pages of the next list
 	}
 	r.bytes += len(e.bytes)
 	r.kept.add(key, e)
@@ -343,8 +339,8 @@ func (r *responses) keep(key ResponseKey, e *response, longer bool) {
 	}
 }
 
-// remove takes a result out. With the first page of a list go the others, since a
-// list starts again then. Requires r.mu.
+// remove removes a result. With the first page of a list it removes the others, since the next
+// request starts a new list. Requires r.mu.
 func (r *responses) remove(key ResponseKey) {
 	e, ok := r.kept.take(key)
 	if !ok {
@@ -356,7 +352,7 @@ func (r *responses) remove(key ResponseKey) {
 	}
 }
 
-// drop takes a result out and outdates what is on its way. Requires r.mu.
+// drop removes a result and outdates the request in flight. Requires r.mu.
 func (r *responses) drop(key ResponseKey) {
 	r.remove(key)
 	if a := r.asking[key]; a != nil && a.begun {

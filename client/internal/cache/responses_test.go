@@ -16,7 +16,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// pages answers by what is asked for, and counts.
+// pages answers by key, and counts requests.
 type pages struct {
 	asked atomic.Int32
 	took  time.Duration
@@ -91,7 +91,7 @@ func TestResponse_CACHE_02_Age(t *testing.T) {
 	}
 }
 
-// CACHE-04, CACHE-05: nothing is served for another question or to others.
+// A result is only returned for its own key.
 func TestResponse_CACHE_04_Keys(t *testing.T) {
 	t.Parallel()
 	c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
@@ -129,8 +129,8 @@ func TestResponse_CACHE_07_OneFlight(t *testing.T) {
 	})
 }
 
-// Who gives up takes nobody with it; what is everybody's is not asked again by
-// each; and neither is kept.
+// A caller that gives up does not affect the others. An error that all share is not requested
+// again by each. Neither is cached.
 func TestResponse_CACHE_07_Errors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestResponse_CACHE_07_Errors(t *testing.T) {
 	})
 }
 
-// A request that ends its goroutine leaves nobody waiting.
+// A request that calls runtime.Goexit leaves no caller waiting.
 func TestResponse_AbandonedAsk(t *testing.T) {
 	t.Parallel()
 	c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
@@ -173,7 +173,7 @@ func TestResponse_AbandonedAsk(t *testing.T) {
 	require.Equal(t, "1", read(t, c, response(""), p))
 }
 
-// CACHE-08: what was asked before a change is not kept after it.
+// A result that was requested before a change is not cached after it.
 func TestResponse_CACHE_08_Race(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestResponse_CACHE_08_OthersStay(t *testing.T) {
 	require.Equal(t, "3", read(t, c, other, p))
 }
 
-// CACHE-09: what is one caller's alone is nobody else's.
+// A result for one caller only is not returned to others.
 func TestResponse_CACHE_09_Own(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -236,8 +236,7 @@ func TestResponse_CACHE_09_Own(t *testing.T) {
 	})
 }
 
-// CACHE-10: a list is fresh as long as the page that goes first; then the walk
-// begins anew.
+// A list is fresh until its first page expires; then the walk starts over.
 func TestResponse_CACHE_10_Pages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -254,7 +253,7 @@ func TestResponse_CACHE_10_Pages(t *testing.T) {
 	})
 }
 
-// CACHE-14: what is handed out is the caller's.
+// The caller owns the returned bytes.
 func TestResponse_CACHE_14_Copies(t *testing.T) {
 	t.Parallel()
 	c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
@@ -266,11 +265,11 @@ func TestResponse_CACHE_14_Copies(t *testing.T) {
 	}
 }
 
-// What the asker does not change is kept as it is; others still get copies.
+// Bytes that the caller does not change are cached without a copy; other callers get copies.
 func TestResponse_CACHE_14_Shared(t *testing.T) {
 	t.Parallel()
 	c := newCache(t, toolcache.Settings{})
-	minute, came := time.Minute, []byte("not copied 1") // a text of its own: equal ones are held once
+	minute, came := time.Minute, []byte("not copied 1") // unique text: equal ones are stored once
 	ask := func(context.Context) (cache.Response, error) {
 		return cache.Response{Result: came, TTL: &minute, Shared: true}, nil
 	}
@@ -278,7 +277,7 @@ func TestResponse_CACHE_14_Shared(t *testing.T) {
 	require.NoError(t, err)
 	require.Same(t, &came[0], &mine[0])
 	for _, now := range []string{"1", "2"} {
-		came[len(came)-1] = now[0] // which an asker that shares does not do: it shows that there is no copy
+		came[len(came)-1] = now[0] // a real caller must not: it shows that there is no copy
 		for range 2 {
 			others, _, err := c.Response(t.Context(), response(""), false, nil)
 			require.NoError(t, err)
@@ -319,7 +318,7 @@ func TestResponse_CACHE_14_Bounds(t *testing.T) {
 	require.True(t, big("large 0", 4<<20), "over 32 MiB the oldest goes")
 }
 
-// CACHE-16: refresh asks whatever is kept or on its way, and its answer stays.
+// Refresh asks the server even if a result is cached or in flight, and its result is cached.
 func TestResponse_CACHE_16_Refresh(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -341,7 +340,7 @@ func TestResponse_CACHE_16_Refresh(t *testing.T) {
 	})
 }
 
-// A list of tools is fresh for as long as its Fetch says (CACHE-02).
+// A list of tools is fresh for the TTL of its Fetch.
 func TestFetchSaysHowLong(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -368,8 +367,8 @@ func TestFetchSaysHowLong(t *testing.T) {
 	}
 }
 
-// What a server says by itself over and over costs a request a second; whoever
-// waits for it waits within its own time, and takes nobody with it.
+// Repeated notifications cause one request per second. A caller that waits for it does so within
+// its own context, and does not affect others.
 func TestResponsesArePaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -385,7 +384,7 @@ func TestResponsesArePaced(t *testing.T) {
 			result, _, err := c.Response(ctx, k, refresh, ask)
 			return string(result), err
 		}
-		c.Outdate(key, "prompts/list") // nobody has asked yet
+		c.Outdate(key, "prompts/list") // there was no request yet
 		first, err := read(t.Context(), false)
 		require.NoError(t, err)
 		require.Equal(t, "1", first)
@@ -423,8 +422,8 @@ func TestResponsesArePaced(t *testing.T) {
 	})
 }
 
-// Results stand in for ones that cannot be asked for as lists do, and go when
-// the credentials are refused.
+// Stale results are returned instead of errors as for lists, and dropped when the credentials are
+// refused.
 func TestStaleResponses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -449,7 +448,7 @@ func TestStaleResponses(t *testing.T) {
 			require.Equal(t, toolcache.Freshness{Stale: true, Age: time.Minute, Cause: fails}, st)
 		}
 		_, err = read(true)
-		require.ErrorIs(t, err, fails, "who asks for the server is not given anything else")
+		require.ErrorIs(t, err, fails, "a refresh never returns a stale result")
 		c.ForgetOne(k)
 		_, err = read(false)
 		require.ErrorIs(t, err, fails, "known to be outdated")
@@ -499,8 +498,8 @@ func TestStaleIfUsesTheCache(t *testing.T) {
 	require.JSONEq(t, `{"a":1}`, string(got))
 }
 
-// CACHE-11: once the credentials are refused, what is kept is for nobody, though
-// a newer request has overtaken the one that was refused.
+// Once the credentials are refused, nothing cached is returned, even if a newer request has
+// overtaken the refused one.
 func TestResponse_CACHE_11_RefusedAlthoughOvertaken(t *testing.T) {
 	t.Parallel()
 	down := errors.New("down")
@@ -528,7 +527,7 @@ func TestResponse_CACHE_11_RefusedAlthoughOvertaken(t *testing.T) {
 	}
 }
 
-// A later page that is refused takes the first with it.
+// A refused later page drops the first page, too.
 func TestResponse_CACHE_11_RefusedPage(t *testing.T) {
 	t.Parallel()
 	c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
@@ -540,7 +539,7 @@ func TestResponse_CACHE_11_RefusedPage(t *testing.T) {
 	require.Equal(t, "2", read(t, c, response(""), p))
 }
 
-// What changes while a reader waits for its time to ask is in what it is told.
+// A reader that waits for the next request gets the changes meanwhile.
 func TestResponse_CACHE_08_ChangedBeforeItIsAsked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -557,8 +556,7 @@ func TestResponse_CACHE_08_ChangedBeforeItIsAsked(t *testing.T) {
 	})
 }
 
-// CACHE-10: a page is kept with its first page only, and does not join another
-// list.
+// A page is cached only with its first page, and does not join another list.
 func TestResponse_CACHE_10_PageWithoutItsFirst(t *testing.T) {
 	t.Parallel()
 	c, p := newCache(t, toolcache.Settings{}), &pages{}
@@ -568,13 +566,13 @@ func TestResponse_CACHE_10_PageWithoutItsFirst(t *testing.T) {
 	require.Equal(t, "3", read(t, c, response(""), p))
 	require.Equal(t, "4", read(t, c, response("2"), p))
 	require.Equal(t, "4", read(t, c, response("2"), p), "kept")
-	for i := range 1023 { // which drive the first page out, but not the second
+	for i := range 1023 { // they evict the first page, but not the second
 		read(t, c, cache.ResponseKey{Key: key, Method: "resources/read", Param: fmt.Sprint(i)}, p)
 	}
 	require.Equal(t, "1028", read(t, c, response("2"), p))
 }
 
-// resource is a result that is part of no list.
+// resource is a result that is not part of a list.
 func resource(uri string) cache.ResponseKey {
 	return cache.ResponseKey{Key: key, Method: "resources/read", Param: uri}
 }

@@ -20,28 +20,24 @@ const (
 	// envTTL is the environment variable that [TTLFromEnv] reads.
 	envTTL = "MCP_TOOL_CACHE_TTL"
 
-	// maxTTL bounds what a server may ask for.
+	// maxTTL limits the TTL of a server.
 	maxTTL = 24 * time.Hour
-	// maxStale bounds how long after its end a list may stand in for a failed
-	// fetch.
+	// maxStale limits how long after it expires a list may be returned instead of an error.
 	maxStale = time.Hour
-	// maxRevalidate bounds how long readers may be given an expired list.
+	// maxRevalidate limits how long readers may get an expired list.
 	maxRevalidate = 30 * time.Second
-	// absentTTL is how long it is believed that a server does not have something.
+	// absentTTL is how long ErrAbsent is cached.
 	absentTTL = time.Minute
-	// minInterval is how far apart two fetches are, at least, when the server
-	// says that a list has changed: one for the first word, one for all that
-	// come after it.
+	// minInterval is the minimum time between two fetches that follow notifications: one for the
+	// first notification, and one for all later ones.
 	minInterval = time.Second
-	// missInterval is how far apart two refreshes for one unknown name are, at
-	// least.
+	// missInterval is the minimum time between two refreshes for one unknown name.
 	missInterval = time.Second
-	// maxMisses is how many unknown names a list remembers; they come from
-	// callers and are many when a model makes them up.
+	// maxMisses limits the unknown names that a list keeps: models can invent many.
 	maxMisses = 256
 )
 
-// settings are those of the application, with the defaults set.
+// settings are the application's settings with defaults applied.
 type settings toolcache.Settings
 
 // Durable reports whether [toolcache.Settings.Durable] is set, so that lists outlive this
@@ -71,7 +67,7 @@ func Validate(s toolcache.Settings) error {
 	return errors.Join(errs...)
 }
 
-// ttl is how long a list is fresh for which the server asked for hint.
+// ttl returns how long a list is fresh if the server's TTL is hint.
 func (s *settings) ttl(hint *time.Duration) time.Duration {
 	limit := max(s.TTL, 0)
 	switch {
@@ -87,13 +83,13 @@ func (s *settings) ttl(hint *time.Duration) time.Duration {
 	return asked
 }
 
-// leaseOf is the lease of a list that comes now.
+// leaseOf returns the lease of a list that has just arrived.
 func (c *Cache) leaseOf(hint *time.Duration) lease {
 	return newLease(time.Now(), c.set.spread(c.set.ttl(hint)))
 }
 
-// responseTTL is how long a result is kept that the server lets be kept for
-// hint: never on our own account, since most results are not asked for twice.
+// responseTTL returns how long a result is cached if the server's TTL is hint. Without a TTL it
+// is not cached, since most results are not requested twice.
 func (s *settings) responseTTL(hint *time.Duration) time.Duration {
 	if hint == nil {
 		return 0

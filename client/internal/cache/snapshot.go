@@ -13,37 +13,36 @@ import (
 )
 
 const (
-	// maxTools and maxSchemas bound what a server can make a cache hold: the
-	// tools of a list, and the bytes of the schemas of one tool.
+	// maxTools limits the tools of a list, and maxSchemas the bytes of the schemas of one tool.
 	maxTools   = 100_000
 	maxSchemas = 1 << 20
 )
 
-// snapshot is one state of a list. It never changes.
+// snapshot is an immutable state of a list.
 type snapshot struct {
 	*contents
-	epoch  uint64 // in which the fetch began
+	epoch  uint64 // epoch in which the fetch began
 	public bool
-	stored bool           // came out of the durable store
-	asked  *time.Duration // what the server asked for
+	stored bool           // from the durable store
+	asked  *time.Duration // the server's TTL
 	lease  lease
 
 	borrowed bool // fetched for another partition
 }
 
-// contents are the tools of a list. Lists that say the same share them, see [twins].
+// contents are the tools of a list. Equal lists share them, see [twins].
 type contents struct {
 	tools []mcp.Tool
 	index map[string]*mcp.Tool // into tools
-	large map[string]int       // tools that were refused, and their bytes; mostly nil
+	large map[string]int       // tools that were refused, by size; usually nil
 
-	// The digest is made when somebody wants to know.
+	// The digest is computed on first use.
 	once   sync.Once
 	digest string
 }
 
-// newSnapshot makes a state of what was fetched. Of tools with the same name the
-// first counts, also when it is refused.
+// newSnapshot returns the snapshot of a fetched list. Of tools with the same name it keeps the
+// first, even if that is refused.
 func newSnapshot(from Listing, epoch uint64, lease lease) *snapshot {
 	return &snapshot{
 		contents: contentsOf.one(newContents(from.Tools)),
@@ -74,33 +73,33 @@ func newContents(tools []mcp.Tool) *contents {
 	return c
 }
 
-// equal reports whether both hold the same tools in the same order.
+// equal reports whether both have the same tools in the same order.
 func (c *contents) equal(other *contents) bool {
 	return slices.EqualFunc(c.tools, other.tools, func(a, b mcp.Tool) bool { return a.Equal(&b) }) && maps.Equal(c.large, other.large)
 }
 
-// hash is of most of what differs between lists.
+// hash covers most of what can differ between lists.
 func (c *contents) hash() uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
 	for i := range c.tools {
 		t := &c.tools[i]
 		for _, text := range [...]string{t.Name, t.Description} {
-			_, _ = h.WriteString(text) // never fails, nor does Write
+			_, _ = h.WriteString(text) // hash.Hash writes never fail
 		}
 		_, _ = h.Write(t.InputSchema)
 	}
 	return h.Sum64()
 }
 
-// in is the same state as seen from another epoch.
+// in returns the same state in another epoch.
 func (s *snapshot) in(epoch uint64) *snapshot {
 	other := *s
 	other.epoch = epoch
 	return &other
 }
 
-// missing is the error for a name that is not in the index.
+// missing returns the error for a name that is not in the index.
 func (c *contents) missing(name string) error {
 	if size := c.large[name]; size > 0 {
 		return &RefusedToolError{Name: name, Bytes: size, Limit: maxSchemas}
@@ -108,14 +107,14 @@ func (c *contents) missing(name string) error {
 	return &UnknownToolError{name}
 }
 
-// encoded returns the list as a server would say it, and its digest in hex.
+// encoded returns the list as JSON, and its digest in hex.
 func (c *contents) encoded() (list []byte, hash string, err error) {
 	list, err = mcp.Marshal(&mcp.ListToolsResult{Tools: c.tools})
 	return list, hashOf(list), err
 }
 
-// fingerprint is the digest of the tools. Tools that cannot be encoded, which none are
-// that came from a server, have none.
+// fingerprint returns the digest of the tools, "" if they cannot be encoded, which does not
+// happen for tools from a server.
 func (c *contents) fingerprint() string {
 	c.once.Do(func() {
 		if _, hash, err := c.encoded(); err == nil {

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// storeTimeout bounds one use of a durable store.
+	// storeTimeout limits one call of the durable store.
 	storeTimeout = time.Second
-	// maxEntry bounds the list of an entry.
+	// maxEntry limits the size of a stored list.
 	maxEntry = 16 << 20
-	// saveInterval is how far apart two saves of a list are that has not changed.
+	// saveInterval is the minimum time between two saves of an unchanged list.
 	saveInterval = 10 * time.Second
 )
 
-// errEntry is matched by the errors of an invalid entry.
+// errEntry matches the errors of an invalid entry.
 var errEntry = errors.New("the stored list of tools is not valid")
 
 // listingOf checks a stored entry like an answer of the server.
@@ -45,32 +45,31 @@ func listingOf(e *toolcache.Entry) (Listing, error) {
 	return Listing{Tools: res.Tools, TTL: e.TTL, Public: e.Public}, nil
 }
 
-// storeRounds makes one guess at a key cost some 20 ms. It never changes, but in
-// tests under the race detector, where that is a second.
+// storeRounds makes one guess at a key cost some 20 ms. Only tests under the race detector change
+// it: there it would take a second.
 var storeRounds = 1 << 16
 
-// storeKey is a key's name in a store. Addresses, environments and headers go
-// into keys, and perhaps short secrets with them. A user who sees the names could guess
-// those if that were cheap. A salt of one's own would do as well, but the
-// processes that share a store, on several machines too, need the same names.
+// storeKey returns the name of a key in a store. Keys contain addresses, environments and
+// headers, and perhaps short secrets. The slow hash protects those from guessing by readers of
+// the names. A random salt would not work, because all processes that share a store need the same
+// names.
 func storeKey(k Key) string {
 	text := fmt.Sprintf("%d %d %d %s%s%s", len(k.Server), len(k.Variant), len(k.Partition), k.Server, k.Variant, k.Partition)
 	slow, err := pbkdf2.Key(sha256.New, text, []byte("mainstay tool list"), storeRounds, sha256.Size)
 	if err != nil {
-		return "" // refused by the settings of a FIPS module: no key, which stores refuse
+		return "" // refused by the settings of a FIPS module; stores reject an empty key
 	}
 	return hex.EncodeToString(slow)
 }
 
-// shelf is what is known of the durable store for one list.
+// shelf is the state of the durable store for one list.
 type shelf struct {
-	key     func() string // in the store; made once, since that takes a while
-	asked   atomic.Bool   // for what an earlier process left
-	mayHave atomic.Bool   // there may be an entry
-	// turn holds a token while the store is written to, which takes time: what
-	// follows is guarded by it.
+	key     func() string // key in the store; computed once, since that is slow
+	asked   atomic.Bool   // the entry of earlier processes was requested
+	mayHave atomic.Bool   // the store may have an entry
+	// turn holds a token while the store is written to. It guards the fields below.
 	turn chan struct{}
-	hash string    // of what is there, "" for nothing or not known
+	hash string    // hash of the stored list, "" for none or unknown
 	at   time.Time // of the last save
 }
 
@@ -80,7 +79,7 @@ func newShelf(key Key) *shelf {
 	return s
 }
 
-// load puts what the store has in the place of no list.
+// load loads the stored list, if this process has none.
 func (c *Cache) load(ctx context.Context, l *list) {
 	if l.shelf == nil || l.shelf.asked.Swap(true) || l.snap.Load() != nil {
 		return
@@ -103,21 +102,20 @@ func (c *Cache) load(ctx context.Context, l *list) {
 		c.set.Logger.Warn("[MCP] the stored list of tools is ignored", "error", err)
 		return
 	case age < 0 || (l.key == l.key.public() && !entry.Public):
-		return // from a clock that was ahead; or for somebody else
+		return // from a clock that was ahead, or for another partition
 	}
 	ttl := time.Duration(0)
 	if entry.TTL != nil {
 		ttl = c.set.spread(c.set.ttl(entry.TTL))
 	}
-	// Of the first epoch: stale when something was said before it was read.
+	// The first epoch: the list is stale if a notification came before it was loaded.
 	s := newSnapshot(from, 0, newLease(now, ttl).since(age))
 	s.stored = true
 	l.put(s)
 }
 
-// save keeps a list beyond this process, unless it has changed meanwhile. While
-// the store is busy with an earlier one it does nothing: what is there then is
-// older, and not wrong.
+// save stores a list for other processes, unless it has changed meanwhile. It does nothing while
+// an earlier save is in progress: that list is older, but not wrong.
 func (c *Cache) save(ctx context.Context, l *list, s *snapshot) {
 	if l.shelf == nil {
 		return
@@ -129,7 +127,7 @@ func (c *Cache) save(ctx context.Context, l *list, s *snapshot) {
 	}
 	defer func() { <-l.shelf.turn }()
 	list, hash, err := s.encoded()
-	l.shelf.mayHave.Store(true) // before the epoch is read: who begins another forgets it again
+	l.shelf.mayHave.Store(true) // before the epoch is read, so that a later epoch removes the entry again
 	if err != nil || len(list) > maxEntry || s.epoch != l.epoch.Load() || l.evicted.Load() ||
 		(hash == l.shelf.hash && time.Since(l.shelf.at) < saveInterval) {
 		return
@@ -141,7 +139,7 @@ func (c *Cache) save(ctx context.Context, l *list, s *snapshot) {
 		List: list, Hash: hash, At: time.Unix(0, s.lease.wall), TTL: s.asked, Public: s.public,
 	})
 	if l.evicted.Load() {
-		c.unsave(ctx, l) // its successor may have forgotten it before it was saved
+		c.unsave(ctx, l) // its successor may have called unsave before the save
 	}
 	if err != nil {
 		c.set.Logger.Warn("[MCP] the list of tools could not be stored", "error", err)
@@ -150,19 +148,18 @@ func (c *Cache) save(ctx context.Context, l *list, s *snapshot) {
 	l.shelf.hash = hash
 }
 
-// unsave drops what the store has, which is not true any more. It does not wait,
-// because its caller handles a notification. One goroutine at
-// most follows a save.
+// unsave removes the stored list, because it is stale. It does not block, because its caller
+// handles a notification. At most one goroutine per save runs.
 func (c *Cache) unsave(ctx context.Context, l *list) {
 	if l.shelf == nil || !l.shelf.mayHave.CompareAndSwap(true, false) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
 	go func() {
-		l.shelf.turn <- struct{}{} // every use of the store is bounded
+		l.shelf.turn <- struct{}{} // each call of the store is limited in time
 		defer func() { <-l.shelf.turn }()
 		if l.shelf.mayHave.Load() {
-			return // it has been replaced
+			return // it was replaced
 		}
 		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 		defer cancel()

@@ -8,8 +8,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-// Processes of other versions look for a list by the same name, and who guesses
-// at one has to work for it.
+// Processes of other versions use the same names, and guessing a key is expensive.
 func TestStoreKeyIsSlowAndStays(t *testing.T) {
 	t.Parallel()
 	if testmain.Race {

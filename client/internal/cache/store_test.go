@@ -28,8 +28,8 @@ func fetched(name string, ttl time.Duration) *server {
 	return s
 }
 
-// What a process leaves, the next one finds: fresh for what is left of the time
-// the server gave, else stale, which still stands in for a server that is down.
+// The next process finds the list of the previous one: fresh for the rest of its TTL, then stale,
+// which may still be used if the server is down.
 func TestStoreOutlivesTheProcess(t *testing.T) {
 	t.Parallel()
 	const hour = time.Hour
@@ -78,7 +78,7 @@ func TestStoreOutlivesTheProcess(t *testing.T) {
 					require.Equal(t, tt.stale, st.Stale)
 				}
 				if tt.away > 0 && tt.before == nil && tt.want != "new" {
-					found, _, ok := c.Lookup(key, "old") // whatever its age (CACHE-15)
+					found, _, ok := c.Lookup(key, "old") // at any age
 					require.True(t, ok)
 					require.JSONEq(t, `{"type":"object"}`, string(found.InputSchema))
 				}
@@ -88,7 +88,7 @@ func TestStoreOutlivesTheProcess(t *testing.T) {
 	}
 }
 
-// moved is a store in a time of its own: what it saves was said earlier.
+// moved is a store with a shifted clock: what it saves is older.
 type moved struct {
 	*toolcache.FileStore
 	by time.Duration
@@ -99,8 +99,7 @@ func (m moved) Save(ctx context.Context, key string, e toolcache.Entry) error {
 	return m.FileStore.Save(ctx, key, e)
 }
 
-// What is known to be outdated does not lie there for the next process, and what
-// was refused does not either.
+// A stale list does not remain in the store, and neither does one after refused credentials.
 func TestStoreForgets(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(t *testing.T, c *cache.Cache, s *server){
@@ -133,8 +132,8 @@ func TestStoreForgets(t *testing.T) {
 	}
 }
 
-// A list that nobody has asked the server for just now does not say that a tool is
-// unknown: neither one from the store nor one of another partition.
+// A list that did not just come from the server does not prove that a tool is unknown: neither
+// one from the store nor one of another partition.
 func TestAListFoundElsewhereCallsNothingUnknown(t *testing.T) {
 	t.Parallel()
 	ann := cache.Key{Server: "docling", Partition: "ann"}
@@ -170,14 +169,13 @@ func TestAListFoundElsewhereCallsNothingUnknown(t *testing.T) {
 				_, err = second.Get(t.Context(), key, "c", s.list)
 				require.ErrorIs(t, err, cache.ErrUnknownTool)
 				asked(t, s, 3)
-				synctest.Wait() // what was fetched is in the store
+				synctest.Wait() // the fetched list is stored
 			})
 		})
 	}
 }
 
-// Partitions have files of their own whose names do not tell, but for what is
-// public where that may be shared.
+// Partitions have separate files with opaque names, except public lists that may be shared.
 func TestStorePartitions(t *testing.T) {
 	t.Parallel()
 	ann := cache.Key{Server: "docling", Partition: "ann"}
@@ -230,7 +228,7 @@ func files(t *testing.T, f *toolcache.FileStore) (names []string) {
 	return names
 }
 
-// H7: a file that is damaged, too large, another's, or open to others is as none.
+// A file that is damaged, too large, of another user, or accessible to others counts as missing.
 func TestFileStoreTrustsNothing(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(t *testing.T, path string){
@@ -272,7 +270,8 @@ func TestFileStoreTrustsNothing(t *testing.T) {
 	}
 }
 
-// A list that is well kept and no list: what decodes is what a server may say.
+// A stored list that is damaged is no list; a valid one may have any content that a server may
+// send.
 func TestStoredListIsReadLikeAnAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -307,8 +306,7 @@ func edit(t *testing.T, path, old, replacement string) {
 	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(data), old, replacement, 1)), 0o600))
 }
 
-// A store that does not answer costs a fetch a second each time, no more, and a
-// read of a fresh list nothing.
+// A store that does not respond costs each fetch one second, and a read of a fresh list nothing.
 func TestSlowStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -339,7 +337,7 @@ func (s slow) Load(ctx context.Context, _ string) (toolcache.Entry, error) {
 func (s slow) Save(ctx context.Context, _ string, _ toolcache.Entry) error { return s.wait(ctx) }
 func (s slow) Forget(ctx context.Context, _ string) error                  { return s.wait(ctx) }
 
-// What a store keeps of a tool is all of it.
+// A store keeps all of a tool.
 func TestStoreKeepsToolsWhole(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -359,7 +357,7 @@ func TestStoreKeepsToolsWhole(t *testing.T) {
 	})
 }
 
-// newTestStore is a store in a folder that it makes itself.
+// newTestStore returns a store in a folder that it creates.
 func newTestStore(t *testing.T) *toolcache.FileStore {
 	t.Helper()
 	return &toolcache.FileStore{Dir: filepath.Join(t.TempDir(), "tools")}

@@ -8,9 +8,8 @@ import (
 	"weak"
 )
 
-// twins finds the value that this process holds already in place of an equal one, so
-// that a thousand clients of one server hold its list once. The values never change.
-// twins keeps none of them alive.
+// twins replaces a value by an equal one that this process already holds, so that a thousand
+// clients of one server share one list. The values never change. twins keeps none of them alive.
 type twins[T any] struct {
 	hash  func(*T) uint64
 	equal func(a, b *T) bool
@@ -19,7 +18,7 @@ type twins[T any] struct {
 	known map[uint64]weak.Pointer[T] // by hash
 }
 
-// one returns the first value that equals v: v itself if there is none.
+// one returns the first value that equals v, or v itself if there is none.
 func (t *twins[T]) one(v *T) *T {
 	hash := t.hash(v)
 	t.mu.Lock()
@@ -38,11 +37,11 @@ func (t *twins[T]) one(v *T) *T {
 	return v
 }
 
-// forget is called when a value is gone.
+// forget removes the entry of a collected value.
 func (t *twins[T]) forget(hash uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.known[hash].Value() == nil { // else another one has its place
+	if t.known[hash].Value() == nil { // unless another value has replaced it
 		delete(t.known, hash)
 	}
 }
@@ -52,7 +51,7 @@ var seed = maphash.MakeSeed()
 // text is an unchanged result.
 type text struct{ bytes []byte }
 
-// The texts and the lists that the caches of this process hold.
+// The texts and lists of all caches in this process.
 var (
 	texts = twins[text]{
 		hash:  func(t *text) uint64 { return maphash.Bytes(seed, t.bytes) },

@@ -14,8 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// Caches that keep the same list keep it once; one that differs in a letter is not
-// shared.
+// Caches with the same list share it; one that differs in a letter is not shared.
 func TestTwins(t *testing.T) {
 	t.Parallel()
 	list := func(description string) func(context.Context) (Listing, error) {
@@ -54,7 +53,7 @@ func TestTwins(t *testing.T) {
 	require.NotSame(t, contents(0), contents(2))
 	require.NotSame(t, kept(0), kept(2))
 
-	// What is handed out is each caller's own.
+	// Each caller owns what it gets.
 	tool, _, ok := caches[0].Lookup(key(0), "twin")
 	require.True(t, ok)
 	tool.Description = "changed"
@@ -63,7 +62,7 @@ func TestTwins(t *testing.T) {
 	require.Equal(t, "the same", again.Description)
 }
 
-// Values are not kept alive, and those that are gone leave nothing behind.
+// Values are not kept alive, and collected values leave nothing behind.
 func TestTwinsForget(t *testing.T) {
 	t.Parallel()
 	all := twins[text]{hash: func(t *text) uint64 { return uint64(len(t.bytes)) }, equal: texts.equal}

@@ -12,27 +12,24 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// headerAnnotation is the member of a property's schema that names the header
-// which repeats the property.
+// headerAnnotation is the schema member that names the header for a property.
 const headerAnnotation = "x-mcp-header"
 
-// node is a place in a tool's arguments: the root, a property that a
-// header repeats, or one on the way to such a property.
+// node is a position in a tool's arguments: the root, an annotated property, or one on the way to
+// an annotated property.
 type node struct {
 	header   string
 	children map[string]*node
 }
 
-// maxSearched bounds the schemas that are searched, as it does those that
-// arguments are checked by: decoded they are many times as large.
+// maxSearched limits the schemas that are searched: decoded, they are many times as large.
 const maxSearched = 1 << 20
 
-// search finds the annotations of an input schema, nil for none. It
-// searches every place where a schema can stand, so that one at a place that
-// does not count is found too.
+// search finds the annotations of an input schema, nil for none. It searches every subschema, so
+// that it also finds annotations where they are not allowed.
 func search(schema json.RawMessage) (*node, error) {
-	// Most schemas have none, and need not be decoded to know it. A search that
-	// begins with the dash has fewer places to look at.
+	// Most schemas have none, so check the text before decoding it. The search starts with the
+	// dash because dashes are rare.
 	if !bytes.Contains(schema, []byte(headerAnnotation[1:])) && !bytes.Contains(schema, []byte(`\u`)) {
 		return nil, nil
 	}
@@ -40,7 +37,7 @@ func search(schema json.RawMessage) (*node, error) {
 		return nil, fmt.Errorf("the schema is over %d bytes, too large to be searched for annotations", maxSearched)
 	}
 	var root any
-	_ = jsonrpc.Unmarshal(schema, &root) // what is no schema has none; others say so
+	_ = jsonrpc.Unmarshal(schema, &root) // an invalid schema is reported elsewhere
 	s := searching{used: map[string]bool{}}
 	tree := &node{}
 	if object, ok := root.(map[string]any); ok {
@@ -59,12 +56,12 @@ func search(schema json.RawMessage) (*node, error) {
 
 // searching is one walk through a schema.
 type searching struct {
-	used map[string]bool // header names in lower case
+	used map[string]bool // header names, in lower case
 }
 
-// within searches the parts of a schema. place is where its properties
-// belong, nil below anything but properties, where no annotation counts. It
-// goes by name, so that the same fault is found every time.
+// within searches the subschemas of a schema. place is the node for its properties, nil where
+// annotations are not allowed. It visits keywords in sorted order, so that the same error is
+// found every time.
 func (s *searching) within(schema map[string]any, place *node) error {
 	for _, keyword := range slices.Sorted(maps.Keys(schema)) {
 		var err error
@@ -92,7 +89,7 @@ func (s *searching) within(schema map[string]any, place *node) error {
 	return nil
 }
 
-// elsewhere searches a schema, or several, at places that do not count.
+// elsewhere searches subschemas where annotations are not allowed.
 func (s *searching) elsewhere(keyword string, value any) error {
 	switch value := value.(type) {
 	case []any:
@@ -115,7 +112,7 @@ func (s *searching) properties(value any, place *node) error {
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		schema, ok := named[name].(map[string]any)
 		if !ok {
-			continue // true and false are schemas too
+			continue // true and false are schemas, too
 		}
 		annotation, annotated := schema[headerAnnotation]
 		var child *node
@@ -145,7 +142,7 @@ func (s *searching) properties(value any, place *node) error {
 	return nil
 }
 
-// header judges one annotation and the type of its property.
+// header checks one annotation and the type of its property.
 func (s *searching) header(annotation, kind any) (string, error) {
 	header, ok := annotation.(string)
 	if !ok || header == "" || strings.ContainsFunc(header, notToken) {
@@ -162,7 +159,7 @@ func (s *searching) header(annotation, kind any) (string, error) {
 	return header, nil
 }
 
-// isMirrored reports the types whose values headers repeat, alone or with null.
+// isMirrored reports whether headers repeat values of a type, alone or with null.
 func isMirrored(kind any) bool {
 	switch kind := kind.(type) {
 	case string:
@@ -174,7 +171,7 @@ func isMirrored(kind any) bool {
 	return false
 }
 
-// notToken reports what cannot stand in a header's name (RFC 9110, 5.6.2).
+// notToken reports whether a character is not allowed in a header name (RFC 9110, section 5.6.2).
 func notToken(r rune) bool {
 	switch {
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':

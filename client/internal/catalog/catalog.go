@@ -1,6 +1,6 @@
-// Package catalog has the definitions of a server's tools and what they mean for calls:
-// which arguments and results fit their schemas, what is wrong with others, which
-// arguments HTTP headers repeat, and which definitions have changed.
+// Package catalog has the definitions of a server's tools and applies them to calls: it validates
+// arguments and results against schemas, explains errors, finds the arguments that HTTP headers
+// repeat, and detects changed definitions.
 package catalog
 
 import (
@@ -21,78 +21,77 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Check says what happens to values that do not fit a tool's schema.
+// Check is what happens to values that do not match a tool's schema.
 type Check uint8
 
-// What a check does: an error, a report, or nothing.
+// The checks: an error, a report, or nothing.
 const (
 	Strict Check = iota + 1
 	Warn
 	Off
 )
 
-// Config is what a [Catalog] is made of. It does not change.
+// Config configures a [Catalog]. It is immutable.
 type Config struct {
-	*core.Core
-	// Lists keeps the list of tools.
+	// Lists caches the list of tools.
 	Lists *lists.Cache
 	// Arguments and Results are the checks of calls and their results.
 	Arguments, Results Check
-	// DropNulls leaves out arguments that are null if they fit without.
+	// DropNulls removes null arguments if the arguments match the schema without them.
 	DropNulls bool
-	// Eager asks for the list before a tool is called that is not in it, and renews an
-	// expired list in the background.
+	// Eager lists the tools before a call of an unknown tool, and renews an expired list in the
+	// background.
 	Eager bool
-	// Pins are the fingerprints that tools must have, by name. Block refuses calls of
-	// tools with others.
+	// Pins are the required fingerprints of tools by name. Block refuses calls of tools that
+	// differ.
 	Pins  map[string]string
 	Block bool
 
-	// Page asks for a page of the list for all callers with the partition of who.
+	// Page fetches a page of the list for all callers with the partition of who.
 	Page Page
 	// Drift emits an event for each changed definition.
 	Drift bool
 }
 
-// Catalog is what is known of the tools of one server: their definitions as they were
-// listed last, and what these mean for calls. Its methods may be called from many
-// goroutines at once.
+// Catalog has the known tools of one server: their definitions from the last list, and what
+// follows for calls. Its methods may be called from many goroutines at once.
 type Catalog struct {
+	*core.Core
 	Config
-	fetch              cache.Fetch // of the view for nobody in particular; bound once, as binding allocates
+	fetch              cache.Fetch // for callers without a partition; bound once, since binding allocates
 	arguments, results Schemas
 	headers            Mirrors
 	definitions        Definitions
-	doubted            atomic.Pointer[time.Time] // when the list last was; nil for never
+	doubted            atomic.Pointer[time.Time] // when Doubt last had an effect; nil for never
 }
 
 // New returns a catalog.
-func New(c Config) *Catalog {
-	catalog := &Catalog{Config: c}
+func New(c *core.Core, set Config) *Catalog {
+	catalog := &Catalog{Core: c, Config: set}
 	nobody := catalog.For(nil)
 	catalog.fetch = nobody.fetchList
 	return catalog
 }
 
-// View is a catalog as one caller sees it. It is for one call: what it asks the server
-// carries what the application answered at the start of that call.
+// View is a catalog for one caller during one call: its requests carry the credentials from the
+// start of that call.
 type View struct {
 	*Catalog
 	who *transport.Caller
-	// latest is who the list was fetched for, nil before it was.
+	// latest is the caller that fetched the list, nil before a fetch.
 	latest *atomic.Pointer[transport.Caller]
 }
 
-// For returns the view of a caller, whom [lists.Cache.Ask] returned.
+// For returns the view of a caller that [lists.Cache.Ask] returned.
 func (c *Catalog) For(who *transport.Caller) View { return View{Catalog: c, who: who} }
 
-// Ask returns the view of the caller that ctx belongs to. It runs a function of the
-// application, as [lists.Cache.Ask] does. own is the maximum time of the call.
+// Ask returns the view of the caller that ctx belongs to. It calls the application, as
+// [lists.Cache.Ask] does. own is the maximum time of the call.
 func (c *Catalog) Ask(ctx context.Context, own time.Duration) View {
 	return c.For(c.Lists.Ask(ctx, own))
 }
 
-// fetcher walks the list for all callers of the partition.
+// fetcher returns the fetch of the list for all callers of the partition.
 func (c *View) fetcher() cache.Fetch {
 	if c.who == nil {
 		return c.fetch
@@ -108,8 +107,8 @@ func (c *View) fetching() *View {
 	return &own
 }
 
-// Caller returns whom the rest of the call is for: the caller of the view, with other
-// credentials if the server refused the first ones when the list was fetched.
+// Caller returns the caller for the rest of the call: the caller of the view, with other
+// credentials if the server refused the first ones during a fetch.
 func (c *View) Caller() *transport.Caller {
 	if c.latest != nil {
 		if now := c.latest.Load(); now.Renews(c.who) {
@@ -119,7 +118,7 @@ func (c *View) Caller() *transport.Caller {
 	return c.who
 }
 
-// errorOf makes the client's error of one of the cache, for a tool.
+// errorOf returns the client's error for an error of the cache about a tool.
 func (c *Catalog) errorOf(err error, tool string) error {
 	var refused *cache.RefusedToolError
 	if own := lists.CopyOf(err); own != nil {
@@ -136,7 +135,7 @@ func (c *Catalog) errorOf(err error, tool string) error {
 	return c.Local(err, mcp.MethodToolsList)
 }
 
-// aboutTool adds to an error that it is about a call of a tool.
+// aboutTool adds the call of a tool to an error.
 func (c *Catalog) aboutTool(tool string, e *mcperrors.Error) *mcperrors.Error {
 	return c.About(outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}, e)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Known is what calls need of a tool's definition. Listed is false if it has not been
+// Known has the parts of a tool's definition that calls need. Listed is false if it was not
 // looked up, or the server has not listed the tool.
 type Known struct {
 	Listed    bool
@@ -23,8 +23,8 @@ type Known struct {
 
 func knownOf(t *mcp.Tool) Known { return Known{true, t.OutputSchema, t.Execution} }
 
-// TaskSupport returns whether calls can or must run as tasks, empty if the definition
-// does not say.
+// TaskSupport returns whether calls can or must run as tasks, "" if the definition does not
+// specify it.
 func (k Known) TaskSupport() string {
 	if k.Execution == nil {
 		return ""
@@ -32,10 +32,10 @@ func (k Known) TaskSupport() string {
 	return k.Execution.TaskSupport
 }
 
-// CheckArguments judges the arguments of a call before it is sent. A
-// list that may be out of date refuses nothing: arguments that do not fit are judged
-// again by what the server lists now, and sent if that cannot be had. repaired, unless
-// it is nil, is to be sent in place of args. unchecked calls are not judged.
+// CheckArguments validates the arguments of a call before it is sent. A stale list rejects
+// nothing: arguments that do not match are validated again with the server's current list, and
+// sent if that is not available. If repaired is not nil, send it instead of args. unchecked
+// disables the validation.
 func (c *View) CheckArguments(ctx context.Context, name string, args json.RawMessage, unchecked bool) (known Known, repaired json.RawMessage, err error) {
 	last, fresh, ok := c.Lists.Kept.Lookup(c.Lists.Key(c.who), name)
 	if c.Arguments == Off || unchecked {
@@ -45,7 +45,7 @@ func (c *View) CheckArguments(ctx context.Context, name string, args json.RawMes
 		return Known{}, nil, nil
 	}
 	if ok {
-		// An old schema is good enough to let arguments pass.
+		// A stale schema is good enough to accept arguments.
 		if repaired, err = c.judge(name, last.InputSchema, args); err == nil {
 			if !fresh {
 				c.renew(ctx)
@@ -66,8 +66,7 @@ func (c *View) CheckArguments(ctx context.Context, name string, args json.RawMes
 	return knownOf(now), repaired, err
 }
 
-// misfit returns the error of arguments that do not fit, nil if they are sent
-// nevertheless.
+// misfit returns the error of arguments that do not match, nil if they are sent anyway.
 func (c *Catalog) misfit(name string, reason error) error {
 	if c.Arguments == Warn {
 		c.Lists.Log.Warn("[MCP] arguments do not fit the tool's schema", "server", c.Lists.Server, "tool", name, "error", reason)
@@ -77,8 +76,8 @@ func (c *Catalog) misfit(name string, reason error) error {
 		fmt.Sprintf("the arguments do not match %s: %s", jsonrpc.Printable(name, 100), reason), reason))
 }
 
-// judge returns why arguments do not fit a schema: nil if they do, if the schema
-// cannot judge, or if the repaired ones fit.
+// judge returns why arguments do not match a schema. It returns nil if they match, if the schema
+// cannot be used, or if the repaired arguments match.
 func (c *Catalog) judge(name string, schema, args json.RawMessage) (repaired json.RawMessage, err error) {
 	if schema == nil {
 		return nil, nil
@@ -103,12 +102,12 @@ func (c *Catalog) judge(name string, schema, args json.RawMessage) (repaired jso
 	return nil, errors.New(compiled.ExplainArguments(name, args, verdict))
 }
 
-// errNoContent is the misfit of a result without structured content.
+// errNoContent is the error of a result without structured content.
 var errNoContent = errors.New("it has no structured content")
 
-// CheckResult returns why a result does not fit the output schema of its tool, nil if
-// it does or if nothing can tell. It logs that once for a schema, unless calls fail with
-// it. known is what its call was checked against. Output schemas exist since 2025-06-18.
+// CheckResult returns why a result does not match the output schema of its tool, nil if it
+// matches or if that is not known. It logs a mismatch once per schema, unless calls fail because
+// of it. known is what the arguments were validated with. Output schemas exist since 2025-06-18.
 func (c *View) CheckResult(ctx context.Context, name string, known Known, agreed *link.Agreement, res *mcp.CallToolResult) error {
 	if c.Results == Off || res.IsError || !agreed.Version.AtLeast(mcp.Version2025_06_18) {
 		return nil
@@ -119,8 +118,8 @@ func (c *View) CheckResult(ctx context.Context, name string, known Known, agreed
 	if _, misfit := c.outputMisfit(name, known.Output, agreed.Era, res.StructuredContent); misfit == nil {
 		return nil
 	}
-	// The tool may have changed since it was listed. If its definition cannot
-	// be had, nobody knows, and the answer counts.
+	// The tool may have changed since it was listed. If its current definition is not available,
+	// the result is accepted.
 	now, err := c.confirm(ctx, name)
 	if err != nil || now == nil {
 		return nil //nolint:nilerr // the tool has answered
@@ -132,8 +131,8 @@ func (c *View) CheckResult(ctx context.Context, name string, known Known, agreed
 	return misfit
 }
 
-// outputMisfit returns why structured content does not fit an output schema, nil if it
-// does or if the schema cannot judge. Content that is absent is not null.
+// outputMisfit returns why structured content does not match an output schema, nil if it matches
+// or if the schema cannot be used. Missing content is not null.
 func (c *Catalog) outputMisfit(name string, output json.RawMessage, era mcp.Era, content json.RawMessage) (*Schema, error) {
 	if output == nil {
 		return nil, nil
@@ -149,24 +148,24 @@ func (c *Catalog) outputMisfit(name string, output json.RawMessage, era mcp.Era,
 	case content == nil:
 		return schema, errNoContent
 	case era == mcp.EraSession && doc.First(content) != '{':
-		return schema, errors.New("its structured content is not an object") // which structured content must be
+		return schema, errors.New("its structured content is not an object") // required in the session era
 	}
 	return schema, schema.Check(content)
 }
 
-// PinMismatch is a tool that is not the pinned one.
+// PinMismatch is a tool that differs from its pin.
 type PinMismatch struct {
 	Tool string
 	// Pinned and Current are fingerprints.
 	Pinned, Current string
 }
 
-// CheckPin reports a tool that calls are refused of because it is not the pinned one.
-// What the list says now counts, so that a tool cannot change between two looks at it.
+// CheckPin returns a mismatch if calls of a tool must be refused because it differs from its pin.
+// It uses a fresh list, so that a tool cannot change between two checks.
 func (c *View) CheckPin(ctx context.Context, name string) (*PinMismatch, error) {
 	pin, pinned := c.Pins[name]
 	if !pinned || !c.Block {
-		return nil, nil //nolint:nilnil // most tools: nothing is wrong
+		return nil, nil //nolint:nilnil // most tools have no pin
 	}
 	if err := c.closed(); err != nil {
 		return nil, err
@@ -179,5 +178,5 @@ func (c *View) CheckPin(ctx context.Context, name string) (*PinMismatch, error) 
 	if current := c.definitions.Fingerprint(key.Partition, tool); current != pin {
 		return &PinMismatch{name, pin, current}, nil
 	}
-	return nil, nil //nolint:nilnil // nothing is wrong
+	return nil, nil //nolint:nilnil // the tool matches its pin
 }

@@ -25,7 +25,7 @@ type testConn struct{ transport.Conn }
 
 func (testConn) Traits() transport.Traits { return transport.Traits{Exchanges: true} }
 
-// server is what a test lists, and how often it was asked.
+// server has the tools of a test, and counts the requests.
 type server struct {
 	tools []mcp.Tool
 	fail  error
@@ -53,16 +53,15 @@ func testCatalog(t *testing.T, s *server, set func(*Config)) *View {
 	k.Life.Begin()
 	t.Cleanup(k.Life.End)
 	cfg := Config{
-		Core: k,
-		Lists: lists.New(lists.Config{
-			Core: k, Kept: kept, Declared: func(mcp.Version) (caps mcp.ClientCapabilities) { return caps },
+		Lists: lists.New(k, lists.Config{
+			Kept: kept, Declared: func(mcp.Version) (caps mcp.ClientCapabilities) { return caps },
 		}),
 		Arguments: Strict, Results: Strict, Eager: true, Page: s.page,
 	}
 	if set != nil {
 		set(&cfg)
 	}
-	view := New(cfg).For(nil)
+	view := New(k, cfg).For(nil)
 	return &view
 }
 
@@ -71,18 +70,17 @@ const (
 	wantsB = `{"type":"object","properties":{"b":{"type":"integer"}},"required":["b"]}`
 )
 
-// Nobody is refused by a list that may be out of date, and nobody because a list
-// cannot be had.
+// A stale list rejects no call, and neither does a list that is not available.
 func TestCheckArguments(t *testing.T) {
 	t.Parallel()
 	down := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, "down", nil)
 	for name, tt := range map[string]struct {
-		now   string // the schema that the server lists after it has listed wantsA
+		now   string // the server's schema after the first list had wantsA
 		fail  error
 		args  string
 		set   func(*Config)
-		code  mcperrors.Code // empty: the call is made
-		asked int            // after the first list
+		code  mcperrors.Code // empty if the call is sent
+		asked int            // requests after the first list
 	}{
 		"fits":                       {now: wantsA, args: `{"a":1}`},
 		"fits the old schema":        {now: wantsB, args: `{"a":1}`},
@@ -100,7 +98,7 @@ func TestCheckArguments(t *testing.T) {
 				s := &server{tools: []mcp.Tool{tool("x", wantsA)}}
 				c := testCatalog(t, s, tt.set)
 				require.NoError(t, c.Preload(t.Context()))
-				time.Sleep(time.Minute) // what was listed now is not asked for again
+				time.Sleep(time.Minute) // the list is recent, so it is not fetched again
 				s.tools, s.fail, s.asked = []mcp.Tool{tool("x", tt.now)}, tt.fail, 0
 				_, repaired, err := c.CheckArguments(t.Context(), "x", json.RawMessage(tt.args), false)
 				require.Empty(t, repaired)
@@ -112,7 +110,7 @@ func TestCheckArguments(t *testing.T) {
 }
 
 // A name that is not listed is looked up once, unless the client does not fetch lists
-// by itself; then the server judges.
+// automatically; then the server decides.
 func TestCheckUnlisted(t *testing.T) {
 	t.Parallel()
 	s := &server{tools: []mcp.Tool{tool("x", wantsA)}}
@@ -161,7 +159,7 @@ func TestCheckPin(t *testing.T) {
 	}
 }
 
-// A complete walk of the application is what later calls go by; a part is not.
+// Later calls use the list of a complete walk of the application, not of a part.
 func TestWalkLearns(t *testing.T) {
 	t.Parallel()
 	next := "2"
@@ -191,8 +189,8 @@ func TestWalkLearns(t *testing.T) {
 	}
 }
 
-// Headers of a tool that was never listed are asked for once, and again when the
-// server refuses them.
+// Headers of a tool that was never listed cause one request, and another one if the server
+// rejects them.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	repeats := `{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}}`

@@ -13,28 +13,26 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Definitions remembers the tools a server has listed, so that it notices one
-// that changes under its name. The zero value is ready. Its methods may be called
-// from many goroutines at once.
+// Definitions remembers the tools that a server has listed, to detect a changed definition. The
+// zero value is ready for use. Its methods may be called from many goroutines at once.
 type Definitions struct {
 	mu    sync.Mutex
 	seen  map[shownTool]*definition
 	bytes int
 }
 
-// Bounds of what is remembered: as many tools, and as much of them, as one walk
-// of a list may bring.
+// Limits of the memory: those of one walk of a list.
 const (
 	maxDefinitions     = 100_000
 	maxDefinitionBytes = 64 << 20
 )
 
-// shownTool is a tool as one caller sees it.
+// shownTool is a tool of one caller's list.
 type shownTool struct{ caller, name string }
 
 type definition struct {
 	tool  mcp.Tool
-	print string // made when it is needed
+	print string // fingerprint; computed on demand
 }
 
 func (d *definition) fingerprint() string {
@@ -44,8 +42,8 @@ func (d *definition) fingerprint() string {
 	return d.print
 }
 
-// Observe compares a tool with what a caller was shown before, and with its pin,
-// "" for none. It returns nil when nothing has changed, and computes nothing then.
+// Observe compares a tool with the definition that a caller was shown before, and with its pin,
+// "" for none. It returns nil if nothing has changed, and computes no fingerprint then.
 func (d *Definitions) Observe(caller string, tool *mcp.Tool, pin string) *event.ToolDrift {
 	c := d.observe(caller, tool, pin)
 	if c != nil && c.Before != nil {
@@ -62,7 +60,7 @@ func (d *Definitions) observe(caller string, tool *mcp.Tool, pin string) *event.
 	if was != nil && reflect.DeepEqual(was.tool, *tool) {
 		return nil
 	}
-	is := &definition{tool: *tool.Clone()} // the list is the caller's to change
+	is := &definition{tool: *tool.Clone()} // the caller may change the list
 	c := &event.ToolDrift{Tool: tool.Name, After: *tool}
 	if was != nil {
 		c.Old, c.New, c.Before = was.fingerprint(), is.fingerprint(), &was.tool
@@ -81,8 +79,8 @@ func (d *Definitions) observe(caller string, tool *mcp.Tool, pin string) *event.
 	return c
 }
 
-// keep remembers a definition within bounds: a server whose names change with
-// every list does not fill the memory. Requires d.mu.
+// keep remembers a definition within the limits, even if a server changes all names in every
+// list. Requires d.mu.
 func (d *Definitions) keep(name shownTool, is, was *definition) {
 	size := footprint.Tool(&is.tool)
 	if was != nil {
@@ -101,7 +99,7 @@ func (d *Definitions) keep(name shownTool, is, was *definition) {
 	d.seen[name] = is
 }
 
-// Changes names the members in which two definitions differ.
+// Changes returns the names of the members that differ between two definitions.
 func Changes(before, after *mcp.Tool) []string {
 	a, b := members(before), members(after)
 	var names []string
@@ -125,7 +123,7 @@ func members(t *mcp.Tool) map[string]json.RawMessage {
 	if err != nil {
 		return out
 	}
-	// It was just encoded.
+	// It was just encoded, so it is valid.
 	_ = jsonrpc.Members(definition, func(name, value []byte) bool {
 		out[string(name)] = value
 		return true
@@ -133,7 +131,7 @@ func members(t *mcp.Tool) map[string]json.RawMessage {
 	return out
 }
 
-// Fingerprint returns that of a tool, from memory when it was listed like this.
+// Fingerprint returns the fingerprint of a tool, from memory if it is unchanged.
 func (d *Definitions) Fingerprint(caller string, tool *mcp.Tool) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

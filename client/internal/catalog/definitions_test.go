@@ -17,8 +17,8 @@ func readTool(t *testing.T, text string) mcp.Tool {
 	return tool
 }
 
-// What callers do to a list they got is not taken for the server's doing, and a
-// definition that stays the same is compared and nothing more (CACHE-14).
+// Changes that callers make to their list do not count as the server's, and an unchanged
+// definition is only compared.
 func TestObservedToolsAreOwn(t *testing.T) {
 	t.Parallel()
 	const text = `{"name":"x","title":"X","inputSchema":{ "type":"object",
@@ -39,7 +39,7 @@ func TestObservedToolsAreOwn(t *testing.T) {
 	require.Same(t, first, d.seen[shownTool{"", "x"}])
 }
 
-// A server whose names change with every list does not fill the memory (SEC-10).
+// A server that changes all names in every list does not fill the memory.
 func TestObservedToolsAreBounded(t *testing.T) {
 	t.Parallel()
 	t.Run("names", func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestObservedToolsAreBounded(t *testing.T) {
 		}
 		require.LessOrEqual(t, d.bytes, maxDefinitionBytes)
 		require.Len(t, d.seen, maxDefinitionBytes>>20-1)
-		// One that grows beyond what there is room for is forgotten, not kept.
+		// A definition that grows beyond the limit is dropped.
 		grown := &definition{tool: mcp.Tool{Name: "0", Description: text + text}}
 		was := d.seen[shownTool{"", "0"}]
 		d.keep(shownTool{"", "0"}, grown, was)

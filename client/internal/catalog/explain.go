@@ -11,19 +11,17 @@ import (
 )
 
 const (
-	// maxReasons is how many things that are wrong an error names, and maxReason
-	// how many characters it has for each.
+	// maxReasons limits the reasons in an error, and maxReason the characters of each.
 	maxReasons, maxReason = 5, 300
-	// maxSignature bounds a signature in an error, in characters and types.
+	// maxSignature limits the characters of a signature in an error, and maxTypes its types.
 	maxSignature, maxTypes = 300, 64
-	// Larger schemas and values are not explained, for what it costs: an error
-	// about them names a rule only.
+	// Larger schemas and values are too expensive to explain: the error names only the violated
+	// rule.
 	maxExplainedSchema, maxExplained = 64 << 10, 1 << 20
 )
 
-// Explain says what is wrong with a value that Judge has refused: where, what
-// belongs there, and the name that was probably meant. It has types and no values:
-// those are their sender's business, and errors end up in logs.
+// Explain describes why Judge has rejected a value: where, what the schema expects there, and the
+// name that was probably meant. It contains types but no values, because errors end up in logs.
 func (s *Schema) Explain(value json.RawMessage, verdict error) string {
 	reasons := s.misfits(orEmpty(value))
 	if len(reasons) == 0 {
@@ -40,7 +38,7 @@ func (s *Schema) Explain(value json.RawMessage, verdict error) string {
 	return text
 }
 
-// and joins two parts of a message. The first may end with a question.
+// and joins two parts of a message. The first may end with a question mark.
 func and(first, second string) string {
 	switch {
 	case first == "":
@@ -51,7 +49,7 @@ func and(first, second string) string {
 	return first + "; " + second
 }
 
-// misfits returns what is wrong with a value, none when that cannot be said.
+// misfits returns the reasons why a value does not match, none if they are not known.
 func (s *Schema) misfits(value json.RawMessage) []string {
 	if len(s.text) > maxExplainedSchema || len(value) > maxExplained {
 		return nil
@@ -76,8 +74,7 @@ func (s *Schema) ExplainArguments(tool string, args json.RawMessage, verdict err
 	return text
 }
 
-// signature writes a tool and its arguments in one line, "" for a schema that is
-// too large.
+// signature returns a tool and its arguments in one line, "" if the schema is too large.
 func (s *Schema) signature(tool string) string {
 	if len(s.text) > maxExplainedSchema {
 		return ""
@@ -89,8 +86,8 @@ func (s *Schema) signature(tool string) string {
 	return jsonrpc.Printable(schema.BriefSignature(tool, schema.New(root), maxTypes), maxSignature)
 }
 
-// ruleOf returns the rule that a validator's message is about, and its place in
-// the schema. The message has values in it.
+// ruleOf returns the rule in a validator's message, and its place in the schema. The rest of the
+// message has values.
 func ruleOf(verdict error) string {
 	place, rest := "", verdict.Error()
 	for strings.HasPrefix(rest, "validating ") {

@@ -10,25 +10,24 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// flatSchema is the kind of input schema most tools have: an object whose
-// properties have a type and nothing else. It proves that arguments fit in one
-// pass over their text and without allocating; the full validator, which needs
-// them decoded, is asked only when this cannot say yes.
+// flatSchema is the form of most input schemas: an object whose properties have only a type. It
+// accepts arguments in one pass over their text, without allocations. The full validator, which
+// needs them decoded, runs only if flatSchema does not accept.
 type flatSchema struct {
 	properties map[string]flatProperty
-	required   uint64 // bits of the properties that must be there
-	closed     bool   // no other properties
+	required   uint64 // bits of the required properties
+	closed     bool   // other properties are rejected
 }
 
 type flatProperty struct {
-	kind string // "" for any
+	kind string // "" for any type
 	bit  uint64
 }
 
-// maxFlat is how many properties fit the bits.
+// maxFlat is the number of properties that fit the bits.
 const maxFlat = 64
 
-// flatten returns the flat form of a schema, nil when it says more than that.
+// flatten returns the flat form of a schema, nil if it has other rules.
 func flatten(s *jsonschema.Schema) *flatSchema {
 	rest := *s
 	rest.ID, rest.Schema, rest.Type, rest.Properties, rest.Required, rest.AdditionalProperties = "", "", "", nil, nil, nil
@@ -59,8 +58,8 @@ func flatten(s *jsonschema.Schema) *flatSchema {
 	return f
 }
 
-// additional says whether other properties are all allowed or all refused;
-// neither means that they have a schema.
+// additional reports whether other properties are all allowed or all rejected; neither means that
+// they have a schema.
 func additional(s *jsonschema.Schema) (open, closed bool) {
 	switch {
 	case s == nil || reflect.ValueOf(*s).IsZero():
@@ -73,14 +72,14 @@ func additional(s *jsonschema.Schema) (open, closed bool) {
 	return false, false
 }
 
-// annotationsOnly reports whether nothing in s judges a value.
+// annotationsOnly reports whether s has no rules.
 func annotationsOnly(s jsonschema.Schema) bool {
 	s.Title, s.Description, s.Default, s.Examples, s.Comment = "", "", nil, nil, ""
 	s.Deprecated, s.ReadOnly, s.WriteOnly = false, false, false
 	return reflect.ValueOf(s).IsZero()
 }
 
-// fits proves that args fit, which are valid JSON; false proves nothing.
+// fits reports whether args, which are valid JSON, match. false proves nothing.
 func (f *flatSchema) fits(args json.RawMessage) bool {
 	missing, ok := f.required, true
 	err := jsonrpc.Walk(args, func(name, value []byte) bool {
@@ -113,7 +112,7 @@ func hasKind(value []byte, kind string) bool {
 	case "number":
 		return isNumber(value)
 	case "integer":
-		// 1.0 is an integer too, which the full validator knows.
+		// 1.0 is an integer, too, but only the full validator accepts it.
 		return isNumber(value) && !bytes.ContainsAny(value, ".eE")
 	}
 	return false

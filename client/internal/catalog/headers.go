@@ -13,13 +13,12 @@ import (
 // Headers are the arguments of one call that HTTP headers repeat.
 type Headers struct {
 	Params []transport.Param
-	schema *Mirror // what they were found by, nil for nothing
+	schema *Mirror // schema of the tool, nil for none
 }
 
-// Headers finds the arguments of a call that headers repeat, by the schema seen last,
-// whatever its age. params are those of the call; the closing brace may be
-// missing. If the tool was never listed, unlisted is set: call [View.FindHeaders],
-// which asks the server. It is set only once for each tool.
+// Headers finds the arguments that headers repeat, with the last known schema, however old.
+// params are those of the call; the closing brace may be missing. unlisted is set if the tool was
+// never listed: then call [View.FindHeaders], which asks the server. It is set once per tool.
 func (c *View) Headers(name string, params []byte) (h Headers, unlisted bool, err error) {
 	schema, listed := c.headerSchema(name)
 	if !listed {
@@ -30,27 +29,27 @@ func (c *View) Headers(name string, params []byte) (h Headers, unlisted bool, er
 	return h, false, err
 }
 
-// FindHeaders is [View.Headers] after the server was asked for the tool. If the tool
-// cannot be found, there are no headers, and the call is made without.
+// FindHeaders is [View.Headers] after asking the server for the tool. If the tool is not found,
+// the call is sent without headers.
 func (c *View) FindHeaders(ctx context.Context, name string, params []byte) (Headers, error) {
 	tool, err := c.Lists.Kept.Confirm(ctx, c.Lists.Key(c.who), name, c.fetcher())
 	if err != nil {
-		return Headers{}, nil //nolint:nilerr // the server judges the call
+		return Headers{}, nil //nolint:nilerr // the server decides
 	}
 	schema, _ := c.headers.Get(name, tool.InputSchema)
 	return c.headersBy(schema, name, params)
 }
 
-// RenewHeaders lists the tools again after the server refused the headers of a call,
-// unless another call has done so. changed reports whether the call has others now:
-// with the same ones it would be refused again.
+// RenewHeaders lists the tools again after the server rejected the headers of a call, unless
+// another call has done so. changed reports whether the headers of the call changed: the same
+// headers would be rejected again.
 func (c *View) RenewHeaders(ctx context.Context, name string, params []byte, refused Headers) (h Headers, changed bool) {
 	schema, _ := c.headerSchema(name)
 	if schema == refused.schema {
 		key := c.Lists.Key(c.who)
 		c.Lists.Kept.Invalidate(key)
 		if err := c.Lists.Kept.Refresh(ctx, key, c.fetcher()); err != nil {
-			return refused, false // what the server said of the call says more
+			return refused, false // the server's error about the call is more useful
 		}
 	}
 	h, _, err := c.Headers(name, params)
@@ -79,7 +78,7 @@ func (c *Catalog) headersBy(schema *Mirror, name string, params []byte) (Headers
 
 // argumentsIn returns the arguments in the params of a call, nil for none.
 func argumentsIn(params []byte) (args json.RawMessage) {
-	// Only the closing brace is missing, which comes after the members that are read.
+	// Only the closing brace is missing, which comes after the members read here.
 	_ = jsonrpc.Walk(params, func(name, value []byte) bool {
 		if string(name) == "arguments" {
 			args = value

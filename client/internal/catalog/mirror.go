@@ -15,42 +15,41 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Mirrors keeps what headers repeat of each tool's arguments, for as long as the
-// text of its schema stays the same. The zero value is ready. Its methods may be
-// called from many goroutines at once.
+// Mirrors caches the header annotations of each tool until the text of its schema changes. The
+// zero value is ready for use. Its methods may be called from many goroutines at once.
 type Mirrors struct {
 	make  sync.Once
 	cache *lru.Cache[string, *Mirror]
 }
 
-// Mirror is what the schema of one tool says about headers.
+// Mirror has the header annotations of one tool's schema.
 type Mirror struct {
 	text json.RawMessage
-	// tree leads to the annotated properties; nil when there are none.
+	// tree leads to the annotated properties; nil if there are none.
 	tree *node
-	err  error // an annotation is not valid
+	err  error // an annotation is invalid
 }
 
 func (m *Mirrors) tools() *lru.Cache[string, *Mirror] {
 	m.make.Do(func() {
-		m.cache, _ = lru.New[string, *Mirror](maxTools) // fails for a negative size only
+		m.cache, _ = lru.New[string, *Mirror](maxTools) // fails only for a negative size
 	})
 	return m.cache
 }
 
-// Get returns what a schema says. first is true when its text is new.
+// Get returns the annotations of a schema. first is true if its text is new.
 func (m *Mirrors) Get(tool string, text json.RawMessage) (s *Mirror, first bool) {
 	if s, ok := m.tools().Get(tool); ok && s.text != nil && bytes.Equal(s.text, text) {
 		return s, false
 	}
-	s = &Mirror{text: slices.Clone(text)} // a caller's page may be changed
+	s = &Mirror{text: slices.Clone(text)} // the caller may change its page
 	s.tree, s.err = search(text)
 	m.tools().Add(tool, s)
 	return s, true
 }
 
-// Unlisted notes that the client asked the server for a tool that it does not list,
-// and reports whether it had done so before.
+// Unlisted records that the server does not list a tool, and reports whether that was already
+// recorded.
 func (m *Mirrors) Unlisted(tool string) (before bool) {
 	if m.tools().Contains(tool) {
 		return true
@@ -59,16 +58,16 @@ func (m *Mirrors) Unlisted(tool string) (before bool) {
 	return false
 }
 
-// HasAnnotations reports whether a schema says anything about headers, valid or not.
+// HasAnnotations reports whether a schema has header annotations, valid or not.
 func HasAnnotations(schema json.RawMessage) bool {
 	tree, err := search(schema)
 	return tree != nil || err != nil
 }
 
-// Err returns why the annotations of the schema are not valid, nil when they are.
+// Err returns why the annotations of the schema are invalid, nil if they are valid.
 func (s *Mirror) Err() error { return s.err }
 
-// Params returns what headers repeat of arguments, in the order of the arguments.
+// Params returns the header values of arguments, in the order of the arguments.
 func (s *Mirror) Params(args json.RawMessage) (params []transport.Param, err error) {
 	if s.tree == nil || len(args) == 0 {
 		return nil, nil
@@ -76,10 +75,10 @@ func (s *Mirror) Params(args json.RawMessage) (params []transport.Param, err err
 	return s.tree.collect(nil, args)
 }
 
-// collect appends what headers repeat of one object.
+// collect appends the header values of one object.
 func (n *node) collect(params []transport.Param, object json.RawMessage) ([]transport.Param, error) {
 	var fault error
-	// A value that is no object has no properties: the server will say so.
+	// A value that is not an object has no properties: the server will reject it.
 	_ = jsonrpc.Members(object, func(name, value []byte) bool {
 		child := n.children[string(name)]
 		switch {
@@ -100,9 +99,8 @@ func (n *node) collect(params []transport.Param, object json.RawMessage) ([]tran
 	return params, fault
 }
 
-// headerText returns the text form of an argument. ok is false
-// for one that no header repeats: null, and what the schema's type does not
-// allow, which is for the server to refuse.
+// headerText returns the header value of an argument. ok is false if no header repeats it: null,
+// and values of other types, which the server must reject.
 func headerText(value []byte) (text string, ok bool, err error) {
 	switch value[0] {
 	case '"':
@@ -116,12 +114,11 @@ func headerText(value []byte) (text string, ok bool, err error) {
 	return integerText(string(value))
 }
 
-// maxHeaderInteger is the largest integer that every JSON reader holds exactly.
+// maxHeaderInteger is the largest integer that every JSON reader represents exactly.
 const maxHeaderInteger = 1<<53 - 1
 
-// integerText returns the decimal form of a JSON number: 42.0 and 4.2e1 are 42.
-// ok is false for a number that is no integer. It works on the digits, so that
-// none is lost and none is made up.
+// integerText returns the decimal form of a JSON number: 42.0 and 4.2e1 are 42. ok is false if
+// the number is not an integer. It works on the digits, which avoids rounding.
 func integerText(number string) (text string, ok bool, err error) {
 	number, exponent, _ := strings.Cut(strings.ToLower(number), "e")
 	digits, negative := strings.CutPrefix(number, "-")
@@ -131,9 +128,9 @@ func integerText(number string) (text string, ok bool, err error) {
 	if significant == "" {
 		return "0", true, nil
 	}
-	scale := 0 // the power of ten that the significant digits are multiplied with
+	scale := 0 // power of ten that the significant digits are multiplied by
 	if exponent != "" {
-		if scale, err = strconv.Atoi(exponent); err != nil { // beyond all bounds
+		if scale, err = strconv.Atoi(exponent); err != nil { // the exponent is too large
 			if strings.HasPrefix(exponent, "-") {
 				return "", false, nil
 			}

@@ -116,7 +116,7 @@ func TestHeaderText_HDR_03(t *testing.T) {
 	}
 }
 
-// A schema is searched once for each text.
+// A schema is searched once per text.
 func TestMirrorsAreKept(t *testing.T) {
 	t.Parallel()
 	var m Mirrors
@@ -135,8 +135,7 @@ func TestMirrorsAreKept(t *testing.T) {
 	require.LessOrEqual(t, m.cache.Len(), 1024)
 }
 
-// Any schema and any arguments: no panic, and what goes into a header is a
-// header's name.
+// With any schema and arguments, there is no panic, and every header name is valid.
 func FuzzMirror(f *testing.F) {
 	f.Add(`{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}`, `{"a":"x"}`)
 	f.Add(`{"properties":{"a":{"properties":{"b":{"type":["integer","null"],"x-mcp-header":"B"}}}}}`, `{"a":{"b":1e2}}`)

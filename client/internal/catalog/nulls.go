@@ -10,8 +10,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// WithoutNulls returns arguments without the nulls that the schema does not take,
-// nil when they do not fit without them either.
+// WithoutNulls returns arguments without the nulls that the schema rejects, nil if they still do
+// not match.
 func (s *Schema) WithoutNulls(args json.RawMessage) json.RawMessage {
 	if s.err != nil || doc.First(args) != '{' {
 		return nil
@@ -24,7 +24,7 @@ func (s *Schema) WithoutNulls(args json.RawMessage) json.RawMessage {
 
 func dropNulls(s *jsonschema.Schema, args json.RawMessage) json.RawMessage {
 	out := []byte{'{'}
-	// It was checked: the arguments are valid JSON.
+	// The arguments were checked: they are valid JSON.
 	_ = jsonrpc.Members(args, func(name, value []byte) bool {
 		if p := s.Properties[string(name)]; p != nil {
 			switch {
@@ -40,8 +40,8 @@ func dropNulls(s *jsonschema.Schema, args json.RawMessage) json.RawMessage {
 	return append(out, '}')
 }
 
-// takesNull reports whether null may fit a schema: false only where its types say
-// that it does not.
+// takesNull reports whether null may match a schema. It returns false only if the types exclude
+// null.
 func takesNull(s *jsonschema.Schema) bool {
 	switch {
 	case s.Type != "":

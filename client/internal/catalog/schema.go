@@ -12,21 +12,20 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/inputschema"
 )
 
-// maxTools bounds the tools whose schemas are kept, compiled or searched.
+// maxTools limits the tools whose compiled schemas and annotations are cached.
 const maxTools = 1024
 
-// Schemas keeps one compiled schema of each tool, for as long as its text stays
-// the same. The zero value is ready. Its methods may be called from many
-// goroutines at once.
+// Schemas caches one compiled schema per tool until its text changes. The zero value is ready for
+// use. Its methods may be called from many goroutines at once.
 type Schemas struct {
 	make  sync.Once
 	cache *lru.Cache[string, *Schema]
 }
 
-// Get returns the compiled schema of a tool. first is true when its text is new.
+// Get returns the compiled schema of a tool. first is true if its text is new.
 func (s *Schemas) Get(tool string, text json.RawMessage) (c *Schema, first bool) {
 	s.make.Do(func() {
-		s.cache, _ = lru.New[string, *Schema](maxTools) // fails for a negative size only
+		s.cache, _ = lru.New[string, *Schema](maxTools) // fails only for a negative size
 	})
 	if c, ok := s.cache.Get(tool); ok && bytes.Equal(c.text, text) {
 		return c, false
@@ -40,13 +39,13 @@ func (s *Schemas) Get(tool string, text json.RawMessage) (c *Schema, first bool)
 type Schema struct {
 	text   json.RawMessage
 	schema *inputschema.Schema
-	flat   *flatSchema // nil when the schema is not that simple
+	flat   *flatSchema // nil if the schema is not that simple
 	err    error
 
-	reported atomic.Bool // that a value does not fit
+	reported atomic.Bool // a mismatch was logged
 }
 
-// Compile compiles a schema. One that cannot be compiled has an [Schema.Err].
+// Compile compiles a schema. If that fails, its [Schema.Err] is not nil.
 func Compile(text json.RawMessage) *Schema {
 	s := &Schema{text: text}
 	if s.schema, s.err = inputschema.Compile(text); s.err == nil {
@@ -55,11 +54,11 @@ func Compile(text json.RawMessage) *Schema {
 	return s
 }
 
-// Err returns why the schema cannot check anything, nil when it can.
+// Err returns why the schema cannot be used, nil if it can.
 func (s *Schema) Err() error { return s.err }
 
-// Judge checks a value against the schema, whose Err is nil. The error is the
-// validator's, with values in it: [Schema.Explain] says it without.
+// Judge validates a value against the schema, whose Err must be nil. The error is the validator's
+// and contains values: [Schema.Explain] describes it without them.
 func (s *Schema) Judge(value json.RawMessage) error {
 	if value = orEmpty(value); s.flat != nil && s.flat.fits(value) {
 		return nil
@@ -67,7 +66,7 @@ func (s *Schema) Judge(value json.RawMessage) error {
 	return s.schema.Judge(value)
 }
 
-// Check is Judge with an error that is explained.
+// Check is Judge with an explained error.
 func (s *Schema) Check(value json.RawMessage) error {
 	if verdict := s.Judge(value); verdict != nil {
 		return errors.New(s.Explain(value, verdict))
@@ -75,7 +74,7 @@ func (s *Schema) Check(value json.RawMessage) error {
 	return nil
 }
 
-// orEmpty returns arguments as servers understand them: none are an empty object.
+// orEmpty returns an empty object for missing arguments, as servers do.
 func orEmpty(args json.RawMessage) json.RawMessage {
 	if len(args) == 0 {
 		return json.RawMessage(`{}`)
@@ -83,7 +82,8 @@ func orEmpty(args json.RawMessage) json.RawMessage {
 	return args
 }
 
-// Checker returns what checks a value against schema, nil if the schema cannot be used.
+// Checker returns a function that validates a value against schema, nil if the schema cannot be
+// used.
 func Checker(schema json.RawMessage) func(json.RawMessage) error {
 	if s := Compile(schema); s.Err() == nil {
 		return s.Check

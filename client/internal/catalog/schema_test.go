@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A schema is compiled once for each text.
+// A schema is compiled once per text.
 func TestSchemasAreKept(t *testing.T) {
 	t.Parallel()
 	var s Schemas
@@ -28,8 +28,7 @@ func TestSchemasAreKept(t *testing.T) {
 	require.LessOrEqual(t, s.cache.Len(), maxTools)
 }
 
-// What does not fit is said without its values, and nulls that a schema does not
-// take can be left out.
+// Mismatches are described without values, and rejected nulls can be removed.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	s := Compile(json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer","minimum":1}},"required":["city"]}`))

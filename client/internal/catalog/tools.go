@@ -15,7 +15,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// Last returns a tool as it was listed last, however long ago. It does no I/O.
+// Last returns a tool from the last list, however old. It does no I/O.
 func (c *View) Last(name string) Known {
 	tool, _, ok := c.Lists.Kept.Lookup(c.Lists.Key(c.who), name)
 	if !ok {
@@ -24,7 +24,7 @@ func (c *View) Last(name string) Known {
 	return knownOf(tool)
 }
 
-// Current is [View.Get] for callers that change nothing.
+// Current is [View.Get] without a copy.
 func (c *View) Current(ctx context.Context, name string) (Known, error) {
 	if err := c.closed(); err != nil {
 		return Known{}, err
@@ -49,9 +49,8 @@ func (c *View) Get(ctx context.Context, name string) (*mcp.Tool, error) {
 	return tool.Clone(), nil
 }
 
-// Find is [View.Get] with pages of the caller's own, and how fresh the list is.
-// ownTimes says that pages have times of their own: others that wait for the list do
-// not fail with them.
+// Find is [View.Get] with the caller's own pages, and returns how fresh the list is. ownTimes is
+// set if the pages have their own timeouts: others that wait for the list do not fail with them.
 func (c *View) Find(ctx context.Context, name string, page Page, ownTimes bool) (*mcp.Tool, toolcache.Freshness, error) {
 	if err := c.closed(); err != nil {
 		return nil, toolcache.Freshness{}, err
@@ -73,8 +72,8 @@ func (c *View) Find(ctx context.Context, name string, page Page, ownTimes bool) 
 	return tool.Clone(), freshness, nil
 }
 
-// All returns the list of tools. What the tools point to is the cache's. A server
-// without tools has an empty list.
+// All returns the list of tools. The cache owns what the tools point to. The list of a server
+// without tools is empty.
 func (c *View) All(ctx context.Context) ([]mcp.Tool, error) {
 	if err := c.closed(); err != nil {
 		return nil, err
@@ -89,7 +88,7 @@ func (c *View) All(ctx context.Context) ([]mcp.Tool, error) {
 	return tools, nil
 }
 
-// Annotations returns the hints of a tool as it was listed last, nil for none.
+// Annotations returns the annotations of a tool from the last list, nil for none.
 func (c *View) Annotations(name string) *mcp.ToolAnnotations {
 	tool, _, ok := c.Lists.Kept.Lookup(c.Lists.Key(c.who), name)
 	if !ok {
@@ -98,8 +97,8 @@ func (c *View) Annotations(name string) *mcp.ToolAnnotations {
 	return tool.Annotations
 }
 
-// ChangesNow asks the server for a tool and names the members of its definition that
-// have changed since it was listed, none if that is not known.
+// ChangesNow asks the server for a tool and returns the names of the members that have changed
+// since it was listed, none if that is not known.
 func (c *View) ChangesNow(ctx context.Context, name string) []string {
 	last, _, ok := c.Lists.Kept.Lookup(c.Lists.Key(c.who), name)
 	now, err := c.confirm(ctx, name)
@@ -109,9 +108,8 @@ func (c *View) ChangesNow(ctx context.Context, name string) []string {
 	return Changes(last, now)
 }
 
-// FindIn looks for a tool in a list that only one caller gets; each iteration asks the
-// server. If the server said meanwhile that its tools have changed, a name that is missing
-// may be the new one: the list is fetched again, once.
+// FindIn looks for a tool in a list for one caller only; each iteration asks the server. If the
+// tools changed during the walk, a missing name may be the change: the list is fetched once more.
 func (c *Catalog) FindIn(name string, list iter.Seq2[mcp.Tool, error]) (*mcp.Tool, error) {
 	for again := false; ; again = true {
 		changes := c.Lists.ToolChanges()
@@ -129,9 +127,8 @@ func (c *Catalog) FindIn(name string, list iter.Seq2[mcp.Tool, error]) (*mcp.Too
 	}
 }
 
-// Preload fetches the list. A server that cannot list its tools just now is no error:
-// callers that need the list ask again. The error is that of a caller that does not
-// wait any longer.
+// Preload fetches the list. If the server cannot list its tools now, that is no error: callers
+// that need the list ask again. It returns an error if the caller gives up.
 func (c *View) Preload(ctx context.Context) error {
 	err := c.Lists.Kept.Refresh(ctx, c.Lists.Key(c.who), c.fetcher())
 	switch {
@@ -144,19 +141,19 @@ func (c *View) Preload(ctx context.Context) error {
 	return nil
 }
 
-// listFailed reports that the list could not be fetched, which no caller learns.
+// listFailed reports a failed fetch that no caller waits for.
 func (c *Catalog) listFailed(err error) {
 	err = c.errorOf(err, "")
 	c.Lists.Log.Warn("[MCP] the tools of the server could not be listed", "server", c.Lists.Server, "error", err)
 	c.Emit(event.ListFailed{Method: mcp.MethodToolsList, Reason: err})
 }
 
-// doubtInterval is how far apart errors make the list stale: models make up names all
-// the time.
+// doubtInterval is the minimum time between two calls of Doubt with an effect: models invent
+// names frequently.
 const doubtInterval = 10 * time.Second
 
-// Doubt makes the list stale after a server's error says that a tool on it does not
-// exist, at most once in ten seconds.
+// Doubt makes the list stale after a server reported that a listed tool does not exist, at most
+// once in ten seconds.
 func (c *Catalog) Doubt() {
 	now, last := time.Now(), c.doubted.Load()
 	if (last == nil || now.Sub(*last) >= doubtInterval) && c.doubted.CompareAndSwap(last, &now) {
@@ -164,8 +161,7 @@ func (c *Catalog) Doubt() {
 	}
 }
 
-// renew fetches an expired list in the background: the call that uses it does not
-// wait.
+// renew fetches an expired list in the background, while the call uses the old one.
 func (c *View) renew(ctx context.Context) {
 	if c.Eager {
 		own := c.fetching()
@@ -181,10 +177,9 @@ func (c *View) fetchInBackground(ctx context.Context) (cache.Listing, error) {
 	return list, err
 }
 
-// confirm returns a tool as the server lists it now, asked at most once in ten
-// seconds. It is nil if that cannot be had, which is no reason to refuse a call. The
-// error is that the server has no such tool or one that cannot be used, or that the
-// caller does not wait any longer.
+// confirm returns a tool from the server's current list, which it fetches at most once in ten
+// seconds. It returns nil if the list is not available, which does not reject a call. It returns
+// an error if the tool does not exist or cannot be used, or if the caller gives up.
 func (c *View) confirm(ctx context.Context, name string) (*mcp.Tool, error) {
 	if err := c.closed(); err != nil {
 		return nil, err
@@ -197,25 +192,24 @@ func (c *View) confirm(ctx context.Context, name string) (*mcp.Tool, error) {
 	case ctx.Err() != nil, c.Life.Closed(), errors.Is(err, cache.ErrUnknownTool), errors.As(err, &refused):
 		return nil, c.errorOf(err, name)
 	}
-	return nil, nil //nolint:nilnil // nothing is known, and nothing is wrong with the call
+	return nil, nil //nolint:nilnil // not known, so the call is not rejected
 }
 
-// Page asks for the page of the list at a cursor, nil for the first, as who.
+// Page fetches the page of the list at a cursor, nil for the first, for the caller who.
 type Page func(ctx context.Context, who *transport.Caller, cursor *string) (res PageResult, err error)
 
 // PageResult is a page of the list.
 type PageResult struct {
 	*mcp.ListToolsResult
-	Size int // as it arrived
-	// Caller is whose request was answered.
+	Size int // size of the page as received
+	// Caller is the caller of the request that was answered.
 	Caller *transport.Caller
 }
 
-// pageTimeout bounds a page that is fetched for all callers, whose own times do not
-// count.
+// pageTimeout limits a page that is fetched for all callers, whose own timeouts do not apply.
 const pageTimeout = 10 * time.Second
 
-// withinTimeout bounds each page.
+// withinTimeout limits each page in time.
 func withinTimeout(page Page) Page {
 	return func(ctx context.Context, who *transport.Caller, cursor *string) (PageResult, error) {
 		ctx, cancel := context.WithTimeout(ctx, pageTimeout)
@@ -229,14 +223,14 @@ func (c *View) fetchList(ctx context.Context) (cache.Listing, error) {
 	return c.list(ctx, withinTimeout(c.Page))
 }
 
-// list walks the whole list as the server has it now. Of a walk that starts over, only
-// the second part counts. The list is public if every page is.
+// list walks the whole list of the server. If the walk starts over, only the second part counts.
+// The list is public if every page is.
 func (c *View) list(ctx context.Context, page Page) (cache.Listing, error) {
 	var list cache.Listing
 	var expiry lists.Expiry
 	var seen map[string]bool
 	var res PageResult
-	own := false // for this caller only
+	own := false // only for this caller
 	walk := c.Walk(false)
 	fetch := func(ctx context.Context, cursor *string) (p lists.Page[mcp.Tool], err error) {
 		if res, err = page(ctx, c.Caller(), cursor); err != nil {
@@ -244,7 +238,7 @@ func (c *View) list(ctx context.Context, page Page) (cache.Listing, error) {
 		}
 		if c.latest != nil {
 			c.latest.Store(res.Caller)
-			// A middleware may have made the request somebody else's.
+			// Middleware may have changed the caller of the request.
 			own = own || c.Lists.Key(res.Caller).Partition != c.Lists.Key(c.who).Partition
 			walk.as(res.Caller)
 		}
@@ -254,8 +248,8 @@ func (c *View) list(ctx context.Context, page Page) (cache.Listing, error) {
 	err := lists.Pages(ctx, c.Lists, mcp.MethodToolsList, fetch, func(p lists.Page[mcp.Tool], restarted bool) bool {
 		if seen == nil || restarted {
 			seen, expiry = make(map[string]bool, len(p.Items)), lists.Expiry{}
-			// Most lists are one page, whose memory can hold the list too: each tool is
-			// put where it is already, or before that.
+			// Most lists are one page, whose memory can hold the list too: no tool moves to a
+			// later position.
 			list = cache.Listing{Tools: p.Items[:0], Public: true}
 		}
 		if c.Lists.Links.Agreed().Era == mcp.EraStateless {
@@ -264,7 +258,7 @@ func (c *View) list(ctx context.Context, page Page) (cache.Listing, error) {
 		list.Public = list.Public && res.CacheScope == mcp.CachePublic
 		for _, tool := range p.Items {
 			if seen[tool.Name] { // the cache keeps the first
-				c.Lists.Log.Warn("[MCP] the server lists a tool twice; the first counts", "server", c.Lists.Server,
+				c.Lists.Log.Warn("[MCP] the server lists a tool twice; the first is used", "server", c.Lists.Server,
 					"tool", jsonrpc.Printable(tool.Name, 100))
 			}
 			seen[tool.Name] = true
@@ -274,7 +268,7 @@ func (c *View) list(ctx context.Context, page Page) (cache.Listing, error) {
 	})
 	switch {
 	case err != nil && c.who != nil && c.who.Err != nil:
-		return cache.Listing{}, lists.OnlyCaller(err) // others have their own reasons
+		return cache.Listing{}, lists.OnlyCaller(err) // the error does not concern other callers
 	case err != nil:
 		return cache.Listing{}, lists.Mark(err)
 	}

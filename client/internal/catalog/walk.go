@@ -7,17 +7,17 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Walk takes the pages of one walk over the list of tools.
+// Walk receives the pages of one walk over the list of tools.
 type Walk struct {
 	catalog *Catalog
 	caller  string
-	listed  map[string]bool // tools that were observed; nil if nobody wants to know
-	whole   *wholeList      // nil if nothing is learnt
+	listed  map[string]bool // tools that were observed; nil if definitions are not compared
+	whole   *wholeList      // nil if the list is not cached
 }
 
-// Walk begins a walk. Every tool is compared with its earlier definition. If learn is
-// set, later calls are checked against the tools of the walk once it is complete; do
-// not set it for a list that only this caller gets.
+// Walk starts a walk. Every tool is compared with its earlier definition. If learn is set, later
+// calls are checked against the tools of the walk once it is complete; do not set it for a list
+// that is only for this caller.
 func (c *View) Walk(learn bool) *Walk {
 	w := &Walk{catalog: c.Catalog}
 	if c.Drift || c.Pins != nil {
@@ -29,7 +29,7 @@ func (c *View) Walk(learn bool) *Walk {
 	return w
 }
 
-// Page takes the page that a cursor led to and returns its tools that can be used.
+// Page receives the page at a cursor and returns its usable tools.
 func (w *Walk) Page(cursor *string, res *mcp.ListToolsResult) []mcp.Tool {
 	if w.listed != nil {
 		w.observe(res.Tools)
@@ -41,15 +41,15 @@ func (w *Walk) Page(cursor *string, res *mcp.ListToolsResult) []mcp.Tool {
 	return res.Tools
 }
 
-// as notes whose request was answered: definitions are compared for each caller.
+// as sets the caller of the request that was answered: definitions are compared per caller.
 func (w *Walk) as(who *transport.Caller) {
 	if w.listed != nil {
 		w.caller = w.catalog.Lists.Key(who).Partition
 	}
 }
 
-// observe reports tools that are not what the caller was shown before, or not the
-// pinned ones. Of tools with the same name the first counts.
+// observe reports tools that have changed since the caller last saw them, or that differ from
+// their pins. Of tools with the same name it observes the first.
 func (w *Walk) observe(tools []mcp.Tool) {
 	c := w.catalog
 	for i := range tools {
@@ -70,8 +70,7 @@ func (w *Walk) observe(tools []mcp.Tool) {
 	}
 }
 
-// withoutMisannotated drops the tools whose annotations are not valid, if annotations
-// have a meaning.
+// withoutMisannotated drops the tools with invalid annotations, if headers repeat arguments.
 func (c *Catalog) withoutMisannotated(tools []mcp.Tool) []mcp.Tool {
 	if !c.Lists.Links.Load().StatelessHTTP() {
 		return tools
@@ -79,33 +78,32 @@ func (c *Catalog) withoutMisannotated(tools []mcp.Tool) []mcp.Tool {
 	kept := tools[:0]
 	for _, tool := range tools {
 		if !HasAnnotations(tool.InputSchema) {
-			kept = append(kept, tool) // most tools: nothing to remember
+			kept = append(kept, tool) // most tools; nothing to cache
 			continue
 		}
 		schema, first := c.headers.Get(tool.Name, tool.InputSchema)
 		if schema.Err() == nil {
 			kept = append(kept, tool)
 		} else if first {
-			c.Lists.Log.Warn("[MCP] a tool is left out: its header annotations are not valid", "server", c.Lists.Server,
+			c.Lists.Log.Warn("[MCP] a tool is omitted: its header annotations are invalid", "server", c.Lists.Server,
 				"tool", jsonrpc.Printable(tool.Name, 100), "reason", schema.Err())
 		}
 	}
 	return kept
 }
 
-// wholeList collects the pages of a walk of the application for the cache. Headers and
-// results go by the definition of a tool that was seen last, whichever caller asked for it.
-// Only a complete list counts.
+// wholeList collects the pages of an application's walk for the cache. Headers and results use
+// the last known definition of a tool, whichever caller listed it. Only a complete list is used.
 type wholeList struct {
 	catalog *Catalog
 	key     cache.Key
-	agreed  cache.Key // for no caller in particular
+	agreed  cache.Key // without a caller
 	tools   []mcp.Tool
 	next    *string // cursor of the next page
-	missing bool    // a page was left out
+	missing bool    // a page was skipped
 }
 
-// page takes the page that a cursor led to. It keeps copies.
+// page receives the page at a cursor. It keeps copies.
 func (l *wholeList) page(cursor *string, tools []mcp.Tool, next *string) {
 	if cursor == nil {
 		l.tools, l.missing = l.tools[:0], false

@@ -1,5 +1,5 @@
-// Package core has what all parts of a client share: the connection, the lifetime, the log,
-// and the ways to report errors and events.
+// Package core has what all parts of one client share: the connection, its lifetime, the log, and
+// the functions that report errors and events.
 package core
 
 import (
@@ -25,11 +25,11 @@ type Core struct {
 	Log    *slog.Logger
 	Links  link.Holder
 	Life   life.Life
-	// Budget bounds the memory of messages from the server that wait for handlers.
+	// Budget bounds the memory of server messages that wait for handlers.
 	Budget transport.Budget
 	// Emit queues an event for the application. It never waits.
 	Emit func(event.Event)
-	// Failed reports a function of the application that panicked or ended its goroutine.
+	// Failed reports an application callback that panicked or called runtime.Goexit.
 	Failed func(*callback.Error)
 
 	secrets atomic.Pointer[secrets] // nil while there are none
@@ -48,17 +48,17 @@ func (c *Core) Exchange(ctx context.Context, l *link.Link, req transport.Request
 	return answer, err
 }
 
-// Span is the time that a whole call may take, which is no longer than one attempt
-// may take. Rounds, pauses and repairs share it, whatever the server says.
+// Span is the time limit of a whole call, which equals the limit of one attempt. Rounds, pauses
+// and repairs count against it.
 type Span struct {
 	// Began is zero for a request that is not part of a call.
 	Began time.Time
-	// Wait is how long the answer to one attempt is waited for; a Max of 0 is no bound.
+	// Wait limits the wait for the answer to one attempt. A Max of 0 means no limit.
 	Wait jsonrpc.Wait
 }
 
-// Left returns the time that is left. bounded is false for a call without a maximum
-// time, and for a request that is not part of a call.
+// Left returns the remaining time. bounded is false for a call without a maximum, and for a
+// request that is not part of a call.
 func (s Span) Left() (left time.Duration, bounded bool) {
 	if s.Wait.Max <= 0 || s.Began.IsZero() {
 		return 0, false
@@ -66,14 +66,14 @@ func (s Span) Left() (left time.Duration, bounded bool) {
 	return s.Wait.Max - time.Since(s.Began), true
 }
 
-// Over reports whether no time is left.
+// Over reports whether the time is used up.
 func (s Span) Over() bool {
 	left, bounded := s.Left()
 	return bounded && left <= 0
 }
 
-// Patience returns how long the answer to an attempt is waited for, if the call has
-// made another attempt before or waited for something else.
+// Patience returns the wait for an attempt of a call that has already spent time, on another
+// attempt or on something else.
 func (s Span) Patience() jsonrpc.Wait {
 	wait := s.Wait
 	if left, bounded := s.Left(); bounded {
@@ -90,7 +90,7 @@ func (s Span) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() {}
 }
 
-// Remaining returns the time until the call must end, [math.MaxInt64] for no bound.
+// Remaining returns the time until the call must end, [math.MaxInt64] if it has no limit.
 func (s Span) Remaining(ctx context.Context) time.Duration {
 	left := time.Duration(math.MaxInt64)
 	if own, bounded := s.Left(); bounded {

@@ -24,7 +24,7 @@ func (*conn) Traits() transport.Traits { return transport.Traits{} }
 
 func (c *conn) Call(context.Context, transport.Request) (transport.Answer, error) { return c.call() }
 
-// A transport of the application that panics fails the one request.
+// A transport of the application that panics fails only one request.
 func TestExchangeGuardsTransports(t *testing.T) {
 	t.Parallel()
 	var failed *callback.Error

@@ -7,7 +7,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// About adds to an error which call it is about, and hides secrets in it.
+// About sets in e the call that failed, and hides secrets in e.
 func (c *Core) About(s outcome.Subject, e *mcperrors.Error) *mcperrors.Error {
 	e.Server, e.Method, e.Tool, e.Attempts = c.Server, s.Method, s.Tool, s.Attempts
 	if !s.ID.IsZero() {
@@ -24,14 +24,14 @@ func (c *Core) Refusal(s outcome.Subject, e *mcperrors.Error) error {
 	return c.About(s, e)
 }
 
-// Local makes the error of a call that ended before, or without, a request.
+// Local returns the error of a call that ended before a request was sent, or without one.
 func (c *Core) Local(err error, method string) error {
 	e := errormap.From(err, mcperrors.NotSent)
 	e.Server, e.Method = c.Server, method
 	return c.hide(e)
 }
 
-// Undecodable makes the error of a result that does not follow the protocol.
+// Undecodable returns the error of a result that does not follow the protocol.
 func (c *Core) Undecodable(s outcome.Subject, err error) error {
 	return c.About(s, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 		"the result of "+s.Method+" does not follow the protocol: "+jsonrpc.Printable(err.Error(), 300), err))

@@ -9,8 +9,8 @@ type Lazy[T any] struct{ part atomic.Pointer[T] }
 // Get returns the value, whose zero value is ready for use.
 func (p *Lazy[T]) Get() *T { return p.Make(func() *T { return new(T) }) }
 
-// Make returns the value, which how creates if there is none. If two goroutines call Make at
-// the same time, how may run twice, and one of its results is dropped.
+// Make returns the value, and creates it with how if there is none. If two goroutines call Make
+// at the same time, how may run twice, and one result is dropped.
 func (p *Lazy[T]) Make(how func() *T) *T {
 	part := p.part.Load()
 	if part == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/core"
 )
 
-// However many ask at once, there is one part.
+// There is one value, however many goroutines create it.
 func TestPartIsOne(t *testing.T) {
 	t.Parallel()
 	var part core.Lazy[int]

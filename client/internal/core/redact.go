@@ -10,15 +10,15 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// secrets are the values that are hidden.
+// secrets are the values to hide.
 type secrets struct {
 	ofTransport, ofConn []string
 	mcperrors.Secrets   // both, prepared
 }
 
-// Protect hides the secrets of t, and those of the live connection, from errors, logs, traces
-// and events. Servers repeat them: in the body of a refusal, in the message of an error, on
-// stderr. Call it before the other methods.
+// Protect hides the secrets of t and of the live connection in errors, logs, traces and events. A
+// server can repeat them: in the body of an HTTP error, in an error message, on stderr. Call
+// Protect before the other methods.
 func (c *Core) Protect(t transport.Transport) {
 	if t, ok := t.(link.Secretive); ok {
 		if values := t.Secrets(); len(values) > 0 {
@@ -27,7 +27,7 @@ func (c *Core) Protect(t transport.Transport) {
 	}
 }
 
-// Secrets returns the values that are secret now.
+// Secrets returns the current secrets.
 func (c *Core) Secrets() mcperrors.Secrets {
 	var values []string
 	if l := c.Links.Load(); l != nil {
@@ -55,7 +55,7 @@ func (c *Core) hide(e *mcperrors.Error) *mcperrors.Error {
 	return c.Secrets().HideError(e).(*mcperrors.Error) //nolint:errorlint // an *Error stays one
 }
 
-// Redacted returns a logger that hides secrets before l.
+// Redacted returns a logger that hides secrets and passes records on to l.
 func (c *Core) Redacted(l *slog.Logger) *slog.Logger {
 	if l.Handler() == slog.DiscardHandler {
 		return l
@@ -63,7 +63,7 @@ func (c *Core) Redacted(l *slog.Logger) *slog.Logger {
 	return slog.New(&handler{l.Handler(), c})
 }
 
-// RedactedTrace returns a trace that hides secrets before t.
+// RedactedTrace returns a trace that hides secrets and passes frames on to t.
 func (c *Core) RedactedTrace(t transport.Trace) transport.Trace {
 	t.Sent, t.Received, t.Noise = c.frames(t.Sent), c.frames(t.Received), c.frames(t.Noise)
 	if stderr := t.Stderr; stderr != nil {
@@ -72,7 +72,7 @@ func (c *Core) RedactedTrace(t transport.Trace) transport.Trace {
 	return t
 }
 
-// frames hides secrets from a function that sees traffic.
+// frames wraps a function that receives traffic, and hides secrets from it.
 func (c *Core) frames(f func([]byte)) func([]byte) {
 	if f == nil {
 		return nil
@@ -86,7 +86,7 @@ func (c *Core) frames(f func([]byte)) func([]byte) {
 	}
 }
 
-// handler hides secrets in front of another handler.
+// handler hides secrets and passes records on to another handler.
 type handler struct {
 	slog.Handler
 	c *Core

@@ -33,8 +33,7 @@ func (*keeper) Close() error { return nil }
 
 func (*keeper) Connect(context.Context, transport.Handler) (transport.Conn, error) { return nil, nil }
 
-// What the transport keeps is hidden from the start, what a connection keeps as
-// long as it is the live one.
+// Secrets of the transport are hidden from the start, secrets of a connection while it is live.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	var r core.Core
@@ -55,7 +54,7 @@ func TestSecrets(t *testing.T) {
 	require.Equal(t, text, none.Secrets().Hide(text))
 }
 
-// Every way to the application is redacted.
+// Everything that the application gets is redacted.
 func TestWaysOut(t *testing.T) {
 	t.Parallel()
 	const secret = "words that open a door"

@@ -8,23 +8,22 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Within is the context of a function of the application that runs for a call: it ends
-// with the context of the call, with the client, and when the time of the call is over.
-// Until the function waits for its end, it is one allocation without a timer. Its methods
-// may be called from many goroutines at once.
+// Within is the context of an application callback that runs for a call. It ends with the context
+// of the call, with the client, and when the time of the call is over. It starts no timer and
+// allocates once until Done is called. Its methods may be called from many goroutines at once.
 type Within struct {
 	context.Context // of the call
 	life            context.Context
 	until           time.Time // zero for no bound
 
 	mu    sync.Mutex
-	waits context.Context // has the values of the call, too; nil until somebody waits
+	waits context.Context // has the values of the call, too; nil until Done is called
 	stop  func()          // releases waits
 	over  bool            // see End
 }
 
-// NewWithin returns a context that ends with ctx and with life, and once left has
-// passed; 0 is no bound. Call End when it is no longer used.
+// NewWithin returns a context that ends with ctx, with life, and after left; 0 means no limit.
+// Call End when it is no longer used.
 func NewWithin(ctx, life context.Context, left time.Duration) *Within {
 	w := &Within{Context: ctx, life: life}
 	if left > 0 {
@@ -52,7 +51,7 @@ func (w *Within) Done() <-chan struct{} {
 	return w.waits.Done()
 }
 
-// wait makes what ends when w does. Requires w.mu.
+// wait sets waits to a context that ends when w does. Requires w.mu.
 func (w *Within) wait() {
 	ctx, cancel := context.WithCancelCause(w.Context)
 	released := context.AfterFunc(w.life, func() { cancel(jsonrpc.ErrClosed) })
@@ -104,7 +103,7 @@ func (w *Within) Value(key any) any {
 	return from.Value(key)
 }
 
-// End ends the context and releases what belongs to it.
+// End ends the context and releases its resources.
 func (w *Within) End() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

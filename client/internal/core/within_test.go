@@ -15,8 +15,8 @@ import (
 
 type nameKey struct{}
 
-// The context ends with the call, with the client and with the time, whether or not
-// anybody waits for that, and a context that is made of it does too.
+// The context ends with the call, with the client and with the time, whether or not Done is
+// called, and so does a derived context.
 func TestWithin(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ err, cause error }{
@@ -76,7 +76,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// A context after its end is over, whenever somebody begins to wait for it.
+// An ended context is done, even if Done is called later.
 func TestWithinAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	w := core.NewWithin(t.Context(), t.Context(), 0)
@@ -87,7 +87,7 @@ func TestWithinAfterTheEnd(t *testing.T) {
 	require.ErrorIs(t, w.Err(), context.Canceled)
 }
 
-// A function that does not wait costs one allocation.
+// A callback that does not call Done costs one allocation.
 func TestCostOfWithin(t *testing.T) { //nolint:paralleltest // counts allocations of the whole process
 	if testmain.Race {
 		t.Skip("the race detector allocates")

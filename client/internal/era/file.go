@@ -13,25 +13,24 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// NewFile returns a store in a file. Save creates the file and its folder, for
-// this user only. Each method reads the whole file, and replaces it at once:
-// programs that share it never see half of it, and two that save in the same
-// moment lose one entry at worst. A file that cannot be read, or is not a store's,
-// counts as empty and is replaced.
+// NewFile returns a store in a file. Save creates the file and its folder, readable by this user
+// only. Each method reads the whole file, and replaces it atomically: programs that share the
+// file never read a partial one, and two concurrent saves lose at most one entry. A file that
+// cannot be read or is not a store counts as empty and is replaced.
 func NewFile(path string) Store { return &file{path: path} }
 
 type file struct {
 	path string
-	mu   sync.Mutex // other programs are kept out by the rename
+	mu   sync.Mutex // the rename protects from other programs
 }
 
-// Bounds of the file. The oldest entries go first.
+// Limits of the file. The oldest entries are removed first.
 const (
 	fileServers = 1024
 	fileBytes   = 1 << 20
 )
 
-// fileFormat is the form of the file; one of another form is not read.
+// fileFormat is the version of the format; a file with another version is not read.
 const fileFormat = 1
 
 type fileContent struct {
@@ -71,7 +70,7 @@ func (f *file) Forget(key string) error {
 	return f.write(known)
 }
 
-// oldest returns the key of the entry that was found first.
+// oldest returns the key of the entry with the earliest time.
 func oldest(known map[string]Found) (first string) {
 	var at time.Time
 	for key, found := range known {
@@ -82,7 +81,7 @@ func oldest(known map[string]Found) (first string) {
 	return first
 }
 
-// read returns what the file holds, an empty map where that is nothing.
+// read returns the entries of the file, an empty map on any error.
 func (f *file) read() map[string]Found {
 	empty := map[string]Found{}
 	file, err := os.Open(f.path)
@@ -121,7 +120,7 @@ func (f *file) write(known map[string]Found) error {
 		err = os.Rename(temp.Name(), f.path)
 	}
 	if err != nil {
-		_ = os.Remove(temp.Name()) // it is of no use to anybody
+		_ = os.Remove(temp.Name()) // nobody uses it
 		return fmt.Errorf("era store: %w", err)
 	}
 	return nil

@@ -1,5 +1,5 @@
-// Package era finds out which era of the protocol a server speaks, opens the
-// conversation in it, and remembers what it found.
+// Package era finds out which era of the protocol a server speaks, runs the handshake of that
+// era, and remembers the result.
 package era
 
 import (
@@ -24,9 +24,9 @@ import (
 // Session opens sessions over the newest link.
 type Session struct {
 	*core.Core
-	// Required are the capabilities without which a server is refused.
+	// Required are the capabilities that a server must have.
 	Required []string
-	// Wait bounds any request.
+	// Wait limits any request.
 	Wait jsonrpc.Wait
 	// Self is how the client describes itself.
 	Self Identity
@@ -35,50 +35,50 @@ type Session struct {
 	Pin     string
 	Client  Client
 
-	// answered is the revision that the server answered initialize with, if the client does
-	// not accept it.
+	// answered is the revision in the server's answer to initialize, if the client does not
+	// accept it.
 	answered mcp.Version
-	// restarted says that the program was started before.
+	// restarted is set if the program was started before.
 	restarted bool
 }
 
-// Client is what opening a session needs of the client.
+// Client has the functions of the client that Session needs.
 type Client interface {
-	// Initialize sends initialize with params over the newest link. The zero Wait is that
-	// of any request.
+	// Initialize sends initialize with params over the newest link. The zero Wait means the usual
+	// limit of a request.
 	Initialize(ctx context.Context, params json.RawMessage, wait jsonrpc.Wait) (json.RawMessage, error)
-	// Mismatch makes the cause of an error of kind version.
+	// Mismatch returns the cause of an error of kind version.
 	Mismatch(Mismatch) error
 }
 
-// Host is what finding the era needs of the client.
+// Host has the functions of the client that Finder needs.
 type Host interface {
 	// Connect opens a transport.
 	Connect(ctx context.Context, t transport.Transport) (transport.Conn, error)
-	// Admit asks the server's circuit for the permit of a probe.
+	// Admit takes a permit of the server's circuit for a probe.
 	Admit() (breaker.Permit, error)
-	// Discover sends server/discover over a link, once. counted reports whether the
-	// server's circuit has counted the failure already.
+	// Discover sends server/discover once over a link. counted reports whether the server's
+	// circuit has already counted the failure.
 	Discover(ctx context.Context, l *link.Link, wait jsonrpc.Wait) (out outcome.Outcome, counted bool)
-	// Level returns the log level that every request of a stateless revision asks for, as a
-	// JSON text; nil for none.
+	// Level returns the log level, as JSON, that every request of a stateless revision asks for;
+	// nil for none.
 	Level() json.RawMessage
 }
 
-// Result is how a conversation was opened.
+// Result describes a handshake.
 type Result struct {
 	Era     mcp.Era
 	Version mcp.Version
-	// Tried are the requests that were made, in order.
+	// Tried are the requests that were sent, in order.
 	Tried []event.ProbeStep
 	// Evidence is the reason: one of the constants, or the id of a row of the
 	// decision table.
 	Evidence string
-	// Remembered says that what was remembered proved right.
+	// Remembered is set if a remembered era was used and was correct.
 	Remembered bool
-	// Restarted says that the program was restarted because of the probe.
+	// Restarted is set if the program was restarted because of the probe.
 	Restarted bool
-	// Fallback says that the transport's fallback is used.
+	// Fallback is set if the transport's fallback is used.
 	Fallback bool
 }
 
@@ -89,47 +89,46 @@ const (
 	EvidenceTransport  = "transport"
 )
 
-// Finder opens one conversation: in the pinned era, otherwise in the era that it finds. It is
-// used once, by one goroutine. Set the exported fields first; Store may be nil.
+// Finder runs one handshake: in the pinned era, otherwise in the era that it finds. It is used
+// once, by one goroutine. Set the exported fields first; Store may be nil.
 type Finder struct {
 	Session
 	Host   Host
 	Policy Policy
 	Store  Store
-	// ProbeTimeout is the head start of the probe; 0 is the transport's default.
+	// ProbeTimeout is the head start of the probe; 0 means the transport's default.
 	ProbeTimeout time.Duration
-	// StartTimeout bounds each start of a program; 0 is the default of the first and of
-	// the second start.
+	// StartTimeout limits each start of a program; 0 means the defaults of the first and of the
+	// second start.
 	StartTimeout time.Duration
-	// CountAll says that every failed probe counts as a failure of the server.
+	// CountAll is set if every failed probe counts as a failure of the server.
 	CountAll bool
 	// Probing is true while messages of the server are dropped unread.
 	Probing *atomic.Bool
 
 	t      transport.Transport
-	key    string // of the server in the store, "" when it is not remembered
+	key    string // of the server in the store, "" if it is not remembered
 	result Result
-	// reprobed: there is one late probe, and no further loops.
+	// reprobed is set after the late probe, which is sent at most once.
 	reprobed bool
-	// silent: a probe had the time of any request and was not answered.
+	// silent is set if a probe had the full time of a request and was not answered.
 	silent bool
-	// offered is the revision the session began with.
+	// offered is the revision that the first initialize offered.
 	offered mcp.Version
-	// doubtful says that the session was not chosen because of an answer: the
-	// server was silent, or remembered.
+	// doubtful is set if a session was chosen without an answer to the probe: the server was
+	// silent, or its era remembered.
 	doubtful bool
-	// first is the outcome of initialize while a probe was silent; the session
-	// begins with it.
+	// first is the outcome of an initialize that was sent beside a silent probe; the session
+	// starts with it.
 	first *initialized
-	// known is how the conversation was open with the program before, nil when
-	// connecting.
+	// known is the era of the previous program, nil for the first connection.
 	known *Found
-	// stop ends Find.
+	// stop cancels Find.
 	stop context.CancelCauseFunc
 }
 
-// Find opens t and the conversation. When it fails, the live link is the one it used
-// last, and only Tried is set.
+// Find opens t and runs the handshake. On error, the live link is the last one used, and only
+// Tried is set.
 func (n *Finder) Find(ctx context.Context, t transport.Transport) (Result, error) {
 	n.t = t
 	ctx, n.stop = context.WithCancelCause(ctx)
@@ -147,20 +146,19 @@ func (n *Finder) Find(ctx context.Context, t transport.Transport) (Result, error
 	return n.result, nil
 }
 
-// errEcho is why no conversation is opened with a program such as cat.
-var errEcho = errors.New("the other side sends the client's own requests back; it is not an MCP server")
+// errEcho is the error for a program such as cat.
+var errEcho = errors.New("the program sends the client's requests back; it is not an MCP server")
 
-// Requested takes note of a request that came from the other side. One that only clients
-// send ends Find at once: answers to it would come back as well, or never.
+// Requested takes the method of a request that arrived. If only clients send it, Find stops at
+// once: the other side echoes requests.
 func (n *Finder) Requested(method string) {
 	if method == mcp.MethodDiscover || method == mcp.MethodInitialize {
 		n.stop(errEcho)
 	}
 }
 
-// FindAgain opens the conversation with a program that was restarted, beside the
-// live link: in the revision before, unless one is pinned or the program refuses
-// it.
+// FindAgain runs the handshake with a restarted program, beside the live link. It uses the
+// previous revision, unless one is pinned or the program rejects it.
 func (n *Finder) FindAgain(ctx context.Context, t transport.Transport, before mcp.Version) (Result, error) {
 	n.known, n.restarted = &Found{Version: before, At: time.Now()}, true
 	return n.Find(ctx, t)
@@ -194,7 +192,7 @@ func (n *Finder) open(ctx context.Context) error {
 	return n.find(ctx, mcp.Latest)
 }
 
-// reach opens t, in place of what is open.
+// reach opens t and closes the current connection.
 func (n *Finder) reach(ctx context.Context, t transport.Transport) error {
 	if l := n.Links.Newest(); l != nil {
 		l.Abort()
@@ -211,7 +209,7 @@ func (n *Finder) reach(ctx context.Context, t transport.Transport) error {
 	return nil
 }
 
-// find finds the era over the connection that is open.
+// find finds the era over the open connection.
 func (n *Finder) find(ctx context.Context, version mcp.Version) error {
 	if n.traits().SessionOnly {
 		n.result.Evidence = EvidenceTransport
@@ -222,8 +220,8 @@ func (n *Finder) find(ctx context.Context, version mcp.Version) error {
 
 func (n *Finder) traits() transport.Traits { return n.Links.Newest().Traits }
 
-// follow does what the decision table says about a reply. again is true as long
-// as one more probe may be sent because of it.
+// follow takes the step that the decision table has for a reply. again is set while the reply may
+// cause one more probe.
 func (n *Finder) follow(ctx context.Context, version mcp.Version, r *reply, again bool) error {
 	traits := n.traits()
 	row, next := judge(r, traits, n.Policy)
@@ -250,7 +248,7 @@ func (n *Finder) follow(ctx context.Context, version mcp.Version, r *reply, agai
 	case actRestart:
 		if err := n.reach(ctx, n.t); err != nil {
 			if ctx.Err() != nil && r.err != nil {
-				return r.err // there was no time left, and this is why
+				return r.err // the time ran out; this error is the reason
 			}
 			return err
 		}
@@ -275,13 +273,13 @@ func (n *Finder) follow(ctx context.Context, version mcp.Version, r *reply, agai
 	err := n.session(ctx, offered)
 	var e *mcperrors.Error
 	if next == actRestart && r.err != nil && errors.As(err, &e) && e.Process == nil {
-		e.Process = r.err.Process // of the first start, better than nothing
+		e.Process = r.err.Process // of the first start, as the best evidence available
 	}
 	return err
 }
 
-// older uses the transport's fallback. cause is how initialize failed, and the
-// error when the fallback does no better.
+// older uses the transport's fallback. cause is the error of initialize, which older returns if
+// the fallback fails too.
 func (n *Finder) older(ctx context.Context, offered mcp.Version, cause error) error {
 	t := FallbackOf(n.t)
 	if t == nil {
@@ -297,7 +295,7 @@ func (n *Finder) older(ctx context.Context, offered mcp.Version, cause error) er
 	return n.session(ctx, offered)
 }
 
-// FallbackOf returns the fallback of a transport, nil when it has none.
+// FallbackOf returns the fallback of a transport, nil for none.
 func FallbackOf(t transport.Transport) transport.Transport {
 	if f, ok := t.(link.Fallback); ok {
 		return f.Fallback()
@@ -309,7 +307,7 @@ func (n *Finder) note(method string, version mcp.Version, reply string, took tim
 	n.result.Tried = append(n.result.Tried, event.ProbeStep{Method: method, Version: version, Reply: reply, Took: took})
 }
 
-// failure returns the error of a request that the transport failed.
+// failure returns the error of a request that failed in the transport.
 func (n *Session) failure(method string, err error) *mcperrors.Error {
 	sent := outcome.Sent{Method: method, Restarts: n.restarted}
 	out := outcome.OfFailure(&sent, outcome.FailureOf(err))

@@ -8,11 +8,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Identity describes a client: once in the session era, with every request
-// in the stateless one.
+// Identity describes a client: once per session in the session era, with every request in the
+// stateless era.
 type Identity struct {
 	Info mcp.Implementation
-	// Nameless leaves Info out of the requests of the stateless era.
+	// Nameless omits Info from requests of the stateless era.
 	Nameless bool
 	// Capabilities returns the capabilities that the client declares in a revision.
 	Capabilities func(mcp.Version) mcp.ClientCapabilities
@@ -25,9 +25,8 @@ func (i *Identity) params(offered mcp.Version) (json.RawMessage, error) {
 	})
 }
 
-// Meta encodes what every request of a stateless revision tells about the client
-// : members of _meta, without braces. level is the log level as a JSON text, nil
-// for no log messages.
+// Meta encodes the description of the client in every request of a stateless revision: members of
+// _meta, without braces. level is the log level as JSON, nil for no log messages.
 func (i *Identity) Meta(version mcp.Version, level json.RawMessage) ([]byte, error) {
 	caps := i.Capabilities(version)
 	encoded, err := mcp.Marshal(&caps)
@@ -62,9 +61,8 @@ func (i *Identity) Meta(version mcp.Version, level json.RawMessage) ([]byte, err
 	return out, nil
 }
 
-// Speak makes version the one that every later request over the live link is of. A server
-// may name the revision it has just refused; the request is sent once more then. level is
-// as in Meta.
+// Speak sets the revision of later requests over the live link. A server may name the revision
+// that it has just refused; the request is then sent once more. level is as in Meta.
 func (i *Identity) Speak(links *link.Holder, version mcp.Version, level json.RawMessage) error {
 	for {
 		with := links.Load()

@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// versionConn is a connection that is only told its revision.
+// versionConn is a connection that records its revision.
 type versionConn struct {
 	transport.Conn
 	versions []string
@@ -27,7 +27,7 @@ func identity() Identity {
 	}
 }
 
-// Every request of the stateless era says who the client is, unless it has no name.
+// Every request of the stateless era identifies the client, unless it is nameless.
 func TestMeta(t *testing.T) {
 	t.Parallel()
 	const version, caps = `"` + mcp.MetaProtocolVersion + `":"` + string(mcp.Latest) + `"`, `,"` + mcp.MetaClientCapabilities + `":{}`
@@ -51,8 +51,8 @@ func TestMeta(t *testing.T) {
 	}
 }
 
-// A corrected revision goes for whatever is sent later, also for what is no request and
-// has no _meta: the transport must hear of it. A session keeps the one it has.
+// A corrected revision applies to all later messages, also to those without _meta: the transport
+// must have it. A session keeps its revision.
 func TestSpeak(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -11,16 +11,16 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// A pinned era is never left, so a server of the other one fails it. Some answers prove
-// that the server is one; then the error says so. Others only fit such a server, and the
-// error says "if".
+// A pinned era is never changed, so a server of the other era makes Connect fail. Some answers
+// prove that the server is of the other era, and the error states that. Others only suggest it,
+// and the error has an "if".
 
-// demand says what is pinned, and by which option.
+// demand returns the pinned revision and its option, as text.
 func (n *Session) demand() string {
 	return fmt.Sprintf("%s demands revision %s, of the %s era", n.Pin, n.Version, n.Version.Era())
 }
 
-// otherEra is the era that is not pinned.
+// otherEra returns the era that is not pinned.
 func (n *Session) otherEra() mcp.Era {
 	if n.Version.Era() == mcp.EraStateless {
 		return mcp.EraSession
@@ -28,8 +28,8 @@ func (n *Session) otherEra() mcp.Era {
 	return mcp.EraStateless
 }
 
-// unmet is the message for a server whose answer to a method names revisions, and not
-// the pinned one.
+// unmet returns the message for a server whose answer to a method lists revisions without the
+// pinned one.
 func (n *Session) unmet(method string, named []string) string {
 	is, other := "", mcp.Version("")
 	if v, ok := mcp.Newest(named, n.Version.Era()); ok {
@@ -44,8 +44,7 @@ func (n *Session) unmet(method string, named []string) string {
 	return fmt.Sprintf(`%s; change %s to %q or "auto"`, text, n.Pin, string(other))
 }
 
-// maybeOther adds to the error of the first request that the server may be of the other
-// era.
+// maybeOther adds to the error of the first request that the server may be of the other era.
 func (n *Finder) maybeOther(err error) error {
 	var e *mcperrors.Error
 	if errors.As(err, &e) {
@@ -55,16 +54,15 @@ func (n *Finder) maybeOther(err error) error {
 	return err
 }
 
-// undiscovered is what to add to the errors of a server that has no server/discover,
-// which every server of the stateless era has.
+// undiscovered returns a note for the errors of a server without server/discover, which every
+// server of the stateless era has.
 func (n *Finder) undiscovered() string {
 	return fmt.Sprintf(`%s, and the server has no %s, as if it spoke only the session era; if so, change %s to one of its revisions or to "auto"`,
 		n.demand(), mcp.MethodDiscover, n.Pin)
 }
 
-// pinnedSession opens the session that is pinned. A server without sessions names its
-// revisions in whatever error it gives to initialize, or refuses that as any
-// unknown method.
+// pinnedSession opens the pinned session. A server without sessions lists its revisions in some
+// error of initialize, or rejects initialize as an unknown method.
 func (n *Finder) pinnedSession(ctx context.Context) error {
 	err := n.session(ctx, n.Version)
 	var e *mcperrors.Error
@@ -73,7 +71,7 @@ func (n *Finder) pinnedSession(ctx context.Context) error {
 	}
 	if rpc := outcome.RPCOf(err); rpc != nil {
 		named := slices.Concat(supportedIn(rpc), revisionsIn(rpc))
-		named = slices.DeleteFunc(named, func(v string) bool { return v == string(n.Version) }) // it repeats what it refuses
+		named = slices.DeleteFunc(named, func(v string) bool { return v == string(n.Version) }) // the error repeats the rejected revision
 		slices.Sort(named)
 		named = slices.Compact(named)
 		_, sessions := mcp.Newest(named, mcp.EraSession)

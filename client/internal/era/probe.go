@@ -16,28 +16,28 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// reply is what a probe has shown.
+// reply is the outcome of a probe.
 type reply struct {
 	means  meaning
 	shares shares
-	// listed are the revisions the server named; stateless and session are the
-	// newest of each era that this client speaks too, "" for none.
+	// listed are the revisions that the server listed; stateless and session are the newest of
+	// each era that the client also supports, "" for none.
 	listed             []string
 	stateless, session mcp.Version
 	raw                json.RawMessage // of a DiscoverResult
-	// err is the error of the request, nil when it was answered with a result.
+	// err is the error of the request, nil if the answer is a result.
 	err  *mcperrors.Error
 	took time.Duration
-	// permit waits for what the reply means for the server's health: verdict, should
-	// the reply end the attempt to connect. own says that it is this side's doing and
-	// means nothing.
+	// permit is settled once it is clear what the reply means for the circuit: with verdict, if
+	// the reply ends Connect. own is set if the failure is the client's own, which is no evidence
+	// about the server.
 	permit  breaker.Permit
 	verdict breaker.Verdict
 	own     bool
 }
 
-// settle reports to the breaker what follows from the reply. What only leads to a
-// session says nothing: the session will.
+// settle settles the permit of a reply. A reply that leads to a session is no evidence: the
+// session will be.
 func (n *Finder) settle(r *reply, next act) {
 	switch next {
 	case actStateless, actResend, actRefuse:
@@ -56,16 +56,16 @@ func (n *Finder) settle(r *reply, next act) {
 	}
 }
 
-// question is a probe that is about to be sent.
+// question is a probe before it is sent.
 type question struct {
 	link   *link.Link
 	wait   jsonrpc.Wait
 	permit breaker.Permit
 }
 
-// newQuestion prepares a probe. It is not a call of the application: nothing is
-// sent when it is given up, and the caller that judges the reply settles
-// its permit. The error is one of this side.
+// newQuestion prepares a probe. A probe is not a call of the application: abandoning it sends no
+// notification, and the caller that judges the reply settles its permit. An error is the client's
+// own.
 func (n *Finder) newQuestion(version mcp.Version, wait jsonrpc.Wait) (*question, error) {
 	meta, err := n.Self.Meta(version, n.Host.Level())
 	if err != nil {
@@ -75,13 +75,13 @@ func (n *Finder) newQuestion(version mcp.Version, wait jsonrpc.Wait) (*question,
 	if err != nil {
 		return nil, n.About(outcome.Subject{Method: mcp.MethodDiscover}, errormap.From(err, mcperrors.NotSent))
 	}
-	wait.NullID = true // a server that cannot read it has no id to answer with
+	wait.NullID = true // a server that cannot parse the request answers without an id
 	on := n.Links.Newest().With(&link.Agreement{Version: version, Era: mcp.EraStateless, Meta: meta})
 	return &question{link: on, wait: wait, permit: permit}, nil
 }
 
-// ask probes and notes the outcome. Other messages that come meanwhile are
-// dropped unread.
+// ask sends a probe and records the outcome. Other messages that arrive meanwhile are dropped
+// unread.
 func (n *Finder) ask(ctx context.Context, version mcp.Version, wait jsonrpc.Wait) (*reply, error) {
 	q, err := n.newQuestion(version, wait)
 	if err != nil {
@@ -120,7 +120,7 @@ func (n *Finder) send(ctx context.Context, q *question) *reply {
 	return r
 }
 
-// compare finds what both sides speak.
+// compare finds the revisions that both sides support.
 func (r *reply) compare() {
 	r.stateless, _ = mcp.Newest(r.listed, mcp.EraStateless)
 	r.session, _ = mcp.Newest(r.listed, mcp.EraSession)
@@ -132,8 +132,7 @@ func (r *reply) compare() {
 	}
 }
 
-// discovered reads the list of revisions in a DiscoverResult, and tells one
-// from any other result.
+// discovered returns the revisions in a DiscoverResult. It returns false for any other result.
 func discovered(raw json.RawMessage) ([]string, bool) {
 	var result struct {
 		SupportedVersions []string `json:"supportedVersions"`
@@ -142,7 +141,7 @@ func discovered(raw json.RawMessage) ([]string, bool) {
 	return result.SupportedVersions, err == nil && result.SupportedVersions != nil
 }
 
-// supportedIn reads the list of revisions in an error's data.
+// supportedIn returns the revisions in the data of an error.
 func supportedIn(rpc *jsonrpc.Error) []string {
 	var data struct {
 		Supported []string `json:"supported"`
@@ -153,8 +152,8 @@ func supportedIn(rpc *jsonrpc.Error) []string {
 	return data.Supported
 }
 
-// errorMeans classifies an answer that is an error: missing credentials first,
-// then what only stateless servers answer, then an outage by its status.
+// errorMeans classifies an error answer: missing credentials first, then errors that only
+// stateless servers send, then outages by the HTTP status.
 func errorMeans(e *mcperrors.Error) (meaning, []string) {
 	status := 0
 	if e.HTTP != nil {
@@ -179,8 +178,7 @@ func errorMeans(e *mcperrors.Error) (meaning, []string) {
 	return meansError, nil
 }
 
-// statelessOnly reports the codes that only servers of the stateless era know
-// (a recognized error of the stateless era).
+// statelessOnly reports whether only servers of the stateless era send the error code.
 func statelessOnly(code int64) bool {
 	switch code {
 	case mcp.CodeHeaderMismatch, mcp.CodeMissingRequiredClientCapability, mcp.CodeUnsupportedProtocolVersion:
@@ -189,7 +187,7 @@ func statelessOnly(code int64) bool {
 	return false
 }
 
-// statusMeans classifies a status that is not 2xx.
+// statusMeans classifies a status other than 2xx.
 func statusMeans(status int) meaning {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
@@ -220,7 +218,7 @@ func failureMeans(f *transport.Failure) meaning {
 	case transport.ReasonUnavailable, transport.ReasonUnprocessed, transport.ReasonConfig:
 		return meansUnreachable
 	case transport.ReasonCanceled, transport.ReasonClosed, transport.ReasonOption, transport.ReasonCallback,
-		transport.ReasonAuthorization: // a person who did not log in is not asked again
+		transport.ReasonAuthorization: // nobody is asked again to log in
 	}
 	return meansStopped
 }

@@ -12,36 +12,34 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// A server that does not answer the probe soon may be starting, busy, or of the
-// session era and leave unknown requests unanswered. So after a head start
-// initialize is sent beside the probe, down the same pipe or to the same URL, and
-// the first real answer decides. Nothing is ended for being slow. A
-// server that refuses initialize may have no sessions: then the answer to the
-// probe is waited for as long as that to any request.
+// A server that does not answer the probe soon may be starting, busy, or of the session era and
+// ignore unknown requests. So after a head start, initialize is sent beside the probe, over the
+// same pipe or to the same URL, and the first useful answer decides. A slow server is never
+// stopped. A server that rejects initialize may have no sessions: then the probe has the full
+// time of a request.
 
 const (
-	// failedGrace is how long a probe is waited for at least once initialize has
-	// failed beside it without being refused.
+	// failedGrace is how long at least the client waits for the probe after initialize has failed
+	// without being rejected.
 	failedGrace = 2 * time.Second
-	// orderGrace is the same once initialize has succeeded. A server that answers
-	// one request after the other has answered the probe before; that answer only
-	// has to reach us.
+	// orderGrace is the same after initialize has succeeded. A server that answers requests in
+	// order has already answered the probe; that answer only has to arrive.
 	orderGrace = 100 * time.Millisecond
 )
 
-// race is a probe, and initialize beside it.
+// race is a probe with initialize beside it.
 type race struct {
 	n       *Finder
 	version mcp.Version
 	began   time.Time
-	cancel  context.CancelFunc // of both
+	cancel  context.CancelFunc // cancels both
 	replies chan *reply
 	session chan *initialized
-	step    int // of the probe, in what was tried
+	step    int // index of the probe in Result.Tried
 }
 
-// late notes the answer to a probe that was not answered in its head start, in place of
-// the note that says so.
+// late records an answer to the probe that came after the head start. It replaces the note that
+// there was no answer.
 func (b *race) late(r *reply) {
 	s := &b.n.result.Tried[b.step]
 	if r.means != meansNothing {
@@ -50,8 +48,8 @@ func (b *race) late(r *reply) {
 	s.Took = r.took
 }
 
-// probe finds the era by a probe, with initialize beside it if that is not
-// answered soon.
+// probe finds the era with a probe, and sends initialize beside it if the probe is not answered
+// soon.
 func (n *Finder) probe(ctx context.Context, version mcp.Version) error {
 	traits, head, wait := n.traits(), n.headStart(ctx), n.Wait
 	if !traits.Exchanges {
@@ -77,7 +75,7 @@ func (n *Finder) probe(ctx context.Context, version mcp.Version) error {
 	go func() {
 		var r *reply
 		defer func() {
-			if r == nil { // a transport of the application has ended this goroutine
+			if r == nil { // the application's transport called runtime.Goexit
 				r = &reply{means: meansStopped, err: n.failure(mcp.MethodDiscover, link.GoroutineEnded()), permit: q.permit, own: true}
 			}
 			b.replies <- r
@@ -98,19 +96,19 @@ func (n *Finder) probe(ctx context.Context, version mcp.Version) error {
 	}
 	n.note(mcp.MethodDiscover, version, "no answer within "+head.String(), head)
 	b.step = len(n.result.Tried) - 1
-	q.permit.Release() // of a breaker that lets through one at a time, say
+	q.permit.Release() // the circuit may admit only one request at a time
 	var left jsonrpc.Wait
 	if !traits.Exchanges {
-		left.Max = wait.Max - head // of the time to start
+		left.Max = wait.Max - head // of the start time
 	}
 	return b.run(ctx, both, left)
 }
 
-// run sends initialize and waits for what decides. left is the rest of the time
-// to start, zero over HTTP.
+// run sends initialize and waits for the decisive answer. left is the rest of the start time,
+// zero over HTTP.
 func (b *race) run(ctx, both context.Context, left jsonrpc.Wait) error {
 	n, ordered := b.n, left != jsonrpc.Wait{}
-	n.Probing.Store(false) // what comes may belong to a session
+	n.Probing.Store(false) // messages may belong to a session now
 	n.result.Evidence, n.doubtful = "silence", true
 	b.session = make(chan *initialized, 1)
 	go func() {
@@ -123,7 +121,7 @@ func (b *race) run(ctx, both context.Context, left jsonrpc.Wait) error {
 		}()
 		i = n.initialize(both, mcp.LatestSession, left)
 	}()
-	var first *initialized // once it has come
+	var first *initialized // once it has arrived
 	var grace <-chan time.Time
 	for {
 		select {
@@ -164,9 +162,9 @@ func (b *race) run(ctx, both context.Context, left jsonrpc.Wait) error {
 	}
 }
 
-// refusesSessions reports whether initialize was refused by an answer that may
-// mean that the server has no sessions: no outage, no missing credentials, and no
-// list of other revisions to begin a session with.
+// refusesSessions reports whether initialize was rejected in a way that may mean that the server
+// has no sessions: not by an outage, missing credentials, or a list of other revisions for a
+// session.
 func refusesSessions(err error) bool {
 	if _, ok := offerAgain(err, mcp.LatestSession); ok {
 		return false
@@ -182,9 +180,9 @@ func refusesSessions(err error) bool {
 	return means == meansRefused || means == meansElse && e.RPC != nil
 }
 
-// decides reports whether a late reply to the probe counts in spite of initialize:
-// a server of the stateless era, one without a revision in common, and the end of
-// a program. An outage does not count, and what asks for a session is on its way.
+// decides reports whether a late reply to the probe takes precedence over initialize: a server of
+// the stateless era, a server without a common revision, or a program that exited. An outage does
+// not, and a session is already being opened.
 func decides(r *reply, next act) bool {
 	switch next {
 	case actStateless, actResend, actRefuse, actRestart:
@@ -194,7 +192,7 @@ func decides(r *reply, next act) bool {
 	return r.means == meansOurFault
 }
 
-// giveUp ends the probe, if it is still in flight.
+// giveUp cancels the probe, if it is still in flight.
 func (b *race) giveUp() {
 	b.cancel()
 	if b.replies != nil {
@@ -203,8 +201,8 @@ func (b *race) giveUp() {
 	}
 }
 
-// stop ends initialize, unless it has ended. A session that it may have opened at
-// a URL ends with the client.
+// stop cancels initialize, if it is still in flight. A session that it opened over HTTP ends with
+// the client.
 func (b *race) stop(first *initialized) {
 	b.cancel()
 	if first == nil {

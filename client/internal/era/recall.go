@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// recall returns what is remembered about the server.
+// recall returns the remembered entry of the server.
 func (n *Finder) recall() (Found, bool) {
 	if n.known != nil {
 		return *n.known, true
@@ -23,16 +23,16 @@ func (n *Finder) recall() (Found, bool) {
 	return f, ok && f.usable(time.Now())
 }
 
-// openRemembered opens the conversation in the remembered way: a session without
-// a probe before it, a stateless one with the server/discover that opens it
-// anyway. What proves wrong is forgotten and found again.
+// openRemembered connects with the remembered era: a session without a probe, a stateless server
+// with the server/discover that is needed anyway. If the entry proves wrong, it is forgotten, and
+// the era is found by a probe.
 func (n *Finder) openRemembered(ctx context.Context, f Found) error {
 	t := n.t
 	if f.Fallback {
 		t = FallbackOf(n.t)
 	}
 	n.result.Remembered, n.result.Evidence = true, EvidenceRemembered
-	if t == nil { // of a transport that was set up differently
+	if t == nil { // the entry is from a transport with other settings
 		return n.findAfresh(ctx)
 	}
 	if err := n.reach(ctx, t); err != nil {
@@ -48,7 +48,7 @@ func (n *Finder) openRemembered(ctx context.Context, f Found) error {
 	err := n.session(ctx, f.Version)
 	switch {
 	case err == nil:
-		// The late probe may have found that the server is stateless by now.
+		// The late probe may have found a stateless server.
 		n.result.Remembered = !n.reprobed
 		return nil
 	case n.reprobed || !refusedByServer(err):
@@ -58,9 +58,8 @@ func (n *Finder) openRemembered(ctx context.Context, f Found) error {
 	return n.findAfresh(ctx)
 }
 
-// openRememberedStateless sends the server/discover that opens the conversation.
-// Only a proof of the other era overturns what is remembered; the reply is then judged
-// like that to any probe.
+// openRememberedStateless sends the server/discover that starts the stateless era. Only proof of
+// the other era overturns the remembered one; the reply is then judged as any reply to a probe.
 func (n *Finder) openRememberedStateless(ctx context.Context, version mcp.Version) error {
 	r, err := n.ask(ctx, version, n.untilStarted(n.Wait))
 	if err != nil {
@@ -87,7 +86,7 @@ func (n *Finder) openRememberedStateless(ctx context.Context, version mcp.Versio
 	return err
 }
 
-// findAfresh forgets what is remembered and finds the era.
+// findAfresh forgets the remembered entry and finds the era.
 func (n *Finder) findAfresh(ctx context.Context) error {
 	n.forget()
 	n.result.Remembered, n.result.Fallback, n.doubtful = false, false, false
@@ -97,8 +96,8 @@ func (n *Finder) findAfresh(ctx context.Context) error {
 	return n.find(ctx, mcp.Latest)
 }
 
-// Remember stores what was found, unless it was known. Silence of a server is not
-// stored: it may have been starting, or busy.
+// Remember stores the result, unless it was remembered. A session that was chosen because of
+// silence is not stored: the server may have been starting, or busy.
 func (n *Finder) Remember() {
 	if n.key == "" || n.result.Remembered || n.result.Era == mcp.EraSession && n.doubtful {
 		return
@@ -116,8 +115,8 @@ func (n *Finder) forget() {
 	}
 }
 
-// forgetAfter forgets because of err, unless that is about something else: an
-// outage, missing credentials and an impatient caller say nothing about the era.
+// forgetAfter forgets the entry because of err, unless err says nothing about the era: an outage,
+// missing credentials, an early cancellation.
 func (n *Finder) forgetAfter(err error) {
 	other := []mcperrors.Kind{mcperrors.KindAuth, mcperrors.KindCanceled, mcperrors.KindClosed, mcperrors.KindCircuitOpen, mcperrors.KindOverloaded}
 	var e *mcperrors.Error
@@ -127,15 +126,15 @@ func (n *Finder) forgetAfter(err error) {
 	}
 }
 
-// logStoreError logs that the store fails. Nothing else depends on it.
+// logStoreError logs an error of the store, which has no other effect.
 func (n *Finder) logStoreError(err error) {
 	if err != nil {
 		n.Log.Warn("[MCP] the era of the server could not be remembered", "server", n.Server, "error", err)
 	}
 }
 
-// refusedByServer reports whether err is a refusal by the server, not an outage
-// and not missing credentials.
+// refusedByServer reports whether the server rejected the request, rather than an outage or
+// missing credentials.
 func refusedByServer(err error) bool {
 	var e *mcperrors.Error
 	if !errors.As(err, &e) || e.Kind == mcperrors.KindAuth {

@@ -16,15 +16,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// OpenSession opens a session on the live link, in the three steps of revisions
-// 2024-11-05 to 2025-11-25: initialize, check of the answer,
-// notifications/initialized. Nothing else is sent before the last step, and
-// nothing after a step that failed.
+// OpenSession opens a session on the live link, in the three steps of revisions 2024-11-05 to
+// 2025-11-25: initialize, a check of the answer, notifications/initialized. Nothing else is sent
+// before the last step, and nothing after a failed step.
 func (n *Session) OpenSession(ctx context.Context, offered mcp.Version) error {
 	return n.openSession(ctx, offered, func(v mcp.Version) (json.RawMessage, error) { return n.sendInitialize(ctx, v, jsonrpc.Wait{}) })
 }
 
-// openSession is OpenSession with the caller's own initialize.
+// openSession is OpenSession with a given function for initialize.
 func (n *Session) openSession(ctx context.Context, offered mcp.Version, initialize func(mcp.Version) (json.RawMessage, error)) error {
 	n.answered = ""
 	raw, err := initialize(offered)
@@ -41,18 +40,17 @@ func (n *Session) openSession(ctx context.Context, offered mcp.Version, initiali
 	}
 	conn := n.Links.Newest().Conn
 	conn.UseVersion(string(agreed.Version))
-	n.Links.Agree(agreed) // first: the server may ask something at once
+	n.Links.Agree(agreed) // before Notify: the server may send a request at once
 	if err := conn.Notify(ctx, initializedNotification); err != nil {
 		return n.failure(mcp.MethodInitialized, err)
 	}
 	return nil
 }
 
-// initializedNotification ends the handshake. It has empty params, as the seed
-// writes it.
+// initializedNotification ends the handshake. It has empty params, as in the seed.
 var initializedNotification = jsonrpc.Notification{Method: mcp.MethodInitialized, Params: json.RawMessage(`{}`)}
 
-// initialized is the outcome of one initialize.
+// initialized is the outcome of initialize.
 type initialized struct {
 	raw  json.RawMessage
 	err  error
@@ -73,8 +71,8 @@ func (n *Session) sendInitialize(ctx context.Context, offered mcp.Version, wait 
 	return n.Client.Initialize(ctx, params, wait)
 }
 
-// offerAgain returns the revision to try when the server refused the offered one
-// and named those it supports.
+// offerAgain returns the revision to offer next if the server rejected the offered one and listed
+// others.
 func offerAgain(err error, offered mcp.Version) (mcp.Version, bool) {
 	rpc := outcome.RPCOf(err)
 	if rpc == nil {
@@ -114,7 +112,7 @@ func (n *Session) checkInitialize(raw json.RawMessage, offered mcp.Version) (*li
 	}, nil
 }
 
-// checkRequired refuses a server without what the application needs.
+// checkRequired returns an error if the server lacks a capability that the application requires.
 func (n *Session) checkRequired(caps mcp.ServerCapabilities, method string) error {
 	for _, name := range n.Required {
 		if !caps.Has(name) {
@@ -129,20 +127,19 @@ func sessionVersions() []mcp.Version {
 	return slices.DeleteFunc(mcp.Versions(), func(v mcp.Version) bool { return v.Era() != mcp.EraSession })
 }
 
-// Mismatch is what a server and this client speak, where that has no revision in
-// common.
+// Mismatch describes a server and a client without a common revision.
 type Mismatch struct {
-	// Requested is what was asked for, Offered what the server answered to
-	// initialize, Supported what this client could have taken.
+	// Requested is the revision that the client asked for, Offered the server's answer to
+	// initialize, Supported what the client accepts.
 	Requested, Offered mcp.Version
 	Supported          []mcp.Version
-	// Listed is what the server says it speaks, where it refuses a revision
-	// instead of offering one; Offered is "" then.
+	// Listed are the revisions of a server that rejects a revision instead of offering one;
+	// Offered is "" then.
 	Listed []string
 }
 
-// mismatch is the error of a server with which no revision is shared. r is its
-// answer to a method that asked for a revision.
+// mismatch returns the error for a server without a common revision. r is its answer to a method
+// that asked for a revision.
 func (n *Finder) mismatch(method string, asked mcp.Version, ours []mcp.Version, r *reply) error {
 	e := n.Client.Mismatch(Mismatch{Requested: asked, Supported: ours, Listed: r.listed})
 	text := e.Error()
@@ -156,9 +153,8 @@ func (n *Finder) mismatch(method string, asked mcp.Version, ours []mcp.Version, 
 	return n.About(outcome.Subject{Method: method}, out)
 }
 
-// session opens a session. A server that proves to be stateless after all is
-// probed once more. One that refuses as HTTP+SSE servers do is reached over the
-// fallback.
+// session opens a session. If the server seems stateless after all, it is probed once more. If it
+// rejects initialize as HTTP+SSE servers do, the fallback is used.
 func (n *Finder) session(ctx context.Context, offered mcp.Version) error {
 	n.Probing.Store(false)
 	err := n.openSession(ctx, offered, func(v mcp.Version) (json.RawMessage, error) {
@@ -176,7 +172,7 @@ func (n *Finder) session(ctx context.Context, offered mcp.Version) error {
 	if version, ok := n.suspicion(err); ok {
 		n.reprobed = true
 		wait := n.probeWait(ctx)
-		if n.silent { // it may have lost the first probe, but has had its time
+		if n.silent { // it may have lost the first probe, but had enough time
 			wait = jsonrpc.Wait{Max: n.probeBound(ctx, DefaultProbeTimeout)}
 		}
 		r, probeErr := n.ask(ctx, version, wait)
@@ -189,18 +185,17 @@ func (n *Finder) session(ctx context.Context, offered mcp.Version) error {
 			n.result.Evidence = row.id
 			return n.adopt(r.stateless, r.raw)
 		}
-		return err // what the server said of initialize says more
+		return err // the error of initialize is more useful
 	}
-	if n.refusedAsOld(err) && !n.result.Remembered { // what is remembered is doubted first
+	if n.refusedAsOld(err) && !n.result.Remembered { // a remembered era is doubted first
 		return n.older(ctx, offered, err)
 	}
 	return err
 }
 
-// suspicion reports whether the failure of initialize suggests a server of the
-// stateless era, and the revision to probe with: -32022, an answer of
-// that era, or any error that names it or comes from a server whose era
-// no answer has shown.
+// suspicion reports whether the failure of initialize suggests a server of the stateless era, and
+// returns the revision to probe with. That is -32022, an answer of that era, or any error that
+// names the era or comes from a server whose era no answer has shown.
 func (n *Finder) suspicion(err error) (mcp.Version, bool) {
 	if n.Version != "" || n.reprobed || n.result.Fallback {
 		return "", false
@@ -219,8 +214,8 @@ func (n *Finder) suspicion(err error) (mcp.Version, bool) {
 	return mcp.Latest, n.doubtful || rpc.Code == mcp.CodeUnsupportedProtocolVersion
 }
 
-// refusedAsOld reports whether initialize was refused as HTTP+SSE servers do (the
-// transports page of the specification, backwards compatibility).
+// refusedAsOld reports whether initialize was rejected as HTTP+SSE servers do (backwards
+// compatibility, on the transports page of the specification).
 func (n *Finder) refusedAsOld(err error) bool {
 	var e *mcperrors.Error
 	if n.result.Fallback || !errors.As(err, &e) || e.HTTP == nil {

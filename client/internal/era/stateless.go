@@ -13,11 +13,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// stateless opens the conversation in the era that is pinned, and in no other. A
-// server that lacks server/discover is used without knowing its capabilities.
+// stateless connects in the pinned stateless era. A server without server/discover is used with
+// unknown capabilities.
 func (n *Finder) stateless(ctx context.Context, version mcp.Version) error {
 	r, err := n.ask(ctx, version, n.untilStarted(n.Wait))
-	if err == nil && r.means == meansUnsupported && slices.Contains(r.listed, string(version)) { // refused what it lists
+	if err == nil && r.means == meansUnsupported && slices.Contains(r.listed, string(version)) { // it refused a revision that it lists
 		n.settle(r, actResend)
 		r, err = n.ask(ctx, version, n.Wait)
 	}
@@ -39,11 +39,11 @@ func (n *Finder) stateless(ctx context.Context, version mcp.Version) error {
 	if r.err != nil {
 		n.settle(r, actFail)
 		err = r.err
-	} else { // a result that is none
+	} else { // a result that is no DiscoverResult
 		n.settle(r, actRefuse)
 		err = n.undecodable(errNoVersions)
 	}
-	if next == actSession || next == actRestart { // where nothing is pinned
+	if next == actSession || next == actRestart { // what would follow without a pin
 		return n.maybeOther(err)
 	}
 	return err
@@ -51,10 +51,9 @@ func (n *Finder) stateless(ctx context.Context, version mcp.Version) error {
 
 var errNoVersions = errors.New("it has no list supportedVersions")
 
-// adopt opens a conversation of the stateless era: only knowing the server is
-// left to do. raw is its answer to server/discover. It is nil when the
-// server has no such method: then nothing is known of the server, and nothing
-// asked of it.
+// adopt completes the handshake of the stateless era. raw is the answer to server/discover. It is
+// nil if the server has no such method: then its capabilities are unknown, and requests are not
+// checked against them.
 func (n *Finder) adopt(version mcp.Version, raw json.RawMessage) error {
 	meta, err := n.Self.Meta(version, n.Host.Level())
 	if err != nil {
@@ -81,13 +80,13 @@ func (n *Finder) adopt(version mcp.Version, raw json.RawMessage) error {
 	return nil
 }
 
-// undecodable is the error of an answer to server/discover that cannot be used.
+// undecodable returns the error of an invalid answer to server/discover.
 func (n *Finder) undecodable(err error) error {
 	return n.About(outcome.Subject{Method: mcp.MethodDiscover, Attempts: 1}, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 		"the result of "+mcp.MethodDiscover+" does not follow the protocol: "+jsonrpc.Printable(err.Error(), 300), err))
 }
 
-// invalid is the error of options that cannot be encoded.
+// invalid returns the error of options that cannot be encoded.
 func invalid(err error) error {
 	return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err)
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Found is what was found about a server: how to begin with it. It is a hint: if
-// it is wrong, that costs a request, never a connection.
+// Found is the remembered era of a server. It is a hint: a wrong one costs a request, never a
+// connection.
 type Found struct {
-	// Version tells the era. It is the revision that is spoken in the stateless
-	// era, and the offered one in the session era.
+	// Version implies the era. It is the revision in use in the stateless era, and the offered
+	// revision in the session era.
 	Version mcp.Version `json:"version"`
-	// Fallback says that the server was reached over the transport's fallback.
+	// Fallback is set if the server was reached over the transport's fallback.
 	Fallback bool `json:"fallback,omitempty"`
-	// At is when it was found.
+	// At is the time when the era was found.
 	At time.Time `json:"at"`
 }
 
-// sessionLife is how long what was found of a session server is used. It never
-// proves wrong: a server that learns the new era still answers initialize. That a
-// server is stateless proves wrong with an error, and needs no end.
+// sessionLife is how long an entry of the session era is used. Such an entry never proves wrong,
+// because a server that adopts the new era still answers initialize. A stateless entry proves
+// wrong with an error, so it needs no limit.
 const sessionLife = 24 * time.Hour
 
 func (f Found) usable(now time.Time) bool {
@@ -33,27 +33,26 @@ func (f Found) usable(now time.Time) bool {
 		return true
 	case mcp.EraSession:
 		age := now.Sub(f.At)
-		return age >= 0 && age < sessionLife // clocks are set back too
-	case mcp.EraUnknown: // of a revision that another version of this package knew
+		return age >= 0 && age < sessionLife // clocks can go back
+	case mcp.EraUnknown: // a revision that another version of this package stored
 	}
 	return false
 }
 
-// Store remembers what was found about servers. Its methods may be called from
-// many goroutines at once.
+// Store remembers the eras of servers. Its methods may be called from many goroutines at once.
 type Store interface {
 	Load(key string) (Found, bool)
 	Save(key string, f Found) error
 	Forget(key string) error
 }
 
-// memoryServers is how many servers a store in memory remembers.
+// memoryServers limits the servers in a memory store.
 const memoryServers = 1024
 
-// NewMemory returns a store in memory for 1,024 servers, which forgets the least
-// recently used.
+// NewMemory returns a store in memory for 1,024 servers. It removes the least recently used entry
+// first.
 func NewMemory() Store {
-	kept, _ := lru.New[string, Found](memoryServers) // fails for a size below one only
+	kept, _ := lru.New[string, Found](memoryServers) // fails only for a size below one
 	return memory{kept}
 }
 
@@ -74,8 +73,8 @@ func (m memory) Forget(key string) error {
 	return nil
 }
 
-// keyOf returns the key of a transport's server, "" for one that is not
-// remembered: another server may be at the other end of a stream next time.
+// keyOf returns the key of a transport's server, "" if the server must not be remembered: a
+// stream may lead to another server next time.
 func keyOf(t transport.Transport) string {
 	if _, stream := t.(*transport.Stream); stream {
 		return ""

@@ -2,23 +2,22 @@ package era
 
 import "github.com/mainstay-mcp/mainstay/client/transport"
 
-// Policy changes how replies to the probe are judged. The zero Policy is right
-// for servers that keep to the protocol.
+// Policy changes how replies to the probe are judged. The zero Policy suits servers that follow
+// the protocol.
 type Policy struct {
-	// FreshProcess opens a session in a restarted program, whatever the first one
-	// answered to the probe.
+	// FreshProcess opens a session in a restarted program, whatever the first program answered to
+	// the probe.
 	FreshProcess bool
-	// SilenceIsSession takes a server that does not answer a probe over HTTP in
-	// time for one of the session era.
+	// SilenceIsSession chooses the session era for a server that does not answer a probe over
+	// HTTP in time.
 	SilenceIsSession bool
-	// AuthIsSession takes 401 and 403 for the session era.
+	// AuthIsSession chooses the session era after 401 and 403.
 	AuthIsSession bool
-	// AnyRefusal tries the transport's fallback after any 4xx to initialize but 401
-	// and 403.
+	// AnyRefusal tries the transport's fallback after any 4xx of initialize except 401 and 403.
 	AnyRefusal bool
 }
 
-// meaning is what a reply to the probe says, whatever carried it.
+// meaning is the meaning of a reply to the probe, independent of the transport.
 type meaning uint8
 
 const (
@@ -28,16 +27,16 @@ const (
 	meansUnsupported
 	// meansUnsupportedBare: -32022 without one.
 	meansUnsupportedBare
-	// meansOurFault: -32020 or -32021, which only a stateless server knows.
+	// meansOurFault: -32020 or -32021, which only stateless servers send.
 	meansOurFault
 	// meansNoMethod: -32601. meansError: any other JSON-RPC error.
 	meansNoMethod
 	meansError
-	// meansElse: a success that is nothing of the above.
+	// meansElse: a result other than the above.
 	meansElse
 	// meansRefused: a 4xx without a JSON-RPC error.
 	meansRefused
-	// meansAuth: 401 or 403, whatever the body.
+	// meansAuth: 401 or 403, with any body.
 	meansAuth
 	// meansLater: 408, 425, 429 or 5xx.
 	meansLater
@@ -47,39 +46,38 @@ const (
 	meansNothing
 	// meansEnded: the program, stream or connection ended before the answer.
 	meansEnded
-	// meansStopped: this side gave up, or was set up wrong.
+	// meansStopped: the client gave up, or was configured wrongly.
 	meansStopped
 )
 
-// shares is which of the listed revisions this client speaks too.
+// shares is which of the listed revisions the client also supports.
 type shares uint8
 
 const (
 	sharesNothing shares = iota
 	sharesSession
-	sharesStateless // and maybe one of the session era
+	sharesStateless // and possibly one of the session era
 )
 
-// act is what the client does because of a reply.
+// act is the step of the client after a reply.
 type act uint8
 
 const (
 	// actNone: the reply does not occur on this kind of transport.
 	actNone act = iota
-	// actStateless: the conversation is open.
+	// actStateless: the handshake is complete.
 	actStateless
-	// actResend: probe again with the revision in common, once.
+	// actResend: probe again with the common revision, once.
 	actResend
-	// actRetry: probe again the same way, once.
+	// actRetry: probe again with the same revision, once.
 	actRetry
-	// actSession: initialize, where the probe was sent.
+	// actSession: initialize, over the connection of the probe.
 	actSession
-	// actRestart: initialize in a restarted program, so that its session never saw
-	// a probe.
+	// actRestart: initialize in a restarted program, whose session never saw a probe.
 	actRestart
-	// actRefuse: fail, naming both lists of revisions.
+	// actRefuse: fail with an error that has both lists of revisions.
 	actRefuse
-	// actFail: fail with the error as it is. It says nothing about the era.
+	// actFail: fail with the error of the reply, which says nothing about the era.
 	actFail
 )
 
@@ -89,17 +87,16 @@ type row struct {
 	id     string
 	means  meaning
 	shares shares
-	// only limits the row to a policy; nil is always.
+	// only limits the row to a policy; nil means no limit.
 	only func(Policy) bool
-	// What follows from a program over stdio, from any other byte stream and
-	// over HTTP.
+	// The steps for a program over stdio, for any other byte stream, and over HTTP.
 	program, stream, http act
-	// overturns says that the reply disproves what is remembered of a stateless
-	// server. Other replies fail the connection that relied on it.
+	// overturns is set if the reply disproves a remembered stateless era. After other replies, a
+	// connection that relies on a remembered era fails.
 	overturns bool
 }
 
-// table is how a reply to the probe is judged. The first row that fits counts.
+// table decides how a reply to the probe is judged. The first row that matches counts.
 //
 //nolint:gochecknoglobals // a table
 var table = []row{
@@ -125,7 +122,7 @@ var table = []row{
 	{id: "stopped", means: meansStopped, program: actFail, stream: actFail, http: actFail},
 }
 
-// judge returns the row that fits a reply, and what follows from it there.
+// judge returns the row that matches a reply, and its step for the transport.
 func judge(r *reply, traits transport.Traits, policy Policy) (*row, act) {
 	for i := range table {
 		fits := &table[i]

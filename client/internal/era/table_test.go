@@ -11,8 +11,8 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// Every row of the table fits something, on the transports where it says so,
-// and no reply is without a row (NEG-04).
+// Every row of the table matches some reply, on the transports where it has a step, and every
+// reply has a row.
 func TestProbeTableIsWhole(t *testing.T) {
 	t.Parallel()
 	hit := map[string]bool{}
@@ -39,7 +39,7 @@ func TestProbeTableIsWhole(t *testing.T) {
 	require.Len(t, hit, len(table), "a row that nothing fits")
 }
 
-// What is no verdict on any transport unless a policy says so (NEG-14, NEG-15).
+// Replies that do not decide the era on any transport, unless a policy applies.
 func TestProbeTableKeepsOutagesOut(t *testing.T) {
 	t.Parallel()
 	for _, said := range []meaning{meansAuth, meansLater, meansUnreachable, meansStopped, meansOurFault} {

@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// text is a reply in a few words.
+// text describes a reply in a few words.
 func (r *reply) text() string {
 	switch {
 	case r.means == meansDiscovered:
@@ -22,7 +22,7 @@ func (r *reply) text() string {
 	return "a result that is not that of " + mcp.MethodDiscover
 }
 
-// initializeText is the outcome of initialize in a few words.
+// initializeText describes the outcome of initialize in a few words.
 func initializeText(raw json.RawMessage, err error) string {
 	if err != nil {
 		return errorText(err)
@@ -36,7 +36,7 @@ func initializeText(raw json.RawMessage, err error) string {
 	return "revision " + jsonrpc.Printable(result.ProtocolVersion, 40)
 }
 
-// errorText is an error of an attempt in a few words.
+// errorText describes an error of an attempt in a few words.
 func errorText(err error) string {
 	var e *mcperrors.Error
 	if !errors.As(err, &e) {
@@ -52,14 +52,14 @@ func errorText(err error) string {
 	case p != nil && p.Exited && p.Signal != "":
 		out = append(out, "the program was killed by signal "+p.Signal)
 	case p != nil && p.Exited:
-		out = append(out, fmt.Sprintf("the program ended with status %d", p.Exit))
+		out = append(out, fmt.Sprintf("the program exited with status %d", p.Exit))
 	case e.HTTP == nil:
 		out = append(out, jsonrpc.Printable(e.Message, 100))
 	}
 	return strings.Join(out, ", ")
 }
 
-// revisionsIn returns what has the form of a revision in the words of an error.
+// revisionsIn returns the known revisions that the text of an error mentions.
 func revisionsIn(rpc *jsonrpc.Error) []string {
 	var out []string
 	for _, v := range mcp.Versions() {
@@ -70,7 +70,7 @@ func revisionsIn(rpc *jsonrpc.Error) []string {
 	return out
 }
 
-// shortList is a list of a server for people, who need not see all of it.
+// shortList formats the start of a server's list for people.
 func shortList(listed []string) string {
 	const shown = 10
 	cut := min(len(listed), shown)

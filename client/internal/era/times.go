@@ -10,11 +10,11 @@ import (
 // DefaultProbeTimeout is the head start of the probe over stdio.
 const DefaultProbeTimeout = 10 * time.Second
 
-// httpHeadStart is the head start of a probe over HTTP. There an answer takes a
-// round trip, not the start of a program.
+// httpHeadStart is the head start of a probe over HTTP, where an answer takes a round trip, not
+// the start of a program.
 const httpHeadStart = 2 * time.Second
 
-// headStart is how long a probe is waited for before initialize is sent beside it.
+// headStart returns how long the client waits for a probe before it sends initialize beside it.
 func (n *Finder) headStart(ctx context.Context) time.Duration {
 	if n.traits().Exchanges {
 		return n.probeBound(ctx, httpHeadStart)
@@ -22,7 +22,7 @@ func (n *Finder) headStart(ctx context.Context) time.Duration {
 	return n.probeBound(ctx, DefaultProbeTimeout)
 }
 
-// probeWait bounds a probe that nothing is sent beside.
+// probeWait limits a probe without another request beside it.
 func (n *Finder) probeWait(ctx context.Context) jsonrpc.Wait {
 	if n.traits().Exchanges && n.ProbeTimeout == 0 {
 		return n.Wait
@@ -30,8 +30,8 @@ func (n *Finder) probeWait(ctx context.Context) jsonrpc.Wait {
 	return jsonrpc.Wait{Max: n.probeBound(ctx, DefaultProbeTimeout)}
 }
 
-// probeBound is the time of a probe: usual, or what the options say. It is at
-// most half of the caller's, so that the rest suffices for a session.
+// probeBound limits a probe: to usual, or to the option's value. It is at most half of the
+// caller's time, so that the rest suffices for a session.
 func (n *Finder) probeBound(ctx context.Context, usual time.Duration) time.Duration {
 	bound := usual
 	if n.ProbeTimeout > 0 {

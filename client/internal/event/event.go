@@ -1,5 +1,5 @@
-// Package event defines the events that the parts of a client report to the application.
-// Package client exports them under the same names, and describes them.
+// Package event defines the events that the parts of a client report to the application. Package
+// client exports and documents them.
 package event
 
 import (
@@ -17,14 +17,14 @@ import (
 type Event interface {
 	// ServerName returns the name of the server that the event is about; see client.WithName.
 	ServerName() string
-	// hidden returns the event as one of the source, without secrets.
+	// hidden returns the event with its source set and its secrets hidden.
 	hidden(source, mcperrors.Secrets) Event
 }
 
-// From returns an event of a server, without secrets.
+// From returns the event of a server with its secrets hidden.
 func From(server string, now mcperrors.Secrets, e Event) Event { return e.hidden(source{server}, now) }
 
-// source is the part that all events have.
+// source is the part that all events share.
 type source struct{ server string }
 
 // ServerName implements [Event].
@@ -35,11 +35,11 @@ type StateChanged struct {
 	source
 
 	From, To life.State
-	// Cause is why: how the program exited, or why the next one does not work. It is
-	// nil for StateReady.
+	// Cause is the reason: how the program exited, or why the next one failed. It is nil for
+	// StateReady.
 	Cause error
-	// RetryAfter is how long StateBackoff lasts. It is 0 in other states, and where the
-	// next call may reopen the session at once.
+	// RetryAfter is the duration of StateBackoff. It is 0 in other states, and if the next call
+	// may reopen the session at once.
 	RetryAfter time.Duration
 }
 
@@ -55,18 +55,18 @@ type Negotiated struct {
 
 	Era     mcp.Era
 	Version mcp.Version
-	// Evidence is the reason in one word: pinned, remembered, transport (one
-	// that exists only in the session era), or a row of the decision table,
-	// such as discovered, method-not-found, silence or ended. It is deaf for
-	// a program that answered only after a second start without the probe.
+	// Evidence is the reason in one word: pinned, remembered, transport (one that exists only in
+	// the session era), or a row of the decision table, such as discovered, method-not-found,
+	// silence or ended. It is deaf for a program that answered only after a second start without
+	// the probe.
 	Evidence string
 	// Tried are the requests that were sent, in order. Each costs a round trip
 	// or a timeout.
 	Tried []ProbeStep
-	// Remembered is true if a client.Era from the store was used and was right.
+	// Remembered is true if a client.Era from the store was used and was correct.
 	Remembered bool
-	// Restarted is true if the program was restarted because the probe had
-	// ended it, or because it wrote nothing; see also FreshProcess of client.Probe.
+	// Restarted is true if the program was restarted because it exited during the probe or wrote
+	// nothing; see also FreshProcess of client.Probe.
 	Restarted bool
 	// Fallback is true if the server was reached over the transport's fallback,
 	// which is HTTP+SSE.
@@ -118,8 +118,8 @@ type Restarted struct {
 
 	// Cause is why the previous process ended.
 	Cause error
-	// Server is how the server identifies itself, and Version the revision that
-	// was negotiated now. Both are empty while connecting.
+	// Server is how the server identifies itself, and Version the newly negotiated revision. Both
+	// are empty while connecting.
 	Server  mcp.Implementation
 	Version mcp.Version
 }
@@ -136,7 +136,7 @@ type Reinitialized struct {
 
 	// Server is how the server identifies itself.
 	Server mcp.Implementation
-	// Version is the revision that was negotiated now.
+	// Version is the newly negotiated revision.
 	Version mcp.Version
 }
 
@@ -192,7 +192,7 @@ func (e LivenessFailed) hidden(from source, now mcperrors.Secrets) Event {
 type ListFailed struct {
 	source
 
-	// Method is the method that lists, such as tools/list.
+	// Method is the list method, such as tools/list.
 	Method string
 	// Reason is the error of the request.
 	Reason error
@@ -209,8 +209,7 @@ type ToolDrift struct {
 	source
 
 	Tool string
-	// Old and New are fingerprints. If the tool had not been listed before, Old
-	// is its pin.
+	// Old and New are fingerprints. If the tool was not listed before, Old is its pin.
 	Old, New string
 	// Changed names the members that differ, sorted, for example "description"
 	// and "inputSchema". It is nil if the old definition is unknown.
@@ -233,7 +232,7 @@ type OutputMismatch struct {
 	source
 
 	Tool string
-	// Reason tells where and why the result does not match, without its values.
+	// Reason describes where and why the result does not match, without its values.
 	Reason string
 }
 
@@ -277,9 +276,9 @@ type LoginChanged struct {
 	State transport.LoginState
 	// Issuer is the authorization server, "" if it is not known.
 	Issuer string
-	// Principal is whose login it is, as the application named the person or account.
+	// Principal is the person or account of the login, as the application named it.
 	Principal string
-	// Err is why the login failed or was lost, nil for other states.
+	// Err is why the login failed or was lost. It is nil in other states.
 	Err error
 }
 
@@ -296,9 +295,9 @@ type CallbackFailed struct {
 	// Callback names the function by its option, for example "OnLog",
 	// "WithProgress" or "Trace.Sent".
 	Callback string
-	// Value is the value of the panic; nil if the goroutine was ended.
+	// Value is the value of the panic, nil if the callback called runtime.Goexit.
 	Value any
-	// Stack is the stack of the panic; nil if the goroutine was ended.
+	// Stack is the stack of the panic, nil if the callback called runtime.Goexit.
 	Stack []byte
 }
 
@@ -333,8 +332,8 @@ type ProbeStep struct {
 	Took time.Duration
 }
 
-// hideServer returns how a server identifies itself, without secrets. One that repeats
-// a secret has no icons and no unknown members then: a part of those is no use.
+// hideServer returns how a server identifies itself, without secrets. If it repeats a secret,
+// icons and unknown members are dropped.
 func hideServer(now mcperrors.Secrets, s mcp.Implementation) mcp.Implementation {
 	raw, err := mcp.Marshal(&s)
 	if err == nil && now.Hide(string(raw)) == string(raw) {

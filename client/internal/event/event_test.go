@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// eventTypes is one value of each type of event.
+// eventTypes has one value of each type of event.
 var eventTypes = []Event{
 	CallbackFailed{},
 	Connected{},
@@ -41,8 +41,8 @@ var eventTypes = []Event{
 	ToolDrift{},
 }
 
-// eventData are the fields that are kept unchanged: an application compares or
-// uses them, or they are this side's own words.
+// eventData are the fields that are kept unchanged: an application compares or uses them, or they
+// are the client's own text.
 var eventData = map[string]bool{
 	"CallbackFailed.Callback": true, "ListFailed.Method": true, "Negotiated.Evidence": true,
 	"LoginChanged.Principal": true, "ProbeStep.Method": true, "ElicitationComplete.ID": true,
@@ -50,8 +50,8 @@ var eventData = map[string]bool{
 	"ToolDrift.Changed": true, "ToolDrift.Before": true, "ToolDrift.After": true,
 }
 
-// TestEventsHideSecrets plants a secret in each field of each event that can hold
-// a text, and looks for it in what the application is given.
+// TestEventsHideSecrets puts a secret into each field of each event that can hold text, and looks
+// for it in the event that the application gets.
 func TestEventsHideSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = "words that open a door"
@@ -73,7 +73,7 @@ func TestEventsHideSecrets(t *testing.T) {
 	}
 }
 
-// The value of a panic keeps its type as far as its text shows no secret.
+// The value of a panic keeps its type if its text has no secret.
 func TestEventsHidePanics(t *testing.T) {
 	t.Parallel()
 	const secret = "words that open a door"
@@ -97,12 +97,12 @@ func TestEventsHidePanics(t *testing.T) {
 	require.ErrorIs(t, err, cause)
 }
 
-// plant puts the secret into each text that v can hold.
+// plant puts the secret into each string in v.
 func plant(v reflect.Value, secret string) {
 	words := "with " + secret + " in it"
 	switch v.Kind() {
 	case reflect.String:
-		if v.Type() == reflect.TypeFor[string]() { // revisions are known words
+		if v.Type() == reflect.TypeFor[string]() { // revisions are fixed values
 			v.SetString(words)
 		}
 	case reflect.Interface:
@@ -128,7 +128,7 @@ func plant(v reflect.Value, secret string) {
 	}
 }
 
-// text is all that v shows, bytes as text.
+// text returns the text of v, with bytes as text.
 func text(v reflect.Value) string {
 	var b strings.Builder
 	switch v.Kind() {
@@ -151,8 +151,8 @@ func text(v reflect.Value) string {
 	return b.String()
 }
 
-// A server that repeats a secret in its name keeps the rest of the name. Its icons
-// and the members nobody knows are left out.
+// If a server repeats a secret in its name, the rest of the name is kept. Its icons and unknown
+// members are dropped.
 func TestEventsHideServers(t *testing.T) {
 	t.Parallel()
 	const secret = "words that open a door"
@@ -165,7 +165,7 @@ func TestEventsHideServers(t *testing.T) {
 	require.Equal(t, Connected{Server: want}, Connected{Server: gossip}.hidden(source{}, now))
 }
 
-// The table above has every event: a type is one by its method.
+// The table above has every event: all types with the method.
 func TestEventTypesAreAll(t *testing.T) {
 	t.Parallel()
 	var known, found []string

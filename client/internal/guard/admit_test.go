@@ -22,7 +22,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// obstacle is something that refuses a request.
+// obstacle is a reason to refuse a request.
 type obstacle uint8
 
 const (
@@ -51,7 +51,7 @@ var refusals = map[obstacle]string{
 // call is a request of a tool.
 var call = guard.Request{Subject: outcome.Subject{Method: "tools/call", Tool: "t"}}
 
-// limited is a gate with every limit, and the obstacles that a test sets up.
+// limited is a gate with all limits, and the obstacles of a test.
 type limited struct {
 	*gate
 	set     guard.Settings
@@ -89,7 +89,7 @@ func (l *limited) put(o obstacle) {
 	case placesUsed:
 		l.set.Bulkhead.TryEnter(false)
 	case linkLost:
-		k := keeper.New(keeper.Config{Core: &l.core, Restarts: &keeper.Restarts{Again: "started", Patience: time.Second}})
+		k := keeper.New(&l.core, keeper.Config{Restarts: &keeper.Restarts{Again: "started", Patience: time.Second}})
 		k.Lost(l.core.Links.Load())
 		l.keeper.Set(k)
 	case allInFlight:
@@ -103,7 +103,7 @@ func (l *limited) put(o obstacle) {
 	}
 }
 
-// held is what requests hold of the limits.
+// held counts what requests hold of the limits.
 func (l *limited) held() []any {
 	server, tool := l.set.Breaker.Snapshot(), l.set.Tools.Get("t").Snapshot()
 	held := []any{l.InFlight(), server.ProbeInFlight, tool.ProbeInFlight}
@@ -113,8 +113,7 @@ func (l *limited) held() []any {
 	return held
 }
 
-// The checks come in one order, with and without a queue. A request that is refused
-// holds nothing.
+// The checks have one order, with and without a queue. A refused request holds nothing.
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -143,7 +142,7 @@ func TestOrderOfChecks(t *testing.T) {
 	}
 }
 
-// What a request is for decides which limits keep it back.
+// The purpose of a request decides which limits apply.
 func TestPurposes(t *testing.T) {
 	t.Parallel()
 	all := []obstacle{throttled, serverOpen, rateUsed, placesUsed, linkLost, allInFlight}
@@ -175,7 +174,7 @@ func TestPurposes(t *testing.T) {
 	}
 }
 
-// Everything that is admitted is settled exactly once, however it ends.
+// Every admitted request is settled exactly once, however it ends.
 func TestSettledOnce(t *testing.T) {
 	t.Parallel()
 	failure := func(r transport.Reason) outcome.Outcome {
@@ -185,7 +184,7 @@ func TestSettledOnce(t *testing.T) {
 	result := outcome.Of(&outcome.Sent{Method: "tools/call", Tool: "t"}, transport.Answer{Response: jsonrpc.Response{Result: []byte(`{}`)}}, nil)
 	outcomes := map[string]struct {
 		out  outcome.Outcome
-		want count // by the circuit of the server
+		want count // for the circuit of the server
 	}{
 		"a result":        {result, count{successes: 1}},
 		"a broken result": {outcome.Outcome{Record: resilience.Attempt{Method: "tools/call", Class: resilience.ClassBrokenResult}}, count{}},
@@ -240,8 +239,8 @@ func TestSettledOnce(t *testing.T) {
 	}
 }
 
-// The probe of a circuit that is given up is left to the next request, and a caller who
-// gives up does not end the ping before the request.
+// If the probe of a circuit is abandoned, the next request probes. A caller that gives up does
+// not end the ping before its request.
 func TestProbeIsLeft(t *testing.T) {
 	t.Parallel()
 	t.Run("by a request that is one", func(t *testing.T) {
@@ -289,7 +288,7 @@ func TestProbeIsLeft(t *testing.T) {
 	})
 }
 
-// A second request beside a slow one takes what is free at once, and waits for nothing.
+// A hedged request takes a free place at once, and does not wait.
 func TestTryAdmit(t *testing.T) {
 	t.Parallel()
 	for _, o := range []obstacle{rateUsed, placesUsed, allInFlight} {

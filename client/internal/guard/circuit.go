@@ -11,8 +11,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
-// earlyProbes are when a ping may go during a cooldown where nothing listens. A refused
-// connection costs nobody anything, and a server that is started again is back soon.
+// earlyProbes are the times of probes during the cooldown of a server that does not listen. A
+// refused connection costs little, and a restarted server is back soon.
 var earlyProbes = [...]time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second} //nolint:gochecknoglobals // a constant
 
 // Breaker returns the circuit of the server, nil for none.
@@ -29,8 +29,8 @@ func (g *Gate) Breaker() *breaker.Breaker {
 	})
 }
 
-// Tools returns the circuits of the server's tools, nil for none. Circuits of its own
-// a Gate has once a tool has failed.
+// Tools returns the circuits of the server's tools, nil for none. With OwnTools, the circuits
+// exist after the first failure of a tool.
 func (g *Gate) Tools() *breaker.Group {
 	if !g.set.OwnTools {
 		return g.set.Tools
@@ -41,7 +41,7 @@ func (g *Gate) Tools() *breaker.Group {
 	return nil
 }
 
-// toolGroup is Tools, and makes them. Requires ToolLevel.
+// toolGroup is Tools, but creates the circuits. Requires ToolLevel.
 func (g *Gate) toolGroup() *breaker.Group {
 	if !g.set.OwnTools {
 		return g.set.Tools
@@ -55,21 +55,21 @@ func (g *Gate) toolGroup() *breaker.Group {
 // ToolLevel reports whether tools have circuits.
 func (g *Gate) ToolLevel() bool { return g.set.OwnTools || g.set.Tools != nil }
 
-// Healthy reports whether the circuit of the server is closed. It makes no circuit.
+// Healthy reports whether the circuit of the server is closed. It creates no circuit.
 func (g *Gate) Healthy() bool {
 	b := g.known()
 	return b == nil || b.Healthy()
 }
 
-// Renewed closes the circuit of a server that was started or connected again, unless
-// the circuit is shared: then it knows of more than this client has seen.
+// Renewed closes the circuit after a server was restarted or connected again, unless the circuit
+// is shared: then it also has failures that other clients saw.
 func (g *Gate) Renewed(reason string) {
 	if b := g.own.Peek(); b != nil {
 		b.Renewed(reason)
 	}
 }
 
-// known is the circuit of the server, nil for none or none yet.
+// known returns the circuit of the server, nil if there is none yet.
 func (g *Gate) known() *breaker.Breaker {
 	if g.set.OwnBreaker {
 		return g.own.Peek()
@@ -77,21 +77,20 @@ func (g *Gate) known() *breaker.Breaker {
 	return g.set.Breaker
 }
 
-// circuit returns the circuit that a request goes through, nil for none. A handshake
-// makes none: what it learns, the error of the connection says as well.
+// circuit returns the circuit for a request, nil for none. A handshake creates no circuit: the
+// error of the connection has the same information.
 func (g *Gate) circuit(handshake bool) *breaker.Breaker {
 	if !handshake {
 		return g.Breaker()
 	}
 	b := g.known()
 	if b != nil && g.parts().Keeper.Peek().Restarting() {
-		return nil // the start of a program is a probe, on a schedule of its own
+		return nil // a start of a program is a probe with its own schedule
 	}
 	return b
 }
 
-// toolCircuit returns the circuit of a tool, nil for none: then the tool has not
-// failed yet.
+// toolCircuit returns the circuit of a tool. It returns nil if the tool has not failed yet.
 func (g *Gate) toolCircuit(tool string) *breaker.Breaker {
 	if tool == "" {
 		return nil
@@ -102,8 +101,8 @@ func (g *Gate) toolCircuit(tool string) *breaker.Breaker {
 	return nil
 }
 
-// AcquireProbe returns a permit of the server's circuit for the probe of its era,
-// which is sent past all other limits.
+// AcquireProbe returns a permit of the server's circuit for the era probe, which bypasses all
+// other limits.
 func (g *Gate) AcquireProbe() (breaker.Permit, error) {
 	b := g.circuit(true)
 	if b == nil {
@@ -112,20 +111,19 @@ func (g *Gate) AcquireProbe() (breaker.Permit, error) {
 	return b.Acquire()
 }
 
-// AllClosed reports whether nothing says that the server or the tool of a request has
-// failed, or wants to be left alone.
+// AllClosed reports whether all circuits of a request are closed and the server is not throttled.
 func (g *Gate) AllClosed(tool string) bool {
 	if b := g.Breaker(); b != nil && (b.State() != breaker.Closed || b.Peek() != nil) {
 		return false
 	}
 	if b := g.toolCircuit(tool); b != nil && b.State() != breaker.Closed {
-		return false // the call may be its probe, of which there is one
+		return false // the call may be the circuit's only probe
 	}
 	return g.Throttle().Left() == 0
 }
 
-// enterServer asks the circuit of the server. Before a call is let through HALF_OPEN, the
-// server is pinged, unless pings have proved nothing.
+// enterServer takes a permit of the server's circuit. When the circuit is half-open, it pings the
+// server before it lets a call through, unless pings have proved nothing.
 func (g *Gate) enterServer(ctx context.Context, b *breaker.Breaker, p *Permit) error {
 	for {
 		permit, err := b.Acquire()
@@ -136,11 +134,11 @@ func (g *Gate) enterServer(ctx context.Context, b *breaker.Breaker, p *Permit) e
 		case !permit.Probe():
 			p.server = permit
 			return nil
-		case resilience.Shallow(p.Method):
+		case resilience.ProvesOnlyLiveness(p.Method):
 			permit.Lease(probeLease)
 			p.server = permit
 			return nil
-		case permit.Doubted(): // pings were answered twice, and the calls after them were not
+		case permit.Doubted(): // pings were answered twice, but the calls after them failed
 			p.lease(permit)
 			p.server = permit
 			return nil
@@ -154,7 +152,7 @@ func (g *Gate) enterServer(ctx context.Context, b *breaker.Breaker, p *Permit) e
 	}
 }
 
-// enterTool asks the circuit of the tool, if it has one.
+// enterTool takes a permit of the tool's circuit, if it has one.
 func (g *Gate) enterTool(p *Permit) error {
 	b := g.toolCircuit(p.Tool)
 	if b == nil {
@@ -164,14 +162,14 @@ func (g *Gate) enterTool(p *Permit) error {
 	if err != nil {
 		return g.refusedTool(p, err)
 	}
-	if permit.Probe() { // only the real call shows whether the tool works
+	if permit.Probe() { // only a real call shows whether the tool works
 		p.lease(permit)
 	}
 	p.tool = permit
 	return nil
 }
 
-// lease gives a probe as long as the request may take that is the probe.
+// lease limits a probe to the time that its request may take.
 func (p *Permit) lease(probe breaker.Permit) {
 	wait := p.patience()
 	if lease := max(wait.Idle, wait.Max); lease > 0 {
@@ -179,7 +177,7 @@ func (p *Permit) lease(probe breaker.Permit) {
 	}
 }
 
-// refusedOpen returns the error of a request that the circuit of the server refuses.
+// refusedOpen returns the error of a request that the server's circuit refuses.
 func (g *Gate) refusedOpen(p *Permit, err error) error {
 	kind, e := RefusedOpen, errormap.From(err, mcperrors.NotSent)
 	var open *breaker.OpenError
@@ -193,7 +191,7 @@ func (g *Gate) refusedOpen(p *Permit, err error) error {
 	return g.about(p, e)
 }
 
-// refusedTool returns the error of a request that the circuit of its tool refuses.
+// refusedTool returns the error of a request that the tool's circuit refuses.
 func (g *Gate) refusedTool(p *Permit, err error) error {
 	g.Report(RefusedToolOpen, p.Subject, 0, "")
 	e := errormap.From(err, mcperrors.NotSent)
@@ -201,8 +199,7 @@ func (g *Gate) refusedTool(p *Permit, err error) error {
 	return g.about(p, e)
 }
 
-// settleTool tells the circuit of a tool how a request ended. permit is zero for a tool
-// that had no circuit.
+// settleTool settles the permit of a tool's circuit. permit is zero if the tool had no circuit.
 func (g *Gate) settleTool(tool string, permit breaker.Permit, v breaker.Verdict, class resilience.Class) {
 	if permit == (breaker.Permit{}) && v == breaker.Failure {
 		g.toolFailed(tool, class)
@@ -211,13 +208,13 @@ func (g *Gate) settleTool(tool string, permit breaker.Permit, v breaker.Verdict,
 	permit.SettleFor(v, class.String())
 }
 
-// toolFailed notes the failure of a tool that has no circuit yet; most never get one.
+// toolFailed records the failure of a tool without a circuit. Most tools never get one.
 func (g *Gate) toolFailed(tool string, class resilience.Class) {
 	permit, err := g.toolGroup().Get(tool).Acquire()
 	switch {
 	case err != nil:
 	case permit.Probe():
-		permit.Release() // the request is older than the cooldown of the circuit: it is not its probe
+		permit.Release() // the request is older than the cooldown, so it is not the probe
 	default:
 		permit.SettleFor(breaker.Failure, class.String())
 	}

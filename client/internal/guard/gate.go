@@ -1,4 +1,4 @@
-// Package guard decides whether a request may go out, and learns from its outcome.
+// Package guard decides whether a request may be sent, and learns from its outcome.
 //
 // A [Gate] admits each request and hands out a [Permit]. The holder sends the
 // request, settles the permit with the outcome, and releases it:
@@ -30,54 +30,54 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Settings are the limits of a Gate. Gates may share them; limits that are
-// pointers are then shared, too.
+// Settings are the limits of a Gate. Gates that share Settings share the limits that are
+// pointers.
 type Settings struct {
-	// Breaker is the circuit of the server, and Tools are those of its tools, nil for
-	// none. OwnBreaker and OwnTools say that the Gate makes them when it needs them.
+	// Breaker is the circuit of the server, and Tools are those of its tools, nil for none. With
+	// OwnBreaker and OwnTools, the Gate creates them on first use.
 	Breaker              *breaker.Breaker
 	Tools                *breaker.Group
 	OwnBreaker, OwnTools bool
-	// MaxInFlight is how many requests may be in flight; 0 means no limit.
+	// MaxInFlight limits the requests in flight; 0 means no limit.
 	MaxInFlight int
-	// Silence is how long nothing may come from a server that has a request to
-	// answer; 0 means forever. It needs a circuit.
+	// Silence is how long a server with an open request may send nothing; 0 means forever. It
+	// needs a circuit.
 	Silence time.Duration
-	// Rate and Bulkhead make calls wait; nil for none.
+	// Rate and Bulkhead make calls wait; nil means no limit.
 	Rate     *resilience.Rate
 	Bulkhead *resilience.Bulkhead
 }
 
-// guarded reports whether the server has a circuit. Without one nothing that the
-// server does keeps requests back.
+// guarded reports whether the server has a circuit. Without one, the behavior of the server never
+// holds requests back.
 func (s *Settings) guarded() bool { return s.OwnBreaker || s.Breaker != nil }
 
-// Hooks are what a Gate needs of the layers above it. Requests that are admitted
-// and answered use none of them.
+// Hooks connect a Gate to the layers above it. Requests that are admitted and answered use no
+// hook.
 type Hooks struct {
 	*core.Core
-	// Keeper has what replaces lost links.
+	// Keeper replaces lost links.
 	Keeper *keeper.Holder
-	// Ping asks the server for an answer, past all limits.
+	// Ping sends a liveness probe that bypasses all limits.
 	Ping func(ctx context.Context, bound time.Duration) outcome.Outcome
-	// Signal reports an event, and Ended the end of a request over l. A Gate without
-	// a meter uses neither.
+	// Signal reports an event, and Ended the end of a request over l. A Gate without a meter uses
+	// neither.
 	Signal func(Signal)
 	Ended  func(r Request, l *link.Link, a resilience.Attempt, j resilience.Judgement)
 }
 
-// Request describes a request that asks to go out.
+// Request describes a request to admit.
 type Request struct {
-	// Subject counts the requests of the call that were sent before.
+	// Subject has the number of requests that the call has already sent.
 	outcome.Subject
 	Purpose link.Purpose
-	// Span is the time of the call.
+	// Span is the time limit of the call.
 	Span core.Span
-	// Waited says that the call has waited for something since it began.
+	// Waited is true if the call has waited since it began.
 	Waited bool
 }
 
-// patience returns how long the answer is waited for.
+// patience returns how long to wait for the answer.
 func (r *Request) patience() jsonrpc.Wait {
 	if r.Attempts > 0 || r.Waited {
 		return r.Span.Patience()
@@ -85,8 +85,8 @@ func (r *Request) patience() jsonrpc.Wait {
 	return r.Span.Wait
 }
 
-// Gate admits the requests of one client. Call Init before its other methods, which
-// may then be called from many goroutines at once.
+// Gate admits the requests of one client. Call Init before the other methods, which may then be
+// called from many goroutines at once.
 type Gate struct {
 	set      *Settings
 	host     Host
@@ -96,21 +96,21 @@ type Gate struct {
 	metered  bool
 }
 
-// parts are what a Gate has once it has something to learn from.
+// parts is the state of a Gate after its first event.
 type parts struct {
 	*Hooks
 	throttle Throttle
-	tools    core.Lazy[breaker.Group]     // with OwnTools; nil before a tool has failed
+	tools    core.Lazy[breaker.Group]     // with OwnTools; nil before a tool fails
 	silence  core.Lazy[watchdog.Watchdog] // nil before the first request that it watches
 	streak   streak
 	outage   outage
 }
 
-// Host makes the hooks of a Gate.
+// Host creates the hooks of a Gate.
 type Host interface{ Hooks() *Hooks }
 
-// Init makes a Gate ready. It calls host when it first needs hooks. metered says that
-// signals and ends of requests are reported.
+// Init prepares a Gate. It calls host when it first needs the hooks. If metered is set, signals
+// and ends of requests are reported.
 func (g *Gate) Init(set *Settings, metered bool, host Host) {
 	g.set, g.metered, g.host = set, metered, host
 }
@@ -122,19 +122,19 @@ func (g *Gate) parts() *parts {
 	})
 }
 
-// Close ends the watch over the server for good.
+// Close stops the watchdog.
 func (g *Gate) Close() { g.silence().Close() }
 
 // InFlight returns how many requests are in flight.
 func (g *Gate) InFlight() int { return int(g.inFlight.Load()) }
 
-// Admit lets a request out, and waits for its turn where it has to. A request that is
-// refused was not sent; its Permit holds nothing, but says what the wait has shown.
+// Admit admits a request, and waits for its turn if necessary. A refused request was not sent;
+// its Permit holds nothing, but has what the wait found out.
 func (g *Gate) Admit(ctx context.Context, r Request) (p Permit, err error) {
 	p.gate, p.Request = g, r
 	admitted := false
 	defer func() {
-		if !admitted { // also when a function of the application ends the goroutine
+		if !admitted { // also when a callback of the application calls runtime.Goexit
 			p.Release()
 		}
 	}()
@@ -143,16 +143,15 @@ func (g *Gate) Admit(ctx context.Context, r Request) (p Permit, err error) {
 	return p, err
 }
 
-// admit checks in a fixed order: a call that would be refused does not
-// wait, a call that waits does not hold the probe of a circuit, and the time it waits
-// here does not count against the server.
+// admit checks in a fixed order: a call that would be refused does not wait, a waiting call does
+// not hold the probe of a circuit, and time in the queue does not count against the server.
 func (g *Gate) admit(ctx context.Context, p *Permit) error {
 	if err := g.refusedThrottled(p); err != nil {
 		return err
 	}
 	b := g.circuit(p.Purpose.Opens())
 	if b != nil && b.State() == breaker.Open {
-		g.silence().Heal() // before it refuses
+		g.silence().Heal() // before the circuit refuses the request
 	}
 	if (g.set.Rate != nil || g.set.Bulkhead != nil) && !p.Purpose.Opens() {
 		if err := g.waitInQueue(ctx, b, p); err != nil {
@@ -175,8 +174,8 @@ func (g *Gate) admit(ctx context.Context, p *Permit) error {
 	return g.enterTool(p)
 }
 
-// refusedThrottled returns the error of a request that is throttled, nil for none. A
-// request that has waited asks again: nothing is sent before the end of a throttle.
+// refusedThrottled returns the error of a request that is throttled, nil for none. It is called
+// again after a wait: nothing is sent before a throttle ends.
 func (g *Gate) refusedThrottled(p *Permit) error {
 	if p.parts == nil || p.Waited {
 		p.parts = g.made.Peek()
@@ -192,8 +191,8 @@ func (g *Gate) refusedThrottled(p *Permit) error {
 	return g.about(p, e)
 }
 
-// TryAdmit lets a second request out beside one that takes long, if there is room at
-// once: one that has to wait comes too late, and must not make other calls wait.
+// TryAdmit admits a hedged request if there is room at once: one that waits would be too late,
+// and would make other calls wait.
 func (g *Gate) TryAdmit(r Request) (p Permit, ok bool) {
 	p.gate, p.Request = g, r
 	p.counted = true
@@ -205,5 +204,5 @@ func (g *Gate) TryAdmit(r Request) (p Permit, ok bool) {
 	return p, ok
 }
 
-// about returns the error of a request that was refused.
+// about returns the error of a refused request.
 func (g *Gate) about(p *Permit, e *mcperrors.Error) error { return g.parts().About(p.Subject, e) }

@@ -27,13 +27,13 @@ type gate struct {
 	guard.Gate
 	core   core.Core
 	keeper keeper.Holder
-	ping   func() outcome.Outcome // what a ping comes to
+	ping   func() outcome.Outcome // outcome of a ping
 
-	report  func() // called before the end of a request is counted, nil for nothing
-	signal  func() // called for each signal, nil for nothing
+	report  func() // called before the end of a request is counted; may be nil
+	signal  func() // called for each signal; may be nil
 	mu      sync.Mutex
 	signals []guard.Signal
-	reports int // of ends of requests
+	reports int // number of reported ends
 }
 
 func newGate(t *testing.T, set guard.Settings) *gate {
@@ -72,7 +72,7 @@ func newGate(t *testing.T, set guard.Settings) *gate {
 	return g
 }
 
-// The circuit counts the end of a program once, however many requests it took.
+// The circuit counts the exit of a program once, however many requests fail.
 func TestOneEndIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, guard.Settings{})
@@ -85,7 +85,7 @@ func TestOneEndIsCountedOnce(t *testing.T) {
 	lost := ended(transport.Failure{Reason: transport.ReasonLost, Process: exited})
 	first, second := link.New(&pipe{}), link.New(&pipe{})
 	require.False(t, g.EndCounted(first, lost), "nothing is started again")
-	g.keeper.Set(keeper.New(keeper.Config{Restarts: &keeper.Restarts{}}))
+	g.keeper.Set(keeper.New(nil, keeper.Config{Restarts: &keeper.Restarts{}}))
 	require.False(t, g.EndCounted(first, lost))
 	require.True(t, g.EndCounted(first, lost))
 	require.True(t, g.EndCounted(first.With(&link.Agreement{}), lost))
@@ -97,9 +97,8 @@ func TestOneEndIsCountedOnce(t *testing.T) {
 	require.False(t, g.EndCounted(nil, lost))
 }
 
-// A handshake does not make the circuit of the server, and goes through it once it is
-// there. One that was given is asked from the start, unless the start of a program has a
-// schedule of its own.
+// A handshake does not create the circuit of the server, but uses an existing one. A given
+// circuit is used from the start, unless the start of a program has its own schedule.
 func TestCircuitOfAHandshake(t *testing.T) {
 	t.Parallel()
 	held := func(g *gate) bool {
@@ -119,9 +118,9 @@ func TestCircuitOfAHandshake(t *testing.T) {
 	given := newGate(t, guard.Settings{Breaker: b})
 	require.Same(t, b, given.Breaker())
 	require.True(t, held(given))
-	given.keeper.Set(keeper.New(keeper.Config{Renewals: &keeper.Renewals{}}))
+	given.keeper.Set(keeper.New(nil, keeper.Config{Renewals: &keeper.Renewals{}}))
 	require.True(t, held(given))
-	given.keeper.Set(keeper.New(keeper.Config{Restarts: &keeper.Restarts{}}))
+	given.keeper.Set(keeper.New(nil, keeper.Config{Restarts: &keeper.Restarts{}}))
 	require.False(t, held(given))
 
 	off := newGate(t, guard.Settings{})
@@ -136,7 +135,7 @@ func (*pipe) Traits() transport.Traits { return transport.Traits{Process: true} 
 func (*pipe) Received() uint64         { return 0 }
 func (*pipe) Late() uint64             { return 0 }
 
-// hooks is a host whose hooks are a function.
+// hooks is a host that is a function.
 type hooks func() *guard.Hooks
 
 func (h hooks) Hooks() *guard.Hooks { return h() }

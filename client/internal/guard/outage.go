@@ -8,19 +8,19 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
-// outageStep is how far apart failures of one outage count. A server that is started
-// again has been away for half a second, and closes no circuit by that.
+// outageStep is the minimum time between two failures that count. A restarted server is away for
+// half a second, which must not open a circuit.
 const outageStep = 250 * time.Millisecond
 
-// outage counts what many calls see at the same moment once: the end of their
-// connections, or that nothing listens. A server that crashes under eight calls has failed
-// once; the end of a program counts once, too.
+// outage counts an event that many calls see at the same moment only once: lost connections, or a
+// server that does not listen. A server that crashes during eight calls has failed once, and so
+// has a program that exits.
 type outage struct {
 	began time.Time
-	last  atomic.Int64 // when a failure of this kind counted last, since began; 0 before
+	last  atomic.Int64 // time since began of the last failure that counted; 0 for none
 }
 
-// once is the verdict of a failed request for the circuit b of the server.
+// once returns the verdict of a failed request for the circuit b of the server.
 func (g *Gate) once(b *breaker.Breaker, a *resilience.Attempt, v breaker.Verdict) breaker.Verdict {
 	if b == nil || b.CountAll() {
 		return v
@@ -28,8 +28,8 @@ func (g *Gate) once(b *breaker.Breaker, a *resilience.Attempt, v breaker.Verdict
 	return g.parts().outage.judge(a, v)
 }
 
-// judge makes the verdict of a failure Neutral if another of the same outage has just
-// counted.
+// judge changes the verdict of a failure to Neutral if another failure of the same outage has
+// just counted.
 func (o *outage) judge(a *resilience.Attempt, v breaker.Verdict) breaker.Verdict {
 	if v != breaker.Failure || !a.Absent && a.Class != resilience.ClassLost && a.Class != resilience.ClassTruncated {
 		return v

@@ -5,16 +5,16 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
-// Owed is the failure of a call that circuits have not counted yet. A call counts once,
-// however often it was sent: the failure of an attempt waits here, with the permit of
-// that attempt, until the call has ended. If a later attempt fails, its failure takes the
-// place. If one succeeds, nothing has failed. The permit keeps its generation, so that
-// an old failure does not count in a circuit that was closed again.
+// Owed is the failure of a call that circuits have not counted yet. A call counts once, however
+// many attempts it had: the failure of an attempt waits here, with the permit of that attempt,
+// until the call has ended. The failure of a later attempt replaces it, and the success of a
+// later attempt drops it. The permit keeps its generation, so an old failure does not count in a
+// circuit that was closed meanwhile.
 //
-// A probe is never owed: the circuit waits for its verdict, so it is settled at once. So
-// is what is put right rather than retried: a server that loses session after session has
-// failed, though each is mended. The zero value owes nothing. One goroutine at a
-// time may use it.
+// Two failures are settled at once. One is that of a probe: the circuit waits for its verdict.
+// The other is one that is repaired rather than retried: a server that loses one session after
+// another has failed, even if each is renewed. The zero value is empty. One goroutine at a time
+// may use it.
 type Owed struct {
 	gate   *Gate
 	server debt
@@ -22,7 +22,7 @@ type Owed struct {
 	name   string // of the tool
 }
 
-// debt is what one circuit has not counted. A tool has no permit before its first
+// debt is a failure that one circuit has not counted. A tool has no permit before its first
 // failure.
 type debt struct {
 	due     bool
@@ -31,8 +31,8 @@ type debt struct {
 	last    resilience.Attempt
 }
 
-// takeServer keeps a failure of the server, and its permit. It reports false for what is
-// to be settled now.
+// takeServer keeps a failure of the server, and its permit. It returns false if the failure must
+// be settled now.
 func (o *Owed) takeServer(p *Permit, b *breaker.Breaker, v breaker.Verdict, a *resilience.Attempt) bool {
 	if v == breaker.Success {
 		o.server.drop()
@@ -63,19 +63,19 @@ func (o *Owed) takeTool(p *Permit, v breaker.Verdict, a *resilience.Attempt) boo
 	return true
 }
 
-// drop forgets a failure.
+// drop discards the failure.
 func (d *debt) drop() {
 	d.permit.Release()
 	*d = debt{}
 }
 
-// Succeeded notes that a later attempt of the call has succeeded.
+// Succeeded records that a later attempt of the call has succeeded.
 func (o *Owed) Succeeded() {
 	o.server.drop()
 	o.tool.drop()
 }
 
-// Count tells the circuits that the call has failed. It does nothing the second time.
+// Count reports the failure of the call to the circuits. It does nothing the second time.
 func (o *Owed) Count() {
 	if d := o.server; d.due {
 		o.server = debt{}

@@ -10,28 +10,28 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
-// Permit is what a request holds while it is in flight. The zero Permit holds
-// nothing. One goroutine at a time may use it.
+// Permit is what a request holds while it is in flight. The zero Permit holds nothing. One
+// goroutine at a time may use it.
 type Permit struct {
-	// Request is the request as it was admitted: Waited says whether it had to wait.
+	// Request is the admitted request; Waited is true if it had to wait.
 	Request
-	// Lost is the link whose session a ping has found gone, nil for none. The request
-	// was refused then, and can be admitted once there is another link.
+	// Lost is the link whose session a ping found lost, nil for none. The request was refused
+	// then; admit it again once there is another link.
 	Lost *link.Link
 
 	gate         *Gate
 	parts        *parts // of gate, nil while it had none
 	server, tool breaker.Permit
-	owed         *Owed // nil where each failure counts at once
+	owed         *Owed // nil if each failure counts at once
 	slot         resilience.Slot
-	counted      bool       // among those in flight
-	link         *link.Link // of Sending
+	counted      bool       // in Gate.inFlight
+	link         *link.Link // set by Sending
 	sent         time.Time
-	heard        uint64             // what had come from the server by then
+	heard        uint64             // bytes received over link at that time
 	watch        *watchdog.Watchdog // nil unless it watches this request
 }
 
-// Sending notes that the request goes out over l now.
+// Sending records that the request is now sent over l.
 func (p *Permit) Sending(l *link.Link) {
 	p.link, p.sent = l, p.Span.Began
 	if p.Attempts > 0 || p.sent.IsZero() || p.Waited {
@@ -53,8 +53,8 @@ func (p *Permit) Sending(l *link.Link) {
 	}
 }
 
-// Release gives back what the request still holds. It does nothing the second time,
-// and does not change what Settle has settled.
+// Release releases what the request still holds. It does nothing the second time, and does not
+// change what Settle has settled.
 func (p *Permit) Release() {
 	p.watch.Ended()
 	p.watch = nil
@@ -63,22 +63,22 @@ func (p *Permit) Release() {
 		p.gate.inFlight.Add(-1)
 	}
 	if p.slot != resilience.NoSlot {
-		p.gate.set.Bulkhead.Leave(p.slot)
+		p.gate.set.Bulkhead.Release(p.slot)
 		p.slot = resilience.NoSlot
 	}
-	p.server.Release() // should a hook panic
+	p.server.Release() // in case a hook panicked
 	p.tool.Release()
 }
 
-// SettleLater is Settle for a request whose call may send it again. A failure that
-// counts stays in owed until the call has ended.
+// SettleLater is Settle for a request that the call may send again. A failure that counts stays
+// in owed until the call has ended.
 func (p *Permit) SettleLater(out *outcome.Outcome, owed *Owed) {
 	p.owed = owed
 	p.Settle(out)
 }
 
-// Settle tells the circuits, throttles and limits the outcome of the request, and
-// completes its record. Call it at most once, after Sending or in SettleLater.
+// Settle reports the outcome of the request to circuits, throttles and limits, and completes its
+// record. Call it at most once, after Sending, directly or with SettleLater.
 func (p *Permit) Settle(out *outcome.Outcome) {
 	a := &out.Record
 	switch {
@@ -127,14 +127,14 @@ func (p *Permit) succeeded(a *resilience.Attempt) {
 		return
 	}
 	a.Elapsed = p.elapsed()
-	a.Probe = p.server.Probe() // which a call of a tool never holds
+	a.Probe = p.server.Probe() // a call of a tool never holds the server's probe
 	j := a.Judge(g.ToolLevel())
 	p.server.Settle(j.Server)
 	p.tool.Settle(j.Tool)
 	p.report(a, j)
 }
 
-// readable notes an outcome that may end a run of unreadable answers.
+// readable records an outcome that may end a series of unreadable answers.
 func (p *Permit) readable(a *resilience.Attempt) {
 	h := p.parts
 	if h == nil {
@@ -145,9 +145,9 @@ func (p *Permit) readable(a *resilience.Attempt) {
 	}
 }
 
-// settle tells the circuits how a request failed. With CountAll every failure counts,
-// the seed's literal rule, unless it says nothing about a server: the caller gave up,
-// or the client was closed.
+// settle reports the failure of a request to the circuits. With CountAll every failure counts, as
+// the seed defines, except when the caller gave up or the client was closed: that is no evidence
+// about a server.
 func (p *Permit) settle(a *resilience.Attempt, j resilience.Judgement) {
 	if j.OwnDoing {
 		p.server.Release()
@@ -170,8 +170,8 @@ func (p *Permit) settle(a *resilience.Attempt, j resilience.Judgement) {
 	if p.owed == nil || !p.owed.takeTool(p, j.Tool, a) {
 		g.settleTool(p.Tool, p.tool, j.Tool, a.Class)
 	}
-	if j.Hold > 0 {
-		g.throttleFor(&p.Request, b, a, j.Hold)
+	if j.Throttle > 0 {
+		g.throttleFor(&p.Request, b, a, j.Throttle)
 	}
 	if p.slot == resilience.Common && (a.Class == resilience.ClassThrottled || a.Class == resilience.ClassBusy || a.Class == resilience.ClassTimeout) {
 		g.set.Bulkhead.Drop(time.Now(), a.Elapsed)
@@ -200,8 +200,8 @@ func heardSince(l *link.Link, n uint64) bool {
 	return ok && counter.Received() != n
 }
 
-// EndCounted reports whether the circuit has counted the end of the program behind l
-// already: all requests that end with a program fail for one reason.
+// EndCounted reports whether the circuit has already counted the exit of the program behind l:
+// all requests that end with a program have one cause.
 func (g *Gate) EndCounted(l *link.Link, out *outcome.Outcome) bool {
 	if f := out.Failure; f == nil || f.Process == nil || l == nil {
 		return false

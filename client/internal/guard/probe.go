@@ -14,22 +14,22 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// A circuit that is half-open lets one request through. It is a ping with a bound of
-// its own, not the caller's: a call that must not run twice never tries the circuit
-// out, and a slow tool does not keep it open.
+// A half-open circuit lets one request through. It is a ping with a limit of its own instead of
+// the caller's request: so the probe never runs a call that must not run twice, and a slow tool
+// does not keep the circuit open.
 const (
 	// probeTime bounds the ping.
 	probeTime = 5 * time.Second
-	// probeLease is when a probe that has not reported is given up.
+	// probeLease is the time after which an unsettled probe is abandoned.
 	probeLease = probeTime + time.Second
 )
 
-// ping is the request that a probe of a circuit is about.
+// ping is the request of a circuit's probe.
 var ping = Request{Subject: outcome.Subject{Method: mcp.MethodPing}} //nolint:gochecknoglobals // a constant
 
-// proveAlive pings the server for a request that may not be the probe itself. It
-// returns nil when the request may ask the circuit again. The ping has the credentials of
-// the caller, and goes on when the caller gives up.
+// proveAlive pings the server for a request that cannot be the probe itself. It returns nil when
+// the request may ask the circuit again. The ping has the credentials of the caller, and
+// continues if the caller gives up.
 func (g *Gate) proveAlive(ctx context.Context, b *breaker.Breaker, permit breaker.Permit, p *Permit) error {
 	started := false
 	defer func() {
@@ -82,26 +82,26 @@ func (g *Gate) proveAlive(ctx context.Context, b *breaker.Breaker, permit breake
 	}
 }
 
-// unproved returns the error of a request that was not sent because the ping before it
-// was neither good nor bad news, such as a server that refuses everybody.
+// unproved returns the error of a request that was not sent because the ping before it neither
+// succeeded nor failed; for example, the server refuses all requests.
 func unproved(probe *mcperrors.Error) *mcperrors.Error {
 	e := *probe
-	e.Delivery = mcperrors.NotSent // of the request
+	e.Delivery = mcperrors.NotSent // delivery of the request, not of the ping
 	return &e
 }
 
-// Revive does for a client that is not healthy what its next call would do before it
-// is sent: it probes a circuit whose cooldown is over, or renews a lost session, each
-// at its own pace. It never waits. A keeper restarts programs and streams without it.
+// Revive does for an unhealthy client what its next call would do first: it probes a circuit
+// whose cooldown is over, or renews a lost session, each at its own pace. It never waits. A
+// keeper restarts programs and streams on its own.
 //
-// lost is the link that was live before the state was read: a session that is opened
-// after that is not lost.
+// lost is the link that was live before the state was read. A session that is opened later is not
+// lost.
 func (g *Gate) Revive(lost *link.Link, state life.State) {
 	b := g.known()
 	open := b != nil && !b.Healthy()
 	if open {
 		if s := b.Snapshot(); s.Mode == breaker.ForcedOpen || s.RetryAfter > 0 || s.ProbeInFlight {
-			return // without a refusal, which would count as one of a call
+			return // not Acquire, which would count a refused call
 		}
 	}
 	switch {
@@ -113,14 +113,14 @@ func (g *Gate) Revive(lost *link.Link, state life.State) {
 	}
 }
 
-// probeInBackground probes a circuit for no call.
+// probeInBackground probes a circuit without a call.
 func (g *Gate) probeInBackground(b *breaker.Breaker) {
 	permit, err := b.Acquire()
 	if err != nil {
 		return
 	}
 	if !permit.Probe() || !g.parts().Life.Go(func() {
-		defer permit.Release() // should a hook panic
+		defer permit.Release() // in case a hook panics
 		permit.Lease(probeLease)
 		g.Report(Probed, ping.Subject, 0, "")
 		_ = g.probe(g.parts().Life.Context(), b, permit) // the circuit has the outcome
@@ -129,35 +129,35 @@ func (g *Gate) probeInBackground(b *breaker.Breaker) {
 	}
 }
 
-// probe pings the server and settles the permit. It returns nil for any proper answer,
-// also for one that is an error.
+// probe pings the server and settles the permit. It returns nil for any valid answer, even an
+// error.
 func (g *Gate) probe(ctx context.Context, b *breaker.Breaker, permit breaker.Permit) *mcperrors.Error {
-	defer permit.Release() // should a transport of the application end the goroutine
+	defer permit.Release() // in case the application's transport calls runtime.Goexit
 	h := g.parts()
 	out := h.Ping(ctx, probeTime)
 	a := &out.Record
 	j := a.Judge(false)
 	switch {
-	case j.OwnDoing, a.Class == resilience.ClassTimeout && !a.OwnTimer: // it is busy, which says nothing of it
+	case j.OwnDoing, a.Class == resilience.ClassTimeout && !a.OwnTimer: // the server is busy, which does not mean that it has failed
 		permit.Release()
 	case j.Server == breaker.Success:
-		permit.Settle(breaker.Tentative) // it proves little about tools
+		permit.Settle(breaker.Tentative) // a ping proves little about tools
 		return nil
 	case a.Class == resilience.ClassSessionLost && !b.CountAll():
-		// It lives, and has forgotten the session: the handshake that follows must not
-		// be refused because of another probe.
+		// The server works, but has lost the session. The next handshake must not be refused
+		// because another probe is open.
 		permit.Settle(breaker.Tentative)
 	default:
 		if a.Class == resilience.ClassTimeout {
 			j.Server = breaker.Failure
-			defer g.silence().LookAgain() // once the permit is settled
+			defer g.silence().LookAgain() // after the permit is settled
 			defer h.Keeper.Peek().Unanswered()
 		}
 		permit.SettleFor(j.Server, a.Reason())
 		g.emptyQueue(b)
 	}
-	if j.Hold > 0 {
-		g.throttleFor(&ping, b, a, j.Hold)
+	if j.Throttle > 0 {
+		g.throttleFor(&ping, b, a, j.Throttle)
 	}
 	return out.Err
 }

@@ -12,11 +12,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// maxQueueWait bounds how long a call waits for a place among those in flight, and
-// for its turn by the rate limit.
+// maxQueueWait limits how long a call waits for the bulkhead or the rate limit.
 const maxQueueWait = time.Second
 
-// waitInQueue waits for the turn of a request, unless a circuit refuses it now.
+// waitInQueue waits for the turn of a request, unless a circuit refuses the request now.
 func (g *Gate) waitInQueue(ctx context.Context, b *breaker.Breaker, p *Permit) error {
 	if b != nil {
 		if err := b.Peek(); err != nil {
@@ -34,11 +33,11 @@ func (g *Gate) waitInQueue(ctx context.Context, b *breaker.Breaker, p *Permit) e
 	if err := g.waitForPlace(ctx, p); err != nil {
 		return err
 	}
-	waited, e := g.parts().Keeper.Peek().Await(ctx, p.Span) // it was lost meanwhile
+	waited, e := g.parts().Keeper.Peek().Await(ctx, p.Span) // the link was lost meanwhile
 	if p.Waited = p.Waited || waited; e != nil {
 		return g.about(p, e)
 	}
-	return g.refusedThrottled(p) // a call before it in the queue was throttled
+	return g.refusedThrottled(p) // an earlier call in the queue was throttled
 }
 
 func (g *Gate) waitForRate(ctx context.Context, p *Permit) error {
@@ -87,7 +86,7 @@ func (g *Gate) waitForPlace(ctx context.Context, p *Permit) error {
 		g.Report(Queued, p.Subject, time.Since(began), "bulkhead")
 		return nil
 	case errors.Is(err, breaker.ErrOpen), errors.Is(err, resilience.ErrQueueTime):
-		if b := g.circuit(false); b != nil { // why the circuit is open says more
+		if b := g.circuit(false); b != nil { // the reason of the circuit is more useful
 			if open := b.Peek(); open != nil {
 				return g.refusedOpen(p, open)
 			}
@@ -100,7 +99,7 @@ func (g *Gate) waitForPlace(ctx context.Context, p *Permit) error {
 	return g.about(p, errormap.From(err, mcperrors.NotSent))
 }
 
-// tryQueue takes the turn of a request if it has come.
+// tryQueue takes the turn of a request if it needs no wait.
 func (g *Gate) tryQueue(p *Permit) bool {
 	if g.set.Bulkhead != nil {
 		if p.slot = g.set.Bulkhead.TryEnter(ofProtocol(p.Method)); p.slot == resilience.NoSlot {
@@ -114,15 +113,14 @@ func (g *Gate) tryQueue(p *Permit) bool {
 	return ok
 }
 
-// emptyQueue refuses the calls that wait for a place once the circuit is open: there
-// will be none soon.
+// emptyQueue refuses the calls in the queue once the circuit is open: no place becomes free soon.
 func (g *Gate) emptyQueue(b *breaker.Breaker) {
 	if g.set.Bulkhead != nil && b != nil && b.State() == breaker.Open {
 		g.set.Bulkhead.Flush(breaker.ErrOpen)
 	}
 }
 
-// refusedFull returns the error of a request that finds no room.
+// refusedFull returns the error of a request that finds no place.
 func (g *Gate) refusedFull(p *Permit, waited time.Duration, reason string, e *mcperrors.Error) error {
 	g.Report(RefusedFull, p.Subject, waited, reason)
 	return g.about(p, e)
@@ -133,8 +131,8 @@ func (r *Request) queueTime(ctx context.Context) time.Duration {
 	return max(0, min(maxQueueWait, r.Span.Remaining(ctx)))
 }
 
-// ofProtocol reports whether a request has a reserve of places: a server whose tools
-// are all busy can still be asked whether it lives.
+// ofProtocol reports whether a request may use the reserved places, so that a server whose tools
+// are all busy can still be probed.
 func ofProtocol(method string) bool {
 	switch method {
 	case mcp.MethodPing, mcp.MethodDiscover, mcp.MethodSubscriptionsListen, mcp.MethodTasksCancel:

@@ -10,17 +10,17 @@ import (
 // Signal is an event that does not end a request or a call.
 type Signal struct {
 	Kind Kind
-	// Method and Tool are empty for an event that is about no request.
+	// Method and Tool are empty for an event without a request.
 	Method, Tool string
-	// Wait is how long: of a throttle, or in a queue.
+	// Wait is the duration of a throttle, or the time in a queue.
 	Wait   time.Duration
 	Reason string
-	// Denied is what denied a retry.
+	// Denied is why a retry was denied.
 	Denied resilience.Denial
 	Count  int
 }
 
-// Kind is what happened.
+// Kind is the kind of a signal.
 type Kind uint8
 
 // The kinds of signals.
@@ -29,29 +29,29 @@ const (
 	RefusedOpen Kind = iota + 1
 	// RefusedToolOpen: the circuit of the tool is open.
 	RefusedToolOpen
-	// RefusedThrottled: the server has said Retry-After.
+	// RefusedThrottled: the server has sent Retry-After.
 	RefusedThrottled
 	// RefusedFull: too many requests are in flight or in the queue.
 	RefusedFull
-	// RefusedRate: the rate limit would make the call wait too long.
+	// RefusedRate: the wait for the rate limit would be too long.
 	RefusedRate
-	// ThrottledServer: a 503 throttles all that share the circuit.
+	// ThrottledServer: a 503 throttles all clients that share the circuit.
 	ThrottledServer
 	// ThrottledCredentials: a 429 throttles this client.
 	ThrottledCredentials
-	// Probed: a half-open circuit had the server pinged.
+	// Probed: the server was pinged for a half-open circuit.
 	Probed
 	// SilenceProbed: a silent server was pinged.
 	SilenceProbed
-	// Silent: a silent server had its circuit opened.
+	// Silent: the circuit of a silent server was opened.
 	Silent
 	// Queued: a call has waited for the bulkhead or the rate limit.
 	Queued
-	// LateAnswers: answers came that no call waits for.
+	// LateAnswers: answers arrived without a call that waits for them.
 	LateAnswers
 	// Retried: a request is retried after a pause.
 	Retried
-	// RetryDenied: a retry that could help is not made.
+	// RetryDenied: a retry that could help was denied.
 	RetryDenied
 	// Hedged: a second request was sent beside a slow one.
 	Hedged
@@ -59,7 +59,7 @@ const (
 	HedgeWon
 )
 
-// Report reports an event of a call, of no call for the zero Subject.
+// Report reports an event of a call, or of no call for the zero Subject.
 func (g *Gate) Report(kind Kind, s outcome.Subject, wait time.Duration, reason string) {
 	if g.metered {
 		g.parts().Signal(Signal{Kind: kind, Method: s.Method, Tool: s.Tool, Wait: wait, Reason: reason, Count: 1})

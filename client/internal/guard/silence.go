@@ -25,11 +25,11 @@ func (g *Gate) newSilence() *watchdog.Watchdog {
 	})
 }
 
-// Busy reports whether the server works on a request that it has read from the pipe of l,
-// and therefore may not answer another one.
+// Busy reports whether the server is processing a request that it has read from the pipe of l,
+// and may therefore not answer another one.
 func (g *Gate) Busy(l *link.Link) bool { return g.silence().Busy(l) }
 
-// host is a Gate as its watchdog needs it.
+// host is the Gate as the [watchdog.Host].
 type host Gate
 
 // Probe implements [watchdog.Host].
@@ -38,7 +38,7 @@ func (h *host) Probe() outcome.Outcome {
 	g.Report(SilenceProbed, outcome.Subject{}, 0, "")
 	p := g.parts()
 	out := p.Ping(p.Life.Context(), watchdog.ProbeTime)
-	g.ObeyRetryAfter(ping, out.Record) // it is for every request
+	g.ObeyRetryAfter(ping, out.Record) // it applies to every request
 	return out
 }
 

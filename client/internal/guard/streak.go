@@ -8,16 +8,16 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
-// streak finds failures that count against the server only when they are repeated.
+// streak detects failures that count against the server only when they repeat.
 type streak struct {
 	resilience.Streak
 	began time.Time
-	noted atomic.Bool               // whether anything was
-	lost  atomic.Pointer[link.Link] // the last one whose session was lost
+	noted atomic.Bool               // whether a failure was recorded
+	lost  atomic.Pointer[link.Link] // the last link whose session was lost
 }
 
-// repeated notes a failed request, and reports whether it is one too many of its kind
-// on this connection. A lost session fails many requests, and is one loss.
+// repeated records a failed request, and reports whether failures of its kind have repeated too
+// often on this connection. A lost session counts once, though it fails many requests.
 func (p *Permit) repeated(a *resilience.Attempt) bool {
 	lost := a.Class == resilience.ClassSessionLost
 	switch {
@@ -29,12 +29,12 @@ func (p *Permit) repeated(a *resilience.Attempt) bool {
 	}
 	h := p.gate.parts()
 	if lost && h.Links.Load() != p.link {
-		return false // it is replaced already
+		return false // it was already replaced
 	}
 	s := &h.streak
 	s.noted.Store(true)
 	if lost && s.lost.Swap(p.link) == p.link {
-		return false // it is counted already
+		return false // it was already counted
 	}
 	return s.Note(*a, time.Since(s.began)+1)
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
-// Throttle is a server's wish not to be asked with these credentials for a time
-// (429 with Retry-After). The zero Throttle, and a nil one, keeps nothing back.
-// Its methods may be called from many goroutines at once and take no lock.
+// Throttle is the pause that a server requests for these credentials (429 with Retry-After). The
+// zero Throttle and nil hold nothing back. Its methods may be called from many goroutines at once
+// and take no lock.
 type Throttle struct {
 	until atomic.Pointer[time.Time] // nil for no throttle
 }
 
-// Extend keeps requests back for d from now. It reports false when they are kept
-// back for longer already.
+// Extend holds requests back for d from now. It returns false if they are already held back for
+// longer.
 func (t *Throttle) Extend(d time.Duration) bool {
 	next := time.Now().Add(d)
 	for {
@@ -33,7 +33,7 @@ func (t *Throttle) Extend(d time.Duration) bool {
 	}
 }
 
-// Left returns how long requests are kept back, 0 when they are not.
+// Left returns how long requests are held back, 0 if they are not.
 func (t *Throttle) Left() time.Duration {
 	if t == nil {
 		return 0
@@ -49,11 +49,11 @@ func (t *Throttle) Left() time.Duration {
 	return 0
 }
 
-// askedForPause is the message for a request that is kept back. The server asks by its
-// status, and most servers say for how long.
+// askedForPause is the message for a throttled request. The status requests the pause, and most
+// servers send its duration.
 const askedForPause = "the server asked for a pause between requests (status 429 or 503)"
 
-// Refusal returns the error of a request that is kept back, nil for none.
+// Refusal returns the error of a throttled request, nil if there is no throttle.
 func (t *Throttle) Refusal() *mcperrors.Error {
 	left := t.Left()
 	if left == 0 {
@@ -64,7 +64,7 @@ func (t *Throttle) Refusal() *mcperrors.Error {
 	return e
 }
 
-// Throttle returns what a 429 has set, nil before there was one.
+// Throttle returns the throttle that a 429 set, nil before the first one.
 func (g *Gate) Throttle() *Throttle {
 	if h := g.made.Peek(); h != nil {
 		return &h.throttle
@@ -72,26 +72,26 @@ func (g *Gate) Throttle() *Throttle {
 	return nil
 }
 
-// ThrottleFor holds requests back as a 429 does, for d from now. It does nothing if d is
-// 0 or less, or if the server has no circuit.
+// ThrottleFor holds requests back for d from now, as a 429 does. It does nothing if d is 0 or
+// less, or if the server has no circuit.
 func (g *Gate) ThrottleFor(d time.Duration) {
 	if d > 0 && g.set.guarded() {
 		g.parts().throttle.Extend(d)
 	}
 }
 
-// ObeyRetryAfter does what the server asks for by the answer to a request that has no
-// permit. It returns how long the server wants to be left alone.
+// ObeyRetryAfter applies the Retry-After in the answer to a request without a permit. It returns
+// the requested pause.
 func (g *Gate) ObeyRetryAfter(r Request, a resilience.Attempt) time.Duration {
-	d := a.Judge(g.ToolLevel()).Hold
+	d := a.Judge(g.ToolLevel()).Throttle
 	if d > 0 {
 		g.throttleFor(&r, g.circuit(r.Purpose == link.Handshake), &a, d)
 	}
 	return d
 }
 
-// throttleFor does what a Retry-After asks for: all that share its circuit leave a busy
-// server alone (503), and this client one that is asked too often (429).
+// throttleFor applies a Retry-After: a 503 throttles all clients that share the circuit of the
+// server, a 429 throttles this client.
 func (g *Gate) throttleFor(r *Request, b *breaker.Breaker, a *resilience.Attempt, d time.Duration) {
 	if a.Status != http.StatusTooManyRequests {
 		if b != nil {

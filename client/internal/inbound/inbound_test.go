@@ -24,7 +24,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// conn takes responses, or fails with an error.
+// conn accepts responses, or fails with an error.
 type conn struct {
 	transport.Conn
 	s *steps
@@ -45,7 +45,7 @@ func (c conn) Respond(_ context.Context, r jsonrpc.Response) error {
 	return c.s.fails
 }
 
-// steps is an Inbound and what it does, in order.
+// steps is an Inbound that records its steps in order.
 type steps struct {
 	*inbound.Inbound
 	core  core.Core
@@ -84,8 +84,8 @@ func newSteps() *steps {
 	s.core.Life.Begin()
 	offer := &ask.Offer{Roots: []mcp.Root{}}
 	_ = offer.Complete()
-	s.Inbound = inbound.New(inbound.Config{
-		Core: &s.core, Offer: offer, Client: s,
+	s.Inbound = inbound.New(&s.core, s, inbound.Config{
+		Asks:     ask.Config{Offer: offer},
 		Handlers: &inbound.Handlers{Notification: func(_ context.Context, n jsonrpc.Notification) { s.note("handler %s", n.Method) }},
 	})
 	return s
@@ -108,12 +108,12 @@ func (s *steps) close() {
 	s.core.Life.Await(time.Minute)
 }
 
-// Each notification goes to whom it is for: what it makes stale first, handlers last.
+// Each notification is dispatched: first to what it makes stale, last to handlers.
 func TestNotification(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		method  string
-		dropped bool // by the subscriptions
+		dropped bool // dropped by subscriptions
 		want    []string
 	}{
 		"an unknown one": {method: "acme/x", want: []string{"outdate acme/x", "hear acme/x", "handler acme/x"}},
@@ -145,7 +145,7 @@ func TestNotification(t *testing.T) {
 	}
 }
 
-// Requests are answered in the session era, and in the stateless era not at all.
+// Requests are answered in the session era, and dropped in the stateless era.
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -178,7 +178,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// A server may ask before the client has the connection: the answer waits for it.
+// A server may send a request before the client has the connection: the response waits for it.
 func TestEarlyRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Handlers are the functions of the application. All may be nil.
+// Handlers are the callbacks of the application. All may be nil.
 type Handlers struct {
 	Notification func(context.Context, jsonrpc.Notification)
 	Log          func(context.Context, mcp.LoggingMessageParams)
@@ -30,62 +30,56 @@ func (h *Handlers) Want(method string) bool {
 // Any reports whether there is a handler.
 func (h *Handlers) Any() bool { return h.Notification != nil || h.Log != nil || h.ListChanged != nil }
 
-// isListChanged reports the methods of notifications that a list has changed.
+// isListChanged reports whether a method is that of a notification about a changed list.
 func isListChanged(method string) bool { return strings.HasSuffix(method, "/list_changed") }
 
-// notifierConfig is what a notifier knows and what the layers above do for it. Every field
-// is set.
-type notifierConfig struct {
-	*core.Core
-	Handlers *Handlers
-}
-
-// Notifier calls handlers. Its methods may be called from many goroutines at once,
-// and never wait.
+// Notifier calls handlers. Its methods may be called from many goroutines at once, and never
+// block.
 type Notifier struct {
-	set   notifierConfig
-	queue *inbox.Queue[item]
-	// waiting says for which lists a notification waits for ListChanged.
+	*core.Core
+	handlers *Handlers
+	queue    *inbox.Queue[item]
+	// waiting has the lists with a queued notification for ListChanged.
 	waiting struct{ tools, prompts, resources atomic.Bool }
 }
 
 // newNotifier returns a notifier.
-func newNotifier(set notifierConfig) *Notifier {
-	n := &Notifier{set: set}
+func newNotifier(c *core.Core, handlers *Handlers) *Notifier {
+	n := &Notifier{Core: c, handlers: handlers}
 	n.queue = inbox.New(inbox.Host[item]{
-		Budget: &set.Budget, Go: set.Life.Always, Deliver: n.deliver,
+		Budget: &c.Budget, Go: c.Life.Always, Deliver: n.deliver,
 		Dropped: func(count int) {
-			set.Log.Warn("[MCP] notifications dropped: a handler is too slow", "server", set.Server, "count", count)
+			c.Log.Warn("[MCP] notifications dropped: a handler is too slow", "server", c.Server, "count", count)
 		},
 	})
 	return n
 }
 
-// Stop drops what waits, and everything that comes after that.
+// Stop drops all queued items, and all later ones.
 func (n *Notifier) Stop() { n.queue.Stop() }
 
 // Event queues an event.
 func (n *Notifier) Event(e event.Event) { n.queue.Put(item{event: e}) }
 
-// Notification queues a notification. Those of one list that come while one waits
-// say nothing new.
+// Notification queues a notification. ListChanged is not queued again for a list that is already
+// queued.
 func (n *Notifier) Notification(notification jsonrpc.Notification) {
 	it := item{notification: notification}
-	if n.set.Handlers.ListChanged != nil && isListChanged(notification.Method) {
+	if n.handlers.ListChanged != nil && isListChanged(notification.Method) {
 		mark := n.mark(notification.Method)
 		switch first := !mark.Swap(true); {
 		case first:
 			it.mark = mark
-		case n.set.Handlers.Notification == nil:
+		case n.handlers.Notification == nil:
 			return
 		}
 	}
 	n.queue.Put(it)
 }
 
-// Unheard queues calls of ListChanged for lists that may have changed unheard.
+// Unheard queues ListChanged for lists whose notifications may have been missed.
 func (n *Notifier) Unheard(lists mcp.SubscriptionFilter) {
-	if n.set.Handlers.ListChanged == nil {
+	if n.handlers.ListChanged == nil {
 		return
 	}
 	for _, list := range []struct {
@@ -111,17 +105,17 @@ func (n *Notifier) mark(method string) *atomic.Bool {
 	case mcp.MethodResourcesListChanged:
 		return &n.waiting.resources
 	}
-	return new(atomic.Bool) // some list of the server's own
+	return new(atomic.Bool) // a list of the server's own
 }
 
-// deliver calls the handlers of one item. All are deferred: one that ends the
-// goroutine does not stop the next.
+// deliver calls the handlers of one item. They are deferred, so the others run if one calls
+// runtime.Goexit.
 func (n *Notifier) deliver(it item) {
 	if it.event != nil {
-		n.report(it.event, n.set.Handlers.Event)
+		n.report(it.event, n.handlers.Event)
 		return
 	}
-	h, ctx, failed := n.set.Handlers, n.set.Life.Context(), n.set.Failed
+	h, ctx, failed := n.handlers, n.Life.Context(), n.Failed
 	if h.Notification != nil && !it.inferred {
 		defer callback.Run("OnNotification", failed, func() { h.Notification(ctx, it.notification) })
 	}
@@ -132,22 +126,21 @@ func (n *Notifier) deliver(it item) {
 	if h.Log != nil && it.notification.Method == mcp.MethodMessage {
 		var m mcp.LoggingMessageParams
 		if err := mcp.Unmarshal([]byte(it.notification.Params), &m); err != nil {
-			n.set.Log.Warn("[MCP] a log message of the server cannot be read", "server", n.set.Server, "error", err)
+			n.Log.Warn("[MCP] a log message of the server cannot be read", "server", n.Server, "error", err)
 			return
 		}
 		callback.Run("OnLog", failed, func() { h.Log(ctx, m) })
 	}
 }
 
-// item is a notification or an event on its way to handlers.
+// item is a queued notification or event.
 type item struct {
 	notification jsonrpc.Notification
-	// mark is set for the notification that ListChanged is called for: one at a time
-	// for each list, however many come.
+	// mark is set if ListChanged is called for the notification: one call is queued per list.
 	mark *atomic.Bool
-	// inferred: nothing came, but something may have been missed.
+	// inferred is set if no notification arrived, but one may have been missed.
 	inferred bool
-	// event is what happened to the connection.
+	// event is the event, nil for a notification.
 	event event.Event
 }
 
@@ -167,15 +160,15 @@ func (it item) Drop() {
 	}
 }
 
-// report calls functions for an event. If one ends the goroutine, the next ones still run.
+// report calls the handlers of an event. The others run if one calls runtime.Goexit.
 func (n *Notifier) report(e event.Event, to []func(context.Context, event.Event)) {
 	if len(to) == 0 {
 		return
 	}
-	failed := n.set.Failed
+	failed := n.Failed
 	if e, ok := e.(event.CallbackFailed); ok && e.Callback == callback.LogHandler {
-		failed = nil // the log whose handler fails would cause the same event again, forever
+		failed = nil // the failing log handler would cause the same event forever
 	}
 	defer n.report(e, to[1:])
-	callback.Run("OnEvent", failed, func() { to[0](n.set.Life.Context(), e) })
+	callback.Run("OnEvent", failed, func() { to[0](n.Life.Context(), e) })
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Handlers are called in order. Of one list, one notification waits at a time for
-// ListChanged, and what was not heard is not told as a notification.
+// Handlers are called in order. One notification per list waits for ListChanged, and a missed one
+// is not delivered to OnNotification.
 func TestHandlers(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		all  bool // with a handler of notifications
+		all  bool // with a handler of all notifications
 		want []string
 	}{
 		"lists alone": {false, []string{
@@ -53,7 +53,7 @@ func TestHandlers(t *testing.T) {
 					<-release
 					note("event " + e.(event.RequestDropped).Method)
 				})
-				n := newNotifier(notifierConfig{Core: &k, Handlers: &h})
+				n := newNotifier(&k, &h)
 				n.Event(event.RequestDropped{Method: "1"})
 				<-started
 				for _, come := range []jsonrpc.Notification{
@@ -73,7 +73,7 @@ func TestHandlers(t *testing.T) {
 				n.Stop()
 				n.Notification(jsonrpc.Notification{Method: mcp.MethodToolsListChanged})
 				require.True(t, l.Await(time.Minute))
-				require.Equal(t, tt.want, got, "nothing is told any more")
+				require.Equal(t, tt.want, got, "nothing is delivered any more")
 			})
 		})
 	}

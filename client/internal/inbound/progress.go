@@ -16,9 +16,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// ProgressTable knows the requests of one client that asked for progress. Tokens are
-// integers that never repeat on a connection. Its methods may be called
-// from many goroutines at once.
+// ProgressTable has the requests of one client that asked for progress. Tokens are integers that
+// never repeat on a connection. Its methods may be called from many goroutines at once.
 type ProgressTable struct {
 	*core.Core
 
@@ -31,32 +30,32 @@ type ProgressTable struct {
 type Progress struct {
 	token jsonrpc.ID
 	id    atomic.Pointer[jsonrpc.ID] // of the request
-	// listener hears of the progress, nil for nobody. The two requests of a hedged
-	// call share one.
+	// listener receives the progress; nil if the application wants none. The two requests of a
+	// hedged call share one.
 	listener *listener
-	last     float64 // progress of the request so far; guarded by listener.mu
+	last     float64 // last progress of the request; guarded by listener.mu
 }
 
-// listener is the application's function for the progress of one call.
+// listener is the application's progress handler of one call.
 type listener struct {
 	f     func(mcp.ProgressParams)
 	table *ProgressTable
 
 	mu sync.Mutex
-	// queue is the call's own: f and the other handlers do not wait for each other,
-	// and one of them may make calls with progress. It is nil before the first report.
+	// queue belongs to the call: f and other handlers do not wait for each other, and f may make
+	// calls with progress. It is nil before the first report.
 	queue   *inbox.Queue[report]
 	pending int           // reports queued for f
-	ended   bool          // f does not start any more
-	flagged bool          // the log says that progress does not grow
-	quiet   chan struct{} // closed when nothing is pending; nil when nobody waits
+	ended   bool          // f is not called any more
+	flagged bool          // progress that does not grow was logged
+	quiet   chan struct{} // closed when nothing is pending; nil unless Finish waits
 }
 
-// report is a notification on its way to a listener.
+// report is a queued notification for a listener.
 type report struct {
 	to     *listener
 	params mcp.ProgressParams
-	bytes  int // of the message that params share the memory of
+	bytes  int // size of the message whose memory params share
 }
 
 // Size implements [inbox.Item].
@@ -71,10 +70,10 @@ var nothingYet = math.Inf(-1)
 // Token returns the progress token of the request.
 func (p *Progress) Token() jsonrpc.ID { return p.token }
 
-// Sending makes id the request whose idle timeout progress of the call resets.
+// Sending sets the request whose idle timeout the progress of the call resets.
 func (p *Progress) Sending(id jsonrpc.ID) { p.id.Store(&id) }
 
-// Add returns what a call with progress needs, for its first request.
+// Add registers the first request of a call with progress.
 func (t *ProgressTable) Add(f func(mcp.ProgressParams)) *Progress {
 	both := &struct { // one allocation
 		Progress
@@ -88,7 +87,7 @@ func (t *ProgressTable) Add(f func(mcp.ProgressParams)) *Progress {
 	return &both.Progress
 }
 
-// Beside returns what a second request beside that of p needs.
+// Beside registers a second request beside that of p.
 func (t *ProgressTable) Beside(p *Progress) *Progress {
 	second := &Progress{listener: p.listener}
 	t.mu.Lock()
@@ -97,7 +96,7 @@ func (t *ProgressTable) Beside(p *Progress) *Progress {
 	return second
 }
 
-// Renew gives a call a token of its own for one more request.
+// Renew replaces the token of a call for another request.
 func (t *ProgressTable) Renew(p *Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,7 +114,7 @@ func (t *ProgressTable) put(p *Progress) {
 	p.last = nothingYet
 }
 
-// keep enters p under its token. Requires t.mu.
+// keep stores p under its token. Requires t.mu.
 func (t *ProgressTable) keep(p *Progress) {
 	if t.calls == nil {
 		t.calls = make(map[jsonrpc.ID]*Progress)
@@ -123,15 +122,15 @@ func (t *ProgressTable) keep(p *Progress) {
 	t.calls[p.token] = p
 }
 
-// Remove ends the life of a token.
+// Remove removes a token.
 func (t *ProgressTable) Remove(p *Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.calls, p.token)
 }
 
-// Follow makes progress with a token that nobody listens to count for other
-// requests, until the token is removed.
+// Follow registers a token without a listener: until it is removed, its progress counts as that
+// of other requests.
 func (t *ProgressTable) Follow(token jsonrpc.ID) *Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -149,8 +148,8 @@ func (t *ProgressTable) find(token jsonrpc.ID) *Progress {
 // grace is how long [Progress.Finish] waits for the listener.
 const grace = time.Second
 
-// Finish waits, for a second at most, until the listener has seen what came before
-// the answer. It does not start any more after that.
+// Finish waits, for one second at most, until the listener has received all progress that came
+// before the answer. The listener is not called any more after that.
 func (p *Progress) Finish(ctx context.Context) {
 	l := p.listener
 	l.mu.Lock()
@@ -165,21 +164,20 @@ func (p *Progress) Finish(ctx context.Context) {
 	queue := l.queue
 	l.mu.Unlock()
 	if queue != nil {
-		queue.Stop() // which calls settled
+		queue.Stop() // calls settled for each queued report
 	}
 }
 
-// Notify takes a progress notification: it resets the idle timeout of its request
-// at once, and queues the progress for its listener. Progress with a token of no
-// call is dropped; progress that does not grow is delivered, and logged once a
-// call.
+// Notify receives a progress notification: it resets the idle timeout of its request at once, and
+// queues the progress for the listener. Progress with an unknown token is dropped. Progress that
+// does not grow is delivered, and logged once per call.
 func (t *ProgressTable) Notify(n jsonrpc.Notification) {
 	token, err := tokenOf(n)
 	var p *Progress
 	if err == nil {
 		p = t.find(token)
 	}
-	if err == nil && (p == nil || p.listener == nil) { // nobody listens: the rest is not decoded
+	if err == nil && (p == nil || p.listener == nil) { // without a listener, the rest is not decoded
 		t.touch(p, token)
 		return
 	}
@@ -215,8 +213,8 @@ func tokenOf(n jsonrpc.Notification) (token jsonrpc.ID, err error) {
 	return token, err
 }
 
-// touch resets the idle timeout of the request that progress is about. A token that
-// is not in the table may be a request's id.
+// touch resets the idle timeout of the request that progress belongs to. A token that is not in
+// the table may be the id of a request.
 func (t *ProgressTable) touch(p *Progress, token jsonrpc.ID) {
 	if p != nil {
 		id := p.id.Load()
@@ -228,7 +226,7 @@ func (t *ProgressTable) touch(p *Progress, token jsonrpc.ID) {
 	t.Links.Load().Conn.Touch(token)
 }
 
-// host is what the queue of a listener needs.
+// host returns the host of a listener's queue.
 func (t *ProgressTable) host() inbox.Host[report] {
 	return inbox.Host[report]{
 		Budget: &t.Budget, Go: t.Life.Always,
@@ -241,8 +239,8 @@ func (t *ProgressTable) host() inbox.Host[report] {
 	}
 }
 
-// queued notes one report for the listener. odd is true for the first of the call
-// whose progress does not grow.
+// queued counts one report for the listener. odd is true for the first report of the call whose
+// progress does not grow.
 func (p *Progress) queued(progress float64) (queue *inbox.Queue[report], odd bool) {
 	l := p.listener
 	l.mu.Lock()
@@ -257,7 +255,7 @@ func (p *Progress) queued(progress float64) (queue *inbox.Queue[report], odd boo
 	return l.queue, odd
 }
 
-// settled says that one queued report was delivered or dropped.
+// settled records that one queued report was delivered or dropped.
 func (l *listener) settled() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// owner stands in for the client above a table.
+// owner is the client of a table.
 type owner struct {
 	*ProgressTable
 	log     strings.Builder
@@ -57,7 +57,7 @@ func TestTokens(t *testing.T) {
 	o := own()
 	var seen []float64
 	call := o.Add(func(p mcp.ProgressParams) { seen = append(seen, p.Progress) })
-	o.notify(1, 1) // before it is sent
+	o.notify(1, 1) // before the request is sent
 	require.Empty(t, o.touched)
 	call.Sending(jsonrpc.StringID("a"))
 	o.notify(1, 2)
@@ -104,7 +104,7 @@ func TestOddProgress(t *testing.T) {
 	require.Equal(t, 2, strings.Count(o.log.String(), "cannot be read"))
 }
 
-// Finish waits for the listener, for a second, and nothing reaches it afterwards.
+// Finish waits for the listener, at most one second, and nothing is delivered after it.
 func TestFinish(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ takes, waits time.Duration }{

@@ -10,26 +10,25 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// Holder has the keeper of a client. A client whose program or HTTP+SSE stream is
-// restarted has one from the start; others get one when a session is lost for the
-// first time. Its methods may be called from many goroutines at once.
+// Holder has the keeper of a client. A client that restarts its program or HTTP+SSE stream has
+// one from the start; others get one when they lose a session for the first time. Its methods may
+// be called from many goroutines at once.
 type Holder struct {
 	core.Lazy[Keeper]
-	// Sessions makes the keeper of a client that loses sessions.
+	// Sessions creates the keeper of a client that renews sessions.
 	Sessions func() *Keeper
 }
 
-// Renew replaces the session of lost for a call; see [Keeper.Renew].
+// Renew replaces the lost session for a call; see [Keeper.Renew].
 func (h *Holder) Renew(ctx context.Context, lost *link.Link, delivery mcperrors.Delivery) *mcperrors.Error {
 	return h.Make(h.Sessions).Renew(ctx, lost, delivery)
 }
 
-// Persist replaces the session of lost on behalf of those that make no calls; see
-// [Keeper.Persist].
+// Persist replaces the lost session for subscriptions; see [Keeper.Persist].
 func (h *Holder) Persist(lost *link.Link) { h.Make(h.Sessions).Persist(lost) }
 
-// NoteLoss replaces the session of lost for those that make no calls, if there are
-// any. err is what has found the session gone, and is not made again.
+// NoteLoss replaces the lost session if subscriptions need one. err is the error that revealed
+// the loss; its request is not repeated.
 func (h *Holder) NoteLoss(lost *link.Link, err error) {
 	if outcome.FailureOf(err).Reason != transport.ReasonSession {
 		return

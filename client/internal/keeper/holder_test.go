@@ -38,8 +38,8 @@ func TestNoKeeper(t *testing.T) {
 	require.Nil(t, h.Peek())
 }
 
-// Only a lost session makes a keeper of sessions, and only one that somebody waits
-// for is renewed without a call.
+// Only a lost session creates a keeper of sessions, and without a call it is renewed only if a
+// session is wanted.
 func TestNoteLoss(t *testing.T) {
 	t.Parallel()
 	gone := &transport.Failure{Reason: transport.ReasonSession, Err: errors.New("gone")}
@@ -84,8 +84,7 @@ type session struct {
 func (s *session) Traits() transport.Traits { return transport.Traits{Exchanges: true} }
 func (s *session) DropSession()             { s.drops++ }
 
-// A session whose handshake fails half-way is dropped, and what was agreed in it is
-// forgotten.
+// A session whose handshake fails half-way is dropped with its agreement.
 func TestSessionThatFailsHalfWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -108,8 +107,8 @@ func TestSessionThatFailsHalfWay(t *testing.T) {
 	})
 }
 
-// Between a try that failed and the decision to go on, a call may open a session:
-// that one is not replaced.
+// A call may open a session between a failed try and the decision to continue: that session is
+// not replaced.
 func TestSessionOpenedMeanwhileIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -121,7 +120,7 @@ func TestSessionOpenedMeanwhileIsKept(t *testing.T) {
 					return true
 				}
 				asked = true
-				time.Sleep(time.Minute) // until the next try may be made
+				time.Sleep(time.Minute) // until the next try is allowed
 				require.Nil(t, h.Renew(t.Context(), h.core.Links.Load(), mcperrors.Rejected))
 				return true
 			}
@@ -134,7 +133,7 @@ func TestSessionOpenedMeanwhileIsKept(t *testing.T) {
 	})
 }
 
-// A keeper of links that nothing replaces reports their end, and what calls get then.
+// A keeper of links that are not replaced reports their end, and the errors of later calls.
 func TestEndIsReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,11 +1,11 @@
-// Package keeper supplies a client with a usable link. When the link is lost, the
-// keeper makes the next one, once for all callers: they wait for it, or are
-// refused where waiting does not help.
+// Package keeper provides a client with a usable link. When the link is lost, the keeper opens
+// the next one, once for all callers. They wait for it, or fail at once if waiting would not
+// help.
 //
-// Links are lost in two ways, and a keeper handles one of them. A program exits,
-// or the stream of HTTP+SSE ends: the keeper sees it and restarts the link until
-// that works ([Restarts]). A server forgets a session: a caller sees it, and the
-// keeper makes one try to renew the session ([Renewals]).
+// Links are lost in two ways, and a keeper handles one of them. If a program exits, or an
+// HTTP+SSE stream ends, the keeper notices, and restarts the link until that works ([Restarts]).
+// If a server loses a session, a caller notices, and the keeper tries once to renew the session
+// ([Renewals]).
 package keeper
 
 import (
@@ -24,32 +24,30 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 )
 
-// Config is what a keeper knows and what the layers above do for it. A keeper with
-// neither Restarts nor Renewals only reports the end of the live link.
+// Config configures a keeper. A keeper with neither Restarts nor Renewals only reports the end of
+// the live link.
 type Config struct {
-	*core.Core
-	// Open makes the next link, with its handshake: beside the live one for
-	// Restarts, and in its place for Renewals. The keeper calls opened once the
-	// next link is the live one, before calls use it.
+	// Open opens the next link and runs its handshake: beside the live link for Restarts, in
+	// place of it for Renewals. The keeper calls opened once the next link is live, before calls
+	// use it.
 	Open func(ctx context.Context) (opened func(), err error)
-	// Timeout bounds Open, and TooSlow is the cause when it does, nil for the
-	// usual one.
+	// Timeout limits Open. TooSlow is the cause of the timeout, nil for the usual one.
 	Timeout time.Duration
 	TooSlow error
-	// Enter reports a state: Ready, Restarting, Backoff or Ended. It must neither block
-	// nor call the keeper.
+	// Enter reports a state: Ready, Restarting, Backoff or Ended. It must neither block nor call
+	// the keeper.
 	Enter func(to life.State, cause error, held time.Duration)
-	// Restore gives the live link what the one before had, once calls use it.
+	// Restore restores the state of the previous link on the live one, once calls use it.
 	Restore func(before *link.Agreement, cause error)
 
 	Restarts *Restarts
 	Renewals *Renewals
 }
 
-// Keeper supplies usable links. Its methods may be called from many goroutines at
-// once. A nil Keeper is that of a client that has not lost a link yet: its link is
-// usable.
+// Keeper provides usable links. Its methods may be called from many goroutines at once. A nil
+// Keeper belongs to a client that has not lost a link yet: its link is usable.
 type Keeper struct {
+	*core.Core
 	set Config
 	gap atomic.Pointer[gap] // nil while the live link is usable
 
@@ -58,28 +56,26 @@ type Keeper struct {
 	renewals renewals
 }
 
-// New returns a keeper of the live link. Call Watch unless it renews sessions.
-func New(set Config) *Keeper {
-	k := &Keeper{set: set}
+// New returns a keeper of the live link. Call Watch unless the keeper renews sessions.
+func New(c *core.Core, set Config) *Keeper {
+	k := &Keeper{Core: c, set: set}
 	if set.Restarts != nil {
 		k.restarts.done = make(chan struct{})
 	}
 	return k
 }
 
-// Restarting reports whether the keeper restarts links, rather than renew
-// sessions.
+// Restarting reports whether the keeper restarts links, rather than renew sessions.
 func (k *Keeper) Restarting() bool { return k != nil && k.set.Restarts != nil }
 
-// Interrupted reports whether there is no usable link at the moment.
+// Interrupted reports whether there is no usable link now.
 func (k *Keeper) Interrupted() bool { return k != nil && k.gap.Load() != nil }
 
 // Renewing reports whether a session is being renewed.
 func (k *Keeper) Renewing() bool { return k.Interrupted() && !k.Restarting() }
 
-// Await waits until the live link is usable, as long as the call may take. It
-// reports whether the call had to wait. The error says why the call is refused; it
-// was not sent.
+// Await waits until the live link is usable, within the time of the call. It reports whether the
+// call had to wait. It returns an error if the call must fail; the call was not sent.
 func (k *Keeper) Await(ctx context.Context, s core.Span) (waited bool, _ *mcperrors.Error) {
 	if !k.Interrupted() {
 		return false, nil
@@ -94,7 +90,7 @@ func (k *Keeper) await(ctx context.Context) *mcperrors.Error {
 	if g == nil {
 		return nil
 	}
-	var late <-chan time.Time // never, where Open alone bounds the wait
+	var late <-chan time.Time // never, if only Timeout limits the wait
 	if k.set.Restarts != nil {
 		timer := time.NewTimer(k.set.Restarts.Patience)
 		defer timer.Stop()
@@ -114,15 +110,15 @@ func (k *Keeper) await(ctx context.Context) *mcperrors.Error {
 				fmt.Sprintf("the server is being %s again and was not ready within %s", k.set.Restarts.Again, k.set.Restarts.Patience), g.cause)
 		case <-ctx.Done():
 			return errormap.From(context.Cause(ctx), mcperrors.NotSent)
-		case <-k.set.Life.Context().Done():
-			return k.set.Life.Refusal()
+		case <-k.Life.Context().Done():
+			return k.Life.Refusal()
 		}
 	}
 	return nil
 }
 
-// Refusal returns the error of a call over l that finds no link and none on its way,
-// nil when waiting helps.
+// Refusal returns the error of a call over l if there is no link and none is being opened, nil if
+// waiting helps.
 func (k *Keeper) Refusal(l *link.Link, method string) *mcperrors.Error {
 	if !k.Restarting() {
 		return endedFor(l, method)
@@ -133,8 +129,8 @@ func (k *Keeper) Refusal(l *link.Link, method string) *mcperrors.Error {
 	return nil
 }
 
-// endedFor returns the error of a call over l if that is a program which has ended and
-// is not restarted.
+// endedFor returns the error of a call over l if l is a program that has exited and is not
+// restarted.
 func endedFor(l *link.Link, method string) *mcperrors.Error {
 	if !l.Traits.Process {
 		return nil
@@ -151,8 +147,8 @@ func endedFor(l *link.Link, method string) *mcperrors.Error {
 	return outcome.OfFailure(&sent, f).Err
 }
 
-// Outage reports whether there is no usable link, until when the next one is not
-// made, and why there is none, nil where that is not known yet.
+// Outage reports whether there is no usable link, when the next one is opened at the earliest,
+// and why there is none, nil if that is not known yet.
 func (k *Keeper) Outage() (until time.Time, ok bool, cause error) {
 	if !k.Interrupted() {
 		return time.Time{}, false, nil
@@ -163,18 +159,18 @@ func (k *Keeper) Outage() (until time.Time, ok bool, cause error) {
 	return time.Time{}, false, nil
 }
 
-// Lost begins a gap unless there is one or l was replaced. The first caller that sees the
+// Lost starts a gap, unless there is one or l was replaced. The first caller that notices the
 // loss calls it.
 func (k *Keeper) Lost(l *link.Link) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.gap.Load() == nil && k.set.Links.Load().Number == l.Number {
+	if k.gap.Load() == nil && k.Links.Load().Number == l.Number {
 		k.gap.Store(newGap(nil))
 	}
 }
 
-// move replaces the gap, nil for a link that is usable, and reports the state.
-// The gap is replaced before the state is reported; waiting calls continue afterwards.
+// move sets the gap, nil for a usable link, and then reports the state. Waiting calls continue
+// after that.
 func (k *Keeper) move(next *gap, to life.State, cause error, held time.Duration) {
 	k.mu.Lock()
 	before := k.gap.Swap(next)
@@ -188,9 +184,9 @@ func (k *Keeper) move(next *gap, to life.State, cause error, held time.Duration)
 	}
 }
 
-// open makes one link, with the values of a call's context.
+// open opens one link, with the values of a call's context.
 func (k *Keeper) open(call context.Context) error {
-	own, end := k.set.Life.With(call)
+	own, end := k.Life.With(call)
 	defer end()
 	ctx, cancel := context.WithTimeoutCause(own, k.set.Timeout, k.set.TooSlow)
 	defer cancel()
@@ -203,10 +199,10 @@ func (k *Keeper) open(call context.Context) error {
 
 // gap is a time without a usable link.
 type gap struct {
-	cause error     // of the gap, nil as long as it is not known
-	until time.Time // of a hold; zero for none
-	final bool      // no link is made any more
-	// err is why the one try of this gap has failed. It is set before over is closed.
+	cause error     // nil while it is not known
+	until time.Time // end of the pause before a restart; zero for none
+	final bool      // no link will be opened
+	// err is the error of the only try of this gap. It is set before over is closed.
 	err      error
 	over     chan struct{}
 	reported chan struct{} // closed once the state is reported
@@ -216,8 +212,8 @@ func newGap(cause error) *gap {
 	return &gap{cause: cause, over: make(chan struct{}), reported: make(chan struct{})}
 }
 
-// refusal returns the error of a call that does not wait for the end of g. Nobody
-// is refused before the state is reported.
+// refusal returns the error of a call that does not wait for the end of g. No call fails before
+// the state is reported.
 func (k *Keeper) refusal(g *gap) *mcperrors.Error {
 	rest := time.Until(g.until)
 	if !g.final && rest <= 0 {
@@ -227,7 +223,7 @@ func (k *Keeper) refusal(g *gap) *mcperrors.Error {
 	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, "", g.cause)
 	var cause *mcperrors.Error
 	if errors.As(g.cause, &cause) {
-		e.Process, e.Message, e.Cause = cause.Process, cause.Message, cause.Cause // one line, each thing once
+		e.Process, e.Message, e.Cause = cause.Process, cause.Message, cause.Cause // so that the message has each fact once
 	}
 	if g.final {
 		outcome.Ended(e)
@@ -241,7 +237,7 @@ func (k *Keeper) refusal(g *gap) *mcperrors.Error {
 	return e
 }
 
-// soon says in words when a pause ends. Rounding must not say "in 0s" of one that lasts.
+// soon describes when a pause ends. It never rounds to "in 0s".
 func soon(rest time.Duration) string {
 	if rest = rest.Round(time.Second); rest > 0 {
 		return "in " + rest.String()

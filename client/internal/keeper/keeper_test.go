@@ -27,14 +27,13 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// program is a connection that exits, is killed or says something when the test
-// wants it to.
+// program is a connection that exits, is killed or sends something under control of the test.
 type program struct {
 	transport.Conn
 	ended   chan struct{}
 	heard   uint64
 	kills   []error
-	lingers bool // it does not end when it is killed
+	lingers bool // it does not exit when it is killed
 }
 
 func newProgram() *program { return &program{ended: make(chan struct{})} }
@@ -52,25 +51,24 @@ func (p *program) Kill(cause error) {
 	}
 }
 
-// house is a keeper and everything it is given, which notes the steps in their
-// order.
+// house is a keeper with its hooks, which record the steps in order.
 type house struct {
 	*keeper.Keeper
 	t        *testing.T
 	core     core.Core
-	restarts bool // else it renews sessions
+	restarts bool // otherwise it renews sessions
 	end      func()
 	work     sync.WaitGroup
 
-	// opens says how the tries to make a link go, one after the other; the last
-	// one repeats. A try takes a second.
+	// opens are the outcomes of the tries to open a link; the last one repeats. A try takes a
+	// second.
 	opens   []error
-	allowed error // by which a renewal is refused
+	allowed error // refuses a renewal
 	wanted  bool
 
 	mu    sync.Mutex
 	steps []string
-	state string   // reported last
+	state string   // last reported state
 	calls []string // their outcomes, and the state at that moment
 	tries int
 }
@@ -81,7 +79,7 @@ func (h *house) note(format string, args ...any) {
 	h.steps = append(h.steps, fmt.Sprintf(format, args...))
 }
 
-// ended notes the outcome of a call.
+// ended records the outcome of a call.
 func (h *house) ended(name string, e *mcperrors.Error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,7 +87,7 @@ func (h *house) ended(name string, e *mcperrors.Error) {
 	if e != nil {
 		outcome = fmt.Sprintf("%s, %s,", e.Kind, e.Delivery)
 	}
-	if h.core.Life.Closed() { // no order any more
+	if h.core.Life.Closed() { // no order after Close
 		h.calls = append(h.calls, name+" closed")
 		return
 	}
@@ -132,17 +130,17 @@ func (h *house) await(ctx context.Context) *mcperrors.Error {
 	return e
 }
 
-// call is a call that comes now.
+// call starts a call now.
 func (h *house) call(name string) {
 	h.work.Go(func() { h.ended(name, h.await(h.t.Context())) })
 }
 
-// finds is a call that finds the session of l lost.
+// finds starts a call that finds the session of l lost.
 func (h *house) finds(name string, l *link.Link) {
 	h.work.Go(func() { h.ended(name, h.Renew(h.t.Context(), l, mcperrors.Rejected)) })
 }
 
-// newHouse makes a keeper; restarts says which kind.
+// newHouse returns a keeper of links or of sessions.
 func newHouse(t *testing.T, restarts bool, change func(*keeper.Config)) *house {
 	t.Helper()
 	h := &house{t: t, state: "ready", restarts: restarts}
@@ -151,7 +149,7 @@ func newHouse(t *testing.T, restarts bool, change func(*keeper.Config)) *house {
 	h.core.Links.Use(newProgram())
 	h.core.Life.Begin()
 	set := keeper.Config{
-		Core: &h.core, Open: h.open, Timeout: time.Minute,
+		Open: h.open, Timeout: time.Minute,
 		Enter: func(to life.State, cause error, _ time.Duration) {
 			var e *mcperrors.Error
 			if errors.As(cause, &e) && strings.Contains(e.Message, "was killed") {
@@ -179,7 +177,7 @@ func newHouse(t *testing.T, restarts bool, change func(*keeper.Config)) *house {
 	if change != nil {
 		change(&set)
 	}
-	h.Keeper = keeper.New(set)
+	h.Keeper = keeper.New(&h.core, set)
 	h.end = func() {
 		h.core.Life.Move(life.Closed, nil)
 		h.core.Life.End()
@@ -206,9 +204,9 @@ var (
 	errOpen   = mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindCircuitOpen, mcperrors.NotSent, "the circuit is open", nil)
 )
 
-// The order rules. What happens to a link, to the state and to calls happens in
-// one order, whoever sees the loss first: the state is reported before a call goes
-// on or is refused for it, and what the old link had is restored after that.
+// The order rules. The end of a link, states and calls have one order, whichever caller notices
+// the loss first: the state is reported before a call continues or fails, and the state of the
+// old link is restored after that.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	const restarts, renews = true, false
@@ -245,7 +243,7 @@ func TestOrder(t *testing.T) {
 			pass(5 * time.Second)
 		}, []string{"making", "open", "open", "use", "ready", "restore"}, []string{"waits goes when ready"}},
 
-		"the program exits again and again": {restarts, fails(errTry, errTry, nil), func(h *house) {
+		"the program keeps exiting": {restarts, fails(errTry, errTry, nil), func(h *house) {
 			exit(h)
 			h.call("waits")
 			pass(5 * time.Second)
@@ -414,7 +412,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// What is refused while there is no link says why, and when to come back.
+// The error of a call without a link has the reason, and the time to retry.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	process := &mcperrors.ProcessEvidence{Exited: true, Exit: 3, Stderr: []string{"out of luck"}}
@@ -463,8 +461,8 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// Who is told that the link is held finds the reason; and no call is refused
-// before that is told.
+// A call that fails during a pause has the reason in its error, and no call fails before the
+// state is reported.
 func TestReasonIsThereBeforeTheHold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -491,7 +489,7 @@ func TestReasonIsThereBeforeTheHold(t *testing.T) {
 	})
 }
 
-// A call that waits gives up with its context, and the keeper goes on.
+// A waiting call gives up with its context, and the keeper continues.
 func TestCallerGivesUp(t *testing.T) {
 	t.Parallel()
 	for _, restarts := range []bool{true, false} {
@@ -529,8 +527,8 @@ func TestCallerGivesUp(t *testing.T) {
 	}
 }
 
-// A program that says nothing between two probes far enough apart hangs; one that
-// said anything, or was replaced, does not (faults E8, E10).
+// A program that sends nothing between two probes that are far apart hangs; one that has sent
+// something, or was replaced, does not.
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -562,10 +560,10 @@ func TestUnanswered(t *testing.T) {
 	})
 }
 
-// The end of a program is counted once, however many calls end with it.
+// The exit of a program is counted once, however many calls fail.
 func TestCountEnd(t *testing.T) {
 	t.Parallel()
-	k := keeper.New(keeper.Config{Restarts: &keeper.Restarts{}})
+	k := keeper.New(nil, keeper.Config{Restarts: &keeper.Restarts{}})
 	first, second := link.New(newProgram()), link.New(newProgram())
 	require.True(t, k.CountEnd(first))
 	require.False(t, k.CountEnd(first.With(&link.Agreement{})))
@@ -573,7 +571,7 @@ func TestCountEnd(t *testing.T) {
 	require.False(t, k.CountEnd(second))
 }
 
-// pass lets time pass in a bubble, and everything happen that is due by then.
+// pass advances the time of a bubble, and lets due events happen.
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()

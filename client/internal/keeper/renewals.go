@@ -14,28 +14,27 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
-// Renewals is how a session that the server has forgotten is replaced.
+// Renewals configures how lost sessions are replaced.
 type Renewals struct {
-	// Schedule is when.
+	// Schedule decides when.
 	Schedule *resilience.Renewal
-	// Allowed returns the error of a renewal that must wait: a handshake is a
-	// request, too. nil means that it may go.
+	// Allowed returns an error if a renewal must wait, because its handshake is a request, too.
+	// nil means that it can start.
 	Allowed func() error
-	// Wanted reports whether anybody needs a session without making calls.
+	// Wanted reports whether subscriptions need a session.
 	Wanted func() bool
 }
 
-// renewals is the state of a keeper that renews sessions. Guarded by its mu.
+// renewals is the state of a keeper that renews sessions. Keeper.mu guards it.
 type renewals struct {
-	reason   error       // of the last failure
-	persists atomic.Bool // somebody goes on until there is a session
+	reason   error       // error of the last failed renewal
+	persists atomic.Bool // Persist runs until there is a session
 }
 
 var errSessionGone = errors.New("the server has lost the session")
 
-// Renew replaces the session of lost, unless that is done already: nil when there
-// is another. It joins a try that is under way. delivery is what became of the
-// call that found the loss, which the error repeats.
+// Renew replaces the session of lost, and returns nil once there is another one. It joins a
+// renewal in progress. delivery is the delivery of the call that found the loss, for the error.
 func (k *Keeper) Renew(ctx context.Context, lost *link.Link, delivery mcperrors.Delivery) *mcperrors.Error {
 	if err := k.renew(ctx, lost); err != nil {
 		return sessionless(ctx, err, delivery)
@@ -56,16 +55,15 @@ func (k *Keeper) renew(ctx context.Context, lost *link.Link) error {
 	}
 }
 
-// Ask begins to replace the session of lost, if it may be done now. It does not
-// wait.
+// Ask starts to replace the session of lost, if that is allowed now. It does not wait.
 func (k *Keeper) Ask(lost *link.Link) {
 	if k != nil {
-		_, _ = k.begin(k.set.Life.Context(), lost) // the outcome is reported to Enter
+		_, _ = k.begin(k.Life.Context(), lost) // Enter reports the outcome
 	}
 }
 
-// begin begins a try, or joins the one that is under way. Without either, the
-// error says why not, nil when lost was replaced.
+// begin starts a renewal, or joins the one in progress. If there is neither, the error is the
+// reason, nil if lost was replaced.
 func (k *Keeper) begin(ctx context.Context, lost *link.Link) (*gap, error) {
 	if k == nil || k.Restarting() {
 		return nil, nil
@@ -75,7 +73,7 @@ func (k *Keeper) begin(ctx context.Context, lost *link.Link) (*gap, error) {
 	if g := k.gap.Load(); g != nil {
 		return g, nil
 	}
-	if k.set.Links.Load() != lost {
+	if k.Links.Load() != lost {
 		return nil, nil
 	}
 	if err := k.set.Renewals.Allowed(); err != nil {
@@ -90,7 +88,7 @@ func (k *Keeper) begin(ctx context.Context, lost *link.Link) (*gap, error) {
 	}
 	g := newGap(nil)
 	k.gap.Store(g)
-	if !k.set.Life.Go(func() { k.try(ctx, g, lost, began) }) {
+	if !k.Life.Go(func() { k.try(ctx, g, lost, began) }) {
 		g.err = life.ErrClosed()
 		k.gap.Store(nil)
 		close(g.over)
@@ -99,36 +97,36 @@ func (k *Keeper) begin(ctx context.Context, lost *link.Link) (*gap, error) {
 	return g, nil
 }
 
-// try is one try to replace the session of lost. It belongs to no caller that waits
-// for it: one that gives up does not end it for the others. The session is opened with the
-// credentials of the one that began it.
+// try tries once to replace the session of lost. It belongs to no caller that waits for it: a
+// caller that gives up does not cancel it for the others. The new session uses the credentials of
+// the caller that started it.
 func (k *Keeper) try(ctx context.Context, g *gap, lost *link.Link, began time.Time) {
-	before := k.set.Links.Agreed()
+	before := k.Links.Agreed()
 	k.set.Enter(life.Restarting, errSessionGone, 0)
 	err := k.open(ctx)
-	if closed := k.set.Life.Refusal(); err != nil && closed != nil {
+	if closed := k.Life.Refusal(); err != nil && closed != nil {
 		err = closed
 	}
 	g.err = err
 	held := k.tried(began, err)
 	if err != nil {
 		k.move(nil, life.Backoff, err, held)
-		k.set.Log.Warn("[MCP] the session was lost and no new one could be opened", "server", k.set.Server, "error", err)
+		k.Log.Warn("[MCP] the session was lost and no new one could be opened", "server", k.Server, "error", err)
 		if k.set.Renewals.Wanted() {
-			k.Persist(lost) // the live link may be another by now, that is good
+			k.Persist(lost) // if the live link is already another one, nothing happens
 		}
 		return
 	}
 	k.move(nil, life.Ready, nil, 0)
-	k.set.Log.Info("[MCP] The session was lost; a new one is open", "server", k.set.Server)
+	k.Log.Info("[MCP] The session was lost; a new one is open", "server", k.Server)
 	k.set.Restore(before, errSessionGone)
 }
 
-// renewSession opens a session in place of the one that was lost. One whose
-// handshake fails half-way is dropped, with what was agreed in it: nothing may be
-// sent there, and calls that lost the one before have none yet.
+// renewSession opens a session in place of the lost one. If the handshake fails half-way, the new
+// session and its agreement are dropped: nothing may be sent in it, and calls that lost the
+// previous session have no other yet.
 func (k *Keeper) renewSession(ctx context.Context) error {
-	before := k.set.Links.Load()
+	before := k.Links.Load()
 	opened, err := k.set.Open(ctx)
 	if err == nil {
 		opened()
@@ -137,11 +135,11 @@ func (k *Keeper) renewSession(ctx context.Context) error {
 	if s, ok := before.Conn.(link.Sessions); ok {
 		s.DropSession()
 	}
-	k.set.Links.Store(before)
+	k.Links.Store(before)
 	return err
 }
 
-// tried counts a try and returns how long the next one has to wait.
+// tried records a try and returns the pause before the next one.
 func (k *Keeper) tried(began time.Time, err error) time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -153,36 +151,36 @@ func (k *Keeper) tried(began time.Time, err error) time.Duration {
 	return max(schedule.Wait(time.Now()), mcperrors.RetryAfter(err))
 }
 
-// refusedHere reports whether a try ended before the network, because the circuit
-// or its hold did not let it through: that says nothing about sessions.
+// refusedHere reports whether the circuit or a throttle refused a try before anything was sent:
+// that is no evidence about sessions.
 func refusedHere(err error) bool {
 	return mcperrors.KindOf(err) == mcperrors.KindCircuitOpen && mcperrors.DeliveryOf(err) == mcperrors.NotSent
 }
 
-// Persist replaces the session of lost on behalf of those that make no calls: it
-// goes on until there is one. Where the time of the next try is known it waits
-// for that, but looks again now and then: a circuit may close early.
+// Persist replaces the session of lost for subscriptions: it retries until there is a session. If
+// the time of the next try is known, it waits for that time, but checks now and then: a circuit
+// may close early.
 func (k *Keeper) Persist(lost *link.Link) {
 	persists := &k.renewals.persists
 	if k.Restarting() || !persists.CompareAndSwap(false, true) {
 		return
 	}
 	schedule := k.set.Renewals.Schedule
-	started := k.set.Life.Go(func() {
+	started := k.Life.Go(func() {
 		defer persists.Store(false)
 		for n := 1; ; {
-			err := k.renew(k.set.Life.Context(), lost)
+			err := k.renew(k.Life.Context(), lost)
 			if err == nil {
 				return
 			}
 			pause := min(mcperrors.RetryAfter(err), schedule.Longest())
 			if pause > 0 {
-				pause += schedule.Pause(1, rand.Float64()) // not all at once
+				pause += schedule.Pause(1, rand.Float64()) // so that clients do not retry all at once
 			} else {
 				pause = schedule.Pause(n, rand.Float64())
 				n++
 			}
-			if !life.Sleep(k.set.Life.Context(), pause) {
+			if !life.Sleep(k.Life.Context(), pause) {
 				return
 			}
 		}
@@ -192,14 +190,14 @@ func (k *Keeper) Persist(lost *link.Link) {
 	}
 }
 
-// sessionless returns the error of a call that has no session to use. It says
-// what kept the client from opening one, and that the call itself did nothing.
+// sessionless returns the error of a call that has no session. The message has the reason why
+// none could be opened, and the delivery is that of the call.
 func sessionless(ctx context.Context, cause error, delivery mcperrors.Delivery) *mcperrors.Error {
 	e := *errormap.From(cause, delivery)
 	e.Delivery = delivery
 	switch e.Kind {
 	case mcperrors.KindCanceled, mcperrors.KindClosed, mcperrors.KindOverloaded, mcperrors.KindCircuitOpen:
-		return &e // it was given up, or is not tried yet
+		return &e // the call was given up, or the renewal was not tried
 	default:
 		if ctx.Err() != nil {
 			return &e

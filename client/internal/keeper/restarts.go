@@ -16,35 +16,34 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
-// Restarts is how a link that has ended is replaced: the program is started
-// again, or the stream of HTTP+SSE is connected again.
+// Restarts configures how a lost link is replaced: the program is started again, or the HTTP+SSE
+// stream is connected again.
 type Restarts struct {
-	// Schedule is when. Its Started is called when the keeper has made a link;
-	// call it for the first one.
+	// Schedule decides when. The keeper calls its Started for each new link; call it for the
+	// first one.
 	Schedule *resilience.Restart
-	// Again is what happens to the server: "started" or "connected".
+	// Again is the participle for messages: "started" or "connected".
 	Again string
-	// Paused begins the error of a call while a restart waits, as "the server keeps
-	// exiting; next restart".
+	// Paused starts the error of a call during the pause before a restart, such as "the server
+	// keeps exiting; next restart".
 	Paused string
-	// Patience bounds how long a call waits for the next link.
+	// Patience limits how long a call waits for the next link.
 	Patience time.Duration
-	// Hung is how long a program that answers no probe may be silent before it is
-	// killed. Negative means forever.
+	// Hung is how long a program that answers no probe may send nothing before it is killed. A
+	// negative value means forever.
 	Hung time.Duration
 }
 
-// restarts is the state of a keeper that restarts links. Guarded by its mu.
+// restarts is the state of a keeper that restarts links. Keeper.mu guards it.
 type restarts struct {
 	done    chan struct{} // closed when watch has returned
-	counted uint32        // number of the last link whose end the breaker has counted
-	killed  uint32        // number of the last link that was killed, and why
+	counted uint32        // number of the last link whose end the circuit has counted
+	killed  uint32        // number of the last link that was killed; reason is why
 	reason  error
 	mute    mute
 }
 
-// mute is a program that has not answered a probe, and how much had come from it
-// by then.
+// mute is a program that has not answered a probe, with the bytes received by then.
 type mute struct {
 	number uint32
 	heard  uint64
@@ -52,49 +51,48 @@ type mute struct {
 }
 
 const (
-	// exitGrace is how long a program may take to exit once nothing can come from
-	// it any more: the transport kills it before that.
+	// exitGrace limits the wait for a program to exit after its connection has ended: the
+	// transport kills it before that.
 	exitGrace = 3 * time.Second
-	// brokenGrace is how long a program that takes no more requests may still
-	// answer earlier ones.
+	// brokenGrace is how long a program that accepts no more requests may still answer earlier
+	// ones.
 	brokenGrace = 2 * time.Second
 )
 
-// Watch starts to wait for the end of the live link.
+// Watch starts to watch for the end of the live link.
 func (k *Keeper) Watch() {
 	switch {
 	case !k.Restarting():
-		k.set.Life.Go(k.watchEnd)
-	case !k.set.Life.Go(k.watch):
+		k.Life.Go(k.watchEnd)
+	case !k.Life.Go(k.watch):
 		close(k.restarts.done)
 	}
 }
 
-// watchEnd reports the end of a link that nothing replaces.
+// watchEnd reports the end of a link that is not replaced.
 func (k *Keeper) watchEnd() {
-	l := k.set.Links.Load()
+	l := k.Links.Load()
 	if !k.awaitEnd(l) {
 		return
 	}
 	cause := k.whyEnded(l)
-	k.set.Log.Warn("[MCP] the server closed the connection", "server", k.set.Server, "error", cause)
+	k.Log.Warn("[MCP] the server closed the connection", "server", k.Server, "error", cause)
 	k.set.Enter(life.Ended, cause, 0)
-	k.set.Emit(event.Disconnected{Cause: cause})
+	k.Emit(event.Disconnected{Cause: cause})
 }
 
-// awaitEnd waits for the end of l. It reports false when the client is closed first.
+// awaitEnd waits for the end of l. It returns false if the client is closed first.
 func (k *Keeper) awaitEnd(l *link.Link) bool {
 	select {
-	case <-k.set.Life.Context().Done():
+	case <-k.Life.Context().Done():
 		return false
 	case <-l.Conn.Done():
 	}
-	return !k.set.Life.Closed()
+	return !k.Life.Closed()
 }
 
-// Done returns a channel that is closed when the keeper makes no links any more:
-// the client is closed, or there is no hope. It is nil for a keeper that renews
-// sessions.
+// Done returns a channel that is closed when the keeper opens no more links: the client is
+// closed, or a restart cannot help. It is nil for a keeper that renews sessions.
 func (k *Keeper) Done() <-chan struct{} {
 	if !k.Restarting() {
 		return nil
@@ -102,21 +100,21 @@ func (k *Keeper) Done() <-chan struct{} {
 	return k.restarts.done
 }
 
-// watch waits for the end of the live link and replaces it, until the client is
-// closed or there is no hope.
+// watch waits for the end of the live link and replaces it, until the client is closed or a
+// restart cannot help.
 func (k *Keeper) watch() {
 	defer close(k.restarts.done)
 	for {
-		l := k.set.Links.Load()
+		l := k.Links.Load()
 		if !k.awaitEnd(l) {
 			return
 		}
 		k.Lost(l)
 		cause := k.whyEnded(l)
-		k.set.Log.Warn("[MCP] the server has ended; it is "+k.set.Restarts.Again+" again", "server", k.set.Server, "error", cause)
+		k.Log.Warn("[MCP] the server has exited or disconnected; it is being "+k.set.Restarts.Again+" again", "server", k.Server, "error", cause)
 		k.set.Enter(life.Restarting, cause, 0)
 		if p, ok := l.Conn.(link.Program); ok {
-			life.Wait(p.Exited(), exitGrace, k.set.Life.Context().Done())
+			life.Wait(p.Exited(), exitGrace, k.Life.Context().Done())
 		}
 		if !k.restart(cause) {
 			return
@@ -124,39 +122,38 @@ func (k *Keeper) watch() {
 	}
 }
 
-// whyEnded returns the error that says how a link has ended.
+// whyEnded returns the error of a link that has ended.
 func (k *Keeper) whyEnded(l *link.Link) error {
 	f := l.Ended()
 	killed := k.killedFor(l)
 	if killed == nil {
 		sent := outcome.Sent{Restarts: k.Restarting()}
-		return k.set.About(outcome.Subject{}, outcome.OfFailure(&sent, f).Err)
+		return k.About(outcome.Subject{}, outcome.OfFailure(&sent, f).Err)
 	}
 	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent,
 		"the server hung and was killed: "+killed.Error(), killed)
 	e.Process = f.Process
-	return k.set.About(outcome.Subject{}, e)
+	return k.About(outcome.Subject{}, e)
 }
 
-// restartLink opens the conversation with a program that is started again, or over
-// a stream that is connected again. Until that is open, only the handshake uses it.
+// restartLink opens the link of a restarted program or stream. Only the handshake uses the link
+// until it is complete.
 func (k *Keeper) restartLink(ctx context.Context) error {
 	opened, err := k.set.Open(ctx)
-	if err == nil && !k.set.Life.Unless(k.set.Links.Promote) {
+	if err == nil && !k.Life.Unless(k.Links.Promote) {
 		err = life.ErrClosed()
 	}
 	if err != nil {
-		k.set.Links.Discard()
+		k.Links.Discard()
 		return err
 	}
 	opened()
 	return nil
 }
 
-// restart makes links until one works. It reports false when that is over for
-// good.
+// restart opens links until one works. It returns false if it gives up for good.
 func (k *Keeper) restart(ended error) bool {
-	set, log, server := k.set.Restarts, k.set.Log, k.set.Server
+	set, log, server := k.set.Restarts, k.Log, k.Server
 	for cause := ended; ; {
 		next := set.Schedule.Ended(time.Now(), rand.Float64())
 		if next.Loop {
@@ -165,16 +162,16 @@ func (k *Keeper) restart(ended error) bool {
 			held.until = time.Now().Add(next.Wait)
 			k.move(held, life.Backoff, cause, next.Wait)
 		}
-		if !life.Sleep(k.set.Life.Context(), next.Wait) {
+		if !life.Sleep(k.Life.Context(), next.Wait) {
 			return false
 		}
 		if next.Loop {
 			k.move(newGap(cause), life.Restarting, cause, 0)
 		}
-		before := k.set.Links.Agreed()
-		err := k.open(k.set.Life.Context())
+		before := k.Links.Agreed()
+		err := k.open(k.Life.Context())
 		switch {
-		case k.set.Life.Closed():
+		case k.Life.Closed():
 			return false
 		case err == nil:
 			set.Schedule.Started(time.Now())
@@ -187,7 +184,7 @@ func (k *Keeper) restart(ended error) bool {
 			gone := newGap(err)
 			gone.final = true
 			k.move(gone, life.Ended, err, 0)
-			k.set.Emit(event.Disconnected{Cause: err})
+			k.Emit(event.Disconnected{Cause: err})
 			return false
 		}
 		log.Warn("[MCP] the server was "+set.Again+" again and does not work", "server", server, "error", err, "tries", next.Try)
@@ -195,16 +192,16 @@ func (k *Keeper) restart(ended error) bool {
 	}
 }
 
-// neverStarts reports the errors that another start does not change: a program
-// that is not there any more, or must not be run.
+// neverStarts reports whether another start would fail with the same error: a program that does
+// not exist any more, or must not be run.
 func neverStarts(err error) bool {
 	var e *mcperrors.Error
 	f := outcome.FailureOf(err)
 	return errors.As(err, &e) && !e.Retryable && (f.Reason == transport.ReasonUnavailable || f.Reason == transport.ReasonOption)
 }
 
-// AwaitRestart waits as long as it takes, for callers that have the time: streams
-// that are opened again. It reports whether there was anything to wait for.
+// AwaitRestart waits for the next link without a limit, for streams that are opened again. It
+// reports whether it had to wait.
 func (k *Keeper) AwaitRestart(ctx context.Context) bool {
 	if !k.Restarting() {
 		return false
@@ -221,9 +218,8 @@ func (k *Keeper) AwaitRestart(ctx context.Context) bool {
 	return waited
 }
 
-// Replace waits for the next link on behalf of a call that l did not take: nil
-// when the call may be made again. A server that still runs is killed because of
-// cause.
+// Replace waits for the next link for a call that l did not take. It returns nil if the call can
+// be sent again. A server that is still running is killed because of cause.
 func (k *Keeper) Replace(ctx context.Context, l *link.Link, cause error) *mcperrors.Error {
 	life.Wait(l.Conn.Done(), brokenGrace, ctx.Done())
 	select {
@@ -239,16 +235,15 @@ func (k *Keeper) Replace(ctx context.Context, l *link.Link, cause error) *mcperr
 	return k.await(ctx)
 }
 
-// Kill ends a server that does not work any more, and so has it started again:
-// calls in flight fail with cause, later ones wait. It does nothing when l was
-// replaced or has ended. It never waits.
+// Kill stops a server that no longer works, so that it is restarted: calls in flight fail with
+// cause, and later calls wait. It does nothing if l was replaced or has ended. It never blocks.
 func (k *Keeper) Kill(l *link.Link, cause error) {
-	if !k.Restarting() || k.set.Links.Load().Number != l.Number {
+	if !k.Restarting() || k.Links.Load().Number != l.Number {
 		return
 	}
 	select {
 	case <-l.Conn.Done():
-		return // it is known already
+		return // the end is already known
 	default:
 	}
 	k.mu.Lock()
@@ -263,11 +258,11 @@ func (k *Keeper) Kill(l *link.Link, cause error) {
 	if p, ok := l.Conn.(link.Program); ok {
 		p.Kill(cause)
 	} else {
-		k.set.Life.Go(l.Abort)
+		k.Life.Go(l.Abort)
 	}
 }
 
-// killedFor returns why l was killed, nil when it was not.
+// killedFor returns why l was killed, nil if it was not.
 func (k *Keeper) killedFor(l *link.Link) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -277,8 +272,8 @@ func (k *Keeper) killedFor(l *link.Link) error {
 	return k.restarts.reason
 }
 
-// CountEnd reports whether this is the first time it is called for l: all calls
-// that end with a program fail for one reason, which is one failure.
+// CountEnd reports whether it is called for l for the first time: all calls that end with a
+// program have one cause, which is one failure.
 func (k *Keeper) CountEnd(l *link.Link) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -287,14 +282,14 @@ func (k *Keeper) CountEnd(l *link.Link) bool {
 	return first
 }
 
-// Unanswered notes that a program which is not busy has not answered a probe. One
-// that was silent since such a probe long ago hangs, and is killed; one
-// that was only stopped for a while is left alone.
+// Unanswered records that a program that is not busy has not answered a probe. A program that has
+// been silent since an earlier such probe for too long hangs, and is killed. A program that was
+// suspended for a while is not.
 func (k *Keeper) Unanswered() {
 	if !k.Restarting() || k.set.Restarts.Hung < 0 {
 		return
 	}
-	l := k.set.Links.Load()
+	l := k.Links.Load()
 	counter, ok := l.Conn.(link.Counter)
 	if !ok {
 		return
@@ -308,7 +303,7 @@ func (k *Keeper) Unanswered() {
 	}
 	k.mu.Unlock()
 	if silent := now.since.Sub(before.since); known && silent > k.set.Restarts.Hung {
-		k.set.Log.Warn("[MCP] the server hangs; it is killed", "server", k.set.Server, "silent", silent)
+		k.Log.Warn("[MCP] the server hangs; it is killed", "server", k.Server, "silent", silent)
 		k.Kill(l, errHung)
 	}
 }

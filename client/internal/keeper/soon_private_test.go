@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The rest of a pause that rounds to nothing is not "in 0s".
+// A remaining pause that rounds to zero is not "in 0s".
 func TestSoon(t *testing.T) {
 	t.Parallel()
 	for rest, want := range map[time.Duration]string{

@@ -15,18 +15,18 @@ import (
 // State is the state of the connection.
 type State uint8
 
-// The states. From Ended only Closed follows, and nothing follows from Closed. All
-// others may lead back to Ready.
+// The states. Only Closed follows Ended, and nothing follows Closed. All others may lead back to
+// Ready.
 const (
-	// Connecting: the conversation is not open yet.
+	// Connecting: the handshake is not complete.
 	Connecting State = iota
 	// Ready: calls use the live link.
 	Ready
-	// Restarting: the next link is being opened, and calls wait for it.
+	// Restarting: the next link is opening, and calls wait for it.
 	Restarting
-	// Backoff: no link is opened for a time.
+	// Backoff: the client waits before it opens the next link.
 	Backoff
-	// Ended: no link is opened any more.
+	// Ended: the client opens no more links.
 	Ended
 	// Closed: the application has closed the client.
 	Closed
@@ -58,26 +58,26 @@ type Life struct {
 	state      atomic.Uint32  // a State; written under mu
 
 	mu    sync.Mutex
-	final *ending // nil until somebody asks; see Done
+	final *ending // nil until Done or AfterDone is called
 }
 
-// ending is what a final state sets off.
+// ending is what happens on a final state.
 type ending struct {
 	done  chan struct{}
 	after []func()
 }
 
-// Begin begins the life. It depends on no context of a caller.
+// Begin starts the lifetime. It does not depend on a caller's context.
 func (l *Life) Begin() {
 	l.ctx, l.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with End
 }
 
-// Context returns the context of goroutines and handlers, which End ends.
+// Context returns the context for goroutines and handlers. End ends it.
 func (l *Life) Context() context.Context { return l.ctx }
 
-// With returns a context that End ends and that has the values of a call's context. It is
-// for work that a call needs and that outlives it: credentials may depend on the values.
-// Call end when the work is done.
+// With returns a context that End ends and that has the values of a call's context. It is for
+// work of a call that may outlive the call: credentials may depend on the values. Call end when
+// the work is done.
 func (l *Life) With(call context.Context) (ctx context.Context, end func()) {
 	return context.WithCancel(valued{l.ctx, context.WithoutCancel(call)})
 }
@@ -91,7 +91,7 @@ type valued struct {
 // Value implements [context.Context].
 func (v valued) Value(key any) any {
 	if own := v.Context.Value(key); own != nil {
-		return own // also what package context finds the end of a context by
+		return own // also the key with which package context finds a parent
 	}
 	return v.values.Value(key)
 }
@@ -102,7 +102,7 @@ func (l *Life) State() State { return State(l.state.Load()) }
 // Closed reports whether the client is closed.
 func (l *Life) Closed() bool { return l.State() == Closed }
 
-// Refusal returns the error of what a closed client is asked for, nil before.
+// Refusal returns the error of a closed client, nil while it is open.
 func (l *Life) Refusal() *mcperrors.Error {
 	if l.Closed() {
 		return ErrClosed()
@@ -110,16 +110,16 @@ func (l *Life) Refusal() *mcperrors.Error {
 	return nil
 }
 
-// ErrClosed returns the error of a call of a closed client, which was not sent.
+// ErrClosed returns the error of a call to a closed client. Nothing was sent.
 func ErrClosed() *mcperrors.Error {
 	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, mcperrors.NotSent, "the client is closed", jsonrpc.ErrClosed)
 	e.Retryable = false // it stays closed
 	return e
 }
 
-// Move makes the transition to a state, unless the present state is final or the
-// same. moved, which may be nil, is called with the state before. Calls of moved
-// come in the order of the transitions; it must not block.
+// Move changes the state, unless the present state is final or the same. It calls moved, if not
+// nil, with the previous state. Calls of moved have the order of the transitions; moved must not
+// block.
 func (l *Life) Move(to State, moved func(from State)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,7 +155,7 @@ func (l *Life) AfterDone(f func()) {
 	e.after = append(e.after, f)
 }
 
-// ending returns what waits for a final state. Requires l.mu.
+// ending returns what happens on a final state. Requires l.mu.
 func (l *Life) ending() *ending {
 	if l.final == nil {
 		l.final = &ending{done: make(chan struct{})}
@@ -174,8 +174,8 @@ func (e *ending) reached() {
 	e.after = nil
 }
 
-// Unless runs f, unless the client is closed; it is not closed meanwhile. Unless
-// reports whether f ran. f must not block.
+// Unless runs f unless the client is closed, and reports whether f ran. The client cannot be
+// closed while f runs. f must not block.
 func (l *Life) Unless(f func()) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -186,14 +186,14 @@ func (l *Life) Unless(f func()) bool {
 	return true
 }
 
-// Go runs f on a goroutine and reports whether it does: a closed client starts
-// nothing. Close ends the context first and waits for f then.
+// Go runs f on a goroutine and reports whether it does: a closed client starts nothing. Close
+// ends the context first, then waits for f.
 func (l *Life) Go(f func()) bool {
 	return l.Unless(func() { l.work.Go(f) })
 }
 
-// Background runs f on a goroutine, unless the client is closed. Close waits for f
-// for a moment before it ends the context.
+// Background runs f on a goroutine, unless the client is closed. Close waits briefly for f before
+// it ends the context.
 func (l *Life) Background(f func(ctx context.Context)) {
 	l.Unless(func() {
 		l.background.Add(1)
@@ -204,18 +204,17 @@ func (l *Life) Background(f func(ctx context.Context)) {
 	})
 }
 
-// Always is Go for queues, which Close stops before it waits: it starts goroutines
-// of a closed client too.
+// Always is Go for queues, which Close stops before it waits. It starts the goroutine even if the
+// client is closed.
 func (l *Life) Always(f func()) { l.work.Go(f) }
 
-// AwaitBackground waits for the goroutines of Background, no longer than bound.
+// AwaitBackground waits at most bound for the goroutines of Background.
 func (l *Life) AwaitBackground(bound time.Duration) { await(&l.background, bound) }
 
 // End ends the context.
 func (l *Life) End() { l.end() }
 
-// Await waits for all goroutines, no longer than bound, and reports whether they
-// have ended.
+// Await waits at most bound for all goroutines, and reports whether they have ended.
 func (l *Life) Await(bound time.Duration) bool { return await(&l.work, bound) }
 
 func await(group *sync.WaitGroup, bound time.Duration) bool {

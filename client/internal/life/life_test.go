@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// A context for work that a call needs has the values of the call's, and ends with the
-// client, not with the call.
+// The context for work of a call has the values of the call's context, and ends with the client,
+// not with the call.
 func TestWith(t *testing.T) {
 	t.Parallel()
 	type key struct{}
@@ -35,12 +35,12 @@ func TestWith(t *testing.T) {
 	require.Error(t, done.Err())
 }
 
-// Final states are not left, and Done is closed in them.
+// Final states do not change, and Done is closed in them.
 func TestMove(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		path []life.State // where the life is asked to go
-		want []life.State // the states that it leaves
+		path []life.State // requested states
+		want []life.State // states that it leaves
 		end  life.State
 	}{
 		"nothing":      {end: life.Connecting},
@@ -81,7 +81,7 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// A closed client starts nothing; what runs is waited for, each for its time.
+// A closed client starts nothing, and waits for running goroutines, each for its time.
 func TestGoroutines(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -111,8 +111,7 @@ func TestGoroutines(t *testing.T) {
 	})
 }
 
-// What is to follow a final state runs once, at once where that has come, and no
-// goroutine waits for it.
+// Functions of AfterDone run once, at once in a final state, and no goroutine waits for it.
 func TestAfterDone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Sleep waits for d. It reports false when ctx ends first.
+// Sleep waits for d. It returns false if ctx ends first.
 func Sleep(ctx context.Context, d time.Duration) bool { return !Wait(ctx.Done(), d, nil) }
 
-// Wait waits for done, no longer than bound, and reports whether it is closed. It also ends
-// when gaveUp is closed, which may be nil.
+// Wait waits at most bound for done, and reports whether done is closed. It returns early when
+// gaveUp, which may be nil, is closed.
 func Wait(done <-chan struct{}, bound time.Duration, gaveUp <-chan struct{}) bool {
 	timer := time.NewTimer(bound)
 	defer timer.Stop()
@@ -22,8 +22,7 @@ func Wait(done <-chan struct{}, bound time.Duration, gaveUp <-chan struct{}) boo
 	return false
 }
 
-// Sleep waits for d. The error tells why it ended early: the cause of ctx, or
-// that of [ErrClosed].
+// Sleep waits for d. If it ends early, it returns the cause of ctx or [ErrClosed].
 func (l *Life) Sleep(ctx context.Context, d time.Duration) error {
 	if !Wait(ctx.Done(), d, l.ctx.Done()) && l.ctx.Err() == nil {
 		return nil

@@ -7,33 +7,31 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Agreement is what client and server know of each other once the conversation
-// is open. It is immutable.
+// Agreement is what client and server negotiated. It is immutable.
 type Agreement struct {
 	Version mcp.Version
 	Era     mcp.Era
-	// Declared is false when the server was never asked for its capabilities:
-	// nothing is gated then, and errors are mapped.
+	// Declared is false if the server was never asked for its capabilities: then the client sends
+	// requests without a check, and maps the errors.
 	Declared     bool
 	Capabilities mcp.ServerCapabilities
 	Instructions string
-	// Doubt is what to add to errors of the server because it may be of another era, nil
-	// for nothing. It is a pointer because an idle client has an agreement.
+	// Doubt is a note to add to errors of the server because it may be of the other era; nil for
+	// none. It is a pointer to keep an idle client small.
 	Doubt *string
 	// Raw is the server's answer; the other fields share its memory.
 	Raw json.RawMessage
-	// Meta is what _meta of every request holds in the stateless era: members,
-	// without braces. nil in the session era.
+	// Meta has the members of _meta that every request carries in the stateless era, without
+	// braces. It is nil in the session era.
 	Meta []byte
 }
 
-// Nothing is the agreement before there is one.
+// Nothing is the agreement before the handshake.
 var Nothing = &Agreement{}
 
-// Server returns what the server calls itself. It is decoded on demand and not
-// kept.
+// Server returns how the server identifies itself. It is decoded on demand and not kept.
 func (a *Agreement) Server() mcp.Implementation {
-	raw := slices.Clone(a.Raw) // what is decoded shares its memory
+	raw := slices.Clone(a.Raw) // the decoded value shares its memory
 	switch a.Era {
 	case mcp.EraSession:
 		var res mcp.InitializeResult

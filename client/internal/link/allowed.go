@@ -10,29 +10,29 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// CheckMethod returns the error of a method that an application cannot send: the
-// handshake, which opens the conversation once, and text that names no method. A header
-// of HTTP repeats the name. nil means that it can be sent.
+// CheckMethod returns an error for a method that an application cannot send: one of the
+// handshake, which happens once, or text that is not a method name. An HTTP header repeats the
+// name. It returns nil if the method can be sent.
 func CheckMethod(method string) *mcperrors.Error {
 	if method == "" || strings.ContainsFunc(method, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return invalid(fmt.Sprintf("%q is not a method name; use visible ASCII", jsonrpc.Printable(method, 100)))
 	}
 	switch method {
 	case mcp.MethodInitialize, mcp.MethodInitialized:
-		return invalid("the session is open already; connect again for another one")
+		return invalid("the session is already open; connect again to open another one")
 	}
 	return nil
 }
 
-// CheckRequest returns the error of a request with a method that cannot be sent under
-// a, nil if it can. Methods that no revision has are the application's own and pass.
+// CheckRequest returns an error if a request with this method cannot be sent under a. Methods
+// that no revision defines belong to the application and pass.
 func CheckRequest(a *Agreement, method string) *mcperrors.Error {
 	info, ok := mcp.LookupMethod(method, a.Version)
 	switch {
 	case !ok:
 		return checkRevision(a.Version, method)
 	case info.Sender == mcp.FromServer:
-		return invalid(method + " is for servers to send")
+		return invalid(method + " is a method that only servers send")
 	case info.Notification:
 		return invalid(method + " is a notification, which has no answer; use Client.Notify")
 	case info.Capability != "":
@@ -50,13 +50,13 @@ func CheckNotification(a *Agreement, method string) *mcperrors.Error {
 	case !info.Notification:
 		return invalid(method + " is a request; use Client.Call")
 	case info.Sender == mcp.FromServer:
-		return invalid(method + " is for servers to send")
+		return invalid(method + " is a method that only servers send")
 	}
 	return nil
 }
 
-// CheckDeclared returns the error of a request that needs a capability, nil if the
-// server declared it. A server that was never asked for its capabilities may have it.
+// CheckDeclared returns an error if the server did not declare a capability that the request
+// needs. A server that was never asked for its capabilities may have it.
 func CheckDeclared(a *Agreement, name string) *mcperrors.Error {
 	if !a.Declared || a.Capabilities.Has(name) {
 		return nil
@@ -64,8 +64,8 @@ func CheckDeclared(a *Agreement, name string) *mcperrors.Error {
 	return unsupported("MCP server does not support " + name + " capability")
 }
 
-// checkRevision returns the error of a method that version does not have and another
-// revision has, nil for a method of the application's own.
+// checkRevision returns an error for a method that another revision has and version does not, nil
+// for an application's own method.
 func checkRevision(version mcp.Version, method string) *mcperrors.Error {
 	if !slices.ContainsFunc(mcp.Versions(), func(v mcp.Version) bool { return mcp.MethodIn(method, v) }) {
 		return nil
@@ -77,7 +77,7 @@ func checkRevision(version mcp.Version, method string) *mcperrors.Error {
 	return unsupported(text)
 }
 
-// replacement is what a method of one era is in the other.
+// replacement maps a method of one era to its counterpart in the other.
 var replacement = map[string]string{
 	mcp.MethodPing:                 mcp.MethodDiscover,
 	mcp.MethodLoggingSetLevel:      "Client.SetLogLevel",

@@ -21,7 +21,7 @@ func agreed(t *testing.T, v mcp.Version, capabilities string) *link.Agreement {
 	return a
 }
 
-// require what a check returns: its text, its code and that nothing was sent.
+// require returns the text, code and delivery of a check's error.
 func requireRefusal(t *testing.T, e *mcperrors.Error, text string, code mcperrors.Code) {
 	t.Helper()
 	if text == "" {
@@ -32,7 +32,7 @@ func requireRefusal(t *testing.T, e *mcperrors.Error, text string, code mcperror
 	require.Equal(t, []any{text, code, mcperrors.NotSent}, []any{e.Message, e.Code, e.Delivery})
 }
 
-// What was agreed decides which messages may be sent.
+// The agreement decides which messages may be sent.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	const (
@@ -74,11 +74,11 @@ func TestCheck(t *testing.T) {
 			"notifications/cancelled is a notification, which has no answer; use Client.Notify", "", invalid,
 		},
 		"for servers": {
-			mcp.LatestSession, none, "notifications/message", "notifications/message is for servers to send",
-			"notifications/message is for servers to send", invalid,
+			mcp.LatestSession, none, "notifications/message", "notifications/message is a method that only servers send",
+			"notifications/message is a method that only servers send", invalid,
 		},
 		"a request for servers": {
-			mcp.LatestSession, none, "sampling/createMessage", "sampling/createMessage is for servers to send",
+			mcp.LatestSession, none, "sampling/createMessage", "sampling/createMessage is a method that only servers send",
 			"sampling/createMessage is a request; use Client.Call", invalid,
 		},
 		"the application's own": {mcp.Latest, none, "com.example/x", "", "", ""},
@@ -95,7 +95,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A capability that the server did not declare is missing only if it was asked.
+// A capability that the server did not declare is missing only if the server was asked.
 func TestCheckDeclared(t *testing.T) {
 	t.Parallel()
 	require.Nil(t, link.CheckDeclared(agreed(t, mcp.Latest, `{"tools":{"listChanged":true}}`), "tools.listChanged"))
@@ -104,10 +104,10 @@ func TestCheckDeclared(t *testing.T) {
 		"MCP server does not support logging capability", mcperrors.CodeMissingCapability)
 }
 
-// Methods of the handshake, and what is not a name, are refused in every revision.
+// Methods of the handshake and invalid names are refused in every revision.
 func TestCheckName(t *testing.T) {
 	t.Parallel()
-	const taken = "the session is open already; connect again for another one"
+	const taken = "the session is already open; connect again to open another one"
 	for method, want := range map[string]string{
 		"tools/call":                "",
 		"com.example/x":             "",

@@ -6,22 +6,22 @@ import (
 	"sync/atomic"
 )
 
-// Drops are the requests of a server that the client dropped. The server may wait for the
-// answers, and answer no call meanwhile. Its methods may be called from many goroutines at
-// once. The zero value is ready.
+// Drops are the server's requests that the client dropped. The server may wait for their answers
+// before it answers calls. Its methods may be called from many goroutines at once. The zero value
+// is ready for use.
 type Drops struct{ now atomic.Pointer[drops] }
 
-// drops never change.
+// drops is immutable.
 type drops struct {
 	count    int // of all requests
-	answered int // how many there were when the server last answered a call
+	answered int // count at the time of the last answer to a call
 	last     []string
 }
 
-// mostDrops is how many methods an error names.
+// mostDrops limits the number of methods in an error.
 const mostDrops = 3
 
-// Note notes that a request with this method was dropped.
+// Note records that a request with this method was dropped.
 func (d *Drops) Note(method string) {
 	for {
 		old, next := d.now.Load(), drops{count: 1, last: []string{method}}
@@ -35,13 +35,13 @@ func (d *Drops) Note(method string) {
 	}
 }
 
-// Answered notes that the server has answered a call: it does not wait for the answers to
-// what it asked before.
+// Answered records that the server has answered a call, so it does not wait for answers to its
+// earlier requests.
 func (d *Drops) Answered() {
 	for {
 		old := d.now.Load()
 		if old == nil || old.answered == old.count {
-			return // as nearly always
+			return // the usual case
 		}
 		if d.now.CompareAndSwap(old, &drops{old.count, old.count, old.last}) {
 			return
@@ -49,7 +49,7 @@ func (d *Drops) Answered() {
 	}
 }
 
-// Mark returns a mark of this moment for Since.
+// Mark returns the position to pass to Since later.
 func (d *Drops) Mark() int {
 	if now := d.now.Load(); now != nil {
 		return now.answered
@@ -57,8 +57,8 @@ func (d *Drops) Mark() int {
 	return 0
 }
 
-// Since names the requests that the server may still wait for: those that came after the
-// last answer before the mark. It names the last few, and is "" for none.
+// Since returns the methods of the requests that the server may still wait for: those that
+// arrived after mark. It returns the last few, "" for none.
 func (d *Drops) Since(mark int) string {
 	now := d.now.Load()
 	if now == nil || now.count <= mark {

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A call that waits names what the server asked since it last answered, also before the
-// call was sent.
+// The error of a call names the requests of the server since its last answer, also those before
+// the call was sent.
 func TestDrops(t *testing.T) {
 	t.Parallel()
 	var d Drops

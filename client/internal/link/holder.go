@@ -8,13 +8,12 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
-// Holder has the live link, which calls use, and the next one while a handshake
-// opens it beside the live one. Its methods may be called from many goroutines
-// at once.
+// Holder has the live link, which calls use, and the next link while a handshake opens it. Its
+// methods may be called from many goroutines at once.
 type Holder struct {
 	live   atomic.Pointer[Link]          // nil before the transport is open
-	next   atomic.Pointer[Link]          // nil unless it is being opened
-	opened atomic.Pointer[chan struct{}] // closed when live is set; nil while nobody waits
+	next   atomic.Pointer[Link]          // nil unless one is opening
+	opened atomic.Pointer[chan struct{}] // closed when live is set; nil unless AwaitOpen waits
 
 	drops Drops
 }
@@ -28,7 +27,7 @@ func (h *Holder) Load() *Link { return h.live.Load() }
 // Store replaces the live link.
 func (h *Holder) Store(l *Link) { h.live.Store(l) }
 
-// Agreed returns what was agreed last, [Nothing] before.
+// Agreed returns the agreement of the live link, [Nothing] before there is one.
 func (h *Holder) Agreed() *Agreement {
 	if l := h.live.Load(); l != nil {
 		return l.Agreed
@@ -36,8 +35,8 @@ func (h *Holder) Agreed() *Agreement {
 	return Nothing
 }
 
-// Newest returns the link a handshake is about: the next one while it is being
-// opened, else the live one.
+// Newest returns the link of the current handshake: the next link if one is opening, else the
+// live link.
 func (h *Holder) Newest() *Link {
 	if l := h.next.Load(); l != nil {
 		return l
@@ -54,8 +53,7 @@ func (h *Holder) Use(conn transport.Conn) {
 	}
 }
 
-// AwaitOpen waits until there is a live link. It reports false when ctx ends
-// first.
+// AwaitOpen waits until there is a live link. It returns false if ctx ends first.
 func (h *Holder) AwaitOpen(ctx context.Context) bool {
 	if h.live.Load() != nil {
 		return true
@@ -65,7 +63,7 @@ func (h *Holder) AwaitOpen(ctx context.Context) bool {
 	if !h.opened.CompareAndSwap(nil, opened) {
 		opened = h.opened.Load()
 	}
-	if opened == nil || h.live.Load() != nil { // since the first look
+	if opened == nil || h.live.Load() != nil { // opened meanwhile
 		return true
 	}
 	select {
@@ -81,7 +79,7 @@ func (h *Holder) Begin(conn transport.Conn) { h.next.Store(New(conn)) }
 
 // Promote makes the next link the live one.
 func (h *Holder) Promote() {
-	h.drops.Answered() // the next program waits for nothing
+	h.drops.Answered() // the new program waits for nothing
 	h.live.Store(h.next.Load())
 	h.next.Store(nil)
 }
@@ -93,7 +91,7 @@ func (h *Holder) Discard() {
 	}
 }
 
-// Agree sets what a handshake agreed, on the link it is about.
+// Agree sets the result of a handshake on the link that the handshake used.
 func (h *Holder) Agree(a *Agreement) {
 	if l := h.next.Load(); l != nil {
 		h.next.Store(l.With(a))
@@ -103,15 +101,14 @@ func (h *Holder) Agree(a *Agreement) {
 	}
 }
 
-// Amend sets what was agreed on the live connection if the live link is still
-// from: what was agreed with one program does not hold for the next. It reports
-// whether it did. A caller that derived a from an older link starts over.
+// Amend sets the agreement of the live connection, if the live link is still from: an agreement
+// with one program does not hold for the next. It reports whether it did. A caller that derived a
+// from an older link starts over.
 func (h *Holder) Amend(from *Link, a *Agreement) bool {
 	return h.live.CompareAndSwap(from, from.With(a))
 }
 
-// GoroutineEnded is the failure of a request whose goroutine the transport ended
-// with [runtime.Goexit].
+// GoroutineEnded returns the failure of a request whose transport called [runtime.Goexit].
 func GoroutineEnded() *transport.Failure {
 	return &transport.Failure{Reason: transport.ReasonCallback, Err: &callback.Error{Name: "Transport"}}
 }

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// conn is a connection that only answers, and that the tests tell by its name.
+// conn is a connection with a name for tests.
 type conn struct {
 	transport.Conn
 	name   string
@@ -33,7 +33,7 @@ func (c *conn) Close() error {
 	return errors.New("ignored")
 }
 
-// What was agreed with one program does not hold for the next.
+// An agreement with one program does not hold for the next.
 func TestAmendNeedsTheSameLink(t *testing.T) {
 	t.Parallel()
 	var h link.Holder

@@ -1,5 +1,4 @@
-// Package link is the way to the server that an attempt uses: an open
-// connection, what was agreed on it, and one guarded exchange over it.
+// Package link has the connection that an attempt uses, and what was negotiated on it.
 package link
 
 import (
@@ -11,20 +10,19 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Link is one open connection and what was agreed on it. It is immutable: a new
-// session, a restarted program or a corrected revision makes a new Link. An
-// attempt uses one Link from beginning to end.
+// Link is one open connection and its agreement. It is immutable: a new session, a restarted
+// program or a corrected revision makes a new Link. An attempt uses one Link throughout.
 type Link struct {
 	Conn   transport.Conn
 	Traits transport.Traits
-	// Number tells connections apart: Conn may hold a value that cannot be compared.
+	// Number identifies the connection: Conn may have a type that cannot be compared.
 	Number uint32
 	Agreed *Agreement
 }
 
 var connections atomic.Uint32
 
-// New returns the link of a connection on which nothing is agreed yet.
+// New returns the link of a connection without an agreement.
 func New(conn transport.Conn) *Link {
 	return &Link{Conn: conn, Traits: conn.Traits(), Number: connections.Add(1), Agreed: Nothing}
 }
@@ -36,14 +34,13 @@ func (l *Link) With(a *Agreement) *Link {
 	return &other
 }
 
-// StatelessHTTP reports whether each request is an HTTP exchange of its own, in
-// the stateless era. Then headers repeat parts of the request, and the end of
-// the exchange cancels it.
+// StatelessHTTP reports whether each request is an HTTP exchange of its own in the stateless era.
+// Then headers repeat parts of the request, and closing the exchange cancels it.
 func (l *Link) StatelessHTTP() bool {
 	return l.Agreed.Era == mcp.EraStateless && l.Traits.Exchanges
 }
 
-// Notify sends a notification for a caller, nil if it is unknown.
+// Notify sends a notification for a caller, which is nil if it is unknown.
 func (l *Link) Notify(ctx context.Context, n jsonrpc.Notification, who *transport.Caller) error {
 	if c, ok := l.Conn.(NotifierAs); ok {
 		return c.NotifyAs(ctx, n, who)
@@ -51,7 +48,7 @@ func (l *Link) Notify(ctx context.Context, n jsonrpc.Notification, who *transpor
 	return l.Conn.Notify(ctx, n)
 }
 
-// Respond answers a request of the server for a caller, nil if it is unknown.
+// Respond answers a request of the server for a caller, which is nil if it is unknown.
 func (l *Link) Respond(ctx context.Context, resp jsonrpc.Response, who *transport.Caller) error {
 	if c, ok := l.Conn.(ResponderAs); ok {
 		return c.RespondAs(ctx, resp, who)
@@ -59,8 +56,8 @@ func (l *Link) Respond(ctx context.Context, resp jsonrpc.Response, who *transpor
 	return l.Conn.Respond(ctx, resp)
 }
 
-// Abort closes the connection without the usual farewell. Its errors are
-// ignored: the connection is not used any more.
+// Abort closes the connection without a graceful shutdown. It ignores errors: the connection is
+// not used any more.
 func (l *Link) Abort() {
 	if a, ok := l.Conn.(interface{ Abort() error }); ok {
 		_ = a.Abort()
@@ -76,12 +73,12 @@ func (l *Link) Ended() *transport.Failure {
 	return &transport.Failure{Reason: transport.ReasonLost, NotSent: true, Err: jsonrpc.ErrPeerClosed}
 }
 
-// What a transport or a connection may be able to do besides, found by type assertion.
-// The documentation of package transport lists the methods for people who write one.
+// Optional features of a transport or a connection, found by type assertion. The documentation of
+// package transport lists the methods for authors of transports.
 
-// Identified is a transport that returns a unique name of its server. The client stores
-// what it learns about a server, such as its tools, under this name. String is for
-// people, and two servers may share it.
+// Identified is a transport that returns a unique name of its server. The client stores what it
+// learns about a server, such as its tools, under this name. String is for people, and two
+// servers may have the same.
 type Identified interface{ Identity() string }
 
 // Scoped is a transport that knows which credentials its requests carry. A shared cache
@@ -95,8 +92,8 @@ type Scoped interface {
 
 // CallerNamer is a transport whose credentials may depend on the context of a call.
 type CallerNamer interface {
-	// Callers returns a function that finds out who makes a call. It is nil if credentials
-	// are the same for every call. It is called once for a call, and may take its time.
+	// Callers returns a function that returns the caller of a call. It is nil if credentials are
+	// the same for every call. The function is called once per call, and may block.
 	Callers() func(ctx context.Context) *transport.Caller
 }
 
@@ -116,15 +113,15 @@ type Secretive interface {
 
 // Fallback is a transport that can also reach older servers.
 type Fallback interface {
-	// Fallback returns the transport to try if the server rejects initialize in the way
-	// of an older server.
+	// Fallback returns the transport to try if the server rejects initialize as an older server
+	// does.
 	Fallback() transport.Transport
 }
 
 // NotifierAs is a connection whose notifications can carry the credentials of a caller.
 type NotifierAs interface {
-	// NotifyAs is Notify for who. It asks for credentials, with ctx, if who is nil or has
-	// none that can be used again.
+	// NotifyAs is Notify for who. If who is nil or has no reusable credentials, it asks for
+	// credentials with ctx.
 	NotifyAs(ctx context.Context, n jsonrpc.Notification, who *transport.Caller) error
 }
 
@@ -136,8 +133,8 @@ type ResponderAs interface {
 
 // Sessions is a connection whose server may keep sessions.
 type Sessions interface {
-	// DropSession abandons the last opened session, because its handshake failed. Nothing
-	// is sent before the next initialize. DropSession does not wait for the server.
+	// DropSession abandons the last session, because its handshake failed. Nothing is sent before
+	// the next initialize. DropSession does not wait for the server.
 	DropSession()
 }
 
@@ -152,8 +149,7 @@ type Streamer interface {
 
 // Ender is a connection that can explain why it ended.
 type Ender interface {
-	// Ended returns the error of calls after Done is closed, with the evidence of the
-	// process.
+	// Ended returns the error of calls after Done is closed, with evidence from the process.
 	Ended() *transport.Failure
 }
 
@@ -166,20 +162,20 @@ type Program interface {
 	Exited() <-chan struct{}
 }
 
-// Counter is a connection that counts what arrives. Without it, the client detects a
-// silent server only by timeouts.
+// Counter is a connection that counts received bytes. Without it, the client detects a silent
+// server only by timeouts.
 type Counter interface {
-	// Received returns a number that grows whenever bytes arrive from the server, even
-	// parts of a message.
+	// Received returns a number that grows whenever bytes arrive from the server, even parts of a
+	// message.
 	Received() uint64
-	// Late returns the number of answers that arrived without a call that waits for them.
+	// Late returns the number of answers without a call that waits for them.
 	Late() uint64
 }
 
-// Unread is a connection to a child process that can tell whether the process read what
-// was sent. Without it, the client assumes that the process did.
+// Unread is a connection to a child process that knows whether the process read what was sent.
+// Without it, the client assumes that it did.
 type Unread interface {
-	// ReadNothing reports whether the process has exited and provably read no byte. It is
+	// ReadNothing reports whether the process has exited and certainly read no byte. It returns
 	// false if that is not known.
 	ReadNothing() bool
 }

@@ -14,32 +14,32 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// Request is a request whose result may be kept.
+// Request is a request whose result may be cached.
 type Request struct {
 	Method string
-	// Caller is who asks. Send sets it to who was answered.
+	// Caller is the caller of the request. Send sets it to the caller that was answered.
 	Caller *transport.Caller
-	// Param is what the result depends on besides the method: the URI of a resource,
-	// [PageParam] of a list. It is empty for nothing.
+	// Param is what the result depends on besides the method: the URI of a resource, [PageParam]
+	// of a list, "" for nothing.
 	Param string
-	// Refresh asks the server and keeps what it answers.
+	// Refresh asks the server, and caches the answer.
 	Refresh bool
-	// OwnTimes says that the request has times of its own: callers that wait for its
-	// result do not fail with it.
+	// OwnTimes is set if the request has its own timeouts: other callers that wait for its result
+	// do not fail with it.
 	OwnTimes bool
-	// Shared says that nobody changes the result, so that it is kept without a copy.
+	// Shared is set if nobody changes the result, so that it is cached without a copy.
 	Shared bool
-	// Into is what Decode decodes the result into. It shares the memory of the result.
+	// Decode decodes the result into Into. Into shares the memory of the result.
 	Into   any
 	Decode func(result json.RawMessage) error
-	// Send asks the server. own reports that the server asked questions first: what it
-	// answered then is for this caller alone.
+	// Send sends the request. own reports that the server asked for input first, so its answer is
+	// for this caller only.
 	Send func(ctx context.Context) (result json.RawMessage, own bool, err error)
 }
 
-// Keeps reports whether results of a method are kept: the list of tools, and others
-// if servers say how long, or if an old result may replace a new one. What
-// server/discover answers belongs to the connection.
+// Keeps reports whether results of a method are cached: the list of tools, and others if the
+// server sends a TTL, or if a stale result may replace an error. The result of server/discover
+// belongs to the connection.
 func (c *Cache) Keeps(method string) bool {
 	switch method {
 	case mcp.MethodToolsList:
@@ -50,8 +50,8 @@ func (c *Cache) Keeps(method string) bool {
 	return false
 }
 
-// Answer decodes the result of a request, from the cache while the server lets us, and
-// returns its size. One request is in flight for all callers that want the same.
+// Answer decodes the result of a request, from the cache while it is fresh, and returns its size.
+// Callers with the same request share one in flight.
 func (c *Cache) Answer(ctx context.Context, r *Request) (size int, fresh toolcache.Freshness, err error) {
 	era := c.Links.Agreed().Era
 	key := cache.ResponseKey{Key: c.Key(r.Caller), Method: r.Method, Param: r.Param}
@@ -61,13 +61,13 @@ func (c *Cache) Answer(ctx context.Context, r *Request) (size int, fresh toolcac
 		if err != nil {
 			return cache.Response{}, c.sendError(ctx, r, key.Key, own, err)
 		}
-		// Decoded here, because how long it may be kept is in it; what cannot be
-		// decoded is not kept.
+		// The result is decoded here because it has its TTL. A result that cannot be decoded is
+		// not cached.
 		decoded = true
 		if err := r.Decode(raw); err != nil {
 			return cache.Response{}, err
 		}
-		// Who logged in meanwhile is another caller than the one that is kept for.
+		// A login during the request changes the caller that the result belongs to.
 		own = own || c.Key(r.Caller).Partition != key.Key.Partition
 		return cache.Response{Result: raw, TTL: c.timeToLive(era, r.Into), Own: own, Shared: r.Shared}, nil
 	})
@@ -80,23 +80,23 @@ func (c *Cache) Answer(ctx context.Context, r *Request) (size int, fresh toolcac
 	return len(raw), fresh, err
 }
 
-// sendError tells the cache what it means for other callers that a request failed.
+// sendError marks the error of a request with its effect on other callers.
 func (c *Cache) sendError(ctx context.Context, r *Request, key cache.Key, own bool, err error) error {
 	kind := mcperrors.KindOf(err)
 	switch {
 	case kind == mcperrors.KindAuth:
-		return Mark(err) // for every caller: what is kept is for nobody
+		return Mark(err) // for every caller: the cached result is not returned
 	case ctx.Err() != nil, r.OwnTimes, kind == mcperrors.KindClosed, own:
 		return OnlyCaller(err)
 	case kind == mcperrors.KindInvalidArguments && r.Param != "" && r.Method != mcp.MethodResourcesRead:
-		// A cursor of a list that has changed: the next walk starts over.
+		// The list has changed, so the cursor is unknown: the next walk starts over.
 		c.Kept.Forget(key, r.Method)
 		return err
 	}
 	return Mark(err)
 }
 
-// callerError makes one caller's error of the cache's.
+// callerError returns the error for one caller from an error of the cache.
 func (c *Cache) callerError(err error, method string) error {
 	if own := CopyOf(err); own != nil {
 		return own
@@ -104,8 +104,8 @@ func (c *Cache) callerError(err error, method string) error {
 	return c.Local(err, method)
 }
 
-// CopyOf returns a copy of the error of a request that several callers share, nil if
-// err is none.
+// CopyOf returns a copy of the error of a request that several callers share, nil if err has
+// none.
 func CopyOf(err error) *mcperrors.Error {
 	var shared *mcperrors.Error
 	if !errors.As(err, &shared) {
@@ -115,18 +115,18 @@ func CopyOf(err error) *mcperrors.Error {
 	return &own
 }
 
-// OnlyCaller marks an error that concerns only the caller whose request failed.
+// OnlyCaller marks an error that affects only the caller whose request failed.
 func OnlyCaller(err error) error { return fmt.Errorf("%w: %w", cache.ErrFetcherGone, err) }
 
-// Mark tells the cache what an error means for what it keeps.
+// Mark marks an error with its effect on the cached values.
 func Mark(err error) error {
 	switch mcperrors.KindOf(err) {
 	case mcperrors.KindClosed:
-		return OnlyCaller(err) // others may share this fetch, who are not closed
+		return OnlyCaller(err) // other clients may share this fetch
 	case mcperrors.KindAuth:
 		return fmt.Errorf("%w: %w", cache.ErrRefused, err)
 	case mcperrors.KindUnsupported:
-		// Not the 501 of a gateway, which may be gone in a moment.
+		// A 501 of a gateway may be temporary, and is not marked.
 		if code := mcperrors.CodeOf(err); code == mcperrors.CodeToolNotFound || code == mcperrors.CodeMissingCapability {
 			return fmt.Errorf("%w: %w", cache.ErrAbsent, err)
 		}
@@ -135,7 +135,7 @@ func Mark(err error) error {
 	return err
 }
 
-// PageParam returns what a page of a list depends on: its cursor, which may be empty.
+// PageParam returns the Param of a page of a list: its cursor, which may be empty.
 func PageParam(cursor *string) string {
 	if cursor == nil {
 		return ""
@@ -143,9 +143,9 @@ func PageParam(cursor *string) string {
 	return "cursor " + *cursor
 }
 
-// timeToLive returns how long a result may be kept, nil for not at all. A page of
-// tools is as fresh as the schema cache, which has a time of its own if the server
-// sets none. Times that servers of the session era set do not count.
+// timeToLive returns how long a result may be cached, nil for not at all. A page of tools is as
+// fresh as the schema cache, which has its own TTL if the server sets none. TTLs that servers of
+// the session era set are ignored.
 func (c *Cache) timeToLive(era mcp.Era, result any) *time.Duration {
 	var ttl *time.Duration
 	if era == mcp.EraStateless {

@@ -7,15 +7,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Expiry is when a list of several pages expires: with the first of its pages.
-// The zero Expiry has seen no page.
+// Expiry is when a list of several pages expires: with the first page that expires. The zero
+// Expiry has no page.
 type Expiry struct {
 	known bool
 	at    time.Time
 }
 
-// Note notes the time to live of a page that has just arrived, in milliseconds; nil
-// is a page without one.
+// Note records the TTL of a page that has just arrived, in milliseconds; nil means none.
 func (e *Expiry) Note(ttlMs *int64) {
 	if ttlMs == nil {
 		return
@@ -25,7 +24,7 @@ func (e *Expiry) Note(ttlMs *int64) {
 	}
 }
 
-// Left returns how long the list is still fresh, nil if no page had a time to live.
+// Left returns how long the list is still fresh, nil if no page had a TTL.
 func (e *Expiry) Left() *time.Duration {
 	if !e.known {
 		return nil
@@ -34,7 +33,7 @@ func (e *Expiry) Left() *time.Duration {
 	return &left
 }
 
-// ttlOf returns the time to live in a result, nil if there is none.
+// ttlOf returns the TTL of a result, nil for none.
 func ttlOf(result any) *time.Duration {
 	var ms *int64
 	switch result := result.(type) {

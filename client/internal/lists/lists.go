@@ -1,6 +1,5 @@
-// Package lists keeps what servers let clients keep: lists, which are walked page by
-// page, and resources. It knows for whom a result is kept, how long, and what makes it
-// stale.
+// Package lists caches what servers allow clients to cache: lists, which it walks page by page,
+// and resources. It decides for whom a result is cached, how long, and when it becomes stale.
 package lists
 
 import (
@@ -21,29 +20,29 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Config is what a [Cache] is made of. It does not change.
+// Config configures a [Cache]. It is immutable.
 type Config struct {
-	*core.Core
 	Scope Scope
-	// Kept has the results. It may be shared with other clients.
+	// Kept stores the results. Several clients may share it.
 	Kept *cache.Cache
 	// Declared returns the capabilities that the client declares in a revision.
 	Declared func(mcp.Version) mcp.ClientCapabilities
-	// MaxTime bounds a call, 0 for no bound: functions of the application that run for a call
-	// end with it.
+	// MaxTime limits a call, 0 for no limit: callbacks of the application that run for a call end
+	// with it.
 	MaxTime time.Duration
 }
 
-// Cache keeps results of one server for one client. Its methods may be called from
-// many goroutines at once.
+// Cache caches results of one server for one client. Its methods may be called from many
+// goroutines at once.
 type Cache struct {
+	*core.Core
 	Config
 	last        atomic.Pointer[agreedKey]
-	toolChanges atomic.Uint64 // notifications that the tools have changed
+	toolChanges atomic.Uint64 // number of notifications that the tools have changed
 }
 
 // New returns a cache.
-func New(c Config) *Cache { return &Cache{Config: c} }
+func New(c *core.Core, set Config) *Cache { return &Cache{Core: c, Config: set} }
 
 // agreedKey is the key of an agreement, without a caller.
 type agreedKey struct {
@@ -51,9 +50,8 @@ type agreedKey struct {
 	key    cache.Key
 }
 
-// AgreedKey returns the key of the results of one agreement, for no caller in
-// particular. Results may differ by revision and by what the client declares,
-// and by who asks.
+// AgreedKey returns the key of results under one agreement, without a caller. Results may differ
+// by revision, by the capabilities of the client, and by caller.
 func (c *Cache) AgreedKey(a *link.Agreement) cache.Key {
 	if last := c.last.Load(); last != nil && last.agreed == a {
 		return last.key
@@ -72,10 +70,10 @@ func (c *Cache) AgreedKey(a *link.Agreement) cache.Key {
 	return key
 }
 
-// Ask finds out who makes a call, nil where that makes no difference. It runs functions
-// of the application: ask once for a call, at its start, and pass on the answer. own is
-// the maximum time of the call: 0 is that of the client, less is none. If the client or
-// the time ends first, the error of the Caller is an [*mcperrors.Error].
+// Ask asks the application who makes a call; it returns nil if that makes no difference. Call it
+// once per call, at its start, and pass on the answer. own is the maximum time of the call: 0
+// means that of the client, and a negative value no limit. If the client is closed or the time
+// ends first, the Err of the Caller is an [*mcperrors.Error].
 func (c *Cache) Ask(ctx context.Context, own time.Duration) *transport.Caller {
 	w := c.Scope.who
 	if w == nil || w.ask == nil {
@@ -89,7 +87,7 @@ func (c *Cache) Ask(ctx context.Context, own time.Duration) *transport.Caller {
 		return who
 	}
 	switch within.Cause() {
-	case jsonrpc.ErrClosed: //nolint:errorlint // its own
+	case jsonrpc.ErrClosed: //nolint:errorlint // Cause returns this very error
 		return &transport.Caller{Err: life.ErrClosed()}
 	case jsonrpc.ErrMaxWait:
 		return &transport.Caller{Err: errormap.Unasked(bound, who.Err)}
@@ -97,7 +95,7 @@ func (c *Cache) Ask(ctx context.Context, own time.Duration) *transport.Caller {
 	return who
 }
 
-// Key returns the key of the results of a caller, whom [Cache.Ask] returned.
+// Key returns the key for the results of a caller that [Cache.Ask] returned.
 func (c *Cache) Key(who *transport.Caller) cache.Key {
 	key := c.AgreedKey(c.Links.Agreed())
 	if w := c.Scope.who; w != nil && w.apart {
@@ -106,7 +104,7 @@ func (c *Cache) Key(who *transport.Caller) cache.Key {
 	return key
 }
 
-// keys returns the keys of all callers, with what was agreed in a.
+// keys returns the keys of all callers under the agreement a.
 func (c *Cache) keys(a *link.Agreement) []cache.Key {
 	key := c.AgreedKey(a)
 	if who := c.Scope.who; who != nil && who.apart {

@@ -30,8 +30,8 @@ func testCache(t *testing.T) *Cache {
 	t.Helper()
 	kept, err := cache.New(toolcache.Settings{ExactTTL: true})
 	require.NoError(t, err)
-	c := New(Config{
-		Core: &core.Core{Log: slog.New(slog.DiscardHandler)}, Scope: Scope{server: "srv"}, Kept: kept,
+	c := New(&core.Core{Log: slog.New(slog.DiscardHandler)}, Config{
+		Scope: Scope{server: "srv"}, Kept: kept,
 		Declared: func(mcp.Version) (caps mcp.ClientCapabilities) { return caps },
 	})
 	c.Life.Begin()
@@ -41,7 +41,7 @@ func testCache(t *testing.T) *Cache {
 	return c
 }
 
-// testTransport has all that a scope looks at.
+// testTransport has all methods that a scope uses.
 type testTransport struct {
 	transport.Transport
 	scope  string
@@ -104,8 +104,7 @@ func TestScope(t *testing.T) {
 	}
 }
 
-// A key depends on the revision and on what is declared, and is made once for each
-// agreement.
+// A key depends on the revision and the declared capabilities, and is created once per agreement.
 func TestKeyOfAnAgreement(t *testing.T) {
 	t.Parallel()
 	c, made := testCache(t), 0
@@ -128,7 +127,7 @@ func TestMark(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		err  error
-		want error // nil: unchanged
+		want error // nil means unchanged
 	}{
 		"closed":           {of(mcperrors.CodeUnavailable, mcperrors.KindClosed), cache.ErrFetcherGone},
 		"credentials":      {of(mcperrors.CodeUnavailable, mcperrors.KindAuth), cache.ErrRefused},
@@ -198,7 +197,7 @@ func TestAnswer(t *testing.T) {
 		answer asking
 		change func(c *Cache)
 		after  time.Duration
-		sent   int // requests for two answers
+		sent   int // requests sent for two reads
 	}{
 		"kept":                 {asking{answer: kept}, nil, 0, 1},
 		"expired":              {asking{answer: kept}, nil, 2 * time.Minute, 2},
@@ -236,8 +235,8 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// Each caller gets an error of its own, and a list that does not exist is not asked
-// for at once again.
+// Each caller gets its own copy of an error, and a list that does not exist is not requested
+// again at once.
 func TestAnswerFails(t *testing.T) {
 	t.Parallel()
 	c := testCache(t)
@@ -254,8 +253,7 @@ func TestAnswerFails(t *testing.T) {
 	require.Equal(t, 1, a.sent)
 }
 
-// What is not in the cache's hands is not kept: methods without lists, and in the
-// session era whatever is not the list of tools.
+// Methods without lists are not cached, and in the session era only the list of tools is.
 func TestKeeps(t *testing.T) {
 	t.Parallel()
 	c := testCache(t)

@@ -9,30 +9,28 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// Scope tells for which server and for which callers results are kept. The zero Scope
-// is that of a server without a name.
+// Scope is the server and the callers for which results are cached. The zero Scope is that of a
+// server without a name.
 type Scope struct {
 	server string
-	who    *callers // nil for nobody in particular
+	who    *callers // nil if results do not depend on the caller
 }
 
 type callers struct {
 	partition string
-	// ask finds out who makes a call, by its context; nil if nothing depends on that.
+	// ask returns the caller of a call, from its context; nil if results do not depend on it.
 	ask func(context.Context) *transport.Caller
-	// apart says that callers have results of their own.
+	// apart is set if each caller has its own results.
 	apart bool
-	last  atomic.Pointer[string] // what partitionOf returned last, to be returned again
+	last  atomic.Pointer[string] // last result of partitionOf, for reuse
 }
 
-// Sharing says who sees what a cache keeps. The zero Sharing is a cache of one
-// client's own, in memory.
+// Sharing describes who can see the cached values. The zero Sharing is a cache in memory for one
+// client.
 type Sharing struct {
-	// Partition is the name that the application gave the callers of this client, nil
-	// for none.
+	// Partition is the application's name for the callers of this client, nil for none.
 	Partition *string
-	// Clients is set if other clients use the cache, Durable if it outlives the
-	// process.
+	// Clients is set if other clients use the cache, Durable if it outlives the process.
 	Clients, Durable bool
 }
 
@@ -57,8 +55,8 @@ func NewScope(t transport.Transport, s Sharing) (Scope, error) {
 	return scope, nil
 }
 
-// partitionOf returns the name that the application gave, else what the transport
-// knows of its credentials. Only a cache that others see needs a name.
+// partitionOf returns the application's name, or else the scope of the transport's credentials. A
+// cache for one client needs no name.
 func (s Sharing) partitionOf(t transport.Transport) (string, error) {
 	switch scoped, ok := t.(link.Scoped); {
 	case s.Partition != nil:
@@ -68,16 +66,16 @@ func (s Sharing) partitionOf(t transport.Transport) (string, error) {
 	default:
 		scope, known := scoped.Scope()
 		if !known && s.Durable {
-			return "", errors.New("a durable tool cache with a RoundTripper needs a Partition in WithCache: the RoundTripper may add credentials")
+			return "", errors.New("a durable cache with a RoundTripper needs a Partition in WithCache, because the RoundTripper may add credentials")
 		}
 		return scope, nil
 	}
 }
 
-// partitionOf returns what the partition of a caller has besides the client's.
+// partitionOf returns the caller's part of the partition.
 func (w *callers) partitionOf(who *transport.Caller) string {
 	if who == nil || who.Err != nil {
-		return "\x00nobody" // nothing is fetched for it: its requests fail
+		return "\x00nobody" // nothing is fetched: its requests fail
 	}
 	if last := w.last.Load(); last != nil && (*last)[1:] == who.Name {
 		return *last

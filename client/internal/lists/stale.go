@@ -12,8 +12,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// Notifies reports whether a notification says that something that may be kept has
-// changed.
+// Notifies reports whether a notification can make cached values stale.
 func Notifies(method string) bool {
 	switch method {
 	case mcp.MethodToolsListChanged, mcp.MethodPromptsListChanged, mcp.MethodResourcesListChanged, mcp.MethodResourcesUpdated:
@@ -22,7 +21,7 @@ func Notifies(method string) bool {
 	return false
 }
 
-// Changed drops what a notification says has changed, for all callers.
+// Changed drops the values that a notification makes stale, for all callers.
 func (c *Cache) Changed(n jsonrpc.Notification) {
 	if n.Method == mcp.MethodToolsListChanged {
 		c.toolChanges.Add(1)
@@ -50,12 +49,11 @@ func (c *Cache) changed(key cache.Key, n jsonrpc.Notification) {
 	}
 }
 
-// ToolChanges returns how often the server has said that its tools have changed. If it
-// is larger after a walk than before, the list of that walk was outdated on its way.
+// ToolChanges returns the number of notifications that the tools have changed. If it grows during
+// a walk, the list of that walk is stale.
 func (c *Cache) ToolChanges() uint64 { return c.toolChanges.Load() }
 
-// InvalidateTools makes the next use of the list of tools ask the server, for all
-// callers.
+// InvalidateTools makes the next use of the tool list ask the server, for all callers.
 func (c *Cache) InvalidateTools() {
 	for _, key := range c.keys(c.Links.Agreed()) {
 		c.Kept.Invalidate(key)
@@ -63,11 +61,11 @@ func (c *Cache) InvalidateTools() {
 	}
 }
 
-// Clear drops everything that is kept for all callers: after the server was lost and
-// found again, and when the credentials change (AUTH-26).
+// Clear drops all cached values for all callers: after a reconnect, and when the credentials
+// change.
 func (c *Cache) Clear() { c.ClearOf(c.Links.Agreed()) }
 
-// ClearOf is Clear for what was agreed earlier.
+// ClearOf is Clear for an earlier agreement.
 func (c *Cache) ClearOf(a *link.Agreement) {
 	for _, key := range c.keys(a) {
 		c.Kept.Clear(key)
@@ -79,9 +77,9 @@ func (c *Cache) Status() (st toolcache.Status, ok bool) {
 	return c.Kept.Status(c.AgreedKey(c.Links.Agreed()))
 }
 
-// Unreachable reports whether an old list may replace a new one after an error,
-// because nobody knows what the server would have answered. An answer of the server
-// is no such error. A bare HTTP status may be that of a gateway.
+// Unreachable reports whether a stale list may be returned instead of an error, because the
+// server did not answer. A JSON-RPC error is an answer. A bare HTTP status may come from a
+// gateway.
 func Unreachable(err error) bool {
 	var e *mcperrors.Error
 	if errors.As(err, &e) && e.RPC == nil && e.HTTP != nil {

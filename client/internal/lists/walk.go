@@ -9,8 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Bounds of one walk of a list: what a server needs at most, and
-// an end for a list that has none.
+// Limits of one walk of a list: more than any server needs, and an end for a list that has none.
 const (
 	maxPages = 1_000
 	maxItems = 100_000
@@ -21,20 +20,19 @@ const (
 type Page[T any] struct {
 	Items []T
 	Next  *string // nil at the end; an empty string is a cursor
-	Bytes int     // of the page as it arrived
+	Bytes int     // size of the page as received
 }
 
-// Fetch asks for the page at a cursor, nil for the first.
+// Fetch fetches the page at a cursor, nil for the first page.
 type Fetch[T any] func(ctx context.Context, cursor *string) (Page[T], error)
 
-// Pages follows the cursors of a list and calls visit with each page, until visit
-// returns false. A cursor that was seen before ends the walk with a warning.
-// If the server rejects a cursor, the walk starts over, once; restarted
-// marks the first page after that.
+// Pages follows the cursors of a list and calls visit with each page, until visit returns false.
+// A repeated cursor ends the walk with a warning. If the server rejects a cursor, the walk starts
+// over, once; restarted is true for the first page after that.
 func Pages[T any](ctx context.Context, c *Cache, method string, fetch Fetch[T], visit func(p Page[T], restarted bool) bool) error {
 	seen := map[string]bool{}
 	count, bytes := 0, 0
-	defer func() { c.Budget.Give(bytes) }() // with the list
+	defer func() { c.Budget.Give(bytes) }() // released with the list
 	again := false
 	var cursor *string
 	for range maxPages {
@@ -76,8 +74,8 @@ func Pages[T any](ctx context.Context, c *Cache, method string, fetch Fetch[T], 
 	return c.endless(method)
 }
 
-// Walk yields the items of a list. After the walk has started over, it does not yield
-// items with the same name again. An error is the last value.
+// Walk yields the items of a list. If the walk starts over, it does not yield items with the same
+// name again. An error is the last value.
 func Walk[T any](ctx context.Context, c *Cache, method string, name func(T) string, fetch Fetch[T]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		yielded := map[string]bool{}
@@ -104,8 +102,8 @@ func Walk[T any](ctx context.Context, c *Cache, method string, name func(T) stri
 	}
 }
 
-// rejectsCursor reports whether the server does not know a cursor any more. Cursors
-// are opaque, so nothing else can be wrong with the parameters of a list.
+// rejectsCursor reports whether the server no longer knows a cursor. Cursors are opaque, and no
+// other parameter of a list can be wrong.
 func rejectsCursor(err error) bool {
 	var rpc *jsonrpc.Error
 	return errors.As(err, &rpc) && rpc.Code == jsonrpc.CodeInvalidParams
@@ -113,5 +111,5 @@ func rejectsCursor(err error) bool {
 
 func (c *Cache) endless(method string) error {
 	return c.Local(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
-		"the server's list does not end", nil), method)
+		"the server's list does not end: it has too many pages, items or bytes", nil), method)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// scriptedPages answers a walk from bytes: two each, the cursor that follows and
-// how many items there are. A cursor is the place of its page; some are bad once.
+// scriptedPages answers a walk from pairs of bytes: the next cursor and the number of items. A
+// cursor is the index of its page; some are rejected once.
 type scriptedPages struct {
 	script []byte
 	asked  int
@@ -50,9 +50,8 @@ func (s *scriptedPages) fetch(_ context.Context, cursor *string) (Page[string], 
 	return p, nil
 }
 
-// UTIL-13 to UTIL-15: whatever a server's cursors do, a walk ends, asks for no
-// page twice but when it begins anew, which it does once, and yields no item
-// twice.
+// Whatever the cursors of a server are, a walk ends, requests no page twice unless it starts
+// over, which it does once, and yields no item twice.
 func FuzzCursorWalk(f *testing.F) {
 	f.Add([]byte{1, 2, 255, 3}, byte(9))
 	f.Add([]byte{0, 1}, byte(9))
@@ -68,12 +67,12 @@ func FuzzCursorWalk(f *testing.F) {
 			require.False(t, seen[item], item)
 			seen[item] = true
 		}
-		pages := len(script)/2 + 3 // and a first, an unknown and a bad one
+		pages := len(script)/2 + 3 // a first, an unknown and a bad one
 		require.LessOrEqual(t, s.asked, 2*pages)
 	})
 }
 
-// A list of few pages that are each as large as a message may be ends, too.
+// A list of few very large pages ends, too.
 func TestWalkIsBoundedByBytes(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ bytes, want int }{"at the bound": {maxBytes / 4, 4}, "beyond it": {maxBytes/4 + 1, 3}} {
@@ -98,7 +97,7 @@ func TestWalkIsBoundedByBytes(t *testing.T) {
 			require.Equal(t, tt.want, got)
 			require.Equal(t, tt.want < 4, last != nil)
 			if last != nil {
-				require.ErrorContains(t, last, "the server's list does not end")
+				require.ErrorContains(t, last, "the server's list does not end: it has too many pages, items or bytes")
 			}
 		})
 	}

@@ -13,27 +13,26 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// mapped returns the error of a request that the server answered with an error, and
-// whether circuits count it.
+// mapped returns the error of an answer that is an error, and whether circuits count it.
 func (s *Sent) mapped(answer transport.Answer) (e *mcperrors.Error, counts bool) {
 	e, counts = errormap.ReadRPC(answer.Error, s.options(answer.Error, s.refusalHolds(answer)))
 	code := answer.Error.Code
 	if s.ownCode(answer.Error) {
-		code = 0 // has no meaning
+		code = 0 // the code has no meaning
 	}
 	if h := answer.HTTP; h != nil && resilience.StatusBeats(code, h.Status) {
-		// 401 with a code of the server's own is about credentials all the same.
+		// A 401 with a code of the server's own is still about credentials.
 		byStatus := errormap.FromHTTP(*h, answer.RetryAfter)
 		byStatus.Message, byStatus.RPC, byStatus.OriginalMCPCode = e.Message, e.RPC, e.OriginalMCPCode
-		byStatus.Delivery = e.Delivery // a server that answers by the id has read the request
+		byStatus.Delivery = e.Delivery // the server has read the request if it answers with the id
 		e, counts = byStatus, false
 	}
 	e.HTTP = answer.HTTP
 	return e, counts
 }
 
-// Map returns the error of a JSON-RPC error. refused says that the server refuses
-// the request for what -32020, -32021 or -32022 names.
+// Map returns the error of a JSON-RPC error. refused is set if the server rejects the request for
+// the reason that -32020, -32021 or -32022 states.
 func (s *Sent) Map(rpc *jsonrpc.Error, refused bool) *mcperrors.Error {
 	return errormap.FromRPC(rpc, s.options(rpc, refused))
 }
@@ -45,15 +44,13 @@ func (s *Sent) options(rpc *jsonrpc.Error, refused bool) errormap.Options {
 	}
 }
 
-// ownCode reports whether -32042 is an error of the server's own: one revision
-// only gives it a meaning.
+// ownCode reports whether -32042 is the server's own code: only one revision defines it.
 func (s *Sent) ownCode(rpc *jsonrpc.Error) bool {
 	return rpc.Code == mcp.CodeURLElicitationRequired && s.Version != mcp.Version2025_11_25
 }
 
-// refusalHolds reports whether -32020, -32021 or -32022 can be true of the request
-// that it answers. The code alone proves nothing: servers pass on errors of their
-// tools, and a tool may have got it from a server of its own.
+// refusalHolds reports whether -32020, -32021 or -32022 can be true for the request. The code
+// alone is no proof: servers pass on errors of their tools, which may come from other servers.
 func (s *Sent) refusalHolds(answer transport.Answer) bool {
 	if s.Era != mcp.EraStateless {
 		return false // codes of the server's own
@@ -72,18 +69,17 @@ func (s *Sent) refusalHolds(answer transport.Answer) bool {
 	return false
 }
 
-// refusedByStatus reports whether an answer came with the status of refusals over
-// HTTP, and alone: an event stream may have had messages of a tool before it.
+// refusedByStatus reports whether an answer has the HTTP status of rejected requests and is not
+// an event stream, which may have had messages of a tool before the error.
 func refusedByStatus(answer transport.Answer) bool {
 	h := answer.HTTP
 	return h != nil && h.Status == http.StatusBadRequest && !strings.Contains(strings.ToLower(h.ContentType), "text/event-stream")
 }
 
-// lacksCapability reports whether -32021 names a capability that the request did
-// not declare.
+// lacksCapability reports whether -32021 lists a capability that the request did not declare.
 func (s *Sent) lacksCapability(rpc *jsonrpc.Error) (lacks bool) {
 	declared := s.Declared(s.Version)
-	if e := declared.Elicitation; e != nil && e.Form == nil && e.URL == nil { // an empty capability declares forms
+	if e := declared.Elicitation; e != nil && e.Form == nil && e.URL == nil { // an empty capability means forms
 		declared.Elicitation = &mcp.ElicitationCapability{Form: &mcp.EmptyCapability{}}
 	}
 	EachCapability(rpc.Data, func(path string) bool {
@@ -93,8 +89,8 @@ func (s *Sent) lacksCapability(rpc *jsonrpc.Error) (lacks bool) {
 	return lacks
 }
 
-// refusesVersion reports whether -32022 refuses the revision that was sent: it
-// lists others only, and does not name another request.
+// refusesVersion reports whether -32022 rejects the revision that was sent: it lists only others,
+// and does not name another requested one.
 func refusesVersion(sent mcp.Version, rpc *jsonrpc.Error) bool {
 	var data mcp.UnsupportedVersionData
 	if mcp.Unmarshal(slices.Clone(rpc.Data), &data) != nil || len(data.Supported) == 0 {
@@ -103,8 +99,8 @@ func refusesVersion(sent mcp.Version, rpc *jsonrpc.Error) bool {
 	return !slices.Contains(data.Supported, string(sent)) && (data.Requested == "" || data.Requested == string(sent))
 }
 
-// EachCapability visits the paths of the capabilities in the data of -32021, two
-// levels deep: deeper ones have no names. The first false ends the visit.
+// EachCapability visits the paths of the capabilities in the data of -32021, two levels deep:
+// deeper ones have no names. It stops when visit returns false.
 func EachCapability(data []byte, visit func(path string) bool) {
 	more := true
 	needed := func(value []byte) bool { return string(value) != "null" && string(value) != "false" }

@@ -17,8 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// The page about codes names every code that a client returns without a profile, and
-// no other.
+// The page about codes has every code that a client returns without a profile, and no other.
 func TestPageNamesTheCodes(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../../docs/errors.md")
@@ -30,7 +29,7 @@ func TestPageNamesTheCodes(t *testing.T) {
 
 	returned := map[string]bool{}
 	note := func(e *mcperrors.Error) {
-		if e.Code == "" { // who gives up needs none
+		if e.Code == "" { // a cancellation has none
 			return
 		}
 		i := slices.IndexFunc(named, func(prefix string) bool { return strings.HasPrefix(string(e.Code), prefix) })
@@ -49,7 +48,7 @@ func TestPageNamesTheCodes(t *testing.T) {
 	require.ElementsMatch(t, named, slices.Collect(maps.Keys(returned)), "the page names a code that no client returns")
 }
 
-// The page says that a lost session is retryable, unlike its row.
+// The page states that a lost session is retryable, unlike its row.
 func TestPageSaysThatALostSessionIsRetryable(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../../docs/errors.md")

@@ -18,21 +18,20 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// row is what a reason of the transport means: the class of the attempt, and the
-// error of the request.
+// row has the meaning of a transport's Reason: the class of the attempt, and the error of the
+// request.
 type row struct {
 	class resilience.Class
 	code  mcperrors.Code
 	kind  mcperrors.Kind
-	// text goes before the text of the cause.
+	// text is a prefix for the text of the cause.
 	text string
-	// classify and make stand in for the columns where they depend on more than
-	// the reason.
+	// classify and make replace the columns if they depend on more than the reason.
 	classify func(f *transport.Failure) resilience.Class
 	make     func(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error
 }
 
-// reasons is the one place where failures of transports become classes and errors.
+// reasons is the only place where failures of transports become classes and errors.
 var reasons = [...]row{
 	transport.ReasonCanceled:    {class: resilience.ClassCanceled, make: canceled},
 	transport.ReasonTimeout:     {class: resilience.ClassTimeout, make: timedOut},
@@ -53,7 +52,7 @@ var reasons = [...]row{
 	transport.ReasonAuthorization: {classify: authorizationClass, make: unauthorized},
 }
 
-// unknown is the row of a reason that the table does not have.
+// unknown is the row of a reason that is not in the table.
 var unknown = row{class: resilience.ClassNone, code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindProtocol}
 
 func rowOf(f *transport.Failure) *row {
@@ -63,7 +62,7 @@ func rowOf(f *transport.Failure) *row {
 	return &reasons[f.Reason]
 }
 
-// ClassOf returns what a failure is to circuits and retries.
+// ClassOf returns the class of a failure for circuits and retries.
 func ClassOf(f *transport.Failure) resilience.Class {
 	r := rowOf(f)
 	if r.classify != nil {
@@ -72,8 +71,8 @@ func ClassOf(f *transport.Failure) resilience.Class {
 	return r.class
 }
 
-// authorizationClass returns the class of a request without credentials. One that was not
-// sent says nothing about the server.
+// authorizationClass returns the class of a request without credentials. If it was not sent, it
+// is no evidence about the server.
 func authorizationClass(f *transport.Failure) resilience.Class {
 	if f.NotSent {
 		return resilience.ClassLocal
@@ -81,8 +80,8 @@ func authorizationClass(f *transport.Failure) resilience.Class {
 	return resilience.ClassUnauthorized
 }
 
-// unauthorized is the error of a request without credentials. An Authorizer may know when
-// the next one can get some.
+// unauthorized returns the error of a request without credentials. The Authorizer may know when a
+// retry can succeed.
 func unauthorized(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 	e := mcperrors.New(mcperrors.CodePermissionDenied, mcperrors.KindAuth, d, f.Err.Error(), f)
 	var later interface{ RetryAfter() time.Duration }
@@ -98,8 +97,8 @@ func Lost(f *transport.Failure) bool {
 	return class == resilience.ClassLost || class == resilience.ClassExited
 }
 
-// FailureOf returns the failure in err. A transport of the application may return another
-// error. Nothing is known about it, so the request may have arrived.
+// FailureOf returns the failure in err. If an application's transport returns another error, the
+// request may have arrived.
 func FailureOf(err error) *transport.Failure {
 	var f *transport.Failure
 	if errors.As(err, &f) {
@@ -108,14 +107,14 @@ func FailureOf(err error) *transport.Failure {
 	return &transport.Failure{Reason: transport.ReasonLost, Err: err}
 }
 
-// RPCOf returns the server's JSON-RPC error in err, nil when there is none.
+// RPCOf returns the server's JSON-RPC error in err, nil if there is none.
 func RPCOf(err error) *jsonrpc.Error {
 	var rpc *jsonrpc.Error
 	errors.As(err, &rpc)
 	return rpc
 }
 
-// Delivered returns what became of the request of a failure.
+// Delivered returns the delivery of a failed request.
 func Delivered(f *transport.Failure) mcperrors.Delivery {
 	switch {
 	case f.NotSent:
@@ -128,7 +127,7 @@ func Delivered(f *transport.Failure) mcperrors.Delivery {
 	return mcperrors.Unknown
 }
 
-// ErrorOf returns the error of a failure that is about no request.
+// ErrorOf returns the error of a failure without a request.
 func ErrorOf(f *transport.Failure) *mcperrors.Error {
 	r, d := rowOf(f), Delivered(f)
 	var e *mcperrors.Error
@@ -160,17 +159,16 @@ func (s *Sent) errorOf(f *transport.Failure) *mcperrors.Error {
 	return e
 }
 
-// overdue returns the error of a request whose idle timeout or maximum time has
-// passed. If it was the idle timeout of a request of the application, the message
-// names the options that raise it: the default suits no server whose tools work for
-// minutes and report no progress.
+// overdue returns the error of a request whose idle timeout or maximum time is over. For an idle
+// timeout of an application's request, the message names the options that raise it: the default
+// does not suit tools that work for minutes and report no progress.
 func (s *Sent) overdue(d mcperrors.Delivery, cause error) *mcperrors.Error {
 	if errors.Is(cause, jsonrpc.ErrMaxWait) {
 		return errormap.Timeout(d, "no answer", s.Wait.Max, cause)
 	}
 	what := "no answer"
 	if s.Method == mcp.MethodToolsCall {
-		what = "no answer and no progress" // which tool calls ask for
+		what = "no answer and no progress" // which tools/call asks for
 	}
 	e := errormap.Timeout(d, what, s.Wait.Idle, cause)
 	own := s.Method == mcp.MethodInitialize || s.Method == mcp.MethodDiscover || s.Method == mcp.MethodPing
@@ -186,13 +184,13 @@ func (s *Sent) HasEnded(f *transport.Failure) bool {
 	return ClassOf(f) == resilience.ClassExited && f.NotSent && !connecting && !s.Restarts
 }
 
-// Ended makes e the error of a client whose program is not restarted.
+// Ended changes e to the error of a client whose program is not restarted.
 func Ended(e *mcperrors.Error) {
 	e.Message = "the server has exited; close this client and connect again"
 	e.Retryable, e.UserMessage, e.SuggestedAction = false, "The server has exited", "Connect again"
 }
 
-// final says in an error that a later attempt fails the same way, and what helps instead.
+// final marks an error as permanent, with texts for the user.
 func final(e *mcperrors.Error, user, action string) *mcperrors.Error {
 	e.Retryable, e.UserMessage, e.SuggestedAction = false, user, action
 	return e
@@ -218,14 +216,14 @@ func timedOut(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 
 func unavailableClass(f *transport.Failure) resilience.Class {
 	for _, ours := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL} {
-		if errors.Is(f.Err, ours) { // this side ran out of it
+		if errors.Is(f.Err, ours) { // the resource of this machine is used up
 			return resilience.ClassExhausted
 		}
 	}
 	return resilience.ClassUnavailable
 }
 
-// absent reports whether nothing listens at the address of a server.
+// absent reports whether no process listens at the server's address.
 func absent(f *transport.Failure) bool {
 	if !f.NotSent || f.Reason != transport.ReasonUnavailable {
 		return false
@@ -235,12 +233,11 @@ func absent(f *transport.Failure) bool {
 		runtime.GOOS == "windows" && errors.As(f.Err, &number) && number == connRefusedWindows
 }
 
-// connRefusedWindows is WSAECONNREFUSED, which package syscall does not know as
-// ECONNREFUSED.
+// connRefusedWindows is WSAECONNREFUSED, which differs from syscall.ECONNREFUSED.
 const connRefusedWindows syscall.Errno = 10061
 
-// unavailable is the error of a server that was not reached. A program that is missing or
-// not executable stays so.
+// unavailable returns the error of a server that was not reached. A program that is missing or
+// not executable is a permanent failure.
 func unavailable(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 	if f.Process == nil {
 		return transportError(f, d, "the server cannot be reached: "+f.Err.Error(), "The server cannot be reached")
@@ -282,8 +279,8 @@ func closed(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 	return final(e, "The client is closed", "Connect again")
 }
 
-// sessionLost is the error of a session that is lost. The next call has another, so it is
-// retryable for any delivery of this one.
+// sessionLost returns the error of a lost session. The next call opens another session, so the
+// error is retryable for any delivery.
 func sessionLost(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 	e := mcperrors.New(mcperrors.CodeSessionExpired, mcperrors.KindSessionLost, d, f.Err.Error(), f)
 	e.Retryable, e.SuggestedAction = true, "Try again"
@@ -309,7 +306,7 @@ func configClass(f *transport.Failure) resilience.Class {
 	return resilience.ClassRefused
 }
 
-// misconfigured is the error of a certificate or a redirect that is not accepted.
+// misconfigured returns the error of a certificate or a redirect that is not accepted.
 func misconfigured(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 	return final(transportError(f, d, f.Err.Error(), ""), "The server cannot be used at this address", "Check the URL and the certificate")
 }
@@ -324,16 +321,14 @@ func callbackFailed(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error
 	return CallbackFailed(f.Err, d)
 }
 
-// CallbackFailed returns the error of a call that failed in a function of the
-// application.
+// CallbackFailed returns the error of a call whose callback in the application failed.
 func CallbackFailed(cause error, d mcperrors.Delivery) *mcperrors.Error {
 	e := mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindApp, d, cause.Error(), cause)
 	e.UserMessage, e.SuggestedAction = "A function of the application failed", "Fix the function; the log has its stack"
 	return e
 }
 
-// InvalidArguments returns the error of a call that was not sent because of its
-// arguments.
+// InvalidArguments returns the error of a call that was not sent because of its arguments.
 func InvalidArguments(cause error) *mcperrors.Error {
 	return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, cause.Error(), cause)
 }

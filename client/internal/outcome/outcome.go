@@ -1,5 +1,5 @@
-// Package outcome turns what came of one request into one value: the error that
-// the caller gets, and the record that circuits, throttles and retries go by.
+// Package outcome turns the end of one request into one value: the error for the caller, and the
+// record for circuits, throttles and retries.
 package outcome
 
 import (
@@ -14,59 +14,58 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Outcome is what came of one request. Exactly one of three things happened: a
-// result (Err is nil), an error answer (Err without Failure), no answer (Err and
-// Failure). A request that was never sent has an Err and ClassLocal.
+// Outcome is the outcome of one request, one of three: a result (Err is nil), an error answer
+// (Err without Failure), no answer (Err and Failure). A request that was never sent has an Err
+// and ClassLocal.
 type Outcome struct {
-	// Result is the server's result. An Err beside it was read from it.
+	// Result is the server's result. If Err is set too, it was derived from Result.
 	Result json.RawMessage
-	// Kind is the type that a result of the stateless era names; Typed is false
-	// when it names none.
+	// Kind is the resultType of a result of the stateless era; Typed is false if it has none.
 	Kind  mcp.ResultType
 	Typed bool
 	// Err is the error of the request.
 	Err *mcperrors.Error
-	// Failure says why there is no answer.
+	// Failure is the reason for no answer.
 	Failure *transport.Failure
-	// Record is what happened, as retries and circuits see it.
+	// Record is the outcome for retries and circuits.
 	Record resilience.Attempt
 }
 
-// Local reports whether this side refused the request: nothing was sent.
+// Local reports whether the client refused the request: nothing was sent.
 func (o *Outcome) Local() bool { return o.Record.Class == resilience.ClassLocal && o.Failure == nil }
 
-// Refused is the outcome of a request that this side did not send.
+// Refused returns the outcome of a request that the client did not send.
 func Refused(err error) Outcome {
 	e := errormap.From(err, mcperrors.NotSent)
 	return Outcome{Err: e, Record: resilience.Attempt{Class: resilience.ClassLocal, Delivery: e.Delivery, Kind: e.Kind}}
 }
 
-// Subject is the call that an error or a signal is about.
+// Subject is the call of an error or a signal.
 type Subject struct {
 	Method, Tool string
 	ID           jsonrpc.ID // of the last request, zero before the first
 	Attempts     int
 }
 
-// Sent is what an outcome depends on besides what came back.
+// Sent has the inputs of an outcome besides the answer.
 type Sent struct {
 	Method, Tool string
-	// Resource is what the request names: the tool, prompt, URI or task.
+	// Resource is the tool, prompt, URI or task of the request.
 	Resource string
 	Version  mcp.Version
 	Era      mcp.Era
 	// Exchanges reports whether each request is an HTTP exchange of its own.
 	Exchanges bool
-	// Restarts reports whether a program that ended is started again.
+	// Restarts reports whether a program that exits is restarted.
 	Restarts bool
-	// Wait is how long the answer was waited for, zero where that is not known.
+	// Wait is the limit of the wait for the answer, zero if it is not known.
 	Wait    jsonrpc.Wait
 	Profile mcperrors.Profile
 	// Declared returns the capabilities that requests of a revision declare.
 	Declared func(mcp.Version) mcp.ClientCapabilities
 }
 
-// Of returns the outcome of a request from what its transport returned.
+// Of returns the outcome of a request from the transport's return values.
 func Of(s *Sent, answer transport.Answer, err error) Outcome {
 	switch {
 	case err != nil:
@@ -104,7 +103,7 @@ func ofResult(s *Sent, raw json.RawMessage) Outcome {
 	out := Outcome{Result: raw, Record: resilience.Attempt{
 		Method: s.Method, Class: resilience.ClassComplete, Delivery: mcperrors.Answered, Alive: true,
 	}}
-	if s.Profile != nil && s.Method == mcp.MethodToolsCall { // otherwise nobody reads it here
+	if s.Profile != nil && s.Method == mcp.MethodToolsCall { // without a profile, the result is not read here
 		e, counts := s.toolError(raw)
 		if e != nil && e.Delivery == mcperrors.Rejected && e.Retryable {
 			return Outcome{Result: raw, Err: e, Record: resilience.FromError(s.Method, e)}
@@ -127,16 +126,15 @@ func ofResult(s *Sent, raw json.RawMessage) Outcome {
 	return out
 }
 
-// toolError returns what the profile says about a tool's result that reports an error: the
-// error, and whether circuits count it. The error is nil for any other result. If the
-// error says that nothing was done and a later attempt may succeed, the call is retried;
-// when the retries end, the result is the answer.
+// toolError returns the profile's error for a tool result with isError, and whether circuits
+// count it. The error is nil for any other result. If the error states that the call did not run
+// and may succeed later, the call is retried; when the retries end, the call returns the result.
 func (s *Sent) toolError(raw json.RawMessage) (e *mcperrors.Error, counts bool) {
 	if !bytes.Contains(raw, []byte(`"isError"`)) {
 		return nil, false
 	}
 	res := &mcp.CallToolResult{}
-	// A copy: the error must not change when the result is decoded.
+	// Decoding the result later must not change the error, so decode a copy.
 	if mcp.UnmarshalValid(bytes.Clone(raw), res) != nil || !res.IsError {
 		return nil, false //nolint:nilerr // the caller that decodes the result reports it
 	}

@@ -20,8 +20,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// What every reason of a transport means: one row for each line of resilience.md
-// 3.2 that exists.
+// The class and the error of each reason of a transport, one per row.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	const (
@@ -118,7 +117,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// What becomes of a request is told apart from why there is no answer.
+// The delivery of a request is independent of the reason for no answer.
 func TestDelivery(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -160,8 +159,7 @@ func TestE209IsNotRetryable(t *testing.T) {
 	require.Positive(t, seen)
 }
 
-// What an answer that is an error says of the server, by the server's profile and
-// the HTTP status.
+// The meaning of an error answer, by profile and HTTP status.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -216,7 +214,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// -32020 to -32022 refuse a request only where they can be true of it.
+// -32020 to -32022 reject a request only if they can be true for it.
 func TestRefusalsThatHold(t *testing.T) {
 	t.Parallel()
 	bare := &mcperrors.HTTPEvidence{Status: 400}
@@ -253,7 +251,7 @@ func TestRefusalsThatHold(t *testing.T) {
 	}
 }
 
-// What a result is.
+// The classes of results.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -289,7 +287,7 @@ func TestResults(t *testing.T) {
 
 const busy = `{"isError":true,"content":[{"type":"text","text":"busy"}]}`
 
-// shop is a profile of an application.
+// shop is the profile of an application.
 var shop = mcperrors.ProfileFunc(func(r mcperrors.Report) mcperrors.Meaning {
 	switch {
 	case r.RPC == nil && r.Text == "broken", r.RPC != nil && r.RPC.Code == 1002:
@@ -311,7 +309,7 @@ func TestResultThatCounts(t *testing.T) {
 	require.Equal(t, breaker.Neutral, out.Record.Judge(true).Server)
 }
 
-// What this side refuses was not sent.
+// A request that the client refuses was not sent.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	out := Refused(errors.New("x"))

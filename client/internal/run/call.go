@@ -14,47 +14,44 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Request is what a call asks of the server. It does not change once the call has
-// begun.
+// Request is what a call asks of the server. It is immutable once the call has begun.
 type Request struct {
 	Method string
 	Tool   string // for tools/call
-	// Name is what the request names, for headers: the tool, prompt, URI or task.
-	//
+	// Name is the tool, prompt, URI or task of the request, which headers repeat.
 	Name string
 	// Meta is the caller's members of _meta, without braces.
 	Meta    []byte
 	Purpose link.Purpose
-	// Uncancelled says that giving the call up sends no notification, because a
-	// task is behind it. Task is what else it has to do with
-	// tasks.
+	// Uncancelled is set if abandoning the call sends no notification, because a task runs behind
+	// it. Task is how the call uses tasks.
 	Uncancelled bool
 	Task        TaskPart
-	// Known is the definition of the tool, as far as it matters.
+	// Known is what the catalog knows of the tool's definition.
 	Known catalog.Known
 	Options
 }
 
-// Options are the options of one call that its run depends on.
+// Options are the per-call options that Runner uses.
 type Options struct {
-	// Wait replaces the client's times. 0 leaves the client's, less is no bound.
+	// Wait replaces the client's timeouts. 0 keeps the client's, and a negative value means no
+	// limit.
 	Wait jsonrpc.Wait
 	// Policy replaces the client's retry policy if OwnPolicy is set.
 	Policy    resilience.Policy
 	OwnPolicy bool
-	// Manual returns the questions of the server to the caller.
+	// Manual returns the server's requests for input to the caller.
 	Manual bool
-	// CancelTask cancels the task that the call has become when the caller gives up.
+	// CancelTask cancels the task of the call when the caller gives up.
 	CancelTask bool
-	// IdempotencyKey is the caller's, nil for none.
+	// IdempotencyKey is the caller's key, nil for none.
 	IdempotencyKey *string
 }
 
-// Cancelable reports whether the server gets a notification when the request is
-// given up.
+// Cancelable reports whether the server gets a notification when the request is abandoned.
 func (q *Request) Cancelable() bool { return q.Purpose != link.Handshake && !q.Uncancelled }
 
-// LatencyKey is what latencies are kept by.
+// LatencyKey is the key under which latencies are recorded.
 func (q *Request) LatencyKey() string {
 	if q.Tool != "" {
 		return q.Tool
@@ -62,54 +59,50 @@ func (q *Request) LatencyKey() string {
 	return q.Method
 }
 
-// Call is a request on its way, through all its attempts. It belongs to one
-// goroutine.
+// Call is a call with all its attempts. It belongs to one goroutine.
 type Call struct {
 	Request
 	Attempt
-	// Params are the params as the caller gave them: an object without its closing
-	// brace and without _meta; nil for none. Attempts are written behind it.
+	// Params are the caller's params: an object without its closing brace and without _meta; nil
+	// for none. Each attempt is written behind them, in the same memory.
 	Params []byte
-	// Caller is what the application answered when it was asked who makes the call, nil if
-	// it was not asked. The first attempt carries it, unless the call waited for long, and
-	// each later one asks again.
+	// Caller is the application's answer to who makes the call, nil if it was not asked. The
+	// first attempt carries it, unless the call waited for long. Each later attempt asks again.
 	Caller *transport.Caller
-	asked  time.Time     // when Ask asked the application, zero for never
-	asking time.Duration // for how long
-	// Challenged is that of its requests so far, nil if the server has refused no
-	// credentials.
+	asked  time.Time     // when Ask asked the application, zero if it did not
+	asking time.Duration // how long that took
+	// Challenged has the credentials that the server refused during the call, nil for none.
 	Challenged *transport.ChallengedCall
-	// Round is what the last round adds to the params, members without braces: the
-	// answers to what the server asked.
+	// Round has the members that the last round adds to the params: the answers to the server's
+	// questions. It has no braces.
 	Round []byte
 	Asked ask.Tally
-	// Key is the idempotency key of all attempts of a round, and Earlier are the
-	// attempts of the rounds before.
+	// Key is the idempotency key of all attempts of a round, and Earlier is the number of
+	// attempts in earlier rounds.
 	Key      string
 	Earlier  int
 	Attempts int
-	Began    time.Time // zero for what is one attempt only
+	Began    time.Time // zero for a request with a single attempt
 	Waited   bool      // for a place, a session or the like, before an attempt
 	Repairs  Repairs
-	Retries  *Retries // nil before something failed
+	Retries  *Retries // nil before the first failure
 	Crashes  Crashes
 }
 
-// Attempt is one request on the wire: the last of a call.
+// Attempt is one request of a call: the last one sent.
 type Attempt struct {
-	Link *link.Link // nil before the first
+	Link *link.Link // nil before the first attempt
 	ID   jsonrpc.ID
-	// Stamp is its own part of _meta: its idempotency key and number.
+	// Stamp is the attempt's own part of _meta: its idempotency key and number.
 	Stamp []byte
-	// Kept says that the transport holds on to its params, which are in the memory
-	// of [Call.Params]: they are too large to be copied.
+	// Kept is set if the transport keeps the params, which are in the memory of [Call.Params]:
+	// they are too large to copy.
 	Kept bool
-	// Headers repeat some of the arguments.
+	// Headers are the arguments that HTTP headers repeat.
 	Headers catalog.Headers
-	// Progress is nil unless progress was asked for. Token says that the request
-	// asks for progress that nobody listens to: it shows that the server works.
-	// The id is the token. Follows is the same for a request about a task, which
-	// has no token of its own.
+	// Progress is nil unless progress was requested. Token is set if the request asks for
+	// progress only as a liveness signal, which has the id as its token. Follows is the progress
+	// of a task that the request is about.
 	Progress *inbound.Progress
 	Token    bool
 	Follows  *inbound.Progress
@@ -118,8 +111,8 @@ type Attempt struct {
 // New returns a call without options.
 func New(method string) Call { return Call{Request: Request{Method: method}} }
 
-// Ask finds out who makes the call, unless that is known. The error is that of an
-// unknown caller, whose request fails: nobody else should wait for it.
+// Ask asks the application who makes the call, unless that is known. It returns an error if the
+// caller is unknown: the request will fail, and other calls should not wait for it.
 func (c *Call) Ask(ctx context.Context, known *catalog.Catalog) error {
 	if c.Caller == nil {
 		began := time.Now()
@@ -133,9 +126,9 @@ func (c *Call) Ask(ctx context.Context, known *catalog.Catalog) error {
 	return c.Caller.Err
 }
 
-// Tools returns what the caller of the call knows of the server's tools.
+// Tools returns the tools of the server that the caller of the call can see.
 func (c *Call) Tools(ctx context.Context, known *catalog.Catalog) catalog.View {
-	_ = c.Ask(ctx, known) // its request fails
+	_ = c.Ask(ctx, known) // the request will fail
 	return known.For(c.Caller)
 }
 

@@ -6,15 +6,15 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// Crashes are the programs that ended under a call.
+// Crashes counts the programs that exited during a call.
 type Crashes struct {
 	count int
 	last  uint32 // number of the connection to the last of them
 }
 
-// Note notes how an attempt over l failed, and reports whether two programs have
-// ended under the call: it may be what ends them, and is not retried (the poison
-// rule). Noting the same attempt twice does no harm.
+// Note records the failure of an attempt over l, and reports whether two programs have exited
+// during the call. The call may be the cause, so it is not retried. Recording the same attempt
+// twice has no effect.
 func (c *Crashes) Note(l *link.Link, f *transport.Failure) bool {
 	if outcome.Lost(f) && !f.NotSent && f.Process != nil && l != nil && c.last != l.Number {
 		c.last = l.Number

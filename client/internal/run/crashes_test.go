@@ -11,8 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// The poison rule counts programs that ended under a call, not how often it is
-// asked (fault E13).
+// The poison rule counts programs that exited during a call, not calls of Note.
 func TestPoisonRule(t *testing.T) {
 	t.Parallel()
 	lost := func(notSent bool, p *mcperrors.ProcessEvidence) *transport.Failure {

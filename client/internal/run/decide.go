@@ -11,29 +11,29 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Step is what a call does after an attempt.
+// Step is the next step of a call after an attempt.
 type Step uint8
 
 const (
-	// End: the result is the call's.
+	// End: the call returns the result.
 	End Step = iota
-	// Untyped: the result does not name its type.
+	// Untyped: the result has no resultType.
 	Untyped
-	// Task: the server made a task of the call.
+	// Task: the server runs the call as a task.
 	Task
-	// Round: the server asks something before it answers.
+	// Round: the server asks for input before it answers.
 	Round
-	// Misplaced: the result is of a type that does not belong here.
+	// Misplaced: the type of the result is not allowed here.
 	Misplaced
-	// Retry: nothing can be repaired; the retry policy decides.
+	// Retry: no repair applies; the retry policy decides.
 	Retry
-	// Refused: the circuit did not let the request out.
+	// Refused: the circuit refused the request.
 	Refused
 	// Relink: the program or the stream ended before it took the request.
 	Relink
-	// Renew: the session is gone, and the request was not executed.
+	// Renew: the session is lost, and the request did not run.
 	Renew
-	// Lost: the session is gone, and the request must not be sent again.
+	// Lost: the session is lost, and the request must not be sent again.
 	Lost
 	// Headers: the server refused the headers of the request.
 	Headers
@@ -45,31 +45,31 @@ const (
 	Visit
 )
 
-// Repairs are the repairs that a call has had. Each is made once.
+// Repairs are the repairs that a call has had. Each is done at most once.
 type Repairs uint8
 
 // The repairs.
 const (
 	Renewed Repairs = 1 << iota // a new session was opened
 	Listed                      // the tools were listed again
-	Revised                     // another revision was taken
-	Visited                     // the user visited what -32042 names
+	Revised                     // another revision was negotiated
+	Visited                     // the user visited the URLs of error -32042
 )
 
-// Facts are what a decision depends on besides the outcome.
+// Facts are the inputs of Decide besides the outcome.
 type Facts struct {
 	Method  string
 	Purpose link.Purpose
-	// Link is the one of the last attempt, nil before the first.
+	// Link is the link of the last attempt, nil before the first.
 	Link *link.Link
 	Had  Repairs
-	// Restarts reports whether a program or stream that ended is started again.
+	// Restarts reports whether a program or stream that ends is restarted.
 	Restarts bool
 	// Visits reports whether the application can show URLs to a user.
 	Visits bool
 }
 
-// Decide returns what a call does after an attempt.
+// Decide returns the next step of a call after an attempt.
 func Decide(out *outcome.Outcome, f *Facts) Step {
 	if out.Err == nil {
 		return afterResult(out, f)
@@ -99,8 +99,8 @@ func afterResult(out *outcome.Outcome, f *Facts) Step {
 	return Misplaced
 }
 
-// afterError decides about an error that a server answered with. What is sent
-// again was refused undone, or may run twice.
+// afterError decides after an error that the server returned. A call is sent again only if it did
+// not run or may run twice.
 func afterError(err *mcperrors.Error, rpc *jsonrpc.Error, f *Facts) Step {
 	switch {
 	case rpc.Code == mcp.CodeHeaderMismatch && mcperrors.SafeToRetry(err) && f.Had&Listed == 0 &&
@@ -116,7 +116,8 @@ func afterError(err *mcperrors.Error, rpc *jsonrpc.Error, f *Facts) Step {
 	return Retry
 }
 
-// afterFailure decides about a request without an answer: not sent, or lost.
+// afterFailure decides after a request without an answer: it was not sent, or its answer was
+// lost.
 func afterFailure(err *mcperrors.Error, f *Facts) Step {
 	switch {
 	case err.Kind == mcperrors.KindCircuitOpen:
@@ -133,8 +134,8 @@ func afterFailure(err *mcperrors.Error, f *Facts) Step {
 	return Renew
 }
 
-// untaken reports whether a connection was lost before it took the request. An
-// error without a failure is of this side, and says nothing of the server.
+// untaken reports whether the connection was lost before it took the request. An error without a
+// transport failure arose in the client, and is no evidence about the server.
 func untaken(err *mcperrors.Error) bool {
 	var f *transport.Failure
 	return errors.As(err, &f) && outcome.Lost(f) && err.Delivery == mcperrors.NotSent

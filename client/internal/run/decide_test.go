@@ -14,7 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// What a call does after each outcome that there is.
+// The step of a call after each possible outcome.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	const call, list = mcp.MethodToolsCall, mcp.MethodToolsList
@@ -81,8 +81,8 @@ func TestDecide(t *testing.T) {
 		{"while a session is restored", failed(unsent), Facts{Method: call, Link: session, Restarts: true, Purpose: link.Restore}, Retry},
 		{"under a question for life", failed(unsent), Facts{Method: call, Link: stdio, Restarts: true, Purpose: link.Liveness}, Relink},
 
-		// Only the loss of the program is waited for: what this side refuses says
-		// nothing of it, and must not end it.
+		// Only the loss of the program is waited for: a refusal of the client is no evidence
+		// about the program, and must not end it.
 		{"a refusal of this side", refused(mcperrors.KindOverloaded), Facts{Method: call, Link: stdio, Restarts: true}, Retry},
 		{"another era", refused(mcperrors.KindUnsupported), Facts{Method: call, Link: stdio, Restarts: true}, Retry},
 		{"closed by this side", failed(transport.Failure{Reason: transport.ReasonClosed, NotSent: true}), Facts{Method: call, Link: stdio, Restarts: true}, Retry},

@@ -15,17 +15,16 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// HedgeSettings are when a client sends a second request.
+// HedgeSettings configure when a client sends a second request.
 type HedgeSettings struct {
-	// Share bounds the fraction of calls that have one; 0 is off.
+	// Share limits the fraction of calls that have a second request; 0 disables hedging.
 	Share float64
-	// After is how long the first may take; see [Hedging.Due].
+	// After is the delay of the second request; see [Hedging.Due].
 	After time.Duration
 }
 
-// Hedging decides when a call gets a second request, and how many calls do. Its
-// methods may be called from many goroutines at once. The zero value is ready for
-// use.
+// Hedging decides when a call gets a second request, and limits how many calls do. Its methods
+// may be called from many goroutines at once. The zero value is ready for use.
 type Hedging struct {
 	took          resilience.Latency
 	calls, hedged atomic.Int64
@@ -39,12 +38,11 @@ const (
 // Started counts a call that may have a second request.
 func (h *Hedging) Started() { h.calls.Add(1) }
 
-// Took notes how long a call took that was answered. key is what latencies are kept
-// by.
+// Took records the duration of a successful call under key.
 func (h *Hedging) Took(key string, d time.Duration) { h.took.Observe(key, d) }
 
-// Due returns when a second request is due: after fixed, or where that is 0 after as
-// long as nearly all calls took. It reports false as long as too few have been seen.
+// Due returns the delay of the second request: fixed, or if that is 0 the duration of nearly all
+// recorded calls. It returns false as long as too few calls are recorded.
 func (h *Hedging) Due(key string, fixed time.Duration) (after time.Duration, ok bool) {
 	if fixed > 0 {
 		return fixed, true
@@ -53,7 +51,7 @@ func (h *Hedging) Due(key string, fixed time.Duration) (after time.Duration, ok 
 	return after, calls >= hedgeSamples
 }
 
-// Take takes a second request from the share of calls that may have one.
+// Take reserves a second request. It returns false if the share of calls is used up.
 func (h *Hedging) Take(share float64) bool {
 	if n := h.hedged.Add(1); float64(n) > max(1, share*float64(h.calls.Load())) {
 		h.Return()
@@ -62,10 +60,10 @@ func (h *Hedging) Take(share float64) bool {
 	return true
 }
 
-// Return gives back a second request that was not sent.
+// Return gives back a reserved second request that was not sent.
 func (h *Hedging) Return() { h.hedged.Add(-1) }
 
-// hedge sends the request of an attempt, and perhaps a second one beside it.
+// hedge sends the request of an attempt, and possibly a second one.
 func (r *Runner) hedge(ctx context.Context, c *Call, req transport.Request) outcome.Outcome {
 	h := r.learned.Get().hedging.Get()
 	h.Started()
@@ -78,18 +76,18 @@ func (r *Runner) hedge(ctx context.Context, c *Call, req transport.Request) outc
 	return r.outcomeOf(c, answer, err)
 }
 
-// due is when a second request is due, false for never.
+// due returns the delay of the second request, false for no second request.
 func (r *Runner) due(ctx context.Context, c *Call, h *Hedging) (time.Duration, bool) {
-	if r.repeatable(ctx, c) == resilience.Unsafe || c.HasToken() { // a token is of one request
+	if r.repeatable(ctx, c) == resilience.Unsafe || c.HasToken() { // a progress token belongs to one request
 		return 0, false
 	}
 	return h.Due(c.LatencyKey(), r.Set.Hedge.After)
 }
 
-// admitSecond lets a second request out, if it may go now.
+// admitSecond admits a second request if it can be sent at once.
 func (r *Runner) admitSecond(c *Call, h *Hedging) (permit guard.Permit, ok bool) {
 	if !r.Guard.AllClosed(c.Tool) || r.Keeper.Peek().Interrupted() || r.Links.Load() != c.Link {
-		return permit, false // nothing goes before the handshake of a new session
+		return permit, false // the handshake of a new session goes first
 	}
 	if !h.Take(r.Set.Hedge.Share) {
 		return permit, false
@@ -100,18 +98,18 @@ func (r *Runner) admitSecond(c *Call, h *Hedging) (permit guard.Permit, ok bool)
 	return permit, ok
 }
 
-// hedged sends a request, and a second one beside it if that is due. Its answer is that
-// of the request that won.
+// hedged sends a request, and a second one when it is due. It returns the answer of the request
+// that won.
 func (r *Runner) hedged(ctx context.Context, c *Call, req transport.Request, h *Hedging) (transport.Answer, error) {
 	after, ok := r.due(ctx, c, h)
 	if !ok {
 		return r.Exchange(ctx, c.Link, req)
 	}
 	if req.Challenged == nil {
-		req.Challenged = &transport.ChallengedCall{} // of both
+		req.Challenged = &transport.ChallengedCall{} // shared by both
 	}
-	// The params of a request must not be kept by a call that returns, so both
-	// have ended before this one does.
+	// A transport must not keep the params of a call that has returned, so this waits for both
+	// requests.
 	var under sync.WaitGroup
 	defer under.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -138,8 +136,8 @@ func (r *Runner) hedged(ctx context.Context, c *Call, req transport.Request, h *
 	second := r.besides(c)
 	again := req
 	again.ID, again.Params = second.ID, second.Seal()
-	again.Caller = nil      // an attempt of its own
-	if again.Wait.Max > 0 { // the bound is the attempt's
+	again.Caller = nil      // the second request asks for credentials itself
+	if again.Wait.Max > 0 { // the limit applies to the whole attempt
 		again.Wait.Max = max(again.Wait.Max-after, 1)
 	}
 	r.Guard.Report(guard.Hedged, c.Subject(), after, "")
@@ -147,8 +145,8 @@ func (r *Runner) hedged(ctx context.Context, c *Call, req transport.Request, h *
 		defer permit.Release()
 		send(again, true)
 	})
-	// Only a result ends the other, which is quick: an error says nothing of what
-	// the other request may yet do.
+	// Only a result cancels the other request: after an error, the other request may still
+	// succeed.
 	one := <-outcomes
 	if one.good() {
 		cancel()
@@ -157,10 +155,10 @@ func (r *Runner) hedged(ctx context.Context, c *Call, req transport.Request, h *
 	other := <-outcomes
 	wishOther, harmOther := r.weigh(c, other)
 	won, lost, mayHaveRun := one, other, harmOther > 1
-	if !one.good() && (other.good() || harmOther >= harm) { // on a par, what came last ended the attempt
+	if !one.good() && (other.good() || harmOther >= harm) { // of two equal failures, the later one ended the attempt
 		won, lost, mayHaveRun = other, one, harm > 1
 	}
-	if mayHaveRun { // which counts should the call go on, with another round, and fail
+	if mayHaveRun { // recorded in case the call goes on, with another round, and fails
 		if c.Retries == nil {
 			c.Retries = &Retries{}
 		}
@@ -169,7 +167,7 @@ func (r *Runner) hedged(ctx context.Context, c *Call, req transport.Request, h *
 	if lost.err != nil && c.Cancelable() {
 		r.Abandon(ctx, c, lost.id, outcome.FailureOf(lost.err))
 	}
-	if lost := second.Progress; lost != nil { // of the two tokens one stays
+	if lost := second.Progress; lost != nil { // of the two tokens, one stays registered
 		if won.second {
 			lost, c.Progress = c.Progress, lost
 		}
@@ -183,8 +181,8 @@ func (r *Runner) hedged(ctx context.Context, c *Call, req transport.Request, h *
 	return won.answer, won.err
 }
 
-// besides returns the call as its second request says it: with an id and a progress
-// token of its own, in memory of its own, since the first is still under way.
+// besides returns the call for its second request, with its own id, progress token and memory,
+// since the first request is still in flight.
 func (r *Runner) besides(c *Call) *Call {
 	second := *c
 	second.ID, second.Kept = r.NextID(), true
@@ -195,7 +193,7 @@ func (r *Runner) besides(c *Call) *Call {
 	return &second
 }
 
-// hedgeOutcome is what came of one of two requests.
+// hedgeOutcome is the outcome of one of the two requests.
 type hedgeOutcome struct {
 	id     jsonrpc.ID
 	second bool
@@ -203,12 +201,12 @@ type hedgeOutcome struct {
 	err    error
 }
 
-// good reports a result. An answer that is an error is none.
+// good reports whether the answer is a result, not an error.
 func (o *hedgeOutcome) good() bool {
 	return o.err == nil && o.answer.Error == nil
 }
 
-// notBefore adds the wish that came with the other outcome.
+// notBefore adds the Retry-After of the other outcome.
 func (o *hedgeOutcome) notBefore(wish time.Duration) {
 	switch {
 	case wish == 0:
@@ -221,9 +219,8 @@ func (o *hedgeOutcome) notBefore(wish time.Duration) {
 	}
 }
 
-// weigh does what the server asked for by one of two requests that is no result,
-// at once and whatever becomes of the other: it returns how long the server wants
-// to be left alone, and how much harm a repetition might do, more for more.
+// weigh obeys the Retry-After of one of two requests at once, whether or not that request wins.
+// It returns the requested pause, and how much harm a repetition could do; more is worse.
 func (r *Runner) weigh(c *Call, o hedgeOutcome) (wish time.Duration, harm int) {
 	if o.good() {
 		return 0, 2

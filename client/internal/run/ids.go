@@ -10,11 +10,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// idSource makes request ids: UUID v4 strings, so that
-// ids never repeat, not even across reconnects and processes. They are made in
-// blocks, which share one piece of random bytes and one text: an id costs a
-// share of an allocation. uuid.EnableRandPool would do the first half for the
-// whole process, which is not ours to decide.
+// idSource makes request ids: UUID v4 strings, so that ids never repeat, even across reconnects
+// and processes. Ids are made in blocks that share one read of random bytes and one string, so an
+// id costs only a share of an allocation. uuid.EnableRandPool would change the random source of
+// the whole process.
 type idSource struct{ block atomic.Pointer[tokenBlock] }
 
 type tokenBlock struct {
@@ -22,26 +21,25 @@ type tokenBlock struct {
 	taken  atomic.Int32
 }
 
-// idBlock is how many ids are made at once; tokenSize is the length of one in
-// JSON.
+// idBlock is the number of ids in a block; tokenSize is the length of an id in JSON.
 const (
 	idBlock   = 32
 	tokenSize = 38
 )
 
-// requestIDs serves all clients without a generator of their own.
+// requestIDs serves all clients that have no generator of their own.
 var requestIDs idSource
 
-// NextID returns a fresh request id. It may be called from many goroutines at once.
+// NextID returns a new request id. It may be called from many goroutines at once.
 func NextID() jsonrpc.ID { return requestIDs.next() }
 
-// next returns a fresh id. Safe for concurrent use.
+// next returns a new id. It may be called from many goroutines at once.
 func (s *idSource) next() jsonrpc.ID {
 	for {
 		b := s.block.Load()
 		if b != nil {
 			if n := int(b.taken.Add(1)); n <= idBlock {
-				// Hexadecimal digits and hyphens are a string.
+				// The text is a valid JSON string: hexadecimal digits and hyphens.
 				id, _ := jsonrpc.ParseID(b.tokens[(n-1)*tokenSize : n*tokenSize])
 				return id
 			}
@@ -52,7 +50,7 @@ func (s *idSource) next() jsonrpc.ID {
 
 func freshTokens() string {
 	var random [idBlock * len(uuid.UUID{})]byte
-	_, _ = rand.Read(random[:]) // never fails: it ends the program instead
+	_, _ = rand.Read(random[:]) // never fails: it crashes the program instead
 	tokens := make([]byte, 0, idBlock*tokenSize)
 	for raw := random[:]; len(raw) > 0; raw = raw[len(uuid.UUID{}):] {
 		u := uuid.UUID(raw[:len(uuid.UUID{})])

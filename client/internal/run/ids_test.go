@@ -9,8 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// AC-001.5: ids are UUIDs of version 4, over the ends of blocks too, and none
-// comes twice.
+// Ids are UUIDs of version 4, over the ends of blocks too, and none comes twice.
 func TestIDsAreUUIDs(t *testing.T) {
 	t.Parallel()
 	s := &idSource{}

@@ -11,8 +11,7 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// A lost session is retryable whatever became of the request: a loss that did no
-// harm is not less so than one of unknown outcome.
+// A lost session is retryable for every delivery of the request, also if it may have run.
 func TestLostSessionIsRetryable(t *testing.T) {
 	t.Parallel()
 	for _, f := range []transport.Failure{{NotSent: true}, {Rejected: true}, {}} {

@@ -13,16 +13,16 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// MaxBuffer is the size up to which the memory of params may be used again once
-// the call has returned: transports keep larger ones.
+// MaxBuffer is the largest size of params whose memory can be reused when the call has returned:
+// transports keep larger ones.
 const MaxBuffer = 32 << 10
 
-// sealRoom is what seal adds besides what it is given: punctuation and a token.
+// sealRoom is the size of what Seal adds to its inputs: punctuation and a token.
 const sealRoom = 96
 
-// SetParams takes params apart: the object without its closing brace and without
-// _meta, and the members of its _meta. Both share the memory of raw where they
-// can. The keys of _meta must be the caller's to set.
+// SetParams splits params into the object without its closing brace and without _meta, and the
+// members of its _meta. Both share the memory of raw where possible. It returns an error for a
+// key of _meta that the caller must not set.
 func (c *Call) SetParams(raw json.RawMessage) error {
 	if len(raw) == 0 {
 		return nil
@@ -38,7 +38,7 @@ func (c *Call) SetParams(raw json.RawMessage) error {
 	return err
 }
 
-// SetTarget reads from raw params what the call is about, for headers and errors.
+// SetTarget reads the name or URI of the call from raw params, for headers and errors.
 func (c *Call) SetTarget(params json.RawMessage) {
 	member := "name"
 	switch c.Method {
@@ -51,7 +51,7 @@ func (c *Call) SetTarget(params json.RawMessage) {
 		return
 	}
 	var value json.RawMessage
-	_ = jsonrpc.Members(params, func(name, v []byte) bool { // they were checked
+	_ = jsonrpc.Members(params, func(name, v []byte) bool { // the params were checked
 		if string(name) == member {
 			value = v
 		}
@@ -64,7 +64,7 @@ func (c *Call) SetTarget(params json.RawMessage) {
 
 // Arguments returns the arguments in the params of a tool call, nil for none.
 func (c *Call) Arguments() (args json.RawMessage) {
-	// Only the closing brace is missing, which comes after the members that are read.
+	// Only the closing brace is missing, which comes after the members read here.
 	_ = jsonrpc.Walk(c.Params, func(name, value []byte) bool {
 		if string(name) == "arguments" {
 			args = value
@@ -74,7 +74,7 @@ func (c *Call) Arguments() (args json.RawMessage) {
 	return args
 }
 
-// Begin makes the next attempt of a call, over l.
+// Begin starts the next attempt of a call, over l.
 func (c *Call) Begin(l *link.Link, id jsonrpc.ID) {
 	c.Link, c.ID = l, id
 	if c.Progress != nil {
@@ -85,10 +85,10 @@ func (c *Call) Begin(l *link.Link, id jsonrpc.ID) {
 	}
 }
 
-// Seal returns the params of an attempt: the caller's, what the round adds, and
-// _meta with what the era asks for, the progress token and the
-// caller's keys. They are written behind c.Params, in its memory where there is
-// room, so that a small call allocates nothing for them.
+// Seal returns the params of an attempt: the caller's params, the members of the round, and _meta
+// with the members of the era, the progress token and the caller's members. They are written
+// behind c.Params, in its memory if there is room, so that a small call allocates nothing for
+// them.
 func (c *Call) Seal() json.RawMessage {
 	era := c.Link.Agreed.Meta
 	hasMeta := era != nil || c.Meta != nil || c.Progress != nil || c.Token || c.Stamp != nil
@@ -98,7 +98,7 @@ func (c *Call) Seal() json.RawMessage {
 	n := len(c.Params)
 	out := c.Params
 	if c.Kept {
-		// The last attempt's may still be on their way, whatever was answered.
+		// A transport may still hold the params of the last attempt, even after its answer.
 		out = slices.Clone(out)
 	}
 	if out == nil {
@@ -119,14 +119,14 @@ func (c *Call) Seal() json.RawMessage {
 		out = doc.AppendMembers(out, c.Stamp)
 		out = append(doc.AppendMembers(out, c.Meta), '}')
 	}
-	c.Params = out[:n] // keeps the room for the next attempt
+	c.Params = out[:n] // keeps the capacity for the next attempt
 	out = append(out, '}')
 	c.Kept = len(out) > MaxBuffer
 	return out
 }
 
-// Frame makes the next request of a call: under a new number, with the params of
-// this attempt and what headers repeat of them.
+// Frame returns the next request of a call, with the next attempt number, the params of this
+// attempt, and the parts that headers repeat.
 func (c *Call) Frame() transport.Request {
 	params := c.Seal()
 	req := transport.Request{Request: jsonrpc.Request{ID: c.ID, Method: c.Method, Params: params}, Mirror: c.mirror(), Challenged: c.Challenged}
@@ -137,11 +137,11 @@ func (c *Call) Frame() transport.Request {
 	return req
 }
 
-// callerAge is how long a call may wait for its first request and still send what the
-// application answered at its start: tokens expire, and HeaderFunc hears of no refusal.
+// callerAge limits how long a call may wait for its first request and still use the credentials
+// from its start: tokens expire, and HeaderFunc never learns of a refusal.
 const callerAge = 10 * time.Second
 
-// mirror is what headers repeat of an attempt, nil where none do.
+// mirror returns the parts of an attempt that headers repeat, nil for none.
 func (c *Call) mirror() *transport.Mirror {
 	if !c.Link.StatelessHTTP() {
 		return nil
@@ -162,8 +162,8 @@ func (q *Request) AddMeta(members map[string]any) error {
 	return nil
 }
 
-// CheckMeta refuses members of _meta that are there twice: among the caller's, or
-// the progress token if the call asks for progress.
+// CheckMeta returns an error for duplicate members of _meta: two of the caller's, or a progress
+// token if the call asks for progress.
 func (q *Request) CheckMeta(progress bool) error {
 	all := doc.AppendMembers([]byte{'{'}, q.Meta)
 	if progress {
@@ -172,7 +172,7 @@ func (q *Request) CheckMeta(progress bool) error {
 	return jsonrpc.Members(append(all, '}'), func(_, _ []byte) bool { return true })
 }
 
-// HasToken reports whether the caller's members of _meta ask for progress.
+// HasToken reports whether the caller's members of _meta have a progress token.
 func (q *Request) HasToken() (has bool) {
 	if q.Meta == nil {
 		return false

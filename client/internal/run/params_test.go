@@ -16,7 +16,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// What an attempt is sent with: the caller's params, what the round adds, and _meta.
+// The params of an attempt: the caller's, those of the round, and _meta.
 func TestSeal(t *testing.T) {
 	t.Parallel()
 	session := &link.Link{Agreed: link.Nothing}
@@ -40,13 +40,13 @@ func TestSeal(t *testing.T) {
 			`{"a":1,"requestState":"s","_meta":{"era":1,"progressToken":"x","stamp":2,"own":3}}`,
 		},
 	} {
-		for range 2 { // the next attempt has the same
+		for range 2 { // the next attempt has the same params
 			require.Equal(t, tt.want, string(tt.call.Seal()), tt.name)
 		}
 	}
 }
 
-// Params that the transport keeps are not written over by the next attempt.
+// Params that the transport keeps are not overwritten by the next attempt.
 func TestSealKeepsLargeParams(t *testing.T) {
 	t.Parallel()
 	for size, kept := range map[int]bool{10: false, MaxBuffer: true} {
@@ -62,7 +62,7 @@ func TestSealKeepsLargeParams(t *testing.T) {
 	}
 }
 
-// Headers repeat an attempt where each request is an HTTP exchange of its own.
+// Headers repeat parts of an attempt if each request is an HTTP exchange of its own.
 func TestFrame(t *testing.T) {
 	t.Parallel()
 	agreed := &link.Agreement{Era: mcp.EraStateless, Version: mcp.Version2026_07_28}
@@ -76,7 +76,7 @@ func TestFrame(t *testing.T) {
 	require.Equal(t, 2, c.Attempts)
 }
 
-// The caller's _meta is kept apart, and has no keys of the protocol.
+// The caller's _meta is kept separately, and has no keys of the protocol.
 func TestSetParams(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ raw, params, meta, err string }{
@@ -99,7 +99,7 @@ func TestSetParams(t *testing.T) {
 	}
 }
 
-// What a request names is read from its params.
+// The target of a request is read from its params.
 func TestSetTarget(t *testing.T) {
 	t.Parallel()
 	const params = `{"name":"n","uri":"u","taskId":"t"}`
@@ -128,7 +128,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Members of _meta are valid, and there once.
+// Members of _meta are valid and unique.
 func TestMeta(t *testing.T) {
 	t.Parallel()
 	q := Request{Meta: []byte(`"a":1`)}
@@ -161,7 +161,7 @@ func TestAskForTask(t *testing.T) {
 	}
 }
 
-// What belongs to a round does not stay in the params.
+// The members of a round do not remain in the params.
 func TestCutRound(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ params, want, round string }{
@@ -190,7 +190,7 @@ func TestResume(t *testing.T) {
 	require.Nil(t, c.Round)
 }
 
-// A key is for a round, an attempt has a number in it.
+// A key is for a round, and each attempt has a number in it.
 func TestStamp(t *testing.T) {
 	t.Parallel()
 	key := "order-1"
@@ -210,7 +210,7 @@ func TestStamp(t *testing.T) {
 	made := c.Key
 	require.Len(t, made, 36)
 	c.Link = &link.Link{Agreed: link.Nothing}
-	require.False(t, c.KeyHonored("com.example"))
+	require.False(t, c.KeyAccepted("com.example"))
 	require.Nil(t, c.SetStamp("com.example", math.MaxInt64))
 	require.Equal(t, made, c.Key)
 }

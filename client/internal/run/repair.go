@@ -12,9 +12,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// repair puts right what kept the server from taking a request. It reports whether
-// the call is to be sent again. When it is not, err is the error of the call, nil
-// where nothing could be repaired: then the error is the outcome's.
+// repair fixes the reason why the server did not take a request, and reports whether to send the
+// call again. If not, err is the error of the call. If err is nil too, nothing could be repaired,
+// and the error is the outcome's.
 func (r *Runner) repair(ctx context.Context, c *Call, step Step, out *outcome.Outcome) (again bool, err error) {
 	switch step {
 	case Refused:
@@ -27,7 +27,7 @@ func (r *Runner) repair(ctx context.Context, c *Call, step Step, out *outcome.Ou
 		err = r.about(c, r.Keeper.Renew(ctx, c.Link, out.Err.Delivery))
 		return err == nil, err
 	case Lost:
-		r.Keeper.NoteLoss(c.Link, out.Err) // a session is opened for a later attempt
+		r.Keeper.NoteLoss(c.Link, out.Err) // a later attempt opens a session
 		return false, nil
 	case Headers:
 		c.Repairs |= Listed
@@ -37,7 +37,7 @@ func (r *Runner) repair(ctx context.Context, c *Call, step Step, out *outcome.Ou
 	case Version:
 		again, err = r.Client.RenewVersion(VersionRefusal{
 			Err: out.Err, Sent: c.Link.Agreed.Version, Before: c.Repairs&Revised != 0,
-			// No call of a tool is known to do no harm the second time.
+			// A tools/call is never known to be safe to run twice.
 			Repeatable: c.Method != mcp.MethodToolsCall && c.Repeat(r.Set.KeyPrefix, resilience.Proof, nil) != resilience.Unsafe,
 		})
 		if again {
@@ -54,8 +54,8 @@ func (r *Runner) repair(ctx context.Context, c *Call, step Step, out *outcome.Ou
 	}
 }
 
-// Repaired repairs what an outcome asks for, once. It reports whether the request
-// can be sent again, else it returns the error of the request.
+// Repaired repairs an outcome, once. It reports whether the request can be sent again; if not, it
+// returns the error of the request.
 func (r *Runner) Repaired(ctx context.Context, c *Call, out *outcome.Outcome) (again bool, _ error) {
 	facts := r.facts(c, out)
 	again, err := r.repair(ctx, c, Decide(out, &facts), out)
@@ -85,9 +85,8 @@ func (r *Runner) Notify(ctx context.Context, method string, params json.RawMessa
 	}
 }
 
-// answerRound takes one round of a call that the server wants to know more about: nil
-// when the call is to be sent again. What the user thinks in takes no time of any
-// attempt, only of the whole call.
+// answerRound answers a request for input of the server. It returns nil if the call is to be sent
+// again. The user's time to answer counts against the call, not against an attempt.
 func (r *Runner) answerRound(ctx context.Context, c *Call, raw json.RawMessage) error {
 	if !ask.CanAsk(c.Method, c.Link.Agreed.Version) {
 		return r.Undecodable(c.Subject(), errors.New("it asks for input, which this method does not support"))
@@ -107,12 +106,12 @@ func (r *Runner) answerRound(ctx context.Context, c *Call, raw json.RawMessage) 
 	}
 	c.NextRound(members)
 	if c.Progress != nil {
-		r.Client.Inbound().Progress().Renew(c.Progress) // a new request needs a new token
+		r.Client.Inbound().Progress().Renew(c.Progress) // the next request needs a new token
 	}
 	return nil
 }
 
-// occasion is what a question of the server belongs to.
+// occasion returns the call that a question of the server belongs to.
 func (c *Call) occasion() ask.Occasion {
 	return ask.Occasion{Agreed: c.Link.Agreed, Method: c.Method, Tool: c.Tool}
 }

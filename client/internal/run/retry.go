@@ -16,18 +16,18 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// RetrySettings are how a client retries. A zero value is the default of package resilience.
+// RetrySettings configure retries. A zero value means the default of package resilience.
 type RetrySettings struct {
 	Policy   resilience.Policy
 	Attempts int
-	// Pauses bounds the pauses between attempts.
+	// Pauses limits the pauses between attempts.
 	Pauses resilience.Backoff
 	// Budget is the size of the budget; see [NewBudget].
 	Budget int
 }
 
-// NewBudget makes a budget that pays for size retries when it is full: 0 means the
-// default, less than 0 no bound.
+// NewBudget returns a budget that pays for size retries when it is full. 0 means the default, and
+// a negative size means no limit.
 func NewBudget(size int) *resilience.Budget {
 	var p resilience.Prices
 	switch {
@@ -39,15 +39,15 @@ func NewBudget(size int) *resilience.Budget {
 	return resilience.NewBudget(p)
 }
 
-// Retries is the history of a call that has failed. It is nil for a call that has not.
+// Retries is the retry state of a call. It is nil for a call without a failure.
 type Retries struct {
 	// Last is the record of the last attempt that failed.
 	Last resilience.Attempt
-	// Doubt says that an attempt may have been executed: the call may have been,
-	// whatever becomes of later attempts.
+	// Doubt is set if an attempt may have run on the server: then the call may have run, whatever
+	// the outcome of later attempts.
 	Doubt bool
 
-	// Owed is the failure that circuits count when the call has failed.
+	// Owed is the failure that circuits count if the call fails.
 	Owed guard.Owed
 
 	err   *mcperrors.Error // of the last attempt that was retried
@@ -57,34 +57,33 @@ type Retries struct {
 // Failed notes an attempt that failed.
 func (r *Retries) Failed(a resilience.Attempt) {
 	r.Last = a
-	// An error that is an answer may have come half-way.
+	// An error answer may be sent after the call has partly run.
 	r.Doubt = r.Doubt || a.Delivery == mcperrors.Unknown || a.Delivery == mcperrors.Answered
 }
 
-// Chance is what a retry depends on besides the call's history.
+// Chance has the inputs of a retry decision besides the call's history.
 type Chance struct {
 	RetrySettings
 	Repeat resilience.Repeat
-	// Remaining is the time to the end of the call, and Throttled how long the
-	// server must be left alone.
+	// Remaining is the time until the call must end, and Throttled how long the server is
+	// throttled.
 	Remaining, Throttled time.Duration
 	Random               float64 // from [0, 1)
 	Now                  time.Time
 	Budget               func() *resilience.Budget
 }
 
-// Decision says whether a call is retried.
+// Decision is the decision whether to retry a call.
 type Decision struct {
 	Again bool
 	Wait  time.Duration
-	// Denied is what keeps a retry that could help from being made, 0 where nothing
-	// does, and Why says it in words.
+	// Denied is what denied a retry that could have helped, 0 for nothing. Why describes it.
 	Denied resilience.Denial
 	Why    string
 }
 
-// Next decides whether a call is retried after its last attempt failed with err.
-// A retry has been paid for.
+// Next decides whether to retry a call whose last attempt failed with err. It pays for the retry
+// from the budget.
 func (r *Retries) Next(err *mcperrors.Error, c *Chance) Decision {
 	s := r.state
 	s.Policy, s.Repeat, s.MaxAttempts = c.Policy, c.Repeat, c.Attempts
@@ -107,8 +106,7 @@ func (r *Retries) Next(err *mcperrors.Error, c *Chance) Decision {
 	return Decision{Again: true, Wait: wait}
 }
 
-// InDoubt notes in the error of a call that an earlier attempt may have been
-// executed. It returns err.
+// InDoubt records in the error of a call that an earlier attempt may have run. It returns err.
 func (r *Retries) InDoubt(err error) error {
 	var e *mcperrors.Error
 	if r != nil && r.Doubt && errors.As(err, &e) && (e.Delivery == mcperrors.NotSent || e.Delivery == mcperrors.Rejected) {
@@ -117,8 +115,8 @@ func (r *Retries) InDoubt(err error) error {
 	return err
 }
 
-// Refused returns the error of a call whose retry this client refuses: the error of
-// the attempt before, and when it may be tried later.
+// Refused returns the error of a call whose retry this client refuses: the error of the attempt
+// before, with the time until a later call may succeed.
 func (r *Retries) Refused(err error, attempts int) error {
 	kind := mcperrors.KindOf(err)
 	if r.err == nil || (kind != mcperrors.KindCircuitOpen && kind != mcperrors.KindOverloaded) {
@@ -131,9 +129,8 @@ func (r *Retries) Refused(err error, attempts int) error {
 	return r.InDoubt(r.err)
 }
 
-// Stopped returns the error of a call that ends in the pause before a retry.
-// Nothing is in flight then: the call was not executed, unless an earlier attempt
-// was.
+// Stopped returns the error of a call that ends in the pause before a retry. Nothing is in flight
+// then: the call did not run unless an earlier attempt did.
 func (r *Retries) Stopped(cause error) *mcperrors.Error {
 	delivery := r.err.Delivery
 	if r.Doubt {
@@ -145,15 +142,15 @@ func (r *Retries) Stopped(cause error) *mcperrors.Error {
 	return &e
 }
 
-// Repeat tells whether the call may run twice. hints are those of its tool if the policy
-// goes by them, and prefix is that of idempotency keys.
+// Repeat reports whether the call may run twice. hints are the annotations of its tool if the
+// policy uses them, and prefix is the prefix of idempotency keys.
 func (c *Call) Repeat(prefix string, p resilience.Policy, hints *mcp.ToolAnnotations) resilience.Repeat {
 	return resilience.RepeatOf(resilience.Request{
-		Method: c.Method, Policy: p, Key: c.KeyHonored(prefix), Stateful: len(c.Round) > 0, Annotations: hints,
+		Method: c.Method, Policy: p, Key: c.KeyAccepted(prefix), Stateful: len(c.Round) > 0, Annotations: hints,
 	})
 }
 
-// Budget returns what pays for retries, nil before the first.
+// Budget returns the retry budget, nil before the first retry.
 func (r *Runner) Budget() *resilience.Budget {
 	if l := r.learned.Peek(); l != nil {
 		return l.budget.Peek()
@@ -161,33 +158,28 @@ func (r *Runner) Budget() *resilience.Budget {
 	return nil
 }
 
-// retry applies the retry policy to an attempt that failed and that nothing
-// has repaired. It reports whether the call is sent again, after a pause. When it
-// is not and there is no error, the result that the error was read from is the
-// call's.
+// retry applies the retry policy to a failed attempt that was not repaired. It reports whether to
+// send the call again. If not, and there is no error, the call returns the result that the error
+// was derived from.
 func (r *Runner) retry(ctx context.Context, c *Call, out *outcome.Outcome) (again bool, err error) {
-	err = r.awaitRetry(ctx, c, out)
-	switch {
-	case err == nil:
-		return true, nil
-	case out.Result != nil && err == error(out.Err): //nolint:errorlint // identity: it is not sent again
-		return false, nil
+	again, err = r.awaitRetry(ctx, c, out)
+	if again || err != nil || out.Result != nil {
+		return again, err
 	}
-	return false, err
+	return false, c.Retries.InDoubt(out.Error())
 }
 
-// awaitRetry waits until a call may be sent again and returns nil, or the error of one
-// that may not.
-func (r *Runner) awaitRetry(ctx context.Context, c *Call, out *outcome.Outcome) error {
-	err, had := out.Error(), c.Retries
-	if had == nil || c.Purpose == link.Handshake || c.Purpose == link.Liveness {
-		return err
-	}
-	if out.Local() { // what was seen of the server says more
-		return had.Refused(err, c.Attempts)
-	}
-	if c.Method == mcp.MethodTasksGet || c.Method == mcp.MethodTasksResult {
-		return had.InDoubt(err) // the task follower polls again
+// awaitRetry decides whether to send a call again, and waits until it may be sent. It returns
+// false without an error if the call ends with the failure of the attempt.
+func (r *Runner) awaitRetry(ctx context.Context, c *Call, out *outcome.Outcome) (again bool, err error) {
+	had := c.Retries
+	switch {
+	case had == nil, c.Purpose == link.Handshake, c.Purpose == link.Liveness:
+		return false, nil
+	case out.Local(): // the server's own error is more useful
+		return false, had.Refused(out.Error(), c.Attempts)
+	case c.Method == mcp.MethodTasksGet, c.Method == mcp.MethodTasksResult:
+		return false, nil // the task follower polls again
 	}
 	chance := Chance{
 		RetrySettings: r.Set.Retry, Repeat: r.repeatable(ctx, c),
@@ -197,29 +189,29 @@ func (r *Runner) awaitRetry(ctx context.Context, c *Call, out *outcome.Outcome) 
 		},
 	}
 	chance.Policy = r.policy(c)
-	d := had.Next(errormap.From(err, mcperrors.Unknown), &chance)
+	d := had.Next(out.Err, &chance)
 	if !d.Again {
 		if d.Denied != 0 {
 			r.Guard.Deny(c.Subject(), d.Denied, d.Why)
 		}
-		return had.InDoubt(err)
+		return false, nil
 	}
 	r.Guard.Report(guard.Retried, c.Subject(), d.Wait, had.Last.Class.String())
 	if d.Wait > 0 {
 		if err := r.Life.Sleep(ctx, d.Wait); err != nil {
-			return r.about(c, had.Stopped(err))
+			return false, r.about(c, had.Stopped(err))
 		}
 	}
-	if e := r.awaitLink(ctx, c); e != nil { // nor while the server is started again
-		return had.Refused(e, c.Attempts)
+	if err := r.awaitLink(ctx, c); err != nil { // nor while the server is restarted
+		return false, had.Refused(err, c.Attempts)
 	}
 	if c.Progress != nil {
 		r.Client.Inbound().Progress().Renew(c.Progress)
 	}
-	return nil
+	return true, nil
 }
 
-// policy is the one for a call, [resilience.Never] for none.
+// policy returns the retry policy of a call, [resilience.Never] for no retries.
 func (r *Runner) policy(c *Call) resilience.Policy {
 	if c.OwnPolicy {
 		return c.Policy
@@ -227,7 +219,7 @@ func (r *Runner) policy(c *Call) resilience.Policy {
 	return r.Set.Retry.Policy
 }
 
-// repeatable tells whether a call may run twice.
+// repeatable reports whether a call may run twice.
 func (r *Runner) repeatable(ctx context.Context, c *Call) resilience.Repeat {
 	var hints *mcp.ToolAnnotations
 	p := r.policy(c)

@@ -17,7 +17,7 @@ func lostAttempt(d mcperrors.Delivery) resilience.Attempt {
 	return resilience.Attempt{Method: mcp.MethodToolsList, Class: resilience.ClassLost, Delivery: d, Kind: mcperrors.KindTransport}
 }
 
-// chance is one in which a retry can be made.
+// chance allows a retry.
 func chance() *Chance {
 	budget := NewBudget(0)
 	return &Chance{
@@ -25,7 +25,7 @@ func chance() *Chance {
 	}
 }
 
-// spent uses the budget up.
+// spent uses up the budget.
 func spent(c *Chance) {
 	for range 100 {
 		r := &Retries{}
@@ -34,7 +34,7 @@ func spent(c *Chance) {
 	}
 }
 
-// A retry is made when the policy, the time and the budget allow it.
+// A retry needs the policy, the time and the budget.
 func TestNext(t *testing.T) {
 	t.Parallel()
 	busy := resilience.Attempt{Method: mcp.MethodToolsList, Class: resilience.ClassBusy, Delivery: mcperrors.Rejected}
@@ -71,7 +71,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// A budget that is used up denies retries, and calls that succeed fill it again.
+// A used-up budget denies retries, and successful calls refill it.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	var none *resilience.Budget
@@ -94,7 +94,7 @@ func TestBudget(t *testing.T) {
 	require.Equal(t, full, few.Tokens(), "not more than full")
 }
 
-// The attempts of a call are bounded.
+// The attempts of a call are limited.
 func TestAttemptsAreBounded(t *testing.T) {
 	t.Parallel()
 	r, c := &Retries{}, chance()
@@ -107,7 +107,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	require.Equal(t, Decision{Denied: resilience.DeniedAttempts, Why: "tried often enough"}, d)
 }
 
-// What one attempt may have done, the call may have done.
+// If one attempt may have run, the call may have run.
 func TestDoubt(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -130,7 +130,7 @@ func TestDoubt(t *testing.T) {
 	require.NoError(t, none.InDoubt(nil))
 }
 
-// A retry that this side refuses fails with what the attempt failed with.
+// A retry that the client refuses fails with the error of the attempt.
 func TestRefusedRetry(t *testing.T) {
 	t.Parallel()
 	first := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, "first", nil)

@@ -13,12 +13,12 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// CutRound takes what belongs to one round out of params that the caller wrote:
-// the next round has its own.
+// CutRound removes the members of one round from params that the caller wrote, and keeps them in
+// c.Round: the next round has its own.
 func (c *Call) CutRound() {
 	ofRound := func(name []byte) bool { return string(name) == "inputResponses" || string(name) == "requestState" }
 	found := false
-	// They were checked; only the closing brace is missing.
+	// The params were checked; only the closing brace is missing.
 	_ = jsonrpc.Walk(c.Params, func(name, _ []byte) bool {
 		found = ofRound(name)
 		return !found
@@ -41,8 +41,8 @@ func (c *Call) CutRound() {
 
 var errRoundTwice = errors.New("answers and state are given both by WithInput and in the params; use one")
 
-// Resume begins a call with the answers that its caller brought, under revision v.
-// state is the server's, nil for none.
+// Resume starts a call with its caller's answers to an earlier round, under revision v. state is
+// the server's state, nil for none.
 func (c *Call) Resume(v mcp.Version, responses mcp.InputResponses, state json.RawMessage) *mcperrors.Error {
 	if !ask.CanAsk(c.Method, v) {
 		return outcome.InvalidArguments(fmt.Errorf("WithInput is for calls that ended with InputRequired; %s never does in revision %s", c.Method, v))
@@ -58,8 +58,8 @@ func (c *Call) Resume(v mcp.Version, responses mcp.InputResponses, state json.Ra
 	return nil
 }
 
-// NextRound adds members to the params of the attempts that follow. The next round
-// is another request: its answer is not the answer to this one.
+// NextRound sets the members of the next round. The next round is another request, so it gets
+// another idempotency key.
 func (c *Call) NextRound(members []byte) {
 	c.Round = members
 	c.Key, c.Earlier = "", c.Attempts

@@ -1,5 +1,5 @@
-// Package run makes calls. A [Runner] sends the requests of a [Call] until it ends; what
-// it does after each is decided by [Decide], [Retries] and [Hedging], which send nothing.
+// Package run makes calls. A [Runner] sends the requests of a [Call] until it ends. [Decide],
+// [Retries] and [Hedging] decide the next step; they send nothing.
 package run
 
 import (
@@ -28,9 +28,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Runner makes the calls of one client: it sends a request, and then does what the
-// outcome asks for, until the call ends. Set its fields before the first call. Its
-// methods may be called from many goroutines at once.
+// Runner makes the calls of one client: it sends a request, then takes the steps that the outcome
+// requires, until the call ends. Set its fields before the first call. Its methods may be called
+// from many goroutines at once.
 type Runner struct {
 	*core.Core
 	Set    *Settings
@@ -41,63 +41,61 @@ type Runner struct {
 	learned core.Lazy[learned]
 }
 
-// Settings are what the calls of a client depend on. They do not change, and clients may
-// share them.
+// Settings configure the calls of a client. They are immutable, and clients may share them.
 type Settings struct {
-	// Wait bounds how long an answer is waited for. Its Max bounds the whole call, too.
+	// Wait limits the wait for an answer. Its Max also limits the whole call.
 	Wait  jsonrpc.Wait
 	Retry RetrySettings
 	Hedge HedgeSettings
-	// Beats says that somebody wants to know of signs of life.
+	// Beats enables [Runner.Beats].
 	Beats bool
-	// NextID makes request ids; nil for [NextID].
+	// NextID makes request ids; nil means [NextID].
 	NextID func() jsonrpc.ID
-	// KeyPrefix is that of idempotency keys, "" for none.
+	// KeyPrefix is the prefix of idempotency keys, "" for none.
 	KeyPrefix string
-	// NoTokens leaves out progress tokens of calls that do not ask for progress.
+	// NoTokens omits progress tokens from calls that do not ask for progress.
 	NoTokens bool
-	// Typed refuses results of the stateless era without a type.
+	// Typed rejects results of the stateless era that have no resultType.
 	Typed bool
-	// Offer is what the client does for its server.
+	// Offer is what the client offers to the server.
 	Offer   *ask.Offer
 	Profile mcperrors.Profile
 }
 
 // Client is the client that a Runner makes calls for.
 type Client interface {
-	// Catalog returns what is known of the server's tools.
+	// Catalog returns the known tools of the server.
 	Catalog() *catalog.Catalog
-	// Inbound returns what takes the messages that the server sends on its own.
+	// Inbound returns the receiver of messages that the server sends on its own.
 	Inbound() *inbound.Inbound
-	// InputError makes the error of a call from one of its rounds, whose state is state.
+	// InputError returns the error of a call that failed in a round with the given state.
 	InputError(err error, state json.RawMessage) *mcperrors.Error
-	// MissingCapability explains the error of a request that needs a capability which
-	// this client does not declare. It returns nil if there is nothing to explain.
+	// MissingCapability returns a better error for a request that needs a capability which this
+	// client does not declare, nil if there is none.
 	MissingCapability(err *mcperrors.Error) error
-	// RenewVersion takes another revision after a server refused a request for its own.
-	// It reports whether the request is sent again.
+	// RenewVersion switches to another revision after a server refused a request for its
+	// revision. It reports whether to send the request again.
 	RenewVersion(VersionRefusal) (again bool, _ error)
 }
 
-// VersionRefusal is a request that a server refused for its revision.
+// VersionRefusal is a request whose revision the server refused.
 type VersionRefusal struct {
 	Err  *mcperrors.Error
 	Sent mcp.Version
-	// Repeatable says that the request may run twice, and Before that it was sent again
-	// with another revision before.
+	// Repeatable is set if the request may run twice, and Before if it was already sent again
+	// with another revision.
 	Repeatable, Before bool
 }
 
-// learned is what a Runner has once it needs it.
+// learned is the state that a Runner creates on first use.
 type learned struct {
 	beats   atomic.Int64 // see Beats
 	budget  core.Lazy[resilience.Budget]
 	hedging core.Lazy[Hedging]
-	untyped atomic.Bool // a result without a type was logged
+	untyped atomic.Bool // the missing resultType was logged
 }
 
-// Do makes a call: it sends a request, and another one as long as the outcome of the
-// last asks for it.
+// Do makes a call: it sends requests until an outcome ends the call.
 func (r *Runner) Do(ctx context.Context, c *Call) (json.RawMessage, error) {
 	result, err := r.do(ctx, c)
 	if err != nil && c.Retries != nil {
@@ -130,8 +128,8 @@ func (r *Runner) do(ctx context.Context, c *Call) (json.RawMessage, error) {
 	}
 }
 
-// awaitLink holds a call back while a program is being restarted or a session is
-// being renewed: nothing goes before its handshake.
+// awaitLink waits while a program is restarted or a session is renewed: no call goes before the
+// handshake.
 func (r *Runner) awaitLink(ctx context.Context, c *Call) error {
 	waited, e := r.Keeper.Peek().Await(ctx, r.Span(c))
 	if c.Waited = c.Waited || waited; e != nil {
@@ -161,7 +159,7 @@ func (r *Runner) findHeaders(ctx context.Context, c *Call) (err error) {
 	return err
 }
 
-// Attempt sends one request: it is admitted, sent, and settled.
+// Attempt admits, sends and settles one request.
 func (r *Runner) Attempt(ctx context.Context, c *Call) outcome.Outcome {
 	if r.Life.Closed() {
 		return outcome.Refused(r.about(c, life.ErrClosed()))
@@ -170,7 +168,7 @@ func (r *Runner) Attempt(ctx context.Context, c *Call) outcome.Outcome {
 	c.Waited = permit.Waited
 	if err != nil {
 		if permit.Lost != nil {
-			c.Link = permit.Lost // which is replaced
+			c.Link = permit.Lost // the lost link, which is replaced
 		}
 		return outcome.Refused(err)
 	}
@@ -201,10 +199,10 @@ func (r *Runner) Attempt(ctx context.Context, c *Call) outcome.Outcome {
 	return out
 }
 
-// Beat notes a sign of life of the server.
+// Beat records a liveness signal of the server.
 func (r *Runner) Beat() { r.learned.Get().beats.Add(1) }
 
-// Beats returns how many signs of life there were, if [Settings].Beats is set.
+// Beats returns the number of liveness signals, if [Settings].Beats is set.
 func (r *Runner) Beats() int64 { return r.learned.Get().beats.Load() }
 
 // request describes the next request of a call to the guard.
@@ -220,8 +218,8 @@ func (r *Runner) NextID() jsonrpc.ID {
 	return NextID()
 }
 
-// exchange sends one request over the link of its call. Every request of the client goes
-// through here or through hedge, but for the notifications of the handshake.
+// exchange sends one request over the link of its call. Every request of the client goes through
+// exchange or hedge, except the notifications of the handshake.
 func (r *Runner) exchange(ctx context.Context, c *Call, req transport.Request) outcome.Outcome {
 	drops := r.Links.Drops()
 	mark := drops.Mark()
@@ -231,7 +229,7 @@ func (r *Runner) exchange(ctx context.Context, c *Call, req transport.Request) o
 	switch {
 	case err == nil:
 		drops.Answered()
-	case c.Link.Traits.Exchanges: // another call may have brought the request
+	case c.Link.Traits.Exchanges: // the dropped request may belong to another call
 	case out.Err != nil && (out.Err.Kind == mcperrors.KindTimeout || out.Err.Kind == mcperrors.KindTransport):
 		if asked := drops.Since(mark); asked != "" {
 			out.Err.Message += "; the server asked " + r.Secrets().Hide(asked) + ", which this era does not allow, and got no answer"
@@ -240,8 +238,7 @@ func (r *Runner) exchange(ctx context.Context, c *Call, req transport.Request) o
 	return out
 }
 
-// answered notes whose request was answered, and whether the server has refused
-// credentials.
+// answered keeps the caller of the request, and the credentials that the server refused.
 func (c *Call) answered(answer transport.Answer) {
 	if answer.Caller != nil {
 		c.Caller = answer.Caller
@@ -251,17 +248,17 @@ func (c *Call) answered(answer transport.Answer) {
 	}
 }
 
-// Once sends a request of a call that has begun, once and past all limits.
+// Once sends a request of a call that has begun. It does not repeat it, and bypasses all limits.
 func (r *Runner) Once(ctx context.Context, c *Call, wait jsonrpc.Wait) outcome.Outcome {
 	req := c.Frame()
 	req.Wait = wait
 	return r.exchange(ctx, c, req)
 }
 
-// Ping asks the server for an answer, past all caches and limits: ping in the session
-// era, server/discover in the stateless one.
+// Ping sends a liveness probe that bypasses all caches and limits: ping in the session era,
+// server/discover in the stateless era.
 func (r *Runner) Ping(ctx context.Context, bound time.Duration) outcome.Outcome {
-	ctx, cancel := context.WithTimeout(ctx, bound+time.Second) // should a transport not keep to Wait
+	ctx, cancel := context.WithTimeout(ctx, bound+time.Second) // in case a transport ignores Wait
 	defer cancel()
 	c := Call{Request: Request{Method: mcp.MethodPing, Purpose: link.Liveness}}
 	c.Begin(r.Links.Load(), r.NextID())
@@ -272,7 +269,7 @@ func (r *Runner) Ping(ctx context.Context, bound time.Duration) outcome.Outcome 
 	return r.Once(ctx, &c, jsonrpc.Wait{Max: bound})
 }
 
-// outcomeOf makes the outcome of a request from what its transport returned.
+// outcomeOf returns the outcome of a request from the transport's return values.
 func (r *Runner) outcomeOf(c *Call, answer transport.Answer, err error) outcome.Outcome {
 	agreed := c.Link.Agreed
 	sent := outcome.Sent{
@@ -295,7 +292,7 @@ func (r *Runner) outcomeOf(c *Call, answer transport.Answer, err error) outcome.
 	return out
 }
 
-// failed completes the outcome of a request that failed.
+// failed completes the outcome of a failed request.
 func (r *Runner) failed(c *Call, out *outcome.Outcome) {
 	a := &out.Record
 	switch {
@@ -305,8 +302,8 @@ func (r *Runner) failed(c *Call, out *outcome.Outcome) {
 		}
 		a.Repeated = c.Crashes.Note(c.Link, out.Failure) || a.Repeated
 		if a.Class == resilience.ClassTimeout {
-			// Neither the impatience of one caller nor a call that is served before this
-			// one must close the server to all.
+			// Neither the short timeout of one caller nor a call that the server runs before this
+			// one may open the circuit for all.
 			a.OwnTimer = (c.Purpose == link.Liveness || !r.impatient(&c.Options)) && !r.Guard.Busy(c.Link)
 		}
 	case out.Err.Kind == mcperrors.KindNotFound && c.Method == mcp.MethodToolsCall:
@@ -318,7 +315,7 @@ func (r *Runner) failed(c *Call, out *outcome.Outcome) {
 	out.Err = r.About(c.Subject(), out.Err)
 }
 
-// settle is what follows from a request that has ended.
+// settle records the end of a request.
 func (r *Runner) settle(ctx context.Context, c *Call, permit *guard.Permit, out *outcome.Outcome) {
 	if out.Err == nil {
 		permit.Settle(out)
@@ -333,7 +330,7 @@ func (r *Runner) settle(ctx context.Context, c *Call, permit *guard.Permit, out 
 	if c.Retries == nil {
 		c.Retries = &Retries{}
 	}
-	if c.Began.IsZero() { // it is sent once
+	if c.Began.IsZero() { // it has a single attempt
 		permit.Settle(out)
 	} else {
 		permit.SettleLater(out, &c.Retries.Owed)
@@ -344,16 +341,15 @@ func (r *Runner) settle(ctx context.Context, c *Call, permit *guard.Permit, out 
 	}
 }
 
-// cancelTimeout bounds telling a server that a call was given up.
+// cancelTimeout limits the cancel notification of an abandoned call.
 const cancelTimeout = 5 * time.Second
 
-// Abandon tells the server that nobody waits any more: for a
-// request of a call that may have arrived and that this side gave up. The notification
-// goes out for the caller of the call.
+// Abandon sends a cancel notification for a request that may have arrived and that this side gave
+// up. The notification has the credentials of the call's caller.
 func (r *Runner) Abandon(ctx context.Context, c *Call, id jsonrpc.ID, f *transport.Failure) {
 	l, who := c.Link, c.Caller
 	gaveUp := f.Reason == transport.ReasonCanceled || f.Reason == transport.ReasonTimeout
-	if !gaveUp || f.NotSent || l.StatelessHTTP() { // the end of an exchange says it
+	if !gaveUp || f.NotSent || l.StatelessHTTP() { // closing the exchange cancels the request
 		return
 	}
 	params, err := mcp.Marshal(&mcp.CancelledParams{RequestID: id, Reason: f.Err.Error()})
@@ -365,16 +361,15 @@ func (r *Runner) Abandon(ctx context.Context, c *Call, id jsonrpc.ID, f *transpo
 		defer end()
 		ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
 		defer cancel()
-		// The call has failed already; a server that cannot be told is one
-		// more reason why.
+		// The call has failed already. If the notification fails too, the session may be lost.
 		if err := l.Notify(ctx, jsonrpc.Notification{Method: mcp.MethodCancelled, Params: params}, who); err != nil {
 			r.Keeper.NoteLoss(l, err)
 		}
 	})
 }
 
-// follow does what an outcome asks for. It reports whether the call is sent again;
-// when it is not and there is no error, the outcome's result is the call's.
+// follow takes the next step after an outcome. It reports whether to send the call again. If not,
+// and there is no error, the call returns the outcome's result.
 func (r *Runner) follow(ctx context.Context, c *Call, out *outcome.Outcome) (again bool, err error) {
 	facts := r.facts(c, out)
 	step := Decide(out, &facts)
@@ -409,14 +404,14 @@ func (r *Runner) facts(c *Call, out *outcome.Outcome) Facts {
 	}
 }
 
-// misplaced is the error of a result of a type that the call cannot have.
+// misplaced returns the error of a result whose type is not allowed here.
 func (r *Runner) misplaced(c *Call, kind mcp.ResultType) error {
 	return r.about(c, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 		"the server answered with an unexpected result type, "+strconv.Quote(jsonrpc.Printable(string(kind), 40)), nil))
 }
 
-// acceptUntyped takes a result without a type for complete, unless the application
-// wants servers to be exact.
+// acceptUntyped accepts a result without a resultType as complete, unless the application wants
+// strict servers.
 func (r *Runner) acceptUntyped(c *Call) error {
 	if r.Set.Typed {
 		return r.about(c, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
@@ -429,39 +424,39 @@ func (r *Runner) acceptUntyped(c *Call) error {
 	return nil
 }
 
-// Unasked returns the error of a call that ended while the application was asked who
-// makes it, nil for any other.
+// Unasked returns the error of a call that ended while the application was asked who makes it,
+// nil for any other call.
 func (r *Runner) Unasked(c *Call) error {
 	if c.Caller == nil || c.Caller.Err == nil {
-		return nil // most calls: e is on the heap
+		return nil // the usual case; e escapes to the heap
 	}
 	var e *mcperrors.Error
 	if !errors.As(c.Caller.Err, &e) {
 		return nil
 	}
-	own := *e // calls may share the Caller
+	own := *e // several calls may share the Caller
 	return r.about(c, &own)
 }
 
-// about adds to an error, nil for none, which call it is about.
+// about sets in an error, nil for none, the call that failed.
 func (r *Runner) about(c *Call, e *mcperrors.Error) error { return r.Refusal(c.Subject(), e) }
 
-// Span returns the time that a call may take.
+// Span returns the time limit of a call.
 func (r *Runner) Span(c *Call) core.Span { return core.Span{Began: c.Began, Wait: r.Wait(&c.Options)} }
 
-// Wait returns how long an answer is waited for.
+// Wait returns the wait for an answer.
 func (r *Runner) Wait(o *Options) jsonrpc.Wait {
 	return jsonrpc.Wait{Idle: max(cmp.Or(o.Wait.Idle, r.Set.Wait.Idle), 0), Max: max(cmp.Or(o.Wait.Max, r.Set.Wait.Max), 0)}
 }
 
-// impatient reports whether a call's own times are shorter than the client's.
+// impatient reports whether a call's own timeouts are shorter than the client's.
 func (r *Runner) impatient(o *Options) bool {
 	less := func(own, general time.Duration) bool { return own > 0 && (general == 0 || own < general) }
 	return less(o.Wait.Idle, r.Set.Wait.Idle) || less(o.Wait.Max, r.Set.Wait.Max)
 }
 
-// patience is how long the answer to a request is waited for: for what those before it,
-// and what was waited for before, have left.
+// patience returns the wait for the answer to a request: what earlier attempts and waits have
+// left.
 func (r *Runner) patience(c *Call) jsonrpc.Wait {
 	if c.Attempts > 1 || c.Waited || c.asking > 0 {
 		return r.Span(c).Patience()
@@ -469,8 +464,8 @@ func (r *Runner) patience(c *Call) jsonrpc.Wait {
 	return r.Wait(&c.Options)
 }
 
-// timedOut returns the error of a call whose time is over while nothing of it is
-// under way. delivery is what became of the last attempt.
+// timedOut returns an error if the time of a call is over while no request is in flight. delivery
+// is the delivery of the last attempt.
 func (r *Runner) timedOut(c *Call, delivery mcperrors.Delivery) error {
 	whole := r.Span(c)
 	if !whole.Over() {

@@ -26,8 +26,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// peer is a connection whose requests end as its answers say, one after the other. It
-// is also the client, of which nothing is needed but errors.
+// peer is a connection whose requests end with its answers, in order. It is also the client,
+// which needs only errors.
 type peer struct {
 	hooks *guard.Hooks
 	transport.Conn
@@ -99,8 +99,8 @@ func fails(f transport.Failure) answer {
 	return func(context.Context) (transport.Answer, error) { return transport.Answer{}, &f }
 }
 
-// A timeout counts against the server when the client's own times passed, and not
-// when a caller was less patient than those.
+// A timeout counts against the server if it is the client's own, and not if it is a shorter one
+// of the caller.
 func TestImpatienceIsNoVerdict(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -120,7 +120,7 @@ func TestImpatienceIsNoVerdict(t *testing.T) {
 	}
 }
 
-// How a call goes on after each answer, and what it comes to.
+// The steps of a call after each answer, and its result.
 func TestDo(t *testing.T) {
 	t.Parallel()
 	lost := fails(transport.Failure{Reason: transport.ReasonLost, NotSent: true})
@@ -174,7 +174,7 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// A call ends at its maximum time, whatever the server says and however often.
+// A call ends at its maximum time, whatever the server answers.
 func TestDoEndsInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -192,8 +192,8 @@ func TestDoEndsInTime(t *testing.T) {
 	})
 }
 
-// The server is told of requests that were given up and that it may have, where the end
-// of an exchange does not tell it.
+// The server gets a notification for abandoned requests that it may have, unless the end of an
+// exchange cancels them.
 func TestAbandon(t *testing.T) {
 	t.Parallel()
 	gaveUp := transport.Failure{Reason: transport.ReasonCanceled, Err: context.Canceled}
@@ -236,7 +236,7 @@ func TestAbandon(t *testing.T) {
 	}
 }
 
-// A liveness probe is what the era has for it, and past all limits.
+// A liveness probe uses the method of the era, and bypasses all limits.
 func TestPing(t *testing.T) {
 	t.Parallel()
 	for era, want := range map[mcp.Era]string{mcp.EraSession: mcp.MethodPing, mcp.EraStateless: mcp.MethodDiscover} {

@@ -13,15 +13,15 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// KeyHonored reports whether the server runs this call once however often it comes:
-// it has a key, and the server knows keys of prefix.
-func (c *Call) KeyHonored(prefix string) bool {
+// KeyAccepted reports whether the server runs this call at most once however often it is sent:
+// the call has a key, and the server supports keys of prefix.
+func (c *Call) KeyAccepted(prefix string) bool {
 	return c.Key != "" && c.Link.Agreed.Capabilities.Has("experimental."+prefix+"/idempotency")
 }
 
-// SetStamp sets the attempt's own part of _meta: its idempotency key, its
-// number and how long the caller still waits, [math.MaxInt64] without an end. The
-// key is the caller's or a UUID v7, and stays the same for a round.
+// SetStamp sets the attempt's own part of _meta: its idempotency key, its number and the caller's
+// remaining time, [math.MaxInt64] without a limit. The key is the caller's or a UUID v7, and
+// stays the same for a round.
 func (c *Call) SetStamp(prefix string, left time.Duration) *mcperrors.Error {
 	if err := c.setKey(); err != nil {
 		return outcome.InvalidArguments(err)
@@ -38,7 +38,7 @@ func (c *Call) SetStamp(prefix string, left time.Duration) *mcperrors.Error {
 	return nil
 }
 
-// setKey gives a round its key, once.
+// setKey sets the key of a round, once.
 func (c *Call) setKey() error {
 	switch {
 	case c.Key != "":

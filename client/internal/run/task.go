@@ -8,19 +8,18 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// TaskPart is what a call has to do with tasks. The zero value is nothing.
+// TaskPart is how a call uses tasks. The zero value means not at all.
 type TaskPart uint8
 
-// The parts.
+// The bits of TaskPart.
 const (
-	TaskAsked  TaskPart = 1 << iota // the call asks to become a task (2025-11-25)
-	TaskMade                        // the server made it one (stateless era)
-	TaskHandle                      // the caller wants the task, not its end
+	TaskAsked  TaskPart = 1 << iota // the call asks to run as a task (2025-11-25)
+	TaskMade                        // the server runs the call as a task (stateless era)
+	TaskHandle                      // the caller wants the task, not its result
 )
 
-// AskForTask writes the wish for a task into the params. The server keeps the task
-// for ttl, or as long as it likes if that is 0. Giving the call up sends no
-// notification from then on.
+// AskForTask adds a request for a task to the params. The server keeps the task for ttl, or as
+// long as it chooses if ttl is 0. From then on, abandoning the call sends no notification.
 func (c *Call) AskForTask(ttl time.Duration) {
 	c.Task |= TaskAsked
 	c.Uncancelled = true
@@ -32,14 +31,14 @@ func (c *Call) AskForTask(ttl time.Duration) {
 	c.Params = append(c.Params, '}')
 }
 
-// becomeTask takes a result of type "task": for tools/call, once the extension was
-// declared; on other methods it is invalid. Examples have it on tasks/get too.
+// becomeTask accepts a result of type "task": for tools/call, if the extension was declared, and
+// for tasks/get, whose examples have it. For other methods it is invalid.
 func (c *Call) becomeTask(offer *ask.Offer) bool {
 	switch {
 	case c.Method == mcp.MethodTasksGet:
 		return true
 	case c.Method == mcp.MethodToolsCall && offer.HasExtension(c.Link.Agreed.Version, mcp.ExtensionTasks):
-		if c.Tool != "" { // not for Client.Call, which returns what comes
+		if c.Tool != "" { // Client.Call returns the task result itself
 			c.Task |= TaskMade
 		}
 		return true

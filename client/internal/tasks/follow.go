@@ -12,9 +12,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// follow polls the task until it has ended, for bound at most.
+// follow polls the task until it has ended, at most for bound.
 func (t *Task) follow(ctx context.Context, bound time.Duration) error {
-	if t.hasEnded() { // while this one waited for its turn
+	if t.hasEnded() { // while this goroutine waited for its turn
 		return nil
 	}
 	outer := ctx
@@ -30,7 +30,7 @@ func (t *Task) follow(ctx context.Context, bound time.Duration) error {
 	return err
 }
 
-// poll asks for the status, acts on it and pauses, until the task has ended.
+// poll requests the status, acts on it and pauses, until the task has ended.
 func (t *Task) poll(ctx context.Context) error {
 	hint, done := t.follower.hints.listen(t.ID)
 	defer done()
@@ -71,7 +71,7 @@ func (t *Task) poll(ctx context.Context) error {
 	}
 }
 
-// act does what a state calls for, and reports whether the task has ended.
+// act acts on a state, and reports whether the task has ended.
 func (t *Task) act(ctx context.Context, r report) (ended bool, err error) {
 	switch {
 	case r.Status == mcp.TaskCancelled:
@@ -92,8 +92,8 @@ func (t *Task) act(ctx context.Context, r report) (ended bool, err error) {
 
 var errCancelled = errors.New("the task was cancelled")
 
-// pause waits for the next poll. A notification about the task shortens it, but
-// not below minPoll: notifications are hints, and may be many.
+// pause waits for the next poll. A notification about the task shortens the wait, but not below
+// minPoll: notifications are hints, and may be frequent.
 func (t *Task) pause(ctx context.Context, wait time.Duration, hint <-chan struct{}) error {
 	began := time.Now()
 	timer := time.NewTimer(wait)
@@ -113,14 +113,13 @@ func (t *Task) pause(ctx context.Context, wait time.Duration, hint <-chan struct
 	}
 }
 
-// mayPass reports whether another poll may help: one that got lost says nothing
-// about the task.
+// mayPass reports whether another poll may help: a lost poll is no evidence about the task.
 func mayPass(err error) bool {
 	var e *mcperrors.Error
 	if !errors.As(err, &e) || !e.Retryable {
 		return false
 	}
-	switch e.Kind { //nolint:exhaustive // the rest is about the task or about us
+	switch e.Kind { //nolint:exhaustive // all others are permanent
 	case mcperrors.KindTransport, mcperrors.KindTimeout, mcperrors.KindOverloaded, mcperrors.KindCircuitOpen,
 		mcperrors.KindServer, mcperrors.KindSessionLost:
 		return true

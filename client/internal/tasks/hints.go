@@ -6,14 +6,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// hints wakes waits for tasks that the server mentions. The zero value is ready.
+// hints wakes waits for tasks that the server mentions. The zero value is ready for use.
 type hints struct {
 	mu      sync.Mutex
 	waiting map[string]chan struct{}
 }
 
-// listen returns a channel that gets a value when the server mentions the task,
-// until done is called. Of two that listen for one task the later gets them.
+// listen returns a channel that receives a value when the server mentions the task, until done is
+// called. Of two listeners for one task, the later one receives them.
 func (h *hints) listen(id string) (hint <-chan struct{}, done func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -31,7 +31,7 @@ func (h *hints) listen(id string) (hint <-chan struct{}, done func()) {
 	}
 }
 
-// tell passes on a notification about a task. It never waits.
+// tell passes on a notification about a task. It never blocks.
 func (h *hints) tell(n jsonrpc.Notification) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// endWith ends a task of the stateless era, whose last report has everything.
+// endWith ends a task of the stateless era with its last report.
 func (t *Task) endWith(r report) {
 	switch {
 	case r.Status == mcp.TaskFailed && r.err != nil:
@@ -25,17 +25,16 @@ func (t *Task) endWith(r report) {
 	}
 }
 
-// failedWith is the error of a call that failed while it was a task: the one that
-// the call would have had. But its code is no proof that nothing was done: the
-// server had taken the call.
+// failedWith returns the error of a call that failed as a task: the error of the call, but its
+// code is no proof that the call did not run, because the server had accepted it.
 func (t *Task) failedWith(rpc *jsonrpc.Error) error {
 	e := t.follower.Refused(t.Tool, rpc)
 	e.Delivery = mcperrors.Answered
 	return t.name(e)
 }
 
-// fetch gets the outcome of a task of 2025-11-25 that has ended: the result or the
-// error that the call would have had. A failed task has one too.
+// fetch fetches the outcome of an ended task of 2025-11-25: the result or the error of the call.
+// A failed task has one too.
 func (t *Task) fetch(ctx context.Context, status mcp.TaskStatus) (ended bool, err error) {
 	raw, err := t.send(ctx, mcp.MethodTasksResult, nil)
 	e := errormap.From(err, mcperrors.Unknown)
@@ -45,7 +44,7 @@ func (t *Task) fetch(ctx context.Context, status mcp.TaskStatus) (ended bool, er
 	case e.RPC == nil:
 		return false, err
 	case status == mcp.TaskCompleted && e.Kind == mcperrors.KindNotFound:
-		// The task succeeded, and its result has expired since.
+		// The task succeeded, but its result has expired.
 		t.end(nil, t.inDoubt(err))
 	default:
 		t.end(nil, t.failedWith(e.RPC))
@@ -53,8 +52,8 @@ func (t *Task) fetch(ctx context.Context, status mcp.TaskStatus) (ended bool, er
 	return true, nil
 }
 
-// fetchEarly waits for the outcome at the server, which asks its questions on the
-// open request. A server that refuses such a wait is polled again.
+// fetchEarly waits for the outcome with an open request, over which the server asks its
+// questions. If the server rejects that, the task is polled again.
 func (t *Task) fetchEarly(ctx context.Context) (ended bool, err error) {
 	raw, err := t.send(ctx, mcp.MethodTasksResult, nil)
 	if err == nil {
@@ -66,7 +65,7 @@ func (t *Task) fetchEarly(ctx context.Context) (ended bool, err error) {
 	case ctx.Err() != nil:
 		return false, err
 	case e.Kind == mcperrors.KindTimeout && e.RPC == nil:
-		return false, nil // people take their time
+		return false, nil // people take their time to answer
 	case e.RPC == nil:
 		return false, err
 	}
@@ -77,31 +76,30 @@ func (t *Task) fetchEarly(ctx context.Context) (ended bool, err error) {
 	case r.Status == mcp.TaskFailed:
 		t.end(nil, t.failedWith(e.RPC))
 		return true, nil
-	case r.Status == mcp.TaskCompleted: // since: the error was about waiting
+	case r.Status == mcp.TaskCompleted: // it has completed meanwhile: the error was about the wait
 		return t.fetch(ctx, r.Status)
 	}
 	return false, nil
 }
 
-// inputs are the questions of a task of the stateless era so far.
+// inputs has the questions of a task of the stateless era so far.
 type inputs struct {
 	answered map[string]bool
-	// pending are answers that did not reach the server yet: no handler runs for
-	// them again.
+	// pending are answers that have not reached the server yet: their handlers are not called
+	// again.
 	pending mcp.InputResponses
 }
 
-// maxInputs bounds how much one task may ask.
+// maxInputs limits the number of questions of one task.
 const maxInputs = 1_000
 
-// answerNew answers the questions that the task has no answer to yet, through the
-// same handlers as everything else.
+// answerNew answers the new questions of the task, with the same handlers as for other calls.
 func (t *Task) answerNew(ctx context.Context, requests mcp.InputRequests) error {
 	if t.inputs.pending == nil {
 		unanswered := maps.Clone(requests)
 		maps.DeleteFunc(unanswered, func(key string, _ mcp.InputRequest) bool { return t.inputs.answered[key] })
 		if len(unanswered) == 0 {
-			return nil // the server has the answers and takes its time
+			return nil // the server has the answers but has not used them yet
 		}
 		if len(t.inputs.answered)+len(unanswered) > maxInputs {
 			return t.name(t.follower.About(t.subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
@@ -116,7 +114,7 @@ func (t *Task) answerNew(ctx context.Context, requests mcp.InputRequests) error 
 	return t.update(ctx, t.inputs.pending)
 }
 
-// Answer answers questions of a task of the stateless era by hand.
+// Answer sends the caller's answers to a task of the stateless era.
 func (t *Task) Answer(ctx context.Context, responses mcp.InputResponses) error {
 	if err := t.lock(ctx); err != nil {
 		return err
@@ -127,7 +125,7 @@ func (t *Task) Answer(ctx context.Context, responses mcp.InputResponses) error {
 
 var errNoAnswers = errors.New("there are no input responses for the task")
 
-// update sends answers. The holder of the turn calls it.
+// update sends answers. The caller must hold the turn.
 func (t *Task) update(ctx context.Context, responses mcp.InputResponses) error {
 	if len(responses) == 0 {
 		return t.name(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, errNoAnswers.Error(), errNoAnswers))

@@ -11,25 +11,24 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// State is how far a task has come, as its server last said.
+// State is the state of a task in the server's last report.
 type State struct {
 	Status mcp.TaskStatus
-	// Message is the server's text about the status; untrusted.
+	// Message is the server's untrusted text about the status.
 	Message string
 	// CreatedAt and LastUpdatedAt are ISO 8601 times of the server's clock.
 	CreatedAt, LastUpdatedAt string
-	// TTL is how long the server keeps the task from its creation; nil means
-	// forever.
+	// TTL is how long the server keeps the task after its creation; nil means forever.
 	TTL *time.Duration
-	// PollInterval is the shortest interval between polls that the server wants; 0
-	// when it does not say.
+	// PollInterval is the shortest interval between polls that the server wants; 0 if it sends
+	// none.
 	PollInterval time.Duration
 	// InputRequests are the questions of a task of the stateless era.
 	InputRequests mcp.InputRequests
 }
 
-// report is the answer to tasks/get: a state, and the outcome of a task of the
-// stateless era that has ended.
+// report is the result of tasks/get: a state, and the outcome of an ended task of the stateless
+// era.
 type report struct {
 	State
 	result json.RawMessage
@@ -59,7 +58,7 @@ func readReport(raw json.RawMessage, stateless bool, id string) (r report, err e
 	return r, err
 }
 
-// ReadCreated decodes the result of a call that became a task.
+// ReadCreated decodes the result that a call returned with its task.
 func ReadCreated(raw json.RawMessage, stateless bool) (id string, state State, err error) {
 	if stateless {
 		var task mcp.DetailedTask
@@ -101,7 +100,7 @@ func checkStatus(s mcp.TaskStatus) error {
 	return fmt.Errorf("unknown task status %q", jsonrpc.Printable(string(s), 40))
 }
 
-// interval is 0 when the server does not say.
+// interval returns 0 if the server sends no interval.
 func interval(ms *int64) time.Duration {
 	if ms == nil {
 		return 0
@@ -109,7 +108,7 @@ func interval(ms *int64) time.Duration {
 	return *duration(ms)
 }
 
-// duration is nil for a task that is kept forever.
+// duration returns nil for a task that is kept forever.
 func duration(ms *int64) *time.Duration {
 	if ms == nil {
 		return nil

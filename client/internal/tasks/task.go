@@ -18,17 +18,17 @@ import (
 type Task struct {
 	Handle
 	follower *Follower
-	turn     chan struct{} // held by the one who waits
+	turn     chan struct{} // held by the goroutine that waits
 
 	mu    sync.Mutex
 	seen  report
-	since time.Time // when the task was first heard of
-	// done says that outcome or failure is how the task ended.
+	since time.Time // when the first report arrived
+	// done is set once outcome or failure is known.
 	done    bool
 	outcome json.RawMessage
 	failure error
 
-	inputs inputs // of the holder of turn
+	inputs inputs // guarded by turn
 }
 
 // Status asks the server for the state of the task.
@@ -57,10 +57,10 @@ func (t *Task) status(ctx context.Context) (report, error) {
 	return r, nil
 }
 
-// Wait follows the task until it has ended, for bound at most (0 is no bound), and
-// returns its result, not decoded.
+// Wait follows the task until it has ended, at most for bound (0 means no limit), and returns its
+// result undecoded.
 func (t *Task) Wait(ctx context.Context, bound time.Duration) (json.RawMessage, error) {
-	if !t.hasEnded() { // the end is returned whatever ctx says
+	if !t.hasEnded() { // a known outcome is returned even if ctx has ended
 		if err := t.lock(ctx); err != nil {
 			return nil, err
 		}
@@ -78,15 +78,14 @@ func (t *Task) Wait(ctx context.Context, bound time.Duration) (json.RawMessage, 
 	return slices.Clone(t.outcome), t.failure
 }
 
-// Cancel asks the server to give the task up. A task that has ended stays as it
-// is.
+// Cancel asks the server to cancel the task. It does nothing if the task has ended.
 func (t *Task) Cancel(ctx context.Context) error {
 	if t.hasEnded() {
 		return nil
 	}
 	_, err := t.send(ctx, mcp.MethodTasksCancel, nil)
 	if mcperrors.KindOf(err) == mcperrors.KindNotFound {
-		// In 2025-11-25 it is the same error when the task has ended.
+		// In 2025-11-25 a task that has ended has the same error.
 		if r, statusErr := t.status(ctx); statusErr == nil && r.Status.Final() {
 			return nil
 		}
@@ -94,7 +93,7 @@ func (t *Task) Cancel(ctx context.Context) error {
 	return err
 }
 
-// cancelBehind cancels the task after its caller has left.
+// cancelBehind cancels the task after its caller has given up.
 func (t *Task) cancelBehind() {
 	f := t.follower
 	f.Life.Background(func(ctx context.Context) {
@@ -106,8 +105,7 @@ func (t *Task) cancelBehind() {
 	})
 }
 
-// lock makes the caller the one who follows the task: two would answer its
-// questions twice.
+// lock waits for the turn to follow the task: two followers would answer its questions twice.
 func (t *Task) lock(ctx context.Context) error {
 	select {
 	case t.turn <- struct{}{}:
@@ -130,13 +128,13 @@ func (t *Task) send(ctx context.Context, method string, answers mcp.InputRespons
 	return raw, nil
 }
 
-// name says in an error which task it is about.
+// name adds the task to an error.
 func (t *Task) name(err error) error {
 	seen, _ := t.last()
 	return t.follower.Name(Ref{ID: t.ID, Tool: t.Tool, Status: seen.Status}, err)
 }
 
-// hear notes a report.
+// hear records a report.
 func (t *Task) hear(r report) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -146,7 +144,7 @@ func (t *Task) hear(r report) {
 	t.seen = r
 }
 
-// last returns the last report, and when the task was first heard of.
+// last returns the last report, and the time of the first.
 func (t *Task) last() (r report, since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -159,29 +157,28 @@ func (t *Task) hasEnded() bool {
 	return t.done
 }
 
-// end notes how the task ended.
+// end records how the task ended.
 func (t *Task) end(outcome json.RawMessage, failure error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.done, t.outcome, t.failure = true, outcome, failure
 }
 
-// inDoubt is the error of a wait. A poll that did not reach the server, or was
-// refused, says nothing about the call: repeating the call may do things twice.
+// inDoubt returns the error of a wait. If a poll did not reach the server, or was rejected, the
+// call may have run: repeating it may repeat its effects.
 func (t *Task) inDoubt(err error) error {
 	var e *mcperrors.Error
 	if t.ID == "" || !errors.As(err, &e) || (e.Delivery == mcperrors.Answered && !refusesPoll(e.Kind)) {
 		return err
 	}
 	if _, since := t.last(); since.IsZero() && e.Kind == mcperrors.KindUnsupported {
-		return err // a server that cannot have it
+		return err // the server supports no such task
 	}
 	e.Delivery = mcperrors.Unknown
 	return err
 }
 
-// refusesPoll reports the kinds of answers that are about the poll itself: they do
-// not say how the call ended.
+// refusesPoll reports whether an error kind is about the poll itself, not about the call.
 func refusesPoll(k mcperrors.Kind) bool {
 	switch k {
 	case mcperrors.KindNotFound, mcperrors.KindUnsupported, mcperrors.KindInvalidArguments, mcperrors.KindProtocol, mcperrors.KindVersion:

@@ -20,26 +20,25 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// server stands in for the client above a task, and for the server behind it.
+// server is both the client and the server of a task.
 type server struct {
 	t       *testing.T
 	core    core.Core
 	began   time.Time
-	answers []string // to tasks/get, the last of which stays; an error's text after "!"
+	answers []string // of tasks/get, the last one repeats; "!" starts an error
 	result  string   // of tasks/result
-	sent    []string // methods, with the seconds since the beginning
+	sent    []string // methods, with the seconds since the start
 	asked   []mcp.InputRequests
 	ended   int
 }
 
-// following returns a task that the server describes by these answers.
+// following returns a task with these answers of the server.
 func following(t *testing.T, stateless bool, answers ...string) (*server, *Task) {
 	t.Helper()
 	s := &server{t: t, began: time.Now(), answers: answers}
 	s.core.Server, s.core.Log = "srv", slog.New(slog.DiscardHandler)
 	s.core.Life.Begin()
-	f := New(Config{
-		Core: &s.core,
+	f := New(&s.core, Config{
 		Name: func(r Ref, err error) error { return errormap.From(err, mcperrors.Unknown) },
 		Refused: func(_ string, rpc *jsonrpc.Error) *mcperrors.Error {
 			return mcperrors.New(mcperrors.CodeProcessingTimeout, mcperrors.KindServer, mcperrors.Rejected, rpc.Message, rpc)
@@ -90,12 +89,12 @@ func (s *server) Answer(_ context.Context, requests mcp.InputRequests) (mcp.Inpu
 	return responses, nil
 }
 
-// state is an answer to tasks/get of both forms.
+// state is an answer to tasks/get in both forms.
 func state(status string, more ...string) string {
 	return `{"taskId":"t-1","status":"` + status + `","createdAt":"","lastUpdatedAt":"","ttl":null,"ttlMs":null` + strings.Join(append([]string{""}, more...), ",") + `}`
 }
 
-// What is sent for a task, and when: the wait as a table.
+// The requests for a task and their times, as a table.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	const question = `"inputRequests":{"a":{"method":"roots/list"}}`
@@ -171,7 +170,7 @@ func TestFollow(t *testing.T) {
 				s, task := following(t, tt.stateless, tt.answers...)
 				s.result = `{"fetched":1}`
 				raw, err := task.Wait(t.Context(), MaxTime)
-				synctest.Wait() // the task may be cancelled after its caller has left
+				synctest.Wait() // cancels the task after its caller has given up
 				require.Equal(t, tt.sent, s.sent)
 				require.Equal(t, tt.outcome, string(raw))
 				if tt.fault == "" {
@@ -186,7 +185,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// What a state heard before the wait says is not asked for again.
+// A state from before the wait is not requested again.
 func TestWaitKnowsTheState(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -202,7 +201,7 @@ func TestWaitKnowsTheState(t *testing.T) {
 	})
 }
 
-// A hint shortens the pause, and the end of the client ends the wait.
+// A hint shortens the pause, and closing the client ends the wait.
 func TestHintAndClose(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,15 +9,15 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// AllLists asks for every list.
+// AllLists is a filter for every list.
 var AllLists = mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
 
-// Declared returns the part of a filter that the server declared, each URI once.
+// Declared returns the part of a filter that the server declared, with each URI once.
 func Declared(agreed *link.Agreement, filter mcp.SubscriptionFilter) mcp.SubscriptionFilter {
 	filter.ResourceSubscriptions = distinct(filter.ResourceSubscriptions)
 	filter.TaskIDs = distinct(filter.TaskIDs)
 	if agreed.Era == mcp.EraSession {
-		filter.TaskIDs = nil // tasks tell of themselves there
+		filter.TaskIDs = nil // sessions report tasks without a subscription
 	}
 	if !agreed.Declared {
 		return filter
@@ -35,29 +35,28 @@ func Declared(agreed *link.Agreement, filter mcp.SubscriptionFilter) mcp.Subscri
 	return filter
 }
 
-// Empty reports whether a filter asks for nothing.
+// Empty reports whether a filter selects nothing.
 func Empty(f mcp.SubscriptionFilter) bool {
 	return !f.ToolsListChanged && !f.PromptsListChanged && !f.ResourcesListChanged &&
 		len(f.ResourceSubscriptions) == 0 && len(f.TaskIDs) == 0
 }
 
-// subscribable returns the part of a filter that can be subscribed to
-// .
+// subscribable returns the part of a filter that the server supports.
 func (w *Watcher) subscribable(filter mcp.SubscriptionFilter) (mcp.SubscriptionFilter, error) {
 	if slices.Contains(filter.ResourceSubscriptions, "") || slices.Contains(filter.TaskIDs, "") {
 		return filter, w.refuse(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, "a URI or task to subscribe to must not be empty")
 	}
 	if Empty(filter) {
-		return filter, w.refuse(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, "the filter names nothing to be told of")
+		return filter, w.refuse(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, "the filter is empty")
 	}
 	offered := Declared(w.agreed(), filter)
 	if Empty(offered) {
-		return filter, w.refuse(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, "MCP server does not tell of any change that was asked for")
+		return filter, w.refuse(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, "the server supports none of the requested notifications")
 	}
 	return offered, nil
 }
 
-// covers reports whether a filter asks for a change.
+// covers reports whether a filter selects a change.
 func covers(f mcp.SubscriptionFilter, ch Change) bool {
 	switch ch.Method {
 	case mcp.MethodToolsListChanged:
@@ -72,7 +71,7 @@ func covers(f mcp.SubscriptionFilter, ch Change) bool {
 	return false
 }
 
-// within reports whether a URI is a resource or one below it.
+// within reports whether a URI is a resource or below it.
 func within(uri, resource string) bool {
 	rest, ok := strings.CutPrefix(uri, resource)
 	return ok && (rest == "" || strings.HasSuffix(resource, "/") || strings.ContainsAny(rest[:1], "/?#"))

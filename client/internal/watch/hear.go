@@ -5,7 +5,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Concerns reports the methods of notifications that subscriptions may be about.
+// Concerns reports whether notifications of a method are for subscriptions.
 func Concerns(method string) bool {
 	switch method {
 	case mcp.MethodSubscriptionsAcknowledged, mcp.MethodToolsListChanged, mcp.MethodPromptsListChanged,
@@ -15,14 +15,14 @@ func Concerns(method string) bool {
 	return false
 }
 
-// Hear hands a notification that [Concerns] subscriptions to those it is for. on is
-// the request on whose stream it came, if any. Hear returns false for a notification
-// that must be dropped. It never waits.
+// Hear passes a notification that [Concerns] subscriptions to the right ones. on is the request
+// on whose stream it came, if any. Hear returns false for a notification that must be dropped. It
+// never blocks.
 func (w *Watcher) Hear(n jsonrpc.Notification, on jsonrpc.ID) bool {
 	if w.agreed().Era == mcp.EraStateless {
 		return w.hearStream(n, on)
 	}
-	// Lists are told of without being asked for.
+	// Servers send list changes without a subscription.
 	if ch, ok := changeOf(n); ok {
 		for _, s := range w.all() {
 			if covers(s.Accepted(), ch) {
@@ -33,11 +33,11 @@ func (w *Watcher) Hear(n jsonrpc.Notification, on jsonrpc.ID) bool {
 	return true
 }
 
-// hearStream sorts what comes on streams of subscriptions by stream, where
-// there is one to each, else by the id it names.
+// hearStream dispatches a notification of the stateless era: by its stream over HTTP, otherwise
+// by the subscription id in it.
 func (w *Watcher) hearStream(n jsonrpc.Notification, on jsonrpc.ID) bool {
 	if n.Method == mcp.MethodCancelled {
-		// The server ends a subscription; it may not cancel anything else.
+		// The server ends a subscription; it cannot cancel anything else.
 		var params mcp.CancelledParams
 		if params.UnmarshalJSON(n.Params) == nil {
 			if l := w.streamOf(params.RequestID); l != nil {
@@ -50,18 +50,18 @@ func (w *Watcher) hearStream(n jsonrpc.Notification, on jsonrpc.ID) bool {
 	if on.IsZero() {
 		l := w.streamOf(named)
 		if l == nil {
-			if !w.strayed.Swap(true) { // a late one, or a fault of the server's
-				w.set.Log.Warn("[MCP] a notification that belongs to no subscription was dropped", "server", w.set.Server, "method", n.Method)
+			if !w.strayed.Swap(true) { // the subscription may just have ended
+				w.Log.Warn("[MCP] a notification that belongs to no subscription was dropped", "server", w.Server, "method", n.Method)
 			}
 			return false
 		}
 		l.hear(n)
 		return true
 	}
-	if l := w.streamOf(on); l != nil { // else on the stream of some call, as it were
+	if l := w.streamOf(on); l != nil { // otherwise it came on the stream of a call
 		if named != on {
 			l.warned.Do(func() {
-				w.set.Log.Warn("[MCP] a notification does not name the subscription of its stream", "server", w.set.Server, "method", n.Method)
+				w.Log.Warn("[MCP] a notification does not name the subscription of its stream", "server", w.Server, "method", n.Method)
 			})
 		}
 		l.hear(n)
@@ -75,7 +75,7 @@ func (w *Watcher) streamOf(id jsonrpc.ID) *stream {
 	return w.streams[id]
 }
 
-// subscriptionID returns the id that a notification names, zero for none.
+// subscriptionID returns the subscription id in a notification, zero for none.
 func subscriptionID(n jsonrpc.Notification) jsonrpc.ID {
 	var id jsonrpc.ID
 	_ = jsonrpc.Members(n.Params, func(name, value []byte) bool {
@@ -83,7 +83,7 @@ func subscriptionID(n jsonrpc.Notification) jsonrpc.ID {
 			return true
 		}
 		if raw, ok := mcp.MetaValue(value, mcp.MetaSubscriptionID); ok {
-			_ = id.UnmarshalJSON(raw) // what is no id names nothing
+			_ = id.UnmarshalJSON(raw) // an invalid id means none
 		}
 		return false
 	})

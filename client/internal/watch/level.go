@@ -11,17 +11,17 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// LevelSent keeps the log level that a session was told, for the next session.
+// LevelSent stores the log level of a session for the next session.
 func (w *Watcher) LevelSent(level mcp.LoggingLevel) { w.level.Store(&level) }
 
-// StampLevel makes every request of the stateless era ask for log messages from a
-// level on. A program that was restarted in the other era meanwhile gets it, too.
+// StampLevel sets the log level in every request of the stateless era. If a restarted program is
+// in the session era, StampLevel sends it the level.
 func (w *Watcher) StampLevel(level mcp.LoggingLevel) error {
 	w.level.Store(&level)
 	for {
-		with := w.set.Links.Load()
+		with := w.Links.Load()
 		if with.Agreed.Era != mcp.EraStateless {
-			w.set.Life.Go(func() { w.keepLevel(w.set.Life.Context(), with) })
+			w.Life.Go(func() { w.keepLevel(w.Life.Context(), with) })
 			return nil
 		}
 		agreed := *with.Agreed
@@ -30,14 +30,13 @@ func (w *Watcher) StampLevel(level mcp.LoggingLevel) error {
 			return err
 		}
 		agreed.Meta = meta
-		if w.set.Links.Amend(with, &agreed) {
+		if w.Links.Amend(with, &agreed) {
 			return nil
 		}
 	}
 }
 
-// Level returns the log level as a JSON text, nil before it was set. A nil Watcher has
-// none.
+// Level returns the log level as JSON, nil if none was set. A nil Watcher has none.
 func (w *Watcher) Level() json.RawMessage {
 	if w == nil {
 		return nil
@@ -49,8 +48,8 @@ func (w *Watcher) Level() json.RawMessage {
 	return jsonrpc.AppendString(nil, string(*level))
 }
 
-// levelRestored tells a new session the log level of the one before. It
-// reports whether there is nothing more to do about it in this session.
+// levelRestored sets the log level in a new session. It reports whether nothing more is to be
+// done for this session.
 func (w *Watcher) levelRestored(ctx context.Context, now *link.Link) bool {
 	level := w.level.Load()
 	if level == nil || !w.agreed().Capabilities.Has("logging") || w.replaced(now) {
@@ -64,12 +63,11 @@ func (w *Watcher) levelRestored(ctx context.Context, now *link.Link) bool {
 		w.set.Keeper.NoteLoss(now, err)
 		return true
 	}
-	w.set.Log.Warn("[MCP] the log level could not be set again", "server", w.set.Server, "error", err)
+	w.Log.Warn("[MCP] the log level could not be set again", "server", w.Server, "error", err)
 	return Final(err)
 }
 
-// keepLevel sets the level until that has worked, as long as the session is the
-// same.
+// keepLevel retries setting the level until that works or the session is replaced.
 func (w *Watcher) keepLevel(ctx context.Context, now *link.Link) {
 	for n := 1; life.Sleep(ctx, Pause(n)) && !w.levelRestored(ctx, now); n++ {
 	}

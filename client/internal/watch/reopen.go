@@ -12,31 +12,29 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Times of opening a stream again: soon where it was lost, later where
-// the server ended it in good order. Streams that end soon after they began are
-// opened at ever longer intervals, so that a server which ends them at once
-// sees few.
+// Delays before a stream is opened again: short if it was lost, longer if the server ended it
+// properly. They grow for streams that end soon after they opened, so that a server that ends
+// them at once gets few requests.
 const (
 	relistenLost     = 500 * time.Millisecond
 	maxRelistenLost  = time.Minute
 	relistenEnded    = 10 * time.Second
 	maxRelistenEnded = 5 * time.Minute
-	// steadyStream is how long a stream lasts before earlier failures are forgotten.
+	// steadyStream is the lifetime of a stream after which earlier failures do not count.
 	steadyStream = time.Minute
-	// overlap is how long the old stream stays open beside a new one, so that
-	// what is on its way is not lost.
+	// overlap is how long the old stream stays open beside a new one, so that no notification is
+	// lost.
 	overlap = time.Second
-	// maxTwiceKey bounds what is remembered of a change meanwhile.
+	// maxTwiceKey limits the keys of twice.
 	maxTwiceKey = 4 << 10
 )
 
-// streamed is what a subscription has in the stateless era. Guarded by its mu.
+// streamed is the state of a subscription in the stateless era. Guarded by its mu.
 type streamed struct {
-	stream *stream // nil before the first
-	// moves counts how often the subscription was taken into a session, where
-	// nobody keeps a stream open.
+	stream *stream // nil before the first stream
+	// moves counts the moves of the subscription into a session, where keepStream must end.
 	moves int
-	// twice holds what one of two streams has told while both are open.
+	// twice has the changes that one of two streams has reported while both are open.
 	twice map[string]*stream
 }
 
@@ -48,13 +46,13 @@ func (s *Subscription) openStream(ctx context.Context) error {
 	}
 	s.w.add(s)
 	s.replace(l)
-	if !s.w.set.Life.Go(s.keepStream) {
-		return s.w.set.Local(s.w.set.Life.Refusal(), Method)
+	if !s.w.Life.Go(s.keepStream) {
+		return s.w.Local(s.w.Life.Refusal(), Method)
 	}
 	return nil
 }
 
-// replace makes l the subscription's stream and returns the one before.
+// replace makes l the subscription's stream and returns the previous one.
 func (s *Subscription) replace(l *stream) (before *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,16 +61,15 @@ func (s *Subscription) replace(l *stream) (before *stream) {
 	return before
 }
 
-// current returns the stream, and how often the subscription has moved.
+// current returns the stream, and the number of moves into a session.
 func (s *Subscription) current() (*stream, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stream, s.moves
 }
 
-// updateStream is Update in the stateless era: a stream's filter cannot be changed,
-// so there is a new stream, and the old one ends when that is open. Requires
-// s.turn.
+// updateStream is Update in the stateless era: a stream's filter cannot be changed, so it opens a
+// new stream, and then closes the old one. Requires s.turn.
 func (s *Subscription) updateStream(ctx context.Context, filter mcp.SubscriptionFilter) error {
 	s.mu.Lock()
 	s.twice = map[string]*stream{}
@@ -86,11 +83,11 @@ func (s *Subscription) updateStream(ctx context.Context, filter mcp.Subscription
 	}
 	if before := s.replace(l); before != nil {
 		select {
-		case <-before.ended: // before this one was open, and nobody else reports it
+		case <-before.ended: // before the new one was open; nothing else reports it
 			s.missed(before)
 		default:
 		}
-		s.w.set.Life.Go(func() {
+		s.w.Life.Go(func() {
 			life.Sleep(before.ctx, overlap)
 			s.mu.Lock()
 			if s.stream == l {
@@ -103,8 +100,8 @@ func (s *Subscription) updateStream(ctx context.Context, filter mcp.Subscription
 	return nil
 }
 
-// heard takes a change from one of the subscription's streams. What two streams
-// tell is told once.
+// heard receives a change from one of the subscription's streams. It drops a change that the
+// other stream has already reported.
 func (s *Subscription) heard(from *stream, ch Change) {
 	key := ch.Method + " " + ch.URI
 	s.mu.Lock()
@@ -122,7 +119,7 @@ func (s *Subscription) heard(from *stream, ch Change) {
 	s.offer(ch)
 }
 
-// keepStream opens the subscription's stream again whenever it is over.
+// keepStream reopens the subscription's stream whenever it ends.
 func (s *Subscription) keepStream() {
 	tries := 0
 	var last *stream
@@ -144,7 +141,7 @@ func (s *Subscription) keepStream() {
 			if last = l; l.lasted > steadyStream {
 				tries = 0
 			}
-			s.w.set.Log.Info("[MCP] The stream of a subscription is over; it will be opened again", "server", s.w.set.Server, "error", l.err)
+			s.w.Log.Info("[MCP] The stream of a subscription has ended; it will be reopened", "server", s.w.Server, "error", l.err)
 		}
 		if s.w.set.Keeper.Peek().AwaitRestart(s.ctx) {
 			tries = 0 // it is another program
@@ -159,7 +156,7 @@ func (s *Subscription) keepStream() {
 	}
 }
 
-// again is the wait before a stream is opened again.
+// again returns the delay before a stream is reopened.
 func again(l *stream, tries int) time.Duration {
 	if l != nil && l.err == nil {
 		wait := pause(relistenEnded, maxRelistenEnded, tries)
@@ -168,17 +165,17 @@ func again(l *stream, tries int) time.Duration {
 	return Pause(tries)
 }
 
-// reopen tries once, and reports whether the subscription goes on.
+// reopen tries once, and reports whether the subscription continues.
 func (s *Subscription) reopen(l *stream) bool {
 	if take(s.ctx, s.turn) != nil {
 		return false
 	}
 	defer give(s.turn)
 	if latest, _ := s.current(); latest != l {
-		return true // Update was quicker
+		return true // Update was faster
 	}
 	if s.w.agreed().Era != mcp.EraStateless {
-		return false // a program of the other era was started: see Move
+		return false // a program of the other era was started; see move
 	}
 	s.mu.Lock()
 	filter := s.asked
@@ -213,14 +210,13 @@ func (s *Subscription) missed(l *stream) {
 		lists = s.Accepted()
 	}
 	s.w.set.Client.Forget()
-	s.w.set.Emit(event.SubscriptionGap{Reason: reason})
+	s.w.Emit(event.SubscriptionGap{Reason: reason})
 	s.w.set.Client.Unheard(lists)
 	s.offer(Change{Gap: true})
 }
 
-// Final reports the refusals that asking again does not change: the server, or
-// something before it, does not have subscriptions. What is cached lives for its
-// time then.
+// Final reports whether an error is permanent: the server, or a gateway before it, does not
+// support subscriptions. Cached values then live until they expire.
 func Final(err error) bool {
 	var e *mcperrors.Error
 	if !errors.As(err, &e) {
@@ -231,18 +227,18 @@ func Final(err error) bool {
 		mcperrors.KindAuth, mcperrors.KindClosed:
 		return true
 	case mcperrors.KindTransport:
-		return (e.HTTP != nil || e.Process != nil) && !e.Retryable // no endpoint, as 404 and 405 say, or no program any more
+		return (e.HTTP != nil || e.Process != nil) && !e.Retryable // no endpoint, as for 404 and 405, or the program has exited
 	default:
 		return false
 	}
 }
 
-// Pause returns how long to wait before the n-th try, counted from 1, to get back
-// what a lost session or stream had.
+// Pause returns the delay before the n-th try, counted from 1, to restore the state of a lost
+// session or stream.
 func Pause(n int) time.Duration { return pause(relistenLost, maxRelistenLost, n) }
 
-// pause is any time up to a bound that doubles with each try, so that those who
-// failed together do not come back together.
+// pause returns a random time up to a limit that doubles with each try, so that clients that
+// failed together do not retry together.
 func pause(first, most time.Duration, n int) time.Duration {
 	bound := first
 	for ; n > 1 && bound < most; n-- {

@@ -13,8 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// restoreTime is how long restoring may take before listeners are told that they
-// may have missed something.
+// restoreTime limits restoring before subscriptions get a gap.
 const restoreTime = 2 * time.Second
 
 var (
@@ -22,16 +21,16 @@ var (
 	errLate       = errors.New("a new session did not accept the watched resources in time")
 )
 
-// Renewed gives a new session what the one before had: the log level and the
-// subscriptions. Where that takes long it continues in the background, and
-// listeners are told again when it is done.
+// Renewed restores the state of the previous session in a new one: the log level and the
+// subscriptions. If that takes long, it continues in the background, and subscriptions get
+// another gap when it is done.
 func (w *Watcher) Renewed() {
-	ctx, now := w.set.Life.Context(), w.set.Links.Load()
+	ctx, now := w.Life.Context(), w.Links.Load()
 	done := make(chan struct{})
-	if !w.set.Life.Go(func() {
+	if !w.Life.Go(func() {
 		defer close(done)
 		if !w.levelRestored(ctx, now) {
-			w.set.Life.Go(func() { w.keepLevel(ctx, now) })
+			w.Life.Go(func() { w.keepLevel(ctx, now) })
 		}
 		w.restoreResources(ctx, now)
 	}) {
@@ -43,16 +42,16 @@ func (w *Watcher) Renewed() {
 	select {
 	case <-done:
 	default:
-		w.set.Life.Go(func() {
-			if <-done; w.set.Links.Load() == now {
+		w.Life.Go(func() {
+			if <-done; w.Links.Load() == now {
 				w.missed(errLate)
 			}
 		})
 	}
 }
 
-// Restarted gives a restarted program what the one before had. Streams of
-// subscriptions reopen on their own, in their era.
+// Restarted restores the state of the previous program in a restarted one. Streams of
+// subscriptions reopen on their own.
 func (w *Watcher) Restarted(before *link.Agreement) {
 	era := w.agreed().Era
 	if before.Era != era {
@@ -63,8 +62,8 @@ func (w *Watcher) Restarted(before *link.Agreement) {
 		return
 	}
 	if level := w.level.Load(); level != nil {
-		if err := w.StampLevel(*level); err != nil { // it may have been set during the start
-			w.set.Log.Warn("[MCP] the log level could not be set again", "server", w.set.Server, "error", err)
+		if err := w.StampLevel(*level); err != nil { // it may have been set during the restart
+			w.Log.Warn("[MCP] the log level could not be set again", "server", w.Server, "error", err)
 		}
 	}
 	if before.Era != era {
@@ -73,34 +72,34 @@ func (w *Watcher) Restarted(before *link.Agreement) {
 	w.set.Client.Unheard(Declared(w.agreed(), AllLists))
 }
 
-// replaced reports whether the session of a link is gone, or about to be: the next
-// one asks for all there is to ask for.
+// replaced reports whether the session of a link is lost, or is being renewed: then the next
+// session is restored anyway.
 func (w *Watcher) replaced(now *link.Link) bool {
-	return w.set.Links.Load() != now || w.set.Keeper.Peek().Renewing() || w.set.Life.Closed()
+	return w.Links.Load() != now || w.set.Keeper.Peek().Renewing() || w.Life.Closed()
 }
 
-// restoreResources asks a new session for what the old one was asked for. A
-// subscription that cannot be opened again ends with the reason. A resource that is
-// not to be had yet is asked for in the background, until the session is over.
+// restoreResources subscribes a new session to the resources of the old one. If a resource is
+// permanently refused, its subscriptions end with the error. If it is temporarily refused, it is
+// retried in the background, until the session is replaced.
 func (w *Watcher) restoreResources(ctx context.Context, now *link.Link) {
 	w.mu.Lock()
 	uris := slices.Sorted(maps.Keys(w.users))
 	w.mu.Unlock()
 	left := slices.DeleteFunc(uris, func(uri string) bool { return w.restored(ctx, now, uri) })
 	if len(left) > 0 {
-		w.set.Life.Go(func() { w.keepRestoring(ctx, now, left) })
+		w.Life.Go(func() { w.keepRestoring(ctx, now, left) })
 	}
 }
 
-// keepRestoring asks for the resources that are left as long as the session is the
-// same. Changes are missed meanwhile.
+// keepRestoring retries the remaining resources until the session is replaced. Changes are missed
+// meanwhile.
 func (w *Watcher) keepRestoring(ctx context.Context, now *link.Link, left []string) {
 	for n := 1; len(left) > 0; n++ {
 		if !life.Sleep(ctx, Pause(n)) {
 			return
 		}
 		left = slices.DeleteFunc(left, func(uri string) bool {
-			// Nobody drops the resource while it is asked for.
+			// The turn keeps the resource from being dropped during the request.
 			if take(ctx, w.turn) != nil {
 				return true
 			}
@@ -108,13 +107,13 @@ func (w *Watcher) keepRestoring(ctx context.Context, now *link.Link, left []stri
 			return w.restored(ctx, now, uri)
 		})
 	}
-	if w.set.Links.Load() == now {
+	if w.Links.Load() == now {
 		w.missed(errLate)
 	}
 }
 
-// restored asks for one resource, and reports whether there is nothing more to do
-// about it in this session.
+// restored subscribes to one resource, and reports whether nothing more is to be done for it in
+// this session.
 func (w *Watcher) restored(ctx context.Context, now *link.Link, uri string) bool {
 	if !w.used(uri) || w.replaced(now) {
 		return true
@@ -134,12 +133,12 @@ func (w *Watcher) restored(ctx context.Context, now *link.Link, uri string) bool
 		}
 		return true
 	}
-	w.set.Log.Warn("[MCP] a resource cannot be subscribed to in the new session yet", "server", w.set.Server, "error", err)
+	w.Log.Warn("[MCP] a resource could not be subscribed to in the new session; retrying", "server", w.Server, "error", err)
 	return false
 }
 
-// move takes the subscriptions into the other era, which a restarted program
-// speaks: to resources of a session, or to streams.
+// move moves the subscriptions to the other era, which a restarted program speaks: to resources
+// of a session, or to streams.
 func (w *Watcher) move() {
 	w.mu.Lock()
 	clear(w.users)
@@ -150,8 +149,8 @@ func (w *Watcher) move() {
 			continue
 		}
 		s.offer(Change{Gap: true})
-		if !w.set.Life.Go(s.keepStream) {
-			s.finish(w.set.Life.Refusal())
+		if !w.Life.Go(s.keepStream) {
+			s.finish(w.Life.Refusal())
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// releaseTime bounds the request that tells a server to stop.
+// releaseTime limits an unsubscribe request.
 const releaseTime = 5 * time.Second
 
 // openSession opens the subscription in the session era.
@@ -19,8 +19,8 @@ func (s *Subscription) openSession(ctx context.Context) error {
 	}
 	s.accepted = s.asked
 	s.w.add(s)
-	if e := s.w.set.Life.Refusal(); e != nil {
-		return e // perhaps nobody would end it
+	if e := s.w.Life.Refusal(); e != nil {
+		return e // otherwise End might have missed it
 	}
 	s.w.openStream()
 	return nil
@@ -37,29 +37,28 @@ func (s *Subscription) updateSession(ctx context.Context, filter mcp.Subscriptio
 	ended := s.ended
 	s.mu.Unlock()
 	gone := without(before, filter.ResourceSubscriptions)
-	if ended { // meanwhile, with what was subscribed to before
+	if ended { // meanwhile, and released its previous resources
 		gone = without(filter.ResourceSubscriptions, before)
 	}
 	s.w.release(gone)
 	return nil
 }
 
-// acquire asks the server for the resources that nobody has asked for yet: for all
-// of them or none.
+// acquire subscribes to the resources without a subscription yet: to all of them or none.
 func (w *Watcher) acquire(ctx context.Context, uris []string) error {
 	if len(uris) == 0 {
 		return nil
 	}
 	if err := take(ctx, w.turn); err != nil {
-		return w.set.Local(err, mcp.MethodResourcesSubscribe)
+		return w.Local(err, mcp.MethodResourcesSubscribe)
 	}
 	defer give(w.turn)
 	for i, uri := range uris {
 		if w.use(uri) > 1 {
 			continue
 		}
-		// It is in the table while it is asked for: should the session be
-		// lost at this moment, the next one asks for it too.
+		// The URI is in the table during the request: if the session is lost now, the next
+		// session restores it.
 		if err := w.set.Client.Send(ctx, link.Ordinary, mcp.MethodResourcesSubscribe, "uri", uri); err != nil {
 			w.drop(uri)
 			w.release(uris[:i])
@@ -69,15 +68,15 @@ func (w *Watcher) acquire(ctx context.Context, uris []string) error {
 	return nil
 }
 
-// release tells the server, in the background, to stop what nobody else uses. Its
-// answer does not matter: nobody listens any more.
+// release unsubscribes, in the background, from resources that nothing else uses. The answer does
+// not matter.
 func (w *Watcher) release(uris []string) {
 	if len(uris) == 0 || w.agreed().Era != mcp.EraSession {
 		return
 	}
-	w.set.Life.Background(func(ctx context.Context) {
+	w.Life.Background(func(ctx context.Context) {
 		if take(ctx, w.turn) != nil {
-			return // closed: the session ends with all of it
+			return // the client is closed, which ends the session
 		}
 		defer give(w.turn)
 		for _, uri := range uris {
@@ -97,7 +96,7 @@ func (w *Watcher) use(uri string) int {
 	return w.users[uri]
 }
 
-// drop reports whether nobody uses the URI any more.
+// drop reports whether nothing uses the URI any more.
 func (w *Watcher) drop(uri string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,12 +113,12 @@ func (w *Watcher) used(uri string) bool {
 	return w.users[uri] > 0
 }
 
-// toSession makes a subscription one of the session era. The client's own handlers
-// hear without one there.
+// toSession moves a subscription to the session era. There the client's own handlers need no
+// subscription.
 func (s *Subscription) toSession() {
 	if s.f == nil {
 		s.mu.Lock()
-		s.accepted = mcp.SubscriptionFilter{} // nothing of it is asked for, so nothing is to be released
+		s.accepted = mcp.SubscriptionFilter{} // nothing was subscribed to, so there is nothing to release
 		s.mu.Unlock()
 		s.finish(nil)
 		return
@@ -130,7 +129,7 @@ func (s *Subscription) toSession() {
 	s.moves++
 	s.mu.Unlock()
 	if Empty(filter) {
-		s.fail(s.w.refuse(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, "the server was started again and does not tell of any change that was asked for"))
+		s.fail(s.w.refuse(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, "the restarted server supports none of the requested notifications"))
 		return
 	}
 	for _, uri := range filter.ResourceSubscriptions {

@@ -12,12 +12,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// acknowledgeTime is how long a server may take to acknowledge a subscription.
+// acknowledgeTime limits the wait for a server to acknowledge a subscription.
 const acknowledgeTime = 30 * time.Second
 
-// stream is one request subscriptions/listen of the stateless era, which is not
-// meant to be answered soon. It is no part of the breaker's statistics, of the limit
-// on requests in flight, or of any timeout.
+// stream is one subscriptions/listen request of the stateless era, which stays open. Circuits,
+// the limit of requests in flight and timeouts ignore it.
 type stream struct {
 	s      *Subscription
 	ctx    context.Context
@@ -25,18 +24,17 @@ type stream struct {
 	filter mcp.SubscriptionFilter
 
 	once     sync.Once
-	acked    chan struct{} // closed at the acknowledgement
+	acked    chan struct{} // closed by the acknowledgement
 	accepted mcp.SubscriptionFilter
 
-	ended  chan struct{} // closed when the stream is over
-	err    error         // why; nil for an end in good order
+	ended  chan struct{} // closed when the stream has ended
+	err    error         // the reason; nil if the server ended it properly
 	lasted time.Duration // how long it was open
 
 	warned sync.Once
 }
 
-// ErrServerEnds is the cause of the context of a request whose stream the server
-// has ended.
+// ErrServerEnds is the cause of the context of a request whose stream the server has ended.
 var ErrServerEnds = errors.New("the server ended the subscription")
 
 var (
@@ -44,8 +42,7 @@ var (
 	errNoAcknowledge = errors.New("the server did not acknowledge the subscription in time")
 )
 
-// listen opens a stream and waits for the acknowledgement, which comes first on
-// it.
+// listen opens a stream and waits for the acknowledgement, which is its first message.
 func (s *Subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter) (*stream, error) {
 	w := s.w
 	l := &stream{s: s, filter: filter, acked: make(chan struct{}), ended: make(chan struct{})}
@@ -54,8 +51,8 @@ func (s *Subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter
 	if err != nil {
 		return nil, err
 	}
-	if !w.set.Life.Go(func() { l.run(req) }) {
-		return nil, w.set.Local(w.set.Life.Refusal(), Method)
+	if !w.Life.Go(func() { l.run(req) }) {
+		return nil, w.Local(w.Life.Refusal(), Method)
 	}
 	timer := time.NewTimer(acknowledgeTime)
 	defer timer.Stop()
@@ -67,19 +64,19 @@ func (s *Subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter
 			return l, nil
 		}
 		if err = l.err; err == nil {
-			err = w.set.Local(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
+			err = w.Local(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 				"the server ended the subscription without acknowledging it", nil), Method)
 		}
 	case <-ctx.Done():
-		err = w.set.Local(errormap.From(context.Cause(ctx), mcperrors.Unknown), Method)
+		err = w.Local(errormap.From(context.Cause(ctx), mcperrors.Unknown), Method)
 	case <-timer.C:
-		err = w.set.Local(errormap.Timeout(mcperrors.Unknown, errNoAcknowledge.Error(), acknowledgeTime, errNoAcknowledge), Method)
+		err = w.Local(errormap.Timeout(mcperrors.Unknown, errNoAcknowledge.Error(), acknowledgeTime, errNoAcknowledge), Method)
 	}
 	l.cancel(errClosed)
 	return nil, err
 }
 
-// run holds the stream until it is over, however that comes about.
+// run sends the request and returns when the stream has ended.
 func (l *stream) run(req Request) {
 	began := time.Now()
 	defer func() {
@@ -119,15 +116,14 @@ func (l *stream) isAcked() bool {
 	}
 }
 
-// hear takes a notification of the stream. It is called on the goroutine that
-// reads.
+// hear receives a notification of the stream, on the goroutine that reads.
 func (l *stream) hear(n jsonrpc.Notification) {
 	switch n.Method {
 	case mcp.MethodSubscriptionsAcknowledged:
 		var params mcp.SubscriptionsAcknowledgedParams
 		if err := params.UnmarshalJSON(n.Params); err != nil {
-			set := &l.s.w.set
-			set.Log.Warn("[MCP] the acknowledgement of a subscription cannot be read", "server", set.Server, "error", err)
+			w := l.s.w
+			w.Log.Warn("[MCP] the acknowledgement of a subscription cannot be read", "server", w.Server, "error", err)
 			return
 		}
 		l.once.Do(func() {

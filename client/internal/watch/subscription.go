@@ -13,24 +13,24 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Change is something on the server that is not what it was.
+// Change is a change on the server.
 type Change struct {
 	Method string
 	URI    string
 	Params json.RawMessage
-	// Gap says that changes may have been missed. Method is empty then.
+	// Gap is set if changes may have been missed. Method is empty then.
 	Gap bool
 }
 
-// same reports whether telling one of two changes tells both.
+// same reports whether reporting one of two changes is enough.
 func (ch Change) same(other Change) bool {
 	return ch.Method == other.Method && ch.URI == other.URI && ch.Gap == other.Gap && ch.Method != mcp.MethodTasks
 }
 
-// size is about what the change takes while it waits.
+// size estimates the memory of a queued change.
 func (ch Change) size() int { return len(ch.Params) + len(ch.URI) }
 
-// changeOf reads a notification of a change; ok is false for others.
+// changeOf reads a notification of a change; ok is false for other notifications.
 func changeOf(n jsonrpc.Notification) (ch Change, ok bool) {
 	ch = Change{Method: n.Method, Params: n.Params}
 	switch n.Method {
@@ -49,15 +49,15 @@ func changeOf(n jsonrpc.Notification) (ch Change, ok bool) {
 	return ch, false
 }
 
-// maxChanges is how many changes wait for a handler. One more replaces all of them
-// with a gap.
+// maxChanges limits the changes that wait for a handler. If there are more, a gap replaces all of
+// them.
 const maxChanges = 256
 
 // Subscription is one subscription. Its methods may be called from many goroutines
 // at once, and from its handler.
 type Subscription struct {
 	w *Watcher
-	f func(context.Context, Change) // nil for the one of the client's own handlers
+	f func(context.Context, Change) // nil for the client's own handlers
 
 	ctx  context.Context // ends with the subscription
 	end  context.CancelFunc
@@ -76,19 +76,19 @@ type Subscription struct {
 
 func (w *Watcher) newSubscription(filter mcp.SubscriptionFilter, f func(context.Context, Change)) *Subscription {
 	s := &Subscription{w: w, f: f, asked: filter, done: make(chan struct{}), turn: make(chan struct{}, 1)}
-	s.ctx, s.end = context.WithCancel(w.set.Life.Context())
+	s.ctx, s.end = context.WithCancel(w.Life.Context())
 	return s
 }
 
-// Update replaces the filter. What is new is opened before what is old is closed.
-// After an error everything is as it was.
+// Update replaces the filter. New resources are added before old ones are released. After an
+// error nothing has changed.
 func (s *Subscription) Update(ctx context.Context, filter mcp.SubscriptionFilter) error {
 	filter, err := s.w.subscribable(filter)
 	if err != nil {
 		return err
 	}
 	if err := take(ctx, s.turn); err != nil {
-		return s.w.set.Local(err, Method)
+		return s.w.Local(err, Method)
 	}
 	defer give(s.turn)
 	if s.isOver() {
@@ -107,20 +107,20 @@ func (s *Subscription) Accepted() mcp.SubscriptionFilter {
 	return s.accepted
 }
 
-// Done is closed when the subscription has ended for good.
+// Done returns a channel that is closed when the subscription has ended for good.
 func (s *Subscription) Done() <-chan struct{} { return s.done }
 
-// Err returns why the subscription has ended, nil before, and nil after Close.
+// Err returns why the subscription has ended, nil before that and after Close.
 func (s *Subscription) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// Close ends the subscription and tells the server in the background.
+// Close ends the subscription and unsubscribes in the background.
 func (s *Subscription) Close() { s.finish(nil) }
 
-// finish ends the subscription; the first reason counts.
+// finish ends the subscription; the first reason is kept.
 func (s *Subscription) finish(reason error) {
 	s.mu.Lock()
 	if s.ended {
@@ -135,11 +135,11 @@ func (s *Subscription) finish(reason error) {
 	close(s.done)
 }
 
-// fail ends a subscription that cannot be opened again, and reports it.
+// fail ends a subscription that cannot be reopened, and reports it.
 func (s *Subscription) fail(reason error) {
 	s.finish(reason)
-	s.w.set.Log.Warn("[MCP] a subscription has ended", "server", s.w.set.Server, "error", reason)
-	s.w.set.Emit(event.SubscriptionEnded{Reason: reason})
+	s.w.Log.Warn("[MCP] a subscription has ended", "server", s.w.Server, "error", reason)
+	s.w.Emit(event.SubscriptionEnded{Reason: reason})
 }
 
 func (s *Subscription) isOver() bool {
@@ -148,29 +148,29 @@ func (s *Subscription) isOver() bool {
 	return s.ended
 }
 
-// offer queues a change for the handler. It never waits.
+// offer queues a change for the handler. It never blocks.
 func (s *Subscription) offer(ch Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended || s.f == nil || slices.ContainsFunc(s.queue, ch.same) {
 		return
 	}
-	if len(s.queue) >= maxChanges || !s.w.set.Budget.Take(ch.size()) {
+	if len(s.queue) >= maxChanges || !s.w.Budget.Take(ch.size()) {
 		s.clear()
 		ch = Change{Gap: true}
 	}
 	s.queue = append(s.queue, ch)
 	if !s.handling {
-		s.handling = s.w.set.Life.Go(s.handle)
+		s.handling = s.w.Life.Go(s.handle)
 	}
 }
 
 func (s *Subscription) handle() {
-	spawn := func(f func()) { s.w.set.Life.Go(f) } // once the client is closed, nothing is queued
+	spawn := func(f func()) { s.w.Life.Go(f) } // once the client is closed, nothing is queued
 	callback.InTurn(spawn, func() bool {
 		ch, ok := s.next()
 		if ok {
-			callback.Run("Subscribe", s.w.set.Failed, func() { s.f(s.w.set.Life.Context(), ch) })
+			callback.Run("Subscribe", s.w.Failed, func() { s.f(s.w.Life.Context(), ch) })
 		}
 		return ok
 	})
@@ -185,14 +185,14 @@ func (s *Subscription) next() (ch Change, ok bool) {
 	}
 	ch = s.queue[0]
 	s.queue = s.queue[1:]
-	s.w.set.Budget.Give(ch.size())
+	s.w.Budget.Give(ch.size())
 	return ch, true
 }
 
-// clear drops what waits. Requires s.mu.
+// clear drops the queue. Requires s.mu.
 func (s *Subscription) clear() {
 	for _, ch := range s.queue {
-		s.w.set.Budget.Give(ch.size())
+		s.w.Budget.Give(ch.size())
 	}
 	s.queue = nil
 }

@@ -1,7 +1,7 @@
-// Package watch keeps the subscriptions of a client in both eras. A session
-// subscribes to resources one by one, and reports changes of lists without a subscription. The stateless era
-// has a stream for each subscription. After a lost session, stream or program the
-// package subscribes again.
+// Package watch maintains the subscriptions of a client in both eras. A session subscribes to
+// each resource, and reports changes of lists without a subscription. The stateless era has a
+// stream for each subscription. The package subscribes again after a session, stream or program
+// was lost.
 package watch
 
 import (
@@ -20,15 +20,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Method is the name that errors have for subscribing, in both eras.
+// Method is the method in errors of subscriptions, in both eras.
 const Method = mcp.MethodSubscriptionsListen
 
 // Config configures a [Watcher]. Every field is set.
 type Config struct {
-	*core.Core
 	Client Client
-	// Handlers reports whether the client has handlers for changes of lists.
-	Handlers bool
+	// ListHandlers is set if the client has handlers for changes of lists.
+	ListHandlers bool
 	// Keeper replaces lost links.
 	Keeper *keeper.Holder
 }
@@ -37,56 +36,57 @@ type Config struct {
 type Client interface {
 	// Send sends a request with one parameter.
 	Send(ctx context.Context, purpose link.Purpose, method, param, value string) error
-	// Listen prepares a request subscriptions/listen.
+	// Listen prepares a subscriptions/listen request.
 	Listen(mcp.SubscriptionFilter) (Request, error)
 	NextID() jsonrpc.ID
-	// Meta encodes the members of _meta that every request of a stateless revision has.
-	// level is the log level as a JSON text.
+	// Meta encodes the members of _meta in every request of a stateless revision. level is the
+	// log level as JSON.
 	Meta(version mcp.Version, level json.RawMessage) ([]byte, error)
 	// Needed reports whether the client needs messages that a session sends on its own.
 	Needed() bool
 	// Forget drops the cached lists.
 	Forget()
-	// Unheard tells the client's handlers that lists may have changed.
+	// Unheard notifies the client's handlers that lists may have changed.
 	Unheard(lists mcp.SubscriptionFilter)
 }
 
-// Request is a request subscriptions/listen, which may be sent more than once.
+// Request is a subscriptions/listen request, which may be sent more than once.
 type Request interface {
-	// Send sends the request and returns when its stream is over.
+	// Send sends the request and returns when its stream has ended.
 	Send(ctx context.Context, id jsonrpc.ID) error
-	// Repair removes the cause of the last error and reports whether the request is sent
-	// again. Otherwise err is the error of the request.
+	// Repair fixes the cause of the last error and reports whether to send the request again.
+	// Otherwise err is the error of the request.
 	Repair(ctx context.Context) (again bool, err error)
 }
 
-// Watcher keeps the subscriptions of a client. Its methods may be called from many
-// goroutines at once.
+// Watcher maintains the subscriptions of a client. Its methods may be called from many goroutines
+// at once.
 type Watcher struct {
+	*core.Core
 	set  Config
-	turn chan struct{} // held while the server is asked for a resource, or told to stop
+	turn chan struct{} // held during subscribe and unsubscribe requests
 
 	mu      sync.Mutex
 	open    map[*Subscription]struct{}
-	users   map[string]int // of each URI, in the session era: the server is asked once
+	users   map[string]int // subscriptions per URI, in the session era: the first subscribes
 	streams map[jsonrpc.ID]*stream
-	strayed atomic.Bool // a notification that belongs to nobody was logged
+	strayed atomic.Bool // a notification without a subscription was logged
 
-	level atomic.Pointer[mcp.LoggingLevel] // as last set, nil before
+	level atomic.Pointer[mcp.LoggingLevel] // last level set, nil for none
 }
 
 // New returns a watcher without subscriptions.
-func New(set Config) *Watcher {
+func New(c *core.Core, set Config) *Watcher {
 	return &Watcher{
-		set: set, turn: make(chan struct{}, 1),
+		Core: c, set: set, turn: make(chan struct{}, 1),
 		open: map[*Subscription]struct{}{}, users: map[string]int{}, streams: map[jsonrpc.ID]*stream{},
 	}
 }
 
-// Subscribe opens a subscription; f is called for each change.
+// Subscribe opens a subscription. It calls f for each change.
 func (w *Watcher) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, f func(context.Context, Change)) (*Subscription, error) {
-	if e := w.set.Life.Refusal(); e != nil {
-		return nil, w.set.Local(e, Method)
+	if e := w.Life.Refusal(); e != nil {
+		return nil, w.Local(e, Method)
 	}
 	filter, err := w.subscribable(filter)
 	if err != nil {
@@ -105,9 +105,8 @@ func (w *Watcher) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, 
 	return s, nil
 }
 
-// Open opens what the client needs to hear the server, once the conversation is
-// open: the session's own stream, or a subscription. A server
-// that offers neither is left alone.
+// Open opens what the client needs to receive messages after the handshake: the session's own
+// stream, or a subscription. A server may offer neither.
 func (w *Watcher) Open() {
 	if w.agreed().Era == mcp.EraStateless {
 		w.listenForHandlers()
@@ -116,18 +115,18 @@ func (w *Watcher) Open() {
 	}
 }
 
-// listenForHandlers opens a subscription in the background for handlers of the
-// client, which sessions serve without being asked: for what the server declares.
+// listenForHandlers opens a subscription in the background for the client's own handlers, with
+// the lists that the server declares. Sessions need none.
 func (w *Watcher) listenForHandlers() {
 	agreed := w.agreed()
 	filter := Declared(agreed, AllLists)
-	if !w.set.Handlers || !agreed.Declared || Empty(filter) {
+	if !w.set.ListHandlers || !agreed.Declared || Empty(filter) {
 		return
 	}
 	s := w.newSubscription(filter, nil)
 	w.add(s)
-	if !w.set.Life.Go(s.keepStream) {
-		s.finish(w.set.Life.Refusal())
+	if !w.Life.Go(s.keepStream) {
+		s.finish(w.Life.Refusal())
 	}
 }
 
@@ -138,14 +137,14 @@ func (w *Watcher) Any() bool {
 	return len(w.open) > 0
 }
 
-// End ends all subscriptions, once the client is closed.
+// End ends all subscriptions of a closed client.
 func (w *Watcher) End() {
 	for _, s := range w.all() {
-		s.finish(w.set.Life.Refusal())
+		s.finish(w.Life.Refusal())
 	}
 }
 
-func (w *Watcher) agreed() *link.Agreement { return w.set.Links.Agreed() }
+func (w *Watcher) agreed() *link.Agreement { return w.Links.Agreed() }
 
 func (w *Watcher) add(s *Subscription) {
 	w.mu.Lock()
@@ -159,7 +158,7 @@ func (w *Watcher) all() []*Subscription {
 	return slices.Collect(maps.Keys(w.open))
 }
 
-// remove forgets a subscription, and what nobody else uses.
+// remove removes a subscription, and releases its resources.
 func (w *Watcher) remove(s *Subscription) {
 	w.mu.Lock()
 	_, was := w.open[s]
@@ -170,12 +169,12 @@ func (w *Watcher) remove(s *Subscription) {
 	}
 }
 
-// refuse returns the error of a subscription that this side refuses.
+// refuse returns the error of a subscription that the client refuses.
 func (w *Watcher) refuse(code mcperrors.Code, kind mcperrors.Kind, text string) error {
-	return w.set.Local(mcperrors.New(code, kind, mcperrors.NotSent, text, nil), Method)
+	return w.Local(mcperrors.New(code, kind, mcperrors.NotSent, text, nil), Method)
 }
 
-// take takes a turn: one goroutine at a time has it. give gives it back.
+// take takes a turn, which one goroutine at a time can hold. give returns it.
 func take(ctx context.Context, turn chan struct{}) error {
 	select {
 	case turn <- struct{}{}:

@@ -42,8 +42,7 @@ func (c conn) OpenStream() <-chan struct{} {
 	return open
 }
 
-// house is a watcher and everything it is given, which notes the steps in their
-// order.
+// house is a watcher with its hooks, which record the steps in order.
 type house struct {
 	*watch.Watcher
 	t    *testing.T
@@ -51,13 +50,13 @@ type house struct {
 
 	mu    sync.Mutex
 	steps []string
-	fails map[string]error // what comes of asking for a URI
+	fails map[string]error // errors of requests for a URI
 	ids   int
-	// held are the streams that are open, by the order they were asked for.
+	// held are the open streams, in order.
 	held []*held
 }
 
-// held is a stream that ends when the test wants it to.
+// held is a stream that ends under control of the test.
 type held struct {
 	id  jsonrpc.ID
 	end chan error
@@ -76,7 +75,7 @@ func newHouse(t *testing.T, era mcp.Era) *house {
 			h.note("ended")
 		}
 	}
-	h.Watcher = watch.New(watch.Config{Core: &h.core, Client: owner{h}, Keeper: &keeper.Holder{}})
+	h.Watcher = watch.New(&h.core, watch.Config{Client: owner{h}, Keeper: &keeper.Holder{}})
 	return h
 }
 
@@ -110,7 +109,7 @@ func (owner) Needed() bool                   { return true }
 func (owner) Forget()                        {}
 func (owner) Unheard(mcp.SubscriptionFilter) {}
 
-// request is a request subscriptions/listen.
+// request is a subscriptions/listen request.
 type request struct {
 	h *house
 	f mcp.SubscriptionFilter
@@ -123,7 +122,7 @@ func (r request) Repair(context.Context) (bool, error) {
 	return true, nil
 }
 
-// speak makes a link of an era the live one.
+// speak sets the live link to one of an era.
 func (h *house) speak(era mcp.Era) {
 	h.core.Links.Use(conn{h: h})
 	h.core.Links.Agree(&link.Agreement{Era: era})
@@ -185,8 +184,7 @@ func updated(uri string) jsonrpc.Notification {
 	return jsonrpc.Notification{Method: mcp.MethodResourcesUpdated, Params: []byte(`{"uri":"` + uri + `"}`)}
 }
 
-// A session is asked once for each resource, and told to stop by the last one that
-// used it.
+// A session subscribes to each resource once, and unsubscribes with its last subscription.
 func TestSessionSharesResources(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -211,8 +209,7 @@ func TestSessionSharesResources(t *testing.T) {
 	})
 }
 
-// A new session is asked again: at once, later where that helps, and no more where
-// it does not.
+// A new session subscribes again: at once, later if that may help, and no more if it does not.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -239,8 +236,8 @@ func TestRestore(t *testing.T) {
 	})
 }
 
-// A stream that is lost is opened again and its subscription told of a gap. One that
-// the server refuses for good ends its subscription.
+// A lost stream is reopened, and its subscription gets a gap. If the server refuses it
+// permanently, the subscription ends.
 func TestStreamsReopen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -266,7 +263,7 @@ func TestStreamsReopen(t *testing.T) {
 	})
 }
 
-// A program that speaks the other era takes the subscriptions over.
+// Subscriptions move to a program of the other era.
 func TestMove(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -289,7 +286,7 @@ func TestMove(t *testing.T) {
 	})
 }
 
-// A log level is told to the next session, and to requests of the stateless era.
+// The next session gets the log level, and so do requests of the stateless era.
 func TestLevel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

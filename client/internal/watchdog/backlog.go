@@ -9,19 +9,19 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// backlog follows how requests pass through a pipe. It tells a program that no longer
-// reads from one that is busy: a program that runs one tool at a time leaves all other
-// requests in the pipe until the tool is done. One goroutine at a time may use it.
+// backlog tracks how requests pass through a pipe. It distinguishes a program that no longer
+// reads from a busy one: a program that runs one tool at a time leaves all other requests in the
+// pipe until the tool is done. One goroutine at a time may use it.
 type backlog struct {
 	seen  jsonrpc.Backlog
-	since time.Duration // since when the pipe takes nothing more; 0 if nothing waits
-	// upTo is the position in the stream after which requests came too late to be the
-	// reason for the present silence. Other goroutines read it, too.
+	since time.Duration // when the pipe stopped accepting data; 0 if nothing waits
+	// upTo is a position in the sent data. Requests after it were sent too late to be the reason
+	// for the present silence. Other goroutines read it, too.
 	upTo atomic.Uint64
 }
 
-// look records how requests pass. start is when the present silence began,
-// and after is how long it has to last.
+// look records the progress. start is when the present silence began, and after is the silence
+// that counts.
 func (b *backlog) look(conn transport.Conn, now, start, after time.Duration) {
 	out, ok := conn.(link.Outbox)
 	if !ok {
@@ -40,15 +40,15 @@ func (b *backlog) look(conn transport.Conn, now, start, after time.Duration) {
 	}
 }
 
-// working reports whether the server may still be busy with a request that it read before
-// the silence was noticed. Later requests do not count: with them, a server that hangs
-// would be excused for as long as calls are made.
+// working reports whether the server may still be busy with a request that it read before the
+// silence was detected. Later requests do not count: otherwise new calls would excuse a server
+// that hangs.
 func (b *backlog) working(seen jsonrpc.Backlog) bool {
 	return seen.Running > 0 && seen.Running <= b.upTo.Load()
 }
 
-// excused returns until when the silence has a reason: until now while the server works on
-// a request, but no longer than the pipe has taken what was sent.
+// excused returns the time until which the silence has a reason. It is now while the server works
+// on a request, but at most the time when the pipe stopped accepting data.
 func (b *backlog) excused(now time.Duration) time.Duration {
 	if b.since > 0 {
 		return b.since
@@ -56,7 +56,7 @@ func (b *backlog) excused(now time.Duration) time.Duration {
 	return now
 }
 
-// stuck reports whether the server has read nothing for so long, and is not busy.
+// stuck reports whether the server has read nothing for after, and is not busy.
 func (b *backlog) stuck(now, after time.Duration) bool {
 	return b.since > 0 && b.seen.Running == 0 && now-b.since >= after
 }

@@ -1,10 +1,10 @@
-// Package watchdog finds a server that takes requests and answers nothing.
+// Package watchdog detects a server that accepts requests but answers none.
 //
-// Circuits alone would find it when five requests have timed out, one after the other, and
-// never where callers give up earlier. A [Watchdog] has a timer that looks whether anything
-// arrives while a request is in flight; a request pays for that with a few atomics. If
-// nothing arrives, the watchdog probes the server. If the probes fail, it opens the circuit,
-// and closes it as soon as anything arrives.
+// Circuits alone would detect it only after five timeouts in a row, and not at all if callers
+// give up earlier. The timer of a [Watchdog] checks whether anything arrives while a request is
+// in flight, which costs a request only a few atomic operations. If nothing arrives, the watchdog
+// probes the server. If the probes fail, it opens the circuit, and closes it as soon as anything
+// arrives.
 package watchdog
 
 import (
@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// ProbeTime bounds a liveness probe, of which two have to fail.
+	// ProbeTime limits a liveness probe. The circuit opens after two failed probes.
 	ProbeTime = 2 * time.Second
-	// steps is how often the timer fires within [Config].After: the time until a silent
-	// server is found is longer by one step at most.
+	// steps is how often the timer fires within [Config].After: a silent server is detected at
+	// most one step late.
 	steps = 20
-	// healInterval is how often the timer looks for traffic of a silent server that has
-	// requests in flight.
+	// healInterval is how often the timer checks for traffic of a silent server that has requests
+	// in flight.
 	healInterval = time.Second
 )
 
@@ -43,23 +43,23 @@ type Config struct {
 	Host     Host
 }
 
-// Host is what a Watchdog needs of its client.
+// Host has the functions of the client that a Watchdog needs.
 type Host interface {
-	// Probe sends a liveness probe, past all circuits and queues, and waits for the answer
-	// for [ProbeTime].
+	// Probe sends a liveness probe that bypasses all circuits and queues, and waits at most
+	// [ProbeTime] for the answer.
 	Probe() outcome.Outcome
-	// ThrottledFor returns how long nothing may be sent.
+	// ThrottledFor returns how long the server is throttled.
 	ThrottledFor() time.Duration
 	// Silent is called after the breaker was opened.
 	Silent()
-	// Stuck is called when the server does not read any more.
+	// Stuck is called when the server no longer reads.
 	Stuck(cause error)
-	// LateAnswers is called when n answers have arrived too late.
+	// LateAnswers is called when n late answers have arrived.
 	LateAnswers(n int)
 }
 
-// Watchdog finds a silent server. Its methods may be called from many goroutines at once. A
-// nil Watchdog watches nothing.
+// Watchdog detects a silent server. Its methods may be called from many goroutines at once. A nil
+// Watchdog does nothing.
 type Watchdog struct {
 	core  *resilience.Silence
 	began time.Time
@@ -69,10 +69,10 @@ type Watchdog struct {
 	// set is nil once the client is closed: the runtime keeps a stopped timer for a while,
 	// and the timer must not keep the client in memory.
 	set atomic.Pointer[Config]
-	// trip is what opened the circuit, nil if it is closed or something has arrived since.
+	// trip is set if silence opened the circuit and nothing has arrived since.
 	trip atomic.Pointer[silent]
 
-	// Used by look alone:
+	// Only look uses these:
 	timer *time.Timer
 	link  *link.Link
 	heard uint64
@@ -82,15 +82,15 @@ type Watchdog struct {
 	mu sync.Mutex // guards timer
 }
 
-// silent is a circuit that was opened because nothing arrived over a connection. heard is
-// how much had arrived before.
+// silent is a circuit that was opened because nothing arrived over a connection. heard is the
+// number of bytes received before.
 type silent struct {
 	trip   breaker.Tripped
 	number uint32 // of the connection
 	heard  uint64
 }
 
-// New returns a Watchdog that begins to look with the first request.
+// New returns a Watchdog that becomes active with the first request.
 func New(set *Config, now time.Time) *Watchdog {
 	s := &Watchdog{
 		core:  resilience.NewSilence(resilience.SilenceSettings{After: set.After}),
@@ -115,7 +115,7 @@ func (s *Watchdog) Ended() {
 	}
 }
 
-// Heard records that the server is not silent: a request has failed.
+// Heard records a failed request: the server is not silent.
 func (s *Watchdog) Heard() {
 	if s != nil {
 		s.core.Heard(s.now())
@@ -123,9 +123,9 @@ func (s *Watchdog) Heard() {
 	}
 }
 
-// Heal closes the circuit that silence has opened once anything has arrived: the server
-// was busy, or stopped for a while. It never closes a circuit that something else has
-// opened. A new connection counts as an answer.
+// Heal closes the circuit that silence has opened once anything has arrived: the server was busy,
+// or suspended for a while. It never closes a circuit that was opened for another reason. A new
+// connection counts as an answer.
 func (s *Watchdog) Heal() {
 	if s == nil {
 		return
@@ -137,20 +137,20 @@ func (s *Watchdog) Heal() {
 	if l := set.Links.Load(); l.Number == t.number && l.Conn.(link.Counter).Received() == t.heard {
 		return
 	}
-	if s.trip.CompareAndSwap(t, nil) && t.trip.Retract("the server is not silent any more") {
-		set.Log.Info("[MCP] the server is no longer silent; its circuit is closed again", "server", set.Server)
+	if s.trip.CompareAndSwap(t, nil) && t.trip.Retract("the server sends again") {
+		set.Log.Info("[MCP] the server sends again; its circuit is closed", "server", set.Server)
 	}
 }
 
-// LookAgain looks once after a probe of the circuit was not answered.
+// LookAgain checks once more after an unanswered probe of the circuit.
 func (s *Watchdog) LookAgain() {
 	if s != nil && s.trip.Load() != nil && s.armed.CompareAndSwap(false, true) {
 		s.schedule(1)
 	}
 }
 
-// Busy reports whether the server works on a request that it has read from a pipe, and
-// therefore may not answer anything else.
+// Busy reports whether the server is processing a request that it has read from a pipe, and may
+// therefore not answer anything else.
 func (s *Watchdog) Busy(l *link.Link) bool {
 	out, ok := l.Conn.(link.Outbox)
 	return ok && s != nil && s.working(out.Backlog())
@@ -169,7 +169,7 @@ func (s *Watchdog) Close() {
 	}
 }
 
-// schedule makes the timer call look after a time.
+// schedule makes the timer call look after in.
 func (s *Watchdog) schedule(in time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,7 +182,7 @@ func (s *Watchdog) schedule(in time.Duration) {
 	}
 }
 
-// look does what is due, which is nothing most of the time.
+// look checks for silence. Usually there is nothing to do.
 func (s *Watchdog) look() {
 	set := s.set.Load()
 	if set == nil {
@@ -194,10 +194,10 @@ func (s *Watchdog) look() {
 		return
 	}
 	switch what, next := s.core.Look(s.now()); what {
-	case resilience.Quiet:
+	case resilience.Idle:
 		s.armed.Store(false)
-		// A request that was sent just before relies on the timer.
-		if what, _ := s.core.Look(s.now()); what != resilience.Quiet && s.armed.CompareAndSwap(false, true) {
+		// A request sent just before relies on the timer.
+		if what, _ := s.core.Look(s.now()); what != resilience.Idle && s.armed.CompareAndSwap(false, true) {
 			s.schedule(s.step)
 		}
 	case resilience.Probe:
@@ -206,7 +206,7 @@ func (s *Watchdog) look() {
 			return
 		}
 		set.Life.Go(func() {
-			defer s.schedule(s.step) // also when the application's transport ends the goroutine
+			defer s.schedule(s.step) // also when the application's transport calls runtime.Goexit
 			s.probe(set)
 		})
 	case resilience.Watch, resilience.Trip:
@@ -214,8 +214,8 @@ func (s *Watchdog) look() {
 	}
 }
 
-// throttled reports whether nothing may be sent, not even a liveness probe: Retry-After
-// holds for probes, too.
+// throttled reports whether nothing may be sent, not even a liveness probe: Retry-After applies
+// to probes, too.
 func (c *Config) throttled() bool {
 	b := c.Breaker.Snapshot()
 	return b.Throttled || b.Mode == breaker.ForcedOpen || c.Host.ThrottledFor() > 0
@@ -223,7 +223,7 @@ func (c *Config) throttled() bool {
 
 func (s *Watchdog) now() time.Duration { return time.Since(s.began) }
 
-// listen records whether something has arrived since the last time.
+// listen records whether anything has arrived since the last check.
 func (s *Watchdog) listen(set *Config) {
 	l := set.Links.Load()
 	counter, ok := l.Conn.(link.Counter)
@@ -240,7 +240,7 @@ func (s *Watchdog) listen(set *Config) {
 		now := s.now()
 		s.core.Heard(now)
 		if set.InFlight.Load() > 0 {
-			// Requests in flight are due from now on, also if they are canceled.
+			// Their time starts now, even if they are canceled.
 			s.core.Sent(now)
 			s.core.Ended()
 		}
@@ -251,9 +251,9 @@ func (s *Watchdog) listen(set *Config) {
 	}
 }
 
-// excuse allows a server that reads one message after the other from a pipe to be silent
-// while it works on a request: later requests wait in the pipe. Over HTTP requests do not
-// wait behind each other, so the time counts.
+// excuse allows a server that reads one message at a time from a pipe to be silent while it works
+// on a request: later requests wait in the pipe. HTTP requests do not wait behind each other, so
+// their time counts.
 func (s *Watchdog) excuse(l *link.Link) {
 	now := s.now()
 	start, quiet := s.core.Since()
@@ -272,7 +272,7 @@ func (s *Watchdog) probe(set *Config) {
 		out := set.Host.Probe()
 		s.listen(set)
 		if out.Err == nil || out.Record.Class != resilience.ClassTimeout {
-			// It is alive, or has failed in a way that calls find out at once.
+			// The server is alive, or calls will fail at once.
 			s.core.Heard(s.now())
 			return
 		}
@@ -283,7 +283,7 @@ func (s *Watchdog) probe(set *Config) {
 			set.Log.Warn("[MCP] the server is silent; its circuit is opened", "server", set.Server, "after", s.after)
 			s.trip.Store(&silent{trip: set.Breaker.Trip("silence"), number: s.link.Number, heard: s.heard})
 			set.Host.Silent()
-		case resilience.Quiet, resilience.Watch:
+		case resilience.Idle, resilience.Watch:
 		}
 		return
 	}
@@ -291,7 +291,7 @@ func (s *Watchdog) probe(set *Config) {
 
 var errStuck = errors.New("it neither reads nor writes")
 
-// lookWhileOpen looks while the circuit is not closed. Nothing is sent then, but requests in
+// lookWhileOpen runs while the circuit is not closed. Nothing is sent then, but requests in
 // flight may still be answered.
 func (s *Watchdog) lookWhileOpen(set *Config) {
 	if s.trip.Load() != nil && s.stuck(s.now(), s.after+2*ProbeTime) {

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// pipe is a connection that counts what comes and what waits.
+// pipe is a connection that counts received and waiting bytes.
 type pipe struct {
 	transport.Conn
 	received, late atomic.Uint64
@@ -43,7 +43,7 @@ func (p *pipe) Backlog() jsonrpc.Backlog {
 	return jsonrpc.Backlog{}
 }
 
-// watch is a detector and everything it is given.
+// watch is a watchdog with its hooks.
 type watch struct {
 	*watchdog.Watchdog
 	core     core.Core
@@ -53,9 +53,9 @@ type watch struct {
 	inFlight atomic.Int32
 	end      func()
 
-	answers              atomic.Bool // signs of life are given
+	answers              atomic.Bool // liveness probes are answered
 	asked, tripped, late atomic.Int64
-	stuck                atomic.Pointer[error] // what the server was killed for
+	stuck                atomic.Pointer[error] // why the server was killed
 }
 
 func newWatch(t *testing.T) *watch {
@@ -100,7 +100,7 @@ func (w *watch) Stuck(cause error) { w.stuck.Store(&cause) }
 // LateAnswers implements [watchdog.Host].
 func (w *watch) LateAnswers(n int) { w.late.Add(int64(n)) }
 
-// send is a request that goes out now.
+// send sends a request now.
 func (w *watch) send() {
 	w.inFlight.Add(1)
 	w.Sent(time.Now())
@@ -111,8 +111,8 @@ func (w *watch) done() {
 	w.Ended()
 }
 
-// A server that says nothing while a request is under way is asked twice, and then
-// its circuit is opened; anything that comes closes it again.
+// A server that sends nothing while a request is in flight is probed twice, then its circuit
+// opens; anything that arrives closes it again.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	inBubble := func(name string, f func(t *testing.T, w *watch)) {
@@ -137,7 +137,7 @@ func TestSilence(t *testing.T) {
 		require.Equal(t, breaker.Closed, w.breaker.State())
 		w.done()
 	})
-	inBubble("a failed request is a sign of life", func(t *testing.T, w *watch) {
+	inBubble("a failed request proves liveness", func(t *testing.T, w *watch) {
 		w.send()
 		for range 6 {
 			time.Sleep(9 * time.Second)
@@ -194,7 +194,7 @@ func TestSilence(t *testing.T) {
 		w.LookAgain() // nothing has tripped
 		time.Sleep(16 * time.Second)
 		w.done()
-		time.Sleep(time.Minute) // nobody waits: it has stopped looking
+		time.Sleep(time.Minute) // no requests: it has stopped
 		w.pipe.received.Add(1)
 		require.Equal(t, breaker.Open, w.breaker.State())
 		w.LookAgain()
@@ -220,7 +220,7 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// A client that has sent nothing has no detector.
+// A client that has sent nothing has no watchdog.
 func TestNoSilence(t *testing.T) {
 	t.Parallel()
 	var s *watchdog.Watchdog

@@ -12,11 +12,11 @@ import (
 
 var errEnough = errors.New("enough")
 
-// prompt is how soon an end must follow its reason. It is generous, for busy
-// machines; in virtual time it is exact.
+// prompt limits the delay of an end after its cause. It is generous, for busy machines; in
+// virtual time it is exact.
 const prompt = 5 * time.Second
 
-// A call ends with its context, with the context's cause, and alone.
+// A call ends with its context and the context's cause, and does not affect other calls.
 func testCancel(h *harness) {
 	other := h.start(h.Context(), h.request(MethodPark, `{"name":"a"}`))
 	ctx, cancel := context.WithCancelCause(h.Context())
@@ -41,7 +41,7 @@ func testCancel(h *harness) {
 	h.works()
 }
 
-// A context that has ended before sends nothing.
+// A context that has already ended sends nothing.
 func testCancelledBefore(h *harness) {
 	ctx, cancel := context.WithCancelCause(h.Context())
 	cancel(errEnough)
@@ -65,7 +65,7 @@ func testIdle(h *harness) {
 	h.works()
 }
 
-// The maximum ends a call, whether there is an idle timeout or not.
+// The maximum time ends a call, with or without an idle timeout.
 func testMax(h *harness) {
 	for _, idle := range []time.Duration{0, -1, time.Hour} {
 		began := time.Now()
@@ -76,7 +76,7 @@ func testMax(h *harness) {
 		h.notBefore(began, h.pause)
 		h.within(began, h.pause+prompt)
 	}
-	// Negative bounds do not bound.
+	// Negative limits mean no limit.
 	ctx, cancel := context.WithTimeout(h.Context(), h.pause)
 	defer cancel()
 	_, err := h.conn.Call(ctx, h.waiting(jsonrpc.Wait{Idle: -1, Max: -1}))
@@ -89,7 +89,7 @@ func (h *harness) waiting(w jsonrpc.Wait) transport.Request {
 	return req
 }
 
-// within wants that no more than d has passed.
+// within checks that at most d has passed.
 func (h *harness) within(began time.Time, d time.Duration) {
 	h.Helper()
 	if passed := time.Since(began); passed > d {
@@ -104,7 +104,7 @@ func (h *harness) notBefore(began time.Time, d time.Duration) {
 	}
 }
 
-// Close answers every call within a second and closes Done.
+// Close fails every call within a second and closes Done.
 func testClose(h *harness) {
 	var calls []<-chan outcome
 	for range 8 {
@@ -129,7 +129,7 @@ func testClose(h *harness) {
 	}
 }
 
-// Close in the middle of a rush ends every call, one way or the other.
+// Close during many calls ends each of them.
 func testCloseRace(h *harness) {
 	var work sync.WaitGroup
 	for range 16 {
@@ -141,7 +141,7 @@ func testCloseRace(h *harness) {
 				case err == nil:
 					continue
 				case !errors.As(err, &f) || f.Reason != transport.ReasonClosed:
-					h.Errorf("got %v, want that the connection was closed", err)
+					h.Errorf("got %v, want ReasonClosed", err)
 				}
 				return
 			}
@@ -157,7 +157,7 @@ func testCloseRace(h *harness) {
 	work.Wait()
 }
 
-// Nothing leaves after Close.
+// Nothing is sent after Close.
 func testAfterClose(h *harness) {
 	h.check(h.conn.Close())
 	_, err := h.conn.Call(h.Context(), h.request(MethodEcho, ""))
@@ -165,7 +165,7 @@ func testAfterClose(h *harness) {
 	_ = h.failed(h.conn.Notify(h.Context(), jsonrpc.Notification{Method: "noted"}), transport.ReasonClosed, true)
 	var f *transport.Failure
 	if err := h.conn.Respond(h.Context(), jsonrpc.Response{ID: jsonrpc.IntID(1)}); !errors.As(err, &f) || f.Reason != transport.ReasonClosed {
-		h.Fatalf("got %v, want that the connection was closed", err)
+		h.Fatalf("got %v, want ReasonClosed", err)
 	}
 	h.conn.Touch(jsonrpc.IntID(1))
 	h.conn.UseVersion("1")

@@ -21,22 +21,21 @@ const (
 	// MethodPark {"name"} is answered after MethodFree with the same name.
 	MethodPark = "park"
 	MethodFree = "free"
-	// MethodNotify {"count"} sends that many notifications "note" {"n"} and is
-	// answered after them.
+	// MethodNotify {"count"} sends that many notifications "note" {"n"} before its answer.
 	MethodNotify = "notify"
-	// MethodAsk sends a request "question" and is answered with the answer to it.
+	// MethodAsk sends a request "question"; its answer is the client's response.
 	MethodAsk = "ask"
 	// MethodLarge {"bytes"} is answered with {"text"} of that length.
 	MethodLarge = "large"
-	// MethodDeep {"levels"} is answered with a result of that nesting.
+	// MethodDeep {"levels"} is answered with a result of that nesting depth.
 	MethodDeep = "deep"
-	// MethodSeen is answered with {"methods"}: of all requests and
-	// notifications so far, in the order they came.
+	// MethodSeen is answered with {"methods"}: the methods of all requests and notifications so
+	// far, in order.
 	MethodSeen = "seen"
 )
 
-// Peer is a scripted server whose methods drive the suite, whatever it is
-// reached over: see [Peer.ServeLines] and [Peer.Handler]. The zero Peer works.
+// Peer is a scripted server for the suite, over any transport: see [Peer.ServeLines] and
+// [Peer.Handler]. The zero Peer is ready for use.
 type Peer struct {
 	mu     sync.Mutex
 	parked map[string]chan struct{}
@@ -44,9 +43,8 @@ type Peer struct {
 	seen   []string
 }
 
-// take notes a message and returns what answers it, nil when nothing does.
-// What it returns may block until its context ends, and pushes messages of the
-// peer's own on the way.
+// take records a message and returns a function for its answer, nil for none. The function may
+// block until its context ends, and push other messages before the answer.
 func (p *Peer) take(m jsonrpc.Message) func(ctx context.Context, push func(jsonrpc.Message)) *jsonrpc.Response {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,7 +69,7 @@ func (p *Peer) take(m jsonrpc.Message) func(ctx context.Context, push func(jsonr
 	return nil
 }
 
-// run makes the answer to one request.
+// run returns the answer to one request.
 func (p *Peer) run(ctx context.Context, req jsonrpc.Request, push func(jsonrpc.Message)) (json.RawMessage, *jsonrpc.Error) {
 	var args struct {
 		Name                 string
@@ -109,7 +107,7 @@ func (p *Peer) run(ctx context.Context, req jsonrpc.Request, push func(jsonrpc.M
 	case MethodSeen:
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		raw, _ := json.Marshal(map[string]any{"methods": p.seen}) // strings always encode
+		raw, _ := json.Marshal(map[string]any{"methods": p.seen}) // strings can always be encoded
 		return raw, nil
 	default:
 		return nil, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found: "+req.Method, nil)
@@ -117,7 +115,7 @@ func (p *Peer) run(ctx context.Context, req jsonrpc.Request, push func(jsonrpc.M
 	return []byte(`{}`), nil
 }
 
-// gate returns the channel that is closed when what is parked goes on.
+// gate returns a channel that is closed to answer the parked request.
 func (p *Peer) gate(name string) chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,7 +128,7 @@ func (p *Peer) gate(name string) chan struct{} {
 	return p.parked[name]
 }
 
-// ask asks the client something on behalf of the request with this id.
+// ask sends a request to the client for the request with this id.
 func (p *Peer) ask(ctx context.Context, on jsonrpc.ID, push func(jsonrpc.Message)) (json.RawMessage, *jsonrpc.Error) {
 	id := jsonrpc.StringID("about " + on.String())
 	answer := make(chan jsonrpc.Response, 1)

@@ -12,8 +12,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// ServeLines serves the peer over a byte stream, one message a line, until in
-// ends. It returns when everything it has started has.
+// ServeLines serves the peer over a byte stream, one message per line, until in ends. It returns
+// when all its goroutines have.
 func (p *Peer) ServeLines(ctx context.Context, in io.Reader, out io.Writer) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
@@ -23,7 +23,7 @@ func (p *Peer) ServeLines(ctx context.Context, in io.Reader, out io.Writer) {
 	write := func(m jsonrpc.Message) {
 		mu.Lock()
 		defer mu.Unlock()
-		_, _ = out.Write(append(m.AppendJSON(nil), '\n')) // a client that is gone misses nothing
+		_, _ = out.Write(append(m.AppendJSON(nil), '\n')) // fails only if the client is gone
 	}
 	lines := bufio.NewReader(in)
 	for {
@@ -46,12 +46,11 @@ func (p *Peer) ServeLines(ctx context.Context, in io.Reader, out io.Writer) {
 	}
 }
 
-// Style is the form an HTTP peer answers in.
+// Style is the form of an HTTP peer's answers.
 type Style uint8
 
 const (
-	// StyleJSON answers with a JSON body, except where the peer has more to
-	// say than the answer.
+	// StyleJSON answers with a JSON body, unless the peer sends other messages before the answer.
 	StyleJSON Style = iota
 	// StyleSSE answers with an event stream.
 	StyleSSE
@@ -108,9 +107,8 @@ type pushStream struct {
 	push   func(jsonrpc.Message)
 }
 
-// StreamHandler serves the peer over the HTTP+SSE transport of 2024: a GET
-// opens the stream that carries everything, and messages are POSTed to the URL
-// it names.
+// StreamHandler serves the peer over the HTTP+SSE transport of 2024: a GET opens the stream for
+// all messages of the server, and names the URL for POSTs.
 func (p *Peer) StreamHandler() http.Handler {
 	var (
 		mu      sync.Mutex
@@ -134,7 +132,7 @@ func (p *Peer) StreamHandler() http.Handler {
 			w.Header().Set("Content-Type", "text/event-stream")
 			send(sse.Event{Name: "endpoint", Data: []byte("messages?stream=" + name)})
 			<-r.Context().Done()
-			writing.Lock() // nothing is written once the handler has returned
+			writing.Lock() // nothing is written after the handler has returned
 			defer writing.Unlock()
 			return
 		}

@@ -1,5 +1,5 @@
-// Package transporttest is the suite that every [transport.Transport] passes,
-// ours and those of others, and the scripted server it runs against:
+// Package transporttest has a test suite for implementations of [transport.Transport], and the
+// scripted server that it uses:
 //
 //	transporttest.Run(t, transporttest.Subject{
 //		New: func(t testing.TB, limits transport.Limits) transport.Transport {
@@ -9,8 +9,8 @@
 //		},
 //	})
 //
-// A transport with a protocol of its own serves [Peer] over it; one that moves
-// lines or HTTP uses [Peer.ServeLines] or [Peer.Handler].
+// A transport with its own protocol serves [Peer] over it; one for lines or HTTP uses
+// [Peer.ServeLines] or [Peer.Handler].
 package transporttest
 
 import (
@@ -29,11 +29,11 @@ import (
 
 // Subject is a transport under test.
 type Subject struct {
-	// New returns the transport, with these limits, and the [Peer] behind it
-	// running. It is called once for each test. What it starts ends with t.
+	// New returns the transport with these limits, connected to a running [Peer]. It is called
+	// once for each test, and cleans up with t.
 	New func(t testing.TB, limits transport.Limits) transport.Transport
-	// Virtual says that nothing in it waits for the world outside, so that
-	// its time is testing/synctest's.
+	// Virtual is set if nothing waits for other processes or the network, so that tests can run
+	// in the virtual time of testing/synctest.
 	Virtual bool
 }
 
@@ -91,7 +91,7 @@ type harness struct {
 	conn   transport.Conn
 	name   string
 	limits transport.Limits
-	// pause is a time that is short for people and long for machines.
+	// pause is a duration that is short for people and long for machines.
 	pause time.Duration
 
 	mu            sync.Mutex
@@ -133,12 +133,12 @@ func (h *harness) open(s Subject) {
 func (h *harness) note(list *[]string, frame []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(frame) < 1000 { // large ones are not looked at
+	if len(frame) < 1000 { // large frames are not checked
 		*list = append(*list, string(frame))
 	}
 }
 
-// request makes a request with an id of its own.
+// request returns a request with a new id.
 func (h *harness) request(method, params string) transport.Request {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -150,7 +150,7 @@ func (h *harness) request(method, params string) transport.Request {
 	return req
 }
 
-// call calls and wants a result.
+// call makes a call and checks that its answer is a result.
 func (h *harness) call(method, params string) json.RawMessage {
 	h.Helper()
 	answer, err := h.conn.Call(h.Context(), h.request(method, params))
@@ -161,13 +161,13 @@ func (h *harness) call(method, params string) json.RawMessage {
 	return answer.Result
 }
 
-// outcome is how a call ended.
+// outcome is the end of a call.
 type outcome struct {
 	answer transport.Answer
 	err    error
 }
 
-// start starts a call and returns once the server has it.
+// start starts a call and returns once it has reached the server.
 func (h *harness) start(ctx context.Context, req transport.Request) <-chan outcome {
 	h.Helper()
 	before := h.seen(req.Method)
@@ -186,7 +186,7 @@ func (h *harness) start(ctx context.Context, req transport.Request) <-chan outco
 	return done
 }
 
-// seen asks the server how often a method came.
+// seen returns how often the server has received a method.
 func (h *harness) seen(method string) int {
 	h.Helper()
 	var got struct{ Methods []string }
@@ -200,7 +200,7 @@ func (h *harness) seen(method string) int {
 	return count
 }
 
-// wait waits for a call's end, which must be near.
+// wait waits for the end of a call, for a limited time.
 func (h *harness) wait(done <-chan outcome) outcome {
 	h.Helper()
 	select {
@@ -239,7 +239,7 @@ func (h *harness) equal(got, want any) {
 	}
 }
 
-// works checks that the connection is as good as new.
+// works checks that the connection still works.
 func (h *harness) works() {
 	h.Helper()
 	h.equal(string(h.call(MethodEcho, `{"still":"here"}`)), `{"still":"here"}`)

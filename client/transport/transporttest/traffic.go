@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// A result and an error are both answers; nothing is lost on the way.
+// A result and an error are both answers, and arrive unchanged.
 func testAnswers(h *harness) {
 	if h.name == "" {
 		h.Fatal("a transport has a name")
@@ -41,7 +41,7 @@ func testMany(h *harness) {
 	work.Wait()
 }
 
-// A call that takes its time holds up nobody.
+// A slow call does not delay others.
 func testOutOfOrder(h *harness) {
 	first := h.start(h.Context(), h.request(MethodPark, `{"name":"a"}`))
 	second := h.start(h.Context(), h.request(MethodPark, `{"name":"b"}`))
@@ -56,7 +56,7 @@ func testOutOfOrder(h *harness) {
 	h.check(h.wait(first).err)
 }
 
-// Notifications come in order and before the answer they were sent before.
+// Notifications arrive in order, and before the answer that follows them.
 func testNotifications(h *harness) {
 	const count = 200
 	h.call(MethodNotify, fmt.Sprintf(`{"count":%d}`, count))
@@ -68,7 +68,7 @@ func testNotifications(h *harness) {
 	}
 }
 
-// What the server asks arrives, and so does the answer.
+// A request of the server arrives, and so does the response.
 func testServerRequests(h *harness) {
 	h.equal(string(h.call(MethodAsk, "")), `{"why":"because"}`)
 }
@@ -78,7 +78,7 @@ func testNotify(h *harness) {
 	h.equal(h.seen("noted"), 1)
 }
 
-// A megabyte goes both ways, which no buffer on the way holds.
+// A megabyte passes in both directions, which is more than the buffers hold.
 func testLarge(h *harness) {
 	const size = 1 << 20
 	text := `{"text":"` + strings.Repeat("y", size) + `"}`
@@ -89,14 +89,14 @@ func testLarge(h *harness) {
 	h.equal(len(got), size+len(`{"text":""}`))
 }
 
-// Raw params may be written over several lines; messages may not.
+// Raw params may span several lines; messages may not.
 func testLineBreaks(h *harness) {
 	var got struct{ A, B string }
 	h.check(json.Unmarshal(h.call(MethodEcho, "{\r\n\t\"a\": \"1\",\n\t\"b\": \"2\"\n}"), &got))
 	h.equal(got, struct{ A, B string }{"1", "2"})
 }
 
-// An answer over the limit fails its own call, at once, and no other.
+// An answer over the limit fails its own call at once, and no other.
 func testTooLong(h *harness) {
 	other := h.start(h.Context(), h.request(MethodPark, `{"name":"a"}`))
 	for _, size := range []int{70 << 10, 1 << 20} {
@@ -116,7 +116,7 @@ func testTooDeep(h *harness) {
 	h.call(MethodDeep, `{"levels":15}`)
 }
 
-// The trace sees whole messages, those of both sides.
+// The trace receives whole messages of both sides.
 func testTrace(h *harness) {
 	h.call(MethodEcho, `{"a":1}`)
 	h.mu.Lock()

@@ -108,7 +108,7 @@ func TestFormErrors(t *testing.T) {
 		{"close bracket", "", []string{"a]=v"}, "] without a ["},
 		{"text after a bracket", "", []string{"a[b]c=v"}, "text after a ]"},
 		{"bad JSON", "", []string{"a:={b:1}"}, "is not JSON: invalid character 'b'"},
-		{"name twice in JSON", "", []string{`a:={"b":1,"b":2}`}, "twice"},
+		{"name twice in JSON", "", []string{`a:={"b":1,"b":2}`}, "duplicate"},
 		{"no file", "", []string{"a=@/nowhere/at/all"}, "cannot be read"},
 		{"no file name", "", []string{"a=@"}, "there is no file name"},
 		{"standard input twice", "", []string{"a=@-", "b=@-"}, "only once"},
