@@ -202,7 +202,7 @@ func TestSharingABreaker(t *testing.T) {
 }
 
 // A limit on calls in flight refuses the one too many at once.
-func TestMaxInFlight(t *testing.T) {
+func TestBulkheadWithoutQueue(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		s.on("tools/call", func(jsonrpc.Request) any {
@@ -219,5 +219,5 @@ func TestMaxInFlight(t *testing.T) {
 		require.Equal(t, mcperrors.KindOverloaded, mcperrors.KindOf(err))
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
 		require.NoError(t, <-first)
-	}, client.WithResilience(client.Resilience{Off: true, MaxInFlight: 1}))
+	}, client.WithResilience(client.Resilience{Off: true, Bulkhead: client.Bulkhead{Limit: 1, Queue: -1}}))
 }

@@ -114,7 +114,7 @@ func TestCachePartition_CACHE_05_UnknownCaller(t *testing.T) {
 			require.ErrorContains(t, err, "needs a Partition", name)
 			require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
 		}
-		for _, opt := range []client.Option{client.WithCache(client.CacheConfig{Partition: "me"}), client.WithCache(client.CacheConfig{Public: true})} {
+		for _, opt := range []client.Option{client.WithCache(client.CacheConfig{Partition: "me"}), client.WithCache(client.CacheConfig{Partition: client.AllCallers})} {
 			c, err := client.Connect(t.Context(), &transport.HTTP{URL: url, RoundTripper: own}, client.WithCache(client.CacheConfig{NoPreload: true}), kept, opt)
 			require.NoError(t, err)
 			require.NoError(t, c.Close())

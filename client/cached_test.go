@@ -210,10 +210,10 @@ func TestCached_CACHE_09_Input(t *testing.T) {
 	c, s := alone(t)
 	s.on("resources/read", numbered(aRead))
 	require.Equal(t, "1", readText(t, c))
-	require.Equal(t, "2", readText(t, c, client.WithInput(nil, json.RawMessage(`"s"`))))
-	require.Equal(t, "3", readText(t, c, client.WithInput(mcp.InputResponses{}, nil)))
+	require.Equal(t, "2", readText(t, c, (&client.InputRequired{State: json.RawMessage(`"s"`)}).Answer(nil)))
+	require.Equal(t, "3", readText(t, c, (&client.InputRequired{}).Answer(mcp.InputResponses{})))
 	require.Equal(t, "1", readText(t, c))
-	require.Equal(t, "4", readText(t, c, client.WithInput(nil, json.RawMessage(`"s"`)), client.WithCacheMode(client.CacheRefresh)))
+	require.Equal(t, "4", readText(t, c, (&client.InputRequired{State: json.RawMessage(`"s"`)}).Answer(nil), client.WithCacheMode(client.CacheRefresh)))
 	require.Equal(t, "1", readText(t, c))
 }
 

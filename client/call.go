@@ -49,7 +49,7 @@ type ownOptions struct {
 // the call. f may make calls. It is not called after the call has returned. If
 // the call is hedged ([Hedge]), f gets the progress of both requests, which
 // may go backwards. Tool calls ask for progress even without it; see
-// [WithProgressTokens].
+// [Resilience].NoProgressTokens.
 func WithProgress(f func(mcp.ProgressParams)) CallOption {
 	return callOptionFunc(func(o *callOptions) { o.progress = f })
 }
@@ -167,12 +167,6 @@ func (c *Client) Ping(ctx context.Context) error {
 	_, err := c.do(ctx, &cl)
 	return err
 }
-
-// WithProgressTokens sets whether every tools/call carries a progress token.
-// The default is true. Progress shows that the server is still working, and
-// resets the call's idle timeout even without [WithProgress]; see
-// [Resilience].IdleTimeout. A call whose _meta already has a token keeps it.
-func WithProgressTokens(on bool) Option { return optionFunc(func(c *config) { c.noTokens = !on }) }
 
 // withProgress makes a call whose params carry a progress token.
 func (c *Client) withProgress(ctx context.Context, cl *call) (json.RawMessage, error) {

@@ -109,8 +109,8 @@ func newClient(cfg *config, t transport.Transport) *Client {
 	k.Protect(t)
 	cfg.guardHooks(k.Failed) // before the log and the trace are wrapped
 	k.Log, cfg.trace = k.Redacted(cfg.logger), k.RedactedTrace(cfg.trace)
-	k.Budget.SetLimit(max(cfg.memory, 0)) // less than 0 is no bound
-	k.Life.Begin()                        // a client outlives the context it was connected with
+	k.Budget.SetLimit(max(cfg.limits.MemoryBytes, 0)) // less than 0 is no bound
+	k.Life.Begin()                                    // a client outlives the context it was connected with
 	r.Core, r.Client, r.Set = k, (*callSupport)(c), cfg.callSettings()
 	r.Keeper.Sessions = func() *keeper.Keeper { return newSessionKeeper(c) }
 	r.Guard.Init(cfg.guardSettings(), cfg.meter != nil, (*callSupport)(c))

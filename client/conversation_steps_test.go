@@ -245,7 +245,7 @@ func (s *steps) take(ctx context.Context, line string) string {
 	case "again":
 		var responses mcp.InputResponses
 		require.NoError(s.t, json.Unmarshal([]byte(w.json), &responses))
-		return s.called(c.CallTool(ctx, w.at(0), map[string]any{}, client.WithInput(responses, s.asked.State)))
+		return s.called(c.CallTool(ctx, w.at(0), map[string]any{}, s.asked.Answer(responses)))
 	case "task":
 		task, err := c.StartTool(ctx, w.at(0), w.args(), s.callOptions(w.list[1:])...)
 		s.task = task

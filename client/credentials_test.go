@@ -286,7 +286,7 @@ func TestCredentialsAreAskedForOnce(t *testing.T) {
 			do:     call, want: counts{2, 1, 1}, posts: map[string]int{"tools/call": 2},
 		},
 		"a cache that is one for all callers": {
-			opts: []client.Option{client.WithCache(client.CacheConfig{Public: true})},
+			opts: []client.Option{client.WithCache(client.CacheConfig{Partition: client.AllCallers})},
 			do:   call, want: once, posts: map[string]int{"tools/call": 1},
 		},
 		"a redirect": {

@@ -197,12 +197,11 @@ func second[T any](_ T, err error) error { return err }
 func TestWrongOptions(t *testing.T) {
 	t.Parallel()
 	for name, opt := range map[string]client.Option{
-		"not known":                   client.WithProtocolVersion("1999-01-01"),
-		"name and a version":          client.WithClientInfo(mcp.Implementation{Name: "x"}),
-		"unknown validation":          client.WithValidation(client.Validation{Arguments: 9}),
-		"must not be negative":        client.WithResilience(client.Resilience{Retry: client.Retry{Attempts: -1}}),
-		"tool cache: size -1: ":       client.WithCache(client.CacheConfig{Settings: toolcache.Settings{Size: -1}}),
-		"exclude each other; set one": client.WithCache(client.CacheConfig{Partition: "me", Public: true}),
+		"not known":             client.WithProtocolVersion("1999-01-01"),
+		"name and a version":    client.WithClientInfo(mcp.Implementation{Name: "x"}),
+		"unknown validation":    client.WithValidation(client.Validation{Arguments: 9}),
+		"must not be negative":  client.WithResilience(client.Resilience{Retry: client.Retry{Attempts: -1}}),
+		"tool cache: size -1: ": client.WithCache(client.CacheConfig{Settings: toolcache.Settings{Size: -1}}),
 	} {
 		tr, s := newFake(t)
 		_, err := client.Connect(t.Context(), tr, sessionEra, opt)

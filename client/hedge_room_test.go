@@ -38,8 +38,8 @@ func TestHedgeTakesItsTurn(t *testing.T) {
 		"no place":        {func(r *client.Resilience) { r.Bulkhead = client.Bulkhead{Limit: 1} }, 1},
 		"its turn":        {func(r *client.Resilience) { r.Rate = client.Rate{PerSecond: 0.1, Burst: 2} }, 2},
 		"not its turn":    {func(r *client.Resilience) { r.Rate = client.Rate{PerSecond: 0.1, Burst: 1} }, 1},
-		"room in flight":  {func(r *client.Resilience) { r.MaxInFlight = 2 }, 2},
-		"none in flight":  {func(r *client.Resilience) { r.MaxInFlight = 1 }, 1},
+		"room in flight":  {func(r *client.Resilience) { r.Bulkhead = client.Bulkhead{Limit: 2, Queue: -1} }, 2},
+		"none in flight":  {func(r *client.Resilience) { r.Bulkhead = client.Bulkhead{Limit: 1, Queue: -1} }, 1},
 		"turn, no place":  {func(r *client.Resilience) { r.Rate.PerSecond, r.Rate.Burst, r.Bulkhead.Limit = 0.1, 2, 1 }, 1},
 		"place, not turn": {func(r *client.Resilience) { r.Rate.PerSecond, r.Rate.Burst, r.Bulkhead.Limit = 0.1, 1, 2 }, 1},
 	} {

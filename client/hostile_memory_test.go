@@ -70,7 +70,7 @@ func TestMemoryOfWaitingMessages(t *testing.T) { //nolint:paralleltest // measur
 			[]client.Option{client.OnSampling(func(context.Context, client.SamplingRequest) (*mcp.CreateMessageResult, error) {
 				<-stuck
 				return nil, client.ErrRejected
-			}), client.WithInputLimits(client.InputLimits{PerMinute: 10_000})},
+			}), client.WithServerLimits(client.ServerLimits{QuestionsPerMinute: 10_000})},
 		},
 		"ids of questions": {
 			func(s *fakeServer, i int) {
@@ -98,7 +98,7 @@ func TestMemoryOfWaitingMessages(t *testing.T) { //nolint:paralleltest // measur
 				tr, s := newFake(t)
 				tr.Limits.MessageBytes = memoryMessage
 				s.wire.waive(t, "what the peer asks is not told to the wire, which would keep it")
-				c, err := client.Connect(t.Context(), tr, pinned(append(tt.opts, client.WithMemoryLimit(memoryLimit)))...)
+				c, err := client.Connect(t.Context(), tr, pinned(append(tt.opts, client.WithServerLimits(client.ServerLimits{MemoryBytes: memoryLimit})))...)
 				require.NoError(t, err)
 				for i := range memoryPeer {
 					tt.send(s, 1000+i)
@@ -174,7 +174,7 @@ func TestMemoryOfUnfinishedAnswers(t *testing.T) { //nolint:paralleltest // meas
 
 func memoryOfUnfinished(t *testing.T, version, form string) {
 	h := &halfServer{version: version, form: form, free: make(chan struct{})}
-	c := h.dial(t, memoryMessage, client.WithMemoryLimit(memoryLimit))
+	c := h.dial(t, memoryMessage, client.WithServerLimits(client.ServerLimits{MemoryBytes: memoryLimit}))
 	ctx, cancel := context.WithCancel(t.Context())
 	var work sync.WaitGroup
 	errs := make(chan error, memoryPeer)
@@ -218,7 +218,7 @@ func TestLargeAnswersAtOnce(t *testing.T) {
 			large := strings.Repeat("x", size)
 			synctest.Test(t, func(t *testing.T) {
 				h := &halfServer{version: "2025-11-25", form: form, free: make(chan struct{}), filler: large}
-				c := h.dial(t, message, client.WithMemoryLimit(limit))
+				c := h.dial(t, message, client.WithServerLimits(client.ServerLimits{MemoryBytes: limit}))
 				errs := make(chan error, 16)
 				for range cap(errs) {
 					go func() {
@@ -248,7 +248,7 @@ func TestWaitForRoomIsNoSilenceOfTheServer(t *testing.T) {
 		h := &halfServer{version: "2025-11-25", form: "JSON", free: make(chan struct{})}
 		r := client.Resilience{Silence: 500 * time.Millisecond}
 		m := &recordingMeter{}
-		c := h.dial(t, memoryMessage, client.WithMemoryLimit(memoryLimit), client.WithResilience(r), client.WithMeter(m))
+		c := h.dial(t, memoryMessage, client.WithServerLimits(client.ServerLimits{MemoryBytes: memoryLimit}), client.WithResilience(r), client.WithMeter(m))
 		h.deaf.Store(true)
 		errs := make(chan error, 40)
 		for range cap(errs) {
@@ -274,7 +274,7 @@ func TestNoRoomInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &halfServer{version: "2025-11-25", form: "JSON", free: make(chan struct{})}
-		c := h.dial(t, memoryMessage, client.WithMemoryLimit(memoryLimit))
+		c := h.dial(t, memoryMessage, client.WithServerLimits(client.ServerLimits{MemoryBytes: memoryLimit}))
 		errs := make(chan error, 40)
 		for range cap(errs) {
 			go func() {

@@ -63,7 +63,7 @@ func TestHandlersThatHang(t *testing.T) {
 		for range 2 {
 			hang <- struct{}{}
 		}
-	}, client.WithLogger(log.logger()), client.WithInputLimits(client.InputLimits{Concurrent: 2}),
+	}, client.WithLogger(log.logger()), client.WithServerLimits(client.ServerLimits{Handlers: 2}),
 		client.OnElicitForm(func(context.Context, client.FormRequest) (*mcp.ElicitResult, error) {
 			if hangs.Load() {
 				<-hang

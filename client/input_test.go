@@ -135,7 +135,7 @@ var everything = []client.Option{
 func TestCapabilitiesByRevision(t *testing.T) {
 	t.Parallel()
 	tools := client.OnSampling(sampleYes, client.SamplingTools, client.SamplingContext)
-	ext := client.WithExtensions(map[string]json.RawMessage{"com.example/x": json.RawMessage(`{"a":1}`)})
+	ext := client.WithCapabilities(mcp.ClientCapabilities{Extensions: map[string]json.RawMessage{"com.example/x": json.RawMessage(`{"a":1}`)}})
 	all := []client.Option{tools, client.OnElicitForm(formYes), client.OnElicitURL(urlYes), client.WithRoots(), ext}
 	tests := []struct {
 		version, want string
@@ -143,15 +143,26 @@ func TestCapabilitiesByRevision(t *testing.T) {
 	}{
 		{"2024-11-05", `{}`, nil},
 		{"2026-07-28", `{}`, nil},
-		{"2024-11-05", `{"roots":{"listChanged":true},"sampling":{}}`, all},
-		{"2025-03-26", `{"roots":{"listChanged":true},"sampling":{}}`, all},
-		{"2025-06-18", `{"roots":{"listChanged":true},"sampling":{},"elicitation":{}}`, all},
-		{"2025-11-25", `{"roots":{"listChanged":true},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}}}`, all},
+		{"2024-11-05", `{"roots":{"listChanged":true},"sampling":{},"extensions":{"com.example/x":{"a":1}}}`, all},
+		{"2025-03-26", `{"roots":{"listChanged":true},"sampling":{},"extensions":{"com.example/x":{"a":1}}}`, all},
+		{"2025-06-18", `{"roots":{"listChanged":true},"sampling":{},"elicitation":{},"extensions":{"com.example/x":{"a":1}}}`, all},
+		{"2025-11-25", `{"roots":{"listChanged":true},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}},"extensions":{"com.example/x":{"a":1}}}`, all},
 		{"2026-07-28", `{"roots":{},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}},"extensions":{"com.example/x":{"a":1}}}`, all},
 		{"2025-06-18", `{}`, []client.Option{client.OnElicitURL(urlYes)}},
 		{"2025-11-25", `{"elicitation":{"url":{}}}`, []client.Option{client.OnElicitURL(urlYes)}},
+		{"2025-11-25", `{"experimental":{"a":{},"b":{"n":2}},"extensions":{"com.example/x":{"a":1}},"x":1,"y":3}`, []client.Option{
+			client.WithCapabilities(mcp.ClientCapabilities{
+				Experimental: map[string]json.RawMessage{"a": json.RawMessage(`{}`), "b": json.RawMessage(`{"n":1}`)},
+				Extra:        mcp.Members{{Name: "x", Value: json.RawMessage(`1`)}, {Name: "y", Value: json.RawMessage(`2`)}},
+			}), ext,
+			client.WithCapabilities(mcp.ClientCapabilities{
+				Experimental: map[string]json.RawMessage{"b": json.RawMessage(`{"n":2}`)},
+				Extra:        mcp.Members{{Name: "y", Value: json.RawMessage(`3`)}},
+			}),
+		}},
+		{"2026-07-28", `{"extensions":{"io.modelcontextprotocol/tasks":{},"com.example/x":{"a":1}}}`, []client.Option{client.WithTasks(), ext}},
 		{"2025-11-25", `{"sampling":{}}`, []client.Option{client.OnSampling(sampleYes)}},
-		{"2025-11-25", `{"elicitation":{}}`, []client.Option{tools, client.WithCapabilities(mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}})}},
+		{"2025-11-25", `{"sampling":{"context":{},"tools":{}},"elicitation":{}}`, []client.Option{tools, client.WithCapabilities(mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}})}},
 	}
 	for _, tt := range tests {
 		speaking(t, tt.version, func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -182,7 +193,7 @@ func TestExtensionsAreChecked(t *testing.T) {
 	t.Parallel()
 	for id, settings := range map[string]string{"noprefix": `{}`, "1bad.label/x": `{}`, "com.example/": `[]`, "com.example/x": `true`, "com.example/y": ``} {
 		tr, _ := newFake(t)
-		_, err := client.Connect(t.Context(), tr, client.WithExtensions(map[string]json.RawMessage{id: json.RawMessage(settings)}))
+		_, err := client.Connect(t.Context(), tr, client.WithCapabilities(mcp.ClientCapabilities{Extensions: map[string]json.RawMessage{id: json.RawMessage(settings)}}))
 		require.ErrorContains(t, err, "extension", id)
 	}
 }
@@ -461,7 +472,7 @@ func TestHandlerMayCallTheServer(t *testing.T) {
 			_, err := c.CallTool(t.Context(), "echo", hello)
 			require.NoError(t, err)
 			require.Equal(t, 2, depth)
-		}, client.WithInputLimits(client.InputLimits{Concurrent: 2}),
+		}, client.WithServerLimits(client.ServerLimits{Handlers: 2}),
 			client.OnSampling(func(ctx context.Context, r client.SamplingRequest) (*mcp.CreateMessageResult, error) {
 				depth++
 				if _, err := c.CallTool(ctx, "echo", hello); err != nil {
@@ -511,7 +522,7 @@ func TestFlood(t *testing.T) {
 		require.Empty(t, s.told(5000))
 		pass(time.Second)
 		require.JSONEq(t, saidSample, s.told(5000), "a minute later it may ask again")
-	}, client.WithInputLimits(client.InputLimits{Concurrent: 4, PerMinute: 50}),
+	}, client.WithServerLimits(client.ServerLimits{Handlers: 4, QuestionsPerMinute: 50}),
 		client.OnSampling(func(ctx context.Context, r client.SamplingRequest) (*mcp.CreateMessageResult, error) {
 			now := running.Add(1)
 			defer running.Add(-1)

@@ -210,7 +210,7 @@ func TestSubscribeStateless(t *testing.T) {
 func TestSubscriptionIsNoCall(t *testing.T) {
 	t.Parallel()
 	bothWays(t, func(t *testing.T, over string) {
-		res := client.Resilience{MaxInFlight: 1}
+		res := client.Resilience{Bulkhead: client.Bulkhead{Limit: 1, Queue: -1}}
 		c, ls := listenOver(t, over, client.WithResilience(res))
 		var r record
 		_, err := c.Subscribe(t.Context(), toolsAndX, r.change)

@@ -211,7 +211,7 @@ func TestEndlessRounds(t *testing.T) {
 	inRounds(t, []string{interim(`"again"`, wantForm)}, func(t *testing.T, rounds []round, err error) {
 		require.NotNil(t, needed(t, err))
 		require.Len(t, rounds, 3)
-	}, append(everything, client.WithInputLimits(client.InputLimits{Rounds: 2}))...)
+	}, append(everything, client.WithServerLimits(client.ServerLimits{Rounds: 2}))...)
 	entries := make([]string, 10_000)
 	for i := range entries {
 		entries[i] = fmt.Sprintf(`"k%d":{"method":"roots/list"}`, i)
@@ -225,7 +225,7 @@ func TestEndlessRounds(t *testing.T) {
 		require.NotNil(t, needed(t, err))
 		require.ErrorContains(t, err, "3 questions a minute")
 		require.Len(t, rounds, 4)
-	}, append(everything, client.WithInputLimits(client.InputLimits{PerMinute: 3}))...)
+	}, append(everything, client.WithServerLimits(client.ServerLimits{QuestionsPerMinute: 3}))...)
 }
 
 // MRTR-08: a state and nothing else is a wish to be asked later: with pauses
@@ -354,11 +354,11 @@ func TestManualInput(t *testing.T) {
 		require.NoError(t, jsonrpc.Unmarshal(stored, &restored))
 		require.Equal(t, need.State, restored.State)
 		_, err = c.CallTool(t.Context(), "echo", hello, client.WithManualInput(),
-			client.WithInput(mcp.InputResponses{"form": json.RawMessage(saidForm)}, restored.State))
+			restored.Answer(mcp.InputResponses{"form": json.RawMessage(saidForm)}))
 		second := needed(t, err)
 		require.Empty(t, second.Requests)
 		require.Contains(t, (*rounds)[1].raw, `"inputResponses":{"form":`+saidForm+`},"requestState":"st<\u2028"`)
-		_, err = c.CallTool(t.Context(), "echo", hello, client.WithInput(nil, second.State))
+		_, err = c.CallTool(t.Context(), "echo", hello, second.Answer(nil))
 		require.NoError(t, err)
 		require.Contains(t, (*rounds)[2].raw, `"requestState":"two"`)
 		require.NotContains(t, (*rounds)[2].raw, "inputResponses")
@@ -366,8 +366,8 @@ func TestManualInput(t *testing.T) {
 	speaking(t, "2026-07-28", func(t *testing.T, c *client.Client, s *fakeServer) {
 		calls := s.count("tools/call")
 		for _, opt := range []client.CallOption{
-			client.WithInput(mcp.InputResponses{"a": json.RawMessage(`7`)}, nil), client.WithInput(mcp.InputResponses{"a": json.RawMessage(`{`)}, nil),
-			client.WithInput(nil, json.RawMessage(`{}`)), client.WithInput(nil, json.RawMessage(`"`)),
+			(&client.InputRequired{}).Answer(mcp.InputResponses{"a": json.RawMessage(`7`)}), (&client.InputRequired{}).Answer(mcp.InputResponses{"a": json.RawMessage(`{`)}),
+			(&client.InputRequired{State: json.RawMessage(`{}`)}).Answer(nil), (&client.InputRequired{State: json.RawMessage(`"`)}).Answer(nil),
 		} {
 			_, err := c.CallTool(t.Context(), "echo", hello, opt)
 			require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
@@ -377,7 +377,7 @@ func TestManualInput(t *testing.T) {
 	})
 	// The session era has no rounds.
 	speaking(t, "2025-11-25", func(t *testing.T, c *client.Client, _ *fakeServer) {
-		_, err := c.CallTool(t.Context(), "echo", hello, client.WithInput(nil, json.RawMessage(`"s"`)))
+		_, err := c.CallTool(t.Context(), "echo", hello, (&client.InputRequired{State: json.RawMessage(`"s"`)}).Answer(nil))
 		require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
 	})
 }
@@ -410,7 +410,7 @@ func TestPromptsAndResourcesAskToo(t *testing.T) {
 		// By hand, too, past the cache: a state is one call's (MRTR-06).
 		_, err = c.ReadResource(t.Context(), "a:b", client.WithManualInput())
 		need := needed(t, err)
-		_, err = c.ReadResource(t.Context(), "a:b", client.WithInput(mcp.InputResponses{"form": json.RawMessage(saidForm)}, need.State))
+		_, err = c.ReadResource(t.Context(), "a:b", need.Answer(mcp.InputResponses{"form": json.RawMessage(saidForm)}))
 		require.NoError(t, err)
 		_, err = c.ReadResource(t.Context(), "a:b")
 		require.NoError(t, err)
@@ -452,7 +452,7 @@ func TestInputInRawParams(t *testing.T) {
 				require.Contains(t, text, `"name":"echo","uri":"test://a"`)
 				require.Contains(t, text, `"example.com/a":1`)
 			}
-			_, err = c.Call(t.Context(), method, json.RawMessage(`{"name":"echo","requestState":"s1"}`), client.WithInput(nil, json.RawMessage(`"s1"`)))
+			_, err = c.Call(t.Context(), method, json.RawMessage(`{"name":"echo","requestState":"s1"}`), (&client.InputRequired{State: json.RawMessage(`"s1"`)}).Answer(nil))
 			require.ErrorContains(t, err, "both", method)
 			require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
 		}, everything...)

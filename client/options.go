@@ -35,7 +35,6 @@ type config struct {
 	resilience *Resilience
 	cache      *cache.Cache // nil: one of the client's own
 	noPreload  bool
-	noTokens   bool
 	validation Validation
 	nameless   bool // no clientInfo on requests
 	*connecting
@@ -59,7 +58,7 @@ type uncommon struct {
 	info       mcp.Implementation
 	offer      ask.Offer
 	nextID     func() jsonrpc.ID // nil for run.NextID
-	memory     int64             // bytes
+	limits     ServerLimits
 	required   []string
 	caching    CacheConfig // but for NoPreload and Shared
 	profile    mcperrors.Profile
@@ -87,9 +86,10 @@ func (u *uncommon) complete() error {
 	if u.required == nil {
 		u.required = []string{"tools"}
 	}
-	if u.memory == 0 {
-		u.memory = defaultMemoryLimit
+	if u.limits.MemoryBytes == 0 {
+		u.limits.MemoryBytes = defaultMemoryLimit
 	}
+	u.offer.Limits = ask.Limits{Concurrent: u.limits.Handlers, PerMinute: u.limits.QuestionsPerMinute, Rounds: u.limits.Rounds}
 	return u.offer.Complete()
 }
 
@@ -153,28 +153,8 @@ func WithProtocolVersion(version string) Option {
 	return optionFunc(func(c *config) { c.version = version })
 }
 
-// defaultMemoryLimit is that of [WithMemoryLimit].
+// defaultMemoryLimit is the default of [ServerLimits].MemoryBytes.
 const defaultMemoryLimit = 64 << 20
-
-// WithMemoryLimit bounds the bytes that the server can make this client hold
-// at the same time: incomplete answers of more than 16 KiB, requests and
-// notifications that wait for handlers, and lists while they are fetched. 0
-// means 64 MiB. A negative value disables the limit.
-//
-// Answers beyond the limit wait until there is room or their calls end, which
-// slows the server down; see [transport.Budget]. Everything else is refused,
-// newest first: a request gets a JSON-RPC error, a notification is dropped and
-// counted in the log, a list fails. A call that fails for lack of room has an
-// error of kind overloaded; its Delivery tells whether it may have run. A
-// higher MessageBytes in [transport.Limits] raises the limit, so that one
-// message always fits.
-//
-// The client can exceed the limit by one message, because one answer at a time
-// may continue without room. Reading a message briefly takes up to twice its
-// size. Not counted are messages being read from a pipe, results that a call
-// has returned, and over HTTP/2 up to 256 KiB of each waiting answer (or the
-// window that your RoundTripper allows).
-func WithMemoryLimit(bytes int64) Option { return optionFunc(func(c *config) { c.memory = bytes }) }
 
 // WithIDs replaces the generator of request ids. The default is UUID v4
 // strings. next is called once for each request, on its own goroutine, concurrently

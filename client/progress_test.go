@@ -219,7 +219,7 @@ func TestProgressThatNobodyListensToKeepsACallAlive(t *testing.T) {
 			t.Run(name+" "+version+" off", func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					c := connect(t, client.WithProtocolVersion(version), client.WithProgressTokens(false))
+					c := connect(t, client.WithProtocolVersion(version), client.WithResilience(client.Resilience{NoProgressTokens: true}))
 					began := time.Now()
 					require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(callOnce(t.Context(), c)))
 					require.Equal(t, time.Minute, time.Since(began))

@@ -106,7 +106,7 @@ func TestSessionLostAtTheLimit(t *testing.T) {
 			}
 			return false
 		}
-		res := client.Resilience{MaxInFlight: 2}
+		res := client.Resilience{Bulkhead: client.Bulkhead{Limit: 2, Queue: -1}}
 		c := s.dial(t, client.WithResilience(res))
 		require.NoError(t, c.SetLogLevel(t.Context(), mcp.LevelWarning))
 		sub, err := c.Subscribe(t.Context(), mcp.SubscriptionFilter{ResourceSubscriptions: []string{"x:/a"}}, (&record{}).change)
@@ -121,7 +121,8 @@ func TestSessionLostAtTheLimit(t *testing.T) {
 		require.Equal(t, 1, s.count("resources/subscribe@s2"))
 		require.Equal(t, 1, s.count("logging/setLevel@s2"))
 		require.NoError(t, sub.Err())
-		require.Equal(t, mcperrors.KindOverloaded, mcperrors.KindOf(c.Ping(t.Context())), "the limit holds for calls")
+		_, err = c.CallTool(t.Context(), "echo", hello)
+		require.Equal(t, mcperrors.KindOverloaded, mcperrors.KindOf(err), "the limit holds for calls")
 		close(hold)
 		require.NoError(t, c.Close())
 	})

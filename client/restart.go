@@ -9,10 +9,6 @@ import (
 
 // Restart sets how the client restarts a program that exits. Servers that are not
 // programs ignore it. The zero Restart restarts programs with the defaults below.
-//
-// # Experimental
-//
-// The numbers of a crash loop may change: Healthy, Crashes, Within, Hold, MaxHold and Hung.
 type Restart struct {
 	// Off disables restarts: when the program exits, the client emits [Disconnected]
 	// and every later call fails.
@@ -32,22 +28,47 @@ type Restart struct {
 	// MinPause and MaxPause bound the pause before a restart. The pause is random;
 	// its upper bound is MinPause at first, doubles with each exit and never exceeds
 	// MaxPause. The defaults are 250 ms and 30 s.
+	//
+	// # Experimental
+	//
+	// The schedule of restarts may change.
 	MinPause, MaxPause time.Duration
 	// Healthy is how long a program must run before its earlier exits are forgotten.
 	// The default is 60 s.
+	//
+	// # Experimental
+	//
+	// The schedule of restarts may change.
 	Healthy time.Duration
 	// Crashes exits within the time Within are a crash loop. The defaults are 5 exits
 	// and 60 s.
+	//
+	// # Experimental
+	//
+	// The numbers of a crash loop may change.
 	Crashes int
-	Within  time.Duration
+	// Within is the time in which Crashes exits are a crash loop.
+	//
+	// # Experimental
+	//
+	// The numbers of a crash loop may change.
+	Within time.Duration
 	// Hold is how long the client waits before it restarts a program in a crash loop.
 	// It doubles with each further exit, up to MaxHold. Calls fail at once meanwhile.
 	// The defaults are 60 s and 5 minutes.
+	//
+	// # Experimental
+	//
+	// The numbers of a crash loop may change.
 	Hold, MaxHold time.Duration
 	// Hung is how long a program that answers no probe of its circuit may send
 	// nothing before the client kills and restarts it. The default is the client's
 	// IdleTimeout (60 s if unset): by then every call without a longer timeout has
 	// failed. A negative value disables it.
+	//
+	// # Experimental
+	//
+	// It may change.
 	Hung time.Duration
 }
 

@@ -567,9 +567,10 @@ func TestCloseEndsWaits(t *testing.T) {
 func TestWrongResilience(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*client.Resilience){
-		"must not be negative":       func(r *client.Resilience) { r.Bulkhead.Limit = -1 },
-		"0 switches one off":         func(r *client.Resilience) { r.Rate.PerSecond = -1 },
+		"must not be negative":       func(r *client.Resilience) { r.Rate.Burst = -1 },
+		"0 disables it":              func(r *client.Resilience) { r.Rate.PerSecond = -1 },
 		"needs a limit":              func(r *client.Resilience) { r.Bulkhead.Queue = 3 },
+		"needs a limit above 0":      func(r *client.Resilience) { r.Bulkhead = client.Bulkhead{Limit: -1, Queue: 3} },
 		"unknown retry policy":       func(r *client.Resilience) { r.Retry.Policy = 9 },
 		"attempts and pauses":        func(r *client.Resilience) { r.Retry.Attempts = -1 },
 		"more than their MaxPause":   func(r *client.Resilience) { r.Retry.MinPause, r.Retry.MaxPause = 2, 1 },

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"strconv"
 	"time"
@@ -22,9 +21,7 @@ import (
 // Revision 2025-11-25 needs no option, because there the client asks for a
 // task.
 func WithTasks() Option {
-	return optionFunc(func(c *config) {
-		c.offer.Extend(mcp.ExtensionTasks, json.RawMessage(`{}`))
-	})
+	return optionFunc(func(c *config) { c.offer.Tasks = true })
 }
 
 // TaskOptions sets up the task behind one call, if the call becomes one.

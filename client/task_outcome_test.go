@@ -172,10 +172,10 @@ func TestStartToolKeepsOptions(t *testing.T) {
 		calls := s.Count("tools/call")
 		_, err = c.StartTool(t.Context(), "optional", nil, client.WithMeta(mcp.MetaProtocolVersion, "1"))
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err), "a key that is not the caller's: %v", err)
-		_, err = c.StartTool(t.Context(), "optional", nil, client.WithInput(mcp.InputResponses{"a": json.RawMessage(`7`)}, nil))
+		_, err = c.StartTool(t.Context(), "optional", nil, (&client.InputRequired{}).Answer(mcp.InputResponses{"a": json.RawMessage(`7`)}))
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err), "no answer: %v", err)
 		require.Equal(t, calls, s.Count("tools/call"))
-		_, err = c.StartTool(t.Context(), "optional", nil, client.WithInput(mcp.InputResponses{"a": json.RawMessage(`{"action":"cancel"}`)}, json.RawMessage(`"S"`)))
+		_, err = c.StartTool(t.Context(), "optional", nil, (&client.InputRequired{State: json.RawMessage(`"S"`)}).Answer(mcp.InputResponses{"a": json.RawMessage(`{"action":"cancel"}`)}))
 		if version == core {
 			require.ErrorContains(t, err, "never does in revision")
 			return

@@ -21,6 +21,10 @@ type Validation struct {
 	// ResultTypes refuses results of the stateless era without a resultType, which the
 	// protocol requires. By default the client takes such a result for complete, and logs
 	// the first, because many servers forget it.
+	//
+	// # Experimental
+	//
+	// It may go once servers follow the protocol.
 	ResultTypes bool
 }
 

@@ -118,7 +118,7 @@ func TestStateOfNobody(t *testing.T) {
 		require.NoError(t, err)
 		defer c.Close() //nolint:errcheck // a pipe
 		for _, state := range []string{`"null"`, `"7"`, `"nonsense"`} {
-			res, err := c.CallTool(t.Context(), "x", nil, client.WithInput(mcp.InputResponses{"ask-1": json.RawMessage(`{"action":"cancel"}`)}, json.RawMessage(state)))
+			res, err := c.CallTool(t.Context(), "x", nil, (&client.InputRequired{State: json.RawMessage(state)}).Answer(mcp.InputResponses{"ask-1": json.RawMessage(`{"action":"cancel"}`)}))
 			require.NoError(t, err, state)
 			require.Equal(t, `{"action":"cancel"}`, res.Text())
 		}
