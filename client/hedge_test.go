@@ -314,3 +314,44 @@ func TestHedgeLoserIsCancelled(t *testing.T) {
 		s.mem.Close()
 	})
 }
+
+// What takes unusually long gets a second request beside it, and the first that
+// is answered wins.
+func TestHedge(t *testing.T) {
+	t.Parallel()
+	m := &recordingMeter{}
+	synctest.Test(t, func(t *testing.T) {
+		s := newLone(t)
+		r := client.Resilience{Hedge: client.Hedge{Share: 0.05}}
+		c, err := s.dial(client.WithResilience(r), client.WithMeter(m))
+		require.NoError(t, err)
+		var n atomic.Int32
+		s.on("prompts/list", func(jsonrpc.Request) any {
+			if n.Add(1) == 151 {
+				return nil // for ever
+			}
+			time.Sleep(10 * time.Millisecond)
+			return json.RawMessage(`{"resultType":"complete","prompts":[]}`)
+		})
+		s.on("tools/call", func(jsonrpc.Request) any {
+			time.Sleep(10 * time.Second)
+			return json.RawMessage(doneResult)
+		})
+		for range 150 {
+			_, err := c.Call(t.Context(), "prompts/list", nil)
+			require.NoError(t, err)
+		}
+		require.Zero(t, m.count(client.Hedged))
+		began := time.Now()
+		_, err = c.Call(t.Context(), "prompts/list", nil)
+		require.NoError(t, err)
+		require.Less(t, time.Since(began), 50*time.Millisecond)
+		require.Equal(t, 1, m.count(client.Hedged))
+		require.Equal(t, 1, m.count(client.HedgeWon))
+		_, err = c.CallTool(t.Context(), "deploy", nil, client.WithoutValidation())
+		require.NoError(t, err)
+		require.Len(t, s.of("tools/call"), 1, "what may not run twice is never hedged")
+		require.NoError(t, c.Close())
+		s.mem.Close()
+	})
+}

@@ -94,3 +94,66 @@ func TestRefusedRetrySaysWhen(t *testing.T) {
 		require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err))
 	}, client.WithResilience(r))
 }
+
+// In a total outage retries are a tenth of the traffic at most, whatever the
+// circuit does.
+func TestRetryBudget(t *testing.T) {
+	t.Parallel()
+	r := client.Resilience{Breaker: breaker.New(breaker.Settings{FailureThreshold: 1 << 20})}
+	m := &recordingMeter{}
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		for range 200 {
+			_, err := c.ListTools(t.Context(), nil, client.WithCacheMode(client.CacheRefresh))
+			require.NoError(t, err)
+		}
+		before := s.count("tools/list")
+		s.on("tools/list", func(jsonrpc.Request) any { return jsonrpc.NewError(-32000, "no", nil) })
+		began := time.Now()
+		for range 500 {
+			_, err := c.ListTools(t.Context(), nil, client.WithCacheMode(client.CacheRefresh))
+			require.Error(t, err)
+		}
+		extra := s.count("tools/list") - before - 500
+		floor := 3 * (int(time.Since(began)/(10*time.Second)) + 1)
+		require.LessOrEqual(t, extra, 10+floor, "a full budget, and three in 10 s")
+		require.Positive(t, m.count(client.RetryDenied))
+		require.Contains(t, m.denied(), client.DeniedByBudget)
+		require.Equal(t, extra, m.count(client.Retried))
+	}, client.WithResilience(r), client.WithMeter(m))
+}
+
+// A denied retry says whether the budget, the time or the attempts were used up. One
+// that would not be safe or would not help is not denied.
+func TestRetryDenied(t *testing.T) {
+	t.Parallel()
+	busy := func(data string) func(jsonrpc.Request) any {
+		return func(jsonrpc.Request) any { return jsonrpc.NewError(500, "no", json.RawMessage(data)) }
+	}
+	locked := busy(`{"code":"DB_LOCKED","retryable":true,"retry_after_seconds":30}`)
+	for _, tt := range []struct {
+		name   string
+		answer func(jsonrpc.Request) any
+		budget int
+		want   []client.RetryDenial
+	}{
+		{"tried often enough", busy(`{"code":"DB_LOCKED","retryable":true}`), -1, []client.RetryDenial{client.DeniedByAttempts}},
+		{"no time", locked, -1, []client.RetryDenial{client.DeniedByTime}},
+		{"no budget", busy(`{"code":"DB_LOCKED","retryable":true}`), 1, []client.RetryDenial{client.DeniedByBudget}},
+		{"may have been done", busy(`{}`), -1, nil},
+		{"would end the same way", busy(`{"code":"INVALID_PARAM"}`), -1, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m, r := &recordingMeter{}, client.Resilience{}
+			r.Retry.Budget, r.Retry.Attempts = tt.budget, 5
+			inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+				s.on("tools/call", tt.answer)
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				_, err := c.CallTool(ctx, "echo", hello)
+				require.Error(t, err)
+				require.Equal(t, tt.want, m.denied(), "%v", err)
+			}, storeProfile, client.WithMeter(m), client.WithResilience(r))
+		})
+	}
+}
