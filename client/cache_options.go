@@ -46,7 +46,8 @@ type CacheConfig struct {
 	// The default is a digest of the headers in [transport.HTTP] or [transport.SSE], so
 	// that new credentials are a new partition. Set Partition if credentials change while
 	// the caller stays the same, or if a RoundTripper or your own transport adds them: the
-	// client cannot see those, and puts all such callers into one partition. A durable cache refuses a RoundTripper without Partition.
+	// client cannot see those, and puts all such callers into one partition. A durable
+	// cache needs Partition if there is a RoundTripper.
 	//
 	// [AllCallers] means that the server gives all callers the same answers.
 	Partition string

@@ -21,7 +21,7 @@ func WithCapabilities(caps mcp.ClientCapabilities) Option {
 	return optionFunc(func(c *config) { c.offer.Declare(caps) })
 }
 
-// identity is what the client says of itself.
+// identity returns how the client identifies itself.
 func (c *config) identity() era.Identity {
 	return era.Identity{Info: c.info, Nameless: c.nameless, Capabilities: c.offer.Capabilities}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// eraOptions is what the options say about finding the era.
+// eraOptions are the options for finding the era.
 type eraOptions struct {
 	store EraStore // nil remembers nothing
 	probe Probe

@@ -8,8 +8,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// ask makes a call that passes the gate and decodes its result into res. What
-// the server lets a client keep may come from the cache.
+// ask checks and makes a call, and decodes its result into res. The result may come from
+// the cache.
 func (c *Client) ask(ctx context.Context, cl *call, res any) error {
 	if err := c.gate(cl.Subject()); err != nil {
 		return err
@@ -18,7 +18,7 @@ func (c *Client) ask(ctx context.Context, cl *call, res any) error {
 	return err
 }
 
-// params encodes what a call is sent with.
+// params encodes the params of a call.
 func (c *Client) params(cl *call, params any) error {
 	raw, err := mcp.Marshal(params)
 	if err != nil {
@@ -29,8 +29,8 @@ func (c *Client) params(cl *call, params any) error {
 	return nil
 }
 
-// named refuses an empty name or URI: no server has one, and in the stateless
-// era a header repeats it.
+// named returns an error for an empty name or URI. No server has one, and in the
+// stateless era a header repeats it.
 func (c *Client) named(cl *call, what string) error {
 	if cl.Name != "" {
 		return nil

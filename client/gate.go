@@ -5,7 +5,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 )
 
-// gate refuses what the revision does not have and what the server did not declare.
+// gate returns an error for a method that the revision does not have, or whose capability
+// the server did not declare.
 func (c *Client) gate(s outcome.Subject) error {
 	return c.core.Refusal(s, link.CheckRequest(c.core.Links.Agreed(), s.Method))
 }

@@ -163,7 +163,7 @@ func TestHostileNoiseInBraces(t *testing.T) {
 			c, s := connected(t, client.WithLogger(logged.logger()))
 			s.write(line)
 			require.NoError(t, c.Ping(t.Context()))
-			require.Contains(t, logged.String(), "the server wrote to stdout what is not MCP")
+			require.Contains(t, logged.String(), "skipped a line on the server's stdout that is not MCP")
 			require.NotContains(t, logged.String(), "invalid message from the server")
 		})
 	}

@@ -127,10 +127,10 @@ type givenInput struct {
 	state     json.RawMessage
 }
 
-// inputRequired is the error of a call that needs an answer first.
+// inputRequired returns the error of a call that needs an answer first.
 func inputRequired(need *InputRequired) *mcperrors.Error {
 	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindInputRequired, mcperrors.Answered, need.Error(), need)
-	e.Retryable = false // it would ask again
+	e.Retryable = false // the server would ask again
 	e.SuggestedAction = "Answer what the server asks"
 	return e
 }
@@ -140,12 +140,12 @@ func (*callSupport) InputError(err error, state json.RawMessage) *mcperrors.Erro
 	return inputError(err, state)
 }
 
-// inputError makes the error of a call from one of the dispatcher. state is the
-// server's in the round that failed.
+// inputError returns the error of a call whose input failed with err. state is the state of
+// that round.
 func inputError(err error, state json.RawMessage) *mcperrors.Error {
 	var unanswered *ask.Unanswered
 	switch {
-	case errors.As(err, &unanswered): // the caller may go on by hand
+	case errors.As(err, &unanswered): // the caller may answer manually
 		return inputRequired(&InputRequired{Requests: unanswered.Requests, State: state, Reason: unanswered.Reason})
 	case errors.Is(err, ask.ErrClosed):
 		return life.ErrClosed()

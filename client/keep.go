@@ -80,7 +80,7 @@ var errSlowStart = errors.New("the server was not ready in time after a restart 
 // newSessionTimeout bounds opening a session in place of one that was lost.
 const newSessionTimeout = time.Minute
 
-// newSessionKeeper makes the keeper of a client that loses sessions.
+// newSessionKeeper makes the keeper that replaces lost sessions.
 func newSessionKeeper(c *Client) *keeper.Keeper {
 	k := keeperConfig(c)
 	k.Open = func(ctx context.Context) (opened func(), err error) {
@@ -96,7 +96,7 @@ func newSessionKeeper(c *Client) *keeper.Keeper {
 	k.Renewals = &keeper.Renewals{
 		Schedule: resilience.NewRenewal(resilience.RenewalSettings{}),
 		Allowed: func() error {
-			if e := c.calls.Guard.Throttle().Refusal(); e != nil { // an initialize is a request, too
+			if e := c.calls.Guard.Throttle().Refusal(); e != nil { // initialize is throttled, too
 				return e
 			}
 			return nil
@@ -106,7 +106,7 @@ func newSessionKeeper(c *Client) *keeper.Keeper {
 	return keeper.New(k)
 }
 
-// keeperConfig is what keepers of all kinds are given.
+// keeperConfig returns the configuration that all keepers share.
 func keeperConfig(c *Client) keeper.Config {
 	return keeper.Config{
 		Core: &c.core,

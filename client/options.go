@@ -29,7 +29,7 @@ type optionFunc func(*config)
 
 func (f optionFunc) apply(c *config) { f(c) }
 
-// config is everything options set. Its zero value is made usable by newConfig.
+// config holds what the options set. newConfig adds the defaults.
 type config struct {
 	logger     *slog.Logger
 	resilience *Resilience
@@ -41,10 +41,10 @@ type config struct {
 	*uncommon
 }
 
-// connecting is what is not needed any more once Connect has returned; config
-// has none then.
+// connecting holds the options for opening a connection. A client that cannot reconnect
+// drops it after Connect.
 type connecting struct {
-	name       string // of the server, "" for what its transport says
+	name       string // of the server, "" for the name of its transport
 	version    string
 	versionBy  string // the option or variable that set it
 	era        eraOptions
@@ -52,15 +52,15 @@ type connecting struct {
 	authorizer transport.Authorizer
 }
 
-// uncommon is what most clients leave alone: those share [theUsual], which
-// nobody writes to.
+// uncommon holds the options that most clients do not set. Those clients share [theUsual],
+// which must not be changed.
 type uncommon struct {
 	info       mcp.Implementation
 	offer      ask.Offer
 	nextID     func() jsonrpc.ID // nil for run.NextID
 	limits     ServerLimits
 	required   []string
-	caching    CacheConfig // but for NoPreload and Shared
+	caching    CacheConfig // except NoPreload and Shared
 	profile    mcperrors.Profile
 	middleware []Middleware
 	chain      Next // of the middleware, nil for none
@@ -71,14 +71,14 @@ type uncommon struct {
 	handlers inbound.Handlers
 }
 
-// theUsual is what a client has that sets nothing uncommon.
+// theUsual is shared by the clients that set no uncommon option.
 var theUsual = func() *uncommon {
 	u := &uncommon{}
-	_ = u.complete() // nothing is wrong with defaults
+	_ = u.complete() // the defaults are valid
 	return u
 }()
 
-// complete puts defaults where nothing is set.
+// complete sets the defaults.
 func (u *uncommon) complete() error {
 	if u.info.Name == "" && u.info.Version == "" {
 		u.info.Name, u.info.Version = "mainstay", Version
@@ -187,7 +187,7 @@ func WithResilience(r Resilience) Option {
 // would not retry otherwise; see [mcperrors.Meaning].
 func WithErrorProfile(p mcperrors.Profile) Option {
 	if p == mcperrors.Plain {
-		p = nil // results of tools are not read for it
+		p = nil // skips reading the results of tools
 	}
 	return optionFunc(func(c *config) { c.profile = p })
 }
@@ -199,7 +199,7 @@ func WithErrorProfile(p mcperrors.Profile) Option {
 //
 // Package auth makes Authorizers: auth.Login and the other flows of OAuth obtain tokens,
 // and auth.Bearer sends tokens that the application has. For keys in other headers use
-// HeaderFunc of [transport.HTTP].
+// HeaderFunc of [transport.HTTP], whose docs say how often both are called.
 func WithAuthorizer(a transport.Authorizer) Option {
 	return optionFunc(func(c *config) { c.authorizer = a })
 }
@@ -233,7 +233,7 @@ func OnListChanged(f func(ctx context.Context, method string)) Option {
 	return optionFunc(func(c *config) { c.handlers.ListChanged = f })
 }
 
-// overlay puts the fields that are set in set into onto, those of structs in it too.
+// overlay copies the fields of set that are not zero to onto, and so in nested structs.
 func overlay[T any](onto *T, set T) {
 	overlayValue(reflect.ValueOf(onto).Elem(), reflect.ValueOf(set))
 }
@@ -250,7 +250,7 @@ func overlayValue(onto, set reflect.Value) {
 	}
 }
 
-// newConfig applies options and the environment and checks the outcome.
+// newConfig applies options and the environment, and checks the result.
 func newConfig(opts []Option) (*config, error) {
 	c := &config{connecting: &connecting{}, uncommon: &uncommon{}}
 	c.era.store = processEraStore()
@@ -308,7 +308,7 @@ func (c *config) completeVersion() error {
 	return nil
 }
 
-// guardHooks puts guards around what the application gave the client.
+// guardHooks protects the client from panics of the application's functions.
 func (c *config) guardHooks(failed func(*callback.Error)) {
 	c.logger = callback.Logger(c.logger, failed)
 	if next := c.nextID; next != nil {
@@ -330,7 +330,7 @@ func (c *config) guardHooks(failed func(*callback.Error)) {
 	}
 }
 
-// made runs a function of the application that options have to ask once.
+// made runs a function of the application once, and returns an error if it panics.
 func made(name string, f func()) (err error) {
 	callback.Run(name, func(e *callback.Error) { err = e }, f)
 	return err

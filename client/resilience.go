@@ -12,10 +12,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Resilience protects an application from a failing server. Each zero field
-// has its default, so the zero Resilience is what a client has without
-// options. A negative number disables a limit; the other parts have a field
-// that disables them.
+// Resilience protects an application from a failing server. Each zero field has its
+// default, so a client without options has the zero Resilience. A negative number
+// disables a limit; the other parts have a field that disables them.
 type Resilience struct {
 	// Off disables every part that is left zero, instead of giving it its
 	// default. For example, Resilience{Off: true, MaxTime: time.Minute} only
@@ -75,9 +74,10 @@ type Resilience struct {
 	// is in flight.
 	Silence time.Duration
 	// KeepAlive is the idle time after which the client sends a liveness probe: ping in
-	// the session era, server/discover in the stateless one. A call in flight, every
-	// message and every answer, also an error, end the idle time. If no answer comes, that is a failure for the breaker and a [LivenessFailed] event;
-	// the connection is not closed. It is off by default.
+	// the session era, server/discover in the stateless one. The client is not idle while
+	// a call is in flight, and every message and answer, even an error, starts the idle
+	// time again. A probe without an answer is a failure for the breaker and emits
+	// [LivenessFailed]; the connection is not closed. It is off by default.
 	KeepAlive time.Duration
 	// Bulkhead bounds the requests in flight, and lets calls wait for a place. By default
 	// 10,000 requests may be in flight, and one more fails at once.
@@ -160,12 +160,12 @@ const (
 	defaultSilence     = 10 * time.Second
 )
 
-// theUsualBounds are those of clients without options, which share them.
+// theUsualBounds are shared by clients without options.
 var theUsualBounds = Resilience{
 	IdleTimeout: defaultIdleTimeout, MaxTime: defaultMaxTime, Silence: defaultSilence,
 }
 
-// settled returns r with its defaults put in and 0 for what is off.
+// settled returns r with its defaults, and 0 for limits that are off.
 func (r Resilience) settled() Resilience {
 	usual := theUsualBounds
 	if r.Off {
@@ -186,14 +186,13 @@ func (r Resilience) settled() Resilience {
 	return r
 }
 
-// settledBound returns the bound that n asks for: the usual one for 0, and 0, which is
-// none, for less.
+// settledBound returns the usual bound for 0, and 0, which is no bound, for a negative n.
 func settledBound[N int | time.Duration](n, usual N) N {
 	return max(cmp.Or(n, usual), 0)
 }
 
-// usualGuard is what clients without [WithResilience] share.
-var usualGuard = theUsualBounds.guardSettings() //nolint:gochecknoglobals // nobody changes it
+// usualGuard is shared by clients without [WithResilience].
+var usualGuard = theUsualBounds.guardSettings() //nolint:gochecknoglobals // never changed
 
 // guardSettings returns the limits of a client.
 func (c *config) guardSettings() *guard.Settings {
@@ -224,10 +223,10 @@ func (r *Resilience) guardSettings() *guard.Settings {
 	return set
 }
 
-// usualCalls is what clients share whose options change nothing for their calls.
-var usualCalls = (&config{resilience: &theUsualBounds, uncommon: theUsual}).newCallSettings() //nolint:gochecknoglobals // nobody changes it
+// usualCalls is shared by clients whose options change nothing for their calls.
+var usualCalls = (&config{resilience: &theUsualBounds, uncommon: theUsual}).newCallSettings() //nolint:gochecknoglobals // never changed
 
-// callSettings returns what the calls of a client depend on.
+// callSettings returns the settings of the calls of a client.
 func (c *config) callSettings() *run.Settings {
 	if c.resilience == &theUsualBounds && c.uncommon == theUsual && !c.validation.ResultTypes {
 		return usualCalls

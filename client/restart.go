@@ -16,9 +16,9 @@ type Restart struct {
 	// StartTimeout bounds starting the program and opening the conversation with it,
 	// even if IdleTimeout is shorter. The default is 60 s. If a program writes nothing
 	// in that time while Connect probes it, Connect starts it once more and sends
-	// initialize first: the probe may have made it deaf, or a package may be downloading.
+	// initialize first: the probe may have blocked it, or a package may be downloading.
 	// The second start may take StartTimeout too, 5 minutes by default, and never longer
-	// than the context of Connect. Where the era is pinned or remembered nothing is probed:
+	// than the context of Connect. If the era is pinned or remembered, there is no probe:
 	// the program is started once and has the time of the second start.
 	StartTimeout time.Duration
 	// CallWait bounds how long a call waits for a program that is being restarted,
@@ -98,6 +98,7 @@ func (r Restart) schedule() *resilience.Restart {
 // streams every few seconds, which is not a failure of the server.
 var streamRestart = Restart{Healthy: 5 * time.Second, Hold: 5 * time.Second, MaxHold: 30 * time.Second} //nolint:gochecknoglobals // a constant
 
+// orElse returns d, or otherwise if d is not above 0.
 func orElse(d, otherwise time.Duration) time.Duration {
 	if d > 0 {
 		return d

@@ -49,8 +49,8 @@ type Task struct {
 	unverified bool
 	known      catalog.Known
 	progress   *inbound.Progress // nil unless progress was asked for
-	// token is that of the call that made the task, follows is what progress with
-	// the token counts for.
+	// token is the progress token of the call that made the task. follows gets progress
+	// with this token.
 	token   jsonrpc.ID
 	follows *inbound.Progress
 }

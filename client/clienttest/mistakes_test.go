@@ -98,7 +98,7 @@ func TestSchemaThatIsNone(t *testing.T) {
 			s.Tool("x", schema, nil)
 		}()
 		<-ended
-		require.Contains(t, r.all(), `the input schema of tool "x" is no JSON object`, schema)
+		require.Contains(t, r.all(), `the input schema of tool "x" is not a JSON object`, schema)
 	}
 }
 
