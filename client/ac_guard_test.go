@@ -86,7 +86,7 @@ func TestAC_006_6_RecoveryThroughTheClient(t *testing.T) {
 	}, seedProfile)
 }
 
-// What opens the circuit, and what does not (S2-CB-09, resilience.md 3.2).
+// What opens the circuit, and what does not.
 func TestWhatOpensTheCircuit(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -186,8 +186,7 @@ func TestCancellationIsNeutral(t *testing.T) {
 	})
 }
 
-// One breaker in two clients opens for both; two clients have two otherwise
-// (S2-CB-12).
+// One breaker in two clients opens for both; otherwise two clients have two breakers.
 func TestSharingABreaker(t *testing.T) {
 	t.Parallel()
 	shared := client.Resilience{Breaker: breaker.New(breaker.Settings{})}

@@ -195,9 +195,9 @@ func TestAC_002_5_ToolSchemasAreCachedAfterToolsList(t *testing.T) {
 	})
 }
 
-// Every way the handshake can fail is one error that says what happened where,
-// with its code and its cause. Nothing goes on after it, and the same server is
-// connected to once it is well.
+// Each failure of the handshake is one error that reports the step, with its code and
+// its cause. Nothing happens after it, and the client can connect to the same server
+// once that works again.
 func TestAC_002_7_InitializationErrorsAreDescriptive(t *testing.T) {
 	t.Parallel()
 	const good = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`

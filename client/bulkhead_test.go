@@ -17,8 +17,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// A full house lets calls wait for a second; protocol requests have their own
-// way in; who gives up in the queue is let go at once (G4).
+// At the limit, calls wait for a second; protocol requests bypass the queue; a call
+// that is canceled in the queue returns at once.
 func TestBulkhead(t *testing.T) {
 	t.Parallel()
 	r := client.Resilience{Bulkhead: client.Bulkhead{Limit: 2, Queue: 1}}

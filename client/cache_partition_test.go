@@ -70,7 +70,7 @@ func (m *memory) Save(_ context.Context, key string, e toolcache.Entry) error {
 
 func (m *memory) Forget(context.Context, string) error { return nil }
 
-// CACHE-05: what was listed for one caller is not another's, though nobody named
+// What was listed for one caller is not another's, though nobody named
 // a partition: neither in a cache that both share nor in what a process left.
 func TestCachePartition_CACHE_05_OfTheHeaders(t *testing.T) {
 	t.Parallel()
@@ -97,7 +97,7 @@ func TestCachePartition_CACHE_05_OfTheHeaders(t *testing.T) {
 	}
 }
 
-// Where nobody can know who asks, what outlives the process wants a name.
+// If the client cannot identify the caller, a durable cache needs a Partition.
 func TestCachePartition_CACHE_05_UnknownCaller(t *testing.T) {
 	t.Parallel()
 	url, _ := privateLists(t)

@@ -56,8 +56,8 @@ func (c *deafConn) Close() error {
 	return c.fakeProgram.Close()
 }
 
-// Close waits a second for a transport that does not give up, and says so. What is
-// opened after that is closed.
+// Close waits one second for a transport that does not return, and logs that. It closes
+// what such a transport opens later.
 func TestCloseDoesNotWaitForTransports(t *testing.T) {
 	t.Parallel()
 	for name, inHandshake := range map[string]bool{"connecting": false, "in the handshake": true} {
@@ -125,7 +125,7 @@ func isDone(done <-chan struct{}) bool {
 	}
 }
 
-// G7: Close answers everybody, in flight, in a queue or in a pause.
+// Close answers everybody, in flight, in a queue or in a pause.
 func TestCloseEndsWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -30,12 +30,12 @@ var updateConversations = flag.Bool("update", false, "write what was said into t
 //	http    the same over HTTP
 //
 // A conversation is played over the transports it has a section for, in virtual
-// time. In those sections a step stands at the margin and what it leads to is
+// time. In those sections a step begins at the margin, and its effects are
 // indented:
 //
 //	> what the client sends, over HTTP with the headers of the protocol
 //	< what the server sends, over HTTP with the status
-//	* what the application is told meanwhile
+//	* what the application learns meanwhile
 //	= what the step returns
 //
 // Ids are c1, c2 … in order. The stamp that every request of the stateless era
@@ -57,7 +57,7 @@ func TestConversations(t *testing.T) {
 				require.Contains(t, []string{"client", "server", "pipe", "http"}, f.Name)
 				sections[f.Name] = &archive.Files[i]
 			}
-			require.NotEmpty(t, strings.TrimSpace(string(archive.Comment)), "say what it shows")
+			require.NotEmpty(t, strings.TrimSpace(string(archive.Comment)), "a conversation needs a description")
 			require.NotNil(t, sections["client"])
 			changed, used := false, map[string]bool{}
 			for _, over := range []string{"pipe", "http"} {
@@ -170,7 +170,7 @@ func (k *talk) text() string {
 	return strings.Join(k.lines, "\n") + "\n"
 }
 
-// stamps are what the client says of itself in every request.
+// stamps are the members by which the client identifies itself in every request.
 var stamps = regexp.MustCompile(`"io\.modelcontextprotocol/protocolVersion":.*?"io\.modelcontextprotocol/clientInfo":\{[^}]*\}(,"io\.modelcontextprotocol/logLevel":"[a-z]+")?`)
 
 // brief writes the client's stamp out when it is another one than before only.

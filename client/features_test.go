@@ -83,7 +83,7 @@ func (refusing) CallTool(context.Context, string, any, ...client.CallOption) (*m
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "no"}}, IsError: true}, nil
 }
 
-// isError is a result until somebody asks (ERR-02, S2-EMAP-09).
+// isError is a result until somebody asks.
 func TestToolError(t *testing.T) {
 	t.Parallel()
 	c, s := connected(t)
@@ -236,7 +236,7 @@ func (e eager) Connect(ctx context.Context, h transport.Handler) (transport.Conn
 }
 
 // Ping is answered in any phase, what is not offered is refused, and a flood
-// of requests is bounded (UTIL-01, RPC-13).
+// of requests is bounded.
 func TestRequestsOfTheServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -251,8 +251,8 @@ func TestRequestsOfTheServer(t *testing.T) {
 	})
 }
 
-// The server is told of a call that was given up even when the client is
-// closed right after: Close lets what is on its way leave.
+// The server learns that a call was canceled even if the client is closed right after:
+// Close waits for messages that are being sent.
 func TestCancellationIsToldBeforeClose(t *testing.T) {
 	t.Parallel()
 	for range 20 {

@@ -176,7 +176,7 @@ func TestHedgeProgressOfATask(t *testing.T) {
 				var n atomic.Int32
 				s.on("tools/call", func(jsonrpc.Request) any {
 					if n.Add(1) == 1 && second {
-						return nil // for ever
+						return nil // no answer
 					}
 					<-time.After(2 * time.Second)
 					return json.RawMessage(task)

@@ -141,8 +141,8 @@ func TestHedgeHolds(t *testing.T) {
 	}
 }
 
-// A retry after two requests that failed waits for as long as either of them was
-// told, without a breaker too.
+// A retry after two failed requests waits for the longer Retry-After of the two, also
+// without a breaker.
 func TestHedgeRetryAfterOfBoth(t *testing.T) {
 	t.Parallel()
 	r := client.Resilience{
@@ -185,7 +185,7 @@ func TestHedgeIsRefused(t *testing.T) {
 		"unsafe":                    {nil, nil, 1},
 		"the circuit has opened":    {func(c *client.Client) { c.Breaker().Trip("test") }, []client.CallOption{always}, 1},
 		"forced open":               {func(c *client.Client) { c.Breaker().Force(breaker.ForcedOpen) }, []client.CallOption{always}, 1},
-		"the server is left alone":  {func(c *client.Client) { c.Breaker().Throttle(time.Minute, "test") }, []client.CallOption{always}, 1},
+		"the server throttles":      {func(c *client.Client) { c.Breaker().Throttle(time.Minute, "test") }, []client.CallOption{always}, 1},
 		"the client is held":        {func(c *client.Client) { c.Throttle(time.Minute) }, []client.CallOption{always}, 1},
 		"a hold that has ended":     {func(c *client.Client) { c.Throttle(time.Millisecond) }, []client.CallOption{always}, 2},
 		"no policy allows a repeat": {nil, []client.CallOption{client.WithRetryPolicy(client.RetryNever)}, 1},
@@ -265,7 +265,7 @@ func TestHedgeLoserMayHaveRun(t *testing.T) {
 		var n atomic.Int32
 		s.on("tools/call", func(jsonrpc.Request) any {
 			if n.Add(1) == 1 {
-				return nil // for ever
+				return nil // no answer
 			}
 			c.Throttle(time.Minute)
 			return json.RawMessage(`{"resultType":"input_required","requestState":"s"}`)
@@ -277,8 +277,8 @@ func TestHedgeLoserMayHaveRun(t *testing.T) {
 	})
 }
 
-// In the session era a connection that ends says nothing: the server is told
-// which of the two requests nobody waits for.
+// In the session era, closing a connection means nothing, so the client notifies the
+// server which of the two requests is canceled.
 func TestHedgeLoserIsCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -289,7 +289,7 @@ func TestHedgeLoserIsCancelled(t *testing.T) {
 		var n atomic.Int32
 		s.on("tools/call", func(jsonrpc.Request) any {
 			if n.Add(1) == 1 {
-				return nil // for ever
+				return nil // no answer
 			}
 			return json.RawMessage(`{"content":[]}`)
 		})
@@ -328,7 +328,7 @@ func TestHedge(t *testing.T) {
 		var n atomic.Int32
 		s.on("prompts/list", func(jsonrpc.Request) any {
 			if n.Add(1) == 151 {
-				return nil // for ever
+				return nil // no answer
 			}
 			time.Sleep(10 * time.Millisecond)
 			return json.RawMessage(`{"resultType":"complete","prompts":[]}`)

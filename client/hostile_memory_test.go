@@ -121,7 +121,7 @@ func TestMemoryOfWaitingMessages(t *testing.T) { //nolint:paralleltest // measur
 			t.Logf("%d KiB, %d refused", grown>>10, refused.Load())
 			require.Less(t, grown, int64(2*memoryLimit))
 			if name == "questions" {
-				require.Greater(t, refused.Load(), int64(memoryPeer/2), "the server is told")
+				require.Greater(t, refused.Load(), int64(memoryPeer/2), "the server learns of it")
 			}
 		})
 	}

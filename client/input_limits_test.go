@@ -15,8 +15,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Handlers that hang keep others waiting, within the time of the call, and the
-// log says so: once, until one is free again.
+// Handlers that hang make others wait, within the time of the call. The log reports
+// that once, until a handler is free again.
 func TestHandlersThatHang(t *testing.T) {
 	t.Parallel()
 	log := &lines{}

@@ -130,7 +130,7 @@ var everything = []client.Option{
 	client.WithRoots(mcp.Root{URI: "file:///work", Name: "w"}),
 }
 
-// LC-13, ROOT-02, DISC-10: a client declares what it has handlers for, in the
+// A client declares what it has handlers for, in the
 // words of the revision.
 func TestCapabilitiesByRevision(t *testing.T) {
 	t.Parallel()
@@ -188,7 +188,7 @@ func TestCapabilitiesByRevision(t *testing.T) {
 	}
 }
 
-// DISC-16: ids need a prefix, settings are objects.
+// Ids need a prefix, settings are objects.
 func TestExtensionsAreChecked(t *testing.T) {
 	t.Parallel()
 	for id, settings := range map[string]string{"noprefix": `{}`, "1bad.label/x": `{}`, "com.example/": `[]`, "com.example/x": `true`, "com.example/y": ``} {
@@ -198,7 +198,7 @@ func TestExtensionsAreChecked(t *testing.T) {
 	}
 }
 
-// MRTR-14: one registration answers requests of the session era and rounds of
+// One registration answers requests of the session era and rounds of
 // the stateless one, in the same words.
 func TestOneHandlerForBothEras(t *testing.T) {
 	t.Parallel()
@@ -245,8 +245,8 @@ func (s *fakeServer) askFirst(requests map[string]string) *[]round {
 
 const plainResult = `{"resultType":"complete","content":[{"type":"text","text":"done"}]}`
 
-// script makes tools/call answer with one result after the other, the last one
-// for ever.
+// script makes tools/call return the results one after the other, and the last one
+// forever.
 func (s *fakeServer) script(results ...string) *[]round {
 	rounds := &[]round{}
 	s.on("tools/call", func(req jsonrpc.Request) any {
@@ -261,7 +261,7 @@ func (s *fakeServer) script(results ...string) *[]round {
 	return rounds
 }
 
-// RPC-13, ELIC-01, SAMP-02: what was not declared is refused, with the code of
+// What was not declared is refused, with the code of
 // the table.
 func TestUndeclaredRequests(t *testing.T) {
 	t.Parallel()
@@ -288,7 +288,7 @@ func TestUndeclaredRequests(t *testing.T) {
 		{"2025-11-25", "sampling/createMessage", `{"messages":[]}`, "-32602", everything},
 		{"2025-11-25", "sampling/createMessage", `{"messages":[],"maxTokens":1,"tools":[{"name":"x","inputSchema":{}}]}`, "-32602", everything},
 		{"2025-11-25", "sampling/createMessage", `{"messages":[],"maxTokens":1,"toolChoice":{}}`, "-32602", everything},
-		// Offered by hand without anybody to ask: nobody chose (ELIC-09).
+		// Offered by hand without anybody to ask: nobody chose.
 		{"2025-11-25", "elicitation/create", askForm, `{"action":"cancel"}`, []client.Option{client.WithCapabilities(mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}})}},
 		{"2025-06-18", "elicitation/create", askForm, saidForm, form},
 		{"2024-11-05", "sampling/createMessage", askSample, saidSample, everything},
@@ -303,8 +303,8 @@ func TestUndeclaredRequests(t *testing.T) {
 	}
 }
 
-// SAMP-04, ELIC-02, ELIC-09: what a handler does is told in the words of its
-// kind, and why it failed is told to nobody else.
+// A handler's outcome reaches the server in the terms of its kind; the reason of a
+// failure does not.
 func TestHandlerOutcomes(t *testing.T) {
 	t.Parallel()
 	secret := errors.New("secret key 123")
@@ -373,7 +373,7 @@ func TestHandlerOutcomes(t *testing.T) {
 	}
 }
 
-// ELIC-06: a handler learns who asks, on which occasion, from this side.
+// A handler learns from the client which server asks, and for which call.
 func TestHandlersLearnWhoAsks(t *testing.T) {
 	t.Parallel()
 	var got []client.Requester
@@ -400,7 +400,7 @@ func TestHandlersLearnWhoAsks(t *testing.T) {
 	require.Equal(t, "echo", got[1].Tool)
 }
 
-// UTIL-06: the server withdraws: the handler's context ends, nothing is
+// The server withdraws: the handler's context ends, nothing is
 // answered, and nobody else is disturbed.
 func TestServerWithdraws(t *testing.T) {
 	t.Parallel()
@@ -426,7 +426,7 @@ func TestServerWithdraws(t *testing.T) {
 	require.Equal(t, int32(2), ended.Load(), "Close ends the other")
 }
 
-// UTIL-01, pain 18: handlers that block hold up neither pings nor calls, and one
+// Handlers that block hold up neither pings nor calls, and one
 // that does not even listen to its context holds up Close for a second only.
 func TestHandlersBlockNobody(t *testing.T) {
 	t.Parallel()
@@ -503,7 +503,7 @@ func TestQuestionsAreNotOpenForEver(t *testing.T) {
 	}))
 }
 
-// SEC-07, SAMP-05: a flood reaches handlers drop by drop, and all of it is
+// A flood reaches handlers drop by drop, and all of it is
 // refused or answered.
 func TestFlood(t *testing.T) {
 	t.Parallel()
@@ -550,7 +550,7 @@ func TestDuplicateIDs(t *testing.T) {
 	}))
 }
 
-// RPC-14: in the stateless era a request of the server gets no answer, not even
+// In the stateless era a request of the server gets no answer, not even
 // a ping.
 func TestStatelessRequestsAreDropped(t *testing.T) {
 	t.Parallel()
@@ -566,8 +566,8 @@ func TestStatelessRequestsAreDropped(t *testing.T) {
 	require.Contains(t, logs.text(), "dropped")
 }
 
-// The server may ask as soon as it is told that the session is open, which is
-// before the client has finished telling it.
+// The server may ask as soon as it gets notifications/initialized, which may be before
+// the client has finished sending it.
 func TestServerAsksAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

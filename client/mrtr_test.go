@@ -59,7 +59,7 @@ func needed(t *testing.T, err error) *client.InputRequired {
 	return need
 }
 
-// MRTR-04, 05, 07: a round repeats the call with the latest answers and the
+// A round repeats the call with the latest answers and the
 // latest state, character by character, under a new id and a new token.
 func TestRounds(t *testing.T) {
 	t.Parallel()
@@ -89,7 +89,7 @@ func TestRounds(t *testing.T) {
 	}, everything...)
 }
 
-// MRTR-06: the next call knows nothing of the rounds of the one before.
+// The next call knows nothing of the rounds of the one before.
 func TestRoundsAreOfOneCall(t *testing.T) {
 	t.Parallel()
 	speaking(t, "2026-07-28", func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -104,7 +104,7 @@ func TestRoundsAreOfOneCall(t *testing.T) {
 	}, everything...)
 }
 
-// MRTR-01, MRTR-02: what is no interim result ends the call as one.
+// What is no interim result ends the call as one.
 func TestBadInterimResults(t *testing.T) {
 	t.Parallel()
 	for _, result := range []string{
@@ -130,7 +130,7 @@ func TestBadInterimResults(t *testing.T) {
 	}, everything...)
 }
 
-// MRTR-03: what cannot be answered is found before anybody is bothered; the call
+// What cannot be answered is found before anybody is bothered; the call
 // is not repeated, and its error says how to go on.
 func TestUndeclaredInput(t *testing.T) {
 	t.Parallel()
@@ -160,7 +160,7 @@ func TestUndeclaredInput(t *testing.T) {
 	}, everything...)
 }
 
-// MRTR-09: a round's questions are open together; a refusal ends the others, a
+// A round's questions are open together; a refusal ends the others, a
 // decline is an answer like any other.
 func TestRoundsAreConcurrent(t *testing.T) {
 	t.Parallel()
@@ -201,7 +201,7 @@ func TestRoundsAreConcurrent(t *testing.T) {
 	}))
 }
 
-// MRTR-08, SEC-10: nobody asks for ever.
+// The number of rounds is bounded.
 func TestEndlessRounds(t *testing.T) {
 	t.Parallel()
 	inRounds(t, []string{interim(`"again"`, wantForm)}, func(t *testing.T, rounds []round, err error) {
@@ -228,8 +228,8 @@ func TestEndlessRounds(t *testing.T) {
 	}, append(everything, client.WithServerLimits(client.ServerLimits{QuestionsPerMinute: 3}))...)
 }
 
-// MRTR-08: a state and nothing else is a wish to be asked later: with pauses
-// that grow, and not for ever.
+// A state without questions asks the client to call again later: with growing pauses,
+// and a bounded number of times.
 func TestStateOnlyRounds(t *testing.T) {
 	t.Parallel()
 	for _, later := range []string{interim(`"later"`), interim(`"later"`, []string{}...), `{"resultType":"input_required","inputRequests":{},"requestState":"later"}`} {
@@ -270,7 +270,7 @@ func startsAt(at *time.Time) client.Option {
 
 var idCount atomic.Int64
 
-// MRTR-12: what the user thinks takes no time of an attempt, only of the whole
+// What the user thinks takes no time of an attempt, only of the whole
 // call, and every round is a success to the breaker.
 func TestThinkingTime(t *testing.T) {
 	t.Parallel()
@@ -337,7 +337,7 @@ func TestCallEndsItsHandlers(t *testing.T) {
 	}
 }
 
-// MRTR-11: an application may drive the loop itself, even from another process.
+// An application may drive the loop itself, even from another process.
 func TestManualInput(t *testing.T) {
 	t.Parallel()
 	offer := client.WithCapabilities(mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}})
@@ -382,8 +382,7 @@ func TestManualInput(t *testing.T) {
 	})
 }
 
-// The other two methods that may ask, and MRTR-10: what answered a question is
-// kept for nobody.
+// The other two methods that may ask. A result that answered a question is not cached.
 func TestPromptsAndResourcesAskToo(t *testing.T) {
 	t.Parallel()
 	speaking(t, "2026-07-28", func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -407,7 +406,7 @@ func TestPromptsAndResourcesAskToo(t *testing.T) {
 		}
 		require.Equal(t, 3, asks)
 		require.Equal(t, 4, s.count("resources/read"))
-		// By hand, too, past the cache: a state is one call's (MRTR-06).
+		// By hand, too, past the cache: a state is one call's.
 		_, err = c.ReadResource(t.Context(), "a:b", client.WithManualInput())
 		need := needed(t, err)
 		_, err = c.ReadResource(t.Context(), "a:b", need.Answer(mcp.InputResponses{"form": json.RawMessage(saidForm)}))
@@ -429,7 +428,7 @@ func TestInputErrorsUnwrap(t *testing.T) {
 	}, client.OnSampling(func(context.Context, client.SamplingRequest) (*mcp.CreateMessageResult, error) { return nil, broken }))
 }
 
-// MRTR-04, MRTR-06: what a caller of Call writes into the params by hand belongs
+// What a caller of Call writes into the params by hand belongs
 // to one round, like everything that answers a server: the next has its own.
 func TestInputInRawParams(t *testing.T) {
 	t.Parallel()

@@ -70,8 +70,7 @@ func wireOf(s *clienttest.Server) [][]string {
 	return out
 }
 
-// find connects without saying which era, and remembers nothing unless an
-// option says so.
+// find connects without naming an era, and remembers nothing unless an option makes it.
 func find(t *testing.T, tr transport.Transport, opts ...client.Option) (*client.Client, error) {
 	t.Helper()
 	base := []client.Option{

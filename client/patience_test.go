@@ -281,8 +281,8 @@ func TestQueuedCallsThatTimeOutOpenNoCircuit(t *testing.T) {
 	})
 }
 
-// A program that answers nothing once its calls are over hangs, whoever goes on to
-// call it. It is found in 15 s from then, and started again.
+// A program that answers nothing after its calls have ended hangs, even if callers
+// continue to call it. It is found in 15 s from then, and restarted.
 func TestProgramThatHangsIsFound(t *testing.T) {
 	withLinePrograms(t, func(t *testing.T, c *client.Client, p *linePrograms) {
 		began := time.Now()

@@ -97,8 +97,8 @@ func TestProgressTokenJoinsParams(t *testing.T) {
 
 var tokens = regexp.MustCompile(`"progressToken":\d+`)
 
-// UTIL-09: progress that does not grow reaches its call all the same, and is
-// logged once a call. Each request of a call has its own count (MRTR-05).
+// Progress that does not grow reaches its call all the same, and is
+// logged once a call. Each request of a call has its own count.
 func TestProgressThatDoesNotGrow(t *testing.T) {
 	t.Parallel()
 	log := &lines{}
@@ -230,7 +230,7 @@ func TestProgressThatNobodyListensToKeepsACallAlive(t *testing.T) {
 }
 
 // The request that waits for a task's result is kept alive by progress of the call
-// that made the task (UTIL-10).
+// that made the task.
 func TestProgressOfATaskKeepsTheWaitAlive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

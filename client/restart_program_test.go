@@ -41,7 +41,7 @@ func serveOnce(bad func()) {
 }
 
 // A program that is half alive is ended and started again: one that closes its
-// stdout (fault E7) or its stdin (E8, E9). The call that found out about it keeps
+// stdout or its stdin. The call that found out about it keeps
 // its fate; the next one is answered by a fresh program.
 func TestHalfAliveProgramIsStartedAgain(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ func TestHalfAliveProgramIsStartedAgain(t *testing.T) {
 }
 
 // A program that does nothing but write to stdout what is not MCP is ended and
-// started again though nobody calls, and is not logged line by line (fault E3).
+// started again though nobody calls, and is not logged line by line.
 func TestChatteringProgramIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	var log lines

@@ -18,7 +18,7 @@ import (
 
 // Retry-After is the earliest a server is asked again, by this call and by
 // others: a 503 holds back all who share its circuit, and longer than the
-// cooldown (B21, B24).
+// cooldown.
 func TestRetryAfterHolds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -37,7 +37,7 @@ func exhaust(t *testing.T, c *client.Client, s *lone) {
 	require.Fail(t, "the budget has no end")
 }
 
-// G4 and E5: an attempt that may have been executed is not forgotten when the one
+// An attempt that may have been executed is not forgotten when the one
 // after it was refused and the call is given up in the pause before a third.
 func TestDoubtStaysInThePause(t *testing.T) {
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestDoubtStaysInThePause(t *testing.T) {
 	}, quick(0))
 }
 
-// Calls that succeed at once pay for later retries (resilience.md 3.7).
+// Calls that succeed at once pay for later retries.
 func TestBudgetEarns(t *testing.T) {
 	t.Parallel()
 	lonely(t, func(t *testing.T, c *client.Client, s *lone) {
@@ -76,8 +76,8 @@ func TestBudgetEarns(t *testing.T) {
 	}, quick(1))
 }
 
-// A call that is refused when it would be made again says when it may be: as late
-// as the circuit that refused it (resilience.md 3.6).
+// A call whose retry is refused reports when to call again: when the circuit that
+// refused it allows that.
 func TestRefusedRetrySaysWhen(t *testing.T) {
 	t.Parallel()
 	r := client.Resilience{Retry: client.Retry{Policy: client.RetryAlways, MinPause: time.Millisecond, MaxPause: time.Millisecond}}
@@ -122,8 +122,8 @@ func TestRetryBudget(t *testing.T) {
 	}, client.WithResilience(r), client.WithMeter(m))
 }
 
-// A denied retry says whether the budget, the time or the attempts were used up. One
-// that would not be safe or would not help is not denied.
+// A denied retry reports whether the budget, the time or the attempts were used up. A
+// retry that would not be safe or would not help is not denied.
 func TestRetryDenied(t *testing.T) {
 	t.Parallel()
 	busy := func(data string) func(jsonrpc.Request) any {

@@ -32,7 +32,7 @@ func lonely(t *testing.T, f func(t *testing.T, c *client.Client, s *lone), opts 
 	})
 }
 
-// G7: Close ends the pause before a retry, and the error tells what the attempts
+// Close ends the pause before a retry, and the error tells what the attempts
 // may have done.
 func TestCloseEndsThePause(t *testing.T) {
 	t.Parallel()
@@ -61,8 +61,7 @@ func TestCloseEndsThePause(t *testing.T) {
 	}
 }
 
-// What carries requestState may be good for one use only, whatever the policy
-// (D-078).
+// A request with requestState may be valid only once, whatever the policy.
 func TestStateIsNeverRepeatedWithoutAKey(t *testing.T) {
 	t.Parallel()
 	lonely(t, func(t *testing.T, c *client.Client, s *lone) {
@@ -79,7 +78,7 @@ func TestStateIsNeverRepeatedWithoutAKey(t *testing.T) {
 	})
 }
 
-// What keeps a sign of life back on this side says nothing of the server.
+// A liveness probe that the client itself holds back means nothing about the server.
 func TestKeepAliveDuringAHold(t *testing.T) {
 	t.Parallel()
 	var failed atomic.Int32
@@ -199,9 +198,9 @@ func TestRetryRejectedResult(t *testing.T) {
 	}
 }
 
-// What happens once is nobody's fault, and counts when it happens again: the
-// second lost session in ten seconds, and the third answer in a row on one stream
-// that could not read what it was asked (resilience.md 3.2, 3.8; B17).
+// Some failures count for nobody the first time, but when they happen again: the second
+// lost session in ten seconds, and the third answer in a row on one stream that reports
+// unreadable input.
 func TestUnreadableInARow(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -232,7 +231,7 @@ func TestUnreadableInARow(t *testing.T) {
 	})
 }
 
-// The poison rule (E13): what ended two programs is not tried on a third, though
+// The poison rule: what ended two programs is not tried on a third, though
 // it can be repeated, and the tool is blamed beside the server.
 func TestPoisonIsSentTwice(t *testing.T) {
 	supervised(t, func(_ int, s *fakeServer) error {

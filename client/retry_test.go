@@ -34,7 +34,7 @@ func retries(r client.Retry) client.Option {
 	return client.WithResilience(all)
 }
 
-// hinted is a list of tools whose annotations say what may be run twice.
+// hinted is a list of tools with annotations for which calls may run twice.
 const hinted = `{"resultType":"complete","tools":[
 	{"name":"reads","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},
 	{"name":"same","inputSchema":{"type":"object"},"annotations":{"idempotentHint":true}},
@@ -42,7 +42,7 @@ const hinted = `{"resultType":"complete","tools":[
 	{"name":"silent","inputSchema":{"type":"object"}}],"ttlMs":3600000,"cacheScope":"private"}`
 
 // How often a call is made, by policy, trust and what it failed with: a call
-// that may have been executed and may not run twice is made once (F18, §3.7).
+// that may have been executed and may not run twice is made once.
 func TestRetryPolicies(t *testing.T) {
 	t.Parallel()
 	const maybe, refused, cannot = http.StatusBadGateway, http.StatusTooManyRequests, http.StatusNotImplemented
@@ -169,8 +169,8 @@ func TestRetryRejected(t *testing.T) {
 	}, storeProfile)
 }
 
-// G4: who gives up in the pause before a retry is let go at once, and is told
-// what may have happened.
+// A call that is canceled in the pause before a retry returns at once, with the
+// Delivery of its attempts.
 func TestCancelInThePause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -224,7 +224,7 @@ func TestDoubtStays(t *testing.T) {
 	}
 }
 
-// An answer to the state of a round may be good for once (F13).
+// An answer to the state of a round may be good for once.
 func TestRoundsWithStateAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestRoundsWithStateAreNotRepeated(t *testing.T) {
 	})
 }
 
-// B5: a connection that had been idle and ends under a request says nothing of
+// A connection that had been idle and ends under a request says nothing of
 // the server, the first time: a call that may run twice goes again at once.
 func TestEndOfAReusedConnection(t *testing.T) {
 	t.Parallel()

@@ -476,7 +476,7 @@ func TestMuteProbeOfAServerWithoutSessions(t *testing.T) {
 	}{
 		"15 s":               {discover: late{after: 15 * time.Second, body: saysStateless}, took: 15 * time.Second, asked: 1},
 		"50 s":               {discover: late{after: 50 * time.Second, body: saysStateless}, took: 50 * time.Second, asked: 1},
-		"for ever":           {discover: late{after: time.Hour, body: saysStateless}, took: 70 * time.Second, asked: 2, fails: true},
+		"always":             {discover: late{after: time.Hour, body: saysStateless}, took: 70 * time.Second, asked: 2, fails: true},
 		"longer than a dial": {discover: late{after: time.Hour, body: saysStateless}, bound: 30 * time.Second, took: 30 * time.Second, asked: 1, fails: true},
 	} {
 		for _, over := range []string{"http", "stdio"} {

@@ -154,7 +154,8 @@ func TestHTTPSSEHeals(t *testing.T) {
 					require.NoError(t, callOnce(t.Context(), c))
 				}
 
-				// One that is away is found again, and calls are told when to come back.
+				// After an outage the server is found again, and the errors of calls
+				// report when to come back.
 				s.leave(true)
 				pass(10 * time.Second)
 				err = callOnce(t.Context(), c)
@@ -174,9 +175,8 @@ func TestHTTPSSEHeals(t *testing.T) {
 	}
 }
 
-// A server of HTTP+SSE that has lost the session of a stream which is still open, as
-// behind a proxy that outlives it, says so to every message. The client opens a
-// stream of its own then; before, it was told the same for good.
+// An HTTP+SSE server that has lost the session of an open stream, as behind a proxy
+// that outlives it, refuses every message. The client then opens a new stream.
 func TestHTTPSSESessionLost(t *testing.T) {
 	t.Parallel()
 	says := func(status int, text string) func(w http.ResponseWriter) {

@@ -137,6 +137,6 @@ func TestStaleListFailsNoResult(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		p.answer("tools/list", func(json.RawMessage) string { return peerInternal })
 		_, err = c.CallTool(t.Context(), "echo", hello)
-		require.NoError(t, err, "nobody knows what the server says of it now")
+		require.NoError(t, err, "nobody knows what the server offers now")
 	})
 }

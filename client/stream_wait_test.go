@@ -52,7 +52,7 @@ func TestConnectWaitsForTheStream(t *testing.T) {
 }
 
 // A server may refuse a revision and list that very one: the client asks once
-// more, and no more than that (DISC-07).
+// more, and no more than that.
 func TestPinnedIsAskedOnceMore(t *testing.T) {
 	t.Parallel()
 	for refusals, asked := range map[int]int{1: 2, 5: 2} {

@@ -45,8 +45,8 @@ func (r *reports) all() string {
 	return strings.Join(r.text, "\n")
 }
 
-// A mistake in a handler is told on the side of the test that made it, and the
-// client gets its answer at once.
+// A mistake in a handler fails the test that made it, and the client gets its answer at
+// once.
 func TestMistakesOfHandlers(t *testing.T) {
 	t.Parallel()
 	var r *reports
@@ -125,7 +125,7 @@ func TestStateOfNobody(t *testing.T) {
 	})
 }
 
-// Notify says whether anybody listens.
+// Notify reports whether anybody listens.
 func TestNotifyCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
