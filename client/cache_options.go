@@ -96,7 +96,10 @@ func (c *config) checkCache() error {
 			return err
 		}
 		if given {
-			c.ownUncommon()
+			if c.uncommon == theUsual { // which clients share
+				own := *theUsual
+				c.uncommon = &own
+			}
 			if c.caching.Settings.TTL = ttl; ttl == 0 {
 				c.caching.Settings.TTL = -1
 			}
@@ -115,14 +118,6 @@ func (c *config) cacheSettings(log *slog.Logger) toolcache.Settings {
 		s.Logger = log
 	}
 	return s
-}
-
-// ownUncommon replaces the shared defaults with a copy of the client's own.
-func (c *config) ownUncommon() {
-	if c.uncommon == theUsual {
-		own := *theUsual
-		c.uncommon = &own
-	}
 }
 
 // scopeOf returns the scope of the results that a client of t keeps.

@@ -18,6 +18,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
+// Version is the version of this module. Clients report it to servers unless
+// [WithClientInfo] sets another.
+const Version = "0.1.0"
+
 // Client is an open connection to one server. Its methods are safe for
 // concurrent use. Close it when done.
 type Client struct {

@@ -1,21 +1,11 @@
 package client
 
-import (
-	"errors"
-	"time"
-)
+import "time"
 
 // eraOptions are the options for finding the era.
 type eraOptions struct {
 	store EraStore // nil remembers nothing
 	probe Probe
-}
-
-func (o eraOptions) check() error {
-	if o.probe.Timeout < 0 {
-		return errors.New("WithProbe: a timeout must not be negative; 0 is the default")
-	}
-	return nil
 }
 
 // Probe configures the probe that finds the era of a server, and what the client concludes
@@ -36,29 +26,21 @@ type Probe struct {
 	// programs that do not work any more after the probe.
 	//
 	// # Experimental
-	//
-	// This exception for single servers may change.
 	FreshProcess bool
 	// SilenceIsSession treats a server that does not answer the probe over HTTP in
 	// time as one of the session era. Without it, a late answer still counts.
 	//
 	// # Experimental
-	//
-	// This exception for single servers may change.
 	SilenceIsSession bool
 	// AuthIsSession treats a server that answers 401 or 403 as one of the
 	// session era. Use it for gateways that answer unknown methods that way.
 	//
 	// # Experimental
-	//
-	// This exception for single servers may change.
 	AuthIsSession bool
 	// AnyRefusal tries the transport's fallback after any 4xx to initialize except 401
 	// and 403. Without it, the client tries that after 400, 404 and 405 only.
 	//
 	// # Experimental
-	//
-	// This exception for single servers may change.
 	AnyRefusal bool
 }
 

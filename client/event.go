@@ -30,11 +30,14 @@ type (
 	// Negotiated reports how the client found the era and the revision. It is
 	// emitted once, before [Connected], and again before [Restarted] if a
 	// restarted program speaks another revision. [Client.Negotiated] returns it
-	// too.
+	// too. Evidence is the reason in one word: pinned, remembered, transport (one
+	// that exists only in the session era), deaf (a program that answered only
+	// after a second start without the probe), or what the probe led to, such as
+	// discovered, method-not-found, silence or ended.
 	//
 	//	Era        mcp.Era
 	//	Version    mcp.Version
-	//	Evidence   string      // the reason in one word, such as pinned, remembered, discovered or silence
+	//	Evidence   string      // the reason in one word
 	//	Tried      []ProbeStep // the requests that were sent, in order
 	//	Remembered bool        // an Era from the EraStore was used and was right
 	//	Restarted  bool        // the program was started again because the probe ended or blocked it

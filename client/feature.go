@@ -3,19 +3,29 @@ package client
 import (
 	"context"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// ask checks and makes a call, and decodes its result into res. The result may come from
-// the cache.
-func (c *Client) ask(ctx context.Context, cl *call, res any) error {
+// gate returns an error for a method that the revision does not have, or whose capability
+// the server did not declare.
+func (c *Client) gate(s outcome.Subject) error {
+	return c.core.Refusal(s, link.CheckRequest(c.core.Links.Agreed(), s.Method))
+}
+
+// fetch checks and makes a call, and returns its result, which may come from the cache.
+func fetch[R any](ctx context.Context, c *Client, cl *call) (*R, error) {
 	if err := c.gate(cl.Subject()); err != nil {
-		return err
+		return nil, err
 	}
-	_, err := c.cachedCall(ctx, cl, cl.Name, res)
-	return err
+	res := new(R)
+	if _, err := c.cachedCall(ctx, cl, cl.Name, res); err != nil {
+		return nil, err
+	}
+	return res, nil
 }
 
 // params encodes the params of a call.

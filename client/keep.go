@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -44,7 +45,7 @@ func newRestartKeeper(c *Client, t transport.Transport, set Restart, stream bool
 	}
 	hung := set.Hung
 	if hung >= 0 {
-		hung = orElse(hung, orElse(c.cfg.resilience.IdleTimeout, defaultHung))
+		hung = cmp.Or(hung, c.cfg.resilience.IdleTimeout, defaultHung)
 	}
 	k := keeperConfig(c)
 	k.Open = func(ctx context.Context) (opened func(), err error) {
@@ -58,7 +59,7 @@ func newRestartKeeper(c *Client, t transport.Transport, set Restart, stream bool
 			c.calls.Guard.Renewed("the server was " + again + " again")
 		}, err
 	}
-	k.Timeout, k.TooSlow = orElse(set.StartTimeout, defaultStartTimeout), errSlowStart
+	k.Timeout, k.TooSlow = cmp.Or(set.StartTimeout, defaultStartTimeout), errSlowStart
 	k.Restore = func(before *link.Agreement, cause error) {
 		agreed := c.core.Links.Agreed()
 		if stream {
@@ -69,7 +70,7 @@ func newRestartKeeper(c *Client, t transport.Transport, set Restart, stream bool
 		c.watcher().Restarted(before)
 	}
 	k.Restarts = &keeper.Restarts{
-		Schedule: set.schedule(), Again: again, Paused: paused, Patience: orElse(set.CallWait, defaultCallWait), Hung: hung,
+		Schedule: set.schedule(), Again: again, Paused: paused, Patience: cmp.Or(set.CallWait, defaultCallWait), Hung: hung,
 	}
 	k.Restarts.Schedule.Started(time.Now())
 	return keeper.New(k)

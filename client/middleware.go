@@ -98,7 +98,8 @@ func chainOf(links []Middleware) (Next, error) {
 		if links[i] == nil {
 			return nil, errors.New("WithMiddleware: a middleware is nil")
 		}
-		if err := made("WithMiddleware", func() { next = links[i](next) }); err != nil {
+		var err error
+		if !callback.Run("WithMiddleware", func(e *callback.Error) { err = e }, func() { next = links[i](next) }) {
 			return nil, err
 		}
 		if next == nil {
@@ -119,14 +120,15 @@ func (c *Client) runThroughMiddleware(ctx context.Context, cl *call) (json.RawMe
 	}
 	var raw json.RawMessage
 	var err error
-	if !callback.Run("WithMiddleware", func(e *callback.Error) {
+	returned := callback.Run("WithMiddleware", func(e *callback.Error) {
 		err = e
 		c.callbackFailed(e)
-	}, func() { raw, err = c.cfg.chain(ctx, inv) }) {
-		delivery := mcperrors.Unknown
-		if own.Attempts == 0 {
-			delivery = mcperrors.NotSent
-		}
+	}, func() { raw, err = c.cfg.chain(ctx, inv) })
+	delivery := mcperrors.Unknown
+	if own.Attempts == 0 {
+		delivery = mcperrors.NotSent
+	}
+	if !returned {
 		err = outcome.CallbackFailed(err, delivery)
 	}
 	if own.Link == nil { // a middleware answered
@@ -139,10 +141,6 @@ func (c *Client) runThroughMiddleware(ctx context.Context, cl *call) (json.RawMe
 	var known *mcperrors.Error
 	if errors.As(err, &known) {
 		return nil, err
-	}
-	delivery := mcperrors.Unknown
-	if cl.Attempts == 0 {
-		delivery = mcperrors.NotSent
 	}
 	return nil, c.core.About(cl.Subject(), errormap.From(err, delivery))
 }

@@ -275,7 +275,7 @@ func newConfig(opts []Option) (*config, error) {
 	if reflect.ValueOf(*c.uncommon).IsZero() {
 		c.uncommon = theUsual
 	}
-	return c, errors.Join(linked, c.complete(), bounds, c.check(), c.checkKeys(), c.era.check(), c.checkPins(), c.completeVersion(), c.checkCache())
+	return c, errors.Join(linked, c.complete(), bounds, c.check(), c.checkKeys(), c.checkPins(), c.completeVersion(), c.checkCache())
 }
 
 // silence is the logger of clients without one.
@@ -285,6 +285,8 @@ func (c *config) check() error {
 	switch {
 	case jsonrpc.Printable(c.name, maxName) != c.name || c.name != "" && strings.TrimSpace(c.name) == "":
 		return fmt.Errorf("WithName: a name has at most %d characters, none of them a control or format character, and not only spaces; %q is not one", maxName, jsonrpc.Printable(c.name, maxName))
+	case c.era.probe.Timeout < 0:
+		return errors.New("WithProbe: a timeout must not be negative; 0 is the default")
 	case c.info.Name == "" || c.info.Version == "":
 		return errors.New("client info needs a name and a version")
 	case max(c.validation.Arguments, c.validation.Results) > ValidateOff:
@@ -328,10 +330,4 @@ func (c *config) guardHooks(failed func(*callback.Error)) {
 			return m
 		})
 	}
-}
-
-// made runs a function of the application once, and returns an error if it panics.
-func made(name string, f func()) (err error) {
-	callback.Run(name, func(e *callback.Error) { err = e }, f)
-	return err
 }

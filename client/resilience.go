@@ -34,8 +34,6 @@ type Resilience struct {
 	// against the server.
 	//
 	// # Experimental
-	//
-	// It may go.
 	NoToolBreakers bool
 	// IdleTimeout bounds how long a request may wait without an answer or progress, which
 	// resets it. The default is 60 s. MaxTime bounds a call with all its attempts and
@@ -46,8 +44,6 @@ type Resilience struct {
 	// resets IdleTimeout.
 	//
 	// # Experimental
-	//
-	// It is for servers that cannot handle tokens, and may go.
 	NoProgressTokens bool
 	// Retry sets which failed calls are retried, and how often.
 	Retry Retry
@@ -107,8 +103,6 @@ type Bulkhead struct {
 	// one while the limit is in use.
 	//
 	// # Experimental
-	//
-	// Its numbers may change.
 	Adaptive bool
 }
 

@@ -30,36 +30,26 @@ type Restart struct {
 	// MaxPause. The defaults are 250 ms and 30 s.
 	//
 	// # Experimental
-	//
-	// The schedule of restarts may change.
 	MinPause, MaxPause time.Duration
 	// Healthy is how long a program must run before its earlier exits are forgotten.
 	// The default is 60 s.
 	//
 	// # Experimental
-	//
-	// The schedule of restarts may change.
 	Healthy time.Duration
 	// Crashes exits within the time Within are a crash loop. The defaults are 5 exits
 	// and 60 s.
 	//
 	// # Experimental
-	//
-	// The numbers of a crash loop may change.
 	Crashes int
 	// Within is the time in which Crashes exits are a crash loop.
 	//
 	// # Experimental
-	//
-	// The numbers of a crash loop may change.
 	Within time.Duration
 	// Hold is how long the client waits before it restarts a program in a crash loop.
 	// It doubles with each further exit, up to MaxHold. Calls fail at once meanwhile.
 	// The defaults are 60 s and 5 minutes.
 	//
 	// # Experimental
-	//
-	// The numbers of a crash loop may change.
 	Hold, MaxHold time.Duration
 	// Hung is how long a program that answers no probe of its circuit may send
 	// nothing before the client kills and restarts it. The default is the client's
@@ -67,8 +57,6 @@ type Restart struct {
 	// failed. A negative value disables it.
 	//
 	// # Experimental
-	//
-	// It may change.
 	Hung time.Duration
 }
 
@@ -97,11 +85,3 @@ func (r Restart) schedule() *resilience.Restart {
 // streamRestart sets when the stream of HTTP+SSE is opened again. Some proxies end
 // streams every few seconds, which is not a failure of the server.
 var streamRestart = Restart{Healthy: 5 * time.Second, Hold: 5 * time.Second, MaxHold: 30 * time.Second} //nolint:gochecknoglobals // a constant
-
-// orElse returns d, or otherwise if d is not above 0.
-func orElse(d, otherwise time.Duration) time.Duration {
-	if d > 0 {
-		return d
-	}
-	return otherwise
-}

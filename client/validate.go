@@ -22,8 +22,6 @@ type Validation struct {
 	// the first one, because many servers omit it.
 	//
 	// # Experimental
-	//
-	// It may go once servers follow the protocol.
 	ResultTypes bool
 }
 

@@ -20,16 +20,12 @@ type Settings struct {
 	// FetchTimeout limits a fetch, however many callers wait for it. 0 means 30 s.
 	//
 	// # Experimental
-	//
-	// It may change.
 	FetchTimeout time.Duration
 	// ExactTTL keeps times to live unchanged. By default the cache subtracts a
 	// random part of up to a tenth, so that processes that start together do not
 	// ask together.
 	//
 	// # Experimental
-	//
-	// It may change.
 	ExactTTL bool
 	// ServeStale returns an expired list if the fetch fails, for up to an hour
 	// after it expired. It does not apply after the server announced a change or refused
@@ -39,8 +35,6 @@ type Settings struct {
 	// cannot be reached, its front end answers 429 or 5xx, or the circuit is open.
 	//
 	// # Experimental
-	//
-	// It may change.
 	StaleIf func(error) bool
 	// Revalidate is how long after its end an expired list is returned while a
 	// fetch runs in the background, at most 30 s. It does not apply after the server
@@ -48,8 +42,6 @@ type Settings struct {
 	// callers wait for the fetch. It applies only to lists of tools.
 	//
 	// # Experimental
-	//
-	// It may change.
 	Revalidate time.Duration
 	// SharePublic shares a list that the server calls public between all
 	// callers of its server. It is off by default, because a server that calls a list

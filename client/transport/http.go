@@ -34,11 +34,10 @@ type HTTP struct {
 	// it once more. So does a call that waited for more than ten seconds before its
 	// request, and one whose Middleware passes on another context.
 	//
-	// A request that belongs to no call calls it once: each request of the handshake
-	// (server/discover, initialize, notifications/initialized), each page of the list of
-	// tools that Connect fetches, each later notification, the opening of a stream and the
-	// end of a session. So Dial calls it two times for a server of the stateless era and
-	// four times for one of the session era, or three times if the revision is pinned.
+	// A request that belongs to no call calls it once: each request of the handshake, each
+	// page of the list of tools that Connect fetches, a notification, the opening of a
+	// stream and the end of a session. So Dial calls it two times for a server of the
+	// stateless era, and four times for one of the session era.
 	//
 	// The answer to a question that the server asked on the stream of a call, and the
 	// cancellation of a call, belong to that call. They use the result of the call for

@@ -94,19 +94,7 @@ func (p *pkg) shape() shape {
 // that it holds call it experimental. A field that holds an experimental struct cannot be
 // more stable than what it holds.
 func (p *pkg) experimentalKnob(of *types.Named, f *types.Var) bool {
-	if p.marked[nameOf(of.Obj())] || p.marked[nameOf(of.Obj())+"."+f.Name()] {
-		return true
-	}
-	held, ok := f.Type().(*types.Named)
-	return ok && p.marked[nameOf(held.Obj())]
-}
-
-// nameOf returns the name of a type with its package.
-func nameOf(t *types.TypeName) string {
-	if t.Pkg() == nil {
-		return t.Name()
-	}
-	return t.Pkg().Path() + "." + t.Name()
+	return p.marked[of.String()] || p.marked[of.String()+"."+f.Name()] || p.marked[f.Type().String()]
 }
 
 func exportedFields(s *types.Struct) func(func(*types.Var) bool) {
@@ -200,10 +188,10 @@ func (p *pkg) mark(names map[string]bool) {
 		if !ok || t.IsAlias() {
 			continue
 		}
-		names[nameOf(t)] = docs.has(t)
+		names[t.Type().String()] = docs.has(t)
 		fields, _ := t.Type().Underlying().(*types.Struct)
 		for f := range exportedFields(fields) {
-			names[nameOf(t)+"."+f.Name()] = docs.has(f)
+			names[t.Type().String()+"."+f.Name()] = docs.has(f)
 		}
 	}
 }

@@ -1,5 +1,5 @@
 // Package event defines the events that the parts of a client report to the application.
-// Package client exports them under the same names, and describes them.
+// Package client exports them under the same names, and describes them and their fields.
 package event
 
 import (
@@ -34,12 +34,8 @@ func (s source) ServerName() string { return s.server }
 type StateChanged struct {
 	source
 
-	From, To life.State
-	// Cause is why: how the program exited, or why the next one does not work. It is
-	// nil for StateReady.
-	Cause error
-	// RetryAfter is how long StateBackoff lasts. It is 0 in other states, and where the
-	// next call may reopen the session at once.
+	From, To   life.State
+	Cause      error
 	RetryAfter time.Duration
 }
 
@@ -53,24 +49,13 @@ func (e StateChanged) hidden(from source, now mcperrors.Secrets) Event {
 type Negotiated struct {
 	source
 
-	Era     mcp.Era
-	Version mcp.Version
-	// Evidence is the reason in one word: pinned, remembered, transport (one
-	// that exists only in the session era), or a row of the decision table,
-	// such as discovered, method-not-found, silence or ended. It is deaf for
-	// a program that answered only after a second start without the probe.
-	Evidence string
-	// Tried are the requests that were sent, in order. Each costs a round trip
-	// or a timeout.
-	Tried []ProbeStep
-	// Remembered is true if a client.Era from the store was used and was right.
+	Era        mcp.Era
+	Version    mcp.Version
+	Evidence   string
+	Tried      []ProbeStep
 	Remembered bool
-	// Restarted is true if the program was restarted because the probe had
-	// ended it, or because it wrote nothing; see also FreshProcess of client.Probe.
-	Restarted bool
-	// Fallback is true if the server was reached over the transport's fallback,
-	// which is HTTP+SSE.
-	Fallback bool
+	Restarted  bool
+	Fallback   bool
 }
 
 func (e Negotiated) hidden(from source, now mcperrors.Secrets) Event {
@@ -86,9 +71,7 @@ func (e Negotiated) hidden(from source, now mcperrors.Secrets) Event {
 type Connected struct {
 	source
 
-	// Server is how the server identifies itself.
-	Server mcp.Implementation
-	// Version is the negotiated revision.
+	Server  mcp.Implementation
 	Version mcp.Version
 }
 
@@ -102,7 +85,6 @@ func (e Connected) hidden(from source, now mcperrors.Secrets) Event {
 type Disconnected struct {
 	source
 
-	// Cause is how the connection ended, with the evidence from the program.
 	Cause error
 }
 
@@ -116,10 +98,7 @@ func (e Disconnected) hidden(from source, now mcperrors.Secrets) Event {
 type Restarted struct {
 	source
 
-	// Cause is why the previous process ended.
-	Cause error
-	// Server is how the server identifies itself, and Version the revision that
-	// was negotiated now. Both are empty while connecting.
+	Cause   error
 	Server  mcp.Implementation
 	Version mcp.Version
 }
@@ -134,9 +113,7 @@ func (e Restarted) hidden(from source, now mcperrors.Secrets) Event {
 type Reinitialized struct {
 	source
 
-	// Server is how the server identifies itself.
-	Server mcp.Implementation
-	// Version is the revision that was negotiated now.
+	Server  mcp.Implementation
 	Version mcp.Version
 }
 
@@ -150,7 +127,6 @@ func (e Reinitialized) hidden(from source, now mcperrors.Secrets) Event {
 type SubscriptionGap struct {
 	source
 
-	// Reason is what interrupted the notifications.
 	Reason error
 }
 
@@ -164,7 +140,6 @@ func (e SubscriptionGap) hidden(from source, now mcperrors.Secrets) Event {
 type SubscriptionEnded struct {
 	source
 
-	// Reason is the server's error.
 	Reason error
 }
 
@@ -178,7 +153,6 @@ func (e SubscriptionEnded) hidden(from source, now mcperrors.Secrets) Event {
 type LivenessFailed struct {
 	source
 
-	// Reason is the error of the probe.
 	Reason error
 }
 
@@ -192,9 +166,7 @@ func (e LivenessFailed) hidden(from source, now mcperrors.Secrets) Event {
 type ListFailed struct {
 	source
 
-	// Method is the method that lists, such as tools/list.
 	Method string
-	// Reason is the error of the request.
 	Reason error
 }
 
@@ -208,19 +180,12 @@ func (e ListFailed) hidden(from source, now mcperrors.Secrets) Event {
 type ToolDrift struct {
 	source
 
-	Tool string
-	// Old and New are fingerprints. If the tool had not been listed before, Old
-	// is its pin.
+	Tool     string
 	Old, New string
-	// Changed names the members that differ, sorted, for example "description"
-	// and "inputSchema". It is nil if the old definition is unknown.
-	Changed []string
-	// Before and After are the definitions, untrusted. Before is nil if it is
-	// unknown. Do not change them.
-	Before *mcp.Tool
-	After  mcp.Tool
-	// Pinned is true if the tool has a pin that differs from New.
-	Pinned bool
+	Changed  []string
+	Before   *mcp.Tool
+	After    mcp.Tool
+	Pinned   bool
 }
 
 func (e ToolDrift) hidden(from source, _ mcperrors.Secrets) Event {
@@ -232,8 +197,7 @@ func (e ToolDrift) hidden(from source, _ mcperrors.Secrets) Event {
 type OutputMismatch struct {
 	source
 
-	Tool string
-	// Reason tells where and why the result does not match, without its values.
+	Tool   string
 	Reason string
 }
 
@@ -247,7 +211,6 @@ func (e OutputMismatch) hidden(from source, now mcperrors.Secrets) Event {
 type ElicitationComplete struct {
 	source
 
-	// ID is the ElicitationID of the request.
 	ID string
 }
 
@@ -260,7 +223,6 @@ func (e ElicitationComplete) hidden(from source, _ mcperrors.Secrets) Event {
 type RequestDropped struct {
 	source
 
-	// Method is the method of the request, cut to 100 characters.
 	Method string
 }
 
@@ -274,13 +236,10 @@ func (e RequestDropped) hidden(from source, now mcperrors.Secrets) Event {
 type LoginChanged struct {
 	source
 
-	State transport.LoginState
-	// Issuer is the authorization server, "" if it is not known.
-	Issuer string
-	// Principal is whose login it is, as the application named the person or account.
+	State     transport.LoginState
+	Issuer    string
 	Principal string
-	// Err is why the login failed or was lost, nil for other states.
-	Err error
+	Err       error
 }
 
 func (e LoginChanged) hidden(from source, now mcperrors.Secrets) Event {
@@ -293,13 +252,9 @@ func (e LoginChanged) hidden(from source, now mcperrors.Secrets) Event {
 type CallbackFailed struct {
 	source
 
-	// Callback names the function by its option, for example "OnLog",
-	// "WithProgress" or "Trace.Sent".
 	Callback string
-	// Value is the value of the panic; nil if the goroutine was ended.
-	Value any
-	// Stack is the stack of the panic; nil if the goroutine was ended.
-	Stack []byte
+	Value    any
+	Stack    []byte
 }
 
 func (e CallbackFailed) hidden(from source, now mcperrors.Secrets) Event {
@@ -320,17 +275,12 @@ func (e CallbackFailed) hidden(from source, now mcperrors.Secrets) Event {
 	return e
 }
 
-// ProbeStep is one request that was sent to open the conversation.
+// ProbeStep is described in package client.
 type ProbeStep struct {
-	// Method is server/discover, initialize, or GET for the stream of an
-	// HTTP+SSE server.
-	Method string
-	// Version is the requested revision, "" for none.
+	Method  string
 	Version mcp.Version
-	// Reply describes the outcome in a few words.
-	Reply string
-	// Took is how long the request took.
-	Took time.Duration
+	Reply   string
+	Took    time.Duration
 }
 
 // hideServer returns how a server identifies itself, without secrets. One that repeats
