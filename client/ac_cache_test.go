@@ -334,8 +334,8 @@ func TestArgumentsAreCheckedBeforeSending(t *testing.T) {
 	require.Equal(t, 2, s.count("tools/call"))
 }
 
-// A schema that has changed refuses nobody: what does not fit is judged again by
-// what the server lists now, whether or not anybody has said that it changed.
+// A changed schema refuses no call: arguments that do not match are checked again
+// against the server's current list, with or without a notification of the change.
 func TestChangedSchemaRefusesNobody(t *testing.T) {
 	t.Parallel()
 	for name, stale := range map[string]func(c *client.Client, s *fakeServer){

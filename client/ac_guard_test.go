@@ -159,7 +159,7 @@ func TestCountAll(t *testing.T) {
 	}, client.WithResilience(all))
 }
 
-// A caller who gives up says nothing about the server.
+// A canceled call means nothing about the server.
 func TestCancellationIsNeutral(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {

@@ -44,8 +44,8 @@ func TestAC_002_1_InitializeCarriesClientInfoAndCapabilities(t *testing.T) {
 	})
 }
 
-// Step two: what the server declares is what later calls are held against, and
-// an answer that is not one ends the handshake before anything else is sent.
+// Step two: later calls are checked against the capabilities that the server declares,
+// and an invalid answer ends the handshake before anything else is sent.
 func TestAC_002_2_InitializeResponseIsChecked(t *testing.T) {
 	t.Parallel()
 	t.Run("accepted", func(t *testing.T) {
@@ -168,8 +168,8 @@ func TestAC_002_4_ToolsListOnlyAfterInitialized(t *testing.T) {
 	})
 }
 
-// Every tool of the answer is kept, with all that it says. Lookups and calls use
-// what was kept, without asking again.
+// The cache keeps every tool of the answer with all its members. Lookups and calls use
+// it without another request.
 func TestAC_002_5_ToolSchemasAreCachedAfterToolsList(t *testing.T) {
 	t.Parallel()
 	const (
@@ -265,8 +265,8 @@ func TestAC_002_7_InitializationErrorsAreDescriptive(t *testing.T) {
 	}
 }
 
-// A successful connection says whom it is with and which revision was agreed,
-// once each; a failed one claims nothing.
+// A successful connection logs the server and the negotiated revision, once each; a
+// failed one logs neither.
 func TestAC_003_3_ServerInfoIsLogged(t *testing.T) {
 	t.Parallel()
 	inBubbleEveryWay(t, func(t *testing.T, s *seedServer) {

@@ -23,8 +23,8 @@ func callsAtOnce(n int) client.Option {
 	return client.WithResilience(client.Resilience{Bulkhead: client.Bulkhead{Limit: n}, Retry: client.Retry{Policy: client.RetryNever}})
 }
 
-// Retry-After holds back who was in the queue before it was said: the very call
-// that was refused with it makes room for the next.
+// A Retry-After also stops the calls that were queued before it: the very call that
+// gets it makes room for the next one.
 func TestHoldReachesTheQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestHoldReachesTheQueue(t *testing.T) {
 	})
 }
 
-// So does one that is said while a call waits for the probe before it.
+// So does a Retry-After that arrives while a call waits for the probe before it.
 func TestHoldDuringTheProbe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -70,8 +70,8 @@ func (m *memory) Save(_ context.Context, key string, e toolcache.Entry) error {
 
 func (m *memory) Forget(context.Context, string) error { return nil }
 
-// What was listed for one caller is not another's, though nobody named
-// a partition: neither in a cache that both share nor in what a process left.
+// The list of one caller is not used for another, even without a named partition:
+// neither in a shared cache nor in a durable one.
 func TestCachePartition_CACHE_05_OfTheHeaders(t *testing.T) {
 	t.Parallel()
 	for _, durable := range []bool{false, true} {

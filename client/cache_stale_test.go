@@ -135,8 +135,8 @@ func TestAbsentListsAreNotAskedForAgain(t *testing.T) {
 	}
 }
 
-// F7, both eras: ten thousand notices are a list a second while somebody reads,
-// and none while nobody does.
+// In both eras, ten thousand notifications cost one list a second while somebody reads,
+// and none otherwise.
 func TestListChangedStorm(t *testing.T) {
 	t.Parallel()
 	notices := testmain.Fewer(5000, 10)
@@ -334,8 +334,8 @@ func TestWhateverTheTimeToLive(t *testing.T) {
 	}
 }
 
-// Refused credentials are everybody's, also where the call had times
-// of its own.
+// Refused credentials are an error for every caller, also for a call with its own
+// timeouts.
 func TestNothingIsStaleAfterRefusal(t *testing.T) {
 	t.Parallel()
 	for _, opts := range [][]client.CallOption{nil, {client.WithTimeouts(time.Second, time.Minute)}} {
@@ -357,8 +357,8 @@ func TestNothingIsStaleAfterRefusal(t *testing.T) {
 	}
 }
 
-// A gateway that says 501 has not said that the server has no tools: it is asked
-// again, where -32601 is remembered.
+// A gateway that answers 501 does not prove that the server has no tools: the client
+// asks again, while it remembers -32601.
 func TestOnlyTheServerSaysThatItHasNoList(t *testing.T) {
 	t.Parallel()
 	for want, answer := range map[int]any{

@@ -145,7 +145,7 @@ func TestCached_CACHE_10_Tools(t *testing.T) {
 	})
 }
 
-// A notice makes stale what it names, at once and nothing else.
+// A notification invalidates what it names, at once, and nothing else.
 func TestCached_CACHE_08_Notices(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

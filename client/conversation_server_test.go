@@ -382,8 +382,8 @@ func (p *player) do(ctx context.Context, r *reply, a act) bool {
 	return true
 }
 
-// gone notes that the client has left an exchange: after what it sends because of
-// that, and what it tells the application, which may come at the same time.
+// gone records that the client has left an exchange. It does so after the messages and
+// events that this causes, which may come at the same time.
 func (p *player) gone(r *reply) {
 	elapse(2 * moment)
 	if r.w != nil && p.quit.Err() == nil {
@@ -419,7 +419,7 @@ func (p *player) ask(ctx context.Context, r *reply, arg string) bool {
 	}
 }
 
-// hold plays what the steps want played, until the client has gone.
+// hold sends what the steps ask for, until the client has left.
 func (p *player) hold(ctx context.Context, r *reply) bool {
 	r.acts = make(chan act)
 	r.begin()

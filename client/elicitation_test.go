@@ -112,8 +112,8 @@ func TestFormFields(t *testing.T) {
 	}
 }
 
-// Only what a browser may be sent to gets to the handler, with
-// what to warn of, and the client itself goes nowhere.
+// The handler gets only URLs that a browser may open, with the facts to warn of, and
+// the client itself fetches nothing.
 func TestElicitationURLs(t *testing.T) {
 	t.Parallel()
 	type shown struct {

@@ -17,8 +17,8 @@ import (
 
 var prompted = mcp.CompletionReference{Type: mcp.RefPrompt, Name: "greet"}
 
-// era connects to a fake server in one revision, over a pipe, with everything
-// declared but what caps says instead.
+// era connects to a fake server in one revision, over a pipe. The server declares
+// everything, or caps instead.
 func era(t *testing.T, version, caps string, opts ...client.Option) (*client.Client, *fakeServer) {
 	t.Helper()
 	tr, s := newFake(t)

@@ -26,8 +26,8 @@ func hedgingWithin(limit func(r *client.Resilience)) client.Option {
 	return client.WithResilience(r)
 }
 
-// A second request takes its turn by the rate and a place in flight, as any other.
-// It does not wait for them: where there is none at once, it is not made.
+// A second request counts against the rate and the places in flight like any other. It
+// does not wait for them: without room at once it is not sent.
 func TestHedgeTakesItsTurn(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -160,8 +160,8 @@ func TestHedgeProgress(t *testing.T) {
 	}
 }
 
-// The token of the request whose answer was taken is the one that a task made by
-// the call goes on to report with, and the other's means nothing any more.
+// If the call makes a task, the task reports progress with the token of the request
+// whose answer won. The other token means nothing any more.
 func TestHedgeProgressOfATask(t *testing.T) {
 	t.Parallel()
 	for name, second := range map[string]bool{"the first wins": false, "the second wins": true} {

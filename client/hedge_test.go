@@ -168,8 +168,8 @@ func TestHedgeRetryAfterOfBoth(t *testing.T) {
 	}, client.WithResilience(r))
 }
 
-// Who must not be sent twice is not: what may do harm, what goes to a program,
-// what a circuit or a hold is in the way of, and more than the share.
+// A call is not hedged if a second run may do harm, if it goes to a program, if a
+// circuit or a throttle prevents it, or beyond the share.
 func TestHedgeIsRefused(t *testing.T) {
 	t.Parallel()
 	slow := func(jsonrpc.Request) any {

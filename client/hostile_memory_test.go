@@ -52,8 +52,8 @@ func heapGrows(hold func(measure func())) (grown int64) {
 	return grown
 }
 
-// A server that asks, tells and tells of changes without end, while the handlers
-// are stuck, cannot fill the memory, and calls go on.
+// A server that sends requests, notifications and changes without end, while the
+// handlers block, cannot fill the memory, and calls continue.
 func TestMemoryOfWaitingMessages(t *testing.T) { //nolint:paralleltest // measures the heap
 	_, err := officialSchemas() // what they take is not this test's
 	require.NoError(t, err)
@@ -240,8 +240,8 @@ func TestLargeAnswersAtOnce(t *testing.T) {
 	}
 }
 
-// A server whose answers nobody reads for want of room may be unable to send
-// anything else. That is not taken for its silence.
+// A server whose answers wait for room may be unable to send anything else. That does
+// not count as its silence.
 func TestWaitForRoomIsNoSilenceOfTheServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -268,8 +268,8 @@ func TestWaitForRoomIsNoSilenceOfTheServer(t *testing.T) {
 	})
 }
 
-// An answer that finds no room as long as its call may take is an overload of this
-// side, which counts against nobody and is not said to have been refused.
+// An answer that finds no room within the time of its call is an overload of the
+// client. It counts against nobody, and its call is not reported as refused.
 func TestNoRoomInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

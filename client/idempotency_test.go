@@ -67,8 +67,8 @@ func TestEachRoundHasAKey(t *testing.T) {
 	}
 }
 
-// Keys make attempts of one call one to the server, and unlock the retry only
-// where that says that it knows them.
+// With keys, all attempts of a call are one call to the server. They allow a retry only
+// if the server declares that it honors them.
 func TestIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	for announced, want := range map[bool]int{true: 3, false: 1} {

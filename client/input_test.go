@@ -78,8 +78,8 @@ func (s *fakeServer) request(id int, method, params string) {
 	s.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params))
 }
 
-// told waits until nothing moves and returns what the client answered to a
-// request: a result, or an error as "code message"; "" for nothing.
+// told waits until nothing happens any more and returns the client's answer to a
+// request: a result, or an error as "code message"; "" for none.
 func (s *fakeServer) told(id int) string {
 	synctest.Wait()
 	answer := ""
@@ -483,7 +483,7 @@ func TestHandlerMayCallTheServer(t *testing.T) {
 	}
 }
 
-// A question nobody answers is given up when a call would be.
+// A question without an answer ends when a call would.
 func TestQuestionsAreNotOpenForEver(t *testing.T) {
 	t.Parallel()
 	forever := func(ctx context.Context) error {

@@ -57,7 +57,7 @@ func TestLearn_HDR_09_Headers(t *testing.T) {
 	}
 }
 
-// Results are held against what the list says.
+// Results are checked against the list.
 func TestLearn_TOOL_11_Outputs(t *testing.T) {
 	t.Parallel()
 	for name, read := range readers {

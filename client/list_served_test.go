@@ -123,8 +123,7 @@ func TestSilentListDoesNotFailDial(t *testing.T) {
 	}
 }
 
-// The list that connecting has fetched serves those who want to see it, for as
-// long as it is fresh.
+// The list that Connect has fetched answers later calls for it, as long as it is fresh.
 func TestToolsAreServedWhileFresh(t *testing.T) {
 	t.Parallel()
 	inBubbleEachWay(t, func(t *testing.T, p *listPeer) {

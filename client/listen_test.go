@@ -434,8 +434,8 @@ func TestSubscriptionForeignNotice(t *testing.T) {
 	})
 }
 
-// The handler of lists works in both eras: with it the client listens for what
-// the server declares, without it never, and a loss is mended.
+// OnListChanged works in both eras: with it the client listens for the changes that the
+// server declares, without it never, and a lost stream is reopened.
 func TestListHandlerListens(t *testing.T) {
 	t.Parallel()
 	bothWays(t, func(t *testing.T, over string) {

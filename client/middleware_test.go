@@ -14,8 +14,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Links run in the order they were given, see what the call is about, and what
-// they add to _meta is sent, but for what the caller says himself.
+// Middleware runs in the given order and sees the target of the call. Its Meta is sent,
+// except members that the caller sets.
 func TestMiddleware(t *testing.T) {
 	t.Parallel()
 	var order []string

@@ -48,7 +48,7 @@ func inRounds(t *testing.T, results []string, f func(t *testing.T, rounds []roun
 	}, opts...)
 }
 
-// needed returns what an error says is missing.
+// needed returns the InputRequired of an error.
 func needed(t *testing.T, err error) *client.InputRequired {
 	t.Helper()
 	var need *client.InputRequired
@@ -130,8 +130,8 @@ func TestBadInterimResults(t *testing.T) {
 	}, everything...)
 }
 
-// What cannot be answered is found before anybody is bothered; the call
-// is not repeated, and its error says how to go on.
+// The client finds out that it cannot answer before it calls a handler; the call is not
+// repeated, and its error tells how to continue.
 func TestUndeclaredInput(t *testing.T) {
 	t.Parallel()
 	asked := 0

@@ -26,7 +26,7 @@ func rpcError(code int64, text, data string) *jsonrpc.Error {
 	return e
 }
 
-// says answers with v: a result as it is, or an error.
+// says answers with v, which is a result or an error.
 func says(v any) clienttest.Handler {
 	return func(*clienttest.Call) (any, error) {
 		if err, ok := v.(error); ok {

@@ -110,8 +110,8 @@ func TestPinnedWithoutDiscover(t *testing.T) {
 	require.NoError(t, ignoreClosed(c.Close()))
 }
 
-// The bound of the probe: ten seconds, what the option says, and half of the
-// caller's time, so that a silent server is still reached.
+// The probe waits for ten seconds, or for the time of the option, or for half of the
+// caller's time, so that the client still reaches a silent server.
 func TestProbeIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

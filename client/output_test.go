@@ -167,8 +167,8 @@ func TestOutputMismatchOfCallAs(t *testing.T) {
 	require.ErrorContains(t, err, "cannot be decoded")
 }
 
-// A definition that has changed meanwhile refuses nobody: it is
-// looked at again, and a list that cannot be had says nothing.
+// A changed definition refuses no result: the client checks it again, and a list that
+// is not available proves nothing.
 func TestOutputOfAChangedTool(t *testing.T) {
 	t.Parallel()
 	c, s := ofVersion(t, "2025-11-25", toolWith(weather), strictResults)

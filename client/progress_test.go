@@ -72,8 +72,8 @@ func TestMaxTimeHoldsInSpiteOfProgress(t *testing.T) {
 	})
 }
 
-// What the caller put into params stays as it is and where it is; the token
-// joins the members of _meta.
+// The caller's params stay unchanged and in place; the token joins the members of
+// _meta.
 func TestProgressTokenJoinsParams(t *testing.T) {
 	t.Parallel()
 	c, s := connected(t)

@@ -158,8 +158,8 @@ func siteAnswer(req jsonrpc.Request) string {
 	return wellAnswered(req)
 }
 
-// stream is the server's own: what is said goes to it until the client leaves or
-// the server ends it with an empty text.
+// stream is the server's own stream: its texts are sent until the client leaves, or
+// until an empty text ends the stream.
 func (s *sessionSite) stream(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	flush(w, ": hello\n\n")
@@ -329,8 +329,8 @@ func TestSessionLostFoundByTheStream(t *testing.T) {
 	})
 }
 
-// A session that cannot be opened fails everybody who waits, at once and with
-// the reason; the next call tries again, but not in a storm.
+// If a session cannot be opened, all waiting calls fail at once with the reason. The
+// next call tries again, but not in a storm.
 func TestSessionLostForGood(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 
 const initWatched = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{},"resources":{"subscribe":true}},"serverInfo":{"name":"fake","version":"1"}}`
 
-// What the old program has done does not speak against the new one, which has
-// shaken hands: calls go to it at once, on probation. A Retry-After goes on.
+// Failures of the old program do not count against the new one, whose handshake
+// succeeded: it gets calls at once, on probation. A Retry-After continues.
 func TestRestartRenewsTheClientsOwnCircuit(t *testing.T) {
 	supervised(t, nil, func(t *testing.T, c *client.Client, p *fakePrograms, _ *happenings) {
 		for n := 2; n < 4; n++ {

@@ -63,8 +63,8 @@ func TestHalfAliveProgramIsStartedAgain(t *testing.T) {
 	}
 }
 
-// A program that does nothing but write to stdout what is not MCP is ended and
-// started again though nobody calls, and is not logged line by line.
+// A program that only writes text to stdout is killed and restarted even without calls,
+// and its lines are not all logged.
 func TestChatteringProgramIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	var log lines

@@ -141,7 +141,7 @@ func TestCallsWaitWithinBounds(t *testing.T) {
 	}, client.WithResilience(client.Resilience{Restart: client.Restart{CallWait: 10 * time.Second, StartTimeout: 20 * time.Second}}))
 }
 
-// Close ends what waits, at once, whatever the supervisor is doing.
+// Close ends waiting calls at once, in any state of the supervisor.
 func TestCloseWhileRestarting(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -55,8 +55,8 @@ func TestRetryAfterHolds(t *testing.T) {
 	})
 }
 
-// A call whose time does not reach to what the server asks for fails at once,
-// and says when.
+// A call whose deadline is before the server's Retry-After fails at once, and its error
+// has that time.
 func TestRetryAfterBeyondTheDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -32,8 +32,7 @@ func lonely(t *testing.T, f func(t *testing.T, c *client.Client, s *lone), opts 
 	})
 }
 
-// Close ends the pause before a retry, and the error tells what the attempts
-// may have done.
+// Close ends the pause before a retry, and the error has the Delivery of the attempts.
 func TestCloseEndsThePause(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[int]mcperrors.Delivery{
@@ -152,8 +151,8 @@ func TestRefusedAfterARestart(t *testing.T) {
 
 const lockedResult = `{"resultType":"complete","isError":true,"content":[{"type":"text","text":"locked"}],"structuredContent":{"error":{"code":"DB_LOCKED","message":"locked","retry_after_seconds":2}}}`
 
-// A result that a profile says was refused for now is retried like an error: not earlier
-// than the server says. When the retries end, the last result is the answer. Without the
+// A result that a profile marks as rejected is retried like an error: not earlier than
+// the server asks. When the retries end, the last result is the answer. Without the
 // promise of a profile, the first result is.
 func TestRetryRejectedResult(t *testing.T) {
 	t.Parallel()
@@ -252,8 +251,8 @@ func TestPoisonIsSentTwice(t *testing.T) {
 	})
 }
 
-// A server that loses session after session has failed, though each is mended; all
-// who find out about one loss are one.
+// A server that loses one session after the other has failed, even if each is replaced;
+// all calls that notice one loss count once.
 func TestSessionLostAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

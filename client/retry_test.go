@@ -144,8 +144,8 @@ func TestRetrySucceeds(t *testing.T) {
 	}, client.WithMeter(m), client.WithCache(client.CacheConfig{NoPreload: true}))
 }
 
-// A call that a profile says was refused for now is sent again, not earlier than the server
-// says. The error is that of the last attempt.
+// A call that a profile marks as rejected is sent again, not earlier than the server
+// asks. The error is that of the last attempt.
 func TestRetryRejected(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -246,8 +246,8 @@ func TestRoundsWithStateAreNotRepeated(t *testing.T) {
 	})
 }
 
-// A connection that had been idle and ends under a request says nothing of
-// the server, the first time: a call that may run twice goes again at once.
+// The end of an idle connection under a request proves nothing about the server, the
+// first time: a call that may run twice is sent again at once.
 func TestEndOfAReusedConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -136,8 +136,8 @@ func TestLateSignOfLifeHeals(t *testing.T) {
 	})
 }
 
-// When every caller has given up nobody listens any more; but who comes after the
-// server has said something is not refused.
+// When every caller has left, nobody waits for the server any more. But a call that
+// comes after the server has sent something is not refused.
 func TestByteHealsForTheNextCaller(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -194,8 +194,8 @@ func deafened(long time.Duration) func(n int, s *fakeServer) error {
 	}
 }
 
-// A program that has nothing to do and does not take what it is sent is
-// ended and started again; who waited for it to be taken is served by the next.
+// A program that works on nothing and takes no input is killed and restarted; calls
+// that waited to be sent go to the next one.
 func TestDeafProgramIsRestarted(t *testing.T) {
 	supervised(t, deafened(time.Hour), func(t *testing.T, c *client.Client, p *fakePrograms, h *happenings) {
 		short, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -129,7 +129,7 @@ func TestSlowServerIsNotSilent(t *testing.T) {
 	})
 }
 
-// Switched off, nobody asks; and without a circuit nobody has to.
+// If silence is off or there is no circuit, no probe is sent.
 func TestSilenceOff(t *testing.T) {
 	t.Parallel()
 	quiet := client.Resilience{Silence: -1}

@@ -105,8 +105,8 @@ func (s *streamSite) leave(away bool) {
 	}
 }
 
-// A stream of HTTP+SSE that ends is opened again, with a session of its own, in the
-// default mode and where the transport was chosen: calls wait for it.
+// When a stream of HTTP+SSE ends, the client opens another with a new session, in the
+// default mode and with a chosen transport: calls wait for it.
 func TestHTTPSSEHeals(t *testing.T) {
 	t.Parallel()
 	for name, choose := range map[string]func(rt http.RoundTripper) transport.Transport{

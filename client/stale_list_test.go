@@ -55,8 +55,8 @@ func TestWrongArgumentsDoubtTheListNowAndThen(t *testing.T) {
 	})
 }
 
-// The server says that its tools have changed just after they were listed, as
-// many do: wrong arguments are refused at once all the same.
+// Many servers report a change of their tools just after they were listed: wrong
+// arguments are still refused at once.
 func TestWrongArgumentsDoNotWaitForThePace(t *testing.T) {
 	t.Parallel()
 	inBubbleEachWay(t, func(t *testing.T, p *listPeer) {

@@ -76,7 +76,7 @@ var forbidden = map[string]bool{
 	"resources/subscribe": true, "resources/unsubscribe": true, "notifications/roots/list_changed": true, "notifications/cancelled": true,
 }
 
-// wantMeta checks what every request of the era says.
+// wantMeta checks the members that every request of the stateless era has.
 func wantMeta(t *testing.T, message string) {
 	t.Helper()
 	meta := metaIn(t, message)
@@ -399,8 +399,8 @@ func TestStateless_RPC_14_RequestOfTheServer(t *testing.T) {
 	})
 }
 
-// Over a pipe a call that was given up is cancelled
-// by a message; what a server cancels that is no subscription is ignored.
+// Over a pipe the client cancels a call by a notification, and ignores cancellations of
+// the server that are about no subscription.
 func TestStateless_UTIL_04_Pipe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -17,8 +17,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// No request overtakes the session's own stream: what a server asks because of
-// one would be lost. A server that says nothing there is not waited for long.
+// No request overtakes the session's own stream: a question that the server asks
+// because of the request would be lost. The client waits only briefly for the stream of
+// a silent server.
 func TestConnectWaitsForTheStream(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ answers, want time.Duration }{

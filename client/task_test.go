@@ -185,8 +185,8 @@ func TestListTasks(t *testing.T) {
 	})
 }
 
-// Giving up a request with a task behind it is not told by a notification: the
-// task would be given up with it.
+// The cancellation of a request about a task sends no notification, which would cancel
+// the task, too.
 func TestTaskRequestsAreNotCancelled(t *testing.T) {
 	t.Parallel()
 	bothEras(t, func(t *testing.T, version string) {

@@ -20,9 +20,8 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// largeServer is a server of both eras with the tool big, whose result is over
-// the limit of the test, and the tool small. form says where big's answer has
-// its id.
+// largeServer is a server of both eras with the tool big, whose result exceeds the
+// limit of the test, and the tool small. form tells where big's answer has its id.
 type largeServer struct{ form string }
 
 const largeLimit = 128 << 10

@@ -62,7 +62,7 @@ func (w *wire) waive(t testing.TB, reason string) {
 	w.waived = true
 }
 
-// forget lets go of what was seen, for tests that measure memory.
+// forget drops the recorded messages, for tests that measure memory.
 func (w *wire) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,7 +97,7 @@ func (w *wire) sent(frame []byte) {
 	}
 }
 
-// received takes what the client was sent: it tells the revision, and what the
+// received records a message to the client: it has the revision, and tells what the
 // client's answers are about.
 func (w *wire) received(frame []byte) {
 	frame = bytes.TrimSpace(frame)

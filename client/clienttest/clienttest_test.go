@@ -143,7 +143,7 @@ func TestAsk(t *testing.T) {
 	}))
 }
 
-// What the test makes fail fails, as often as it says.
+// Fail makes as many requests fail as the test asks for.
 func TestFail(t *testing.T) {
 	t.Parallel()
 	everyWay(t, features, func(t *testing.T, c *client.Client, s *clienttest.Server) {
