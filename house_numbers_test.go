@@ -45,7 +45,7 @@ const (
 var numbers = []number{
 	{"SECURITY.md", "after decompression | NUMBER |", "client/transport/transport.go", "MessageBytes", inMiB},
 	{"SECURITY.md", "| nesting | NUMBER levels |", "jsonrpc/decode.go", "DefaultDepth", plain},
-	{"SECURITY.md", "(`WithMemoryLimit`) | NUMBER |", "client/options.go", "defaultMemoryLimit", inMiB},
+	{"SECURITY.md", "(`WithServerLimits`) | NUMBER |", "client/options.go", "defaultMemoryLimit", inMiB},
 	{"SECURITY.md", "| calls in flight to one server | NUMBER |", resilienceGo, "defaultMaxInFlight", plain},
 	{"SECURITY.md", "| a call | NUMBER without an answer or progress", resilienceGo, "defaultIdleTimeout", inSeconds},
 	{"SECURITY.md", "without an answer or progress, NUMBER in all |", resilienceGo, "defaultMaxTime", inMinutes},

@@ -131,9 +131,9 @@ func TestAC_004_2_TTLFromEnvironment(t *testing.T) {
 	}
 }
 
-// The list is fetched again by itself when its time is over: once, beside the
-// call that finds it expired, for programs that only call tools as well as for
-// lookups. What the server offers by then counts from there on.
+// The client fetches an expired list again, once, beside the call that finds it
+// expired. This holds for programs that only call tools as well as for lookups. The
+// tools that the server offers by then count from there on.
 func TestAC_004_3_RefreshOnExpiry(t *testing.T) {
 	t.Parallel()
 	inBubbleEveryWay(t, func(t *testing.T, s *seedServer) {
@@ -217,7 +217,7 @@ func TestAC_004_5_Invalidation(t *testing.T) {
 		getSchema(t, c, "echo")
 		require.Equal(t, 2, s.count("tools/list"))
 
-		// A thousand notices cost one fetch, when somebody asks (CHG-02).
+		// A thousand notices cost one fetch, when somebody asks.
 		for range 1000 {
 			s.notify("notifications/tools/list_changed", "{}")
 		}
@@ -229,7 +229,7 @@ func TestAC_004_5_Invalidation(t *testing.T) {
 	})
 }
 
-// The eight tools of phase 1, on two pages (S2-INIT-10): after connecting, each
+// The eight tools of phase 1, on two pages: after connecting, each
 // has its own schema, calls are checked against it, and no further list is asked
 // for.
 func TestAC_004_6_AllPhase1ToolsAreCached(t *testing.T) {
@@ -275,7 +275,7 @@ func TestAC_004_6_AllPhase1ToolsAreCached(t *testing.T) {
 	})
 }
 
-// A hundred readers at expiry share one fetch (S2-CACHE-06).
+// A hundred readers at expiry share one fetch.
 func TestConcurrentRefreshIsOneRequest(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -334,8 +334,8 @@ func TestArgumentsAreCheckedBeforeSending(t *testing.T) {
 	require.Equal(t, 2, s.count("tools/call"))
 }
 
-// A schema that has changed refuses nobody: what does not fit is judged again by
-// what the server lists now, whether or not anybody has said that it changed.
+// A changed schema refuses no call: arguments that do not match are checked again
+// against the server's current list, with or without a notification of the change.
 func TestChangedSchemaRefusesNobody(t *testing.T) {
 	t.Parallel()
 	for name, stale := range map[string]func(c *client.Client, s *fakeServer){
@@ -364,8 +364,8 @@ func TestChangedSchemaRefusesNobody(t *testing.T) {
 	}
 }
 
-// Names that a model makes up do not make the client list the tools each time:
-// an answer that smells of an old list counts once in 10 s (decisions 28).
+// Names that a model makes up do not make the client list the tools each time: an
+// answer that suggests an old list counts once in 10 s.
 func TestUnknownToolAnswersDoubtTheListNowAndThen(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {

@@ -29,8 +29,8 @@ func queries(t *testing.T, c *client.Client) error {
 	return err
 }
 
-// seedProfile is what S2's application sets: by default an error that answers a call is
-// its result.
+// seedProfile is the profile of the seed's application: by default an error that
+// answers a call is its result.
 var seedProfile = client.WithErrorProfile(mcperrors.Docling)
 
 var broken = refusal{Code: -32603, Message: "no database"}

@@ -51,9 +51,9 @@ type appError struct {
 // withoutCircuits lets a test fail one tool a hundred times.
 var withoutCircuits = client.WithResilience(client.Resilience{Off: true})
 
-// eachTool calls each of the seed's eight tools on a server that answers with an
-// error, with its profile and without circuits, and hands out what came of it.
-// The flag is advice: the client makes each call once (C-30 of tools.md).
+// eachTool calls each of the seed's eight tools on a server that answers with an error,
+// with its profile and without circuits, and returns the results. The flag is advice:
+// the client makes each call once.
 func eachTool(t *testing.T, s *seedServer, f func(tool string, answer func(refusal), call func() (*mcperrors.Error, appError))) {
 	t.Helper()
 	s.on("tools/list", func(json.RawMessage) any { return toolList(phase1...) })
@@ -197,8 +197,8 @@ func TestAC_005_5_UnknownIsRetryableE201(t *testing.T) {
 	})
 }
 
-// The server's own code stays, whatever it is mapped to; an error that no server
-// sent has none.
+// An error keeps the server's own code, even if it is mapped to another; an error that
+// no server sent has none.
 func TestAC_005_6_OriginalMCPCode(t *testing.T) {
 	t.Parallel()
 	inBubbleEveryWay(t, func(t *testing.T, s *seedServer) {

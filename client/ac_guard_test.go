@@ -86,7 +86,7 @@ func TestAC_006_6_RecoveryThroughTheClient(t *testing.T) {
 	}, seedProfile)
 }
 
-// What opens the circuit, and what does not (S2-CB-09, resilience.md 3.2).
+// What opens the circuit, and what does not.
 func TestWhatOpensTheCircuit(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -159,7 +159,7 @@ func TestCountAll(t *testing.T) {
 	}, client.WithResilience(all))
 }
 
-// A caller who gives up says nothing about the server.
+// A canceled call means nothing about the server.
 func TestCancellationIsNeutral(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -186,8 +186,7 @@ func TestCancellationIsNeutral(t *testing.T) {
 	})
 }
 
-// One breaker in two clients opens for both; two clients have two otherwise
-// (S2-CB-12).
+// One breaker in two clients opens for both; otherwise two clients have two breakers.
 func TestSharingABreaker(t *testing.T) {
 	t.Parallel()
 	shared := client.Resilience{Breaker: breaker.New(breaker.Settings{})}
@@ -202,7 +201,7 @@ func TestSharingABreaker(t *testing.T) {
 }
 
 // A limit on calls in flight refuses the one too many at once.
-func TestMaxInFlight(t *testing.T) {
+func TestBulkheadWithoutQueue(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		s.on("tools/call", func(jsonrpc.Request) any {
@@ -219,5 +218,5 @@ func TestMaxInFlight(t *testing.T) {
 		require.Equal(t, mcperrors.KindOverloaded, mcperrors.KindOf(err))
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
 		require.NoError(t, <-first)
-	}, client.WithResilience(client.Resilience{Off: true, MaxInFlight: 1}))
+	}, client.WithResilience(client.Resilience{Off: true, Bulkhead: client.Bulkhead{Limit: 1, Queue: -1}}))
 }

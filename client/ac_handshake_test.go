@@ -22,7 +22,7 @@ import (
 )
 
 // The ids of 16 goroutines, 10,000 of them, are UUIDs of version 4 and
-// distinct (S2-TYPE-02).
+// distinct.
 func TestAC_001_5_RequestIDsAreUUIDv4(t *testing.T) {
 	t.Parallel()
 	c, s := connected(t)
@@ -59,7 +59,7 @@ func TestAC_001_5_RequestIDsAreUUIDv4(t *testing.T) {
 }
 
 // A program of another module compiles against the exported types, and sees
-// the same values (S2-TYPE-04).
+// the same values.
 func TestAC_001_8_TypesAreExported(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -116,8 +116,8 @@ func main() {
 	require.Equal(t, `{"jsonrpc":"2.0","id":"1","method":"ping"}`, string(out))
 }
 
-// Without options the client names itself and offers nothing it has no handler
-// for (decisions 24).
+// Without options the client names itself and offers nothing for which it has no
+// handler.
 func TestInitializeDefaults(t *testing.T) {
 	t.Parallel()
 	_, s := connected(t)
@@ -173,7 +173,7 @@ func TestAC_002_8_ProtocolVersionFromEnvironment(t *testing.T) {
 	require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
 }
 
-// 2024-11-05 is the floor that is accepted (decisions 12).
+// 2024-11-05 is the oldest revision that the client accepts.
 func TestAnOlderRevisionIsAccepted(t *testing.T) {
 	t.Parallel()
 	tr, s := newFake(t)
@@ -184,7 +184,7 @@ func TestAnOlderRevisionIsAccepted(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-// A server that names what it supports in its refusal is asked once more (LC-06).
+// A server that names what it supports in its refusal is asked once more.
 func TestRefusedRevisionIsOfferedAgain(t *testing.T) {
 	t.Parallel()
 	tr, s := newFake(t)
@@ -228,7 +228,7 @@ func TestAC_003_2_MissingToolsCapabilityIsE205(t *testing.T) {
 	require.Equal(t, "MCP server does not support tools capability", e.Message)
 	require.Equal(t, []string{"initialize"}, s.methods(), "no notification, no tools/list")
 
-	// The list is an option; empty requires nothing (decisions 23).
+	// The list of required capabilities is an option; an empty list requires nothing.
 	tr, s = newFake(t)
 	s.result("initialize", noTools)
 	c, err := client.Connect(t.Context(), tr, sessionEra, client.WithRequiredCapabilities())

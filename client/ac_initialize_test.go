@@ -44,8 +44,8 @@ func TestAC_002_1_InitializeCarriesClientInfoAndCapabilities(t *testing.T) {
 	})
 }
 
-// Step two: what the server declares is what later calls are held against, and
-// an answer that is not one ends the handshake before anything else is sent.
+// Step two: later calls are checked against the capabilities that the server declares,
+// and an invalid answer ends the handshake before anything else is sent.
 func TestAC_002_2_InitializeResponseIsChecked(t *testing.T) {
 	t.Parallel()
 	t.Run("accepted", func(t *testing.T) {
@@ -168,8 +168,8 @@ func TestAC_002_4_ToolsListOnlyAfterInitialized(t *testing.T) {
 	})
 }
 
-// Every tool of the answer is kept, with all that it says. Lookups and calls use
-// what was kept, without asking again.
+// The cache keeps every tool of the answer with all its members. Lookups and calls use
+// it without another request.
 func TestAC_002_5_ToolSchemasAreCachedAfterToolsList(t *testing.T) {
 	t.Parallel()
 	const (
@@ -195,9 +195,9 @@ func TestAC_002_5_ToolSchemasAreCachedAfterToolsList(t *testing.T) {
 	})
 }
 
-// Every way the handshake can fail is one error that says what happened where,
-// with its code and its cause. Nothing goes on after it, and the same server is
-// connected to once it is well.
+// Each failure of the handshake is one error that reports the step, with its code and
+// its cause. Nothing happens after it, and the client can connect to the same server
+// once that works again.
 func TestAC_002_7_InitializationErrorsAreDescriptive(t *testing.T) {
 	t.Parallel()
 	const good = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
@@ -265,8 +265,8 @@ func TestAC_002_7_InitializationErrorsAreDescriptive(t *testing.T) {
 	}
 }
 
-// A successful connection says whom it is with and which revision was agreed,
-// once each; a failed one claims nothing.
+// A successful connection logs the server and the negotiated revision, once each; a
+// failed one logs neither.
 func TestAC_003_3_ServerInfoIsLogged(t *testing.T) {
 	t.Parallel()
 	inBubbleEveryWay(t, func(t *testing.T, s *seedServer) {

@@ -23,8 +23,8 @@ func callsAtOnce(n int) client.Option {
 	return client.WithResilience(client.Resilience{Bulkhead: client.Bulkhead{Limit: n}, Retry: client.Retry{Policy: client.RetryNever}})
 }
 
-// Retry-After holds back who was in the queue before it was said: the very call
-// that was refused with it makes room for the next.
+// A Retry-After also stops the calls that were queued before it: the very call that
+// gets it makes room for the next one.
 func TestHoldReachesTheQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestHoldReachesTheQueue(t *testing.T) {
 	})
 }
 
-// So does one that is said while a call waits for the probe before it.
+// So does a Retry-After that arrives while a call waits for the probe before it.
 func TestHoldDuringTheProbe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestHoldDuringTheProbe(t *testing.T) {
 }
 
 // The maximum time is the whole call's: also what it waits for before its first
-// attempt counts (RSL-07).
+// attempt counts.
 func TestMaxTimeOfTheWholeCall(t *testing.T) {
 	t.Parallel()
 	const most = 2 * time.Second
@@ -132,8 +132,8 @@ func TestMaxTimeWithoutASession(t *testing.T) {
 	})
 }
 
-// Who waits for a place leaves at once when the circuit opens, and is told so,
-// also when what opened it frees no place.
+// A call that waits for a place fails at once when the circuit opens, with that reason,
+// even if no place becomes free.
 func TestQueueLeavesTheOpenCircuit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -168,8 +168,7 @@ func TestQueueLeavesTheOpenCircuit(t *testing.T) {
 	})
 }
 
-// A silent server opens its circuit by itself: who waits for a place then leaves
-// at once, too.
+// When silence opens the circuit, calls that wait for a place fail at once, too.
 func TestQueueLeavesTheSilentServer(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -235,8 +234,8 @@ func TestCloseEndsTheQueues(t *testing.T) {
 	}
 }
 
-// One whose time in the queue is over is told of a circuit that was opened by
-// others; one whose tool's circuit is open does not queue at all.
+// A call whose time in the queue is over gets the error of a circuit that others
+// opened; a call whose tool's circuit is open does not queue at all.
 func TestQueueAsksTheCircuits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -304,7 +303,7 @@ func TestStaleToolFailure(t *testing.T) {
 	})
 }
 
-// DISC-13: a result of no known type is the tool's failure, and no success of the
+// A result of no known type is the tool's failure, and no success of the
 // server's.
 func TestResultOfNoType(t *testing.T) {
 	t.Parallel()

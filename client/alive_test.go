@@ -14,8 +14,8 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// Alive asks what each era has for it; any answer is a sign of life, and an open
-// circuit or a full client does not keep the question from being asked.
+// Alive sends the probe of each era. Any answer counts, and neither an open circuit nor
+// a full client prevents the probe.
 func TestAlive(t *testing.T) {
 	t.Parallel()
 	inBubbleEachWay(t, func(t *testing.T, p *listPeer) {
@@ -52,7 +52,7 @@ func TestAlive(t *testing.T) {
 	})
 }
 
-// A server that is away gives no sign of life.
+// A server that is away answers no probe.
 func TestAliveOfAServerThatIsAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -92,8 +92,8 @@ func TestBytesAreJSON(t *testing.T) {
 	})
 }
 
-// A typed result that cannot be read has its tool looked at again: that it has
-// changed is told, in the error and by the event.
+// After a typed result that cannot be decoded, the client checks the tool's definition:
+// the error and the event report that it has changed.
 func TestCallAsReportsDrift(t *testing.T) {
 	t.Parallel()
 	inBubbleEachWay(t, func(t *testing.T, p *listPeer) {

@@ -15,8 +15,8 @@ import (
 
 const goodPayment = `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","content":[{"type":"text","text":"paid"}]}}`
 
-// A response with the call's id is its answer, whatever status carries it: the
-// call is not made again, and no session is opened for it (decisions 34).
+// A response with the call's id is its answer, with any HTTP status: the client neither
+// repeats the call nor opens a session for it.
 func TestAnswersGoByID(t *testing.T) {
 	t.Parallel()
 	refusal := func(code, message string) string {
@@ -151,7 +151,7 @@ func TestErrorWithoutIDBelongsToNoCall(t *testing.T) {
 				x.reply(0, goodPayment)
 			case x.w != nil: // an exchange that ends without an answer is no call under way
 				<-x.done
-				if p.stateless { // giving up ends the exchange, and says so
+				if p.stateless { // canceling ends the exchange, which shows the server that
 					close(cancelled)
 				}
 			}

@@ -53,7 +53,7 @@ func (want wantError) in(t *testing.T, err error) *mcperrors.Error {
 // one is a list of one delivery.
 func one(d mcperrors.Delivery) []mcperrors.Delivery { return []mcperrors.Delivery{d} }
 
-// What is wrong on this side is told on this side: nothing is sent.
+// The client reports invalid input of the application itself: nothing is sent.
 func TestBadInputNothingIsSent(t *testing.T) {
 	t.Parallel()
 	local := one(mcperrors.NotSent)
@@ -111,8 +111,8 @@ func TestBadInputNothingIsSent(t *testing.T) {
 	})
 }
 
-// A program that is no server says what it is: one error, soon, with what it
-// wrote and how it ended.
+// A program that is no server leads to one error, soon, with its output and its exit
+// status.
 func TestBadInputPrograms(t *testing.T) {
 	t.Parallel()
 	either := []mcperrors.Delivery{mcperrors.NotSent, mcperrors.Unknown} // it may end before or behind the write
@@ -221,7 +221,7 @@ func TestBadInputAnswers(t *testing.T) {
 	})
 }
 
-// An address that is no server says what it is.
+// An address that is no server leads to an error that describes it.
 func TestBadInputAddresses(t *testing.T) {
 	t.Parallel()
 	replying := func(status int, contentType, body string, header ...string) string {
@@ -269,7 +269,7 @@ func TestBadInputAddresses(t *testing.T) {
 }
 
 // What is no name of a method is refused before anything is tried: no header
-// holds what could end it (HTTP-31).
+// holds what could end it.
 func TestMethodsAreNames(t *testing.T) {
 	t.Parallel()
 	c, s := alone(t)

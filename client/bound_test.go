@@ -14,7 +14,7 @@ import (
 )
 
 // A call ends within its maximum time however many attempts it takes, each of
-// them quick enough (RSL-07, MRTR-12).
+// them quick enough.
 func TestWholeCallIsBounded(t *testing.T) {
 	t.Parallel()
 	const attempt = 55 * time.Second

@@ -46,11 +46,11 @@ type CacheConfig struct {
 	// The default is a digest of the headers in [transport.HTTP] or [transport.SSE], so
 	// that new credentials are a new partition. Set Partition if credentials change while
 	// the caller stays the same, or if a RoundTripper or your own transport adds them: the
-	// client cannot see those, and puts all such callers into one partition. A durable cache refuses a RoundTripper without Partition.
+	// client cannot see those, and puts all such callers into one partition. A durable
+	// cache needs Partition if there is a RoundTripper.
+	//
+	// [AllCallers] means that the server gives all callers the same answers.
 	Partition string
-	// Public means that the server gives all callers the same answers: they are in one
-	// partition.
-	Public bool
 	// NoPreload omits the fetch of the tool list at the end of Connect. The client then
 	// fetches schemas when [Client.GetToolSchema] needs them, and checks arguments once the
 	// schema is known.
@@ -63,6 +63,9 @@ type CacheConfig struct {
 	Pins       map[string]string
 	BlockDrift bool
 }
+
+// AllCallers is the partition of all callers of a server in [CacheConfig].
+const AllCallers = "*"
 
 // WithCache configures the cache of the client; see [CacheConfig].
 func WithCache(set CacheConfig) Option {
@@ -83,8 +86,6 @@ func WithCache(set CacheConfig) Option {
 func (c *config) checkCache() error {
 	set := &c.caching.Settings
 	switch {
-	case c.caching.Public && c.caching.Partition != "":
-		return errors.New("WithCache: Partition and Public exclude each other; set one of the two")
 	case c.cache != nil && !reflect.ValueOf(*set).IsZero():
 		return errors.New("WithCache: Settings has no effect on a Shared cache; pass them to NewCache")
 	case c.cache != nil:
@@ -95,7 +96,10 @@ func (c *config) checkCache() error {
 			return err
 		}
 		if given {
-			c.ownUncommon()
+			if c.uncommon == theUsual { // which clients share
+				own := *theUsual
+				c.uncommon = &own
+			}
 			if c.caching.Settings.TTL = ttl; ttl == 0 {
 				c.caching.Settings.TTL = -1
 			}
@@ -116,19 +120,15 @@ func (c *config) cacheSettings(log *slog.Logger) toolcache.Settings {
 	return s
 }
 
-// ownUncommon replaces the shared defaults with a copy of the client's own.
-func (c *config) ownUncommon() {
-	if c.uncommon == theUsual {
-		own := *theUsual
-		c.uncommon = &own
-	}
-}
-
 // scopeOf returns the scope of the results that a client of t keeps.
 func (c *config) scopeOf(t transport.Transport) (lists.Scope, error) {
 	sharing := lists.Sharing{Clients: c.cache != nil}
-	if c.caching.Public || c.caching.Partition != "" {
-		sharing.Partition = &c.caching.Partition
+	switch partition := c.caching.Partition; partition {
+	case "":
+	case AllCallers:
+		sharing.Partition = new(string)
+	default:
+		sharing.Partition = &partition
 	}
 	sharing.Durable = c.cache != nil && c.cache.Durable() || c.caching.Settings.Durable != nil
 	return lists.NewScope(t, sharing)

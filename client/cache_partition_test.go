@@ -70,8 +70,8 @@ func (m *memory) Save(_ context.Context, key string, e toolcache.Entry) error {
 
 func (m *memory) Forget(context.Context, string) error { return nil }
 
-// CACHE-05: what was listed for one caller is not another's, though nobody named
-// a partition: neither in a cache that both share nor in what a process left.
+// The list of one caller is not used for another, even without a named partition:
+// neither in a shared cache nor in a durable one.
 func TestCachePartition_CACHE_05_OfTheHeaders(t *testing.T) {
 	t.Parallel()
 	for _, durable := range []bool{false, true} {
@@ -97,7 +97,7 @@ func TestCachePartition_CACHE_05_OfTheHeaders(t *testing.T) {
 	}
 }
 
-// Where nobody can know who asks, what outlives the process wants a name.
+// If the client cannot identify the caller, a durable cache needs a Partition.
 func TestCachePartition_CACHE_05_UnknownCaller(t *testing.T) {
 	t.Parallel()
 	url, _ := privateLists(t)
@@ -114,7 +114,7 @@ func TestCachePartition_CACHE_05_UnknownCaller(t *testing.T) {
 			require.ErrorContains(t, err, "needs a Partition", name)
 			require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
 		}
-		for _, opt := range []client.Option{client.WithCache(client.CacheConfig{Partition: "me"}), client.WithCache(client.CacheConfig{Public: true})} {
+		for _, opt := range []client.Option{client.WithCache(client.CacheConfig{Partition: "me"}), client.WithCache(client.CacheConfig{Partition: client.AllCallers})} {
 			c, err := client.Connect(t.Context(), &transport.HTTP{URL: url, RoundTripper: own}, client.WithCache(client.CacheConfig{NoPreload: true}), kept, opt)
 			require.NoError(t, err)
 			require.NoError(t, c.Close())

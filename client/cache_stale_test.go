@@ -23,8 +23,8 @@ import (
 
 var staleIsGood = client.WithCache(client.CacheConfig{Settings: toolcache.Settings{ServeStale: true, ExactTTL: true}})
 
-// CACHE-11: an old list stands in while the circuit is open, says so, and only
-// where that was asked for.
+// While the circuit is open, an old list is served and marked as stale, but only if
+// that is configured.
 func TestStaleWhileTheCircuitIsOpen(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -99,7 +99,7 @@ func TestStaleOnlyWhenNobodyAnswered(t *testing.T) {
 	}
 }
 
-// F2: that a server does not have a list is asked once a minute; that it failed
+// That a server does not have a list is asked once a minute; that it failed
 // is asked again at once.
 func TestAbsentListsAreNotAskedForAgain(t *testing.T) {
 	t.Parallel()
@@ -135,8 +135,8 @@ func TestAbsentListsAreNotAskedForAgain(t *testing.T) {
 	}
 }
 
-// F7, both eras: ten thousand notices are a list a second while somebody reads,
-// and none while nobody does.
+// In both eras, ten thousand notifications cost one list a second while somebody reads,
+// and none otherwise.
 func TestListChangedStorm(t *testing.T) {
 	t.Parallel()
 	notices := testmain.Fewer(5000, 10)
@@ -193,8 +193,8 @@ func TestListChangedStorm(t *testing.T) {
 	})
 }
 
-// A cursor that is refused on the way begins the list anew: what the cache keeps
-// is of one pass (F5), where an iterator cannot take back what it gave.
+// A refused cursor starts the list again. The cache keeps the pages of one pass only;
+// an iterator cannot take back what it has yielded.
 func TestCacheCommitsOnePass(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestCacheCommitsOnePass(t *testing.T) {
 	})
 }
 
-// A list is public when every page says so.
+// A list is public if every page is.
 func TestPagesOfDifferentScopeArePrivate(t *testing.T) {
 	t.Parallel()
 	for scopes, public := range map[string]bool{"public public": true, "public private": false, "private public": false, "public ": false} {
@@ -251,7 +251,7 @@ func TestPagesOfDifferentScopeArePrivate(t *testing.T) {
 	}
 }
 
-// F6: a schema of 10 MB is refused, and costs no other tool anything.
+// A schema of 10 MB is refused, and costs no other tool anything.
 func TestHugeSchemaCostsItsToolOnly(t *testing.T) {
 	t.Parallel()
 	testmain.SkipLarge(t)
@@ -273,8 +273,8 @@ func TestHugeSchemaCostsItsToolOnly(t *testing.T) {
 	})
 }
 
-// A page that does not come is not waited for longer than 10 s, whoever asks
-// first; who brings times of their own has those.
+// A missing page is awaited for 10 s at most, for any first caller; a caller with its
+// own timeouts has those.
 func TestPageHasItsOwnBound(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -292,7 +292,7 @@ func TestPageHasItsOwnBound(t *testing.T) {
 }
 
 // A second client with the same store has no need to ask, while the time that
-// the server gave lasts (pain 30).
+// the server gave lasts.
 func TestStoreSparesTheList(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -316,7 +316,7 @@ func TestStoreSparesTheList(t *testing.T) {
 	})
 }
 
-// F16: what a server may say of how long a list may be kept.
+// The times to live that a server may set for a list.
 func TestWhateverTheTimeToLive(t *testing.T) {
 	t.Parallel()
 	for ttl, want := range map[string]time.Duration{
@@ -334,8 +334,8 @@ func TestWhateverTheTimeToLive(t *testing.T) {
 	}
 }
 
-// CACHE-11: refused credentials are everybody's, also where the call had times
-// of its own.
+// Refused credentials are an error for every caller, also for a call with its own
+// timeouts.
 func TestNothingIsStaleAfterRefusal(t *testing.T) {
 	t.Parallel()
 	for _, opts := range [][]client.CallOption{nil, {client.WithTimeouts(time.Second, time.Minute)}} {
@@ -357,8 +357,8 @@ func TestNothingIsStaleAfterRefusal(t *testing.T) {
 	}
 }
 
-// A gateway that says 501 has not said that the server has no tools: it is asked
-// again, where -32601 is remembered (resilience.md §3.10).
+// A gateway that answers 501 does not prove that the server has no tools: the client
+// asks again, while it remembers -32601.
 func TestOnlyTheServerSaysThatItHasNoList(t *testing.T) {
 	t.Parallel()
 	for want, answer := range map[int]any{

@@ -10,10 +10,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// CacheMode sets how a call uses cached results. These are the list of tools,
-// as fresh as the schema cache of [Client.GetToolSchema], and in the stateless
-// era, where servers set a time to live, resources and the lists of prompts,
-// resources and templates.
+// CacheMode sets how a call uses cached results. The client caches the list of
+// tools, which [Client.GetToolSchema] shares. In the stateless era, where servers
+// set a time to live, it also caches resources and the lists of prompts, resources
+// and templates.
 type CacheMode uint8
 
 const (
@@ -30,12 +30,12 @@ func WithCacheMode(mode CacheMode) CallOption {
 	return callOptionFunc(func(o *callOptions) { o.cache = mode })
 }
 
-// cachedCall sends a request whose result may be kept, or takes its result from the
-// cache. param is what the result depends on besides the method; see [lists.Request].
-// The result is decoded into res; size is the size of the result.
+// cachedCall returns the result of a request from the cache, or sends the request and
+// stores its result. param is what the result depends on besides the method; see
+// [lists.Request]. The result is decoded into res and has size bytes.
 func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any) (size int, err error) {
 	decode := func(raw json.RawMessage) error {
-		// The message was found valid when it came.
+		// The transport has validated the message.
 		if err := mcp.UnmarshalValid(raw, res); err != nil {
 			return c.core.Undecodable(cl.Subject(), err)
 		}
@@ -67,8 +67,8 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 	return size, err
 }
 
-// private reports whether a result is for this caller alone: what the caller says in
-// _meta may change it, and a state is for one call only.
+// private reports whether a result must not be cached: members of _meta may change it, and
+// a state is good for one call only.
 func (o *ownOptions) private() bool {
 	return o.cache == CacheBypass || o.meta != nil || o.input != nil
 }
@@ -81,7 +81,7 @@ func WithFreshness(into *toolcache.Freshness) CallOption {
 	return callOptionFunc(func(o *callOptions) { o.freshness = into })
 }
 
-// addFreshness keeps the worse of what is known and st.
+// addFreshness stores st unless a staler value is stored.
 func (o *ownOptions) addFreshness(st toolcache.Freshness) {
 	if o.freshness == nil {
 		return

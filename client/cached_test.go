@@ -41,8 +41,8 @@ func readText(t testing.TB, c *client.Client, opts ...client.CallOption) string 
 	return *res.Contents[0].Text
 }
 
-// What a server lets us keep is asked for once; then it is asked for again
-// (CACHE-01, CACHE-02). Nothing is sent meanwhile (CACHE-12).
+// A result that the server lets the client cache is requested once until it expires.
+// Nothing is sent meanwhile.
 func TestCached_CACHE_02_Fresh(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestCached_CACHE_16_Modes(t *testing.T) {
 	require.Len(t, s.of("resources/read"), 5)
 }
 
-// CACHE-03: in the session era nothing says how long.
+// In the session era nothing says how long.
 func TestCached_CACHE_03_SessionEra(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestCached_CACHE_03_SessionEra(t *testing.T) {
 }
 
 // Decisions 13: the server's ttlMs decides for tools, and the page that goes
-// first for the list (CACHE-10).
+// first for the list.
 func TestCached_CACHE_10_Tools(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestCached_CACHE_10_Tools(t *testing.T) {
 	})
 }
 
-// CACHE-08: a notice makes stale what it names, at once and nothing else.
+// A notification invalidates what it names, at once, and nothing else.
 func TestCached_CACHE_08_Notices(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestCached_CACHE_08_Notices(t *testing.T) {
 	})
 }
 
-// CACHE-09, MRTR-10: what answered a question is the caller's alone.
+// What answered a question is the caller's alone.
 func TestCached_CACHE_09_Rounds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -204,20 +204,20 @@ func TestCached_CACHE_09_Rounds(t *testing.T) {
 }
 
 // What is asked for with an answer or a state is asked for that once: it is not
-// answered from the cache, nor kept (CACHE-09, MRTR-06).
+// answered from the cache, nor kept.
 func TestCached_CACHE_09_Input(t *testing.T) {
 	t.Parallel()
 	c, s := alone(t)
 	s.on("resources/read", numbered(aRead))
 	require.Equal(t, "1", readText(t, c))
-	require.Equal(t, "2", readText(t, c, client.WithInput(nil, json.RawMessage(`"s"`))))
-	require.Equal(t, "3", readText(t, c, client.WithInput(mcp.InputResponses{}, nil)))
+	require.Equal(t, "2", readText(t, c, (&client.InputRequired{State: json.RawMessage(`"s"`)}).Answer(nil)))
+	require.Equal(t, "3", readText(t, c, (&client.InputRequired{}).Answer(mcp.InputResponses{})))
 	require.Equal(t, "1", readText(t, c))
-	require.Equal(t, "4", readText(t, c, client.WithInput(nil, json.RawMessage(`"s"`)), client.WithCacheMode(client.CacheRefresh)))
+	require.Equal(t, "4", readText(t, c, (&client.InputRequired{State: json.RawMessage(`"s"`)}).Answer(nil), client.WithCacheMode(client.CacheRefresh)))
 	require.Equal(t, "1", readText(t, c))
 }
 
-// CACHE-07: a hundred callers are one request.
+// A hundred callers are one request.
 func TestCached_CACHE_07_OneRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -273,7 +273,7 @@ func TestCached_CACHE_10_BadCursor(t *testing.T) {
 	require.Equal(t, 2*sent[0], sent[1], "the second walk asks for the first page too")
 }
 
-// CACHE-14: what the caller changes stays with the caller.
+// What the caller changes stays with the caller.
 func TestCached_CACHE_14_Poison(t *testing.T) {
 	t.Parallel()
 	c, s := alone(t)
@@ -327,7 +327,7 @@ func TestCached_Undecodable(t *testing.T) {
 	require.Len(t, page.Prompts, 1)
 }
 
-// CACHE-04, CACHE-05: clients that share a cache share results only if they
+// Clients that share a cache share results only if they
 // asked the same way.
 func TestCached_CACHE_05_SharedCache(t *testing.T) {
 	t.Parallel()

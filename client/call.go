@@ -38,8 +38,8 @@ type ownOptions struct {
 	progress   func(mcp.ProgressParams)
 	unverified bool
 	cache      CacheMode
-	freshness  *toolcache.Freshness // of what the cache answers, nil: not asked for
-	shared     bool                 // what comes is not changed, and may be kept without a copy
+	freshness  *toolcache.Freshness // where to store how fresh a cached answer is; nil for nowhere
+	shared     bool                 // nobody changes the result, so the cache keeps it without a copy
 	meta       map[string]any
 	ttl        time.Duration // of a task
 	input      *givenInput
@@ -49,7 +49,7 @@ type ownOptions struct {
 // the call. f may make calls. It is not called after the call has returned. If
 // the call is hedged ([Hedge]), f gets the progress of both requests, which
 // may go backwards. Tool calls ask for progress even without it; see
-// [WithProgressTokens].
+// [Resilience].NoProgressTokens.
 func WithProgress(f func(mcp.ProgressParams)) CallOption {
 	return callOptionFunc(func(o *callOptions) { o.progress = f })
 }
@@ -97,7 +97,7 @@ func (cl *call) takeMeta() error {
 		if err := cl.AddMeta(cl.opts.meta); err != nil {
 			return err
 		}
-		cl.opts.meta = nil // once
+		cl.opts.meta = nil // added once
 	}
 	if cl.Meta == nil {
 		return nil
@@ -107,7 +107,7 @@ func (cl *call) takeMeta() error {
 
 // Call sends any request and returns the result unchanged. params is an
 // object: nil for none, JSON in a json.RawMessage or []byte, or any value that
-// encodes to an doc. The methods of the handshake are rejected.
+// encodes to an object. The methods of the handshake are rejected.
 func (c *Client) Call(ctx context.Context, method string, params any, opts ...CallOption) (json.RawMessage, error) {
 	if err := link.CheckMethod(method); err != nil {
 		return nil, c.core.Local(err, method)
@@ -168,17 +168,11 @@ func (c *Client) Ping(ctx context.Context) error {
 	return err
 }
 
-// WithProgressTokens sets whether every tools/call carries a progress token.
-// The default is true. Progress shows that the server is still working, and
-// resets the call's idle timeout even without [WithProgress]; see
-// [Resilience].IdleTimeout. A call whose _meta already has a token keeps it.
-func WithProgressTokens(on bool) Option { return optionFunc(func(c *config) { c.noTokens = !on }) }
-
 // withProgress makes a call whose params carry a progress token.
 func (c *Client) withProgress(ctx context.Context, cl *call) (json.RawMessage, error) {
 	cl.Progress = c.inbound().Progress().Add(cl.opts.progress)
 	defer func() {
-		c.inbound().Progress().Remove(cl.Progress) // the one of the last request
+		c.inbound().Progress().Remove(cl.Progress) // that of the last request
 		cl.Progress.Finish(ctx)
 	}()
 	return c.do(ctx, cl)
@@ -197,7 +191,7 @@ func (c *Client) send(ctx context.Context, cl *call) (json.RawMessage, error) {
 
 var errNoPrefix = errors.New("WithIdempotencyKey needs WithIdempotency, which names its place in _meta")
 
-// takeOptions adds to a call what its options say of its params.
+// takeOptions adds the options of a call to its params.
 func (c *Client) takeOptions(cl *call) error {
 	if cl.Meta != nil || cl.opts.meta != nil {
 		if err := cl.takeMeta(); err != nil {
@@ -235,14 +229,14 @@ func (c *Client) do(ctx context.Context, cl *call) (raw json.RawMessage, err err
 	return raw, err
 }
 
-// run makes a call of the application. Of one that became a task, the result is that of
-// the task.
+// run makes a call of the application. If the server makes it a task, run returns the
+// result of the task.
 func (c *Client) run(ctx context.Context, cl *run.Call) (json.RawMessage, error) {
 	raw, err := c.calls.Do(ctx, cl)
 	if err != nil || cl.Task == 0 || cl.Task&run.TaskHandle != 0 {
 		return raw, err
 	}
-	t, err := c.taskOf(cl, nil, raw) // progress is the call's own
+	t, err := c.taskOf(cl, nil, raw) // the call reports its own progress
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +247,7 @@ func (c *Client) run(ctx context.Context, cl *run.Call) (json.RawMessage, error)
 	return t.task.Wait(ctx, left)
 }
 
-// callSupport is the client as its calls need it.
+// callSupport is the part of the client that its calls use.
 type callSupport Client
 
 func (s *callSupport) client() *Client { return (*Client)(s) }
@@ -264,7 +258,7 @@ func (s *callSupport) Catalog() *catalog.Catalog { return s.client().catalog() }
 // Inbound implements [run.Client].
 func (s *callSupport) Inbound() *inbound.Inbound { return s.client().inbound() }
 
-// encodeObject encodes what must be a JSON object; nil stays nil.
+// encodeObject encodes v, which must become a JSON object; nil stays nil.
 func encodeObject(what string, v any) (json.RawMessage, error) {
 	raw, err := appendObject(nil, what, v)
 	if len(raw) == 0 {
@@ -273,7 +267,7 @@ func encodeObject(what string, v any) (json.RawMessage, error) {
 	return raw, err
 }
 
-// appendObject appends what must be a JSON object, nothing for nil.
+// appendObject appends v, which must become a JSON object, and nothing for nil.
 func appendObject(dst []byte, what string, v any) ([]byte, error) {
 	start := len(dst)
 	var err error
@@ -282,7 +276,7 @@ func appendObject(dst []byte, what string, v any) ([]byte, error) {
 		return dst, nil
 	case json.RawMessage:
 		return appendRaw(dst, what, v)
-	case []byte: // JSON too: as a value it would be base64, which is no object
+	case []byte: // JSON too: encoded as a value it would be base64
 		return appendRaw(dst, what, v)
 	default:
 		dst, err = jsonrpc.AppendMarshal(dst, v)
@@ -290,23 +284,22 @@ func appendObject(dst []byte, what string, v any) ([]byte, error) {
 	return checkObject(dst, start, what, err)
 }
 
-// tailRoom is about what an attempt adds to the params of a call that answers
-// nothing: _meta with the capabilities of this client.
+// tailRoom is roughly how many bytes an attempt adds to the params: _meta with the
+// capabilities of this client.
 const tailRoom = 1 << 10
 
-// appendRaw appends what is JSON already, nothing for nil.
+// appendRaw appends v, which is JSON already, and nothing for nil.
 func appendRaw(dst []byte, what string, v []byte) ([]byte, error) {
 	if v == nil {
 		return dst, nil
 	}
 	start := len(dst)
-	// With room for what stands behind it, or a large value is copied for the sake
-	// of a few bytes.
+	// Leaves room for the members that follow: adding a few bytes must not copy a large value.
 	dst, err := jsonrpc.AppendValue(slices.Grow(dst, len(v)+tailRoom), v)
 	return checkObject(dst, start, what, err)
 }
 
-// checkObject refuses what was appended from start on unless it is an doc.
+// checkObject returns an error unless the bytes from start on are an object.
 func checkObject(dst []byte, start int, what string, err error) ([]byte, error) {
 	if err != nil {
 		return dst[:start], mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
@@ -322,7 +315,7 @@ func checkObject(dst []byte, start int, what string, err error) ([]byte, error) 
 	return dst, nil
 }
 
-// badOption returns the error for a request or an option that cannot be right.
+// badOption returns the error for an invalid request or option.
 func badOption(err error) error {
 	return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err)
 }

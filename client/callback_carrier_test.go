@@ -44,7 +44,7 @@ func TestCallbackTransport(t *testing.T) {
 	}
 }
 
-// hookStream is a stream that fails where it is told to.
+// hookStream is a stream that fails where its hook does.
 type hookStream struct {
 	net.Conn
 	read, write *hook

@@ -408,8 +408,8 @@ func TestCallbackMiddleware(t *testing.T) {
 	require.ErrorContains(t, err, "WithMiddleware panicked: a bug of the application")
 }
 
-// A log handler and an OnEvent that both fail do not tell each other of it for
-// ever.
+// A log handler and an OnEvent handler that both fail do not report each other's
+// failures forever.
 func TestCallbacksThatFailOfEachOther(t *testing.T) {
 	t.Parallel()
 	for how, fail := range failingHooks() {

@@ -1,32 +1,27 @@
 package client
 
 import (
-	"encoding/json"
-
 	"github.com/mainstay-mcp/mainstay/client/internal/era"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// WithCapabilities replaces the capabilities that the client declares, exactly
-// as given and in every revision. By default the client declares what its
-// handlers support in the negotiated revision, which suits most programs.
+// WithCapabilities adds to the capabilities that the client declares. Each member of caps
+// that is set replaces the one that the client would declare otherwise, which is what its
+// handlers support in the negotiated revision. Settings of Experimental and Extensions add to
+// each other. caps is declared in every revision.
+//
+// Most programs need it only for experimental features and extensions:
+//
+//	client.WithCapabilities(mcp.ClientCapabilities{
+//		Extensions: map[string]json.RawMessage{"com.example/search": json.RawMessage(`{}`)},
+//	})
+//
+// To see whether the server supports an extension, call HasCapability("extensions." + id).
 func WithCapabilities(caps mcp.ClientCapabilities) Option {
-	return optionFunc(func(c *config) { c.offer.Declared = &caps })
+	return optionFunc(func(c *config) { c.offer.Declare(caps) })
 }
 
-// WithExtensions declares extensions of the stateless era as settings objects
-// by extension id, for example "com.example/search": {}. It adds to what other
-// options declare. To see whether the server supports an extension, call
-// HasCapability("extensions." + id).
-func WithExtensions(extensions map[string]json.RawMessage) Option {
-	return optionFunc(func(c *config) {
-		for id, settings := range extensions {
-			c.offer.Extend(id, settings)
-		}
-	})
-}
-
-// identity is what the client says of itself.
+// identity returns how the client identifies itself.
 func (c *config) identity() era.Identity {
 	return era.Identity{Info: c.info, Nameless: c.nameless, Capabilities: c.offer.Capabilities}
 }

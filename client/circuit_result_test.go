@@ -24,8 +24,8 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// wireServer is an HTTP server as seen on the wire: answers are bytes in which ID stands
-// for the id of the request.
+// wireServer is an HTTP server as seen on the wire: answers are bytes in which ID is
+// replaced by the id of the request.
 type wireServer struct {
 	down  atomic.Bool // nothing listens
 	calls atomic.Int32

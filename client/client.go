@@ -18,6 +18,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
+// Version is the version of this module. Clients report it to servers unless
+// [WithClientInfo] sets another.
+const Version = "0.1.0"
+
 // Client is an open connection to one server. Its methods are safe for
 // concurrent use. Close it when done.
 type Client struct {
@@ -26,7 +30,7 @@ type Client struct {
 	core  core.Core
 	calls run.Runner
 
-	scope      lists.Scope                // of what is kept
+	scope      lists.Scope                // which callers may share cached results
 	negotiated atomic.Pointer[Negotiated] // nil before Connect returns
 
 	listed core.Lazy[lists.Cache]     // see lists
@@ -37,8 +41,8 @@ type Client struct {
 
 	incoming core.Lazy[inbound.Inbound] // see inbound
 
-	finding atomic.Pointer[era.Finder] // the first conversation is being opened
-	probing atomic.Bool                // what comes is dropped meanwhile
+	finding atomic.Pointer[era.Finder] // set while the first conversation is opened
+	probing atomic.Bool                // set while messages of the server are dropped
 
 	closing core.Lazy[closing]
 }
@@ -48,7 +52,7 @@ func (c *Client) lists() *lists.Cache {
 	return c.listed.Make(func() *lists.Cache {
 		kept := c.cfg.cache
 		if kept == nil {
-			kept, _ = cache.New(c.cfg.cacheSettings(c.cfg.logger.With("server", c.core.Server))) // they were checked
+			kept, _ = cache.New(c.cfg.cacheSettings(c.cfg.logger.With("server", c.core.Server))) // newConfig has checked them
 		}
 		return lists.New(&c.core, lists.Config{
 			Scope: c.scope, Kept: kept, Declared: c.cfg.offer.Capabilities, MaxTime: c.calls.Set.Wait.Max,
@@ -56,7 +60,7 @@ func (c *Client) lists() *lists.Cache {
 	})
 }
 
-// catalog returns what is known of the server's tools.
+// catalog returns the client's knowledge of the server's tools.
 func (c *Client) catalog() *catalog.Catalog {
 	return c.tools.Make(func() *catalog.Catalog {
 		cfg := catalog.Config{

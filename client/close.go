@@ -8,9 +8,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
-// What Close waits for besides the transport, which bounds itself: for what is on
-// its way to the server, such as the notification that a call was given up, and for
-// handlers to return.
+// How long Close waits: for messages on their way to the server, such as the notification
+// that a call was canceled, and for handlers to return. The transport has its own bound.
 const (
 	backgroundGrace = 250 * time.Millisecond
 	closeTimeout    = time.Second
@@ -46,7 +45,7 @@ func (c *Client) Close() error {
 		}
 		late := false
 		if k := c.calls.Keeper.Peek(); k.Restarting() {
-			late = !life.Wait(k.Done(), closeTimeout, nil) // perhaps in the middle of a start, which it gives up
+			late = !life.Wait(k.Done(), closeTimeout, nil) // this aborts a start in progress
 			l = c.core.Links.Load()
 		}
 		if l != nil {
@@ -59,7 +58,7 @@ func (c *Client) Close() error {
 		if late || !c.core.Life.Await(closeTimeout) {
 			c.core.Log.Warn("[MCP] a handler or the transport did not return within a second of Close", "server", c.core.Server)
 		}
-		callback.Flush(c.cfg.logger, closeTimeout) // which c.core.Log writes to
+		callback.Flush(c.cfg.logger, closeTimeout) // c.core.Log writes to it
 	})
 	return closing.err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -54,8 +56,8 @@ func (c *deafConn) Close() error {
 	return c.fakeProgram.Close()
 }
 
-// Close waits a second for a transport that does not give up, and says so. What is
-// opened after that is closed.
+// Close waits one second for a transport that does not return, and logs that. It closes
+// what such a transport opens later.
 func TestCloseDoesNotWaitForTransports(t *testing.T) {
 	t.Parallel()
 	for name, inHandshake := range map[string]bool{"connecting": false, "in the handshake": true} {
@@ -121,4 +123,30 @@ func isDone(done <-chan struct{}) bool {
 	default:
 		return false
 	}
+}
+
+// Close answers everybody, in flight, in a queue or in a pause.
+func TestCloseEndsWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr, s := newFake(t)
+		r := client.Resilience{Bulkhead: client.Bulkhead{Limit: 500, Queue: 500}}
+		c, err := client.Connect(t.Context(), tr, sessionEra, client.WithResilience(r))
+		require.NoError(t, err)
+		s.on("tools/call", func(jsonrpc.Request) any { return nil })
+		var ended atomic.Int32
+		for range 1000 {
+			go func() {
+				if _, err := c.CallTool(t.Context(), "echo", hello); err != nil {
+					ended.Add(1)
+				}
+			}()
+		}
+		synctest.Wait()
+		began := time.Now()
+		require.NoError(t, c.Close())
+		synctest.Wait()
+		require.EqualValues(t, 1000, ended.Load())
+		require.LessOrEqual(t, time.Since(began), time.Second)
+	})
 }

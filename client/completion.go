@@ -27,8 +27,8 @@ func (c *Client) Complete(ctx context.Context, ref mcp.CompletionReference, argu
 	if err := c.params(&cl, params); err != nil {
 		return nil, err
 	}
-	res := &mcp.CompleteResult{}
-	if err := c.ask(ctx, &cl, res); err != nil {
+	res, err := fetch[mcp.CompleteResult](ctx, c, &cl)
+	if err != nil {
 		return nil, err
 	}
 	return &res.Completion, nil

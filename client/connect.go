@@ -20,8 +20,8 @@ func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
 // a safe subset of the environment. For variables, a directory, its stderr or
 // limits, use [Connect] with a [transport.Command].
 //
-// A program that exits is restarted. Calls in flight fail with what is known
-// of them, and later calls wait for the next program; see [Restart] and
+// A program that exits is restarted. Calls in flight fail; their errors tell whether
+// they may have run. Later calls wait for the next program; see [Restart] and
 // [StateChanged].
 //
 // The program runs in a process group of its own, so Ctrl-C in a terminal does
@@ -34,14 +34,14 @@ func DialCommand(ctx context.Context, argv []string, opts ...Option) (*Client, e
 
 // Connect connects over any transport. It opens the transport, negotiates the
 // era unless [WithProtocolVersion] pins it, opens the conversation and lists
-// the tools to fill the schema cache ([CacheConfig].NoPreload). On error it returns the
-// first failure and releases everything it opened.
+// the tools to fill the schema cache, unless [CacheConfig].NoPreload is set. On error it
+// returns the first failure and releases everything it opened.
 //
 // If the era probe makes a program exit, Connect starts it once more without
 // the probe. On Linux, a program that exits without reading the probe is started
 // once. A slow program has 60 s to write something, and is then started once more
-// with up to 5 minutes; see [Restart]. If a URL does
-// not answer the probe within 2 s, Connect sends initialize beside it.
+// with up to 5 minutes; see [Restart]. If a URL does not answer the probe within 2 s,
+// Connect sends initialize beside it.
 func Connect(ctx context.Context, t transport.Transport, opts ...Option) (*Client, error) {
 	if t == nil {
 		return nil, badOption(errors.New("Connect needs a transport"))
@@ -63,7 +63,7 @@ func Connect(ctx context.Context, t transport.Transport, opts ...Option) (*Clien
 		c.closing.Get().unwatch = stop
 	}
 	if err := c.open(ctx, t); err != nil {
-		// What else goes wrong matters less than err.
+		// Later errors matter less than err.
 		if l := c.core.Links.Load(); l != nil {
 			l.Abort()
 		}
@@ -73,8 +73,7 @@ func Connect(ctx context.Context, t transport.Transport, opts ...Option) (*Clien
 	return c, nil
 }
 
-// authorized returns a transport with the Authorizer of the options, if they have one.
-// The application's own is not changed.
+// authorized returns t, or a copy of it with the Authorizer of the options if they set one.
 func authorized(t transport.Transport, by transport.Authorizer) (transport.Transport, error) {
 	if by == nil {
 		return t, nil
@@ -109,8 +108,8 @@ func newClient(cfg *config, t transport.Transport) *Client {
 	k.Protect(t)
 	cfg.guardHooks(k.Failed) // before the log and the trace are wrapped
 	k.Log, cfg.trace = k.Redacted(cfg.logger), k.RedactedTrace(cfg.trace)
-	k.Budget.SetLimit(max(cfg.memory, 0)) // less than 0 is no bound
-	k.Life.Begin()                        // a client outlives the context it was connected with
+	k.Budget.SetLimit(max(cfg.limits.MemoryBytes, 0)) // less than 0 is no bound
+	k.Life.Begin()                                    // a client outlives the context it was connected with
 	r.Core, r.Client, r.Set = k, (*callSupport)(c), cfg.callSettings()
 	r.Keeper.Sessions = func() *keeper.Keeper { return newSessionKeeper(c) }
 	r.Guard.Init(cfg.guardSettings(), cfg.meter != nil, (*callSupport)(c))

@@ -218,7 +218,7 @@ func (p *player) servePipe(conn net.Conn) {
 }
 
 // servePost takes a message the way HTTP+SSE servers do: the answer comes on the
-// stream of GET (OLD-01).
+// stream of GET.
 func (p *player) servePost(r *reply, m incoming, body []byte) {
 	if r.r.URL.Path != p.posts {
 		r.status("405")
@@ -382,8 +382,8 @@ func (p *player) do(ctx context.Context, r *reply, a act) bool {
 	return true
 }
 
-// gone notes that the client has left an exchange: after what it sends because of
-// that, and what it tells the application, which may come at the same time.
+// gone records that the client has left an exchange. It does so after the messages and
+// events that this causes, which may come at the same time.
 func (p *player) gone(r *reply) {
 	elapse(2 * moment)
 	if r.w != nil && p.quit.Err() == nil {
@@ -391,7 +391,7 @@ func (p *player) gone(r *reply) {
 	}
 }
 
-// of says what an exchange over HTTP is about.
+// of returns the request that an exchange over HTTP is about.
 func (r *reply) of() string {
 	if r.id == "" {
 		return r.r.Method
@@ -419,7 +419,7 @@ func (p *player) ask(ctx context.Context, r *reply, arg string) bool {
 	}
 }
 
-// hold plays what the steps want played, until the client has gone.
+// hold sends what the steps ask for, until the client has left.
 func (p *player) hold(ctx context.Context, r *reply) bool {
 	r.acts = make(chan act)
 	r.begin()
@@ -519,8 +519,8 @@ func (r *reply) send(text string) {
 	elapse(moment)
 }
 
-// statusOf is the status that belongs to an answer in the stateless era
-// (HTTP-33); before it was always 200.
+// statusOf returns the HTTP status of an answer: 200, or in the stateless era the one
+// for its error.
 func (r *reply) statusOf(text string) int {
 	var m struct{ Error struct{ Code int64 } }
 	_ = json.Unmarshal([]byte(text), &m)

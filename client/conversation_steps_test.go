@@ -36,7 +36,7 @@ import (
 //	request METHOD JSON, notify METHOD JSON
 //	start STEP                        in the background; then await, or cancel
 //	wait TIME                         pass virtual time
-//	server ACT                        the server does something by itself
+//	server ACT                        the server acts on its own
 type steps struct {
 	t *testing.T
 	k *talk
@@ -224,14 +224,14 @@ func (s *steps) onEvent(_ context.Context, e client.Event) {
 	switch e.(type) {
 	case client.Connected, client.Negotiated:
 	case client.SubscriptionGap:
-		elapse(moment) // the subscription's own handler is told at the same time
+		elapse(moment) // the subscription's own handler gets the change at the same time
 		s.k.note("* SubscriptionGap")
 	default:
 		s.k.note("* %s", strings.TrimPrefix(fmt.Sprintf("%T", e), "event."))
 	}
 }
 
-// take takes one step of a client that is connected, and says what it returns.
+// take takes one step of a connected client, and returns its result as text.
 func (s *steps) take(ctx context.Context, line string) string {
 	verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	w := wordsOf(rest)
@@ -245,7 +245,7 @@ func (s *steps) take(ctx context.Context, line string) string {
 	case "again":
 		var responses mcp.InputResponses
 		require.NoError(s.t, json.Unmarshal([]byte(w.json), &responses))
-		return s.called(c.CallTool(ctx, w.at(0), map[string]any{}, client.WithInput(responses, s.asked.State)))
+		return s.called(c.CallTool(ctx, w.at(0), map[string]any{}, s.asked.Answer(responses)))
 	case "task":
 		task, err := c.StartTool(ctx, w.at(0), w.args(), s.callOptions(w.list[1:])...)
 		s.task = task
@@ -403,8 +403,8 @@ func outcome(err error, f func() string) string {
 	return f()
 }
 
-// failure is what a program can tell of an error: its code, its kind, what became
-// of the request, the server's code, and whether to try again.
+// failure is the part of an error that a program can use: its code, its kind, whether
+// the request may have run, the server's code, and whether to try again.
 func failure(err error) string {
 	e, ok := errors.AsType[*mcperrors.Error](err)
 	if !ok {

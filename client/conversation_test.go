@@ -21,27 +21,27 @@ import (
 
 var updateConversations = flag.Bool("update", false, "write what was said into the files of testdata/conversations")
 
-// TestConversations plays the files of testdata/conversations. Each says in its
-// first lines what it shows, and has these sections:
+// TestConversations plays the files of testdata/conversations. The first
+// lines of each describe it. These sections follow:
 //
 //	client  the application's steps, one a line (conversation_steps_test.go)
 //	server  what the server does, by method (conversation_server_test.go)
-//	pipe    everything that is said over a pipe, as it is on stdio
+//	pipe    the messages over a pipe, as on stdio
 //	http    the same over HTTP
 //
 // A conversation is played over the transports it has a section for, in virtual
-// time. In those sections a step stands at the margin and what it leads to is
+// time. In those sections a step begins at the margin, and its effects are
 // indented:
 //
 //	> what the client sends, over HTTP with the headers of the protocol
 //	< what the server sends, over HTTP with the status
-//	* what the application is told meanwhile
+//	* what the application learns meanwhile
 //	= what the step returns
 //
 // Ids are c1, c2 … in order. The stamp that every request of the stateless era
-// carries is written out once, and … from then on. The messages are held against
-// the official schemas, too. To write a new file leave pipe and http empty and
-// run with -update; then read what it wrote.
+// carries is written in full once, and as … from then on. The messages are also checked
+// against the official schemas. To write a new file, leave pipe and http empty and
+// run with -update; then read the result.
 func TestConversations(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("testdata", "conversations", "*.txtar"))
@@ -57,7 +57,7 @@ func TestConversations(t *testing.T) {
 				require.Contains(t, []string{"client", "server", "pipe", "http"}, f.Name)
 				sections[f.Name] = &archive.Files[i]
 			}
-			require.NotEmpty(t, strings.TrimSpace(string(archive.Comment)), "say what it shows")
+			require.NotEmpty(t, strings.TrimSpace(string(archive.Comment)), "a conversation needs a description")
 			require.NotNil(t, sections["client"])
 			changed, used := false, map[string]bool{}
 			for _, over := range []string{"pipe", "http"} {
@@ -86,8 +86,8 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// converse plays a conversation and returns what was said; used gets the methods
-// that were sent.
+// converse plays a conversation and returns its messages; used gets the methods that
+// were sent.
 func converse(t *testing.T, over string, sections map[string]*txtar.File, used map[string]bool) string {
 	t.Helper()
 	var said string
@@ -112,9 +112,9 @@ func converse(t *testing.T, over string, sections map[string]*txtar.File, used m
 	return said
 }
 
-// moment is how long the server takes before it notes what it got, and after it
-// has sent something. Virtual time passes only when nobody has anything to do, so
-// that whatever follows from a message at once is noted before the next one.
+// moment is how long the server waits before it records a message, and after it has
+// sent one. Virtual time passes only when nobody has anything to do, so the immediate
+// effects of a message are recorded before the next one.
 const moment = time.Nanosecond
 
 // elapse lets virtual time pass: all of a conversation runs in the bubble that
@@ -139,7 +139,7 @@ func lineList(text []byte) []string {
 	return out
 }
 
-// talk is what is said in a conversation.
+// talk records the messages of a conversation.
 type talk struct {
 	t      *testing.T
 	wire   *wire
@@ -170,7 +170,7 @@ func (k *talk) text() string {
 	return strings.Join(k.lines, "\n") + "\n"
 }
 
-// stamps are what the client says of itself in every request.
+// stamps are the members by which the client identifies itself in every request.
 var stamps = regexp.MustCompile(`"io\.modelcontextprotocol/protocolVersion":.*?"io\.modelcontextprotocol/clientInfo":\{[^}]*\}(,"io\.modelcontextprotocol/logLevel":"[a-z]+")?`)
 
 // brief writes the client's stamp out when it is another one than before only.

@@ -14,8 +14,8 @@ import (
 )
 
 // RenewVersion implements [run.Client]: it takes the newest revision of the era that both
-// sides speak. A server that lists the revision it refuses contradicts itself,
-// which proves nothing: only what may run twice is sent with that revision again.
+// sides speak. A server that lists the revision it refuses contradicts itself, so its
+// refusal proves nothing: only requests that may run twice are sent again then.
 func (s *callSupport) RenewVersion(r run.VersionRefusal) (again bool, _ error) {
 	var data mcp.UnsupportedVersionData
 	if mcp.Unmarshal(slices.Clone(outcome.RPCOf(r.Err).Data), &data) != nil {
@@ -46,7 +46,7 @@ type MissingCapabilityError struct {
 	more  int
 }
 
-// maxNames is how many names of a server's an error repeats.
+// maxNames bounds the capabilities that an error lists.
 const maxNames = 20
 
 // Error lists the missing capabilities.
@@ -58,8 +58,8 @@ func (e *MissingCapabilityError) Error() string {
 	return text
 }
 
-// MissingCapability implements [run.Client]. Capabilities are stated on every request,
-// all of them, so that there are never more to offer.
+// MissingCapability implements [run.Client]. Every request declares all capabilities of
+// the client, so a retry could not declare more.
 func (*callSupport) MissingCapability(err *mcperrors.Error) error {
 	rpc := outcome.RPCOf(err)
 	var data mcp.MissingCapabilityData
@@ -70,8 +70,8 @@ func (*callSupport) MissingCapability(err *mcperrors.Error) error {
 	return because(err, &MissingCapabilityError{Required: data.RequiredCapabilities, Names: names, more: more})
 }
 
-// capabilityNames lists the capabilities in the data of -32021 by their paths and
-// counts those that are too many.
+// capabilityNames lists the capabilities in the data of error -32021 by their paths, and
+// counts those beyond maxNames.
 func capabilityNames(data []byte) (names []string, more int) {
 	outcome.EachCapability(data, func(path string) bool {
 		if len(names) == maxNames {
@@ -84,7 +84,7 @@ func capabilityNames(data []byte) (names []string, more int) {
 	return names, more
 }
 
-// because adds to the error of a call why it could not be mended.
+// because adds to the error of a call why the client could not repair the call.
 func because(err, cause error) error {
 	var e *mcperrors.Error
 	if !errors.As(err, &e) {

@@ -72,7 +72,7 @@ func TestRenewVersionNeedsAProof(t *testing.T) {
 	}
 }
 
-// Whatever a server says is missing, the error stays one that can be read.
+// The error stays readable with any list of missing capabilities.
 func TestMissingCapabilitiesAreBounded(t *testing.T) {
 	t.Parallel()
 	testmain.SkipLarge(t)

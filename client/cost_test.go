@@ -80,8 +80,7 @@ func TestCostStdio(t *testing.T) {
 	}
 }
 
-// Everything that is on by default costs no more than two allocations
-// (resilience.md 4.4).
+// All defaults together cost no more than two allocations.
 func TestCostOfResilience(t *testing.T) {
 	with, _ := cost(t, 2000, callEcho(t, pipeClient(t)))
 	without, _ := cost(t, 2000, callEcho(t, pipeClient(t,

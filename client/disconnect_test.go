@@ -23,8 +23,8 @@ func ends(into chan<- client.Disconnected) client.Option {
 	})
 }
 
-// A program that ends and is not to be started again is told of, once, and from then on every call
-// says so, even when the circuit is open.
+// The end of a program that is not restarted is one event, and from then on every call
+// fails with it, even if the circuit is open.
 func TestProgramThatEndsIsToldOf(t *testing.T) {
 	t.Parallel()
 	told := make(chan client.Disconnected, 2)
@@ -54,7 +54,7 @@ func TestProgramThatEndsIsToldOf(t *testing.T) {
 	require.Empty(t, told)
 }
 
-// The end of a stream is told of, too; Close is not one.
+// The end of a stream is an event, too; Close emits none.
 func TestStreamThatEndsIsToldOf(t *testing.T) {
 	t.Parallel()
 	for _, closed := range []bool{false, true} {

@@ -11,7 +11,7 @@
 // connects over its stdin and stdout. [Connect] takes any [transport.Transport].
 //
 // MCP has two eras: in the session era a conversation opens with initialize, and
-// since revision 2026-07-28, in the stateless era, each request stands alone. The
+// since revision 2026-07-28, in the stateless era, each request is independent. The
 // client finds out which era a server speaks, and every call works the same in
 // both. [WithProtocolVersion] pins a revision.
 //

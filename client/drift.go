@@ -29,11 +29,11 @@ type PinError struct {
 }
 
 func (e *PinError) Error() string {
-	return fmt.Sprintf("the definition of tool %s is not the pinned one: look at it, and pin %s to allow it",
+	return fmt.Sprintf("the definition of tool %s differs from its pin: review it, and pin %s to allow it",
 		jsonrpc.Printable(e.Tool, 100), e.Current)
 }
 
-// checkPin refuses a call of a tool that is not the pinned one.
+// checkPin returns an error if the tool differs from its pin and BlockDrift is set.
 func (c *Client) checkPin(ctx context.Context, cl *call) error {
 	if c.cfg.caching.Pins == nil {
 		return nil

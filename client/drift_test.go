@@ -27,8 +27,8 @@ func drifts(into *[]client.ToolDrift) client.Option {
 	})
 }
 
-// A definition that changes under its name is told, once, with what changed; one
-// that is only written in another way is not (SEC-11).
+// A tool whose definition changes is reported once, with the changed members; a
+// definition that is only formatted differently is not.
 func TestToolDrift(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestToolDrift(t *testing.T) {
 }
 
 // A tool that differs from its pin is reported when it is listed, and with
-// BlockDrift not called, until its definition is the pinned one again (SEC-11).
+// BlockDrift not called, until its definition is the pinned one again.
 func TestToolPins(t *testing.T) {
 	t.Parallel()
 	good := mcp.Tool{Name: "x"}
@@ -146,8 +146,7 @@ func TestPinnedToolThatIsGone(t *testing.T) {
 	require.Zero(t, s.count("tools/call"))
 }
 
-// Names are free text, the order is the server's, people see the title
-// (TOOL-02, TOOL-03, TOOL-05).
+// Names are free text, the order is the server's, and people see the title.
 func TestToolListDetails(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {

@@ -11,7 +11,7 @@ import (
 type FormRequest struct {
 	// From is the server that asks: show it.
 	From Requester
-	// Message says what the form is for; untrusted.
+	// Message describes the form; untrusted.
 	Message string
 	// Fields are what the form asks for, in the server's order.
 	Fields []mcp.FormField
@@ -52,7 +52,7 @@ func AcceptForm(content any) (*mcp.ElicitResult, error) {
 type URLRequest struct {
 	// From is the server that asks: show it.
 	From Requester
-	// Message says what the visit is for; untrusted.
+	// Message describes the visit; untrusted.
 	Message string
 	// URL is the page, http or https. Show it in full and open it only when the user
 	// agrees, in a browser that neither the program nor its model can read. The

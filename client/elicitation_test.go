@@ -18,8 +18,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// fillIn returns what a server is told that shows a form to a user who fills it
-// in with content.
+// fillIn returns the answer that a server gets for a form when the user fills it in
+// with content.
 func fillIn(t *testing.T, properties, required, content string) (answer string, fields []mcp.FormField, log string) {
 	t.Helper()
 	logs := &lines{}
@@ -34,7 +34,7 @@ func fillIn(t *testing.T, properties, required, content string) (answer string, 
 	return answer, fields, logs.text()
 }
 
-// ELIC-03: what the user filled in is held against the form before it is sent.
+// What the user filled in is held against the form before it is sent.
 func TestFormsAreChecked(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ field, good, bad string }{
@@ -69,8 +69,8 @@ func TestFormsAreChecked(t *testing.T) {
 	}
 }
 
-// ELIC-04, official elicitation-sep1034-client-defaults: accepting nothing
-// accepts the defaults, digit by digit; what the user said stays.
+// Accepting nothing accepts the defaults, digit by digit, and values of the user stay
+// (official elicitation-sep1034-client-defaults).
 func TestFormDefaults(t *testing.T) {
 	t.Parallel()
 	const properties = `{
@@ -112,8 +112,8 @@ func TestFormFields(t *testing.T) {
 	}
 }
 
-// SEC-03, ELIC-05: only what a browser may be sent to gets to the handler, with
-// what to warn of, and the client itself goes nowhere.
+// The handler gets only URLs that a browser may open, with the facts to warn of, and
+// the client itself fetches nothing.
 func TestElicitationURLs(t *testing.T) {
 	t.Parallel()
 	type shown struct {
@@ -160,8 +160,8 @@ func TestElicitationURLs(t *testing.T) {
 	}))
 }
 
-// ELIC-07: the server says that the user has finished; what it says of others
-// is ignored, and so is saying it twice.
+// The server reports that the user has finished. Reports about other requests, and
+// repeated ones, are ignored.
 func TestElicitationComplete(t *testing.T) {
 	t.Parallel()
 	var done []<-chan struct{}
@@ -217,7 +217,7 @@ func TestElicitationComplete(t *testing.T) {
 		}))
 }
 
-// ELIC-08: in 2025-11-25 a call that is refused until the user was somewhere is
+// In 2025-11-25 a call that is refused until the user was somewhere is
 // made once more when he was; in all other cases the error is the answer.
 func TestURLElicitationRequired(t *testing.T) {
 	t.Parallel()

@@ -21,8 +21,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// negotiation is one use of package era, with what that needs of the client, and what it
-// reports to the application.
+// negotiation opens a conversation by means of package era, and reports the outcome to the
+// application.
 type negotiation struct {
 	c      *Client
 	era    *era.Finder
@@ -30,8 +30,8 @@ type negotiation struct {
 	again  bool // with a restarted program
 }
 
-// newNegotiation needs what options say of connecting, which a client keeps only
-// while it may connect.
+// newNegotiation needs the options in config.connecting, which a client keeps only as long
+// as it may connect.
 func newNegotiation(c *Client, again bool) *negotiation {
 	n := &negotiation{c: c, again: again}
 	probe, restart, circuit := c.cfg.era.probe, c.cfg.resilience.Restart, c.cfg.resilience.Breaker
@@ -74,7 +74,7 @@ func (s *callSupport) Initialize(ctx context.Context, params json.RawMessage, wa
 	return out.Result, out.Error()
 }
 
-// unbounded says with -1 what wait does not bound: as an option of a call, 0 would be
+// unbounded replaces 0 by -1. Both mean no bound here, but in an option of a call 0 means
 // the client's bound.
 func unbounded(wait jsonrpc.Wait) jsonrpc.Wait {
 	return jsonrpc.Wait{Idle: cmp.Or(wait.Idle, -1), Max: cmp.Or(wait.Max, -1)}
@@ -99,9 +99,9 @@ func (n *negotiation) open(ctx context.Context, t transport.Transport) (err erro
 	return nil
 }
 
-// openAgain opens the conversation with a restarted program, beside the live link: as it
-// was open before, unless the options pin a revision or the program refuses it (fault
-// F1).
+// openAgain opens the conversation with a restarted program while the old link is still in
+// place. It uses the revision of before, unless the options pin one or the program refuses
+// it.
 func (n *negotiation) openAgain(ctx context.Context, t transport.Transport) (err error) {
 	if n.result, err = n.era.FindAgain(ctx, t, n.c.core.Links.Agreed().Version); err != nil {
 		return n.explain(err)
@@ -109,8 +109,8 @@ func (n *negotiation) openAgain(ctx context.Context, t transport.Transport) (err
 	return nil
 }
 
-// settled remembers how the conversation was opened, and reports it. Of one that
-// was opened again it reports changes only.
+// settled stores how the conversation was opened, and reports it. After a restart it
+// reports only changes.
 func (n *negotiation) settled() {
 	c := n.c
 	now := event.From(c.core.Server, mcperrors.Secrets{}, Negotiated{
@@ -121,7 +121,7 @@ func (n *negotiation) settled() {
 	if before := c.negotiated.Load(); n.again && before.Era == now.Era && before.Version == now.Version {
 		return
 	}
-	kept := now // the rest is not needed any more
+	kept := now // only this copy escapes to the heap
 	c.negotiated.Store(&kept)
 	if c.core.Log.Enabled(c.core.Life.Context(), slog.LevelInfo) {
 		c.core.Log.Info("[MCP] Era chosen", "server", c.core.Server, "era", now.Era.String(), "version", string(now.Version),
@@ -140,8 +140,7 @@ func (n *negotiation) Discover(ctx context.Context, l *link.Link, wait jsonrpc.W
 	return out, n.c.calls.Guard.EndCounted(l, &out)
 }
 
-// explain adds what was tried to an error, where that is more than the error
-// says itself.
+// explain adds the requests that were sent to the error, if there was more than one.
 func (n *negotiation) explain(err error) error {
 	var e *mcperrors.Error
 	if len(n.result.Tried) < 2 || !errors.As(err, &e) {

@@ -1,29 +1,15 @@
 package client
 
-import (
-	"errors"
-	"time"
-)
+import "time"
 
-// eraOptions is what the options say about finding the era.
+// eraOptions are the options for finding the era.
 type eraOptions struct {
 	store EraStore // nil remembers nothing
 	probe Probe
 }
 
-func (o eraOptions) check() error {
-	if o.probe.Timeout < 0 {
-		return errors.New("WithProbe: a timeout must not be negative; 0 is the default")
-	}
-	return nil
-}
-
 // Probe configures the probe that finds the era of a server, and what the client concludes
 // from its replies. The zero Probe suits servers that follow the protocol.
-//
-// # Experimental
-//
-// Everything but Timeout may change: these are exceptions for single servers.
 type Probe struct {
 	// Timeout is the head start of the probe: how long the client waits for the answer to
 	// server/discover before it sends initialize beside it. The default is
@@ -38,15 +24,23 @@ type Probe struct {
 	// FreshProcess opens a session in a restarted program, whatever the first one
 	// answered to the probe, and also if it answered nothing in time. It is for
 	// programs that do not work any more after the probe.
+	//
+	// # Experimental
 	FreshProcess bool
 	// SilenceIsSession treats a server that does not answer the probe over HTTP in
 	// time as one of the session era. Without it, a late answer still counts.
+	//
+	// # Experimental
 	SilenceIsSession bool
 	// AuthIsSession treats a server that answers 401 or 403 as one of the
 	// session era. Use it for gateways that answer unknown methods that way.
+	//
+	// # Experimental
 	AuthIsSession bool
 	// AnyRefusal tries the transport's fallback after any 4xx to initialize except 401
 	// and 403. Without it, the client tries that after 400, 404 and 405 only.
+	//
+	// # Experimental
 	AnyRefusal bool
 }
 

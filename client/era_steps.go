@@ -11,6 +11,11 @@ import (
 )
 
 // ProbeStep is one request that was sent to open the conversation.
+//
+//	Method  string        // server/discover, initialize, or GET for the stream of HTTP+SSE
+//	Version mcp.Version   // the requested revision, "" for none
+//	Reply   string        // the outcome in a few words
+//	Took    time.Duration // how long the request took
 type ProbeStep = event.ProbeStep
 
 // EraError is the cause of an error of Connect after more than one request:
@@ -26,7 +31,7 @@ func (e *EraError) Error() string { return "tried " + stepsText(e.Tried) }
 // Unwrap returns the cause.
 func (e *EraError) Unwrap() error { return e.Err }
 
-// stepsText is a list of steps for people.
+// stepsText returns steps as text for people.
 func stepsText(tried []ProbeStep) string {
 	out := make([]string, len(tried))
 	for i, s := range tried {

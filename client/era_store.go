@@ -79,8 +79,8 @@ func (s ownEraStore) Save(key string, e Era) error { return s.store.Save(key, er
 // Forget implements [EraStore].
 func (s ownEraStore) Forget(key string) error { return s.store.Forget(key) }
 
-// storeFor returns the store as package era uses it, nil for none. failed gets what a
-// store of the application does not return from.
+// storeFor returns the store for package era, nil for none. failed is called when a store of
+// the application panics.
 func (o *eraOptions) storeFor(failed func(*callback.Error)) era.Store {
 	switch s := o.store.(type) {
 	case nil:
@@ -92,7 +92,7 @@ func (o *eraOptions) storeFor(failed func(*callback.Error)) era.Store {
 	}
 }
 
-// guardedEraStore is a store of the application: one that panics has no entry.
+// guardedEraStore guards a store of the application: a store that panics has no entry.
 type guardedEraStore struct {
 	failed func(*callback.Error)
 	s      EraStore

@@ -31,7 +31,7 @@ func remembering(t *testing.T) (*clienttest.Server, transport.Transport, client.
 }
 
 // A remembered session saves the probe, and with it the program that dies of it,
-// for a day (NEG-09, NEG-11).
+// for a day.
 func TestSessionEraLastsADay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -68,13 +68,13 @@ func TestStatelessEraHasNoEnd(t *testing.T) {
 }
 
 // What a remembered stateless server may say without being demoted, and what
-// overturns the entry (NEG-12).
+// overturns the entry.
 func TestStatelessEraIsOverturned(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		answer any
 		kind   string // of the error; "" for a session
-		// forgotten: the next connection finds out anew.
+		// forgotten: the next connection probes again.
 		forgotten bool
 	}{
 		"-32601":                {rpcError(-32601, "x", ""), "", true},
@@ -111,8 +111,8 @@ func TestStatelessEraIsOverturned(t *testing.T) {
 	}
 }
 
-// A remembered session of a server that knows only the other era by now is found
-// to be wrong, whichever way it says so.
+// If a server that was remembered for the session era now speaks only the other era,
+// the client finds out, in each way that the server may refuse.
 func TestSessionEraIsOverturned(t *testing.T) {
 	t.Parallel()
 	for name, refusal := range map[string]error{
@@ -136,7 +136,7 @@ func TestSessionEraIsOverturned(t *testing.T) {
 	}
 }
 
-// An outage is not forgotten for: the server comes back as it was (NEG-15).
+// An outage is not forgotten for: the server comes back as it was.
 func TestOutagesKeepTheEra(t *testing.T) {
 	t.Parallel()
 	for _, v := range []mcp.Version{mcp.LatestSession, mcp.Latest} {
@@ -164,7 +164,7 @@ func TestOutagesKeepTheEra(t *testing.T) {
 	}
 }
 
-// Two paths of one host may be of different eras (NEG-10).
+// Two paths of one host may be of different eras.
 func TestErasAreByURL(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -261,7 +261,7 @@ func TestFileEraStore(t *testing.T) {
 	require.Len(t, left, 1, "nothing but the file is left")
 }
 
-// Whatever stands in the file, connecting goes on.
+// Connecting works with any content of the file.
 func TestFileEraStoreToleratesAnything(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{
@@ -318,7 +318,7 @@ func TestFileEraStoreAtOnceAndBounded(t *testing.T) {
 	require.True(t, ok)
 }
 
-// A fresh process is an event, with what became of the one before.
+// A restarted process is an event, with the reason why the first one ended.
 func TestRestartedIsTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

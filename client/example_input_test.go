@@ -68,7 +68,7 @@ func ExampleWithManualInput() {
 		for key := range need.Requests {
 			answers[key] = json.RawMessage(`{"action":"decline"}`)
 		}
-		res, err = c.CallTool(ctx, "deploy", args, client.WithInput(answers, need.State), client.WithManualInput())
+		res, err = c.CallTool(ctx, "deploy", args, need.Answer(answers), client.WithManualInput())
 		need = nil
 	}
 	if err != nil {

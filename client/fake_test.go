@@ -147,7 +147,7 @@ func (s *fakeServer) notify(method, params string) {
 	s.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params))
 }
 
-// received returns every message so far, as it came.
+// received returns all messages so far, unchanged.
 func (s *fakeServer) received() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -3,22 +3,32 @@ package client
 import (
 	"context"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// ask makes a call that passes the gate and decodes its result into res. What
-// the server lets a client keep may come from the cache.
-func (c *Client) ask(ctx context.Context, cl *call, res any) error {
-	if err := c.gate(cl.Subject()); err != nil {
-		return err
-	}
-	_, err := c.cachedCall(ctx, cl, cl.Name, res)
-	return err
+// gate returns an error for a method that the revision does not have, or whose capability
+// the server did not declare.
+func (c *Client) gate(s outcome.Subject) error {
+	return c.core.Refusal(s, link.CheckRequest(c.core.Links.Agreed(), s.Method))
 }
 
-// params encodes what a call is sent with.
+// fetch checks and makes a call, and returns its result, which may come from the cache.
+func fetch[R any](ctx context.Context, c *Client, cl *call) (*R, error) {
+	if err := c.gate(cl.Subject()); err != nil {
+		return nil, err
+	}
+	res := new(R)
+	if _, err := c.cachedCall(ctx, cl, cl.Name, res); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// params encodes the params of a call.
 func (c *Client) params(cl *call, params any) error {
 	raw, err := mcp.Marshal(params)
 	if err != nil {
@@ -29,8 +39,8 @@ func (c *Client) params(cl *call, params any) error {
 	return nil
 }
 
-// named refuses an empty name or URI: no server has one, and in the stateless
-// era a header repeats it.
+// named returns an error for an empty name or URI. No server has one, and in the
+// stateless era a header repeats it.
 func (c *Client) named(cl *call, what string) error {
 	if cl.Name != "" {
 		return nil

@@ -17,8 +17,8 @@ import (
 
 var prompted = mcp.CompletionReference{Type: mcp.RefPrompt, Name: "greet"}
 
-// era connects to a fake server in one revision, over a pipe, with everything
-// declared but what caps says instead.
+// era connects to a fake server in one revision, over a pipe. The server declares
+// everything, or caps instead.
 func era(t *testing.T, version, caps string, opts ...client.Option) (*client.Client, *fakeServer) {
 	t.Helper()
 	tr, s := newFake(t)
@@ -52,7 +52,7 @@ func lastParams(t *testing.T, s *fakeServer, method string) string {
 	return found
 }
 
-// PRM-01, RES-02, CMP-01, CMP-02: one API, the same in every revision but for
+// One API, the same in every revision but for
 // what the revision does not have.
 func TestFeaturesInEveryRevision(t *testing.T) {
 	t.Parallel()
@@ -91,7 +91,7 @@ func TestFeaturesInEveryRevision(t *testing.T) {
 	}
 }
 
-// LC-11, DISC-15, DISC-18, pain 4: what the revision or the server does not have
+// What the revision or the server does not have
 // is refused here, with a type, and nothing is sent.
 func TestGate(t *testing.T) {
 	t.Parallel()
@@ -189,7 +189,7 @@ func TestFeaturesBadInput(t *testing.T) {
 	require.Equal(t, before, s.asked())
 }
 
-// RES-03: both codes in every revision; -32602 only where it says so.
+// Both codes count in every revision; -32602 only if its data or text names the missing resource.
 func TestReadResourceNotFound(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -217,7 +217,7 @@ func TestReadResourceNotFound(t *testing.T) {
 	require.Empty(t, res.Contents)
 }
 
-// LOG-01, LOG-04: one call for both eras.
+// One call for both eras.
 func TestSetLogLevel(t *testing.T) {
 	t.Parallel()
 	c, s := era(t, "2025-11-25", allCaps)
@@ -240,7 +240,7 @@ func TestSetLogLevel(t *testing.T) {
 	}
 }
 
-// HTTP-31, HDR-05: a header repeats what the request is about.
+// A header repeats what the request is about.
 func TestFeaturesNameHeader(t *testing.T) {
 	t.Parallel()
 	c, s := alone(t)
@@ -253,7 +253,7 @@ func TestFeaturesNameHeader(t *testing.T) {
 	require.Equal(t, "p", s.last("prompts/get").header.Get("Mcp-Name"))
 }
 
-// CACHE-01, CACHE-08, CACHE-16: what the server lets us keep of a resource is
+// What the server lets us keep of a resource is
 // asked for once, until it says that it was updated.
 func TestReadResourceIsCached(t *testing.T) {
 	t.Parallel()

@@ -83,7 +83,7 @@ func (refusing) CallTool(context.Context, string, any, ...client.CallOption) (*m
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "no"}}, IsError: true}, nil
 }
 
-// isError is a result until somebody asks (ERR-02, S2-EMAP-09).
+// isError is a result until somebody asks.
 func TestToolError(t *testing.T) {
 	t.Parallel()
 	c, s := connected(t)
@@ -197,12 +197,11 @@ func second[T any](_ T, err error) error { return err }
 func TestWrongOptions(t *testing.T) {
 	t.Parallel()
 	for name, opt := range map[string]client.Option{
-		"not known":                   client.WithProtocolVersion("1999-01-01"),
-		"name and a version":          client.WithClientInfo(mcp.Implementation{Name: "x"}),
-		"unknown validation":          client.WithValidation(client.Validation{Arguments: 9}),
-		"must not be negative":        client.WithResilience(client.Resilience{Retry: client.Retry{Attempts: -1}}),
-		"tool cache: size -1: ":       client.WithCache(client.CacheConfig{Settings: toolcache.Settings{Size: -1}}),
-		"exclude each other; set one": client.WithCache(client.CacheConfig{Partition: "me", Public: true}),
+		"not known":             client.WithProtocolVersion("1999-01-01"),
+		"name and a version":    client.WithClientInfo(mcp.Implementation{Name: "x"}),
+		"unknown validation":    client.WithValidation(client.Validation{Arguments: 9}),
+		"must not be negative":  client.WithResilience(client.Resilience{Retry: client.Retry{Attempts: -1}}),
+		"tool cache: size -1: ": client.WithCache(client.CacheConfig{Settings: toolcache.Settings{Size: -1}}),
 	} {
 		tr, s := newFake(t)
 		_, err := client.Connect(t.Context(), tr, sessionEra, opt)
@@ -237,7 +236,7 @@ func (e eager) Connect(ctx context.Context, h transport.Handler) (transport.Conn
 }
 
 // Ping is answered in any phase, what is not offered is refused, and a flood
-// of requests is bounded (UTIL-01, RPC-13).
+// of requests is bounded.
 func TestRequestsOfTheServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -252,8 +251,8 @@ func TestRequestsOfTheServer(t *testing.T) {
 	})
 }
 
-// The server is told of a call that was given up even when the client is
-// closed right after: Close lets what is on its way leave.
+// The server learns that a call was canceled even if the client is closed right after:
+// Close waits for messages that are being sent.
 func TestCancellationIsToldBeforeClose(t *testing.T) {
 	t.Parallel()
 	for range 20 {

@@ -46,7 +46,7 @@ func TestNewSessionForgetsAtOnce(t *testing.T) {
 }
 
 // A stream that was interrupted may have missed a change: nothing that was known
-// before is used after it (CHG-09).
+// before is used after it.
 func TestInterruptedStreamForgets(t *testing.T) {
 	t.Parallel()
 	t.Run("of a session", func(t *testing.T) {

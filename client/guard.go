@@ -30,7 +30,7 @@ func (s *callSupport) Hooks() *guard.Hooks {
 	return h
 }
 
-// signalKinds says what the signals of the guard are called outside.
+// signalKinds maps the signals of the guard to those of this package.
 var signalKinds = [...]SignalKind{
 	guard.RefusedOpen: RefusedOpen, guard.RefusedToolOpen: RefusedToolOpen, guard.RefusedThrottled: RefusedThrottled,
 	guard.RefusedFull: RefusedFull, guard.RefusedRate: RefusedRate, guard.Queued: Queued,
@@ -39,7 +39,7 @@ var signalKinds = [...]SignalKind{
 	guard.Retried: Retried, guard.RetryDenied: RetryDenied, guard.Hedged: Hedged, guard.HedgeWon: HedgeWon,
 }
 
-// retryDenials says what the denials of package resilience are called outside.
+// retryDenials maps the denials of package resilience to those of this package.
 var retryDenials = [...]RetryDenial{
 	resilience.DeniedBudget: DeniedByBudget, resilience.DeniedTime: DeniedByTime, resilience.DeniedAttempts: DeniedByAttempts,
 }

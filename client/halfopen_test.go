@@ -15,8 +15,8 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// A server that comes back without its sessions says so to the probe already:
-// it lives, and whoever probed for his call gets a new session (HTTP-16).
+// A server that comes back without its sessions already reports that to the probe: it
+// works, and the call that probed opens a new session.
 func TestProbeFindsTheSessionLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestProbeFindsTheSessionLost(t *testing.T) {
 }
 
 // What a server answers easily proves little about its tools: closed by its own
-// probe, the circuit is in probation (resilience.md §3.5).
+// probe, the circuit is in probation.
 func TestProtocolReadProbes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestProtocolReadProbes(t *testing.T) {
 	})
 }
 
-// A call that waits for the probe while the client is closed is told that.
+// A call that waits for the probe fails as closed when the client is closed.
 func TestCloseDuringTheProbe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestCloseDuringTheProbe(t *testing.T) {
 }
 
 // A probe that fails sends away who waits for a place behind it: none of them gets
-// one first (resilience.md §3.6).
+// one first.
 func TestFailedProbeEmptiesTheQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -44,7 +44,7 @@ func asUser(t *testing.T, user string) context.Context {
 
 // HTTP.HeaderFunc, over a real socket: each call goes out with the headers of its
 // context, what the server lets one user keep is not another's, and the pool stays
-// that of all clients (CACHE-05).
+// that of all clients.
 func TestHeaderFunc(t *testing.T) {
 	t.Parallel()
 	url, lists := privateLists(t)

@@ -78,8 +78,8 @@ func (s HealthStatus) MarshalText() ([]byte, error) { return []byte(s.String()),
 // (Retry-After). For a healthy client it takes a few nanoseconds and no lock,
 // so you can use it to choose a server for each call.
 //
-// An unhealthy client that gets no calls has no call to detect recovery. So
-// Healthy starts the recovery in the background and returns at once; call it
+// Without calls, an unhealthy client would not notice that the server has recovered.
+// So Healthy starts the recovery in the background and returns at once; call it
 // again for the outcome. If the circuit's cooldown is over, it starts one
 // probe, as a call would. If a lost session could not be reopened, it starts
 // the next try once that is due.

@@ -46,8 +46,8 @@ func TestReadinessHealsWithoutTraffic(t *testing.T) {
 	})
 }
 
-// However often a client is asked for, its server is probed once a cooldown, and
-// not at all where somebody has said that it is to be left alone.
+// However often Healthy is called, the client probes its server once a cooldown, and
+// not at all while the breaker is forced or throttled.
 func TestReadinessLeavesServersAlone(t *testing.T) {
 	t.Parallel()
 	away := func(context.Context, int, transport.Request) (transport.Answer, error) {
@@ -149,8 +149,8 @@ func TestReadinessOpensTheSession(t *testing.T) {
 	})
 }
 
-// A tool whose circuit is open is seen by whoever looks, and keeps no traffic away
-// from the tools that work.
+// A health check shows a tool with an open circuit, and does not keep traffic away from
+// the other tools.
 func TestHealthDegraded(t *testing.T) {
 	t.Parallel()
 	inBubbleWithPeer(t, func(t *testing.T, p *listPeer, c *client.Client) {
@@ -186,7 +186,7 @@ func TestHealthDegraded(t *testing.T) {
 	}, seedProfile)
 }
 
-// requireHealth asks a handler, and returns what it says of each server.
+// requireHealth calls a handler, and returns its entry for each server.
 func requireHealth(t *testing.T, h http.Handler, code int, status string) []map[string]any {
 	t.Helper()
 	w := httptest.NewRecorder()

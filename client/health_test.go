@@ -77,7 +77,7 @@ func TestHealth(t *testing.T) {
 	require.Equal(t, client.StateClosed, c.Health().State)
 }
 
-// A call that waits is in flight, and whoever asks does not wait with it.
+// A call that waits is in flight, and a health check does not wait with it.
 func TestHealthWhileACallWaits(t *testing.T) {
 	t.Parallel()
 	entered, leave := make(chan struct{}), make(chan struct{})
@@ -111,8 +111,8 @@ func TestHealthWithoutBreakerAndTools(t *testing.T) {
 	require.NotContains(t, string(raw), "breaker")
 }
 
-// The bar is 5 ns and no allocation (resilience.md 4.4); time is measured by the
-// benchmark. Not parallel: AllocsPerRun counts the whole process.
+// The limit is 5 ns and no allocation; the benchmark measures the time. Not parallel:
+// AllocsPerRun counts the whole process.
 func TestHealthyAllocatesNothing(t *testing.T) {
 	c, _ := connected(t)
 	require.Zero(t, testing.AllocsPerRun(1000, func() { healthySink = c.Healthy() }))

@@ -26,8 +26,8 @@ func hedgingWithin(limit func(r *client.Resilience)) client.Option {
 	return client.WithResilience(r)
 }
 
-// A second request takes its turn by the rate and a place in flight, as any other.
-// It does not wait for them: where there is none at once, it is not made.
+// A second request counts against the rate and the places in flight like any other. It
+// does not wait for them: without room at once it is not sent.
 func TestHedgeTakesItsTurn(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -38,8 +38,8 @@ func TestHedgeTakesItsTurn(t *testing.T) {
 		"no place":        {func(r *client.Resilience) { r.Bulkhead = client.Bulkhead{Limit: 1} }, 1},
 		"its turn":        {func(r *client.Resilience) { r.Rate = client.Rate{PerSecond: 0.1, Burst: 2} }, 2},
 		"not its turn":    {func(r *client.Resilience) { r.Rate = client.Rate{PerSecond: 0.1, Burst: 1} }, 1},
-		"room in flight":  {func(r *client.Resilience) { r.MaxInFlight = 2 }, 2},
-		"none in flight":  {func(r *client.Resilience) { r.MaxInFlight = 1 }, 1},
+		"room in flight":  {func(r *client.Resilience) { r.Bulkhead = client.Bulkhead{Limit: 2, Queue: -1} }, 2},
+		"none in flight":  {func(r *client.Resilience) { r.Bulkhead = client.Bulkhead{Limit: 1, Queue: -1} }, 1},
 		"turn, no place":  {func(r *client.Resilience) { r.Rate.PerSecond, r.Rate.Burst, r.Bulkhead.Limit = 0.1, 2, 1 }, 1},
 		"place, not turn": {func(r *client.Resilience) { r.Rate.PerSecond, r.Rate.Burst, r.Bulkhead.Limit = 0.1, 1, 2 }, 1},
 	} {
@@ -160,8 +160,8 @@ func TestHedgeProgress(t *testing.T) {
 	}
 }
 
-// The token of the request whose answer was taken is the one that a task made by
-// the call goes on to report with, and the other's means nothing any more.
+// If the call makes a task, the task reports progress with the token of the request
+// whose answer won. The other token means nothing any more.
 func TestHedgeProgressOfATask(t *testing.T) {
 	t.Parallel()
 	for name, second := range map[string]bool{"the first wins": false, "the second wins": true} {
@@ -176,7 +176,7 @@ func TestHedgeProgressOfATask(t *testing.T) {
 				var n atomic.Int32
 				s.on("tools/call", func(jsonrpc.Request) any {
 					if n.Add(1) == 1 && second {
-						return nil // for ever
+						return nil // no answer
 					}
 					<-time.After(2 * time.Second)
 					return json.RawMessage(task)

@@ -141,8 +141,8 @@ func TestHedgeHolds(t *testing.T) {
 	}
 }
 
-// A retry after two requests that failed waits for as long as either of them was
-// told, without a breaker too.
+// A retry after two failed requests waits for the longer Retry-After of the two, also
+// without a breaker.
 func TestHedgeRetryAfterOfBoth(t *testing.T) {
 	t.Parallel()
 	r := client.Resilience{
@@ -168,8 +168,8 @@ func TestHedgeRetryAfterOfBoth(t *testing.T) {
 	}, client.WithResilience(r))
 }
 
-// Who must not be sent twice is not: what may do harm, what goes to a program,
-// what a circuit or a hold is in the way of, and more than the share.
+// A call is not hedged if a second run may do harm, if it goes to a program, if a
+// circuit or a throttle prevents it, or beyond the share.
 func TestHedgeIsRefused(t *testing.T) {
 	t.Parallel()
 	slow := func(jsonrpc.Request) any {
@@ -185,7 +185,7 @@ func TestHedgeIsRefused(t *testing.T) {
 		"unsafe":                    {nil, nil, 1},
 		"the circuit has opened":    {func(c *client.Client) { c.Breaker().Trip("test") }, []client.CallOption{always}, 1},
 		"forced open":               {func(c *client.Client) { c.Breaker().Force(breaker.ForcedOpen) }, []client.CallOption{always}, 1},
-		"the server is left alone":  {func(c *client.Client) { c.Breaker().Throttle(time.Minute, "test") }, []client.CallOption{always}, 1},
+		"the server throttles":      {func(c *client.Client) { c.Breaker().Throttle(time.Minute, "test") }, []client.CallOption{always}, 1},
 		"the client is held":        {func(c *client.Client) { c.Throttle(time.Minute) }, []client.CallOption{always}, 1},
 		"a hold that has ended":     {func(c *client.Client) { c.Throttle(time.Millisecond) }, []client.CallOption{always}, 2},
 		"no policy allows a repeat": {nil, []client.CallOption{client.WithRetryPolicy(client.RetryNever)}, 1},
@@ -265,7 +265,7 @@ func TestHedgeLoserMayHaveRun(t *testing.T) {
 		var n atomic.Int32
 		s.on("tools/call", func(jsonrpc.Request) any {
 			if n.Add(1) == 1 {
-				return nil // for ever
+				return nil // no answer
 			}
 			c.Throttle(time.Minute)
 			return json.RawMessage(`{"resultType":"input_required","requestState":"s"}`)
@@ -277,8 +277,8 @@ func TestHedgeLoserMayHaveRun(t *testing.T) {
 	})
 }
 
-// In the session era a connection that ends says nothing: the server is told
-// which of the two requests nobody waits for.
+// In the session era, closing a connection means nothing, so the client notifies the
+// server which of the two requests is canceled.
 func TestHedgeLoserIsCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -289,7 +289,7 @@ func TestHedgeLoserIsCancelled(t *testing.T) {
 		var n atomic.Int32
 		s.on("tools/call", func(jsonrpc.Request) any {
 			if n.Add(1) == 1 {
-				return nil // for ever
+				return nil // no answer
 			}
 			return json.RawMessage(`{"content":[]}`)
 		})
@@ -311,6 +311,47 @@ func TestHedgeLoserIsCancelled(t *testing.T) {
 			}
 		}
 		require.Equal(t, 1, told)
+		s.mem.Close()
+	})
+}
+
+// What takes unusually long gets a second request beside it, and the first that
+// is answered wins.
+func TestHedge(t *testing.T) {
+	t.Parallel()
+	m := &recordingMeter{}
+	synctest.Test(t, func(t *testing.T) {
+		s := newLone(t)
+		r := client.Resilience{Hedge: client.Hedge{Share: 0.05}}
+		c, err := s.dial(client.WithResilience(r), client.WithMeter(m))
+		require.NoError(t, err)
+		var n atomic.Int32
+		s.on("prompts/list", func(jsonrpc.Request) any {
+			if n.Add(1) == 151 {
+				return nil // no answer
+			}
+			time.Sleep(10 * time.Millisecond)
+			return json.RawMessage(`{"resultType":"complete","prompts":[]}`)
+		})
+		s.on("tools/call", func(jsonrpc.Request) any {
+			time.Sleep(10 * time.Second)
+			return json.RawMessage(doneResult)
+		})
+		for range 150 {
+			_, err := c.Call(t.Context(), "prompts/list", nil)
+			require.NoError(t, err)
+		}
+		require.Zero(t, m.count(client.Hedged))
+		began := time.Now()
+		_, err = c.Call(t.Context(), "prompts/list", nil)
+		require.NoError(t, err)
+		require.Less(t, time.Since(began), 50*time.Millisecond)
+		require.Equal(t, 1, m.count(client.Hedged))
+		require.Equal(t, 1, m.count(client.HedgeWon))
+		_, err = c.CallTool(t.Context(), "deploy", nil, client.WithoutValidation())
+		require.NoError(t, err)
+		require.Len(t, s.of("tools/call"), 1, "what may not run twice is never hedged")
+		require.NoError(t, c.Close())
 		s.mem.Close()
 	})
 }

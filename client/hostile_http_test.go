@@ -35,8 +35,8 @@ func onTool(replies map[string]func(w http.ResponseWriter, r *http.Request, req 
 	}
 }
 
-// A caller who gives up in the middle of a body or a stream ends nobody's
-// session, and the server is told which call it was (HTTP-22).
+// A caller that cancels in the middle of a body or a stream ends nobody's session, and
+// the server learns which call it was.
 func TestHostileHTTPCancelMidBody(t *testing.T) {
 	t.Parallel()
 	for _, contentType := range []string{"application/json", "text/event-stream"} {
@@ -187,7 +187,7 @@ func TestHostileHTTPStatus(t *testing.T) {
 			require.Equal(t, []string{"tools/call", "echo"}, []string{e.Method, e.Tool})
 			attempts := 1
 			if tt.status == http.StatusNotFound {
-				attempts = 2 // the second in a new session (HTTP-16)
+				attempts = 2 // the second in a new session
 			}
 			require.Equal(t, attempts, e.Attempts)
 			require.NotEmpty(t, e.RequestID)

@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// stuckHandler is a slog handler that does not return before it is let go.
+// stuckHandler is a slog handler that blocks until it is released.
 type stuckHandler struct {
 	free chan struct{}
 

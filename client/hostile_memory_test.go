@@ -52,8 +52,8 @@ func heapGrows(hold func(measure func())) (grown int64) {
 	return grown
 }
 
-// A server that asks, tells and tells of changes without end, while the handlers
-// are stuck, cannot fill the memory, and calls go on.
+// A server that sends requests, notifications and changes without end, while the
+// handlers block, cannot fill the memory, and calls continue.
 func TestMemoryOfWaitingMessages(t *testing.T) { //nolint:paralleltest // measures the heap
 	_, err := officialSchemas() // what they take is not this test's
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestMemoryOfWaitingMessages(t *testing.T) { //nolint:paralleltest // measur
 			[]client.Option{client.OnSampling(func(context.Context, client.SamplingRequest) (*mcp.CreateMessageResult, error) {
 				<-stuck
 				return nil, client.ErrRejected
-			}), client.WithInputLimits(client.InputLimits{PerMinute: 10_000})},
+			}), client.WithServerLimits(client.ServerLimits{QuestionsPerMinute: 10_000})},
 		},
 		"ids of questions": {
 			func(s *fakeServer, i int) {
@@ -98,7 +98,7 @@ func TestMemoryOfWaitingMessages(t *testing.T) { //nolint:paralleltest // measur
 				tr, s := newFake(t)
 				tr.Limits.MessageBytes = memoryMessage
 				s.wire.waive(t, "what the peer asks is not told to the wire, which would keep it")
-				c, err := client.Connect(t.Context(), tr, pinned(append(tt.opts, client.WithMemoryLimit(memoryLimit)))...)
+				c, err := client.Connect(t.Context(), tr, pinned(append(tt.opts, client.WithServerLimits(client.ServerLimits{MemoryBytes: memoryLimit})))...)
 				require.NoError(t, err)
 				for i := range memoryPeer {
 					tt.send(s, 1000+i)
@@ -121,7 +121,7 @@ func TestMemoryOfWaitingMessages(t *testing.T) { //nolint:paralleltest // measur
 			t.Logf("%d KiB, %d refused", grown>>10, refused.Load())
 			require.Less(t, grown, int64(2*memoryLimit))
 			if name == "questions" {
-				require.Greater(t, refused.Load(), int64(memoryPeer/2), "the server is told")
+				require.Greater(t, refused.Load(), int64(memoryPeer/2), "the server learns of it")
 			}
 		})
 	}
@@ -174,7 +174,7 @@ func TestMemoryOfUnfinishedAnswers(t *testing.T) { //nolint:paralleltest // meas
 
 func memoryOfUnfinished(t *testing.T, version, form string) {
 	h := &halfServer{version: version, form: form, free: make(chan struct{})}
-	c := h.dial(t, memoryMessage, client.WithMemoryLimit(memoryLimit))
+	c := h.dial(t, memoryMessage, client.WithServerLimits(client.ServerLimits{MemoryBytes: memoryLimit}))
 	ctx, cancel := context.WithCancel(t.Context())
 	var work sync.WaitGroup
 	errs := make(chan error, memoryPeer)
@@ -218,7 +218,7 @@ func TestLargeAnswersAtOnce(t *testing.T) {
 			large := strings.Repeat("x", size)
 			synctest.Test(t, func(t *testing.T) {
 				h := &halfServer{version: "2025-11-25", form: form, free: make(chan struct{}), filler: large}
-				c := h.dial(t, message, client.WithMemoryLimit(limit))
+				c := h.dial(t, message, client.WithServerLimits(client.ServerLimits{MemoryBytes: limit}))
 				errs := make(chan error, 16)
 				for range cap(errs) {
 					go func() {
@@ -240,15 +240,15 @@ func TestLargeAnswersAtOnce(t *testing.T) {
 	}
 }
 
-// A server whose answers nobody reads for want of room may be unable to send
-// anything else. That is not taken for its silence.
+// A server whose answers wait for room may be unable to send anything else. That does
+// not count as its silence.
 func TestWaitForRoomIsNoSilenceOfTheServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &halfServer{version: "2025-11-25", form: "JSON", free: make(chan struct{})}
 		r := client.Resilience{Silence: 500 * time.Millisecond}
 		m := &recordingMeter{}
-		c := h.dial(t, memoryMessage, client.WithMemoryLimit(memoryLimit), client.WithResilience(r), client.WithMeter(m))
+		c := h.dial(t, memoryMessage, client.WithServerLimits(client.ServerLimits{MemoryBytes: memoryLimit}), client.WithResilience(r), client.WithMeter(m))
 		h.deaf.Store(true)
 		errs := make(chan error, 40)
 		for range cap(errs) {
@@ -268,13 +268,13 @@ func TestWaitForRoomIsNoSilenceOfTheServer(t *testing.T) {
 	})
 }
 
-// An answer that finds no room as long as its call may take is an overload of this
-// side, which counts against nobody and is not said to have been refused.
+// An answer that finds no room within the time of its call is an overload of the
+// client. It counts against nobody, and its call is not reported as refused.
 func TestNoRoomInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &halfServer{version: "2025-11-25", form: "JSON", free: make(chan struct{})}
-		c := h.dial(t, memoryMessage, client.WithMemoryLimit(memoryLimit))
+		c := h.dial(t, memoryMessage, client.WithServerLimits(client.ServerLimits{MemoryBytes: memoryLimit}))
 		errs := make(chan error, 40)
 		for range cap(errs) {
 			go func() {

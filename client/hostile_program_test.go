@@ -28,8 +28,8 @@ func TestHostileOrphan(t *testing.T) {
 	wantError{mcperrors.CodeUnavailable, mcperrors.KindTransport, one(mcperrors.Unknown), []string{"status 1"}}.check(t, err) // of the next one
 }
 
-// Connecting to a program that says nothing ends with its context, soon after
-// it even though the program does not want to end.
+// Connecting to a silent program ends with its context, soon after it even if the
+// program ignores the request to exit.
 func TestHostileSilentProgram(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

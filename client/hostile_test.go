@@ -28,8 +28,8 @@ import (
 
 var message = map[string]any{"message": "m"}
 
-// answerRaw has the server answer tools/call with a line in which ID stands
-// for the request's id; every other line is left as it is.
+// answerRaw makes the server answer tools/call with a line in which ID is replaced by
+// the id of the request. It does not change other lines.
 func answerRaw(s *fakeServer, line string) {
 	s.on("tools/call", func(req jsonrpc.Request) any {
 		return rawLine(strings.ReplaceAll(line, "ID", string(req.ID.AppendJSON(nil))))
@@ -163,7 +163,7 @@ func TestHostileNoiseInBraces(t *testing.T) {
 			c, s := connected(t, client.WithLogger(logged.logger()))
 			s.write(line)
 			require.NoError(t, c.Ping(t.Context()))
-			require.Contains(t, logged.String(), "the server wrote to stdout what is not MCP")
+			require.Contains(t, logged.String(), "skipped a line on the server's stdout that is not MCP")
 			require.NotContains(t, logged.String(), "invalid message from the server")
 		})
 	}
@@ -256,7 +256,7 @@ func TestHostileFlood(t *testing.T) {
 	require.Less(t, time.Since(began), 10*time.Second) // 132 KB and 106 µs each took others 5.3 s on a quiet machine
 }
 
-// Handlers that block hold up neither answers nor pings, and are told what was
+// Handlers that block delay neither answers nor pings, and the log reports what was
 // dropped meanwhile.
 func TestHostileSlowHandler(t *testing.T) {
 	t.Parallel()
@@ -310,7 +310,7 @@ func TestHostilePingDuringHandshake(t *testing.T) {
 	}
 }
 
-// What is not offered is refused (RPC-13); notifications never are (RPC-11).
+// What is not offered is refused; notifications never are.
 func TestHostileServerRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -347,8 +347,8 @@ func cancelledIDs(t *testing.T, received []string) []jsonrpc.ID {
 	return ids
 }
 
-// A call that is given up is cancelled at the server by its id, whoever gave it
-// up; one that was never sent is not, and neither is initialize (UTIL-03).
+// When a call ends early, the client cancels it at the server by its id, for any
+// reason. It cancels neither a call that was not sent nor initialize.
 func TestHostileCancelIsTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -37,8 +37,7 @@ const (
 	h2EndHeaders = 4
 )
 
-// h2Server speaks HTTP/2 by hand. turn says what becomes of a request: nil
-// answers it.
+// h2Server speaks HTTP/2 by hand. turn returns the reply to a request; nil answers it.
 type h2Server struct {
 	turn func(method string, conn *h2Conn, stream uint32) (taken bool)
 
@@ -95,7 +94,7 @@ func (s *h2Server) dial(context.Context, string, string) (net.Conn, error) {
 	return socketLike{ours}, nil
 }
 
-// socketLike says of a failed write what a socket says.
+// socketLike returns errors of failed writes as a socket does.
 type socketLike struct{ net.Conn }
 
 func (s socketLike) Write(p []byte) (int, error) {
@@ -206,8 +205,8 @@ func once(n int, do func(c *h2Conn, stream uint32)) func(string, *h2Conn, uint32
 	}
 }
 
-// withoutBody is a round tripper as many are: it does not pass GetBody on, so that
-// the HTTP layer repeats nothing by itself.
+// withoutBody is a round tripper that does not pass GetBody on, as many do, so that the
+// HTTP layer repeats nothing automatically.
 type withoutBody struct{ http.RoundTripper }
 
 func (w withoutBody) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -231,7 +230,7 @@ func TestHTTP2Unprocessed(t *testing.T) {
 		"REFUSED_STREAM with GetBody": {nil, func() func(string, *h2Conn, uint32) bool {
 			return once(1, func(c *h2Conn, stream uint32) { c.refuse(stream) })
 		}, nil},
-		"REFUSED_STREAM again and again": {nil, func() func(string, *h2Conn, uint32) bool {
+		"REFUSED_STREAM repeatedly": {nil, func() func(string, *h2Conn, uint32) bool {
 			return once(4, func(c *h2Conn, stream uint32) { c.refuse(stream) })
 		}, nil},
 		"GOAWAY": {func(rt http.RoundTripper) http.RoundTripper { return withoutBody{rt} }, func() func(string, *h2Conn, uint32) bool {

@@ -29,7 +29,7 @@ func WithIdempotency(prefix string) Option {
 // WithIdempotencyKey sets the key of one call, for applications that store it.
 // A later call with the same key counts as the same call for the server, even
 // from another process. The rounds after the first append "#2", "#3" and so
-// on; for manual rounds ([WithInput]) set a new key each. It needs
+// on; for manual rounds ([InputRequired.Answer]) set a new key each. It needs
 // [WithIdempotency].
 func WithIdempotencyKey(key string) CallOption {
 	return callOptionFunc(func(o *callOptions) { o.IdempotencyKey = &key })

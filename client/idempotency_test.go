@@ -1,9 +1,12 @@
 package client_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -62,4 +65,47 @@ func TestEachRoundHasAKey(t *testing.T) {
 			require.NoError(t, c.Close())
 		})
 	}
+}
+
+// With keys, all attempts of a call are one call to the server. They allow a retry only
+// if the server declares that it honors them.
+func TestIdempotencyKeys(t *testing.T) {
+	t.Parallel()
+	for announced, want := range map[bool]int{true: 3, false: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newLone(t)
+			if announced {
+				s.result("server/discover", `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"experimental":{"com.example/idempotency":{}}},"ttlMs":60000,"cacheScope":"private"}`)
+			}
+			c, err := s.dial(client.WithIdempotency("com.example"))
+			require.NoError(t, err)
+			s.on("tools/call", func(jsonrpc.Request) any { return status(http.StatusBadGateway, "") })
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			_, err = c.CallTool(ctx, "deploy", nil, client.WithoutValidation())
+			require.Error(t, err)
+			require.Len(t, s.of("tools/call"), want)
+			keys := map[string]bool{}
+			for i, p := range s.of("tools/call") {
+				var params struct {
+					Meta map[string]any `json:"_meta"`
+				}
+				require.NoError(t, json.Unmarshal(p.req.Params, &params))
+				keys[params.Meta["com.example/idempotencyKey"].(string)] = true
+				require.EqualValues(t, i+1, params.Meta["com.example/attempt"])
+				require.Positive(t, params.Meta["com.example/deadlineMs"])
+				require.LessOrEqual(t, params.Meta["com.example/deadlineMs"], 30_000.0)
+				require.Empty(t, p.header.Get("Idempotency-Key"))
+			}
+			require.Len(t, keys, 1)
+			_, err = c.CallTool(ctx, "deploy", nil, client.WithoutValidation(), client.WithIdempotencyKey("mine"))
+			require.Error(t, err)
+			require.Contains(t, s.last("tools/call").body, `"com.example/idempotencyKey":"mine"`)
+			require.NoError(t, c.Close())
+			s.mem.Close()
+		})
+	}
+	c, _ := connected(t)
+	_, err := c.CallTool(t.Context(), "echo", hello, client.WithIdempotencyKey("k"))
+	require.ErrorContains(t, err, "WithIdempotency")
 }

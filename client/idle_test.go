@@ -12,8 +12,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// A request that ends for want of an answer says how long it waited, and which
-// option makes the client wait longer.
+// The error of a request without an answer has the time that it waited, and the option
+// to make the client wait longer.
 func TestIdleTimeoutNamesTheOption(t *testing.T) {
 	t.Parallel()
 	const raise = "; raise Resilience.IdleTimeout, or WithTimeouts for one call"

@@ -15,8 +15,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// inbound returns what takes the messages that the server sends on its own. An idle
-// client has none.
+// inbound returns the part that handles messages that the server sends on its own. It is
+// created when it is first used.
 func (c *Client) inbound() *inbound.Inbound {
 	return c.incoming.Make(func() *inbound.Inbound {
 		return inbound.New(&c.core, (*receiver)(c), inbound.Config{
@@ -25,7 +25,7 @@ func (c *Client) inbound() *inbound.Inbound {
 	})
 }
 
-// receiver is the client as the messages of its server need it.
+// receiver is the part of the client that package inbound uses.
 type receiver Client
 
 // Outdate implements [inbound.Client].
@@ -53,7 +53,7 @@ func (r *receiver) TaskChanged(n jsonrpc.Notification) {
 // NoteLoss implements [inbound.Client].
 func (r *receiver) NoteLoss(l *link.Link, err error) { r.calls.Keeper.NoteLoss(l, err) }
 
-// handler is what the transport hands to: it returns at once, always.
+// handler returns the functions that the transport calls. None of them blocks.
 func (c *Client) handler() transport.Handler {
 	f := &faults{c: c}
 	return transport.Handler{
@@ -87,7 +87,7 @@ func (c *Client) handler() transport.Handler {
 	}
 }
 
-// faults logs what a connection brings that is not MCP.
+// faults logs input of a connection that is not MCP.
 type faults struct {
 	c            *Client
 	wrongs, odds seldom
@@ -102,13 +102,13 @@ func (f *faults) wrong(err error) {
 // noise logs lines of stdout.
 func (f *faults) noise(line []byte) {
 	if n, due := f.odds.again(); due {
-		f.c.core.Log.Warn("[MCP] the server wrote to stdout what is not MCP; skipped", "server", f.c.core.Server,
+		f.c.core.Log.Warn("[MCP] skipped a line on the server's stdout that is not MCP", "server", f.c.core.Server,
 			"line", jsonrpc.Printable(string(line), 200), "count", n)
 	}
 }
 
-// seldom counts what may come without end, and says when to log it: the first of
-// a connection, the 10th, the 100th and so on.
+// seldom counts something that may come without end, and reports when to log it: the first
+// time, the 10th, the 100th and so on.
 type seldom struct{ n atomic.Uint64 }
 
 func (s *seldom) again() (n uint64, due bool) {
@@ -120,8 +120,8 @@ func (s *seldom) again() (n uint64, due bool) {
 	return n, rest == 1
 }
 
-// trace is the application's trace, on goroutines of its own, with log lines for
-// stdout noise.
+// trace returns t with each of its functions on a goroutine of its own. It also logs noise
+// on stdout.
 func (f *faults) trace(t transport.Trace) transport.Trace {
 	aside := func(name string, see func([]byte)) func([]byte) {
 		if see == nil {

@@ -31,32 +31,49 @@ type Requester struct {
 // fails the call that it belongs to, with this error.
 var ErrRejected = ask.ErrRejected
 
-// InputLimits bounds what a server may ask the application. A field that is 0
-// has its default.
-type InputLimits struct {
-	// Concurrent is how many handlers run at once, 16 by default; further
-	// questions wait. If a handler calls the server, it must be at least 2,
-	// because that call may ask something too.
-	Concurrent int
-	// PerMinute is how many questions handlers get in a minute, 120 by default;
+// ServerLimits bounds what a server can make this client hold and do. A field that is 0 has
+// its default.
+type ServerLimits struct {
+	// MemoryBytes bounds what the client holds for the server at the same time: incomplete
+	// answers of more than 16 KiB, requests and notifications that wait for handlers, and
+	// lists while they are fetched. The default is 64 MiB. A negative value disables the
+	// limit.
+	//
+	// Answers beyond the limit wait until there is room or their calls end, which slows the
+	// server down; see [transport.Budget]. Everything else is refused, newest first: a
+	// request gets a JSON-RPC error, a notification is dropped and counted in the log, a
+	// list fails. A call that fails for lack of room has an error of kind overloaded; its
+	// Delivery tells whether it may have run. A higher MessageBytes in [transport.Limits]
+	// raises the limit, so that one message always fits.
+	//
+	// The client can exceed the limit by one message, because one answer at a time may
+	// continue without room. Reading a message briefly takes up to twice its size. Not
+	// counted are messages being read from a pipe, results that a call has returned, and
+	// over HTTP/2 up to 256 KiB of each waiting answer (or the window that your
+	// RoundTripper allows).
+	MemoryBytes int64
+	// Handlers is how many handlers run at once, 16 by default; further questions of the
+	// server wait. If a handler calls the server, it must be at least 2, because that call
+	// may ask something too.
+	Handlers int
+	// QuestionsPerMinute is how many questions handlers get in a minute, 120 by default;
 	// further questions are refused. Requests for roots do not count.
-	PerMinute int
-	// Rounds is how many times one call may ask, 10 by default.
+	QuestionsPerMinute int
+	// Rounds is how many times one call may ask, 10 by default. The server may put a call
+	// off twice as many times; the client pauses in between, longer each time.
 	Rounds int
-	// Waits is how many times a server may put one call off, 20 by default. The
-	// client pauses in between, longer each time.
-	Waits int
 }
 
-// WithInputLimits replaces the limits on what a server may ask.
-func WithInputLimits(l InputLimits) Option {
-	return optionFunc(func(c *config) { c.offer.Limits = ask.Limits(l) })
+// WithServerLimits bounds what a server can make this client hold and do; see
+// [ServerLimits].
+func WithServerLimits(l ServerLimits) Option {
+	return optionFunc(func(c *config) { overlay(&c.limits, l) })
 }
 
 // InputRequired is the cause of an error of kind
 // [mcperrors.KindInputRequired]: the server asks something before it answers
 // the call, and the client did not answer it. Make the call again with the
-// answers; see [WithInput]. An InputRequired can be stored as JSON. Do not log
+// option that [InputRequired.Answer] returns. An InputRequired can be stored as JSON. Do not log
 // it: it may hold secrets between the server and its user.
 type InputRequired struct {
 	// Requests are the server's questions, by the server's keys. nil means that
@@ -90,19 +107,19 @@ func (e *InputRequired) Unwrap() error { return e.Reason }
 
 // WithManualInput ends the call when the server asks something, with an error of
 // kind [mcperrors.KindInputRequired] whose cause is an [*InputRequired]. Answer it
-// and make the same call again [WithInput]. No handler runs. The server may ask
-// for what the client declares; see [WithCapabilities] for a client without
-// handlers.
+// and make the same call again with [InputRequired.Answer]. No handler runs. The
+// server may ask for what the client declares; see [WithCapabilities] for a client
+// without handlers.
 func WithManualInput() CallOption {
 	return callOptionFunc(func(o *callOptions) { o.Manual = true })
 }
 
-// WithInput answers an [*InputRequired]. Make the call that ended with it again:
-// the same call, with its State, and with an answer, an encoded result, for each
-// key of its Requests. The state is good for this one call. From there the client
-// continues automatically, unless the call has [WithManualInput] again.
-func WithInput(responses mcp.InputResponses, state json.RawMessage) CallOption {
-	return callOptionFunc(func(o *callOptions) { o.input = &givenInput{responses, state} })
+// Answer returns an option for the call that ended with e: make the same call again with
+// it. responses has an answer, an encoded result, for each key of Requests. The state of
+// e is good for this one call. From there the client answers automatically, unless the
+// call has [WithManualInput] again.
+func (e *InputRequired) Answer(responses mcp.InputResponses) CallOption {
+	return callOptionFunc(func(o *callOptions) { o.input = &givenInput{responses, e.State} })
 }
 
 type givenInput struct {
@@ -110,10 +127,10 @@ type givenInput struct {
 	state     json.RawMessage
 }
 
-// inputRequired is the error of a call that needs an answer first.
+// inputRequired returns the error of a call that needs an answer first.
 func inputRequired(need *InputRequired) *mcperrors.Error {
 	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindInputRequired, mcperrors.Answered, need.Error(), need)
-	e.Retryable = false // it would ask again
+	e.Retryable = false // the server would ask again
 	e.SuggestedAction = "Answer what the server asks"
 	return e
 }
@@ -123,12 +140,12 @@ func (*callSupport) InputError(err error, state json.RawMessage) *mcperrors.Erro
 	return inputError(err, state)
 }
 
-// inputError makes the error of a call from one of the dispatcher. state is the
-// server's in the round that failed.
+// inputError returns the error of a call whose input failed with err. state is the state of
+// that round.
 func inputError(err error, state json.RawMessage) *mcperrors.Error {
 	var unanswered *ask.Unanswered
 	switch {
-	case errors.As(err, &unanswered): // the caller may go on by hand
+	case errors.As(err, &unanswered): // the caller may answer manually
 		return inputRequired(&InputRequired{Requests: unanswered.Requests, State: state, Reason: unanswered.Reason})
 	case errors.Is(err, ask.ErrClosed):
 		return life.ErrClosed()

@@ -15,8 +15,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Handlers that hang keep others waiting, within the time of the call, and the
-// log says so: once, until one is free again.
+// Handlers that hang make others wait, within the time of the call. The log reports
+// that once, until a handler is free again.
 func TestHandlersThatHang(t *testing.T) {
 	t.Parallel()
 	log := &lines{}
@@ -63,7 +63,7 @@ func TestHandlersThatHang(t *testing.T) {
 		for range 2 {
 			hang <- struct{}{}
 		}
-	}, client.WithLogger(log.logger()), client.WithInputLimits(client.InputLimits{Concurrent: 2}),
+	}, client.WithLogger(log.logger()), client.WithServerLimits(client.ServerLimits{Handlers: 2}),
 		client.OnElicitForm(func(context.Context, client.FormRequest) (*mcp.ElicitResult, error) {
 			if hangs.Load() {
 				<-hang

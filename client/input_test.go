@@ -78,8 +78,8 @@ func (s *fakeServer) request(id int, method, params string) {
 	s.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params))
 }
 
-// told waits until nothing moves and returns what the client answered to a
-// request: a result, or an error as "code message"; "" for nothing.
+// told waits until nothing happens any more and returns the client's answer to a
+// request: a result, or an error as "code message"; "" for none.
 func (s *fakeServer) told(id int) string {
 	synctest.Wait()
 	answer := ""
@@ -130,12 +130,12 @@ var everything = []client.Option{
 	client.WithRoots(mcp.Root{URI: "file:///work", Name: "w"}),
 }
 
-// LC-13, ROOT-02, DISC-10: a client declares what it has handlers for, in the
+// A client declares what it has handlers for, in the
 // words of the revision.
 func TestCapabilitiesByRevision(t *testing.T) {
 	t.Parallel()
 	tools := client.OnSampling(sampleYes, client.SamplingTools, client.SamplingContext)
-	ext := client.WithExtensions(map[string]json.RawMessage{"com.example/x": json.RawMessage(`{"a":1}`)})
+	ext := client.WithCapabilities(mcp.ClientCapabilities{Extensions: map[string]json.RawMessage{"com.example/x": json.RawMessage(`{"a":1}`)}})
 	all := []client.Option{tools, client.OnElicitForm(formYes), client.OnElicitURL(urlYes), client.WithRoots(), ext}
 	tests := []struct {
 		version, want string
@@ -143,15 +143,26 @@ func TestCapabilitiesByRevision(t *testing.T) {
 	}{
 		{"2024-11-05", `{}`, nil},
 		{"2026-07-28", `{}`, nil},
-		{"2024-11-05", `{"roots":{"listChanged":true},"sampling":{}}`, all},
-		{"2025-03-26", `{"roots":{"listChanged":true},"sampling":{}}`, all},
-		{"2025-06-18", `{"roots":{"listChanged":true},"sampling":{},"elicitation":{}}`, all},
-		{"2025-11-25", `{"roots":{"listChanged":true},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}}}`, all},
+		{"2024-11-05", `{"roots":{"listChanged":true},"sampling":{},"extensions":{"com.example/x":{"a":1}}}`, all},
+		{"2025-03-26", `{"roots":{"listChanged":true},"sampling":{},"extensions":{"com.example/x":{"a":1}}}`, all},
+		{"2025-06-18", `{"roots":{"listChanged":true},"sampling":{},"elicitation":{},"extensions":{"com.example/x":{"a":1}}}`, all},
+		{"2025-11-25", `{"roots":{"listChanged":true},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}},"extensions":{"com.example/x":{"a":1}}}`, all},
 		{"2026-07-28", `{"roots":{},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}},"extensions":{"com.example/x":{"a":1}}}`, all},
 		{"2025-06-18", `{}`, []client.Option{client.OnElicitURL(urlYes)}},
 		{"2025-11-25", `{"elicitation":{"url":{}}}`, []client.Option{client.OnElicitURL(urlYes)}},
+		{"2025-11-25", `{"experimental":{"a":{},"b":{"n":2}},"extensions":{"com.example/x":{"a":1}},"x":1,"y":3}`, []client.Option{
+			client.WithCapabilities(mcp.ClientCapabilities{
+				Experimental: map[string]json.RawMessage{"a": json.RawMessage(`{}`), "b": json.RawMessage(`{"n":1}`)},
+				Extra:        mcp.Members{{Name: "x", Value: json.RawMessage(`1`)}, {Name: "y", Value: json.RawMessage(`2`)}},
+			}), ext,
+			client.WithCapabilities(mcp.ClientCapabilities{
+				Experimental: map[string]json.RawMessage{"b": json.RawMessage(`{"n":2}`)},
+				Extra:        mcp.Members{{Name: "y", Value: json.RawMessage(`3`)}},
+			}),
+		}},
+		{"2026-07-28", `{"extensions":{"io.modelcontextprotocol/tasks":{},"com.example/x":{"a":1}}}`, []client.Option{client.WithTasks(), ext}},
 		{"2025-11-25", `{"sampling":{}}`, []client.Option{client.OnSampling(sampleYes)}},
-		{"2025-11-25", `{"elicitation":{}}`, []client.Option{tools, client.WithCapabilities(mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}})}},
+		{"2025-11-25", `{"sampling":{"context":{},"tools":{}},"elicitation":{}}`, []client.Option{tools, client.WithCapabilities(mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}})}},
 	}
 	for _, tt := range tests {
 		speaking(t, tt.version, func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -177,17 +188,17 @@ func TestCapabilitiesByRevision(t *testing.T) {
 	}
 }
 
-// DISC-16: ids need a prefix, settings are objects.
+// Ids need a prefix, settings are objects.
 func TestExtensionsAreChecked(t *testing.T) {
 	t.Parallel()
 	for id, settings := range map[string]string{"noprefix": `{}`, "1bad.label/x": `{}`, "com.example/": `[]`, "com.example/x": `true`, "com.example/y": ``} {
 		tr, _ := newFake(t)
-		_, err := client.Connect(t.Context(), tr, client.WithExtensions(map[string]json.RawMessage{id: json.RawMessage(settings)}))
+		_, err := client.Connect(t.Context(), tr, client.WithCapabilities(mcp.ClientCapabilities{Extensions: map[string]json.RawMessage{id: json.RawMessage(settings)}}))
 		require.ErrorContains(t, err, "extension", id)
 	}
 }
 
-// MRTR-14: one registration answers requests of the session era and rounds of
+// One registration answers requests of the session era and rounds of
 // the stateless one, in the same words.
 func TestOneHandlerForBothEras(t *testing.T) {
 	t.Parallel()
@@ -234,8 +245,8 @@ func (s *fakeServer) askFirst(requests map[string]string) *[]round {
 
 const plainResult = `{"resultType":"complete","content":[{"type":"text","text":"done"}]}`
 
-// script makes tools/call answer with one result after the other, the last one
-// for ever.
+// script makes tools/call return the results one after the other, and the last one
+// forever.
 func (s *fakeServer) script(results ...string) *[]round {
 	rounds := &[]round{}
 	s.on("tools/call", func(req jsonrpc.Request) any {
@@ -250,7 +261,7 @@ func (s *fakeServer) script(results ...string) *[]round {
 	return rounds
 }
 
-// RPC-13, ELIC-01, SAMP-02: what was not declared is refused, with the code of
+// What was not declared is refused, with the code of
 // the table.
 func TestUndeclaredRequests(t *testing.T) {
 	t.Parallel()
@@ -277,7 +288,7 @@ func TestUndeclaredRequests(t *testing.T) {
 		{"2025-11-25", "sampling/createMessage", `{"messages":[]}`, "-32602", everything},
 		{"2025-11-25", "sampling/createMessage", `{"messages":[],"maxTokens":1,"tools":[{"name":"x","inputSchema":{}}]}`, "-32602", everything},
 		{"2025-11-25", "sampling/createMessage", `{"messages":[],"maxTokens":1,"toolChoice":{}}`, "-32602", everything},
-		// Offered by hand without anybody to ask: nobody chose (ELIC-09).
+		// Offered by hand without anybody to ask: nobody chose.
 		{"2025-11-25", "elicitation/create", askForm, `{"action":"cancel"}`, []client.Option{client.WithCapabilities(mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}})}},
 		{"2025-06-18", "elicitation/create", askForm, saidForm, form},
 		{"2024-11-05", "sampling/createMessage", askSample, saidSample, everything},
@@ -292,8 +303,8 @@ func TestUndeclaredRequests(t *testing.T) {
 	}
 }
 
-// SAMP-04, ELIC-02, ELIC-09: what a handler does is told in the words of its
-// kind, and why it failed is told to nobody else.
+// A handler's outcome reaches the server in the terms of its kind; the reason of a
+// failure does not.
 func TestHandlerOutcomes(t *testing.T) {
 	t.Parallel()
 	secret := errors.New("secret key 123")
@@ -362,7 +373,7 @@ func TestHandlerOutcomes(t *testing.T) {
 	}
 }
 
-// ELIC-06: a handler learns who asks, on which occasion, from this side.
+// A handler learns from the client which server asks, and for which call.
 func TestHandlersLearnWhoAsks(t *testing.T) {
 	t.Parallel()
 	var got []client.Requester
@@ -389,7 +400,7 @@ func TestHandlersLearnWhoAsks(t *testing.T) {
 	require.Equal(t, "echo", got[1].Tool)
 }
 
-// UTIL-06: the server withdraws: the handler's context ends, nothing is
+// The server withdraws: the handler's context ends, nothing is
 // answered, and nobody else is disturbed.
 func TestServerWithdraws(t *testing.T) {
 	t.Parallel()
@@ -415,7 +426,7 @@ func TestServerWithdraws(t *testing.T) {
 	require.Equal(t, int32(2), ended.Load(), "Close ends the other")
 }
 
-// UTIL-01, pain 18: handlers that block hold up neither pings nor calls, and one
+// Handlers that block hold up neither pings nor calls, and one
 // that does not even listen to its context holds up Close for a second only.
 func TestHandlersBlockNobody(t *testing.T) {
 	t.Parallel()
@@ -461,7 +472,7 @@ func TestHandlerMayCallTheServer(t *testing.T) {
 			_, err := c.CallTool(t.Context(), "echo", hello)
 			require.NoError(t, err)
 			require.Equal(t, 2, depth)
-		}, client.WithInputLimits(client.InputLimits{Concurrent: 2}),
+		}, client.WithServerLimits(client.ServerLimits{Handlers: 2}),
 			client.OnSampling(func(ctx context.Context, r client.SamplingRequest) (*mcp.CreateMessageResult, error) {
 				depth++
 				if _, err := c.CallTool(ctx, "echo", hello); err != nil {
@@ -472,7 +483,7 @@ func TestHandlerMayCallTheServer(t *testing.T) {
 	}
 }
 
-// A question nobody answers is given up when a call would be.
+// A question without an answer ends when a call would.
 func TestQuestionsAreNotOpenForEver(t *testing.T) {
 	t.Parallel()
 	forever := func(ctx context.Context) error {
@@ -492,7 +503,7 @@ func TestQuestionsAreNotOpenForEver(t *testing.T) {
 	}))
 }
 
-// SEC-07, SAMP-05: a flood reaches handlers drop by drop, and all of it is
+// A flood reaches handlers drop by drop, and all of it is
 // refused or answered.
 func TestFlood(t *testing.T) {
 	t.Parallel()
@@ -511,7 +522,7 @@ func TestFlood(t *testing.T) {
 		require.Empty(t, s.told(5000))
 		pass(time.Second)
 		require.JSONEq(t, saidSample, s.told(5000), "a minute later it may ask again")
-	}, client.WithInputLimits(client.InputLimits{Concurrent: 4, PerMinute: 50}),
+	}, client.WithServerLimits(client.ServerLimits{Handlers: 4, QuestionsPerMinute: 50}),
 		client.OnSampling(func(ctx context.Context, r client.SamplingRequest) (*mcp.CreateMessageResult, error) {
 			now := running.Add(1)
 			defer running.Add(-1)
@@ -539,7 +550,7 @@ func TestDuplicateIDs(t *testing.T) {
 	}))
 }
 
-// RPC-14: in the stateless era a request of the server gets no answer, not even
+// In the stateless era a request of the server gets no answer, not even
 // a ping.
 func TestStatelessRequestsAreDropped(t *testing.T) {
 	t.Parallel()
@@ -555,8 +566,8 @@ func TestStatelessRequestsAreDropped(t *testing.T) {
 	require.Contains(t, logs.text(), "dropped")
 }
 
-// The server may ask as soon as it is told that the session is open, which is
-// before the client has finished telling it.
+// The server may ask as soon as it gets notifications/initialized, which may be before
+// the client has finished sending it.
 func TestServerAsksAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

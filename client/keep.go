@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -44,7 +45,7 @@ func newRestartKeeper(c *Client, t transport.Transport, set Restart, stream bool
 	}
 	hung := set.Hung
 	if hung >= 0 {
-		hung = orElse(hung, orElse(c.cfg.resilience.IdleTimeout, defaultHung))
+		hung = cmp.Or(hung, c.cfg.resilience.IdleTimeout, defaultHung)
 	}
 	k := keeperConfig(c)
 	k.Open = func(ctx context.Context) (opened func(), err error) {
@@ -58,7 +59,7 @@ func newRestartKeeper(c *Client, t transport.Transport, set Restart, stream bool
 			c.calls.Guard.Renewed("the server was " + again + " again")
 		}, err
 	}
-	k.Timeout, k.TooSlow = orElse(set.StartTimeout, defaultStartTimeout), errSlowStart
+	k.Timeout, k.TooSlow = cmp.Or(set.StartTimeout, defaultStartTimeout), errSlowStart
 	k.Restore = func(before *link.Agreement, cause error) {
 		agreed := c.core.Links.Agreed()
 		if stream {
@@ -69,7 +70,7 @@ func newRestartKeeper(c *Client, t transport.Transport, set Restart, stream bool
 		c.watcher().Restarted(before)
 	}
 	k.Restarts = &keeper.Restarts{
-		Schedule: set.schedule(), Again: again, Paused: paused, Patience: orElse(set.CallWait, defaultCallWait), Hung: hung,
+		Schedule: set.schedule(), Again: again, Paused: paused, Patience: cmp.Or(set.CallWait, defaultCallWait), Hung: hung,
 	}
 	k.Restarts.Schedule.Started(time.Now())
 	return keeper.New(&c.core, k)
@@ -80,7 +81,7 @@ var errSlowStart = errors.New("the server was not ready in time after a restart 
 // newSessionTimeout bounds opening a session in place of one that was lost.
 const newSessionTimeout = time.Minute
 
-// newSessionKeeper makes the keeper of a client that loses sessions.
+// newSessionKeeper makes the keeper that replaces lost sessions.
 func newSessionKeeper(c *Client) *keeper.Keeper {
 	k := keeperConfig(c)
 	k.Open = func(ctx context.Context) (opened func(), err error) {
@@ -96,7 +97,7 @@ func newSessionKeeper(c *Client) *keeper.Keeper {
 	k.Renewals = &keeper.Renewals{
 		Schedule: resilience.NewRenewal(resilience.RenewalSettings{}),
 		Allowed: func() error {
-			if e := c.calls.Guard.Throttle().Refusal(); e != nil { // an initialize is a request, too
+			if e := c.calls.Guard.Throttle().Refusal(); e != nil { // initialize is throttled, too
 				return e
 			}
 			return nil
@@ -106,7 +107,7 @@ func newSessionKeeper(c *Client) *keeper.Keeper {
 	return keeper.New(&c.core, k)
 }
 
-// keeperConfig is what keepers of all kinds are given.
+// keeperConfig returns the configuration that all keepers share.
 func keeperConfig(c *Client) keeper.Config {
 	return keeper.Config{
 		Enter: func(to life.State, cause error, held time.Duration) {

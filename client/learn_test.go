@@ -29,8 +29,8 @@ var readers = map[string]func(t *testing.T, c *client.Client){
 	},
 }
 
-// HDR-09: the schema seen last is the one that headers go by, whoever asked for
-// the list, also where the client has looked for the tool in vain before.
+// Headers follow the schema that was seen last, from any list, even if the client has
+// looked for the tool in vain before.
 func TestLearn_HDR_09_Headers(t *testing.T) {
 	t.Parallel()
 	for name, read := range readers {
@@ -57,7 +57,7 @@ func TestLearn_HDR_09_Headers(t *testing.T) {
 	}
 }
 
-// TOOL-11: results are held against what the list says.
+// Results are checked against the list.
 func TestLearn_TOOL_11_Outputs(t *testing.T) {
 	t.Parallel()
 	for name, read := range readers {

@@ -44,8 +44,8 @@ func (p *listPeer) list(tools string) {
 	p.tools = tools
 }
 
-// answer sets what the peer says to a method: the members "result" or "error" of
-// a response.
+// answer sets the peer's answer to a method: the members "result" or "error" of a
+// response.
 func (p *listPeer) answer(method string, f func(params json.RawMessage) string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

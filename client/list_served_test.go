@@ -42,8 +42,8 @@ func seenEvents[E client.Event](into *[]E) client.Option {
 	})
 }
 
-// A server that cannot list its tools just now is connected to: who lists them is
-// told why not, an event tells the rest, and calls go on.
+// The client connects to a server that cannot list its tools now. Callers that list
+// them get the reason, an event reports it, and calls continue.
 func TestFailingListDoesNotFailDial(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -123,8 +123,7 @@ func TestSilentListDoesNotFailDial(t *testing.T) {
 	}
 }
 
-// The list that connecting has fetched serves those who want to see it, for as
-// long as it is fresh.
+// The list that Connect has fetched answers later calls for it, as long as it is fresh.
 func TestToolsAreServedWhileFresh(t *testing.T) {
 	t.Parallel()
 	inBubbleEachWay(t, func(t *testing.T, p *listPeer) {
@@ -170,7 +169,7 @@ func TestToolsAreServedWhileFresh(t *testing.T) {
 	})
 }
 
-// Where the time to live is 0, whoever wants the list asks the server.
+// If the time to live is 0, each caller of the list asks the server.
 func TestToolsAreNotServedWithoutTime(t *testing.T) {
 	t.Parallel()
 	inBubbleWithPeer(t, func(t *testing.T, p *listPeer, c *client.Client) {
@@ -182,9 +181,8 @@ func TestToolsAreNotServedWithoutTime(t *testing.T) {
 	}, client.WithCache(client.CacheConfig{Settings: toolcache.Settings{TTL: -1}}))
 }
 
-// Stale lists stand in, where that is asked for, for everything that reads them:
-// when nobody answers, when a gateway answers for the server, and while the
-// circuit is open.
+// If it is configured, stale lists are served to everything that reads them: when
+// nobody answers, when a gateway answers for the server, and while the circuit is open.
 func TestServeStaleServesEveryReader(t *testing.T) {
 	t.Parallel()
 	r := map[string]func(t *testing.T, p *listPeer, b *breaker.Breaker){
@@ -239,8 +237,8 @@ func TestServeStaleServesEveryReader(t *testing.T) {
 	}
 }
 
-// A program that only calls tools has the list fetched again when its time is
-// over, beside its calls, so that a tool that has changed is told of.
+// For a program that only calls tools, an expired list is fetched again beside its
+// calls, so that a changed tool is reported.
 func TestListIsRefreshedBesideCalls(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string][]client.Option{"checked": nil, "unchecked": {client.WithValidation(client.Validation{Arguments: client.ValidateOff})}} {

@@ -165,7 +165,7 @@ var toolsAndX = mcp.SubscriptionFilter{ToolsListChanged: true, ResourceSubscript
 
 const updatedA = `"uri":"x:/a"`
 
-// CHG-03, CHG-04, CHG-06, CHG-07: a stream is asked for with a filter, waits for
+// A stream is asked for with a filter, waits for
 // its acknowledgement, tells its own subscription, and ends with it.
 func TestSubscribeStateless(t *testing.T) {
 	t.Parallel()
@@ -206,11 +206,11 @@ func TestSubscribeStateless(t *testing.T) {
 	})
 }
 
-// CHG-10: a stream has no timeout, is no call in flight, and is not counted.
+// A stream has no timeout, is no call in flight, and is not counted.
 func TestSubscriptionIsNoCall(t *testing.T) {
 	t.Parallel()
 	bothWays(t, func(t *testing.T, over string) {
-		res := client.Resilience{MaxInFlight: 1}
+		res := client.Resilience{Bulkhead: client.Bulkhead{Limit: 1, Queue: -1}}
 		c, ls := listenOver(t, over, client.WithResilience(res))
 		var r record
 		_, err := c.Subscribe(t.Context(), toolsAndX, r.change)
@@ -225,8 +225,8 @@ func TestSubscriptionIsNoCall(t *testing.T) {
 	})
 }
 
-// CHG-08, CHG-09, client-features §5: however a stream ends it is opened again,
-// later where it ended in good order, and the gap is told.
+// A stream that ended for any reason is opened again, later if it ended in good order,
+// and the gap is reported.
 func TestSubscriptionOpensAgain(t *testing.T) {
 	t.Parallel()
 	bothWays(t, func(t *testing.T, over string) {
@@ -299,8 +299,7 @@ func TestSubscriptionIsNoStorm(t *testing.T) {
 	})
 }
 
-// Pain 9: a refusal is an error with a type; one that comes later ends the
-// subscription, and says so.
+// A refusal is a typed error; a later one ends the subscription with that error.
 func TestSubscriptionRefused(t *testing.T) {
 	t.Parallel()
 	bothWays(t, func(t *testing.T, over string) {
@@ -353,8 +352,8 @@ func TestSubscriptionNotAcknowledged(t *testing.T) {
 	})
 }
 
-// CHG-05: another set of URIs is a new stream, opened before the old one ends,
-// and what both tell is told once.
+// For another set of URIs the client opens a new stream before it closes the old one. A
+// change on both is reported once.
 func TestSubscriptionUpdate(t *testing.T) {
 	t.Parallel()
 	bothWays(t, func(t *testing.T, over string) {
@@ -394,8 +393,7 @@ func TestSubscriptionUpdate(t *testing.T) {
 	})
 }
 
-// CHG-09: where Update is quicker than the stream that is opened again after a
-// loss, what was missed is told all the same.
+// If Update is quicker than the reopening of a lost stream, the gap is still reported.
 func TestSubscriptionUpdateAfterLoss(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -413,7 +411,7 @@ func TestSubscriptionUpdateAfterLoss(t *testing.T) {
 	})
 }
 
-// CHG-11, STDIO-12: a notice that names no subscription, or another, belongs to
+// A notice that names no subscription, or another, belongs to
 // the stream it came on; on stdio it is dropped.
 func TestSubscriptionForeignNotice(t *testing.T) {
 	t.Parallel()
@@ -436,8 +434,8 @@ func TestSubscriptionForeignNotice(t *testing.T) {
 	})
 }
 
-// The handler of lists works in both eras: with it the client listens for what
-// the server declares, without it never (CHG-03), and a loss is mended (pain 9).
+// OnListChanged works in both eras: with it the client listens for the changes that the
+// server declares, without it never, and a lost stream is reopened.
 func TestListHandlerListens(t *testing.T) {
 	t.Parallel()
 	bothWays(t, func(t *testing.T, over string) {
@@ -452,7 +450,7 @@ func TestListHandlerListens(t *testing.T) {
 		ready := make(chan struct{})
 		c, ls = listenOver(t, over, events.events(), client.OnListChanged(func(ctx context.Context, method string) {
 			<-ready
-			_, err := c.ListTools(ctx, nil) // in the handler (client-features §5)
+			_, err := c.ListTools(ctx, nil) // in the handler
 			lists.note("%s %v", method, err)
 		}))
 		close(ready)
@@ -471,8 +469,8 @@ func TestListHandlerListens(t *testing.T) {
 	})
 }
 
-// CHG-02: a thousand notices cost one fetch, whoever tells them and in whatever
-// era, and a handler is told of them once or twice.
+// A thousand notifications cost one fetch, over any stream and in either era, and a
+// handler is called once or twice.
 func TestThousandNotices(t *testing.T) {
 	t.Parallel()
 	bothWays(t, func(t *testing.T, over string) {
@@ -509,7 +507,7 @@ func TestThousandNotices(t *testing.T) {
 		require.NoError(t, err)
 		before := s.count("tools/list")
 		s.notify("notifications/tools/list_changed", `{}`)
-		synctest.Wait() // the handler is at it: what comes now is told of once more
+		synctest.Wait() // the handler runs: a change now calls it once more
 		for range 999 {
 			s.notify("notifications/tools/list_changed", `{}`)
 		}
@@ -535,7 +533,7 @@ func (ls *listens) lists() int {
 	return ls.pipe.count("tools/list")
 }
 
-// A slow handler is told of a gap in the place of what it could not take.
+// A slow handler gets a gap in place of the changes that it was too slow for.
 func TestSubscriptionSlowHandler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

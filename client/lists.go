@@ -47,8 +47,7 @@ var (
 	}
 )
 
-// page makes a call that asks for one page, nil for the first, and returns it with its
-// size.
+// page requests one page, nil for the first, and returns it with its size in bytes.
 func (l *list[R, T]) page(ctx context.Context, c *Client, cl *call, cursor *string) (res *R, size int, err error) {
 	if err := c.gate(cl.Subject()); err != nil {
 		return nil, 0, err
@@ -63,16 +62,16 @@ func (l *list[R, T]) page(ctx context.Context, c *Client, cl *call, cursor *stri
 	return res, size, nil
 }
 
-// one asks for one page, nil for the first.
+// one returns one page, nil for the first.
 func (l *list[R, T]) one(ctx context.Context, c *Client, cursor *string, opts []CallOption) (*R, error) {
 	cl := newCall(l.method, opts)
 	res, _, err := l.page(ctx, c, &cl, cursor)
 	return res, err
 }
 
-// walk iterates over all pages. who is the caller of the first page, nil to ask for it;
-// each later page is a call of its own. seen, unless it is nil, gets each page first and
-// returns the items that the caller gets.
+// walk iterates over all pages. who is the caller of the first page; nil asks HeaderFunc and
+// the Authorizer. Each later page is a separate call. seen, unless it is nil, gets each page
+// first and returns its items.
 func (l *list[R, T]) walk(ctx context.Context, c *Client, opts []CallOption, who *transport.Caller, seen func(cursor *string, res *R) []T) iter.Seq2[T, error] {
 	return lists.Walk(ctx, c.lists(), l.method, l.name, func(ctx context.Context, cursor *string) (lists.Page[T], error) {
 		cl := newCall(l.method, opts)

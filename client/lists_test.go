@@ -57,7 +57,7 @@ func TestListsFollowCursors(t *testing.T) {
 			"y": `[` + item("c") + `],"nextCursor":"x"`,
 		}, []string{"a", "b", "c"}, ""},
 		{"a null cursor is the end", map[string]string{"first": `[` + item("a") + `],"nextCursor":null`}, []string{"a"}, ""},
-		{"a bad cursor begins the walk anew, once", map[string]string{"first": `[` + item("a") + `],"nextCursor":"gone"`}, []string{"a"}, "bad cursor"},
+		{"a bad cursor starts the walk again, once", map[string]string{"first": `[` + item("a") + `],"nextCursor":"gone"`}, []string{"a"}, "bad cursor"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -116,8 +116,8 @@ func TestListsNeedTheirCapability(t *testing.T) {
 	require.Equal(t, []string{"initialize", "notifications/initialized", "tools/list"}, s.methods())
 }
 
-// UTIL-15: a cursor that is refused begins the walk anew, once, and nothing is
-// yielded twice. The same for every list.
+// A refused cursor starts the walk again, once, and nothing is yielded twice. This
+// holds for every list.
 func TestBadCursorBeginsTheWalkAnew(t *testing.T) {
 	t.Parallel()
 	const caps = `{"tools":{},"resources":{},"prompts":{}}`

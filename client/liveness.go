@@ -13,18 +13,18 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// maxKeepAliveWait is how long a sign of life may take, or the interval where
-// that is shorter.
+// maxKeepAliveWait bounds the wait for the answer to a liveness probe. A shorter interval
+// between probes bounds it, too.
 const maxKeepAliveWait = 30 * time.Second
 
-// watchLife sends liveness probes until the client is closed.
-func watchLife(c *Client) {
+// probeRegularly sends liveness probes until the client is closed.
+func probeRegularly(c *Client) {
 	ctx := c.core.Life.Context()
 	for last := c.calls.Beats(); life.Sleep(ctx, c.cfg.resilience.KeepAlive); {
 		now := c.calls.Beats()
 		if now == last && c.calls.Guard.InFlight() == 0 {
 			err := error(link.GoroutineEnded())
-			callback.Aside("", nil, func() { err = c.askForLife(ctx, min(c.cfg.resilience.KeepAlive, maxKeepAliveWait)) }) // a Middleware may end its goroutine
+			callback.Aside("", nil, func() { err = c.probeLiveness(ctx, min(c.cfg.resilience.KeepAlive, maxKeepAliveWait)) }) // a Middleware may end its goroutine
 			if err != nil && ctx.Err() == nil {
 				c.core.Log.Warn("[MCP] the server does not answer liveness probes", "server", c.core.Server, "error", err)
 				c.emit(LivenessFailed{Reason: err})
@@ -47,16 +47,16 @@ func (c *Client) Alive(ctx context.Context) error {
 	e := c.calls.Ping(ctx, maxKeepAliveWait).Err
 	switch {
 	case e == nil, e.RPC != nil:
-		return nil //nolint:nilerr // a refusal is a sign of life
+		return nil //nolint:nilerr // a refusal is an answer
 	case e.Kind != mcperrors.KindSessionLost:
 		return e
 	}
-	// It lives, and has forgotten the session: a call opens the next one.
-	return c.askForLife(ctx, maxKeepAliveWait)
+	// The server answered that it has lost the session: a call opens a new one.
+	return c.probeLiveness(ctx, maxKeepAliveWait)
 }
 
-// askForLife returns why there was no answer.
-func (c *Client) askForLife(ctx context.Context, bound time.Duration) error {
+// probeLiveness sends a liveness probe. It returns an error if there is no answer.
+func (c *Client) probeLiveness(ctx context.Context, bound time.Duration) error {
 	cl := newCall(mcp.MethodPing, nil)
 	cl.Purpose = link.Liveness
 	cl.Wait = jsonrpc.Wait{Idle: bound, Max: bound}
@@ -69,9 +69,9 @@ func (c *Client) askForLife(ctx context.Context, bound time.Duration) error {
 	case errors.As(err, &rpc):
 		return nil // -32601 is an answer too
 	case mcperrors.KindOf(err) == mcperrors.KindCircuitOpen:
-		return nil // known already
+		return nil // the circuit has reported it
 	case mcperrors.KindOf(err) == mcperrors.KindOverloaded && mcperrors.DeliveryOf(err) == mcperrors.NotSent:
-		return nil // kept back here: it was not asked
+		return nil // the client refused the probe: nothing was sent
 	}
 	return err
 }

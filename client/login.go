@@ -6,8 +6,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
-// watchLogin passes on the changes of the transport's login until stop is called. stop is
-// nil if there are none to report.
+// watchLogin reports changes of the transport's login until stop is called. stop is nil if
+// the transport has no login.
 func watchLogin(c *Client, t transport.Transport) (stop func()) {
 	w, ok := t.(link.LoginWatcher)
 	if !ok {

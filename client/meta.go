@@ -21,7 +21,7 @@ func WithMeta(key string, value any) CallOption {
 
 // metaOf returns the _meta of params, nil for none.
 func metaOf(params json.RawMessage) (meta json.RawMessage) {
-	_ = jsonrpc.Members(params, func(name, value []byte) bool { // they were checked
+	_ = jsonrpc.Members(params, func(name, value []byte) bool { // the params are valid JSON
 		if string(name) == "_meta" {
 			meta = value
 		}

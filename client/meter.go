@@ -143,7 +143,7 @@ const (
 	Queued
 	// LateAnswers: Count answers arrived after their calls had ended.
 	LateAnswers
-	// LoginSignal: the login changed as Login tells. Each client that uses the login
+	// LoginSignal: the login changed; see Login. Each client that uses the login
 	// reports it.
 	LoginSignal
 )
@@ -174,7 +174,7 @@ const (
 	// DeniedByTime: the retry would begin after the deadline of the call, or later
 	// than the client waits for a server.
 	DeniedByTime
-	// DeniedByAttempts: the call was tried as often as one may be.
+	// DeniedByAttempts: the call has used all its attempts.
 	DeniedByAttempts
 )
 
@@ -201,8 +201,8 @@ func (cl *call) ended(c *Client, began time.Time, err error) {
 	})
 }
 
-// guardedMeter is the application's meter. Others wait for the goroutines that it is
-// called on.
+// guardedMeter protects the goroutines of the client from panics of the application's
+// meter.
 type guardedMeter struct {
 	failed func(*callback.Error)
 	m      Meter

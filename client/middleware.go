@@ -45,8 +45,8 @@ type Invocation struct {
 
 	c  *Client
 	cl *call
-	// before is the call as it was, for a Next that is called again, and given the context
-	// of the call. sent says that Next was called.
+	// before is a copy of the call, for a middleware that calls next again. given is the
+	// context of the call. sent reports whether next was called.
 	before call
 	given  context.Context // only compared
 	sent   bool
@@ -75,8 +75,8 @@ type Next func(ctx context.Context, inv *Invocation) (json.RawMessage, error)
 // Pass it the same Invocation. A panic fails the call, with an error of kind
 // app.
 //
-// If ctx is changed, the client calls HeaderFunc and the Authorizer of the
-// transport once more with the new context, and sends what they return then.
+// If ctx is changed, the client calls HeaderFunc and the Authorizer of the transport once
+// more, with the new context, and sends their new results.
 type Middleware func(next Next) Next
 
 // WithMiddleware wraps every call in the given middleware, the first
@@ -88,7 +88,7 @@ func WithMiddleware(links ...Middleware) Option {
 	return optionFunc(func(c *config) { c.middleware = append(c.middleware, links...) })
 }
 
-// chainOf is what calls go through, nil for none.
+// chainOf links the middleware to one chain, nil for none.
 func chainOf(links []Middleware) (Next, error) {
 	if len(links) == 0 {
 		return nil, nil
@@ -98,7 +98,8 @@ func chainOf(links []Middleware) (Next, error) {
 		if links[i] == nil {
 			return nil, errors.New("WithMiddleware: a middleware is nil")
 		}
-		if err := made("WithMiddleware", func() { next = links[i](next) }); err != nil {
+		var err error
+		if !callback.Run("WithMiddleware", func(e *callback.Error) { err = e }, func() { next = links[i](next) }) {
 			return nil, err
 		}
 		if next == nil {
@@ -108,7 +109,7 @@ func chainOf(links []Middleware) (Next, error) {
 	return next, nil
 }
 
-// through makes a call through the chain of the application.
+// runThroughMiddleware makes a call through the chain of middleware.
 func (c *Client) runThroughMiddleware(ctx context.Context, cl *call) (json.RawMessage, error) {
 	own := new(call) // not cl itself: the calls of other clients stay on the stack
 	*own = *cl
@@ -119,17 +120,18 @@ func (c *Client) runThroughMiddleware(ctx context.Context, cl *call) (json.RawMe
 	}
 	var raw json.RawMessage
 	var err error
-	if !callback.Run("WithMiddleware", func(e *callback.Error) {
+	returned := callback.Run("WithMiddleware", func(e *callback.Error) {
 		err = e
 		c.callbackFailed(e)
-	}, func() { raw, err = c.cfg.chain(ctx, inv) }) {
-		fate := mcperrors.Unknown
-		if own.Attempts == 0 {
-			fate = mcperrors.NotSent
-		}
-		err = outcome.CallbackFailed(err, fate)
+	}, func() { raw, err = c.cfg.chain(ctx, inv) })
+	delivery := mcperrors.Unknown
+	if own.Attempts == 0 {
+		delivery = mcperrors.NotSent
 	}
-	if own.Link == nil { // a link of the chain answered
+	if !returned {
+		err = outcome.CallbackFailed(err, delivery)
+	}
+	if own.Link == nil { // a middleware answered
 		own.Link = l
 	}
 	*cl = *own
@@ -139,10 +141,6 @@ func (c *Client) runThroughMiddleware(ctx context.Context, cl *call) (json.RawMe
 	var known *mcperrors.Error
 	if errors.As(err, &known) {
 		return nil, err
-	}
-	delivery := mcperrors.Unknown
-	if cl.Attempts == 0 {
-		delivery = mcperrors.NotSent
 	}
 	return nil, c.core.About(cl.Subject(), errormap.From(err, delivery))
 }
@@ -167,7 +165,7 @@ func (inv *Invocation) send(ctx context.Context) (json.RawMessage, error) {
 	inv.cl.Kept = kept             // what an earlier run sent may still be on its way
 	inv.cl.Challenged = challenged // it is one call for the Authorizer
 	if inv.sent || !sameContext(ctx, inv.given) {
-		inv.cl.Caller = nil // another try, or perhaps another caller
+		inv.cl.Caller = nil // a second call, or perhaps another caller
 	}
 	inv.sent = true
 	if err := inv.addMeta(); err != nil {
@@ -186,15 +184,14 @@ func sameContext(a, b context.Context) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
 }
 
-// addMeta adds what the links of the chain want to say, but for what the caller
-// has said himself.
+// addMeta adds the Meta of the middleware, except members that the caller has set.
 func (inv *Invocation) addMeta() error {
 	if len(inv.Meta) == 0 {
 		return nil
 	}
 	members := maps.Clone(inv.Meta)
-	said := doc.AppendMembers([]byte{'{'}, inv.cl.Meta)
-	if err := jsonrpc.Members(append(said, '}'), func(name, _ []byte) bool {
+	set := doc.AppendMembers([]byte{'{'}, inv.cl.Meta)
+	if err := jsonrpc.Members(append(set, '}'), func(name, _ []byte) bool {
 		delete(members, string(name))
 		return true
 	}); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Links run in the order they were given, see what the call is about, and what
-// they add to _meta is sent, but for what the caller says himself.
+// Middleware runs in the given order and sees the target of the call. Its Meta is sent,
+// except members that the caller sets.
 func TestMiddleware(t *testing.T) {
 	t.Parallel()
 	var order []string
@@ -119,7 +119,7 @@ func TestMiddlewareDecides(t *testing.T) {
 		defer panic("in a link")
 		return next(ctx, inv)
 	}
-	_, _ = c.CallTool(t.Context(), "echo", hello) // what comes of it is the link's business
+	_, _ = c.CallTool(t.Context(), "echo", hello) // the middleware decides about the result
 	what = func(ctx context.Context, inv *client.Invocation, next client.Next) (json.RawMessage, error) {
 		return next(ctx, inv)
 	}
@@ -136,7 +136,7 @@ func TestMiddlewareThatIsNone(t *testing.T) {
 	require.ErrorContains(t, err, "a middleware returned nil")
 }
 
-// recordingMeter keeps what it is told.
+// recordingMeter keeps its records.
 type recordingMeter struct {
 	client.NoMeter
 	mu       sync.Mutex

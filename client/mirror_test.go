@@ -53,7 +53,7 @@ func TestMirror_HDR_01_Arguments(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "deploy", json.RawMessage(tt.args))
 		require.NoError(t, err, tt.name)
 		require.Equal(t, tt.want, s.last("tools/call").params(), tt.name)
-		// HDR-12: a raw call goes the same way.
+		// A raw call goes the same way.
 		_, err = c.Call(t.Context(), "tools/call", json.RawMessage(`{"arguments":`+tt.args+`,"name":"deploy"}`))
 		require.NoError(t, err, tt.name)
 		require.Equal(t, tt.want, s.last("tools/call").params(), tt.name)
@@ -131,8 +131,8 @@ func TestMirror_HDR_07_InvalidAnnotation(t *testing.T) {
 
 func mismatch() *jsonrpc.Error { return jsonrpc.NewError(-32020, "Header mismatch", nil) }
 
-// A server that renamed a header refuses the old one: the list is read anew and
-// the call made once more.
+// A server that renamed a header refuses the old one: the client lists the tools again
+// and sends the call once more.
 func TestMirror_HDR_10_RenamedHeader(t *testing.T) {
 	t.Parallel()
 	guard := breaker.New(breaker.Settings{})
@@ -157,7 +157,7 @@ func TestMirror_HDR_10_RenamedHeader(t *testing.T) {
 	require.Zero(t, guard.Snapshot().ConsecutiveFailures)
 }
 
-// What the server says of the second attempt stands.
+// The server's answer to the second attempt is final.
 func TestMirror_HDR_10_OnceACall(t *testing.T) {
 	t.Parallel()
 	c, s := alone(t)
@@ -193,7 +193,7 @@ func TestMirror_HDR_10_OnceACall(t *testing.T) {
 	require.Equal(t, 1, e.Attempts)
 }
 
-// TOOL-05, HDR-05: names of any text.
+// Names of any text.
 func TestMirror_TOOL_05_Names(t *testing.T) {
 	t.Parallel()
 	c, s := alone(t, client.WithCache(client.CacheConfig{NoPreload: true}), client.WithValidation(client.Validation{Arguments: client.ValidateOff}))

@@ -48,7 +48,7 @@ func inRounds(t *testing.T, results []string, f func(t *testing.T, rounds []roun
 	}, opts...)
 }
 
-// needed returns what an error says is missing.
+// needed returns the InputRequired of an error.
 func needed(t *testing.T, err error) *client.InputRequired {
 	t.Helper()
 	var need *client.InputRequired
@@ -59,7 +59,7 @@ func needed(t *testing.T, err error) *client.InputRequired {
 	return need
 }
 
-// MRTR-04, 05, 07: a round repeats the call with the latest answers and the
+// A round repeats the call with the latest answers and the
 // latest state, character by character, under a new id and a new token.
 func TestRounds(t *testing.T) {
 	t.Parallel()
@@ -89,7 +89,7 @@ func TestRounds(t *testing.T) {
 	}, everything...)
 }
 
-// MRTR-06: the next call knows nothing of the rounds of the one before.
+// The next call knows nothing of the rounds of the one before.
 func TestRoundsAreOfOneCall(t *testing.T) {
 	t.Parallel()
 	speaking(t, "2026-07-28", func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -104,7 +104,7 @@ func TestRoundsAreOfOneCall(t *testing.T) {
 	}, everything...)
 }
 
-// MRTR-01, MRTR-02: what is no interim result ends the call as one.
+// What is no interim result ends the call as one.
 func TestBadInterimResults(t *testing.T) {
 	t.Parallel()
 	for _, result := range []string{
@@ -130,8 +130,8 @@ func TestBadInterimResults(t *testing.T) {
 	}, everything...)
 }
 
-// MRTR-03: what cannot be answered is found before anybody is bothered; the call
-// is not repeated, and its error says how to go on.
+// The client finds out that it cannot answer before it calls a handler; the call is not
+// repeated, and its error tells how to continue.
 func TestUndeclaredInput(t *testing.T) {
 	t.Parallel()
 	asked := 0
@@ -160,7 +160,7 @@ func TestUndeclaredInput(t *testing.T) {
 	}, everything...)
 }
 
-// MRTR-09: a round's questions are open together; a refusal ends the others, a
+// A round's questions are open together; a refusal ends the others, a
 // decline is an answer like any other.
 func TestRoundsAreConcurrent(t *testing.T) {
 	t.Parallel()
@@ -201,7 +201,7 @@ func TestRoundsAreConcurrent(t *testing.T) {
 	}))
 }
 
-// MRTR-08, SEC-10: nobody asks for ever.
+// The number of rounds is bounded.
 func TestEndlessRounds(t *testing.T) {
 	t.Parallel()
 	inRounds(t, []string{interim(`"again"`, wantForm)}, func(t *testing.T, rounds []round, err error) {
@@ -211,7 +211,7 @@ func TestEndlessRounds(t *testing.T) {
 	inRounds(t, []string{interim(`"again"`, wantForm)}, func(t *testing.T, rounds []round, err error) {
 		require.NotNil(t, needed(t, err))
 		require.Len(t, rounds, 3)
-	}, append(everything, client.WithInputLimits(client.InputLimits{Rounds: 2}))...)
+	}, append(everything, client.WithServerLimits(client.ServerLimits{Rounds: 2}))...)
 	entries := make([]string, 10_000)
 	for i := range entries {
 		entries[i] = fmt.Sprintf(`"k%d":{"method":"roots/list"}`, i)
@@ -225,11 +225,11 @@ func TestEndlessRounds(t *testing.T) {
 		require.NotNil(t, needed(t, err))
 		require.ErrorContains(t, err, "3 requests for input per minute")
 		require.Len(t, rounds, 4)
-	}, append(everything, client.WithInputLimits(client.InputLimits{PerMinute: 3}))...)
+	}, append(everything, client.WithServerLimits(client.ServerLimits{QuestionsPerMinute: 3}))...)
 }
 
-// MRTR-08: a state and nothing else is a wish to be asked later: with pauses
-// that grow, and not for ever.
+// A state without questions asks the client to call again later: with growing pauses,
+// and a bounded number of times.
 func TestStateOnlyRounds(t *testing.T) {
 	t.Parallel()
 	for _, later := range []string{interim(`"later"`), interim(`"later"`, []string{}...), `{"resultType":"input_required","inputRequests":{},"requestState":"later"}`} {
@@ -270,7 +270,7 @@ func startsAt(at *time.Time) client.Option {
 
 var idCount atomic.Int64
 
-// MRTR-12: what the user thinks takes no time of an attempt, only of the whole
+// What the user thinks takes no time of an attempt, only of the whole
 // call, and every round is a success to the breaker.
 func TestThinkingTime(t *testing.T) {
 	t.Parallel()
@@ -337,7 +337,7 @@ func TestCallEndsItsHandlers(t *testing.T) {
 	}
 }
 
-// MRTR-11: an application may drive the loop itself, even from another process.
+// An application may drive the loop itself, even from another process.
 func TestManualInput(t *testing.T) {
 	t.Parallel()
 	offer := client.WithCapabilities(mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}})
@@ -354,11 +354,11 @@ func TestManualInput(t *testing.T) {
 		require.NoError(t, jsonrpc.Unmarshal(stored, &restored))
 		require.Equal(t, need.State, restored.State)
 		_, err = c.CallTool(t.Context(), "echo", hello, client.WithManualInput(),
-			client.WithInput(mcp.InputResponses{"form": json.RawMessage(saidForm)}, restored.State))
+			restored.Answer(mcp.InputResponses{"form": json.RawMessage(saidForm)}))
 		second := needed(t, err)
 		require.Empty(t, second.Requests)
 		require.Contains(t, (*rounds)[1].raw, `"inputResponses":{"form":`+saidForm+`},"requestState":"st<\u2028"`)
-		_, err = c.CallTool(t.Context(), "echo", hello, client.WithInput(nil, second.State))
+		_, err = c.CallTool(t.Context(), "echo", hello, second.Answer(nil))
 		require.NoError(t, err)
 		require.Contains(t, (*rounds)[2].raw, `"requestState":"two"`)
 		require.NotContains(t, (*rounds)[2].raw, "inputResponses")
@@ -366,8 +366,8 @@ func TestManualInput(t *testing.T) {
 	speaking(t, "2026-07-28", func(t *testing.T, c *client.Client, s *fakeServer) {
 		calls := s.count("tools/call")
 		for _, opt := range []client.CallOption{
-			client.WithInput(mcp.InputResponses{"a": json.RawMessage(`7`)}, nil), client.WithInput(mcp.InputResponses{"a": json.RawMessage(`{`)}, nil),
-			client.WithInput(nil, json.RawMessage(`{}`)), client.WithInput(nil, json.RawMessage(`"`)),
+			(&client.InputRequired{}).Answer(mcp.InputResponses{"a": json.RawMessage(`7`)}), (&client.InputRequired{}).Answer(mcp.InputResponses{"a": json.RawMessage(`{`)}),
+			(&client.InputRequired{State: json.RawMessage(`{}`)}).Answer(nil), (&client.InputRequired{State: json.RawMessage(`"`)}).Answer(nil),
 		} {
 			_, err := c.CallTool(t.Context(), "echo", hello, opt)
 			require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
@@ -377,13 +377,12 @@ func TestManualInput(t *testing.T) {
 	})
 	// The session era has no rounds.
 	speaking(t, "2025-11-25", func(t *testing.T, c *client.Client, _ *fakeServer) {
-		_, err := c.CallTool(t.Context(), "echo", hello, client.WithInput(nil, json.RawMessage(`"s"`)))
+		_, err := c.CallTool(t.Context(), "echo", hello, (&client.InputRequired{State: json.RawMessage(`"s"`)}).Answer(nil))
 		require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
 	})
 }
 
-// The other two methods that may ask, and MRTR-10: what answered a question is
-// kept for nobody.
+// The other two methods that may ask. A result that answered a question is not cached.
 func TestPromptsAndResourcesAskToo(t *testing.T) {
 	t.Parallel()
 	speaking(t, "2026-07-28", func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -407,10 +406,10 @@ func TestPromptsAndResourcesAskToo(t *testing.T) {
 		}
 		require.Equal(t, 3, asks)
 		require.Equal(t, 4, s.count("resources/read"))
-		// By hand, too, past the cache: a state is one call's (MRTR-06).
+		// By hand, too, past the cache: a state is one call's.
 		_, err = c.ReadResource(t.Context(), "a:b", client.WithManualInput())
 		need := needed(t, err)
-		_, err = c.ReadResource(t.Context(), "a:b", client.WithInput(mcp.InputResponses{"form": json.RawMessage(saidForm)}, need.State))
+		_, err = c.ReadResource(t.Context(), "a:b", need.Answer(mcp.InputResponses{"form": json.RawMessage(saidForm)}))
 		require.NoError(t, err)
 		_, err = c.ReadResource(t.Context(), "a:b")
 		require.NoError(t, err)
@@ -429,7 +428,7 @@ func TestInputErrorsUnwrap(t *testing.T) {
 	}, client.OnSampling(func(context.Context, client.SamplingRequest) (*mcp.CreateMessageResult, error) { return nil, broken }))
 }
 
-// MRTR-04, MRTR-06: what a caller of Call writes into the params by hand belongs
+// What a caller of Call writes into the params by hand belongs
 // to one round, like everything that answers a server: the next has its own.
 func TestInputInRawParams(t *testing.T) {
 	t.Parallel()
@@ -452,7 +451,7 @@ func TestInputInRawParams(t *testing.T) {
 				require.Contains(t, text, `"name":"echo","uri":"test://a"`)
 				require.Contains(t, text, `"example.com/a":1`)
 			}
-			_, err = c.Call(t.Context(), method, json.RawMessage(`{"name":"echo","requestState":"s1"}`), client.WithInput(nil, json.RawMessage(`"s1"`)))
+			_, err = c.Call(t.Context(), method, json.RawMessage(`{"name":"echo","requestState":"s1"}`), (&client.InputRequired{State: json.RawMessage(`"s1"`)}).Answer(nil))
 			require.ErrorContains(t, err, "both", method)
 			require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
 		}, everything...)

@@ -31,8 +31,8 @@ type ended struct{ io.Reader }
 func (ended) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 func (ended) Close() error              { return nil }
 
-// A server without a name is called what its transport says: never arguments, users or
-// queries, which hold secrets. A name takes the place of that.
+// Without WithName, a server has the name of its transport, without arguments, users
+// and queries, which hold secrets. WithName replaces it.
 func TestNameOfAServer(t *testing.T) {
 	t.Parallel()
 	none := ended{strings.NewReader("")}

@@ -26,7 +26,7 @@ func rpcError(code int64, text, data string) *jsonrpc.Error {
 	return e
 }
 
-// says answers with v: a result as it is, or an error.
+// says answers with v, which is a result or an error.
 func says(v any) clienttest.Handler {
 	return func(*clienttest.Call) (any, error) {
 		if err, ok := v.(error); ok {
@@ -70,8 +70,7 @@ func wireOf(s *clienttest.Server) [][]string {
 	return out
 }
 
-// find connects without saying which era, and remembers nothing unless an
-// option says so.
+// find connects without naming an era, and remembers nothing unless an option makes it.
 func find(t *testing.T, tr transport.Transport, opts ...client.Option) (*client.Client, error) {
 	t.Helper()
 	base := []client.Option{

@@ -64,8 +64,8 @@ func oldSite(t *testing.T) (*transport.HTTP, *[]string) {
 	return &transport.HTTP{URL: memhttp.URL + "/sse", RoundTripper: srv.Transport()}, &got
 }
 
-// An HTTP+SSE server is found at its URL, in the default mode and with a session
-// pinned, and the second time at once (protocol.md 4.4, pain 5).
+// An HTTP+SSE server is found at its URL, in the default mode and with a pinned
+// session, and the second time at once.
 func TestHTTPSSEIsFound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

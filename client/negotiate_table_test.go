@@ -38,8 +38,8 @@ func wireFresh() wireSeen               { return wireSeen{[][]string{probed, wir
 func wireCorrected() wireSeen           { return wireSeen{[][]string{probed2}, "stateless"} }
 func wireRefused(kind string) *wireSeen { return &wireSeen{[][]string{probed}, kind} }
 
-// The decision table of protocol.md 4.2, row by row, on the wire of a program,
-// of another byte stream and of HTTP (NEG-04 to NEG-08, NEG-14, NEG-15).
+// The decision table of the era, row by row, on the wire of a program, of another byte
+// stream and of HTTP.
 func TestProbeReplies(t *testing.T) {
 	t.Parallel()
 	version := func(supported string) *jsonrpc.Error {
@@ -182,7 +182,7 @@ func probedOver(t *testing.T, carrier string, reply any) (wire func() [][]string
 	return func() [][]string { return wireOf(s) }, c, err
 }
 
-// The session is begun with the revision the server listed (NEG-06).
+// The session is begun with the revision the server listed.
 func TestListedSessionRevisionIsOffered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -35,9 +35,8 @@ func paramsOf(t *testing.T, line string) (params map[string]json.RawMessage) {
 	return m.Params
 }
 
-// The probe is the first message, at the preferred revision (NEG-02, DISC-02);
-// the session after it is that of a client that never heard of it (LC-02,
-// META-10).
+// The probe is the first message, at the preferred revision; the session after it is
+// that of a client that sent no probe.
 func TestProbeOnTheWire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -54,8 +53,7 @@ func TestProbeOnTheWire(t *testing.T) {
 	})
 }
 
-// Over HTTP the probe has the headers of its era and initialize none of them
-// (NEG-03, protocol.md 4.4 step 2).
+// Over HTTP the probe has the headers of its era and initialize none of them.
 func TestProbeHeaders(t *testing.T) {
 	t.Parallel()
 	s := sessionServer(t)
@@ -69,7 +67,7 @@ func TestProbeHeaders(t *testing.T) {
 }
 
 // A pinned session is byte for byte that of a client without the other era, and
-// a pinned stateless revision has no way back (NEG-01).
+// a pinned stateless revision has no way back.
 func TestPinnedModes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,7 +97,7 @@ func TestPinnedModes(t *testing.T) {
 }
 
 // A server of the stateless era without server/discover is used all the same,
-// when it is pinned: nothing is known of it, so nothing is required (DISC-15).
+// when it is pinned: nothing is known of it, so nothing is required.
 func TestPinnedWithoutDiscover(t *testing.T) {
 	t.Parallel()
 	tr, s := newFake(t)
@@ -112,8 +110,8 @@ func TestPinnedWithoutDiscover(t *testing.T) {
 	require.NoError(t, ignoreClosed(c.Close()))
 }
 
-// The bound of the probe: ten seconds, what the option says, and half of the
-// caller's time, so that a silent server is still reached.
+// The probe waits for ten seconds, or for the time of the option, or for half of the
+// caller's time, so that the client still reaches a silent server.
 func TestProbeIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -151,7 +149,7 @@ func TestProbeIsBounded(t *testing.T) {
 }
 
 // Giving up while the probe is on its way, or the handshake, writes nothing
-// more: no word that a request was cancelled (NEG-16, LC-10).
+// more: no word that a request was cancelled.
 func TestGivingUpSaysNothing(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"server/discover", "initialize"} {
@@ -172,9 +170,9 @@ func TestGivingUpSaysNothing(t *testing.T) {
 	}
 }
 
-// During the probe, a notification is dropped, and so is a request (NEG-16): it is
-// reported. But a ping is answered at any time (UTIL-01), and logs are heard during the
-// handshake (LC-09).
+// During the probe, a notification is dropped, and so is a request: it is
+// reported. But a ping is answered at any time, and logs are heard during the
+// handshake.
 func TestWhatComesBeforeTheEraIsKnown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -211,7 +209,7 @@ func TestWhatComesBeforeTheEraIsKnown(t *testing.T) {
 }
 
 // A server that was too slow for the probe and then refuses initialize is
-// probed once more, and no further (NEG-13, LC-05, DISC-17).
+// probed once more, and no further.
 func TestLateProbe(t *testing.T) {
 	t.Parallel()
 	unsupported := rpcError(-32022, "Unsupported protocol version", `{"supported":["2026-07-28"]}`)
@@ -253,8 +251,8 @@ func TestLateProbe(t *testing.T) {
 	}
 }
 
-// A server that refuses both for ever is not asked for ever, and its own words
-// are the error (NEG-13, DISC-17).
+// A server that always refuses both is asked a bounded number of times, and its own
+// text is the error.
 func TestLateProbeOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -270,8 +268,8 @@ func TestLateProbeOnce(t *testing.T) {
 	})
 }
 
-// Every error that more than one request led to says what was tried (pain 3),
-// and the event what was chosen and why (NEG-17).
+// An error after more than one request lists the requests, and the event has the chosen
+// era and its reason.
 func TestEvidence(t *testing.T) {
 	t.Parallel()
 	s := clienttest.NewServer(t)
@@ -315,7 +313,7 @@ type sessionOnlyConn struct{ transport.Conn }
 
 func (sessionOnlyConn) Traits() transport.Traits { return transport.Traits{SessionOnly: true} }
 
-// Such a transport is not probed over (OLD-04).
+// Such a transport is not probed over.
 func TestSessionOnlyIsNotProbed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -343,9 +341,9 @@ func (failing) Connect(context.Context, transport.Handler) (transport.Conn, erro
 	return nil, &transport.Failure{Reason: transport.ReasonNotMCP, Err: errors.New("no event stream here")}
 }
 
-// initialize that is refused the way HTTP+SSE servers do leads to the fallback;
-// other refusals do not, and a fallback that fails leaves the error of
-// initialize, with all that was tried (protocol.md 4.4).
+// If initialize is refused the way HTTP+SSE servers do, the client tries the fallback;
+// after other refusals it does not. If the fallback fails, the error is that of
+// initialize, with all requests.
 func TestFallback(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -393,8 +391,8 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// A program that copies its input, such as cat, sends requests that only clients send. It
-// is no server, and the client says so at once.
+// A program that copies its input, such as cat, sends requests that only clients send.
+// It is no server, and the client fails at once.
 func TestEchoIsNoServer(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{client.AutoVersion, "2025-11-25", "2026-07-28"} {

@@ -15,8 +15,8 @@ const nullableTool = `{"name":"echo","inputSchema":{"type":"object","required":[
 	`"message":{"type":"string"},"count":{"type":"integer"},"flag":{"type":["boolean","null"]},"any":{},"either":{"anyOf":[{"type":"string"},{"type":"number"}]},` +
 	`"inner":{"type":"object","required":["a"],"properties":{"a":{"type":"string"},"b":{"type":"string"}}}}}}`
 
-// null for an optional argument is left out where that was asked for, and only
-// where the schema does not take it.
+// With DropNulls, null for an optional argument is omitted, but only if the schema does
+// not accept it.
 func TestNullRepair(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ args, sent string }{ // "" is refused

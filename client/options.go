@@ -29,23 +29,22 @@ type optionFunc func(*config)
 
 func (f optionFunc) apply(c *config) { f(c) }
 
-// config is everything options set. Its zero value is made usable by newConfig.
+// config holds what the options set. newConfig adds the defaults.
 type config struct {
 	logger     *slog.Logger
 	resilience *Resilience
 	cache      *cache.Cache // nil: one of the client's own
 	noPreload  bool
-	noTokens   bool
 	validation Validation
 	nameless   bool // no clientInfo on requests
 	*connecting
 	*uncommon
 }
 
-// connecting is what is not needed any more once Connect has returned; config
-// has none then.
+// connecting holds the options for opening a connection. A client that cannot reconnect
+// drops it after Connect.
 type connecting struct {
-	name       string // of the server, "" for what its transport says
+	name       string // of the server, "" for the name of its transport
 	version    string
 	versionBy  string // the option or variable that set it
 	era        eraOptions
@@ -53,15 +52,15 @@ type connecting struct {
 	authorizer transport.Authorizer
 }
 
-// uncommon is what most clients leave alone: those share [theUsual], which
-// nobody writes to.
+// uncommon holds the options that most clients do not set. Those clients share [theUsual],
+// which must not be changed.
 type uncommon struct {
 	info       mcp.Implementation
 	offer      ask.Offer
 	nextID     func() jsonrpc.ID // nil for run.NextID
-	memory     int64             // bytes
+	limits     ServerLimits
 	required   []string
-	caching    CacheConfig // but for NoPreload and Shared
+	caching    CacheConfig // except NoPreload and Shared
 	profile    mcperrors.Profile
 	middleware []Middleware
 	chain      Next // of the middleware, nil for none
@@ -72,14 +71,14 @@ type uncommon struct {
 	handlers inbound.Handlers
 }
 
-// theUsual is what a client has that sets nothing uncommon.
+// theUsual is shared by the clients that set no uncommon option.
 var theUsual = func() *uncommon {
 	u := &uncommon{}
-	_ = u.complete() // nothing is wrong with defaults
+	_ = u.complete() // the defaults are valid
 	return u
 }()
 
-// complete puts defaults where nothing is set.
+// complete sets the defaults.
 func (u *uncommon) complete() error {
 	if u.info.Name == "" && u.info.Version == "" {
 		u.info.Name, u.info.Version = "mainstay", Version
@@ -87,9 +86,10 @@ func (u *uncommon) complete() error {
 	if u.required == nil {
 		u.required = []string{"tools"}
 	}
-	if u.memory == 0 {
-		u.memory = defaultMemoryLimit
+	if u.limits.MemoryBytes == 0 {
+		u.limits.MemoryBytes = defaultMemoryLimit
 	}
+	u.offer.Limits = ask.Limits{Concurrent: u.limits.Handlers, PerMinute: u.limits.QuestionsPerMinute, Rounds: u.limits.Rounds}
 	return u.offer.Complete()
 }
 
@@ -153,28 +153,8 @@ func WithProtocolVersion(version string) Option {
 	return optionFunc(func(c *config) { c.version = version })
 }
 
-// defaultMemoryLimit is that of [WithMemoryLimit].
+// defaultMemoryLimit is the default of [ServerLimits].MemoryBytes.
 const defaultMemoryLimit = 64 << 20
-
-// WithMemoryLimit bounds the bytes that the server can make this client hold
-// at the same time: incomplete answers of more than 16 KiB, requests and
-// notifications that wait for handlers, and lists while they are fetched. 0
-// means 64 MiB. A negative value disables the limit.
-//
-// Answers beyond the limit wait until there is room or their calls end, which
-// slows the server down; see [transport.Budget]. Everything else is refused,
-// newest first: a request gets a JSON-RPC error, a notification is dropped and
-// counted in the log, a list fails. A call that fails for lack of room has an
-// error of kind overloaded; its Delivery tells whether it may have run. A
-// higher MessageBytes in [transport.Limits] raises the limit, so that one
-// message always fits.
-//
-// The client can exceed the limit by one message, because one answer at a time
-// may continue without room. Reading a message briefly takes up to twice its
-// size. Not counted are messages being read from a pipe, results that a call
-// has returned, and over HTTP/2 up to 256 KiB of each waiting answer (or the
-// window that your RoundTripper allows).
-func WithMemoryLimit(bytes int64) Option { return optionFunc(func(c *config) { c.memory = bytes }) }
 
 // WithIDs replaces the generator of request ids. The default is UUID v4
 // strings. next is called once for each request, on its own goroutine, concurrently
@@ -207,7 +187,7 @@ func WithResilience(r Resilience) Option {
 // would not retry otherwise; see [mcperrors.Meaning].
 func WithErrorProfile(p mcperrors.Profile) Option {
 	if p == mcperrors.Plain {
-		p = nil // results of tools are not read for it
+		p = nil // skips reading the results of tools
 	}
 	return optionFunc(func(c *config) { c.profile = p })
 }
@@ -219,7 +199,7 @@ func WithErrorProfile(p mcperrors.Profile) Option {
 //
 // Package auth makes Authorizers: auth.Login and the other flows of OAuth obtain tokens,
 // and auth.Bearer sends tokens that the application has. For keys in other headers use
-// HeaderFunc of [transport.HTTP].
+// HeaderFunc of [transport.HTTP], whose docs say how often both are called.
 func WithAuthorizer(a transport.Authorizer) Option {
 	return optionFunc(func(c *config) { c.authorizer = a })
 }
@@ -253,7 +233,7 @@ func OnListChanged(f func(ctx context.Context, method string)) Option {
 	return optionFunc(func(c *config) { c.handlers.ListChanged = f })
 }
 
-// overlay puts the fields that are set in set into onto, those of structs in it too.
+// overlay copies the fields of set that are not zero to onto, and so in nested structs.
 func overlay[T any](onto *T, set T) {
 	overlayValue(reflect.ValueOf(onto).Elem(), reflect.ValueOf(set))
 }
@@ -270,7 +250,7 @@ func overlayValue(onto, set reflect.Value) {
 	}
 }
 
-// newConfig applies options and the environment and checks the outcome.
+// newConfig applies options and the environment, and checks the result.
 func newConfig(opts []Option) (*config, error) {
 	c := &config{connecting: &connecting{}, uncommon: &uncommon{}}
 	c.era.store = processEraStore()
@@ -295,7 +275,7 @@ func newConfig(opts []Option) (*config, error) {
 	if reflect.ValueOf(*c.uncommon).IsZero() {
 		c.uncommon = theUsual
 	}
-	return c, errors.Join(linked, c.complete(), bounds, c.check(), c.checkKeys(), c.era.check(), c.checkPins(), c.completeVersion(), c.checkCache())
+	return c, errors.Join(linked, c.complete(), bounds, c.check(), c.checkKeys(), c.checkPins(), c.completeVersion(), c.checkCache())
 }
 
 // silence is the logger of clients without one.
@@ -305,6 +285,8 @@ func (c *config) check() error {
 	switch {
 	case jsonrpc.Printable(c.name, maxName) != c.name || c.name != "" && strings.TrimSpace(c.name) == "":
 		return fmt.Errorf("WithName: a name has at most %d characters, none of them a control or format character, and not only spaces; %q is not one", maxName, jsonrpc.Printable(c.name, maxName))
+	case c.era.probe.Timeout < 0:
+		return errors.New("WithProbe: a timeout must not be negative; 0 is the default")
 	case c.info.Name == "" || c.info.Version == "":
 		return errors.New("client info needs a name and a version")
 	case max(c.validation.Arguments, c.validation.Results) > ValidateOff:
@@ -328,7 +310,7 @@ func (c *config) completeVersion() error {
 	return nil
 }
 
-// guardHooks puts guards around what the application gave the client.
+// guardHooks protects the client from panics of the application's functions.
 func (c *config) guardHooks(failed func(*callback.Error)) {
 	c.logger = callback.Logger(c.logger, failed)
 	if next := c.nextID; next != nil {
@@ -348,10 +330,4 @@ func (c *config) guardHooks(failed func(*callback.Error)) {
 			return m
 		})
 	}
-}
-
-// made runs a function of the application that options have to ask once.
-func made(name string, f func()) (err error) {
-	callback.Run(name, func(e *callback.Error) { err = e }, f)
-	return err
 }

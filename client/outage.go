@@ -37,7 +37,7 @@ func (c *Client) Outage() (o Outage, down bool) {
 	}
 	select {
 	case <-l.Conn.Done():
-		// As while connecting: a new connection may well work.
+		// The error is that of a failed connection: a new one may work.
 		f := l.Ended()
 		return Outage{Cause: c.core.About(outcome.Subject{}, outcome.ErrorOf(f)), Final: true}, true
 	default:

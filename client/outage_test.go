@@ -13,8 +13,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/clienttest"
 )
 
-// AfterDone runs once the client is done, at once where it is. A function that
-// panics is logged and stops no other.
+// AfterDone calls its function once the client is done, or at once if it is done
+// already. A function that panics is logged and stops no other.
 func TestAfterDone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -24,8 +24,7 @@ const weather = `{"type":"object","properties":{"degrees":{"type":"number"},"whe
 // strictResults refuses results that do not fit.
 var strictResults = client.WithValidation(client.Validation{Results: client.ValidateStrict})
 
-// A tool's structured content is held against the schema it declared (TOOL-07,
-// TOOL-11, TOOL-13).
+// A tool's structured content is checked against the schema that it declared.
 func TestOutputValidation(t *testing.T) {
 	t.Parallel()
 	const session, stateless = "2025-11-25", "2026-07-28"
@@ -77,7 +76,7 @@ func TestOutputValidation(t *testing.T) {
 	}
 }
 
-// misfit is what an event says of a result that does not fit.
+// misfit is the reason in an event about a result that does not match.
 type misfit struct{ tool, reason string }
 
 // mismatches collects the events of results that do not fit.
@@ -153,8 +152,8 @@ func TestOutputValidationModes(t *testing.T) {
 	require.ErrorContains(t, err, "unknown validation mode 9")
 }
 
-// What the tool reported as its error is not judged, and a decoder that cannot use a
-// result says so itself.
+// An error of the tool is not checked, and a decoder that cannot use a result reports
+// that itself.
 func TestOutputMismatchOfCallAs(t *testing.T) {
 	t.Parallel()
 	c, s := ofVersion(t, "2025-11-25", toolWith(weather))
@@ -168,8 +167,8 @@ func TestOutputMismatchOfCallAs(t *testing.T) {
 	require.ErrorContains(t, err, "cannot be decoded")
 }
 
-// A definition that has changed meanwhile refuses nobody (CACHE-15): it is
-// looked at again, and a list that cannot be had says nothing.
+// A changed definition refuses no result: the client checks it again, and a list that
+// is not available proves nothing.
 func TestOutputOfAChangedTool(t *testing.T) {
 	t.Parallel()
 	c, s := ofVersion(t, "2025-11-25", toolWith(weather), strictResults)
@@ -192,7 +191,7 @@ func TestOutputOfAChangedTool(t *testing.T) {
 }
 
 // A result that does not fit makes one request for the list, and is then judged by
-// what the server lists now, in the default as in strict (CACHE-15).
+// what the server lists now, in the default as in strict.
 func TestOutputMismatchAsksForTheListFirst(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -230,8 +229,8 @@ func TestOutputMismatchAsksForTheListFirst(t *testing.T) {
 	}
 }
 
-// A schema that refers to another document is not fetched, in no revision: it
-// cannot judge, which is said once (TOOL-08; official json-schema-ref-no-deref).
+// A schema that refers to another document is not fetched, in any revision: it cannot
+// be checked, which is logged once (official json-schema-ref-no-deref).
 func TestForeignReferencesAreNotFetched(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -281,7 +280,7 @@ func ofVersion(t *testing.T, version, tools string, opts ...client.Option) (*cli
 	return c, s
 }
 
-// The result's memory is the caller's, and digits are kept (RPC-21).
+// The result's memory is the caller's, and digits are kept.
 func TestStructuredContentIsVerbatim(t *testing.T) {
 	t.Parallel()
 	c, s := ofVersion(t, "2026-07-28", toolWith(`{"type":"array"}`))

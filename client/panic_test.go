@@ -18,7 +18,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// panicking is a round tripper that panics when it is told to, after a while.
+// panicking is a round tripper that panics when it is switched on, after a while.
 type panicking struct {
 	http.RoundTripper
 	bad   atomic.Bool
@@ -48,7 +48,7 @@ func inPanic(t *testing.T, f func(t *testing.T, c *client.Client, s *lone, p *pa
 }
 
 // A RoundTripper that panics fails the call that waits for it and nothing else,
-// and leaves no permit behind (G6).
+// and leaves no permit behind.
 func TestPanicInProbe(t *testing.T) {
 	t.Parallel()
 	for name, patience := range map[string]time.Duration{"the caller waits": time.Minute, "the caller has left": time.Second} {

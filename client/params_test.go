@@ -60,9 +60,8 @@ func (l *lateReader) request(t *testing.T, n int) string {
 	return whole
 }
 
-// What is sent without being copied is not written over while a transport may
-// still read it: not by the next round of the call, and not by the next call
-// (MRTR-06).
+// Params that are sent without a copy are not overwritten while a transport may still
+// read them: neither by the next round of the call nor by the next call.
 func TestParamsOnTheirWayAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	pad := strings.Repeat("p", 60<<10)

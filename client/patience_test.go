@@ -75,9 +75,9 @@ func (p *pipe) Close() error {
 	return nil
 }
 
-// lineServer is a server as a few lines of Python are one: it reads a line, does
-// what it says, writes the answer and reads the next. It speaks both eras. A tool
-// takes as many seconds as its message says; a negative number never ends.
+// lineServer is a server like a few lines of Python: it reads a line, handles it,
+// writes the answer and reads the next. It speaks both eras. A tool takes as many
+// seconds as its message tells; a negative number never ends.
 type lineServer struct {
 	in, out *pipe
 	ended   chan struct{} // closed with its streams
@@ -256,8 +256,8 @@ func TestCallersOfABusyProgramQueue(t *testing.T) {
 	})
 }
 
-// The client's own timers say nothing of a program, nor of a tool, where the calls
-// they end stand behind one that runs.
+// The client's own timeouts prove nothing about a program or a tool if the calls that
+// they end wait behind one that runs.
 func TestQueuedCallsThatTimeOutOpenNoCircuit(t *testing.T) {
 	withLinePrograms(t, func(t *testing.T, c *client.Client, p *linePrograms) {
 		long := make(chan error, 1)
@@ -281,8 +281,8 @@ func TestQueuedCallsThatTimeOutOpenNoCircuit(t *testing.T) {
 	})
 }
 
-// A program that answers nothing once its calls are over hangs, whoever goes on to
-// call it. It is found in 15 s from then, and started again.
+// A program that answers nothing after its calls have ended hangs, even if callers
+// continue to call it. It is found in 15 s from then, and restarted.
 func TestProgramThatHangsIsFound(t *testing.T) {
 	withLinePrograms(t, func(t *testing.T, c *client.Client, p *linePrograms) {
 		began := time.Now()

@@ -20,9 +20,9 @@ const (
 	demandsSession   = "WithProtocolVersion demands revision 2025-11-25, of the session era"
 )
 
-// A pinned era that the server does not speak: the error says what was demanded, what the
-// server answered, and which option to change. Where the answer proves nothing, it says
-// "if".
+// The error for a pinned era that the server does not speak names the pinned revision,
+// the server's answer, and the option to change. If the answer proves nothing, the
+// error contains "if".
 func TestPinnedEraOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	raw := func(text string) any { return json.RawMessage(text) }

@@ -37,8 +37,8 @@ var storeProfile = client.WithErrorProfile(mcperrors.ProfileFunc(func(r mcperror
 	return mcperrors.Meaning{}
 }))
 
-// The application decides what a code means, never what the server says about itself or how
-// a tool is called.
+// The application decides what a code means: neither the server's own claims nor the
+// name of a tool matter.
 func TestErrorProfiles(t *testing.T) {
 	t.Parallel()
 	gone := client.WithErrorProfile(mcperrors.ProfileFunc(func(r mcperrors.Report) mcperrors.Meaning {

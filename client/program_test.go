@@ -137,8 +137,8 @@ var programs = map[string]func(){
 	},
 }
 
-// serveLines answers on stdout what comes on stdin: what reply says, or well
-// where it says nothing.
+// serveLines answers lines of stdin on stdout: with the result of reply, or with a good
+// answer if reply returns none.
 func serveLines(reply func(jsonrpc.Request) string) {
 	lines := bufio.NewReader(os.Stdin)
 	for {

@@ -72,8 +72,8 @@ func TestMaxTimeHoldsInSpiteOfProgress(t *testing.T) {
 	})
 }
 
-// What the caller put into params stays as it is and where it is; the token
-// joins the members of _meta.
+// The caller's params stay unchanged and in place; the token joins the members of
+// _meta.
 func TestProgressTokenJoinsParams(t *testing.T) {
 	t.Parallel()
 	c, s := connected(t)
@@ -97,8 +97,8 @@ func TestProgressTokenJoinsParams(t *testing.T) {
 
 var tokens = regexp.MustCompile(`"progressToken":\d+`)
 
-// UTIL-09: progress that does not grow reaches its call all the same, and is
-// logged once a call. Each request of a call has its own count (MRTR-05).
+// Progress that does not grow reaches its call all the same, and is
+// logged once a call. Each request of a call has its own count.
 func TestProgressThatDoesNotGrow(t *testing.T) {
 	t.Parallel()
 	log := &lines{}
@@ -219,7 +219,7 @@ func TestProgressThatNobodyListensToKeepsACallAlive(t *testing.T) {
 			t.Run(name+" "+version+" off", func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					c := connect(t, client.WithProtocolVersion(version), client.WithProgressTokens(false))
+					c := connect(t, client.WithProtocolVersion(version), client.WithResilience(client.Resilience{NoProgressTokens: true}))
 					began := time.Now()
 					require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(callOnce(t.Context(), c)))
 					require.Equal(t, time.Minute, time.Since(began))
@@ -230,7 +230,7 @@ func TestProgressThatNobodyListensToKeepsACallAlive(t *testing.T) {
 }
 
 // The request that waits for a task's result is kept alive by progress of the call
-// that made the task (UTIL-10).
+// that made the task.
 func TestProgressOfATaskKeepsTheWaitAlive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

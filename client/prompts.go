@@ -29,9 +29,5 @@ func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[strin
 	if err := c.params(&cl, &mcp.GetPromptParams{Name: name, Arguments: arguments}); err != nil {
 		return nil, err
 	}
-	res := &mcp.GetPromptResult{}
-	if err := c.ask(ctx, &cl, res); err != nil {
-		return nil, err
-	}
-	return res, nil
+	return fetch[mcp.GetPromptResult](ctx, c, &cl)
 }

@@ -86,9 +86,9 @@ func TestExplicitProfileIsObeyed(t *testing.T) {
 	})
 }
 
-// A call is called unrun only where the server says that there is no such tool.
-// Every error below came from a tool that had run: as the official TypeScript SDK
-// and the official Go SDK send what their tools throw.
+// A call counts as not run only if the server answers that it has no such tool. Every
+// error below came from a tool that had run: the official TypeScript SDK and the
+// official Go SDK send them for errors that tools throw.
 func TestRefusalsOfToolsAreAnswers(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{

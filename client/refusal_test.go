@@ -13,8 +13,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// The codes of revision 2026-07-28 prove that a call was refused only where what
-// they say can be true of the request: a tool that has paid can throw them too.
+// The codes of revision 2026-07-28 prove that a call was refused only if their content
+// can be true of the request: a tool that has paid can throw them, too.
 func TestCodesOfTheStatelessEraProveARefusalOnlyWhenTheyCanBeTrue(t *testing.T) {
 	t.Parallel()
 	const (
@@ -135,8 +135,8 @@ func TestRenewedHeadersNeedAProof(t *testing.T) {
 	}
 }
 
-// Reading twice does no harm: what may run twice is sent once more with a
-// revision that the server lists, even the one that it refused.
+// Reading twice does no harm: a request that may run twice is sent once more with a
+// revision that the server lists, even if that is the refused one.
 func TestReadsTakeAListedRevision(t *testing.T) {
 	t.Parallel()
 	for _, over := range []string{"stdio", "http"} {

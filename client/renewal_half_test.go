@@ -18,7 +18,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// LC-04, LC-07, HTTP-16: nothing goes out in a session whose handshake has
+// Nothing goes out in a session whose handshake has
 // failed half-way. It is given up, and the next call opens another one.
 func TestSessionHalfOpen(t *testing.T) {
 	t.Parallel()
@@ -85,7 +85,7 @@ func TestSessionHalfOpen(t *testing.T) {
 					require.Equal(t, 3, n)
 				}
 				if !tt.nameless {
-					require.Equal(t, 1, s.count("DELETE@s2"), "the server is told (HTTP-18)")
+					require.Equal(t, 1, s.count("DELETE@s2"), "the server learns that the session is over")
 				}
 				require.NoError(t, c.Close())
 			})
@@ -93,7 +93,7 @@ func TestSessionHalfOpen(t *testing.T) {
 	}
 }
 
-// RSL-09: calls that hang in the session that is gone do not keep a new one from
+// Calls that hang in the session that is gone do not keep a new one from
 // being opened, nor what the old one had from being restored.
 func TestSessionLostAtTheLimit(t *testing.T) {
 	t.Parallel()
@@ -106,7 +106,7 @@ func TestSessionLostAtTheLimit(t *testing.T) {
 			}
 			return false
 		}
-		res := client.Resilience{MaxInFlight: 2}
+		res := client.Resilience{Bulkhead: client.Bulkhead{Limit: 2, Queue: -1}}
 		c := s.dial(t, client.WithResilience(res))
 		require.NoError(t, c.SetLogLevel(t.Context(), mcp.LevelWarning))
 		sub, err := c.Subscribe(t.Context(), mcp.SubscriptionFilter{ResourceSubscriptions: []string{"x:/a"}}, (&record{}).change)
@@ -121,13 +121,14 @@ func TestSessionLostAtTheLimit(t *testing.T) {
 		require.Equal(t, 1, s.count("resources/subscribe@s2"))
 		require.Equal(t, 1, s.count("logging/setLevel@s2"))
 		require.NoError(t, sub.Err())
-		require.Equal(t, mcperrors.KindOverloaded, mcperrors.KindOf(c.Ping(t.Context())), "the limit holds for calls")
+		_, err = c.CallTool(t.Context(), "echo", hello)
+		require.Equal(t, mcperrors.KindOverloaded, mcperrors.KindOf(err), "the limit holds for calls")
 		close(hold)
 		require.NoError(t, c.Close())
 	})
 }
 
-// LC-17, RES-05, RSL-02: a resource that cannot be had at once in a new session
+// A resource that cannot be had at once in a new session
 // is asked for again; only a refusal that lasts ends the subscription.
 func TestSessionLostResubscribes(t *testing.T) {
 	t.Parallel()
@@ -198,7 +199,7 @@ func TestSessionLostResubscribes(t *testing.T) {
 	}
 }
 
-// RES-04: a resource is taken back from the server however long another is being
+// A resource is taken back from the server however long another is being
 // asked for.
 func TestUnwatchWaitsItsTurn(t *testing.T) {
 	t.Parallel()
@@ -228,7 +229,7 @@ func TestUnwatchWaitsItsTurn(t *testing.T) {
 	})
 }
 
-// HTTP-16, pain 11: after a quiet time a lost session is opened anew at once.
+// After a quiet time a lost session is reopened at once.
 func TestSessionLostAfterAQuietTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -249,7 +250,7 @@ func TestSessionLostAfterAQuietTime(t *testing.T) {
 	})
 }
 
-// LC-17: who listens gets a session, also when the call that found out that
+// Who listens gets a session, also when the call that found out that
 // there is none any more did not get it.
 func TestSessionLostFoundByACall(t *testing.T) {
 	t.Parallel()
@@ -266,7 +267,7 @@ func TestSessionLostFoundByACall(t *testing.T) {
 	})
 }
 
-// LC-17: what is kept is of the old session, from the moment the new one is open.
+// What is kept is of the old session, from the moment the new one is open.
 func TestSessionLostForgetsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -296,7 +297,7 @@ func TestSessionLostForgetsAtOnce(t *testing.T) {
 	})
 }
 
-// LC-17: what a lost session asked is answered to nobody. The new session may ask
+// What a lost session asked is answered to nobody. The new session may ask
 // under the same id, and gets its own answer.
 func TestQuestionsOfALostSession(t *testing.T) {
 	t.Parallel()

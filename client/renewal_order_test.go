@@ -31,7 +31,7 @@ func renewed(t *testing.T, s *seedServer, c *client.Client) (accepted time.Time)
 }
 
 // A call that waits for its turn while the session is lost goes into the new one,
-// after its handshake (LC-08).
+// after its handshake.
 func TestQueuedCallWaitsForTheNewSession(t *testing.T) {
 	t.Parallel()
 	inBubbleOverHTTP(t, func(t *testing.T, s *seedServer) {

@@ -158,8 +158,8 @@ func siteAnswer(req jsonrpc.Request) string {
 	return wellAnswered(req)
 }
 
-// stream is the server's own: what is said goes to it until the client leaves or
-// the server ends it with an empty text.
+// stream is the server's own stream: its texts are sent until the client leaves, or
+// until an empty text ends the stream.
 func (s *sessionSite) stream(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	flush(w, ": hello\n\n")
@@ -218,7 +218,7 @@ func (r *record) events() client.Option {
 	})
 }
 
-// change notes what a subscription is told.
+// change records a change of a subscription.
 func (r *record) change(_ context.Context, ch client.Change) {
 	switch {
 	case ch.Gap:
@@ -230,7 +230,7 @@ func (r *record) change(_ context.Context, ch client.Change) {
 	}
 }
 
-// HTTP-16, LC-17, pain 6, client-features §5: a session that is gone is opened
+// A session that is gone is opened
 // once for everybody, and no call notices.
 func TestSessionLostFiftyCalls(t *testing.T) {
 	t.Parallel()
@@ -266,7 +266,7 @@ func TestSessionLostFiftyCalls(t *testing.T) {
 	})
 }
 
-// LC-17: what the old session was told, the new one is told.
+// Settings of the old session are restored in the new one.
 func TestSessionLostRestores(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -304,7 +304,7 @@ func TestSessionLostRestores(t *testing.T) {
 	})
 }
 
-// HTTP-16 on GET: the stream finds it out, and nobody has to call.
+// The stream of GET detects a lost session without a call.
 func TestSessionLostFoundByTheStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -329,8 +329,8 @@ func TestSessionLostFoundByTheStream(t *testing.T) {
 	})
 }
 
-// A session that cannot be opened fails everybody who waits, at once and with
-// the reason; the next call tries again, but not in a storm.
+// If a session cannot be opened, all waiting calls fail at once with the reason. The
+// next call tries again, but not in a storm.
 func TestSessionLostForGood(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -400,7 +400,7 @@ func TestSessionLostClose(t *testing.T) {
 		synctest.Wait()
 		cancel(errors.New("had enough"))
 		err := <-done
-		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err), "one who gives up is let go")
+		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err), "a canceled call returns")
 		began := time.Now()
 		require.NoError(t, c.Close())
 		require.Less(t, time.Since(began), 2*time.Second)
@@ -431,7 +431,7 @@ func TestSessionLostOtherServer(t *testing.T) {
 	})
 }
 
-// LC-17: a call that was under way in the session that is gone fails, and is not
+// A call that was under way in the session that is gone fails, and is not
 // made again: it may have been executed. Who listens gets a new session.
 func TestSessionLostInFlight(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 // [OnElicitForm], [OnElicitURL] and [WithRoots], and checks nothing. The client always answers
 // ping itself. nil removes the handler.
 //
-// OnRequest declares no capability: use [WithCapabilities] or [WithExtensions]. Servers of the
+// OnRequest declares no capability: use [WithCapabilities]. Servers of the
 // session era send requests; those of the stateless era ask for input while they answer a
 // call.
 //
@@ -21,7 +21,7 @@ import (
 // [*jsonrpc.Error], which reaches a server of the session era unchanged. Any other error, or a
 // panic, is reported to the server without details.
 //
-// Each request has a goroutine of its own, within the limits of [WithInputLimits]. The handler
+// Each request has a goroutine of its own, within the limits of [WithServerLimits]. The handler
 // may call the server. ctx ends when the server withdraws the request, its call ends or the
 // client is closed.
 func OnRequest(method string, f func(ctx context.Context, from Requester, params json.RawMessage) (json.RawMessage, error)) Option {

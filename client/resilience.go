@@ -12,10 +12,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Resilience protects an application from a failing server. Each zero field
-// has its default, so the zero Resilience is what a client has without
-// options. A negative number disables a limit; the other parts have a field
-// that disables them.
+// Resilience protects an application from a failing server. Each zero field has its
+// default, so a client without options has the zero Resilience. A negative number
+// disables a limit; the other parts have a field that disables them.
 type Resilience struct {
 	// Off disables every part that is left zero, instead of giving it its
 	// default. For example, Resilience{Off: true, MaxTime: time.Minute} only
@@ -33,16 +32,19 @@ type Resilience struct {
 	Tools *breaker.Group
 	// NoToolBreakers disables the breakers of tools: failures of a tool count
 	// against the server.
+	//
+	// # Experimental
 	NoToolBreakers bool
-	// IdleTimeout bounds how long a request may wait without an answer or
-	// progress. Progress resets it even without [WithProgress]; see
-	// [WithProgressTokens]. The default is 60 s. MaxTime bounds a call with all
-	// its attempts and rounds. The default is 10 minutes. A negative value
-	// leaves only the caller's context.
+	// IdleTimeout bounds how long a request may wait without an answer or progress, which
+	// resets it. The default is 60 s. MaxTime bounds a call with all its attempts and
+	// rounds. The default is 10 minutes. A negative value leaves only the caller's context.
 	IdleTimeout, MaxTime time.Duration
-	// MaxInFlight bounds the requests that wait for answers. One more is
-	// refused at once. The default is 10,000. A negative value means no bound.
-	MaxInFlight int
+	// NoProgressTokens sends tools/call without a progress token, except for calls with
+	// [WithProgress]. By default every tools/call has one, so that progress of the server
+	// resets IdleTimeout.
+	//
+	// # Experimental
+	NoProgressTokens bool
 	// Retry sets which failed calls are retried, and how often.
 	Retry Retry
 	// Restart sets how the client restarts a program that exits.
@@ -68,12 +70,13 @@ type Resilience struct {
 	// is in flight.
 	Silence time.Duration
 	// KeepAlive is the idle time after which the client sends a liveness probe: ping in
-	// the session era, server/discover in the stateless one. A call in flight, every
-	// message and every answer, also an error, end the idle time. If no answer comes, that is a failure for the breaker and a [LivenessFailed] event;
-	// the connection is not closed. It is off by default.
+	// the session era, server/discover in the stateless one. The client is not idle while
+	// a call is in flight, and every message and answer, even an error, starts the idle
+	// time again. A probe without an answer is a failure for the breaker and emits
+	// [LivenessFailed]; the connection is not closed. It is off by default.
 	KeepAlive time.Duration
-	// Bulkhead bounds requests in flight, and lets calls wait for a place. It is off by
-	// default.
+	// Bulkhead bounds the requests in flight, and lets calls wait for a place. By default
+	// 10,000 requests may be in flight, and one more fails at once.
 	Bulkhead Bulkhead
 	// Rate bounds the requests per second. It is off by default.
 	Rate Rate
@@ -84,10 +87,11 @@ type Resilience struct {
 
 // Bulkhead bounds the requests in flight to one server, so that a slow server
 // cannot take all resources of this program. Calls queue in order of arrival.
-// Cancellations, liveness probes and subscriptions bypass the queue. The zero
-// Bulkhead is off; typical limits are 64 over HTTP and 16 for a program.
+// Cancellations, liveness probes and subscriptions bypass the queue. Typical limits
+// are 64 over HTTP and 16 for a program.
 type Bulkhead struct {
-	// Limit bounds the requests in flight; 0 is off.
+	// Limit bounds the requests in flight. 0 means 10,000 without a queue; a negative
+	// value means no bound.
 	Limit int
 	// Queue bounds the calls that wait for a place. A call waits for at most a
 	// second, and never longer than its own deadline. 0 means twice the limit;
@@ -96,7 +100,9 @@ type Bulkhead struct {
 	Queue int
 	// Adaptive adjusts the limit between 1 and Limit. It lowers the limit by a
 	// tenth when the server is too slow or reports overload, and raises it by
-	// one while the limit is in use. Experimental: its numbers may change.
+	// one while the limit is in use.
+	//
+	// # Experimental
 	Adaptive bool
 }
 
@@ -117,7 +123,7 @@ type Rate struct {
 // Hedging shortens the longest waits where several servers share one URL, and
 // helps nowhere else. The client hedges only idempotent calls over HTTP, while
 // the circuits are closed and nothing is throttled. A second request counts
-// against Rate, Bulkhead and MaxInFlight but never waits for them: it is sent
+// against Rate and Bulkhead but never waits for them: it is sent
 // only if there is room at once. The zero Hedge is off.
 //
 // # Experimental
@@ -148,12 +154,12 @@ const (
 	defaultSilence     = 10 * time.Second
 )
 
-// theUsualBounds are those of clients without options, which share them.
+// theUsualBounds are shared by clients without options.
 var theUsualBounds = Resilience{
-	IdleTimeout: defaultIdleTimeout, MaxTime: defaultMaxTime, MaxInFlight: defaultMaxInFlight, Silence: defaultSilence,
+	IdleTimeout: defaultIdleTimeout, MaxTime: defaultMaxTime, Silence: defaultSilence,
 }
 
-// settled returns r with its defaults put in and 0 for what is off.
+// settled returns r with its defaults, and 0 for limits that are off.
 func (r Resilience) settled() Resilience {
 	usual := theUsualBounds
 	if r.Off {
@@ -169,20 +175,18 @@ func (r Resilience) settled() Resilience {
 	}
 	r.IdleTimeout = settledBound(r.IdleTimeout, usual.IdleTimeout)
 	r.MaxTime = settledBound(r.MaxTime, usual.MaxTime)
-	r.MaxInFlight = settledBound(r.MaxInFlight, usual.MaxInFlight)
 	r.Silence = settledBound(r.Silence, usual.Silence)
 	r.KeepAlive = settledBound(r.KeepAlive, 0)
 	return r
 }
 
-// settledBound returns the bound that n asks for: the usual one for 0, and 0, which is
-// none, for less.
+// settledBound returns the usual bound for 0, and 0, which is no bound, for a negative n.
 func settledBound[N int | time.Duration](n, usual N) N {
 	return max(cmp.Or(n, usual), 0)
 }
 
-// usualGuard is what clients without [WithResilience] share.
-var usualGuard = theUsualBounds.guardSettings() //nolint:gochecknoglobals // nobody changes it
+// usualGuard is shared by clients without [WithResilience].
+var usualGuard = theUsualBounds.guardSettings() //nolint:gochecknoglobals // never changed
 
 // guardSettings returns the limits of a client.
 func (c *config) guardSettings() *guard.Settings {
@@ -196,7 +200,10 @@ func (r *Resilience) guardSettings() *guard.Settings {
 	set := &guard.Settings{
 		OwnBreaker: r.Breaker == nil && !r.NoBreaker, Breaker: r.Breaker,
 		OwnTools: r.Tools == nil && !r.NoToolBreakers, Tools: r.Tools,
-		MaxInFlight: r.MaxInFlight,
+		MaxInFlight: max(r.Bulkhead.Limit, defaultMaxInFlight),
+	}
+	if r.Off || r.Bulkhead.Limit < 0 {
+		set.MaxInFlight = 0
 	}
 	if !r.NoBreaker {
 		set.Silence = r.Silence
@@ -210,12 +217,12 @@ func (r *Resilience) guardSettings() *guard.Settings {
 	return set
 }
 
-// usualCalls is what clients share whose options change nothing for their calls.
-var usualCalls = (&config{resilience: &theUsualBounds, uncommon: theUsual}).newCallSettings() //nolint:gochecknoglobals // nobody changes it
+// usualCalls is shared by clients whose options change nothing for their calls.
+var usualCalls = (&config{resilience: &theUsualBounds, uncommon: theUsual}).newCallSettings() //nolint:gochecknoglobals // never changed
 
-// callSettings returns what the calls of a client depend on.
+// callSettings returns the settings of the calls of a client.
 func (c *config) callSettings() *run.Settings {
-	if c.resilience == &theUsualBounds && c.uncommon == theUsual && !c.noTokens && !c.validation.ResultTypes {
+	if c.resilience == &theUsualBounds && c.uncommon == theUsual && !c.validation.ResultTypes {
 		return usualCalls
 	}
 	return c.newCallSettings()
@@ -230,7 +237,7 @@ func (c *config) newCallSettings() *run.Settings {
 			Pauses: resilience.Backoff{Base: r.Retry.MinPause, Cap: r.Retry.MaxPause}, Budget: r.Retry.Budget,
 		},
 		Hedge: run.HedgeSettings{Share: r.Hedge.Share, After: r.Hedge.After}, Beats: r.KeepAlive > 0,
-		NextID: c.nextID, KeyPrefix: c.keyPrefix, NoTokens: c.noTokens, Typed: c.validation.ResultTypes,
+		NextID: c.nextID, KeyPrefix: c.keyPrefix, NoTokens: r.NoProgressTokens, Typed: c.validation.ResultTypes,
 		Offer: &c.offer, Profile: c.profile,
 	}
 }
@@ -257,10 +264,10 @@ func (c *Client) Throttle(d time.Duration) { c.calls.Guard.ThrottleFor(d) }
 
 func (r Resilience) check() error {
 	switch {
-	case r.Bulkhead.Limit < 0 || !(r.Rate.PerSecond >= 0) || r.Rate.Burst < 0:
-		return errors.New("resilience: the limits of a bulkhead and a rate must not be negative; 0 switches one off")
-	case r.Bulkhead.Limit == 0 && r.Bulkhead != (Bulkhead{}):
-		return errors.New("resilience: a bulkhead needs a limit")
+	case !(r.Rate.PerSecond >= 0) || r.Rate.Burst < 0:
+		return errors.New("resilience: a rate must not be negative; 0 disables it")
+	case r.Bulkhead.Limit <= 0 && (r.Bulkhead.Queue != 0 || r.Bulkhead.Adaptive):
+		return errors.New("resilience: a bulkhead with a queue or an adaptive limit needs a limit above 0")
 	case r.NoBreaker && r.Breaker != nil:
 		return errors.New("resilience: a breaker is given and switched off by NoBreaker; set one of the two")
 	case r.NoToolBreakers && r.Tools != nil:

@@ -18,8 +18,8 @@ func TestResilienceIsSettled(t *testing.T) {
 	never := Retry{Policy: RetryNever}
 	for name, tt := range map[string]struct{ r, want Resilience }{
 		"zero": {Resilience{}, theUsualBounds},
-		"one":  {Resilience{MaxTime: time.Hour}, Resilience{IdleTimeout: time.Minute, MaxTime: time.Hour, MaxInFlight: 10_000, Silence: 10 * time.Second}},
-		"less": {Resilience{IdleTimeout: -1, MaxTime: -1, MaxInFlight: -1, Silence: -1}, Resilience{}},
+		"one":  {Resilience{MaxTime: time.Hour}, Resilience{IdleTimeout: time.Minute, MaxTime: time.Hour, Silence: 10 * time.Second}},
+		"less": {Resilience{IdleTimeout: -1, MaxTime: -1, Silence: -1}, Resilience{}},
 		"off":  {Resilience{Off: true}, Resilience{Off: true, NoBreaker: true, NoToolBreakers: true, Retry: never, Restart: Restart{Off: true}}},
 		"breaker": {
 			Resilience{Off: true, Breaker: given, Tools: tools},

@@ -41,9 +41,5 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOptio
 	if err := c.named(&cl, "URI"); err != nil {
 		return nil, err
 	}
-	res := &mcp.ReadResourceResult{}
-	if err := c.ask(ctx, &cl, res); err != nil {
-		return nil, err
-	}
-	return res, nil
+	return fetch[mcp.ReadResourceResult](ctx, c, &cl)
 }

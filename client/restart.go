@@ -9,10 +9,6 @@ import (
 
 // Restart sets how the client restarts a program that exits. Servers that are not
 // programs ignore it. The zero Restart restarts programs with the defaults below.
-//
-// # Experimental
-//
-// The numbers of a crash loop may change: Healthy, Crashes, Within, Hold, MaxHold and Hung.
 type Restart struct {
 	// Off disables restarts: when the program exits, the client emits [Disconnected]
 	// and every later call fails.
@@ -20,9 +16,9 @@ type Restart struct {
 	// StartTimeout bounds starting the program and opening the conversation with it,
 	// even if IdleTimeout is shorter. The default is 60 s. If a program writes nothing
 	// in that time while Connect probes it, Connect starts it once more and sends
-	// initialize first: the probe may have made it deaf, or a package may be downloading.
+	// initialize first: the probe may have blocked it, or a package may be downloading.
 	// The second start may take StartTimeout too, 5 minutes by default, and never longer
-	// than the context of Connect. Where the era is pinned or remembered nothing is probed:
+	// than the context of Connect. If the era is pinned or remembered, there is no probe:
 	// the program is started once and has the time of the second start.
 	StartTimeout time.Duration
 	// CallWait bounds how long a call waits for a program that is being restarted,
@@ -32,22 +28,35 @@ type Restart struct {
 	// MinPause and MaxPause bound the pause before a restart. The pause is random;
 	// its upper bound is MinPause at first, doubles with each exit and never exceeds
 	// MaxPause. The defaults are 250 ms and 30 s.
+	//
+	// # Experimental
 	MinPause, MaxPause time.Duration
 	// Healthy is how long a program must run before its earlier exits are forgotten.
 	// The default is 60 s.
+	//
+	// # Experimental
 	Healthy time.Duration
 	// Crashes exits within the time Within are a crash loop. The defaults are 5 exits
 	// and 60 s.
+	//
+	// # Experimental
 	Crashes int
-	Within  time.Duration
+	// Within is the time in which Crashes exits are a crash loop.
+	//
+	// # Experimental
+	Within time.Duration
 	// Hold is how long the client waits before it restarts a program in a crash loop.
 	// It doubles with each further exit, up to MaxHold. Calls fail at once meanwhile.
 	// The defaults are 60 s and 5 minutes.
+	//
+	// # Experimental
 	Hold, MaxHold time.Duration
 	// Hung is how long a program that answers no probe of its circuit may send
 	// nothing before the client kills and restarts it. The default is the client's
 	// IdleTimeout (60 s if unset): by then every call without a longer timeout has
 	// failed. A negative value disables it.
+	//
+	// # Experimental
 	Hung time.Duration
 }
 
@@ -76,10 +85,3 @@ func (r Restart) schedule() *resilience.Restart {
 // streamRestart sets when the stream of HTTP+SSE is opened again. Some proxies end
 // streams every few seconds, which is not a failure of the server.
 var streamRestart = Restart{Healthy: 5 * time.Second, Hold: 5 * time.Second, MaxHold: 30 * time.Second} //nolint:gochecknoglobals // a constant
-
-func orElse(d, otherwise time.Duration) time.Duration {
-	if d > 0 {
-		return d
-	}
-	return otherwise
-}

@@ -16,8 +16,8 @@ import (
 
 const initWatched = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{},"resources":{"subscribe":true}},"serverInfo":{"name":"fake","version":"1"}}`
 
-// What the old program has done does not speak against the new one, which has
-// shaken hands: calls go to it at once, on probation. A Retry-After goes on.
+// Failures of the old program do not count against the new one, whose handshake
+// succeeded: it gets calls at once, on probation. A Retry-After continues.
 func TestRestartRenewsTheClientsOwnCircuit(t *testing.T) {
 	supervised(t, nil, func(t *testing.T, c *client.Client, p *fakePrograms, _ *happenings) {
 		for n := 2; n < 4; n++ {
@@ -41,7 +41,7 @@ func TestRestartRenewsTheClientsOwnCircuit(t *testing.T) {
 
 // A circuit that is shared has learnt of more than this program. What a new
 // program is given of the old one's waits for no circuit, as its handshake does
-// not (LC-17), and is said again until it is taken.
+// not, and is said again until it is taken.
 func TestRestartRestoresUnderAnOpenCircuit(t *testing.T) {
 	refusals := 0
 	shared := client.Resilience{Breaker: breaker.New(breaker.Settings{Cooldown: time.Hour})}
@@ -73,9 +73,9 @@ func TestRestartRestoresUnderAnOpenCircuit(t *testing.T) {
 	}, client.WithResilience(shared))
 }
 
-// A program from which nothing comes, not even in answer to the probe of its
-// circuit, is ended when no call can still hope for it, and not before (fault E8).
-// One that goes on in time is left alone (E10).
+// A program that sends nothing, not even an answer to the probe of its circuit, is
+// killed when no call can still succeed, and not before. A program that continues in
+// time is not killed.
 func TestProgramThatHangsIsStartedAgain(t *testing.T) {
 	for _, tt := range []struct {
 		hung   time.Duration
@@ -116,8 +116,8 @@ func TestProgramThatHangsIsStartedAgain(t *testing.T) {
 	}
 }
 
-// A program that is slow to give back what the one before had is watched over
-// meanwhile, and who listens is told at once that changes may have been missed.
+// While a slow program restores what the previous one had, its silence is watched, and
+// subscribers learn at once that changes may have been missed.
 func TestRestoringIsBounded(t *testing.T) {
 	supervised(t, func(n int, s *fakeServer) error {
 		s.result("initialize", initWatched)

@@ -11,7 +11,7 @@ import (
 )
 
 // A program may run on without its pipe, and hold what only one can have: the next
-// is started when it has ended, or has had its time for that (fault E7).
+// is started when it has ended, or has had its time for that.
 func TestRestartWaitsForTheExit(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ exits, want time.Duration }{

@@ -16,9 +16,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// fakePrograms is a transport whose connections are programs as far as the client
-// can tell, in virtual time. set says what the n-th of them is, counted from 1; an
-// error is that of starting it.
+// fakePrograms is a transport whose connections look like programs to the client, in
+// virtual time. set returns the n-th program, counted from 1; an error means that it
+// could not be started.
 type fakePrograms struct {
 	t   testing.TB
 	set func(n int, s *fakeServer) error

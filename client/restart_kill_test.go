@@ -104,7 +104,7 @@ type fate struct {
 	err error
 }
 
-// right says whether a fate is true, by how often the call was executed.
+// right reports whether a Delivery is true, by how often the call was executed.
 func (f fate) right(executed int) bool {
 	switch {
 	case executed > 1:
@@ -123,9 +123,9 @@ func (f fate) right(executed int) bool {
 	return false
 }
 
-// The server is killed under 64 callers, again and again. Every call ends, and
-// with what is true of it; the server is back each time; no process is left. A
-// few rounds, or 200 with MAINSTAY_SOAK set.
+// The server is killed repeatedly under 64 callers. Every call ends with a true
+// Delivery; the server is back each time; no process is left. A few rounds, or 200 with
+// MAINSTAY_SOAK set.
 func TestKilledUnderManyCallers(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -41,7 +41,7 @@ func serveOnce(bad func()) {
 }
 
 // A program that is half alive is ended and started again: one that closes its
-// stdout (fault E7) or its stdin (E8, E9). The call that found out about it keeps
+// stdout or its stdin. The call that found out about it keeps
 // its fate; the next one is answered by a fresh program.
 func TestHalfAliveProgramIsStartedAgain(t *testing.T) {
 	t.Parallel()
@@ -63,8 +63,8 @@ func TestHalfAliveProgramIsStartedAgain(t *testing.T) {
 	}
 }
 
-// A program that does nothing but write to stdout what is not MCP is ended and
-// started again though nobody calls, and is not logged line by line (fault E3).
+// A program that only writes text to stdout is killed and restarted even without calls,
+// and its lines are not all logged.
 func TestChatteringProgramIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	var log lines

@@ -14,8 +14,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// A program that was started again speaks another era: it is found out anew, and
-// what was known is dropped (fault F1).
+// If a restarted program speaks another era, the client finds that out, and drops its
+// caches.
 func TestEraChangesAtARestart(t *testing.T) {
 	t.Parallel()
 	session := func(s *fakeServer) error {
@@ -53,7 +53,7 @@ func TestEraChangesAtARestart(t *testing.T) {
 				require.Equal(t, tt.want[1], string(c.Negotiated().Version))
 				_, err := c.GetToolSchema(t.Context(), "echo")
 				require.NoError(t, err)
-				require.Equal(t, 1, p.last().count("tools/list"), "listed anew")
+				require.Equal(t, 1, p.last().count("tools/list"), "listed again")
 				require.Equal(t, []string{"ready to restarting", "era " + tt.want[1], "restarting to ready", "restarted"}, h.take())
 				require.NoError(t, callOnce(t.Context(), c))
 			}, client.WithProtocolVersion(client.AutoVersion))
@@ -63,8 +63,8 @@ func TestEraChangesAtARestart(t *testing.T) {
 
 const discoverStateless = `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete","ttlMs":0,"cacheScope":"private"}`
 
-// The new program gets what the old one had: log level, subscriptions; and who
-// listens is told that something may have been missed (LC-17, CHG-09).
+// The new program gets the log level and the subscriptions of the old one; subscribers
+// learn that changes may have been missed.
 func TestRestartRestores(t *testing.T) {
 	supervised(t, func(_ int, s *fakeServer) error {
 		s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{},"resources":{"subscribe":true}},"serverInfo":{"name":"fake","version":"1"}}`)
@@ -89,7 +89,7 @@ func TestRestartRestores(t *testing.T) {
 	})
 }
 
-// A stream that is listened to is opened again at once (fault C11).
+// A stream that is listened to is opened again at once.
 func TestRestartListensAgain(t *testing.T) {
 	listens := func(s *fakeServer) error {
 		s.result("server/discover", `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}},"resultType":"complete","ttlMs":0,"cacheScope":"private"}`)

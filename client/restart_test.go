@@ -44,8 +44,8 @@ func TestProgramIsStartedAgain(t *testing.T) {
 	})
 }
 
-// Programs that end as soon as they are started are left alone for a time:
-// calls are refused at once and told how long (fault E2).
+// Programs that exit as soon as they are started are not restarted for a time: calls
+// fail at once, with that time.
 func TestCrashLoopIsHeld(t *testing.T) {
 	supervised(t, func(n int, s *fakeServer) error {
 		if n > 1 && n < 8 {
@@ -90,7 +90,7 @@ func TestCrashLoopIsHeld(t *testing.T) {
 	})
 }
 
-// A program that is not there any more is not tried again (fault E1).
+// A program that is not there any more is not tried again.
 func TestProgramThatIsGoneIsNotTriedAgain(t *testing.T) {
 	supervised(t, func(n int, _ *fakeServer) error {
 		if n > 1 {
@@ -113,7 +113,7 @@ func TestProgramThatIsGoneIsNotTriedAgain(t *testing.T) {
 }
 
 // Calls wait for a program within their own time and within a bound; what waited
-// was not sent (fault E14).
+// was not sent.
 func TestCallsWaitWithinBounds(t *testing.T) {
 	supervised(t, func(n int, s *fakeServer) error {
 		if n > 1 {
@@ -141,7 +141,7 @@ func TestCallsWaitWithinBounds(t *testing.T) {
 	}, client.WithResilience(client.Resilience{Restart: client.Restart{CallWait: 10 * time.Second, StartTimeout: 20 * time.Second}}))
 }
 
-// Close ends what waits, at once, whatever the supervisor is doing.
+// Close ends waiting calls at once, in any state of the supervisor.
 func TestCloseWhileRestarting(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -225,8 +225,8 @@ func TestRestartOptionsAreChecked(t *testing.T) {
 	require.Equal(t, "ended", string(text))
 }
 
-// A session that is lost and opened anew is told in the same states; one that
-// cannot be opened is held until there is a next try (HTTP-16).
+// A lost session that is reopened goes through the same states; one that cannot be
+// reopened stays in backoff until the next try.
 func TestStatesOfSessions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -254,8 +254,8 @@ func TestStatesOfSessions(t *testing.T) {
 	})
 }
 
-// A program that does not answer any more is ended with its calls, and started
-// again (faults E8, E10). What is no program is left alone.
+// A program that no longer answers is killed with its calls, and restarted. A
+// connection that is not a program is not.
 func TestHungProgramIsRestarted(t *testing.T) {
 	supervised(t, func(n int, s *fakeServer) error {
 		if n == 1 {
@@ -268,10 +268,10 @@ func TestHungProgramIsRestarted(t *testing.T) {
 			go func() { errs <- callOnce(t.Context(), c) }()
 		}
 		synctest.Wait()
-		silence := errors.New("no sign of life")
+		silence := errors.New("no answer to probes")
 		began := time.Now()
 		c.RestartNow(silence)
-		c.RestartNow(silence) // whoever finds out, too
+		c.RestartNow(silence) // a second caller finds out, too
 		for range cap(errs) {
 			err := <-errs
 			require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err), err)
@@ -289,12 +289,12 @@ func TestOnlyProgramsAreRestarted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := connected(t)
-		c.RestartNow(errors.New("no sign of life"))
+		c.RestartNow(errors.New("no answer to probes"))
 		require.NoError(t, callOnce(t.Context(), c))
 		p := &fakePrograms{t: t}
 		off, err := client.Connect(t.Context(), p, sessionEra, client.WithResilience(client.Resilience{Restart: client.Restart{Off: true}}))
 		require.NoError(t, err)
-		off.RestartNow(errors.New("no sign of life"))
+		off.RestartNow(errors.New("no answer to probes"))
 		require.NoError(t, callOnce(t.Context(), off))
 		p.last().crash()
 		synctest.Wait()

@@ -30,8 +30,8 @@ const (
 // Retry sets how the client retries calls after transient failures. The zero
 // Retry has the defaults below; Policy: RetryNever disables retries.
 //
-// The client pauses before a retry: for a random time below a bound that
-// doubles, and at least for the Retry-After of the server. If the pause would
+// The client pauses before a retry, for a random time below a bound that doubles each
+// time, and at least for the Retry-After of the server. If the pause would
 // exceed the call's deadline, the call fails at once, with RetryAfter set. The
 // client does not retry calls that it refused itself, such as those of an open
 // circuit.
@@ -71,7 +71,7 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 	return callOptionFunc(func(o *callOptions) { o.Policy, o.OwnPolicy = p.policy(), true })
 }
 
-// policy returns what package resilience calls p, Never for a p that is unknown.
+// policy returns the policy of package resilience, Never for an unknown one.
 func (p RetryPolicy) policy() resilience.Policy {
 	switch p {
 	case RetryProof:

@@ -32,8 +32,7 @@ func lonely(t *testing.T, f func(t *testing.T, c *client.Client, s *lone), opts 
 	})
 }
 
-// G7: Close ends the pause before a retry, and the error tells what the attempts
-// may have done.
+// Close ends the pause before a retry, and the error has the Delivery of the attempts.
 func TestCloseEndsThePause(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[int]mcperrors.Delivery{
@@ -61,8 +60,7 @@ func TestCloseEndsThePause(t *testing.T) {
 	}
 }
 
-// What carries requestState may be good for one use only, whatever the policy
-// (D-078).
+// A request with requestState may be valid only once, whatever the policy.
 func TestStateIsNeverRepeatedWithoutAKey(t *testing.T) {
 	t.Parallel()
 	lonely(t, func(t *testing.T, c *client.Client, s *lone) {
@@ -79,7 +77,7 @@ func TestStateIsNeverRepeatedWithoutAKey(t *testing.T) {
 	})
 }
 
-// What keeps a sign of life back on this side says nothing of the server.
+// A liveness probe that the client itself holds back means nothing about the server.
 func TestKeepAliveDuringAHold(t *testing.T) {
 	t.Parallel()
 	var failed atomic.Int32
@@ -153,8 +151,8 @@ func TestRefusedAfterARestart(t *testing.T) {
 
 const lockedResult = `{"resultType":"complete","isError":true,"content":[{"type":"text","text":"locked"}],"structuredContent":{"error":{"code":"DB_LOCKED","message":"locked","retry_after_seconds":2}}}`
 
-// A result that a profile says was refused for now is retried like an error: not earlier
-// than the server says. When the retries end, the last result is the answer. Without the
+// A result that a profile marks as rejected is retried like an error: not earlier than
+// the server asks. When the retries end, the last result is the answer. Without the
 // promise of a profile, the first result is.
 func TestRetryRejectedResult(t *testing.T) {
 	t.Parallel()
@@ -199,9 +197,9 @@ func TestRetryRejectedResult(t *testing.T) {
 	}
 }
 
-// What happens once is nobody's fault, and counts when it happens again: the
-// second lost session in ten seconds, and the third answer in a row on one stream
-// that could not read what it was asked (resilience.md 3.2, 3.8; B17).
+// Some failures count for nobody the first time, but when they happen again: the second
+// lost session in ten seconds, and the third answer in a row on one stream that reports
+// unreadable input.
 func TestUnreadableInARow(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -232,7 +230,7 @@ func TestUnreadableInARow(t *testing.T) {
 	})
 }
 
-// The poison rule (E13): what ended two programs is not tried on a third, though
+// The poison rule: what ended two programs is not tried on a third, though
 // it can be repeated, and the tool is blamed beside the server.
 func TestPoisonIsSentTwice(t *testing.T) {
 	supervised(t, func(_ int, s *fakeServer) error {
@@ -253,8 +251,8 @@ func TestPoisonIsSentTwice(t *testing.T) {
 	})
 }
 
-// A server that loses session after session has failed, though each is mended; all
-// who find out about one loss are one.
+// A server that loses one session after the other has failed, even if each is replaced;
+// all calls that notice one loss count once.
 func TestSessionLostAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

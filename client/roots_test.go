@@ -10,7 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// ROOT-03: what is no absolute file URI, or leads out of itself, is refused
+// What is no absolute file URI, or leads out of itself, is refused
 // before anything is sent.
 func TestRootsAreChecked(t *testing.T) {
 	t.Parallel()
@@ -33,8 +33,8 @@ func TestRootsAreChecked(t *testing.T) {
 	}
 }
 
-// ROOT-01, ROOT-02: a change is told where there is a message for it, and seen
-// the next time the server asks in every era.
+// A change of roots is sent if the revision has a message for it. In every era the
+// server sees it the next time it asks.
 func TestSetRoots(t *testing.T) {
 	t.Parallel()
 	const changed, want = "notifications/roots/list_changed", `{"roots":[{"uri":"file:///b"}]}`

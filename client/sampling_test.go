@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// SAMP-02: every use of a tool is answered by the message that follows, which
+// Every use of a tool is answered by the message that follows, which
 // holds nothing else.
 func TestToolTurns(t *testing.T) {
 	t.Parallel()
@@ -59,7 +59,7 @@ func TestToolTurns(t *testing.T) {
 	}, client.OnSampling(sampleYes, client.SamplingTools))
 }
 
-// SAMP-03: what a revision cannot carry is not sent.
+// What a revision cannot carry is not sent.
 func TestSamplingContentByRevision(t *testing.T) {
 	t.Parallel()
 	two := client.OnSampling(func(context.Context, client.SamplingRequest) (*mcp.CreateMessageResult, error) {

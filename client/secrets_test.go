@@ -32,8 +32,8 @@ var planted = map[string]string{
 	"session":  "sitting-number-seven",
 }
 
-// gossip is a server that repeats all it is told, in the place that a tool's name
-// says.
+// gossip is a server that repeats everything it gets, in the place that a tool's name
+// selects.
 type gossip struct {
 	mu   sync.Mutex
 	told []string
@@ -150,7 +150,7 @@ func noSecrets(t *testing.T, where, text string, secrets map[string]string) {
 	}
 }
 
-// shown collects what a client tells by itself.
+// shown collects the output of a client: its log, events, records and errors.
 type shown struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -209,7 +209,7 @@ func TestSecretsAreShownNowhere(t *testing.T) {
 				g.mu.Unlock()
 				for name, value := range planted {
 					if name != "session" || era == "2025-11-25" {
-						require.Contains(t, told, value, "the server was told the %s", name)
+						require.Contains(t, told, value, "the server got the %s", name)
 					}
 				}
 				noSecrets(t, "the error", faces(t, err), planted)

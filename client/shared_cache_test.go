@@ -16,8 +16,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// A cache that two clients share keeps their servers apart, whatever they are
-// called.
+// A cache that two clients share keeps their servers apart, even with the same name.
 func TestSharedCacheKeepsServersApart(t *testing.T) {
 	t.Parallel()
 	cache, err := client.NewCache(toolcache.Settings{})

@@ -60,9 +60,9 @@ func oneAtATime(long time.Duration, on func(string, answerFunc), answers map[str
 	}
 }
 
-// A server at a URL that does one thing at a time, and answers no sign of life
-// while a tool runs, looks like one that hangs. It is left alone meanwhile, and
-// used again as soon as it answers, not when the cooldown is over.
+// A server at a URL that handles one request at a time, and answers no liveness probe
+// while a tool runs, looks like one that hangs. It gets no calls meanwhile, and gets
+// them again as soon as it answers, not when the cooldown is over.
 func TestBusyServerIsUsedAgainOnceItAnswers(t *testing.T) {
 	t.Parallel()
 	const tool = 20 * time.Second
@@ -103,8 +103,8 @@ func TestBusyServerIsUsedAgainOnceItAnswers(t *testing.T) {
 	})
 }
 
-// The late answer to a sign of life heals as well, while a call goes on that came
-// too late to be the reason for the silence.
+// A late answer to a liveness probe heals as well, while a call is in flight that came
+// too late to cause the silence.
 func TestLateSignOfLifeHeals(t *testing.T) {
 	t.Parallel()
 	var m recordedMoves
@@ -136,8 +136,8 @@ func TestLateSignOfLifeHeals(t *testing.T) {
 	})
 }
 
-// When every caller has given up nobody listens any more; but who comes after the
-// server has said something is not refused.
+// When every caller has left, nobody waits for the server any more. But a call that
+// comes after the server has sent something is not refused.
 func TestByteHealsForTheNextCaller(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -194,8 +194,8 @@ func deafened(long time.Duration) func(n int, s *fakeServer) error {
 	}
 }
 
-// A program that has nothing to do and does not take what it is sent (fault E8) is
-// ended and started again; who waited for it to be taken is served by the next.
+// A program that works on nothing and takes no input is killed and restarted; calls
+// that waited to be sent go to the next one.
 func TestDeafProgramIsRestarted(t *testing.T) {
 	supervised(t, deafened(time.Hour), func(t *testing.T, c *client.Client, p *fakePrograms, h *happenings) {
 		short, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -33,9 +33,10 @@ func heal(s *fakeServer) {
 	s.result("server/discover", discoverResult)
 }
 
-// A hung server is found by one caller who makes a call after the other, however
-// early he gives up each: behind a pipe within 15 s from the end of the calls that
-// he made in the first 10 s. After it has healed it is used again within the cooldown, 5 s and a call (resilience.md 3.4, 4.3).
+// One caller who makes one call after the other finds a hung server, even if each ends
+// early: behind a pipe within 15 s from the end of the calls that began in the first 10
+// s. After the server has healed, it gets calls again within the cooldown, 5 s and a
+// call.
 func TestHungServerIsFoundAndUsedAgain(t *testing.T) {
 	t.Parallel()
 	for _, patience := range []time.Duration{time.Minute, 10 * time.Second, 3 * time.Second} {
@@ -77,7 +78,7 @@ func TestHungServerIsFoundAndUsedAgain(t *testing.T) {
 						require.Less(t, time.Since(began), 2*time.Minute)
 					}
 					t.Logf("open after %v", opened)
-					synctest.Wait() // until it is told, too
+					synctest.Wait() // until the event, too
 					require.LessOrEqual(t, opened, 10*time.Second+patience+15*time.Second)
 					require.Equal(t, 2, m.count(client.SilenceProbed))
 					require.Equal(t, 1, m.count(client.Silent))
@@ -128,7 +129,7 @@ func TestSlowServerIsNotSilent(t *testing.T) {
 	})
 }
 
-// Switched off, nobody asks; and without a circuit nobody has to.
+// If silence is off or there is no circuit, no probe is sent.
 func TestSilenceOff(t *testing.T) {
 	t.Parallel()
 	quiet := client.Resilience{Silence: -1}
@@ -144,9 +145,8 @@ func TestSilenceOff(t *testing.T) {
 	}
 }
 
-// A circuit that is half-open is probed by a harmless request with a bound of
-// its own; whoever gives up before does not end it; and callers meanwhile are
-// refused (resilience.md 3.5).
+// A half-open circuit is probed by a harmless request with its own bound. A caller that
+// leaves before does not end the probe, and other callers are refused meanwhile.
 func TestProbeOfTheCircuit(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -172,7 +172,7 @@ func TestProbeOfTheCircuit(t *testing.T) {
 		s.on("ping", func(jsonrpc.Request) any { return jsonrpc.NewError(-32601, "what?", nil) })
 		s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(-32603, "no", nil) })
 		_, err = c.CallTool(t.Context(), "echo", hello)
-		require.Equal(t, mcperrors.KindServer, mcperrors.KindOf(err), "any proper answer is a sign of life")
+		require.Equal(t, mcperrors.KindServer, mcperrors.KindOf(err), "any proper answer counts")
 		require.Equal(t, calls+1, s.count("tools/call"), "no call was the canary")
 		require.Equal(t, breaker.Closed, c.Breaker().State())
 		require.True(t, c.Breaker().Snapshot().Probation, "a ping proves little")
@@ -253,7 +253,7 @@ func TestCircuitOfATool(t *testing.T) {
 	}, seedProfile, client.WithCache(client.CacheConfig{NoPreload: true}))
 }
 
-// G10: names come from the peer, or from a model.
+// Names come from the peer, or from a model.
 func TestCircuitsOfToolsAreBounded(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -270,7 +270,7 @@ func TestCircuitsOfToolsAreBounded(t *testing.T) {
 	}, seedProfile, client.WithCache(client.CacheConfig{NoPreload: true}))
 }
 
-// G5: callers in a hurry say nothing about a server that is well.
+// Callers in a hurry say nothing about a server that is well.
 func TestHurriedCallersDoNotOpenTheCircuit(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -296,7 +296,7 @@ func TestHurriedCallersDoNotOpenTheCircuit(t *testing.T) {
 	})
 }
 
-// G9: nothing is sent while the circuit is open, however many ask.
+// Nothing is sent while the circuit is open, however many ask.
 func TestNothingIsSentWhileOpen(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {

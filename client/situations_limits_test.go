@@ -162,8 +162,8 @@ func TestLimitsByDefault(t *testing.T) {
 	}
 }
 
-// 50,000 notifications that nobody listens to cost what reading them costs.
-// Memory is counted, so this runs alone.
+// 50,000 notifications without a handler cost only their reading. Memory is counted, so
+// this test runs alone.
 func TestFloodIsCheap(t *testing.T) { //nolint:paralleltest // counts the allocations of the process
 	count := testmain.Fewer(50_000, 10)
 	c, s := connected(t)

@@ -112,7 +112,7 @@ var situationPrograms = map[string]func(){
 	},
 }
 
-// serveSilently answers where answer says so, and says nothing otherwise.
+// serveSilently answers requests for which answer returns true, and ignores the others.
 func serveSilently(answer func(jsonrpc.Request) (string, bool)) {
 	lines := bufio.NewReader(os.Stdin)
 	for {
@@ -143,8 +143,8 @@ func situationCommand(name string, env ...string) *transport.Command {
 	}
 }
 
-// dialSituation starts a program and finds out its era, unless an option says
-// which. It remembers no verdict.
+// dialSituation starts a program and negotiates its era, unless an option pins it. It
+// remembers no era.
 func dialSituation(t *testing.T, name string, opts ...client.Option) (*client.Client, error) {
 	t.Helper()
 	return connectSituation(t, situationCommand(name), opts...)

@@ -32,7 +32,7 @@ func TestSituations(t *testing.T) {
 		// transport.TestCommandCloseEndsTheGroup
 		"04 server left a grandchild, then Close": grandchildLeft,
 		// TestListsFollowCursors, TestEndlessListIsBounded
-		"05 tools/list returns the same cursor for ever": sameCursor,
+		"05 tools/list always returns the same cursor": sameCursor,
 		// TestHostileHTTPStatus
 		"06 HTTP 429 with Retry-After": overloaded,
 		// TestSessionLostFiftyCalls and those after it
@@ -295,7 +295,7 @@ func listedTwice(t *testing.T) {
 		time.Sleep(time.Minute)
 		twice()
 		require.Len(t, s.of("tools/list"), 2)
-		for range 2 { // the schemas are fetched anew, and the lists are those then
+		for range 2 { // the schemas are fetched again, and then the lists agree
 			_, err := c.GetToolSchema(t.Context(), "echo")
 			require.NoError(t, err)
 		}

@@ -26,10 +26,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// starter is a server that takes its time. Over a pipe it reads nothing before it
-// has started; then, and over HTTP, each method has an answer of its own that takes
-// a while. Where there is none it says nothing. It keeps nobody waiting for the
-// answer to another request.
+// starter is a slow server. Over a pipe it reads nothing before it has started; then,
+// and over HTTP, each method has its own answer after its own time, or none. It handles
+// requests concurrently.
 type starter struct {
 	starts  time.Duration
 	ends    bool // instead of reading anything
@@ -455,10 +454,10 @@ func TestMuteProbeOverHTTP(t *testing.T) {
 	}
 }
 
-// A server without sessions may be mute to the probe for long and refuse at once the
-// initialize that is sent beside it. Then the answer to the probe is all there is to
-// wait for: it is given the time of any request. Only what stays mute is asked once
-// more, for 10 s, since it may have lost the first.
+// A server without sessions may not answer the probe for long, and at once refuse the
+// initialize that is sent beside it. Then the client waits for the probe as long as for
+// any request. If there is still no answer, it probes once more, for 10 s, because the
+// server may have lost the first probe.
 func TestMuteProbeOfAServerWithoutSessions(t *testing.T) {
 	t.Parallel()
 	refusals := map[string]late{
@@ -476,7 +475,7 @@ func TestMuteProbeOfAServerWithoutSessions(t *testing.T) {
 	}{
 		"15 s":               {discover: late{after: 15 * time.Second, body: saysStateless}, took: 15 * time.Second, asked: 1},
 		"50 s":               {discover: late{after: 50 * time.Second, body: saysStateless}, took: 50 * time.Second, asked: 1},
-		"for ever":           {discover: late{after: time.Hour, body: saysStateless}, took: 70 * time.Second, asked: 2, fails: true},
+		"always":             {discover: late{after: time.Hour, body: saysStateless}, took: 70 * time.Second, asked: 2, fails: true},
 		"longer than a dial": {discover: late{after: time.Hour, body: saysStateless}, bound: 30 * time.Second, took: 30 * time.Second, asked: 1, fails: true},
 	} {
 		for _, over := range []string{"http", "stdio"} {

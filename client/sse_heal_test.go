@@ -105,8 +105,8 @@ func (s *streamSite) leave(away bool) {
 	}
 }
 
-// A stream of HTTP+SSE that ends is opened again, with a session of its own, in the
-// default mode and where the transport was chosen: calls wait for it.
+// When a stream of HTTP+SSE ends, the client opens another with a new session, in the
+// default mode and with a chosen transport: calls wait for it.
 func TestHTTPSSEHeals(t *testing.T) {
 	t.Parallel()
 	for name, choose := range map[string]func(rt http.RoundTripper) transport.Transport{
@@ -154,7 +154,8 @@ func TestHTTPSSEHeals(t *testing.T) {
 					require.NoError(t, callOnce(t.Context(), c))
 				}
 
-				// One that is away is found again, and calls are told when to come back.
+				// After an outage the server is found again, and the errors of calls
+				// report when to come back.
 				s.leave(true)
 				pass(10 * time.Second)
 				err = callOnce(t.Context(), c)
@@ -174,9 +175,8 @@ func TestHTTPSSEHeals(t *testing.T) {
 	}
 }
 
-// A server of HTTP+SSE that has lost the session of a stream which is still open, as
-// behind a proxy that outlives it, says so to every message. The client opens a
-// stream of its own then; before, it was told the same for good.
+// An HTTP+SSE server that has lost the session of an open stream, as behind a proxy
+// that outlives it, refuses every message. The client then opens a new stream.
 func TestHTTPSSESessionLost(t *testing.T) {
 	t.Parallel()
 	says := func(status int, text string) func(w http.ResponseWriter) {

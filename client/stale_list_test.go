@@ -55,8 +55,8 @@ func TestWrongArgumentsDoubtTheListNowAndThen(t *testing.T) {
 	})
 }
 
-// The server says that its tools have changed just after they were listed, as
-// many do: wrong arguments are refused at once all the same.
+// Many servers report a change of their tools just after they were listed: wrong
+// arguments are still refused at once.
 func TestWrongArgumentsDoNotWaitForThePace(t *testing.T) {
 	t.Parallel()
 	inBubbleEachWay(t, func(t *testing.T, p *listPeer) {
@@ -137,6 +137,6 @@ func TestStaleListFailsNoResult(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		p.answer("tools/list", func(json.RawMessage) string { return peerInternal })
 		_, err = c.CallTool(t.Context(), "echo", hello)
-		require.NoError(t, err, "nobody knows what the server says of it now")
+		require.NoError(t, err, "nobody knows what the server offers now")
 	})
 }

@@ -76,7 +76,7 @@ var forbidden = map[string]bool{
 	"resources/subscribe": true, "resources/unsubscribe": true, "notifications/roots/list_changed": true, "notifications/cancelled": true,
 }
 
-// wantMeta checks what every request of the era says (META-04, META-05).
+// wantMeta checks the members that every request of the stateless era has.
 func wantMeta(t *testing.T, message string) {
 	t.Helper()
 	meta := metaIn(t, message)
@@ -85,8 +85,8 @@ func wantMeta(t *testing.T, message string) {
 	require.JSONEq(t, `{"name":"mainstay","version":"`+client.Version+`"}`, string(meta["io.modelcontextprotocol/clientInfo"]), message)
 }
 
-// DISC-18, HTTP-28 to HTTP-31: a long conversation has nothing of the other
-// era, and every request says who asks, retries and pages included.
+// A long conversation has nothing of the other era, and every request, retries and
+// pages included, identifies the client.
 func TestStateless_DISC_18_HTTPWire(t *testing.T) {
 	t.Parallel()
 	s := newLone(t)
@@ -159,7 +159,7 @@ func TestStateless_META_05_WithoutClientInfo(t *testing.T) {
 	}
 }
 
-// META-07: what a server calls itself changes nothing.
+// What a server calls itself changes nothing.
 func TestStateless_META_07_HostileServerInfo(t *testing.T) {
 	t.Parallel()
 	for _, info := range []string{`null`, `7`, `{"name":7}`, `{"name":"\u0000\u001b[2J","version":""}`} {
@@ -209,7 +209,7 @@ func TestStateless_META_01_CallersKeys(t *testing.T) {
 	require.Len(t, s.received(), sent)
 }
 
-// META-10: the keys of this era stay out of the other.
+// The keys of this era stay out of the other.
 func TestStateless_META_10_SessionEra(t *testing.T) {
 	t.Parallel()
 	c, s := connected(t, client.WithProtocolVersion("2025-11-25"))
@@ -274,7 +274,8 @@ func TestStateless_DISC_07_UnsupportedVersion(t *testing.T) {
 	}
 }
 
-// DISC-09: capabilities are never widened; the error says what is missing.
+// The client never declares more capabilities than it has; the error reports what is
+// missing.
 func TestStateless_DISC_09_MissingCapability(t *testing.T) {
 	t.Parallel()
 	c, s := alone(t)
@@ -341,7 +342,7 @@ func TestStateless_DISC_13_LoggedOnce(t *testing.T) {
 	require.Equal(t, 1, strings.Count(log.String(), "have no resultType"), log.String())
 }
 
-// DISC-14, DISC-15: 404 with a body is about the method, without a session to
+// 404 with a body is about the method, without a session to
 // lose.
 func TestStateless_DISC_14_UnknownMethod(t *testing.T) {
 	t.Parallel()
@@ -360,7 +361,7 @@ func TestStateless_DISC_14_UnknownMethod(t *testing.T) {
 	require.NotEqual(t, mcperrors.KindSessionLost, mcperrors.KindOf(err))
 }
 
-// RPC-14: servers ask nothing in this era.
+// Servers ask nothing in this era.
 func TestStateless_RPC_14_RequestOfTheServer(t *testing.T) {
 	t.Parallel()
 	t.Run("pipe", func(t *testing.T) {
@@ -398,8 +399,8 @@ func TestStateless_RPC_14_RequestOfTheServer(t *testing.T) {
 	})
 }
 
-// UTIL-04, UTIL-05, STDIO-11: over a pipe a call that was given up is cancelled
-// by a message; what a server cancels that is no subscription is ignored.
+// Over a pipe the client cancels a call by a notification, and ignores cancellations of
+// the server that are about no subscription.
 func TestStateless_UTIL_04_Pipe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -428,7 +429,7 @@ func TestStateless_UTIL_04_Pipe(t *testing.T) {
 	})
 }
 
-// HTTP-34: over HTTP the end of the exchange is the cancellation.
+// Over HTTP the end of the exchange is the cancellation.
 func TestStateless_HTTP_34_Cancel(t *testing.T) {
 	t.Parallel()
 	for _, begun := range []bool{false, true} {
@@ -457,7 +458,7 @@ func TestStateless_HTTP_34_Cancel(t *testing.T) {
 	}
 }
 
-// HTTP-35, HTTP-36: a stream that ends without the answer loses the request,
+// A stream that ends without the answer loses the request,
 // whatever ids it had.
 func TestStateless_HTTP_35_BrokenStream(t *testing.T) {
 	t.Parallel()
@@ -481,7 +482,7 @@ func TestStateless_HTTP_35_BrokenStream(t *testing.T) {
 	})
 }
 
-// HTTP-37: comments are a sign of life.
+// Comments count as a sign that the server works.
 func TestStateless_HTTP_37_Comments(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

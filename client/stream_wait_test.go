@@ -17,8 +17,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// No request overtakes the session's own stream: what a server asks because of
-// one would be lost. A server that says nothing there is not waited for long.
+// No request overtakes the session's own stream: a question that the server asks
+// because of the request would be lost. The client waits only briefly for the stream of
+// a silent server.
 func TestConnectWaitsForTheStream(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ answers, want time.Duration }{
@@ -52,7 +53,7 @@ func TestConnectWaitsForTheStream(t *testing.T) {
 }
 
 // A server may refuse a revision and list that very one: the client asks once
-// more, and no more than that (DISC-07).
+// more, and no more than that.
 func TestPinnedIsAskedOnceMore(t *testing.T) {
 	t.Parallel()
 	for refusals, asked := range map[int]int{1: 2, 5: 2} {

@@ -31,7 +31,7 @@ func subscribing(t *testing.T, opts ...client.Option) (*client.Client, *fakeServ
 	return c, s
 }
 
-// RES-04, RES-05: the same API in the session era; a URI is asked for once,
+// The same API in the session era; a URI is asked for once,
 // however many subscriptions share it.
 func TestSubscribeSession(t *testing.T) {
 	t.Parallel()
@@ -106,8 +106,8 @@ func TestSubscriptionHandlerMayCall(t *testing.T) {
 	})
 }
 
-// UTIL-02, pain 10: only an idle connection is asked for a sign of life, any
-// answer is one, and none is an event and a failure.
+// Only an idle connection is probed. Any answer counts; no answer is an event and a
+// failure.
 func TestKeepAlive(t *testing.T) {
 	t.Parallel()
 	for _, era := range []struct{ version, method string }{{"2025-11-25", "ping"}, {"2026-07-28", "server/discover"}} {
@@ -149,7 +149,7 @@ func TestKeepAlive(t *testing.T) {
 	require.Error(t, err)
 }
 
-// It is off by default (UTIL-02), and an idle client is quiet (CACHE-12).
+// It is off by default, and an idle client is quiet.
 func TestIdleClientIsQuiet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

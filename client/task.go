@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"strconv"
 	"time"
@@ -22,9 +21,7 @@ import (
 // Revision 2025-11-25 needs no option, because there the client asks for a
 // task.
 func WithTasks() Option {
-	return optionFunc(func(c *config) {
-		c.offer.Extend(mcp.ExtensionTasks, json.RawMessage(`{}`))
-	})
+	return optionFunc(func(c *config) { c.offer.Tasks = true })
 }
 
 // TaskOptions sets up the task behind one call, if the call becomes one.
@@ -52,8 +49,8 @@ type Task struct {
 	unverified bool
 	known      catalog.Known
 	progress   *inbound.Progress // nil unless progress was asked for
-	// token is that of the call that made the task, follows is what progress with
-	// the token counts for.
+	// token is the progress token of the call that made the task. follows gets progress
+	// with this token.
 	token   jsonrpc.ID
 	follows *inbound.Progress
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// handle is what a task needs of the call that it was.
+// handle describes the task to package tasks.
 func (t *Task) handle(id, tool string) tasks.Handle {
 	return tasks.Handle{
 		ID: id, Tool: tool, Stateless: t.c.core.Links.Agreed().Era == mcp.EraStateless, CancelWithWait: t.opts.CancelTask,
@@ -23,12 +23,12 @@ func (t *Task) handle(id, tool string) tasks.Handle {
 	}
 }
 
-// taskCall is a Task as package tasks needs it.
+// taskCall is the part of a Task that package tasks uses.
 type taskCall Task
 
-// Send implements [tasks.Call]. Giving up such a request sends no
-// notification, which the server could take for giving up the task
-// , but for tasks/result, which waits there.
+// Send implements [tasks.Call]. If such a request is canceled, the client sends no
+// notification, because the server could take it for a cancellation of the task. The
+// exception is tasks/result, which waits for the end of the task.
 func (t *taskCall) Send(ctx context.Context, method string, answers mcp.InputResponses) (json.RawMessage, error) {
 	c, id := t.c, t.task.ID
 	cl := newCall(method, nil)
@@ -71,9 +71,8 @@ func (t *taskCall) Answer(ctx context.Context, requests mcp.InputRequests) (mcp.
 	return responses, nil
 }
 
-// Ended implements [tasks.Call]. Until then its progress
-// token stays valid. The application's function is not called any more
-// once Wait has returned.
+// Ended implements [tasks.Call]. It ends the progress of the task: the application's
+// function is not called again.
 func (t *taskCall) Ended(ctx context.Context) {
 	if t.progress != nil {
 		t.c.inbound().Progress().Remove(t.progress)
@@ -81,7 +80,7 @@ func (t *taskCall) Ended(ctx context.Context) {
 	}
 }
 
-// follower follows tasks. Most clients never need it.
+// follower returns the part that follows tasks. The first use creates it.
 func (c *Client) follower() *tasks.Follower {
 	return c.tasks.Make(func() *tasks.Follower {
 		return tasks.New(&c.core, tasks.Config{
@@ -99,7 +98,7 @@ func (c *Client) follower() *tasks.Follower {
 	})
 }
 
-// nameTask adds to an error which task it is about, unless the error has one.
+// nameTask adds a [TaskError] to err, unless err has one.
 func nameTask(server string, ref tasks.Ref, err error) error {
 	var named *TaskError
 	e := errormap.From(err, mcperrors.Unknown)

@@ -17,8 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Progress goes on until the task has ended, with the token of the call
-// (UTIL-10).
+// Progress continues until the task has ended, with the token of the call.
 func TestTaskProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -55,7 +54,7 @@ func TestTaskProgress(t *testing.T) {
 }
 
 // In 2025-11-25 a task that wants to know something asks on the stream of
-// tasks/result, which is why the client waits there (TASK-03).
+// tasks/result, which is why the client waits there.
 func TestCoreTaskAsks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,8 +93,8 @@ func TestCoreTaskAsks(t *testing.T) {
 	})
 }
 
-// In the stateless era tasks/get says what a task wants to know; each thing is
-// shown and answered once, however often it is listed (TASK-09).
+// In the stateless era tasks/get lists the questions of a task. Each is shown and
+// answered once, however often it is listed.
 func TestExtensionTaskAsks(t *testing.T) {
 	t.Parallel()
 	const form = `{"method":"elicitation/create","params":{"message":"Go on?","requestedSchema":{"type":"object","properties":{}}}}`

@@ -17,7 +17,7 @@ import (
 )
 
 // A task ends as the call would have: with its result, which may be an error of
-// the tool, with its JSON-RPC error, or cancelled (TASK-05, TASK-08).
+// the tool, with its JSON-RPC error, or cancelled.
 func TestTaskOutcomes(t *testing.T) {
 	t.Parallel()
 	const toolSaid = `{"content":[{"type":"text","text":"no"}],"isError":true}`
@@ -69,7 +69,7 @@ func requireCode(t *testing.T, err error, code int64) {
 	require.ErrorAs(t, err, &lost)
 }
 
-// The output schema holds for what a task brings, too (TOOL-11).
+// The output schema holds for what a task brings, too.
 func TestTaskOutputIsJudged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -140,9 +140,9 @@ func TestTaskErrorsProveNothing(t *testing.T) {
 	})
 }
 
-// A server that does not want to be waited at says so with some error, and may
-// end the task at that moment: the result is fetched, and the error is not the
-// task's (TASK-03).
+// A server that does not support waiting for the result answers with some error, and
+// may end the task at that moment: the client fetches the result, and the error is not
+// that of the task.
 func TestTaskEndsWhileNobodyMayWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestTaskEndsWhileNobodyMayWait(t *testing.T) {
 	})
 }
 
-// A task started by hand says what its call would have said.
+// A task from StartTool returns the result of the same CallTool.
 func TestStartToolKeepsOptions(t *testing.T) {
 	t.Parallel()
 	bothEras(t, func(t *testing.T, version string) {
@@ -172,10 +172,10 @@ func TestStartToolKeepsOptions(t *testing.T) {
 		calls := s.Count("tools/call")
 		_, err = c.StartTool(t.Context(), "optional", nil, client.WithMeta(mcp.MetaProtocolVersion, "1"))
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err), "a key that is not the caller's: %v", err)
-		_, err = c.StartTool(t.Context(), "optional", nil, client.WithInput(mcp.InputResponses{"a": json.RawMessage(`7`)}, nil))
+		_, err = c.StartTool(t.Context(), "optional", nil, (&client.InputRequired{}).Answer(mcp.InputResponses{"a": json.RawMessage(`7`)}))
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err), "no answer: %v", err)
 		require.Equal(t, calls, s.Count("tools/call"))
-		_, err = c.StartTool(t.Context(), "optional", nil, client.WithInput(mcp.InputResponses{"a": json.RawMessage(`{"action":"cancel"}`)}, json.RawMessage(`"S"`)))
+		_, err = c.StartTool(t.Context(), "optional", nil, (&client.InputRequired{State: json.RawMessage(`"S"`)}).Answer(mcp.InputResponses{"a": json.RawMessage(`{"action":"cancel"}`)}))
 		if version == core {
 			require.ErrorContains(t, err, "never does in revision")
 			return

@@ -14,8 +14,8 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// A call waits for its task no longer than for anything else; a handle waits as
-// long as the server keeps the task, and when that is for ever, for a day.
+// A call waits for its task within its maximum time. A handle waits as long as the
+// server keeps the task, or a day if the server keeps it forever.
 func TestTaskWaitsAreBounded(t *testing.T) {
 	t.Parallel()
 	bothEras(t, func(t *testing.T, version string) {
@@ -66,7 +66,7 @@ func TestTaskPollIntervals(t *testing.T) {
 
 // Polls that fail in a way that may pass are made again, a few times; the rest
 // ends the wait at once. An id the server does not know is a task that has
-// expired (TASK-04, TASK-13).
+// expired.
 func TestTaskPollFailures(t *testing.T) {
 	t.Parallel()
 	bothEras(t, func(t *testing.T, version string) {
@@ -98,7 +98,7 @@ func TestTaskPollFailures(t *testing.T) {
 }
 
 // Notifications are hints: they shorten a pause, not below a second, and mean
-// nothing else (TASK-02).
+// nothing else.
 func TestTaskNotifications(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -54,7 +54,7 @@ func (s *tasked) sent(frame []byte) {
 	s.frames = append(s.frames, string(frame))
 }
 
-// received returns every message so far, as it came.
+// received returns all messages so far, unchanged.
 func (s *tasked) received() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *tasked) received() []string {
 // traffic is how many messages came.
 func (s *tasked) traffic() int { return len(s.received()) }
 
-// last is the last request of a method, as it came.
+// last returns the last request of a method, unchanged.
 func (s *tasked) last(method string) string {
 	text := ""
 	for _, frame := range s.received() {

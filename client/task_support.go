@@ -28,7 +28,7 @@ func withoutTasks() *mcperrors.Error {
 		"tasks of the stateless era need the option WithTasks", nil)
 }
 
-// obeyTaskSupport makes a call of a tool that can only be run as a task one.
+// obeyTaskSupport makes the call ask for a task if the tool runs only as a task.
 func (c *Client) obeyTaskSupport(ctx context.Context, cl *call) {
 	if !cl.Known.Listed {
 		tools := cl.Tools(ctx, c.catalog())
@@ -39,7 +39,8 @@ func (c *Client) obeyTaskSupport(ctx context.Context, cl *call) {
 	}
 }
 
-// askTask makes a call ask to become a task, or refuses where it cannot.
+// askTask makes the call ask for a task. It returns an error if the server or the tool does
+// not support tasks.
 func (c *Client) askTask(ctx context.Context, cl *call) error {
 	agreed := c.core.Links.Agreed()
 	refuse := func(format string, args ...any) error {
@@ -69,8 +70,8 @@ func (c *Client) askTask(ctx context.Context, cl *call) error {
 	return nil
 }
 
-// taskOf makes the task of a call's result. A result without a task is a task that
-// has ended. reports are those of the task until it ends, nil for none.
+// taskOf returns the task of a call's result. A result without a task becomes a task that
+// has ended. reports gets the progress of the task until it ends; nil for none.
 func (c *Client) taskOf(cl *run.Call, reports *inbound.Progress, raw json.RawMessage) (*Task, error) {
 	t := &Task{c: c, opts: cl.Options, known: cl.Known, progress: reports, follows: cl.Progress}
 	if cl.Token {

@@ -13,8 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Which calls are made as tasks, and which are refused here (TASK-01, TASK-06,
-// TOOL-14).
+// Which calls become tasks, and which the client refuses.
 func TestTaskSupport(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -95,7 +94,7 @@ func requireRefused(t *testing.T, traffic func() int, f func() error, want strin
 	require.Equal(t, before, traffic(), "no traffic")
 }
 
-// Servers may answer at once, asked for a task or not (TASK-07).
+// Servers may answer at once, asked for a task or not.
 func TestTaskThatIsNone(t *testing.T) {
 	t.Parallel()
 	bothEras(t, func(t *testing.T, version string) {

@@ -20,7 +20,7 @@ import (
 )
 
 // CallTool drives a task to its end, asking no more often than the server wants,
-// also before the first time (TASK-02, TASK-03, TASK-08, TASK-14).
+// also before the first time.
 func TestCallToolDrivesATask(t *testing.T) {
 	t.Parallel()
 	bothEras(t, func(t *testing.T, version string) {
@@ -89,7 +89,7 @@ func TestTaskWaitsTogether(t *testing.T) {
 }
 
 // The end of a call's context is not the end of the task: the error says how to
-// get hold of it again (TASK-10, UTIL-03).
+// get hold of it again.
 func TestTaskOutlivesItsCall(t *testing.T) {
 	t.Parallel()
 	bothEras(t, func(t *testing.T, version string) {
@@ -142,7 +142,7 @@ func TestTaskWaitEndsWithClose(t *testing.T) {
 	})
 }
 
-// Cancelling what has ended is no error, in spite of the server's (TASK-04).
+// Cancelling what has ended is no error, in spite of the server's.
 func TestTaskCancelAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	bothEras(t, func(t *testing.T, version string) {
@@ -156,7 +156,7 @@ func TestTaskCancelAfterTheEnd(t *testing.T) {
 	})
 }
 
-// Tasks walks the list where there is one (TASK-04, TASK-14).
+// Tasks walks the list where there is one.
 func TestListTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -185,8 +185,8 @@ func TestListTasks(t *testing.T) {
 	})
 }
 
-// Giving up a request with a task behind it is not told by a notification: the
-// task would be given up with it (UTIL-03, TASK-10).
+// The cancellation of a request about a task sends no notification, which would cancel
+// the task, too.
 func TestTaskRequestsAreNotCancelled(t *testing.T) {
 	t.Parallel()
 	bothEras(t, func(t *testing.T, version string) {

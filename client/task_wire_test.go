@@ -16,7 +16,7 @@ import (
 )
 
 // Over HTTP a header names the task, and every request about one declares the
-// extension (TASK-06, TASK-11).
+// extension.
 func TestTaskHeaders(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestTaskHeaders(t *testing.T) {
 	})
 }
 
-// Every request about tasks is what the official schemas say (RPC-01).
+// Every request about tasks is what the official schemas say.
 func TestTaskFramesFitTheSchemas(t *testing.T) {
 	t.Parallel()
 	for version, tt := range map[string]struct {

@@ -20,9 +20,8 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// largeServer is a server of both eras with the tool big, whose result is over
-// the limit of the test, and the tool small. form says where big's answer has
-// its id.
+// largeServer is a server of both eras with the tool big, whose result exceeds the
+// limit of the test, and the tool small. form tells where big's answer has its id.
 type largeServer struct{ form string }
 
 const largeLimit = 128 << 10
@@ -119,9 +118,9 @@ func largeOverHTTP(media string, announced bool) func(t *testing.T, s largeServe
 	}
 }
 
-// A result over the limit says which limit and how to raise it. Where its id was
-// read the call was answered; where it was not, nobody claims that. The calls
-// beside it and after it go on, and no circuit counts it.
+// The error of a result over the limit names the limit and how to raise it. If the
+// client has read the id, the call was answered; otherwise its outcome is unknown.
+// Calls beside it and after it continue, and no circuit counts it.
 func TestResultOverTheLimit(t *testing.T) {
 	t.Parallel()
 	for way, open := range carriers {
@@ -136,7 +135,7 @@ func TestResultOverTheLimit(t *testing.T) {
 					if way == "stdio" && form == "id out of sight" {
 						opts = append(opts, client.WithTimeouts(300*time.Millisecond, -1)) // nobody can tell that it was answered
 					}
-					for range 6 { // more than a circuit stands
+					for range 6 { // more than a circuit allows
 						_, err = c.CallTool(t.Context(), "big", map[string]any{}, opts...)
 						var e *mcperrors.Error
 						require.ErrorAs(t, err, &e)

@@ -83,7 +83,7 @@ func (c *Client) prepareTool(ctx context.Context, cl *call, buf []byte, args any
 var paramBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // appendToolParams appends the params of tools/call but for the closing brace.
-// The arguments stand from start on; there are none when that is the end.
+// The arguments begin at start; if that is the end, there are none.
 func appendToolParams(dst []byte, tool string, args any) (params []byte, start int, err error) {
 	dst = append(dst, `{"name":`...)
 	dst = jsonrpc.AppendString(dst, tool)
@@ -169,8 +169,8 @@ func CallAs[Out any](ctx context.Context, c Caller, tool string, in any, opts ..
 	return out, nil
 }
 
-// explainMisread adds to the error of a result that could not be decoded that the
-// tool is not the one that was listed, where it is not.
+// explainMisread adds to the error of an undecodable result how the tool has changed since
+// it was listed, if it has.
 func explainMisread(ctx context.Context, c *Client, e *mcperrors.Error) {
 	e.Server = c.core.Server
 	tools := c.catalog().Ask(ctx, 0)
@@ -179,8 +179,8 @@ func explainMisread(ctx context.Context, c *Client, e *mcperrors.Error) {
 	}
 }
 
-// toolErrorOf is the error of a result with IsError set. Fakes need not know how
-// to make one.
+// toolErrorOf returns the error of a result with IsError set. A fake of [Caller] may have
+// no ToolError.
 func toolErrorOf(c Caller, tool string, res *mcp.CallToolResult) error {
 	if own, ok := c.(interface {
 		ToolError(tool string, res *mcp.CallToolResult) error
@@ -266,8 +266,8 @@ func (c *Client) GetToolSchema(ctx context.Context, name string, opts ...CallOpt
 	return c.toolWith(ctx, name, opts)
 }
 
-// toolWith is GetToolSchema with options. What the caller says in _meta may change
-// the list: such a list is the caller's alone, as with [CacheBypass].
+// toolWith is GetToolSchema with options. Members of _meta may change the list, so such a
+// list is not cached, as with [CacheBypass].
 func (c *Client) toolWith(ctx context.Context, name string, opts []CallOption) (*mcp.Tool, error) {
 	o := collect(opts)
 	if o.Manual || o.private() {
@@ -286,9 +286,9 @@ func (c *Client) toolWith(ctx context.Context, name string, opts []CallOption) (
 // tools, ask the server.
 func (c *Client) InvalidateTools() { c.lists().InvalidateTools() }
 
-// toolPages returns what asks for the pages of the list of tools. They are kept for
-// [Client.ListTools] and [Client.Tools], so that these say the same. Nobody changes
-// the cache's tools, so what they share with the pages is kept once.
+// toolPages returns a function that fetches the pages of the list of tools. The cache keeps
+// the pages, so that [Client.ListTools] and [Client.Tools] return the same tools. Nobody
+// changes them, so the schema cache shares memory with the pages.
 func (c *Client) toolPages(opts ...CallOption) catalog.Page {
 	opts = append(slices.Clone(opts), callOptionFunc(func(o *callOptions) { o.cache, o.shared = CacheRefresh, true }))
 	return func(ctx context.Context, who *transport.Caller, cursor *string) (p catalog.PageResult, err error) {

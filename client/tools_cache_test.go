@@ -11,7 +11,7 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// CACHE-16 for a schema: the options of the lists say the same of it.
+// The options of the lists have the same effect for a schema.
 func TestGetToolSchemaTakesOptions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

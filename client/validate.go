@@ -1,38 +1,39 @@
 package client
 
-// Validation sets what is checked against a tool's schemas, on both ways, and what
-// happens to values that do not fit. The zero Validation refuses arguments, and returns
-// results with a warning.
+// Validation sets how values are checked against a tool's schemas. By default, arguments
+// that do not match are refused, and results that do not match are returned with a warning.
 type Validation struct {
-	// Arguments says what happens to arguments that do not fit the tool's input schema.
+	// Arguments sets what happens to arguments that do not match the tool's input schema.
 	// The default is [ValidateStrict], which sends nothing.
 	Arguments ValidationMode
-	// Results says what happens to structured content that does not fit the tool's output
+	// Results sets what happens to structured content that does not match the tool's output
 	// schema. The default is [ValidateWarn], because the tool has run: the result is
 	// returned, [OutputMismatch] is emitted, and the first result of each tool and schema
 	// is logged. [ValidateStrict] fails the call with an [*OutputError]. Results with
 	// IsError set are not checked.
 	Results ValidationMode
-	// DropNulls leaves out arguments that are null where the tool's schema has the
-	// property, does not require it and does not accept null: many models write null for
-	// what they leave out, and many servers refuse it. It changes only arguments that do
-	// not fit otherwise, at any depth of named properties.
+	// DropNulls omits an argument that is null if the tool's schema has the property, does
+	// not require it and does not accept null. Many models write null for absent
+	// arguments, and many servers refuse it. It changes only arguments that do not match
+	// otherwise, at any depth of named properties.
 	DropNulls bool
 	// ResultTypes refuses results of the stateless era without a resultType, which the
-	// protocol requires. By default the client takes such a result for complete, and logs
-	// the first, because many servers forget it.
+	// protocol requires. By default the client treats such a result as complete and logs
+	// the first one, because many servers omit it.
+	//
+	// # Experimental
 	ResultTypes bool
 }
 
-// ValidationMode says what happens to a value that does not fit its schema. The zero
+// ValidationMode sets what happens to a value that does not match its schema. The zero
 // ValidationMode is the default of its field in [Validation].
 type ValidationMode uint8
 
 const (
-	// ValidateStrict refuses values that do not fit. A schema that does not compile is
+	// ValidateStrict refuses values that do not match. A schema that does not compile is
 	// logged and refuses nothing.
 	ValidateStrict ValidationMode = iota + 1
-	// ValidateWarn reports values that do not fit, and lets them pass.
+	// ValidateWarn reports values that do not match, and uses them.
 	ValidateWarn
 	// ValidateOff checks nothing.
 	ValidateOff

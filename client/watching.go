@@ -14,7 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// watcher returns what keeps the subscriptions, which the first one makes.
+// watcher returns the part that keeps subscriptions. The first use creates it.
 func (c *Client) watcher() *watch.Watcher {
 	return c.subscriptions.Make(func() *watch.Watcher {
 		return watch.New(&c.core, watch.Config{
@@ -23,17 +23,17 @@ func (c *Client) watcher() *watch.Watcher {
 	})
 }
 
-// listener is the client as its subscriptions need it.
+// listener is the part of the client that package watch uses.
 type listener Client
 
-// attend opens what the client needs to hear the server, once the conversation is
-// open, and begins to ask for signs of life.
+// attend opens the stream for messages of the server if the client needs one, and starts
+// liveness probes. The conversation must be open.
 func (c *Client) attend() {
 	if (*listener)(c).Needed() {
 		c.watcher().Open()
 	}
 	if c.cfg.resilience.KeepAlive > 0 {
-		c.core.Life.Go(func() { watchLife(c) })
+		c.core.Life.Go(func() { probeRegularly(c) })
 	}
 }
 
@@ -91,7 +91,7 @@ func (s *listener) Listen(filter mcp.SubscriptionFilter) (watch.Request, error) 
 type listening struct {
 	calls *run.Runner
 	call  run.Call
-	out   outcome.Outcome // of the last time
+	out   outcome.Outcome // of the last attempt
 }
 
 // Send implements [watch.Request].
@@ -102,7 +102,7 @@ func (l *listening) Send(ctx context.Context, id jsonrpc.ID) error {
 
 func (l *listening) once(ctx context.Context, id jsonrpc.ID) outcome.Outcome {
 	l.call.Begin(l.calls.Links.Load(), id)
-	if l.call.Link.Agreed.Era != mcp.EraStateless { // since Subscribe looked, or the stream before
+	if l.call.Link.Agreed.Era != mcp.EraStateless { // the era has changed since Subscribe or the last stream
 		e := mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, errOtherEra.Error(), errOtherEra)
 		e.Retryable = true
 		return outcome.Refused(l.calls.About(l.call.Subject(), e))
@@ -112,7 +112,7 @@ func (l *listening) once(ctx context.Context, id jsonrpc.ID) outcome.Outcome {
 	case out.Failure != nil && errors.Is(context.Cause(ctx), watch.ErrServerEnds):
 		return outcome.Outcome{}
 	case out.Failure != nil:
-		l.calls.Abandon(ctx, &l.call, id, out.Failure) // says it where ending the stream does not
+		l.calls.Abandon(ctx, &l.call, id, out.Failure) // tells the server, which may not see the end of the stream
 	}
 	return out
 }

@@ -23,7 +23,7 @@ type website struct {
 	reply func(w http.ResponseWriter, r *http.Request, req jsonrpc.Request) bool
 
 	mu  sync.Mutex
-	got []string // every message, as it came
+	got []string // every message, unchanged
 }
 
 // newWebsite starts a server. Where reply returns true it has answered.

@@ -22,7 +22,7 @@ import (
 )
 
 // wire holds every message that a client sends against the official schema of
-// the revision it speaks (RPC-01). The servers of these tests have one each, so
+// the revision it speaks. The servers of these tests have one each, so
 // that all tests run under it. Without the schemas beside the checkout only
 // what needs no schema is looked at.
 type wire struct {
@@ -52,8 +52,8 @@ func newWire(t testing.TB) *wire {
 	return w
 }
 
-// waive lets faults pass where the test makes the client send them on purpose;
-// reason says what.
+// waive ignores faults that the test makes the client send on purpose; reason describes
+// them.
 func (w *wire) waive(t testing.TB, reason string) {
 	t.Helper()
 	require.NotEmpty(t, reason)
@@ -62,7 +62,7 @@ func (w *wire) waive(t testing.TB, reason string) {
 	w.waived = true
 }
 
-// forget lets go of what was seen, for tests that measure memory.
+// forget drops the recorded messages, for tests that measure memory.
 func (w *wire) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,7 +97,7 @@ func (w *wire) sent(frame []byte) {
 	}
 }
 
-// received takes what the client was sent: it tells the revision, and what the
+// received records a message to the client: it has the revision, and tells what the
 // client's answers are about.
 func (w *wire) received(frame []byte) {
 	frame = bytes.TrimSpace(frame)

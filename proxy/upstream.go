@@ -38,8 +38,7 @@ func (h *host) connect(ctx context.Context, version mcp.Version, info, capabilit
 	opts := []client.Option{
 		client.WithLogger(h.log),
 		client.WithCache(client.CacheConfig{NoPreload: true}),
-		client.WithProgressTokens(false), // the host decides whether it wants progress
-		client.WithInputLimits(client.InputLimits{Concurrent: maxOpen, PerMinute: 60 * maxOpen}),
+		client.WithServerLimits(client.ServerLimits{Handlers: maxOpen, QuestionsPerMinute: 60 * maxOpen}),
 		client.OnNotification(up.notified),
 		client.OnEvent(up.observed),
 	}

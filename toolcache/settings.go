@@ -18,10 +18,14 @@ type Settings struct {
 	// fetch to 64 MiB.
 	Size int
 	// FetchTimeout limits a fetch, however many callers wait for it. 0 means 30 s.
+	//
+	// # Experimental
 	FetchTimeout time.Duration
 	// ExactTTL keeps times to live unchanged. By default the cache subtracts a
 	// random part of up to a tenth, so that processes that start together do not
 	// ask together.
+	//
+	// # Experimental
 	ExactTTL bool
 	// ServeStale returns an expired list if the fetch fails, for up to an hour
 	// after it expired. It does not apply after the server announced a change or refused
@@ -29,11 +33,15 @@ type Settings struct {
 	ServeStale bool
 	// StaleIf selects the errors for which ServeStale applies. nil means that the server
 	// cannot be reached, its front end answers 429 or 5xx, or the circuit is open.
+	//
+	// # Experimental
 	StaleIf func(error) bool
 	// Revalidate is how long after its end an expired list is returned while a
 	// fetch runs in the background, at most 30 s. It does not apply after the server
 	// announced a change, or if the server asks not to be cached. 0 means that
 	// callers wait for the fetch. It applies only to lists of tools.
+	//
+	// # Experimental
 	Revalidate time.Duration
 	// SharePublic shares a list that the server calls public between all
 	// callers of its server. It is off by default, because a server that calls a list

@@ -22,7 +22,7 @@ type origin struct {
 // reply is the answer to a request.
 type reply struct {
 	jsonrpc.Response
-	raw Raw // in its place
+	raw Raw // in place of the response
 }
 
 // frame returns the message.
@@ -33,8 +33,8 @@ func (r *reply) frame() []byte {
 	return r.AppendJSON(nil)
 }
 
-// answer runs a request. push sends what comes before the answer. The error is one
-// that tells how the client gets no such answer: see unanswered.
+// answer returns the answer to a request. push sends messages before it. An error is one for
+// which unanswered is true: the client gets no JSON-RPC answer.
 func (s *Server) answer(ctx context.Context, req jsonrpc.Request, from origin, push func(jsonrpc.Message)) (reply, error) {
 	s.came(req.Method, req.Params, false, from)
 	ctx, cancel := context.WithCancel(ctx)
@@ -88,8 +88,8 @@ func (s *Server) answer(ctx context.Context, req jsonrpc.Request, from origin, p
 	return resp, nil
 }
 
-// unanswered reports whether err is about the connection or the HTTP status, and
-// so is no answer in JSON-RPC.
+// unanswered reports whether err breaks the connection or sets the HTTP status, instead of
+// answering in JSON-RPC.
 func unanswered(err error) bool {
 	var web *HTTPError
 	return errors.Is(err, ErrSilent) || errors.Is(err, ErrCut) || errors.As(err, &web)
@@ -103,7 +103,7 @@ func rpcError(err error) *jsonrpc.Error {
 	return jsonrpc.NewError(jsonrpc.CodeInternalError, err.Error(), nil)
 }
 
-// newCall reads what handlers want to know of a request.
+// newCall reads the parts of a request that handlers use.
 func (s *Server) newCall(ctx context.Context, req jsonrpc.Request, push func(jsonrpc.Message)) *Call {
 	call := &Call{Method: req.Method, Params: req.Params, s: s, ctx: ctx, push: push, answers: map[string]json.RawMessage{}}
 	var params struct {
@@ -123,7 +123,7 @@ func (s *Server) newCall(ctx context.Context, req jsonrpc.Request, push func(jso
 	}
 	call.token, _ = mcp.MetaValue(params.Meta, mcp.MetaProgressToken)
 	if version, ok := mcp.MetaValue(params.Meta, mcp.MetaProtocolVersion); ok {
-		_ = jsonrpc.Unmarshal(version, &call.version) // what is no text is no version
+		_ = jsonrpc.Unmarshal(version, &call.version) // a value that is not a string is no version
 	}
 	// Answers of earlier rounds come back in the state.
 	if jsonrpc.Unmarshal([]byte(params.RequestState), &call.answers) != nil || call.answers == nil {
@@ -135,13 +135,13 @@ func (s *Server) newCall(ctx context.Context, req jsonrpc.Request, push func(jso
 	return call
 }
 
-// inputRequired is the answer that asks for what a handler wants to know.
+// inputRequired returns the result that asks the client a handler's questions.
 func (s *Server) inputRequired(call *Call) any {
 	state := string(s.encode(call.answers))
 	return &mcp.InputRequiredResult{ResultType: mcp.ResultInputRequired, InputRequests: call.questions, RequestState: &state}
 }
 
-// complete adds to a result what the stateless era wants there.
+// complete adds the members to a result that the stateless era requires.
 func (s *Server) complete(call *Call, result json.RawMessage) json.RawMessage {
 	if result == nil {
 		result = json.RawMessage(`{}`)
@@ -175,7 +175,7 @@ func (s *Server) complete(call *Call, result json.RawMessage) json.RawMessage {
 	return result
 }
 
-// builtin answers what no handler was given for.
+// builtin answers requests for which the test has no handler.
 func (s *Server) builtin(call *Call, req jsonrpc.Request) (any, error) {
 	if v := call.version; v != "" && v.Era() != mcp.EraStateless {
 		return nil, jsonrpc.NewError(mcp.CodeUnsupportedProtocolVersion, "Unsupported protocol version",
@@ -280,7 +280,7 @@ func (s *Server) runTool(call *Call, f Handler) (any, error) {
 	if _, exact := result.(json.RawMessage); err == nil && !exact {
 		raw := s.encode(result)
 		if len(raw) == 0 || raw[0] != '{' {
-			s.t.Errorf("clienttest: the handler of tool %q returned %T, which is no JSON object; see clienttest.Text", call.Name, result)
+			s.t.Errorf("clienttest: the handler of tool %q returned %T, which is not a JSON object; see clienttest.Text", call.Name, result)
 		}
 		return raw, nil
 	}

@@ -129,7 +129,7 @@ func (s *Server) answered(resp jsonrpc.Response) {
 	}
 }
 
-// encode makes JSON of what a test gave; nil stays nil.
+// encode encodes a value of the test; nil stays nil.
 func (s *Server) encode(v any) json.RawMessage {
 	if v == nil {
 		return nil

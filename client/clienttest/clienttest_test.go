@@ -143,7 +143,7 @@ func TestAsk(t *testing.T) {
 	}))
 }
 
-// What the test makes fail fails, as often as it says.
+// Fail makes as many requests fail as the test asks for.
 func TestFail(t *testing.T) {
 	t.Parallel()
 	everyWay(t, features, func(t *testing.T, c *client.Client, s *clienttest.Server) {
@@ -165,7 +165,7 @@ func TestFail(t *testing.T) {
 	})
 }
 
-// Notifications reach whoever listens for them.
+// Notifications reach the clients that listen for them.
 func TestNotify(t *testing.T) {
 	t.Parallel()
 	changed := make(chan string, 100)
@@ -248,7 +248,7 @@ func TestEnds(t *testing.T) {
 	})
 }
 
-// Each connection in memory is prepared by the test, and its messages are told apart.
+// The test prepares each connection in memory, and can tell their messages apart.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

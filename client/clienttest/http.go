@@ -77,7 +77,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// post answers a POST, whose session the server knows or not.
+// post answers a POST. known reports whether the server knows its session.
 func (s *Server) post(w http.ResponseWriter, r *http.Request, known bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, known bool) {
 	}
 }
 
-// answerPost answers a request, with what is scripted for it.
+// answerPost answers a request as the test says.
 func (s *Server) answerPost(w http.ResponseWriter, r *http.Request, req jsonrpc.Request) {
 	out := &httpStream{w: w}
 	resp, err := s.answer(r.Context(), req, origin{header: r.Header}, out.push)
@@ -142,7 +142,7 @@ type httpStream struct {
 func (h *httpStream) begin() {
 	h.w.Header().Set("Content-Type", "text/event-stream")
 	h.stream = true
-	_ = http.NewResponseController(h.w).Flush() // the client is gone if not
+	_ = http.NewResponseController(h.w).Flush() // fails only if the client is gone
 }
 
 func (h *httpStream) push(m jsonrpc.Message) {
@@ -157,7 +157,7 @@ func (h *httpStream) push(m jsonrpc.Message) {
 	h.event(m.AppendJSON(nil))
 }
 
-// end keeps what still comes from an answer that is over.
+// end drops messages that come after the answer.
 func (h *httpStream) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -181,7 +181,7 @@ func (h *httpStream) answer(frame []byte) {
 	_, _ = h.w.Write(frame)
 }
 
-// refuse answers with a status, headers and a body of the test's.
+// refuse answers with the status, headers and body of the test.
 func (h *httpStream) refuse(e *HTTPError, id jsonrpc.ID) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -201,6 +201,6 @@ func (h *httpStream) refuse(e *HTTPError, id jsonrpc.ID) error {
 		}
 	}
 	h.w.WriteHeader(e.Status)
-	_, _ = h.w.Write(body) // the client is gone if not
+	_, _ = h.w.Write(body) // fails only if the client is gone
 	return nil
 }

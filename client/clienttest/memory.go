@@ -52,7 +52,7 @@ func (s *Server) Exit() {
 
 type memory struct {
 	s     *Server
-	plain bool // it is no program
+	plain bool // a byte stream, not a program
 }
 
 // String implements [transport.Transport].
@@ -91,7 +91,7 @@ func (m memory) Connect(ctx context.Context, h transport.Handler) (transport.Con
 	return &program{streamed: opened.(streamed), end: end, ended: run.Done()}, nil
 }
 
-// connecting counts a connection, and returns why there can be none.
+// connecting counts a connection and runs the function of OnConnect.
 func (s *Server) connecting() (n int, err error) {
 	s.mu.Lock()
 	s.connected++
@@ -103,7 +103,7 @@ func (s *Server) connecting() (n int, err error) {
 	return n, err
 }
 
-// streamed is what a connection over a stream can do.
+// streamed is a connection over a stream.
 type streamed interface {
 	transport.Conn
 	Received() uint64
@@ -145,8 +145,8 @@ func (p *program) Call(ctx context.Context, req transport.Request) (transport.An
 	return answer, err
 }
 
-// serveLines is one run: it goes on until ctx ends, which end does, or the client
-// leaves.
+// serveLines serves one run of the program until the client disconnects or ctx ends, which
+// end causes.
 func (s *Server) serveLines(ctx context.Context, end context.CancelFunc, from origin, conn net.Conn) {
 	defer conn.Close() //nolint:errcheck // a pipe
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
@@ -155,8 +155,7 @@ func (s *Server) serveLines(ctx context.Context, end context.CancelFunc, from or
 	write := func(frame []byte) {
 		writing.Lock()
 		defer writing.Unlock()
-		// A client that is gone misses nothing.
-		_, _ = conn.Write(append(frame, '\n'))
+		_, _ = conn.Write(append(frame, '\n')) // fails only if the client is gone
 	}
 	push := func(m jsonrpc.Message) { write(m.AppendJSON(nil)) }
 	var calls sync.WaitGroup
@@ -196,7 +195,7 @@ func (s *Server) serveLines(ctx context.Context, end context.CancelFunc, from or
 		case jsonrpc.Response:
 			s.answered(m)
 		default:
-			s.t.Errorf("clienttest: the client sent what is no message: %v", err)
+			s.t.Errorf("clienttest: the client sent an invalid message: %v", err)
 			return
 		}
 	}

@@ -45,8 +45,8 @@ func (r *reports) all() string {
 	return strings.Join(r.text, "\n")
 }
 
-// A mistake in a handler is told on the side of the test that made it, and the
-// client gets its answer at once.
+// A mistake in a handler fails the test that made it, and the client gets its answer at
+// once.
 func TestMistakesOfHandlers(t *testing.T) {
 	t.Parallel()
 	var r *reports
@@ -98,7 +98,7 @@ func TestSchemaThatIsNone(t *testing.T) {
 			s.Tool("x", schema, nil)
 		}()
 		<-ended
-		require.Contains(t, r.all(), `the input schema of tool "x" is no JSON object`, schema)
+		require.Contains(t, r.all(), `the input schema of tool "x" is not a JSON object`, schema)
 	}
 }
 
@@ -118,14 +118,14 @@ func TestStateOfNobody(t *testing.T) {
 		require.NoError(t, err)
 		defer c.Close() //nolint:errcheck // a pipe
 		for _, state := range []string{`"null"`, `"7"`, `"nonsense"`} {
-			res, err := c.CallTool(t.Context(), "x", nil, client.WithInput(mcp.InputResponses{"ask-1": json.RawMessage(`{"action":"cancel"}`)}, json.RawMessage(state)))
+			res, err := c.CallTool(t.Context(), "x", nil, (&client.InputRequired{State: json.RawMessage(state)}).Answer(mcp.InputResponses{"ask-1": json.RawMessage(`{"action":"cancel"}`)}))
 			require.NoError(t, err, state)
 			require.Equal(t, `{"action":"cancel"}`, res.Text())
 		}
 	})
 }
 
-// Notify says whether anybody listens.
+// Notify reports whether anybody listens.
 func TestNotifyCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

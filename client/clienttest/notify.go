@@ -8,7 +8,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// sink is a way to a client for messages that the server sends unasked.
+// sink sends messages to a client that are no answers.
 type sink struct {
 	push func(jsonrpc.Message)
 	// listen is what a client of the stateless era listens to, nil in the
@@ -72,7 +72,7 @@ func wanted(f *mcp.SubscriptionFilter, method string, params json.RawMessage) bo
 	return false
 }
 
-// withSubscription adds which subscription a notification belongs to.
+// withSubscription adds the id of a subscription to the params of a notification.
 func withSubscription(params json.RawMessage, id jsonrpc.ID) json.RawMessage {
 	out := []byte(`{`)
 	if len(params) > 2 {
@@ -98,8 +98,7 @@ func (s *Server) listen(call *Call, req jsonrpc.Request) (any, error) {
 	return nil, call.ctx.Err()
 }
 
-// open makes a sink one that gets notifications, until the function it returns
-// is called.
+// open adds a sink for notifications. done removes it.
 func (s *Server) open(k *sink) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +110,7 @@ func (s *Server) open(k *sink) (done func()) {
 	}
 }
 
-// note takes what has no answer.
+// note records a notification and cancels the request that it names.
 func (s *Server) note(n jsonrpc.Notification, from origin) {
 	s.came(n.Method, n.Params, true, from)
 	s.mu.Lock()

@@ -49,7 +49,7 @@ type Server struct {
 }
 
 // Handler answers a request. The result may be any value that encodes to a JSON
-// object. A json.RawMessage is sent unchanged but for white space, without the members
+// object. A json.RawMessage is sent unchanged except for white space, without the members
 // that the server adds to other results in the stateless era. A [Raw] is sent unchanged.
 //
 // An error that is or wraps a *jsonrpc.Error is sent as that error. Any other
@@ -78,8 +78,7 @@ type Request struct {
 	Connection int
 }
 
-// What [Server.Fail] takes, and handlers return, besides [*jsonrpc.Error] and
-// [*HTTPError].
+// Errors for [Server.Fail] and for handlers, besides [*jsonrpc.Error] and [*HTTPError].
 var (
 	// ErrSilent: the request is never answered.
 	ErrSilent = errors.New("clienttest: no answer")
@@ -149,7 +148,7 @@ func (s *Server) Tool(name, schema string, f Handler) {
 func (s *Server) AddTool(tool mcp.Tool, f Handler) {
 	s.t.Helper()
 	if err := jsonrpc.Members(tool.InputSchema, func(_, _ []byte) bool { return true }); err != nil {
-		s.t.Fatalf("clienttest: the input schema of tool %q is no JSON object: %v", tool.Name, err)
+		s.t.Fatalf("clienttest: the input schema of tool %q is not a JSON object: %v", tool.Name, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +194,7 @@ func (s *Server) Fail(n int, err error) {
 	}
 }
 
-// came notes a message of a client.
+// came records a message of a client.
 func (s *Server) came(method string, params json.RawMessage, notification bool, from origin) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

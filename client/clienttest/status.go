@@ -56,8 +56,8 @@ func (s *Server) newSession() string {
 	return id
 }
 
-// session reports whether the server knows a session. over is closed at its end;
-// nil for no session, which is known.
+// session reports whether the server knows a session. over is closed when it ends. No
+// session ("") is known and has a nil over.
 func (s *Server) session(id string) (over <-chan struct{}, known bool) {
 	if id == "" {
 		return nil, true

@@ -22,8 +22,8 @@ type Authorizer interface {
 	//
 	// It is called once for each call, when the call starts, and the whole call uses the
 	// result; see HeaderFunc of [HTTP], also for ctx. Each retry and each round of input
-	// calls it once more. Requests that belong to no call, such as the opening of a
-	// stream, call it once each. It runs on the goroutine of the call or of the stream,
+	// calls it once more. Requests that belong to no call, such as those of the handshake
+	// and the opening of a stream, call it once each. It runs on the goroutine of the call or of the stream,
 	// without a lock, and must return quickly: logging in is for Challenged.
 	Authorize(ctx context.Context, request AuthorizedRequest) (*Credentials, error)
 	// Challenged is called when the server answers a request with status 401 or 403.

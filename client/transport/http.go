@@ -32,8 +32,12 @@ type HTTP struct {
 	// request. A call that is answered from the cache calls it, too. A retry, a hedged
 	// request, a round of input, and a request that is sent again after a challenge call
 	// it once more. So does a call that waited for more than ten seconds before its
-	// request, and one whose Middleware passes on another context. A notification, the
-	// opening of a stream and the end of a session call it once each.
+	// request, and one whose Middleware passes on another context.
+	//
+	// A request that belongs to no call calls it once: each request of the handshake, each
+	// page of the list of tools that Connect fetches, a notification, the opening of a
+	// stream and the end of a session. So Dial calls it two times for a server of the
+	// stateless era, and four times for one of the session era.
 	//
 	// The answer to a question that the server asked on the stream of a call, and the
 	// cancellation of a call, belong to that call. They use the result of the call for
@@ -49,7 +53,8 @@ type HTTP struct {
 	// with different headers; CacheConfig.Partition of package client overrides this.
 	HeaderFunc func(ctx context.Context) (http.Header, error)
 	// Authorizer, when set, returns the credentials of requests and logs in when the
-	// server asks for it. It is called as often as HeaderFunc. Programs with a client set
+	// server asks for it. Authorize is called as often as HeaderFunc, except after a challenge:
+	// then Challenged returns the credentials instead. Programs with a client set
 	// it with client.WithAuthorizer. Its headers override Header. By default, cached results are
 	// not shared between different scopes of credentials.
 	Authorizer Authorizer

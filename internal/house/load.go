@@ -26,6 +26,9 @@ type pkg struct {
 	files []*ast.File
 	types *types.Package
 	info  *types.Info
+	// marked has the structs and fields of all packages that were loaded whose docs
+	// call them experimental, as path.Type and path.Type.Field.
+	marked map[string]bool
 }
 
 // load type-checks packages from their source. It reads the packages that they import
@@ -63,6 +66,7 @@ func load(ctx context.Context, dir string, patterns []string) ([]*pkg, error) {
 		return os.Open(exports[path])
 	})
 	var packages []*pkg
+	marked := map[string]bool{}
 	for _, l := range wanted {
 		p := &pkg{path: short(l.ImportPath), fset: fset, info: &types.Info{Uses: map[*ast.Ident]types.Object{}}}
 		for _, name := range append(l.GoFiles, l.CgoFiles...) {
@@ -78,6 +82,8 @@ func load(ctx context.Context, dir string, patterns []string) ([]*pkg, error) {
 		if p.types, err = (&types.Config{Importer: imports}).Check(l.ImportPath, fset, p.files, p.info); err != nil {
 			return nil, fmt.Errorf("%s: %w", l.ImportPath, err)
 		}
+		p.marked = marked
+		p.mark(marked)
 		packages = append(packages, p)
 	}
 	return packages, nil

@@ -88,7 +88,7 @@ func TestLargestCircle(t *testing.T) {
 // TestShape measures a package with one of each.
 func TestShape(t *testing.T) {
 	t.Parallel()
-	p := &pkg{path: "p", fset: token.NewFileSet(), info: &types.Info{Uses: map[*ast.Ident]types.Object{}}}
+	p := &pkg{path: "p", fset: token.NewFileSet(), marked: map[string]bool{}, info: &types.Info{Uses: map[*ast.Ident]types.Object{}}}
 	f, err := parser.ParseFile(p.fset, "p.go", `package p
 
 type Option func()
@@ -96,7 +96,13 @@ type Option func()
 // Limits are bounds.
 type Limits struct {
 	Size, Depth int
-	More        *More
+	// Width is new.
+	//
+	// # Experimental
+	//
+	// It may go.
+	Width int
+	More  More
 	notify      func()
 }
 
@@ -116,14 +122,20 @@ type Config struct{ Limits Limits; Done func() }
 
 func WithLimits(l Limits) Option { return nil }
 
+// Use is a result.
+type Use struct{ Size int }
+
+func WithUse(into *Use) Option { return nil }
+
 func New(l *Limits, n int) {}
 `, parser.ParseComments)
 	require.NoError(t, err)
 	p.files = []*ast.File{f}
 	p.types, err = (&types.Config{Importer: importer.Default()}).Check(module+"/p", p.fset, p.files, p.info)
 	require.NoError(t, err)
+	p.mark(p.marked)
 	require.Equal(t, shape{
-		files: 1, largest: "Limits", methods: 1, names: 7, fields: 6, experimental: 3, options: 1, knobs: 4,
+		files: 1, largest: "Limits", methods: 1, names: 9, fields: 8, experimental: 4, options: 2, knobs: 2, experimentalKnobs: 3,
 	}, p.shape())
 	require.Len(t, p.configs(), 2)
 	require.Equal(t, []string{"p.go"}, p.applied())

@@ -23,8 +23,9 @@ type shape struct {
 	// type or package.
 	names, fields, experimental int
 	// options counts exported functions whose result is a type named …Option; knobs
-	// counts the exported fields of the structs that they take.
-	options, knobs int
+	// counts the exported fields of the structs that they take, stable ones only, and
+	// experimentalKnobs the others.
+	options, knobs, experimentalKnobs int
 }
 
 func (s shape) surface() int { return s.names + s.fields }
@@ -38,7 +39,7 @@ func (p *pkg) shape() shape {
 			s.experimental++
 		}
 	}
-	knobs := map[*types.Struct]bool{}
+	knobs := map[*types.Named]bool{}
 	for _, name := range p.types.Scope().Names() {
 		obj := p.types.Scope().Lookup(name)
 		exported := obj.Exported()
@@ -50,7 +51,9 @@ func (p *pkg) shape() shape {
 			if exported && isOption(o.Signature().Results()) {
 				s.options++
 				for v := range o.Signature().Params().Variables() {
-					knobsOf(v.Type(), knobs)
+					if _, result := v.Type().(*types.Pointer); !result {
+						knobsOf(v.Type(), knobs)
+					}
 				}
 			}
 		case *types.TypeName:
@@ -74,12 +77,24 @@ func (p *pkg) shape() shape {
 			}
 		}
 	}
-	for fields := range knobs {
-		for range exportedFields(fields) {
-			s.knobs++
+	for named := range knobs {
+		fields, _ := named.Underlying().(*types.Struct)
+		for f := range exportedFields(fields) {
+			if p.experimentalKnob(named, f) {
+				s.experimentalKnobs++
+			} else {
+				s.knobs++
+			}
 		}
 	}
 	return s
+}
+
+// experimentalKnob reports whether the docs of a field, of its struct or of the struct
+// that it holds call it experimental. A field that holds an experimental struct cannot be
+// more stable than what it holds.
+func (p *pkg) experimentalKnob(of *types.Named, f *types.Var) bool {
+	return p.marked[of.String()] || p.marked[of.String()+"."+f.Name()] || p.marked[f.Type().String()]
 }
 
 func exportedFields(s *types.Struct) func(func(*types.Var) bool) {
@@ -96,9 +111,8 @@ func exportedFields(s *types.Struct) func(func(*types.Var) bool) {
 }
 
 // knobsOf adds the structs of this project that t is made of: what an application can
-// set. Structs from which the client only reads results are not among them: they have
-// other types.
-func knobsOf(t types.Type, into map[*types.Struct]bool) {
+// set. A pointer that an option takes is not among them: the client writes a result there.
+func knobsOf(t types.Type, into map[*types.Named]bool) {
 	switch t := t.(type) {
 	case *types.Pointer:
 		knobsOf(t.Elem(), into)
@@ -106,10 +120,10 @@ func knobsOf(t types.Type, into map[*types.Struct]bool) {
 		knobsOf(t.Elem(), into)
 	case *types.Named:
 		s, ok := t.Underlying().(*types.Struct)
-		if !ok || into[s] || t.Obj().Pkg() == nil || !strings.HasPrefix(t.Obj().Pkg().Path(), module+"/") || t.Obj().Pkg().Name() == "mcp" {
+		if !ok || into[t] || t.Obj().Pkg() == nil || !strings.HasPrefix(t.Obj().Pkg().Path(), module+"/") || t.Obj().Pkg().Name() == "mcp" {
 			return // the vocabulary of the protocol is no setting
 		}
-		into[s] = true
+		into[t] = true
 		for f := range exportedFields(s) {
 			knobsOf(f.Type(), into)
 		}
@@ -164,6 +178,22 @@ func (p *pkg) experimental() marks {
 		})
 	}
 	return m
+}
+
+// mark adds to names the structs and fields of p whose docs call them experimental.
+func (p *pkg) mark(names map[string]bool) {
+	docs := p.experimental()
+	for _, name := range p.types.Scope().Names() {
+		t, ok := p.types.Scope().Lookup(name).(*types.TypeName)
+		if !ok || t.IsAlias() {
+			continue
+		}
+		names[t.Type().String()] = docs.has(t)
+		fields, _ := t.Type().Underlying().(*types.Struct)
+		for f := range exportedFields(fields) {
+			names[t.Type().String()+"."+f.Name()] = docs.has(f)
+		}
+	}
 }
 
 // references has for each file the other files that declare what it names: functions,

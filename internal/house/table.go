@@ -146,7 +146,7 @@ func rowsOf(packages []*pkg) []row {
 		{name: "exported names and fields of the library, stable", now: library.now, where: library.where},
 		{name: "exported names and fields of client, stable", now: client.surface() - client.experimental, where: fmt.Sprintf("and %d experimental; library: %d", client.experimental, experimental.now)},
 		{name: "options of client", now: client.options},
-		{name: "knobs behind the options of client", now: client.knobs},
+		{name: "knobs behind the options of client, stable", now: client.knobs, where: fmt.Sprintf("and %d experimental", client.experimentalKnobs)},
 		{name: "places where the library knows one application", now: len(places), where: strings.Join(slices.Compact(places), " ")},
 		{name: "func fields in configs of client/internal", now: knowledge.now, where: knowledge.where},
 		{name: "fields repeated over configs of client/internal", now: repeated.now, where: repeated.where},

@@ -40,7 +40,7 @@ func shapeOf(n int, seed uint64, version mcp.Version) shape {
 func (s shape) options() []client.Option {
 	opts := []client.Option{
 		client.WithCache(client.CacheConfig{NoPreload: true}),
-		client.OnElicitForm(repeat), client.WithInputLimits(client.InputLimits{PerMinute: 1_000_000}),
+		client.OnElicitForm(repeat), client.WithServerLimits(client.ServerLimits{QuestionsPerMinute: 1_000_000}),
 	}
 	r := client.Resilience{Restart: client.Restart{Hold: restartHold, MaxHold: restartHold}}
 	if s.limited {

@@ -20,19 +20,18 @@ type Limits struct {
 	// PerMinute is the number of questions per minute, 120 by default. Requests for roots do not
 	// count.
 	PerMinute int
-	// Rounds is how often one call may ask for input, 10 by default.
+	// Rounds is how often one call may ask for input, 10 by default. It may be postponed twice
+	// as often.
 	Rounds int
-	// Waits is how often one call may be postponed without a question, 20 by default.
-	Waits int
 }
 
 func (l *Limits) complete() error {
 	for _, m := range []struct {
 		value  *int
 		preset int
-	}{{&l.Concurrent, 16}, {&l.PerMinute, 120}, {&l.Rounds, 10}, {&l.Waits, 20}} {
+	}{{&l.Concurrent, 16}, {&l.PerMinute, 120}, {&l.Rounds, 10}} {
 		if *m.value < 0 {
-			return errors.New("input limits must not be negative; 0 takes the default")
+			return errors.New("WithServerLimits: only MemoryBytes may be negative; 0 is the default")
 		}
 		if *m.value == 0 {
 			*m.value = m.preset

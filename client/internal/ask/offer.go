@@ -1,11 +1,13 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/internal/doc"
@@ -16,11 +18,11 @@ import (
 // Offer is what a client offers to its servers, and so what it declares. It is immutable once the
 // client is connected. The zero Offer offers nothing.
 type Offer struct {
-	// Declared replaces the capabilities that the handlers imply, in every revision; nil means no
-	// replacement.
+	// Declared is declared in every revision, in place of the members that the handlers imply;
+	// nil adds nothing.
 	Declared *mcp.ClientCapabilities
-	// Extensions are the settings objects of extensions by id, for the stateless era.
-	Extensions map[string]json.RawMessage
+	// Tasks declares the extension for tasks, in the stateless era.
+	Tasks bool
 	// Roots is the initial list of roots; nil offers none.
 	Roots []mcp.Root
 
@@ -61,12 +63,37 @@ func (o *Offer) HandleRaw(method string, f RawHandler) {
 	}
 }
 
-// Extend adds an extension to the offer.
-func (o *Offer) Extend(id string, settings json.RawMessage) {
-	if o.Extensions == nil {
-		o.Extensions = map[string]json.RawMessage{}
+// Declare adds to the capabilities that the client declares.
+func (o *Offer) Declare(caps mcp.ClientCapabilities) {
+	if o.Declared == nil {
+		o.Declared = &mcp.ClientCapabilities{}
 	}
-	o.Extensions[id] = settings
+	overlay(o.Declared, &caps)
+}
+
+// overlay puts the members that are set in from onto those of to. Maps add to each other.
+func overlay(to, from *mcp.ClientCapabilities) {
+	to.Roots = cmp.Or(from.Roots, to.Roots)
+	to.Sampling = cmp.Or(from.Sampling, to.Sampling)
+	to.Elicitation = cmp.Or(from.Elicitation, to.Elicitation)
+	to.Tasks = cmp.Or(from.Tasks, to.Tasks)
+	to.Experimental = joined(to.Experimental, from.Experimental)
+	to.Extensions = joined(to.Extensions, from.Extensions)
+	extra := slices.DeleteFunc(slices.Clone(to.Extra), func(m mcp.Member) bool {
+		_, replaced := from.Extra.Get(m.Name)
+		return replaced
+	})
+	to.Extra = append(extra, from.Extra...)
+}
+
+// joined returns the settings of both, which it leaves unchanged.
+func joined(a, b map[string]json.RawMessage) map[string]json.RawMessage {
+	if len(a) == 0 {
+		return maps.Clone(b)
+	}
+	both := maps.Clone(a)
+	maps.Copy(both, b)
+	return both
 }
 
 // Complete checks the offer and replaces zero limits with their defaults.
@@ -79,7 +106,10 @@ func (o *Offer) Complete() error {
 }
 
 func (o *Offer) checkExtensions() error {
-	for id, settings := range o.Extensions {
+	if o.Declared == nil {
+		return nil
+	}
+	for id, settings := range o.Declared.Extensions {
 		if err := mcp.CheckMetaKey(id); err != nil || !strings.Contains(id, "/") {
 			return errors.Join(fmt.Errorf("extension %q: the id needs the form of com.example/name", id), err)
 		}
@@ -93,9 +123,6 @@ func (o *Offer) checkExtensions() error {
 // Capabilities returns the capabilities that the client declares in a revision. They follow from
 // its handlers.
 func (o *Offer) Capabilities(v mcp.Version) mcp.ClientCapabilities {
-	if o.Declared != nil {
-		return *o.Declared
-	}
 	var caps mcp.ClientCapabilities
 	stateless := v.Era() == mcp.EraStateless
 	if o.Roots != nil {
@@ -115,8 +142,11 @@ func (o *Offer) Capabilities(v mcp.Version) mcp.ClientCapabilities {
 	case v.AtLeast(mcp.Version2025_06_18) && o.Form != nil:
 		caps.Elicitation = &mcp.ElicitationCapability{} // older revisions have only forms
 	}
-	if stateless {
-		caps.Extensions = maps.Clone(o.Extensions)
+	if stateless && o.Tasks {
+		caps.Extensions = map[string]json.RawMessage{mcp.ExtensionTasks: json.RawMessage(`{}`)}
+	}
+	if o.Declared != nil {
+		overlay(&caps, o.Declared)
 	}
 	return caps
 }

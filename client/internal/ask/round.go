@@ -123,8 +123,9 @@ func (d *Dispatcher) AnswerRound(ctx context.Context, o Occasion, t *Tally, r Ro
 
 // pause waits before a call is sent again.
 func (d *Dispatcher) pause(ctx context.Context, t *Tally) error {
-	if t.waits++; t.waits > d.Offer.Limits.Waits {
-		return &Unanswered{nil, refuse(codeBusy, "the server postponed the call more than %d times", d.Offer.Limits.Waits)}
+	most := 2 * d.Offer.Limits.Rounds
+	if t.waits++; t.waits > most {
+		return &Unanswered{nil, refuse(codeBusy, "the server postponed the call more than %d times", most)}
 	}
 	pause := firstPause + rand.N(4*firstPause) //nolint:gosec // spreads load; no security
 	pause = min(pause<<min(t.waits-1, 10), longestPause)

@@ -1,5 +1,5 @@
-// Package event defines the events that the parts of a client report to the application. Package
-// client exports and documents them.
+// Package event defines the events that the parts of a client report to the application.
+// Package client exports them under the same names, and describes them and their fields.
 package event
 
 import (
@@ -86,9 +86,7 @@ func (e Negotiated) hidden(from source, now mcperrors.Secrets) Event {
 type Connected struct {
 	source
 
-	// Server is how the server identifies itself.
-	Server mcp.Implementation
-	// Version is the negotiated revision.
+	Server  mcp.Implementation
 	Version mcp.Version
 }
 
@@ -102,7 +100,6 @@ func (e Connected) hidden(from source, now mcperrors.Secrets) Event {
 type Disconnected struct {
 	source
 
-	// Cause is how the connection ended, with the evidence from the program.
 	Cause error
 }
 
@@ -150,7 +147,6 @@ func (e Reinitialized) hidden(from source, now mcperrors.Secrets) Event {
 type SubscriptionGap struct {
 	source
 
-	// Reason is what interrupted the notifications.
 	Reason error
 }
 
@@ -164,7 +160,6 @@ func (e SubscriptionGap) hidden(from source, now mcperrors.Secrets) Event {
 type SubscriptionEnded struct {
 	source
 
-	// Reason is the server's error.
 	Reason error
 }
 
@@ -178,7 +173,6 @@ func (e SubscriptionEnded) hidden(from source, now mcperrors.Secrets) Event {
 type LivenessFailed struct {
 	source
 
-	// Reason is the error of the probe.
 	Reason error
 }
 
@@ -194,7 +188,6 @@ type ListFailed struct {
 
 	// Method is the list method, such as tools/list.
 	Method string
-	// Reason is the error of the request.
 	Reason error
 }
 
@@ -211,15 +204,10 @@ type ToolDrift struct {
 	Tool string
 	// Old and New are fingerprints. If the tool was not listed before, Old is its pin.
 	Old, New string
-	// Changed names the members that differ, sorted, for example "description"
-	// and "inputSchema". It is nil if the old definition is unknown.
-	Changed []string
-	// Before and After are the definitions, untrusted. Before is nil if it is
-	// unknown. Do not change them.
-	Before *mcp.Tool
-	After  mcp.Tool
-	// Pinned is true if the tool has a pin that differs from New.
-	Pinned bool
+	Changed  []string
+	Before   *mcp.Tool
+	After    mcp.Tool
+	Pinned   bool
 }
 
 func (e ToolDrift) hidden(from source, _ mcperrors.Secrets) Event {
@@ -246,7 +234,6 @@ func (e OutputMismatch) hidden(from source, now mcperrors.Secrets) Event {
 type ElicitationComplete struct {
 	source
 
-	// ID is the ElicitationID of the request.
 	ID string
 }
 
@@ -259,7 +246,6 @@ func (e ElicitationComplete) hidden(from source, _ mcperrors.Secrets) Event {
 type RequestDropped struct {
 	source
 
-	// Method is the method of the request, cut to 100 characters.
 	Method string
 }
 
@@ -292,8 +278,6 @@ func (e LoginChanged) hidden(from source, now mcperrors.Secrets) Event {
 type CallbackFailed struct {
 	source
 
-	// Callback names the function by its option, for example "OnLog",
-	// "WithProgress" or "Trace.Sent".
 	Callback string
 	// Value is the value of the panic, nil if the callback called runtime.Goexit.
 	Value any
@@ -319,17 +303,12 @@ func (e CallbackFailed) hidden(from source, now mcperrors.Secrets) Event {
 	return e
 }
 
-// ProbeStep is one request that was sent to open the conversation.
+// ProbeStep is described in package client.
 type ProbeStep struct {
-	// Method is server/discover, initialize, or GET for the stream of an
-	// HTTP+SSE server.
-	Method string
-	// Version is the requested revision, "" for none.
+	Method  string
 	Version mcp.Version
-	// Reply describes the outcome in a few words.
-	Reply string
-	// Took is how long the request took.
-	Took time.Duration
+	Reply   string
+	Took    time.Duration
 }
 
 // hideServer returns how a server identifies itself, without secrets. If it repeats a secret,

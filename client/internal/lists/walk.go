@@ -47,7 +47,7 @@ func Pages[T any](ctx context.Context, c *Cache, method string, fetch Fetch[T], 
 		}
 		if !c.Budget.Take(p.Bytes) {
 			return c.Local(mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindOverloaded, mcperrors.Answered,
-				"the list does not fit into the client's memory limit; see WithMemoryLimit", nil), method)
+				"the list does not fit into the client's memory limit; see WithServerLimits", nil), method)
 		}
 		count, bytes = count+len(p.Items), bytes+p.Bytes
 		if bytes > maxBytes {

@@ -313,7 +313,7 @@ func misconfigured(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error 
 
 func noRoom(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 	e := mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindOverloaded, d, f.Err.Error(), f)
-	e.UserMessage, e.SuggestedAction = "Too many large answers at once", "Make fewer such calls at once, or raise WithMemoryLimit"
+	e.UserMessage, e.SuggestedAction = "Too many large answers at once", "Make fewer such calls at once, or raise MemoryBytes in WithServerLimits"
 	return e
 }
 

@@ -39,13 +39,13 @@ func (c *Call) CutRound() {
 	c.Params, c.Round = open, round[1:]
 }
 
-var errRoundTwice = errors.New("answers and state are given both by WithInput and in the params; use one")
+var errRoundTwice = errors.New("answers and state are given both by InputRequired.Answer and in the params; use one")
 
 // Resume starts a call with its caller's answers to an earlier round, under revision v. state is
 // the server's state, nil for none.
 func (c *Call) Resume(v mcp.Version, responses mcp.InputResponses, state json.RawMessage) *mcperrors.Error {
 	if !ask.CanAsk(c.Method, v) {
-		return outcome.InvalidArguments(fmt.Errorf("WithInput is for calls that ended with InputRequired; %s never does in revision %s", c.Method, v))
+		return outcome.InvalidArguments(fmt.Errorf("InputRequired.Answer is for calls that ended with InputRequired; %s never does in revision %s", c.Method, v))
 	}
 	round, err := ask.Encode(responses, state)
 	if c.Round != nil {
