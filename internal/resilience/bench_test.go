@@ -35,7 +35,7 @@ func TestGoodPathAllocatesNothing(t *testing.T) {
 	}))
 	lost := unanswered(resilience.ClassLost, mcperrors.Unknown)
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
-		resilience.Decide(lost, resilience.State{Repeat: resilience.Repeatable, Remaining: resilience.Unbounded})
+		resilience.Decide(lost, resilience.State{Repeat: resilience.Repeatable, Remaining: unbounded})
 	}))
 }
 
@@ -72,7 +72,7 @@ func BenchmarkSilence(b *testing.B) {
 
 func BenchmarkDecide(b *testing.B) {
 	lost := unanswered(resilience.ClassLost, mcperrors.Unknown)
-	st := resilience.State{Repeat: resilience.Repeatable, Remaining: resilience.Unbounded, Random: 0.5}
+	st := resilience.State{Repeat: resilience.Repeatable, Remaining: unbounded, Random: 0.5}
 	b.ReportAllocs()
 	for b.Loop() {
 		sinkDecision = resilience.Decide(lost, st)

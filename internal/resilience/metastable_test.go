@@ -122,7 +122,7 @@ func (w *world) ended(e event) {
 	a := resilience.Attempt{
 		Method: mcp.MethodToolsCall, Class: resilience.ClassTimeout, Delivery: mcperrors.Unknown, OwnTimer: true, Elapsed: patience,
 	}
-	e.state.Remaining, e.state.Random = resilience.Unbounded, w.rng.Float64()
+	e.state.Remaining, e.state.Random = unbounded, w.rng.Float64()
 	d := resilience.Decide(a, e.state)
 	if !d.Again || (w.budget != nil && !w.budget.Take(d.Charge, epoch.Add(e.at))) {
 		return

@@ -86,6 +86,3 @@ func (r *Restart) Ended(now time.Time, random float64) Next {
 	}
 	return Next{Wait: r.set.Backoff.Wait(r.tries-1, random), Try: r.tries}
 }
-
-// Looping reports whether the last exit was part of a crash loop.
-func (r *Restart) Looping() bool { return r.loops > 0 && !r.running }

@@ -1,7 +1,6 @@
 package resilience
 
 import (
-	"math"
 	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -74,9 +73,6 @@ const (
 	unprocessedAttempts = 8
 )
 
-// Unbounded is the Remaining of a call without a deadline.
-const Unbounded = time.Duration(math.MaxInt64)
-
 // State is the history of a call after an attempt. [State.After] updates its counters.
 type State struct {
 	Policy Policy
@@ -89,7 +85,7 @@ type State struct {
 	Failed, Exits, Stale, Waits int
 	// Pauses limits the pauses. The defaults are 100 ms, doubling to 20 s.
 	Pauses Backoff
-	// Remaining is the time to the call's deadline, [Unbounded] without one. Without remaining
+	// Remaining is the time to the call's deadline, [math.MaxInt64] without one. Without remaining
 	// time there is no retry.
 	Remaining time.Duration
 	// Random is from [0, 1), new for each decision.

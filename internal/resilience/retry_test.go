@@ -14,6 +14,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
+// unbounded is the Remaining of a call without a deadline.
+const unbounded = time.Duration(math.MaxInt64)
+
 func TestRepeatOf(t *testing.T) {
 	t.Parallel()
 	yes := true
@@ -51,7 +54,7 @@ func TestRepeatOf(t *testing.T) {
 // minutes.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
-	const free = resilience.Unbounded
+	const free = unbounded
 	for _, tt := range []struct {
 		name      string
 		wish      time.Duration
@@ -109,7 +112,7 @@ func TestRetryAfterFromData(t *testing.T) {
 		a := answered(call, limited, 7, `{"retry_after_seconds":`+tt.data+`}`)
 		require.Equal(t, resilience.ClassThrottled, a.Class, tt.data)
 		for _, random := range []float64{0, 0.5, 0.9999} {
-			d := resilience.Decide(a, resilience.State{Remaining: resilience.Unbounded, Random: random})
+			d := resilience.Decide(a, resilience.State{Remaining: unbounded, Random: random})
 			require.Equal(t, tt.again, d.Again, "%s: %s", tt.data, d.Why)
 			require.GreaterOrEqual(t, d.Wait, tt.least, tt.data)
 			require.LessOrEqual(t, d.Wait, tt.most, tt.data)
@@ -131,7 +134,7 @@ func loop(a resilience.Attempt, st resilience.State) (attempts int, last resilie
 
 func TestAttempts(t *testing.T) {
 	t.Parallel()
-	base := resilience.State{Repeat: resilience.Repeatable, Remaining: resilience.Unbounded}
+	base := resilience.State{Repeat: resilience.Repeatable, Remaining: unbounded}
 	lost := unanswered(resilience.ClassLost, mcperrors.Unknown)
 	locked := answered(call, store, 1001, "")
 
@@ -177,7 +180,7 @@ func TestCharges(t *testing.T) {
 		{"not processed", unanswered(resilience.ClassUnprocessed, mcperrors.NotSent), resilience.ChargeNone},
 		{"refused for now", answered(call, store, 1001, ""), resilience.ChargeRetry},
 	} {
-		d := resilience.Decide(tt.a, resilience.State{Repeat: resilience.Repeatable, Remaining: resilience.Unbounded})
+		d := resilience.Decide(tt.a, resilience.State{Repeat: resilience.Repeatable, Remaining: unbounded})
 		require.Equal(t, tt.want, d.Charge, tt.name)
 	}
 }
@@ -185,7 +188,7 @@ func TestCharges(t *testing.T) {
 // The pauses double, a throttled client starts at a second, and a Retry-After resets them.
 func TestWaits(t *testing.T) {
 	t.Parallel()
-	most := resilience.State{Repeat: resilience.Repeatable, Remaining: resilience.Unbounded, MaxAttempts: 100, Random: 1}
+	most := resilience.State{Repeat: resilience.Repeatable, Remaining: unbounded, MaxAttempts: 100, Random: 1}
 	lost, limited := unanswered(resilience.ClassLost, mcperrors.Unknown), status(429, 0)
 	st := most
 	for _, want := range []time.Duration{100, 200, 400, 800, 1600, 3200, 6400, 12800, 20000, 20000} {
@@ -219,7 +222,7 @@ func TestDeadline(t *testing.T) {
 		{0, false},
 		{-time.Hour, false},
 		{math.MinInt64, false},
-		{resilience.Unbounded, true},
+		{unbounded, true},
 	} {
 		d := resilience.Decide(lost, resilience.State{
 			Repeat: resilience.Repeatable, Remaining: tt.remaining, Random: 1, // waits 100 ms
@@ -324,7 +327,7 @@ func TestDenials(t *testing.T) {
 		{"no time", lost, func(s *resilience.State) { s.Remaining = 0 }, resilience.DeniedTime},
 		{"no time for the pause", lost, func(s *resilience.State) { s.Remaining, s.Random = time.Millisecond, 0.9 }, resilience.DeniedTime},
 		{"a time of the server after the deadline", after(2 * time.Minute), func(*resilience.State) {}, resilience.DeniedTime},
-		{"a time of the server too far away", after(24 * time.Hour), func(s *resilience.State) { s.Remaining = resilience.Unbounded }, resilience.DeniedTime},
+		{"a time of the server too far away", after(24 * time.Hour), func(s *resilience.State) { s.Remaining = unbounded }, resilience.DeniedTime},
 		{"it may have been done", lost, func(s *resilience.State) { s.Repeat = resilience.Unsafe }, 0},
 		{"it would end the same way", final, func(*resilience.State) {}, 0},
 		{"not a failure that passes", unanswered(resilience.ClassCertificate, mcperrors.NotSent), func(*resilience.State) {}, 0},

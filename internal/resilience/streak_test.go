@@ -40,7 +40,7 @@ func TestStreakSessions(t *testing.T) {
 // Failures that repeat in one call, by its own state.
 func TestRepeats(t *testing.T) {
 	t.Parallel()
-	st := resilience.State{Repeat: resilience.Repeatable, Remaining: resilience.Unbounded, Random: 1}
+	st := resilience.State{Repeat: resilience.Repeatable, Remaining: unbounded, Random: 1}
 	stale := unanswered(resilience.ClassLost, mcperrors.Unknown, reused)
 	exited := unanswered(resilience.ClassExited, mcperrors.Unknown)
 	lost := unanswered(resilience.ClassLost, mcperrors.Unknown)

@@ -253,7 +253,7 @@ func TestTable(t *testing.T) {
 			if repeat == resilience.Unsafe {
 				want = tt.unsafe
 			}
-			d := resilience.Decide(tt.a, resilience.State{Repeat: repeat, Remaining: resilience.Unbounded, Random: 0.5})
+			d := resilience.Decide(tt.a, resilience.State{Repeat: repeat, Remaining: unbounded, Random: 0.5})
 			require.Equal(t, want, d.Again, "%s, repeat %d: %s", tt.name, repeat, d.Why)
 			require.NotEmpty(t, d.Why, tt.name)
 			if d.Again {
@@ -262,7 +262,7 @@ func TestTable(t *testing.T) {
 			} else {
 				require.Equal(t, resilience.Decision{Denied: d.Denied, Why: d.Why}, d, tt.name)
 			}
-			never := resilience.Decide(tt.a, resilience.State{Repeat: repeat, Remaining: resilience.Unbounded, Policy: resilience.Never})
+			never := resilience.Decide(tt.a, resilience.State{Repeat: repeat, Remaining: unbounded, Policy: resilience.Never})
 			require.Equal(t, tt.class == resilience.ClassUnprocessed, never.Again, tt.name)
 		}
 	}
