@@ -87,13 +87,13 @@ type InputRequired struct {
 }
 
 func (e *InputRequired) Error() string {
-	text := fmt.Sprintf("the server wants to know %d things first", len(e.Requests))
+	text := fmt.Sprintf("the server asks %d questions before it answers", len(e.Requests))
 	switch len(e.Requests) {
 	case 0:
-		text = "the server wants the call to be made again"
+		text = "the server asks the client to call again"
 	case 1:
 		for _, r := range e.Requests {
-			text = "the server wants an answer to " + jsonrpc.Printable(r.Method, 100) + " first"
+			text = "the server asks for " + jsonrpc.Printable(r.Method, 100) + " before it answers"
 		}
 	}
 	if e.Reason != nil {

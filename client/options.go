@@ -288,7 +288,7 @@ func (c *config) check() error {
 	case c.era.probe.Timeout < 0:
 		return errors.New("WithProbe: a timeout must not be negative; 0 is the default")
 	case c.info.Name == "" || c.info.Version == "":
-		return errors.New("client info needs a name and a version")
+		return errors.New("WithClientInfo: a name and a version are required, or neither")
 	case max(c.validation.Arguments, c.validation.Results) > ValidateOff:
 		return fmt.Errorf("unknown validation mode %d", max(c.validation.Arguments, c.validation.Results))
 	}

@@ -269,9 +269,9 @@ func (r Resilience) check() error {
 	case r.Bulkhead.Limit <= 0 && (r.Bulkhead.Queue != 0 || r.Bulkhead.Adaptive):
 		return errors.New("resilience: a bulkhead with a queue or an adaptive limit needs a limit above 0")
 	case r.NoBreaker && r.Breaker != nil:
-		return errors.New("resilience: a breaker is given and switched off by NoBreaker; set one of the two")
+		return errors.New("resilience: Breaker and NoBreaker exclude each other; set one of the two")
 	case r.NoToolBreakers && r.Tools != nil:
-		return errors.New("resilience: breakers of tools are given and switched off by NoToolBreakers; set one of the two")
+		return errors.New("resilience: Tools and NoToolBreakers exclude each other; set one of the two")
 	}
 	return errors.Join(r.Retry.check(), r.Restart.check(), r.Hedge.check())
 }

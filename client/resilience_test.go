@@ -13,16 +13,16 @@ import (
 func TestWrongResilience(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*client.Resilience){
-		"must not be negative":       func(r *client.Resilience) { r.Rate.Burst = -1 },
-		"0 disables it":              func(r *client.Resilience) { r.Rate.PerSecond = -1 },
-		"needs a limit":              func(r *client.Resilience) { r.Bulkhead.Queue = 3 },
-		"needs a limit above 0":      func(r *client.Resilience) { r.Bulkhead = client.Bulkhead{Limit: -1, Queue: 3} },
-		"unknown retry policy":       func(r *client.Resilience) { r.Retry.Policy = 9 },
-		"attempts and pauses":        func(r *client.Resilience) { r.Retry.Attempts = -1 },
-		"more than their MaxPause":   func(r *client.Resilience) { r.Retry.MinPause, r.Retry.MaxPause = 2, 1 },
-		"their policy is RetryNever": func(r *client.Resilience) { r.Retry = client.Retry{Policy: client.RetryNever, Attempts: 3} },
-		"set one of the two":         func(r *client.Resilience) { r.NoBreaker, r.Breaker = true, breaker.New(breaker.Settings{}) },
-		"NoToolBreakers; set": func(r *client.Resilience) {
+		"must not be negative":   func(r *client.Resilience) { r.Rate.Burst = -1 },
+		"0 disables it":          func(r *client.Resilience) { r.Rate.PerSecond = -1 },
+		"needs a limit":          func(r *client.Resilience) { r.Bulkhead.Queue = 3 },
+		"needs a limit above 0":  func(r *client.Resilience) { r.Bulkhead = client.Bulkhead{Limit: -1, Queue: 3} },
+		"unknown retry policy":   func(r *client.Resilience) { r.Retry.Policy = 9 },
+		"attempts and pauses":    func(r *client.Resilience) { r.Retry.Attempts = -1 },
+		"exceeds their MaxPause": func(r *client.Resilience) { r.Retry.MinPause, r.Retry.MaxPause = 2, 1 },
+		"RetryNever excludes":    func(r *client.Resilience) { r.Retry = client.Retry{Policy: client.RetryNever, Attempts: 3} },
+		"Breaker and NoBreaker":  func(r *client.Resilience) { r.NoBreaker, r.Breaker = true, breaker.New(breaker.Settings{}) },
+		"NoToolBreakers exclude": func(r *client.Resilience) {
 			r.NoToolBreakers, r.Tools = true, breaker.NewGroup(breaker.GroupSettings{})
 		},
 		"a hedge needs": func(r *client.Resilience) { r.Hedge.After = time.Second },

@@ -59,9 +59,9 @@ func (r Retry) check() error {
 	case r.Attempts < 0 || r.MinPause < 0 || r.MaxPause < 0:
 		return errors.New("resilience: attempts and pauses of retries must not be negative; 0 means the default")
 	case r.MaxPause > 0 && r.MinPause > r.MaxPause:
-		return errors.New("resilience: MinPause of retries is more than their MaxPause")
+		return errors.New("resilience: MinPause of retries exceeds their MaxPause")
 	case r.Policy == RetryNever && r != (Retry{Policy: RetryNever}):
-		return errors.New("resilience: retries are set up, but their policy is RetryNever")
+		return errors.New("resilience: the policy RetryNever excludes other settings of retries")
 	}
 	return nil
 }
