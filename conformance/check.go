@@ -65,15 +65,8 @@ type Check struct {
 	Title string
 	// Level is the level for every server.
 	Level Level
-	// ProfileLevel, when set, is the level for servers that announce the error
-	// profiles of this project: they promise more than the
-	// specification asks for.
-	ProfileLevel Level
-	// Spec is where the rule stands.
+	// Spec is the source of the rule.
 	Spec Spec
-	// Since and Until narrow the revisions of the scenario for this check,
-	// both included; empty means no narrower bound.
-	Since, Until mcp.Version
 	// Official names the checks of the official suite that judge the same rule
 	// of the same answers, as its files of expected failures do: scenario:check,
 	// or the scenario alone, for all of it. official.txt has those of servers.
@@ -89,7 +82,7 @@ type Spec struct {
 	Quote string
 	// Seed is the requirement behind a rule that the specification does not have. It
 	// names a requirement of this project's own tools.
-	Seed string
+	Requirement string
 }
 
 // Result is the outcome of one check against one subject.

@@ -9,13 +9,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Defaults of [Options].
-const (
-	DefaultTimeout      = 60 * time.Second
-	DefaultAnswer       = 10 * time.Second
-	DefaultStartTimeout = 5 * time.Minute
-)
-
 // The fixtures of the protocol's checks, which are texts.
 const (
 	// WrongAudienceToken is an access token that the authorization server of the subject
@@ -28,10 +21,10 @@ const (
 // Options are the choices of a run. The zero value judges everything the
 // server permits.
 type Options struct {
-	// Suites are the parts of the checks that run. Empty means [SuiteProtocol]
-	// and, of [SuiteSeeds], the families that the server declares and the checks
-	// that Only names.
-	Suites []Suite
+	// Suites names the parts of the checks that run; "protocol" is the checks of the
+	// specification. Empty means that part, what the server declares of the others, and
+	// the checks that Only names.
+	Suites []string
 	// Only and Skip select checks by id, scenario or area; "*" stands for any
 	// characters. An empty Only selects all. A pattern that matches nothing is
 	// an error.
@@ -66,18 +59,10 @@ type Options struct {
 	Strict bool
 	// OnResult, when set, is called in the run's goroutine as each check ends.
 	OnResult func(Result)
-	// OnProgress, when set, is called in the run's goroutine before each thing
-	// that may take long.
-	OnProgress func(Progress)
-}
-
-// Progress says how far a run is.
-type Progress struct {
-	// Doing is what the run does, in words.
-	Doing string
-	// Done of Total checks of the revision under way are decided. Total is 0
-	// until the server has introduced itself.
-	Done, Total int
+	// OnProgress, when set, is called in the run's goroutine before each step that may
+	// take long. done of total checks of the current revision are decided; total is 0
+	// until the server has answered.
+	OnProgress func(doing string, done, total int)
 }
 
 // UnreachableError says that there is nothing to judge: the subject did not answer,
@@ -132,25 +117,24 @@ const (
 	SideEffectsAll SideEffects = "all"
 )
 
-// Suite is a part of the checks.
-type Suite string
-
-// The suites.
-const (
-	// SuiteProtocol judges what the specification says.
-	SuiteProtocol Suite = "protocol"
-	// SuiteSeeds judges the 29 tools of the families artifact, coe, docling,
-	// preflights and assistant, which the reference server offers.
-	SuiteSeeds Suite = "seeds"
-)
-
-// Listed is a check with what it needs, and in a plan also what a run would do with it.
+// Listed is a check with its prerequisites. In a plan it also has what a run would do with
+// the check.
+//
+// # Experimental
+//
+// The fields may still change.
 type Listed struct {
-	// Check has the revisions and, in a plan, the level that apply.
+	// Check has, in a plan, the level that applies.
 	Check
 	Role           Role
 	Scenario, Area string
-	Suite          Suite
+	// Suite is the part of the checks, as in [Options].Suites.
+	Suite string
+	// ProfileLevel is the level for servers that announce error profiles; empty if it is
+	// the same.
+	ProfileLevel Level
+	// Since and Until bound the revisions, both included; empty means no bound.
+	Since, Until mcp.Version
 	// Transport is the only transport of the check; empty for all.
 	Transport TransportKind
 	// Capability is a path into the server's capabilities, such as "tools".

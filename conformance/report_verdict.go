@@ -97,6 +97,10 @@ func (t *Tally) add(s Status) {
 	}
 }
 
+// notHeld reports whether a baseline file can expect an outcome: not a failure of the suite
+// itself.
+func notHeld(s Status) bool { return s == Fail || s == Warn || s == Inconclusive }
+
 // Flaky reports whether the check held in some attempts and not in others.
 func (r *Result) Flaky() bool { return 0 < r.Bad && r.Bad < r.Attempts }
 

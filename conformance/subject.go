@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -13,8 +12,7 @@ import (
 // Subject is what a run judges: a program, a URL or a function. Make one with
 // [Command], [URL] or [InProcess].
 type Subject interface {
-	// Target describes the subject before it is reached.
-	Target() Target
+	subject()
 }
 
 // CommandSubject is a server the suite starts as a program and speaks to over
@@ -41,10 +39,7 @@ func Command(argv, env []string) *CommandSubject {
 	return &CommandSubject{Argv: slices.Clone(argv), Env: slices.Clone(env)}
 }
 
-// Target implements Subject.
-func (s *CommandSubject) Target() Target {
-	return Target{Transport: TransportStdio, Argv: s.Argv, Tools: -1}
-}
+func (*CommandSubject) subject() {}
 
 // URLSubject is a server at an HTTP endpoint.
 type URLSubject struct {
@@ -69,15 +64,7 @@ func URL(endpoint string, header http.Header) *URLSubject {
 	return &URLSubject{URL: endpoint, Header: header.Clone()}
 }
 
-// Target implements Subject.
-func (s *URLSubject) Target() Target {
-	t := Target{Transport: cmp.Or(s.Transport, TransportHTTP), Tools: -1}
-	if u, err := url.Parse(s.URL); err == nil {
-		u.User, u.RawQuery, u.Fragment = nil, "", "" // places where secrets stand
-		t.URL = u.String()
-	}
-	return t
-}
+func (*URLSubject) subject() {}
 
 // FuncSubject is a server as a function. Make one with [InProcess].
 type FuncSubject struct {
@@ -93,5 +80,4 @@ func InProcess(serve func(ctx context.Context, in io.Reader, out io.Writer) erro
 	return FuncSubject{Serve: serve}
 }
 
-// Target implements Subject.
-func (s FuncSubject) Target() Target { return Target{Transport: TransportStdio, Tools: -1} }
+func (FuncSubject) subject() {}

@@ -111,7 +111,7 @@ func (o *Options) prepare() error {
 			return fmt.Errorf("no check matches %q", pattern)
 		}
 	}
-	return o.Expected.Unmatched(conformance.RoleClient, known)
+	return engine.Unmatched(o.Expected, conformance.RoleClient, known)
 }
 
 // known reports whether a pattern matches a check of the suite.

@@ -15,6 +15,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -42,7 +43,7 @@ func Run(ctx context.Context, p Program, opts Options) (*conformance.Report, err
 		StartedAt: time.Now(),
 		Target:    conformance.Target{Role: conformance.RoleClient, Transport: opts.Transport, Argv: p.Argv(), Tools: -1},
 		Policy: conformance.Policy{
-			Revisions: opts.Revisions, Repeat: opts.Repeat, Strict: opts.Strict, Baselines: opts.Expected.Files(),
+			Revisions: opts.Revisions, Repeat: opts.Repeat, Strict: opts.Strict, Baselines: engine.BaselineFiles(opts.Expected),
 			SideEffects: "none", Only: opts.Only, Skip: opts.Skip,
 		},
 	}}
@@ -57,8 +58,8 @@ func Run(ctx context.Context, p Program, opts Options) (*conformance.Report, err
 		}
 	}
 	s.report.Duration = time.Since(s.report.StartedAt)
-	s.report.FoldAttempts()
-	return s.report, cmp.Or(s.report.Expect(opts.Expected, nil), ctx.Err())
+	engine.FoldAttempts(s.report)
+	return s.report, cmp.Or(engine.Expect(s.report, opts.Expected, nil), ctx.Err())
 }
 
 // introduction names the first run, in its task and in results.

@@ -34,13 +34,17 @@ func specURL(res *conformance.Result) string {
 	return specSite + string(res.Revision) + "/" + res.Spec.Section
 }
 
+// passivePrefix begins the ids of scenarios that send nothing and judge the traffic of all
+// others: alone they decide nothing.
+const passivePrefix = "SEEN-"
+
 // source names the place of the rule.
 func source(res *conformance.Result) string {
 	switch {
 	case res.Spec.Section != "":
 		return strings.TrimSpace("spec "+string(res.Revision)) + " " + res.Spec.Section
-	case res.Spec.Seed != "":
-		return "requirement " + res.Spec.Seed
+	case res.Spec.Requirement != "":
+		return "requirement " + res.Spec.Requirement
 	}
 	return ""
 }
@@ -63,7 +67,7 @@ func command(r *conformance.Report, res *conformance.Result, flags ...string) []
 	if len(r.Revisions) > 1 && res.Revision != "" {
 		words = append(words, "--spec", string(res.Revision))
 	}
-	if !strings.HasPrefix(res.Scenario, conformance.SeenPrefix) {
+	if !strings.HasPrefix(res.Scenario, passivePrefix) {
 		words = append(words, "--only", res.ID)
 	}
 	words = append(words, flags...)

@@ -79,7 +79,7 @@ func checkJSON(r *conformance.Report, res *conformance.Result) jsonCheck {
 	c := jsonCheck{
 		ID: res.ID, Scenario: res.Scenario, Area: res.Area, Revision: res.Revision, Title: res.Title, Level: res.Level, Status: res.Status,
 		Baseline: string(res.Baseline), BaselineReason: res.BaselineReason, Unscored: res.Unscored,
-		Spec:     jsonSpec{Section: res.Spec.Section, URL: specURL(res), Quote: res.Spec.Quote, Seed: res.Spec.Seed},
+		Spec:     jsonSpec{Section: res.Spec.Section, URL: specURL(res), Quote: res.Spec.Quote, Seed: res.Spec.Requirement},
 		Official: res.Official, Detail: res.Detail, Expected: res.Expected, Actual: res.Actual,
 		DurationMs: ms(res.Duration), Attempts: res.Attempts, Bad: res.Bad, Fingerprint: fingerprint(r, res),
 	}

@@ -147,7 +147,7 @@ func checkFrom(c *jsonCheck) (conformance.Result, error) {
 	res := conformance.Result{
 		Check: conformance.Check{
 			ID: c.ID, Title: c.Title, Level: c.Level, Official: c.Official,
-			Spec: conformance.Spec{Section: c.Spec.Section, Quote: c.Spec.Quote, Seed: c.Spec.Seed},
+			Spec: conformance.Spec{Section: c.Spec.Section, Quote: c.Spec.Quote, Requirement: c.Spec.Seed},
 		},
 		Scenario: c.Scenario, Area: c.Area, Revision: c.Revision, Level: c.Level, Status: c.Status,
 		Detail: c.Detail, Expected: c.Expected, Actual: c.Actual,

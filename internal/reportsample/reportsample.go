@@ -30,7 +30,7 @@ func Sample() *conformance.Report {
 	warned.Expected, warned.Actual = "error -32602", "result {}"
 	unknown := result(check("X-WIRE-12/pings", conformance.Must, "200 pings sent at once are each answered once"), "concurrency", conformance.Inconclusive)
 	unknown.Detail = "the server closed the connection"
-	fault := result(conformance.Check{ID: "S0-STORE-02", Level: conformance.Must, Title: "the file equals the input byte for byte", Spec: conformance.Spec{Seed: "S0-STORE-02"}}, "store_artifact", conformance.Error)
+	fault := result(conformance.Check{ID: "S0-STORE-02", Level: conformance.Must, Title: "the file equals the input byte for byte", Spec: conformance.Spec{Requirement: "S0-STORE-02"}}, "store_artifact", conformance.Error)
 	fault.Detail = "disk full"
 	skipped := result(check("HTTP-19/get", conformance.Must, "GET is answered with an event stream or 405"), "http", conformance.Skip)
 	skipped.Reason, skipped.Detail = conformance.SkipTransport, "a rule of http"

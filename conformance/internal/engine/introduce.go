@@ -29,7 +29,7 @@ func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
 	var modern []string
 	garbled, answered := false, false
 	if target.Transport != conformance.TransportSSE { // which has no stateless era (OLD-04)
-		r.doing(conformance.Progress{Doing: "asking the server which revisions it speaks (server/discover)"})
+		r.doing("asking the server which revisions it speaks (server/discover)")
 		modern, garbled, answered = r.meetStateless(ctx)
 	}
 	switch {
@@ -84,7 +84,7 @@ type met struct {
 
 // meetSession offers the newest session revision.
 func (r *runner) meetSession(ctx context.Context) (met, error) {
-	r.doing(conformance.Progress{Doing: r.waiting()})
+	r.doing(r.waiting())
 	start, cancel := context.WithTimeout(ctx, r.Opts.StartTimeout)
 	defer cancel()
 	offer := mcp.LatestSession
@@ -146,7 +146,7 @@ func (r *runner) greet(ctx context.Context, s *wire.Session, offer mcp.Version) 
 	for {
 		in, err := s.Next(ctx, func(in wire.Inbound) bool {
 			if in.Members == nil {
-				r.doing(conformance.Progress{Doing: fmt.Sprintf("the server wrote %q, which is no message; %s", rawjson.Clip(string(in.Data), 40), r.waiting())})
+				r.doing(fmt.Sprintf("the server wrote %q, which is no message; %s", rawjson.Clip(string(in.Data), 40), r.waiting()))
 			}
 			return g.takes(in)
 		})

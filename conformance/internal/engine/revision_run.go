@@ -72,7 +72,7 @@ func (l *RevisionRun) run(ctx context.Context, scenarios []Scenario) error {
 	for _, last := range []bool{false, true} {
 		for i := range scenarios {
 			if scenarios[i].Last == last {
-				l.doing(conformance.Progress{Doing: string(l.Revision) + " " + scenarios[i].Area, Done: len(l.results), Total: total})
+				l.progress(string(l.Revision)+" "+scenarios[i].Area, len(l.results), total)
 				l.play(ctx, &scenarios[i])
 			}
 		}
@@ -87,7 +87,7 @@ func (l *RevisionRun) run(ctx context.Context, scenarios []Scenario) error {
 
 // introduce learns what the server says of itself in this revision.
 func (l *RevisionRun) introduce(ctx context.Context) error {
-	l.doing(conformance.Progress{Doing: string(l.Asked) + ": waiting for the server to introduce itself"})
+	l.doing(string(l.Asked) + ": waiting for the server to introduce itself")
 	s, err := l.open(ctx, l.environ(""))
 	if err != nil {
 		return &conformance.UnreachableError{Target: l.Report.Target, Exit: -1, Err: err}

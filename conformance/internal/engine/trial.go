@@ -92,7 +92,7 @@ func (t *Trial) NeedsProfile(ids ...string) bool {
 }
 
 // Find returns a check of the scenario. It panics when there is none.
-func (t *Trial) Find(id string) *conformance.Check {
+func (t *Trial) Find(id string) *Check {
 	for i := range t.Scenario.Checks {
 		if t.Scenario.Checks[i].ID == id {
 			return &t.Scenario.Checks[i]
@@ -102,7 +102,7 @@ func (t *Trial) Find(id string) *conformance.Check {
 }
 
 // Level returns the level of a check for this server.
-func (t *Trial) Level(c *conformance.Check) conformance.Level {
+func (t *Trial) Level(c *Check) conformance.Level {
 	if t.Rev.Profiled && c.ProfileLevel != "" {
 		return c.ProfileLevel
 	}
@@ -123,7 +123,7 @@ func (t *Trial) Decide(id string, status conformance.Status, r conformance.Resul
 	if reason := t.unsure(status); reason != "" {
 		status, r = conformance.Inconclusive, conformance.Result{Detail: reason}
 	}
-	r.Check, r.Scenario, r.Area, r.Revision = *c, t.Scenario.ID, t.Scenario.Area, t.Rev.Revision
+	r.Check, r.Scenario, r.Area, r.Revision = c.Check, t.Scenario.ID, t.Scenario.Area, t.Rev.Revision
 	r.Level, r.Status = t.Level(c), status
 	if status != conformance.Skip {
 		r.Attempts = 1

@@ -182,7 +182,7 @@ func (r *runner) ruleOf(id string) conformance.Check {
 	for i := range r.Suite.Scenarios {
 		for _, c := range r.Suite.Scenarios[i].Checks {
 			if c.ID == id {
-				return c
+				return c.Check
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/faults"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
 // Area is the area of these scenarios.
@@ -114,9 +115,9 @@ func (f faulty) scenario() trial.Scenario {
 		{"next", "the next call is served"},
 	} {
 		if c.word != "next" || !f.spent {
-			sc.Checks = append(sc.Checks, trial.Check{Check: conformance.Check{
-				ID: "C-" + id + "/" + c.word, Title: c.title, Level: conformance.Should, Spec: conformance.Spec{Seed: f.fault},
-			}})
+			sc.Checks = append(sc.Checks, trial.Check{Check: engine.Check{Check: conformance.Check{
+				ID: "C-" + id + "/" + c.word, Title: c.title, Level: conformance.Should, Spec: conformance.Spec{Requirement: f.fault},
+			}}})
 		}
 	}
 	if !known.Made(faults.Stream) {

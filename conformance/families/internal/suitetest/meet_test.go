@@ -234,8 +234,8 @@ func TestMeet_Says(t *testing.T) {
 	t.Parallel()
 	var said []string
 	_, err := runAll(t.Context(), conformance.InProcess(strange("Weather 1.0\n", plainly)), conformance.Options{
-		Revisions: []mcp.Version{mcp.LatestSession}, Only: []string{"LC-01"}, Answer: time.Second, OnProgress: func(p conformance.Progress) {
-			said = append(said, fmt.Sprintf("%s %d/%d", p.Doing, p.Done, p.Total))
+		Revisions: []mcp.Version{mcp.LatestSession}, Only: []string{"LC-01"}, Answer: time.Second, OnProgress: func(doing string, done, total int) {
+			said = append(said, fmt.Sprintf("%s %d/%d", doing, done, total))
 		},
 	})
 	require.NoError(t, err)

@@ -32,7 +32,7 @@ type Scenario struct {
 
 // Check is a check with the other sources of its rule.
 type Check struct {
-	conformance.Check
+	engine.Check
 	Others []engine.Source
 }
 

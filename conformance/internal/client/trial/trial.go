@@ -194,7 +194,7 @@ func (t *Trial) decide(id string, r conformance.Result) {
 	if slices.ContainsFunc(t.Results, func(r conformance.Result) bool { return r.ID == id }) {
 		return
 	}
-	r.Check = c.Check
+	r.Check = c.Check.Check
 	r.Level, r.Spec = t.rule(c)
 	r.Scenario, r.Area, r.Revision = t.Scenario.ID, t.Scenario.Area, t.Revision
 	if r.Status != conformance.Skip {
