@@ -15,18 +15,16 @@ import (
 
 // Expectation is one line of a baseline file: checks that are expected to fail, and why.
 type Expectation struct {
-	// Pattern selects checks by id, scenario or area; "*" stands for any
-	// characters.
+	// Pattern selects checks by id, scenario or area; "*" matches any characters.
 	Pattern string
-	// Revision, when set, narrows the expectation to the revision run of a revision.
+	// Revision, when set, limits the entry to one revision.
 	Revision mcp.Version
 	// Reason explains the entry in reports.
 	Reason string
-	// Official names a scenario of the official suite, or one of its checks as
-	// scenario:check, in place of Pattern. It stands for every check that judges
-	// the same rules, as a whole.
+	// Official, instead of Pattern, names a scenario of the official suite, or one of its
+	// checks as scenario:check. It selects every check of the same rules, as a whole.
 	Official string
-	// Role is the side the expectation is about; empty for both.
+	// Role is the side of the entry; empty for both.
 	Role Role
 	// Place is the file and line, for messages.
 	Place string

@@ -11,7 +11,7 @@ func Match(pattern string, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return glob(pattern, name) })
 }
 
-// glob matches text against a pattern in which "*" stands for any characters.
+// glob matches text against a pattern in which "*" matches any characters.
 func glob(pattern, text string) bool {
 	head, rest, star := strings.Cut(pattern, "*")
 	if !star {

@@ -17,8 +17,8 @@ import (
 
 // Defaults of [Options].
 const (
-	DefaultTimeout  = 40 * time.Second
-	DefaultParallel = 4
+	defaultTimeout  = 40 * time.Second
+	defaultParallel = 4
 )
 
 // Placeholders in the arguments of a program. The suite replaces them with the address of
@@ -68,7 +68,7 @@ type Options struct {
 	// run at once: 4 when 0.
 	Timeout  time.Duration
 	Parallel int
-	// Expected are the outcomes that are known before the run.
+	// Expected are the known failures.
 	Expected conformance.Expectations
 	// Repeat is the number of runs; the worst outcome of a check counts. Zero means one.
 	Repeat int
@@ -78,7 +78,7 @@ type Options struct {
 	// starts it as its server.
 	Bridge []string
 	// Login: the client opens login pages itself. Without it, logins are judged only for
-	// clients that report outcomes: any other may open a browser.
+	// clients that report outcomes, because others may open a browser.
 	Login bool
 	// OnResult, when set, is called with each result, one at a time.
 	OnResult func(conformance.Result)
@@ -86,8 +86,8 @@ type Options struct {
 
 func (o *Options) prepare() error {
 	o.Transport = cmp.Or(o.Transport, conformance.TransportHTTP)
-	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
-	o.Parallel = cmp.Or(o.Parallel, DefaultParallel)
+	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
+	o.Parallel = cmp.Or(o.Parallel, defaultParallel)
 	o.Repeat = max(o.Repeat, 1)
 	switch o.Transport {
 	case conformance.TransportHTTP:

@@ -20,9 +20,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// ErrNothingSent means that the client sent nothing to any server.
-var ErrNothingSent = errors.New("the client sent nothing to the server it was given")
-
 // suite is one run.
 type suite struct {
 	program Program
@@ -31,10 +28,9 @@ type suite struct {
 	results sync.Mutex // for OnResult
 }
 
-// Run judges the client. A client that breaks rules is no error: the report says it. The
-// error is a [*conformance.UnreachableError] when the client could not be started or sent
-// nothing (then it wraps [ErrNothingSent]), or describes wrong options. When ctx ends
-// before the run does, Run returns its error and the report of what was found until then.
+// Run judges the client. The error is a [*conformance.UnreachableError] if the client could
+// not be started or sent nothing, or it describes wrong options; a broken rule is no error.
+// If ctx ends before the run does, Run returns its error and the report so far.
 func Run(ctx context.Context, p Program, opts Options) (*conformance.Report, error) {
 	if err := opts.prepare(); err != nil {
 		return nil, err
@@ -62,7 +58,7 @@ func Run(ctx context.Context, p Program, opts Options) (*conformance.Report, err
 	return s.report, cmp.Or(engine.Expect(s.report, opts.Expected, nil), ctx.Err())
 }
 
-// introduction names the first run, in its task and in results.
+// introduction names the first run, in its task and in results. Clients may know the word.
 const introduction = "meet"
 
 // introduce has the client make a first call in each revision. It returns the runs of the
@@ -97,7 +93,7 @@ func (s *suite) introduce(ctx context.Context) ([]*revisionRun, error) {
 		}
 	}
 	if !sent {
-		return nil, s.unreachable(last, fmt.Errorf("%w%s", ErrNothingSent, last.Fate()))
+		return nil, s.unreachable(last, errors.New("the client sent nothing to the server it was given"+last.Fate()))
 	}
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("the client speaks none of %v; name the revision to judge it in", revisions)

@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// What every format says of a report and of one result, in the same words.
+// The texts about reports and results that all formats share.
 
 // specSite is where the specification's pages are.
 const specSite = "https://modelcontextprotocol.io/specification/"
@@ -34,8 +34,8 @@ func specURL(res *conformance.Result) string {
 	return specSite + string(res.Revision) + "/" + res.Spec.Section
 }
 
-// passivePrefix begins the ids of scenarios that send nothing and judge the traffic of all
-// others: alone they decide nothing.
+// passivePrefix begins the ids of scenarios that judge the traffic of all others: alone
+// they decide nothing.
 const passivePrefix = "SEEN-"
 
 // source names the place of the rule.
@@ -49,8 +49,7 @@ func source(res *conformance.Result) string {
 	return ""
 }
 
-// again is the command line that repeats one check: the whole run for what is seen
-// in all of it.
+// again is the command line that repeats one check, or the whole run for a passive check.
 func again(r *conformance.Report, res *conformance.Result) string {
 	return shellLine(command(r, res))
 }
@@ -118,13 +117,12 @@ func revisionsText(r *conformance.Report) string {
 	return strings.Join(parts, ", ")
 }
 
-// reported reports whether a result is told as a finding: all that is not as it
-// should be.
+// reported reports whether a result is a finding: a failure or a stale entry.
 func reported(res *conformance.Result) bool {
 	return res.Status != conformance.Pass && res.Status != conformance.Skip || res.Baseline == conformance.BaselineStale
 }
 
-// shown reports whether a result is told at all: not what was not asked for.
+// shown reports whether a result is part of the report: the options select it.
 func shown(res *conformance.Result) bool { return res.Reason != conformance.SkipExcluded }
 
 // message is what is wrong, in one clause.

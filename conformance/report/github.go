@@ -109,7 +109,7 @@ func githubItem(r *conformance.Report, res *conformance.Result) string {
 	}
 	b.WriteString("\n")
 	if len(res.Evidence) > 0 && !res.Excused() {
-		// An indented block cannot be ended by what stands in it.
+		// The content of an indented block cannot end it.
 		b.WriteString("  <details><summary>wire</summary>\n\n")
 		for i := range res.Evidence {
 			fmt.Fprintf(&b, "      %s %s\n", arrow(&res.Evidence[i]), frameLine(&res.Evidence[i], frameLimit))
@@ -134,7 +134,7 @@ func markdown(text string) string {
 			b.WriteRune(c)
 			b.WriteString("\u200b")
 		case ':':
-			b.WriteString("&#58;") // no URL becomes a link by itself
+			b.WriteString("&#58;") // no URL becomes a link
 		default:
 			b.WriteRune(c)
 		}
@@ -172,7 +172,7 @@ func Annotations(w io.Writer, r *conformance.Report) error {
 	var b strings.Builder
 	for i, res := range all {
 		if i == annotationLimit-1 && len(all) > annotationLimit {
-			fmt.Fprintf(&b, "::warning title=MCP conformance::%d more findings stand in the report\n", len(all)-i)
+			fmt.Fprintf(&b, "::warning title=MCP conformance::%d more findings are in the report\n", len(all)-i)
 			break
 		}
 		kind := "warning"

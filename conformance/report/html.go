@@ -141,7 +141,7 @@ func verdictLook(v conformance.Verdict) look {
 }
 
 func viewOf(reports []*conformance.Report) (*view, error) {
-	v := &view{Verdict: verdictLook(Worst(reports))}
+	v := &view{Verdict: verdictLook(worst(reports))}
 	var document any = toMatrix(reports)
 	if len(reports) == 1 {
 		document = toJSON(reports[0])

@@ -194,20 +194,20 @@ func toMatrix(reports []*conformance.Report) jsonMatrix {
 	return out
 }
 
-// Worst is the verdict over several reports: failed when one is, else
-// inconclusive when one is.
-func Worst(reports []*conformance.Report) conformance.Verdict {
-	worst := conformance.Passed
+// worst returns the verdict over several reports: failed if one is, else inconclusive if
+// one is.
+func worst(reports []*conformance.Report) conformance.Verdict {
+	verdict := conformance.Passed
 	for _, r := range reports {
 		switch r.Verdict() {
 		case conformance.Failed:
 			return conformance.Failed
 		case conformance.VerdictInconclusive:
-			worst = conformance.VerdictInconclusive
+			verdict = conformance.VerdictInconclusive
 		case conformance.Passed:
 		}
 	}
-	return worst
+	return verdict
 }
 
 // judged are the revision runs of several reports as columns of a matrix.

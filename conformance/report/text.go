@@ -43,11 +43,11 @@ func markOf(s conformance.Status) mark {
 	}
 }
 
-// Text writes the report for people, on one screen: a headline, a line per area
-// with counts, what failed, worst first, the verdict, and the command that shows
-// the worst failure. With [TextOptions].Verbose it lists every check, and after
-// them each failure with its traffic. The order is fixed and times stand only in
-// the headline, so two reports compare line by line.
+// Text writes the report for people, on one screen: a headline, a line per area with
+// counts, the failures, worst first, the verdict, and the command that shows the worst
+// failure. With [TextOptions].Verbose it lists every check, then each failure with its
+// traffic. The order is fixed and only the headline has times, so that two reports can be
+// compared line by line.
 func Text(w io.Writer, r *conformance.Report, o TextOptions) error {
 	p := &textReport{w: bufio.NewWriter(w), r: r, o: o}
 	found := findings(r)
@@ -124,7 +124,7 @@ func (p *textReport) head() {
 	p.printf("\n")
 }
 
-// policyWords say what the run was allowed and asked to do.
+// policyWords describe the settings of the run.
 func policyWords(policy conformance.Policy) []string {
 	var out []string
 	if policy.Set != "" {
@@ -219,8 +219,8 @@ func (p *textReport) finding(res *conformance.Result) {
 	p.printf("        again: %s\n\n", again(p.r, res))
 }
 
-// Finding returns what the text report says of one result: the rule, what was
-// expected and seen, the frames and how to repeat it.
+// Finding returns the part of the text report about one result: the rule, what was expected
+// and seen, the messages, and the command that repeats it.
 func Finding(r *conformance.Report, res *conformance.Result) string {
 	var b strings.Builder
 	p := &textReport{w: bufio.NewWriter(&b), r: r}

@@ -12,7 +12,7 @@ import (
 // FlakyProof is how many attempts must pass before the entry of a flaky check is stale.
 const FlakyProof = 10
 
-// AnyScenario stands for every scenario of the official suite.
+// AnyScenario means every scenario of the official suite.
 const AnyScenario = "*"
 
 // covers reports whether an expectation is about a result.

@@ -12,7 +12,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// gate is why a scenario does not run.
+// gate is the reason why a scenario does not run.
 type gate struct {
 	reason conformance.SkipReason
 	detail string
@@ -21,8 +21,7 @@ type gate struct {
 	expected string
 }
 
-// includes reports whether a scenario is part of the run at all: what is not is
-// not even reported as not applicable.
+// includes reports whether a scenario is part of the run. Others are not in the report.
 func (l *RevisionRun) includes(sc *Scenario) bool {
 	suite := sc.suite()
 	switch {
@@ -61,8 +60,7 @@ func (l *RevisionRun) gate(sc *Scenario) *gate {
 	return nil
 }
 
-// outside says why a range of revisions does not hold that of the revision run, "" when
-// it does.
+// outside returns why the revision is outside a range, "" if it is inside.
 func (l *RevisionRun) outside(since, until mcp.Version) string {
 	switch {
 	case since != "" && l.Revision.Known() && !l.Revision.AtLeast(since):

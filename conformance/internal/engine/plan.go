@@ -15,7 +15,7 @@ func Plan(ctx context.Context, subject conformance.Subject, suite Suite, opts co
 	if err != nil {
 		return nil, err
 	}
-	revisions, err := r.meet(ctx)
+	revisions, err := r.revisions(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -20,14 +20,14 @@ type runner struct {
 	Suite   Suite
 	Report  *conformance.Report
 	Numbers *numbers
-	// starts is twice what the first start of a program took: as much longer may the
-	// first answer of each later one take, under whatever load.
+	// starts is twice the time of the first start of a program. The first answer of each
+	// later start may take that much longer.
 	starts time.Duration
 	// ranks order the areas of a report.
 	ranks map[string]int
-	// cut is closed when the run is ended from outside: nobody waits then.
+	// cut is closed when the run is canceled.
 	cut <-chan struct{}
-	// listed: the tools were learned in some revision run.
+	// listed: some revision run has listed the tools.
 	listed bool
 	// slowEnds counts the sessions that had to be killed.
 	slowEnds int
@@ -44,7 +44,7 @@ func Run(ctx context.Context, subject conformance.Subject, suite Suite, opts con
 		return nil, err
 	}
 	r.cut = ctx.Done()
-	revisions, err := r.meet(ctx)
+	revisions, err := r.revisions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -91,8 +91,7 @@ func newRunner(subject conformance.Subject, suite Suite, opts conformance.Option
 	return r, nil
 }
 
-// conclude brings the attempts together and holds the outcomes against what was
-// known before.
+// conclude combines the attempts and compares the results with the baseline.
 func (r *runner) conclude() error {
 	FoldAttempts(r.Report)
 	if r.Opts.Requirements != "" {
@@ -108,7 +107,7 @@ func (r *runner) conclude() error {
 // prepare checks the options and fills in the defaults.
 func prepare(o *conformance.Options, scenarios []Scenario) error {
 	if len(scenarios) == 0 {
-		return errors.New("nothing to check: the suite has no scenarios")
+		return errors.New("the suite has no scenarios")
 	}
 	for _, v := range o.Revisions {
 		if !v.Known() {

@@ -8,7 +8,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Suite is a set of scenarios, with what they need around the server.
+// Suite is a set of scenarios, with their environment.
 type Suite struct {
 	// Scenarios are in the order of a report.
 	Scenarios []Scenario
@@ -54,7 +54,7 @@ type Scenario struct {
 	// Suite names a set of scenarios that servers opt into, with an error profile that
 	// they declare; empty means [SuiteProtocol].
 	Suite string
-	// Title says what the scenario looks at.
+	// Title describes what the scenario judges.
 	Title string
 	// Since and Until bound the revisions the scenario applies to, both
 	// included; empty means no bound.
@@ -68,9 +68,9 @@ type Scenario struct {
 	// Run has the conversation and decides the checks. Its error, the end of the server
 	// or of the time, leaves the undecided checks inconclusive.
 	Run func(t *Trial) error
-	// Last: it judges what was seen in all others, and runs after them.
+	// Last: it judges the traffic of all others, and runs after them.
 	Last bool
-	// Source is what Run works through, where that is data.
+	// Source is the data that Run plays, if any.
 	Source any
 }
 
@@ -100,11 +100,11 @@ type Needs struct {
 	// Extension is the id of an extension in the server's capabilities.
 	Extension string
 	// Profile is the error profile that announces the tools: a server that declares it
-	// and does not list them fails. [AnyProfile] stands for each.
+	// and does not list them fails. [AnyProfile] means any.
 	Profile string
 	// Tools are the tools called, by name.
 	Tools []string
-	// SideEffects is what calling them does.
+	// SideEffects is the permission that their calls need.
 	SideEffects conformance.SideEffects
 	// Process: the server is a program the suite starts, stops, and whose
 	// standard error it reads.

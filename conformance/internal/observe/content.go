@@ -125,7 +125,7 @@ func (o *Observer) body(in wire.Inbound, resource wire.ListEntry) {
 	}
 }
 
-// resourceFault says what is wrong with the contents of a resource.
+// resourceFault describes a fault in the contents of a resource, "" if there is none.
 func resourceFault(resource wire.ListEntry) string {
 	_, hasText := resource["text"]
 	_, hasBlob := resource["blob"]
@@ -140,8 +140,7 @@ func resourceFault(resource wire.ListEntry) string {
 	return ""
 }
 
-// AudienceFault says what is wrong with annotations of content, "" when nothing
-// is.
+// AudienceFault describes a fault in the annotations of content, "" if there is none.
 func AudienceFault(raw json.RawMessage) string {
 	annotations, ok := rawjson.Object(raw)
 	if !ok {

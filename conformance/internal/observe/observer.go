@@ -148,7 +148,7 @@ func (o *Observer) response(s *wire.Session, in wire.Inbound) {
 	}
 }
 
-// ErrorShape says what is wrong with an error object, "" when nothing is.
+// ErrorShape describes a fault in an error object, "" if there is none.
 func ErrorShape(raw json.RawMessage) string {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
@@ -163,7 +163,7 @@ func ErrorShape(raw json.RawMessage) string {
 	return ""
 }
 
-// CallResult judges the result of a tools/call, whoever made the call.
+// CallResult judges the result of a tools/call.
 func (o *Observer) CallResult(a wire.Answer, revision mcp.Version) {
 	var result map[string]json.RawMessage
 	if a.Err != nil || json.Unmarshal(a.Result, &result) != nil || result == nil {
@@ -184,8 +184,8 @@ func (o *Observer) CallResult(a wire.Answer, revision mcp.Version) {
 	}
 }
 
-// ContentShape says what is wrong with a content list, "" when nothing is.
-// Kinds of content the suite does not know are not its business.
+// ContentShape describes a fault in a content list, "" if there is none. It ignores unknown
+// kinds of content.
 func ContentShape(raw json.RawMessage) string {
 	var blocks []map[string]json.RawMessage
 	if len(raw) == 0 {

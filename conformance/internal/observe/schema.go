@@ -141,8 +141,8 @@ func (w *wireSchemas) compile(name string) (*jsonschema.Resolved, error) {
 	return r, nil
 }
 
-// reachable returns the definitions that a definition stands on, and it: to
-// compile all of them for each takes a hundred times as long.
+// reachable returns a definition with those that it refers to. Compiling all definitions
+// for each takes a hundred times as long.
 func (w *wireSchemas) reachable(name string) map[string]json.RawMessage {
 	found := map[string]json.RawMessage{}
 	for next := []string{name}; len(next) > 0; next = next[1:] {

@@ -81,7 +81,7 @@ func (p *player) say(check string, turns []Turn) error {
 	return nil
 }
 
-// send sends a line and takes what comes of it. rest are the lines about that.
+// send sends a line and judges the answers. rest are the lines about them.
 func (p *player) send(line *Turn, rest []Turn) error {
 	var data []byte
 	p.id, data = p.message(line)

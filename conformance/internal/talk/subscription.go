@@ -106,7 +106,7 @@ func (sub *Subscription) End(t *engine.Trial) error {
 	return err
 }
 
-// Described says what came in the place of an acknowledgment.
+// Described describes what arrived instead of an acknowledgment.
 func (sub *Subscription) Described(err error) string {
 	if err != nil {
 		return err.Error()

@@ -406,7 +406,7 @@ func (w *HTTPConn) finish(req *http.Request, body []byte, note string) (*HTTPAns
 	answer := &HTTPAnswer{Status: resp.StatusCode, Header: resp.Header}
 	info := &conformance.HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Header: shownHeader(resp.Header)}
 	if MediaType(resp.Header) == MediaStream {
-		if req.Method != http.MethodGet { // a GET stream may stay silent for ever
+		if req.Method != http.MethodGet { // a GET stream may stay silent forever
 			events := sse.NewReader(resp.Body, MaxFrame, MaxFrame)
 			for {
 				e, err := events.Next()

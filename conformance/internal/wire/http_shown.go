@@ -10,7 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 )
 
-// notShown stands in a trace where a secret was.
+// notShown replaces secrets in a trace.
 const notShown = "(not shown)"
 
 // exchange makes a request. Its error does not say the URL, in which secrets may
@@ -54,8 +54,7 @@ func shownHeader(h http.Header) http.Header {
 	return out
 }
 
-// describeHeaders says which headers are special, without the secrets among
-// them.
+// describeHeaders lists the special headers, without secrets.
 func describeHeaders(h http.Header) string {
 	var notes []string
 	for _, name := range rawjson.SortedKeys(h) {

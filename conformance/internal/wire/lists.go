@@ -33,7 +33,7 @@ var (
 // Listing is a list that was walked.
 type Listing struct {
 	Entries []ListEntry
-	// pages is how many entries each page has, twice what stands on two pages.
+	// pages has the number of entries of each page, Twice an entry that is on two pages.
 	pages []int
 	Twice string
 	// first is the first result, as received.

@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Guessable says what makes session ids easy to guess, "" when nothing does.
+// Guessable describes why session ids are easy to guess, "" if they are not.
 func Guessable(ids []string) string {
 	common := ids[0]
 	seen := map[string]bool{}

@@ -97,7 +97,7 @@ func (s *Session) NewID() string {
 	return strconv.Quote("c-" + strconv.Itoa(s.next))
 }
 
-// Send puts bytes on the wire, whatever they are.
+// Send writes bytes to the wire, unchecked.
 func (s *Session) Send(ctx context.Context, data []byte) (*HTTPAnswer, error) {
 	s.Expect(data)
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
@@ -347,8 +347,8 @@ func (s *Session) Settle(ctx context.Context) ([]Inbound, error) {
 	return stray, nil
 }
 
-// Ping asks for a sign of life: the stateless era has no ping, every server of
-// it answers server/discover.
+// Ping is a liveness probe. The stateless era has no ping, but every server answers
+// server/discover.
 func (s *Session) Ping(ctx context.Context) (Answer, error) {
 	return s.Request(ctx, s.LifeSign(), nil)
 }

@@ -60,9 +60,9 @@ Exit code: 0 passed, 1 failed, 10 a requirement is inconclusive.`,
 	f.StringVar(&o.spec, "spec", "", "`revision` to test; default: the newest of each era that the client supports")
 	f.Var(flags.Choice(&o.transport, "", string(conformance.TransportHTTP), string(conformance.TransportStdio)), "transport", "transport to the client: http or stdio; default: from the arguments")
 	o.outcomeOptions.add(f)
-	f.IntVar(&o.parallel, "parallel", clientsuite.DefaultParallel, "number of scenarios at a time")
+	f.IntVar(&o.parallel, "parallel", 4, "number of scenarios at a time")
 	f.BoolVar(&o.login, "login", false, "judge logins of a client that prints no lines: it opens login pages itself")
-	f.DurationVar(&o.limit, "limit", clientsuite.DefaultTimeout, "time limit for one run of the client")
+	f.DurationVar(&o.limit, "limit", 40*time.Second, "time limit for one run of the client")
 	return cmd
 }
 

@@ -46,8 +46,8 @@ func (t *Trial) Judge(ctx context.Context, all []*Trial) {
 	t.finish(ctx)
 }
 
-// Gate skips the checks that do not apply, and reports whether any are left. selected says
-// which checks were asked for.
+// Gate skips the checks that do not apply, and reports whether any are left. selected
+// reports whether the options select a check.
 func (t *Trial) Gate(selected func(id string) bool) bool {
 	sc := t.Scenario
 	open := false
