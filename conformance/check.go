@@ -66,6 +66,8 @@ type Check struct {
 	Spec Spec
 	// Official names the checks of the official suite for the same rule, in the form of
 	// its files of expected failures: scenario:check, or a whole scenario.
+	//
+	// # Experimental
 	Official []string
 }
 

@@ -23,6 +23,8 @@ type Expectation struct {
 	Reason string
 	// Official, instead of Pattern, names a scenario of the official suite, or one of its
 	// checks as scenario:check. It selects every check of the same rules, as a whole.
+	//
+	// # Experimental
 	Official string
 	// Role is the side of the entry; empty for both.
 	Role Role
@@ -137,6 +139,8 @@ func WriteExpectations(w io.Writer, r *Report) error {
 
 // WriteOfficialExpectations writes the scenarios of the official suite that judge the
 // broken rules of r, in the form of that suite.
+//
+// # Experimental
 func WriteOfficialExpectations(w io.Writer, r *Report) error {
 	var names []string
 	for i := range r.Results {

@@ -5,8 +5,10 @@ import (
 	"strings"
 )
 
-// Match reports whether a pattern, as in [Options].Only, selects one of the names
-// of a check: its id, its scenario, its area.
+// Match reports whether a pattern, as in [Options].Only, selects one of the names of a
+// check: its id, its scenario, its area.
+//
+// # Experimental
 func Match(pattern string, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return glob(pattern, name) })
 }

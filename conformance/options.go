@@ -10,6 +10,8 @@ import (
 )
 
 // The names of strings in [Options].Fixtures.
+//
+// # Experimental
 const (
 	// WrongAudienceToken is an access token that the authorization server of the subject
 	// issued for another server.
@@ -40,6 +42,8 @@ type Options struct {
 	Timeout, Answer, StartTimeout time.Duration
 	// Fixtures has values that some checks need besides the server, by name, such as
 	// [WeakToken]. Checks without their fixture are skipped.
+	//
+	// # Experimental
 	Fixtures map[string]any
 	// Requirements, when set, is the only revision that is judged, and only the checks of
 	// its frozen set count for the verdict.
@@ -57,6 +61,8 @@ type Options struct {
 	// OnProgress, when set, is called in the run's goroutine before each step that may
 	// take long. done of total checks of the current revision are decided; total is 0
 	// until the server has answered.
+	//
+	// # Experimental
 	OnProgress func(doing string, done, total int)
 }
 

@@ -2,9 +2,9 @@ package conformance
 
 // Summary counts the results of a report.
 type Summary struct {
-	// Must counts requirements, Should all checks that only warn. Both include known
-	// failures.
-	Must, Should Tally
+	// Must counts the outcomes of requirements, Should those of checks that only warn, both
+	// without skips. They include known failures.
+	Must, Should map[Status]int
 	// Skipped counts checks that do not apply.
 	Skipped int
 	// Known counts broken rules that a baseline file expects, Stale its entries whose
@@ -21,14 +21,9 @@ type Summary struct {
 	SkippedAreas []string
 }
 
-// Tally counts outcomes, without skips.
-type Tally struct {
-	Pass, Fail, Warn, Inconclusive, Error int
-}
-
 // Summary counts the results.
 func (r *Report) Summary() Summary {
-	var s Summary
+	s := Summary{Must: map[Status]int{}, Should: map[Status]int{}}
 	ran := map[string]bool{}
 	var areas []string
 	for i := range r.Results {
@@ -73,27 +68,11 @@ func (s *Summary) count(res *Result) {
 	case res.Excused():
 		s.Known++
 	}
-	tally := &s.Must
+	tally := s.Must
 	if res.Level != Must {
-		tally = &s.Should
+		tally = s.Should
 	}
-	tally.add(res.Status)
-}
-
-func (t *Tally) add(s Status) {
-	switch s {
-	case Pass:
-		t.Pass++
-	case Fail:
-		t.Fail++
-	case Warn:
-		t.Warn++
-	case Inconclusive:
-		t.Inconclusive++
-	case Error:
-		t.Error++
-	case Skip:
-	}
+	tally[res.Status]++
 }
 
 // notHeld reports whether a baseline file can expect an outcome: not a failure of the suite

@@ -37,7 +37,7 @@ func badgeOf(r *conformance.Report) badge {
 	}
 	b := badge{Schema: 1, Label: strings.TrimSpace("MCP " + strings.Join(names, ", ")), Message: "inconclusive", Color: "lightgrey"}
 	s := r.Summary()
-	ran := s.Must.Pass + s.Must.Fail + s.Must.Inconclusive + s.Must.Error
+	ran := s.Must[conformance.Pass] + s.Must[conformance.Fail] + s.Must[conformance.Inconclusive] + s.Must[conformance.Error]
 	switch {
 	case r.Verdict() == conformance.Failed:
 		broken := 0
@@ -53,7 +53,7 @@ func badgeOf(r *conformance.Report) badge {
 	case requiredSkipped(r, s.SkippedAreas) || len(r.Policy.Only) > 0 || len(r.Policy.Skip) > 0:
 		b.Message, b.Color = "passed · "+strings.Join(areasRun(r), ", ")+" only", "blue"
 	default:
-		b.Message, b.Color = fmt.Sprintf("passed · %d/%d MUST", s.Must.Pass, ran), "brightgreen"
+		b.Message, b.Color = fmt.Sprintf("passed · %d/%d MUST", s.Must[conformance.Pass], ran), "brightgreen"
 	}
 	return b
 }

@@ -168,18 +168,18 @@ func sentence(r *conformance.Report) string {
 			parts = append(parts, plural(n, what))
 		}
 	}
-	if s.Must.Fail > 0 {
+	if s.Must[conformance.Fail] > 0 {
 		parts = append(parts, broken(r))
 	}
 	add(s.Stale, "stale entry")
 	if s.Stale > 1 {
 		parts[len(parts)-1] = fmt.Sprintf("%d stale entries", s.Stale)
 	}
-	if s.Must.Inconclusive+s.Should.Inconclusive+s.Blocked > 0 {
+	if s.Must[conformance.Inconclusive]+s.Should[conformance.Inconclusive]+s.Blocked > 0 {
 		parts = append(parts, inconclusive(r))
 	}
-	add(s.Should.Warn, "recommendation")
-	if n := s.Must.Error + s.Should.Error; n > 0 {
+	add(s.Should[conformance.Warn], "recommendation")
+	if n := s.Must[conformance.Error] + s.Should[conformance.Error]; n > 0 {
 		parts = append(parts, plural(n, "fault")+" of the suite")
 	}
 	if len(parts) == 0 {
@@ -218,7 +218,7 @@ func inconclusive(r *conformance.Report) string {
 			known++
 		}
 	}
-	text := fmt.Sprintf("%d inconclusive", s.Must.Inconclusive+s.Should.Inconclusive+s.Blocked)
+	text := fmt.Sprintf("%d inconclusive", s.Must[conformance.Inconclusive]+s.Should[conformance.Inconclusive]+s.Blocked)
 	if known > 0 {
 		text += fmt.Sprintf(" (%d known)", known)
 	}

@@ -47,8 +47,8 @@ func toJSON(r *conformance.Report) jsonReport {
 		},
 		Summary: jsonSummary{
 			Verdict: r.Verdict(), Exit: r.ExitCode(),
-			Must:   jsonMust{s.Must.Pass, s.Must.Fail, s.Must.Inconclusive, s.Must.Error},
-			Should: jsonShould{s.Should.Pass, s.Should.Warn, s.Should.Inconclusive, s.Should.Error},
+			Must:   jsonMust{s.Must[conformance.Pass], s.Must[conformance.Fail], s.Must[conformance.Inconclusive], s.Must[conformance.Error]},
+			Should: jsonShould{s.Should[conformance.Pass], s.Should[conformance.Warn], s.Should[conformance.Inconclusive], s.Should[conformance.Error]},
 			Skip:   s.Skipped, Known: s.Known, Stale: s.Stale, Flaky: s.Flaky, Unscored: s.Unscored, Blocked: s.Blocked, SkippedAreas: s.SkippedAreas,
 		},
 		Checks: make([]jsonCheck, len(r.Results)),

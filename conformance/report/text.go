@@ -251,12 +251,12 @@ func (p *textReport) foot() {
 		}
 		return what
 	}
-	faults := s.Must.Error + s.Should.Error
+	faults := s.Must[conformance.Error] + s.Should[conformance.Error]
 	p.line(
 		string(p.r.Verdict()), broken(p.r), words(s.Stale, fmt.Sprintf("%d stale", s.Stale)),
 		inconclusive(p.r),
-		plural(s.Should.Warn, "recommendation"), words(s.Flaky, fmt.Sprintf("%d flaky", s.Flaky)),
-		fmt.Sprintf("%d passed", s.Must.Pass+s.Should.Pass), fmt.Sprintf("%d not applicable", notApplicable(p.r)),
+		plural(s.Should[conformance.Warn], "recommendation"), words(s.Flaky, fmt.Sprintf("%d flaky", s.Flaky)),
+		fmt.Sprintf("%d passed", s.Must[conformance.Pass]+s.Should[conformance.Pass]), fmt.Sprintf("%d not applicable", notApplicable(p.r)),
 		words(s.Unscored, fmt.Sprintf("%d without score", s.Unscored)), words(faults, plural(faults, "fault")+" of the suite"),
 	)
 }

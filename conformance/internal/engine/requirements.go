@@ -3,7 +3,6 @@ package engine
 import (
 	"embed"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -21,24 +20,4 @@ func Requirements(revision mcp.Version) ([]string, error) {
 		return nil, fmt.Errorf("no frozen requirements for %q: there are %s to %s", revision, mcp.Versions()[0], mcp.Latest)
 	}
 	return strings.Fields(string(text)), nil
-}
-
-// RequirementsOf returns the ids of the scenarios' checks that are rules of a revision,
-// sorted: the content of a set on the day it is frozen.
-func RequirementsOf(scenarios []Scenario, revision mcp.Version) []string {
-	var ids []string
-	l := RevisionRun{Revision: revision}
-	for i := range scenarios {
-		sc := &scenarios[i]
-		if l.outside(sc.Since, sc.Until) != "" {
-			continue
-		}
-		for _, c := range sc.Checks {
-			if l.outside(c.Since, c.Until) == "" {
-				ids = append(ids, c.ID)
-			}
-		}
-	}
-	slices.Sort(ids)
-	return ids
 }

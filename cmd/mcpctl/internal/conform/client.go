@@ -102,12 +102,12 @@ func (s *suite) conformClient(cmd *cobra.Command, argv []string, o conformClient
 	return s.conformed(ctx, cmd, target.Target{Argv: argv}, report, files, err)
 }
 
-// reachedBy is the transport that the arguments of a client speak of.
+// reachedBy returns the transport that the arguments of a client ask for.
 func reachedBy(argv []string) string {
 	has := func(mark string) bool {
 		return slices.ContainsFunc(argv[1:], func(arg string) bool { return strings.Contains(arg, mark) })
 	}
-	if has(clientsuite.CommandMark) && !has(clientsuite.URLMark) {
+	if has("{command}") && !has("{url}") {
 		return string(conformance.TransportStdio)
 	}
 	return string(conformance.TransportHTTP)

@@ -245,7 +245,7 @@ func TestMeet_Says(t *testing.T) {
 	require.Regexp(t, `2025-11-25 lifecycle \d+/\d+`, all)
 }
 
-// TestMeet_GivesUp: a server that no longer answers initialize so no other is sent
+// TestMeet_GivesUp: a server that no longer answers initialize is not asked again
 // for each scenario.
 func TestMeet_GivesUp(t *testing.T) {
 	t.Parallel()

@@ -17,8 +17,8 @@ import (
 // Placeholders in the arguments of a program. The suite replaces them with the address of
 // the server.
 const (
-	URLMark     = "{url}"     // the endpoint
-	CommandMark = "{command}" // the server's program and its arguments, an argument each
+	urlMark     = "{url}"     // the endpoint
+	commandMark = "{command}" // the server's program and its arguments, an argument each
 )
 
 // Program is a client under test.
@@ -65,9 +65,9 @@ func (c *command) Network() Network { return Loopback{} }
 
 // fill returns argv for one task.
 func fill(argv []string, t Task) []string {
-	mark, values := URLMark, []string{t.URL}
+	mark, values := urlMark, []string{t.URL}
 	if t.URL == "" {
-		mark, values = CommandMark, t.Command
+		mark, values = commandMark, t.Command
 	}
 	var out []string
 	found := false

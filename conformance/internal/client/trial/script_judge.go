@@ -76,9 +76,9 @@ func readReported(rest string) (decider, error) {
 	case "text":
 		want = Result(value)
 	case "without":
-		want = Without(value)
+		want = without(value)
 	case "mentions":
-		want = Mentions(value)
+		want = mentions(value)
 	case "failed":
 		want = Failed("an error")
 	case "no-result":

@@ -26,14 +26,14 @@ func ErrorCode(code int64) Want {
 	return Want{fmt.Sprintf("error %d", code), func(l program.Line) bool { return l.Outcome == program.Error && l.Code == code }}
 }
 
-// Mentions wants a result whose JSON contains part.
-func Mentions(part string) Want {
+// mentions wants a result whose JSON contains part.
+func mentions(part string) Want {
 	return Want{"a result with " + part, func(l program.Line) bool {
 		return l.Outcome == program.Result && strings.Contains(string(l.Result), part)
 	}}
 }
 
-// Without wants anything but a result with this text.
-func Without(text string) Want {
+// without wants anything but a result with this text.
+func without(text string) Want {
 	return Want{fmt.Sprintf("anything but the text %q", text), func(l program.Line) bool { return l.Text() != text }}
 }
