@@ -228,9 +228,8 @@ var importTable = []row{
 		pkg: "conformance/checks", may: []string{"conformance", "conformance/checks/...", "conformance/internal/engine"},
 		why: "the list of the checks of the specification, without those of our own tools",
 	},
-	{pkg: "conformance/internal/client/program", may: []string{"conformance", "conformance/internal/wire", "mcp"}, why: "a client under test is started the same way for every scenario"},
 	{
-		pkg: "conformance/internal/client/peer", may: []string{"conformance", "conformance/internal/client/program", "conformance/internal/rawjson", "conformance/internal/wire", "conformance/faults/...", "jsonrpc", "mcp"},
+		pkg: "conformance/internal/client/peer", may: []string{"conformance", "conformance/internal/rawjson", "conformance/internal/wire", "conformance/faults/...", "jsonrpc", "mcp"},
 		why: "the server of a scenario answers and records; it judges nothing",
 	},
 	{

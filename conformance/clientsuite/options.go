@@ -9,7 +9,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -22,14 +21,14 @@ const (
 )
 
 // Program is a client under test. Make one with [Command].
-type Program = program.Program
+type Program = trial.Program
 
 // Command returns the client that argv starts. In its arguments {url} becomes the URL of
 // the server, or over stdio {command} its command: a separate argument becomes the words of
 // the command, and within a longer one the command is quoted for a shell. Without a mark
 // the URL or the command is appended. env is the whole environment; nil means that of this
 // process.
-func Command(argv, env []string) Program { return program.Command(argv, env) }
+func Command(argv, env []string) Program { return trial.Command(argv, env) }
 
 // Bridge is the program of [Options.Bridge], which a client under test starts as its
 // server. operand is the last argument of the process. Bridge copies the streams of the

@@ -13,7 +13,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client"
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client/authorization"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
@@ -76,7 +75,7 @@ func (s *suite) introduce(ctx context.Context) ([]*revisionRun, error) {
 			Program: s.program, Transport: s.opts.Transport, Revision: v, Timeout: s.opts.Timeout, Bridge: s.opts.Bridge, Login: s.opts.Login,
 		}
 		last = trial.NewRun(ctx, setting, introduction)
-		last.Do(program.ListTools(), program.Call("echo", `{"text":"hello"}`))
+		last.Do(trial.ListTools(), trial.Call("echo", `{"text":"hello"}`))
 		if last.Err != nil {
 			return nil, s.unreachable(last, fmt.Errorf("the client could not be started: %w", last.Err))
 		}

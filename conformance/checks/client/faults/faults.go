@@ -9,7 +9,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/faults"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
@@ -146,7 +145,7 @@ func (f faulty) play(t *trial.Trial, id string) {
 		return
 	}
 	t.Proxy = proxy
-	t.Do(program.Call("write", `{"text":"pay"}`).Within(2*time.Second), program.Call("echo", `{"text":"next"}`).Within(5*time.Second))
+	t.Do(trial.Call("write", `{"text":"pay"}`).Within(2*time.Second), trial.Call("echo", `{"text":"next"}`).Within(5*time.Second))
 	attempts, sent, delivered := 0, 0, false
 	for _, c := range proxy.History() {
 		if c.Tool != "write" {
@@ -177,6 +176,6 @@ func (f faulty) outcome(delivered bool) trial.Want {
 	case answer:
 		return trial.Result("pay")
 	default:
-		return trial.Want{Text: "the right result, or none", Ok: func(l program.Line) bool { return l.Failed() || l.Text() == "pay" && delivered }}
+		return trial.Want{Text: "the right result, or none", Ok: func(l trial.Line) bool { return l.Failed() || l.Text() == "pay" && delivered }}
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -139,7 +138,7 @@ func (t *Trial) Reported(id string, i int, want Want) {
 		return
 	}
 	for _, l := range lines {
-		if l.Outcome == program.Unsupported {
+		if l.Outcome == OutcomeUnsupported {
 			t.Skip(id, unsupported)
 			return
 		}
@@ -215,7 +214,7 @@ func (t *Trial) finish(ctx context.Context) {
 		t.Results = slices.DeleteFunc(t.Results, func(r conformance.Result) bool { return r.Status != conformance.Skip })
 		t.because = "the run ended before this was judged"
 	}
-	if slices.ContainsFunc(t.Lines, func(l program.Line) bool { return l.Outcome == program.Unsupported }) {
+	if slices.ContainsFunc(t.Lines, func(l Line) bool { return l.Outcome == OutcomeUnsupported }) {
 		t.SkipAll(unsupported)
 	}
 	if t.because == "" {

@@ -1,4 +1,4 @@
-package program
+package trial
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
 )
 
 // Placeholders in the arguments of a program. The suite replaces them with the address of
@@ -28,7 +30,7 @@ type Program interface {
 	// Start runs it for one task. Its standard output is written to out.
 	Start(ctx context.Context, task Task, out io.Writer) (Running, error)
 	// Network is where it connects to servers.
-	Network() Network
+	Network() peer.Network
 }
 
 // Running is a program that was started.
@@ -61,7 +63,7 @@ func Command(argv, env []string) Program {
 func (c *command) Argv() []string { return c.args }
 
 // Network implements [Program].
-func (c *command) Network() Network { return Loopback{} }
+func (c *command) Network() peer.Network { return peer.Loopback{} }
 
 // fill returns argv for one task.
 func fill(argv []string, t Task) []string {
