@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// logTime is ISO 8601 in UTC with milliseconds (tools.md §1.3).
+// logTime is ISO 8601 in UTC with milliseconds.
 const logTime = "2006-01-02T15:04:05.000Z"
 
 // NewLogger returns a logger that writes one JSON object a line to w, with the

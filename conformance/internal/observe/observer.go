@@ -170,7 +170,7 @@ func (o *Observer) CallResult(a wire.Answer, revision mcp.Version) {
 		return
 	}
 	if rawjson.Text(result["resultType"]) == "input_required" {
-		return // no result yet (MRTR-01)
+		return // no result yet
 	}
 	reason := ContentShape(result["content"])
 	o.See(SeenContent, reason == "", a.In, "%s", reason)

@@ -15,7 +15,7 @@ import (
 )
 
 // The specification's own schemas, a file a revision: what every message has to
-// fit (RPC-01).
+// fit.
 //
 //go:embed schemas/*.json
 var schemaFiles embed.FS

@@ -250,7 +250,7 @@ func valueAt(data []byte, path string) json.RawMessage {
 }
 
 // isRefusal reports whether this is the body of an HTTP refusal: it may be an error
-// without an id, and answers nothing (HTTP-04).
+// without an id, and answers nothing.
 func isRefusal(in wire.Inbound) bool {
 	id := in.ID()
 	return in.HTTP != nil && in.HTTP.Status >= http.StatusBadRequest && (id == "" || id == "null")

@@ -96,7 +96,7 @@ func (sub *Subscription) Next(t *engine.Trial, method string) (wire.Inbound, err
 	return sub.s.Next(t.Ctx, func(in wire.Inbound) bool { return in.Method() == method && sub.Owns(in) })
 }
 
-// End closes the subscription the way of its transport (CHG-07).
+// End closes the subscription the way of its transport.
 func (sub *Subscription) End(t *engine.Trial) error {
 	if w, ok := sub.s.Conn.(*wire.HTTPConn); ok {
 		w.Abandon(sub.ID)

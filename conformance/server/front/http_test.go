@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// behind stands where go-sdk's handler does and says what it was given.
+// behind replaces go-sdk's handler and echoes its input.
 func behind() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
