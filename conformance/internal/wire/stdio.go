@@ -231,7 +231,7 @@ func (s Program) Start(tr *Trace, extra []string) (*StdioConn, error) {
 	cmd := exec.Command(s.Argv[0], s.Argv[1:]...)
 	cmd.Dir = s.Dir
 	cmd.Env = s.environment(extra)
-	ownGroup(cmd)
+	OwnGroup(cmd)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -303,11 +303,11 @@ func stopProcess(cmd *exec.Cmd, stdin io.Closer, done <-chan error, grace, term 
 	if !end.Prompt {
 		terminateGroup(cmd)
 		if !waited(term) {
-			killGroup(cmd)
+			KillGroup(cmd)
 			end.Err = <-done
 		}
 	}
-	killGroup(cmd)
+	KillGroup(cmd)
 	end.took = time.Since(begin)
 	end.Exit = cmd.ProcessState.ExitCode()
 	return end
@@ -351,8 +351,8 @@ type Log struct {
 	buf []byte
 }
 
-// NewLog returns a log that keeps the last 4 MiB, and copies everything to to
-// unless that is nil.
+// NewLog returns a log that keeps the last 4 MiB, and copies everything to another writer
+// unless it is nil.
 func NewLog(to io.Writer) *Log { return &Log{limit: keptStderr, copy: to} }
 
 // Write implements io.Writer.
@@ -376,7 +376,7 @@ func (t *Log) String() string {
 	return string(t.buf)
 }
 
-// CloseInput ends what the server reads, and nothing else.
+// CloseInput closes the input of the server only.
 func (w *StdioConn) CloseInput() error { return w.in.Close() }
 
 // LastLines returns the last lines of a program's standard error.

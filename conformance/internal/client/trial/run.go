@@ -13,6 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/faults"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -60,7 +61,7 @@ type Run struct {
 	Login *Login
 	URL   string
 	// Printed is the end of the standard output of the program.
-	Printed Tail
+	Printed *wire.Log
 	// Lines are what the client reported.
 	Lines []Line
 	// Ended is the position on the tape where the program ended itself; 0 if it was
@@ -80,7 +81,7 @@ type Run struct {
 // NewRun returns a run with a correct server.
 func NewRun(ctx context.Context, s *Setting, name string) *Run {
 	t := peer.NewTape()
-	return &Run{Setting: s, Name: name, ctx: ctx, Tape: t, Peer: peer.New(s.Revision, t)}
+	return &Run{Setting: s, Name: name, ctx: ctx, Tape: t, Printed: wire.NewLog(nil), Peer: peer.New(s.Revision, t)}
 }
 
 // On replaces the default answer to a method.
@@ -104,7 +105,7 @@ func (r *Run) DoExactly(steps ...Step) {
 		URL: listener.URL, Command: listener.Command, Answers: r.Answers, Steps: steps,
 	}
 	report := &Reporter{}
-	p, err := r.Program.Start(r.ctx, r.task, io.MultiWriter(report, &r.Printed))
+	p, err := r.Program.Start(r.ctx, r.task, io.MultiWriter(report, r.Printed))
 	if err != nil {
 		r.Err = err
 		return
