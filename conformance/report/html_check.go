@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 )
 
-// group is the checks of one kind, the worst kind first.
+// group has the checks of one kind of outcome.
 type group struct {
 	ID, Title string
 	Checks    []checkView
@@ -127,7 +127,7 @@ func frameViewOf(f *conformance.Frame) frameView {
 	return v
 }
 
-// headers writes what HTTP said, sorted by name.
+// headers writes the HTTP headers, sorted by name.
 func headers(h *conformance.HTTPInfo) string {
 	var names []string
 	for name := range h.Header {

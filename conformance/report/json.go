@@ -117,8 +117,7 @@ func frameJSON(f conformance.Frame) jsonFrame {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// fingerprint names a finding over runs: the check, who was judged, and what
-// was wrong, without what changes from run to run.
+// fingerprint identifies a finding across runs by the check, the subject and the failure.
 func fingerprint(r *conformance.Report, res *conformance.Result) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{
 		res.ID, string(res.Revision), r.Target.Name, r.Target.URL, strings.Join(r.Target.Argv, "\x00"), string(res.Status), res.Expected,
@@ -126,8 +125,8 @@ func fingerprint(r *conformance.Report, res *conformance.Result) string {
 	return "sha256:" + hex.EncodeToString(sum[:8])
 }
 
-// toolOf is the program that made the report: the one at hand, unless the report
-// was read from a file.
+// toolOf returns the program that made the report: this one, unless the report was read
+// from a file.
 func toolOf(r *conformance.Report) jsonTool {
 	if r.Tool != (conformance.Tool{}) {
 		return jsonTool(r.Tool)

@@ -15,8 +15,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Read returns the reports in a file that [JSON], [Matrix] or [HTML] wrote. One
-// that was made from a report, read and made again is the same.
+// Read returns the reports in a file that [JSON], [Matrix] or [HTML] wrote. Writing them
+// again makes the same file.
 func Read(in io.Reader) ([]*conformance.Report, error) {
 	data, err := io.ReadAll(in)
 	if err != nil {
@@ -127,8 +127,8 @@ func tools(s *jsonSurface) int {
 	return s.Tools
 }
 
-// The closed lists: what a file says is compared by words, so that a
-// word that is not in them is no silent pass.
+// The closed lists. An unknown word in a file is an error, so that it cannot become a
+// silent pass.
 var (
 	knownLevels    = []conformance.Level{conformance.Must, conformance.Should, conformance.May, conformance.Advice}
 	knownBaselines = []string{"", baselineNew, string(conformance.BaselineKnown), string(conformance.BaselineFlaky), string(conformance.BaselineStale)}

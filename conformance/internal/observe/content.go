@@ -16,7 +16,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Checks about every block of content the subject sent.
+// Checks of every content block of the subject.
 const (
 	SeenBlockType   = "TOOL-13/type"
 	SeenBase64      = "TOOL-13/base64"
@@ -78,7 +78,7 @@ func (o *Observer) content(s *wire.Session, in wire.Inbound) {
 	}
 }
 
-// blockSince is the revision each type of block came with.
+// blockSince has the first revision with each type of block.
 func blockSince() map[string]mcp.Version {
 	return map[string]mcp.Version{
 		"text": mcp.Version2024_11_05, "image": mcp.Version2024_11_05, "resource": mcp.Version2024_11_05,
@@ -184,7 +184,7 @@ func IsMIME(text string) bool {
 	return err == nil && slash && kind != "" && sub != ""
 }
 
-// magicOf is how the bytes of each type begin.
+// magicOf has the first bytes of each type.
 func magicOf() map[string]string {
 	return map[string]string{
 		"image/png": "\x89PNG", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF8", "image/webp": "RIFF", "audio/wav": "RIFF", "audio/ogg": "OggS",

@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Checks that are about every message of a run, whatever the scenario.
+// Checks of every message of a run.
 const (
 	SeenVersion   = "RPC-01/version"
 	SeenExclusive = "RPC-07/exclusive"
@@ -35,10 +35,9 @@ const (
 	SeenProfile    = "X-PROF-01/profile"
 )
 
-// Observer looks at every message from the subject. Safe for concurrent use.
+// Observer judges every message from the subject. Safe for concurrent use.
 type Observer struct {
-	// Unasked: nobody wants to know whether messages fit their schemas, which is
-	// most of the work of looking at them.
+	// Unasked: the run does not judge messages by their schemas, which is most of the work.
 	Unasked bool
 
 	mu       sync.Mutex
@@ -51,12 +50,12 @@ type violation struct {
 	frame  conformance.Frame
 }
 
-// New returns an observer that has seen nothing.
+// New returns an observer without messages.
 func New() *Observer {
 	return &Observer{observed: map[string]int{}, broken: map[string][]violation{}}
 }
 
-// See records that a rule was looked at, and the violation unless ok.
+// See counts a message about a rule, and records the violation unless ok.
 func (o *Observer) See(id string, ok bool, in wire.Inbound, format string, args ...any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -68,8 +67,8 @@ func (o *Observer) See(id string, ok bool, in wire.Inbound, format string, args 
 	o.broken[id] = append(o.broken[id], violation{fmt.Sprintf(format, args...), frame})
 }
 
-// Outcome says how often a rule was looked at, and returns what broke it: the frames,
-// each with what is wrong in its note.
+// Outcome returns how many messages a rule was about, and the frames that broke it, each
+// with the fault in its note.
 func (o *Observer) Outcome(id string) (looked int, broken []conformance.Frame) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -98,7 +97,7 @@ func (o *Observer) Message(s *wire.Session, in wire.Inbound) {
 			o.See(SeenOne, in.Members != nil || rawjson.IsArray(in.Data), in, "a body is no message: %v", in.Err)
 		}
 	}
-	// Revision B alone has batches. Who sends one elsewhere may get one back.
+	// Only 2025-03-26 has batches. A batch in another revision may be answered by one.
 	batches := s.Opened != nil && s.Opened.Revision == mcp.Version2025_03_26 || s.SentArray
 	o.See(SeenBatch, batches || !rawjson.IsArray(in.Data), in, "a JSON array")
 	if in.Members == nil {
