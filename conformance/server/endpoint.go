@@ -219,7 +219,7 @@ func (e *endpoint) Direct(ctx context.Context, c *front.Call) (raw json.RawMessa
 	ctx, cancel := e.srv.lives(ctx)
 	defer cancel()
 	t := e.direct[c.Tool]
-	if len(c.Arguments) > 0 && c.Arguments[0] != '{' { // tools.md §3.1, for the numeric tools too
+	if len(c.Arguments) > 0 && c.Arguments[0] != '{' { // for the numeric tools, too
 		return nil, family.Invalid("params", "params", "params must be an object").Wire(t.family.Profile)
 	}
 	out := e.run(ctx, t, c)

@@ -43,7 +43,7 @@ func (o *Observer) content(s *wire.Session, in wire.Inbound) {
 	switch s.Methods[in.ID()] {
 	case mcp.MethodToolsCall:
 		var blocks []wire.ListEntry
-		_ = json.Unmarshal(result["content"], &blocks) // TOOL-13/content judges it
+		_ = json.Unmarshal(result["content"], &blocks) // another check judges it
 		for _, block := range blocks {
 			o.block(in, block, revision)
 		}

@@ -132,13 +132,13 @@ func (o *Observer) response(s *wire.Session, in wire.Inbound) {
 	}
 	id := in.ID()
 	if id == "" || id == "null" {
-		_, null := s.Pending["null"] // RPC-02/null is about who serves that
+		_, null := s.Pending["null"] // another check judges null ids
 		o.See(SeenKnown, hasError || null, in, "a result without an id")
 		return
 	}
 	answered, asked := s.Pending[id]
 	if !asked && s.SentBadID {
-		return // RPC-02 is about what becomes of an id that is none
+		return // another check judges invalid ids
 	}
 	o.See(SeenKnown, asked, in, "id %s was never sent", rawjson.Clip(id, 60))
 	if asked {

@@ -81,7 +81,7 @@ func resultFault(v mcp.Version, method string, result json.RawMessage) string {
 	case kind == "input_required":
 		name = "InputRequiredResult"
 	case v.Era() == mcp.EraStateless && members["resultType"] != nil && kind != "complete":
-		return "" // of an extension, or judged by DISC-12
+		return "" // of an extension, or judged by another check
 	case w.defs[name] == nil:
 		name = "EmptyResult"
 	}

@@ -64,7 +64,7 @@ func (sub *Subscription) Subscription(in wire.Inbound) json.RawMessage {
 }
 
 // Honours reports whether the acknowledgment, when there is one, has these parts of
-// the filter. That there is none is judged by CHG-04.
+// the filter. Another check judges a missing acknowledgment.
 func (sub *Subscription) Honours(parts ...string) bool {
 	if sub.Ack.Method() != mcp.MethodSubscriptionsAcknowledged {
 		return true

@@ -1,10 +1,10 @@
 // Package family has the types of which a tool family of the reference server consists:
 // tools, calls, errors, and the log of calls.
 //
-// A family package (artifact, and later coe, docling and so on) returns a
-// [Family]; the server registers its tools and does for all of them what none
-// should do by itself: the two log lines of a call, the error profile in every
-// error, the shape of the result in each protocol revision.
+// A family package (artifact, and later coe, docling and so on) returns a [Family]. The
+// server registers its tools and provides what all have in common: the two log lines of a
+// call, the error profile in every error, the shape of the result in each protocol
+// revision.
 package family
 
 import (
@@ -72,7 +72,7 @@ type Tool struct {
 	Description string
 	// InputSchema is the JSON Schema of the arguments, published verbatim.
 	InputSchema json.RawMessage
-	// ReadOnly and Idempotent become the annotation hints of tools.md §1.1.
+	// ReadOnly and Idempotent become the annotation hints.
 	ReadOnly   bool
 	Idempotent bool
 	// Handle runs a call. Its result is marshalled once, and the same bytes

@@ -213,7 +213,7 @@ func (h *HTTP) inSession(w http.ResponseWriter, r *http.Request, m *message, bod
 			defer done()
 			r.Header.Set(slotHeader, slot)
 		}
-	case id == "": // a ping as well: without a session there is nothing it could be about (HTTP-12)
+	case id == "": // a ping, too: it needs a session
 		writeFault(w, http.StatusBadRequest, notInitialized(m.id))
 		return
 	case m.kind != kindResponse:
@@ -249,7 +249,7 @@ func (h *HTTP) stateless(w http.ResponseWriter, r *http.Request, m *message, bod
 		w.WriteHeader(http.StatusAccepted)
 		return
 	case m.kind == kindRequest && !h.Backend.Serves(EraStateless, m.method):
-		writeFault(w, http.StatusNotFound, methodFault(m)) // DISC-14
+		writeFault(w, http.StatusNotFound, methodFault(m))
 		return
 	}
 	if f := m.check(); f != nil {
@@ -261,7 +261,7 @@ func (h *HTTP) stateless(w http.ResponseWriter, r *http.Request, m *message, bod
 		return
 	}
 	r.Header.Del(sessionHeader)   // ignored in this era
-	r.Header.Del("Last-Event-Id") // streams are not resumable (HTTP-35)
+	r.Header.Del("Last-Event-Id") // streams are not resumable
 	decodeName(r.Header)
 	ids, f := subscribed(h.Backend, m)
 	if f == nil {
@@ -280,7 +280,7 @@ func (h *HTTP) stateless(w http.ResponseWriter, r *http.Request, m *message, bod
 	if m.method == listenMethod {
 		uncount(r)
 	}
-	w.Header().Set("X-Accel-Buffering", "no") // HTTP-37
+	w.Header().Set("X-Accel-Buffering", "no")
 	pass(h.Stateless, w, r, body)
 }
 
