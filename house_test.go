@@ -157,7 +157,7 @@ var importTable = []row{
 		why: "tests alone: the suite judges the reference server, and parsers of others read its reports",
 	},
 	{
-		pkg: "conformance/families/internal/suitetest", tests: []string{"conformance", "conformance/checks/...", "conformance/families/checks/...", "conformance/internal/...", "conformance/report", "mcp", refServer, "internal/memhttp"},
+		pkg: "conformance/families/internal/suitetest", tests: []string{"conformance", "conformance/checks/...", "conformance/families/checks/...", "conformance/families/internal/table", "conformance/internal/...", "conformance/report", "mcp", refServer, "internal/memhttp"},
 		why: "tests alone: every check, of the protocol and of the families, against servers that break it",
 	},
 	{
@@ -165,11 +165,15 @@ var importTable = []row{
 		why: "a proxy in front of any server, and what the suite makes of it: the server is a program, or given to it by tests",
 	},
 	{
+		pkg: "conformance/families/internal/table", may: []string{"conformance", "conformance/internal/rawjson", "conformance/internal/engine", "conformance/internal/wire"},
+		why: "a table is played the same way, whatever it calls",
+	},
+	{
 		pkg: "conformance/families/checks", may: []string{"conformance", "conformance/checks", "conformance/internal/engine", "conformance/families/checks/..."},
 		why: "the list of the checks of our own tools, beside those of the specification",
 	},
 	{
-		pkg: "conformance/families/checks/...", may: []string{"conformance", "conformance/families/checks/...", "conformance/internal/...", "mcp"},
+		pkg: "conformance/families/checks/...", may: []string{"conformance", "conformance/families/checks/...", "conformance/families/internal/table", "conformance/internal/...", "mcp"},
 		why: "checks of our own tools: they need none of the others",
 	},
 	{
@@ -201,7 +205,7 @@ var importTable = []row{
 		pkg: "conformance/internal/wire", may: []string{"conformance", "conformance/internal/rawjson", "mcp", "internal/sse"},
 		why: "the driver moves bytes and messages; what they should be, those above it know",
 	},
-	{pkg: "conformance/internal/fixture", may: []string{"conformance/internal/rawjson", "conformance/internal/wire", "mcp"}, why: "names and schemas that the suite uses, whichever check needs them"},
+	{pkg: "conformance/internal/fixture", may: []string{"conformance/internal/rawjson", "mcp"}, why: "names and schemas that the suite uses, whichever check needs them"},
 	{
 		pkg: "conformance/internal/engine", may: []string{"conformance", "conformance/internal/fixture", "conformance/internal/observe", "conformance/internal/rawjson", "conformance/internal/wire", "mcp"},
 		why: "the engine is given its checks and imports none",
@@ -212,10 +216,6 @@ var importTable = []row{
 	},
 	{pkg: "conformance/report/...", may: []string{"conformance", "mcp"}, tests: []string{"conformance/checks", refServer, "internal/reportsample"}, why: "what was found is rendered by those who did not find it"},
 	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/checks", "conformance/report/..."}, tests: []string{refServer, "mcp"}, why: "package testing stays out of the suite itself"},
-	{
-		pkg: "conformance/internal/table", may: []string{"conformance", "conformance/internal/rawjson", "conformance/internal/engine", "conformance/internal/wire"},
-		why: "a table is played the same way, whatever it calls",
-	},
 	{
 		pkg: "conformance/internal/observe", may: []string{"conformance", "conformance/internal/rawjson", "conformance/internal/wire", "mcp"},
 		why: "it looks at every message of a run and knows no scenario",
@@ -232,9 +232,8 @@ var importTable = []row{
 		pkg: "conformance/checks", may: []string{"conformance", "conformance/checks/...", "conformance/internal/engine"},
 		why: "the list of the checks of the specification, without those of our own tools",
 	},
-	{pkg: "conformance/internal/client/program", may: []string{"conformance", "conformance/internal/wire", "mcp"}, why: "a client under test is started the same way for every scenario"},
 	{
-		pkg: "conformance/internal/client/peer", may: []string{"conformance", "conformance/internal/client/program", "conformance/internal/rawjson", "conformance/internal/wire", "conformance/faults/...", "jsonrpc", "mcp"},
+		pkg: "conformance/internal/client/peer", may: []string{"conformance", "conformance/internal/rawjson", "conformance/internal/wire", "conformance/faults/...", "jsonrpc", "mcp"},
 		why: "the server of a scenario answers and records; it judges nothing",
 	},
 	{

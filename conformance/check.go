@@ -6,19 +6,16 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Level is how much the rule behind a check binds, from the word the
-// specification uses.
+// Level is the strength of a rule: the word of the specification's sentence.
 type Level string
 
-// The levels: the word of the specification's sentence, or [Advice] where it has
-// none for this. A check of level MUST that does not hold fails, every other
-// warns.
+// The levels. A broken rule of level MUST fails, every other warns.
 const (
 	Must   Level = "MUST"
 	Should Level = "SHOULD"
 	May    Level = "MAY"
-	// Advice is this suite's own: no sentence of the specification asks servers
-	// for it. What is not followed is a warning, in a strict run, too.
+	// Advice is a recommendation of this suite, not of the specification. It only warns,
+	// in a strict run, too.
 	Advice Level = "advice"
 )
 
@@ -27,18 +24,18 @@ type Status string
 
 // The statuses, a closed list.
 const (
-	// Pass: the rule was seen to hold.
+	// Pass: the subject follows the rule.
 	Pass Status = "pass"
-	// Fail: a MUST or MUST NOT was seen to be broken.
+	// Fail: the subject breaks a MUST or MUST NOT.
 	Fail Status = "fail"
-	// Warn: a SHOULD, or advice, was seen not to be followed.
+	// Warn: the subject does not follow a SHOULD or advice.
 	Warn Status = "warn"
 	// Skip: the check does not apply; the reason says why.
 	Skip Status = "skip"
-	// Inconclusive: the check applies and could not be decided, because the
-	// server was lost or the time was over.
+	// Inconclusive: the check applies and could not be decided, because the connection was
+	// lost or the time was over.
 	Inconclusive Status = "inconclusive"
-	// Error: the suite could not run the check; its fault, not the server's.
+	// Error: the suite itself failed.
 	Error Status = "error"
 )
 
@@ -49,56 +46,49 @@ type SkipReason string
 const (
 	SkipNotDeclared   SkipReason = "not-declared"    // the optional feature was not declared
 	SkipNotInRevision SkipReason = "not-in-revision" // the rule is not part of the negotiated revision
-	SkipNoFixture     SkipReason = "no-fixture"      // the tools it needs are not offered
+	SkipNoFixture     SkipReason = "no-fixture"      // the server lacks the tools it needs
 	SkipSideEffects   SkipReason = "side-effects"    // no permission to call the tools it needs
 	SkipTransport     SkipReason = "transport"       // a rule of another transport
-	SkipExcluded      SkipReason = "excluded"        // not selected, or selected against
-	SkipControl       SkipReason = "control"         // needs a clock, fault or file switch the subject does not offer
-	SkipPrerequisite  SkipReason = "prerequisite"    // something it builds on does not work
+	SkipExcluded      SkipReason = "excluded"        // not selected by the options
+	SkipControl       SkipReason = "control"         // needs control over the subject, such as its clock or files
+	SkipPrerequisite  SkipReason = "prerequisite"    // a prerequisite failed
 )
 
-// Check is one thing that must hold.
+// Check is one rule that a run judges.
 type Check struct {
-	// ID never changes and is the same whatever the outcome.
+	// ID never changes.
 	ID string
-	// Title says in one clause what holds when the check passes.
+	// Title is the rule, as a clause that is true if the check passes.
 	Title string
 	// Level is the level for every server.
 	Level Level
-	// ProfileLevel, when set, is the level for servers that announce the error
-	// profiles of this project: they promise more than the
-	// specification asks for.
-	ProfileLevel Level
-	// Spec is where the rule stands.
+	// Spec is the source of the rule.
 	Spec Spec
-	// Since and Until narrow the revisions of the scenario for this check,
-	// both included; empty means no narrower bound.
-	Since, Until mcp.Version
-	// Official names the checks of the official suite that judge the same rule
-	// of the same answers, as its files of expected failures do: scenario:check,
-	// or the scenario alone, for all of it. official.txt has those of servers.
+	// Official names the checks of the official suite for the same rule, in the form of
+	// its files of expected failures: scenario:check, or a whole scenario.
+	//
+	// # Experimental
 	Official []string
 }
 
 // Spec names the source of a rule.
 type Spec struct {
-	// Section is the page and anchor below the specification's revision, such
-	// as "basic/lifecycle#initialization"; empty for a rule of a seed.
+	// Section is the page and anchor below the specification's revision, such as
+	// "basic/lifecycle#initialization"; empty for other rules.
 	Section string
 	// Quote is the sentence, at most 200 characters.
 	Quote string
-	// Seed is the requirement behind a rule that the specification does not have. It
-	// names a requirement of this project's own tools.
-	Seed string
+	// Requirement names the source of a rule that is not in the specification.
+	Requirement string
 }
 
 // Result is the outcome of one check against one subject.
 type Result struct {
 	Check
-	// Scenario and Area place the check; Revision is that of the revision run it ran in.
+	// Scenario and Area are the groups of the check. Revision is the one it ran in.
 	Scenario, Area string
 	Revision       mcp.Version
-	// Level is the level that applied to this subject.
+	// Level is the level for this subject.
 	Level  Level
 	Status Status
 	// Reason is set when Status is [Skip].
@@ -107,19 +97,19 @@ type Result struct {
 	Detail string
 	// Expected and Actual are set when the rule was broken.
 	Expected, Actual string
-	// Baseline is what the files of known outcomes say of this one.
+	// Baseline compares the outcome with the baseline files.
 	Baseline Baseline
-	// BaselineReason is what the file says why.
+	// BaselineReason is the reason in the file.
 	BaselineReason string
-	// Unscored: the check is not in the frozen set of requirements that was
-	// asked for; its outcome is shown and has no part in the verdict.
+	// Unscored: the check is not in the frozen set of requirements of the options. It does
+	// not count for the verdict.
 	Unscored bool
-	// Attempts is how often the check ran, and Bad how often it did not hold;
-	// more than one attempt only where the run repeats. Zero for a skip.
+	// Attempts is how often the check ran, and Bad how often it did not pass. Both are zero
+	// for a skip.
 	Attempts, Bad int
-	// Duration is the time since the check before it in the same scenario.
+	// Duration is the time since the check before in the same scenario.
 	Duration time.Duration
-	// Evidence is the traffic behind an outcome that is not a pass.
+	// Evidence is the traffic that shows an outcome other than a pass.
 	Evidence []Frame
 }
 
@@ -132,9 +122,9 @@ const (
 	BaselineNone Baseline = ""
 	// BaselineKnown: a failure that a file expects. It does not fail the run.
 	BaselineKnown Baseline = "known"
-	// BaselineFlaky: an outcome that a file says comes and goes.
+	// BaselineFlaky: a file says that the check may pass or fail.
 	BaselineFlaky Baseline = "flaky"
-	// BaselineStale: a pass that a file says fails. It fails the run until the
-	// entry is removed.
+	// BaselineStale: a file expects a failure, and the check passes. It fails the run until
+	// the entry is removed.
 	BaselineStale Baseline = "stale"
 )

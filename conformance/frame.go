@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Direction is who sent a frame.
+// Direction is the direction of a frame.
 type Direction string
 
 // The directions.
@@ -14,35 +14,34 @@ const (
 	FromServer Direction = "s2c"
 )
 
-// Frame is one message as it was on the wire.
+// Frame is one message on the wire.
 type Frame struct {
 	// At is the time since the conversation began.
 	At  time.Duration
 	Dir Direction
-	// Data is the bytes, cut to 4 KiB; Size is how many there were.
+	// Data has the first 4 KiB of the message; Size is its whole size.
 	Data []byte
 	Size int
-	// HTTP is what HTTP said around the message, where it did.
+	// HTTP describes the HTTP request or response of the message, if any.
 	HTTP *HTTPInfo
-	// Note describes what is not a message: a line that is not JSON, the end
-	// of the stream.
+	// Note describes events that are no messages, such as the end of the stream.
 	Note string
 }
 
-// HTTPInfo is what HTTP says around a message.
+// HTTPInfo describes the HTTP request or response of a message.
 type HTTPInfo struct {
 	// Method is set on frames to the server, Status on frames from it.
 	Method      string
 	Status      int
 	ContentType string
-	// Header is the headers, without secrets.
+	// Header has no secrets.
 	Header http.Header
 }
 
-// TransportKind is how a subject is reached.
+// TransportKind is a transport.
 type TransportKind string
 
-// The transports the suite drives.
+// The transports that the suite supports.
 const (
 	TransportStdio TransportKind = "stdio"
 	TransportHTTP  TransportKind = "http"

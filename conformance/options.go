@@ -9,14 +9,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Defaults of [Options].
-const (
-	DefaultTimeout      = 60 * time.Second
-	DefaultAnswer       = 10 * time.Second
-	DefaultStartTimeout = 5 * time.Minute
-)
-
-// The fixtures of the protocol's checks, which are texts.
+// The names of strings in [Options].Fixtures.
+//
+// # Experimental
 const (
 	// WrongAudienceToken is an access token that the authorization server of the subject
 	// issued for another server.
@@ -25,79 +20,80 @@ const (
 	WeakToken = "weak-token"
 )
 
-// Options are the choices of a run. The zero value judges everything the
-// server permits.
+// Options configure a run. The zero value judges everything that the server permits.
 type Options struct {
-	// Suites are the parts of the checks that run. Empty means [SuiteProtocol]
-	// and, of [SuiteSeeds], the families that the server declares and the checks
-	// that Only names.
-	Suites []Suite
-	// Only and Skip select checks by id, scenario or area; "*" stands for any
-	// characters. An empty Only selects all. A pattern that matches nothing is
-	// an error.
+	// Suites names the parts of the checks that run; "protocol" is the checks of the
+	// specification. Empty means that part, what the server declares of the others, and
+	// the checks that Only names.
+	Suites []string
+	// Only and Skip select checks by id, scenario or area; "*" matches any characters. An
+	// empty Only selects all. A pattern that matches nothing is an error.
 	Only, Skip []string
-	// Revisions are judged one after another; empty means the newest of each era
-	// that the server speaks.
+	// Revisions are judged one after another. Empty means the newest of each era that the
+	// server supports.
 	Revisions []mcp.Version
-	// SideEffects is the permission to call tools. Empty means what the server
-	// grants in capabilities.experimental.conformance.sideEffects, else none.
+	// SideEffects is the permission to call tools. Empty means what the server grants in
+	// capabilities.experimental.conformance.sideEffects, else none.
 	SideEffects SideEffects
-	// AllowTools may be called whatever SideEffects says.
+	// AllowTools names tools that may be called regardless of SideEffects.
 	AllowTools []string
-	// Timeout bounds one scenario, Answer the wait for one answer,
-	// StartTimeout the first start of the subject, which may have to compile.
-	// Zero means the defaults: 60 s, 10 s, 5 min.
+	// Timeout bounds one scenario (60 s if zero), Answer the wait for one answer (10 s),
+	// and StartTimeout the first start of the subject, which may compile (5 min).
 	Timeout, Answer, StartTimeout time.Duration
-	// Fixtures holds what some checks need besides the server, by the names that the
-	// packages of these checks define, such as [WeakToken]. Checks without their fixture
-	// are skipped.
+	// Fixtures has values that some checks need besides the server, by name, such as
+	// [WeakToken]. Checks without their fixture are skipped.
+	//
+	// # Experimental
 	Fixtures map[string]any
-	// Requirements, when set, judges this revision, and only the frozen set of
-	// checks it has scores.
+	// Requirements, when set, is the only revision that is judged, and only the checks of
+	// its frozen set count for the verdict.
 	Requirements mcp.Version
-	// Expected are the outcomes that are known before the run.
+	// Expected are the known failures.
 	Expected Expectations
-	// Repeat is how often everything runs; the worst outcome of a check counts.
-	// Zero means once.
+	// Repeat is the number of runs; the worst outcome of a check counts. Zero means one.
 	Repeat int
-	// Seed decides the order of the scenarios, which is else that of the report.
+	// Seed shuffles the scenarios. Zero keeps the order of the report.
 	Seed uint64
 	// Strict makes a broken recommendation of the specification fail the run.
 	Strict bool
-	// OnResult, when set, is called in the run's goroutine as each check ends.
+	// OnResult, when set, is called in the run's goroutine when a check ends.
 	OnResult func(Result)
-	// OnProgress, when set, is called in the run's goroutine before each thing
-	// that may take long.
-	OnProgress func(Progress)
+	// OnProgress, when set, is called in the run's goroutine before each step that may
+	// take long. done of total checks of the current revision are decided; total is 0
+	// until the server has answered.
+	//
+	// # Experimental
+	OnProgress func(doing string, done, total int)
 }
 
-// Progress says how far a run is.
-type Progress struct {
-	// Doing is what the run does, in words.
-	Doing string
-	// Done of Total checks of the revision under way are decided. Total is 0
-	// until the server has introduced itself.
-	Done, Total int
-}
-
-// UnreachableError says that there is nothing to judge: the subject did not answer,
-// or nothing that it sent is the answer to initialize. A client sent nothing.
+// UnreachableError reports that the subject cannot be judged: a server did not answer
+// initialize, or a client sent nothing.
 type UnreachableError struct {
 	Target Target
-	// Stderr is the end of what a program wrote to its standard error.
+	Err    error
+
+	// Stderr is the end of the standard error of a program.
+	//
+	// # Experimental
 	Stderr string
-	// Exit is the exit status of a program that ended, else -1.
+	// Exit is the exit status of a program that exited, else -1.
+	//
+	// # Experimental
 	Exit int
-	// Status is the HTTP status of a server that keeps everybody out, else 0: 401
-	// and 403 want credentials, 404, 405 and those from 500 on are no MCP server's.
+	// Status is the HTTP status of a server that refuses all requests, else 0. With 401 and
+	// 403 it wants credentials; with 404, 405 and 5xx it is no MCP server.
+	//
+	// # Experimental
 	Status int
-	// Received is the start of what the server sent in place of an answer: the
-	// lines of a program's standard output, or the body of an HTTP answer. At most 4 KiB.
+	// Received is the start of what the server sent instead of an answer: lines of its
+	// standard output, or the body of an HTTP response. It has at most 4 KiB.
+	//
+	// # Experimental
 	Received []byte
-	// Rule is the check whose rule that breaks; the zero value for a server that
-	// could not be asked.
+	// Rule is the check that the server fails with this; the zero value if there is none.
+	//
+	// # Experimental
 	Rule Check
-	Err  error
 }
 
 // Error implements error.
@@ -111,7 +107,7 @@ func (e *UnreachableError) Error() string {
 	case e.Target.Role == RoleClient, errors.As(e.Err, &answered):
 		return e.Err.Error()
 	case e.Exit >= 0:
-		return fmt.Sprintf("the server ended with status %d before it answered", e.Exit)
+		return fmt.Sprintf("the server exited with status %d before it answered", e.Exit)
 	}
 	return fmt.Sprintf("the server does not answer: %v", e.Err)
 }
@@ -119,50 +115,49 @@ func (e *UnreachableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// SideEffects is how much the suite may do to a server by calling its tools.
+// SideEffects is the permission to call the tools of a server.
 type SideEffects string
 
-// The grants, from least to most.
+// The permissions.
 const (
-	// SideEffectsNone: no tool is called but those in Options.AllowTools.
+	// SideEffectsNone allows only the tools in [Options].AllowTools.
 	SideEffectsNone SideEffects = "none"
-	// SideEffectsReadOnly: tools whose annotations say readOnlyHint are called.
+	// SideEffectsReadOnly allows tools with the annotation readOnlyHint.
 	SideEffectsReadOnly SideEffects = "read-only"
-	// SideEffectsAll: every tool may be called. For servers on test data.
+	// SideEffectsAll allows every tool. It is for servers on test data.
 	SideEffectsAll SideEffects = "all"
 )
 
-// Suite is a part of the checks.
-type Suite string
-
-// The suites.
-const (
-	// SuiteProtocol judges what the specification says.
-	SuiteProtocol Suite = "protocol"
-	// SuiteSeeds judges the 29 tools of the families artifact, coe, docling,
-	// preflights and assistant, which the reference server offers.
-	SuiteSeeds Suite = "seeds"
-)
-
-// Listed is a check with what it needs, and in a plan also what a run would do with it.
+// Listed is a check with its prerequisites. In a plan it also has what a run would do with
+// the check.
+//
+// # Experimental
+//
+// The fields may still change.
 type Listed struct {
-	// Check has the revisions and, in a plan, the level that apply.
+	// Check has, in a plan, the level that applies.
 	Check
 	Role           Role
 	Scenario, Area string
-	Suite          Suite
+	// Suite is the part of the checks, as in [Options].Suites.
+	Suite string
+	// ProfileLevel is the level for servers that announce error profiles; empty if it is
+	// the same.
+	ProfileLevel Level
+	// Since and Until bound the revisions, both included; empty means no bound.
+	Since, Until mcp.Version
 	// Transport is the only transport of the check; empty for all.
 	Transport TransportKind
 	// Capability is a path into the server's capabilities, such as "tools".
 	Capability string
-	// Tools are the tools called, by name. SideEffects is what calling them does.
+	// Tools are the tools that the check calls. SideEffects is the permission it needs.
 	Tools       []string
 	SideEffects SideEffects
-	// Control is a switch that no subject offers yet, such as "a clock".
+	// Control is control over the subject that no subject offers yet, such as "a clock".
 	Control string
 
-	// Revision is set in a plan. Runs is false for a check that would not run; Reason and
-	// Detail say why.
+	// Revision is set in a plan. Runs is false for a check that would not run, for the
+	// Reason and Detail.
 	Revision mcp.Version
 	Runs     bool
 	Reason   SkipReason

@@ -7,7 +7,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Verdict is the outcome of a run. No percentage is one.
+// Verdict is the outcome of a run.
 type Verdict string
 
 // The verdicts.
@@ -17,25 +17,34 @@ const (
 	VerdictInconclusive Verdict = "inconclusive"
 )
 
-// The exit codes of a run, as the command line has them.
+// The exit codes of a run.
 const (
 	exitPassed       = 0
 	exitFailed       = 1
 	exitInconclusive = 10
 )
 
-// Report is everything one run found. Every format is a rendering of it.
+// Report has the results of a run. Package report writes it in every format.
 type Report struct {
 	StartedAt time.Time
 	Duration  time.Duration
 	Target    Target
-	Policy    Policy
-	// Tool is what judged; the zero value means the program at hand.
+	// Policy has the settings of the run.
+	//
+	// # Experimental
+	Policy Policy
+	// Tool is the program that judged; the zero value means this program.
+	//
+	// # Experimental
 	Tool Tool
-	// Again is the command line that repeats the run, up to the program that
-	// was judged; empty when the run was no command line. It holds no secrets.
+	// Again is the command line that repeats the run, without the command of the subject;
+	// empty if the run was no command line. It has no secrets.
+	//
+	// # Experimental
 	Again []string
-	// CI is where the run took place, when that was a CI job.
+	// CI is the CI job of the run, if it was one.
+	//
+	// # Experimental
 	CI CI
 	// Revisions are the revision runs, newest first.
 	Revisions []RevisionReport
@@ -45,12 +54,19 @@ type Report struct {
 }
 
 // Tool is the program that made a report.
+//
+// # Experimental
+//
+// The fields may still change.
 type Tool struct {
 	Name, Version, Commit, OS, Arch string
 }
 
-// CI names a job of a CI system. Commit and Ref are those that were checked
-// out; URL shows the job.
+// CI names a job of a CI system. Commit and Ref were checked out; URL shows the job.
+//
+// # Experimental
+//
+// The fields may still change.
 type CI struct {
 	Provider, Commit, Ref, URL string
 }
@@ -64,19 +80,18 @@ const (
 	RoleClient Role = "client"
 )
 
-// RevisionReport is the part of a run that judged one revision, and what the subject said
-// of itself in it.
+// RevisionReport describes the subject in one revision.
 type RevisionReport struct {
 	Revision mcp.Version
-	// Name and Version are what the subject calls itself.
+	// Name and Version are those that the subject reports.
 	Name, Version string
-	// Capabilities is the subject's own object, as received.
+	// Capabilities is the object of the subject, unchanged.
 	Capabilities json.RawMessage
-	// Tools is how many tools it lists; -1 when that was not learned.
+	// Tools is the number of tools; -1 if it is not known.
 	Tools int
 }
 
-// Target is what was judged, as far as it introduced itself.
+// Target describes the subject, as far as it is known.
 type Target struct {
 	Role      Role
 	Transport TransportKind
@@ -84,43 +99,46 @@ type Target struct {
 	Argv []string
 	// URL is the endpoint of a URL subject, without credentials and query.
 	URL string
-	// Name and Version are what the server says of itself.
+	// Name and Version are those that the server reports.
 	Name, Version string
-	// Revision is the newest protocol revision that was judged; Offered are
-	// those the subject said it speaks, where it said so.
+	// Revision is the newest revision that was judged. Offered are the revisions that the
+	// subject says it supports, if it does.
 	Revision string
 	Offered  []string
-	// Capabilities is the server's own object, as received.
+	// Capabilities is the object of the server, unchanged.
 	Capabilities json.RawMessage
-	// Tools is how many tools it lists; -1 when that was not learned.
+	// Tools is the number of tools; -1 if it is not known.
 	Tools int
 }
 
-// Policy is what the run was allowed and asked to do.
+// Policy has the settings of a run, as reports show them.
+//
+// # Experimental
+//
+// The fields may still change.
 type Policy struct {
-	// Revisions are those asked for; empty means the newest of each era that
-	// the subject speaks.
+	// Revisions are those of the options; empty means the newest of each era that the
+	// subject speaks.
 	Revisions []mcp.Version
-	// Suites are those asked for; empty means what the subject declares.
+	// Suites are those of the options; empty means what the subject declares.
 	Suites []string
 	// Set names the frozen set of requirements that scores; empty for all.
 	Set string
-	// Baselines are the files of known outcomes.
+	// Baselines are the names of the baseline files.
 	Baselines []string
-	// Repeat is how often each check ran.
+	// Repeat is the number of runs.
 	Repeat int
-	// Seed decided the order in which the scenarios ran; 0 is that of the
-	// report.
+	// Seed decided the order of the scenarios; 0 means the order of the report.
 	Seed uint64
-	// Strict: a broken recommendation fails the run, too.
+	// Strict: a broken recommendation fails the run.
 	Strict bool
 	// SideEffects is the permission to call tools: none, read-only or all.
 	SideEffects string
 	// Granted is true when the permission came from the server itself.
 	Granted    bool
 	AllowTools []string
-	// NoTools are those of AllowTools that the subject does not list in any
-	// revision; nil where its tools were not learned. Files of reports leave it out.
+	// NoTools are the tools of AllowTools that the subject lists in no revision; nil if its
+	// tools are not known. Report files omit it.
 	NoTools    []string
 	Only, Skip []string
 }

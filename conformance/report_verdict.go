@@ -2,34 +2,28 @@ package conformance
 
 // Summary counts the results of a report.
 type Summary struct {
-	// Must holds the requirements, Should what only warns, advice included; known
-	// failures are in both.
-	Must, Should Tally
-	// Skipped counts checks that do not apply, of every level.
+	// Must counts the outcomes of requirements, Should those of checks that only warn, both
+	// without skips. They include known failures.
+	Must, Should map[Status]int
+	// Skipped counts checks that do not apply.
 	Skipped int
-	// Known counts broken rules that a file of known outcomes expects, Stale
-	// its entries that fail the run because they hold no longer.
+	// Known counts broken rules that a baseline file expects, Stale its entries whose
+	// checks pass, which fails the run.
 	Known, Stale int
-	// Flaky counts checks that held in some attempts and not in others.
+	// Flaky counts checks that passed in some attempts only.
 	Flaky int
-	// Unscored counts checks that ran and are no part of the verdict.
+	// Unscored counts checks that ran and do not count for the verdict.
 	Unscored int
-	// Blocked counts requirements that could not be looked at, because something they
-	// build on does not work. They are in Skipped, too.
+	// Blocked counts requirements that could not be judged because a prerequisite failed.
+	// They are in Skipped, too.
 	Blocked int
-	// SkippedAreas are the areas in which nothing ran although the run did
-	// not exclude them.
+	// SkippedAreas are the areas without a check that ran, unless the run excluded them.
 	SkippedAreas []string
-}
-
-// Tally counts outcomes. Skips are not in it.
-type Tally struct {
-	Pass, Fail, Warn, Inconclusive, Error int
 }
 
 // Summary counts the results.
 func (r *Report) Summary() Summary {
-	var s Summary
+	s := Summary{Must: map[Status]int{}, Should: map[Status]int{}}
 	ran := map[string]bool{}
 	var areas []string
 	for i := range r.Results {
@@ -44,7 +38,7 @@ func (r *Report) Summary() Summary {
 				s.Blocked++
 			}
 			if res.Reason == SkipExcluded || res.Reason == SkipTransport || res.Reason == SkipNotInRevision {
-				ran[res.Area] = true // asked for, or a rule for others
+				ran[res.Area] = true // excluded, or a rule for other servers
 			}
 			continue
 		}
@@ -59,7 +53,7 @@ func (r *Report) Summary() Summary {
 	return s
 }
 
-// count takes in a result that is no skip.
+// count adds a result that is no skip.
 func (s *Summary) count(res *Result) {
 	if res.Flaky() {
 		s.Flaky++
@@ -74,41 +68,29 @@ func (s *Summary) count(res *Result) {
 	case res.Excused():
 		s.Known++
 	}
-	tally := &s.Must
+	tally := s.Must
 	if res.Level != Must {
-		tally = &s.Should
+		tally = s.Should
 	}
-	tally.add(res.Status)
+	tally[res.Status]++
 }
 
-func (t *Tally) add(s Status) {
-	switch s {
-	case Pass:
-		t.Pass++
-	case Fail:
-		t.Fail++
-	case Warn:
-		t.Warn++
-	case Inconclusive:
-		t.Inconclusive++
-	case Error:
-		t.Error++
-	case Skip:
-	}
-}
+// notHeld reports whether a baseline file can expect an outcome: not a failure of the suite
+// itself.
+func notHeld(s Status) bool { return s == Fail || s == Warn || s == Inconclusive }
 
-// Flaky reports whether the check held in some attempts and not in others.
+// Flaky reports whether the check passed in some attempts only.
 func (r *Result) Flaky() bool { return 0 < r.Bad && r.Bad < r.Attempts }
 
-// Excused reports whether the check did not hold, or could not be looked at because
-// of another that did not, and a file of known outcomes expects that.
+// Excused reports whether the check, or its prerequisite, failed as a baseline file
+// expects.
 func (r *Result) Excused() bool {
 	open := notHeld(r.Status) || r.Reason == SkipPrerequisite
 	return open && (r.Baseline == BaselineKnown || r.Baseline == BaselineFlaky)
 }
 
-// Fails reports whether res alone fails the Run: a rule is broken that nothing
-// excuses, or a file expects a failure that is none any more.
+// Fails reports whether res alone fails the run: a rule is broken that no baseline entry
+// expects, or a baseline entry is stale.
 func (r *Report) Fails(res *Result) bool {
 	switch {
 	case res.Unscored:
@@ -121,8 +103,8 @@ func (r *Report) Fails(res *Result) bool {
 	return false
 }
 
-// Verdict is Failed when a result fails the run; else VerdictInconclusive when a
-// required check is inconclusive, or when nothing was decided; else Passed.
+// Verdict returns [Failed] if a result fails the run; else [VerdictInconclusive] if a
+// required check is inconclusive or nothing was decided; else [Passed].
 func (r *Report) Verdict() Verdict {
 	open, decided := false, false
 	for i := range r.Results {
@@ -144,7 +126,7 @@ func (r *Report) Verdict() Verdict {
 	return Passed
 }
 
-// ExitCode is 0, 1 or 10 for passed, failed and inconclusive.
+// ExitCode returns 0, 1 or 10 for passed, failed and inconclusive.
 func (r *Report) ExitCode() int {
 	switch r.Verdict() {
 	case Passed:

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -10,56 +9,46 @@ import (
 	"time"
 )
 
-// Subject is what a run judges: a program, a URL or a function. Make one with
-// [Command], [URL] or [InProcess].
+// Subject is the server that a run judges. Create it with [Command], [URL] or [InProcess].
 type Subject interface {
-	// Target describes the subject before it is reached.
-	Target() Target
+	subject()
 }
 
-// CommandSubject is a server the suite starts as a program and speaks to over
-// standard input and output.
+// CommandSubject is a program that serves on standard input and output.
 type CommandSubject struct {
 	// Argv is the program and its arguments.
 	Argv []string
-	// Env is the whole environment as KEY=value; nil means that of this
-	// process.
+	// Env is the whole environment as KEY=value; nil means that of this process.
 	Env []string
 	// Dir is the working directory; empty means that of this process.
 	Dir string
-	// Stderr, when set, gets a copy of what the program writes to its
-	// standard error.
+	// Stderr, when set, gets a copy of the program's standard error.
 	Stderr io.Writer
 
-	// Grace is how long it may take to end after its input has ended. Zero means 5 s.
+	// Grace is the time to exit after the end of its input. Zero means 5 s.
 	Grace time.Duration
 }
 
-// Command returns the subject that starts argv for each conversation. env is
-// the whole environment; nil means that of this process.
+// Command returns the subject that starts argv for each session. env is the whole
+// environment; nil means that of this process.
 func Command(argv, env []string) *CommandSubject {
 	return &CommandSubject{Argv: slices.Clone(argv), Env: slices.Clone(env)}
 }
 
-// Target implements Subject.
-func (s *CommandSubject) Target() Target {
-	return Target{Transport: TransportStdio, Argv: s.Argv, Tools: -1}
-}
+func (*CommandSubject) subject() {}
 
 // URLSubject is a server at an HTTP endpoint.
 type URLSubject struct {
 	// URL is the endpoint: over HTTP+SSE that of the event stream.
 	URL string
-	// Transport is [TransportHTTP] or [TransportSSE]. Empty is streamable HTTP,
-	// or HTTP+SSE where the server answers initialize with 400, 404 or 405 and GET
-	// with a stream of it.
+	// Transport is [TransportHTTP] or [TransportSSE]. Empty means streamable HTTP, or
+	// HTTP+SSE if the server answers initialize with 400, 404 or 405 and GET with a stream.
 	Transport TransportKind
-	// Header is sent with each request, for credentials above all.
+	// Header is sent with each request, for example with credentials.
 	Header http.Header
-	// Credentials returns more headers for a request, such as a token for the resource that they go to.
+	// Credentials returns more headers for a request, such as a token for its resource.
 	Credentials func(ctx context.Context, method string, to *url.URL) (http.Header, error)
-	// RoundTripper carries the requests; nil means a transport of the
-	// subject's own.
+	// RoundTripper sends the requests; nil means a new transport.
 	RoundTripper http.RoundTripper
 }
 
@@ -69,29 +58,19 @@ func URL(endpoint string, header http.Header) *URLSubject {
 	return &URLSubject{URL: endpoint, Header: header.Clone()}
 }
 
-// Target implements Subject.
-func (s *URLSubject) Target() Target {
-	t := Target{Transport: cmp.Or(s.Transport, TransportHTTP), Tools: -1}
-	if u, err := url.Parse(s.URL); err == nil {
-		u.User, u.RawQuery, u.Fragment = nil, "", "" // places where secrets stand
-		t.URL = u.String()
-	}
-	return t
-}
+func (*URLSubject) subject() {}
 
 // FuncSubject is a server as a function. Make one with [InProcess].
 type FuncSubject struct {
-	// Serve is called for each conversation.
+	// Serve is called for each session.
 	Serve func(ctx context.Context, in io.Reader, out io.Writer) error
-	// Grace is how long it may take to end after its input has ended. Zero means 5 s.
+	// Grace is the time to exit after the end of its input. Zero means 5 s.
 	Grace time.Duration
 }
 
-// InProcess returns the subject that calls serve, in a goroutine, for each
-// conversation. Nothing is started and nothing listens.
+// InProcess returns the subject that calls serve, in a goroutine, for each session.
 func InProcess(serve func(ctx context.Context, in io.Reader, out io.Writer) error) Subject {
 	return FuncSubject{Serve: serve}
 }
 
-// Target implements Subject.
-func (s FuncSubject) Target() Target { return Target{Transport: TransportStdio, Tools: -1} }
+func (FuncSubject) subject() {}

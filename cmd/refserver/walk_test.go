@@ -122,7 +122,7 @@ func (w *walk) run(s step) {
 	out, err := w.command(w.t.Context(), kept).CombinedOutput()
 	if err != nil {
 		var exit *exec.ExitError
-		require.ErrorAs(w.t, err, &exit, s.command) // what it printed says whether the page expects that
+		require.ErrorAs(w.t, err, &exit, s.command) // its output shows whether the page expects that
 	}
 	require.True(w.t, s.prints(string(out)), "$ %s\nprinted:\n%s\nthe page says:\n%s", s.command, out, s.printed)
 }
@@ -148,7 +148,7 @@ func (w *walk) stop() {
 		return
 	}
 	_ = w.server.Process.Signal(os.Interrupt)
-	_ = w.server.Wait() // of a server that was told to end
+	_ = w.server.Wait() // the server was ended
 	w.server = nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -92,10 +92,10 @@ type toy struct {
 	net    *memory
 }
 
-func (p *toy) Argv() []string           { return []string{"toy", p.defect} }
-func (p *toy) Network() program.Network { return p.net }
+func (p *toy) Argv() []string        { return []string{"toy", p.defect} }
+func (p *toy) Network() peer.Network { return p.net }
 
-func (p *toy) Start(ctx context.Context, task program.Task, out io.Writer) (program.Running, error) {
+func (p *toy) Start(ctx context.Context, task trial.Task, out io.Writer) (trial.Running, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &runningToy{over: make(chan struct{}), cancel: cancel}
 	text, err := json.Marshal(task)

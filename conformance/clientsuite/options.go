@@ -9,7 +9,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -17,31 +16,26 @@ import (
 
 // Defaults of [Options].
 const (
-	DefaultTimeout  = 40 * time.Second
-	DefaultParallel = 4
-)
-
-// Placeholders in the arguments of a program. The suite replaces them with the address of
-// the server.
-const (
-	URLMark     = program.URLMark     // the endpoint
-	CommandMark = program.CommandMark // the server's program and its arguments, an argument each
+	defaultTimeout  = 40 * time.Second
+	defaultParallel = 4
 )
 
 // Program is a client under test. Make one with [Command].
-type Program = program.Program
+type Program = trial.Program
 
 // Command returns the client that argv starts. In its arguments {url} becomes the URL of
-// the server, over stdio {command} the server's own command: an argument that is only the
-// mark becomes as many as the command has, within a longer one the command is quoted for a
-// shell. Without a mark the URL, or the command, is appended. env is the whole
-// environment; nil means that of this process.
-func Command(argv, env []string) Program { return program.Command(argv, env) }
+// the server, or over stdio {command} its command: a separate argument becomes the words of
+// the command, and within a longer one the command is quoted for a shell. Without a mark
+// the URL or the command is appended. env is the whole environment; nil means that of this
+// process.
+func Command(argv, env []string) Program { return trial.Command(argv, env) }
 
-// Bridge is the program behind [Options.Bridge]: a client under test starts it as its
-// server. operand is the last argument of the process. Bridge carries the streams of the
+// Bridge is the program of [Options.Bridge], which a client under test starts as its
+// server. operand is the last argument of the process. Bridge copies the streams of the
 // process to the suite and reports its signals. It returns the exit status when the suite
-// ends the program, or has ended. Call it once in a process, then exit.
+// ends the program or the run. Call it once in a process, then exit.
+//
+// # Experimental
 func Bridge(operand string) int { return peer.Bridge(operand) }
 
 // List returns all checks, in the order of a report.
@@ -68,7 +62,7 @@ type Options struct {
 	// run at once: 4 when 0.
 	Timeout  time.Duration
 	Parallel int
-	// Expected are the outcomes that are known before the run.
+	// Expected are the known failures.
 	Expected conformance.Expectations
 	// Repeat is the number of runs; the worst outcome of a check counts. Zero means one.
 	Repeat int
@@ -76,9 +70,13 @@ type Options struct {
 	Strict bool
 	// Bridge is the command that calls [Bridge] with its last argument. Over stdio a client
 	// starts it as its server.
+	//
+	// # Experimental
 	Bridge []string
 	// Login: the client opens login pages itself. Without it, logins are judged only for
-	// clients that report outcomes: any other may open a browser.
+	// clients that report outcomes, because others may open a browser.
+	//
+	// # Experimental
 	Login bool
 	// OnResult, when set, is called with each result, one at a time.
 	OnResult func(conformance.Result)
@@ -86,8 +84,8 @@ type Options struct {
 
 func (o *Options) prepare() error {
 	o.Transport = cmp.Or(o.Transport, conformance.TransportHTTP)
-	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
-	o.Parallel = cmp.Or(o.Parallel, DefaultParallel)
+	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
+	o.Parallel = cmp.Or(o.Parallel, defaultParallel)
 	o.Repeat = max(o.Repeat, 1)
 	switch o.Transport {
 	case conformance.TransportHTTP:
@@ -111,7 +109,7 @@ func (o *Options) prepare() error {
 			return fmt.Errorf("no check matches %q", pattern)
 		}
 	}
-	return o.Expected.Unmatched(conformance.RoleClient, known)
+	return engine.Unmatched(o.Expected, conformance.RoleClient, known)
 }
 
 // known reports whether a pattern matches a check of the suite.

@@ -13,14 +13,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client"
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client/authorization"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
-
-// ErrNothingSent means that the client sent nothing to any server.
-var ErrNothingSent = errors.New("the client sent nothing to the server it was given")
 
 // suite is one run.
 type suite struct {
@@ -30,10 +27,9 @@ type suite struct {
 	results sync.Mutex // for OnResult
 }
 
-// Run judges the client. A client that breaks rules is no error: the report says it. The
-// error is a [*conformance.UnreachableError] when the client could not be started or sent
-// nothing (then it wraps [ErrNothingSent]), or describes wrong options. When ctx ends
-// before the run does, Run returns its error and the report of what was found until then.
+// Run judges the client. The error is a [*conformance.UnreachableError] if the client could
+// not be started or sent nothing, or it describes wrong options; a broken rule is no error.
+// If ctx ends before the run does, Run returns its error and the report so far.
 func Run(ctx context.Context, p Program, opts Options) (*conformance.Report, error) {
 	if err := opts.prepare(); err != nil {
 		return nil, err
@@ -42,7 +38,7 @@ func Run(ctx context.Context, p Program, opts Options) (*conformance.Report, err
 		StartedAt: time.Now(),
 		Target:    conformance.Target{Role: conformance.RoleClient, Transport: opts.Transport, Argv: p.Argv(), Tools: -1},
 		Policy: conformance.Policy{
-			Revisions: opts.Revisions, Repeat: opts.Repeat, Strict: opts.Strict, Baselines: opts.Expected.Files(),
+			Revisions: opts.Revisions, Repeat: opts.Repeat, Strict: opts.Strict, Baselines: engine.BaselineFiles(opts.Expected),
 			SideEffects: "none", Only: opts.Only, Skip: opts.Skip,
 		},
 	}}
@@ -57,11 +53,11 @@ func Run(ctx context.Context, p Program, opts Options) (*conformance.Report, err
 		}
 	}
 	s.report.Duration = time.Since(s.report.StartedAt)
-	s.report.FoldAttempts()
-	return s.report, cmp.Or(s.report.Expect(opts.Expected, nil), ctx.Err())
+	engine.FoldAttempts(s.report)
+	return s.report, cmp.Or(engine.Expect(s.report, opts.Expected, nil), ctx.Err())
 }
 
-// introduction names the first run, in its task and in results.
+// introduction names the first run, in its task and in results. Clients may know the word.
 const introduction = "meet"
 
 // introduce has the client make a first call in each revision. It returns the runs of the
@@ -79,7 +75,7 @@ func (s *suite) introduce(ctx context.Context) ([]*revisionRun, error) {
 			Program: s.program, Transport: s.opts.Transport, Revision: v, Timeout: s.opts.Timeout, Bridge: s.opts.Bridge, Login: s.opts.Login,
 		}
 		last = trial.NewRun(ctx, setting, introduction)
-		last.Do(program.ListTools(), program.Call("echo", `{"text":"hello"}`))
+		last.Do(trial.ListTools(), trial.Call("echo", `{"text":"hello"}`))
 		if last.Err != nil {
 			return nil, s.unreachable(last, fmt.Errorf("the client could not be started: %w", last.Err))
 		}
@@ -96,7 +92,7 @@ func (s *suite) introduce(ctx context.Context) ([]*revisionRun, error) {
 		}
 	}
 	if !sent {
-		return nil, s.unreachable(last, fmt.Errorf("%w%s", ErrNothingSent, last.Fate()))
+		return nil, s.unreachable(last, errors.New("the client sent nothing to the server it was given"+last.Fate()))
 	}
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("the client speaks none of %v; name the revision to judge it in", revisions)

@@ -29,7 +29,7 @@ func (c *toyClient) call(ctx context.Context, method string, params members, s s
 		var rpc *rpcError
 		if errors.As(err, &rpc) {
 			switch {
-			case rpc.code == -32022 && c.stateless && (refused == 0 && !c.is("no-second-try") && !c.is("initializes-refused") || c.is("tries-for-ever") && refused < 30):
+			case rpc.code == -32022 && c.stateless && (refused == 0 && !c.is("no-second-try") && !c.is("initializes-refused") || c.is("tries-forever") && refused < 30):
 				refused++
 				continue
 			case rpc.code == -32021 && c.is("widens") && refused == 0:
@@ -230,7 +230,7 @@ func (c *toyClient) message(id int, method string, params members, caps json.Raw
 			meta["progressToken"] = json.RawMessage("1.5")
 		}
 	}
-	if c.stateless || c.is("modern-meta") && method != "initialize" {
+	if c.stateless || c.is("stateless-meta") && method != "initialize" {
 		meta[metaVersion], meta[metaCapabilities] = str(c.version), caps
 		meta[metaInfo] = members{"name": str("toy"), "version": str("1")}.raw()
 		if c.stateless {

@@ -50,7 +50,7 @@ func (c *toyClient) choose(ctx context.Context, result members) error {
 		return c.fallBack(ctx)
 	}
 	for range 20 {
-		if c.is("tries-for-ever") {
+		if c.is("tries-forever") {
 			_, _ = c.call(ctx, "server/discover", nil, step{})
 		}
 	}

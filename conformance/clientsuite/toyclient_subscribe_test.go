@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// heard is what one subscription was told.
+// heard has the notifications of one subscription.
 type heard struct {
 	id    string // of the request that opened it, in the stateless era
 	notes []json.RawMessage
 }
 
-// subscribe holds a subscription for as long as the step says, and returns what
-// it was told.
+// subscribe holds a subscription for the time of the step, and returns its
+// notifications.
 func (c *toyClient) subscribe(ctx context.Context, s step) (any, error) {
 	h := &heard{notes: []json.RawMessage{}}
 	var err error

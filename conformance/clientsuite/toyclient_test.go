@@ -149,7 +149,7 @@ func (c *toyClient) step(ctx context.Context, i, n int, s step) {
 		timer := time.AfterFunc(time.Duration(s.CancelAfterMs)*time.Millisecond, cancel)
 		defer timer.Stop()
 	}
-	if c.is("waits-for-ever") {
+	if c.is("waits-forever") {
 		ctx = whole
 	}
 	result, err := c.do(ctx, s)

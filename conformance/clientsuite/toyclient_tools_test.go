@@ -168,7 +168,7 @@ func (c *toyClient) callTool(ctx context.Context, s step) (any, error) {
 	}
 	result, err := c.call(ctx, "tools/call", params, s)
 	var rpc *rpcError
-	for again := 0; errors.As(err, &rpc) && rpc.code == -32020 && !c.is("no-refresh") && (again == 0 || c.is("refreshes-for-ever") && again < 20); again++ {
+	for again := 0; errors.As(err, &rpc) && rpc.code == -32020 && !c.is("no-refresh") && (again == 0 || c.is("refreshes-forever") && again < 20); again++ {
 		if _, err := c.list(ctx, "tools/list"); err != nil {
 			return nil, err
 		}

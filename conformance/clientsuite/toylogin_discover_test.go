@@ -92,15 +92,15 @@ func (c *toyLogin) find(ctx context.Context, asked map[string]string) (*place, e
 		s, err := c.server(ctx, doc.Servers[0])
 		return &place{doc.Resource, doc.Scopes, s}, err
 	}
-	if c.Revision > "2025-04" || c.is("login-no-legacy") {
+	if c.Revision > "2025-04" || c.is("login-no-fallback") {
 		return nil, errors.New("there are no metadata")
 	}
-	s, err := c.legacy(ctx, origin)
+	s, err := c.fallback(ctx, origin)
 	return &place{c.Server, nil, s}, err
 }
 
-// legacy is what revision 2025-03-26 has: the server is its own authorization server.
-func (c *toyLogin) legacy(ctx context.Context, origin string) (*server, error) {
+// fallback follows revision 2025-03-26: the server is its own authorization server.
+func (c *toyLogin) fallback(ctx context.Context, origin string) (*server, error) {
 	a, err := c.get(ctx, origin+"/.well-known/oauth-authorization-server")
 	if err != nil {
 		return nil, err

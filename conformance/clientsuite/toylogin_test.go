@@ -80,7 +80,7 @@ func (c *toyLogin) Do(req *http.Request) (*http.Response, error) {
 		body, _ = io.ReadAll(req.Body)
 	}
 	limit := most
-	if c.is("login-for-ever") {
+	if c.is("login-forever") {
 		limit = forever
 	}
 	logins, nonces, denied := 0, 0, 0
@@ -259,7 +259,7 @@ type answer struct {
 // get fetches a document.
 func (c *toyLogin) get(ctx context.Context, at string) (*answer, error) {
 	redirects := 5
-	if c.is("login-redirected-for-ever") {
+	if c.is("login-redirected-forever") {
 		redirects = 100
 	}
 	return c.exchange(ctx, http.MethodGet, at, nil, nil, redirects)

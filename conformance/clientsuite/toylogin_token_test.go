@@ -58,7 +58,7 @@ func (c *toyLogin) registered(ctx context.Context, s *server, redirect string) (
 	}
 	raw, _ := json.Marshal(body)
 	tries := 1
-	if c.is("login-registers-for-ever") {
+	if c.is("login-registers-forever") {
 		tries = 10
 	}
 	var r registration

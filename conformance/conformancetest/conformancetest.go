@@ -52,7 +52,7 @@ func subtests(t *testing.T, r *conformance.Report) {
 	}
 }
 
-// teller is what a subtest is told with; tests look at it.
+// teller is the part of testing.T that reports a result.
 type teller interface {
 	Helper()
 	Log(args ...any)

@@ -2,11 +2,10 @@ package faults
 
 import "slices"
 
-// Carrier says which part of the package makes a fault.
+// Carrier is the part of the package that makes a fault.
 type Carrier string
 
-// The carriers. A fault that several of them make is made by whichever the
-// client comes through.
+// The carriers. A fault with several carriers is made by the one that the client uses.
 const (
 	// HTTP is [Proxy.Handler]: the fault is in how a request is answered.
 	HTTP Carrier = "http"
@@ -25,30 +24,29 @@ const (
 type Fault struct {
 	// ID is the row, such as "B21". It never changes.
 	ID string
-	// Title says in a few words what goes wrong.
+	// Title describes the failure in a few words.
 	Title string
-	// Variants are the forms the fault comes in; the first is taken when a rule
-	// names none. Empty: there is one form.
+	// Variants are the forms of the fault; the first is the default. Empty: it has one
+	// form.
 	Variants []string
-	// Carriers are the parts that make it. Empty: not made here.
+	// Carriers are the parts that make it. Empty: this package does not make it.
 	Carriers []Carrier
-	// Methods are what the fault is about: a rule without methods of its own
-	// hits these. Empty: any request.
+	// Methods are the default of [Selector.Methods]. Empty: any request.
 	Methods []string
-	// Note says how it is made, which parameters of [Rule] it reads, or why it
-	// is not made here.
+	// Note describes how it is made and which parameters of [Rule] it reads, or why this
+	// package does not make it.
 	Note string
 }
 
 // Made reports whether carrier makes the fault.
 func (f Fault) Made(carrier Carrier) bool { return slices.Contains(f.Carriers, carrier) }
 
-// Variant reports whether the fault has a form of that name; the empty name is
-// the first form.
-func (f Fault) Variant(name string) bool { return name == "" || slices.Contains(f.Variants, name) }
+// hasVariant reports whether the fault has a form of that name; the empty name is the
+// first form.
+func (f Fault) hasVariant(name string) bool { return name == "" || slices.Contains(f.Variants, name) }
 
-// Catalogue returns every fault in the order of the matrix, those that are not
-// made here included, with the reason. The slice is the caller's.
+// Catalogue returns every fault in the order of the matrix, with those that this package
+// does not make. The caller owns the slice.
 func Catalogue() []Fault {
 	all := slices.Concat(catalogueA(), catalogueB(), catalogueC(), catalogueD(), catalogueE(), catalogueF(), catalogueGH())
 	for i := range all {
@@ -127,7 +125,7 @@ func catalogueB() []Fault {
 		{ID: "B24", Title: "server not available", Variants: []string{"502", "503", "503-retry-after", "504"}, Carriers: byHTTP, Note: "Retry-After is For (default 120 s)"},
 		{ID: "B25", Title: "HTTP/2 stream not taken", Variants: []string{"refused", "goaway"}, Carriers: byConn, Note: "RST_STREAM REFUSED_STREAM, or GOAWAY below the stream; never executed"},
 		{ID: "B26", Title: "HTTP/2 stream reset", Variants: []string{"internal", "calm"}, Carriers: byConn, Note: "RST_STREAM INTERNAL_ERROR or ENHANCE_YOUR_CALM"},
-		{ID: "B27", Title: "HTTP/2 without room", Variants: []string{"stall", "one-stream"}, Carriers: byConn, Note: "for connections accepted while the rule stands: SETTINGS with a window of 0 and no WINDOW_UPDATE, or with one stream at a time"},
+		{ID: "B27", Title: "HTTP/2 without room", Variants: []string{"stall", "one-stream"}, Carriers: byConn, Note: "for connections accepted while the rule is active: SETTINGS with a window of 0 and no WINDOW_UPDATE, or with one stream at a time"},
 		{ID: "B28", Title: "too many headers", Variants: []string{"large", "many"}, Carriers: byHTTP, Note: "Size bytes (default 1 MiB), or Repeat headers (default 10,000)"},
 		{ID: "B29", Title: "answer before the request was read", Carriers: byHTTP, Note: "the answer is an empty result; a request over 4 KiB is left unread, and the connection is closed; never executed"},
 		{ID: "B30", Title: "half-closed, then silence", Carriers: byHTTP, Note: "the server's side of the connection ends, its socket stays; needs CloseWrite, else closed"},
@@ -208,14 +206,14 @@ func catalogueF() []Fault {
 		{ID: "F9", Title: "slow list", Carriers: byBoth, Methods: toolList, Note: "held For (default 1 s), so that reads meet; History tells how many came"},
 		{ID: "F10", Title: "tool changes under a call", Variants: []string{"schema", "vanished"}, Carriers: byBoth, Methods: []string{"tools/list", "tools/call"}, Note: "the tool of the selector's Tools (default the first) has a new required argument, or is gone from list and call"},
 		{ID: "F11", Title: "output against its schema", Carriers: byBoth, Methods: toolCall, Note: "structuredContent is an array"},
-		{ID: "F12", Title: "input wanted for ever", Carriers: byBoth, Methods: toolCall, Note: "every round, with a new requestState; never executed"},
+		{ID: "F12", Title: "input wanted forever", Carriers: byBoth, Methods: toolCall, Note: "every round, with a new requestState; never executed"},
 		{ID: "F13", Title: "answer to a round is lost", Carriers: byBoth, Methods: toolCall, Note: "the first round wants input; the second, with requestState, is passed on without it and its answer withheld: over HTTP the connection closes"},
 		{ID: "F14", Title: "wrong progress", Variants: []string{"decreasing", "foreign", "after"}, Carriers: byBoth, Note: "before the answer, or behind it"},
 		{ID: "F15", Title: "cancellation is ignored", Carriers: byStream, Note: "notifications/cancelled is not passed on and the answer comes when it has arrived"},
 		{ID: "F16", Title: "strange ttlMs", Variants: []string{"negative", "huge", "string", "absent"}, Carriers: byBoth, Methods: []string{"tools/list", "server/discover"}, Note: "in the result"},
-		{ID: "F17", Title: "DB_LOCKED", Variants: []string{"2", "negative", "huge", "nan", "result"}, Carriers: byBoth, Methods: toolCall, Note: "an error with retry_after_seconds, never executed; result: a tool result that says so"},
+		{ID: "F17", Title: "DB_LOCKED", Variants: []string{"2", "negative", "huge", "nan", "result"}, Carriers: byBoth, Methods: toolCall, Note: "an error with retry_after_seconds, never executed; result: a tool result with that error"},
 		{ID: "F18", Title: "readOnlyHint that lies", Carriers: byBoth, Methods: toolList, Note: "every tool says readOnlyHint and idempotentHint"},
-		{ID: "F19", Title: "task that never ends", Carriers: byBoth, Methods: []string{"tools/call", "tasks/get", "tasks/cancel"}, Note: "the call is answered by a task, which works for ever; pollInterval is Every (default 1 ms); never executed"},
+		{ID: "F19", Title: "task that never ends", Carriers: byBoth, Methods: []string{"tools/call", "tasks/get", "tasks/cancel"}, Note: "the call is answered by a task, which works forever; pollInterval is Every (default 1 ms); never executed"},
 	}
 }
 

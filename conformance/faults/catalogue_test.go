@@ -100,12 +100,12 @@ func TestEveryFaultIsMade(t *testing.T) {
 	t.Parallel()
 	for _, f := range Catalogue() {
 		if len(f.Carriers) == 0 {
-			require.ErrorContains(t, Plan{Rules: []Rule{{Fault: f.ID}}}.Check(), f.Note)
+			require.ErrorContains(t, Plan{Rules: []Rule{{Fault: f.ID}}}.check(), f.Note)
 			continue
 		}
 		for _, key := range keys(f) {
 			_, form, _ := strings.Cut(key, "/")
-			require.NoError(t, Plan{Rules: []Rule{{Fault: f.ID, Variant: form}}}.Check())
+			require.NoError(t, Plan{Rules: []Rule{{Fault: f.ID, Variant: form}}}.check())
 		}
 	}
 	_, ok := Find("Z9")

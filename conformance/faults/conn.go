@@ -8,25 +8,24 @@ import (
 	"sync"
 )
 
-// Listen returns a listener that makes the faults of the carrier [Conn] on what
-// l accepts: at the accept, and inside HTTP/2. With an authority the
-// connections speak TLS, with HTTP/1.1 and HTTP/2; nil is plain text, in which
-// HTTP/2 is spoken by who begins so. Serve it by [NewServer]: an http.Server of
-// another kind takes no HTTP/2 from it. Selectors of faults at the accept count
-// connections, those inside HTTP/2 look at the request.
+// Listen returns a listener that makes the faults of the carrier [Conn] on the connections
+// that l accepts: when they are accepted, and inside HTTP/2. With an authority they use
+// TLS, with HTTP/1.1 and HTTP/2; nil means plain text, with HTTP/2 for clients that begin
+// with it. Serve it with [NewServer], because other servers do not accept HTTP/2 from it.
+// Selectors count connections, and for faults inside HTTP/2 requests.
 //
-// Close closes l and the connections that a fault keeps from the server.
+// Close closes l and the connections that a fault holds.
 func (p *Proxy) Listen(l net.Listener, authority *Authority) net.Listener {
 	return &listener{Listener: l, proxy: p, authority: authority, quit: make(chan struct{})}
 }
 
-// NewServer returns a server of h for the listener of [Proxy.Listen], which
-// speaks HTTP/1.1 and HTTP/2. The caller closes it.
+// NewServer returns a server of h with HTTP/1.1 and HTTP/2, for the listener of
+// [Proxy.Listen]. The caller closes it.
 func NewServer(h http.Handler) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true) // TLS, if any, is the listener's
-	// What is broken here is broken on purpose: Go has no need to complain of it.
+	// Faults are on purpose: Go must not log them.
 	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	return &http.Server{Handler: h, Protocols: protocols, ErrorLog: quiet} //nolint:gosec // held requests are its purpose: no timeouts
 }

@@ -187,8 +187,8 @@ var connCases = map[string]struct {
 		require.NoError(t, err)
 		require.Equal(t, 200, resp.StatusCode)
 	}},
-	// net/http repeats both by itself: that the call arrives, once, is the proof
-	// that the client was told it had not been taken.
+	// net/http repeats both automatically: that the call arrives, once, is the proof
+	// that the client knows that it was not processed.
 	"B25/refused": {rule: Rule{When: Selector{Count: 1, Tools: []string{"add"}}}, calls: 1, check: func(t *testing.T, rig *connRig) {
 		out, err := rig.post(t, rig.client(t), call(1))
 		require.NoError(t, err)

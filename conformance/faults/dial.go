@@ -8,13 +8,10 @@ import (
 	"time"
 )
 
-// DialFunc is what http.Transport's DialContext is.
-type DialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
-
-// Dial returns a dialer that makes the faults of the carrier [Dial] and else
-// asks next; a nil next is a net.Dialer. The errors are of the types that the
-// net package gives for the real thing. Selectors count dials.
-func (p *Proxy) Dial(next DialFunc) DialFunc {
+// Dial returns a dialer that makes the faults of the carrier [Dial] and otherwise calls
+// next; a nil next is a net.Dialer. The errors have the types that package net returns.
+// Selectors count dials.
+func (p *Proxy) Dial(next func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
 	if next == nil {
 		next = (&net.Dialer{}).DialContext
 	}
@@ -28,7 +25,7 @@ func (p *Proxy) Dial(next DialFunc) DialFunc {
 	}
 }
 
-// dial is how the dial fails; nil: it goes on.
+// dial returns the error of the dial, nil if it goes on.
 func (h *hit) dial(ctx context.Context, address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

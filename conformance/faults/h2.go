@@ -49,7 +49,7 @@ type framed struct {
 	ready   []byte // looked at, not given to the server
 	bodies  map[uint32]*body
 	passing map[uint32]bool // streams whose body is decided about
-	dropped map[uint32]bool // streams that the client was told are over
+	dropped map[uint32]bool // streams that were closed on the client side
 
 	mu       sync.Mutex // never held while something is read or written
 	written  []byte     // the server's, not a whole frame yet
@@ -61,7 +61,7 @@ type framed struct {
 	reset    map[uint32]uint32 // streams to reset when their answer comes, with the code; 0: done
 }
 
-// body is what came of a request before it is decided whether it has a fault.
+// body is the part of a request that arrives before its fault is chosen.
 type body struct {
 	data   []byte
 	frames []byte
@@ -169,7 +169,7 @@ func (f *framed) frames() {
 		case f.dropped[one.stream]:
 		case one.kind == frameData && f.room == "stall":
 			// Not taken: the server reads no bodies on this connection.
-		case one.kind == frameData && !f.passing[one.stream] && (f.bodies[one.stream] != nil || f.proxy.stands("B25") != nil || f.proxy.stands("B26") != nil):
+		case one.kind == frameData && !f.passing[one.stream] && (f.bodies[one.stream] != nil || f.proxy.active("B25") != nil || f.proxy.active("B26") != nil):
 			f.gather(one)
 		default:
 			f.ready = append(f.ready, one.all...)

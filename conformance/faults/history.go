@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// Call is what happened to one message from the client, as seen at the server's
-// side: a checker holds the client's account against it. A call that a client
-// repeats is as many entries as it has attempts.
+// Call is what happened to one message of the client, as the server saw it. A test compares
+// it with the client's report. A repeated call has an entry for each attempt.
 type Call struct {
 	// Seq counts from 1 in the order of arrival.
 	Seq int `json:"seq"`
-	// At is from the making of the proxy.
+	// At is the time since New.
 	At time.Duration `json:"at"`
 	// ID is the request id as JSON text; empty in a notification.
 	ID string `json:"id,omitempty"`
@@ -23,17 +22,15 @@ type Call struct {
 	Key string `json:"key,omitempty"`
 	// Session is the Mcp-Session-Id header.
 	Session string `json:"session,omitempty"`
-	// Fault is the id of the fault it had, if any.
+	// Fault is the id of its fault, if any.
 	Fault string `json:"fault,omitempty"`
-	// Sent is set once the server was given the whole message: it may have
-	// executed it.
+	// Sent: the server received the whole message and may have executed it.
 	Sent bool `json:"sent"`
-	// Answered is set when the server answered, at least in part.
+	// Answered: the server answered, at least in part.
 	Answered bool `json:"answered"`
-	// Delivered is set when an answer to it goes whole to the client: the
-	// server's, or one that the proxy made. It is set when the writing begins
-	// and taken back when that fails. A fault that spoils the answer's text
-	// leaves it unset, if the right one does not follow.
+	// Delivered: a whole answer goes to the client, from the server or from the proxy. It
+	// is set when the write begins and cleared if the write fails. A fault that spoils the
+	// text of the answer leaves it unset unless the right answer follows.
 	Delivered bool `json:"delivered"`
 }
 
@@ -43,8 +40,8 @@ type history struct {
 	seq   int
 }
 
-// History returns the messages so far in the order of arrival. The slice is
-// the caller's. It grows by one entry a message until [Proxy.Forget].
+// History returns the messages so far in the order of arrival. It has an entry for each
+// message since [Proxy.Forget]. The caller owns the slice.
 func (p *Proxy) History() []Call {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,8 +52,8 @@ func (p *Proxy) History() []Call {
 	return all
 }
 
-// Executions counts the messages with this idempotency key that the server was
-// given: what it may have executed.
+// Executions counts the messages with this idempotency key that the server received and
+// may have executed.
 func (p *Proxy) Executions(key string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,15 +66,15 @@ func (p *Proxy) Executions(key string) int {
 	return n
 }
 
-// Forget drops the history before now. Messages stay that the server has and has
-// not answered; one that it is given later enters again in its place.
+// Forget drops the history, except messages that the server has not answered. A message
+// that is forwarded later gets its old place.
 func (p *Proxy) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.history.calls = slices.Clip(slices.DeleteFunc(p.history.calls, func(c *Call) bool { return !c.Sent || c.Answered }))
 }
 
-// arrived enters a message.
+// arrived adds a message.
 func (p *Proxy) arrived(m *message, session string, h *hit) *Call {
 	c := &Call{ID: string(m.ID), Method: m.Method, Tool: m.tool, Key: m.key, Session: session}
 	if h != nil {
@@ -92,7 +89,7 @@ func (p *Proxy) arrived(m *message, session string, h *hit) *Call {
 	return c
 }
 
-// note changes an entry.
+// note updates an entry.
 func (p *Proxy) note(c *Call, change func(*Call)) {
 	if c == nil {
 		return
@@ -107,7 +104,7 @@ func (p *Proxy) note(c *Call, change func(*Call)) {
 	p.journal.call(c)
 }
 
-// enter puts an entry, if it was forgotten, back where it was.
+// enter restores an entry that was forgotten.
 func (h *history) enter(c *Call) {
 	at, there := slices.BinarySearchFunc(h.calls, c.Seq, func(c *Call, seq int) int { return c.Seq - seq })
 	if !there {
@@ -119,8 +116,8 @@ func sent(c *Call)      { c.Sent = true }
 func answered(c *Call)  { c.Answered = true }
 func delivered(c *Call) { c.Delivered = true }
 
-// deliver writes an answer. The entry is changed first, so that who has the
-// answer finds it there, and changed back when the writing fails.
+// deliver writes an answer. It updates the entry first, so that a test that has the answer
+// finds it there, and restores it if the write fails.
 func (p *Proxy) deliver(c *Call, write func() bool) bool {
 	p.note(c, delivered)
 	if write() {

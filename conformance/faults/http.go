@@ -5,8 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"time"
 )
 
@@ -16,35 +14,14 @@ const (
 	peekLimit     = 4 << 10  // how much of a request B29 reads
 )
 
-// Handler returns a handler that stands before upstream and makes the faults
-// of the carrier [HTTP]. Requests without a fault pass as they are; their
-// answers stream. The caller closes the connections: a request under a
-// fault that holds ends with its connection, with [Proxy.Heal] or [Proxy.Set].
+// Handler returns a handler in front of upstream that makes the faults of the carrier
+// [HTTP]. Requests without a fault pass unchanged, and their answers stream. The caller
+// closes the connections: a request that a fault holds ends with its connection, or with
+// [Proxy.Heal] or [Proxy.Set].
 func (p *Proxy) Handler(upstream http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &visit{proxy: p, upstream: upstream, w: w, r: r}
 		x.serve()
-	})
-}
-
-// Forward is Handler before the server at that URL: paths are joined to its
-// path, other headers and the body are passed on. A nil tripper is
-// [http.DefaultTransport].
-func (p *Proxy) Forward(to *url.URL, tripper http.RoundTripper) http.Handler {
-	return p.Handler(&httputil.ReverseProxy{
-		Transport:     tripper,
-		FlushInterval: -1, // events are passed on when they come
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(to)
-			r.Out.Host = to.Host
-			// The client's own wish about compression; ReverseProxy would add one.
-			if r.In.Header.Get("Accept-Encoding") == "" {
-				r.Out.Header.Set("Accept-Encoding", "identity")
-			}
-		},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			http.Error(w, "faults: the server behind the proxy: "+err.Error(), http.StatusBadGateway)
-		},
 	})
 }
 

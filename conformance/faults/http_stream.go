@@ -10,9 +10,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/sse"
 )
 
-// resumable sends an event with an id, keeps the answer for who asks for what
-// came behind that id, and drops the stream. retry is the stream's reconnection
-// time in milliseconds; empty is the rule's For.
+// resumable sends an event with an id, keeps the answer for requests after that id, and
+// drops the stream. retry is the stream's reconnection time in milliseconds; empty is the
+// rule's For.
 func resumable(v *visit, retry string) {
 	got := v.fetched()
 	id := "faults-" + strconv.Itoa(v.call.Seq)

@@ -275,7 +275,7 @@ func halfClosed(v *visit) {
 
 // answeredEarly makes B29, the one fault that comes before the request is read.
 func (v *visit) answeredEarly() bool {
-	if v.r.Method != http.MethodPost || v.proxy.stands("B29") == nil {
+	if v.r.Method != http.MethodPost || v.proxy.active("B29") == nil {
 		return false
 	}
 	begin := make([]byte, peekLimit)

@@ -10,9 +10,8 @@ import (
 	"os"
 )
 
-// journal writes the history to a file as it happens, because a program that
-// crashes on purpose has no later. A nil journal writes nothing. It is guarded
-// by the proxy's mutex.
+// journal writes the history to a file immediately, because the program may crash on
+// purpose. A nil journal writes nothing. It is guarded by the proxy's mutex.
 type journal struct{ file *os.File }
 
 // entry is one line of the file. One of its parts is set.
@@ -23,7 +22,7 @@ type entry struct {
 	Event string     `json:"event,omitempty"` // "start" or "stdin-end"
 }
 
-// ruleCount is what an instance knows of a rule; the next one counts on.
+// ruleCount has the counters of a rule, which the next instance continues.
 type ruleCount struct {
 	Index int `json:"index"`
 	Seen  int `json:"seen"`
@@ -33,7 +32,7 @@ type ruleCount struct {
 func openJournal(path string) (*journal, error) {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("history of the faults proxy: %w", err)
+		return nil, fmt.Errorf("journal of the faults proxy: %w", err)
 	}
 	return &journal{file: file}, nil
 }
@@ -50,27 +49,27 @@ func (j *journal) call(c *Call)      { j.write(entry{Call: c}) }
 func (j *journal) event(name string) { j.write(entry{Event: name}) }
 func (j *journal) rule(r *armed)     { j.write(entry{Rule: &ruleCount{r.index, r.seen, r.fired}}) }
 
-// Journal is the history file of [Main], over all the instances that wrote it.
+// Journal is the content of the journal file of [Main], over all instances that wrote it.
 type Journal struct {
-	// Calls is what each instance saw of each message, in the order of arrival.
+	// Calls has the messages of each instance, in the order of arrival.
 	Calls []Call
 	// Starts counts the instances.
 	Starts int
-	// StdinEnds counts the instances whose stdin ended before they did.
+	// StdinEnds counts the instances whose stdin ended before they exited.
 	StdinEnds int
 
 	rules map[int]ruleCount
 }
 
-// ReadJournal reads such a file. One that is not there is an empty journal; a
-// last line that is not whole is left out.
+// ReadJournal reads a journal file. A missing file is an empty journal; an incomplete last
+// line is ignored.
 func ReadJournal(path string) (*Journal, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Journal{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("history of the faults proxy: %w", err)
+		return nil, fmt.Errorf("journal of the faults proxy: %w", err)
 	}
 	return parseJournal(data)
 }
@@ -87,7 +86,7 @@ func parseJournal(data []byte) (*Journal, error) {
 		}
 		var e entry
 		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, fmt.Errorf("history of the faults proxy: line %d: %w", n, err)
+			return nil, fmt.Errorf("journal of the faults proxy: line %d: %w", n, err)
 		}
 		switch {
 		case e.Call != nil:
@@ -109,7 +108,7 @@ func parseJournal(data []byte) (*Journal, error) {
 	}
 }
 
-// goOn counts on from the instances before.
+// goOn continues the counters of the instances before.
 func (p *Proxy) goOn(j *Journal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

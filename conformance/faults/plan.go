@@ -9,39 +9,36 @@ import (
 	"time"
 )
 
-// Plan says what goes wrong. The zero Plan is a proxy that harms nothing.
+// Plan is what a proxy does. The zero Plan has no faults.
 type Plan struct {
-	// Seed is where all chance comes from: the same plan and the same traffic
-	// make the same faults.
+	// Seed decides all random choices: the same plan and the same traffic make the same
+	// faults.
 	Seed uint64 `json:"seed,omitempty"`
-	// Rules are tried in order; the first that matches acts, and one message
-	// has at most one fault.
+	// Rules are tried in order. The first match applies: a message has at most one fault.
 	Rules []Rule `json:"rules"`
 }
 
-// Rule is one fault and when it happens. What a parameter means for a fault,
-// and its default, is in the fault's Note; most faults read few, and those that a
-// fault does not read, Unsent and Executed among them, change nothing.
+// Rule is one fault and when it happens. The fault's Note describes the parameters that it
+// reads, and their defaults; the others have no effect.
 type Rule struct {
 	// Fault is an id of the [Catalogue].
 	Fault string `json:"fault"`
 	// Variant is one of the fault's forms; empty is its first.
 	Variant string `json:"variant,omitempty"`
-	// When selects; the zero Selector is every message the fault is about.
+	// When selects messages; the zero Selector matches all that the fault applies to.
 	When Selector `json:"when,omitzero"`
-	// Unsent keeps the request from the server. Else the server executes it
-	// and the fault hits its answer, which is the harder case; faults that are
-	// a refusal (status codes, errors) never pass the request on, unless
-	// Executed is set.
+	// Unsent does not forward the request to the server. By default the server executes it
+	// and the fault affects the answer. Faults that refuse the request (status codes,
+	// errors) never forward it unless Executed is set.
 	Unsent bool `json:"unsent,omitempty"`
-	// Executed passes the request on although the client gets a refusal,
-	// as a gateway does that loses the answer.
+	// Executed forwards the request although the client gets a refusal, like a gateway
+	// that loses the answer.
 	Executed bool `json:"executed,omitempty"`
 	// For is how long the fault lasts.
 	For Duration `json:"for,omitempty"`
-	// Every is the pause between its parts.
+	// Every is the pause between the parts of an answer.
 	Every Duration `json:"every,omitempty"`
-	// Repeat is how many parts.
+	// Repeat is the number of parts.
 	Repeat int `json:"repeat,omitempty"`
 	// Size is in bytes.
 	Size int `json:"size,omitempty"`
@@ -51,46 +48,44 @@ type Rule struct {
 	Text string `json:"text,omitempty"`
 }
 
-// Selector says which messages a rule hits. All that is set must hold.
-// Each rule counts its own messages, and only those that Methods,
-// Tools and After let through and that no rule before it hit.
+// Selector selects the messages of a rule. All conditions must hold. Each rule counts only
+// the messages that Methods, Tools and After select and that no earlier rule matched.
 type Selector struct {
-	// Methods are JSON-RPC methods of requests and notifications, or GET,
-	// DELETE and CONNECT for the HTTP requests that have none. Empty is what
-	// the fault is about, or any request with an id. A fault of a connection or
-	// of the start of a program comes before any message, and Methods and Tools
-	// with it are an error.
+	// Methods are JSON-RPC methods of requests and notifications, or GET, DELETE and
+	// CONNECT for HTTP requests without one. Empty means the fault's own methods, or any
+	// request with an id. Methods and Tools are an error for a fault of a connection or of
+	// the start of a program, which comes before any message.
 	Methods []string `json:"methods,omitempty"`
 	// Tools are names of tools in tools/call.
 	Tools []string `json:"tools,omitempty"`
-	// Skip lets so many pass first.
+	// Skip is the number of messages that pass first.
 	Skip int `json:"skip,omitempty"`
-	// Nth hits only every nth of those behind Skip: 1 and 0 each one.
+	// Nth selects every nth message after Skip; 0 and 1 select each.
 	Nth int `json:"nth,omitempty"`
-	// Count is how often the rule acts; 0 is without end.
+	// Count is the largest number of faults; 0 means no limit.
 	Count int `json:"count,omitempty"`
-	// Probability is in (0, 1]; 0 is 1.
+	// Probability is in (0, 1]; 0 means 1.
 	Probability float64 `json:"probability,omitempty"`
-	// After is from the beginning of the plan.
+	// After is the time since the plan began.
 	After Duration `json:"after,omitempty"`
-	// Until is from the beginning of the plan; 0 is without end.
+	// Until is the time since the plan began; 0 means no end.
 	Until Duration `json:"until,omitempty"`
 }
 
-// Duration is a time.Duration that is text in JSON, such as "1.5s".
+// Duration is a time.Duration that is written as text in JSON, such as "1.5s".
 type Duration time.Duration
 
-// MarshalText writes the duration as Go does.
+// MarshalText returns the form of [time.Duration.String].
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-// UnmarshalText reads what time.ParseDuration reads.
+// UnmarshalText accepts the forms of [time.ParseDuration].
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	*d = Duration(v)
 	return err
 }
 
-// or returns the duration, or what is meant when it is not set.
+// or returns the duration, or the default if it is not set.
 func (d Duration) or(byDefault time.Duration) time.Duration {
 	if d == 0 {
 		return byDefault
@@ -98,11 +93,11 @@ func (d Duration) or(byDefault time.Duration) time.Duration {
 	return time.Duration(d)
 }
 
-// maxPart bounds what a plan may ask for in one message: 4 GiB or as many parts.
+// maxPart bounds the size and the number of parts of one message.
 const maxPart = 1 << 32
 
-// ParsePlan reads a plan from JSON and checks it as [Plan.Check] does. Members
-// it does not know are an error: a misspelt selector would hit everything.
+// ParsePlan reads a plan from JSON and checks it. Unknown members are an error, because a
+// misspelled selector would match every message.
 func ParsePlan(text []byte) (Plan, error) {
 	var p Plan
 	dec := json.NewDecoder(bytes.NewReader(text))
@@ -111,17 +106,17 @@ func ParsePlan(text []byte) (Plan, error) {
 		return Plan{}, fmt.Errorf("plan of faults: %w", err)
 	}
 	if dec.More() {
-		return Plan{}, errors.New("plan of faults: text behind the plan")
+		return Plan{}, errors.New("plan of faults: text after the plan")
 	}
-	if err := p.Check(); err != nil {
+	if err := p.check(); err != nil {
 		return Plan{}, err
 	}
 	return p, nil
 }
 
-// Check says what is wrong with a plan: an unknown fault or variant, a fault
-// that is not made here, a number out of range.
-func (p Plan) Check() error {
+// check returns an error for an unknown fault or variant, a fault that is not made here,
+// or a number out of range.
+func (p Plan) check() error {
 	for i, r := range p.Rules {
 		if err := r.check(); err != nil {
 			return fmt.Errorf("plan of faults: rule %d: %w", i, err)
@@ -137,7 +132,7 @@ func (r Rule) check() error {
 		return fmt.Errorf("no fault is called %q", r.Fault)
 	case len(f.Carriers) == 0:
 		return fmt.Errorf("%s is not made here: %s", r.Fault, f.Note)
-	case !f.Variant(r.Variant):
+	case !f.hasVariant(r.Variant):
 		return fmt.Errorf("%s has no variant %q; it has %q", r.Fault, r.Variant, f.Variants)
 	case r.Unsent && r.Executed:
 		return errors.New("unsent and executed exclude each other")
@@ -146,9 +141,9 @@ func (r Rule) check() error {
 	case r.Repeat < 0 || r.Size < 0 || int64(r.Repeat) > maxPart || int64(r.Size) > maxPart:
 		return fmt.Errorf("repeat and size are between 0 and %d", int64(maxPart))
 	case r.Status < 0 || r.Status > 999 || r.Status > 0 && r.Status < 100 && f.Made(HTTP):
-		return errors.New("status is a status")
+		return errors.New("status is not an HTTP status or exit status")
 	case len(r.When.Methods)+len(r.When.Tools) > 0 && !pointOf(r.Fault).ofMessages():
-		return fmt.Errorf("%s happens where there is no message yet: it has no methods or tools to select by", r.Fault)
+		return fmt.Errorf("%s happens before there is a message: it cannot be selected by methods or tools", r.Fault)
 	}
 	return r.When.check()
 }

@@ -27,21 +27,21 @@ func TestParsePlan(t *testing.T) {
 		`{"rules":[{"fault":"B1","for":"soon"}]}`:                       "invalid duration",
 		`{"rules":[{"fault":"B1","size":-1}]}`:                          "between 0 and",
 		`{"rules":[{"fault":"D16","repeat":99999999999}]}`:              "between 0 and",
-		`{"rules":[{"fault":"B12","status":7}]}`:                        "status is a status",
+		`{"rules":[{"fault":"B12","status":7}]}`:                        "not an HTTP status",
 		`{"rules":[{"fault":"B1","when":{"probability":1.5}}]}`:         "probability",
 		`{"rules":[{"fault":"B1","when":{"count":-1}}]}`:                "not negative",
 		`{"rules":[{"fault":"B1","when":{"after":"2s","until":"1s"}}]}`: "until is later",
 		`{"rules":[{"fault":"B1","when":{"tools":[""]}}]}`:              "have names",
-		`{"rules":[{"fault":"A2","when":{"tools":["pay"]}}]}`:           "no message yet",
-		`{"rules":[{"fault":"E2","when":{"methods":["ping"]}}]}`:        "no message yet",
+		`{"rules":[{"fault":"A2","when":{"tools":["pay"]}}]}`:           "before there is a message",
+		`{"rules":[{"fault":"E2","when":{"methods":["ping"]}}]}`:        "before there is a message",
 		`{"rules":[{"fault":"B1","whenever":{}}]}`:                      "unknown field",
-		`{"rules":[]} {}`: "behind the plan",
+		`{"rules":[]} {}`: "after the plan",
 		``:                "plan of faults",
 	} {
 		_, err := ParsePlan([]byte(text))
 		require.ErrorContains(t, err, why, text)
 	}
-	require.Error(t, Plan{Rules: []Rule{{Fault: "B1", When: Selector{Probability: math.NaN()}}}}.Check())
+	require.Error(t, Plan{Rules: []Rule{{Fault: "B1", When: Selector{Probability: math.NaN()}}}}.check())
 	_, err = New(Plan{Rules: []Rule{{Fault: "B99"}}})
 	require.Error(t, err)
 }

@@ -18,56 +18,54 @@ const (
 	exitNoStart = 127
 )
 
-// Program is a proxy that is a process: it runs the command of a stdio server
-// and stands between it and its own stdin and stdout.
-type Program struct {
-	// Plan is what goes wrong.
-	Plan Plan
-	// Command is the server's, with its arguments.
-	Command []string
-	// Journal is a file that what happens is appended to; see [ReadJournal].
-	// With it, selectors count over all the instances that had the same file:
-	// Count 1 is one crash and no other after the restart. Empty: none.
-	Journal string
+// program is a proxy that is a process: it runs the command of a stdio server, between it
+// and its own stdin and stdout.
+type program struct {
+	plan    Plan
+	command []string
+	// journal is the path of the journal file; empty for none.
+	journal string
 }
 
-// Main makes the calling program that proxy and returns the status to exit
-// with. The arguments are
+// Main makes the calling program a proxy around the command of a stdio server, on its own
+// stdin, stdout and stderr. It returns the exit status when the server has ended; faults
+// may end the process before. The arguments are
 //
 //	[-plan JSON] [-plan-file PATH] [-journal PATH] command [argument...]
 //
-// A test binary that is to be the proxy calls it from TestMain, when an
-// environment variable of its own is set, and does nothing else.
+// The journal file gets the history, for [ReadJournal]. With it selectors count over all
+// instances with the same file: with Count 1 there is one crash, and none after the
+// restart.
+//
+// Call Main once in a process, then exit. A test binary calls it from TestMain if an
+// environment variable asks for it.
 func Main(ctx context.Context, args []string) int {
-	var p Program
+	var p program
 	var plan, file string
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
 	flags.StringVar(&plan, "plan", "", "the plan, as JSON")
 	flags.StringVar(&file, "plan-file", "", "a file with the plan")
-	flags.StringVar(&p.Journal, "journal", "", "a file to append to what happens")
+	flags.StringVar(&p.journal, "journal", "", "a file to which the history is appended")
 	if err := flags.Parse(args); err != nil {
 		return exitUsage
 	}
-	p.Command = flags.Args()
+	p.command = flags.Args()
 	text, err := []byte(plan), error(nil)
 	if file != "" {
 		text, err = os.ReadFile(file)
 	}
 	if err == nil && len(text) > 0 {
-		p.Plan, err = ParsePlan(text)
+		p.plan, err = ParsePlan(text)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "faults:", err)
 		return exitUsage
 	}
-	return p.Run(ctx)
+	return p.run(ctx)
 }
 
-// Run is the proxy on the process's own stdin, stdout and stderr, until the
-// server has ended. It returns the status to exit with, and faults may end the
-// process before. To be called once in a process, which then exits.
-func (p Program) Run(ctx context.Context) int {
-	if len(p.Command) == 0 {
+func (p program) run(ctx context.Context) int {
+	if len(p.command) == 0 {
 		fmt.Fprintln(os.Stderr, "faults: no command of a server")
 		return exitUsage
 	}
@@ -96,17 +94,17 @@ func (p Program) Run(ctx context.Context) int {
 	return status
 }
 
-func (p Program) proxy() (*Proxy, error) {
-	proxy, err := New(p.Plan)
-	if err != nil || p.Journal == "" {
+func (p program) proxy() (*Proxy, error) {
+	proxy, err := New(p.plan)
+	if err != nil || p.journal == "" {
 		return proxy, err
 	}
-	before, err := ReadJournal(p.Journal)
+	before, err := ReadJournal(p.journal)
 	if err != nil {
 		return nil, err
 	}
 	proxy.goOn(before)
-	if proxy.journal, err = openJournal(p.Journal); err != nil {
+	if proxy.journal, err = openJournal(p.journal); err != nil {
 		return nil, err
 	}
 	proxy.journal.event("start")
@@ -114,8 +112,8 @@ func (p Program) proxy() (*Proxy, error) {
 }
 
 // serve runs the server.
-func (p Program) serve(ctx context.Context, proxy *Proxy) int {
-	cmd := exec.CommandContext(ctx, p.Command[0], p.Command[1:]...)
+func (p program) serve(ctx context.Context, proxy *Proxy) int {
+	cmd := exec.CommandContext(ctx, p.command[0], p.command[1:]...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -132,7 +132,7 @@ var processCases = map[string]struct {
 		// Not the passing of time, but another signal, ends the wait.
 		require.NoError(t, rig.cmd.Process.Signal(syscall.SIGKILL))
 		<-ended
-		require.Equal(t, syscall.SIGKILL, rig.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(), "it has not ended by itself")
+		require.Equal(t, syscall.SIGKILL, rig.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(), "it has not ended on its own")
 	}},
 	"E11/grandchild": {rule: Rule{For: Duration(time.Minute)}, check: func(t *testing.T, rig *childRig) {
 		rig.say(call(1))
@@ -199,7 +199,7 @@ func TestInstances(t *testing.T) {
 	require.Equal(t, "E13", j.Calls[0].Fault)
 }
 
-// A server that ends by itself ends the proxy, with its status.
+// A server that exits ends the proxy, with its status.
 func TestServerEnds(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

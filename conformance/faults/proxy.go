@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// Proxy makes the faults of a [Plan] for every carrier it is asked for, and
-// writes down what it did. Make it with [New]; inside a synctest bubble, when
-// it is to be used in one. All methods may be called concurrently.
+// Proxy makes the faults of a [Plan] and records what it did. Create it with [New], inside
+// the synctest bubble if it is used in one. Its methods are safe for concurrent use.
 type Proxy struct {
 	began time.Time
 
@@ -23,19 +22,18 @@ type Proxy struct {
 	resume  map[string][]byte // answers that wait for a Last-Event-ID (C2)
 }
 
-// New returns a proxy that follows the plan from now on. It holds nothing that
-// must be closed.
+// New returns a proxy that follows the plan. It needs no Close.
 func New(plan Plan) (*Proxy, error) {
-	if err := plan.Check(); err != nil {
+	if err := plan.check(); err != nil {
 		return nil, err
 	}
 	return &Proxy{began: time.Now(), now: newPeriod(plan), made: map[string]int{}, resume: map[string][]byte{}}, nil
 }
 
-// Set replaces the plan. What the old one holds goes on as if nothing had been:
-// held answers are delivered, a frozen stream flows. What it broke stays broken.
+// Set replaces the plan. Answers that the old plan holds are delivered, and a frozen stream
+// continues. Broken connections stay broken.
 func (p *Proxy) Set(plan Plan) error {
-	if err := plan.Check(); err != nil {
+	if err := plan.check(); err != nil {
 		return err
 	}
 	p.replace(newPeriod(plan))
@@ -52,20 +50,19 @@ func (p *Proxy) replace(next *period) {
 	p.now = next
 }
 
-// Stats tells how often each fault was made since the proxy began, by id. The
-// map is the caller's.
+// Stats returns how often each fault was made since New, by id. The caller owns the map.
 func (p *Proxy) Stats() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.made)
 }
 
-// period is the time in which one plan holds, and what its faults remember.
+// period is the time of one plan, and the state of its faults.
 type period struct {
 	plan  Plan
 	rules []*armed
 	since time.Time
-	over  chan struct{} // closed when the next plan holds
+	over  chan struct{} // closed when the next plan begins
 
 	dead    map[string]bool   // sessions that are gone (B17)
 	waiting map[string]waiter // answers that wait for their cancellation (D6, F15)
@@ -104,7 +101,7 @@ type hit struct {
 	random *rand.Rand // of this hit alone, so that concurrent hits do not depend on each other
 }
 
-// event is something that a rule may hit.
+// event is a message or a connection that a rule may match.
 type event struct {
 	carrier Carrier
 	point   point
@@ -114,7 +111,7 @@ type event struct {
 	early   bool // the message has not been read whole
 }
 
-// match returns the fault that the event has, or nil. It counts.
+// match returns the fault of the event, or nil, and counts it.
 func (p *Proxy) match(e event) *hit {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,8 +120,8 @@ func (p *Proxy) match(e event) *hit {
 			continue
 		}
 		r.seen++
-		// A source of its own for the nth message of a rule: the decision depends
-		// on the seed and on nothing that runs beside it.
+		// Each message of a rule has its own source, so that the decision depends on the
+		// seed only and not on concurrent messages.
 		random := rand.New(rand.NewPCG(p.now.plan.Seed, uint64(r.index)<<32|uint64(r.seen)&0xffffffff))
 		if !r.chosen(random) {
 			p.journal.rule(r)
@@ -138,10 +135,10 @@ func (p *Proxy) match(e event) *hit {
 	return nil
 }
 
-// early reports a fault that comes before the message is read.
+// early reports whether the fault comes before the message is read.
 func (r *armed) early() bool { return r.fault.ID == "B29" || r.fault.ID == "E6" && r.form == "request" }
 
-// about reports whether the rule speaks of such an event at all.
+// about reports whether the rule applies to the event.
 func (r *armed) about(e event) bool {
 	made := r.fault.Made(e.carrier) || e.carrier == Process && e.point == atMessage && r.fault.Made(Stream)
 	if !made || pointOf(r.fault.ID) != e.point {
@@ -173,7 +170,7 @@ func (r *armed) due(since time.Duration) bool {
 	return since >= time.Duration(r.When.After) && (r.When.Until == 0 || since < time.Duration(r.When.Until))
 }
 
-// chosen looks at the counters, the present event among them.
+// chosen reports whether the counters, with this event, select it.
 func (r *armed) chosen(random *rand.Rand) bool {
 	w := r.When
 	behind := r.seen - w.Skip
@@ -183,8 +180,8 @@ func (r *armed) chosen(random *rand.Rand) bool {
 		(w.Probability == 0 || random.Float64() < w.Probability)
 }
 
-// stands reports whether a rule for the fault holds now, and returns it.
-func (p *Proxy) stands(id string) *armed {
+// active returns the active rule for a fault, or nil.
+func (p *Proxy) active(id string) *armed {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range p.now.rules {
@@ -195,7 +192,7 @@ func (p *Proxy) stands(id string) *armed {
 	return nil
 }
 
-// count is how often a fault that remembers was at this point, this time included.
+// count returns how often a fault with phases reached this point, with this time.
 func (p *Proxy) count(h *hit, what string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,7 +200,7 @@ func (p *Proxy) count(h *hit, what string) int {
 	return h.period.memory[what]
 }
 
-// pause waits d, and returns false when the context ended before.
+// pause waits for d. It returns false if the context ended first.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -218,8 +215,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// hold waits until the plan is replaced, or for d when that is not 0. It
-// returns false when the context ended before.
+// hold waits until the plan is replaced, or for d if it is not 0. It returns false if the
+// context ended first.
 func (h *hit) hold(ctx context.Context, d time.Duration) bool {
 	var after <-chan time.Time
 	if d > 0 {
@@ -242,12 +239,12 @@ type point int
 
 const (
 	atMessage point = iota // a request or a notification
-	atConn                 // a connection, dialed or accepted
+	atConn                 // a dialed or accepted connection
 	atFrames               // an HTTP/2 stream
 	atStart                // of a program or a stream
 )
 
-// ofMessages reports whether there is a message to select by.
+// ofMessages reports whether the point has a message to select by.
 func (p point) ofMessages() bool { return p == atMessage || p == atFrames }
 
 func pointOf(id string) point {

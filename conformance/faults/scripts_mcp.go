@@ -124,8 +124,8 @@ func locked(x *exchange) []byte {
 	return failure(x.req.ID, -32603, "database is locked", data)
 }
 
-// endlessTask answers a call with a task of the tasks extension, and says of
-// every task that it works, even when it was cancelled.
+// endlessTask answers a call with a task of the tasks extension. Every task is reported as
+// working, even if it was canceled.
 func endlessTask(x *exchange) []byte {
 	poll := strconv.FormatInt(x.Every.or(time.Millisecond).Milliseconds(), 10)
 	kind, task := "complete", x.req.task

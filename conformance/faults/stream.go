@@ -12,21 +12,19 @@ import (
 
 // Ends are the two directions to one peer.
 type Ends struct {
-	// From is what the peer writes.
+	// From has the lines that the peer writes.
 	From io.ReadCloser
-	// To is what the peer reads.
+	// To has the lines that the peer reads.
 	To io.WriteCloser
 }
 
-// Stream stands between a client and a server that exchange lines, and makes
-// the faults of the carrier [Stream], until both directions have ended, a fault
-// ends them, or ctx ends: the end of one is passed on as its end. It closes all four streams, and it returns when nothing
-// of it runs any more, provided that Close of the streams ends their Read and
-// Write (files of a terminal's do not). The error is that of ctx, or nil: the
-// end of a stream is none.
+// Stream copies lines between a client and a server and makes the faults of the carrier
+// [Stream]. It runs until both directions end, a fault ends them, or ctx ends. The end of
+// one direction ends it on the other side, too. Then Stream closes all four streams, waits
+// for its goroutines, and returns ctx.Err(), or nil. Close of the streams must end their
+// Read and Write, which it does not for a terminal.
 //
-// A message without a fault passes as it is. A batch has the fault of its first
-// request.
+// Messages without a fault pass unchanged. A batch has the fault of its first request.
 func (p *Proxy) Stream(ctx context.Context, client, server Ends) error {
 	s := newStream(p, client, server)
 	return s.run(ctx)
@@ -88,14 +86,14 @@ func (s *stream) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// close ends all streams; errors have nobody to tell.
+// close closes all streams.
 func (s *stream) close() {
 	for _, c := range []io.Closer{s.client.From, s.client.To, s.server.From, s.server.To} {
 		_ = c.Close()
 	}
 }
 
-// crash ends everything, as a process does.
+// crash ends everything, like a process that crashes.
 func (s *stream) crash(form string) {
 	if s.process.crash != nil {
 		s.process.crash(form)
@@ -103,7 +101,7 @@ func (s *stream) crash(form string) {
 	s.end()
 }
 
-// upward passes on what the client says.
+// upward forwards the lines of the client.
 func (s *stream) upward() {
 	defer func() { _ = s.server.To.Close() }()
 	if s.process.stdinEnded != nil {

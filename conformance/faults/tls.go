@@ -13,18 +13,16 @@ import (
 	"time"
 )
 
-// Authority issues the certificates of a TLS listener: a right one, and those
-// of fault A5. Its keys are of chance, and no plan's seed makes them. It is
-// safe for concurrent use.
+// Authority issues the certificates of a TLS listener: a valid one, and those of fault A5.
+// Its keys do not depend on the seed of a plan. It is safe for concurrent use.
 type Authority struct {
 	pool  *x509.CertPool
 	right tls.Certificate
 	wrong map[string]tls.Certificate // by the form of A5
 }
 
-// NewAuthority makes one for the hosts, which are names or addresses; without
-// any, for localhost and the loopback addresses. Certificates hold for ten
-// years from an hour ago.
+// NewAuthority returns an authority for hosts, which are names or addresses; the default is
+// localhost and the loopback addresses. Certificates are valid for ten years.
 func NewAuthority(hosts ...string) (*Authority, error) {
 	if len(hosts) == 0 {
 		hosts = []string{"localhost", "127.0.0.1", "::1"}
@@ -53,7 +51,7 @@ func NewAuthority(hosts ...string) (*Authority, error) {
 	return a, err
 }
 
-// Pool is what a client must trust.
+// Pool returns the certificates that a client must trust.
 func (a *Authority) Pool() *x509.CertPool { return a.pool }
 
 // config is the TLS of one connection.

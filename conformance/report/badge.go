@@ -12,7 +12,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// badge is what a badge says. No percentage is a verdict, so it never holds one.
+// badge is the content of a badge. It has no percentage, because none is a verdict.
 type badge struct {
 	Schema  int    `json:"schemaVersion"`
 	Label   string `json:"label"`
@@ -20,14 +20,14 @@ type badge struct {
 	Color   string `json:"color"`
 }
 
-// badgeFill are the colours of a badge by name; white text reads on each with a
-// contrast of 4.5 or more.
+// badgeFill are the colours of a badge by name; white text has a contrast of 4.5 or more on
+// each.
 var badgeFill = map[string]string{
 	"brightgreen": "#1a7f37", "blue": "#0969da", "yellow": "#8a6100", "red": "#c42b2b", "lightgrey": "#656d76",
 }
 
-// badgeOf: green only when all applied, blue when whole areas did not, yellow
-// with known failures, red when rules are broken, grey when it is open.
+// badgeOf returns green if every area ran, blue if some did not, yellow with known
+// failures, red with broken rules, grey if the verdict is inconclusive.
 func badgeOf(r *conformance.Report) badge {
 	var names []string
 	for _, v := range revisions(r) {
@@ -37,7 +37,7 @@ func badgeOf(r *conformance.Report) badge {
 	}
 	b := badge{Schema: 1, Label: strings.TrimSpace("MCP " + strings.Join(names, ", ")), Message: "inconclusive", Color: "lightgrey"}
 	s := r.Summary()
-	ran := s.Must.Pass + s.Must.Fail + s.Must.Inconclusive + s.Must.Error
+	ran := s.Must[conformance.Pass] + s.Must[conformance.Fail] + s.Must[conformance.Inconclusive] + s.Must[conformance.Error]
 	switch {
 	case r.Verdict() == conformance.Failed:
 		broken := 0
@@ -53,20 +53,20 @@ func badgeOf(r *conformance.Report) badge {
 	case requiredSkipped(r, s.SkippedAreas) || len(r.Policy.Only) > 0 || len(r.Policy.Skip) > 0:
 		b.Message, b.Color = "passed · "+strings.Join(areasRun(r), ", ")+" only", "blue"
 	default:
-		b.Message, b.Color = fmt.Sprintf("passed · %d/%d MUST", s.Must.Pass, ran), "brightgreen"
+		b.Message, b.Color = fmt.Sprintf("passed · %d/%d MUST", s.Must[conformance.Pass], ran), "brightgreen"
 	}
 	return b
 }
 
-// requiredSkipped reports whether one of the areas in which nothing ran has
-// requirements of the specification, which bind everybody.
+// requiredSkipped reports whether an area in which nothing ran has requirements of the
+// specification.
 func requiredSkipped(r *conformance.Report, skipped []string) bool {
 	return slices.ContainsFunc(r.Results, func(res conformance.Result) bool {
 		return res.Level == conformance.Must && res.Spec.Section != "" && slices.Contains(skipped, res.Area)
 	})
 }
 
-// areasRun are the areas in which something was judged, a few of them by name.
+// areasRun describes the areas that ran, a few of them by name.
 func areasRun(r *conformance.Report) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -87,7 +87,7 @@ func areasRun(r *conformance.Report) []string {
 // BadgeJSON writes the badge as an endpoint document of shields.io.
 func BadgeJSON(w io.Writer, r *conformance.Report) error { return encode(w, badgeOf(r)) }
 
-// BadgeSVG writes the badge as a picture that needs nothing else.
+// BadgeSVG writes the badge as a self-contained picture.
 func BadgeSVG(w io.Writer, r *conformance.Report) error {
 	b, tool := badgeOf(r), toolOf(r)
 	// Widths are estimates; textLength makes the text fit them.

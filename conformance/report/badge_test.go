@@ -20,7 +20,7 @@ func TestBadge(t *testing.T) {
 	apart.Results = []conformance.Result{apart.Results[0], apart.Results[4]}
 	apart.Results[1].Reason = conformance.SkipNotDeclared
 	house := passedReport()
-	seed := conformance.Result{Check: conformance.Check{ID: "S0-STORE-01", Spec: conformance.Spec{Seed: "S0-STORE-01"}}, Area: "store_artifact", Level: conformance.Must}
+	seed := conformance.Result{Check: conformance.Check{ID: "S0-STORE-01", Spec: conformance.Spec{Requirement: "S0-STORE-01"}}, Area: "store_artifact", Level: conformance.Must}
 	seed.Status, seed.Reason = conformance.Skip, conformance.SkipNoFixture
 	house.Results = append(house.Results, seed)
 	chosen := passedReport()

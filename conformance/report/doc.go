@@ -1,22 +1,20 @@
-// Package report renders what a run of the conformance suite found. One run
-// makes one [conformance.Report]; every format here is a rendering of it, so
-// they cannot disagree:
+// Package report writes a [conformance.Report] in several formats, which cannot disagree:
 //
 //	report.Text(os.Stdout, r, report.TextOptions{})
 //	report.JSON(file, r)
 //
-// Text of the judged server is made harmless for the place it is shown in. The
-// functions are safe for concurrent use on one report, which they do not change.
+// Text of the server is escaped for each format. The functions do not change the report and
+// are safe for concurrent use.
 package report
 
 import _ "embed" // the published schemas
 
-// Schema is the JSON Schema of what [JSON] and [Matrix] write.
+// Schema is the JSON Schema of the output of [JSON] and [Matrix].
 //
 //go:embed conform.schema.json
 var Schema []byte
 
-// JUnitSchema is the XML Schema of what [JUnit] writes.
+// JUnitSchema is the XML Schema of the output of [JUnit].
 //
 //go:embed junit.xsd
 var JUnitSchema []byte

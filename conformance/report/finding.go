@@ -13,17 +13,17 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// What every format says of a report and of one result, in the same words.
+// The texts about reports and results that all formats share.
 
-// specSite is where the specification's pages are.
+// specSite has the pages of the specification.
 const specSite = "https://modelcontextprotocol.io/specification/"
 
-// tasksSite is where the page of the tasks extension is, which has a repository
-// of its own and no revisions.
+// tasksSite has the page of the tasks extension, which has its own repository and no
+// revisions.
 const tasksSite = "https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md"
 
-// specURL is the page of the rule in the revision that was judged, "" for a
-// rule the specification does not have.
+// specURL returns the page of the rule in the judged revision, "" for a rule that is not in
+// the specification.
 func specURL(res *conformance.Result) string {
 	if res.Spec.Section == "" || res.Revision == "" {
 		return ""
@@ -34,24 +34,27 @@ func specURL(res *conformance.Result) string {
 	return specSite + string(res.Revision) + "/" + res.Spec.Section
 }
 
-// source names the place of the rule.
+// passivePrefix begins the ids of scenarios that judge the traffic of all others: alone
+// they decide nothing.
+const passivePrefix = "SEEN-"
+
+// source names the source of the rule.
 func source(res *conformance.Result) string {
 	switch {
 	case res.Spec.Section != "":
 		return strings.TrimSpace("spec "+string(res.Revision)) + " " + res.Spec.Section
-	case res.Spec.Seed != "":
-		return "requirement " + res.Spec.Seed
+	case res.Spec.Requirement != "":
+		return "requirement " + res.Spec.Requirement
 	}
 	return ""
 }
 
-// again is the command line that repeats one check: the whole run for what is seen
-// in all of it.
+// again returns the command line that repeats one check, or the whole run for a passive check.
 func again(r *conformance.Report, res *conformance.Result) string {
 	return shellLine(command(r, res))
 }
 
-// command is the words of again, with more flags.
+// command returns the words of again, with more flags.
 func command(r *conformance.Report, res *conformance.Result, flags ...string) []string {
 	words := slices.Clone(r.Again)
 	if len(words) == 0 {
@@ -63,7 +66,7 @@ func command(r *conformance.Report, res *conformance.Result, flags ...string) []
 	if len(r.Revisions) > 1 && res.Revision != "" {
 		words = append(words, "--spec", string(res.Revision))
 	}
-	if !strings.HasPrefix(res.Scenario, conformance.SeenPrefix) {
+	if !strings.HasPrefix(res.Scenario, passivePrefix) {
 		words = append(words, "--only", res.ID)
 	}
 	words = append(words, flags...)
@@ -73,7 +76,7 @@ func command(r *conformance.Report, res *conformance.Result, flags ...string) []
 	return words
 }
 
-// subject is what was judged as one would type it after "conform server".
+// subject returns the subject as in the command line.
 func subject(t conformance.Target) string {
 	switch {
 	case t.URL != "":
@@ -84,7 +87,7 @@ func subject(t conformance.Target) string {
 	return ""
 }
 
-// named is what the subject calls itself.
+// named returns the name and version that the subject reports.
 func named(t conformance.Target) string {
 	name := strings.TrimSpace(visible(t.Name + " " + t.Version))
 	if name == "" {
@@ -93,7 +96,7 @@ func named(t conformance.Target) string {
 	return name
 }
 
-// revisions are those that were judged, newest first.
+// revisions returns the judged revisions, newest first.
 func revisions(r *conformance.Report) []mcp.Version {
 	var out []mcp.Version
 	for _, l := range r.Revisions {
@@ -114,16 +117,15 @@ func revisionsText(r *conformance.Report) string {
 	return strings.Join(parts, ", ")
 }
 
-// reported reports whether a result is told as a finding: all that is not as it
-// should be.
+// reported reports whether a result is a finding: a failure or a stale entry.
 func reported(res *conformance.Result) bool {
 	return res.Status != conformance.Pass && res.Status != conformance.Skip || res.Baseline == conformance.BaselineStale
 }
 
-// shown reports whether a result is told at all: not what was not asked for.
+// shown reports whether a result is part of the report: the options select it.
 func shown(res *conformance.Result) bool { return res.Reason != conformance.SkipExcluded }
 
-// message is what is wrong, in one clause.
+// message describes the failure in one clause.
 func message(res *conformance.Result) string {
 	switch {
 	case res.Baseline == conformance.BaselineStale:
@@ -138,7 +140,7 @@ func message(res *conformance.Result) string {
 	return visible(res.Detail)
 }
 
-// remarks are what a reader has to know beside the outcome.
+// remarks explain the outcome.
 func remarks(res *conformance.Result) []string {
 	var out []string
 	if res.Baseline != conformance.BaselineNone {
@@ -157,7 +159,7 @@ func remarks(res *conformance.Result) []string {
 	return out
 }
 
-// sentence says in words what is wrong.
+// sentence describes the outcome of the run in words.
 func sentence(r *conformance.Report) string {
 	s := r.Summary()
 	var parts []string
@@ -166,18 +168,18 @@ func sentence(r *conformance.Report) string {
 			parts = append(parts, plural(n, what))
 		}
 	}
-	if s.Must.Fail > 0 {
+	if s.Must[conformance.Fail] > 0 {
 		parts = append(parts, broken(r))
 	}
 	add(s.Stale, "stale entry")
 	if s.Stale > 1 {
 		parts[len(parts)-1] = fmt.Sprintf("%d stale entries", s.Stale)
 	}
-	if s.Must.Inconclusive+s.Should.Inconclusive+s.Blocked > 0 {
+	if s.Must[conformance.Inconclusive]+s.Should[conformance.Inconclusive]+s.Blocked > 0 {
 		parts = append(parts, inconclusive(r))
 	}
-	add(s.Should.Warn, "recommendation")
-	if n := s.Must.Error + s.Should.Error; n > 0 {
+	add(s.Should[conformance.Warn], "recommendation")
+	if n := s.Must[conformance.Error] + s.Should[conformance.Error]; n > 0 {
 		parts = append(parts, plural(n, "fault")+" of the suite")
 	}
 	if len(parts) == 0 {
@@ -189,7 +191,7 @@ func sentence(r *conformance.Report) string {
 	return strings.Join(parts, ", ")
 }
 
-// broken counts the broken requirements, and those of them that are known.
+// broken counts the broken requirements, with the known ones.
 func broken(r *conformance.Report) string {
 	n, known := 0, 0
 	for i := range r.Results {
@@ -207,7 +209,7 @@ func broken(r *conformance.Report) string {
 	return plural(n, "broken requirement")
 }
 
-// inconclusive counts what could not be judged, and what of that is known.
+// inconclusive counts the inconclusive checks, with the known ones.
 func inconclusive(r *conformance.Report) string {
 	s := r.Summary()
 	known := 0
@@ -216,46 +218,45 @@ func inconclusive(r *conformance.Report) string {
 			known++
 		}
 	}
-	text := fmt.Sprintf("%d inconclusive", s.Must.Inconclusive+s.Should.Inconclusive+s.Blocked)
+	text := fmt.Sprintf("%d inconclusive", s.Must[conformance.Inconclusive]+s.Should[conformance.Inconclusive]+s.Blocked)
 	if known > 0 {
 		text += fmt.Sprintf(" (%d known)", known)
 	}
 	return text
 }
 
-// took and lasted are times as finely as the JSON form keeps them, so that what
-// is made of it later says the same.
+// took and lasted are rounded as in the JSON form, so that formats made from it later are
+// the same.
 func took(r *conformance.Report) time.Duration { return r.Duration.Truncate(time.Millisecond) }
 
 func lasted(res *conformance.Result) time.Duration { return res.Duration.Truncate(time.Microsecond) }
 
-// legArea is a part of a report: an area in a revision.
-type legArea struct {
+// part is an area in a revision.
+type part struct {
 	revision mcp.Version
 	area     string
 	results  []*conformance.Result
 }
 
-// parts groups what is shown by revision and area, in the order of the report.
-func parts(r *conformance.Report) []legArea {
-	var out []legArea
+// parts groups the shown results by revision and area, in the order of the report.
+func parts(r *conformance.Report) []part {
+	var out []part
 	for i := range r.Results {
 		res := &r.Results[i]
 		if !shown(res) {
 			continue
 		}
-		at := slices.IndexFunc(out, func(p legArea) bool { return p.revision == res.Revision && p.area == res.Area })
+		at := slices.IndexFunc(out, func(p part) bool { return p.revision == res.Revision && p.area == res.Area })
 		if at < 0 {
 			at = len(out)
-			out = append(out, legArea{revision: res.Revision, area: res.Area})
+			out = append(out, part{revision: res.Revision, area: res.Area})
 		}
 		out[at].results = append(out[at].results, res)
 	}
 	return out
 }
 
-// kept is the bytes of a frame, without the part of a character that a cut went
-// through.
+// kept returns the bytes of a frame, without an incomplete last character.
 func kept(f *conformance.Frame) []byte {
 	data := f.Data
 	for f.Size > len(data) && len(data) > 0 && !utf8.Valid(data) && len(f.Data)-len(data) < utf8.UTFMax {
@@ -267,7 +268,7 @@ func kept(f *conformance.Frame) []byte {
 	return data
 }
 
-// frameLine is a frame as one line of text, cut to n bytes.
+// frameLine returns a frame as one line of text, cut to n bytes.
 func frameLine(f *conformance.Frame, n int) string {
 	var parts []string
 	if h := f.HTTP; h != nil {
@@ -291,7 +292,7 @@ func frameLine(f *conformance.Frame, n int) string {
 	return strings.Join(parts, "  ")
 }
 
-// arrow is the direction of a frame.
+// arrow returns the direction of a frame.
 func arrow(f *conformance.Frame) string {
 	if f.Dir == conformance.FromServer {
 		return "←"

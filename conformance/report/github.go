@@ -8,16 +8,15 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 )
 
-// Limits of GitHub: a summary of a step may have 1 MiB, of which some is left to
-// others, and a step ten annotations of a kind.
+// Limits of GitHub: a step may have a summary of 1 MiB, of which other tools need a part,
+// and ten annotations of a kind.
 const (
 	summaryLimit    = 900_000
 	annotationLimit = 10
 )
 
-// GitHub writes the report as Markdown for the summary of a job
-// ($GITHUB_STEP_SUMMARY) or a comment. What the server said cannot mention
-// people, link or format.
+// GitHub writes the report as Markdown for the summary of a job ($GITHUB_STEP_SUMMARY) or a
+// comment. Text of the server cannot mention people, link or format.
 func GitHub(w io.Writer, r *conformance.Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s MCP conformance %s: %s", markOf(verdictStatus(r.Verdict())).sign, r.Verdict(), markdown(named(r.Target)))
@@ -49,7 +48,7 @@ func GitHub(w io.Writer, r *conformance.Report) error {
 	return err
 }
 
-// verdictStatus is the status whose mark a verdict has.
+// verdictStatus returns the status with the mark of a verdict.
 func verdictStatus(v conformance.Verdict) conformance.Status {
 	switch v {
 	case conformance.Passed:
@@ -61,7 +60,7 @@ func verdictStatus(v conformance.Verdict) conformance.Status {
 	return conformance.Inconclusive
 }
 
-// githubTable counts by part; what has nothing to say is put together.
+// githubTable counts by part; parts without findings share a row.
 func githubTable(b *strings.Builder, r *conformance.Report) {
 	b.WriteString("| | pass | fail | warn | inconclusive | n/a |\n|---|--:|--:|--:|--:|--:|\n")
 	others := map[conformance.Status]int{}
@@ -109,7 +108,7 @@ func githubItem(r *conformance.Report, res *conformance.Result) string {
 	}
 	b.WriteString("\n")
 	if len(res.Evidence) > 0 && !res.Excused() {
-		// An indented block cannot be ended by what stands in it.
+		// The content of an indented block cannot end it.
 		b.WriteString("  <details><summary>wire</summary>\n\n")
 		for i := range res.Evidence {
 			fmt.Fprintf(&b, "      %s %s\n", arrow(&res.Evidence[i]), frameLine(&res.Evidence[i], frameLimit))
@@ -119,8 +118,8 @@ func githubItem(r *conformance.Report, res *conformance.Result) string {
 	return b.String()
 }
 
-// markdown escapes what Markdown and GitHub give a meaning to; mentions and
-// references lose theirs by an invisible joint.
+// markdown escapes the syntax of Markdown and GitHub; an invisible joiner breaks mentions
+// and references.
 func markdown(text string) string {
 	var b strings.Builder
 	for _, c := range visible(text) {
@@ -134,7 +133,7 @@ func markdown(text string) string {
 			b.WriteRune(c)
 			b.WriteString("\u200b")
 		case ':':
-			b.WriteString("&#58;") // no URL becomes a link by itself
+			b.WriteString("&#58;") // no URL becomes a link
 		default:
 			b.WriteRune(c)
 		}
@@ -172,7 +171,7 @@ func Annotations(w io.Writer, r *conformance.Report) error {
 	var b strings.Builder
 	for i, res := range all {
 		if i == annotationLimit-1 && len(all) > annotationLimit {
-			fmt.Fprintf(&b, "::warning title=MCP conformance::%d more findings stand in the report\n", len(all)-i)
+			fmt.Fprintf(&b, "::warning title=MCP conformance::%d more findings are in the report\n", len(all)-i)
 			break
 		}
 		kind := "warning"

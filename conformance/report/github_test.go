@@ -70,7 +70,7 @@ func TestAnnotations(t *testing.T) {
 	require.NoError(t, Annotations(&b, r))
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 	require.Len(t, lines, 10)
-	require.Equal(t, "::warning title=MCP conformance::15 more findings stand in the report", lines[9])
+	require.Equal(t, "::warning title=MCP conformance::15 more findings are in the report", lines[9])
 	require.Contains(t, lines[1], "title=A%2CB%3A MUST::")
 	require.Contains(t, lines[1], "100%25 ::error::x")
 }

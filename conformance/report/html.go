@@ -17,18 +17,16 @@ import (
 //go:embed html
 var htmlFiles embed.FS
 
-// scriptOpen begins the report inside a page, as gzip in base64url: most of a report
-// are words that come again. plainOpen began it in pages of earlier builds. [Read]
-// looks for both.
+// scriptOpen begins the report inside a page, as gzip in base64url, because reports are
+// repetitive. plainOpen began it in pages of earlier builds. [Read] accepts both.
 const (
 	scriptOpen = `<script type="application/gzip" id="report">`
 	plainOpen  = `<script type="application/json" id="report">`
 )
 
-// HTML writes one page that needs nothing else: no network, no fonts, no
-// script, though filters and search need one. One report becomes a report;
-// several become a matrix of checks and subjects. The reports are in the page,
-// so that [Read] can make any other format of it.
+// HTML writes one self-contained page. Only its filters and search need a script. One
+// report becomes a report; several become a matrix of checks and subjects. The reports are
+// in the page, so that [Read] can make any other format of it.
 func HTML(w io.Writer, reports []*conformance.Report) error {
 	files := map[string]string{}
 	for _, name := range []string{"page.html", "style.css", "script.js"} {
@@ -51,7 +49,7 @@ func HTML(w io.Writer, reports []*conformance.Report) error {
 		return err
 	}
 	v.Style, v.Script = template.CSS(files["style.css"]), template.JS(files["script.js"]) //nolint:gosec // our own files
-	// Only what the hashes name may run or colour; nothing may be loaded.
+	// Only the script and style with these hashes are allowed; nothing may be loaded.
 	v.Policy = fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'",
 		hash(files["style.css"]), hash(files["script.js"]))
 	return page.Execute(w, v)
@@ -65,7 +63,7 @@ func hash(text string) string {
 // evidenceLimit bounds the evidence of one check in a page.
 const evidenceLimit = 64 << 10
 
-// trim returns r with no more evidence than a page should carry.
+// trim returns r with limited evidence.
 func trim(r *conformance.Report) *conformance.Report {
 	out := *r
 	out.Results = append([]conformance.Result{}, r.Results...)
@@ -84,11 +82,10 @@ func trim(r *conformance.Report) *conformance.Report {
 	return &out
 }
 
-// frameWeight is about what a frame costs in a page beside its bytes.
+// frameWeight is the approximate size of a frame in a page without its bytes.
 const frameWeight = 300
 
-// view is what the template shows. All texts in it are plain; the template
-// escapes them.
+// view is the data of the template, which escapes all texts.
 type view struct {
 	Title, Sentence, Footer, Policy string
 	Verdict                         look
@@ -105,8 +102,7 @@ type view struct {
 	Data                            string
 }
 
-// look is a status as it is shown: a sign and a word, and a colour that nothing
-// depends on.
+// look is how a status is shown: a sign, a word, and a colour.
 type look struct{ Class, Sign, Word string }
 
 type fact struct{ Name, Value string }
@@ -141,7 +137,7 @@ func verdictLook(v conformance.Verdict) look {
 }
 
 func viewOf(reports []*conformance.Report) (*view, error) {
-	v := &view{Verdict: verdictLook(Worst(reports))}
+	v := &view{Verdict: verdictLook(worst(reports))}
 	var document any = toMatrix(reports)
 	if len(reports) == 1 {
 		document = toJSON(reports[0])
@@ -175,7 +171,7 @@ func (v *view) single(r *conformance.Report) {
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// facts are the four lines that place a report.
+// facts are the four lines about the run.
 func facts(r *conformance.Report) []fact {
 	judged := revisionsText(r)
 	if len(r.Target.Offered) > 0 {
@@ -234,8 +230,7 @@ func (v *view) overview(r *conformance.Report) {
 	v.BarText = strings.Join(words, ", ")
 }
 
-// open unfolds the first thing that is wrong, and nothing else: a page of open
-// findings is too long to find anything in.
+// open unfolds the first finding only: a page of open findings is too long.
 func (v *view) open() {
 	if len(v.Groups) > 0 && v.Groups[0].urgent {
 		v.Groups[0].Checks[0].Open = true
@@ -257,8 +252,8 @@ func (v *view) count() {
 	}
 }
 
-// anchor is the id of a check's details. With several revisions it names its own,
-// with several subjects the subject, too.
+// anchor returns the id of a check's details. It includes the revision and the subject if
+// there are several.
 func anchor(r *conformance.Report, res *conformance.Result, prefix string) string {
 	id := prefix + strings.ReplaceAll(res.ID, " ", "-")
 	if len(r.Revisions) > 1 {

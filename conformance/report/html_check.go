@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 )
 
-// group is the checks of one kind, the worst kind first.
+// group has the checks of one kind of outcome.
 type group struct {
 	ID, Title string
 	Checks    []checkView
@@ -127,7 +127,7 @@ func frameViewOf(f *conformance.Frame) frameView {
 	return v
 }
 
-// headers writes what HTTP said, sorted by name.
+// headers writes the HTTP headers, sorted by name.
 func headers(h *conformance.HTTPInfo) string {
 	var names []string
 	for name := range h.Header {
@@ -149,7 +149,7 @@ func headers(h *conformance.HTTPInfo) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// lines makes each line of a text harmless by itself.
+// lines makes each line of a text harmless.
 func lines(text string) string {
 	all := strings.Split(text, "\n")
 	for i := range all {
@@ -158,8 +158,8 @@ func lines(text string) string {
 	return strings.Join(all, "\n")
 }
 
-// packed is a document that can stand in a script element: the base64 of URLs, of
-// its gzip, has no sign that could end the element or that HTML would escape.
+// packed encodes a document for a script element: the base64 of URLs, of its gzip, has no
+// character that ends the element or that HTML escapes.
 func packed(document any) (string, error) {
 	var b bytes.Buffer
 	zip, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

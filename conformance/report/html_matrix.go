@@ -8,7 +8,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 )
 
-// matrix is what several subjects made of each check.
+// matrix compares several subjects check by check.
 type matrix struct {
 	Columns []matrixColumn
 	Areas   []matrixArea
@@ -57,8 +57,8 @@ func (v *view) several(reports []*conformance.Report) {
 	v.Sentence = fmt.Sprintf("%d of %d subjects failed.", failed, len(reports))
 }
 
-// matrixOf puts the checks that ran anywhere, in the order of the reports,
-// beside what each revision run of each subject made of them.
+// matrixOf has a row for each check that ran anywhere, in the order of the reports, with
+// its outcome in each revision run of each subject.
 func matrixOf(reports []*conformance.Report) *matrix {
 	m := &matrix{}
 	all := columns(reports)
@@ -93,7 +93,7 @@ func matrixOf(reports []*conformance.Report) *matrix {
 	return m
 }
 
-// area returns the area of this name, a new one at the end when there is none.
+// area returns the area of this name; it appends a new one if there is none.
 func (m *matrix) area(name string, span int) *matrixArea {
 	for i := range m.Areas {
 		if m.Areas[i].Name == name {

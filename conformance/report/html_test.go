@@ -18,7 +18,7 @@ import (
 
 var pagesDir = flag.String("pages", "", "write the pages to this folder, for a browser (scripts/html-check.sh)")
 
-// TestHTML_Pages: every page is written whole, and a full disk is told.
+// TestHTML_Pages: every page is complete, and a full disk is an error.
 func TestHTML_Pages(t *testing.T) {
 	t.Parallel()
 	for name, page := range pages(t) {
@@ -94,7 +94,7 @@ func TestHTML_Matrix(t *testing.T) {
 
 var colour = regexp.MustCompile(`--([a-z]+): (#[0-9a-f]{6});`)
 
-// TestHTML_Contrast: text reads on what it stands on, in light and in dark.
+// TestHTML_Contrast: text is readable on its background, in light and in dark.
 func TestHTML_Contrast(t *testing.T) {
 	t.Parallel()
 	css, err := htmlFiles.ReadFile("html/style.css")

@@ -47,8 +47,8 @@ func toJSON(r *conformance.Report) jsonReport {
 		},
 		Summary: jsonSummary{
 			Verdict: r.Verdict(), Exit: r.ExitCode(),
-			Must:   jsonMust{s.Must.Pass, s.Must.Fail, s.Must.Inconclusive, s.Must.Error},
-			Should: jsonShould{s.Should.Pass, s.Should.Warn, s.Should.Inconclusive, s.Should.Error},
+			Must:   jsonMust{s.Must[conformance.Pass], s.Must[conformance.Fail], s.Must[conformance.Inconclusive], s.Must[conformance.Error]},
+			Should: jsonShould{s.Should[conformance.Pass], s.Should[conformance.Warn], s.Should[conformance.Inconclusive], s.Should[conformance.Error]},
 			Skip:   s.Skipped, Known: s.Known, Stale: s.Stale, Flaky: s.Flaky, Unscored: s.Unscored, Blocked: s.Blocked, SkippedAreas: s.SkippedAreas,
 		},
 		Checks: make([]jsonCheck, len(r.Results)),
@@ -79,7 +79,7 @@ func checkJSON(r *conformance.Report, res *conformance.Result) jsonCheck {
 	c := jsonCheck{
 		ID: res.ID, Scenario: res.Scenario, Area: res.Area, Revision: res.Revision, Title: res.Title, Level: res.Level, Status: res.Status,
 		Baseline: string(res.Baseline), BaselineReason: res.BaselineReason, Unscored: res.Unscored,
-		Spec:     jsonSpec{Section: res.Spec.Section, URL: specURL(res), Quote: res.Spec.Quote, Seed: res.Spec.Seed},
+		Spec:     jsonSpec{Section: res.Spec.Section, URL: specURL(res), Quote: res.Spec.Quote, Seed: res.Spec.Requirement},
 		Official: res.Official, Detail: res.Detail, Expected: res.Expected, Actual: res.Actual,
 		DurationMs: ms(res.Duration), Attempts: res.Attempts, Bad: res.Bad, Fingerprint: fingerprint(r, res),
 	}
@@ -117,8 +117,7 @@ func frameJSON(f conformance.Frame) jsonFrame {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// fingerprint names a finding over runs: the check, who was judged, and what
-// was wrong, without what changes from run to run.
+// fingerprint identifies a finding across runs by the check, the subject and the failure.
 func fingerprint(r *conformance.Report, res *conformance.Result) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{
 		res.ID, string(res.Revision), r.Target.Name, r.Target.URL, strings.Join(r.Target.Argv, "\x00"), string(res.Status), res.Expected,
@@ -126,8 +125,8 @@ func fingerprint(r *conformance.Report, res *conformance.Result) string {
 	return "sha256:" + hex.EncodeToString(sum[:8])
 }
 
-// toolOf is the program that made the report: the one at hand, unless the report
-// was read from a file.
+// toolOf returns the program that made the report: this one, unless the report was read
+// from a file.
 func toolOf(r *conformance.Report) jsonTool {
 	if r.Tool != (conformance.Tool{}) {
 		return jsonTool(r.Tool)

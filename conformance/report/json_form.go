@@ -8,12 +8,12 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// The JSON form. kind and version name it, additions are the only changes.
+// The JSON form, which kind and version identify. It only changes by additions.
 const (
 	jsonKind    = "mcpctl.conform"
 	matrixKind  = "mcpctl.conform.matrix"
 	jsonVersion = 1
-	// baselineNew marks a failure that the files of known outcomes do not know.
+	// baselineNew marks a failure that no baseline file expects.
 	baselineNew = "new"
 )
 
@@ -170,8 +170,8 @@ type jsonFrame struct {
 	AtMs float64               `json:"atMs"`
 	Dir  conformance.Direction `json:"dir"`
 	HTTP *jsonHTTP             `json:"http,omitempty"`
-	// Frame is the text of the bytes; Base64 holds them when they are not
-	// UTF-8. Both are cut to what was kept, Size is what there was.
+	// Frame is the kept bytes as text, or Base64 if they are not UTF-8. Size is the whole
+	// size.
 	Frame  string `json:"frame,omitempty"`
 	Base64 string `json:"base64,omitempty"`
 	Size   int    `json:"size"`

@@ -200,9 +200,9 @@ func TestRead(t *testing.T) {
 	read, err := Read(&b)
 	require.NoError(t, err)
 	require.Len(t, read, 2)
-	require.Equal(t, conformance.Failed, Worst(read))
-	require.Equal(t, conformance.Passed, Worst([]*conformance.Report{passedReport()}))
-	require.Equal(t, conformance.VerdictInconclusive, Worst([]*conformance.Report{passedReport(), {}}))
+	require.Equal(t, conformance.Failed, worst(read))
+	require.Equal(t, conformance.Passed, worst([]*conformance.Report{passedReport()}))
+	require.Equal(t, conformance.VerdictInconclusive, worst([]*conformance.Report{passedReport(), {}}))
 }
 
 func TestRead_Refuses(t *testing.T) {

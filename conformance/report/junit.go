@@ -14,10 +14,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 )
 
-// JUnit writes the reports for CI dashboards: a suite for each revision and
-// area, beside others of each subject, a case for each check under its id. What fails the run is a failure,
-// what could not be established an error, what does not apply and what is known
-// to fail is skipped with its reason. [JUnitSchema] describes the form.
+// JUnit writes the reports for CI dashboards: a suite for each revision and area, and
+// subject if there are several, with a case for each check. Failures of the run are
+// failures, inconclusive checks are errors; checks that do not apply and known failures are
+// skipped with their reason. [JUnitSchema] describes the form.
 func JUnit(w io.Writer, reports []*conformance.Report) error {
 	root := junitRoot{Name: "mcpctl conform"}
 	var all time.Duration
@@ -66,7 +66,7 @@ type junitSuite struct {
 	Time      string `xml:"time,attr"`
 	Timestamp string `xml:"timestamp,attr"`
 	Hostname  string `xml:"hostname,attr"`
-	// Inside the suite: at the root they are outside the usual schema.
+	// Inside the suite, because the usual schema does not allow them at the root.
 	Properties []junitProperty `xml:"properties>property"`
 	Cases      []junitCase     `xml:"testcase"`
 }
@@ -96,9 +96,9 @@ type junitReason struct {
 	Text    string `xml:",chardata"`
 }
 
-// junitSubjects tells several subjects apart: by name and transport, and where
-// both are the same by number. One has no need of it. There is no dot in a name: in a class it begins a
-// package.
+// junitSubjects names several subjects: by name and transport, with a number if both are
+// the same. A single subject has no name. Names have no dot, which separates packages in a
+// class.
 func junitSubjects(reports []*conformance.Report) []string {
 	out := make([]string, len(reports))
 	if len(reports) == 1 {
@@ -118,9 +118,9 @@ func junitSubjects(reports []*conformance.Report) []string {
 
 var unsafeInClass = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
-// junitSuiteOf makes a suite of a part of a report. about names the subject beside
-// others, else it is empty.
-func junitSuiteOf(r *conformance.Report, part legArea, about string) junitSuite {
+// junitSuiteOf returns the suite of a part of a report. about names the subject if there
+// are several.
+func junitSuiteOf(r *conformance.Report, part part, about string) junitSuite {
 	t := r.Target
 	suite := junitSuite{
 		Name: strings.Join(strings.Fields(fmt.Sprintf("mcp %s %s / %s", about, part.revision, part.area)), " "), Timestamp: r.StartedAt.UTC().Format("2006-01-02T15:04:05Z"),
@@ -180,7 +180,7 @@ func junitCaseOf(r *conformance.Report, res *conformance.Result, about string) j
 	return c
 }
 
-// frameLimit cuts one frame in formats that are read as text.
+// frameLimit bounds one frame in text formats.
 const frameLimit = 2000
 
 func junitBody(r *conformance.Report, res *conformance.Result) string {

@@ -17,8 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 )
 
-// element is an XML element as it stands, so that the form is judged and not
-// what our own types make of it.
+// element is an XML element without our own types, so that the test judges the form.
 type element struct {
 	XMLName  xml.Name
 	Attrs    []xml.Attr `xml:",any,attr"`
@@ -35,8 +34,7 @@ func (e *element) attr(name string) string {
 	return ""
 }
 
-// rule is what the committed schema says of one element, by hand, for machines
-// without xmllint.
+// rule repeats the committed schema of one element, for machines without xmllint.
 type rule struct {
 	attrs    []string
 	children []string // in order; "*" after a name: any number, "?": at most one
@@ -102,7 +100,7 @@ func requireForm(t *testing.T, e *element) {
 	}
 }
 
-// requireCounts holds the sums against what stands below them.
+// requireCounts compares the sums with their elements.
 func requireCounts(t *testing.T, root *element) {
 	t.Helper()
 	sums := map[string]int{}

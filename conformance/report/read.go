@@ -15,8 +15,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Read returns the reports in a file that [JSON], [Matrix] or [HTML] wrote. One
-// that was made from a report, read and made again is the same.
+// Read returns the reports in a file that [JSON], [Matrix] or [HTML] wrote. Writing them
+// again makes the same file.
 func Read(in io.Reader) ([]*conformance.Report, error) {
 	data, err := io.ReadAll(in)
 	if err != nil {
@@ -127,8 +127,8 @@ func tools(s *jsonSurface) int {
 	return s.Tools
 }
 
-// The closed lists: what a file says is compared by words, so that a
-// word that is not in them is no silent pass.
+// The closed lists. An unknown word in a file is an error, so that it cannot become a
+// silent pass.
 var (
 	knownLevels    = []conformance.Level{conformance.Must, conformance.Should, conformance.May, conformance.Advice}
 	knownBaselines = []string{"", baselineNew, string(conformance.BaselineKnown), string(conformance.BaselineFlaky), string(conformance.BaselineStale)}
@@ -147,7 +147,7 @@ func checkFrom(c *jsonCheck) (conformance.Result, error) {
 	res := conformance.Result{
 		Check: conformance.Check{
 			ID: c.ID, Title: c.Title, Level: c.Level, Official: c.Official,
-			Spec: conformance.Spec{Section: c.Spec.Section, Quote: c.Spec.Quote, Seed: c.Spec.Seed},
+			Spec: conformance.Spec{Section: c.Spec.Section, Quote: c.Spec.Quote, Requirement: c.Spec.Seed},
 		},
 		Scenario: c.Scenario, Area: c.Area, Revision: c.Revision, Level: c.Level, Status: c.Status,
 		Detail: c.Detail, Expected: c.Expected, Actual: c.Actual,
@@ -194,20 +194,20 @@ func toMatrix(reports []*conformance.Report) jsonMatrix {
 	return out
 }
 
-// Worst is the verdict over several reports: failed when one is, else
-// inconclusive when one is.
-func Worst(reports []*conformance.Report) conformance.Verdict {
-	worst := conformance.Passed
+// worst returns the verdict over several reports: failed if one is, else inconclusive if
+// one is.
+func worst(reports []*conformance.Report) conformance.Verdict {
+	verdict := conformance.Passed
 	for _, r := range reports {
 		switch r.Verdict() {
 		case conformance.Failed:
 			return conformance.Failed
 		case conformance.VerdictInconclusive:
-			worst = conformance.VerdictInconclusive
+			verdict = conformance.VerdictInconclusive
 		case conformance.Passed:
 		}
 	}
-	return worst
+	return verdict
 }
 
 // judged are the revision runs of several reports as columns of a matrix.

@@ -10,8 +10,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 )
 
-// SARIF writes the findings as a SARIF 2.1.0 log: a rule for each check, a
-// result for each check that did not hold. Known failures are suppressed.
+// SARIF writes the findings as a SARIF 2.1.0 log: a rule for each check, a result for each
+// check that did not pass. Known failures are suppressed.
 func SARIF(w io.Writer, reports []*conformance.Report) error {
 	log := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0"}
 	for _, r := range reports {
@@ -164,8 +164,8 @@ func sarifLevel(r *conformance.Report, res *conformance.Result) string {
 
 var unsafeInID = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// automation names the series of runs this one belongs to: the tool, the command
-// and the subject, with a slash at the end, as readers of SARIF split it there.
+// automation names the series of this run: the tool, the command and the subject, with a
+// slash at the end, where readers of SARIF split it.
 func automation(r *conformance.Report) string {
 	target := cmp.Or(r.Target.Name, r.Target.URL, strings.Join(r.Target.Argv, " "), "server")
 	parts := []string{"mcpctl", "conform", strings.Trim(unsafeInID.ReplaceAllString(target, "-"), "-")}

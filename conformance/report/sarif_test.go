@@ -87,8 +87,8 @@ func TestSARIF(t *testing.T) {
 	}
 }
 
-// requireConsistent holds what no schema says: indexes meet their rules, a
-// level stands only beside kind fail, the series ends in exactly one slash.
+// requireConsistent checks what no schema can: indexes match their rules, only kind fail
+// has a level, the series ends in one slash.
 func requireConsistent(t *testing.T, document []byte) {
 	t.Helper()
 	var log sarifLog

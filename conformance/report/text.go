@@ -10,20 +10,19 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 )
 
-// TextOptions are the choices of the text report.
+// TextOptions configure the text report.
 type TextOptions struct {
-	// Verbose writes a line per check and the traffic behind each failure, in
-	// place of one screen.
+	// Verbose writes a line per check and the traffic of each failure, instead of one screen.
 	Verbose bool
 	// Quiet shows only the last two lines.
 	Quiet bool
 	// ASCII replaces the marks by letters.
 	ASCII bool
-	// Color marks outcomes with ANSI colours. Nothing depends on it.
+	// Color marks outcomes with ANSI colors.
 	Color bool
 }
 
-// mark is how a status looks.
+// mark is how a status is shown.
 type mark struct{ sign, letter, color string }
 
 func markOf(s conformance.Status) mark {
@@ -43,11 +42,11 @@ func markOf(s conformance.Status) mark {
 	}
 }
 
-// Text writes the report for people, on one screen: a headline, a line per area
-// with counts, what failed, worst first, the verdict, and the command that shows
-// the worst failure. With [TextOptions].Verbose it lists every check, and after
-// them each failure with its traffic. The order is fixed and times stand only in
-// the headline, so two reports compare line by line.
+// Text writes the report for people, on one screen: a headline, a line per area with
+// counts, the failures, worst first, the verdict, and the command that shows the worst
+// failure. With [TextOptions].Verbose it lists every check, then each failure with its
+// traffic. The order is fixed and only the headline has times, so that two reports can be
+// compared line by line.
 func Text(w io.Writer, r *conformance.Report, o TextOptions) error {
 	p := &textReport{w: bufio.NewWriter(w), r: r, o: o}
 	found := findings(r)
@@ -83,7 +82,7 @@ type textReport struct {
 
 func (p *textReport) printf(format string, args ...any) { fmt.Fprintf(p.w, format, args...) }
 
-// sign is the mark of a result; what fails the run looks like a failure.
+// sign returns the mark of a result; every result that fails the run has that of a failure.
 func (p *textReport) sign(res *conformance.Result) string {
 	if res.Baseline == conformance.BaselineStale {
 		return p.statusSign(conformance.Fail)
@@ -124,7 +123,7 @@ func (p *textReport) head() {
 	p.printf("\n")
 }
 
-// policyWords say what the run was allowed and asked to do.
+// policyWords describe the settings of the run.
 func policyWords(policy conformance.Policy) []string {
 	var out []string
 	if policy.Set != "" {
@@ -156,8 +155,8 @@ func skippedWhole(r *conformance.Report) string {
 	return ""
 }
 
-// heading names a part: by its area, and by its revision where there are more.
-func (p *textReport) heading(part legArea) string {
+// heading names a part: by its area, and by its revision if there are several.
+func (p *textReport) heading(part part) string {
 	if len(p.r.Revisions) > 1 {
 		return string(part.revision) + " / " + part.area
 	}
@@ -187,13 +186,13 @@ func (p *textReport) checks() {
 	p.printf("\n")
 }
 
-// statusOrder is how counts stand beside each other.
+// statusOrder is the order of counts.
 var statusOrder = []conformance.Status{
 	conformance.Pass, conformance.Warn, conformance.Fail, conformance.Inconclusive, conformance.Error, conformance.Skip,
 }
 
-// finding writes one check that did not pass, with its evidence; a known one in
-// a line.
+// finding writes one check that did not pass, with its evidence, or in one line if it is
+// known.
 func (p *textReport) finding(res *conformance.Result) {
 	p.printf("%s %-6s %s   %s\n", p.sign(res), res.Level, res.ID, source(res))
 	for _, remark := range remarks(res) {
@@ -219,8 +218,8 @@ func (p *textReport) finding(res *conformance.Result) {
 	p.printf("        again: %s\n\n", again(p.r, res))
 }
 
-// Finding returns what the text report says of one result: the rule, what was
-// expected and seen, the frames and how to repeat it.
+// Finding returns the part of the text report about one result: the rule, what was expected
+// and seen, the messages, and the command that repeats it.
 func Finding(r *conformance.Report, res *conformance.Result) string {
 	var b strings.Builder
 	p := &textReport{w: bufio.NewWriter(&b), r: r}
@@ -233,7 +232,7 @@ func Finding(r *conformance.Report, res *conformance.Result) string {
 	return b.String()
 }
 
-// frame writes one frame of evidence, cut to what a reader takes in.
+// frame writes one frame of evidence, shortened for readers.
 func (p *textReport) frame(f *conformance.Frame) {
 	sign := arrow(f)
 	if p.o.ASCII {
@@ -251,18 +250,17 @@ func (p *textReport) foot() {
 		}
 		return what
 	}
-	faults := s.Must.Error + s.Should.Error
+	faults := s.Must[conformance.Error] + s.Should[conformance.Error]
 	p.line(
 		string(p.r.Verdict()), broken(p.r), words(s.Stale, fmt.Sprintf("%d stale", s.Stale)),
 		inconclusive(p.r),
-		plural(s.Should.Warn, "recommendation"), words(s.Flaky, fmt.Sprintf("%d flaky", s.Flaky)),
-		fmt.Sprintf("%d passed", s.Must.Pass+s.Should.Pass), fmt.Sprintf("%d not applicable", notApplicable(p.r)),
+		plural(s.Should[conformance.Warn], "recommendation"), words(s.Flaky, fmt.Sprintf("%d flaky", s.Flaky)),
+		fmt.Sprintf("%d passed", s.Must[conformance.Pass]+s.Should[conformance.Pass]), fmt.Sprintf("%d not applicable", notApplicable(p.r)),
 		words(s.Unscored, fmt.Sprintf("%d without score", s.Unscored)), words(faults, plural(faults, "fault")+" of the suite"),
 	)
 }
 
-// notApplicable counts the checks that do not apply, without those that were not
-// asked for.
+// notApplicable counts the checks that do not apply, without those that the options exclude.
 func notApplicable(r *conformance.Report) int {
 	n := 0
 	for i := range r.Results {

@@ -11,14 +11,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// What fits on one screen.
+// Limits of one screen.
 const (
 	screenFindings = 8   // the worst; -v shows all
 	screenWidth    = 150 // of what is said of one of them
 )
 
-// areas writes a line per area with the counts of each revision beside each
-// other, and below it a line per reason for the areas of which nothing ran.
+// areas writes a line per area with the counts of each revision, and a line per reason for
+// the areas in which nothing ran.
 func (p *textReport) areas() {
 	columns := revisions(p.r)
 	rows := areaRows(p.r)
@@ -60,7 +60,7 @@ func (p *textReport) areas() {
 	p.printf("\n")
 }
 
-// counts writes how many checks ended how; nothing for an area without checks.
+// counts writes the number of checks by outcome; nothing for an area without checks.
 func (p *textReport) counts(counts map[conformance.Status]int, color bool) string {
 	var parts []string
 	plain := *p
@@ -73,7 +73,7 @@ func (p *textReport) counts(counts map[conformance.Status]int, color bool) strin
 	return strings.TrimRight(strings.Join(parts, ""), " ")
 }
 
-// skipWords are the reasons for which checks do not apply, in words.
+// skipWords are the reasons of skips in words.
 var skipWords = map[conformance.SkipReason]string{
 	conformance.SkipNotDeclared:   "not declared",
 	conformance.SkipNotInRevision: "not in this revision",
@@ -84,8 +84,8 @@ var skipWords = map[conformance.SkipReason]string{
 	conformance.SkipPrerequisite:  "what they build on does not work",
 }
 
-// areaRow is an area in all revisions. reason is why nothing of it ran: the one
-// that most of its checks have.
+// areaRow is an area in all revisions. reason is why nothing of it ran: the most frequent
+// reason of its checks.
 type areaRow struct {
 	area   string
 	counts map[mcp.Version]map[conformance.Status]int
@@ -120,7 +120,7 @@ func areaRows(r *conformance.Report) []areaRow {
 		}
 		most := 0
 		for reason, n := range reasons[rows[i].area] {
-			// A rule of another revision says least of the server.
+			// A rule of another revision is the least specific reason.
 			if reason == conformance.SkipNotInRevision {
 				n = 1
 			}
@@ -132,14 +132,14 @@ func areaRows(r *conformance.Report) []areaRow {
 	return rows
 }
 
-// finding is a check that did not hold, in all revisions in which it did not.
+// finding is a check that did not pass, with all revisions in which it did not.
 type finding struct {
 	rank    int
 	results []*conformance.Result
 }
 
-// findings are what a reader has to know, worst first: what fails the run, what
-// keeps it from a verdict, recommendations, and what is known.
+// findings returns the findings, worst first: failures, inconclusive requirements,
+// recommendations, and known failures.
 func findings(r *conformance.Report) []finding {
 	var out []finding
 	for i := range r.Results {

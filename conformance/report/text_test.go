@@ -104,8 +104,8 @@ func TestText(t *testing.T) {
 	require.Error(t, Text(fullDisk{}, sampleReport(), TextOptions{}))
 }
 
-// TestText_OneScreen: however much is wrong, what is told without -v is one
-// screen: the worst, and that there is more.
+// TestText_OneScreen: without -v any number of failures fits on one screen: the worst, and
+// the number of the others.
 func TestText_OneScreen(t *testing.T) {
 	t.Parallel()
 	r := wideReport()
@@ -125,7 +125,7 @@ func TestText_OneScreen(t *testing.T) {
 		require.LessOrEqual(t, utf8.RuneCountInString(line), 200, line)
 	}
 	require.Regexp(t, `(?m)^  and \d+ more: -v shows them all$`, b.String())
-	require.NotContains(t, b.String(), "UTIL-15/bad-cursor", "a recommendation stands behind 300 broken requirements")
+	require.NotContains(t, b.String(), "UTIL-15/bad-cursor", "a recommendation comes after 300 broken requirements")
 	require.Contains(t, b.String(), "\nnext: mcpctl conform server :3000/mcp --spec 2026-07-28 --only RPC-01/version -v\n")
 
 	b.Reset()

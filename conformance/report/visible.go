@@ -29,7 +29,7 @@ func visible(text string) string {
 	return b.String()
 }
 
-// shellLine joins words so that a shell splits them again.
+// shellLine joins words for a shell.
 func shellLine(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
@@ -38,7 +38,7 @@ func shellLine(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// shellWord quotes a word for a shell where it needs it.
+// shellWord quotes a word for a shell if necessary.
 func shellWord(w string) string {
 	plain := func(c rune) bool {
 		return c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("-_./:=@%+,", c))
@@ -49,11 +49,10 @@ func shellWord(w string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
-// messageLimit is how long a message may be, in characters, where dashboards
-// show it in a line.
+// messageLimit bounds a message, in characters, that dashboards show in a line.
 const messageLimit = 500
 
-// clip shortens text to n characters, with a mark where something is missing.
+// clip shortens text to n characters, with a mark at the end.
 func clip(text string, n int) string {
 	if utf8.RuneCountInString(text) <= n {
 		return text

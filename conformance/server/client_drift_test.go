@@ -13,7 +13,7 @@ import (
 
 // A server that others wrote has the same fingerprints each time it is asked, so
 // that pins made on one connection hold on the next, and its results fit the
-// schemas it declares (SEC-11, TOOL-11).
+// schemas it declares.
 func TestPinsOfTheReferenceServer(t *testing.T) {
 	t.Parallel()
 	srv, err := server.New(server.Options{Families: []string{"fixtures"}})

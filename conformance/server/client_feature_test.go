@@ -53,7 +53,7 @@ func TestFeaturesOfTheReferenceServer(t *testing.T) {
 	for over, open := range connect {
 		for _, version := range []string{"2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"} {
 			if over == "HTTP+SSE" && version == "2026-07-28" {
-				continue // the stateless era does not come this way (OLD-04)
+				continue // the stateless era does not come this way
 			}
 			name := over + " " + version
 			c, err := open(t, client.WithProtocolVersion(version), client.WithRequiredCapabilities())
@@ -70,7 +70,7 @@ func TestFeaturesOfTheReferenceServer(t *testing.T) {
 		case ch := <-changes:
 			require.Equal(t, "test://watched-resource", ch.URI, name)
 		case <-time.After(30 * time.Second):
-			require.Fail(t, "nothing was told", name)
+			require.Fail(t, "no notification arrived", name)
 		}
 	}
 }

@@ -47,8 +47,8 @@ func TestStatelessOfTheReferenceServer(t *testing.T) {
 			defer func() { require.NoError(t, c.Close()) }()
 			require.Equal(t, mcp.Version2026_07_28, c.ProtocolVersion())
 
-			// HDR-01, HDR-11: the server compares headers and arguments. It takes
-			// an empty header for a missing one, so that "" is not among them.
+			// The server compares headers and arguments. It takes an empty header for a
+			// missing one, so that "" is not among them.
 			for _, region := range []string{"us-west1", " padded ", "Hello, 世界", "=?base64?literal?=", "a\r\nb\t"} {
 				_, err = c.CallTool(ctx, "test_x_mcp_header", map[string]any{"region": region})
 				require.NoError(t, err, "%q", region)

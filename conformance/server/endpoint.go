@@ -119,16 +119,15 @@ func (e *endpoint) handler() http.Handler {
 		Stateless:                    true,
 		MaxRequestBodyBytes:          -1,
 		DisableLocalhostProtection:   true,
-		PropagateRequestCancellation: true, // to close the stream is to cancel (HTTP-34)
+		PropagateRequestCancellation: true, // to close the stream is to cancel
 	})
 	return front.NewHTTP(front.HTTPOptions{
 		Backend: e, Session: session, Stateless: stateless, MaxBytes: e.srv.opts.MaxMessageBytes,
 	})
 }
 
-// capabilities announces the error profile of each tool (tools.md §1.2) and,
-// when the data are temporary, that a conformance run may call every tool
-// (decisions 31).
+// capabilities announces the error profile of each tool and, when the data are temporary,
+// that a conformance run may call every tool.
 func (e *endpoint) capabilities() *mcp.ServerCapabilities {
 	profiles := map[string]any{}
 	for _, f := range e.families {
@@ -150,9 +149,8 @@ func (e *endpoint) capabilities() *mcp.ServerCapabilities {
 	}
 }
 
-// cacheable says how long an answer of the stateless era stays true (CACHE-01).
-// The lists do not depend on who asks; what a resource holds may change at any
-// time and is only for those who may read it.
+// cacheable returns how long an answer of the stateless era may be cached. The lists are
+// the same for all callers; a resource may change at any time and is private.
 func (e *endpoint) cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 	if _, read := req.(*mcp.ReadResourceRequest); read || !stateless(req) {
 		c.CacheScope = "private"
@@ -221,7 +219,7 @@ func (e *endpoint) Direct(ctx context.Context, c *front.Call) (raw json.RawMessa
 	ctx, cancel := e.srv.lives(ctx)
 	defer cancel()
 	t := e.direct[c.Tool]
-	if len(c.Arguments) > 0 && c.Arguments[0] != '{' { // tools.md §3.1, for the numeric tools too
+	if len(c.Arguments) > 0 && c.Arguments[0] != '{' { // for the numeric tools, too
 		return nil, family.Invalid("params", "params", "params must be an object").Wire(t.family.Profile)
 	}
 	out := e.run(ctx, t, c)

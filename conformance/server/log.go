@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// logTime is ISO 8601 in UTC with milliseconds (tools.md §1.3).
+// logTime is ISO 8601 in UTC with milliseconds.
 const logTime = "2006-01-02T15:04:05.000Z"
 
-// NewLogger returns a logger that writes one JSON object a line to w, with the
-// keys the S0 logs use: timestamp, event, and the attributes of the record.
-// Errors of w are dropped: a logging failure never fails a tool.
+// NewLogger returns a logger that writes one JSON object a line to w, with the keys
+// timestamp, event, and the attributes of the record. Errors of w are dropped: a logging
+// failure never fails a tool.
 func NewLogger(w io.Writer, level slog.Leveler) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{
 		Level: level,

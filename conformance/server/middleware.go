@@ -18,13 +18,13 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/server/tasks"
 )
 
-// guard stands before every method of every session. Its order is: panics
+// guard is the middleware of every method of every session. Its order is: panics
 // become answers, then the handshake, then the tool's existence.
 func (e *endpoint) guard(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		defer func() {
-			// A panic in a handler's goroutine would end the process
-			// (decisions 5), and with it every other session.
+			// A panic in a handler's goroutine would end the process, and with it every
+			// other session.
 			if v := recover(); v != nil {
 				e.srv.log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("method", method),
 					slog.String("error", fmt.Sprint(v)), slog.String("stack", string(debug.Stack())))
@@ -69,8 +69,7 @@ func withoutTasks(res mcp.Result) mcp.Result {
 	return res
 }
 
-// knownLogLevel refuses a log level nobody knows (LOG-01, LOG-02), which go-sdk
-// takes for one of its own.
+// knownLogLevel refuses a log level nobody knows, which go-sdk takes for one of its own.
 func knownLogLevel(req mcp.Request) error {
 	levels := []any{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 	level, there := any(nil), false
@@ -85,14 +84,13 @@ func knownLogLevel(req mcp.Request) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Invalid params: unknown log level"}
 }
 
-// logLevelKey is where a request of the stateless era says which log messages it
-// wants.
+// logLevelKey has the log level that a request of the stateless era wants.
 const logLevelKey = "io.modelcontextprotocol/logLevel"
 
-// gate keeps the order of the handshake (lifecycle page; tools.md §1.1):
-// initialize once, then notifications/initialized, then everything else. Over stdio
-// each initialize comes on a session of its own, see package front; over HTTP each
-// client has its own session, and a second initialize on it is a mistake.
+// gate keeps the order of the handshake: initialize once, then notifications/initialized,
+// then everything else. Over stdio each initialize comes on a session of its own, see
+// package front; over HTTP each client has its own session, and a second initialize on it
+// is a mistake.
 func (e *endpoint) gate(method string, req mcp.Request) error {
 	session, ok := req.GetSession().(*mcp.ServerSession)
 	if !ok || method == "ping" || strings.HasPrefix(method, "notifications/") || stateless(req) {
@@ -123,8 +121,7 @@ func (e *endpoint) slot(req mcp.Request) *slot {
 	return nil
 }
 
-// knownTool answers an unknown tool as the specification says, with its name
-// in data (decisions 29).
+// knownTool answers an unknown tool as the specification says, with its name in data.
 func (e *endpoint) knownTool(req mcp.Request) error {
 	p, ok := req.GetParams().(*mcp.CallToolParamsRaw)
 	if !ok {
@@ -141,10 +138,9 @@ func (e *endpoint) knownTool(req mcp.Request) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Unknown tool: " + name, Data: data}
 }
 
-// resourceError gives an unknown resource the code of its era (decisions 29):
-// -32602 in the stateless one; before that -32001 for mcp://resources/…, -32002
-// for the rest. go-sdk sends -32602 in every revision, with data that are not
-// JSON for some URIs (it writes them with %q).
+// resourceError gives an unknown resource the code of its era: -32602 in the stateless one;
+// before that -32001 for mcp://resources/…, -32002 for the rest. go-sdk sends -32602 in
+// every revision, with data that are not JSON for some URIs (it writes them with %q).
 func resourceError(req mcp.Request, err error) error {
 	p, ok := req.GetParams().(*mcp.ReadResourceParams)
 	var e *jsonrpc.Error

@@ -22,7 +22,7 @@ const methodProgress = "notifications/progress"
 // for [progressEvery].
 type reporter struct {
 	session *mcp.ServerSession
-	token   json.RawMessage // as it came: go-sdk carries numbers through float64
+	token   json.RawMessage // unchanged: go-sdk converts numbers to float64
 	begin   time.Time
 	timer   *time.Timer
 
@@ -122,7 +122,7 @@ func (r *reporter) shifted(p mcp.ProgressNotificationParams) *mcp.ProgressNotifi
 	return &p
 }
 
-// merge stands before every notification that is sent. Progress of a call with a
+// merge is the middleware of every notification that is sent. Progress of a call with a
 // reporter goes through that.
 func merge(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {

@@ -22,7 +22,7 @@ func (e *endpoint) addTool(t tool) {
 			return nil, out.failure.Wire(t.family.Profile)
 		}
 		res := &mcp.CallToolResult{IsError: out.isError, Content: []mcp.Content{&mcp.TextContent{Text: out.text}}}
-		// tools.md §1.1: the member is unknown before, and holds objects only.
+		// Earlier revisions do not have the member. It holds objects only.
 		if p := req.Session.InitializeParams(); p != nil && p.ProtocolVersion >= version20250618 && bytes.HasPrefix(out.payload, []byte("{")) {
 			res.StructuredContent = out.payload
 		}

@@ -154,7 +154,7 @@ func New(opts Options) (*Server, error) {
 		return nil, errors.New("a server takes either one fixed token or those of an authorization server")
 	}
 	s := &Server{opts: opts, log: opts.Logger, dataDir: opts.DataDir}
-	s.life, s.abort = context.WithCancel(context.Background()) //nolint:forbidigo // it lives as long as the server, whoever makes it
+	s.life, s.abort = context.WithCancel(context.Background()) //nolint:forbidigo // it lives as long as the server
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -191,7 +191,7 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// build makes the endpoints and what stands before them.
+// build makes the endpoints and their middleware.
 func (s *Server) build() (err error) {
 	s.events = newEventStore(maxEventBytes)
 	s.limit = newSessionLimit(s.opts.MaxSessions, s.opts.MaxSessionsPerAddress, s.opts.SessionIdle)
@@ -241,7 +241,7 @@ func (s *Server) DataDir() (dir string, temporary bool) {
 	return s.dataDir, s.sandbox
 }
 
-// runs says whether the HTTP session with an id has not ended, at whichever endpoint.
+// runs reports whether the HTTP session with an id is open at any endpoint.
 func (s *Server) runs(session string) bool {
 	for _, e := range s.mounts {
 		if _, ok := e.sessions.find(session); ok {

@@ -24,7 +24,7 @@ func versions() []string {
 
 // negotiated returns the revision that a client which asked for version by
 // `initialize` gets: its own, if there are sessions in it, else the newest that
-// has them (LC-03).
+// has them.
 func negotiated(version string) string {
 	if front.EraOf(version) == front.EraSession && slices.Contains(versions(), version) {
 		return version

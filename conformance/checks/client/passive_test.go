@@ -127,7 +127,7 @@ func TestScenarios(t *testing.T) {
 			require.False(t, ids[c.ID], c.ID)
 			ids[c.ID] = true
 			require.NotEmpty(t, c.Title, c.ID)
-			require.NotEqual(t, c.Spec.Section == "", c.Spec.Seed == "", "%s has one source", c.ID)
+			require.NotEqual(t, c.Spec.Section == "", c.Spec.Requirement == "", "%s has one source", c.ID)
 			require.LessOrEqual(t, len(c.Spec.Quote), 200, c.ID)
 			if sc.Area == authorization.Area {
 				require.Equal(t, c.Spec.Section == "", c.Level == conformance.Advice, "%s: what the specification does not say is advice", c.ID)

@@ -58,7 +58,7 @@ func (r *refusals) try(tool, what string, arguments any) error {
 		if r.accepted == "" {
 			r.accepted = tool + " with " + what + ": " + a.Describe()
 		}
-	case !fixture.InvalidArgument(r.t.Rev.Family(tool), a):
+	case !r.t.Rev.RefusesArgument(tool, a):
 		if r.odd == "" {
 			r.odd = tool + " with " + what + ": " + a.Describe()
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/coe"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/docling"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/preflights"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/profile"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
@@ -33,8 +34,14 @@ func All() []engine.Scenario {
 		panic("conformance: families/checks/checks.txt: " + err.Error())
 	}
 	engine.NameOfficial(all)
+	for i := range all {
+		all[i].Suite = Name
+	}
 	return all
 }
+
+// Name is the name of these checks in conformance.Options.Suites and in reports.
+const Name = "seeds"
 
 // Suite returns the checks of the specification and those of the 29 tools, in the order of
 // a report. The caller may change the value.
@@ -52,7 +59,7 @@ func Suite() engine.Suite {
 	}
 	return engine.Suite{
 		Scenarios:   engine.InOrder(slices.Concat(checks.All(), All())),
-		Environment: setup.Prepare,
+		Environment: setup.Prepare, RefusesArgument: profile.RefusesArgument,
 	}
 }
 

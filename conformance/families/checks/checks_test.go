@@ -4,14 +4,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/mainstay-mcp/mainstay/conformance"
 )
 
 // TestSuite: every check of the 29 tools is one of the suite that --suite seeds runs.
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	for _, sc := range All() {
-		require.Equal(t, conformance.SuiteSeeds, sc.Suite(), sc.ID)
+		require.Equal(t, Name, sc.Suite, sc.ID)
 	}
 }

@@ -88,8 +88,8 @@ type textReader struct {
 	sources  map[string][]Source
 	areas    []string // in the order of the file
 	scenario *Scenario
-	check    *conformance.Check // whose source is the next line
-	last     *conformance.Check // whose source was the line before
+	check    *Check // whose source is the next line
+	last     *Check // whose source was the line before
 	ids      map[string]bool
 }
 
@@ -139,7 +139,8 @@ func (r *textReader) line(line string) error {
 	case isScenario:
 		return r.addScenario(Scenario{ID: id, Title: title}, words[1:])
 	}
-	return r.addCheck(conformance.Check{ID: words[0], Level: conformance.Level(words[1]), Title: title}, words[2:])
+	c := conformance.Check{ID: words[0], Level: conformance.Level(words[1]), Title: title}
+	return r.addCheck(Check{Check: c}, words[2:])
 }
 
 func (r *textReader) addScenario(sc Scenario, words []string) error {
@@ -162,7 +163,7 @@ func (r *textReader) addScenario(sc Scenario, words []string) error {
 	return nil
 }
 
-func (r *textReader) addCheck(c conformance.Check, words []string) error {
+func (r *textReader) addCheck(c Check, words []string) error {
 	if r.scenario == nil || r.ids[c.ID] {
 		return fmt.Errorf("check %s is there twice, or in no scenario", c.ID)
 	}
@@ -193,7 +194,7 @@ func (r *textReader) source(line string) error {
 	case text == "":
 		return fmt.Errorf("check %s: %q is no source", r.check.ID, line)
 	case page == "seed":
-		r.check.Spec.Seed = text
+		r.check.Spec.Requirement = text
 	default:
 		r.check.Spec.Section, r.check.Spec.Quote = page, text
 	}

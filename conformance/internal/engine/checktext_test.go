@@ -30,23 +30,26 @@ A, MAY: it holds
 
 func TestComplete(t *testing.T) {
 	t.Parallel()
-	own := []conformance.Check{{ID: "B", Title: "of a table"}}
+	own := []Check{{Check: conformance.Check{ID: "B", Title: "of a table"}}}
 	got, err := Complete([]Scenario{{ID: "A", Last: true}, {ID: "PING", Needs: Needs{Capability: "x"}}, {ID: "B", Area: "base", Checks: own}}, whole)
 	require.NoError(t, err)
 	require.Equal(t, []Scenario{
 		{
 			ID: "PING", Area: "lifecycle", Title: "ping: in any phase", Until: mcp.Version2025_11_25, Needs: Needs{Capability: "x"},
-			Checks: []conformance.Check{
+			Checks: []Check{
 				{
-					ID: "PING/early", Title: "a ping: it is answered", Level: conformance.Should, ProfileLevel: conformance.Must, Since: mcp.Version2025_03_26,
-					Spec: conformance.Spec{Section: "basic/utilities/ping#behavior", Quote: "The receiver: MUST respond"},
+					Check: conformance.Check{
+						ID: "PING/early", Title: "a ping: it is answered", Level: conformance.Should,
+						Spec: conformance.Spec{Section: "basic/utilities/ping#behavior", Quote: "The receiver: MUST respond"},
+					},
+					ProfileLevel: conformance.Must, Since: mcp.Version2025_03_26,
 				},
-				{ID: "PING/late", Title: "a late ping is answered", Level: conformance.Advice, Spec: conformance.Spec{Seed: "PING-1"}},
+				{Check: conformance.Check{ID: "PING/late", Title: "a late ping is answered", Level: conformance.Advice, Spec: conformance.Spec{Requirement: "PING-1"}}},
 			},
 		},
 		{
 			ID: "A", Area: "base", Title: "one more", Last: true,
-			Checks: []conformance.Check{{ID: "A", Title: "it holds", Level: conformance.May, Spec: conformance.Spec{Section: "basic", Quote: "a sentence"}}},
+			Checks: []Check{{Check: conformance.Check{ID: "A", Title: "it holds", Level: conformance.May, Spec: conformance.Spec{Section: "basic", Quote: "a sentence"}}}},
 		},
 		{ID: "B", Area: "base", Checks: own},
 	}, got)

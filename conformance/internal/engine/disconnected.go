@@ -11,16 +11,15 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
-// A server that has gone keeps silent, refuses and leaves out whatever it is
-// meant to. So nothing is decided by the loss of a server: what came before
-// it counts, what rests on it is unknown.
+// A lost server answers nothing, as some rules demand. So a lost connection decides no
+// check: earlier outcomes count, later ones are inconclusive.
 
-// unsure says why a decision is none, "" when it is one: it was made while it is
-// in doubt whether the server is there.
+// unsure returns why an outcome is inconclusive: the server may have been lost. It returns
+// "" if the outcome counts.
 func (t *Trial) unsure(status conformance.Status) string {
 	s := t.session
 	if s != nil && s.Flooded && (status == conformance.Pass || status == conformance.Fail || status == conformance.Warn) {
-		return "the server sent more than the suite keeps: it may be among what was lost"
+		return "the server sent more than the suite keeps, and the message may be among the dropped ones"
 	}
 	if s == nil || s.Closed || s.Doubt == nil {
 		return ""
@@ -32,23 +31,23 @@ func (t *Trial) unsure(status conformance.Status) string {
 			return "the server was lost: " + doubt.Error()
 		}
 	case conformance.Fail, conformance.Warn:
-		// What ends a server or silences it is a fault of that server, as long
-		// as there is one to speak of.
+		// A server that exits or hangs because of a message is at fault, if it can be
+		// reached again.
 		if errors.Is(doubt, wire.ErrClosed) || errors.Is(doubt, wire.ErrNoAnswer) && s.Trace.Silent() {
 			if !t.Reachable() {
 				return "the server was lost: " + doubt.Error()
 			}
-			return t.stillborn(s)
+			return t.exitAtStart(s)
 		}
 	case conformance.Skip, conformance.Inconclusive, conformance.Error:
 	}
 	return ""
 }
 
-// stillborn says how a program ended before it answered anything, "" when that may
-// be a decision: it ends as well when another start of it is sent the same. One that
-// does not ended for a reason of its own, as programs do while they start.
-func (t *Trial) stillborn(s *wire.Session) string {
+// exitAtStart describes how a program exited before it answered anything. It returns "" if
+// the exit counts: another start exits, too, when it receives the same messages. Otherwise
+// the program failed to start for another reason.
+func (t *Trial) exitAtStart(s *wire.Session) string {
 	w, ok := s.Conn.(*wire.StdioConn)
 	if !ok || s.Answered || !errors.Is(s.Doubt, wire.ErrClosed) {
 		return ""
@@ -56,15 +55,15 @@ func (t *Trial) stillborn(s *wire.Session) string {
 	if s.StartFailure == nil {
 		text := ""
 		if !t.endsAgain(s) {
-			text = fmt.Sprintf("%v before it answered anything%s, and not when it was sent the same once more", wire.ErrClosed, how(w))
+			text = fmt.Sprintf("%v before it answered anything%s, but not when it received the same messages again", wire.ErrClosed, how(w))
 		}
 		s.StartFailure = &text
 	}
 	return *s.StartFailure
 }
 
-// endsAgain reports whether a new start of the program ends, too, when it is sent
-// what the session was sent.
+// endsAgain reports whether a new start of the program exits, too, when it receives the
+// messages of the session.
 func (t *Trial) endsAgain(s *wire.Session) bool {
 	again, err := t.Rev.open(t.Ctx, s.Environment)
 	if err != nil {
@@ -82,7 +81,7 @@ func (t *Trial) endsAgain(s *wire.Session) bool {
 	return errors.Is(err, wire.ErrClosed)
 }
 
-// how says how a program ended that has ended already.
+// how describes how a program exited.
 func how(w *wire.StdioConn) string {
 	end := w.Close()
 	if end.Exit < 0 {
@@ -95,8 +94,8 @@ func how(w *wire.StdioConn) string {
 	return " (" + text + ")"
 }
 
-// answers reports whether the server of a session is there, after all: it answers
-// a ping. Over HTTP any conversation tells.
+// answers reports whether the server of a session is still reachable: it answers a ping, or
+// over HTTP any other conversation.
 func (t *Trial) answers(s *wire.Session) bool {
 	if a, err := s.Ping(t.Ctx); err == nil && (a.Status() < http.StatusInternalServerError) {
 		return true
@@ -104,7 +103,7 @@ func (t *Trial) answers(s *wire.Session) bool {
 	return s.Conn.Transport() != conformance.TransportStdio && t.Reachable()
 }
 
-// Reachable reports whether a new conversation is answered at all, in whatever way.
+// Reachable reports whether the server sends any answer in a new conversation.
 func (t *Trial) Reachable() bool {
 	s, err := t.Rev.open(t.Ctx, t.Rev.environ(t.Scenario.Needs.Fixture))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// gate is why a scenario does not run.
+// gate is the reason why a scenario does not run.
 type gate struct {
 	reason conformance.SkipReason
 	detail string
@@ -21,14 +21,13 @@ type gate struct {
 	expected string
 }
 
-// includes reports whether a scenario is part of the run at all: what is not is
-// not even reported as not applicable.
+// includes reports whether a scenario is part of the run. Others are not in the report.
 func (l *RevisionRun) includes(sc *Scenario) bool {
-	suite := sc.Suite()
+	suite := sc.suite()
 	switch {
 	case len(l.Opts.Suites) > 0:
 		return slices.Contains(l.Opts.Suites, suite)
-	case suite == conformance.SuiteProtocol, l.declares(sc.Needs.Family):
+	case suite == SuiteProtocol, l.declares(sc.Needs.Profile):
 		return true
 	}
 	return slices.ContainsFunc(l.Opts.Only, func(pattern string) bool { return matchesAny(pattern, []Scenario{*sc}) })
@@ -61,8 +60,7 @@ func (l *RevisionRun) gate(sc *Scenario) *gate {
 	return nil
 }
 
-// outside says why a range of revisions does not hold that of the revision run, "" when
-// it does.
+// outside returns why the revision is outside a range, "" if it is inside.
 func (l *RevisionRun) outside(since, until mcp.Version) string {
 	switch {
 	case since != "" && l.Revision.Known() && !l.Revision.AtLeast(since):
@@ -80,10 +78,10 @@ func (l *RevisionRun) toolGate(n Needs) *gate {
 		switch {
 		case !listed && l.ToolsErr != nil:
 			return &gate{reason: conformance.SkipPrerequisite, detail: "tools/list: " + l.ToolsErr.Error()}
-		case !listed && n.Family != "" && l.declares(n.Family):
+		case !listed && n.Profile != "" && l.declares(n.Profile):
 			return &gate{
-				broken: true, expected: "the tools of a declared family",
-				detail: "family " + n.Family + " is declared and " + name + " is not listed",
+				broken: true, expected: "the tools of a declared error profile",
+				detail: "the error profile " + n.Profile + " is declared and " + name + " is not listed",
 			}
 		case !listed:
 			return &gate{reason: conformance.SkipNoFixture, detail: "no tool " + name}
@@ -100,14 +98,14 @@ func (l *RevisionRun) extends(id string) bool {
 	return rawjson.IsObject(extensions[id])
 }
 
-// declares reports whether the server announces a family, or any, by an error profile.
-func (l *RevisionRun) declares(family string) bool {
+// declares reports whether the server announces an error profile, or any.
+func (l *RevisionRun) declares(profile string) bool {
 	var profiles map[string]string
 	if json.Unmarshal(l.Capabilities.At("experimental.errorProfiles"), &profiles) != nil {
 		return false
 	}
 	for _, p := range profiles {
-		if p == family || family == AnyFamily {
+		if p == profile || profile == AnyProfile {
 			return true
 		}
 	}

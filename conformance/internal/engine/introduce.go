@@ -16,46 +16,46 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// meet starts the subject for the first time, with initialize, which servers of
-// both eras survive, learns which revisions it speaks, and
-// returns those to judge, newest first. A server that cannot be met is an
-// [*UnreachableError] within the start timeout.
-func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
-	session, err := r.meetSession(ctx)
+// revisions starts the subject for the first time, with initialize, which is safe for
+// servers of both eras. It learns which revisions the subject supports, and returns those
+// to judge, newest first. The error is a [*conformance.UnreachableError] if the subject
+// does not answer within the start timeout.
+func (r *runner) revisions(ctx context.Context) ([]mcp.Version, error) {
+	session, err := r.trySession(ctx)
 	if err != nil {
 		return nil, err
 	}
-	legacy, target := session.revision, &r.Report.Target
-	var modern []string
+	newest, target := session.revision, &r.Report.Target
+	var stateless []string
 	garbled, answered := false, false
-	if target.Transport != conformance.TransportSSE { // which has no stateless era (OLD-04)
-		r.doing(conformance.Progress{Doing: "asking the server which revisions it speaks (server/discover)"})
-		modern, garbled, answered = r.meetStateless(ctx)
+	if target.Transport != conformance.TransportSSE { // which has no stateless era
+		r.doing("asking the server which revisions it speaks (server/discover)")
+		stateless, garbled, answered = r.tryStateless(ctx)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case session.refused != 0 && len(modern) == 0:
+	case session.refused != 0 && len(stateless) == 0:
 		return nil, &conformance.UnreachableError{Target: *target, Exit: -1, Status: session.refused, Err: fmt.Errorf("HTTP %d", session.refused)}
-	case session.unmet != nil && !answered:
-		return nil, session.unmet
+	case session.failure != nil && !answered:
+		return nil, session.failure
 	}
-	target.Offered = modern
-	if legacy != "" && !slices.Contains(modern, string(legacy)) {
-		target.Offered = append(target.Offered, string(legacy))
+	target.Offered = stateless
+	if newest != "" && !slices.Contains(stateless, string(newest)) {
+		target.Offered = append(target.Offered, string(newest))
 	}
 	revisions := slices.Clone(r.Opts.Revisions)
 	if len(revisions) == 0 && target.Transport == conformance.TransportSSE {
-		revisions = append(revisions, mcp.Version2024_11_05) // whose transport it is
+		revisions = append(revisions, mcp.Version2024_11_05) // the revision of the transport
 	}
 	if len(revisions) == 0 {
-		if v, ok := mcp.Newest(modern, mcp.EraStateless); ok {
+		if v, ok := mcp.Newest(stateless, mcp.EraStateless); ok {
 			revisions = append(revisions, v)
 		} else if garbled {
 			revisions = append(revisions, mcp.Latest)
 		}
 		// A server that answers neither is judged as one of the session era.
-		if legacy.Era() == mcp.EraSession || len(revisions) == 0 {
+		if newest.Era() == mcp.EraSession || len(revisions) == 0 {
 			revisions = append(revisions, mcp.LatestSession)
 		}
 	}
@@ -71,20 +71,20 @@ func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
 	return slices.Compact(revisions), nil
 }
 
-// met is what came of a first initialize.
-type met struct {
-	// revision is what the server answers with, "" for an error.
+// firstAnswer is the outcome of the first initialize.
+type firstAnswer struct {
+	// revision is the one of the server's answer, "" for an error.
 	revision mcp.Version
-	// refused is the HTTP status that keeps everybody out, else 0.
+	// refused is the HTTP status with which the server refuses all requests, else 0.
 	refused int
-	// unmet: an HTTP answer came and no response was in it. The server may still
-	// be one of the stateless era.
-	unmet *conformance.UnreachableError
+	// failure: there was an HTTP answer without a response. The server may still be one of
+	// the stateless era.
+	failure *conformance.UnreachableError
 }
 
-// meetSession offers the newest session revision.
-func (r *runner) meetSession(ctx context.Context) (met, error) {
-	r.doing(conformance.Progress{Doing: r.waiting()})
+// trySession offers the newest session revision.
+func (r *runner) trySession(ctx context.Context) (firstAnswer, error) {
+	r.doing(r.waiting())
 	start, cancel := context.WithTimeout(ctx, r.Opts.StartTimeout)
 	defer cancel()
 	offer := mcp.LatestSession
@@ -94,7 +94,7 @@ func (r *runner) meetSession(ctx context.Context) (met, error) {
 	l, begun := newRevisionRun(r, offer), time.Now()
 	s, err := l.open(start, nil)
 	if err != nil {
-		return met{}, &conformance.UnreachableError{Target: r.Report.Target, Exit: -1, Status: keptOut(wire.Answer{}, err), Err: err}
+		return firstAnswer{}, &conformance.UnreachableError{Target: r.Report.Target, Exit: -1, Status: refusal(wire.Answer{}, err), Err: err}
 	}
 	defer s.Close()
 	a, err := r.greet(start, s, offer)
@@ -105,31 +105,31 @@ func (r *runner) meetSession(ctx context.Context) (met, error) {
 		if old := older(start, u, a); old != nil {
 			r.Subject = old
 			r.Report.Target.Transport = conformance.TransportSSE
-			return r.meetSession(ctx)
+			return r.trySession(ctx)
 		}
 	}
-	var unmet *conformance.UnreachableError
-	if err != nil && !errors.Is(err, wire.ErrForeignEndpoint) { // which OLD-02 judges
-		if unmet = r.unmet(ctx, s, err); ctx.Err() != nil {
-			return met{}, ctx.Err()
+	var failure *conformance.UnreachableError
+	if err != nil && !errors.Is(err, wire.ErrForeignEndpoint) { // a check judges it
+		if failure = r.unreachable(ctx, s, err); ctx.Err() != nil {
+			return firstAnswer{}, ctx.Err()
 		}
 		if s.Conn.Transport() != conformance.TransportHTTP || s.Trace.Silent() {
-			return met{}, unmet
+			return firstAnswer{}, failure
 		}
 	}
 	if s.Opened == nil {
-		return met{refused: keptOut(a, err), unmet: unmet}, nil
+		return firstAnswer{refused: refusal(a, err), failure: failure}, nil
 	}
-	return met{revision: s.Opened.Revision}, s.Initialized(ctx)
+	return firstAnswer{revision: s.Opened.Revision}, s.Initialized(ctx)
 }
 
-// waiting says what the first start waits for.
+// waiting describes the first step of a run.
 func (r *runner) waiting() string {
 	return fmt.Sprintf("waiting for the answer to initialize, at most %s", r.Opts.StartTimeout)
 }
 
-// greet sends initialize and waits for its answer as long as a start may take. What
-// can only be meant as the answer ends the wait.
+// greet sends initialize and waits for its answer for the start timeout. A malformed answer
+// ends the wait, too.
 func (r *runner) greet(ctx context.Context, s *wire.Session, offer mcp.Version) (wire.Answer, error) {
 	lines, isLines := s.Conn.(*wire.StdioConn)
 	if !isLines {
@@ -146,7 +146,7 @@ func (r *runner) greet(ctx context.Context, s *wire.Session, offer mcp.Version) 
 	for {
 		in, err := s.Next(ctx, func(in wire.Inbound) bool {
 			if in.Members == nil {
-				r.doing(conformance.Progress{Doing: fmt.Sprintf("the server wrote %q, which is no message; %s", rawjson.Clip(string(in.Data), 40), r.waiting())})
+				r.doing(fmt.Sprintf("the server wrote %q, which is no message; %s", rawjson.Clip(string(in.Data), 40), r.waiting()))
 			}
 			return g.takes(in)
 		})
@@ -174,14 +174,14 @@ func (r *runner) greet(ctx context.Context, s *wire.Session, offer mcp.Version) 
 	}
 }
 
-// unmet is the error about a server whose answer to initialize did not come or
-// cannot be read. It ends the conversation.
-func (r *runner) unmet(ctx context.Context, s *wire.Session, err error) *conformance.UnreachableError {
+// unreachable returns the error about a server whose answer to initialize is missing or
+// malformed. It ends the conversation.
+func (r *runner) unreachable(ctx context.Context, s *wire.Session, err error) *conformance.UnreachableError {
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		err = fmt.Errorf("%w in %s", wire.ErrNoAnswer, r.Opts.StartTimeout)
 	}
 	if w, ok := s.Conn.(*wire.StdioConn); ok && !errors.Is(err, wire.ErrClosed) {
-		w.Hurry() // nobody judges how it ends
+		w.Hurry() // its end is not judged
 	}
 	end := s.Close()
 	u := &conformance.UnreachableError{Target: r.Report.Target, Stderr: wire.LastLines(s.Conn.Stderr()), Exit: -1, Err: err, Rule: r.ruleOf(checkAnswered)}
@@ -203,9 +203,9 @@ func (r *runner) unmet(ctx context.Context, s *wire.Session, err error) *conform
 	return u
 }
 
-// keptOut is the HTTP status of an answer behind which there is no server to
-// judge: one that wants credentials, or one that no MCP server gave. Else 0.
-func keptOut(a wire.Answer, err error) int {
+// refusal returns the HTTP status of a server that wants credentials or is no MCP server,
+// else 0.
+func refusal(a wire.Answer, err error) int {
 	status := wire.StatusOf(err)
 	if a.In.HTTP != nil && a.Err != nil {
 		status = a.In.HTTP.Status
@@ -213,7 +213,7 @@ func keptOut(a wire.Answer, err error) int {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return status
-	case a.Err != nil: // an MCP server says so
+	case a.Err != nil: // it is an MCP server
 		return 0
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status >= http.StatusInternalServerError:
 		return status
@@ -221,11 +221,10 @@ func keptOut(a wire.Answer, err error) int {
 	return 0
 }
 
-// meetStateless asks with server/discover which revisions the server speaks.
-// An answer counts when it says so in its supportedVersions; garbled is one that
-// has the member and no list in it. All else is a server that has no stateless
-// revision. answered: some response came.
-func (r *runner) meetStateless(ctx context.Context) (versions []string, garbled, answered bool) {
+// tryStateless asks with server/discover which revisions the server supports. The answer
+// has them in supportedVersions; garbled reports that the member is no list. Every other
+// answer means that the server has no stateless revision. answered reports a response.
+func (r *runner) tryStateless(ctx context.Context) (versions []string, garbled, answered bool) {
 	l := newRevisionRun(r, mcp.Latest)
 	s, err := l.open(ctx, nil)
 	if err != nil {

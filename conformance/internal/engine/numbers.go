@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// numbers makes the ids a run invents its own: a server that lives on keeps
-// what earlier runs, and the other revision runs of this one, have stored, approved and
-// queued under theirs.
+// numbers makes the ids that a run invents unique: a server keeps the data of earlier runs
+// and of the other revisions.
 type numbers struct {
 	run  int64
 	next atomic.Int64
 }
 
-// numbersEpoch keeps the numbers short: an id has at most 20 characters
-// , six of which a prefix may take.
+// numbersEpoch keeps the numbers short: an id has at most 20 characters, of which a prefix
+// may take six.
 var numbersEpoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // newNumbers returns the numbers of a run that starts now: its tenth of a second

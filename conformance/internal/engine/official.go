@@ -11,7 +11,7 @@ import (
 
 // OfficialScenario is a scenario of the official suite for servers.
 type OfficialScenario struct {
-	// Name is its name there; "*" holds what every scenario checks.
+	// Name is its name there; "*" has the checks of every scenario.
 	Name string
 	// Since and Until are the revisions it runs in, both included; an empty
 	// Until is no bound.
@@ -21,13 +21,11 @@ type OfficialScenario struct {
 
 // OfficialCheck is a check of the official suite.
 type OfficialCheck struct {
-	// ID is its id there; within a scenario it is used once, and the suite may
-	// report it several times.
+	// ID is its id there, unique within the scenario. The suite may report it several times.
 	ID string
-	// Ours are the ids of the checks here that judge the same rule of the same
-	// answers.
+	// Ours are the ids of the checks of this suite for the same rule.
 	Ours []string
-	// Why says why there is none.
+	// Why is the reason if there is none.
 	Why string
 }
 
@@ -38,7 +36,7 @@ var officialFile string
 // the version scripts/official.sh runs. The slices are shared: read only.
 func OfficialScenarios() []OfficialScenario { return officialScenarios() }
 
-// A file that cannot be read is a mistake of ours; a test reads it before.
+// A test reads the file, so that it cannot fail here.
 var officialScenarios = sync.OnceValue(func() []OfficialScenario {
 	all, err := readOfficial(officialFile)
 	if err != nil {
@@ -76,8 +74,7 @@ func readOfficial(text string) ([]OfficialScenario, error) {
 	return all, nil
 }
 
-// NameOfficial fills in which checks of the official suite each check stands
-// beside.
+// NameOfficial sets the checks of the official suite for the same rule as each check.
 func NameOfficial(all []Scenario) {
 	names := map[string][]string{}
 	for _, s := range officialScenarios() {

@@ -21,6 +21,22 @@ type Opener interface {
 	IsProcess() bool
 }
 
+// targetOf describes a subject that was not reached yet.
+func targetOf(subject conformance.Subject) conformance.Target {
+	t := conformance.Target{Role: conformance.RoleServer, Transport: conformance.TransportStdio, Tools: -1}
+	switch s := subject.(type) {
+	case *conformance.CommandSubject:
+		t.Argv = s.Argv
+	case *conformance.URLSubject:
+		t.Transport = cmp.Or(s.Transport, conformance.TransportHTTP)
+		if u, err := url.Parse(s.URL); err == nil {
+			u.User, u.RawQuery, u.Fragment = nil, "", "" // places of secrets
+			t.URL = u.String()
+		}
+	}
+	return t
+}
+
 // isProcess reports whether a conversation with the subject starts a program.
 func isProcess(subject conformance.Subject) bool {
 	switch s := subject.(type) {

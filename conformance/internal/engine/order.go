@@ -32,8 +32,8 @@ func InOrder(scenarios []Scenario, first ...string) []Scenario {
 	return sorted
 }
 
-// Shuffle returns the scenarios in an order that seed decides, so that a server
-// whose answers depend on what came before is found out. 0 keeps the order.
+// Shuffle returns the scenarios in a random order, to find servers whose answers depend on
+// earlier requests. Seed 0 keeps the order.
 func Shuffle(scenarios []Scenario, seed uint64) []Scenario {
 	if seed == 0 {
 		return scenarios

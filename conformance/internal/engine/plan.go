@@ -8,14 +8,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 )
 
-// Plan introduces itself to the subject as [Run] does, runs no scenario, and
-// returns what a run would do, in the order of a report. Errors are those of Run.
+// Plan connects to the subject as [Run] does, and returns what a run would do, in the order
+// of a report. It runs no scenario. Errors are those of Run.
 func Plan(ctx context.Context, subject conformance.Subject, suite Suite, opts conformance.Options) ([]conformance.Listed, error) {
 	r, err := newRunner(subject, suite, opts)
 	if err != nil {
 		return nil, err
 	}
-	revisions, err := r.meet(ctx)
+	revisions, err := r.revisions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -86,9 +86,10 @@ func List(role conformance.Role, scenarios []Scenario) []conformance.Listed {
 }
 
 // listed is a check with what its scenario says.
-func (sc *Scenario) listed(c *conformance.Check) conformance.Listed {
+func (sc *Scenario) listed(c *Check) conformance.Listed {
 	l := conformance.Listed{
-		Check: *c, Role: conformance.RoleServer, Scenario: sc.ID, Area: sc.Area, Suite: sc.Suite(), Transport: sc.Needs.Transport,
+		Check: c.Check, Role: conformance.RoleServer, Scenario: sc.ID, Area: sc.Area, Suite: sc.suite(),
+		ProfileLevel: c.ProfileLevel, Since: c.Since, Until: c.Until, Transport: sc.Needs.Transport,
 		Capability: sc.Needs.Capability, Tools: sc.Needs.Tools, SideEffects: sc.Needs.SideEffects, Control: sc.Needs.Control,
 	}
 	if c.Since == "" || sc.Since != "" && sc.Since.AtLeast(c.Since) {

@@ -19,12 +19,12 @@ import (
 // RevisionRun is the part of a run that judges one revision.
 type RevisionRun struct {
 	*runner
-	// Asked is the revision offered, Revision the one judged: what the server
-	// answered, when that is one of the same era.
+	// Asked is the offered revision. Revision is the judged one: that of the server's
+	// answer if it is of the same era.
 	Asked, Revision mcp.Version
-	// Seen has looked at every message of this revision.
+	// Seen judges every message of this revision.
 	Seen *observe.Observer
-	// Environment is what the suite prepared around the server.
+	// Environment is what the suite prepared for the server.
 	Environment Environment
 	shared      map[string]*wire.Session // by the environment of the program
 
@@ -34,10 +34,10 @@ type RevisionRun struct {
 	Profiled     bool
 	grant        conformance.SideEffects
 	results      []conformance.Result
-	unmet        int // handshakes in a row that waited in vain
+	timedOut     int // handshakes in a row without an answer
 }
 
-// ServerCapabilities is the server's object, read as far as the suite asks.
+// ServerCapabilities is the capabilities object of the server.
 type ServerCapabilities map[string]json.RawMessage
 
 func newRevisionRun(r *runner, revision mcp.Version) *RevisionRun {
@@ -53,8 +53,7 @@ func newRevisionRun(r *runner, revision mcp.Version) *RevisionRun {
 // Stateless reports whether the revision run speaks a revision without sessions.
 func (l *RevisionRun) Stateless() bool { return l.Revision.Era() == mcp.EraStateless }
 
-// run judges the subject in this revision run's revision and adds what it found to the
-// report.
+// run judges the subject in this revision and adds the results to the report.
 func (l *RevisionRun) run(ctx context.Context, scenarios []Scenario) error {
 	defer func() { l.Environment.Close() }()
 	defer l.CloseShared()
@@ -72,11 +71,11 @@ func (l *RevisionRun) run(ctx context.Context, scenarios []Scenario) error {
 	for _, last := range []bool{false, true} {
 		for i := range scenarios {
 			if scenarios[i].Last == last {
-				l.doing(conformance.Progress{Doing: string(l.Revision) + " " + scenarios[i].Area, Done: len(l.results), Total: total})
+				l.progress(string(l.Revision)+" "+scenarios[i].Area, len(l.results), total)
 				l.play(ctx, &scenarios[i])
 			}
 		}
-		l.CloseShared() // the last ones judge what the ends of sessions brought, too
+		l.CloseShared() // passive scenarios judge the ends of sessions, too
 	}
 	slices.SortStableFunc(l.results, func(a, b conformance.Result) int {
 		return cmp.Or(cmp.Compare(l.ranks[a.Area], l.ranks[b.Area]), Compare(a.ID, b.ID))
@@ -85,9 +84,9 @@ func (l *RevisionRun) run(ctx context.Context, scenarios []Scenario) error {
 	return nil
 }
 
-// introduce learns what the server says of itself in this revision.
+// introduce reads the server's description of itself in this revision.
 func (l *RevisionRun) introduce(ctx context.Context) error {
-	l.doing(conformance.Progress{Doing: string(l.Asked) + ": waiting for the server to introduce itself"})
+	l.doing(string(l.Asked) + ": waiting for the server to introduce itself")
 	s, err := l.open(ctx, l.environ(""))
 	if err != nil {
 		return &conformance.UnreachableError{Target: l.Report.Target, Exit: -1, Err: err}
@@ -111,7 +110,7 @@ func (l *RevisionRun) introduce(ctx context.Context) error {
 	return nil
 }
 
-// learn takes what the server said of itself into the report.
+// learn adds the server's description of itself to the report.
 func (l *RevisionRun) learn(s *wire.Session) {
 	l.grant = cmp.Or(l.Opts.SideEffects, conformance.SideEffectsNone)
 	said := conformance.RevisionReport{Revision: l.Revision, Tools: -1}
@@ -132,7 +131,7 @@ func (l *RevisionRun) learn(s *wire.Session) {
 	}
 	l.Report.Policy.SideEffects = string(l.grant)
 	target := &l.Report.Target
-	if len(l.Report.Revisions) == 0 { // the newest speaks for all in the headline
+	if len(l.Report.Revisions) == 0 { // the headline shows the newest
 		target.Revision, target.Name, target.Version = string(said.Revision), said.Name, said.Version
 		target.Capabilities = said.Capabilities
 	}
@@ -199,7 +198,7 @@ func (l *RevisionRun) perform(ctx context.Context, t *Trial) {
 	t.Ctx = ctx
 	err := t.attempt()
 	if err != nil {
-		l.CloseShared() // nobody inherits a session in doubt
+		l.CloseShared() // no other scenario gets a session in doubt
 	}
 	t.finish(err)
 }
@@ -254,34 +253,33 @@ func (l *RevisionRun) sharedSession(ctx context.Context, fixture string) (*wire.
 	return s, nil
 }
 
-// patientHandshakes is how many handshakes in a row may wait in vain before no
+// patientHandshakes is the number of handshakes in a row without an answer after which no
 // scenario begins another.
 const patientHandshakes = 5
 
-// handshake opens a session in full, and counts those that waited in vain.
+// handshake opens a session, and counts handshakes without an answer.
 func (l *RevisionRun) handshake(ctx context.Context, s *wire.Session) error {
 	err := s.Handshake(ctx, l.Asked)
 	switch {
 	case errors.Is(err, wire.ErrLate), errors.Is(err, context.DeadlineExceeded):
-		l.unmet++
+		l.timedOut++
 	default:
-		l.unmet = 0
+		l.timedOut = 0
 	}
 	return err
 }
 
-// givenUp is the error of a session that is not opened, because too many in a row were
-// not: a run of hundreds of scenarios would wait for each.
+// givenUp returns an error if too many handshakes in a row had no answer: hundreds of
+// scenarios would each wait for one.
 func (l *RevisionRun) givenUp() error {
-	if l.unmet < patientHandshakes {
+	if l.timedOut < patientHandshakes {
 		return nil
 	}
-	return fmt.Errorf("%w: the last %d handshakes had none either, and the server is not asked again", wire.ErrNoAnswer, l.unmet)
+	return fmt.Errorf("%w: nor had the last %d handshakes, so no other is sent", wire.ErrNoAnswer, l.timedOut)
 }
 
-// dismiss closes a session whose end nobody judges. A program that had to be
-// killed twice is not waited for again: the patience of all sessions together
-// would be that of nobody.
+// dismiss closes a session whose end is not judged. After two programs had to be killed,
+// the others get less time to exit.
 func (l *RevisionRun) dismiss(s *wire.Session) {
 	if w, ok := s.Conn.(*wire.StdioConn); ok && (l.slowEnds >= patientEnds || l.ended()) {
 		w.Hurry()
@@ -291,7 +289,7 @@ func (l *RevisionRun) dismiss(s *wire.Session) {
 	}
 }
 
-// ended reports whether the run was ended from outside.
+// ended reports whether the run was canceled.
 func (l *RevisionRun) ended() bool {
 	select {
 	case <-l.cut:
@@ -301,11 +299,10 @@ func (l *RevisionRun) ended() bool {
 	}
 }
 
-// patientEnds is how many sessions may have to be killed before the others get
-// hurriedGrace to end in.
+// patientEnds is the number of killed programs after which the others get less time.
 const patientEnds = 2
 
-// CloseShared ends the sessions that scenarios share: the next one gets a new one.
+// CloseShared closes the sessions that scenarios share. The next scenario opens a new one.
 func (l *RevisionRun) CloseShared() {
 	for p, s := range l.shared {
 		l.dismiss(s)
@@ -319,8 +316,7 @@ func (l *RevisionRun) emit(res conformance.Result) {
 	}
 }
 
-// allowed finds out which of the tools that may be called are none of the
-// subject's: of this revision run, and of those before it.
+// allowed records the allowed tools that the subject lists in no revision so far.
 func (l *RevisionRun) allowed() {
 	p := &l.Report.Policy
 	missing := slices.DeleteFunc(slices.Clone(p.AllowTools), func(name string) bool {
@@ -332,7 +328,7 @@ func (l *RevisionRun) allowed() {
 	p.NoTools, l.listed = missing, true
 }
 
-// mirror has a session repeat what the tools of the server ask for.
+// mirror makes a session repeat arguments as headers, as the tools of the server require.
 func (l *RevisionRun) mirror(s *wire.Session) {
 	w, ok := s.Conn.(*wire.HTTPConn)
 	if !ok || !l.Stateless() {
@@ -347,8 +343,8 @@ func (l *RevisionRun) mirror(s *wire.Session) {
 	w.SetMirrors(mirrors)
 }
 
-// SpeaksSessions reports whether the server was seen to speak a revision with
-// sessions, too: what has no revision in it is then of those.
+// SpeaksSessions reports whether the server also supports a revision with sessions: a
+// message without a revision then belongs to it.
 func (l *RevisionRun) SpeaksSessions() bool {
 	for _, v := range l.Report.Target.Offered {
 		if mcp.Version(v).Era() == mcp.EraSession {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -19,31 +20,31 @@ type runner struct {
 	Suite   Suite
 	Report  *conformance.Report
 	Numbers *numbers
-	// starts is twice what the first start of a program took: as much longer may the
-	// first answer of each later one take, under whatever load.
+	// starts is twice the time of the first start of a program. The first answer of each
+	// later start may take that much longer.
 	starts time.Duration
 	// ranks order the areas of a report.
 	ranks map[string]int
-	// cut is closed when the run is ended from outside: nobody waits then.
+	// cut is closed when the run is canceled.
 	cut <-chan struct{}
-	// listed: the tools were learned in some revision run.
+	// listed: some revision run has listed the tools.
 	listed bool
 	// slowEnds counts the sessions that had to be killed.
 	slowEnds int
 }
 
-// Run judges subject and returns what was found. The error is an
-// [*UnreachableError] when initialize has no answer within the start timeout or the
-// subject lets nobody in, or says what is wrong with the options; a server that answers
-// wrongly is no error but a report. When ctx ends before the run does, Run returns its error and the report
-// of what was found until then; the rest is inconclusive.
+// Run judges subject. The error is a [*conformance.UnreachableError] if initialize has no
+// answer within the start timeout or the subject refuses all requests, or it describes
+// wrong options. A server that answers wrongly gets a report, not an error. If ctx ends
+// before the run does, Run returns its error and the report so far; the rest is
+// inconclusive.
 func Run(ctx context.Context, subject conformance.Subject, suite Suite, opts conformance.Options) (*conformance.Report, error) {
 	r, err := newRunner(subject, suite, opts)
 	if err != nil {
 		return nil, err
 	}
 	r.cut = ctx.Done()
-	revisions, err := r.meet(ctx)
+	revisions, err := r.revisions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -62,10 +63,13 @@ func Run(ctx context.Context, subject conformance.Subject, suite Suite, opts con
 	return r.Report, cmp.Or(r.conclude(), ctx.Err())
 }
 
-// doing reports what the run turns to.
-func (r *runner) doing(p conformance.Progress) {
+// doing reports the next step of the run, before the checks of a revision.
+func (r *runner) doing(step string) { r.progress(step, 0, 0) }
+
+// progress reports the next step of the run: done of total checks are decided.
+func (r *runner) progress(step string, done, total int) {
 	if r.Opts.OnProgress != nil {
-		r.Opts.OnProgress(p)
+		r.Opts.OnProgress(step, done, total)
 	}
 }
 
@@ -77,47 +81,48 @@ func newRunner(subject conformance.Subject, suite Suite, opts conformance.Option
 	}
 	r := &runner{
 		Subject: subject, Suite: suite, Opts: opts, Numbers: newNumbers(time.Now()),
-		Report: &conformance.Report{StartedAt: time.Now(), Target: subject.Target(), Policy: conformance.Policy{
+		Report: &conformance.Report{StartedAt: time.Now(), Target: targetOf(subject), Policy: conformance.Policy{
 			Revisions: opts.Revisions, SideEffects: string(opts.SideEffects), Set: string(opts.Requirements),
-			Repeat: opts.Repeat, Seed: opts.Seed, Strict: opts.Strict, Baselines: opts.Expected.Files(),
-			AllowTools: opts.AllowTools, Only: opts.Only, Skip: opts.Skip,
+			Repeat: opts.Repeat, Seed: opts.Seed, Strict: opts.Strict, Baselines: BaselineFiles(opts.Expected),
+			Suites: opts.Suites, AllowTools: opts.AllowTools, Only: opts.Only, Skip: opts.Skip,
 		}},
-	}
-	r.Report.Target.Role = conformance.RoleServer
-	for _, part := range opts.Suites {
-		r.Report.Policy.Suites = append(r.Report.Policy.Suites, string(part))
 	}
 	r.ranks = areaRanks(suite.Scenarios)
 	return r, nil
 }
 
-// conclude brings the attempts together and holds the outcomes against what was
-// known before.
+// conclude combines the attempts and compares the results with the baseline.
 func (r *runner) conclude() error {
-	r.Report.FoldAttempts()
+	FoldAttempts(r.Report)
 	if r.Opts.Requirements != "" {
-		set, err := conformance.Requirements(r.Opts.Requirements)
+		set, err := Requirements(r.Opts.Requirements)
 		if err != nil {
 			return err
 		}
-		r.Report.MarkUnscored(set, r.Opts.Requirements)
+		MarkUnscored(r.Report, set, r.Opts.Requirements)
 	}
-	return r.Report.Expect(r.Opts.Expected, knownPatterns(r.Suite.Scenarios))
+	return Expect(r.Report, r.Opts.Expected, knownPatterns(r.Suite.Scenarios))
 }
 
 // prepare checks the options and fills in the defaults.
 func prepare(o *conformance.Options, scenarios []Scenario) error {
 	if len(scenarios) == 0 {
-		return errors.New("nothing to check: the suite has no scenarios")
+		return errors.New("the suite has no scenarios")
 	}
 	for _, v := range o.Revisions {
 		if !v.Known() {
 			return fmt.Errorf("revision %q: the suite covers revisions %s to %s", v, mcp.Versions()[0], mcp.Latest)
 		}
 	}
-	for _, suite := range o.Suites {
-		if suite != conformance.SuiteProtocol && suite != conformance.SuiteSeeds {
-			return fmt.Errorf("suite %q: %s or %s", suite, conformance.SuiteProtocol, conformance.SuiteSeeds)
+	known := []string{SuiteProtocol}
+	for i := range scenarios {
+		if name := scenarios[i].suite(); !slices.Contains(known, name) {
+			known = append(known, name)
+		}
+	}
+	for _, name := range o.Suites {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("suite %q: %s", name, strings.Join(known, " or "))
 		}
 	}
 	switch o.SideEffects {
@@ -126,16 +131,16 @@ func prepare(o *conformance.Options, scenarios []Scenario) error {
 		return fmt.Errorf("side effects %q: none, read-only or all", o.SideEffects)
 	}
 	if o.Requirements != "" {
-		if _, err := conformance.Requirements(o.Requirements); err != nil {
+		if _, err := Requirements(o.Requirements); err != nil {
 			return err
 		}
 		o.Revisions = []mcp.Version{o.Requirements}
 	}
 	o.Repeat = max(o.Repeat, 1)
-	o.Timeout = cmp.Or(o.Timeout, conformance.DefaultTimeout)
-	o.Answer = cmp.Or(o.Answer, conformance.DefaultAnswer)
-	o.StartTimeout = cmp.Or(o.StartTimeout, conformance.DefaultStartTimeout)
-	if err := o.Expected.Unmatched(conformance.RoleServer, knownPatterns(scenarios)); err != nil {
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.Answer = cmp.Or(o.Answer, DefaultAnswer)
+	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
+	if err := Unmatched(o.Expected, conformance.RoleServer, knownPatterns(scenarios)); err != nil {
 		return err
 	}
 	for _, pattern := range slices.Concat(o.Only, o.Skip) {
@@ -146,5 +151,10 @@ func prepare(o *conformance.Options, scenarios []Scenario) error {
 	return nil
 }
 
-// DefaultMaxRequest is the size of the largest request, in bytes.
-const DefaultMaxRequest = 8 << 20
+// Defaults of [conformance.Options] and [Suite].
+const (
+	DefaultTimeout      = 60 * time.Second
+	DefaultAnswer       = 10 * time.Second
+	DefaultStartTimeout = 5 * time.Minute
+	DefaultMaxRequest   = 8 << 20
+)

@@ -1,17 +1,23 @@
 package engine
 
 import (
+	"cmp"
+
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Suite is a set of scenarios, with what they need around the server.
+// Suite is a set of scenarios, with their environment.
 type Suite struct {
 	// Scenarios are in the order of a report.
 	Scenarios []Scenario
 	// Environment, when set, prepares the surroundings of a server for one revision, after
 	// its tools were listed.
 	Environment func(r *RevisionRun) (Environment, error)
+	// RefusesArgument reports whether an answer refuses an argument in the form of the
+	// error profile of a tool. If it is nil, every refusal of a tool with a profile counts.
+	RefusesArgument func(profile string, a wire.Answer) bool
 	// MaxRequest is the size of the largest request in bytes; 0 means 8 MiB.
 	MaxRequest int
 }
@@ -45,7 +51,10 @@ type Scenario struct {
 	ID string
 	// Area groups scenarios in the report.
 	Area string
-	// Title says what the scenario looks at.
+	// Suite names a set of scenarios that servers opt into, with an error profile that
+	// they declare; empty means [SuiteProtocol].
+	Suite string
+	// Title describes what the scenario judges.
 	Title string
 	// Since and Until bound the revisions the scenario applies to, both
 	// included; empty means no bound.
@@ -53,24 +62,33 @@ type Scenario struct {
 	// Needs gates the scenario on what the subject offers.
 	Needs Needs
 	// Checks are all checks the scenario decides. One it leaves undecided is
-	// reported as unknown.
-	Checks []conformance.Check
+	// reported as inconclusive.
+	Checks []Check
 
 	// Run has the conversation and decides the checks. Its error, the end of the server
-	// or of the time, leaves those that are not decided unknown.
+	// or of the time, leaves the undecided checks inconclusive.
 	Run func(t *Trial) error
-	// Last: it judges what was seen in all others, and runs after them.
+	// Last: it judges the traffic of all others, and runs after them.
 	Last bool
-	// Source is what Run works through, where that is data.
+	// Source is the data that Run plays, if any.
 	Source any
 }
 
-// Suite returns the suite that the scenario belongs to.
-func (sc *Scenario) Suite() conformance.Suite {
-	if sc.Needs.Family != "" {
-		return conformance.SuiteSeeds
-	}
-	return conformance.SuiteProtocol
+// suite returns the name of the suite that the scenario belongs to.
+func (sc *Scenario) suite() string { return cmp.Or(sc.Suite, SuiteProtocol) }
+
+// SuiteProtocol names the scenarios that judge the specification.
+const SuiteProtocol = "protocol"
+
+// Check is a check, and for which servers and revisions it has a level of its own.
+type Check struct {
+	conformance.Check
+	// ProfileLevel, when set, is the level for servers that announce error profiles: they
+	// promise more than the specification asks for.
+	ProfileLevel conformance.Level
+	// Since and Until narrow the revisions of the scenario for this check, both included;
+	// empty means no narrower bound.
+	Since, Until mcp.Version
 }
 
 // Needs is what a subject must offer for a scenario to run.
@@ -81,12 +99,12 @@ type Needs struct {
 	Capability string
 	// Extension is the id of an extension in the server's capabilities.
 	Extension string
-	// Family is the error profile that announces the tools: a server that
-	// declares it and does not list them fails. [AnyFamily] stands for each.
-	Family string
+	// Profile is the error profile that announces the tools: a server that declares it
+	// and does not list them fails. [AnyProfile] means any.
+	Profile string
 	// Tools are the tools called, by name.
 	Tools []string
-	// SideEffects is what calling them does.
+	// SideEffects is the permission that their calls need.
 	SideEffects conformance.SideEffects
 	// Process: the server is a program the suite starts, stops, and whose
 	// standard error it reads.
@@ -97,5 +115,5 @@ type Needs struct {
 	Control string
 }
 
-// AnyFamily is the family of scenarios about whichever families a server declares.
-const AnyFamily = "*"
+// AnyProfile is the profile of scenarios about every error profile a server declares.
+const AnyProfile = "*"

@@ -62,7 +62,7 @@ func (t *Trial) Fail(id, expected, actual string, args ...any) {
 	t.Check(id, false, expected, actual, args...)
 }
 
-// Inconclusive decides that a check applies and could not be established.
+// Inconclusive decides that a check applies and could not be decided.
 func (t *Trial) Inconclusive(id, detail string) {
 	t.Decide(id, conformance.Inconclusive, conformance.Result{Detail: detail})
 }
@@ -72,7 +72,7 @@ func (t *Trial) Skip(id string, reason conformance.SkipReason, detail string) {
 	t.Decide(id, conformance.Skip, conformance.Result{Reason: reason, Detail: detail})
 }
 
-// SkipRest decides that what is not decided yet does not apply.
+// SkipRest decides that the remaining checks do not apply.
 func (t *Trial) SkipRest(reason conformance.SkipReason, detail string) {
 	for _, c := range t.Scenario.Checks {
 		t.Skip(c.ID, reason, detail)
@@ -92,7 +92,7 @@ func (t *Trial) NeedsProfile(ids ...string) bool {
 }
 
 // Find returns a check of the scenario. It panics when there is none.
-func (t *Trial) Find(id string) *conformance.Check {
+func (t *Trial) Find(id string) *Check {
 	for i := range t.Scenario.Checks {
 		if t.Scenario.Checks[i].ID == id {
 			return &t.Scenario.Checks[i]
@@ -102,7 +102,7 @@ func (t *Trial) Find(id string) *conformance.Check {
 }
 
 // Level returns the level of a check for this server.
-func (t *Trial) Level(c *conformance.Check) conformance.Level {
+func (t *Trial) Level(c *Check) conformance.Level {
 	if t.Rev.Profiled && c.ProfileLevel != "" {
 		return c.ProfileLevel
 	}
@@ -114,7 +114,7 @@ func (t *Trial) Decided(id string) bool {
 	return slices.ContainsFunc(t.results, func(r conformance.Result) bool { return r.ID == id })
 }
 
-// Decide records an outcome. The first decision of a check stands.
+// Decide records an outcome. Only the first outcome of a check counts.
 func (t *Trial) Decide(id string, status conformance.Status, r conformance.Result) {
 	c := t.Find(id)
 	if t.Decided(id) {
@@ -123,7 +123,7 @@ func (t *Trial) Decide(id string, status conformance.Status, r conformance.Resul
 	if reason := t.unsure(status); reason != "" {
 		status, r = conformance.Inconclusive, conformance.Result{Detail: reason}
 	}
-	r.Check, r.Scenario, r.Area, r.Revision = *c, t.Scenario.ID, t.Scenario.Area, t.Rev.Revision
+	r.Check, r.Scenario, r.Area, r.Revision = c.Check, t.Scenario.ID, t.Scenario.Area, t.Rev.Revision
 	r.Level, r.Status = t.Level(c), status
 	if status != conformance.Skip {
 		r.Attempts = 1
@@ -145,8 +145,8 @@ func (t *Trial) Step(s *wire.Session) {
 	t.session, t.Trace, t.EvidenceFrom = s, s.Trace, s.Trace.Mark()
 }
 
-// Shared returns the session that scenarios share, initialized. What it needs
-// of it is undone when the scenario ends with an error.
+// Shared returns the session that scenarios share, initialized. It is closed if the
+// scenario ends with an error.
 func (t *Trial) Shared() (*wire.Session, error) {
 	s, err := t.Rev.sharedSession(t.Ctx, t.Scenario.Needs.Fixture)
 	if err != nil {
@@ -175,7 +175,7 @@ func (t *Trial) Fresh() (*wire.Session, error) {
 // Raw returns a connection of the scenario's own on which nothing was sent.
 func (t *Trial) Raw() (*wire.Session, error) { return t.Open(nil) }
 
-// Open is raw with more in the environment of the program.
+// Open is Raw with more variables in the environment of the program.
 func (t *Trial) Open(extra []string) (*wire.Session, error) {
 	s, err := t.Rev.open(t.Ctx, append(t.Rev.environ(t.Scenario.Needs.Fixture), extra...))
 	if err != nil {
@@ -186,11 +186,11 @@ func (t *Trial) Open(extra []string) (*wire.Session, error) {
 	return s, nil
 }
 
-// OnFinish has end run when the scenario is over.
+// OnFinish calls end when the scenario is over.
 func (t *Trial) OnFinish(end func()) { t.ends = append(t.ends, end) }
 
-// finish decides what the scenario left open and closes its sessions. err is
-// what the scenario returned.
+// finish decides the remaining checks and closes the sessions of the scenario. err is the
+// error of the scenario.
 func (t *Trial) finish(err error) {
 	for _, s := range t.own {
 		t.Rev.dismiss(s)
@@ -222,18 +222,18 @@ func (t *Trial) finish(err error) {
 	}
 }
 
-// errCut is why what was not looked at before the run was ended is open.
+// errCut is the reason of checks that were not judged before the run was canceled.
 var errCut = errors.New("the run ended before this was judged")
 
-// cut takes back what a scenario decided during which the run was ended: it may
-// be the end that was seen, not the server.
+// cut discards the outcomes of a scenario during which the run was canceled: the
+// cancellation may have caused them.
 func (t *Trial) cut() {
 	t.own, t.ends = nil, nil // the scenario has ended
 	t.results = slices.DeleteFunc(t.results, func(r conformance.Result) bool { return r.Status != conformance.Skip })
 	t.finish(errCut)
 }
 
-// attempt runs the scenario. A panic is a fault of the suite, and ends nothing else.
+// attempt runs the scenario. A panic is an error of the suite and ends only this scenario.
 func (t *Trial) attempt() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -243,13 +243,13 @@ func (t *Trial) attempt() (err error) {
 	return t.Scenario.Run(t)
 }
 
-// suiteError is a fault of the suite or its machine: no folder could be made.
+// suiteError is an error of the suite or its machine, such as a full disk.
 type suiteError struct{ err error }
 
 func (e *suiteError) Error() string { return e.err.Error() }
 func (e *suiteError) Unwrap() error { return e.err }
 
-// SuiteError marks err as a fault of the suite.
+// SuiteError marks err as an error of the suite.
 func SuiteError(err error) error {
 	if err == nil {
 		return nil

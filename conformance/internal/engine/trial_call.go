@@ -27,19 +27,18 @@ func CallParams(name string, arguments any) map[string]any {
 const CallsPerAgent = 8
 
 // Agent counts a call and returns the name of the agent that makes it, or "" for a
-// tool of no family.
+// tool without an error profile.
 func (t *Trial) Agent(tool string) string {
-	if t.Rev.Family(tool) == "" {
+	if t.Rev.profile(tool) == "" {
 		return ""
 	}
 	defer func() { t.Calls++ }()
 	return fmt.Sprintf("conform/%s/%d", t.Scenario.ID, t.Calls/CallsPerAgent)
 }
 
-// Call calls a tool and lets the observer look at the result. To a server of
-// the families it is an agent of its own in every scenario, so that no limit
-// on one agent's calls decides about another scenario.
-// meta is added to the _meta of the call.
+// Call calls a tool and passes the result to the observer. Tools with an error profile may
+// limit the calls of an agent, so each scenario is another agent. meta is added to the
+// _meta of the call.
 func (t *Trial) Call(s *wire.Session, name string, arguments any, meta ...map[string]any) (wire.Answer, error) {
 	params := CallParams(name, arguments)
 	all := map[string]any{}
@@ -55,7 +54,7 @@ func (t *Trial) Call(s *wire.Session, name string, arguments any, meta ...map[st
 	a, err := s.Request(t.Ctx, mcp.MethodToolsCall, params)
 	if err == nil && s.Opened != nil {
 		t.Rev.Seen.CallResult(a, s.Opened.Revision)
-		if t.Rev.Family(name) != "" && a.Err != nil {
+		if t.Rev.profile(name) != "" && a.Err != nil {
 			t.Rev.seeProfile(name, a)
 		}
 	}
@@ -65,12 +64,11 @@ func (t *Trial) Call(s *wire.Session, name string, arguments any, meta ...map[st
 	return a, err
 }
 
-// ErrUsedUp says that the server has a limit on the calls of all agents together, and
-// the suite has used it up. What could not be asked says nothing about it.
+// ErrUsedUp reports that the suite has used up the server's limit on the calls of all
+// agents together. It proves nothing about the server.
 var ErrUsedUp = errors.New("the server's limit on the calls of all agents is used up")
 
-// exhausted reports whether an answer refuses a call for that reason (tools.md
-// §3.5).
+// exhausted reports whether an answer refuses a call because of that limit.
 func exhausted(a wire.Answer) bool {
 	if a.Err != nil {
 		data, _ := rawjson.Object(a.Err.Data)
@@ -91,18 +89,27 @@ func exhausted(a wire.Answer) bool {
 	return rawjson.Text(details["scope"]) == "global"
 }
 
-// Family returns the announced error profile of a tool, "" for none.
-func (l *RevisionRun) Family(name string) string {
+// RefusesArgument reports whether an answer is the refusal of an argument. A tool without
+// an error profile answers -32602 or a result with isError.
+func (l *RevisionRun) RefusesArgument(tool string, a wire.Answer) bool {
+	if profile := l.profile(tool); profile != "" {
+		return l.Suite.RefusesArgument == nil || l.Suite.RefusesArgument(profile, a)
+	}
+	return a.Err == nil || a.Err.Code == wire.CodeInvalidParams || a.Err.Code == wire.CodeHeader
+}
+
+// profile returns the announced error profile of a tool, "" for none.
+func (l *RevisionRun) profile(name string) string {
 	profiles, _ := rawjson.Object(l.Capabilities.At("experimental.errorProfiles"))
 	return rawjson.Text(profiles[name])
 }
 
 func (l *RevisionRun) seeProfile(name string, a wire.Answer) {
 	if a.Err.Code == wire.CodeHeader {
-		return // the transport's own, before any family
+		return // the transport's own, before any tool
 	}
 	data, _ := rawjson.Object(a.ErrorData())
-	l.Seen.See(observe.SeenProfile, rawjson.Text(data["profile"]) == l.Family(name), a.In, "data.profile is %s", rawjson.OrAbsent(data["profile"]))
+	l.Seen.See(observe.SeenProfile, rawjson.Text(data["profile"]) == l.profile(name), a.In, "data.profile is %s", rawjson.OrAbsent(data["profile"]))
 }
 
 // Callable returns the tools that may be called. If there are none, it skips all checks of

@@ -25,8 +25,8 @@ func TestTrial_Flooded(t *testing.T) {
 // TestTrial_Panics: a fault of the suite is an error of its scenario alone.
 func TestTrial_Panics(t *testing.T) {
 	t.Parallel()
-	l := newRevisionRun(&runner{Opts: conformance.Options{Timeout: conformance.DefaultTimeout}, Report: &conformance.Report{}}, "")
-	sc := &Scenario{ID: "T-1", Area: "base", Checks: []conformance.Check{{ID: "T-1", Level: conformance.Must}}, Run: func(*Trial) error { panic("a bug") }}
+	l := newRevisionRun(&runner{Opts: conformance.Options{Timeout: DefaultTimeout}, Report: &conformance.Report{}}, "")
+	sc := &Scenario{ID: "T-1", Area: "base", Checks: []Check{{Check: conformance.Check{ID: "T-1", Level: conformance.Must}}}, Run: func(*Trial) error { panic("a bug") }}
 	tr := &Trial{Rev: l, Scenario: sc}
 	l.perform(t.Context(), tr)
 	require.Equal(t, conformance.Error, tr.results[0].Status)
@@ -49,7 +49,7 @@ func TestMayCall(t *testing.T) {
 // TestErrors: faults of the suite are errors, not verdicts on the server.
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	sc := Scenario{ID: "T-1", Area: "base", Checks: []conformance.Check{{ID: "T-1", Level: conformance.Must}}}
+	sc := Scenario{ID: "T-1", Area: "base", Checks: []Check{{Check: conformance.Check{ID: "T-1", Level: conformance.Must}}}}
 	for _, c := range []struct {
 		err  error
 		want conformance.Status

@@ -12,15 +12,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// protocolViolation is what a server sent that can only be meant as its answer to initialize,
-// and is no answer.
+// protocolViolation is a malformed answer to initialize.
 type protocolViolation struct {
 	rule  string // the check that it breaks
 	text  string
-	cause error // errNoAnswer where none came
+	cause error // wire.ErrNoAnswer if there was none
 }
 
-// wrongly makes a misread; problem is the end of a sentence about the answer.
+// wrongly returns a protocolViolation; problem completes the sentence "the answer …".
 func wrongly(rule, problem string, args ...any) *protocolViolation {
 	return &protocolViolation{rule: rule, text: "the server's answer to initialize " + fmt.Sprintf(problem, args...)}
 }
@@ -28,23 +27,23 @@ func wrongly(rule, problem string, args ...any) *protocolViolation {
 // Error implements error.
 func (m *protocolViolation) Error() string { return m.text }
 
-// AnsweredWrongly marks an error that says what is wrong with an answer.
+// AnsweredWrongly marks an error about a malformed answer.
 func (m *protocolViolation) AnsweredWrongly() {}
 
 func (m *protocolViolation) Unwrap() error { return m.cause }
 
-// greeting is what came while initialize waits for its answer.
+// greeting has the messages that arrive while initialize waits for its answer.
 type greeting struct {
 	id string // of initialize, as JSON
-	// text is what came that is no message, line by line.
+	// text has the lines that are no messages.
 	text []byte
 	// other is a response with another id.
 	other *protocolViolation
 	found *protocolViolation
 }
 
-// takes reports whether in ends the wait: it is the answer, or found says what is
-// wrong with it.
+// takes reports whether in ends the wait: it is the answer, or a malformed answer, which
+// found describes.
 func (g *greeting) takes(in wire.Inbound) bool {
 	switch {
 	case in.Members == nil:
@@ -59,13 +58,12 @@ func (g *greeting) takes(in wire.Inbound) bool {
 	case in.Members["result"] != nil, in.Members["error"] != nil:
 		g.found = wrongly(observe.SeenExclusive, `has a member "method", which makes it a request`)
 	case in.Method() == mcp.MethodInitialize:
-		g.found = wrongly(checkAnswered, "is the request: it sends back what it is sent")
+		g.found = wrongly(checkAnswered, "is the request itself: the server echoes its input")
 	}
 	return g.found != nil
 }
 
-// garbled looks for the answer in a line that is no message, and in the lines before
-// it.
+// garbled looks for the answer in a line that is no message and in the lines before.
 func (g *greeting) garbled(line []byte) *protocolViolation {
 	if bytes.HasPrefix(line, []byte("\xff\xfe")) || bytes.HasPrefix(line, []byte("\xfe\xff")) {
 		return wrongly(observe.SeenClean, "is UTF-16, and not UTF-8")
@@ -75,13 +73,13 @@ func (g *greeting) garbled(line []byte) *protocolViolation {
 		case string(before) == byteOrderMark:
 			return wrongly(observe.SeenClean, "begins with a byte order mark (U+FEFF)")
 		case len(before) > 0:
-			return wrongly(observe.SeenClean, "stands behind %q on its line", rawjson.Clip(string(before), 60))
+			return wrongly(observe.SeenClean, "follows %q on its line", rawjson.Clip(string(before), 60))
 		default:
 			return wrongly(observe.SeenClean, "is followed by %q on its line", rawjson.Clip(string(bytes.TrimSpace(after)), 60))
 		}
 	}
 	if len(g.text) > wire.KeptGreeting {
-		return nil // it writes without end
+		return nil // the output is endless
 	}
 	g.text = append(append(g.text, line[:min(len(line), wire.KeptGreeting)]...), '\n')
 	if _, _, there := g.find(g.text); there {
@@ -103,9 +101,9 @@ func (g *greeting) unterminated(rest []byte) *protocolViolation {
 	return nil
 }
 
-// find returns what stands around the response to initialize in text.
+// find returns the text before and after the response to initialize.
 func (g *greeting) find(text []byte) (before, after []byte, there bool) {
-	const tries = 64 // a text may be nothing but braces
+	const tries = 64 // a text may consist of braces
 	at := 0
 	for range tries {
 		next := bytes.IndexByte(text[at:], '{')
@@ -125,8 +123,7 @@ func (g *greeting) find(text []byte) (before, after []byte, there bool) {
 	return nil, nil, false
 }
 
-// silence says what is wrong with a server that has not answered in time, by what
-// it did send.
+// silence describes a server that has not answered in time.
 func (g *greeting) silence(waited string) *protocolViolation {
 	m := &protocolViolation{rule: checkAnswered, text: "the server did not answer initialize in " + waited, cause: wire.ErrNoAnswer}
 	if len(g.text) > 0 {
@@ -136,7 +133,7 @@ func (g *greeting) silence(waited string) *protocolViolation {
 	return m
 }
 
-// held looks for the answer in what a program wrote when its input was closed.
+// held looks for the answer in the output after the input was closed.
 func (g *greeting) held(t *wire.Trace) *protocolViolation {
 	for _, f := range t.All() {
 		if in := wire.Received(f.Data, nil); f.Dir == conformance.FromServer && in.IsResponse() && in.ID() == g.id {
@@ -146,7 +143,7 @@ func (g *greeting) held(t *wire.Trace) *protocolViolation {
 	return nil
 }
 
-// noResponse says what is wrong with an HTTP answer in which no response came.
+// noResponse describes an HTTP answer without a response.
 func noResponse(s *wire.Session, status string) *protocolViolation {
 	g := &greeting{}
 	for id, method := range s.Methods {
@@ -171,7 +168,7 @@ func noResponse(s *wire.Session, status string) *protocolViolation {
 	return wrongly(checkAnswered, "did not come: %s without a response", status)
 }
 
-// The checks whose rules are named where no scenario runs.
+// The checks that an UnreachableError names.
 const (
 	checkAnswered = "LC-01/answered"
 	checkNewlines = "STDIO-01/newlines"
@@ -182,7 +179,7 @@ func (r *runner) ruleOf(id string) conformance.Check {
 	for i := range r.Suite.Scenarios {
 		for _, c := range r.Suite.Scenarios[i].Checks {
 			if c.ID == id {
-				return c
+				return c.Check
 			}
 		}
 	}

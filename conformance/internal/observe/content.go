@@ -16,7 +16,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Checks about every block of content the subject sent.
+// Checks of every content block of the subject.
 const (
 	SeenBlockType   = "TOOL-13/type"
 	SeenBase64      = "TOOL-13/base64"
@@ -43,7 +43,7 @@ func (o *Observer) content(s *wire.Session, in wire.Inbound) {
 	switch s.Methods[in.ID()] {
 	case mcp.MethodToolsCall:
 		var blocks []wire.ListEntry
-		_ = json.Unmarshal(result["content"], &blocks) // TOOL-13/content judges it
+		_ = json.Unmarshal(result["content"], &blocks) // another check judges it
 		for _, block := range blocks {
 			o.block(in, block, revision)
 		}
@@ -78,7 +78,7 @@ func (o *Observer) content(s *wire.Session, in wire.Inbound) {
 	}
 }
 
-// blockSince is the revision each type of block came with.
+// blockSince has the first revision with each type of block.
 func blockSince() map[string]mcp.Version {
 	return map[string]mcp.Version{
 		"text": mcp.Version2024_11_05, "image": mcp.Version2024_11_05, "resource": mcp.Version2024_11_05,
@@ -125,7 +125,7 @@ func (o *Observer) body(in wire.Inbound, resource wire.ListEntry) {
 	}
 }
 
-// resourceFault says what is wrong with the contents of a resource.
+// resourceFault describes a fault in the contents of a resource, "" if there is none.
 func resourceFault(resource wire.ListEntry) string {
 	_, hasText := resource["text"]
 	_, hasBlob := resource["blob"]
@@ -140,8 +140,7 @@ func resourceFault(resource wire.ListEntry) string {
 	return ""
 }
 
-// AudienceFault says what is wrong with annotations of content, "" when nothing
-// is.
+// AudienceFault describes a fault in the annotations of content, "" if there is none.
 func AudienceFault(raw json.RawMessage) string {
 	annotations, ok := rawjson.Object(raw)
 	if !ok {
@@ -185,7 +184,7 @@ func IsMIME(text string) bool {
 	return err == nil && slash && kind != "" && sub != ""
 }
 
-// magicOf is how the bytes of each type begin.
+// magicOf has the first bytes of each type.
 func magicOf() map[string]string {
 	return map[string]string{
 		"image/png": "\x89PNG", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF8", "image/webp": "RIFF", "audio/wav": "RIFF", "audio/ogg": "OggS",

@@ -11,12 +11,12 @@ import (
 
 const (
 	SeenMetaKeys = "META-01/keys"
-	// mostMeta bounds the messages whose _meta is looked at.
+	// mostMeta bounds the messages whose _meta is judged.
 	mostMeta = 256 << 10
 )
 
-// metaKey is what the name of a member of _meta looks like: a prefix of labels,
-// or none, and a name, which may be empty.
+// metaKey matches the name of a member of _meta: an optional prefix of labels, and a name,
+// which may be empty.
 var metaKey = regexp.MustCompile(`^(?:[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*/)?(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$`)
 
 // meta judges the _meta of one message, and those of the entries of its lists.

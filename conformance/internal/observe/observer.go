@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Checks that are about every message of a run, whatever the scenario.
+// Checks of every message of a run.
 const (
 	SeenVersion   = "RPC-01/version"
 	SeenExclusive = "RPC-07/exclusive"
@@ -35,10 +35,9 @@ const (
 	SeenProfile    = "X-PROF-01/profile"
 )
 
-// Observer looks at every message from the subject. Safe for concurrent use.
+// Observer judges every message from the subject. Safe for concurrent use.
 type Observer struct {
-	// Unasked: nobody wants to know whether messages fit their schemas, which is
-	// most of the work of looking at them.
+	// Unasked: the run does not judge messages by their schemas, which is most of the work.
 	Unasked bool
 
 	mu       sync.Mutex
@@ -51,12 +50,12 @@ type violation struct {
 	frame  conformance.Frame
 }
 
-// New returns an observer that has seen nothing.
+// New returns an observer without messages.
 func New() *Observer {
 	return &Observer{observed: map[string]int{}, broken: map[string][]violation{}}
 }
 
-// See records that a rule was looked at, and the violation unless ok.
+// See counts a message about a rule, and records the violation unless ok.
 func (o *Observer) See(id string, ok bool, in wire.Inbound, format string, args ...any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -68,8 +67,8 @@ func (o *Observer) See(id string, ok bool, in wire.Inbound, format string, args 
 	o.broken[id] = append(o.broken[id], violation{fmt.Sprintf(format, args...), frame})
 }
 
-// Outcome says how often a rule was looked at, and returns what broke it: the frames,
-// each with what is wrong in its note.
+// Outcome returns how many messages a rule was about, and the frames that broke it, each
+// with the fault in its note.
 func (o *Observer) Outcome(id string) (looked int, broken []conformance.Frame) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -98,7 +97,7 @@ func (o *Observer) Message(s *wire.Session, in wire.Inbound) {
 			o.See(SeenOne, in.Members != nil || rawjson.IsArray(in.Data), in, "a body is no message: %v", in.Err)
 		}
 	}
-	// Revision B alone has batches. Who sends one elsewhere may get one back.
+	// Only 2025-03-26 has batches. A batch in another revision may be answered by one.
 	batches := s.Opened != nil && s.Opened.Revision == mcp.Version2025_03_26 || s.SentArray
 	o.See(SeenBatch, batches || !rawjson.IsArray(in.Data), in, "a JSON array")
 	if in.Members == nil {
@@ -133,13 +132,13 @@ func (o *Observer) response(s *wire.Session, in wire.Inbound) {
 	}
 	id := in.ID()
 	if id == "" || id == "null" {
-		_, null := s.Pending["null"] // RPC-02/null is about who serves that
+		_, null := s.Pending["null"] // another check judges null ids
 		o.See(SeenKnown, hasError || null, in, "a result without an id")
 		return
 	}
 	answered, asked := s.Pending[id]
 	if !asked && s.SentBadID {
-		return // RPC-02 is about what becomes of an id that is none
+		return // another check judges invalid ids
 	}
 	o.See(SeenKnown, asked, in, "id %s was never sent", rawjson.Clip(id, 60))
 	if asked {
@@ -148,7 +147,7 @@ func (o *Observer) response(s *wire.Session, in wire.Inbound) {
 	}
 }
 
-// ErrorShape says what is wrong with an error object, "" when nothing is.
+// ErrorShape describes a fault in an error object, "" if there is none.
 func ErrorShape(raw json.RawMessage) string {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
@@ -163,14 +162,14 @@ func ErrorShape(raw json.RawMessage) string {
 	return ""
 }
 
-// CallResult judges the result of a tools/call, whoever made the call.
+// CallResult judges the result of a tools/call.
 func (o *Observer) CallResult(a wire.Answer, revision mcp.Version) {
 	var result map[string]json.RawMessage
 	if a.Err != nil || json.Unmarshal(a.Result, &result) != nil || result == nil {
 		return
 	}
 	if rawjson.Text(result["resultType"]) == "input_required" {
-		return // no result yet (MRTR-01)
+		return // no result yet
 	}
 	reason := ContentShape(result["content"])
 	o.See(SeenContent, reason == "", a.In, "%s", reason)
@@ -184,8 +183,8 @@ func (o *Observer) CallResult(a wire.Answer, revision mcp.Version) {
 	}
 }
 
-// ContentShape says what is wrong with a content list, "" when nothing is.
-// Kinds of content the suite does not know are not its business.
+// ContentShape describes a fault in a content list, "" if there is none. It ignores unknown
+// kinds of content.
 func ContentShape(raw json.RawMessage) string {
 	var blocks []map[string]json.RawMessage
 	if len(raw) == 0 {

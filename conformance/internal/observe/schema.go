@@ -14,13 +14,12 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// The specification's own schemas, a file a revision: what every message has to
-// fit (RPC-01).
+// The schemas of the specification, one file for each revision.
 //
 //go:embed schemas/*.json
 var schemaFiles embed.FS
 
-// Checks that hold every message of a run against them.
+// Checks of every message against its schema.
 const (
 	SeenResultSchema = "RPC-01/schema-result"
 	SeenSentSchema   = "RPC-01/schema-sent"
@@ -65,8 +64,8 @@ var schemasOf = sync.OnceValue(func() map[mcp.Version]*wireSchemas {
 	return all
 })
 
-// resultFault says why a result does not fit its method, "" when it does, or
-// when the revision does not know the method.
+// resultFault returns why a result does not match its method, "" if it does or the method
+// is unknown.
 func resultFault(v mcp.Version, method string, result json.RawMessage) string {
 	w := schemasOf()[v]
 	if w == nil {
@@ -82,15 +81,15 @@ func resultFault(v mcp.Version, method string, result json.RawMessage) string {
 	case kind == "input_required":
 		name = "InputRequiredResult"
 	case v.Era() == mcp.EraStateless && members["resultType"] != nil && kind != "complete":
-		return "" // of an extension, or judged by DISC-12
+		return "" // of an extension, or judged by another check
 	case w.defs[name] == nil:
 		name = "EmptyResult"
 	}
 	return w.fault(name, result)
 }
 
-// sentFault says why a request or notification of the server does not fit its
-// method.
+// sentFault returns why a request or notification of the server does not match its method,
+// "" if it does.
 func sentFault(v mcp.Version, method string, message []byte) string {
 	w := schemasOf()[v]
 	if w == nil || w.byMethod[method] == "" {
@@ -114,7 +113,7 @@ func (w *wireSchemas) fault(name string, data []byte) string {
 	return ""
 }
 
-// innermost keeps the end of a chain of errors, where the fault itself is.
+// innermost returns the last error of a chain, which is the fault itself.
 func innermost(text string) string {
 	if i := strings.LastIndex(text, "validating "); i > 0 {
 		return text[i:]
@@ -141,8 +140,8 @@ func (w *wireSchemas) compile(name string) (*jsonschema.Resolved, error) {
 	return r, nil
 }
 
-// reachable returns the definitions that a definition stands on, and it: to
-// compile all of them for each takes a hundred times as long.
+// reachable returns a definition with those that it refers to. Compiling all definitions
+// for each takes a hundred times as long.
 func (w *wireSchemas) reachable(name string) map[string]json.RawMessage {
 	found := map[string]json.RawMessage{}
 	for next := []string{name}; len(next) > 0; next = next[1:] {
@@ -157,7 +156,7 @@ func (w *wireSchemas) reachable(name string) map[string]json.RawMessage {
 	return found
 }
 
-// fits holds a message against the schema of the session's revision.
+// fits judges a message by the schema of the session's revision.
 func (o *Observer) fits(s *wire.Session, in wire.Inbound) {
 	if o.Unasked {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Checks about every message of a stateless server.
+// Checks of every message of a stateless server.
 const (
 	SeenNoRequests = "RPC-14/no-requests"
 	SeenResultType = "DISC-12/result-type"
@@ -35,13 +35,13 @@ func (o *Observer) stateless(s *wire.Session, in wire.Inbound) {
 	}
 	result, ok := rawjson.Object(a.Result)
 	method, known := s.Methods[in.ID()]
-	// What the revision does not have is not its business: a server of both eras
-	// answers initialize as one of sessions, and may have methods of its own.
+	// Other methods are not judged: a server of both eras answers initialize like one of
+	// the session era, and may have its own methods.
 	if !ok || known && !mcp.MethodIn(method, s.Stateless) {
 		return
 	}
 	kind := wire.ResultType(a)
-	// A task is for a client that declares the extension, in answer to a call.
+	// Only a call of a client that declares the extension may be answered by a task.
 	isTask := kind == mcp.ResultTask && method == mcp.MethodToolsCall && s.Declares["extensions"] != nil
 	o.See(SeenResultType, isTask || kind == mcp.ResultComplete || kind == mcp.ResultInputRequired, in, "resultType is %s", rawjson.OrAbsent(result["resultType"]))
 	meta, _ := rawjson.Object(result["_meta"])

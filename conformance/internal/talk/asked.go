@@ -84,7 +84,7 @@ func (q Asked) Form(params json.RawMessage) map[string]any {
 	return out
 }
 
-// KindFault says which request is of none of the three kinds, "" when each is.
+// KindFault describes a request of an unknown kind, "" if there is none.
 func (q Asked) KindFault() string {
 	for key, raw := range q.Requests {
 		request, _ := rawjson.Object(raw)
@@ -118,8 +118,7 @@ func (q Asked) One(method string) map[string]json.RawMessage {
 	return nil
 }
 
-// ElicitationFault says what is wrong with the params of an elicitation, "" when
-// nothing is (ELIC-01, ELIC-03).
+// ElicitationFault describes a fault in the params of an elicitation, "" if there is none.
 func ElicitationFault(params map[string]json.RawMessage) string {
 	if !rawjson.IsString(params["message"]) {
 		return "message is " + rawjson.OrAbsent(params["message"])
@@ -143,8 +142,7 @@ func ElicitationFault(params map[string]json.RawMessage) string {
 	return ""
 }
 
-// SamplingFault says what is wrong with the params of a request for the model,
-// "" when nothing is (SAMP-01).
+// SamplingFault describes a fault in the params of a sampling request, "" if there is none.
 func SamplingFault(params map[string]json.RawMessage) string {
 	var messages []struct {
 		Role    string

@@ -46,7 +46,7 @@ type Turn struct {
 	unless, when string
 }
 
-// ownID stands for an id that was not used before in the session.
+// ownID is replaced by an id that was not used before in the session.
 const ownID = `"$id"`
 
 // ReadConversations reads a file: the conversation in it, or one for each row of its head.

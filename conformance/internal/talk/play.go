@@ -81,7 +81,7 @@ func (p *player) say(check string, turns []Turn) error {
 	return nil
 }
 
-// send sends a line and takes what comes of it. rest are the lines about that.
+// send sends a line and judges the answers. rest are the lines about them.
 func (p *player) send(line *Turn, rest []Turn) error {
 	var data []byte
 	p.id, data = p.message(line)
@@ -250,7 +250,7 @@ func valueAt(data []byte, path string) json.RawMessage {
 }
 
 // isRefusal reports whether this is the body of an HTTP refusal: it may be an error
-// without an id, and answers nothing (HTTP-04).
+// without an id, and answers nothing.
 func isRefusal(in wire.Inbound) bool {
 	id := in.ID()
 	return in.HTTP != nil && in.HTTP.Status >= http.StatusBadRequest && (id == "" || id == "null")

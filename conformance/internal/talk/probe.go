@@ -109,7 +109,7 @@ func Unheard(t *engine.Trial, s *wire.Session, err error) bool {
 	return lost != nil
 }
 
-// Offer opens a connection and offers a version, whatever it is.
+// Offer opens a connection and offers any version.
 func Offer(t *engine.Trial, v mcp.Version) (*wire.Session, wire.Answer, error) {
 	s, err := t.Raw()
 	if err != nil {

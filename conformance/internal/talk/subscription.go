@@ -64,7 +64,7 @@ func (sub *Subscription) Subscription(in wire.Inbound) json.RawMessage {
 }
 
 // Honours reports whether the acknowledgment, when there is one, has these parts of
-// the filter. That there is none is judged by CHG-04.
+// the filter. Another check judges a missing acknowledgment.
 func (sub *Subscription) Honours(parts ...string) bool {
 	if sub.Ack.Method() != mcp.MethodSubscriptionsAcknowledged {
 		return true
@@ -96,7 +96,7 @@ func (sub *Subscription) Next(t *engine.Trial, method string) (wire.Inbound, err
 	return sub.s.Next(t.Ctx, func(in wire.Inbound) bool { return in.Method() == method && sub.Owns(in) })
 }
 
-// End closes the subscription the way of its transport (CHG-07).
+// End closes the subscription the way of its transport.
 func (sub *Subscription) End(t *engine.Trial) error {
 	if w, ok := sub.s.Conn.(*wire.HTTPConn); ok {
 		w.Abandon(sub.ID)
@@ -106,7 +106,7 @@ func (sub *Subscription) End(t *engine.Trial) error {
 	return err
 }
 
-// Described says what came in the place of an acknowledgment.
+// Described describes what arrived instead of an acknowledgment.
 func (sub *Subscription) Described(err error) string {
 	if err != nil {
 		return err.Error()

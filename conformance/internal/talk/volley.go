@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
-// InFlight is how many calls X-WIRE-12 has open at once.
+// InFlight is the number of concurrent calls of a volley.
 const InFlight = 200
 
 // onTheWay is how many requests are open at once over HTTP, where each takes a

@@ -16,8 +16,7 @@ const (
 	CodeMethodNotFound = -32601
 	CodeInvalidParams  = -32602
 	CodeInternal       = -32603
-	// CodeHeader refuses a request whose headers do not repeat what its body has,
-	// before anybody looks at the body.
+	// CodeHeader refuses a request whose headers do not match its body.
 	CodeHeader = -32020
 )
 
@@ -36,7 +35,7 @@ type RPCError struct {
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
-// OrError describes what came: the answer, or why there is none.
+// OrError describes the answer, or the error if there is none.
 func (a Answer) OrError(err error) string {
 	if err != nil {
 		return err.Error()
@@ -77,7 +76,7 @@ func ToAnswer(in Inbound) Answer {
 	return a
 }
 
-// Describe says in one line what an answer is.
+// Describe describes the answer in one line.
 func (a Answer) Describe() string {
 	switch {
 	case a.Err != nil:
@@ -93,7 +92,7 @@ func (a Answer) Describe() string {
 	}
 }
 
-// Status is the HTTP status an answer came with, 0 on other transports.
+// Status is the HTTP status of the answer, 0 on other transports.
 func (a Answer) Status() int {
 	if a.In.HTTP == nil {
 		return 0
@@ -101,19 +100,18 @@ func (a Answer) Status() int {
 	return a.In.HTTP.Status
 }
 
-// IsInputRequired reports whether a result asks for more.
+// IsInputRequired reports whether a result asks for input.
 func (a Answer) IsInputRequired() bool {
 	return ResultType(a) == mcp.ResultInputRequired
 }
 
-// ResultType is the kind of a result as it says itself, "" when it does not.
+// ResultType returns the resultType of a result, "" if there is none.
 func ResultType(a Answer) mcp.ResultType {
 	result, _ := rawjson.Object(a.Result)
 	return mcp.ResultType(rawjson.Text(result["resultType"]))
 }
 
-// Payload reads the result of a call as the JSON object in its text block
-// .
+// Payload reads the result of a call as the JSON object in its text block.
 func (a Answer) Payload() (map[string]json.RawMessage, error) {
 	if a.Err != nil {
 		return nil, errors.New(a.Describe())

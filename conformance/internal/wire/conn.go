@@ -7,7 +7,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 )
 
-// Everything a subject may do to the suite is bounded.
+// Limits of what a subject may send.
 const (
 	// MaxFrame bounds one message from the subject, in bytes.
 	MaxFrame = 16 << 20
@@ -16,16 +16,15 @@ const (
 	KeptBytes  = 4 << 10
 )
 
-// Conn is one open way to a subject. It sends any bytes and delivers whatever
-// comes back.
+// Conn is one open connection to a subject. It sends any bytes and delivers all answers.
 type Conn interface {
-	// Send puts one message on the wire. On HTTP it returns when the status
-	// of the answer is there, and the answer's messages follow in the inbox.
+	// Send writes one message. Over HTTP it returns with the status of the response; the
+	// messages of the response go to the inbox.
 	Send(ctx context.Context, data []byte) (*HTTPAnswer, error)
 	// inbox delivers what arrives; it is closed after the last.
 	inbox() *inbox
-	// Close ends the conversation in the orderly way, within bounds, and
-	// reports how the subject ended. It may be called again.
+	// Close ends the conversation in order, within a time limit, and reports how the
+	// subject ended. It is idempotent.
 	Close() Ending
 	// Stderr returns what a program wrote to its standard error so far.
 	Stderr() string
@@ -33,12 +32,12 @@ type Conn interface {
 	Transport() conformance.TransportKind
 }
 
-// Ending is how a subject ended after its input was closed.
+// Ending describes how a subject ended after its input was closed.
 type Ending struct {
-	// Prompt is true when it ended before it had to be stopped.
+	// Prompt: it ended before it had to be stopped.
 	Prompt bool
 	took   time.Duration
-	// Exit is the exit status of a program, -1 when it has none.
+	// Exit is the exit status of a program, -1 if there is none.
 	Exit int
 	Err  error
 }

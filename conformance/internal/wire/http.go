@@ -40,16 +40,16 @@ type Endpoint struct {
 	URL string
 	// Header is sent with each request, and never shown in a [Frame].
 	Header http.Header
-	// Credentials returns more headers for a request: tokens that are renewed while a run
-	// goes on, or are made for one request. nil means none. A request that sets
-	// Authorization itself is sent without them.
+	// Credentials returns more headers for a request: tokens that are renewed during a run,
+	// or made for one request. nil means none. A request that sets Authorization itself is
+	// sent without them.
 	Credentials func(ctx context.Context, method string, to *url.URL) (http.Header, error)
-	// RoundTripper carries the requests; nil means a transport of the connection's own.
+	// RoundTripper sends the requests; nil means a new transport.
 	RoundTripper http.RoundTripper
 }
 
-// HTTPConn speaks streamable HTTP: each message is a POST of its own, its
-// answer is one JSON body or an event stream.
+// HTTPConn speaks streamable HTTP: each message is a POST, whose response is a JSON body or
+// an event stream.
 type HTTPConn struct {
 	At      Endpoint
 	client  *http.Client
@@ -77,15 +77,15 @@ func NewHTTPConn(ctx context.Context, at Endpoint, tr *Trace) *HTTPConn {
 	if rt == nil {
 		rt = &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second}
 	}
-	// HTTP-07: a redirect is an answer to judge, not one to follow.
+	// A redirect is an answer to judge, not to follow.
 	client := &http.Client{Transport: rt, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	w := &HTTPConn{At: at, client: client, trace: tr, box: newInbox(), streams: map[string]context.CancelFunc{}}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return w
 }
 
-// request builds a request with the headers of the conversation; the headers
-// in with take their place, spelled as they are, and an empty list removes one.
+// request builds a request with the headers of the conversation. The headers in with
+// replace them, in the given spelling; an empty list removes one.
 func (w *HTTPConn) request(ctx context.Context, method string, body []byte, with http.Header) (*http.Request, error) {
 	target := w.At.URL
 	if method == http.MethodPost {
@@ -146,9 +146,9 @@ func (w *HTTPConn) Send(ctx context.Context, data []byte) (*HTTPAnswer, error) {
 	return w.open(ctx, http.MethodPost, data, nil, w.token(data))
 }
 
-// Listen opens a stream of the server's own with GET, after the event
-// with the given id unless that is empty. Its messages go to the inbox
-// until the server or abandon ends it; their token is that of the answer.
+// Listen opens a stream with GET, after the event with the given id unless it is empty. Its
+// messages go to the inbox until the server or Abandon ends it; their token is that of the
+// response.
 func (w *HTTPConn) Listen(ctx context.Context, last string) (*HTTPAnswer, error) {
 	if !w.begin() {
 		return nil, ErrClosed
@@ -160,11 +160,10 @@ func (w *HTTPConn) Listen(ctx context.Context, last string) (*HTTPAnswer, error)
 	return w.open(ctx, http.MethodGet, nil, with, w.token(nil))
 }
 
-// open makes one request and returns when its status is there. A reader was
-// counted in.
+// open sends one request and returns with its status. The caller has called begin.
 func (w *HTTPConn) open(ctx context.Context, method string, data []byte, with http.Header, to string) (*HTTPAnswer, error) {
-	// The request outlives this call, for its answer may be a stream: it ends
-	// with the wire. The caller waits for the status only.
+	// The response may be a stream, so the request ends with the connection. The caller
+	// waits for the status only.
 	life, end := context.WithCancel(w.ctx)
 	req, err := w.request(life, method, data, with)
 	if err != nil {
@@ -202,8 +201,7 @@ func (w *HTTPConn) open(ctx context.Context, method string, data []byte, with ht
 	}
 }
 
-// Abandon ends the request with this token by closing its connection, which is
-// how the stateless era cancels.
+// Abandon cancels the request with this token as the stateless era does: it closes the stream.
 func (w *HTTPConn) Abandon(token string) {
 	w.mu.Lock()
 	end := w.streams[token]
@@ -214,7 +212,7 @@ func (w *HTTPConn) Abandon(token string) {
 	}
 }
 
-// token names the answer to a message: by its id, or by a number of our own.
+// token identifies the response to a message: by its id, or by a number.
 func (w *HTTPConn) token(data []byte) string {
 	if id := Received(data, nil).ID(); id != "" {
 		return id
@@ -225,7 +223,7 @@ func (w *HTTPConn) token(data []byte) string {
 	return "#" + strconv.Itoa(w.nameless)
 }
 
-// begin counts a reader in, unless the wire is closed.
+// begin counts a reader, unless the connection is closed.
 func (w *HTTPConn) begin() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -246,42 +244,42 @@ func (w *HTTPConn) learn(resp *http.Response) {
 	}
 }
 
-// SessionID returns the session id, "" when the server gave none.
+// SessionID returns the session id, "" if there is none.
 func (w *HTTPConn) SessionID() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.session
 }
 
-// SetSession sets the session id that later requests name, and that close ends.
+// SetSession sets the session id of later requests and of Close.
 func (w *HTTPConn) SetSession(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.session = id
 }
 
-// negotiated sets the revision that later requests name.
+// negotiated sets the revision header of later requests.
 func (w *HTTPConn) negotiated(revision string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.revision = revision
 }
 
-// routed has later requests name their method in a header.
+// routed makes later requests send their method as a header.
 func (w *HTTPConn) routed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.routes = true
 }
 
-// SetMirrors has later calls repeat arguments in headers, by tool.
+// SetMirrors makes later calls send arguments as headers, by tool.
 func (w *HTTPConn) SetMirrors(mirrors map[string][]Mirror) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.mirrors = mirrors
 }
 
-// Route sets the headers that repeat what a message is about.
+// Route sets the headers that repeat parts of a message.
 func Route(h http.Header, data []byte, mirrors map[string][]Mirror) {
 	in := Received(data, nil)
 	if in.Method() == "" {
@@ -311,8 +309,8 @@ func Route(h http.Header, data []byte, mirrors map[string][]Mirror) {
 	}
 }
 
-// readAnswer delivers the messages of an answer, and then its end: a request
-// whose answer ended without a response will not get one any more.
+// readAnswer delivers the messages of a response, and then its end, after which no answer
+// can follow.
 func (w *HTTPConn) readAnswer(resp *http.Response, to string) {
 	info := &conformance.HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Header: shownHeader(resp.Header)}
 	end := Inbound{To: to, Ended: true, HTTP: info, Err: &refusedError{info.Status, info.ContentType}}
@@ -341,7 +339,7 @@ func (w *HTTPConn) readBody(resp *http.Response, info *conformance.HTTPInfo, end
 		in.To = end.To
 	}
 	if in.Err != nil && resp.StatusCode >= 300 {
-		// The text around a refusal is no message and need not be one.
+		// The body of a refusal need not be a message.
 		w.trace.Add(conformance.FromServer, body, info, "")
 		end.Data = body
 		return
@@ -375,8 +373,8 @@ func (w *HTTPConn) deliver(in Inbound) {
 	w.box.put(in, w.ctx.Done())
 }
 
-// Do makes one request and reads its whole answer, of a stream only what is
-// there when ctx ends or one event came. with is as for request.
+// Do sends one request and reads the whole response, or a stream until one event arrives or
+// ctx ends. with is as in request.
 func (w *HTTPConn) Do(ctx context.Context, method string, body []byte, with http.Header) (*HTTPAnswer, error) {
 	req, err := w.request(ctx, method, body, with)
 	if err != nil {
@@ -385,7 +383,7 @@ func (w *HTTPConn) Do(ctx context.Context, method string, body []byte, with http
 	return w.finish(req, body, describeHeaders(with))
 }
 
-// Upload posts a body of unknown length, as it comes.
+// Upload posts a body of unknown length in chunks.
 func (w *HTTPConn) Upload(ctx context.Context, body io.Reader, note string) (*HTTPAnswer, error) {
 	req, err := w.request(ctx, http.MethodPost, nil, nil)
 	if err != nil {
@@ -395,7 +393,7 @@ func (w *HTTPConn) Upload(ctx context.Context, body io.Reader, note string) (*HT
 	return w.finish(req, nil, note)
 }
 
-// finish makes a request and reads its answer as do has it.
+// finish sends a request and reads the response, as Do does.
 func (w *HTTPConn) finish(req *http.Request, body []byte, note string) (*HTTPAnswer, error) {
 	w.trace.Add(conformance.ToServer, body, &conformance.HTTPInfo{Method: req.Method, Header: w.shown(req.Header)}, note)
 	resp, err := w.exchange(req)
@@ -406,7 +404,7 @@ func (w *HTTPConn) finish(req *http.Request, body []byte, note string) (*HTTPAns
 	answer := &HTTPAnswer{Status: resp.StatusCode, Header: resp.Header}
 	info := &conformance.HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Header: shownHeader(resp.Header)}
 	if MediaType(resp.Header) == MediaStream {
-		if req.Method != http.MethodGet { // a GET stream may stay silent for ever
+		if req.Method != http.MethodGet { // a GET stream may stay silent forever
 			events := sse.NewReader(resp.Body, MaxFrame, MaxFrame)
 			for {
 				e, err := events.Next()
@@ -426,8 +424,7 @@ func (w *HTTPConn) finish(req *http.Request, body []byte, note string) (*HTTPAns
 	return answer, nil
 }
 
-// headerValue spells text as a header has it: as it is when it is plain,
-// else in base64.
+// headerValue encodes text for a header: unchanged if it is plain, else in base64.
 func headerValue(text string) string {
 	plain := text != "" && strings.TrimSpace(text) == text && !strings.HasPrefix(text, "=?base64?") &&
 		strings.IndexFunc(text, func(c rune) bool { return c < 0x20 || c > 0x7E }) < 0
@@ -448,13 +445,13 @@ func MediaType(h http.Header) string {
 
 func (w *HTTPConn) inbox() *inbox { return w.box }
 
-// Stderr implements Conn: there is none.
+// Stderr implements Conn.
 func (w *HTTPConn) Stderr() string { return "" }
 
 // Transport implements Conn.
 func (w *HTTPConn) Transport() conformance.TransportKind { return conformance.TransportHTTP }
 
-// Close ends the session with DELETE and every request under way.
+// Close ends the session with DELETE, and cancels all open requests.
 func (w *HTTPConn) Close() Ending {
 	w.once.Do(func() {
 		w.mu.Lock()
@@ -480,7 +477,7 @@ func (w *HTTPConn) Close() Ending {
 	return Ending{Prompt: true, Exit: -1}
 }
 
-// idle closes the connections that are the wire's own.
+// idle closes the idle connections of its own transport.
 func (w *HTTPConn) idle() {
 	if w.At.RoundTripper == nil {
 		w.client.CloseIdleConnections()

@@ -8,17 +8,17 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 )
 
-// HTTPAnswer is the status line and headers of an HTTP answer; nil on stdio.
+// HTTPAnswer has the status and headers of an HTTP response; nil on stdio.
 type HTTPAnswer struct {
 	Status int
 	Header http.Header
-	// Body is the whole body where it was read as one.
+	// Body is the whole body if it was read at once.
 	Body []byte
-	// Token marks the inbound messages that came in this answer.
+	// Token identifies the messages of this response.
 	Token string
 }
 
-// Describe says in a line what came over HTTP.
+// Describe describes the response in one line.
 func (a *HTTPAnswer) Describe(err error) string {
 	if err != nil {
 		return err.Error()
@@ -30,7 +30,7 @@ func (a *HTTPAnswer) Describe(err error) string {
 	return strings.TrimSpace(out)
 }
 
-// Is reports whether the answer came, with one of the statuses.
+// Is reports whether the response has one of the statuses.
 func (a *HTTPAnswer) Is(err error, statuses ...int) bool {
 	if err != nil {
 		return false

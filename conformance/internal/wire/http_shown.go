@@ -10,11 +10,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 )
 
-// notShown stands in a trace where a secret was.
+// notShown replaces secrets in a trace.
 const notShown = "(not shown)"
 
-// exchange makes a request. Its error does not say the URL, in which secrets may
-// stand, and is an errClosed.
+// exchange sends a request. Its error is an ErrClosed, and omits the URL, which may have
+// secrets.
 func (w *HTTPConn) exchange(req *http.Request) (*http.Response, error) {
 	resp, err := w.client.Do(req)
 	var named *url.Error
@@ -27,8 +27,8 @@ func (w *HTTPConn) exchange(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// shown is the header of a request as a trace has it: without what the caller
-// gave for every request, which is for credentials.
+// shown is the header of a request in a trace: without the headers of the caller, which are
+// credentials.
 func (w *HTTPConn) shown(h http.Header) http.Header {
 	out := shownHeader(h)
 	for name := range w.At.Header {
@@ -39,7 +39,7 @@ func (w *HTTPConn) shown(h http.Header) http.Header {
 	return out
 }
 
-// shownHeader is h without what is secret or says nothing.
+// shownHeader is h without secrets and irrelevant headers.
 func shownHeader(h http.Header) http.Header {
 	out := http.Header{}
 	for name, values := range h {
@@ -54,8 +54,7 @@ func shownHeader(h http.Header) http.Header {
 	return out
 }
 
-// describeHeaders says which headers are special, without the secrets among
-// them.
+// describeHeaders lists the special headers, without secrets.
 func describeHeaders(h http.Header) string {
 	var notes []string
 	for _, name := range rawjson.SortedKeys(h) {
@@ -73,7 +72,7 @@ func describeHeaders(h http.Header) string {
 	return strings.Join(notes, ", ")
 }
 
-// refusedError is an HTTP status in the place of an answer.
+// refusedError is an HTTP status instead of an answer.
 type refusedError struct {
 	status      int
 	contentType string
@@ -83,7 +82,7 @@ func (e *refusedError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("HTTP %d %s", e.status, e.contentType))
 }
 
-// StatusOf is the HTTP status that err is, else 0.
+// StatusOf returns the HTTP status of a refusal, else 0.
 func StatusOf(err error) int {
 	var refused *refusedError
 	if errors.As(err, &refused) {

@@ -12,38 +12,36 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 )
 
-// Inbound is one thing that came from the subject.
+// Inbound is one message, or another event, from the subject.
 type Inbound struct {
-	// Data is a message, or a line that is none.
+	// Data is a message, or a line that is no message.
 	Data []byte
 	// Members are the members of the message when data is one JSON object.
 	Members map[string]json.RawMessage
-	// Err says why data is no message, or what broke the stream.
+	// Err is why Data is no message, or what broke the stream.
 	Err  error
 	HTTP *conformance.HTTPInfo
-	// To tells which HTTP answer this came in: the id of the request, or a
-	// token for what has none. Ended marks the end of that answer and carries
-	// no message.
+	// To identifies the HTTP response: the id of the request, or a token. Ended marks the
+	// end of the response, without a message.
 	To    string
 	Ended bool
-	// Event is the id of the event it came in. Priming marks an event that
-	// carries an id or a retry time and no message.
-	// Name is that of the event where the transport is nothing but events.
+	// Event is the id of its event. Priming marks an event with an id or a retry time and
+	// no message. Name is the name of the event on the HTTP+SSE transport.
 	Event   string
 	Name    string
 	Priming bool
-	// Retry: its event says how long to wait before coming back.
+	// Retry: its event has a retry time.
 	Retry bool
 }
 
 var (
 	errNotObject = errors.New("not a JSON object")
-	// ErrClosed says that the connection is closed.
+	// ErrClosed reports a closed connection.
 	ErrClosed   = errors.New("the server closed the connection")
 	errTooLarge = fmt.Errorf("larger than %d MiB", MaxFrame>>20)
 )
 
-// Received makes an inbound of bytes from the wire.
+// Received parses bytes from the wire.
 func Received(data []byte, info *conformance.HTTPInfo) Inbound {
 	in := Inbound{Data: data, HTTP: info}
 	if !utf8.Valid(data) {
@@ -65,9 +63,8 @@ func Received(data []byte, info *conformance.HTTPInfo) Inbound {
 // ID returns the id as JSON text in one spelling, "" when absent.
 func (in Inbound) ID() string { return SpelledID(in.Members["id"]) }
 
-// SpelledID gives a string id the one spelling in which ids are compared: an
-// escaped letter is that letter. A number stays
-// as it is written, and so does a string that cannot be read without loss.
+// SpelledID normalizes the escapes of a string id, so that ids can be compared. A number is
+// unchanged, and so is a string that cannot be decoded without loss.
 func SpelledID(raw json.RawMessage) string {
 	if !bytes.ContainsRune(raw, '\\') || !rawjson.IsString(raw) {
 		return string(raw)
@@ -85,7 +82,7 @@ func SpelledID(raw json.RawMessage) string {
 	return separators.Replace(strings.TrimSuffix(out.String(), "\n"))
 }
 
-// separators are what the encoder escapes and a server need not.
+// separators are characters that the encoder escapes and a server need not.
 var separators = strings.NewReplacer(`\u2028`, "\u2028", `\u2029`, "\u2029")
 
 // Method returns the method, "" when absent.
@@ -104,7 +101,7 @@ func (in Inbound) IsResponse() bool {
 	return !method
 }
 
-// parts returns the messages of an array, each as if it had come alone.
+// parts returns the messages of an array, each as a message.
 func (in Inbound) parts() []Inbound {
 	var raw []json.RawMessage
 	if !rawjson.IsArray(in.Data) || json.Unmarshal(in.Data, &raw) != nil {

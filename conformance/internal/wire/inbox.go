@@ -3,8 +3,8 @@ package wire
 import "sync"
 
 const (
-	// inboxSize is how many messages may wait before the reader pauses, and
-	// inboxBytes how many bytes: a server that floods fills its pipe, not the memory.
+	// inboxSize and inboxBytes are the messages and bytes that may wait before the reader
+	// pauses, so that a flood fills the pipe, not the memory.
 	inboxSize  = 4096
 	inboxBytes = 64 << 20
 	// keptMessages and keptInAll bound what a session keeps for later.
@@ -12,8 +12,7 @@ const (
 	keptInAll    = 64 << 20
 )
 
-// inbox holds what has arrived and was not taken yet. put may be called by several
-// goroutines; one takes.
+// inbox has the messages that were not taken yet. Several goroutines may call put; one takes.
 type inbox struct {
 	messages chan Inbound
 
@@ -26,7 +25,7 @@ func newInbox() *inbox {
 	return &inbox{messages: make(chan Inbound, inboxSize), freed: make(chan struct{}, 1)}
 }
 
-// put waits for room, which an empty inbox has for any message, or for quit.
+// put waits for room, or for quit. An empty inbox has room for any message.
 func (b *inbox) put(in Inbound, quit <-chan struct{}) {
 	for !b.reserve(len(in.Data)) {
 		select {
@@ -52,7 +51,7 @@ func (b *inbox) reserve(n int) bool {
 	return true
 }
 
-// took makes room for what comes after a message that was taken.
+// took frees the room of a message that was taken.
 func (b *inbox) took(in Inbound) {
 	b.mu.Lock()
 	b.held -= len(in.Data)

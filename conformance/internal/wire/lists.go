@@ -16,9 +16,9 @@ type ListEntry = map[string]json.RawMessage
 // ListKind is one of the four lists of a server.
 type ListKind struct {
 	Method, Member string
-	// Key is the member that tells its entries apart.
+	// Key is the member that identifies an entry.
 	Key string
-	// Capability is what a server that has the list declares.
+	// Capability is the capability of servers that have the list.
 	Capability string
 }
 
@@ -33,7 +33,7 @@ var (
 // Listing is a list that was walked.
 type Listing struct {
 	Entries []ListEntry
-	// pages is how many entries each page has, twice what stands on two pages.
+	// pages has the number of entries of each page, Twice an entry that is on two pages.
 	pages []int
 	Twice string
 	// first is the first result, as received.
@@ -59,11 +59,11 @@ func (l *Listing) Keys(kind ListKind) []string {
 	return keys
 }
 
-// ErrListRefused says that a list was answered with an error, which any request may be.
+// ErrListRefused reports an error in answer to a list, which is allowed for any request.
 var ErrListRefused = errors.New("the list was refused")
 
-// WalkList reads a list from its first page to its last. The error is errEndless
-// when there is no last one, errUnread when the suite did not read as far.
+// WalkList reads all pages of a list. The error is errEndless if there is no last page,
+// errUnread if the suite stopped before it.
 func WalkList(ctx context.Context, s *Session, kind ListKind) (*Listing, error) {
 	out := &Listing{}
 	params := map[string]any{}

@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Guessable says what makes session ids easy to guess, "" when nothing does.
+// Guessable describes why session ids are easy to guess, "" if they are not.
 func Guessable(ids []string) string {
 	common := ids[0]
 	seen := map[string]bool{}
@@ -49,13 +49,13 @@ func SameID(got json.RawMessage, want string) bool {
 	return string(got) == want
 }
 
-// Denies reports whether an answer says that there is no such thing, or that it
-// may not be asked for in this way, and not just that something went wrong.
+// Denies reports whether an error means that the item does not exist or the request is not
+// allowed, and not another failure.
 func Denies(a Answer, err error) bool {
 	return err != nil || a.HasCode(nil, CodeMethodNotFound, CodeInvalidParams, mcp.CodeResourceNotFound)
 }
 
-// EditedMessage returns a request as the revision has it, with other members: nil
+// EditedMessage returns a request in the form of the revision, with other members; nil
 // removes one.
 func EditedMessage(s *Session, id, method string, members map[string]json.RawMessage) []byte {
 	all := Received(s.Message(id, method, nil), nil).Members

@@ -6,15 +6,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 )
 
-// Mirror is an argument that a call repeats in a header.
+// Mirror is an argument that a call also sends as a header.
 type Mirror struct {
 	Path   []string // of property names, from the root of the arguments
 	Header string   // the name after Mcp-Param-
 	Kind   string   // the type in the schema
 }
 
-// value returns the argument as the header has it. Absent and null have none
-// .
+// value returns the argument as a header value. Absent and null have none.
 func (m Mirror) value(arguments json.RawMessage) (string, bool) {
 	for _, name := range m.Path {
 		members, _ := rawjson.Object(arguments)
@@ -30,8 +29,8 @@ func (m Mirror) value(arguments json.RawMessage) (string, bool) {
 	}
 }
 
-// MirrorsOf returns what the schema of a tool has repeated: annotated properties
-// of a primitive type, reached through properties alone.
+// MirrorsOf returns the mirrors in the schema of a tool: annotated properties of a
+// primitive type, on a path of properties only.
 func MirrorsOf(schema json.RawMessage, path ...string) []Mirror {
 	root, _ := rawjson.Object(schema)
 	properties, _ := rawjson.Object(root["properties"])

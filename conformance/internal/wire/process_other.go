@@ -4,14 +4,14 @@ package wire
 
 import "os/exec"
 
-// CanTerminate: there is no signal that a program could heed.
+// CanTerminate reports whether a program can be asked to exit: there is no signal for it.
 const CanTerminate = false
 
-// ownGroup does nothing where there are no process groups: children of the
-// program are its own business there.
-func ownGroup(*exec.Cmd) {}
+// OwnGroup does nothing, because there are no process groups.
+func OwnGroup(*exec.Cmd) {}
 
-// The errors say that the process is gone already.
+// The errors mean that the process has exited.
 func terminateGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
 
-func killGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
+// KillGroup kills the program and its children.
+func KillGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }

@@ -7,14 +7,15 @@ import (
 	"syscall"
 )
 
-// CanTerminate reports whether a program can be told to end.
+// CanTerminate reports whether a program can be asked to exit.
 const CanTerminate = true
 
-// ownGroup makes the program the leader of a process group, so that what it
-// starts ends with it: `go run`, `npx` and shells are only wrappers.
-func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// OwnGroup makes the program the leader of a process group, so that its children end with
+// it: `go run`, `npx` and shells are only wrappers.
+func OwnGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// The errors say that the group is gone already.
+// The errors mean that the group has exited.
 func terminateGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 
-func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+// KillGroup kills the program and its children.
+func KillGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

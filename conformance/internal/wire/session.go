@@ -13,21 +13,19 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Session is one conversation with the subject, in one goroutine. It gives
-// requests ids, finds their answers among whatever else arrives, and answers
-// what a server may ask of any client.
+// Session is one conversation with the subject, in one goroutine. It gives requests ids,
+// finds their answers among all messages, and answers the server's requests.
 type Session struct {
 	Conn  Conn
 	Trace *Trace
-	// seen looks at every message that comes.
+	// seen is called with every message from the subject.
 	seen func(*Session, Inbound)
 	// Timeout bounds the wait for one answer.
 	Timeout time.Duration
 
-	// Declares is what the suite says it can do, as a client; nil is nothing.
+	// Declares has the client capabilities of the suite; nil is none.
 	Declares map[string]any
-	// Answers are how it answers what the server asks of a client, by method.
-	// What is not in it is refused as unknown.
+	// Answers answer the server's requests, by method. Other methods are refused as unknown.
 	Answers map[string]func(Inbound) (any, *RPCError)
 
 	// next is the number in the last id.
@@ -38,43 +36,43 @@ type Session struct {
 	SentBadID bool
 	// SentArray: an array was sent.
 	SentArray   bool
-	Unclaimed   []Inbound // responses nobody waited for yet
-	batched     []Inbound // what is left of an array that came
+	Unclaimed   []Inbound // responses that nothing waited for yet
+	batched     []Inbound // the rest of an array
 	Unsolicited []Inbound // notifications and requests of the server, in the order of their arrival
 	Opened      *Opening  // set once initialized
-	// Doubt is why it is not known that the server is still there: what was
-	// asked of it last has no answer. An answer clears it.
+	// Doubt is why the server may have been lost: the last request has no answer. An answer
+	// clears it.
 	Doubt error
-	// Answered: a response came.
+	// Answered: a response arrived.
 	Answered bool
-	// Environment is what was added to that of the program.
+	// Environment was added to that of the program.
 	Environment []string
-	// StartFailure says how the program ended while it started, once that was looked at.
+	// StartFailure describes how the program exited while it started; nil until it was
+	// examined.
 	StartFailure *string
-	// StartTimeout is how much longer the first answer may take, because a program has
-	// to start. heard: something came.
+	// StartTimeout is added to the wait for the first answer, because a program has to
+	// start. heard: a message arrived.
 	StartTimeout time.Duration
 	heard        bool
-	// kept counts the messages that are kept for later and their bytes; Flooded: it
-	// was too much, and what is missing may be among what was not kept.
+	// kept and keptBytes count the messages that are kept for later. Flooded: some were
+	// dropped.
 	kept, keptBytes int
 	Flooded         bool
 	// Closed: the suite has closed the conversation itself.
 	Closed bool
-	// Stateless is the revision when it has no sessions: each request carries
-	// what initialize says elsewhere.
+	// Stateless is the revision if it has no sessions: each request carries what initialize
+	// has otherwise.
 	Stateless mcp.Version
 }
 
-// ErrNoAnswer says that the deadline of a wait passed.
+// ErrNoAnswer reports a wait whose deadline passed.
 var ErrNoAnswer = errors.New("no answer")
 
-// ErrLate says that nothing came in time, which may be the machine's doing. It is an
-// [ErrNoAnswer] that nothing else confirms.
+// ErrLate is an [ErrNoAnswer] that nothing else confirms: the machine may be slow.
 var ErrLate = fmt.Errorf("%w", ErrNoAnswer)
 
-// NewSession returns a session on a connection. seen looks at every message that comes;
-// wait bounds the wait for one answer.
+// NewSession returns a session on a connection. seen is called with every message; wait
+// bounds the wait for one answer.
 func NewSession(w Conn, tr *Trace, seen func(*Session, Inbound), wait time.Duration) *Session {
 	return &Session{Conn: w, Trace: tr, seen: seen, Timeout: wait, Pending: map[string]bool{}, Methods: map[string]string{}}
 }
@@ -97,7 +95,7 @@ func (s *Session) NewID() string {
 	return strconv.Quote("c-" + strconv.Itoa(s.next))
 }
 
-// Send puts bytes on the wire, whatever they are.
+// Send writes bytes to the wire, unchecked.
 func (s *Session) Send(ctx context.Context, data []byte) (*HTTPAnswer, error) {
 	s.Expect(data)
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
@@ -110,7 +108,7 @@ func (s *Session) Send(ctx context.Context, data []byte) (*HTTPAnswer, error) {
 	return answer, err
 }
 
-// Expect remembers what a message asks for.
+// Expect remembers the request in a message.
 func (s *Session) Expect(data []byte) {
 	s.SentArray = s.SentArray || rawjson.IsArray(data)
 	if in := Received(data, nil); in.Members != nil && in.ID() != "" {
@@ -127,7 +125,7 @@ func (s *Session) Post(ctx context.Context, method string, params any) (string, 
 	return id, err
 }
 
-// Message builds a message as the revision of the session has it.
+// Message builds a message in the form of the session's revision.
 func (s *Session) Message(id, method string, params any) []byte {
 	if s.Stateless != "" && id != "" {
 		params = s.WithMeta(params)
@@ -174,14 +172,12 @@ func (s *Session) Await(ctx context.Context, id string) (Answer, error) {
 	return ToAnswer(in), nil
 }
 
-// Lag is how long an answer may lag behind that to a later request before it
-// counts as not given.
+// Lag is how much later than the answer to a later request an answer may come.
 const Lag = 500 * time.Millisecond
 
-// Provoke sends bytes a server need not answer and returns the answer, if any:
-// to the request with the given id, or with "" to a message whose id cannot be
-// read. A server that answers the ping after it and not the message has passed
-// it over, so that silence costs little time.
+// Provoke sends bytes that a server need not answer, and returns the answer, if any: to the
+// request with the given id, or with "" to a message without a readable id. A server that
+// answers the next ping first has ignored the bytes, so that silence costs little time.
 func (s *Session) Provoke(ctx context.Context, id string, data []byte) (Answer, error) {
 	sent, err := s.Send(ctx, data)
 	if err != nil {
@@ -231,8 +227,7 @@ func (s *Session) AwaitError(ctx context.Context, sent *HTTPAnswer) (Answer, err
 	return ToAnswer(in), nil
 }
 
-// Next returns the first message, kept or new, that want takes. Responses it
-// does not take are kept for others.
+// Next returns the first message, kept or new, that want accepts. Other responses are kept.
 func (s *Session) Next(ctx context.Context, want func(Inbound) bool) (Inbound, error) {
 	for i, in := range s.Unclaimed {
 		if want(in) {
@@ -268,7 +263,7 @@ func (s *Session) Next(ctx context.Context, want func(Inbound) bool) (Inbound, e
 	}
 }
 
-// arrival returns the next message, those of a batch one by one after it.
+// arrival returns the next message; those of a batch follow one by one.
 func (s *Session) arrival(ctx context.Context, timer *time.Timer, wait time.Duration) (Inbound, error) {
 	if len(s.batched) > 0 {
 		in := s.batched[0]
@@ -290,8 +285,8 @@ func (s *Session) arrival(ctx context.Context, timer *time.Timer, wait time.Dura
 	}
 }
 
-// take looks at every message once, and answers requests of the server: a ping
-// with a result, the rest as a client without those features does.
+// take handles every message once. It answers a ping with a result, and other requests like
+// a client without those features.
 func (s *Session) take(ctx context.Context, in Inbound) {
 	s.heard = true
 	if in.Ended || in.Priming {
@@ -304,7 +299,7 @@ func (s *Session) take(ctx context.Context, in Inbound) {
 	if s.keep(in) {
 		s.Unsolicited = append(s.Unsolicited, in)
 	}
-	// MUST NOT in the stateless era: RPC-14.
+	// The stateless era forbids it.
 	if in.ID() == "" || s.Stateless != "" {
 		return
 	}
@@ -327,10 +322,9 @@ func (s *Session) take(ctx context.Context, in Inbound) {
 	_, _ = s.Conn.Send(ctx, rawjson.Encode(reply)) // the server's loss
 }
 
-// Settle takes what arrives until a ping is answered twice over, so that
-// answers to what was sent before have had their chance, and returns the
-// responses that nobody asked for. An HTTP status that refuses a message may
-// have an error without id around it, which is none.
+// Settle reads messages until two pings are answered, so that earlier requests had time for
+// their answers. It returns the responses without a request. The error without id in the
+// body of an HTTP refusal is not among them.
 func (s *Session) Settle(ctx context.Context) ([]Inbound, error) {
 	for range 2 {
 		if _, err := s.Ping(ctx); err != nil {
@@ -347,13 +341,13 @@ func (s *Session) Settle(ctx context.Context) ([]Inbound, error) {
 	return stray, nil
 }
 
-// Ping asks for a sign of life: the stateless era has no ping, every server of
-// it answers server/discover.
+// Ping is a liveness probe. The stateless era has no ping, but every server answers
+// server/discover.
 func (s *Session) Ping(ctx context.Context) (Answer, error) {
 	return s.Request(ctx, s.LifeSign(), nil)
 }
 
-// LifeSign is the method that every server of the session's era answers.
+// LifeSign returns the method that every server of the session's era answers.
 func (s *Session) LifeSign() string {
 	if s.Stateless != "" {
 		return mcp.MethodDiscover
@@ -361,8 +355,8 @@ func (s *Session) LifeSign() string {
 	return mcp.MethodPing
 }
 
-// keep reports whether there is room for one more message that nobody waits for.
-// Of a server that sends without end some is lost.
+// keep reports whether there is room for one more unexpected message. Messages of an
+// endless stream are dropped.
 func (s *Session) keep(in Inbound) bool {
 	if s.kept >= keptMessages || s.keptBytes+len(in.Data) > keptInAll {
 		s.Flooded = true
@@ -373,8 +367,8 @@ func (s *Session) keep(in Inbound) bool {
 	return true
 }
 
-// AwaitUnsolicited returns the first notification or request of the server that want takes,
-// one that has come or the next that comes. It stays in notes.
+// AwaitUnsolicited returns the first notification or request of the server that want
+// accepts, old or new. It stays in Unsolicited.
 func (s *Session) AwaitUnsolicited(ctx context.Context, want func(Inbound) bool) (Inbound, error) {
 	for _, in := range s.Unsolicited {
 		if want(in) {
@@ -384,7 +378,7 @@ func (s *Session) AwaitUnsolicited(ctx context.Context, want func(Inbound) bool)
 	return s.Next(ctx, func(in Inbound) bool { return in.Members != nil && !in.IsResponse() && want(in) })
 }
 
-// Notifications returns the notifications and requests of a method that have come.
+// Notifications returns the notifications and requests of a method so far.
 func (s *Session) Notifications(method string) []Inbound {
 	var out []Inbound
 	for _, in := range s.Unsolicited {
@@ -395,14 +389,14 @@ func (s *Session) Notifications(method string) []Inbound {
 	return out
 }
 
-// Close ends the conversation and looks at what was left unread.
+// Close ends the conversation and reads the remaining messages.
 func (s *Session) Close() Ending {
 	s.Closed = true
 	s.drain()
 	return s.Conn.Close()
 }
 
-// drain looks at what has arrived and waits for nothing.
+// drain reads the messages that have arrived.
 func (s *Session) drain() {
 	for {
 		select {

@@ -7,15 +7,15 @@ import (
 	"net/http"
 )
 
-// Doubts remembers that the server may have gone.
+// Doubts records that the server may have been lost.
 func (s *Session) Doubts(err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		s.Doubt = err
 	}
 }
 
-// Unanswered is the error of an HTTP answer that ended without a response. A
-// status from 500 on is that of a server which may not work at all.
+// Unanswered is the error of an HTTP answer that ended without a response. A status of 5xx
+// means that the server may not work at all.
 func (s *Session) Unanswered(in Inbound) error {
 	err := fmt.Errorf("%w: %w", ErrNoAnswer, in.Err)
 	if in.HTTP != nil && in.HTTP.Status >= http.StatusInternalServerError {
@@ -24,8 +24,8 @@ func (s *Session) Unanswered(in Inbound) error {
 	return err
 }
 
-// IsLost reports whether err is the end or the silence of the server, and not an
-// answer of HTTP with no response in it.
+// IsLost reports whether err is a closed connection or a missing answer, not an HTTP
+// response without a message.
 func IsLost(err error) bool {
 	return err != nil && (!errors.Is(err, ErrNoAnswer) || errors.Is(err, ErrLate))
 }

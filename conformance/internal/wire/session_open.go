@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Opening is what the server said in answer to initialize.
+// Opening has the server's answer to initialize.
 type Opening struct {
 	Revision     mcp.Version
 	Result       map[string]json.RawMessage
@@ -27,7 +27,7 @@ func (s *Session) Initialize(ctx context.Context, version mcp.Version) (Answer, 
 	return a, err
 }
 
-// Begun keeps the answer to initialize when it is a good one.
+// Begun keeps the answer to initialize if it is valid.
 func (s *Session) Begun(a Answer) {
 	o := &Opening{}
 	result, ok := rawjson.Object(a.Result)
@@ -48,7 +48,7 @@ func (s *Session) InitializeParams(version mcp.Version) any {
 	return map[string]any{"protocolVersion": version, "capabilities": s.declared(), "clientInfo": ClientInfo}
 }
 
-// ClientInfo is who the suite says it is.
+// ClientInfo is the clientInfo of the suite.
 var ClientInfo = map[string]any{"name": "mainstay-conformance", "version": "1.0.0"}
 
 func (s *Session) declared() map[string]any {
@@ -58,8 +58,8 @@ func (s *Session) declared() map[string]any {
 	return s.Declares
 }
 
-// Handshake opens the session in full; where there are none it learns with
-// server/discover what initialize tells elsewhere.
+// Handshake opens the session completely. In the stateless era it sends server/discover
+// instead.
 func (s *Session) Handshake(ctx context.Context, version mcp.Version) error {
 	if s.Stateless != "" {
 		return s.discover(ctx)
@@ -88,7 +88,7 @@ func (s *Session) Speak(revision mcp.Version) {
 	}
 }
 
-// discover asks the server what it is.
+// discover sends server/discover.
 func (s *Session) discover(ctx context.Context) error {
 	a, err := s.Request(ctx, mcp.MethodDiscover, nil)
 	if err != nil {
@@ -102,9 +102,8 @@ func (s *Session) discover(ctx context.Context) error {
 	return nil
 }
 
-// WithMeta adds to params what every request of the stateless era carries
-// . Keys that are in _meta already stay as they are, so that a
-// scenario may lie; a nil value removes one.
+// WithMeta adds to params the _meta of every request of the stateless era. It keeps
+// existing keys, so that a scenario can send wrong ones; a nil value removes one.
 func (s *Session) WithMeta(params any) any {
 	out := map[string]any{}
 	switch p := params.(type) {
@@ -131,10 +130,10 @@ func (s *Session) WithMeta(params any) any {
 	return out
 }
 
-// Identity is what a server calls itself.
+// Identity has the name and version of a server.
 type Identity struct{ Name, Version string }
 
-// ServerInfo returns who the server says it is, in either era's place.
+// ServerInfo returns the serverInfo, in the place of either era.
 func (o *Opening) ServerInfo() Identity {
 	raw := o.Result["serverInfo"]
 	if meta, ok := rawjson.Object(o.Result["_meta"]); ok && raw == nil {

@@ -5,9 +5,8 @@ import (
 	"net/http"
 )
 
-// AskWith sends bytes that hold a request, with headers in the place of those
-// its body asks for, and waits for the answer. Where a transport has no headers
-// it sends the bytes alone.
+// AskWith sends bytes that are a request, with other headers than its body requires, and
+// waits for the answer. Without HTTP it sends the bytes only.
 func (s *Session) AskWith(ctx context.Context, id string, data []byte, with http.Header) (Answer, error) {
 	w, ok := s.Conn.(*HTTPConn)
 	if !ok {
@@ -23,14 +22,14 @@ func (s *Session) AskWith(ctx context.Context, id string, data []byte, with http
 	return s.Await(ctx, id)
 }
 
-// Misstate sends a request whose params, _meta in particular, are not what the
-// session would make of them, with the headers in with.
+// Misstate sends a request with unchanged params, such as a wrong _meta, and with the given
+// headers.
 func (s *Session) Misstate(ctx context.Context, method string, params any, with http.Header) (Answer, error) {
 	id := s.NewID()
 	return s.AskWith(ctx, id, Message(id, method, params), with)
 }
 
-// sendWith posts one message with other headers than its body asks for.
+// sendWith posts one message with other headers than its body requires.
 func (w *HTTPConn) sendWith(ctx context.Context, data []byte, with http.Header) (*HTTPAnswer, error) {
 	if !w.begin() {
 		return nil, ErrClosed

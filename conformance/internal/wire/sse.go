@@ -15,23 +15,22 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/sse"
 )
 
-// endpointWait is how long a server may take to name the URL for messages
-// .
+// endpointWait is the time for the server to send the URL for messages.
 const endpointWait = 10 * time.Second
 
-// EventEndpoint names the event that names the URL for messages.
+// EventEndpoint is the event with the URL for messages.
 const EventEndpoint = "endpoint"
 
-// ErrForeignEndpoint says that nothing is sent to the origin that the endpoint event names.
+// ErrForeignEndpoint reports an endpoint event with another origin, to which nothing is sent.
 var ErrForeignEndpoint = errors.New("the endpoint is of another origin, where nothing is sent (OLD-02)")
 
-// SSEConn speaks the HTTP+SSE transport of revision 2024-11-05: one event stream
-// carries all that the server says, and messages are POSTed to the URL that its
-// first event names. Its HTTPConn makes the requests.
+// SSEConn is the HTTP+SSE transport of revision 2024-11-05: one event stream has all
+// messages of the server, and messages to it are POSTed to the URL in its first event. Its
+// HTTPConn sends the requests.
 type SSEConn struct {
 	*HTTPConn
-	// First is the name of the first event, "" for none; Named is what the
-	// endpoint event said, and Foreign that it is of another origin.
+	// First is the name of the first event, "" for none. Named is the content of the
+	// endpoint event. Foreign: it has another origin.
 	First, Named string
 	Foreign      bool
 	gone         chan struct{} // closed when the stream has ended
@@ -101,7 +100,7 @@ func (w *SSEConn) stream(req *http.Request) (*sse.Reader, *conformance.HTTPInfo,
 	}
 }
 
-// nameOf returns the name of an event, which is message when it says none.
+// nameOf returns the name of an event; the default is message.
 func nameOf(e sse.Event) string {
 	if e.Name == "" {
 		return "message"
@@ -109,8 +108,8 @@ func nameOf(e sse.Event) string {
 	return e.Name
 }
 
-// adopt sends messages to the URL that the server has named. Headers hold
-// credentials: they go to the origin of the stream only.
+// adopt sends messages to the URL of the server, but only on the origin of the stream,
+// because headers have credentials.
 func (w *SSEConn) adopt(named string) {
 	w.Named = named
 	base, err := url.Parse(w.At.URL)
@@ -126,8 +125,7 @@ func (w *SSEConn) adopt(named string) {
 	w.PostURL = to.String()
 }
 
-// read delivers the events of the stream until it ends, and the conversation
-// with it.
+// read delivers the events of the stream until it ends, which ends the conversation.
 func (w *SSEConn) read(events *sse.Reader, info *conformance.HTTPInfo, body io.Closer) {
 	defer w.readers.Done()
 	defer close(w.gone)
@@ -150,8 +148,7 @@ func (w *SSEConn) read(events *sse.Reader, info *conformance.HTTPInfo, body io.C
 			in.Event, in.Name = e.ID, nameOf(e)
 			w.deliver(in)
 		case e.Name != "" && e.Name != EventEndpoint && Received(e.Data, nil).Members["jsonrpc"] != nil:
-			// A client would pass it over; here it is judged, and the rest of the
-			// server after it.
+			// A client would ignore it; the suite judges it and continues.
 			in := Received(bytes.Clone(e.Data), info)
 			in.Name = e.Name
 			w.deliver(in)
@@ -161,8 +158,8 @@ func (w *SSEConn) read(events *sse.Reader, info *conformance.HTTPInfo, body io.C
 	}
 }
 
-// Send posts one message. Accepted, it is answered by an event, and send returns
-// nil; a refusal is returned, and what its body says goes to the inbox.
+// Send posts one message. If it is accepted, the answer is an event, and Send returns nil.
+// A refusal is returned, and its body goes to the inbox.
 func (w *SSEConn) Send(ctx context.Context, data []byte) (*HTTPAnswer, error) {
 	if w.Foreign {
 		return nil, ErrForeignEndpoint
@@ -194,7 +191,7 @@ func (w *SSEConn) Send(ctx context.Context, data []byte) (*HTTPAnswer, error) {
 	}
 }
 
-// posted makes the request of a message. The body of an acceptance says nothing.
+// posted sends the request of a message. The body of an acceptance is ignored.
 func (w *SSEConn) posted(req *http.Request, token string) (*HTTPAnswer, error) {
 	resp, err := w.exchange(req)
 	if err != nil {

@@ -20,33 +20,32 @@ import (
 )
 
 const (
-	// EndGrace is how long a server may take to end after its input ended,
-	// and again after SIGTERM.
+	// EndGrace is the time to exit after the end of the input, and again after SIGTERM.
 	EndGrace  = 5 * time.Second
 	termGrace = 2 * time.Second
-	// hurriedGrace is both for a program that is known not to end.
+	// hurriedGrace replaces both for a program that is known not to exit.
 	hurriedGrace = 200 * time.Millisecond
-	// KeptGreeting bounds what is kept of what is no message.
+	// KeptGreeting bounds the kept lines that are no messages.
 	KeptGreeting = 64 << 10
-	// keptStderr bounds what is kept of a program's standard error.
+	// keptStderr bounds the kept standard error of a program.
 	keptStderr = 4 << 20
 )
 
-// StdioConn speaks newline-delimited messages over a pair of streams.
+// StdioConn exchanges newline-delimited messages over a pair of streams.
 type StdioConn struct {
 	in    io.WriteCloser
 	trace *Trace
 	box   *inbox
 	log   *Log
-	// unread is what came after the last newline.
+	// unread has the bytes after the last newline.
 	unread *partLine
-	// stop ends the server: it waits for an orderly end first.
+	// stop ends the server; it waits for an orderly exit first.
 	stop func() Ending
-	// Terminate tells a program to end, with its input open, and reports whether
-	// it did in time. It is nil for a function.
+	// Terminate asks a program to exit while its input is open, and reports whether it did
+	// in time. It is nil for a function.
 	Terminate func() bool
 
-	// hurry: nobody judges how it ends, and it is known to take its time.
+	// hurry: its end is not judged, and it is known to exit slowly.
 	hurry atomic.Bool
 
 	write sync.Mutex
@@ -87,8 +86,8 @@ func (w *StdioConn) deliver(in Inbound) {
 	w.box.put(in, w.quit)
 }
 
-// readLine returns the next line with its end, in memory of its own. Of a line
-// over the limit it returns the beginning and errTooLarge, and skips the rest.
+// readLine returns the next line with its end, in new memory. For a line over the limit it
+// returns the beginning and errTooLarge, and skips the rest.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte
 	over := false
@@ -115,8 +114,8 @@ func (w *StdioConn) Send(ctx context.Context, data []byte) (*HTTPAnswer, error) 
 	return nil, w.Raw(ctx, append(bytes.Clone(data), '\n'))
 }
 
-// Raw writes bytes as they are. A server that does not read holds a goroutine
-// until the wire is closed, and never the suite.
+// Raw writes bytes unchanged. A server that does not read blocks a goroutine until the
+// connection is closed, but not the suite.
 func (w *StdioConn) Raw(ctx context.Context, data []byte) error {
 	done := make(chan error, 1)
 	go func() {
@@ -155,13 +154,14 @@ func (w *StdioConn) Close() Ending {
 	return w.end
 }
 
-// Hurry has the server end in 200 ms: nobody judges how, and it is known to take its time.
+// Hurry gives the server 200 ms to exit: its end is not judged, and it is known to exit
+// slowly.
 func (w *StdioConn) Hurry() { w.hurry.Store(true) }
 
-// Unterminated returns what came after the last newline, at most 64 KiB.
+// Unterminated returns the bytes after the last newline, at most 64 KiB.
 func (w *StdioConn) Unterminated() []byte { return w.unread.bytes() }
 
-// patience is how long an end may take that has grace.
+// patience returns the time to exit.
 func (w *StdioConn) patience(grace time.Duration) time.Duration {
 	if w.hurry.Load() {
 		return min(grace, hurriedGrace)
@@ -169,12 +169,12 @@ func (w *StdioConn) patience(grace time.Duration) time.Duration {
 	return grace
 }
 
-// Serve is a server as a function: it speaks newline-delimited JSON-RPC on in
-// and out until in ends or ctx is done, and then returns.
+// Serve is a server as a function: it serves newline-delimited JSON-RPC on in and out until
+// in ends or ctx is done.
 type Serve func(ctx context.Context, in io.Reader, out io.Writer) error
 
-// NewPipeConn runs serve on a pair of pipes. It has grace to end in. log is what
-// Stderr reads; nil means that there is none.
+// NewPipeConn runs serve on a pair of pipes, with grace to return. log is the standard
+// error; nil means none.
 func NewPipeConn(ctx context.Context, serve Serve, grace time.Duration, log *Log, tr *Trace) *StdioConn {
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
@@ -201,7 +201,7 @@ func NewPipeConn(ctx context.Context, serve Serve, grace time.Duration, log *Log
 			return Ending{Prompt: true, took: time.Since(begin), Exit: -1, Err: err}
 		case <-timer.C:
 		}
-		// A function cannot be killed: it loses its context and its pipes.
+		// A function cannot be killed; its context and pipes end.
 		cancel()
 		_ = serverIn.CloseWithError(io.ErrClosedPipe)
 		_ = clientIn.CloseWithError(io.ErrClosedPipe)
@@ -210,15 +210,15 @@ func NewPipeConn(ctx context.Context, serve Serve, grace time.Duration, log *Log
 	return w
 }
 
-// Program is a server to start, which speaks over its standard input and output.
+// Program is a server that serves on its standard input and output.
 type Program struct {
 	// Argv is the program and its arguments, Env its whole environment, Dir the
 	// folder it runs in. A nil Env and an empty Dir are those of this process.
 	Argv, Env []string
 	Dir       string
-	// Stderr, when set, gets a copy of what the program writes to its standard error.
+	// Stderr, when set, gets a copy of the program's standard error.
 	Stderr io.Writer
-	// Grace is how long it may take to end after its input has ended. Zero means 5 s.
+	// Grace is the time to exit after the end of its input. Zero means 5 s.
 	Grace time.Duration
 }
 
@@ -231,7 +231,7 @@ func (s Program) Start(tr *Trace, extra []string) (*StdioConn, error) {
 	cmd := exec.Command(s.Argv[0], s.Argv[1:]...)
 	cmd.Dir = s.Dir
 	cmd.Env = s.environment(extra)
-	ownGroup(cmd)
+	OwnGroup(cmd)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -282,9 +282,8 @@ func (s Program) environment(extra []string) []string {
 	return append(slices.Clone(base), extra...)
 }
 
-// stopProcess ends a program in the order of the specification: close its
-// input, wait, terminate, wait, kill. What is left of its group is killed in
-// any case.
+// stopProcess ends a program in the order of the specification: close its input, wait,
+// terminate, wait, kill. The rest of its group is always killed.
 func stopProcess(cmd *exec.Cmd, stdin io.Closer, done <-chan error, grace, term time.Duration) Ending {
 	begin := time.Now()
 	_ = stdin.Close()
@@ -303,18 +302,17 @@ func stopProcess(cmd *exec.Cmd, stdin io.Closer, done <-chan error, grace, term 
 	if !end.Prompt {
 		terminateGroup(cmd)
 		if !waited(term) {
-			killGroup(cmd)
+			KillGroup(cmd)
 			end.Err = <-done
 		}
 	}
-	killGroup(cmd)
+	KillGroup(cmd)
 	end.took = time.Since(begin)
 	end.Exit = cmd.ProcessState.ExitCode()
 	return end
 }
 
-// partLine keeps the start of what was read after the last newline. Safe for
-// concurrent use.
+// partLine keeps the start of the bytes after the last newline. Safe for concurrent use.
 type partLine struct {
 	io.Reader
 
@@ -342,7 +340,7 @@ func (u *partLine) bytes() []byte {
 	return bytes.Clone(u.buf)
 }
 
-// Log keeps the end of what is written to it. Safe for concurrent use.
+// Log keeps the end of its input. Safe for concurrent use.
 type Log struct {
 	limit int
 	copy  io.Writer
@@ -351,8 +349,8 @@ type Log struct {
 	buf []byte
 }
 
-// NewLog returns a log that keeps the last 4 MiB, and copies everything to to
-// unless that is nil.
+// NewLog returns a log that keeps the last 4 MiB, and copies everything to another writer
+// unless it is nil.
 func NewLog(to io.Writer) *Log { return &Log{limit: keptStderr, copy: to} }
 
 // Write implements io.Writer.
@@ -369,14 +367,14 @@ func (t *Log) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what is kept.
+// String returns the kept text.
 func (t *Log) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.buf)
 }
 
-// CloseInput ends what the server reads, and nothing else.
+// CloseInput closes the input of the server only.
 func (w *StdioConn) CloseInput() error { return w.in.Close() }
 
 // LastLines returns the last lines of a program's standard error.

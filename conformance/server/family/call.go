@@ -10,11 +10,11 @@ import (
 	"unicode"
 )
 
-// maxTaskID bounds the correlation id of a workflow (tools.md §2.1).
+// maxTaskID bounds the correlation id of a workflow.
 const maxTaskID = 128
 
-// A Call is one call of a tool: its arguments and its two log lines
-// (tools.md §1.3). It belongs to the goroutine that runs the tool.
+// A Call is one call of a tool: its arguments and its two log lines. It belongs to the
+// goroutine that runs the tool.
 type Call struct {
 	Tool      string
 	Arguments json.RawMessage
@@ -129,8 +129,8 @@ func (c *Call) Finish(ctx context.Context, failure *Error) {
 	c.emit(ctx, level, what, attrs)
 }
 
-// cancelled says whether a call failed because its caller gave it up, and not by
-// a fault of its own. Nobody gets its answer, and nobody needs to look at it.
+// cancelled reports whether a call failed because its caller canceled it. Nobody gets its
+// answer.
 func (c *Call) cancelled(ctx context.Context, failure *Error) bool {
 	if !errors.Is(ctx.Err(), context.Canceled) {
 		return false

@@ -43,8 +43,8 @@ func (e *Error) Wire(profile string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: e.Code, Message: e.Message, Data: raw}
 }
 
-// Invalid returns the error for a bad argument: -32602, the text after the
-// "Invalid params: " every family of S0 uses, data.field and data.reason.
+// Invalid returns the error for a bad argument: -32602, the text after "Invalid params: ",
+// data.field and data.reason.
 func Invalid(field, reason, format string, args ...any) *Error {
 	return &Error{
 		Code:    jsonrpc.CodeInvalidParams,

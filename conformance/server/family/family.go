@@ -1,11 +1,10 @@
-// Package family is the vocabulary in which a tool family of the reference
-// server is written: what a tool is, what a call of it sees, which errors it
-// answers with and how each call is logged.
+// Package family has the types of which a tool family of the reference server consists:
+// tools, calls, errors, and the log of calls.
 //
-// A family package (artifact, and later coe, docling and so on) returns a
-// [Family]; the server registers its tools and does for all of them what none
-// should do by itself: the two log lines of a call, the error profile in every
-// error, the shape of the result in each protocol revision.
+// A family package (artifact, and later coe, docling and so on) returns a [Family]. The
+// server registers its tools and provides what all have in common: the two log lines of a
+// call, the error profile in every error, the shape of the result in each protocol
+// revision.
 package family
 
 import (
@@ -28,7 +27,7 @@ type Family struct {
 	// Resources are the resource templates the family serves.
 	Resources []Resource
 	// Direct says that every tool is also a JSON-RPC method of its own, served
-	// without a handshake, whose result is the bare payload (S1; tools.md §3.1).
+	// without a handshake, whose result is the bare payload.
 	Direct bool
 	// Methods are JSON-RPC methods that are no tools, by name. They are served
 	// as the tools of a direct family are, without a handshake and with the bare
@@ -40,7 +39,7 @@ type Family struct {
 	// methods of tasks.
 	Tasks bool
 	// Admit, when set, is asked before each call of a tool, in the order of
-	// arrival. Nil admits everything (tools.md §3.5).
+	// arrival. Nil admits everything.
 	Admit func(ctx context.Context, call *Call) Quota
 	// Refuse answers a call that Admit did not admit, as Handle would.
 	Refuse func(ctx context.Context, call *Call, q Quota) (any, error)
@@ -73,7 +72,7 @@ type Tool struct {
 	Description string
 	// InputSchema is the JSON Schema of the arguments, published verbatim.
 	InputSchema json.RawMessage
-	// ReadOnly and Idempotent become the annotation hints of tools.md §1.1.
+	// ReadOnly and Idempotent become the annotation hints.
 	ReadOnly   bool
 	Idempotent bool
 	// Handle runs a call. Its result is marshalled once, and the same bytes

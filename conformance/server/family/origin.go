@@ -5,7 +5,7 @@ import "encoding/json"
 // An Origin says where a call came from.
 type Origin struct {
 	// Agent is who calls: `_meta.agentName`, else the header X-Agent-Name, else
-	// the session id, else the transport's name (tools.md §3.5).
+	// the session id, else the transport's name.
 	Agent string
 	// Session is the session id over HTTP in the session era, else empty.
 	Session string

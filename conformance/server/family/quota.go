@@ -2,8 +2,8 @@ package family
 
 import "time"
 
-// A Quota is what a rate limit says of one call; over HTTP it becomes the
-// X-RateLimit headers of the answer (tools.md §3.5). The zero value is no limit.
+// A Quota is the state of a rate limit for one call; over HTTP it becomes the
+// X-RateLimit headers of the answer. The zero value is no limit.
 type Quota struct {
 	// Refused says that the call must not run.
 	Refused bool

@@ -10,7 +10,7 @@ type Result struct {
 	Text string
 	// Verbatim makes Text the text block also when it is empty.
 	Verbatim bool
-	// IsError marks an application failure that the family reports in a result
-	// (tools.md §1.2). Failed calls are logged as such.
+	// IsError marks an application failure that the family reports in a result.
+	// Failed calls are logged as such.
 	IsError bool
 }

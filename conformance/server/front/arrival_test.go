@@ -81,7 +81,7 @@ func TestArrivalComesBeforeTheCount(t *testing.T) {
 	})
 }
 
-// Who reads the body gets what came, as it came, and how it ended.
+// The reader of the body gets its bytes unchanged, and its end.
 func TestArrivalKeepsTheBody(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 9, 10, 11, 5000} {

@@ -30,8 +30,8 @@ type Backend interface {
 	// Enter marks an HTTP session as in use until leave is called. An unused
 	// session may be ended at any time.
 	Enter(id string) (leave func())
-	// IsDirect reports whether method is a tool that may be called as a method
-	// of its own, without a handshake (tools.md §3.1).
+	// IsDirect reports whether method is a tool that may be called as a method of its own,
+	// without a handshake.
 	IsDirect(method string) bool
 	// Direct runs such a call. Exactly one of the results is set.
 	Direct(ctx context.Context, c *Call) (json.RawMessage, *jsonrpc.Error)
@@ -80,8 +80,7 @@ func newCall(m *message, direct bool) *Call {
 	return c
 }
 
-// named settles who calls: `_meta.agentName`, else the first of others that is
-// not empty (tools.md §3.5).
+// named sets the caller: `_meta.agentName`, else the first of others that is not empty.
 func (c *Call) named(others ...string) {
 	var meta struct {
 		AgentName string `json:"agentName"`
@@ -115,8 +114,8 @@ type Ticket struct {
 	Quota  *family.Quota
 }
 
-// ticketKey in the `_meta` of a call says which of the tickets is its own: the
-// calls of a batch share their header.
+// ticketKey in the `_meta` of a call names its ticket: the calls of a batch share their
+// header.
 const ticketKey = "mainstay/ticket"
 
 // TicketOf returns the ticket of a call that came through the front, from its

@@ -1,5 +1,5 @@
-// Package front stands between the wire and the go-sdk's server and does what
-// go-sdk 1.8.0 leaves undone, for stdio ([Stdio]) and for HTTP ([HTTP], behind a
+// Package front is between the wire and the go-sdk's server and does what go-sdk 1.8.0
+// leaves undone, for stdio ([Stdio]) and for HTTP ([HTTP], behind a
 // [Gate]):
 //
 //   - a line or body that is not JSON is answered with -32700 and id null,

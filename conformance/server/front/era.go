@@ -33,9 +33,8 @@ func EraOf(version string) Era {
 	return EraSession
 }
 
-// version returns the revision that a message names in its `_meta`, which is
-// how the stateless era is told from the other. A value that is no string is
-// returned as it stands.
+// version returns the revision that a message names in its `_meta`, which
+// distinguishes the stateless era. A value that is no string is returned unchanged.
 func (m *message) version() (version string, named bool) {
 	var meta map[string]json.RawMessage
 	if json.Unmarshal(m.open()["_meta"], &meta) != nil {
@@ -51,7 +50,7 @@ func (m *message) version() (version string, named bool) {
 	return version, true
 }
 
-// unsupported answers a revision that is not served (DISC-06).
+// unsupported answers a revision that is not served.
 func unsupported(id json.RawMessage, requested string, supported []string) *fault {
 	supported = slices.Clone(supported)
 	slices.Sort(supported)
@@ -60,7 +59,7 @@ func unsupported(id json.RawMessage, requested string, supported []string) *faul
 		map[string]any{"supported": supported, "requested": clip(requested)})}
 }
 
-// mismatch answers a header that disagrees with the body (HTTP-32).
+// mismatch answers a header that disagrees with the body.
 func mismatch(id json.RawMessage, text string) *fault {
 	return &fault{id: id, err: rpcError(mcp.CodeHeaderMismatch, "Header mismatch: "+text, nil)}
 }

@@ -71,8 +71,8 @@ func TestStdioStatelessCancelled(t *testing.T) {
 	p.end() // without a line for the cancelled call
 }
 
-// Two subscriptions on one pipe are told apart by their ids, and the end of the
-// input ends them with a result (META-08, CHG-06, CHG-08).
+// Two subscriptions on one pipe are distinguished by their ids, and the end of the
+// input ends them with a result.
 func TestStdioSubscriptions(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, 0)

@@ -21,12 +21,12 @@ type GateOptions struct {
 	// Authenticate, when not nil, is asked in the place of Token: it returns the
 	// handler that lets in to next who may come in.
 	Authenticate func(next http.Handler) http.Handler
-	// MaxBytes is the bound on a body of who stands behind; 0 is [DefaultMaxBytes].
+	// MaxBytes is the bound on a body of the next handler; 0 is [DefaultMaxBytes].
 	MaxBytes int
 }
 
-// A Gate stands before everything a server serves over HTTP: it turns away who
-// may not come in, and knows what still runs when the server is to end.
+// A Gate is the first handler of all that a server serves over HTTP: it refuses requests
+// without permission, and knows what still runs when the server ends.
 type Gate struct {
 	opts  GateOptions
 	token [sha256.Size]byte // of a fixed length, so that the time to compare tells nothing

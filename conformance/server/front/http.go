@@ -26,8 +26,8 @@ type HTTPOptions struct {
 	MaxBytes int
 }
 
-// HTTP stands before go-sdk's streamable HTTP handlers. It is an
-// [http.Handler], safe for concurrent use, and belongs behind a [Gate].
+// HTTP is in front of go-sdk's streamable HTTP handlers. It is an [http.Handler], safe for
+// concurrent use, and belongs behind a [Gate].
 type HTTP struct {
 	HTTPOptions
 
@@ -213,7 +213,7 @@ func (h *HTTP) inSession(w http.ResponseWriter, r *http.Request, m *message, bod
 			defer done()
 			r.Header.Set(slotHeader, slot)
 		}
-	case id == "": // a ping as well: without a session there is nothing it could be about (HTTP-12)
+	case id == "": // a ping, too: it needs a session
 		writeFault(w, http.StatusBadRequest, notInitialized(m.id))
 		return
 	case m.kind != kindResponse:
@@ -249,7 +249,7 @@ func (h *HTTP) stateless(w http.ResponseWriter, r *http.Request, m *message, bod
 		w.WriteHeader(http.StatusAccepted)
 		return
 	case m.kind == kindRequest && !h.Backend.Serves(EraStateless, m.method):
-		writeFault(w, http.StatusNotFound, methodFault(m)) // DISC-14
+		writeFault(w, http.StatusNotFound, methodFault(m))
 		return
 	}
 	if f := m.check(); f != nil {
@@ -260,8 +260,8 @@ func (h *HTTP) stateless(w http.ResponseWriter, r *http.Request, m *message, bod
 		writeFault(w, http.StatusBadRequest, inexactID(m.id))
 		return
 	}
-	r.Header.Del(sessionHeader)   // ignored in this era (HTTP-28)
-	r.Header.Del("Last-Event-Id") // streams are not resumable (HTTP-35)
+	r.Header.Del(sessionHeader)   // ignored in this era
+	r.Header.Del("Last-Event-Id") // streams are not resumable
 	decodeName(r.Header)
 	ids, f := subscribed(h.Backend, m)
 	if f == nil {
@@ -280,12 +280,12 @@ func (h *HTTP) stateless(w http.ResponseWriter, r *http.Request, m *message, bod
 	if m.method == listenMethod {
 		uncount(r)
 	}
-	w.Header().Set("X-Accel-Buffering", "no") // HTTP-37
+	w.Header().Set("X-Accel-Buffering", "no")
 	pass(h.Stateless, w, r, body)
 }
 
-// decodeName takes the name of what is asked for out of base64 (HDR-05): go-sdk
-// compares it as it is. What is no base64 stays, and is refused there.
+// decodeName takes the name of what is asked for out of base64: go-sdk compares it as it
+// is. What is no base64 stays, and is refused there.
 func decodeName(h http.Header) {
 	encoded, marked := strings.CutPrefix(h.Get(nameHeader), "=?base64?")
 	encoded, ends := strings.CutSuffix(encoded, "?=")
@@ -297,7 +297,7 @@ func decodeName(h http.Header) {
 	}
 }
 
-// call finds out what there is to know about a `tools/call`, for its handler.
+// call collects the facts about a `tools/call` for its handler.
 func (h *HTTP) call(w http.ResponseWriter, r *http.Request, m *message, session string) {
 	if c := newCall(m, false); c != nil {
 		h.admit(w, r, c, session)

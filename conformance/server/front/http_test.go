@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// behind stands where go-sdk's handler does and says what it was given.
+// behind replaces go-sdk's handler and echoes its input.
 func behind() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
@@ -151,8 +151,7 @@ func TestHTTPDeletedSessionIsForgotten(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, post(t, h, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, sessionHeader, "known").Code)
 }
 
-// UTIL-06: the response to a request that its client has cancelled is left out,
-// whatever else its stream carries, and no other.
+// The response to a canceled request is omitted, and no other message of its stream.
 func TestHTTPCancelledIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	const events = "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"id\":\"a\"}\n\n"

@@ -8,8 +8,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/server/family"
 )
 
-// limited writes what a rate limit said into the headers of the answer
-// (tools.md §3.5). The status stays that of a JSON-RPC answer.
+// limited writes what a rate limit said into the headers of the answer. The status stays
+// that of a JSON-RPC answer.
 func limited(header http.Header, q *family.Quota) {
 	if q == nil || q.Limit == 0 {
 		return

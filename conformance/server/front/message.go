@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// Limits of a message (decisions 27): the same on stdio and on HTTP.
+// Limits of a message: the same on stdio and on HTTP.
 const (
 	// DefaultMaxBytes bounds a line or a body.
 	DefaultMaxBytes = 16 << 20

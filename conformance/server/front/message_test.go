@@ -194,8 +194,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Framing is the same however the stream is cut into reads, and no line is
-// over the limit unless it says so.
+// Framing does not depend on how the stream is cut into reads, and every line over the
+// limit is reported.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nbb\r\n\nccccccccc\nd"), 4)
 	f.Add([]byte("\r\n\r\r\n"), 1)

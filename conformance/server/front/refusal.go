@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// Refusals returns w with the plain text, with which net/http and go-sdk refuse
-// a request, made into an answer of JSON-RPC (X-WIRE-06). The status is kept.
+// Refusals returns w with the plain text, with which net/http and go-sdk refuse a request,
+// made into an answer of JSON-RPC. The status is kept.
 func Refusals(w http.ResponseWriter) http.ResponseWriter { return &refusals{ResponseWriter: w} }
 
 type refusals struct {

@@ -110,7 +110,7 @@ func (s *SSE) stream(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Content-Type-Options", "nosniff")
-	_ = st.event("endpoint", []byte(r.URL.Path+"?"+sessionParam+"="+id)) // whoever has gone already ends the session below
+	_ = st.event("endpoint", []byte(r.URL.Path+"?"+sessionParam+"="+id)) // a client that has gone ends the session below
 	t := &Stdio{
 		Out: st, Backend: inSessions{s.opts.Backend}, Session: s.opts.Session, MaxBytes: s.opts.MaxBytes, Stop: s.stop, Grace: s.opts.Grace,
 		feed:   st.feed,

@@ -18,8 +18,8 @@ const defaultGrace = 10 * time.Second
 
 // Stdio serves a pair of byte streams, one message a line. Each successful
 // `initialize` opens a session of the session era, which takes the place of the
-// one before it, and each request of the stateless era gets a session of its own
-// (decisions 5). A Stdio is used once.
+// one before it, and each request of the stateless era gets a session of its own.
+// A Stdio is used once.
 type Stdio struct {
 	// In is read until its end. If it is an [io.Closer] it is closed at the end,
 	// which is what lets a blocked read return.
@@ -152,7 +152,7 @@ func (c *stdioConn) read(ctx context.Context) {
 
 // drain waits until every call is answered: go-sdk cancels what is still running
 // when its session ends and refuses to write what it answers. Subscriptions end
-// now, with their result (CHG-08).
+// now, with their result.
 func (c *stdioConn) drain(ctx context.Context) {
 	c.endSubscriptions()
 	t := time.NewTimer(c.grace)
@@ -204,7 +204,7 @@ func (c *stdioConn) take(l line) {
 }
 
 // batches reports whether an array is welcome: where no handshake was made, and
-// in the one revision that has them (tools.md §3.1).
+// in the one revision that has them.
 func (c *stdioConn) batches() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

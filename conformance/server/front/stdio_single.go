@@ -16,7 +16,7 @@ import (
 const listenMethod = "subscriptions/listen"
 
 // single is the transport of one request of the stateless era over stdio. A
-// shared session would keep the first caller's capabilities (DISC-11).
+// shared session would keep the first caller's capabilities.
 type single struct {
 	inlet
 
@@ -74,8 +74,7 @@ func (c *stdioConn) alone(m *message, b *batch) *fault {
 	return nil
 }
 
-// endSubscriptions ends every subscription as if its peer had, but with the
-// result that says so.
+// endSubscriptions ends every subscription as if its peer had, but with a result.
 func (c *stdioConn) endSubscriptions() {
 	c.mu.Lock()
 	var all []*single
@@ -110,7 +109,7 @@ func (s *single) Write(_ context.Context, msg jsonrpc.Message) error {
 		_ = s.Close()
 		return err
 	case *jsonrpc.Request:
-		if msg.IsCall() { // a server asks nothing in this era (RPC-14)
+		if msg.IsCall() { // a server asks nothing in this era
 			return fmt.Errorf("front: %s is no request of the stateless era", msg.Method)
 		}
 	}

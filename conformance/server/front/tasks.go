@@ -19,8 +19,8 @@ type taskParams struct {
 	InputResponses map[string]json.RawMessage `json:"inputResponses"`
 }
 
-// taskNamed refuses a request about a task whose header names another, or none
-// (HTTP-31, HTTP-32). go-sdk knows no tasks.
+// taskNamed refuses a request about a task whose header names another, or none.
+// go-sdk knows no tasks.
 func taskNamed(header http.Header, m *message) *fault {
 	var id string
 	if !strings.HasPrefix(m.method, "tasks/") || json.Unmarshal(m.open()["taskId"], &id) != nil {
@@ -64,7 +64,7 @@ func subscribed(b Backend, m *message) (ids []string, f *fault) {
 	return ids, nil
 }
 
-// takesTasks reports whether a request declares the extension (TASK-06).
+// takesTasks reports whether a request declares the extension.
 func takesTasks(m *message) bool {
 	var capabilities, extensions, meta map[string]json.RawMessage
 	_ = json.Unmarshal(m.open()["_meta"], &meta) // as above

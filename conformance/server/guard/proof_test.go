@@ -140,7 +140,7 @@ func TestProofsAreNotRepeated(t *testing.T) {
 		time.Sleep(3 * (proofAge + skew))
 		require.Equal(t, 200, send(p.proof(same)))
 		require.Len(t, s.guard.proofs.recent, 1)
-		require.Empty(t, s.guard.proofs.older, "nothing is kept for ever")
+		require.Empty(t, s.guard.proofs.older, "nothing is kept forever")
 
 		for n := range maxProofs - 1 {
 			s.guard.proofs.recent[[32]byte{1, byte(n), byte(n >> 8), byte(n >> 16)}] = struct{}{}

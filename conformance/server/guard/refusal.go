@@ -54,8 +54,8 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, resource *url.URL
 	_, _ = w.Write(body) // the client is gone: nobody is left to tell
 }
 
-// challenge says what a token must be like. Both schemes are offered; what was
-// wrong is said of the one that was used.
+// challenge describes the required token. It offers both schemes, with the error of the one
+// that was used.
 func (g *Guard) challenge(h http.Header, resource *url.URL, no *refusal) {
 	scopes := no.scopes
 	if scopes == nil {

@@ -25,7 +25,7 @@ type Options struct {
 	Dir string
 	// Private says that not everybody may read them: shared caches must not keep them.
 	Private bool
-	// Logger is told which skills are not served, and why; nil drops it.
+	// Logger gets the skills that are not served, with the reason; nil drops them.
 	Logger *slog.Logger
 }
 

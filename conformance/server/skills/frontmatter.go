@@ -142,7 +142,7 @@ func writeMapping(out *bytes.Buffer, n *yaml.Node, depth int) *yamlError {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" || seen[key.Value] {
-			return &yamlError{key.Line, "a field must have a name, which is text and stands once"}
+			return &yamlError{key.Line, "a field must have a name that is text and unique"}
 		}
 		seen[key.Value] = true
 		if i > 0 {

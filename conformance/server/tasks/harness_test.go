@@ -53,7 +53,7 @@ func state(t *testing.T, s *Store, user, id string) *detailed {
 	return d
 }
 
-// unknown requires that a user is told there is no such task.
+// unknown requires that a user does not see a task.
 func unknown(t *testing.T, s *Store, user, id string) {
 	t.Helper()
 	_, err := s.get(user, id)

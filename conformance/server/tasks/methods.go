@@ -60,7 +60,7 @@ const firstRevision = "2026-07-28"
 const createdKey = "mainstay/created"
 
 // Middleware lets handlers know their [Caller], answers with the tasks they start,
-// and serves [News]. It stands before every method of a server.
+// and serves [News]. It is the middleware of every method of a server.
 func (s *Store) Middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		caller := callerOf(req)

@@ -112,8 +112,8 @@ type news struct {
 	InputRequests mcp.InputRequestMap `json:"inputRequests,omitempty"`
 }
 
-// listen serves a subscription to tasks until ctx ends. It tells first how each of
-// them stands. Changes that follow each other closely may be told as one.
+// listen serves a subscription to tasks until ctx ends. It sends the state of each task
+// first. Changes that follow each other closely may be merged.
 func (s *Store) listen(ctx context.Context, caller Caller, n *News) (*mcp.SubscriptionsListenResult, error) {
 	if !caller.Takes {
 		return nil, ErrUndeclared()

@@ -24,8 +24,8 @@ type told struct {
 	}
 }
 
-// subscribe listens as a user, and returns what was told, how the subscription
-// ended, and its end.
+// subscribe listens as a user, and returns the notifications, the error of the
+// subscription, and its end.
 func subscribe(t *testing.T, s *Store, caller Caller, ids ...string) (func() []told, <-chan error, context.CancelFunc) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -96,7 +96,7 @@ func TestNews(t *testing.T) {
 	})
 }
 
-// Nobody is told of a task of somebody else, and a stream that broke ends the rest.
+// Nobody gets news of a task of another user, and a broken stream ends the rest.
 func TestNewsOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, Options{})

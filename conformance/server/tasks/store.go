@@ -65,7 +65,7 @@ func Open(opts Options) (*Store, error) {
 		return nil, fmt.Errorf("tasks: %w", err)
 	}
 	s := &Store{opts: opts, folder: folder, tasks: map[string]*Task{}, users: map[string]int{}, watches: map[*watch]bool{}}
-	s.life, s.stop = context.WithCancel(context.Background()) //nolint:forbidigo // it lives until Close, whoever opens it
+	s.life, s.stop = context.WithCancel(context.Background()) //nolint:forbidigo // it lives until Close
 	if err := s.load(); err != nil {
 		folder.close()
 		return nil, fmt.Errorf("tasks: %w", err)
@@ -190,7 +190,7 @@ func (s *Store) find(user, id string) (*Task, error) {
 	return t, nil
 }
 
-// get returns a task as it stands, with its outcome if it has one.
+// get returns the state of a task, with its outcome if it has one.
 func (s *Store) get(user, id string) (*detailed, error) {
 	t, err := s.find(user, id)
 	if err != nil {

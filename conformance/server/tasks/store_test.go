@@ -313,7 +313,7 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// The outcome of a task that cannot be written is a failure, and not a task for ever.
+// The outcome of a task that cannot be written is a failure, and not a task without end.
 func TestDiskIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "tasks")

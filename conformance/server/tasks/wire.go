@@ -62,7 +62,7 @@ func (t *Task) show() shown {
 // snapshot is what the client of a new task gets.
 func (t *Task) snapshot() *created { return &created{ResultType: typeTask, shown: t.show()} }
 
-// detailed is the task as it stands, without a result.
+// detailed is the state of the task, without a result.
 func (t *Task) detailed() *detailed {
 	t.store.mu.Lock()
 	defer t.store.mu.Unlock()

@@ -60,9 +60,9 @@ Exit code: 0 passed, 1 failed, 10 a requirement is inconclusive.`,
 	f.StringVar(&o.spec, "spec", "", "`revision` to test; default: the newest of each era that the client supports")
 	f.Var(flags.Choice(&o.transport, "", string(conformance.TransportHTTP), string(conformance.TransportStdio)), "transport", "transport to the client: http or stdio; default: from the arguments")
 	o.outcomeOptions.add(f)
-	f.IntVar(&o.parallel, "parallel", clientsuite.DefaultParallel, "number of scenarios at a time")
+	f.IntVar(&o.parallel, "parallel", 4, "number of scenarios at a time")
 	f.BoolVar(&o.login, "login", false, "judge logins of a client that prints no lines: it opens login pages itself")
-	f.DurationVar(&o.limit, "limit", clientsuite.DefaultTimeout, "time limit for one run of the client")
+	f.DurationVar(&o.limit, "limit", 40*time.Second, "time limit for one run of the client")
 	return cmd
 }
 
@@ -102,12 +102,12 @@ func (s *suite) conformClient(cmd *cobra.Command, argv []string, o conformClient
 	return s.conformed(ctx, cmd, target.Target{Argv: argv}, report, files, err)
 }
 
-// reachedBy is the transport that the arguments of a client speak of.
+// reachedBy returns the transport that the arguments of a client ask for.
 func reachedBy(argv []string) string {
 	has := func(mark string) bool {
 		return slices.ContainsFunc(argv[1:], func(arg string) bool { return strings.Contains(arg, mark) })
 	}
-	if has(clientsuite.CommandMark) && !has(clientsuite.URLMark) {
+	if has("{command}") && !has("{url}") {
 		return string(conformance.TransportStdio)
 	}
 	return string(conformance.TransportHTTP)

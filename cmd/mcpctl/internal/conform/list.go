@@ -25,7 +25,7 @@ type listedCheck struct {
 	Role        conformance.Role          `json:"role"`
 	Scenario    string                    `json:"scenario"`
 	Area        string                    `json:"area"`
-	Suite       conformance.Suite         `json:"suite"`
+	Suite       string                    `json:"suite"`
 	Title       string                    `json:"title"`
 	Level       conformance.Level         `json:"level"`
 	House       conformance.Level         `json:"house,omitempty"`
@@ -60,7 +60,7 @@ func allChecks() []listedCheck {
 func listed(c conformance.Listed) listedCheck {
 	return listedCheck{
 		ID: c.ID, Role: c.Role, Scenario: c.Scenario, Area: c.Area, Suite: c.Suite, Title: c.Title, Level: c.Level, House: c.ProfileLevel,
-		Section: c.Spec.Section, Quote: c.Spec.Quote, Seed: c.Spec.Seed, Since: c.Since, Until: c.Until, Official: c.Official,
+		Section: c.Spec.Section, Quote: c.Spec.Quote, Seed: c.Spec.Requirement, Since: c.Since, Until: c.Until, Official: c.Official,
 		Transport: c.Transport, Capability: c.Capability, Tools: c.Tools, SideEffects: c.SideEffects, Control: c.Control,
 	}
 }
@@ -107,7 +107,7 @@ func newConformListCmd(s *suite) *cobra.Command {
 			}
 			checks := slices.DeleteFunc(allChecks(), func(c listedCheck) bool {
 				asked := len(args) == 0 || slices.ContainsFunc(args, func(p string) bool { return conformance.Match(p, c.ID, c.Scenario, c.Area) })
-				return !asked || role != "" && string(c.Role) != role || suite != "" && string(c.Suite) != suite || spec != "" && !c.within(revision) || level != "" && string(c.Level) != level
+				return !asked || role != "" && string(c.Role) != role || suite != "" && c.Suite != suite || spec != "" && !c.within(revision) || level != "" && string(c.Level) != level
 			})
 			if len(checks) == 0 {
 				return failure.New(failure.KindNotFound, mcperrors.NotSent, "no check matches")
@@ -119,7 +119,7 @@ func newConformListCmd(s *suite) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&spec, "spec", "", "only rules that apply to this `revision`")
 	cmd.Flags().Var(flags.Choice(&role, "", string(conformance.RoleServer), string(conformance.RoleClient)), "role", "only rules for servers or clients: server or client")
-	cmd.Flags().Var(flags.Choice(&suite, "", string(conformance.SuiteProtocol), string(conformance.SuiteSeeds)), "suite", "only checks of this suite: protocol or seeds")
+	cmd.Flags().Var(flags.Choice(&suite, "", "protocol", familychecks.Name), "suite", "only checks of this suite: protocol or seeds")
 	cmd.Flags().Var(flags.Choice(&level, "", string(conformance.Must), string(conformance.Should), string(conformance.May), string(conformance.Advice)), "level", "only rules of this level: MUST, SHOULD, MAY or advice")
 	return cmd
 }

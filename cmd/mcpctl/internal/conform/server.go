@@ -32,6 +32,9 @@ import (
 // may compile it.
 const defaultStart = 5 * time.Minute
 
+// defaultAnswer is how long the suite waits for one answer.
+const defaultAnswer = 10 * time.Second
+
 type conformOptions struct {
 	outcomeOptions
 	spec, requirements string
@@ -81,7 +84,7 @@ func (o *outcomeOptions) expected() (conformance.Expectations, error) {
 // conformLimits names the global flags that have other defaults here.
 func conformLimits() string {
 	return fmt.Sprintf("Defaults differ from the other commands: --start-timeout %s, --timeout %s, and no\n--max-time.",
-		console.Typed(defaultStart), conformance.DefaultAnswer)
+		console.Typed(defaultStart), defaultAnswer)
 }
 
 func newConformServerCmd(s *suite) *cobra.Command {
@@ -187,8 +190,8 @@ func (s *suite) conformed(ctx context.Context, cmd *cobra.Command, t target.Targ
 // conformOptions are the options of a run as the suite has them.
 func (s *suite) conformOptions(cmd *cobra.Command, o conformOptions) (conformance.Options, error) {
 	opts := conformance.Options{
-		Only: o.only, Skip: o.skip,
-		SideEffects: conformance.SideEffects(o.sideEffects), AllowTools: o.allowTools, StartTimeout: defaultStart,
+		Suites: o.suites, Only: o.only, Skip: o.skip,
+		SideEffects: conformance.SideEffects(o.sideEffects), AllowTools: o.allowTools, StartTimeout: defaultStart, Answer: defaultAnswer,
 		Requirements: mcp.Version(o.requirements), Repeat: o.repeat, Seed: o.seed, Strict: o.strict,
 	}
 	spec := cmp.Or(o.spec, s.Flags.Pinned())
@@ -203,9 +206,6 @@ func (s *suite) conformOptions(cmd *cobra.Command, o conformOptions) (conformanc
 	}
 	if cmd.Flags().Changed("timeout") {
 		opts.Answer = s.Flags.Idle
-	}
-	for _, name := range o.suites {
-		opts.Suites = append(opts.Suites, conformance.Suite(name))
 	}
 	opts.Fixtures = map[string]any{}
 	for _, given := range [][2]string{{conformance.WrongAudienceToken, o.wrongAudience}, {conformance.WeakToken, o.weak}} {
@@ -276,10 +276,10 @@ func (s *suite) newLive(doing string) *live {
 	return &live{Status: status}
 }
 
-func (l *live) progress(p conformance.Progress) {
-	l.doing = p.Doing
-	if p.Total > 0 {
-		l.doing += fmt.Sprintf(" · %d of %d checks", p.Done, p.Total)
+func (l *live) progress(doing string, done, total int) {
+	l.doing = doing
+	if total > 0 {
+		l.doing += fmt.Sprintf(" · %d of %d checks", done, total)
 	}
 	l.tell()
 }

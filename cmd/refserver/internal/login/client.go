@@ -48,8 +48,8 @@ func read(id string) (*client, error) {
 	return &c, nil
 }
 
-// fault says what is wrong with a client, "" for nothing. Only this machine may receive
-// codes: the server is not reached from another one.
+// fault describes a fault of a client, "" if there is none. Only this machine may receive
+// codes, because other machines cannot reach the server.
 func (c *client) fault() string {
 	switch {
 	case len(c.Name) > maxName:
@@ -112,8 +112,8 @@ func exact(registered, redirect string) error {
 	return autherrors.ErrInvalidRedirectURI
 }
 
-// register registers a program (RFC 7591). Every program is public: a secret in the hands
-// of anybody who asks would protect nothing.
+// register registers a program (RFC 7591). Every program is public, because a secret
+// that everybody gets protects nothing.
 func register(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Name      string   `json:"client_name"`

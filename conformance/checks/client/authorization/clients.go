@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client/authorization/internal/guarded"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 )
 
 const (
@@ -22,11 +22,11 @@ const (
 // clients judges how the client registers.
 func clients() []login {
 	return []login{
-		newLogin("C-REGISTERED-BEFORE", func(w *guarded.World, way *program.Login) {
+		newLogin("C-REGISTERED-BEFORE", func(w *guarded.World, way *trial.Login) {
 			way.ClientID, way.Issuer = knownID, w.First.Issuer
 			w.First.Know(guarded.Client{ID: knownID})
 		}, func(v *view) { judgeKnown(v, "C-AUTH-13/before", knownID) }),
-		newLogin("C-REGISTERED-ELSEWHERE", func(w *guarded.World, way *program.Login) {
+		newLogin("C-REGISTERED-ELSEWHERE", func(w *guarded.World, way *trial.Login) {
 			way.ClientID, way.Issuer, way.ClientSecret = knownID, w.Second.Issuer, w.Secret("client secret")
 			w.First.Know(guarded.Client{ID: knownID, Secret: way.ClientSecret})
 		}, func(v *view) {
@@ -38,11 +38,11 @@ func clients() []login {
 			}
 			v.Check("C-AUTH-16/elsewhere", used == "" && v.refused(), "an error, and no request with the id", used+v.said(0))
 		}),
-		newLogin("C-CLIENT-DOCUMENT", func(w *guarded.World, way *program.Login) {
+		newLogin("C-CLIENT-DOCUMENT", func(w *guarded.World, way *trial.Login) {
 			way.ClientMetadata = document
 			w.First.Metadata["client_id_metadata_document_supported"] = true
 		}, func(v *view) { judgeKnown(v, "C-AUTH-13/document", document) }),
-		newLogin("C-NOT-REGISTERED", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-NOT-REGISTERED", func(w *guarded.World, _ *trial.Login) {
 			w.Handlers[guarded.First+"/register"] = func(out http.ResponseWriter, _ *http.Request) {
 				guarded.Document(out, http.StatusBadRequest, map[string]any{"error": "invalid_redirect_uri"})
 			}
@@ -56,7 +56,7 @@ func clients() []login {
 			n := len(v.Logins())
 			v.Check("C-AUTH-15/bounded", n == 0 && tries <= 3, "no authorization request, and at most three of registration", fmt.Sprintf("%d, and %d", n, tries))
 		}),
-		newLogin("C-NO-REGISTRATION", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-NO-REGISTRATION", func(w *guarded.World, _ *trial.Login) {
 			delete(w.First.Metadata, "registration_endpoint")
 		}, func(v *view) {
 			n := len(v.Logins())
@@ -77,27 +77,27 @@ func judgeKnown(v *view, id, want string) {
 
 // programs judges clients without a person, and tokens that are bound to a key.
 func programs() []login {
-	machine := func(w *guarded.World, way *program.Login) {
+	machine := func(w *guarded.World, way *trial.Login) {
 		way.ClientID, way.Issuer = knownID, w.First.Issuer
 		delete(w.First.Metadata, "registration_endpoint")
 		w.First.Metadata["grant_types_supported"] = []string{"client_credentials"}
 	}
-	bound := func(w *guarded.World, way *program.Login) {
+	bound := func(w *guarded.World, way *trial.Login) {
 		way.DPoP = true
 		w.First.Metadata["dpop_signing_alg_values_supported"] = []string{"ES256"}
 		w.Metadata["dpop_bound_access_tokens_required"] = true
 	}
 	return []login{
-		newLogin("C-MACHINE-SECRET", func(w *guarded.World, way *program.Login) {
+		newLogin("C-MACHINE-SECRET", func(w *guarded.World, way *trial.Login) {
 			machine(w, way)
-			way.Flow, way.ClientSecret = program.FlowSecret, w.Secret("client secret")+"/+%"
+			way.Flow, way.ClientSecret = trial.FlowSecret, w.Secret("client secret")+"/+%"
 			w.First.Know(guarded.Client{ID: knownID, Secret: way.ClientSecret})
 			w.First.Metadata["token_endpoint_auth_methods_supported"] = []string{"client_secret_basic"}
 		}, func(v *view) { judgeMachine(v, "C-XAUTH-01/secret", "client_secret_basic") }),
-		newLogin("C-MACHINE-KEY", func(w *guarded.World, way *program.Login) {
+		newLogin("C-MACHINE-KEY", func(w *guarded.World, way *trial.Login) {
 			machine(w, way)
 			key, private := newKey()
-			way.Flow, way.PrivateKey = program.FlowKey, private
+			way.Flow, way.PrivateKey = trial.FlowKey, private
 			w.First.Key = key
 			w.First.Know(guarded.Client{ID: knownID})
 			w.First.Metadata["token_endpoint_auth_methods_supported"] = []string{"private_key_jwt"}
@@ -116,7 +116,7 @@ func programs() []login {
 			}
 			v.Check("C-XAUTH-03/scheme", wrong == "", "DPoP", wrong)
 		}),
-		newLogin("C-DPOP-NONCE", func(w *guarded.World, way *program.Login) {
+		newLogin("C-DPOP-NONCE", func(w *guarded.World, way *trial.Login) {
 			bound(w, way)
 			w.Nonce, w.First.Nonce = "nonce-of-the-server", "nonce-of-the-authorization-server"
 		}, func(v *view) {

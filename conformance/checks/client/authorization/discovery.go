@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client/authorization/internal/guarded"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 )
 
 // odd is a path of the metadata that only the challenge names.
@@ -15,7 +15,7 @@ const odd = "/metadata/of-this,server"
 // challenges judges how the client reads WWW-Authenticate (RFC 9110 section 11.6.1).
 func challenges() []login {
 	one := func(name string, lines func(at string) []string) login {
-		return newLogin("C-CHALLENGE-"+name, func(w *guarded.World, _ *program.Login) {
+		return newLogin("C-CHALLENGE-"+name, func(w *guarded.World, _ *trial.Login) {
 			w.MetadataPaths = []string{odd}
 			w.Challenge = lines(w.Base + odd)
 		}, func(v *view) {
@@ -54,20 +54,20 @@ func discoveries() []login {
 
 func resourceDocuments() []login {
 	return []login{
-		newLogin("C-RESOURCE-PATHS", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-RESOURCE-PATHS", func(w *guarded.World, _ *trial.Login) {
 			w.MetadataPaths, w.Challenge = []string{guarded.MetadataPath}, []string{`Bearer`}
 			w.Metadata["resource"] = w.Base // RFC 9728 section 3.3: the URL that the path was inserted into
 		}, func(v *view) {
 			inOrder(v, "C-AUTH-04/order", guarded.Resource, resourcePath, guarded.MetadataPath)
 			v.served("C-AUTH-04/found", 0)
 		}),
-		newLogin("C-RESOURCE-OTHER", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-RESOURCE-OTHER", func(w *guarded.World, _ *trial.Login) {
 			w.Metadata["resource"] = "https://another.example/mcp"
 		}, func(v *view) {
 			v.noLogin("C-AUTH-05/login")
 			v.toldError("C-AUTH-05/told")
 		}),
-		newLogin("C-RESOURCE-REDIRECT", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-RESOURCE-REDIRECT", func(w *guarded.World, _ *trial.Login) {
 			for _, path := range []string{resourcePath, guarded.MetadataPath} {
 				w.Handlers[guarded.Resource+path] = guarded.Redirect(w.Base+path, http.StatusFound)
 			}
@@ -75,19 +75,19 @@ func resourceDocuments() []login {
 			n := len(v.At(guarded.Resource, resourcePath)) + len(v.At(guarded.Resource, guarded.MetadataPath))
 			v.Check("C-AUTH-04/redirect", n > 0 && n <= 50, "at most 50 requests for them", fmt.Sprint(n))
 		}),
-		newLogin("C-RESOURCE-NO-SERVER", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-RESOURCE-NO-SERVER", func(w *guarded.World, _ *trial.Login) {
 			w.Metadata["authorization_servers"] = []string{}
 		}, func(v *view) { v.toldError("C-AUTH-06/told") }),
 	}
 }
 
 func serverDocuments() []login {
-	issuer := func(change func(s *guarded.Server) string) func(*guarded.World, *program.Login) {
-		return func(w *guarded.World, _ *program.Login) { w.First.Metadata["issuer"] = change(w.First) }
+	issuer := func(change func(s *guarded.Server) string) func(*guarded.World, *trial.Login) {
+		return func(w *guarded.World, _ *trial.Login) { w.First.Metadata["issuer"] = change(w.First) }
 	}
 	refused := func(id string) func(*view) { return func(v *view) { v.noLogin(id) } }
 	return []login{
-		newLogin("C-SERVER-PATHS", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-SERVER-PATHS", func(w *guarded.World, _ *trial.Login) {
 			w.First.Settle(w.First.Base + "/tenant1")
 			w.First.OpenID("/tenant1" + openID)
 			w.Metadata["authorization_servers"] = []string{w.First.Issuer}
@@ -95,13 +95,13 @@ func serverDocuments() []login {
 			inOrder(v, "C-AUTH-07/order", guarded.First, oauth+"/tenant1", openID+"/tenant1", "/tenant1"+openID)
 			v.served("C-AUTH-07/found", 0)
 		}),
-		newLogin("C-SERVER-OPENID", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-SERVER-OPENID", func(w *guarded.World, _ *trial.Login) {
 			w.First.OpenID(openID)
 		}, func(v *view) {
 			inOrder(v, "C-AUTH-07/openid", guarded.First, oauth, openID)
 			v.served("C-AUTH-07/openid-found", 0)
 		}),
-		newLogin("C-ISSUER-OTHER", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-ISSUER-OTHER", func(w *guarded.World, _ *trial.Login) {
 			w.First.Metadata["issuer"] = w.Second.Issuer
 		}, func(v *view) {
 			v.noLogin("C-AUTH-08/other")
@@ -109,14 +109,14 @@ func serverDocuments() []login {
 		}),
 		newLogin("C-ISSUER-PATH", issuer(func(s *guarded.Server) string { return s.Issuer + "/other" }), refused("C-AUTH-08/path")),
 		newLogin("C-ISSUER-SLASH", issuer(func(s *guarded.Server) string { return s.Issuer + "/" }), refused("C-AUTH-08/slash")),
-		newLogin("C-PKCE-ABSENT", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-PKCE-ABSENT", func(w *guarded.World, _ *trial.Login) {
 			delete(w.First.Metadata, "code_challenge_methods_supported")
 		}, refused("C-AUTH-09/absent")),
-		newLogin("C-PKCE-OPENID", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-PKCE-OPENID", func(w *guarded.World, _ *trial.Login) {
 			delete(w.First.Metadata, "code_challenge_methods_supported")
 			w.First.OpenID(openID)
 		}, refused("C-AUTH-09/openid")),
-		newLogin("C-PKCE-PLAIN", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-PKCE-PLAIN", func(w *guarded.World, _ *trial.Login) {
 			w.First.Metadata["code_challenge_methods_supported"] = []string{"plain"}
 		}, refused("C-AUTH-09/plain")),
 	}
@@ -124,7 +124,7 @@ func serverDocuments() []login {
 
 // legacyServers are servers of 2025-03-26, which are their own authorization servers.
 func legacyServers() []login {
-	legacy := func(w *guarded.World, _ *program.Login) {
+	legacy := func(w *guarded.World, _ *trial.Login) {
 		w.MetadataPaths, w.Challenge = nil, []string{"Bearer"}
 		s := w.First
 		for _, path := range []string{"/authorize", "/token", "/register"} {
@@ -133,7 +133,7 @@ func legacyServers() []login {
 		s.Metadata["authorization_response_iss_parameter_supported"] = false
 	}
 	return []login{
-		newLogin("C-LEGACY-METADATA", func(w *guarded.World, way *program.Login) {
+		newLogin("C-LEGACY-METADATA", func(w *guarded.World, way *trial.Login) {
 			legacy(w, way)
 			w.Handlers[guarded.Resource+oauth] = func(out http.ResponseWriter, _ *http.Request) {
 				guarded.Document(out, http.StatusOK, w.First.At(w.Base, "/authorize", "/token", "/register"))

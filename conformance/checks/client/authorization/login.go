@@ -12,7 +12,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client/authorization/internal/guarded"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 )
 
@@ -23,7 +22,7 @@ const Area = "auth"
 type login struct {
 	id string
 	// arrange changes the world, and says how the client should log in.
-	arrange func(w *guarded.World, way *program.Login)
+	arrange func(w *guarded.World, way *trial.Login)
 	// judge decides the checks.
 	judge func(v *view)
 	// tools are the tools that the client calls, one after another; empty is echo.
@@ -71,7 +70,7 @@ func (l *login) play(t *trial.Trial) {
 		return
 	}
 	w := l.run(t.Run)
-	if w == nil || slices.ContainsFunc(t.Lines, func(l program.Line) bool { return l.Outcome == program.Unsupported }) {
+	if w == nil || slices.ContainsFunc(t.Lines, func(l trial.Line) bool { return l.Outcome == trial.OutcomeUnsupported }) {
 		return
 	}
 	v := newView(t, w, max(len(l.tools), 1))
@@ -114,7 +113,7 @@ func (l *login) run(r *trial.Run) *guarded.World {
 	defer w.Close()
 	w.MCP = peer.Taped(r.Tape, w.Guard(r.Peer))
 	w.Log = func(q *guarded.Request) { r.Tape.Elsewhere(q.Method, q.Host+" "+q.Path, q.Header, q.Body) }
-	r.Login, r.URL = &program.Login{}, w.Base+peer.Endpoint
+	r.Login, r.URL = &trial.Login{}, w.Base+peer.Endpoint
 	if l.arrange != nil {
 		l.arrange(w, r.Login)
 	}
@@ -123,17 +122,17 @@ func (l *login) run(r *trial.Run) *guarded.World {
 	return w
 }
 
-func (l *login) steps() []program.Step {
-	steps := []program.Step{program.Step{Call: program.Connect}.Within(l.limit)}
+func (l *login) steps() []trial.Step {
+	steps := []trial.Step{trial.Step{Call: trial.Connect}.Within(l.limit)}
 	tools := l.tools
 	if len(tools) == 0 {
 		tools = []string{"echo"}
 	}
 	for _, tool := range tools {
-		steps = append(steps, program.Call(tool, `{"text":"in"}`).Within(l.limit))
+		steps = append(steps, trial.Call(tool, `{"text":"in"}`).Within(l.limit))
 	}
 	steps[len(steps)-1].Times = l.times
-	return append(steps, program.Step{Call: program.Close})
+	return append(steps, trial.Step{Call: trial.Close})
 }
 
 // view is what a login did.
@@ -153,7 +152,7 @@ func newView(t *trial.Trial, w *guarded.World, calls int) *view {
 	for i := range calls {
 		outcome := ""
 		for _, l := range t.Step(i) {
-			if outcome = string(l.Outcome); l.Outcome != program.Result {
+			if outcome = string(l.Outcome); l.Outcome != trial.OutcomeResult {
 				break // of several, the one that failed
 			}
 		}
@@ -195,7 +194,7 @@ func (v *view) called(tool string) bool {
 }
 
 // result reports whether the ith call got its result, as far as the client reports.
-func (v *view) result(i int) bool { return v.outcome(i) == string(program.Result) || !v.hasLines }
+func (v *view) result(i int) bool { return v.outcome(i) == string(trial.OutcomeResult) || !v.hasLines }
 
 // refused reports whether the first call got an error, as far as the client reports.
 func (v *view) refused() bool { return v.failed(0) || !v.hasLines }
@@ -281,6 +280,6 @@ func names(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-func newLogin(id string, arrange func(*guarded.World, *program.Login), judge func(*view)) login {
+func newLogin(id string, arrange func(*guarded.World, *trial.Login), judge func(*view)) login {
 	return login{id: id, arrange: arrange, judge: judge}
 }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client/authorization/internal/guarded"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 // networks judges where the client connects to, and how long and how much it reads.
 func networks() []login {
 	return []login{
-		newLogin("C-RESOURCE-HUGE", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-RESOURCE-HUGE", func(w *guarded.World, _ *trial.Login) {
 			h := w.Huge(hugeSize)
 			w.Handlers[guarded.Resource+resourcePath], w.Handlers[guarded.Resource+guarded.MetadataPath] = h, h
 		}, func(v *view) {
@@ -25,10 +25,10 @@ func networks() []login {
 			v.Check("C-SEC-10/bounded", n > 0 && n < hugeTaken, "at most 32 MiB are read", fmt.Sprintf("%d MiB were", n>>20))
 			v.toldError("C-SEC-10/told")
 		}),
-		newLogin("C-RESOURCE-ENDLESS", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-RESOURCE-ENDLESS", func(w *guarded.World, _ *trial.Login) {
 			w.Handlers[guarded.Resource+resourcePath] = guarded.Endless
 		}, func(v *view) { v.toldError("C-SEC-10/ends") }),
-		newLogin("C-TOKEN-SILENT", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-TOKEN-SILENT", func(w *guarded.World, _ *trial.Login) {
 			w.Handlers[guarded.First+"/token"] = guarded.Silent
 		}, func(v *view) { v.toldError("C-SEC-10/silent") }),
 	}
@@ -37,7 +37,7 @@ func networks() []login {
 // privateHosts judges whether the client connects to a private or reserved address.
 func privateHosts() []login {
 	private := func(name, word string, arrange func(w *guarded.World)) login {
-		return newLogin("C-PRIVATE-"+name, func(w *guarded.World, _ *program.Login) {
+		return newLogin("C-PRIVATE-"+name, func(w *guarded.World, _ *trial.Login) {
 			if w.Private != "" {
 				arrange(w)
 			}

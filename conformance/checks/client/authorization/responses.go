@@ -5,15 +5,15 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client/authorization/internal/guarded"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 )
 
 // injected is a code of another person's login.
 const injected = "code-of-somebody-else"
 
 // announced changes an authorization response; is: the metadata announce iss.
-func announced(is bool, change func(w *guarded.World, answer url.Values)) func(*guarded.World, *program.Login) {
-	return func(w *guarded.World, _ *program.Login) {
+func announced(is bool, change func(w *guarded.World, answer url.Values)) func(*guarded.World, *trial.Login) {
+	return func(w *guarded.World, _ *trial.Login) {
 		w.First.Metadata["authorization_response_iss_parameter_supported"] = is
 		w.First.Callback = func(_, answer url.Values) { change(w, answer) }
 	}
@@ -67,7 +67,7 @@ func issuers() []login {
 			}
 			v.Check("C-AUTH-12/error", !shown, "error_description is not shown", "it is")
 		}).bounded(),
-		newLogin("C-MIX-UP", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-MIX-UP", func(w *guarded.World, _ *trial.Login) {
 			w.First.Metadata["authorization_endpoint"] = w.Second.Base + "/authorize"
 			w.Second.Metadata["authorization_response_iss_parameter_supported"] = true
 		}, unused("C-AUTH-12/mix-up")).bounded(),

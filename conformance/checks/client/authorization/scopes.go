@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client/authorization/internal/guarded"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 )
 
 // scopes judges which scopes the client requests.
 func scopes() []login {
 	one := func(name, word, challenge string, supported, want []string) login {
-		return newLogin("C-SCOPE-"+name, func(w *guarded.World, _ *program.Login) {
+		return newLogin("C-SCOPE-"+name, func(w *guarded.World, _ *trial.Login) {
 			at := `Bearer resource_metadata="` + w.Base + guarded.MetadataPath + guarded.Endpoint + `"`
 			if challenge != "" {
 				at += `, scope="` + challenge + `"`
@@ -33,7 +33,7 @@ func scopes() []login {
 			v.Check("C-AUTH-17/"+word, ok, "scope "+strings.Join(want, " "), "scope "+got.Get("scope"))
 		})
 	}
-	needs := func(w *guarded.World, _ *program.Login) {
+	needs := func(w *guarded.World, _ *trial.Login) {
 		w.Needs = func(r *guarded.Request) []string {
 			if r.Tool == "write" {
 				return []string{"files:write"}
@@ -46,7 +46,7 @@ func scopes() []login {
 		one("METADATA", "metadata", "", []string{"files:read", "files:write"}, []string{"files:read", "files:write"}),
 		one("NONE", "none", "", nil, nil),
 		newLogin("C-STEP-UP", needs, judgeStepUp).calling("echo", "write"),
-		newLogin("C-STEP-UP-ENDLESS", func(w *guarded.World, way *program.Login) {
+		newLogin("C-STEP-UP-ENDLESS", func(w *guarded.World, way *trial.Login) {
 			needs(w, way)
 			w.First.Grant = func([]string) []string { return []string{"mcp:use"} }
 		}, func(v *view) {

@@ -5,16 +5,16 @@ import (
 	"net/http"
 
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client/authorization/internal/guarded"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 )
 
 // sessions judges how the client renews tokens.
 func sessions() []login {
 	return []login{
-		newLogin("C-TOKEN-EXPIRED", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-TOKEN-EXPIRED", func(w *guarded.World, _ *trial.Login) {
 			w.Before["echo"], w.Before["write"] = w.Expire, w.Expire
 		}, judgeExpiry).calling("echo", "write"),
-		newLogin("C-REFRESH-KEPT", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-REFRESH-KEPT", func(w *guarded.World, _ *trial.Login) {
 			w.First.Keeps = true
 			w.Before["echo"], w.Before["write"] = w.Expire, w.Expire
 		}, func(v *view) {
@@ -27,7 +27,7 @@ func sessions() []login {
 				fmt.Sprintf("%s, %s", count(len(renewals), "token request"), count(len(logins), "authorization request")))
 		}).calling("echo", "write"),
 		atOnce(),
-		newLogin("C-REFRESH-REFUSED", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-REFRESH-REFUSED", func(w *guarded.World, _ *trial.Login) {
 			w.Before["write"] = func() {
 				w.Expire()
 				w.First.Forget()
@@ -43,10 +43,10 @@ func sessions() []login {
 // refusedTokens judges what the client does when a token is refused.
 func refusedTokens() []login {
 	return []login{
-		newLogin("C-UNAUTHORIZED", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-UNAUTHORIZED", func(w *guarded.World, _ *trial.Login) {
 			w.First.Answer = func(_ *guarded.Request, _ map[string]any) { w.Expire() }
 		}, func(v *view) { judgeBounded(v, "C-AUTH-24/bounded") }),
-		newLogin("C-FORBIDDEN", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-FORBIDDEN", func(w *guarded.World, _ *trial.Login) {
 			w.Handlers[guarded.Resource+guarded.Endpoint+" echo"] = func(out http.ResponseWriter, _ *http.Request) {
 				out.WriteHeader(http.StatusForbidden)
 			}
@@ -57,10 +57,10 @@ func refusedTokens() []login {
 			n := len(v.Logins())
 			v.Check("C-AUTH-18/forbidden", n == 1 && v.refused(), "one authorization request and an error", count(n, "authorization request")+v.said(0))
 		}),
-		newLogin("C-LATE-LOGIN", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-LATE-LOGIN", func(w *guarded.World, _ *trial.Login) {
 			w.Free = func(r *guarded.Request) bool { return r.Tool == "" }
 		}, judgeLate).calling("echo", "write"),
-		newLogin("C-SERVER-MOVES", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-SERVER-MOVES", func(w *guarded.World, _ *trial.Login) {
 			w.Before["write"] = func() {
 				w.Expire()
 				w.First.Forget()
@@ -68,7 +68,7 @@ func refusedTokens() []login {
 				w.Trust = func(t *guarded.Token) bool { return t.Issuer == w.Second }
 			}
 		}, judgeMove).calling("echo", "write"),
-		newLogin("C-CALL-REDIRECT", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-CALL-REDIRECT", func(w *guarded.World, _ *trial.Login) {
 			w.Handlers[guarded.Resource+guarded.Endpoint+" echo"] = redirected(w.Elsewhere + "/mcp")
 		}, func(v *view) {
 			if !v.called("echo") {
@@ -89,7 +89,7 @@ func refusedTokens() []login {
 const many = 8
 
 func atOnce() login {
-	s := newLogin("C-REFRESH-ONCE", func(w *guarded.World, _ *program.Login) { w.Before["write"] = w.Expire }, func(v *view) {
+	s := newLogin("C-REFRESH-ONCE", func(w *guarded.World, _ *trial.Login) { w.Before["write"] = w.Expire }, func(v *view) {
 		calls := v.World.Calls("write")
 		if len(calls) == 0 {
 			v.Unknown("write was not called")

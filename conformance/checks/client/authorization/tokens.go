@@ -7,21 +7,21 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client/authorization/internal/guarded"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 )
 
 // tokens judges how the client handles answers of the token endpoint.
 func tokens() []login {
-	answer := func(h http.HandlerFunc) func(*guarded.World, *program.Login) {
-		return func(w *guarded.World, _ *program.Login) { w.Handlers[guarded.First+"/token"] = h }
+	answer := func(h http.HandlerFunc) func(*guarded.World, *trial.Login) {
+		return func(w *guarded.World, _ *trial.Login) { w.Handlers[guarded.First+"/token"] = h }
 	}
-	change := func(f func(answer map[string]any)) func(*guarded.World, *program.Login) {
-		return func(w *guarded.World, _ *program.Login) {
+	change := func(f func(answer map[string]any)) func(*guarded.World, *trial.Login) {
+		return func(w *guarded.World, _ *trial.Login) {
 			w.First.Answer = func(_ *guarded.Request, answer map[string]any) { f(answer) }
 		}
 	}
-	method := func(name string) func(*guarded.World, *program.Login) {
-		return func(w *guarded.World, _ *program.Login) {
+	method := func(name string) func(*guarded.World, *trial.Login) {
+		return func(w *guarded.World, _ *trial.Login) {
 			w.First.Method = name
 			w.First.Metadata["token_endpoint_auth_methods_supported"] = []string{name}
 		}
@@ -47,7 +47,7 @@ func tokens() []login {
 		newLogin("C-TOKEN-ERROR", answer(func(out http.ResponseWriter, _ *http.Request) {
 			guarded.Document(out, http.StatusOK, map[string]any{"error": "invalid_grant", "error_description": "no"})
 		}), func(v *view) { judgeNoToken(v, "C-AUTH-20/error") }),
-		newLogin("C-TOKEN-REDIRECT", func(w *guarded.World, _ *program.Login) {
+		newLogin("C-TOKEN-REDIRECT", func(w *guarded.World, _ *trial.Login) {
 			w.First.Method = "client_secret_post"
 			w.First.Metadata["token_endpoint_auth_methods_supported"] = []string{"client_secret_post"}
 			w.Handlers[guarded.First+"/token"] = redirected(w.Elsewhere + "/token")

@@ -9,8 +9,8 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/faults"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
 // Area is the area of these scenarios.
@@ -114,9 +114,9 @@ func (f faulty) scenario() trial.Scenario {
 		{"next", "the next call is served"},
 	} {
 		if c.word != "next" || !f.spent {
-			sc.Checks = append(sc.Checks, trial.Check{Check: conformance.Check{
-				ID: "C-" + id + "/" + c.word, Title: c.title, Level: conformance.Should, Spec: conformance.Spec{Seed: f.fault},
-			}})
+			sc.Checks = append(sc.Checks, trial.Check{Check: engine.Check{Check: conformance.Check{
+				ID: "C-" + id + "/" + c.word, Title: c.title, Level: conformance.Should, Spec: conformance.Spec{Requirement: f.fault},
+			}}})
 		}
 	}
 	if !known.Made(faults.Stream) {
@@ -145,7 +145,7 @@ func (f faulty) play(t *trial.Trial, id string) {
 		return
 	}
 	t.Proxy = proxy
-	t.Do(program.Call("write", `{"text":"pay"}`).Within(2*time.Second), program.Call("echo", `{"text":"next"}`).Within(5*time.Second))
+	t.Do(trial.Call("write", `{"text":"pay"}`).Within(2*time.Second), trial.Call("echo", `{"text":"next"}`).Within(5*time.Second))
 	attempts, sent, delivered := 0, 0, false
 	for _, c := range proxy.History() {
 		if c.Tool != "write" {
@@ -176,6 +176,6 @@ func (f faulty) outcome(delivered bool) trial.Want {
 	case answer:
 		return trial.Result("pay")
 	default:
-		return trial.Want{Text: "the right result, or none", Ok: func(l program.Line) bool { return l.Failed() || l.Text() == "pay" && delivered }}
+		return trial.Want{Text: "the right result, or none", Ok: func(l trial.Line) bool { return l.Failed() || l.Text() == "pay" && delivered }}
 	}
 }

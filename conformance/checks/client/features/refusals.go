@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -16,7 +15,7 @@ type undeclared struct {
 	check            string
 	capability, part string
 	method, params   string
-	answers          program.Answers
+	answers          trial.Answers
 	code             string // of the error in the session era; empty for any
 }
 
@@ -59,7 +58,7 @@ func (u *undeclared) play(t *trial.Trial) {
 			x.Default()
 		}
 	})
-	t.Do(program.Call("echo", `{"text":"asked"}`))
+	t.Do(trial.Call("echo", `{"text":"asked"}`))
 	switch {
 	case !t.Asked(u.capability):
 	case t.Declares(u.capability, u.part):
@@ -88,7 +87,7 @@ func playPage(t *trial.Trial) {
 			x.Default()
 		}
 	})
-	t.Do(program.Call("echo", `{"text":"asked"}`))
+	t.Do(trial.Call("echo", `{"text":"asked"}`))
 	if !t.Asked("elicitation") {
 		return
 	}

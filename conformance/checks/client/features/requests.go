@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -14,8 +13,8 @@ import (
 
 // The answers that a client gets in its task.
 var (
-	accept = program.Answers{Elicit: json.RawMessage(`{"action":"accept","content":{"name":"Ada"}}`)}
-	sample = program.Answers{Sample: json.RawMessage(`{"role":"assistant","content":{"type":"text","text":"Paris"},"model":"none","stopReason":"endTurn"}`)}
+	accept = trial.Answers{Elicit: json.RawMessage(`{"action":"accept","content":{"name":"Ada"}}`)}
+	sample = trial.Answers{Sample: json.RawMessage(`{"role":"assistant","content":{"type":"text","text":"Paris"},"model":"none","stopReason":"endTurn"}`)}
 )
 
 // request is a request of the server for a feature of the client, in the session era.
@@ -24,7 +23,7 @@ type request struct {
 	capability string
 	method     string
 	params     string
-	answers    program.Answers
+	answers    trial.Answers
 	// judge looks at the result.
 	judge func(t *trial.Trial, result json.RawMessage)
 }
@@ -41,7 +40,7 @@ func requests() []trial.Scenario {
 		{
 			"C-ELICIT-DECLINE", "elicitation", mcp.MethodElicitationCreate,
 			`{"message":"Who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}`,
-			program.Answers{Elicit: json.RawMessage(`{"action":"decline"}`)},
+			trial.Answers{Elicit: json.RawMessage(`{"action":"decline"}`)},
 			func(t *trial.Trial, result json.RawMessage) {
 				ok := rawjson.Text(peer.At(result, "action")) == "decline" && peer.At(result, "content") == nil
 				t.Check("C-ELIC-02/declined", ok, `{"action":"decline"}`, "%s", result)
@@ -49,7 +48,7 @@ func requests() []trial.Scenario {
 		},
 		{
 			"C-ROOTS", "roots", mcp.MethodRootsList, `{}`,
-			program.Answers{Roots: []string{"file:///srv/a", "file:///srv/b"}},
+			trial.Answers{Roots: []string{"file:///srv/a", "file:///srv/b"}},
 			func(t *trial.Trial, result json.RawMessage) {
 				var list struct{ Roots []struct{ URI string } }
 				ok := json.Unmarshal(result, &list) == nil && list.Roots != nil
@@ -80,7 +79,7 @@ func (r *request) play(t *trial.Trial) {
 		x.Ask(`"q"`, r.method, r.params)
 		x.Default()
 	})
-	t.Do(program.Call("echo", `{"text":"asked"}`))
+	t.Do(trial.Call("echo", `{"text":"asked"}`))
 	if !t.Asked(r.capability) {
 		return
 	}
@@ -107,7 +106,7 @@ func judgeElicit(t *trial.Trial, result json.RawMessage) {
 // playLogStamp judges the log level in the requests of the stateless era.
 func playLogStamp(t *trial.Trial) {
 	t.Peer.Capabilities = `{"tools":{},"logging":{}}`
-	t.Do(program.Step{Call: mcp.MethodLoggingSetLevel, Params: json.RawMessage(`{"level":"warning"}`)}, program.Call("write", `{}`))
+	t.Do(trial.Step{Call: mcp.MethodLoggingSetLevel, Params: json.RawMessage(`{"level":"warning"}`)}, trial.Call("write", `{}`))
 	after := t.Called("write")
 	if len(after) == 0 {
 		return
@@ -117,7 +116,7 @@ func playLogStamp(t *trial.Trial) {
 	switch {
 	case level == nil && len(lines) == 0:
 		t.Unreported("C-LOG-04/stamped") // it does not know the step
-	case !slices.ContainsFunc(lines, func(l program.Line) bool { return l.Outcome == program.Unsupported }):
+	case !slices.ContainsFunc(lines, func(l trial.Line) bool { return l.Outcome == trial.OutcomeUnsupported }):
 		t.Check("C-LOG-04/stamped", rawjson.Text(level) == "warning", "warning", "%s", peer.OrNull(level))
 	}
 }

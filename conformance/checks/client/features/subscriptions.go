@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -28,14 +27,14 @@ const filter = `{"notifications":{"toolsListChanged":true,"resourceSubscriptions
 
 // listen has the client listen for a while, and then take steps. Then is what the server
 // does after it acknowledged the subscription.
-func listen(t *trial.Trial, then func(x *peer.Exchange), steps ...program.Step) (sent []*peer.Message) {
+func listen(t *trial.Trial, then func(x *peer.Exchange), steps ...trial.Step) (sent []*peer.Message) {
 	t.Peer.Capabilities = `{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true}}`
 	t.On(mcp.MethodSubscriptionsListen, func(x *peer.Exchange) {
 		x.Notify(mcp.MethodSubscriptionsAcknowledged, `{"_meta":{`+peer.Quote(mcp.MetaSubscriptionID)+`:`+x.ID()+`},"notifications":`+peer.OrNull(x.Param("notifications"))+`}`)
 		then(x)
 	})
-	first := program.Step{Call: mcp.MethodSubscriptionsListen, Params: json.RawMessage(filter), ForMs: 400}
-	t.Do(append([]program.Step{first}, steps...)...)
+	first := trial.Step{Call: mcp.MethodSubscriptionsListen, Params: json.RawMessage(filter), ForMs: 400}
+	t.Do(append([]trial.Step{first}, steps...)...)
 	return t.HasSent(mcp.MethodSubscriptionsListen)
 }
 
@@ -45,7 +44,7 @@ func changed(x *peer.Exchange, uri, id string) {
 }
 
 // notified reports whether a line has a notification about a resource.
-func notified(l program.Line, uri string) bool {
+func notified(l trial.Line, uri string) bool {
 	return strings.Contains(string(peer.At(l.Result, "notifications")), peer.Quote(uri))
 }
 
@@ -57,7 +56,7 @@ func playListen(t *trial.Trial) {
 	sent := listen(t, func(x *peer.Exchange) {
 		changed(x, "mem://one", x.ID())
 		x.Hold(3 * time.Second)
-	}, program.Call("write", `{"text":"next"}`))
+	}, trial.Call("write", `{"text":"next"}`))
 	if len(sent) == 0 {
 		return
 	}
@@ -66,7 +65,7 @@ func playListen(t *trial.Trial) {
 	_ = json.Unmarshal(asked["resourceSubscriptions"], &uris) // no list: none
 	more := string(asked["promptsListChanged"]) == "true" || string(asked["resourcesListChanged"]) == "true"
 	t.Check("C-CHG-03/filter", string(asked["toolsListChanged"]) == "true" && slices.Equal(uris, []string{"mem://one"}) && !more, filter, "%s", sent[0].Members["params"])
-	t.Reported("C-CHG-03/told", 0, trial.Want{Text: "a notification about mem://one", Ok: func(l program.Line) bool { return notified(l, "mem://one") }})
+	t.Reported("C-CHG-03/told", 0, trial.Want{Text: "a notification about mem://one", Ok: func(l trial.Line) bool { return notified(l, "mem://one") }})
 	t.Reported("C-CHG-07/next", 1, trial.Result("next"))
 	if next := t.Called("write"); len(next) > 0 {
 		left := sent[0].Left != 0 && sent[0].Left < next[0].Answered
@@ -83,7 +82,7 @@ func playForeign(t *trial.Trial) {
 		x.Hold(3 * time.Second)
 	})
 	if len(sent) > 0 {
-		t.Reported("C-CHG-06/foreign", 0, trial.Want{Text: "nothing about mem://one/foreign", Ok: func(l program.Line) bool { return !notified(l, "mem://one/foreign") }})
+		t.Reported("C-CHG-06/foreign", 0, trial.Want{Text: "nothing about mem://one/foreign", Ok: func(l trial.Line) bool { return !notified(l, "mem://one/foreign") }})
 	}
 }
 
@@ -106,7 +105,7 @@ func subscribe(t *trial.Trial, then func(x *peer.Exchange)) (sent []*peer.Messag
 		then(x)
 	})
 	t.On(mcp.MethodResourcesUnsubscribe, func(x *peer.Exchange) { x.Result("") })
-	t.Do(program.Step{Call: mcp.MethodResourcesSubscribe, URI: "mem://one", ForMs: 300}, program.Call("echo", `{}`))
+	t.Do(trial.Step{Call: mcp.MethodResourcesSubscribe, URI: "mem://one", ForMs: 300}, trial.Call("echo", `{}`))
 	return t.HasSent(mcp.MethodResourcesSubscribe)
 }
 
@@ -127,6 +126,6 @@ func playUpdated(t *trial.Trial) {
 		x.Notify(mcp.MethodResourcesUpdated, `{"uri":"mem://one"}`)
 	})
 	if len(sent) > 0 {
-		t.Reported("C-RES-04/told", 0, trial.Want{Text: "a notification about mem://one", Ok: func(l program.Line) bool { return notified(l, "mem://one") }})
+		t.Reported("C-RES-04/told", 0, trial.Want{Text: "a notification about mem://one", Ok: func(l trial.Line) bool { return notified(l, "mem://one") }})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -31,7 +30,7 @@ const paramTools = `[{"name":"echo","inputSchema":{"type":"object","properties":
 
 func playParamHeaders(t *trial.Trial) {
 	t.Peer.Tools = paramTools
-	t.Do(program.ListTools(), program.Call("echo",
+	t.Do(trial.ListTools(), trial.Call("echo",
 		`{"region":"us west 1","size":42,"dry":false,"who":"Grüße, 世界 ","odd":"=?base64?literal?=","none":null,"in":{"deep":"down"},"text":"plain"}`))
 	calls := t.Called("echo")
 	if len(calls) == 0 {
@@ -65,7 +64,7 @@ func toolset(schemas map[string]string) string {
 
 // lists wants all of these tools in the list.
 func lists(names ...string) trial.Want {
-	return trial.Want{Text: strings.Join(names, " and "), Ok: func(l program.Line) bool {
+	return trial.Want{Text: strings.Join(names, " and "), Ok: func(l trial.Line) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(l.Tools(), name) })
 	}}
 }
@@ -83,8 +82,8 @@ func playInvalidAnnotations(t *trial.Trial) {
 		schemas[name] = `"properties":{"a":` + property + `}`
 	}
 	t.Peer.Tools = toolset(schemas)
-	t.Do(program.ListTools())
-	t.Reported("C-HDR-07/dropped", 0, trial.Want{Text: "only good and plain", Ok: func(l program.Line) bool {
+	t.Do(trial.ListTools())
+	t.Reported("C-HDR-07/dropped", 0, trial.Want{Text: "only good and plain", Ok: func(l trial.Line) bool {
 		return !slices.ContainsFunc(l.Tools(), func(name string) bool { return name != "good" && name != "plain" })
 	}})
 	t.Reported("C-HDR-07/kept", 0, lists("good", "plain"))
@@ -111,10 +110,10 @@ func playAnnotations(t *trial.Trial) {
 		schemas["token-"+name] = `"properties":{"a":{"type":"string","x-mcp-header":` + value + `}}`
 	}
 	t.Peer.Tools = toolset(schemas)
-	t.Do(program.ListTools())
+	t.Do(trial.ListTools())
 	without := func(prefix string) trial.Want {
-		return trial.Want{Text: "none of these tools", Ok: func(l program.Line) bool {
-			return l.Outcome == program.Result && !slices.ContainsFunc(l.Tools(), func(name string) bool { return strings.HasPrefix(name, prefix) })
+		return trial.Want{Text: "none of these tools", Ok: func(l trial.Line) bool {
+			return l.Outcome == trial.OutcomeResult && !slices.ContainsFunc(l.Tools(), func(name string) bool { return strings.HasPrefix(name, prefix) })
 		}}
 	}
 	t.Reported("C-HDR-06/place", 0, without("place-"))
@@ -123,7 +122,7 @@ func playAnnotations(t *trial.Trial) {
 }
 
 func playNameEncoded(t *trial.Trial) {
-	t.Do(program.Step{Call: mcp.MethodResourcesRead, URI: "mem://資料/ä"})
+	t.Do(trial.Step{Call: mcp.MethodResourcesRead, URI: "mem://資料/ä"})
 	if sent := t.HasSent(mcp.MethodResourcesRead); len(sent) > 0 {
 		got, ok := peer.DecodeHeader(sent[0].Header.Get("Mcp-Name"))
 		t.Check("C-HDR-05/name", ok && got == rawjson.Text(sent[0].Param("uri")), "the URI, encoded", "%q", sent[0].Header.Get("Mcp-Name"))
@@ -147,7 +146,7 @@ func playMismatch(t *trial.Trial) {
 		}
 		x.Default()
 	})
-	t.Do(program.ListTools(), program.Call("echo", `{"text":"v"}`), program.Call("echo", `{"text":"never"}`))
+	t.Do(trial.ListTools(), trial.Call("echo", `{"text":"v"}`), trial.Call("echo", `{"text":"never"}`))
 	calls := t.Called("echo")
 	if len(calls) == 0 {
 		return

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -51,7 +50,7 @@ func playEvents(t *trial.Trial) {
 		x.Stream()
 		x.Bytes(forms[min(int(n), len(forms))-1].events(x.ID()))
 	})
-	echo := program.Call("echo", `{}`)
+	echo := trial.Call("echo", `{}`)
 	t.Do(echo, echo, echo, echo)
 	for i, f := range forms {
 		t.Reported(f.id, i, trial.Result(f.text))
@@ -68,7 +67,7 @@ func playRedirect(t *trial.Trial) {
 	t.On(mcp.MethodToolsCall, func(x *peer.Exchange) {
 		x.Status(http.StatusTemporaryRedirect, http.Header{"Location": {url}}, "")
 	})
-	t.Do(program.Call("echo", `{}`).Within(3 * time.Second))
+	t.Do(trial.Call("echo", `{}`).Within(3 * time.Second))
 	if len(t.Called("echo")) > 0 {
 		t.Check("C-HTTP-07/foreign", asked() == "", "no request", "%s", asked())
 	}
@@ -78,7 +77,7 @@ func playRetryAfter(t *trial.Trial) {
 	t.On(mcp.MethodToolsCall, func(x *peer.Exchange) {
 		x.Status(http.StatusTooManyRequests, http.Header{"Retry-After": {"1"}}, "")
 	})
-	t.Do(program.Call("echo", `{}`).Within(3 * time.Second))
+	t.Do(trial.Call("echo", `{}`).Within(3 * time.Second))
 	calls := t.Called("echo")
 	if len(calls) == 0 {
 		return
@@ -106,9 +105,9 @@ func playSessionLost(t *trial.Trial) {
 		x.Status(http.StatusNotFound, nil, "")
 		return true
 	}
-	step := program.Call("echo", `{}`)
+	step := trial.Call("echo", `{}`)
 	step.Times = 5
-	t.Do(step, program.Call("echo", `{"text":"again"}`))
+	t.Do(step, trial.Call("echo", `{"text":"again"}`))
 	if len(t.Called("echo")) == 0 {
 		return
 	}
@@ -123,7 +122,7 @@ func playSessionLost(t *trial.Trial) {
 }
 
 func playNoGet(t *trial.Trial) {
-	echo := program.Call("echo", `{}`)
+	echo := trial.Call("echo", `{}`)
 	t.Do(echo, echo, echo)
 	if len(t.Called("echo")) > 0 {
 		gets := t.Messages(func(m *peer.Message) bool { return m.Verb == http.MethodGet })
@@ -133,7 +132,7 @@ func playNoGet(t *trial.Trial) {
 
 func playLowerCase(t *trial.Trial) {
 	t.Peer.LowerCase = true
-	t.Do(program.ListTools())
+	t.Do(trial.ListTools())
 	if listed := t.HasSent(mcp.MethodToolsList); len(listed) > 0 {
 		got := listed[0].Header.Get(peer.SessionHeader)
 		t.Check("C-HTTP-11/session", strings.HasPrefix(got, "session-"), "the session id", "%q", got)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -36,7 +35,7 @@ func resumes(t *trial.Trial, first string, drop bool, limit time.Duration, event
 		x.Status(http.StatusOK, http.Header{"Content-Type": {peer.EventStream}}, events(last, calls[0].ID()))
 		return true
 	}
-	t.Do(program.Call("echo", `{}`).Within(limit))
+	t.Do(trial.Call("echo", `{}`).Within(limit))
 	return t.Called("echo"), t.Messages(func(m *peer.Message) bool { return m.Verb == http.MethodGet && m.Header.Get(lastEventID) != "" })
 }
 

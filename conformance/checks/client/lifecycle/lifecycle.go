@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -27,7 +26,7 @@ func playHandshake(t *trial.Trial) {
 		x.Hold(100 * time.Millisecond) // time to send something too early
 		x.Default()
 	})
-	t.Do(program.ListTools(), program.Call("echo", `{"text":"hello"}`))
+	t.Do(trial.ListTools(), trial.Call("echo", `{"text":"hello"}`))
 	requests := t.Messages(func(m *peer.Message) bool { return m.IsRequest() && m.Method() != mcp.MethodDiscover })
 	if !t.Needs(len(requests) > 0, "no request was sent") {
 		return

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -79,7 +78,7 @@ func playProbe(t *trial.Trial) {
 // for the stateless era. If there is none, it returns nil and skips all checks.
 func negotiate(t *trial.Trial, text string) *peer.Message {
 	t.Negotiate = true
-	t.Do(program.Call("echo", `{"text":"`+text+`"}`))
+	t.Do(trial.Call("echo", `{"text":"`+text+`"}`))
 	if !t.Needs(len(t.Tape.Messages()) > 0, "nothing was sent") {
 		return nil
 	}
@@ -132,7 +131,7 @@ func statelessError(name string, code int64, data string) trial.Scenario {
 			x.Fail(code, "not like that", strings.ReplaceAll(data, "$revision", string(t.Revision)))
 			return true
 		}
-		t.Do(program.Call("echo", `{"text":"hello"}`))
+		t.Do(trial.Call("echo", `{"text":"hello"}`))
 		sent := t.RequestsAfter(0)
 		if !t.Needs(len(sent) > 0, "no request was sent") {
 			return
@@ -160,7 +159,7 @@ func playNothingMutual(t *trial.Trial) {
 		}
 		return true
 	}
-	t.Do(program.Call("echo", `{"text":"hello"}`))
+	t.Do(trial.Call("echo", `{"text":"hello"}`))
 	sent := t.RequestsAfter(0)
 	if !t.Needs(len(sent) > 0, "no request was sent") {
 		return

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -35,7 +34,7 @@ func playState(t *trial.Trial) {
 		}
 		x.Default()
 	})
-	t.Do(program.Call("echo", `{"text":"final","n":1}`), program.Call("write", `{"text":"x"}`))
+	t.Do(trial.Call("echo", `{"text":"final","n":1}`), trial.Call("write", `{"text":"x"}`))
 	calls := t.Called("echo")
 	if len(calls) == 0 {
 		return
@@ -67,7 +66,7 @@ func playQuestion(t *trial.Trial) {
 		}
 		x.Default()
 	})
-	t.Do(program.Call("echo", `{"text":"hello Ada"}`))
+	t.Do(trial.Call("echo", `{"text":"hello Ada"}`))
 	if !t.Asked("elicitation") {
 		return
 	}
@@ -91,7 +90,7 @@ func playUndeclared(t *trial.Trial) {
 	t.On(mcp.MethodToolsCall, func(x *peer.Exchange) {
 		x.InputRequired(`{"m":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":3}}}`, "s")
 	})
-	t.Do(program.Call("echo", `{}`))
+	t.Do(trial.Call("echo", `{}`))
 	calls := t.Called("echo")
 	if len(calls) == 0 {
 		return
@@ -109,7 +108,7 @@ const roundLimit = 40
 
 func playEndless(t *trial.Trial) {
 	t.On(mcp.MethodToolsCall, func(x *peer.Exchange) { x.InputRequired("", fmt.Sprint("round ", x.Peer.Next())) })
-	t.Do(program.Call("echo", `{}`).Within(5 * time.Second))
+	t.Do(trial.Call("echo", `{}`).Within(5 * time.Second))
 	if n := len(t.Called("echo")); n > 0 {
 		t.Check("C-MRTR-08/cap", n <= roundLimit, fmt.Sprintf("at most %d requests", roundLimit), "%d", n)
 		t.Reported("C-MRTR-08/told", 0, trial.Failed("an error"))
@@ -119,7 +118,7 @@ func playEndless(t *trial.Trial) {
 // playListRound answers a list with input_required.
 func playListRound(t *trial.Trial) {
 	t.On(mcp.MethodToolsList, func(x *peer.Exchange) { x.InputRequired("", "s") })
-	t.Do(program.ListTools())
+	t.Do(trial.ListTools())
 	if sent := t.HasSent(mcp.MethodToolsList); len(sent) > 0 {
 		again := slices.ContainsFunc(sent, func(m *peer.Message) bool { return m.Param("requestState") != nil })
 		t.Check("C-MRTR-01/list", !again, "no tools/list with a requestState", "%s", trial.Contents(sent))

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -41,7 +40,7 @@ func playRejectedOnce(t *trial.Trial) {
 		rejectVersion(x)
 		return true
 	}
-	t.Do(program.ListTools(), program.Call("echo", `{"text":"after all"}`))
+	t.Do(trial.ListTools(), trial.Call("echo", `{"text":"after all"}`))
 	requests := t.Messages((*peer.Message).IsRequest)
 	if !t.Needs(len(requests) > 0, "no request was sent") {
 		return
@@ -65,7 +64,7 @@ func playRejectedAlways(t *trial.Trial) {
 		}
 		return x.IsRequest()
 	}
-	t.Do(program.Call("echo", `{}`))
+	t.Do(trial.Call("echo", `{}`))
 	n := len(t.RequestsAfter(0))
 	if t.Needs(n > 0, "no request was sent") {
 		t.Check("C-DISC-07/bounded", n <= 8, "at most 8 requests", "%d", n)
@@ -75,7 +74,7 @@ func playRejectedAlways(t *trial.Trial) {
 
 func playDiscover(t *trial.Trial) {
 	t.On(mcp.MethodDiscover, func(x *peer.Exchange) { x.Discovered("2099-01-01", string(t.Revision), "1999-01-01") })
-	t.Do(program.Call("echo", `{}`))
+	t.Do(trial.Call("echo", `{}`))
 	if calls := t.Called("echo"); len(calls) > 0 {
 		got := rawjson.Text(calls[0].Param("_meta", mcp.MetaProtocolVersion))
 		t.Check("C-DISC-04/mutual", got == string(t.Revision), string(t.Revision), "%s", got)
@@ -86,7 +85,7 @@ func playCapabilityMissing(t *trial.Trial) {
 	t.On(mcp.MethodToolsCall, func(x *peer.Exchange) {
 		x.Fail(mcp.CodeMissingRequiredClientCapability, "Missing capability", `{"requiredCapabilities":{"sampling":{}}}`)
 	})
-	t.Do(program.Call("echo", `{}`))
+	t.Do(trial.Call("echo", `{}`))
 	calls := t.Called("echo")
 	if len(calls) == 0 {
 		return

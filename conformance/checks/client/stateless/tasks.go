@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -69,7 +68,7 @@ func hasTasks(t *trial.Trial) bool {
 
 func playTask(t *trial.Trial) {
 	makeTasks(t)
-	t.Do(program.Call("echo", `{"text":"done"}`), program.Call("write", `{"text":"at once"}`))
+	t.Do(trial.Call("echo", `{"text":"done"}`), trial.Call("write", `{"text":"at once"}`))
 	if !hasTasks(t) {
 		return
 	}
@@ -88,7 +87,7 @@ func playTask(t *trial.Trial) {
 
 func playTaskName(t *trial.Trial) {
 	makeTasks(t)
-	t.Do(program.Call("echo", `{"text":"done"}`))
+	t.Do(trial.Call("echo", `{"text":"done"}`))
 	if !hasTasks(t) {
 		return
 	}
@@ -104,7 +103,7 @@ func playTaskList(t *trial.Trial) {
 	t.On(mcp.MethodToolsList, func(x *peer.Exchange) {
 		x.Raw(`{"resultType":"task","tools":[],"ttlMs":0,"cacheScope":"private",` + taskMembers("working") + `}`)
 	})
-	t.Do(program.ListTools(), program.Call("write", `{}`))
+	t.Do(trial.ListTools(), trial.Call("write", `{}`))
 	if hasTasks(t) {
 		t.Reported("C-TASK-07/other", 0, trial.Failed("an error"))
 	}

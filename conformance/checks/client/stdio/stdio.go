@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -31,7 +30,7 @@ func Scenarios() []trial.Scenario {
 
 // playEnd judges how the client ends its server, and itself.
 func playEnd(t *trial.Trial, prefix string) {
-	t.Do(program.Call("echo", `{}`))
+	t.Do(trial.Call("echo", `{}`))
 	started, eof, signaled := false, 0, 0
 	for _, e := range t.Tape.ProcessEvents() {
 		switch e.What {
@@ -80,7 +79,7 @@ func playNoise(t *trial.Trial) {
 			x.Default()
 		}
 	})
-	t.Do(program.Call("echo", `{"text":"banner"}`), program.Call("echo", `{"text":"lines"}`), program.Call("echo", `{"text":"loud"}`))
+	t.Do(trial.Call("echo", `{"text":"banner"}`), trial.Call("echo", `{"text":"lines"}`), trial.Call("echo", `{"text":"loud"}`))
 	t.Reported("C-STDIO-03/skipped", 0, trial.Result("banner"))
 	t.Reported("C-STDIO-02/line-ends", 1, trial.Result("lines"))
 	t.Reported("C-STDIO-04/drained", 2, trial.Result("loud"))

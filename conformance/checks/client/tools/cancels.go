@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -12,17 +11,17 @@ import (
 // cancels returns the scenarios of calls that the caller gives up.
 func cancels() []trial.Scenario {
 	return []trial.Scenario{
-		givesUp("C-CANCEL", program.Step{CancelAfterMs: 200}, "C-UTIL-03/canceled", "C-UTIL-03/told", "C-UTIL-07/late"),
-		givesUp("C-DEADLINE", program.Step{DeadlineMs: 300}, "C-LC-15/canceled", "C-LC-15/told", "C-LC-15/next"),
+		givesUp("C-CANCEL", trial.Step{CancelAfterMs: 200}, "C-UTIL-03/canceled", "C-UTIL-03/told", "C-UTIL-07/late"),
+		givesUp("C-DEADLINE", trial.Step{DeadlineMs: 300}, "C-LC-15/canceled", "C-LC-15/told", "C-LC-15/next"),
 		{ID: "C-CANCEL-STREAM", Play: func(t *trial.Trial) {
-			if m := giveUp(t, program.Step{CancelAfterMs: 200}); m != nil {
+			if m := giveUp(t, trial.Step{CancelAfterMs: 200}); m != nil {
 				sent := t.Sent(mcp.MethodCancelled)
 				t.Check("C-HTTP-34/close", m.Left != 0, "the stream is closed", "it was read to its end")
 				t.Check("C-HTTP-34/quiet", len(sent) == 0, "no notifications/cancelled", "%s", trial.Contents(sent))
 			}
 		}},
 		{ID: "C-CANCEL-LINE", Play: func(t *trial.Trial) {
-			if m := giveUp(t, program.Step{CancelAfterMs: 200}); m != nil {
+			if m := giveUp(t, trial.Step{CancelAfterMs: 200}); m != nil {
 				t.Check("C-STDIO-11/canceled", t.Cancels(m), "notifications/cancelled for "+m.ID(), "%s", trial.Contents(t.Sent(mcp.MethodCancelled)))
 			}
 		}},
@@ -31,7 +30,7 @@ func cancels() []trial.Scenario {
 
 // givesUp judges a call that step gives up: what the server and the caller get, and the
 // next call.
-func givesUp(id string, step program.Step, server, caller, next string) trial.Scenario {
+func givesUp(id string, step trial.Step, server, caller, next string) trial.Scenario {
 	return trial.Scenario{ID: id, Play: func(t *trial.Trial) {
 		m := giveUp(t, step)
 		if m == nil {
@@ -45,7 +44,7 @@ func givesUp(id string, step program.Step, server, caller, next string) trial.Sc
 
 // giveUp has the client make a call that is answered too late, and another one. It returns
 // the first, nil if there is none.
-func giveUp(t *trial.Trial, step program.Step) *peer.Message {
+func giveUp(t *trial.Trial, step trial.Step) *peer.Message {
 	t.On(mcp.MethodToolsCall, func(x *peer.Exchange) {
 		if x.Tool() != "echo" {
 			x.Hold(300 * time.Millisecond) // by then the client gave up the first
@@ -56,9 +55,9 @@ func giveUp(t *trial.Trial, step program.Step) *peer.Message {
 		x.Hold(1500 * time.Millisecond)
 		x.Default() // too late
 	})
-	late := program.Call("echo", `{"text":"late"}`)
+	late := trial.Call("echo", `{"text":"late"}`)
 	late.CancelAfterMs, late.DeadlineMs = step.CancelAfterMs, step.DeadlineMs
-	t.Do(late, program.Call("write", `{"text":"next"}`))
+	t.Do(late, trial.Call("write", `{"text":"next"}`))
 	calls, next := t.Called("echo"), t.Calls("write")
 	if len(calls) == 0 {
 		return nil

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -42,7 +41,7 @@ func pages(cursors ...string) func(x *peer.Exchange) {
 func playPages(t *trial.Trial) {
 	const odd = "eyJ8 ä+/=%20&?\\\"\u2028<>"
 	t.On(mcp.MethodToolsList, pages(odd, "3"))
-	t.Do(program.ListTools())
+	t.Do(trial.ListTools())
 	sent := t.HasSent(mcp.MethodToolsList)
 	if len(sent) == 0 {
 		return
@@ -56,14 +55,14 @@ func playPages(t *trial.Trial) {
 		t.Check("C-UTIL-12/opaque", true, "", "")
 	}
 	t.Check("C-UTIL-12/follow", len(sent) >= 3, "3 pages", "%d", len(sent))
-	t.Reported("C-TOOL-02/all", 0, trial.Want{Text: "tool0, tool1, tool2", Ok: func(l program.Line) bool {
-		return l.Outcome == program.Result && slices.Equal(l.Tools(), []string{"tool0", "tool1", "tool2"})
+	t.Reported("C-TOOL-02/all", 0, trial.Want{Text: "tool0, tool1, tool2", Ok: func(l trial.Line) bool {
+		return l.Outcome == trial.OutcomeResult && slices.Equal(l.Tools(), []string{"tool0", "tool1", "tool2"})
 	}})
 }
 
 func playEmptyCursor(t *trial.Trial) {
 	t.On(mcp.MethodToolsList, pages(""))
-	t.Do(program.ListTools())
+	t.Do(trial.ListTools())
 	if sent := t.HasSent(mcp.MethodToolsList); len(sent) > 0 {
 		followed := len(sent) > 1 && string(sent[1].Param("cursor")) == `""`
 		t.Check("C-UTIL-13/empty", followed, `a second page with "cursor":""`, "%d requests", len(sent))
@@ -81,11 +80,11 @@ func playCursorLoop(t *trial.Trial) {
 		}
 		x.Result(`"tools":[{"name":"echo","inputSchema":{"type":"object"}}],"nextCursor":"again"`)
 	})
-	t.Do(program.ListTools())
+	t.Do(trial.ListTools())
 	if sent := t.HasSent(mcp.MethodToolsList); len(sent) > 0 {
 		t.Check("C-UTIL-14/bounded", len(sent) < loopLimit, "an end", "%d requests and more", len(sent))
-		t.Reported("C-UTIL-14/ends", 0, trial.Want{Text: "a result or an error", Ok: func(l program.Line) bool {
-			return l.Outcome == program.Result || l.Outcome == program.Error
+		t.Reported("C-UTIL-14/ends", 0, trial.Want{Text: "a result or an error", Ok: func(l trial.Line) bool {
+			return l.Outcome == trial.OutcomeResult || l.Outcome == trial.OutcomeError
 		}})
 	}
 }

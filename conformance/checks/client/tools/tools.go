@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -41,7 +40,7 @@ func playCall(t *trial.Trial) {
 		x.Default()
 	})
 	arguments := `{"text":"grüße \u0000 <&>","n":` + large + `}`
-	t.Do(program.Call("echo", arguments), program.Call("write", `{"text":"x"}`))
+	t.Do(trial.Call("echo", arguments), trial.Call("write", `{"text":"x"}`))
 	echoed := "n " + large
 	if calls := t.Called("echo"); len(calls) > 0 {
 		got := calls[0].Param("arguments")
@@ -51,7 +50,7 @@ func playCall(t *trial.Trial) {
 		t.Check("C-RPC-21/exact", n == large, large, "%s", n)
 	}
 	t.Reported("C-TOOL-12/result", 0, trial.Result(echoed))
-	t.Reported("C-TOOL-12/is-error", 1, trial.Want{Text: "tool-error", Ok: func(l program.Line) bool { return l.Outcome == program.ToolError }})
+	t.Reported("C-TOOL-12/is-error", 1, trial.Want{Text: "tool-error", Ok: func(l trial.Line) bool { return l.Outcome == trial.OutcomeToolError }})
 }
 
 // playConcurrent answers ten calls in another order, when all have arrived.
@@ -69,7 +68,7 @@ func playConcurrent(t *trial.Trial) {
 		x.Hold(time.Duration(n-i) * 5 * time.Millisecond)
 		x.Default()
 	})
-	step := program.Call("echo", `{}`)
+	step := trial.Call("echo", `{}`)
 	step.Times = n
 	t.Do(step)
 	calls := t.Calls("echo")
@@ -82,16 +81,16 @@ func playConcurrent(t *trial.Trial) {
 		t.Check("C-RPC-06/each", false, "ten lines", "%d", lines)
 		return
 	}
-	t.Reported("C-RPC-06/each", 0, trial.Want{Text: `the text "n N"`, Ok: func(l program.Line) bool {
-		return l.Outcome == program.Result && l.Text() == fmt.Sprint("n ", l.N)
+	t.Reported("C-RPC-06/each", 0, trial.Want{Text: `the text "n N"`, Ok: func(l trial.Line) bool {
+		return l.Outcome == trial.OutcomeResult && l.Text() == fmt.Sprint("n ", l.N)
 	}})
 }
 
 func playLarge(t *trial.Trial) {
 	large := strings.Repeat("0123456789abcdef", 128<<10)
 	t.On(mcp.MethodToolsCall, func(x *peer.Exchange) { x.Text(large) })
-	t.Do(program.Call("echo", `{"text":"x"}`))
-	t.Reported("C-STDIO-02/large", 0, trial.Want{Text: "2 MiB of text", Ok: func(l program.Line) bool { return l.Text() == large }})
+	t.Do(trial.Call("echo", `{"text":"x"}`))
+	t.Reported("C-STDIO-02/large", 0, trial.Want{Text: "2 MiB of text", Ok: func(l trial.Line) bool { return l.Text() == large }})
 }
 
 // playRef has a schema that refers to a server, which must not get a request.
@@ -102,7 +101,7 @@ func playRef(t *trial.Trial) {
 	}
 	defer stop()
 	t.Peer.Tools = `[{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"$ref":"` + url + `"}}}}]`
-	t.Do(program.ListTools(), program.Call("echo", `{"text":"x"}`))
+	t.Do(trial.ListTools(), trial.Call("echo", `{"text":"x"}`))
 	if len(t.HasSent(mcp.MethodToolsList)) > 0 {
 		t.Check("C-TOOL-08/fetch", fetched() == "", "no request for the schema", "%s", fetched())
 	}
@@ -123,7 +122,7 @@ func playDuplicate(t *trial.Trial) {
 		x.Hold(50 * time.Millisecond)
 		x.Default()
 	})
-	t.Do(program.Call("echo", `{}`), program.Call("write", `{"text":"next"}`))
+	t.Do(trial.Call("echo", `{}`), trial.Call("write", `{"text":"next"}`))
 	t.Reported("C-RPC-18/first", 0, trial.Result("first"))
 	t.Reported("C-RPC-18/next", 1, trial.Result("next"))
 }

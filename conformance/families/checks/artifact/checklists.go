@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/profile"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
@@ -17,7 +17,7 @@ import (
 // suite's own.
 func validateChecklistScenarios() []engine.Scenario {
 	needs := engine.Needs{
-		Capability: "tools", Family: fixture.Artifact, Tools: []string{ToolValidate},
+		Capability: "tools", Profile: profile.Artifact, Tools: []string{ToolValidate},
 		SideEffects: conformance.SideEffectsReadOnly, Fixture: surroundings.Checklists,
 	}
 	clock := needs

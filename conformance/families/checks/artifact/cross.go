@@ -25,7 +25,7 @@ func crossScenarios() []engine.Scenario {
 	stdio := onServices()
 	stdio.Transport = conformance.TransportStdio
 	return []engine.Scenario{
-		{ID: "X-WIRE-07-FAMILIES", Needs: engine.Needs{Capability: "tools", Family: engine.AnyFamily}, Run: runAnnounced},
+		{ID: "X-WIRE-07-FAMILIES", Needs: engine.Needs{Capability: "tools", Profile: engine.AnyProfile}, Run: runAnnounced},
 		{ID: "X-SEC-01", Needs: reading(needs), Run: runClimbing},
 		{ID: "X-SHUT-01-CALL", Needs: stdio, Run: runEndInCall},
 		{ID: "X-PERF-01", Needs: needs, Run: runLatency},

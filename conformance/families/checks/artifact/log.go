@@ -19,7 +19,7 @@ func artifactLogScenarios() []engine.Scenario {
 	needs := logging(workflowNeeds())
 	rest := needs
 	rest.Fixture = surroundings.REST
-	token := logging(engine.Needs{Capability: "tools", Family: "assistant", Tools: []string{"save_artifact"}, SideEffects: conformance.SideEffectsAll})
+	token := logging(engine.Needs{Capability: "tools", Profile: "assistant", Tools: []string{"save_artifact"}, SideEffects: conformance.SideEffectsAll})
 	return []engine.Scenario{
 		{ID: "S0-APPROVE-28", Needs: needs, Run: runApproveLog},
 		{ID: "S0-ADD-23", Needs: needs, Run: runAddLog},

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/profile"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -17,7 +17,7 @@ import (
 
 // storeNeeds is what every scenario of store_artifact needs.
 func storeNeeds() engine.Needs {
-	return engine.Needs{Capability: "tools", Family: fixture.Artifact, Tools: []string{ToolStore}, SideEffects: conformance.SideEffectsAll}
+	return engine.Needs{Capability: "tools", Profile: profile.Artifact, Tools: []string{ToolStore}, SideEffects: conformance.SideEffectsAll}
 }
 
 func storeScenarios() []engine.Scenario {

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/profile"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 func validateScenarios() []engine.Scenario {
-	needs := engine.Needs{Capability: "tools", Family: fixture.Artifact, Tools: []string{ToolValidate}, SideEffects: conformance.SideEffectsReadOnly}
+	needs := engine.Needs{Capability: "tools", Profile: profile.Artifact, Tools: []string{ToolValidate}, SideEffects: conformance.SideEffectsReadOnly}
 	logs := needs
 	logs.Process = true
 	return []engine.Scenario{

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/profile"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -18,12 +18,12 @@ func validateWireScenarios() []engine.Scenario {
 	return []engine.Scenario{
 		{
 			ID:    "X-WIRE-12-CALLS",
-			Needs: engine.Needs{Capability: "tools", Family: fixture.Artifact, Tools: []string{ToolValidate}, SideEffects: conformance.SideEffectsReadOnly},
+			Needs: engine.Needs{Capability: "tools", Profile: profile.Artifact, Tools: []string{ToolValidate}, SideEffects: conformance.SideEffectsReadOnly},
 			Run:   runManyCalls,
 		},
 		{
 			ID:    "X-WIRE-13",
-			Needs: engine.Needs{Capability: "tools", Family: fixture.Artifact, Tools: []string{ToolValidate}, SideEffects: conformance.SideEffectsReadOnly},
+			Needs: engine.Needs{Capability: "tools", Profile: profile.Artifact, Tools: []string{ToolValidate}, SideEffects: conformance.SideEffectsReadOnly},
 			Run:   runOldRevision,
 		},
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/profile"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -19,7 +19,7 @@ import (
 // for all of its tools, so that a server that has only an add_task of its own is
 // left alone.
 func workflowNeeds() engine.Needs {
-	return engine.Needs{Capability: "tools", Family: fixture.Artifact, Tools: Tools, SideEffects: conformance.SideEffectsAll}
+	return engine.Needs{Capability: "tools", Profile: profile.Artifact, Tools: Tools, SideEffects: conformance.SideEffectsAll}
 }
 
 // onServices is workflowNeeds for scenarios in which the suite plays the

@@ -14,11 +14,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/artifact"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/coe"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/docling"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/profile"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -51,7 +51,7 @@ func Scenarios() []engine.Scenario {
 }
 
 func assistantNeeds() engine.Needs {
-	return engine.Needs{Capability: "tools", Family: fixture.Assistant, SideEffects: conformance.SideEffectsAll, Tools: []string{ToolSave}}
+	return engine.Needs{Capability: "tools", Profile: profile.Assistant, SideEffects: conformance.SideEffectsAll, Tools: []string{ToolSave}}
 }
 
 // assistantTable is a table of the family.

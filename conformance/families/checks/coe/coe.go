@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/profile"
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 )
 
 // Tools of the coe family.
@@ -37,7 +37,7 @@ const Area = "coe"
 // name by chance.
 func coeNeeds(tools ...string) engine.Needs {
 	return engine.Needs{
-		Capability: "tools", Family: fixture.COE, SideEffects: conformance.SideEffectsAll,
+		Capability: "tools", Profile: profile.COE, SideEffects: conformance.SideEffectsAll,
 		Tools: slices.Compact(append([]string{ToolNext, toolObserve}, tools...)),
 	}
 }

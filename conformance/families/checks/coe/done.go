@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 )
 
 // coeDoneScenarios are about reportTaskDone, reportTestFailure and

@@ -3,8 +3,8 @@ package coe
 import (
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 )
 
 // coeErrorScenarios are about the forms of errors, and about what the family

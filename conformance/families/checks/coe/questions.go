@@ -1,8 +1,8 @@
 package coe
 
 import (
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 )
 
 // The question of S1's own example, and one the plan of a project cannot know.

@@ -3,8 +3,8 @@ package coe
 import (
 	"regexp"
 
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 )
 
 // containsWord reports whether a word stands alone in text.

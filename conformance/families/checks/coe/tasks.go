@@ -3,8 +3,8 @@ package coe
 import (
 	"slices"
 
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 )
 
 // coeTaskScenarios are about getNextTask.

@@ -3,7 +3,7 @@ package docling
 import (
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 )
 
 // doclingConvertTables are about what documents become.

@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/profile"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -73,7 +73,7 @@ func Scenarios() []engine.Scenario {
 // have one tool of such a name by chance.
 func doclingNeeds(tools ...string) engine.Needs {
 	return engine.Needs{
-		Capability: "tools", Family: fixture.Docling, SideEffects: conformance.SideEffectsReadOnly,
+		Capability: "tools", Profile: profile.Docling, SideEffects: conformance.SideEffectsReadOnly,
 		Tools: slices.Compact(append([]string{ToolPDF, toolMarkdown}, tools...)),
 	}
 }

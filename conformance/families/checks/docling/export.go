@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 

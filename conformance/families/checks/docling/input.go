@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 

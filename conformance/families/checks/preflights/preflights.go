@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/profile"
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 )
 
 // Tools of the preflights family.
@@ -47,7 +47,7 @@ func Scenarios() []engine.Scenario {
 }
 
 func preflightsNeeds() engine.Needs {
-	return engine.Needs{Capability: "tools", Family: fixture.Preflights, SideEffects: conformance.SideEffectsAll, Tools: []string{toolClarify, ToolRead}}
+	return engine.Needs{Capability: "tools", Profile: profile.Preflights, SideEffects: conformance.SideEffectsAll, Tools: []string{toolClarify, ToolRead}}
 }
 
 // notJudged is a requirement no subject offers the means to judge.

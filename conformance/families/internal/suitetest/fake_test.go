@@ -14,7 +14,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/artifact"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/profile"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -264,7 +264,7 @@ func (c *fakeConn) initialize(m fakeMessage) reply {
 	capabilities := reply{
 		"tools": reply{}, "resources": reply{},
 		"experimental": reply{
-			"errorProfiles": reply{artifact.ToolValidate: fixture.Artifact, artifact.ToolStore: fixture.Artifact},
+			"errorProfiles": reply{artifact.ToolValidate: profile.Artifact, artifact.ToolStore: profile.Artifact},
 			"conformance":   reply{"sideEffects": "all"},
 		},
 	}
@@ -339,7 +339,7 @@ func (c *fakeConn) callTool(m fakeMessage) reply {
 	if at < 0 {
 		return failure(m.id, wire.CodeInvalidParams, "Unknown tool: "+name, reply{"tool": name})
 	}
-	profile := reply{"profile": fixture.Artifact}
+	profile := reply{"profile": profile.Artifact}
 	var arguments any = map[string]any{}
 	if given, there := m.params["arguments"]; there {
 		arguments = given
@@ -400,7 +400,7 @@ func (c *fakeConn) toolReply(m fakeMessage, payload map[string]any, err error) r
 		fault = e
 	}
 	if fault != nil {
-		data := reply{"profile": fixture.Artifact}
+		data := reply{"profile": profile.Artifact}
 		for k, v := range fault.data {
 			data[k] = v
 		}

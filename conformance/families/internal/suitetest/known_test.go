@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -111,7 +112,7 @@ func TestReport_Blocked(t *testing.T) {
 				conformance.Result{Check: conformance.Check{ID: "D"}, Revision: v, Level: conformance.Must, Status: conformance.Skip, Reason: conformance.SkipNotDeclared},
 				conformance.Result{Check: conformance.Check{ID: "E"}, Revision: v, Level: conformance.Must, Status: conformance.Pass})
 		}
-		require.NoError(t, r.Expect(conformance.Expectations{Failing: expected(t, "f", c.failing), Flaky: expected(t, "y", c.flaky)}, nil), name)
+		require.NoError(t, engine.Expect(r, conformance.Expectations{Failing: expected(t, "f", c.failing), Flaky: expected(t, "y", c.flaky)}, nil), name)
 		require.Equal(t, c.verdict, r.Verdict(), name)
 		require.Equal(t, c.baseline, r.Results[2].Baseline, name)
 		require.Equal(t, conformance.BaselineNone, r.Results[3].Baseline, name)
@@ -119,6 +120,6 @@ func TestReport_Blocked(t *testing.T) {
 	alone := &conformance.Report{Results: []conformance.Result{
 		{Check: conformance.Check{ID: "C"}, Revision: modern, Level: conformance.Must, Status: conformance.Skip, Reason: conformance.SkipPrerequisite}, {Check: conformance.Check{ID: "E"}, Revision: modern, Level: conformance.Must, Status: conformance.Pass},
 	}}
-	require.NoError(t, alone.Expect(conformance.Expectations{}, nil))
+	require.NoError(t, engine.Expect(alone, conformance.Expectations{}, nil))
 	require.Equal(t, conformance.VerdictInconclusive, alone.Verdict(), "nothing known blocks it")
 }

@@ -21,13 +21,13 @@ func TestLevelsAreTheSpecificationsWords(t *testing.T) {
 		standard = regexp.MustCompile(`RFC \d+|JSON-RPC 2\.0`)
 	)
 	for _, sc := range registry() {
-		ours := sc.Needs.Family != "" || len(sc.Needs.Tools) > 0 // rules of tools that announce them
+		ours := sc.Needs.Profile != "" || len(sc.Needs.Tools) > 0 // rules of tools that announce them
 		for _, c := range sc.Checks {
 			t.Run(c.ID, func(t *testing.T) {
 				quote := c.Spec.Quote
 				switch {
 				case c.Spec.Section == "":
-					require.True(t, c.Level == conformance.Advice || ours || standard.MatchString(c.Spec.Seed), "%s, which is in no specification: %s", c.Level, c.Spec.Seed)
+					require.True(t, c.Level == conformance.Advice || ours || standard.MatchString(c.Spec.Requirement), "%s, which is in no specification: %s", c.Level, c.Spec.Requirement)
 				case c.Level == conformance.Must:
 					// A definition binds without a word; a weaker word does not.
 					require.True(t, must.MatchString(quote) || !should.MatchString(quote) && !may.MatchString(quote), quote)

@@ -267,6 +267,6 @@ exec "$0"`
 		}
 	}
 	require.Equal(t, []string{
-		"the server closed the connection before it answered anything (status 3: no port is free), and not when it was sent the same once more",
+		"the server closed the connection before it answered anything (status 3: no port is free), but not when it received the same messages again",
 	}, details)
 }

@@ -62,10 +62,10 @@ func TestMeet_Unreadable(t *testing.T) {
 			strange("", func(_ int, a string) string { return "\ufeff" + a + "\n" }), 0, "byte order mark", "STDIO-01/clean", "\ufeff{\"jsonrpc\"",
 		},
 		"a banner without a newline": {
-			strange("Weather 1.0 ready. > ", plainly), 0, `stands behind "Weather 1.0 ready. > " on its line`, "STDIO-01/clean", "Weather 1.0 ready. > {",
+			strange("Weather 1.0 ready. > ", plainly), 0, `follows "Weather 1.0 ready. > " on its line`, "STDIO-01/clean", "Weather 1.0 ready. > {",
 		},
 		"a log line around it": {
-			strange("Starting\n", func(_ int, a string) string { return "sent: " + a + " (12 ms)\n" }), 0, `stands behind "sent: " on its line`, "STDIO-01/clean", "Starting\nsent: {",
+			strange("Starting\n", func(_ int, a string) string { return "sent: " + a + " (12 ms)\n" }), 0, `follows "sent: " on its line`, "STDIO-01/clean", "Starting\nsent: {",
 		},
 		"a remark behind it": {
 			strange("", func(_ int, a string) string { return a + " // done\n" }), 0, `is followed by "// done" on its line`, "STDIO-01/clean", "{",
@@ -78,7 +78,7 @@ func TestMeet_Unreadable(t *testing.T) {
 		},
 		"an echo": {
 			func(_ context.Context, in io.Reader, out io.Writer) error { _, err := io.Copy(out, in); return err }, 0,
-			"sends back what it is sent", "LC-01/answered", `"method":"initialize"`,
+			"the server echoes its input", "LC-01/answered", `"method":"initialize"`,
 		},
 		"an answer over several lines": {
 			strange("", func(_ int, a string) string { return strings.ReplaceAll(a, ",", ",\n  ") + "\n" }), 0, "is spread over several lines", "STDIO-01/newlines", "{\"jsonrpc\":\"2.0\",\n",
@@ -169,11 +169,11 @@ func TestMeet_Program(t *testing.T) {
 		exit             int
 		received, stderr string
 	}{
-		"a crash at once":        {"echo DB_URL is not set >&2; exit 3", "ended with status 3", 3, "", "DB_URL is not set"},
-		"a crash after a banner": {"echo Weather 1.0; echo no disk >&2; exit 1", "ended with status 1", 1, "Weather 1.0", "no disk"},
-		"a crash when asked":     {"read line; echo panic >&2; exit 2", "ended with status 2", 2, "", "panic"},
-		"half an answer":         {`read line; printf '{"jsonrpc":"2.0","id":'; exit 0`, "ended with status 0", 0, `{"jsonrpc":"2.0","id":`, ""},
-		"status 0, silently":     {"exit 0", "ended with status 0", 0, "", ""},
+		"a crash at once":        {"echo DB_URL is not set >&2; exit 3", "exited with status 3", 3, "", "DB_URL is not set"},
+		"a crash after a banner": {"echo Weather 1.0; echo no disk >&2; exit 1", "exited with status 1", 1, "Weather 1.0", "no disk"},
+		"a crash when asked":     {"read line; echo panic >&2; exit 2", "exited with status 2", 2, "", "panic"},
+		"half an answer":         {`read line; printf '{"jsonrpc":"2.0","id":'; exit 0`, "exited with status 0", 0, `{"jsonrpc":"2.0","id":`, ""},
+		"status 0, silently":     {"exit 0", "exited with status 0", 0, "", ""},
 		"a signal":               {"kill -9 $$", "signal: killed", -1, "", ""},
 		"a byte order mark":      {`read line; printf '\357\273\277{"jsonrpc":"2.0","id":"c-1","result":{}}\n'; echo hello >&2; read line; exit 0`, "byte order mark", -1, "\ufeff{", "hello"},
 	} {
@@ -234,8 +234,8 @@ func TestMeet_Says(t *testing.T) {
 	t.Parallel()
 	var said []string
 	_, err := runAll(t.Context(), conformance.InProcess(strange("Weather 1.0\n", plainly)), conformance.Options{
-		Revisions: []mcp.Version{mcp.LatestSession}, Only: []string{"LC-01"}, Answer: time.Second, OnProgress: func(p conformance.Progress) {
-			said = append(said, fmt.Sprintf("%s %d/%d", p.Doing, p.Done, p.Total))
+		Revisions: []mcp.Version{mcp.LatestSession}, Only: []string{"LC-01"}, Answer: time.Second, OnProgress: func(doing string, done, total int) {
+			said = append(said, fmt.Sprintf("%s %d/%d", doing, done, total))
 		},
 	})
 	require.NoError(t, err)
@@ -264,7 +264,7 @@ func TestMeet_GivesUp(t *testing.T) {
 		require.Less(t, time.Since(began), 3*time.Minute)
 		given := 0
 		for i := range report.Results {
-			if strings.Contains(report.Results[i].Detail, "is not asked again") {
+			if strings.Contains(report.Results[i].Detail, "so no other is sent") {
 				given++
 			}
 		}

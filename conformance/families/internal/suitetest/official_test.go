@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -40,7 +39,7 @@ func TestOfficial(t *testing.T) {
 		}
 		require.True(t, covered, "no check of ours stands beside %s", s.Name)
 		for _, v := range []mcp.Version{mcp.Version2025_06_18, mcp.Version2025_11_25, mcp.Version2026_07_28} {
-			if s.Name != conformance.AnyScenario && v.AtLeast(s.Since) && (s.Until == "" || s.Until.AtLeast(v)) {
+			if s.Name != engine.AnyScenario && v.AtLeast(s.Since) && (s.Until == "" || s.Until.AtLeast(v)) {
 				counts[v]++
 			}
 		}

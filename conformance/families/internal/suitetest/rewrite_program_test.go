@@ -22,9 +22,9 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/artifact"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/profile"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
@@ -54,15 +54,12 @@ type asking func(method, path string, body any)
 // rewrittenProgram is the reference server as a program in this process: it has
 // an environment, a log and, in each conversation, a life of its own.
 type rewrittenProgram struct {
+	conformance.FuncSubject
 	rewritten
 	grace time.Duration
 	// running are the servers that have not ended: one that hangs does so after
 	// the suite has given it up.
 	running *sync.WaitGroup
-}
-
-func (p rewrittenProgram) Target() conformance.Target {
-	return conformance.Target{Transport: conformance.TransportStdio, Tools: -1}
 }
 
 func (p rewrittenProgram) IsProcess() bool { return true }
@@ -78,7 +75,7 @@ func (p rewrittenProgram) Open(ctx context.Context, tr *wire.Trace, extra []stri
 	p.stand(env, lines)
 	minutes, _ := strconv.Atoi(env["RESERVATION_EXPIRATION_MINUTES"]) // none: the default
 	options := reference.Options{
-		Families: []string{fixture.Artifact}, ArtifactsDir: env[surroundings.EnvArtifacts], ChecklistDir: env[surroundings.EnvChecklists],
+		Families: []string{profile.Artifact}, ArtifactsDir: env[surroundings.EnvArtifacts], ChecklistDir: env[surroundings.EnvChecklists],
 		Services: reference.Services{
 			TasksURL: env["TASK_TRACKING_API_URL"], IDsURL: env["ID_MANAGEMENT_API_URL"], APIKey: env["API_KEY"],
 			ProjectID: env["PROJECT_ID"], Reservation: time.Duration(minutes) * time.Minute,
@@ -222,7 +219,7 @@ func (l *logRewriter) close() {
 func (r rewritten) judgeProgram(t *testing.T, sc *engine.Scenario, id string) conformance.Result {
 	t.Helper()
 	var running sync.WaitGroup
-	report, err := runAll(t.Context(), rewrittenProgram{r, endPatience(id), &running}, conformance.Options{Only: []string{id}, Revisions: []mcp.Version{r.judgedIn(sc, id)}})
+	report, err := runAll(t.Context(), rewrittenProgram{conformance.FuncSubject{}, r, endPatience(id), &running}, conformance.Options{Only: []string{id}, Revisions: []mcp.Version{r.judgedIn(sc, id)}})
 	running.Wait()
 	require.NoError(t, err)
 	at := slices.IndexFunc(report.Results, func(r conformance.Result) bool { return r.ID == id })

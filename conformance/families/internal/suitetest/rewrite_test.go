@@ -18,8 +18,8 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/preflights"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/profile"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
@@ -79,7 +79,7 @@ func rewrites() map[string]rewritten {
 		conversationRewrites(), statelessRewrites(), featureRewrites(), schemaRewrites(),
 		requestRewrites(), textRewrites(), utilityRewrites(), batchRewrites(), stdioRewrites(), lifecycleRewrites(), capabilityRewrites(),
 		httpStreamRewrites(), sseRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(),
-		coeRewrites(), tableRewrites(preflights.Area, onlyFamily(fixture.Preflights)), doclingRewrites(), assistantRewrites(),
+		coeRewrites(), tableRewrites(preflights.Area, onlyFamily(profile.Preflights)), doclingRewrites(), assistantRewrites(),
 		approveRewrites(), approveServiceRewrites(), artifactLogRewrites(), addTaskRewrites(), artifactIDRewrites(), crossRewrites(),
 		taskServiceRewrites(), idServiceRewrites(), coreTaskRewrites(), extensionTaskRewrites(), authorizationRewrites(), metaKeyRewrites(),
 	} {
@@ -355,7 +355,7 @@ func (r rewritten) judgedIn(sc *engine.Scenario, id string) mcp.Version {
 	if r.revision != "" {
 		return r.revision
 	}
-	c := sc.Checks[slices.IndexFunc(sc.Checks, func(c conformance.Check) bool { return c.ID == id })]
+	c := sc.Checks[slices.IndexFunc(sc.Checks, func(c engine.Check) bool { return c.ID == id })]
 	for _, v := range slices.Backward(mcp.Versions()) {
 		if (sc.Until == "" || sc.Until.AtLeast(v)) && (c.Until == "" || c.Until.AtLeast(v)) {
 			return v

@@ -5,9 +5,9 @@ import (
 	"net/http"
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/coe"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/profile"
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -15,11 +15,11 @@ import (
 
 // coeRewrites break the checks of the coe family.
 func coeRewrites() map[string]rewritten {
-	all := tableRewrites(coe.Area, onlyFamily(fixture.COE))
+	all := tableRewrites(coe.Area, onlyFamily(profile.COE))
 	shape := func(id string, change func(o *reference.COE)) {
 		r := all[id]
 		r.options = func(o *reference.Options) {
-			onlyFamily(fixture.COE)(o)
+			onlyFamily(profile.COE)(o)
 			change(&o.COE)
 		}
 		all[id] = r
@@ -54,7 +54,7 @@ func tableOf(id string) *table.Table {
 }
 
 func coeTransportRewrites() map[string]rewritten {
-	only := onlyFamily(fixture.COE)
+	only := onlyFamily(profile.COE)
 	payload := func(tool string, change func(m fakeMessage, p map[string]any)) func(m fakeMessage, r reply) []any {
 		return func(m fakeMessage, r reply) []any {
 			doc := table.Outcome(wire.ToAnswer(wire.Received(rawjson.Encode(r), nil)))
@@ -110,7 +110,7 @@ func coeTransportRewrites() map[string]rewritten {
 }
 
 func coeLimitRewrites() map[string]rewritten {
-	only := onlyFamily(fixture.COE)
+	only := onlyFamily(profile.COE)
 	refusals := func(change func(e *wire.RPCError, data map[string]any)) rewritten {
 		return rewritten{options: only, after: func(_ fakeMessage, r reply) []any {
 			a := wire.ToAnswer(wire.Received(rawjson.Encode(r), nil))
@@ -180,7 +180,7 @@ func coeLimitRewrites() map[string]rewritten {
 }
 
 func coeDrainRewrites() map[string]rewritten {
-	only := onlyFamily(fixture.COE)
+	only := onlyFamily(profile.COE)
 	next := func(change func(doc, p map[string]any)) rewritten {
 		return rewritten{options: only, after: func(m fakeMessage, r reply) []any {
 			doc := table.Outcome(wire.ToAnswer(wire.Received(rawjson.Encode(r), nil)))

@@ -8,8 +8,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/assistant"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/docling"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/profile"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/surroundings"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -17,7 +18,7 @@ import (
 
 // doclingRewrites break the checks of the docling family.
 func doclingRewrites() map[string]rewritten {
-	all := tableRewrites(docling.Area, onlyFamily(fixture.Docling))
+	all := tableRewrites(docling.Area, onlyFamily(profile.Docling))
 	for id, r := range all {
 		switch {
 		case strings.HasPrefix(id, "S2-CONV-05/"):
@@ -38,7 +39,7 @@ func doclingRewrites() map[string]rewritten {
 
 // openToLoopback has a server fetch pages from this machine.
 func openToLoopback(o *reference.Options) {
-	onlyFamily(fixture.Docling)(o)
+	onlyFamily(profile.Docling)(o)
 	o.Docling.AllowNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 }
 
@@ -47,7 +48,7 @@ const plantedToken = "3f1d6a52-0000-4000-8000-5eede5eede50"
 
 // withToken has a server of the assistant family that knows it.
 func withToken(o *reference.Options) {
-	onlyFamily(fixture.Assistant)(o)
+	onlyFamily(profile.Assistant)(o)
 	o.Assistant.SessionToken = plantedToken
 }
 
@@ -56,7 +57,7 @@ func assistantRewrites() map[string]rewritten {
 	all := tableRewrites(assistant.Area, withToken)
 	for id, r := range all {
 		r.opts = func(o *conformance.Options) {
-			o.Answer, o.Fixtures = conformance.DefaultAnswer, around(surroundings.Fixtures{SessionToken: plantedToken})
+			o.Answer, o.Fixtures = engine.DefaultAnswer, around(surroundings.Fixtures{SessionToken: plantedToken})
 		}
 		all[id] = r
 	}

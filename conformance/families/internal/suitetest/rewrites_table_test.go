@@ -15,10 +15,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/coe"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/docling"
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/preflights"
+	"github.com/mainstay-mcp/mainstay/conformance/families/checks/profile"
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -63,7 +63,7 @@ func spoiled(tb *table.Table, at, expectation int, options func(o *reference.Opt
 	seen := 0
 	return rewritten{
 		options: options,
-		opts:    func(o *conformance.Options) { o.Answer = conformance.DefaultAnswer }, // it answers, sooner or later
+		opts:    func(o *conformance.Options) { o.Answer = engine.DefaultAnswer }, // it answers, sooner or later
 		after: func(m fakeMessage, r reply) []any {
 			method, args := caller.Tool, any(m.params)
 			if !caller.Direct {
@@ -234,8 +234,8 @@ func answerOf(m fakeMessage, r reply, doc map[string]any) any {
 // tabled are the areas of tables, and the server each is tried on.
 func tabled() map[string]func(o *reference.Options) {
 	return map[string]func(o *reference.Options){
-		coe.Area: onlyFamily(fixture.COE), preflights.Area: onlyFamily(fixture.Preflights),
-		docling.Area: onlyFamily(fixture.Docling), assistant.Area: withToken,
+		coe.Area: onlyFamily(profile.COE), preflights.Area: onlyFamily(profile.Preflights),
+		docling.Area: onlyFamily(profile.Docling), assistant.Area: withToken,
 	}
 }
 

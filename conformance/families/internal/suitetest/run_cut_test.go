@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -66,11 +67,11 @@ func TestRun_KeptOut(t *testing.T) {
 func TestRun_OtherRevision(t *testing.T) {
 	t.Parallel()
 	report := &conformance.Report{Results: []conformance.Result{{Check: conformance.Check{ID: "RPC-01/order", Level: conformance.Must}, Revision: mcp.Version2025_06_18, Status: conformance.Pass}}}
-	set, err := conformance.Requirements(mcp.Version2025_11_25)
+	set, err := engine.Requirements(mcp.Version2025_11_25)
 	require.NoError(t, err)
-	report.MarkUnscored(set, mcp.Version2025_11_25)
+	engine.MarkUnscored(report, set, mcp.Version2025_11_25)
 	require.Equal(t, conformance.VerdictInconclusive, report.Verdict())
-	report.MarkUnscored(set, mcp.Version2025_06_18)
+	engine.MarkUnscored(report, set, mcp.Version2025_06_18)
 	require.Equal(t, conformance.Passed, report.Verdict())
 }
 

@@ -38,7 +38,7 @@ func TestRegistry(t *testing.T) {
 			require.Contains(t, []conformance.Level{conformance.Must, conformance.Should, conformance.May, conformance.Advice}, c.Level, c.ID)
 			require.Contains(t, []conformance.Level{"", conformance.Must}, c.ProfileLevel, c.ID)
 			require.LessOrEqual(t, len([]rune(c.Spec.Quote)), 200, c.ID)
-			require.NotEqual(t, c.Spec.Section == "", c.Spec.Seed == "", "%s has one source", c.ID)
+			require.NotEqual(t, c.Spec.Section == "", c.Spec.Requirement == "", "%s has one source", c.ID)
 			require.Equal(t, c.Spec.Section == "", c.Spec.Quote == "", "%s quotes the specification", c.ID)
 		}
 	}

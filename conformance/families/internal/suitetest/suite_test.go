@@ -180,7 +180,7 @@ func healthyFeatures(features []string) []string {
 // A healthy server has all the time it needs; a defect is not worth waiting for.
 func patience(name string) time.Duration {
 	if name == "" {
-		return conformance.DefaultAnswer
+		return engine.DefaultAnswer
 	}
 	return 600 * time.Millisecond
 }

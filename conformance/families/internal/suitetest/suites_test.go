@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -88,7 +90,7 @@ func seedAreas(t *testing.T, r *conformance.Report) map[string]bool {
 	t.Helper()
 	bySeed := map[string]bool{}
 	for _, sc := range registry() {
-		bySeed[sc.ID] = sc.Suite() == conformance.SuiteSeeds
+		bySeed[sc.ID] = sc.Suite == familychecks.Name
 	}
 	out := map[string]bool{}
 	for i := range r.Results {
@@ -113,9 +115,9 @@ func TestSuites(t *testing.T) {
 	}{
 		"a stranger":                        {`{"tools":{}}`, conformance.Options{Skip: []string{"base", "http", "concurrency"}}, nil, true},
 		"a family that is declared":         {declared, conformance.Options{Skip: []string{"base", "http"}}, []string{"validate_artifact", "store_artifact", "approve_artifact", "add_task", "ids", "tasks_api", "ids_api", "tools", "concurrency", "stdio"}, true},
-		"asked for by suite":                {`{"tools":{}}`, conformance.Options{Suites: []conformance.Suite{conformance.SuiteSeeds}, Skip: []string{"base"}}, []string{"validate_artifact", "coe", "assistant"}, false},
-		"both suites":                       {`{"tools":{}}`, conformance.Options{Suites: []conformance.Suite{conformance.SuiteProtocol, conformance.SuiteSeeds}, Only: short}, []string{"validate_artifact", "coe"}, true},
-		"declared, and the other asked for": {declared, conformance.Options{Suites: []conformance.Suite{conformance.SuiteProtocol}, Skip: []string{"base", "http"}}, nil, true},
+		"asked for by suite":                {`{"tools":{}}`, conformance.Options{Suites: []string{familychecks.Name}, Skip: []string{"base"}}, []string{"validate_artifact", "coe", "assistant"}, false},
+		"both suites":                       {`{"tools":{}}`, conformance.Options{Suites: []string{engine.SuiteProtocol, familychecks.Name}, Only: short}, []string{"validate_artifact", "coe"}, true},
+		"declared, and the other asked for": {declared, conformance.Options{Suites: []string{engine.SuiteProtocol}, Skip: []string{"base", "http"}}, nil, true},
 		"asked for by name":                 {`{"tools":{}}`, conformance.Options{Only: short}, []string{"validate_artifact", "coe"}, true},
 	} {
 		for transport, subject := range bothWays(t, stranger(c.capabilities)) {
@@ -141,7 +143,7 @@ func TestSuites(t *testing.T) {
 			})
 		}
 	}
-	_, err := runAll(t.Context(), healthy(), conformance.Options{Suites: []conformance.Suite{"all"}})
+	_, err := runAll(t.Context(), healthy(), conformance.Options{Suites: []string{"all"}})
 	require.ErrorContains(t, err, `suite "all"`)
 }
 

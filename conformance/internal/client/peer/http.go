@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/mainstay-mcp/mainstay/conformance/faults"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -216,7 +215,7 @@ type Listener struct {
 }
 
 // ListenHTTP serves h on the network of the client.
-func ListenHTTP(n program.Network, h http.Handler) (*Listener, error) {
+func ListenHTTP(n Network, h http.Handler) (*Listener, error) {
 	l, err := n.Listen()
 	if err != nil {
 		return nil, err

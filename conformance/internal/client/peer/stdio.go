@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/faults"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 )
 
 // lines serves the lines of one process. It returns when in has ended and every handler
@@ -274,7 +273,7 @@ func (s *Stdio) end() {
 
 // ListenStdio serves s to the bridges that the client starts. bridge is their command
 // without its operand.
-func ListenStdio(ctx context.Context, n program.Network, bridge []string, s *Stdio) (*Listener, error) {
+func ListenStdio(ctx context.Context, n Network, bridge []string, s *Stdio) (*Listener, error) {
 	l, err := n.Listen()
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 // Rule is a check of all traffic, of every scenario.
 type Rule struct {
 	ID string
-	// Want says what the rule expects of a message.
+	// Want is what the rule expects of a message.
 	Want string
 	// Each judges one message: whether the rule is about it, and what is wrong with it,
 	// "" for nothing. Look is set instead when the rule compares messages: it calls about

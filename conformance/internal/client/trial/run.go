@@ -13,13 +13,13 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/faults"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Setting is what all runs against one revision share.
 type Setting struct {
-	Program   program.Program
+	Program   Program
 	Transport conformance.TransportKind
 	Revision  mcp.Version
 	// Timeout bounds one run of the client.
@@ -53,17 +53,17 @@ type Run struct {
 	// Started is called with each process.
 	Stubborn bool
 	Started  func(*peer.Process)
-	Answers  program.Answers
+	Answers  Answers
 	// Negotiate lets the client find the era of the server, Tasks asks for the tasks
 	// extension.
 	Negotiate, Tasks bool
 	// Login is how to log in, and URL the server, where a scenario has its own.
-	Login *program.Login
+	Login *Login
 	URL   string
 	// Printed is the end of the standard output of the program.
-	Printed program.Tail
+	Printed *wire.Log
 	// Lines are what the client reported.
-	Lines []program.Line
+	Lines []Line
 	// Ended is the position on the tape where the program ended itself; 0 if it was
 	// killed.
 	Ended int
@@ -74,38 +74,38 @@ type Run struct {
 	Err error
 
 	ctx     context.Context //nolint:containedctx // of the scenario
-	task    program.Task
+	task    Task
 	failure string // how the program ended, if not well
 }
 
 // NewRun returns a run with a correct server.
 func NewRun(ctx context.Context, s *Setting, name string) *Run {
 	t := peer.NewTape()
-	return &Run{Setting: s, Name: name, ctx: ctx, Tape: t, Peer: peer.New(s.Revision, t)}
+	return &Run{Setting: s, Name: name, ctx: ctx, Tape: t, Printed: wire.NewLog(nil), Peer: peer.New(s.Revision, t)}
 }
 
 // On replaces the default answer to a method.
 func (r *Run) On(method string, h func(x *peer.Exchange)) { r.Peer.Handlers[method] = h }
 
 // Do runs the client with these steps, between connect and close.
-func (r *Run) Do(steps ...program.Step) {
-	r.DoExactly(slices.Concat([]program.Step{{Call: program.Connect}}, steps, []program.Step{{Call: program.Close}})...)
+func (r *Run) Do(steps ...Step) {
+	r.DoExactly(slices.Concat([]Step{{Call: Connect}}, steps, []Step{{Call: Close}})...)
 }
 
 // DoExactly runs the client with these steps only.
-func (r *Run) DoExactly(steps ...program.Step) {
+func (r *Run) DoExactly(steps ...Step) {
 	listener, stdio, err := r.listen()
 	if err != nil {
 		r.Err = err
 		return
 	}
 	defer listener.Close()
-	r.task = program.Task{
+	r.task = Task{
 		Scenario: r.Name, Revision: r.Revision, Negotiate: r.Negotiate, Tasks: r.Tasks, Transport: r.Transport, Login: r.Login,
 		URL: listener.URL, Command: listener.Command, Answers: r.Answers, Steps: steps,
 	}
-	report := &program.Reporter{}
-	p, err := r.Program.Start(r.ctx, r.task, io.MultiWriter(report, &r.Printed))
+	report := &Reporter{}
+	p, err := r.Program.Start(r.ctx, r.task, io.MultiWriter(report, r.Printed))
 	if err != nil {
 		r.Err = err
 		return

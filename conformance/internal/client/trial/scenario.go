@@ -1,5 +1,5 @@
-// Package trial plays scenarios for clients: a scenario starts the client against a server
-// that is scripted, and judges what the client sent and reported.
+// Package trial plays scenarios for clients: a scenario starts the client, with a task,
+// against a scripted server, and judges what the client sent and reported.
 package trial
 
 import (
@@ -32,7 +32,7 @@ type Scenario struct {
 
 // Check is a check with the other sources of its rule.
 type Check struct {
-	conformance.Check
+	engine.Check
 	Others []engine.Source
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -19,8 +18,8 @@ type script struct {
 	id         string
 	setup      []func(t *Trial)
 	handlers   []*handler
-	connect    program.Step
-	steps      []program.Step
+	connect    Step
+	steps      []Step
 	judgements []judgement
 }
 
@@ -74,7 +73,7 @@ func readScripts(file string) ([]Scenario, error) {
 		case line == "" || strings.HasPrefix(line, "#"):
 			continue
 		case begins:
-			s = &script{id: id, connect: program.Step{Call: program.Connect}}
+			s = &script{id: id, connect: Step{Call: Connect}}
 			out = append(out, Scenario{ID: id, Play: s.play})
 			continue
 		}
@@ -125,7 +124,7 @@ func (s *script) line(line string) error {
 }
 
 // readStep reads a step: the method, a name or URI, JSON, and after " | " its bounds.
-func readStep(text string) (program.Step, error) {
+func readStep(text string) (Step, error) {
 	words := strings.Split(text, " | ")
 	call, options := words[0], words[1:]
 	var data string
@@ -133,7 +132,7 @@ func readStep(text string) (program.Step, error) {
 		call, data = strings.TrimSpace(call[:i]), call[i:]
 	}
 	method, name, _ := strings.Cut(call, " ")
-	step := program.Step{Call: method, Name: name}
+	step := Step{Call: method, Name: name}
 	switch method {
 	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
 		step.Arguments = json.RawMessage(data)
@@ -221,7 +220,7 @@ func (s *script) play(t *Trial) {
 	for _, h := range s.handlers {
 		t.On(h.method, func(x *peer.Exchange) { s.answer(t, x) })
 	}
-	t.DoExactly(slices.Concat([]program.Step{s.connect}, s.steps, []program.Step{{Call: program.Close}})...)
+	t.DoExactly(slices.Concat([]Step{s.connect}, s.steps, []Step{{Call: Close}})...)
 	for _, j := range s.judgements {
 		if !j.decide(t, j.id) {
 			return

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 )
 
 // judge adds a judgement.
@@ -67,7 +66,7 @@ func readNeeds(rest string) (decider, error) {
 func readReported(rest string) (decider, error) {
 	step, text, _ := strings.Cut(rest, " ")
 	i, err := strconv.Atoi(step)
-	if step == program.Connect {
+	if step == Connect {
 		i, err = -1, nil
 	}
 	word, value, _ := strings.Cut(text, " ")
@@ -76,20 +75,20 @@ func readReported(rest string) (decider, error) {
 	case "text":
 		want = Result(value)
 	case "without":
-		want = Without(value)
+		want = without(value)
 	case "mentions":
-		want = Mentions(value)
+		want = mentions(value)
 	case "failed":
 		want = Failed("an error")
 	case "no-result":
-		want = Want{"no result", func(l program.Line) bool { return l.Outcome != program.Result }}
+		want = Want{"no result", func(l Line) bool { return l.Outcome != OutcomeResult }}
 	case "ends":
-		want = Want{"a result whose text ends with " + value, func(l program.Line) bool { return l.Outcome == program.Result && strings.HasSuffix(l.Text(), value) }}
+		want = Want{"a result whose text ends with " + value, func(l Line) bool { return l.Outcome == OutcomeResult && strings.HasSuffix(l.Text(), value) }}
 	case "error":
 		code, bad := strconv.ParseInt(value, 10, 64)
 		want, err = ErrorCode(code), bad
 	case "code":
-		want = Want{"error " + value, func(l program.Line) bool { return strconv.FormatInt(l.Code, 10) == value }}
+		want = Want{"error " + value, func(l Line) bool { return strconv.FormatInt(l.Code, 10) == value }}
 	default:
 		err = fmt.Errorf("%q is no outcome", word)
 	}
@@ -209,7 +208,7 @@ func readUnsent(rest string) (decider, error) {
 			t.Check(id, false, "no "+method, "%s", Contents(sent))
 			return
 		}
-		t.Reported(id, i, Want{"an error", func(l program.Line) bool { return l.Outcome == program.Error }})
+		t.Reported(id, i, Want{"an error", func(l Line) bool { return l.Outcome == OutcomeError }})
 	})
 }
 

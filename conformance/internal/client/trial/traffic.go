@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -47,8 +46,8 @@ func (r *Run) Requests(from, to int) []*peer.Message {
 func (r *Run) RequestsAfter(seq int) []*peer.Message { return r.Requests(seq, int(^uint(0)>>1)) }
 
 // Step returns the lines of the ith step of the scenario, from 0. Connect is step -1.
-func (r *Run) Step(i int) []program.Line {
-	return slices.DeleteFunc(slices.Clone(r.Lines), func(l program.Line) bool { return l.Step != i+1 })
+func (r *Run) Step(i int) []Line {
+	return slices.DeleteFunc(slices.Clone(r.Lines), func(l Line) bool { return l.Step != i+1 })
 }
 
 // Declares reports whether the client declared a capability, or a part of one.

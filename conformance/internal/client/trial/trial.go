@@ -8,7 +8,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/client/program"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -46,8 +45,8 @@ func (t *Trial) Judge(ctx context.Context, all []*Trial) {
 	t.finish(ctx)
 }
 
-// Gate skips the checks that do not apply, and reports whether any are left. selected says
-// which checks were asked for.
+// Gate skips the checks that do not apply, and reports whether any are left. selected
+// reports whether the options select a check.
 func (t *Trial) Gate(selected func(id string) bool) bool {
 	sc := t.Scenario
 	open := false
@@ -139,7 +138,7 @@ func (t *Trial) Reported(id string, i int, want Want) {
 		return
 	}
 	for _, l := range lines {
-		if l.Outcome == program.Unsupported {
+		if l.Outcome == OutcomeUnsupported {
 			t.Skip(id, unsupported)
 			return
 		}
@@ -194,7 +193,7 @@ func (t *Trial) decide(id string, r conformance.Result) {
 	if slices.ContainsFunc(t.Results, func(r conformance.Result) bool { return r.ID == id }) {
 		return
 	}
-	r.Check = c.Check
+	r.Check = c.Check.Check
 	r.Level, r.Spec = t.rule(c)
 	r.Scenario, r.Area, r.Revision = t.Scenario.ID, t.Scenario.Area, t.Revision
 	if r.Status != conformance.Skip {
@@ -215,7 +214,7 @@ func (t *Trial) finish(ctx context.Context) {
 		t.Results = slices.DeleteFunc(t.Results, func(r conformance.Result) bool { return r.Status != conformance.Skip })
 		t.because = "the run ended before this was judged"
 	}
-	if slices.ContainsFunc(t.Lines, func(l program.Line) bool { return l.Outcome == program.Unsupported }) {
+	if slices.ContainsFunc(t.Lines, func(l Line) bool { return l.Outcome == OutcomeUnsupported }) {
 		t.SkipAll(unsupported)
 	}
 	if t.because == "" {

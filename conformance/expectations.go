@@ -13,7 +13,34 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// ReadExpectations reads a file of known outcomes. One entry a line:
+// Expectation is one line of a baseline file: checks that are expected to fail, and why.
+type Expectation struct {
+	// Pattern selects checks by id, scenario or area; "*" matches any characters.
+	Pattern string
+	// Revision, when set, limits the entry to one revision.
+	Revision mcp.Version
+	// Reason explains the entry in reports.
+	Reason string
+	// Official, instead of Pattern, names a scenario of the official suite, or one of its
+	// checks as scenario:check. It selects every check of the same rules, as a whole.
+	//
+	// # Experimental
+	Official string
+	// Role is the side of the entry; empty for both.
+	Role Role
+	// Place is the file and line, for messages.
+	Place string
+}
+
+// Expectations are the checks that a run is expected not to pass.
+type Expectations struct {
+	// Failing are expected to fail. An entry whose check passes is stale and fails the run.
+	Failing []Expectation
+	// Flaky may pass or fail. One that passed in each of ten attempts or more is stale.
+	Flaky []Expectation
+}
+
+// ReadExpectations reads a baseline file, one entry a line:
 //
 //	TALK-PROMPTS/unknown        # the proxy in front answers for us
 //	prompts@2025-11-25          # an area, in this revision only
@@ -92,8 +119,8 @@ func officialParser() func(string) (*Expectation, error) {
 	}
 }
 
-// WriteExpectations writes the checks of r that do not hold as a file that
-// [ReadExpectations] reads.
+// WriteExpectations writes the checks of r that fail, warn or are inconclusive as a
+// baseline file, which [ReadExpectations] reads.
 func WriteExpectations(w io.Writer, r *Report) error {
 	b := bufio.NewWriter(w)
 	for i := range r.Results {
@@ -110,14 +137,16 @@ func WriteExpectations(w io.Writer, r *Report) error {
 	return b.Flush()
 }
 
-// WriteOfficialExpectations writes the scenarios of the official suite that look
-// at rules which do not hold, in the official form.
+// WriteOfficialExpectations writes the scenarios of the official suite that judge the
+// broken rules of r, in the form of that suite.
+//
+// # Experimental
 func WriteOfficialExpectations(w io.Writer, r *Report) error {
 	var names []string
 	for i := range r.Results {
 		if notHeld(r.Results[i].Status) {
 			for _, name := range r.Results[i].Official {
-				if scenario, _, _ := strings.Cut(name, ":"); scenario != AnyScenario {
+				if scenario, _, _ := strings.Cut(name, ":"); scenario != "*" {
 					names = append(names, scenario)
 				}
 			}

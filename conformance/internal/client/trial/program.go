@@ -1,7 +1,6 @@
-package program
+package trial
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,15 +9,17 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // Placeholders in the arguments of a program. The suite replaces them with the address of
 // the server.
 const (
-	URLMark     = "{url}"     // the endpoint
-	CommandMark = "{command}" // the server's program and its arguments, an argument each
+	urlMark     = "{url}"     // the endpoint
+	commandMark = "{command}" // the server's program and its arguments, an argument each
 )
 
 // Program is a client under test.
@@ -28,7 +29,7 @@ type Program interface {
 	// Start runs it for one task. Its standard output is written to out.
 	Start(ctx context.Context, task Task, out io.Writer) (Running, error)
 	// Network is where it connects to servers.
-	Network() Network
+	Network() peer.Network
 }
 
 // Running is a program that was started.
@@ -61,13 +62,13 @@ func Command(argv, env []string) Program {
 func (c *command) Argv() []string { return c.args }
 
 // Network implements [Program].
-func (c *command) Network() Network { return Loopback{} }
+func (c *command) Network() peer.Network { return peer.Loopback{} }
 
 // fill returns argv for one task.
 func fill(argv []string, t Task) []string {
-	mark, values := URLMark, []string{t.URL}
+	mark, values := urlMark, []string{t.URL}
 	if t.URL == "" {
-		mark, values = CommandMark, t.Command
+		mark, values = commandMark, t.Command
 	}
 	var out []string
 	found := false
@@ -115,10 +116,10 @@ func (c *command) Start(ctx context.Context, task Task, out io.Writer) (Running,
 		cmd.Env = os.Environ()
 	}
 	cmd.Env = append(slices.Clip(cmd.Env), EnvTask+"="+string(text))
-	stderr := &Tail{}
+	stderr := wire.NewLog(nil)
 	cmd.Stdout, cmd.Stderr = out, stderr
 	cmd.WaitDelay = time.Second // a child that it left behind may hold the pipes
-	ownGroup(cmd)
+	wire.OwnGroup(cmd)
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -134,17 +135,19 @@ type runningCommand struct {
 	cmd    *exec.Cmd
 	done   chan struct{}
 	err    error
-	stderr *Tail
+	stderr *wire.Log
 }
 
 // Done implements [Running].
 func (r *runningCommand) Done() <-chan struct{} { return r.done }
 
 // Kill implements [Running].
-func (r *runningCommand) Kill() { killGroup(r.cmd) }
+func (r *runningCommand) Kill() { wire.KillGroup(r.cmd) }
 
 // Stderr implements [Running].
-func (r *runningCommand) Stderr() string { return r.stderr.String() }
+func (r *runningCommand) Stderr() string {
+	return strings.ToValidUTF8(strings.TrimSpace(r.stderr.String()), "\uFFFD")
+}
 
 // Failure implements [Running].
 func (r *runningCommand) Failure() string {
@@ -152,30 +155,4 @@ func (r *runningCommand) Failure() string {
 		return ""
 	}
 	return r.err.Error()
-}
-
-// Tail keeps the end of what is written to it. Safe for concurrent use.
-type Tail struct {
-	mu   sync.Mutex
-	kept []byte
-}
-
-const keptTail = 64 << 10
-
-// Write implements [io.Writer].
-func (t *Tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = append(t.kept, p...)
-	if over := len(t.kept) - keptTail; over > 0 {
-		t.kept = append(t.kept[:0], t.kept[over:]...)
-	}
-	return len(p), nil
-}
-
-// String returns the text that was kept.
-func (t *Tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.ToValidUTF8(string(bytes.TrimSpace(t.kept)), "\uFFFD")
 }

@@ -80,7 +80,7 @@ func (tb Table) scenario() engine.Scenario {
 		if st.Word == "" {
 			continue
 		}
-		c := conformance.Check{ID: tb.CheckID(st), Title: st.Title, Level: conformance.Must, Spec: conformance.Spec{Seed: tb.requirement(st)}}
+		c := engine.Check{Check: conformance.Check{ID: tb.CheckID(st), Title: st.Title, Level: conformance.Must, Spec: conformance.Spec{Requirement: tb.requirement(st)}}}
 		if st.House {
 			c.Level, c.ProfileLevel = conformance.Should, conformance.Must
 		}

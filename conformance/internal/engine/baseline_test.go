@@ -1,4 +1,4 @@
-package conformance
+package engine
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestStandsBeside(t *testing.T) {
+func TestSameRule(t *testing.T) {
 	t.Parallel()
 	server, client, wire := []string{"a:one", "b:two"}, []string{"auth/x"}, []string{"*:wire-schema-valid"}
 	for _, c := range []struct {
@@ -23,6 +23,6 @@ func TestStandsBeside(t *testing.T) {
 		{wire, "a:wire-schema-valid", true},
 		{wire, "a", false},
 	} {
-		require.Equal(t, c.want, standsBeside(c.official, c.name), c.name)
+		require.Equal(t, c.want, sameRule(c.official, c.name), c.name)
 	}
 }

@@ -1,4 +1,4 @@
-package conformance
+package engine
 
 import (
 	"embed"
@@ -11,10 +11,9 @@ import (
 //go:embed requirements/*.txt
 var requirementFiles embed.FS
 
-// Requirements returns the ids of the checks that score for a revision, sorted.
-// The set is frozen: a check that is written later runs and does not score, so
-// that a verdict means the same in every version of the suite. The error says
-// which sets there are.
+// Requirements returns the ids of the checks that score for a revision, sorted. The set is
+// frozen: a check that is written later runs and does not score, so that a verdict means
+// the same in every version of the suite. The error names the sets.
 func Requirements(revision mcp.Version) ([]string, error) {
 	text, err := requirementFiles.ReadFile("requirements/" + string(revision) + ".txt")
 	if err != nil {

@@ -1,6 +1,4 @@
-// Package program runs the client under test: the task that it gets for a scenario, the
-// lines that it prints, and the process with its network.
-package program
+package trial
 
 import (
 	"encoding/json"

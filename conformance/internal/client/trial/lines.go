@@ -1,4 +1,4 @@
-package program
+package trial
 
 import (
 	"bytes"
@@ -13,13 +13,13 @@ type Outcome string
 
 // The outcomes.
 const (
-	Result      Outcome = "result"      // a result
-	ToolError   Outcome = "tool-error"  // a result with isError
-	Error       Outcome = "error"       // refused by the server, or by the client itself
-	Timeout     Outcome = "timeout"     // the deadline passed
-	Canceled    Outcome = "canceled"    // the caller canceled the step
-	Closed      Outcome = "closed"      // the connection was lost
-	Unsupported Outcome = "unsupported" // the client does not have this feature
+	OutcomeResult      Outcome = "result"      // a result
+	OutcomeToolError   Outcome = "tool-error"  // a result with isError
+	OutcomeError       Outcome = "error"       // refused by the server, or by the client itself
+	OutcomeTimeout     Outcome = "timeout"     // the deadline passed
+	OutcomeCanceled    Outcome = "canceled"    // the caller canceled the step
+	OutcomeClosed      Outcome = "closed"      // the connection was lost
+	OutcomeUnsupported Outcome = "unsupported" // the client does not have this feature
 )
 
 // Line is what a client prints on its standard output when a step has ended, as one line
@@ -42,7 +42,7 @@ type Line struct {
 }
 
 // Failed reports whether the caller got no result.
-func (l Line) Failed() bool { return l.Outcome != Result && l.Outcome != ToolError }
+func (l Line) Failed() bool { return l.Outcome != OutcomeResult && l.Outcome != OutcomeToolError }
 
 // Text returns the text of a tool's result.
 func (l Line) Text() string {
