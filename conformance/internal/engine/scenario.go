@@ -56,9 +56,9 @@ type Scenario struct {
 	// reported as unknown.
 	Checks []conformance.Check
 
-	// Run has the conversation and decides the checks. Its error, the end of the server
-	// or of the time, leaves those that are not decided unknown.
-	Run func(t *Trial) error
+	// Run has the conversation and decides the checks. An error, such as the end of the
+	// server or of the time, stops it ([Trial.NoError]): open checks are inconclusive.
+	Run func(t *Trial)
 	// Last: it judges what was seen in all others, and runs after them.
 	Last bool
 	// Source is what Run works through, where that is data.

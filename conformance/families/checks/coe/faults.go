@@ -136,32 +136,23 @@ func coeFaultScenarios() []engine.Scenario {
 	return all
 }
 
-func runInjectRefused(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runInjectRefused(t *engine.Trial) {
+	s := t.Shared()
 	a, err := s.Request(t.Ctx, MethodInject, map[string]any{})
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if _, armed := table.Lookup(table.Outcome(a), "payload.faults"); armed {
 		t.Skip("S1-INJ-02", conformance.SkipControl, "the server was started with the switch on")
-		return nil
+		return
 	}
 	t.Check("S1-INJ-02", a.HasCode(nil, wire.CodeMethodNotFound), "error -32601", "%s", a.Describe())
-	return nil
 }
 
 // maxPlan bounds the walk through a plan.
 const maxPlan = 200
 
 // runDrain works through the plan of a server that can be set back.
-func runDrain(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runDrain(t *engine.Trial) {
+	s := t.Shared()
 	r := &table.Run{Trial: t, Table: &table.Table{}, Session: s, Kept: map[string]any{"nonce": ""}}
 	reset := func() (bool, error) {
 		doc, err := r.Exchange(&table.Step{Tool: MethodReset, Direct: true})
@@ -171,24 +162,19 @@ func runDrain(t *engine.Trial) error {
 		if err == nil {
 			r.SkipRest(conformance.SkipControl, "needs a server that serves "+MethodReset)
 		}
-		return err
+		t.NoError(err)
+		return
 	}
 	start, err := r.Prepare(ToolNext, nil)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	order, open, end, err := drain(r, start)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	t.Check("S1-NEXT-05/drained", order == "", "critical, high, medium, low", "%s", order)
 	t.Check("S1-NEXT-07/drained", open == "", "no open dependency", "%s", open)
 	next, there := table.Lookup(end, "payload.nextTaskId")
 	t.Check("S1-DONE-07/drained", !there || next == nil, "null or absent", "%v", next)
 	empty, err := r.Prepare(ToolNext, nil)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	task, named := table.Lookup(empty, "payload.task")
 	ok := named && task == nil && empty["isError"] == false && table.NumberAt(empty, "payload.queueLength") == 0 && len(table.ArrayAt(empty, "payload.nextTasksPreview")) == 0
 	if _, there := table.Lookup(empty, "payload.nextTasksPreview"); !there {
@@ -196,15 +182,13 @@ func runDrain(t *engine.Trial) error {
 	}
 	t.Check("S1-NEXT-02/empty", ok, "success, task null, queueLength 0, nextTasksPreview []", "%s", rawjson.Clip(string(rawjson.Encode(empty)), 300))
 	if ok, err := reset(); err != nil || !ok {
-		return errors.Join(err, errors.New("the second reset failed"))
+		t.NoError(errors.Join(err, errors.New("the second reset failed")))
+		return
 	}
 	again, err := r.Prepare(ToolNext, nil)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	t.Check("S1-TRANS-08/reset", string(rawjson.Encode(again["payload"])) == string(rawjson.Encode(start["payload"])), "the first task of before",
 		"%s", rawjson.Clip(string(rawjson.Encode(again)), 300))
-	return nil
 }
 
 // drain ends task after task until none is left. It says what was wrong with

@@ -2,7 +2,6 @@
 package docling
 
 import (
-	"context"
 	"embed"
 	"encoding/base64"
 	"fmt"
@@ -190,55 +189,38 @@ func doclingParallel() engine.Scenario {
 	return engine.Scenario{ID: "S2-CONV-15", Needs: doclingNeeds(toolDOCX), Run: convertInParallel}
 }
 
-func convertInParallel(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func convertInParallel(t *engine.Trial) {
+	s := t.Shared()
 	type job struct{ tool, name, want, id string }
 	jobs := []job{{tool: ToolPDF, name: "report.pdf"}, {tool: toolDOCX, name: "handbook.docx"}}
-	params := func(j job) (map[string]any, error) {
+	ask := func(j *job) {
 		data, err := sample(j.name)
-		return engine.CallParams(j.tool, map[string]any{"content_base64": base64.StdEncoding.EncodeToString(data), "filename": j.name}), err
+		t.NoError(err)
+		j.id, err = s.Post(t.Ctx, mcp.MethodToolsCall, engine.CallParams(j.tool, map[string]any{"content_base64": base64.StdEncoding.EncodeToString(data), "filename": j.name}))
+		t.NoError(err)
 	}
-	result := func(ctx context.Context, id string) (string, error) {
-		a, err := s.Await(ctx, id)
-		return table.TextAt(table.Outcome(a), "text"), err
-	}
-	ask := func(j *job) error {
-		p, err := params(*j)
-		if err == nil {
-			j.id, err = s.Post(t.Ctx, mcp.MethodToolsCall, p)
-		}
-		return err
+	result := func(id string) string {
+		a, err := s.Await(t.Ctx, id)
+		t.NoError(err)
+		return table.TextAt(table.Outcome(a), "text")
 	}
 	for i := range jobs {
-		if err := ask(&jobs[i]); err != nil {
-			return err
-		}
-		if jobs[i].want, err = result(t.Ctx, jobs[i].id); err != nil {
-			return err
-		}
+		ask(&jobs[i])
+		jobs[i].want = result(jobs[i].id)
 	}
 	var all []job
 	for range 4 {
 		all = append(all, jobs...)
 	}
 	for i := range all {
-		if err := ask(&all[i]); err != nil {
-			return err
-		}
+		ask(&all[i])
 	}
 	var wrong []string
 	for _, j := range all {
-		got, err := result(t.Ctx, j.id)
-		if err != nil {
-			return err
-		}
+		got := result(j.id)
 		if got != j.want || got == "" {
 			wrong = append(wrong, fmt.Sprintf("%s: %s", j.name, rawjson.Clip(got, 100)))
 		}
 	}
 	t.Check("S2-CONV-15", len(wrong) == 0, "the same documents", "%d of 8 differ: %s", len(wrong), strings.Join(wrong, "; "))
-	return nil
 }
