@@ -102,7 +102,7 @@ func tryBurst(t *engine.Trial, s *wire.Session) time.Duration {
 	t.Check("S1-RATE-03/envelope", table.TextAt(doc, "payload.error.code") == "RATE_LIMIT" && table.NumberAt(doc, "payload.error.retry_after_seconds") >= 1,
 		"RATE_LIMIT with retry_after_seconds of 1 or more", "%s", late.Describe())
 	r := &table.Run{Trial: t, Table: &table.Table{}, Session: s}
-	want, fault := r.Judge(&table.Step{Want: defaults("MEDIUM", true, "P2_DELAYED", "WARN")}, doc)
+	want, fault := r.Judge(&table.Step{Want: graded("MEDIUM", true, "P2_DELAYED", "WARN")}, doc)
 	t.Check("S1-ERR-04/rate", fault == "", want, "%s", fault)
 	t.Step(s)
 	other, err := s.Request(t.Ctx, mcp.MethodToolsCall, asAgent(agent+"/other", ToolNext, table.Members{}))

@@ -18,30 +18,23 @@ import (
 func coeTransportScenarios() []engine.Scenario {
 	lines := coeNeeds()
 	lines.Transport = conformance.TransportStdio
-	orchestrated := coeTable("S1-TRANS-07", "a server without an orchestrator", coeReading(toolImmediate),
-		table.Step{
-			Word: "envelope", Title: "getNextTask answers ORCHESTRATOR_NOT_INITIALIZED", Tool: ToolNext,
-			Want: table.Wants(table.Is("payload.success", false), table.Is("payload.error.code", orchestratorMissing), table.Like("payload.error.message", ".")),
-		},
-		table.Step{Word: "others", Title: "other tools still answer", Tool: toolImmediate, Args: table.Members{"query": plannedQuestion}, Want: table.Succeeds(table.Like("payload.answer", "."))},
-	)
-	orchestrated.Suits = func(r *table.Run) (string, error) {
-		doc, err := r.Prepare(ToolNext, table.Members{"filter": "all"})
-		if err == nil && table.TextAt(doc, "payload.error.code") != orchestratorMissing {
-			return "needs a server started without an orchestrator", nil
-		}
-		return "", err
+	return []engine.Scenario{
+		{ID: "S1-TRANS-01", Needs: coeNeeds(), Run: runDirect},
+		{ID: "S1-TRANS-01-COLD", Needs: lines, Run: runCold},
+		{ID: "S1-TRANS-04", Needs: lines, Run: runSplitText},
+		{ID: "S1-TICKET-06", Needs: coeNeeds(ToolTicket), Run: runManyTickets},
+		{ID: "S1-ADMIN-01", Needs: coeReading(), Run: runAdmin},
 	}
-	return append(table.Scenarios(orchestrated),
-		engine.Scenario{ID: "S1-TRANS-01", Needs: coeNeeds(), Run: runDirect},
-		engine.Scenario{ID: "S1-TRANS-01-COLD", Needs: lines, Run: runCold},
-		engine.Scenario{ID: "S1-TRANS-04", Needs: lines, Run: runSplitText},
-		engine.Scenario{ID: "S1-TICKET-06", Needs: coeNeeds(ToolTicket), Run: runManyTickets},
-		engine.Scenario{ID: "S1-ADMIN-01", Needs: coeReading(), Run: runAdmin},
-	)
 }
 
-const orchestratorMissing = "ORCHESTRATOR_NOT_INITIALIZED"
+// noOrchestrator keeps a table to servers that were started without an orchestrator.
+func noOrchestrator(r *table.Run) (string, error) {
+	doc, err := r.Prepare(ToolNext, table.Members{"filter": "all"})
+	if err == nil && table.TextAt(doc, "payload.error.code") != "ORCHESTRATOR_NOT_INITIALIZED" {
+		return "needs a server started without an orchestrator", nil
+	}
+	return "", err
+}
 
 func runDirect(t *engine.Trial) {
 	s := t.Shared()
