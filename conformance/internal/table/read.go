@@ -78,12 +78,17 @@ func MustRead(text string, words Words) []Table {
 //
 // and the phrases of the family.
 func Read(text string, words Words) ([]Table, error) {
-	r := &reader{Words: words, arguments: map[string]Members{}}
+	r := &reader{Words: words, arguments: map[string]Members{}, said: map[string]bool{}}
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
 		if err := r.line(strings.TrimRight(line, "\n")); err != nil {
 			return nil, fmt.Errorf("line %d: %q: %w", number, strings.TrimSpace(line), err)
+		}
+	}
+	for words := range words.That {
+		if !r.said[words] {
+			return nil, fmt.Errorf("nothing says that %s", words)
 		}
 	}
 	return r.tables, nil
@@ -93,7 +98,8 @@ type reader struct {
 	Words
 	arguments map[string]Members
 	tables    []Table
-	step      *Step // of the last table
+	step      *Step           // of the last table
+	said      map[string]bool // the judgements in the text
 }
 
 func (r *reader) line(line string) error {
@@ -196,6 +202,7 @@ func (r *reader) part(line string) (err error) {
 		if !known {
 			return errors.New("no such judgement")
 		}
+		r.said[rest] = true
 		r.expect(That(rest, holds))
 	case isPhrase:
 		var all []Expectation

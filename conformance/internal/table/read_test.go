@@ -36,11 +36,11 @@ T-2/second, MUST: the second check
 
 func sampleWords() Words {
 	return Words{
-		Area:    "area",
-		Needs:   func(words []string) engine.Needs { return engine.Needs{Tools: words} },
-		Suits:   map[string]func(*Run) (string, error){"anything": func(*Run) (string, error) { return "", nil }},
-		Before:  func(string) (func(*Run) error, error) { return func(*Run) error { return nil }, nil },
-		That:    map[string]func(any, map[string]any) bool{"all is well": func(any, map[string]any) bool { return true }},
+		Area:   "area",
+		Needs:  func(words []string) engine.Needs { return engine.Needs{Tools: words} },
+		Suits:  map[string]func(*Run) (string, error){"anything": func(*Run) (string, error) { return "", nil }},
+		Before: func(string) (func(*Run) error, error) { return func(*Run) error { return nil }, nil },
+		That:   map[string]func(any, map[string]any) bool{"all is well": func(any, map[string]any) bool { return true }},
 		Phrases: map[string]func(string) ([]Expectation, error){"fails": func(code string) ([]Expectation, error) {
 			n, err := strconv.Atoi(code)
 			return RPCCode(n, Has("error.message")), err
@@ -87,5 +87,7 @@ func TestRead_Wrong(t *testing.T) {
 		_, err := Read(wrong, sampleWords())
 		require.ErrorContains(t, err, "line ", wrong)
 	}
+	_, err := Read("", sampleWords())
+	require.ErrorContains(t, err, "all is well", "a judgement that no text asks for")
 	require.Panics(t, func() { MustRead("nonsense", sampleWords()) })
 }
