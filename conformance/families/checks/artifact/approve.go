@@ -105,10 +105,7 @@ func differingLine(want, got string) string {
 func runApproveOrder(t *engine.Trial) {
 	s := t.Shared()
 	d := storedPRD(t, s, "## Decomposition\n\nHLS-BBB, then HLS-AAA (HLS-BBB again), HLS-AAAB and XHLS-AAA.\n")
-	got, a, err := approve(t, s, d.id)
-	if err != nil {
-		t.Stop(fmt.Errorf("the approval: %s", a.OrError(err)))
-	}
+	got := done[approval](t, s, ToolApprove, approveArguments(d.id))
 	after := readBack(t, s, d.id)
 	line := lineWith(after, ", then ")
 	first, rest, _ := strings.Cut(line, ", then ")

@@ -36,11 +36,7 @@ func validateChecklistScenarios() []engine.Scenario {
 
 func runChecklistManual(t *engine.Trial) {
 	s := t.Shared()
-	v, _, err := validate(t, s, newDraft("US-040").text(), "US-040")
-	if err != nil {
-		t.Fail("S0-VAL-05/null", "a verdict", "%v", err)
-		t.Stop(err)
-	}
+	v, _ := judged(t, s, "S0-VAL-05/null", newDraft("US-040").text(), "US-040")
 	r, found := v.with(func(r verdictResult) bool { return r.ID == "CQ-04" })
 	t.Check("S0-VAL-05/null", found && string(r.Passed) == "null" && r.ValidationType == "manual", "passed null", "%s", rawjson.Encode(r))
 	t.Check("S0-VAL-05/neutral", v.passed() && v.Rate == "2/2" && v.Agent != nil && *v.Agent == 1,
@@ -48,21 +44,14 @@ func runChecklistManual(t *engine.Trial) {
 }
 
 func runChecklistMissing(t *engine.Trial) {
-	s := t.Shared()
-	a, err := t.Call(s, ToolValidate, validateArguments(newDraft("ADR-001").text(), "ADR-001"))
-	ok := a.HasCode(err, CodeNotFound) && strings.HasPrefix(a.Err.Message, "Resource not found:")
-	t.Check("S0-VAL-10", ok, `error -32001 "Resource not found: …"`, "%s", a.OrError(err))
-	t.NoError(err)
+	refused(t, t.Shared(), "S0-VAL-10", ToolValidate, validateArguments(newDraft("ADR-001").text(), "ADR-001"), CodeNotFound, "^Resource not found:")
 }
 
 func runChecklistBroken(t *engine.Trial) {
 	s := t.Shared()
 	for _, each := range [][2]string{{"S0-VAL-11/json", "HLS-001"}, {"S0-VAL-11/schema", "TASK-001"}} {
 		check, id := each[0], each[1]
-		t.Step(s)
-		a, err := t.Call(s, ToolValidate, validateArguments(newDraft(id).text(), id))
-		t.Check(check, a.HasCode(err, wire.CodeInternal), "error -32603", "%s", a.OrError(err))
-		t.NoError(err)
+		refused(t, s, check, ToolValidate, validateArguments(newDraft(id).text(), id), wire.CodeInternal, "")
 	}
 	dir := surroundings.Of(t).Checklists
 	t.NoError(writeFile(dir, checklistBroken+".json", mixedChecklist("hls", false)))
@@ -121,23 +110,13 @@ func runChecklistUnreadable(t *engine.Trial) {
 	s := t.Shared()
 	path := filepath.Join(surroundings.Of(t).Checklists, checklistHidden+".json")
 	t.NoError(engine.SuiteError(os.Chmod(path, 0)))
-	a, err := t.Call(s, ToolValidate, validateArguments(newDraft("INIT-001").text(), "INIT-001"))
-	ok := a.HasCode(err, CodeServer) && strings.HasPrefix(a.Err.Message, "Permission denied:")
-	t.Check("S0-VAL-16", ok, `error -32000 "Permission denied: …"`, "%s", a.OrError(err))
-	if put := os.Chmod(path, 0o644); put != nil { //nolint:gosec // as the other checklists are
-		t.NoError(engine.SuiteError(put))
-		return
-	}
-	t.NoError(err)
+	defer func() { t.NoError(engine.SuiteError(os.Chmod(path, 0o644))) }() //nolint:gosec // as the other checklists are
+	refused(t, s, "S0-VAL-16", ToolValidate, validateArguments(newDraft("INIT-001").text(), "INIT-001"), CodeServer, "^Permission denied:")
 }
 
 func runChecklistUnknownCheck(t *engine.Trial) {
 	s := t.Shared()
-	v, _, err := validate(t, s, newDraft("SPIKE-001").text(), "SPIKE-001")
-	if err != nil {
-		t.Fail("S0-VAL-17/fails", "a verdict", "%v", err)
-		t.Stop(err)
-	}
+	v, _ := judged(t, s, "S0-VAL-17/fails", newDraft("SPIKE-001").text(), "SPIKE-001")
 	r, found := v.with(func(r verdictResult) bool { return r.ID == "CC-01" })
 	t.Check("S0-VAL-17/fails", found && string(r.Passed) == "false" && strings.Contains(r.Details, "Unknown check type"),
 		`passed false, "Unknown check type: …"`, "%s", rawjson.Encode(r))

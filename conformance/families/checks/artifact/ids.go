@@ -75,18 +75,14 @@ func runNextIDs(t *engine.Trial) {
 		t.NoError(err)
 	}
 	skipTo := func(count int) {
-		if _, a, err := reserve(t, s, kind, project, count); err != nil {
-			t.Stop(fmt.Errorf("%s: %s", ToolReserve, a.OrError(err)))
-		}
+		done[reserved](t, s, ToolReserve, reserveArguments(kind, project, count))
 	}
 	expect("S0-NEXT-02", "US-001")
 	skipTo(69)
 	expect("S0-NEXT-01/result", "US-071")
 	expect("S0-NEXT-01/registry", "US-072")
-	other, _, err := giveNextID(t, s, kind, newProject(t))
-	t.NoError(err)
-	hls, _, err := giveNextID(t, s, "hls", project)
-	t.NoError(err)
+	other := done[nextID](t, s, ToolNextID, nextArguments(kind, newProject(t)))
+	hls := done[nextID](t, s, ToolNextID, nextArguments("hls", project))
 	t.Check("S0-NEXT-06", other.ID == "US-001" && hls.ID == "HLS-001", "US-001 and HLS-001", "%s and %s", other.ID, hls.ID)
 	for _, count := range []int{100, 100, 100, 100, 100, 100, 100, 100, 100, 27} {
 		skipTo(count)
@@ -96,13 +92,8 @@ func runNextIDs(t *engine.Trial) {
 
 func runNextUnknown(t *engine.Trial) {
 	s := t.Shared()
-	a, err := t.Call(s, ToolNextID, nextArguments("mainstay_no_such_type", newProject(t)))
-	t.Check("S0-NEXT-04/refused", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
-	t.NoError(err)
-	t.Step(s)
-	a, err = t.Call(s, ToolReserve, reserveArguments("mainstay_no_such_type", newProject(t), 3))
-	t.Check("S0-NEXT-04/reserve", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
-	t.NoError(err)
+	refused(t, s, "S0-NEXT-04/refused", ToolNextID, nextArguments("mainstay_no_such_type", newProject(t)), wire.CodeInvalidParams, "")
+	refused(t, s, "S0-NEXT-04/reserve", ToolReserve, reserveArguments("mainstay_no_such_type", newProject(t), 3), wire.CodeInvalidParams, "")
 }
 
 // allocated reads the ids of answers of both tools, in their order.

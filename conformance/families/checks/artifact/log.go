@@ -35,10 +35,7 @@ func runApproveLog(t *engine.Trial) {
 	const marker = "planted-approval-do-not-log"
 	d := storedPRD(t, s, threeStories+"\n"+marker+"\n")
 	workflow := newWorkflow(t)
-	got, a, err := called[approval](t, s, ToolApprove, map[string]any{"artifact_id": d.id, "task_id": workflow})
-	if err != nil {
-		t.Stop(fmt.Errorf("the approval: %s", a.OrError(err)))
-	}
+	got := done[approval](t, s, ToolApprove, map[string]any{"artifact_id": d.id, "task_id": workflow})
 	line, found := logLine(t, s, ToolApprove+"_invocation_completed", "task_id", workflow)
 	missing := missingMembers(line, "timestamp", "artifact_id", "old_status", "new_status", "placeholder_ids_replaced", "id_mapping",
 		"reservation_id", "sub_artifacts_detected", "tasks_created", "task_ids", "success", "duration_ms")
@@ -55,9 +52,7 @@ func runAddLog(t *engine.Trial) {
 	workflow := newWorkflow(t)
 	arguments := addArguments(newTask(unusedID(t, "HLS"), prd))
 	arguments["task_id"] = workflow
-	if _, a, err := called[added](t, s, ToolAddTask, arguments); err != nil {
-		t.Stop(fmt.Errorf("add_task: %s", a.OrError(err)))
-	}
+	done[added](t, s, ToolAddTask, arguments)
 	line, found := logLine(t, s, ToolAddTask+"_invocation_completed", "task_id", workflow)
 	missing := missingMembers(line, "tasks_added", "artifact_ids", "generators", "task_ids", "inputs_validated",
 		"mandatory_inputs_count", "recommended_inputs_count", "success", "duration_ms")
@@ -71,10 +66,7 @@ func runReserveLog(t *engine.Trial) {
 	workflow := newWorkflow(t)
 	arguments := reserveArguments("hls", newProject(t), 3)
 	arguments["task_id"] = workflow
-	got, a, err := called[reserved](t, s, ToolReserve, arguments)
-	if err != nil {
-		t.Stop(fmt.Errorf("%s: %s", ToolReserve, a.OrError(err)))
-	}
+	got := done[reserved](t, s, ToolReserve, arguments)
 	line, found := logLine(t, s, ToolReserve+"_invocation_completed", "task_id", workflow)
 	missing := missingMembers(line, "artifact_type", "count", "reserved_ids", "reservation_id", "duration_ms")
 	ids := restReply{members: line}.list("reserved_ids")
@@ -142,15 +134,12 @@ func runWorkflow(t *engine.Trial) {
 	d := storedPRD(t, s, threeStories)
 	arguments := validateArguments(prd(), idPRD)
 	arguments["task_id"] = workflow
-	v, err := readVerdict(t.Call(s, ToolValidate, arguments))
-	if err != nil || !v.passed() {
-		t.Stop(fmt.Errorf("%s: %v %s", ToolValidate, err, v.describe()))
+	if v := done[verdict](t, s, ToolValidate, arguments); !v.passed() {
+		t.Stop(fmt.Errorf("%s: %s", ToolValidate, v.describe()))
 	}
 	arguments = storeArguments(d.text())
 	arguments["task_id"] = workflow
-	if _, a, err := called[stored](t, s, ToolStore, arguments); err != nil {
-		t.Stop(fmt.Errorf("%s: %s", ToolStore, a.OrError(err)))
-	}
+	done[stored](t, s, ToolStore, arguments)
 	got, a, err := called[approval](t, s, ToolApprove, map[string]any{"artifact_id": d.id, "task_id": workflow})
 	t.Check("S0-E2E-01/stored", err == nil && got.New == "Approved" && got.Created == 3, "Approved, with 3 tasks", "%s", a.OrError(err))
 	t.NoError(err, "the approval")

@@ -37,9 +37,7 @@ func runAddAsks(t *engine.Trial) {
 	task["task_id"] = "gen-001"
 	arguments := addArguments(task)
 	arguments["task_id"] = workflow
-	if _, a, err := called[added](t, s, ToolAddTask, arguments); err != nil {
-		t.Stop(fmt.Errorf("add_task: %s", a.OrError(err)))
-	}
+	done[added](t, s, ToolAddTask, arguments)
 	batches := services.requests(BatchEndpoint)
 	if len(batches) != 1 || len(batches[0].tasks()) != 1 {
 		for _, c := range t.Scenario.Checks {
@@ -101,9 +99,7 @@ func runAddComesBack(t *engine.Trial) {
 	} else {
 		t.Fail("S0-ADD-13/gaps", "3 attempts", "%d", len(first))
 	}
-	if _, a, err := add(t, s, newTask(unusedID(t, "HLS"), prd)); err != nil {
-		t.Stop(fmt.Errorf("add_task: %s", a.OrError(err)))
-	}
+	done[added](t, s, ToolAddTask, addArguments(newTask(unusedID(t, "HLS"), prd)))
 	var keys []string
 	for _, r := range services.requests(BatchEndpoint) {
 		keys = append(keys, r.header.Get("Idempotency-Key"))

@@ -25,13 +25,15 @@ func approveRefusalScenarios() []engine.Scenario {
 
 const wantPrerequisite = "error %d with data.prerequisite %q"
 
-// checkPrerequisite decides a check by the prerequisite an approval fails at.
-func checkPrerequisite(t *engine.Trial, check string, a wire.Answer, err error, code int64, name string, parts ...string) {
+// checkPrerequisite asks for an approval and decides a check by the prerequisite it fails at.
+func checkPrerequisite(t *engine.Trial, s *wire.Session, check, id string, code int64, name string, parts ...string) {
+	a, err := tryApprove(t, s, id)
 	want := fmt.Sprintf(wantPrerequisite, code, name)
 	if len(parts) > 0 {
 		want += fmt.Sprintf(" and a message with %q", parts)
 	}
 	t.Check(check, saysCode(a, err, code, parts...) && prerequisite(a) == name, want, "%s", a.OrError(err))
+	t.NoError(err)
 }
 
 // tryApprove asks for an approval that is to be refused.
@@ -49,21 +51,15 @@ func checkUnchanged(t *engine.Trial, check string, s *wire.Session, d draft) {
 func runApproveMissing(t *engine.Trial) {
 	s := t.Shared()
 	id := unusedID(t, "PRD")
-	a, err := tryApprove(t, s, id)
-	checkPrerequisite(t, "S0-APPROVE-06/refused", a, err, CodeNotFound, "artifact_exists", id)
-	t.NoError(err)
+	checkPrerequisite(t, s, "S0-APPROVE-06/refused", id, CodeNotFound, "artifact_exists", id)
 }
 
 func runApproveAgain(t *engine.Trial) {
 	s := t.Shared()
 	d := storedPRD(t, s, "Nothing below it.\n")
-	if _, a, err := approve(t, s, d.id); err != nil {
-		t.Stop(fmt.Errorf("the first approval: %s", a.OrError(err)))
-	}
+	done[approval](t, s, ToolApprove, approveArguments(d.id))
 	before := readBack(t, s, d.id)
-	a, err := tryApprove(t, s, d.id)
-	checkPrerequisite(t, "S0-APPROVE-07/refused", a, err, CodeServer, "status_draft", d.id, "already approved")
-	t.NoError(err)
+	checkPrerequisite(t, s, "S0-APPROVE-07/refused", d.id, CodeServer, "status_draft", d.id, "already approved")
 	after := readBack(t, s, d.id)
 	t.Check("S0-APPROVE-07/unchanged", after == before, "the document after the first approval", "%s", differingLine(before, after))
 }
@@ -73,13 +69,11 @@ func runApproveParentDraft(t *engine.Trial) {
 	epic, d := child(t, "EPIC", "PRD", "Nothing below it.\n")
 	epic.status = "Draft"
 	keep(t, s, epic, d)
-	a, err := tryApprove(t, s, d.id)
-	checkPrerequisite(t, "S0-APPROVE-08/refused", a, err, CodeServer, "parent_approved", epic.id)
-	t.NoError(err)
+	checkPrerequisite(t, s, "S0-APPROVE-08/refused", d.id, CodeServer, "parent_approved", epic.id)
 	checkUnchanged(t, "S0-APPROVE-08/unchanged", s, d)
 	epic.status = "Approved"
 	keep(t, s, epic)
-	_, a, err = approve(t, s, d.id)
+	_, a, err := approve(t, s, d.id)
 	t.Check("S0-APPROVE-08/later", err == nil, "an approval", "%s", a.OrError(err))
 }
 
@@ -87,9 +81,7 @@ func runApproveParentMissing(t *engine.Trial) {
 	s := t.Shared()
 	epic, d := child(t, "EPIC", "PRD", "")
 	keep(t, s, d)
-	a, err := tryApprove(t, s, d.id)
-	checkPrerequisite(t, "S0-APPROVE-09", a, err, CodeServer, "parent_approved", epic.id)
-	t.NoError(err)
+	checkPrerequisite(t, s, "S0-APPROVE-09", d.id, CodeServer, "parent_approved", epic.id)
 }
 
 // twoSpikes are open questions that block an approval.
@@ -98,13 +90,9 @@ const twoSpikes = "## Open Questions\n\n- How fast? [REQUIRES SPIKE]\n- How safe
 func runApproveBlocked(t *engine.Trial) {
 	s := t.Shared()
 	d := storedPRD(t, s, twoSpikes)
-	a, err := tryApprove(t, s, d.id)
-	checkPrerequisite(t, "S0-APPROVE-11", a, err, CodeServer, "open_questions", "2 open questions")
-	t.NoError(err)
+	checkPrerequisite(t, s, "S0-APPROVE-11", d.id, CodeServer, "open_questions", "2 open questions")
 	d = storedPRD(t, s, "## Open Questions\n\n- Which database? [REQUIRES ADR]\n")
-	a, err = tryApprove(t, s, d.id)
-	checkPrerequisite(t, "S0-APPROVE-12/adr", a, err, CodeServer, "open_questions", "1 open question")
-	t.NoError(err)
+	checkPrerequisite(t, s, "S0-APPROVE-12/adr", d.id, CodeServer, "open_questions", "1 open question")
 }
 
 func runApprovePrecedence(t *engine.Trial) {
@@ -112,23 +100,17 @@ func runApprovePrecedence(t *engine.Trial) {
 	epic, d := child(t, "EPIC", "PRD", twoSpikes)
 	d.status = "Approved"
 	keep(t, s, epic, d)
-	a, err := tryApprove(t, s, d.id)
-	checkPrerequisite(t, "S0-APPROVE-13/status", a, err, CodeServer, "status_draft")
-	t.NoError(err)
+	checkPrerequisite(t, s, "S0-APPROVE-13/status", d.id, CodeServer, "status_draft")
 	epic, d = child(t, "EPIC", "PRD", twoSpikes)
 	epic.status = "Draft"
 	keep(t, s, epic, d)
-	a, err = tryApprove(t, s, d.id)
-	checkPrerequisite(t, "S0-APPROVE-13/parent", a, err, CodeServer, "parent_approved")
-	t.NoError(err)
+	checkPrerequisite(t, s, "S0-APPROVE-13/parent", d.id, CodeServer, "parent_approved")
 }
 
 func runApproveMany(t *engine.Trial) {
 	s := t.Shared()
 	d := storedPRD(t, s, placeholders("HLS", 101))
-	a, err := tryApprove(t, s, d.id)
-	t.Check("S0-APPROVE-27/refused", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
-	t.NoError(err)
+	refused(t, s, "S0-APPROVE-27/refused", ToolApprove, approveArguments(d.id), wire.CodeInvalidParams, "")
 	checkUnchanged(t, "S0-APPROVE-27/unchanged", s, d)
 }
 

@@ -182,9 +182,7 @@ func runServiceSettings(t *engine.Trial) {
 		}
 	}
 	t.Check("S0-TASKAPI-15/health", sick == "", "200", "%s", sick)
-	if _, a, err := giveNextID(t, s, "prd", newProject(t)); err != nil {
-		t.Stop(fmt.Errorf("%s: %s", ToolNextID, a.OrError(err)))
-	}
+	done[nextID](t, s, ToolNextID, nextArguments("prd", newProject(t)))
 	logged := false
 	wire.WaitUntil(t.Ctx, min(s.Timeout, 2*wire.Lag), func() bool { // a log may lag behind the answer
 		logged = slices.ContainsFunc(logLines(s.Conn.Stderr()), func(line map[string]json.RawMessage) bool {

@@ -60,10 +60,7 @@ func runApproveAsks(t *engine.Trial) {
 	writeResearch(t, "Finalized")
 	s, services := playing(t, nil)
 	d := storedPRD(t, s, threeStories)
-	got, a, err := approve(t, s, d.id)
-	if err != nil {
-		t.Stop(fmt.Errorf("the approval: %s", a.OrError(err)))
-	}
+	got := done[approval](t, s, ToolApprove, approveArguments(d.id))
 	reserves := services.requests("POST /ids/reserve")
 	t.Check("S0-APPROVE-14", len(reserves) == 1 && rawjson.Text(reserves[0].body["type"]) == "HLS" && string(reserves[0].body["count"]) == "3" &&
 		rawjson.Text(reserves[0].body["project_id"]) == ServiceProject, "one request {type HLS, count 3, project_id}", "%s", describeRequests(reserves))
@@ -138,16 +135,11 @@ func runApproveAsksNothing(t *engine.Trial) {
 	epic.parent = ""
 	plain := storedPRD(t, s, "Nothing below it.\n")
 	keep(t, s, epic)
-	if _, a, err := approve(t, s, epic.id); err != nil {
-		t.Stop(fmt.Errorf("the approval: %s", a.OrError(err)))
-	}
+	done[approval](t, s, ToolApprove, approveArguments(epic.id))
 	reserves := services.requests("POST /ids/reserve")
 	t.Check("S0-APPROVE-18/no-reserve", len(reserves) == 0, "no reservation", "%s", describeRequests(reserves))
 	services.begin(nil)
-	t.Step(s)
-	if _, a, err := approve(t, s, plain.id); err != nil {
-		t.Stop(fmt.Errorf("the approval: %s", a.OrError(err)))
-	}
+	done[approval](t, s, ToolApprove, approveArguments(plain.id))
 	all := services.requests("")
 	t.Check("S0-APPROVE-19/no-requests", len(all) == 0, "no request", "%s", describeRequests(all))
 }
@@ -156,9 +148,7 @@ func runApproveStories(t *engine.Trial) {
 	s, services := playing(t, nil)
 	prd, d := child(t, "PRD", "HLS", "## Stories\n\n- US-AAA\n- US-BBB\n")
 	keep(t, s, prd, d)
-	if _, a, err := approve(t, s, d.id); err != nil {
-		t.Stop(fmt.Errorf("the approval: %s", a.OrError(err)))
-	}
+	done[approval](t, s, ToolApprove, approveArguments(d.id))
 	batches := services.requests("POST /tasks/batch")
 	ok := len(batches) == 1 && len(batches[0].tasks()) == 2
 	for _, b := range batches {

@@ -2,7 +2,6 @@ package artifact
 
 import (
 	"encoding/json"
-	"fmt"
 	"path"
 	"strings"
 
@@ -47,19 +46,7 @@ type stored struct {
 
 // store calls store_artifact.
 func store(t *engine.Trial, s *wire.Session, content string) (stored, wire.Answer, error) {
-	var out stored
-	a, err := t.Call(s, ToolStore, storeArguments(content))
-	if err != nil {
-		return out, a, err
-	}
-	members, err := a.Payload()
-	if err != nil {
-		return out, a, err
-	}
-	if err := json.Unmarshal(rawjson.Encode(members), &out); err != nil {
-		return out, a, fmt.Errorf("the result: %w", err)
-	}
-	return out, a, nil
+	return called[stored](t, s, ToolStore, storeArguments(content))
 }
 
 // slash makes a path of the server's machine comparable.
@@ -92,11 +79,7 @@ func runStoreMissing(t *engine.Trial) {
 	} {
 		d := newDraft(id)
 		c.strip(&d)
-		t.Step(s)
-		a, err := t.Call(s, ToolStore, storeArguments(d.text()))
-		ok := a.HasCode(err, wire.CodeInvalidParams) && strings.Contains(a.Err.Message, "Missing required metadata field")
-		t.Check(c.check, ok, `error -32602 "… Missing required metadata field"`, "%s", a.OrError(err))
-		t.NoError(err)
+		refused(t, s, c.check, ToolStore, storeArguments(d.text()), wire.CodeInvalidParams, "Missing required metadata field")
 	}
 	if surroundings.Of(t).Artifacts == "" {
 		t.Skip("S0-STORE-05/nothing", conformance.SkipControl, "needs a look at the server's artifacts folder")

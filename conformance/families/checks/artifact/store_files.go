@@ -47,29 +47,23 @@ func artifact(t *engine.Trial, folder, id string, meta bool) string {
 	return filepath.Join(surroundings.Of(t).Artifacts, folder, name)
 }
 
-// storeOr stores a document and fails the checks when that does not work.
-func storeOr(t *engine.Trial, s *wire.Session, content string, checks ...string) (bool, error) {
+// storeOr stores a document. If that fails, so do the checks, and the scenario ends.
+func storeOr(t *engine.Trial, s *wire.Session, content string, checks ...string) {
 	_, a, err := store(t, s, content)
-	if err != nil {
-		for _, c := range checks {
-			t.Fail(c, "a stored document", "%s", a.OrError(err))
-		}
-		if errors.Is(err, wire.ErrClosed) || errors.Is(err, wire.ErrNoAnswer) {
-			return false, err
-		}
-		return false, nil
+	if err == nil {
+		return
 	}
-	return true, nil
+	for _, c := range checks {
+		t.Fail(c, "a stored document", "%s", a.OrError(err))
+	}
+	t.Stop(err)
 }
 
 func runFileContent(t *engine.Trial) {
 	s := t.Shared()
 	d := newDraft(unusedID(t, "EPIC"))
 	d.body = "Line ends of two kinds\r\n, a tab\t, and no line end at the end"
-	if ok, err := storeOr(t, s, d.text(), "S0-STORE-02"); !ok {
-		t.NoError(err)
-		return
-	}
+	storeOr(t, s, d.text(), "S0-STORE-02")
 	got, err := os.ReadFile(artifact(t, "epic", d.id, false))
 	switch {
 	case err != nil:
@@ -83,10 +77,7 @@ func runFileMetadata(t *engine.Trial) {
 	s := t.Shared()
 	d := newDraft(unusedID(t, "EPIC"))
 	all := []string{"S0-STORE-03/keys", "S0-STORE-03/values", "S0-STORE-03/size"}
-	if ok, err := storeOr(t, s, d.text(), all...); !ok {
-		t.NoError(err)
-		return
-	}
+	storeOr(t, s, d.text(), all...)
 	meta, err := readMetadata(artifact(t, "epic", d.id, true))
 	if err != nil {
 		for _, c := range all {
@@ -105,10 +96,7 @@ func runFileMetadata(t *engine.Trial) {
 	t.Step(s)
 	orphan := newDraft(unusedID(t, "EPIC"))
 	orphan.parent = ""
-	if ok, err := storeOr(t, s, orphan.text(), "S0-STORE-07"); !ok {
-		t.NoError(err)
-		return
-	}
+	storeOr(t, s, orphan.text(), "S0-STORE-07")
 	meta, err = readMetadata(artifact(t, "epic", orphan.id, true))
 	t.Check("S0-STORE-07", err == nil && string(meta["parent_id"]) == "null", "parent_id null", "%v %s", err, rawjson.OrAbsent(meta["parent_id"]))
 }
@@ -135,10 +123,7 @@ func runFileFolder(t *engine.Trial) {
 		return
 	}
 	d := newDraft(unusedID(t, "SPIKE"))
-	if ok, err := storeOr(t, s, d.text(), "S0-STORE-04"); !ok {
-		t.NoError(err)
-		return
-	}
+	storeOr(t, s, d.text(), "S0-STORE-04")
 	_, err := os.Stat(artifact(t, "spike", d.id, false))
 	t.Check("S0-STORE-04", err == nil, "the folder and the file", "no file")
 }
@@ -191,10 +176,7 @@ func runFileReaders(t *engine.Trial) {
 		d.body = strings.Repeat(string(rune('a'+i)), 32_000*(i+1)) + "\nend of document\n"
 		texts[i] = d.text()
 	}
-	if ok, err := storeOr(t, s, texts[0], "S0-STORE-09"); !ok {
-		t.NoError(err)
-		return
-	}
+	storeOr(t, s, texts[0], "S0-STORE-09")
 	path := artifact(t, "backlog_story", id, false)
 	stop := make(chan struct{})
 	found := make(chan string, 1)
@@ -257,11 +239,7 @@ func runFileReadOnly(t *engine.Trial) {
 	t.NoError(engine.SuiteError(os.Chmod(dir, 0o500))) //nolint:gosec // a folder needs x to be entered
 	s := t.Open(surroundings.EnvArtifacts + "=" + dir)
 	t.NoError(s.Handshake(t.Ctx, t.Rev.Asked))
-	t.Step(s)
-	a, err := t.Call(s, ToolStore, storeArguments(newDraft(unusedID(t, "EPIC")).text()))
-	ok := a.HasCode(err, CodeServer) && strings.HasPrefix(a.Err.Message, "Permission denied:")
-	t.Check("S0-STORE-10", ok, `error -32000 "Permission denied: …"`, "%s", a.OrError(err))
-	t.NoError(err)
+	refused(t, s, "S0-STORE-10", ToolStore, storeArguments(newDraft(unusedID(t, "EPIC")).text()), CodeServer, "^Permission denied:")
 }
 
 func runFileTraversal(t *engine.Trial) {

@@ -177,10 +177,7 @@ func runAddSizes(t *engine.Trial) {
 		check string
 		tasks []map[string]any
 	}{{"S0-ADD-21/none", nil}, {"S0-ADD-21/101", tasks}} {
-		t.Step(s)
-		a, err := t.Call(s, ToolAddTask, addArguments(c.tasks...))
-		t.Check(c.check, a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
-		t.NoError(err)
+		refused(t, s, c.check, ToolAddTask, addArguments(c.tasks...), wire.CodeInvalidParams, "")
 	}
 	t.Step(s)
 	got, a, err := add(t, s, tasks[:100]...)

@@ -30,18 +30,23 @@ func validateScenarios() []engine.Scenario {
 }
 
 func validate(t *engine.Trial, s *wire.Session, content, id string) (verdict, wire.Answer, error) {
-	a, err := t.Call(s, ToolValidate, validateArguments(content, id))
-	v, err := readVerdict(a, err)
-	return v, a, err
+	return called[verdict](t, s, ToolValidate, validateArguments(content, id))
+}
+
+// judged is validate for checks that need a verdict: without one, the check fails and the
+// scenario ends.
+func judged(t *engine.Trial, s *wire.Session, check, content, id string) (verdict, wire.Answer) {
+	v, a, err := validate(t, s, content, id)
+	if err != nil {
+		t.Fail(check, "a verdict", "%v", err)
+		t.Stop(err)
+	}
+	return v, a
 }
 
 func runValidateGood(t *engine.Trial) {
 	s := t.Shared()
-	v, a, err := validate(t, s, prd(), idPRD)
-	if err != nil {
-		t.Fail("S0-VAL-01/passed", "a verdict", "%v", err)
-		t.Stop(err)
-	}
+	v, a := judged(t, s, "S0-VAL-01/passed", prd(), idPRD)
 	failed := v.describe()
 	if r, some := v.with(func(r verdictResult) bool { return string(r.Passed) == "false" }); some {
 		failed += fmt.Sprintf(", %s: %s", r.ID, r.Details)
@@ -186,8 +191,7 @@ func runValidateBoundary(t *engine.Trial) {
 	s := t.Shared()
 	arguments := validateArguments(prd(), idPRD)
 	arguments["task_id"] = strings.Repeat("ä", 128)
-	a, err := t.Call(s, ToolValidate, arguments)
-	_, err = readVerdict(a, err)
+	_, _, err := called[verdict](t, s, ToolValidate, arguments)
 	t.Check("X-WIRE-10/boundary", err == nil, "a verdict", "%v", err)
 }
 

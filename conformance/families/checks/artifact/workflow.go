@@ -3,6 +3,7 @@ package artifact
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -85,9 +86,7 @@ func approve(t *engine.Trial, s *wire.Session, id string) (approval, wire.Answer
 // keep stores documents that the scenario builds on.
 func keep(t *engine.Trial, s *wire.Session, documents ...draft) {
 	for _, d := range documents {
-		if _, a, err := store(t, s, d.text()); err != nil {
-			t.Stop(fmt.Errorf("storing %s: %s", d.id, a.OrError(err)))
-		}
+		done[stored](t, s, ToolStore, storeArguments(d.text()))
 	}
 	t.Step(s)
 }
@@ -153,6 +152,26 @@ func playing(t *engine.Trial, fault func(restRequest) *RestAnswer) (*wire.Sessio
 func prerequisite(a wire.Answer) string {
 	data, _ := rawjson.Object(a.ErrorData())
 	return rawjson.Text(data["prerequisite"])
+}
+
+// done calls a tool that the scenario builds on: if it is refused, the scenario ends.
+func done[T any](t *engine.Trial, s *wire.Session, tool string, arguments map[string]any) T {
+	t.Step(s)
+	out, a, err := called[T](t, s, tool, arguments)
+	if err != nil {
+		t.Stop(fmt.Errorf("%s: %s", tool, a.OrError(err)))
+	}
+	return out
+}
+
+// refused calls a tool and decides a check: the answer is an error with a code, and its message
+// matches. An empty pattern matches any.
+func refused(t *engine.Trial, s *wire.Session, check, tool string, arguments map[string]any, code int64, pattern string) {
+	t.Step(s)
+	a, err := t.Call(s, tool, arguments)
+	ok := a.HasCode(err, code) && regexp.MustCompile(pattern).MatchString(a.Err.Message)
+	t.Check(check, ok, strings.TrimSpace(fmt.Sprintf("error %d %s", code, pattern)), "%s", a.OrError(err))
+	t.NoError(err)
 }
 
 // saysCode reports whether the answer is an error with a code whose message holds
