@@ -157,7 +157,11 @@ var importTable = []row{
 		why: "tests alone: the suite judges the reference server, and parsers of others read its reports",
 	},
 	{
-		pkg: "conformance/families/internal/suitetest", tests: []string{"conformance", "conformance/checks/...", "conformance/families/checks/...", "conformance/internal/...", "conformance/report", "mcp", refServer, "internal/memhttp"},
+		pkg: "conformance/families/internal/table", may: []string{"conformance", "conformance/internal/rawjson", "conformance/internal/engine", "conformance/internal/wire"},
+		why: "a table is played the same way, whatever it calls",
+	},
+	{
+		pkg: "conformance/families/internal/suitetest", tests: []string{"conformance", "conformance/checks/...", "conformance/families/checks/...", "conformance/families/internal/table", "conformance/internal/...", "conformance/report", "mcp", refServer, "internal/memhttp"},
 		why: "tests alone: every check, of the protocol and of the families, against servers that break it",
 	},
 	{
@@ -169,7 +173,7 @@ var importTable = []row{
 		why: "the list of the checks of our own tools, beside those of the specification",
 	},
 	{
-		pkg: "conformance/families/checks/...", may: []string{"conformance", "conformance/families/checks/...", "conformance/internal/...", "mcp"},
+		pkg: "conformance/families/checks/...", may: []string{"conformance", "conformance/families/checks/...", "conformance/families/internal/table", "conformance/internal/...", "mcp"},
 		why: "checks of our own tools: they need none of the others",
 	},
 	{
@@ -208,10 +212,6 @@ var importTable = []row{
 	},
 	{pkg: "conformance/report/...", may: []string{"conformance", "mcp"}, tests: []string{"conformance/checks", refServer, "internal/reportsample"}, why: "what was found is rendered by those who did not find it"},
 	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/checks", "conformance/report/..."}, tests: []string{refServer, "mcp"}, why: "package testing stays out of the suite itself"},
-	{
-		pkg: "conformance/internal/table", may: []string{"conformance", "conformance/internal/rawjson", "conformance/internal/engine", "conformance/internal/wire"},
-		why: "a table is played the same way, whatever it calls",
-	},
 	{
 		pkg: "conformance/internal/observe", may: []string{"conformance", "conformance/internal/rawjson", "conformance/internal/wire", "mcp"},
 		why: "it looks at every message of a run and knows no scenario",

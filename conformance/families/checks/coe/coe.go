@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 )
 
 // Tools of the coe family that the suite calls by itself.
@@ -52,17 +52,17 @@ func coeReading(tools ...string) engine.Needs {
 
 // Scenarios returns the scenarios of the family.
 func Scenarios() []engine.Scenario {
-	all := table.Scenarios(table.MustRead(tables, table.Words{
-		Area: Area, Needs: needsOf, Make: makeCOE, That: judgements, Phrases: phrases,
-		Suits: map[string]func(r *table.Run) (string, error){
-			"enhanced":        shaped("enhanced"),
-			"implemented":     shaped("implemented"),
-			"legacy":          shaped("legacy"),
-			"no orchestrator": noOrchestrator,
-			"faults":          faultSwitch,
-		},
-	})...)
-	return slices.Concat(all, coeFaultScenarios(), coeLimitScenarios(), coeTransportScenarios())
+	return slices.Concat(read(tables, judgements, map[string]func(r *table.Run) (string, error){
+		"enhanced":        shaped("enhanced"),
+		"implemented":     shaped("implemented"),
+		"legacy":          shaped("legacy"),
+		"no orchestrator": noOrchestrator,
+	}), coeFaultScenarios(), coeLimitScenarios(), coeTransportScenarios())
+}
+
+// read returns the scenarios of a text.
+func read(text string, that map[string]func(doc any, kept map[string]any) bool, suits map[string]func(r *table.Run) (string, error)) []engine.Scenario {
+	return table.Scenarios(table.MustRead(text, table.Words{Area: Area, Needs: needsOf, Make: makeCOE, Phrases: phrases, That: that, Suits: suits})...)
 }
 
 // needsOf is what a table needs: "reading" or "writing", and more tools.

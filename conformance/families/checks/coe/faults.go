@@ -1,13 +1,14 @@
 package coe
 
 import (
+	_ "embed" // the tables
 	"errors"
 	"math"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -33,14 +34,34 @@ func faultSwitch(r *table.Run) (string, error) {
 	return "", nil
 }
 
-// coeFaultScenarios are about the switch for faults, and about an emptied plan. They apply to
-// revisions with sessions: where every result has a type, a method of no revision has no place
-// (DISC-12).
+// faults are the checks of servers that let a test break them.
+//
+//go:embed faults.txt
+var faults string
+
+// coeFaultScenarios are about the ways to fail, about the switch for faults, and about an
+// emptied plan. They apply to revisions with sessions: where every result has a type, a method
+// of no revision has no place (DISC-12).
 func coeFaultScenarios() []engine.Scenario {
-	return []engine.Scenario{
-		{ID: "S1-INJ-02", Needs: coeReading(), Until: mcp.LatestSession, Run: runInjectRefused},
-		{ID: "S1-NEXT-02", Needs: coeNeeds(ToolDone), Until: mcp.LatestSession, Run: runDrain},
+	all := append(read(faults, faultJudgements, map[string]func(r *table.Run) (string, error){"": faultSwitch}),
+		engine.Scenario{ID: "S1-INJ-02", Needs: coeReading(), Run: runInjectRefused},
+		engine.Scenario{ID: "S1-NEXT-02", Needs: coeNeeds(ToolDone), Run: runDrain},
+	)
+	for i := range all {
+		all[i].Until = mcp.LatestSession
 	}
+	return all
+}
+
+// faultJudgements are what these tables ask of whole answers, by their words.
+var faultJudgements = map[string]func(doc any, kept map[string]any) bool{
+	"2 to 6 writes": func(doc any, kept map[string]any) bool {
+		n := table.NumberAt(doc, "payload.writes") - table.NumberAt(kept, "writes")
+		return n >= 2 && n <= 6
+	},
+	"-32603 or INTERNAL_ERROR": func(doc any, _ map[string]any) bool {
+		return table.NumberAt(doc, "error.code") == wire.CodeInternal || table.TextAt(doc, "payload.error.code") == "INTERNAL_ERROR"
+	},
 }
 
 func runInjectRefused(t *engine.Trial) {

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // judgements are what tables ask of whole answers, by their words.
@@ -41,13 +40,6 @@ var judgements = map[string]func(doc any, kept map[string]any) bool{
 	},
 	"followUpTasksCount is their number": func(doc any, _ map[string]any) bool {
 		return table.NumberAt(doc, "payload.dashboardUpdate.followUpTasksCount") == table.NumberAt(doc, "payload.followUpTasksCreated.#") && table.NumberAt(doc, "payload.followUpTasksCreated.#") > 0
-	},
-	"2 to 6 writes": func(doc any, kept map[string]any) bool {
-		n := table.NumberAt(doc, "payload.writes") - table.NumberAt(kept, "writes")
-		return n >= 2 && n <= 6
-	},
-	"-32603 or INTERNAL_ERROR": func(doc any, _ map[string]any) bool {
-		return table.NumberAt(doc, "error.code") == wire.CodeInternal || table.TextAt(doc, "payload.error.code") == "INTERNAL_ERROR"
 	},
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 )
 
 // docItem is an item of a DoclingDocument, as expected.

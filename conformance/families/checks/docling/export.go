@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 )
 
 // exportDocuments are what is exported, by name.

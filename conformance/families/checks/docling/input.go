@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 )
 
 // RefusedAs expects an error with one of some codes.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 )
 
 // judgements are what tables ask of whole answers, by their words.

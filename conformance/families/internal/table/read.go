@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Words are what the text of a family's tables may name.
@@ -46,7 +45,7 @@ func MustRead(text string, words Words) []Table {
 //
 //	arguments done: {"taskId":"$task","status":"done"}
 //
-//	scenario S1-DONE-02, until 2025-11-25: reports about an unknown task
+//	scenario S1-DONE-02: reports about an unknown task
 //	  needs writing reportTaskDone
 //	  suits faults
 //
@@ -115,7 +114,8 @@ func (r *reader) line(line string) error {
 		r.arguments[name] = m
 		return err
 	case isScenario:
-		return r.scenario(id, title)
+		r.scenario(id, title)
+		return nil
 	case len(r.tables) == 0:
 		return errors.New("no scenario before it")
 	case indented && r.step == nil:
@@ -129,14 +129,9 @@ func (r *reader) line(line string) error {
 	return r.check(head, title)
 }
 
-func (r *reader) scenario(head, title string) error {
-	id, until, bound := strings.Cut(head, ", until ")
-	if bound && !mcp.Version(until).Known() {
-		return errors.New("no such revision")
-	}
-	r.tables = append(r.tables, Table{ID: id, Area: r.Area, Title: title, Until: mcp.Version(until), Needs: r.Needs(nil), Suits: r.Suits[""], Make: r.Make})
+func (r *reader) scenario(id, title string) {
+	r.tables = append(r.tables, Table{ID: id, Area: r.Area, Title: title, Needs: r.Needs(nil), Suits: r.Suits[""], Make: r.Make})
 	r.step = nil
-	return nil
 }
 
 // gate reads what a scenario needs.

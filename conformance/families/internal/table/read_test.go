@@ -7,12 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 const sampleTable = `arguments done: {"id":"$task","status":"done"}
 
-scenario T-1, until 2025-11-25: a table
+scenario T-1: a table
   needs writing tool
   suits anything
 
@@ -55,7 +54,6 @@ func TestRead(t *testing.T) {
 	require.Len(t, tables, 1)
 	tb := &tables[0]
 	require.Equal(t, []string{"T-1", "area", "a table"}, []string{tb.ID, tb.Area, tb.Title})
-	require.Equal(t, mcp.LatestSession, tb.Until)
 	require.Equal(t, []string{"writing", "tool"}, tb.Needs.Tools)
 	require.NotNil(t, tb.Suits)
 	require.Len(t, tb.Steps, 3)
@@ -80,7 +78,7 @@ func TestRead_Wrong(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []string{
 		"T-9/x, MUST: a check before any scenario", "scenario T-1: x\nT-1, MUST: no word", "scenario T-1: x\nT-1/x, MAY: level", "scenario T-1: x\n  suits nobody",
-		"scenario T-1, until 1999-01-01: x", "scenario T-1: x\nprepare\n  call tool nothing", "scenario T-1: x\nprepare\n  call tool {", "scenario T-1: x\nprepare\n  a.b are 7",
+		"scenario T-1: x\nprepare\n  call tool nothing", "scenario T-1: x\nprepare\n  call tool {", "scenario T-1: x\nprepare\n  a.b are 7",
 		"scenario T-1: x\nprepare\n  a.b is seven", "scenario T-1: x\nprepare\n  a.b is from 1", "scenario T-1: x\nprepare\n  a.b is $kept 1", "scenario T-1: x\nprepare\n  a.b matches (",
 		"scenario T-1: x\nprepare\n  that nobody says", "scenario T-1: x\nprepare\n  fails x", "arguments a: 7",
 	} {

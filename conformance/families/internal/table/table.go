@@ -17,7 +17,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Members is a JSON object the suite sends. A string "$name" in it stands for
@@ -30,10 +29,8 @@ type Members map[string]any
 type Table struct {
 	// ID is the requirement, and the first part of the ids of its checks.
 	ID, Area, Title string
-	// Until is the last revision it applies to; empty means no bound.
-	Until mcp.Version
-	Needs engine.Needs
-	Steps []Step
+	Needs           engine.Needs
+	Steps           []Step
 	// Suits, when set, says why the server is not one the table is about, ""
 	// when it is.
 	Suits func(r *Run) (string, error)
@@ -77,7 +74,7 @@ func (tb *Table) requirement(st *Step) string {
 
 // scenario is the table as a scenario.
 func (tb Table) scenario() engine.Scenario {
-	sc := engine.Scenario{ID: tb.ID, Area: tb.Area, Title: tb.Title, Until: tb.Until, Needs: tb.Needs, Source: &tb, Run: tb.run}
+	sc := engine.Scenario{ID: tb.ID, Area: tb.Area, Title: tb.Title, Needs: tb.Needs, Source: &tb, Run: tb.run}
 	for i := range tb.Steps {
 		st := &tb.Steps[i]
 		if st.Word == "" {
