@@ -85,7 +85,7 @@ func runToolEntries(t *engine.Trial) {
 }
 
 // compiles reports why a schema is none. Nothing is fetched: a reference out
-// of the document is judged elsewhere, by whoever would follow it.
+// of the document is judged elsewhere, by those that follow it.
 func compiles(raw json.RawMessage) error {
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(raw, &schema); err != nil {

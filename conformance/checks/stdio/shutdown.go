@@ -24,7 +24,7 @@ func runEndOfInput(t *engine.Trial) {
 	t.Check("STDIO-08/ends", end.Prompt, "an end within "+wire.EndGrace.String(), "it had to be stopped")
 	switch {
 	case !end.Prompt:
-		t.Skip("STDIO-08/status", conformance.SkipPrerequisite, "it did not end by itself")
+		t.Skip("STDIO-08/status", conformance.SkipPrerequisite, "it did not end on its own")
 	case end.Exit < 0:
 		t.Check("STDIO-08/status", end.Err == nil, "no error", "%v", end.Err)
 	default:

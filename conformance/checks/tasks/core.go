@@ -228,7 +228,7 @@ func runTaskCancel(t *engine.Trial) {
 			return
 		}
 	}
-	t.SkipRest(conformance.SkipNoFixture, "no task that lasts until it is cancelled, and none that ends by itself")
+	t.SkipRest(conformance.SkipNoFixture, "no task lasts until it is cancelled, and none ends on its own")
 }
 
 // cancelTask cancels a task that is under way, and then one that is over.
@@ -249,7 +249,7 @@ func cancelTask(t *engine.Trial, s *wire.Session, id string) {
 		a, err = resultOf(t, s, id) // -32602 is one that has forgotten it, which it may
 		t.Check("TASK-04/result", err == nil && !a.HasCode(nil, wire.CodeMethodNotFound), "a result, or the error of the call", "%s", a.OrError(err))
 	}
-	// Meanwhile what was cancelled has had the time to end by itself.
+	// Meanwhile what was cancelled has had the time to end on its own.
 	if err := cancelWhatIsOver(t, s); err != nil || !t.Decided("TASK-04/again") {
 		t.NoError(err)
 		return

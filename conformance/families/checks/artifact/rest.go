@@ -163,7 +163,7 @@ func (r restReply) says(err error, status int, part string) bool {
 // list reads a member that is a list of strings.
 func (r restReply) list(member string) []string {
 	var out []string
-	_ = json.Unmarshal(r.members[member], &out) // no list: the check says so
+	_ = json.Unmarshal(r.members[member], &out) // no list: the check reports it
 	return out
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 )
 
-// Tools of the coe family that the suite calls by itself.
+// Tools of the coe family that the suite calls directly.
 const (
 	ToolNext    = "getNextTask"
 	ToolDone    = "reportTaskDone"

@@ -111,7 +111,7 @@ func tryBurst(t *engine.Trial, s *wire.Session) time.Duration {
 	return took
 }
 
-// meets reports whether a document holds an expectation by itself.
+// meets reports whether a document holds an expectation on its own.
 func meets(doc any, e table.Expectation) bool {
 	v, there := table.Lookup(doc, e.Path)
 	return e.Holds(v, there, nil)

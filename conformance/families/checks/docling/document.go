@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 )
 
 // docItem is an item of a DoclingDocument, as expected.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
 // RefusedAs expects an error with one of some codes.

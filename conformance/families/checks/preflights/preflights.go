@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
-	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 )
 
 // Tools of the preflights family.

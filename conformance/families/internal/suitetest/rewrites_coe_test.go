@@ -5,9 +5,9 @@ import (
 	"net/http"
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/checks/coe"
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
