@@ -18,7 +18,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/server/family"
 )
 
-// A chat that runs while the server is told to end can still be finished: its
+// A chat that runs while the server is asked to end can still be finished: its
 // agent's calls are taken until it is (X-SHUT-01).
 func TestRoutesEndBeforeTheirCalls_X_SHUT_01(t *testing.T) {
 	t.Parallel()

@@ -250,7 +250,7 @@ func TestNoProgressWithoutToken(t *testing.T) {
 	}
 }
 
-// A token is sent back as it came, also where a number has no exact float64.
+// A token is sent back unchanged, also where a number has no exact float64.
 func TestProgressTokenComesBackUnchanged(t *testing.T) {
 	t.Parallel()
 	for _, token := range []string{`7`, `-1`, `9007199254740993`, `"é"`, `""`} {

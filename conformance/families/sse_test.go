@@ -156,7 +156,7 @@ func TestSSE_Refusals(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, serve(t).get(t.Context(), server.SSEPath).StatusCode, "only where it is asked for (OLD-06)")
 }
 
-// A call that runs when the server is told to end is answered, and then the
+// A call that runs when the server is asked to end is answered, and then the
 // stream ends (X-SHUT-01).
 func TestX_SHUT_01_SSE(t *testing.T) {
 	t.Parallel()

@@ -59,11 +59,8 @@ func batched(t *engine.Trial, s *wire.Session, ids []string, messages ...[]byte)
 // isOurs reports whether a response answers a sign of life.
 func isOurs(in wire.Inbound) bool { return bytes.HasPrefix(in.Members["id"], []byte(`"c-`)) }
 
-func runBatches(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runBatches(t *engine.Trial) {
+	s := t.Fresh()
 	ping := func(id string) []byte { return wire.Message(id, mcp.MethodPing, nil) }
 	note := wire.Message("", "notifications/com.example/unknown", nil)
 	for _, c := range []struct {
@@ -108,14 +105,11 @@ func runBatches(t *engine.Trial) error {
 	served := slices.ContainsFunc(got, func(in wire.Inbound) bool { return in.ID() == `"b-7"` && wire.ToAnswer(in).Err == nil })
 	t.Check("RPC-15/part", served, "a result for the request in it", "%d answers, %v", len(got), err)
 	delete(s.Pending, "null")
-	return talk.Alive(t, "RPC-15/alive", s)
+	talk.Alive(t, "RPC-15/alive", s)
 }
 
-func runNoBatches(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runNoBatches(t *engine.Trial) {
+	s := t.Fresh()
 	const id = `"batched-1"`
 	s.Pending[id] = false
 	a, err := talk.Refusal(t, s, id, batch(s.Message(id, s.LifeSign(), nil)))
@@ -126,5 +120,5 @@ func runNoBatches(t *engine.Trial) error {
 		t.Fail("RPC-17/refused", "error -32600", "%s", rawjson.Clip(string(a.In.Data), 160))
 	}
 	talk.Unserved(t, "RPC-17/refused", a, err, wire.CodeInvalidRequest, wire.CodeParse, wire.CodeHeader)
-	return talk.Alive(t, "RPC-17/alive", s)
+	talk.Alive(t, "RPC-17/alive", s)
 }

@@ -30,11 +30,8 @@ func overloaded(a wire.Answer) bool {
 	return a.Err != nil && a.Err.Code <= -32000 && a.Err.Code >= -32099
 }
 
-func runManyPings(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runManyPings(t *engine.Trial) {
+	s := t.Shared()
 	var ids []string
 	var pings [][]byte
 	for range talk.InFlight {
@@ -43,7 +40,7 @@ func runManyPings(t *engine.Trial) error {
 	}
 	if err := talk.Volley(t.Ctx, s, pings); err != nil {
 		t.Fail("X-WIRE-12/pings", "200 answers", "not all could be sent: %v", err)
-		return err
+		t.Stop(err)
 	}
 	served := 0
 	for i, id := range ids {
@@ -53,15 +50,15 @@ func runManyPings(t *engine.Trial) error {
 			served++
 		case err != nil && !refused(a) || err == nil && !overloaded(a):
 			t.Fail("X-WIRE-12/pings", "200 answers", "request %d: %s", i+1, a.OrError(err))
-			return err
+			t.NoError(err)
+			return
 		}
 	}
 	if served == 0 {
 		t.Inconclusive("X-WIRE-12/pings", "all were refused")
-		return nil
+		return
 	}
 	t.Pass("X-WIRE-12/pings")
-	return nil
 }
 
 // kind is a sort of request, told by its answer.
@@ -102,15 +99,11 @@ func kindsOf(t *engine.Trial, s *wire.Session) []kind {
 
 // runMixed sends requests of all kinds by turns, without waiting, and between
 // them cancellations that are about none of them.
-func runMixed(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runMixed(t *engine.Trial) {
+	s := t.Fresh()
 	over := s.NewID()
-	if _, err := s.Ask(t.Ctx, over, s.Message(over, s.LifeSign(), nil)); err != nil {
-		return err
-	}
+	_, err := s.Ask(t.Ctx, over, s.Message(over, s.LifeSign(), nil))
+	t.NoError(err)
 	t.Step(s)
 	kinds := kindsOf(t, s)
 	const rounds = 20
@@ -129,7 +122,7 @@ func runMixed(t *engine.Trial) error {
 	}
 	if err := talk.Volley(t.Ctx, s, messages); err != nil {
 		t.Fail("X-WIRE-12/mixed", "an answer to each", "not all could be sent: %v", err)
-		return nil
+		return
 	}
 	strange, answered := "", 0
 	for i, id := range ids {
@@ -143,15 +136,14 @@ func runMixed(t *engine.Trial) error {
 			}
 		case !refused(a): // a status may be all that HTTP says of a refusal
 			t.Fail("X-WIRE-12/mixed", "an answer to each", "request %d, %s: %v", i+1, k.method, err)
-			return nil
+			return
 		}
 	}
 	if answered == 0 {
 		t.Inconclusive("X-WIRE-12/mixed", "all were refused")
 		t.Inconclusive("X-WIRE-12/kinds", "all were refused")
-		return nil
+		return
 	}
 	t.Pass("X-WIRE-12/mixed")
 	t.Check("X-WIRE-12/kinds", strange == "", "what its method answers", "%s", strange)
-	return nil
 }

@@ -11,11 +11,8 @@ func idScenarios() []engine.Scenario {
 	return []engine.Scenario{{ID: "X-WIRE-04", Run: runIDs}}
 }
 
-func runIDs(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runIDs(t *engine.Trial) {
+	s := t.Shared()
 	for _, each := range [][2]string{
 		{"X-WIRE-04/string", `"7"`},
 		{"X-WIRE-04/integer", `7`},
@@ -34,15 +31,12 @@ func runIDs(t *engine.Trial) error {
 		t.Step(s)
 		// Any response counts, for one with another id is what is looked for.
 		_, err := s.Send(t.Ctx, s.Message(id, method, nil))
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		in, err := s.Next(t.Ctx, func(in wire.Inbound) bool { return in.IsResponse() || in.Ended && in.To == id })
 		if err != nil {
 			t.Fail(check, "a response with id "+id, err.Error())
-			return err
+			t.Stop(err)
 		}
 		t.Check(check, wire.SameID(in.Members["id"], id), "id "+id, "id %s", rawjson.OrAbsent(in.Members["id"]))
 	}
-	return nil
 }

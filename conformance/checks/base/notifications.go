@@ -12,11 +12,8 @@ func notificationScenarios() []engine.Scenario {
 	return []engine.Scenario{{ID: "X-WIRE-05", Run: runNotifications}}
 }
 
-func runNotifications(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runNotifications(t *engine.Trial) {
+	s := t.Fresh()
 	for _, each := range [][2]string{
 		{"X-WIRE-05/unknown", `{"jsonrpc":"2.0","method":"notifications/com.example/unknown","params":{"x":1}}`},
 		{"X-WIRE-05/request-method", string(wire.Message("", s.LifeSign(), nil))},
@@ -28,7 +25,7 @@ func runNotifications(t *engine.Trial) error {
 		answered, err := s.Send(t.Ctx, []byte(frame))
 		if err != nil {
 			t.Fail(id, "silence", err.Error())
-			return err
+			t.Stop(err)
 		}
 		if answered != nil && answered.Status >= 300 && id != "X-WIRE-05/cancelled" {
 			// HTTP lets a server refuse a notification with an error status.
@@ -38,7 +35,7 @@ func runNotifications(t *engine.Trial) error {
 		stray, err := s.Settle(t.Ctx)
 		if err != nil {
 			t.Fail(id, "an answer to the ping after it", err.Error())
-			return err
+			t.Stop(err)
 		}
 		got := ""
 		for _, in := range stray {
@@ -47,5 +44,5 @@ func runNotifications(t *engine.Trial) error {
 		s.Unclaimed = nil
 		t.Check(id, len(stray) == 0, "no answer", got)
 	}
-	return talk.Alive(t, "X-WIRE-05/alive", s)
+	talk.Alive(t, "X-WIRE-05/alive", s)
 }

@@ -37,29 +37,24 @@ func textScenarios() []engine.Scenario {
 	return []engine.Scenario{{ID: "RPC-01-TEXT", Needs: engine.Needs{Capability: "prompts"}, Run: runTexts}}
 }
 
-func runTexts(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runTexts(t *engine.Trial) {
+	s := t.Fresh()
 	a, err := s.Request(t.Ctx, mcp.MethodPromptsList, nil)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	var listed struct{ Prompts []struct{ Name string } }
 	_ = json.Unmarshal(a.Result, &listed) // what is no list has none
 	if !slices.ContainsFunc(listed.Prompts, func(p struct{ Name string }) bool { return p.Name == echoPrompt }) {
 		for _, c := range t.Scenario.Checks {
 			t.Skip(c.ID, conformance.SkipNoFixture, "no prompt "+echoPrompt)
 		}
-		return nil
+		return
 	}
 	for _, c := range TextCases {
 		t.Step(s)
 		got, err := echo(t, s, json.RawMessage(c.spelled))
 		if err != nil {
 			t.Fail("RPC-01/text-"+c.Word, c.spelled, "%s", err.Error())
-			return err
+			t.Stop(err)
 		}
 		want := rawjson.Text(json.RawMessage(c.spelled))
 		t.Check("RPC-01/text-"+c.Word, strings.Contains(got, want), fmt.Sprintf("%q", want), "%q", rawjson.Clip(got, 200))
@@ -78,11 +73,8 @@ func runTexts(t *engine.Trial) error {
 		data := s.Message(id, mcp.MethodPromptsGet, echoParams(json.RawMessage(`"PLACE"`)))
 		s.Pending[id] = false                                                                       // the message may not be readable, and is a request
 		_, _ = talk.Refusal(t, s, id, []byte(strings.Replace(string(data), `"PLACE"`, spelled, 1))) // any answer will do
-		if err := talk.Alive(t, check, s); err != nil {
-			return err
-		}
+		talk.Alive(t, check, s)
 	}
-	return nil
 }
 
 func echoParams(value json.RawMessage) map[string]any {

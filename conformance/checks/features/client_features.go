@@ -18,7 +18,7 @@ import (
 
 // clientFeatureScenarios are about what a server asks of a client in a session.
 func clientFeatureScenarios() []engine.Scenario {
-	one := func(id, tool string, run func(*engine.Trial) error) engine.Scenario {
+	one := func(id, tool string, run func(*engine.Trial)) engine.Scenario {
 		return engine.Scenario{ID: id, Needs: engine.Needs{Tools: []string{tool}, SideEffects: conformance.SideEffectsReadOnly}, Run: run}
 	}
 	return []engine.Scenario{
@@ -49,7 +49,7 @@ func judgeAnswered(t *engine.Trial, id string, x exchangeOfFeature, err error) {
 // askFeature opens a session that declares capabilities and answers one method with
 // what reply says, and calls a tool on it.
 func askFeature(t *engine.Trial, declares map[string]any, method string, reply func(wire.Inbound) (any, *wire.RPCError), tool string, arguments any) (exchangeOfFeature, error) {
-	s, err := t.Raw()
+	s, err := t.TryOpen()
 	if err != nil {
 		return exchangeOfFeature{}, err
 	}
@@ -104,12 +104,12 @@ func unobserved(err error) bool {
 
 // cannotAsk ends a scenario of which no call came back: skipped where a server
 // cannot ask, inconclusive where nothing came in time.
-func cannotAsk(t *engine.Trial, err error) error {
+func cannotAsk(t *engine.Trial, err error) {
 	if !errors.Is(err, errNoSession) {
-		return err
+		t.NoError(err)
+		return
 	}
 	t.SkipRest(conformance.SkipTransport, err.Error())
-	return nil
 }
 
 func (x exchangeOfFeature) params() map[string]json.RawMessage {
@@ -125,13 +125,14 @@ func userRefuses(wire.Inbound) (any, *wire.RPCError) {
 	return nil, &wire.RPCError{Code: mcp.CodeUserRejected, Message: "User rejected the request"}
 }
 
-func runSampling(t *engine.Trial) error {
+func runSampling(t *engine.Trial) {
 	const method = mcp.MethodSamplingCreateMessage
 	declared := map[string]any{"sampling": struct{}{}}
 	arguments := map[string]any{"prompt": "What is the capital of France?"}
 	x, err := askFeature(t, declared, method, func(wire.Inbound) (any, *wire.RPCError) { return talk.ModelSays, nil }, fixture.ToolSampling, arguments)
 	if len(x.asked) == 0 && unobserved(err) {
-		return cannotAsk(t, err)
+		cannotAsk(t, err)
+		return
 	}
 	t.Check("SAMP-01/asks", len(x.asked) > 0, method, "%s", x.OrError(err))
 	if len(x.asked) == 0 {
@@ -145,13 +146,12 @@ func runSampling(t *engine.Trial) error {
 	judgeAnswered(t, "SAMP-01/refused", x, err)
 	x, err = askFeature(t, nil, method, userRefuses, fixture.ToolSampling, arguments)
 	if err != nil && len(x.asked) == 0 {
-		return err
+		t.Stop(err)
 	}
 	t.Check("SAMP-01/undeclared", len(x.asked) == 0, "no "+method, "%d of them", len(x.asked))
-	return nil
 }
 
-func runElicitation(t *engine.Trial) error {
+func runElicitation(t *engine.Trial) {
 	const method = mcp.MethodElicitationCreate
 	declared := map[string]any{"elicitation": struct{}{}}
 	arguments := map[string]any{"message": "Who are you?"}
@@ -160,7 +160,8 @@ func runElicitation(t *engine.Trial) error {
 	}
 	x, err := askFeature(t, declared, method, accept, fixture.ToolElicitation, arguments)
 	if len(x.asked) == 0 && unobserved(err) {
-		return cannotAsk(t, err)
+		cannotAsk(t, err)
+		return
 	}
 	t.Check("ELIC-01/asks", len(x.asked) > 0, method, "%s", x.OrError(err))
 	if len(x.asked) == 0 {
@@ -177,10 +178,9 @@ func runElicitation(t *engine.Trial) error {
 	judgeAnswered(t, "ELIC-01/refused", x, err)
 	x, err = askFeature(t, nil, method, userRefuses, fixture.ToolElicitation, arguments)
 	if err != nil && len(x.asked) == 0 {
-		return err
+		t.Stop(err)
 	}
 	t.Check("ELIC-01/undeclared", len(x.asked) == 0, "no "+method, "%d of them", len(x.asked))
-	return nil
 }
 
 // formOf has a tool show its form and returns the properties.
@@ -192,7 +192,7 @@ func formOf(t *engine.Trial, tool string) (map[string]json.RawMessage, exchangeO
 	return fixture.ReadSchema(x.params()["requestedSchema"]).Properties, x, err
 }
 
-func runDefaults(t *engine.Trial) error {
+func runDefaults(t *engine.Trial) {
 	properties, x, err := formOf(t, fixture.ToolDefaults)
 	fault := ""
 	for _, name := range rawjson.SortedKeys(properties) {
@@ -206,13 +206,13 @@ func runDefaults(t *engine.Trial) error {
 		}
 	}
 	if len(properties) == 0 && unobserved(err) {
-		return cannotAsk(t, err)
+		cannotAsk(t, err)
+		return
 	}
 	t.Check("ELIC-04/defaults", len(properties) > 0 && fault == "", "a default for each", "%s %s", fault, x.OrError(err))
-	return nil
 }
 
-func runEnums(t *engine.Trial) error {
+func runEnums(t *engine.Trial) {
 	properties, x, err := formOf(t, fixture.ToolEnums)
 	fault := ""
 	for _, name := range rawjson.SortedKeys(properties) {
@@ -231,8 +231,8 @@ func runEnums(t *engine.Trial) error {
 		}
 	}
 	if len(properties) == 0 && unobserved(err) {
-		return cannotAsk(t, err)
+		cannotAsk(t, err)
+		return
 	}
 	t.Check("ELIC-03/enums", len(properties) > 0 && fault == "", "a choice for each", "%s %s", fault, x.OrError(err))
-	return nil
 }

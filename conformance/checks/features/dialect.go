@@ -16,15 +16,10 @@ func dialectScenarios() []engine.Scenario {
 	return []engine.Scenario{{ID: "TOOL-06", Needs: engine.Needs{Capability: "tools"}, Run: runDialect}}
 }
 
-func runDialect(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runDialect(t *engine.Trial) {
+	s := t.Shared()
 	tools, err := wire.ListTools(t.Ctx, s)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	for _, tool := range tools {
 		if tool.Name == fixture.ToolDialect {
 			dialect, keywords := lostKeywords(tool.InputSchema)
@@ -32,11 +27,10 @@ func runDialect(t *engine.Trial) error {
 			if t.Rev.Stateless() {
 				t.Check("TOOL-06/keywords", keywords == "", "what the fixture is made with", "%s is not there", keywords)
 			}
-			return nil
+			return
 		}
 	}
 	t.SkipRest(conformance.SkipNoFixture, "no tool "+fixture.ToolDialect)
-	return nil
 }
 
 // lostKeywords names what the schema of the fixture has lost, "" for nothing:

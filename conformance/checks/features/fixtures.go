@@ -16,7 +16,7 @@ func fixtureScenarios() []engine.Scenario {
 		return engine.Scenario{
 			ID:    "TOOL-13-" + word,
 			Needs: engine.Needs{Tools: []string{tool}, SideEffects: conformance.SideEffectsReadOnly},
-			Run:   func(t *engine.Trial) error { return judgeFixture(t, "TOOL-13/"+word, tool, kinds) },
+			Run:   func(t *engine.Trial) { judgeFixture(t, "TOOL-13/"+word, tool, kinds) },
 		}
 	}
 	return []engine.Scenario{
@@ -29,11 +29,8 @@ func fixtureScenarios() []engine.Scenario {
 	}
 }
 
-func judgeFixture(t *engine.Trial, id, tool string, kinds []string) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func judgeFixture(t *engine.Trial, id, tool string, kinds []string) {
+	s := t.Shared()
 	a, err := t.Call(s, tool, struct{}{})
 	result, _ := rawjson.Object(a.Result)
 	found := map[string]bool{}
@@ -48,7 +45,7 @@ func judgeFixture(t *engine.Trial, id, tool string, kinds []string) error {
 	}
 	failed := string(result["isError"]) == "true"
 	t.Check(id, err == nil && missing == "" && failed == (id == "TOOL-13/failed"), "its content", "no %s block, isError %v: %s", missing, failed, a.OrError(err))
-	return err
+	t.NoError(err)
 }
 
 // blocksOf returns the content of a call.

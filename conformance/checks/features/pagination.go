@@ -14,7 +14,7 @@ import (
 // paginationScenarios are about the pages of lists.
 func paginationScenarios() []engine.Scenario {
 	one := func(word string, kind wire.ListKind) engine.Scenario {
-		return engine.Scenario{ID: "UTIL-14-" + word, Needs: engine.Needs{Capability: kind.Capability}, Run: func(t *engine.Trial) error { return pages(t, word, kind) }}
+		return engine.Scenario{ID: "UTIL-14-" + word, Needs: engine.Needs{Capability: kind.Capability}, Run: func(t *engine.Trial) { pages(t, word, kind) }}
 	}
 	return []engine.Scenario{
 		{ID: "UTIL-14", Needs: engine.Needs{Capability: wire.ToolList.Capability}, Run: runPages},
@@ -22,18 +22,16 @@ func paginationScenarios() []engine.Scenario {
 	}
 }
 
-func runPages(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runPages(t *engine.Trial) {
+	s := t.Shared()
 	pages, err := wire.ToolPages(t.Ctx, s)
 	unread := err
 	switch {
 	case errors.Is(err, wire.ErrUnread):
 		t.Inconclusive("UTIL-14/ends", err.Error())
 	case err != nil && !errors.Is(err, wire.ErrEndless):
-		return err
+		t.NoError(err)
+		return
 	default:
 		t.Check("UTIL-14/ends", err == nil, "an end", "%v", err)
 		unread = nil
@@ -57,14 +55,11 @@ func runPages(t *engine.Trial) error {
 	t.Step(s)
 	a, err := s.Request(t.Ctx, mcp.MethodToolsList, map[string]any{"cursor": "mainstay-no-such-cursor"})
 	t.Check("UTIL-15/bad-cursor", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
-	return err
+	t.NoError(err)
 }
 
-func pages(t *engine.Trial, word string, kind wire.ListKind) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func pages(t *engine.Trial, word string, kind wire.ListKind) {
+	s := t.Shared()
 	list, err := wire.WalkList(t.Ctx, s, kind)
 	switch {
 	case errors.Is(err, wire.ErrUnread):
@@ -72,7 +67,7 @@ func pages(t *engine.Trial, word string, kind wire.ListKind) error {
 		disjoint(t, "UTIL-14/"+word+"-disjoint", list.Twice, err)
 	case err != nil && !errors.Is(err, wire.ErrEndless):
 		t.SkipRest(conformance.SkipPrerequisite, err.Error())
-		return nil
+		return
 	default:
 		t.Check("UTIL-14/"+word+"-ends", err == nil, "an end", "%v", err)
 		disjoint(t, "UTIL-14/"+word+"-disjoint", list.Twice, nil)
@@ -80,7 +75,7 @@ func pages(t *engine.Trial, word string, kind wire.ListKind) error {
 	t.Step(s)
 	a, err := s.Request(t.Ctx, kind.Method, map[string]any{"cursor": "mainstay-no-such-cursor"})
 	t.Check("UTIL-15/"+word, a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
-	return err
+	t.NoError(err)
 }
 
 // disjoint decides that nothing stands twice in a list: of one that was read in

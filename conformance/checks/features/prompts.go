@@ -22,18 +22,13 @@ func promptScenarios() []engine.Scenario {
 	}
 }
 
-func runPrompts(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runPrompts(t *engine.Trial) {
+	s := t.Shared()
 	list, err := wire.WalkList(t.Ctx, s, wire.PromptList)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if len(list.Entries) == 0 {
 		t.SkipRest(conformance.SkipNoFixture, "no prompts")
-		return nil
+		return
 	}
 	names, arguments, twice, refusals := "", "", "", ""
 	var ungot, failed string
@@ -67,7 +62,8 @@ func runPrompts(t *engine.Trial) error {
 			got++
 			a, err := s.Request(t.Ctx, mcp.MethodPromptsGet, params)
 			if wire.IsLost(err) {
-				return err
+				t.NoError(err)
+				return
 			}
 			if wire.Denies(a, err) {
 				ungot = name + ": " + a.OrError(err)
@@ -108,7 +104,6 @@ func runPrompts(t *engine.Trial) error {
 		t.Check("PRM-01/image", err == nil && found, "a block of type image with data and a mimeType", a.OrError(err))
 	}
 	t.SkipRest(conformance.SkipNoFixture, "no such prompt") // what is left
-	return nil
 }
 
 // offered decides that what is listed can be had. Any request may fail for reasons
@@ -163,11 +158,8 @@ func promptArgumentsOf(e wire.ListEntry) (required []string, fault string) {
 	return required, fault
 }
 
-func runCompletion(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runCompletion(t *engine.Trial) {
+	s := t.Shared()
 	list, err := wire.WalkList(t.Ctx, s, wire.PromptList)
 	if err != nil {
 		list = &wire.Listing{} // completion of templates alone
@@ -190,17 +182,18 @@ func runCompletion(t *engine.Trial) error {
 	t.Check("CMP-01/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
 	if prompt == "" {
 		t.SkipRest(conformance.SkipNoFixture, "no prompt with arguments")
-		return nil
+		return
 	}
 	t.Step(s)
 	a, err = ask(prompt, argument)
 	if wire.IsLost(err) {
-		return err // it says nothing of the values
+		t.NoError(err)
+		return // it says nothing of the values
 	}
 	if a.Err != nil {
 		// Another required argument may be missing, or the argument have no values.
 		t.SkipRest(conformance.SkipNoFixture, "no completion to look at: "+a.Describe())
-		return nil
+		return
 	}
 	result, _ := rawjson.Object(a.Result)
 	completion, _ := rawjson.Object(result["completion"])
@@ -209,7 +202,8 @@ func runCompletion(t *engine.Trial) error {
 	t.Check("CMP-01/values", err == nil && ok, "an array of strings", "values is %s; %s", rawjson.OrAbsent(completion["values"]), a.OrError(err))
 	if !ok {
 		t.SkipRest(conformance.SkipPrerequisite, "no values to count")
-		return err
+		t.NoError(err)
+		return
 	}
 	t.Check("CMP-02/hundred", len(values) <= 100, "100 at most", "%d", len(values))
 	raw, there := completion["total"]
@@ -218,5 +212,5 @@ func runCompletion(t *engine.Trial) error {
 	t.Check("CMP-02/total", !there || rawjson.IsInteger(raw) && int(total) >= len(values), "an integer, no less than there are", "total is %s of %d", rawjson.OrAbsent(raw), len(values))
 	raw, there = completion["hasMore"]
 	t.Check("CMP-02/more", !there || string(raw) == "true" || string(raw) == "false", "a boolean", "hasMore is %s", rawjson.OrAbsent(raw))
-	return err
+	t.NoError(err)
 }

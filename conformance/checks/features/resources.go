@@ -26,11 +26,8 @@ func resourceScenarios() []engine.Scenario {
 	}
 }
 
-func runResources(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runResources(t *engine.Trial) {
+	s := t.Shared()
 	list, err := wire.WalkList(t.Ctx, s, wire.ResourceList)
 	ofList := []string{"RES-02/entries", "RES-02/unique", "RES-07/members", "RES-02/read", "RES-02/uri", "RES-02/mime"}
 	switch {
@@ -39,7 +36,8 @@ func runResources(t *engine.Trial) error {
 			t.Inconclusive(id, err.Error())
 		}
 	case err != nil:
-		return err
+		t.NoError(err)
+		return
 	}
 	const unknown = "mainstay-no-such-scheme://nothing/at-all"
 	entries, members, twice := "", "", ""
@@ -65,9 +63,7 @@ func runResources(t *engine.Trial) error {
 		t.Check("RES-02/entries", entries == "", "an absolute uri and a name", "%s", entries)
 		t.Check("RES-02/unique", twice == "", "each uri once", "%s", twice)
 		t.Check("RES-07/members", members == "", "the types of the schema", "%s", members)
-		if err := readEach(t, s, list.Entries[:min(10, len(list.Entries))]); err != nil {
-			return err
-		}
+		readEach(t, s, list.Entries[:min(10, len(list.Entries))])
 	}
 	t.Step(s)
 	a, err := s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": unknown})
@@ -78,7 +74,7 @@ func runResources(t *engine.Trial) error {
 	}
 	data, _ := rawjson.Object(a.ErrorData())
 	t.Check("RES-03/data", rawjson.Text(data["uri"]) == unknown, "data.uri "+unknown, a.OrError(err))
-	return err
+	t.NoError(err)
 }
 
 // resourceEntryFault says which optional member of a resource or template has
@@ -101,15 +97,13 @@ func resourceEntryFault(e wire.ListEntry) string {
 	return ""
 }
 
-func readEach(t *engine.Trial, s *wire.Session, entries []wire.ListEntry) error {
+func readEach(t *engine.Trial, s *wire.Session, entries []wire.ListEntry) {
 	denied, failed, other, media := "", "", "", ""
 	read := 0
 	for _, e := range entries {
 		uri := rawjson.Text(e["uri"])
 		a, err := s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		if a.IsInputRequired() {
 			continue
 		}
@@ -138,11 +132,10 @@ func readEach(t *engine.Trial, s *wire.Session, entries []wire.ListEntry) error 
 		for _, id := range []string{"RES-02/uri", "RES-02/mime"} {
 			t.Skip(id, conformance.SkipNoFixture, "no contents to look at")
 		}
-		return nil
+		return
 	}
 	t.Check("RES-02/uri", other == "", "the uri that was asked for", "%s", other)
 	t.Check("RES-02/mime", media == "", "the same MIME type", "%s", media)
-	return nil
 }
 
 // contents returns those of an answer to resources/read.
@@ -153,19 +146,16 @@ func contents(a wire.Answer) []wire.ListEntry {
 	return contents
 }
 
-func runTemplates(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runTemplates(t *engine.Trial) {
+	s := t.Shared()
 	list, err := wire.WalkList(t.Ctx, s, wire.TemplateList)
 	if err != nil {
 		t.SkipRest(conformance.SkipPrerequisite, err.Error())
-		return nil // a server need not have templates; LC-14 judges the method
+		return // a server need not have templates; LC-14 judges the method
 	}
 	if len(list.Entries) == 0 {
 		t.SkipRest(conformance.SkipNoFixture, "no templates")
-		return nil
+		return
 	}
 	fault := ""
 	official := false
@@ -179,7 +169,7 @@ func runTemplates(t *engine.Trial) error {
 	t.Check("RES-07/template", fault == "", "a template and a name", "%s", fault)
 	if !official {
 		t.SkipRest(conformance.SkipNoFixture, "no template test://template/{id}/data")
-		return nil
+		return
 	}
 	for _, each := range [][2]string{{"RES-07/filled", "123"}, {"RES-07/other", "mainstay7"}} {
 		id, value := each[0], each[1]
@@ -192,7 +182,6 @@ func runTemplates(t *engine.Trial) error {
 		}
 		t.Check(id, err == nil && holds, value+" in the text", a.OrError(err))
 	}
-	return nil
 }
 
 // isTemplate reports whether text has the syntax of RFC 6570: braces that pair
@@ -221,26 +210,20 @@ func isTemplate(text string) bool {
 
 // runSubscribe asks for news of the official resource. A server that lists it
 // need not have the tool that changes it, which is of this suite.
-func runSubscribe(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runSubscribe(t *engine.Trial) {
+	s := t.Fresh()
 	changes := talk.Offers(t.Rev, fixture.ToolChangeResource) && t.Rev.MayCall(fixture.ToolChangeResource)
 	if !changes {
 		list, err := wire.WalkList(t.Ctx, s, wire.ResourceList)
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		if !list.Has(wire.ResourceList, fixture.ResourceWatched) {
 			t.SkipRest(conformance.SkipNoFixture, "no resource "+fixture.ResourceWatched)
-			return nil
+			return
 		}
 	}
 	if w, ok := s.Conn.(*wire.HTTPConn); ok {
-		if _, err := w.Listen(t.Ctx, ""); err != nil {
-			return err
-		}
+		_, err := w.Listen(t.Ctx, "")
+		t.NoError(err)
 	}
 	t.Step(s)
 	watched := map[string]any{"uri": fixture.ResourceWatched}
@@ -250,11 +233,10 @@ func runSubscribe(t *engine.Trial) error {
 		a, err = s.Request(t.Ctx, mcp.MethodResourcesUnsubscribe, watched)
 		t.Check("RES-04/unsubscribe", err == nil && wire.IsEmptyResult(a), "an empty result", a.OrError(err))
 		t.SkipRest(conformance.SkipNoFixture, "no tool "+fixture.ToolChangeResource) // what is left
-		return nil
+		return
 	}
-	if _, err := t.Call(s, fixture.ToolChangeResource, struct{}{}); err != nil {
-		return err
-	}
+	_, err = t.Call(s, fixture.ToolChangeResource, struct{}{})
+	t.NoError(err)
 	long := s.Timeout
 	s.Timeout = min(s.Timeout, wire.NewsWait)
 	in, err := s.AwaitUnsolicited(t.Ctx, func(in wire.Inbound) bool { return in.Method() == mcp.MethodResourcesUpdated })
@@ -263,13 +245,10 @@ func runSubscribe(t *engine.Trial) error {
 	a, err = s.Request(t.Ctx, mcp.MethodResourcesUnsubscribe, watched)
 	t.Check("RES-04/unsubscribe", err == nil && wire.IsEmptyResult(a), "an empty result", a.OrError(err))
 	had := len(s.Notifications(mcp.MethodResourcesUpdated))
-	if _, err := t.Call(s, fixture.ToolChangeResource, struct{}{}); err != nil {
-		return err
-	}
-	if _, err := s.Settle(t.Ctx); err != nil {
-		return err
-	}
+	_, err = t.Call(s, fixture.ToolChangeResource, struct{}{})
+	t.NoError(err)
+	_, err = s.Settle(t.Ctx)
+	t.NoError(err)
 	more := len(s.Notifications(mcp.MethodResourcesUpdated)) - had
 	t.Check("RES-04/stopped", more == 0, "no news", "%d notifications", more)
-	return nil
 }

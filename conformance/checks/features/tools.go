@@ -22,15 +22,10 @@ func toolListScenarios() []engine.Scenario {
 	}
 }
 
-func runToolsListed(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runToolsListed(t *engine.Trial) {
+	s := t.Shared()
 	a, err := s.Request(t.Ctx, mcp.MethodToolsList, nil)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if a.Err != nil {
 		t.Inconclusive("TOOL-01/list", a.Describe()) // LC-14 judges whether it may be
 	} else {
@@ -40,21 +35,16 @@ func runToolsListed(t *engine.Trial) error {
 	t.Step(s)
 	b, err := s.Request(t.Ctx, mcp.MethodToolsList, struct{}{})
 	t.Check("TOOL-01/params", err == nil && (a.Err == nil) == (b.Err == nil), "the same answer", b.OrError(err))
-	return err
+	t.NoError(err)
 }
 
 // toolName is what TOOL-05 asks of names.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 
-func runToolEntries(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runToolEntries(t *engine.Trial) {
+	s := t.Shared()
 	tools, err := wire.ListTools(t.Ctx, s)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	wrong := map[string]string{}
 	note := func(id string, ok bool, format string, args ...any) {
 		if !ok && wrong[id] == "" {
@@ -92,11 +82,10 @@ func runToolEntries(t *engine.Trial) error {
 		}
 		t.Check(c.ID, wrong[c.ID] == "", "that for each tool", "%s", wrong[c.ID])
 	}
-	return nil
 }
 
 // compiles reports why a schema is none. Nothing is fetched: a reference out
-// of the document is judged elsewhere, by whoever would follow it.
+// of the document is judged elsewhere, by those that follow it.
 func compiles(raw json.RawMessage) error {
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(raw, &schema); err != nil {

@@ -21,19 +21,12 @@ func httpGuardScenarios() []engine.Scenario {
 	}
 }
 
-func runForeignPages(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runForeignPages(t *engine.Trial) {
+	s := t.Fresh()
 	w, err := talk.HTTPOf(s)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	u, err := url.Parse(w.At.URL)
-	if err != nil {
-		return engine.SuiteError(err)
-	}
+	t.NoError(engine.SuiteError(err))
 	from := func(origin string) http.Header { return http.Header{"Origin": {origin}} }
 	a, err := talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), from(u.Scheme+"://"+u.Host))
 	t.Check("X-SEC-02/own", a.Served(err), wantServed, "%s", a.Describe(err))
@@ -62,18 +55,14 @@ func runForeignPages(t *engine.Trial) error {
 	// What a name far away stands for, a server there may know better.
 	if !talk.OnThisMachine(u) {
 		t.Skip("X-SEC-02/host", conformance.SkipControl, "needs a server on this machine")
-		return nil
+		return
 	}
 	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), http.Header{"Host": {"evil.example"}})
 	t.Check("X-SEC-02/host", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
-	return nil
 }
 
-func runOddVersionHeaders(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runOddVersionHeaders(t *engine.Trial) {
+	s := t.Fresh()
 	named := func(v string) http.Header { return http.Header{wire.HeaderRevision: {v}} }
 	if t.Rev.Revision.AtLeast(mcp.Version2025_06_18) {
 		a, err := talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), named(strings.Repeat("v", 2000)))
@@ -89,9 +78,8 @@ func runOddVersionHeaders(t *engine.Trial) error {
 		a, err = talk.ExchangeHTTP(t, s, http.MethodDelete, nil, named(string(fixture.NoVersion)))
 		after, afterErr := talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), nil)
 		t.Check("HTTP-15/delete", refusedOnly(a, err) && after.Served(afterErr), "a 4xx status, and a session that goes on", "%s, then %s", a.Describe(err), after.Describe(afterErr))
-		return nil
+		return
 	}
 	a, err := talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), http.Header{wire.HeaderRevision: {}})
 	t.Check("HTTP-14/none", a.Served(err), wantServed, "%s", a.Describe(err))
-	return nil
 }

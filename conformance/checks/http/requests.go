@@ -110,17 +110,14 @@ func httpRequestScenarios() []engine.Scenario {
 	all := []engine.Scenario{{ID: "HTTP-01", Needs: needs, Run: runUploads}}
 	for _, id := range []string{"HTTP-02", "HTTP-06", "HTTP-19-METHODS"} {
 		list := Probes()[id]
-		all = append(all, engine.Scenario{ID: id, Needs: needs, Run: func(t *engine.Trial) error { return probeAll(t, list) }})
+		all = append(all, engine.Scenario{ID: id, Needs: needs, Run: func(t *engine.Trial) { probeAll(t, list) }})
 	}
 	return all
 }
 
 // probeAll makes the requests in the shared session.
-func probeAll(t *engine.Trial, list []Probe) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func probeAll(t *engine.Trial, list []Probe) {
+	s := t.Shared()
 	for i := range list {
 		p := &list[i]
 		body := p.Body
@@ -130,18 +127,12 @@ func probeAll(t *engine.Trial, list []Probe) error {
 		a, err := talk.ExchangeHTTP(t, s, p.Method, body, p.Header)
 		t.Check(p.ID, p.OK(a, err), p.want, "%s", a.Describe(err))
 	}
-	return nil
 }
 
-func runUploads(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runUploads(t *engine.Trial) {
+	s := t.Shared()
 	w, err := talk.HTTPOf(s)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	ctx, cancel := context.WithTimeout(t.Ctx, s.Timeout)
 	defer cancel()
 	t.Step(s)
@@ -177,7 +168,6 @@ func runUploads(t *engine.Trial) error {
 	}
 	all.Wait()
 	t.Check("HTTP-01/concurrent", strings.Join(wrong, "") == "", "20 responses, each with its id", "%s", rawjson.Clip(strings.Join(wrong, " "), 300))
-	return nil
 }
 
 // drip is a body that arrives in pieces.

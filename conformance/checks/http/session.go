@@ -16,31 +16,22 @@ func httpSessionScenarios() []engine.Scenario {
 	return []engine.Scenario{{ID: "HTTP-12-IDS", Needs: needs, Run: runSessionIDs}, {ID: "HTTP-12", Needs: needs, Run: runHTTPSessions}}
 }
 
-func runHTTPSessions(t *engine.Trial) error {
-	one, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runHTTPSessions(t *engine.Trial) {
+	one := t.Fresh()
 	w, err := talk.HTTPOf(one)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	id := w.SessionID()
 	if id == "" {
 		for _, c := range t.Scenario.Checks {
 			t.Skip(c.ID, conformance.SkipNotDeclared, "the server gives no session id")
 		}
-		return nil
+		return
 	}
 	visible := strings.IndexFunc(id, func(c rune) bool { return c < 0x21 || c > 0x7E }) < 0
 	t.Check("HTTP-12/visible", visible, "bytes from 0x21 to 0x7E", "an id with other bytes")
-	two, err := t.Fresh()
-	if err != nil {
-		return err
-	}
-	if w, err = talk.HTTPOf(two); err != nil {
-		return err
-	}
+	two := t.Fresh()
+	w, err = talk.HTTPOf(two)
+	t.NoError(err)
 	t.Check("HTTP-12/distinct", w.SessionID() != id, "another id", "the same id")
 
 	a, err := talk.ExchangeHTTP(t, one, http.MethodPost, talk.PingMessage(one), http.Header{wire.HeaderSession: {}})
@@ -64,34 +55,26 @@ func runHTTPSessions(t *engine.Trial) error {
 	}
 	a, err = talk.ExchangeHTTP(t, two, http.MethodPost, talk.PingMessage(two), nil)
 	t.Check("HTTP-16/others", a.Served(err), "200 with a response", "%s", a.Describe(err))
-	return nil
 }
 
 // sessions is how many ids are compared for what they have in common.
 const sessions = 6
 
-func runSessionIDs(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runSessionIDs(t *engine.Trial) {
+	s := t.Fresh()
 	w, err := talk.HTTPOf(s)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	id := w.SessionID()
 	if id == "" {
 		for _, c := range t.Scenario.Checks {
 			t.Skip(c.ID, conformance.SkipNotDeclared, "the server gives no session id")
 		}
-		return nil
+		return
 	}
 	ids := []string{id}
 	for range sessions - 1 {
 		other, _, err := talk.Offer(t, t.Rev.Asked)
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		if o, err := talk.HTTPOf(other); err == nil {
 			ids = append(ids, o.SessionID())
 		}
@@ -136,18 +119,17 @@ func runSessionIDs(t *engine.Trial) error {
 	if ended := err == nil && a.Status < 300; !ended {
 		t.Skip("HTTP-18/again", conformance.SkipNotDeclared, "the server does not end sessions")
 		t.Skip("HTTP-16/stream", conformance.SkipNotDeclared, "the server does not end sessions")
-		return nil
+		return
 	}
 	a, err = talk.ExchangeHTTP(t, s, http.MethodDelete, nil, nil)
 	t.Check("HTTP-18/again", refusedOnly(a, err), "404", "%s", a.Describe(err))
 	if !open {
 		t.Skip("HTTP-16/stream", conformance.SkipNotDeclared, "the server offers no stream")
-		return nil
+		return
 	}
 	s.Timeout = min(s.Timeout, wire.Lag)
 	_, err = s.Next(t.Ctx, func(in wire.Inbound) bool { return in.To == stream.Token && in.Ended })
 	t.Check("HTTP-16/stream", err == nil, "the end of the stream", "%v", err)
-	return nil
 }
 
 // flip changes the case of an ASCII letter.

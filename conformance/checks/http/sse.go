@@ -41,32 +41,27 @@ func streamOf(s *wire.Session) (*wire.SSEConn, error) {
 	return w, nil
 }
 
-func runEventStream(t *engine.Trial) error {
-	s, err := t.Raw()
-	if err != nil {
-		return err
-	}
+func runEventStream(t *engine.Trial) {
+	s := t.Raw()
 	w, err := streamOf(s)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	t.EvidenceFrom = 0 // the opening of the stream is what is looked at
 	t.Check("OLD-01/first", w.First == wire.EventEndpoint, "an event named endpoint", "%s", w.First)
 	t.Check("OLD-01/uri", isURI(w.Named), "a URI", "%q", rawjson.Clip(w.Named, 200))
 	t.Check("OLD-02/origin", !w.Foreign, "the origin of "+t.Rev.Report.Target.URL, "%s", rawjson.Clip(w.Named, 200))
 	if w.Foreign {
-		return wire.ErrForeignEndpoint
+		t.NoError(wire.ErrForeignEndpoint)
+		return
 	}
-	if err := s.Handshake(t.Ctx, t.Rev.Asked); err != nil {
-		return err
-	}
+	t.NoError(s.Handshake(t.Ctx, t.Rev.Asked))
 	t.Step(s)
 	id := s.NewID()
 	refused, err := s.Send(t.Ctx, wire.Message(id, mcp.MethodPing, nil))
 	t.Check("OLD-01/accepted", err == nil && refused == nil, "a 2xx status", "%s", orTaken(refused, err))
 	a, err := s.Await(t.Ctx, id)
 	if errors.Is(err, wire.ErrLate) && !t.Reachable() {
-		return err
+		t.NoError(err)
+		return
 	}
 	t.Check("OLD-01/answer", err == nil && a.Err == nil && a.In.To == "", "the answer to ping, as an event", "%s", a.OrError(err))
 	t.Step(s)
@@ -95,7 +90,6 @@ func runEventStream(t *engine.Trial) error {
 	padding := map[string]any{"_meta": map[string]any{"com.example/padding": strings.Repeat("x", 1<<20)}}
 	a, err = s.Ask(t.Ctx, id, wire.Message(id, mcp.MethodPing, padding))
 	t.Check("OLD-01/large", err == nil && a.Err == nil, "an answer to ping", "%s", a.OrError(err))
-	return nil
 }
 
 // isURI reports whether text is a reference to a URI as it may stand in one
@@ -115,25 +109,22 @@ func orTaken(a *wire.HTTPAnswer, err error) string {
 	return a.Describe(err)
 }
 
-func runTwoStreams(t *engine.Trial) error {
+func runTwoStreams(t *engine.Trial) {
 	const each = 20
-	one, err := t.Fresh() // beside the one that scenarios share
+	one, err := t.TryFresh() // beside the one that scenarios share
 	two := one
 	if err == nil {
-		two, err = t.Fresh()
+		two, err = t.TryFresh()
 	}
 	t.Check("OLD-01/both", err == nil, "a second session", "%v", err)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	t.Step(one)
 	var ids [2][]string
 	for i := range each {
 		for n, s := range []*wire.Session{one, two} {
 			id := strconv.Quote("stream-" + strconv.Itoa(n) + "-" + strconv.Itoa(i))
-			if _, err := s.Send(t.Ctx, wire.Message(id, mcp.MethodPing, nil)); err != nil {
-				return err
-			}
+			_, err := s.Send(t.Ctx, wire.Message(id, mcp.MethodPing, nil))
+			t.NoError(err)
 			ids[n] = append(ids[n], id)
 		}
 	}
@@ -142,7 +133,8 @@ func runTwoStreams(t *engine.Trial) error {
 		for _, id := range ids[n] {
 			a, err := s.Await(t.Ctx, id)
 			if talk.Unheard(t, s, err) {
-				return err
+				t.NoError(err)
+				return
 			}
 			if err != nil || a.Err != nil {
 				fault = id + " is not answered on its stream: " + a.OrError(err)
@@ -157,9 +149,7 @@ func runTwoStreams(t *engine.Trial) error {
 	}
 	t.Check("OLD-01/own", fault == "", "20 answers on each stream, to its own requests", "%s", fault)
 
-	if err := parallelPings(t, two); err != nil {
-		return err
-	}
+	parallelPings(t, two)
 	t.Step(two)
 	one.Close()
 	var a wire.Answer
@@ -167,19 +157,17 @@ func runTwoStreams(t *engine.Trial) error {
 		if a, err = two.Ping(t.Ctx); err != nil || a.Err != nil {
 			break
 		}
-		if err := wire.Pause(t.Ctx, wire.Lag/5); err != nil {
-			return err
-		}
+		t.NoError(wire.Pause(t.Ctx, wire.Lag/5))
 	}
 	if errors.Is(err, wire.ErrLate) && !t.Reachable() {
-		return err
+		t.NoError(err)
+		return
 	}
 	t.Check("OLD-01/others", err == nil && a.Err == nil, "an answer to ping", "%s", a.OrError(err))
-	return nil
 }
 
 // parallelPings posts 50 requests on connections of their own.
-func parallelPings(t *engine.Trial, s *wire.Session) error {
+func parallelPings(t *engine.Trial, s *wire.Session) {
 	const many = 50
 	t.Step(s)
 	ids := make([]string, many)
@@ -211,38 +199,28 @@ func parallelPings(t *engine.Trial, s *wire.Session) error {
 		}
 		a, err := s.Await(t.Ctx, id)
 		if talk.Unheard(t, s, err) {
-			return err
+			t.NoError(err)
+			return
 		}
 		if err != nil || a.Err != nil {
 			fault = id + ": " + a.OrError(err)
 		}
 	}
 	t.Check("OLD-01/parallel", fault == "", "50 answers", "%s", fault)
-	return nil
 }
 
-func runStreamSession(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
-	ended, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runStreamSession(t *engine.Trial) {
+	s := t.Fresh()
+	ended := t.Fresh()
 	w, err := streamOf(ended)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	other, err := streamOf(s)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if w.PostURL == other.PostURL {
 		for _, c := range t.Scenario.Checks {
 			t.Skip(c.ID, conformance.SkipControl, "the endpoint names no session: two streams have the same")
 		}
-		return nil
+		return
 	}
 	live := other.PostURL
 	defer func() { other.PostURL = live }()
@@ -264,7 +242,6 @@ func runStreamSession(t *engine.Trial) error {
 	other.PostURL = neverNamed(live)
 	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), nil)
 	t.Check("OLD-05/unknown", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
-	return nil
 }
 
 // neverNamed is an endpoint like a given one, whose session does not exist: its
@@ -278,15 +255,10 @@ func neverNamed(endpoint string) string {
 	return endpoint[:i] + other + endpoint[i+1:]
 }
 
-func runForeignStreams(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runForeignStreams(t *engine.Trial) {
+	s := t.Fresh()
 	u, err := url.Parse(t.Rev.Report.Target.URL)
-	if err != nil {
-		return engine.SuiteError(err)
-	}
+	t.NoError(engine.SuiteError(err))
 	const evil = "http://evil.example"
 	from := func(origin string) http.Header { return http.Header{"Origin": {origin}} }
 	post := func(with http.Header) (*wire.HTTPAnswer, error) {
@@ -302,9 +274,8 @@ func runForeignStreams(t *engine.Trial) error {
 	t.Check("X-SEC-02/sse-own", err == nil && a.Status/100 == 2, "a 2xx status", "%s", a.Describe(err))
 	if !talk.OnThisMachine(u) {
 		t.Skip("X-SEC-02/sse-host", conformance.SkipControl, "needs a server on this machine")
-		return nil
+		return
 	}
 	a, err = talk.ExchangeHTTP(t, s, http.MethodGet, nil, http.Header{"Host": {"evil.example"}})
 	t.Check("X-SEC-02/sse-host", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
-	return nil
 }

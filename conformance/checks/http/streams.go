@@ -42,33 +42,26 @@ func eventsOf(t *engine.Trial, s *wire.Session, token string, enough func(in wir
 	return all, err
 }
 
-func runOwnStream(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runOwnStream(t *engine.Trial) {
+	s := t.Fresh()
 	w, err := talk.HTTPOf(s)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	stream, err := w.Listen(t.Ctx, "")
 	if !stream.Is(err, http.StatusOK) || wire.MediaType(stream.Header) != wire.MediaStream {
 		for _, c := range t.Scenario.Checks {
 			t.Skip(c.ID, conformance.SkipNotDeclared, "the server offers no stream of its own")
 		}
-		return nil
+		return
 	}
 	second, err := w.Listen(t.Ctx, "")
 	t.Check("HTTP-19/second", second.Is(err, http.StatusOK) || refusedOnly(second, err), "an event stream or a 4xx status", "%s", second.Describe(err))
 
 	t.Step(s)
-	change := func() error {
+	change := func() {
 		_, err := s.Request(t.Ctx, mcp.MethodToolsCall, engine.CallParams(fixture.ToolChangeTools, struct{}{}))
-		return err
+		t.NoError(err)
 	}
-	if err := change(); err != nil {
-		return err
-	}
+	change()
 	wait := s.Timeout
 	s.Timeout = min(wait, 2*wire.Lag)
 	_, err = s.AwaitUnsolicited(t.Ctx, func(in wire.Inbound) bool { return in.Method() == mcp.MethodToolsListChanged })
@@ -84,9 +77,7 @@ func runOwnStream(t *engine.Trial) error {
 		s.Timeout = wait
 		t.Check("HTTP-21/once", before == 1 && len(s.Notifications(mcp.MethodToolsListChanged)) == 1, "one notification", "%d", len(s.Notifications(mcp.MethodToolsListChanged)))
 	}
-	if err := change(); err != nil { // as it was
-		return err
-	}
+	change() // as it was
 	astray := ""
 	for _, in := range slices.Concat(s.Unclaimed, s.Unsolicited) {
 		if in.IsResponse() && (in.To == stream.Token || second.Is(nil, http.StatusOK) && in.To == second.Token) {
@@ -94,7 +85,6 @@ func runOwnStream(t *engine.Trial) error {
 		}
 	}
 	t.Check("HTTP-21/no-response", astray == "", "requests and notifications alone", "%s", astray)
-	return nil
 }
 
 // resume listens for what came after an event. A server that has not noticed yet
@@ -116,29 +106,22 @@ func resume(t *engine.Trial, w *wire.HTTPConn, last string) (*wire.HTTPAnswer, e
 	}
 }
 
-func runResume(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runResume(t *engine.Trial) {
+	s := t.Fresh()
 	w, err := talk.HTTPOf(s)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	id, err := talk.Progressing(t, s, "whole")
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	whole, err := eventsOf(t, s, id, nil)
 	if err != nil {
 		t.Check("HTTP-03/ends", false, "the end of the stream", "%v", err)
-		return nil
+		return
 	}
 	if len(whole) == 0 || wire.MediaType(http.Header{"Content-Type": {whole[0].HTTP.ContentType}}) != wire.MediaStream {
 		for _, c := range t.Scenario.Checks {
 			t.Skip(c.ID, conformance.SkipNotDeclared, "the server answers without a stream")
 		}
-		return nil
+		return
 	}
 	t.Check("HTTP-03/ends", whole[len(whole)-1].IsResponse(), "the end of the stream after the response", "more after it, or no response")
 	if t.Rev.Revision.AtLeast(mcp.Version2025_11_25) {
@@ -148,22 +131,18 @@ func runResume(t *engine.Trial) error {
 		for _, c := range t.Scenario.Checks {
 			t.Skip(c.ID, conformance.SkipNotDeclared, "the server's events have no ids")
 		}
-		return nil
+		return
 	}
 	// The second call is left after its first progress; a third one runs beside it.
 	id, err = talk.Progressing(t, s, "left")
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	first, err := eventsOf(t, s, id, func(in wire.Inbound) bool { return in.Method() == mcp.MethodProgress })
 	if err != nil || len(first) == 0 {
-		return fmt.Errorf("the call that is left: %d events, %w", len(first), err)
+		t.Stop(fmt.Errorf("the call that is left: %d events, %w", len(first), err))
 	}
 	w.Abandon(id)
 	beside, err := talk.Progressing(t, s, "beside")
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	last := first[len(first)-1]
 	back, err := resume(t, w, last.Event)
 	var rest []wire.Inbound
@@ -177,9 +156,7 @@ func runResume(t *engine.Trial) error {
 		t.Skip("HTTP-23/only", conformance.SkipNotDeclared, "streams are not taken up again")
 	}
 	side, err := eventsOf(t, s, beside, nil)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	repeated, foreign, seen := "", "", map[string]string{}
 	for _, in := range rest {
 		if slices.ContainsFunc(first, func(f wire.Inbound) bool { return f.Event == in.Event && in.Event != "" }) {
@@ -204,32 +181,22 @@ func runResume(t *engine.Trial) error {
 	t.Step(s)
 	a, err := w.Listen(t.Ctx, "mainstay-no-such-event")
 	t.Check("HTTP-23/unknown", noCrash(a, err), wantNoCrash, "%s", a.Describe(err))
-	return nil
 }
 
-func runHangUp(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runHangUp(t *engine.Trial) {
+	s := t.Fresh()
 	w, err := talk.HTTPOf(s)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	t.Calls++
 	id, err := s.Post(t.Ctx, mcp.MethodToolsCall, engine.CallParams(fixture.ToolReconnect, struct{}{}))
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	events, err := eventsOf(t, s, id, nil)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if slices.ContainsFunc(events, func(in wire.Inbound) bool { return in.IsResponse() }) {
 		for _, c := range t.Scenario.Checks {
 			t.Skip(c.ID, conformance.SkipNotDeclared, "the server does not hang up")
 		}
-		return nil
+		return
 	}
 	last := ""
 	waits := slices.ContainsFunc(events, func(in wire.Inbound) bool { return in.Retry })
@@ -241,7 +208,7 @@ func runHangUp(t *engine.Trial) error {
 	}
 	if !t.Check("HTTP-24/event", last != "", "an event with an id", "%d events without one", len(events)) {
 		t.Skip("HTTP-24/answer", conformance.SkipPrerequisite, "HTTP-24/event")
-		return nil
+		return
 	}
 	t.Step(s)
 	back, err := resume(t, w, last)
@@ -251,5 +218,4 @@ func runHangUp(t *engine.Trial) error {
 	}
 	ok := slices.ContainsFunc(rest, func(in wire.Inbound) bool { return in.IsResponse() && in.ID() == id })
 	t.Check("HTTP-24/answer", ok, "the response to the call", "%s, %d events, %v", back.Describe(nil), len(rest), err)
-	return nil
 }

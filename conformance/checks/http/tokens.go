@@ -119,43 +119,31 @@ func (g *guarded) unissued(doc *document, scope, algorithm string) string {
 
 // runCredentials is about the token that the suite was given: how it may come, and what
 // is open without it.
-func runCredentials(t *engine.Trial) error {
-	g, err := guardedBy(t)
-	if err != nil {
-		return err
-	}
+func runCredentials(t *engine.Trial) {
+	g := guardedBy(t)
 	if closed, err := g.closed(); err != nil || !closed {
-		return err
+		t.NoError(err)
+		return
 	}
 	token, err := g.credential()
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if token == "" {
 		t.SkipRest(conformance.SkipControl, "needs a Bearer token, such as -H 'Authorization: Bearer ${TOKEN}'")
-		return nil
+		return
 	}
 	a, err := g.ask("bearer " + token)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if t.Check("AUTH-02/case", a.Served(err), "200 with a response", "%s", a.Describe(err)) {
 		g.w.SetSession(a.Header.Get(wire.HeaderSession)) // which close ends
 	}
-	if err := g.inQuery(token); err != nil {
-		return err
-	}
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+	t.NoError(g.inQuery(token))
+	s := t.Fresh()
 	a, err = talk.ExchangeHTTP(t, s, http.MethodGet, nil, g.with())
 	t.Check("AUTH-02/get", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	if !t.Decided("AUTH-02/session") && s.Stateless == "" {
 		a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), g.with())
 		t.Check("AUTH-02/session", a.Is(err, http.StatusUnauthorized), "401", "%s", a.Describe(err))
 	}
-	return nil
 }
 
 // inQuery sends the token where clients must not.
@@ -181,30 +169,25 @@ func (g *guarded) inQuery(token string) error {
 
 // runWrongAudience is about a token that the same authorization server issued for
 // another server.
-func runWrongAudience(t *engine.Trial) error {
-	g, err := guardedBy(t)
-	if err != nil {
-		return err
-	}
+func runWrongAudience(t *engine.Trial) {
+	g := guardedBy(t)
 	token, _ := t.Rev.Opts.Fixtures[conformance.WrongAudienceToken].(string)
 	if token == "" {
 		t.SkipRest(conformance.SkipControl, "needs a token for another server: --wrong-audience-token")
-		return nil
+		return
 	}
 	if closed, err := g.closed(); err != nil || !closed {
-		return err
+		t.NoError(err)
+		return
 	}
 	a, err := g.ask("Bearer " + token)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	g.w.SetSession(a.Header.Get(wire.HeaderSession)) // which close ends
 	if g.refuses("AUTH-21/audience", a, http.StatusUnauthorized, http.StatusForbidden) {
 		g.refuses("AUTH-21/status", a, http.StatusUnauthorized)
 	} else {
 		t.Skip("AUTH-21/status", conformance.SkipPrerequisite, "not refused")
 	}
-	return nil
 }
 
 // mostTools bounds how many tools are called to find one that a weak token may not.
@@ -212,29 +195,24 @@ const mostTools = 50
 
 // runWeakToken is about a token without a scope that some request needs: the first
 // message, the list of tools, or a call of a tool.
-func runWeakToken(t *engine.Trial) error {
-	g, err := guardedBy(t)
-	if err != nil {
-		return err
-	}
+func runWeakToken(t *engine.Trial) {
+	g := guardedBy(t)
 	token, _ := t.Rev.Opts.Fixtures[conformance.WeakToken].(string)
 	if token == "" {
 		t.SkipRest(conformance.SkipControl, "needs a token without some scope: --weak-token")
-		return nil
+		return
 	}
 	if closed, err := g.closed(); err != nil || !closed {
-		return err
+		t.NoError(err)
+		return
 	}
 	a, asked, err := g.weakest("Bearer " + token)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if !t.Check("AUTH-18/refused", a.Is(nil, http.StatusForbidden), "403", "to %s: %s", asked, a.Describe(nil)) {
 		t.SkipRest(conformance.SkipPrerequisite, "not refused with 403")
-		return nil
+		return
 	}
 	g.insufficient(a)
-	return nil
 }
 
 // insufficient judges what a 403 says.

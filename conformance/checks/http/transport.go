@@ -23,11 +23,8 @@ func httpScenarios() []engine.Scenario {
 	}
 }
 
-func runHTTPAnswers(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runHTTPAnswers(t *engine.Trial) {
+	s := t.Shared()
 	// One that every server has to accept: what nobody knows may be refused.
 	note := wire.Message("", mcp.MethodCancelled, map[string]any{"requestId": "never-sent", "reason": "the suite looks at the answer"})
 	a, err := talk.ExchangeHTTP(t, s, http.MethodPost, note, nil)
@@ -42,64 +39,44 @@ func runHTTPAnswers(t *engine.Trial) error {
 	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), http.Header{"Content-Type": {wire.MediaJSON + "; charset=utf-8"}})
 	t.Check("HTTP-03/parameters", a.Served(err), "200 with a response", "%s", a.Describe(err))
 	w, err := talk.HTTPOf(s)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	lower := http.Header{"content-type": {wire.MediaJSON}, "accept": {wire.AcceptBoth}}
 	if id := w.SessionID(); id != "" {
 		lower["mcp-session-id"] = []string{id}
 	}
 	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), lower)
 	t.Check("HTTP-11/case", a.Served(err), "200 with a response", "%s", a.Describe(err))
-	return nil
 }
 
 // runRedirect is a warning only: no page speaks of redirects, but clients need
 // not follow one, and after 301 to 303 many would send a GET.
-func runRedirect(t *engine.Trial) error {
-	s, err := t.Raw()
-	if err != nil {
-		return err
-	}
+func runRedirect(t *engine.Trial) {
+	s := t.Raw()
 	a, err := talk.ExchangeHTTP(t, s, http.MethodPost, wire.Message(s.NewID(), mcp.MethodInitialize, s.InitializeParams(t.Rev.Asked)), nil)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	t.Check("HTTP-07/redirect", a.Status/100 != 3, "an answer", "%d to %s", a.Status, rawjson.Clip(a.Header.Get("Location"), 120))
 	if w, err := talk.HTTPOf(s); err == nil && a.Status < 300 {
 		w.SetSession(a.Header.Get(wire.HeaderSession)) // which close ends
 	}
-	return nil
 }
 
-func runHTTPGet(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runHTTPGet(t *engine.Trial) {
+	s := t.Fresh()
 	a, err := talk.ExchangeHTTP(t, s, http.MethodGet, nil, nil)
 	ok := a.Is(err, http.StatusMethodNotAllowed) || a.Is(err, http.StatusOK) && wire.MediaType(a.Header) == wire.MediaStream
 	t.Check("HTTP-19/get", ok, "an event stream or 405", "%s", a.Describe(err))
-	return nil
 }
 
-func runHTTPVersion(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runHTTPVersion(t *engine.Trial) {
+	s := t.Shared()
 	a, err := talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), http.Header{wire.HeaderRevision: {string(fixture.NoVersion)}})
 	t.Check("HTTP-15/invalid", a.Is(err, http.StatusBadRequest), "400", "%s", a.Describe(err))
 	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), http.Header{wire.HeaderRevision: {}})
 	t.Check("HTTP-15/missing", a.Served(err), "200 with a response", "%s", a.Describe(err))
-	return nil
 }
 
-func runHTTPOrigin(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runHTTPOrigin(t *engine.Trial) {
+	s := t.Shared()
 	a, err := talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), http.Header{"Origin": {"http://evil.example"}})
 	refused := a.Is(err, http.StatusForbidden)
 	if !s.Opened.Revision.AtLeast(mcp.Version2025_11_25) {
@@ -109,5 +86,4 @@ func runHTTPOrigin(t *engine.Trial) error {
 	t.Check("X-SEC-02/foreign", refused, "403", "%s", a.Describe(err))
 	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), nil)
 	t.Check("X-SEC-02/none", a.Served(err), "200 with a response", "%s", a.Describe(err))
-	return nil
 }

@@ -19,23 +19,18 @@ func gateScenarios() []engine.Scenario {
 	}
 }
 
-func runGate(t *engine.Trial) error {
-	s, err := t.Raw()
-	if err != nil {
-		return err
-	}
+func runGate(t *engine.Trial) {
+	s := t.Raw()
 	if s.Conn.Transport() == conformance.TransportHTTP {
 		// Without a session id a server may be a stateless one, which has no
 		// handshake to wait for.
 		t.Skip("X-GATE-01/first", conformance.SkipTransport, "a request without a session may be served on HTTP")
 	} else {
-		if s, err = tooEarly(t, s); err != nil {
-			return err
-		}
+		s = tooEarly(t, s)
 	}
 	if s.Opened == nil {
 		if _, err := s.Initialize(t.Ctx, t.Rev.Asked); err != nil {
-			return fmt.Errorf("initialize: %w", err)
+			t.Stop(fmt.Errorf("initialize: %w", err))
 		}
 	}
 	if t.NeedsProfile("X-GATE-01/list", "X-GATE-01/call") {
@@ -49,28 +44,25 @@ func runGate(t *engine.Trial) error {
 	t.Step(s)
 	a, err := s.Ping(t.Ctx)
 	t.Check("X-GATE-01/ping", err == nil && a.Err == nil, "a result", a.OrError(err))
-	if err := s.Initialized(t.Ctx); err != nil {
-		return err
-	}
+	t.NoError(s.Initialized(t.Ctx))
 	t.Step(s)
 	a, err = s.Request(t.Ctx, mcp.MethodToolsList, nil)
 	t.Check("X-GATE-01/after", err == nil && a.Err == nil, "a result", a.OrError(err))
-	return nil
 }
 
 // tooEarly asks for tools before initialize and returns a session to go on with.
 // Silence is a refusal, too, of a server that goes on to answer initialize: one
 // that has gone has refused nothing.
-func tooEarly(t *engine.Trial, s *wire.Session) (*wire.Session, error) {
+func tooEarly(t *engine.Trial, s *wire.Session) *wire.Session {
 	a, early := s.Request(t.Ctx, mcp.MethodToolsList, nil)
 	if early == nil {
 		t.Check("X-GATE-01/first", a.Err != nil, "an error", "%s", a.Describe())
-		return s, nil
+		return s
 	}
 	if errors.Is(early, wire.ErrNoAnswer) {
 		if _, err := s.Initialize(t.Ctx, t.Rev.Asked); err == nil {
 			t.Pass("X-GATE-01/first")
-			return s, nil
+			return s
 		}
 	}
 	t.Inconclusive("X-GATE-01/first", "the server was lost: "+early.Error())
@@ -87,11 +79,8 @@ func checkNotInitialized(t *engine.Trial, id string, a wire.Answer, err error) {
 // does not say what becomes of it. Over a pipe the official SDKs serve it, which lets
 // a bridge share one program between clients; over HTTP, where each client has a
 // session of its own, they refuse it.
-func runSecondInitialize(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runSecondInitialize(t *engine.Trial) {
+	s := t.Fresh()
 	a, err := s.Request(t.Ctx, mcp.MethodInitialize, s.InitializeParams(t.Rev.Asked))
 	result, _ := rawjson.Object(a.Result)
 	served := err == nil && a.Err == nil && rawjson.Text(result["protocolVersion"]) != ""
@@ -104,5 +93,4 @@ func runSecondInitialize(t *engine.Trial) error {
 	}
 	a, err = s.Ping(t.Ctx)
 	t.Check("X-GATE-02/alive", err == nil && a.Err == nil, "an answer to ping", a.OrError(err))
-	return nil
 }

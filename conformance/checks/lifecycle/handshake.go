@@ -21,26 +21,21 @@ func lifecycleScenarios() []engine.Scenario {
 	}
 }
 
-func runInitializeResult(t *engine.Trial) error {
-	s, err := t.Raw()
-	if err != nil {
-		return err
-	}
+func runInitializeResult(t *engine.Trial) {
+	s := t.Raw()
 	a, err := s.Initialize(t.Ctx, t.Rev.Asked)
 	if err != nil {
 		t.Fail("LC-01/answered", "a result", err.Error())
-		return err
+		t.Stop(err)
 	}
 	if !t.Check("LC-01/answered", s.Opened != nil, "a result object", a.Describe()) {
-		return nil
+		return
 	}
 	result := s.Opened.Result
 	capabilities := result["capabilities"]
 	if t.Check("LC-01/capabilities", rawjson.IsObject(capabilities), "an object", rawjson.OrAbsent(capabilities)) {
 		var features map[string]json.RawMessage
-		if err := json.Unmarshal(capabilities, &features); err != nil {
-			return err
-		}
+		t.NoError(json.Unmarshal(capabilities, &features))
 		wrong := ""
 		for _, name := range rawjson.SortedKeys(features) {
 			if !rawjson.IsObject(features[name]) {
@@ -56,16 +51,14 @@ func runInitializeResult(t *engine.Trial) error {
 		"strings", "serverInfo "+rawjson.OrAbsent(result["serverInfo"]))
 	instructions, there := result["instructions"]
 	t.Check("LC-01/instructions", !there || rawjson.IsString(instructions), "a string", rawjson.OrAbsent(instructions))
-	return nil
 }
 
-func runVersions(t *engine.Trial) error {
+func runVersions(t *engine.Trial) {
 	s, a, err := talk.Offer(t, t.Rev.Asked)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if s.Opened == nil {
-		return errors.New("initialize: " + a.Describe())
+		t.NoError(errors.New("initialize: " + a.Describe()))
+		return
 	}
 	newest := s.Opened.Revision
 	t.Check("LC-03/dated", newest.Era() == mcp.EraSession, "a revision that has initialize", "%q", newest)
@@ -101,36 +94,28 @@ func runVersions(t *engine.Trial) error {
 			t.Check("LC-03/latest", got == newest || got.AtLeast(newest), string(newest), "%q", got)
 		}
 	}
-	return nil
 }
 
-func runPing(t *engine.Trial) error {
-	s, err := t.Raw()
-	if err != nil {
-		return err
-	}
-	if _, err := s.Initialize(t.Ctx, t.Rev.Asked); err != nil {
-		return err
-	}
+func runPing(t *engine.Trial) {
+	s := t.Raw()
+	_, err := s.Initialize(t.Ctx, t.Rev.Asked)
+	t.NoError(err)
 	a, err := s.Ping(t.Ctx)
 	if err != nil {
 		t.Fail("UTIL-01/handshake", "an answer", err.Error())
 	} else {
 		t.Check("UTIL-01/handshake", a.Err == nil && rawjson.IsObject(a.Result), "a result", a.Describe())
 	}
-	if err := s.Initialized(t.Ctx); err != nil {
-		return err
-	}
+	t.NoError(s.Initialized(t.Ctx))
 	t.Step(s)
 	a, err = s.Ping(t.Ctx)
 	if err != nil {
 		t.Fail("UTIL-01/operation", "an answer", err.Error())
-		return nil
+		return
 	}
 	members, ok := rawjson.Object(a.Result)
 	for name := range members {
 		ok = ok && name == "_meta"
 	}
 	t.Check("UTIL-01/operation", ok, "an empty result", a.Describe())
-	return nil
 }

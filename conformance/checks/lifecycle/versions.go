@@ -22,7 +22,7 @@ func versionScenarios() []engine.Scenario {
 	}
 }
 
-func runOffers(t *engine.Trial) error {
+func runOffers(t *engine.Trial) {
 	said := func(s *wire.Session, a wire.Answer, err error) string {
 		if err != nil || s.Opened == nil {
 			return a.OrError(err)
@@ -73,13 +73,12 @@ func runOffers(t *engine.Trial) error {
 	if !t.Decided("LC-03/kept") {
 		t.Pass("LC-03/kept")
 	}
-	return nil
 }
 
 // codeVersion refuses a revision (the stateless era's UnsupportedProtocolVersion).
 const codeVersion = -32022
 
-func runOddInitialize(t *engine.Trial) error {
+func runOddInitialize(t *engine.Trial) {
 	good := map[string]any{"protocolVersion": t.Rev.Asked, "capabilities": map[string]any{}, "clientInfo": wire.ClientInfo}
 	with := func(name string, value any) any {
 		p := maps.Clone(good)
@@ -103,10 +102,7 @@ func runOddInitialize(t *engine.Trial) error {
 		{"LC-01/no-capabilities", with("capabilities", nil), true},
 	} {
 		if s == nil || s.Conn.Transport() == conformance.TransportHTTP {
-			var err error
-			if s, err = t.Raw(); err != nil {
-				return err
-			}
+			s = t.Raw()
 		}
 		t.Step(s)
 		a, err := s.Request(t.Ctx, mcp.MethodInitialize, c.params)
@@ -128,26 +124,20 @@ func runOddInitialize(t *engine.Trial) error {
 	if !t.Decided("LC-01/again") {
 		t.Skip("LC-01/again", conformance.SkipNoFixture, "it was not refused")
 	}
-	s, err := t.Raw()
-	if err != nil {
-		return err
-	}
+	s = t.Raw()
 	strange := map[string]any{
 		"protocolVersion": t.Rev.Asked, "clientInfo": map[string]any{"name": "x", "version": "", "colour": "blue"}, "extra": map[string]any{"deep": []any{1, nil}},
 		"capabilities": map[string]any{"com.example/unknown": map[string]any{"x": true}, "experimental": map[string]any{"a": map[string]any{}}},
 	}
 	a, err := s.Request(t.Ctx, mcp.MethodInitialize, strange)
 	t.Check("LC-01/unknown", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
-	return nil
 }
 
-func runInitializeDetails(t *engine.Trial) error {
+func runInitializeDetails(t *engine.Trial) {
 	s, a, err := talk.Offer(t, t.Rev.Asked)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if s.Opened == nil {
-		return fmt.Errorf("initialize: %s", a.Describe())
+		t.Stop(fmt.Errorf("initialize: %s", a.Describe()))
 	}
 	wrong := ""
 	info, _ := rawjson.Object(s.Opened.Result["serverInfo"])
@@ -178,9 +168,8 @@ func runInitializeDetails(t *engine.Trial) error {
 	}
 	t.Check("LC-01/flags", wrong == "", "true or false", "%s", wrong)
 
-	if _, err := s.Settle(t.Ctx); err != nil {
-		return err
-	}
+	_, err = s.Settle(t.Ctx)
+	t.NoError(err)
 	early := ""
 	for _, in := range s.Unsolicited {
 		if in.Method() != mcp.MethodPing && in.Method() != mcp.MethodMessage {
@@ -189,47 +178,31 @@ func runInitializeDetails(t *engine.Trial) error {
 	}
 	t.Check("LC-09/quiet", early == "", "no request or notification but ping and notifications/message", "%s", early)
 	for range 2 {
-		if err := s.Initialized(t.Ctx); err != nil {
-			return err
-		}
+		t.NoError(s.Initialized(t.Ctx))
 	}
 	stray, err := s.Settle(t.Ctx)
 	t.Check("LC-07/twice", err == nil && len(stray) == 0, "silence, and an answer to ping", "%s", talk.StrayOrSilence(stray, err))
 	t.Step(s)
 	a, err = s.Request(t.Ctx, mcp.MethodPing, map[string]any{"com.example/unknown": []any{1}, "_meta": map[string]any{}})
 	t.Check("UTIL-01/params", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
-	return nil
 }
 
-func runBeforeHandshake(t *engine.Trial) error {
-	s, err := t.Raw()
-	if err != nil {
-		return err
-	}
+func runBeforeHandshake(t *engine.Trial) {
+	s := t.Raw()
 	a, err := s.Ping(t.Ctx)
 	t.Check("UTIL-01/before", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
-	if s, err = t.Raw(); err != nil {
-		return err
-	}
-	if err := s.Initialized(t.Ctx); err != nil {
-		return err
-	}
+	s = t.Raw()
+	t.NoError(s.Initialized(t.Ctx))
 	err = s.Handshake(t.Ctx, t.Rev.Asked)
 	if err == nil {
 		_, err = s.Ping(t.Ctx)
 	}
 	t.Check("LC-07/early", err == nil, "a handshake, and an answer to ping", "%v", err)
-	if s, err = t.Raw(); err != nil {
-		return err
-	}
+	s = t.Raw()
 	id, err := s.Post(t.Ctx, mcp.MethodInitialize, s.InitializeParams(t.Rev.Asked))
-	if err != nil {
-		return err
-	}
-	if _, err := s.Send(t.Ctx, wire.Message("", mcp.MethodCancelled, map[string]any{"requestId": json.RawMessage(id), "reason": "test"})); err != nil {
-		return err
-	}
+	t.NoError(err)
+	_, err = s.Send(t.Ctx, wire.Message("", mcp.MethodCancelled, map[string]any{"requestId": json.RawMessage(id), "reason": "test"}))
+	t.NoError(err)
 	a, err = s.Await(t.Ctx, id)
 	t.Check("LC-10/cancelled", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
-	return nil
 }

@@ -12,11 +12,11 @@ func observedStatelessScenarios() []engine.Scenario {
 
 // runSeen decides what was seen; what no message gave an occasion for does not
 // apply.
-func runSeen(t *engine.Trial) error {
+func runSeen(t *engine.Trial) {
 	for _, c := range t.Scenario.Checks {
 		if looked, _ := t.Rev.Seen.Outcome(c.ID); looked == 0 {
 			t.Skip(c.ID, conformance.SkipNotDeclared, "no message gave an occasion")
 		}
 	}
-	return Judge(t)
+	Judge(t)
 }

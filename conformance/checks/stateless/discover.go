@@ -26,15 +26,13 @@ func statelessDiscoverScenarios() []engine.Scenario {
 	}
 }
 
-func runDiscover(t *engine.Trial) error {
-	s, err := t.Raw()
-	if err != nil {
-		return err
-	}
+func runDiscover(t *engine.Trial) {
+	s := t.Raw()
 	a, err := s.Request(t.Ctx, mcp.MethodDiscover, nil)
 	result, ok := rawjson.Object(a.Result)
 	if !t.Check("DISC-01/answered", err == nil && ok, "a result", a.OrError(err)) {
-		return err
+		t.NoError(err)
+		return
 	}
 	var versions []string
 	ok = json.Unmarshal(result["supportedVersions"], &versions) == nil && len(versions) > 0
@@ -49,7 +47,6 @@ func runDiscover(t *engine.Trial) error {
 	meta, _ := rawjson.Object(result["_meta"])
 	info, _ := rawjson.Object(meta[mcp.MetaServerInfo])
 	t.Check("META-07/server-info", rawjson.IsString(info["name"]) && rawjson.IsString(info["version"]), "name and version", "%s is %s", mcp.MetaServerInfo, rawjson.OrAbsent(meta[mcp.MetaServerInfo]))
-	return nil
 }
 
 // capabilitiesFault says what is wrong with the capabilities of a server, "" when
@@ -76,11 +73,8 @@ func capabilitiesFault(raw json.RawMessage) string {
 // runRequiredMeta asks for server/discover, which every server has. On stdio a
 // request without a version is one of the session era for a server that speaks
 // both: over HTTP the header says which is meant.
-func runRequiredMeta(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runRequiredMeta(t *engine.Trial) {
+	s := t.Fresh()
 	_, overHTTP := s.Conn.(*wire.HTTPConn)
 	full := func(meta map[string]any) any { return s.WithMeta(map[string]any{"_meta": meta}) }
 	statuses := ""
@@ -126,14 +120,11 @@ func runRequiredMeta(t *engine.Trial) error {
 		mcp.MetaTraceParent: "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01", mcp.MetaBaggage: "a=1",
 	}), nil)
 	t.Check("META-03/trace", err == nil && a.Result != nil, "a result", a.OrError(err))
-	return err
+	t.NoError(err)
 }
 
-func runUnsupported(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runUnsupported(t *engine.Trial) {
+	s := t.Fresh()
 	const past = "1999-01-01"
 	params := s.WithMeta(map[string]any{"_meta": map[string]any{mcp.MetaProtocolVersion: past}})
 	a, err := s.Misstate(t.Ctx, mcp.MethodDiscover, params, map[string][]string{wire.HeaderRevision: {past}})
@@ -159,14 +150,11 @@ func runUnsupported(t *engine.Trial) error {
 	t.Step(s)
 	a, err = s.Ping(t.Ctx)
 	t.Check("DISC-06/next", err == nil && a.Result != nil, "a result", a.OrError(err))
-	return err
+	t.NoError(err)
 }
 
-func runRemoved(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runRemoved(t *engine.Trial) {
+	s := t.Fresh()
 	statuses := ""
 	uri := map[string]any{"uri": "test://nothing"}
 	for _, c := range []struct {
@@ -193,20 +181,16 @@ func runRemoved(t *engine.Trial) error {
 		t.Skip("DISC-14/status", conformance.SkipTransport, "a rule of http")
 	}
 	t.Step(s)
-	if _, err := s.Send(t.Ctx, wire.Message("", mcp.MethodInitialized, s.WithMeta(nil))); err != nil {
-		return err
-	}
+	_, err := s.Send(t.Ctx, wire.Message("", mcp.MethodInitialized, s.WithMeta(nil)))
+	t.NoError(err)
 	stray, err := s.Settle(t.Ctx)
 	t.Check("DISC-14/silent", err == nil && len(stray) == 0, "no answer", "%v", strayNote(stray, err))
-	return greetOldClient(t)
+	greetOldClient(t)
 }
 
 // greetOldClient says initialize as a client does that knows no better.
-func greetOldClient(t *engine.Trial) error {
-	s, err := t.Raw()
-	if err != nil {
-		return err
-	}
+func greetOldClient(t *engine.Trial) {
+	s := t.Raw()
 	a, err := s.Misstate(t.Ctx, mcp.MethodInitialize, s.InitializeParams(mcp.LatestSession),
 		map[string][]string{wire.HeaderRevision: {}, wire.HeaderMethod: {}})
 	named := a.Result != nil
@@ -214,7 +198,6 @@ func greetOldClient(t *engine.Trial) error {
 		named = named || a.Err != nil && strings.Contains(a.Err.Message+string(a.Err.Data), v)
 	}
 	t.Check("DISC-17/initialize", err == nil && named, "a result, or an error that names "+string(t.Rev.Revision), a.OrError(err))
-	return nil
 }
 
 func strayNote(stray []wire.Inbound, err error) string {

@@ -44,7 +44,7 @@ type headerCase struct {
 
 // headerCases decides a check for each case of one request, and the check of
 // the statuses, unless that is "".
-func headerCases(t *engine.Trial, s *wire.Session, method string, params any, status string, cases ...headerCase) error {
+func headerCases(t *engine.Trial, s *wire.Session, method string, params any, status string, cases ...headerCase) {
 	wrong, refused := "", 0
 	for _, c := range cases {
 		t.Step(s)
@@ -70,14 +70,10 @@ func headerCases(t *engine.Trial, s *wire.Session, method string, params any, st
 	} else if status != "" {
 		t.Check(status, wrong == "", "400 for each", "%s", wrong)
 	}
-	return nil
 }
 
-func runMethodHeaders(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runMethodHeaders(t *engine.Trial) {
+	s := t.Fresh()
 	spelled := func(spell func(string) string) http.Header {
 		return http.Header{
 			wire.HeaderMethod: {}, wire.HeaderRevision: {},
@@ -99,11 +95,11 @@ func runMethodHeaders(t *engine.Trial) error {
 		// It MAY take such a request for one of 2025-03-26, and may refuse it as that.
 		missing.or = []int64{wire.CodeInvalidRequest, wire.CodeInvalidParams, wire.CodeMethodNotFound, codeServer, codeNotFound}
 	}
-	return headerCases(t, s, mcp.MethodDiscover, nil, "HTTP-32/status", append(cases, missing)...)
+	headerCases(t, s, mcp.MethodDiscover, nil, "HTTP-32/status", append(cases, missing)...)
 }
 
 // headerNames decides the checks of Mcp-Name for one kind of thing.
-func headerNames(t *engine.Trial, s *wire.Session, kind, method, name string, params any) error {
+func headerNames(t *engine.Trial, s *wire.Session, kind, method, name string, params any) {
 	in64 := func(text string) http.Header {
 		return http.Header{wire.HeaderName: {"=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="}}
 	}
@@ -111,7 +107,7 @@ func headerNames(t *engine.Trial, s *wire.Session, kind, method, name string, pa
 	if other == name {
 		other = strings.ToLower(name)
 	}
-	return headerCases(t, s, method, params, "HTTP-32/"+kind+"-status",
+	headerCases(t, s, method, params, "HTTP-32/"+kind+"-status",
 		headerCase{id: "HTTP-31/" + kind + "-missing", with: http.Header{wire.HeaderName: {}}},
 		headerCase{id: "HTTP-31/" + kind + "-other", with: http.Header{wire.HeaderName: {"mainstay-another"}}},
 		headerCase{id: "HTTP-31/" + kind + "-case", with: http.Header{wire.HeaderName: {other}}},
@@ -121,17 +117,14 @@ func headerNames(t *engine.Trial, s *wire.Session, kind, method, name string, pa
 	)
 }
 
-func runToolName(t *engine.Trial) error {
+func runToolName(t *engine.Trial) {
 	name, ok := bareTool(t.Rev)
 	if !ok {
 		t.SkipRest(conformance.SkipSideEffects, "no tool that may be called without arguments")
-		return nil
+		return
 	}
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
-	return headerNames(t, s, "tool", mcp.MethodToolsCall, name, engine.CallParams(name, struct{}{}))
+	s := t.Fresh()
+	headerNames(t, s, "tool", mcp.MethodToolsCall, name, engine.CallParams(name, struct{}{}))
 }
 
 // bareTool returns a tool that may be called and asks for no arguments; the
@@ -149,36 +142,26 @@ func bareTool(l *engine.RevisionRun) (string, bool) {
 	return found, found != ""
 }
 
-func runPromptName(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runPromptName(t *engine.Trial) {
+	s := t.Fresh()
 	prompts, err := wire.WalkList(t.Ctx, s, wire.PromptList)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if len(prompts.Entries) == 0 {
 		t.SkipRest(conformance.SkipNoFixture, "no prompts")
-		return nil
+		return
 	}
 	name := rawjson.Text(prompts.Entries[0]["name"])
-	return headerNames(t, s, "prompt", mcp.MethodPromptsGet, name, map[string]any{"name": name})
+	headerNames(t, s, "prompt", mcp.MethodPromptsGet, name, map[string]any{"name": name})
 }
 
-func runResourceName(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runResourceName(t *engine.Trial) {
+	s := t.Fresh()
 	resources, err := wire.WalkList(t.Ctx, s, wire.ResourceList)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if len(resources.Entries) == 0 {
 		t.SkipRest(conformance.SkipNoFixture, "no resources")
-		return nil
+		return
 	}
 	uri := rawjson.Text(resources.Entries[0]["uri"])
-	return headerNames(t, s, "resource", mcp.MethodResourcesRead, uri, map[string]any{"uri": uri})
+	headerNames(t, s, "resource", mcp.MethodResourcesRead, uri, map[string]any{"uri": uri})
 }

@@ -33,11 +33,8 @@ func earlier(t *engine.Trial, id string, ok bool, expected, actual string) {
 	t.Check(id, ok, expected, "%s", actual)
 }
 
-func runPostOnly(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runPostOnly(t *engine.Trial) {
+	s := t.Fresh()
 	a, err := talk.ExchangeHTTP(t, s, http.MethodGet, nil, nil)
 	earlier(t, "HTTP-28/get", a.Is(err, http.StatusMethodNotAllowed), "405", a.Describe(err))
 	a, err = talk.ExchangeHTTP(t, s, http.MethodDelete, nil, http.Header{wire.HeaderSession: {"mainstay-no-such-session"}})
@@ -57,53 +54,41 @@ func runPostOnly(t *engine.Trial) error {
 	t.Check("HTTP-05/foreign", a.Is(err, http.StatusForbidden), "403", "%s", a.Describe(err))
 	a, err = talk.ExchangeHTTP(t, s, http.MethodPost, discover(), nil)
 	t.Check("HTTP-05/none", a.Served(err), "200 with a response", "%s", a.Describe(err))
-	return buffering(t, s)
+	buffering(t, s)
 }
 
 // buffering looks at an event stream: that of a listener is always one.
-func buffering(t *engine.Trial, s *wire.Session) error {
+func buffering(t *engine.Trial, s *wire.Session) {
 	sub, err := talk.Listen(t, s, map[string]any{})
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if sub.Ack.HTTP == nil || wire.MediaType(sub.Ack.HTTP.Header) != wire.MediaStream {
 		t.Skip("HTTP-37/buffering", conformance.SkipPrerequisite, "no event stream")
-		return nil
+		return
 	}
 	t.Check("HTTP-37/buffering", sub.Ack.HTTP.Header.Get("X-Accel-Buffering") == "no", "X-Accel-Buffering: no", "%q", sub.Ack.HTTP.Header.Get("X-Accel-Buffering"))
-	return sub.End(t)
+	t.NoError(sub.End(t))
 }
 
 // lingers is how long the end of a stream may lag behind its response before it
 // counts as not coming.
 const lingers = 3 * time.Second
 
-func runStreamEnds(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runStreamEnds(t *engine.Trial) {
+	s := t.Fresh()
 	w, err := talk.HTTPOf(s)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	call := func(token string) (string, error) {
 		params := engine.CallParams(fixture.ToolProgress, struct{}{})
 		params["_meta"] = map[string]any{"progressToken": token}
 		return s.Post(t.Ctx, mcp.MethodToolsCall, params)
 	}
 	first, err := call("stream-1")
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	second, err := call("stream-2")
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	for _, id := range []string{first, second} {
-		if _, err := s.Await(t.Ctx, id); err != nil {
-			return err
-		}
+		_, err := s.Await(t.Ctx, id)
+		t.NoError(err)
 	}
 	wait := s.Timeout
 	s.Timeout = min(wait, lingers)
@@ -122,15 +107,10 @@ func runStreamEnds(t *engine.Trial) error {
 
 	t.Step(s)
 	gone, err := call("stream-3")
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	stays, err := call("stream-4")
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	w.Abandon(gone)
 	a, err := s.Await(t.Ctx, stays)
 	t.Check("HTTP-34/alive", err == nil && a.Err == nil, "the result of the other call", a.OrError(err))
-	return nil
 }

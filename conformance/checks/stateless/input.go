@@ -15,7 +15,7 @@ import (
 // statelessInputScenarios are about results that ask the client for more before
 // the work is done (MRTR).
 func statelessInputScenarios() []engine.Scenario {
-	fixture := func(id, name string, run func(*engine.Trial) error) engine.Scenario {
+	fixture := func(id, name string, run func(*engine.Trial)) engine.Scenario {
 		return engine.Scenario{ID: id, Needs: engine.Needs{Tools: []string{fixture.InputRequired + name}, SideEffects: conformance.SideEffectsReadOnly}, Run: run}
 	}
 	return []engine.Scenario{
@@ -36,37 +36,33 @@ func clientEverything() map[string]any {
 }
 
 // notAsked decides a check that a client which declares nothing is not asked.
-func notAsked(t *engine.Trial, s *wire.Session, id, name string) error {
+func notAsked(t *engine.Trial, s *wire.Session, id, name string) {
 	s.Declares = nil
 	defer func() { s.Declares = clientEverything() }()
 	t.Step(s)
 	q, err := talk.AskedBy(t, s, mcp.MethodToolsCall, engine.CallParams(fixture.InputRequired+name, struct{}{}))
 	t.Check(id, err == nil && len(q.Requests) == 0, "no input requests", q.OrError(err))
-	return err
+	t.NoError(err)
 }
 
 // declaring opens a session that declares all a server may ask for.
-func declaring(t *engine.Trial) (*wire.Session, error) {
-	s, err := t.Raw()
-	if err != nil {
-		return nil, err
-	}
+func declaring(t *engine.Trial) *wire.Session {
+	s := t.Raw()
 	s.Declares = clientEverything()
-	return s, s.Handshake(t.Ctx, t.Rev.Asked)
+	t.NoError(s.Handshake(t.Ctx, t.Rev.Asked))
+	return s
 }
 
-func runAskUser(t *engine.Trial) error {
+func runAskUser(t *engine.Trial) {
 	const name = "elicitation"
-	s, err := declaring(t)
-	if err != nil {
-		return err
-	}
+	s := declaring(t)
 	t.Step(s)
 	params := engine.CallParams(fixture.InputRequired+name, struct{}{})
 	q, err := talk.AskedBy(t, s, mcp.MethodToolsCall, params)
 	asks := err == nil && q.IsInputRequired() && (len(q.Requests) > 0 || rawjson.IsString(q.State))
 	if !t.Check("MRTR-02/asks", asks, "resultType input_required", q.OrError(err)) {
-		return err
+		t.NoError(err)
+		return
 	}
 	t.Check("MRTR-02/kind", q.KindFault() == "", "one of the three", "%s", q.KindFault())
 	fault := talk.ElicitationFault(q.One(mcp.MethodElicitationCreate))
@@ -103,38 +99,29 @@ func runAskUser(t *engine.Trial) error {
 	}
 	a, err = retry(s, declined)
 	t.Check("MRTR-13/decline", err == nil, "an answer", a.OrError(err))
-	other, err := declaring(t)
-	if err != nil {
-		return err
-	}
+	other := declaring(t)
 	a, err = retry(other, q.Responses())
 	t.Check("MRTR-13/anywhere", err == nil && wire.ResultType(a) == mcp.ResultComplete, "resultType complete", a.OrError(err))
-	return notAsked(t, s, "MRTR-13/undeclared", name)
+	notAsked(t, s, "MRTR-13/undeclared", name)
 }
 
-func runAskModel(t *engine.Trial) error {
-	s, err := declaring(t)
-	if err != nil {
-		return err
-	}
+func runAskModel(t *engine.Trial) {
+	s := declaring(t)
 	params := engine.CallParams(fixture.InputRequired+"sampling", struct{}{})
 	q, err := talk.AskedBy(t, s, mcp.MethodToolsCall, params)
 	fault := talk.SamplingFault(q.One(mcp.MethodSamplingCreateMessage))
 	t.Check("MRTR-03/sampling", err == nil && fault == "", "messages and maxTokens", "%s %s", fault, q.OrError(err))
 	a, err := s.Request(t.Ctx, mcp.MethodToolsCall, q.Again(params, q.Responses()))
 	t.Check("MRTR-03/sampling-used", strings.Contains(string(a.Result), talk.ModelSaid), talk.ModelSaid+" in the result", a.OrError(err))
-	return notAsked(t, s, "MRTR-13/sampling-undeclared", "sampling")
+	notAsked(t, s, "MRTR-13/sampling-undeclared", "sampling")
 }
 
-func runAskRoots(t *engine.Trial) error {
-	s, err := declaring(t)
-	if err != nil {
-		return err
-	}
+func runAskRoots(t *engine.Trial) {
+	s := declaring(t)
 	params := engine.CallParams(fixture.InputRequired+"list_roots", struct{}{})
 	q, err := talk.AskedBy(t, s, mcp.MethodToolsCall, params)
 	t.Check("MRTR-03/roots", err == nil && q.Kinds()[mcp.MethodRootsList] == 1, "roots/list", q.OrError(err))
 	a, err := s.Request(t.Ctx, mcp.MethodToolsCall, q.Again(params, q.Responses()))
 	t.Check("MRTR-03/roots-used", err == nil && wire.ResultType(a) == mcp.ResultComplete, "a result", a.OrError(err))
-	return notAsked(t, s, "MRTR-13/roots-undeclared", "list_roots")
+	notAsked(t, s, "MRTR-13/roots-undeclared", "list_roots")
 }

@@ -12,16 +12,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func runEchoState(t *engine.Trial) error {
-	s, err := declaring(t)
-	if err != nil {
-		return err
-	}
+func runEchoState(t *engine.Trial) {
+	s := declaring(t)
 	params := engine.CallParams(fixture.InputRequired+"request_state", struct{}{})
 	q, err := talk.AskedBy(t, s, mcp.MethodToolsCall, params)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	a, err := s.Request(t.Ctx, mcp.MethodToolsCall, q.Again(params, q.Responses()))
 	t.Check("MRTR-04/state", rawjson.IsString(q.State) && wire.ResultType(a) == mcp.ResultComplete, "a state, and a result for it", "requestState %s; %s", rawjson.OrAbsent(q.State), a.OrError(err))
 	// Only where a state decides something must it be protected. The official
@@ -32,14 +27,13 @@ func runEchoState(t *engine.Trial) error {
 		for _, id := range []string{"MRTR-13/tampered", "MRTR-13/invented", "MRTR-13/swapped"} {
 			t.Skip(id, conformance.SkipNoFixture, "no tool "+guarded)
 		}
-		return nil
+		return
 	}
 	params = engine.CallParams(guarded, struct{}{})
 	a, err = s.Request(t.Ctx, mcp.MethodToolsCall, q.Again(params, q.Responses()))
 	t.Check("MRTR-13/swapped", err == nil && refusedState(a), "a refusal", a.OrError(err))
-	if q, err = talk.AskedBy(t, s, mcp.MethodToolsCall, params); err != nil {
-		return err
-	}
+	q, err = talk.AskedBy(t, s, mcp.MethodToolsCall, params)
+	t.NoError(err)
 	for _, each := range [][2]string{{"MRTR-13/tampered", flipped(rawjson.Text(q.State))}, {"MRTR-13/invented", "mainstay-never-given"}} {
 		id, state := each[0], each[1]
 		t.Step(s)
@@ -48,7 +42,6 @@ func runEchoState(t *engine.Trial) error {
 		a, err := s.Request(t.Ctx, mcp.MethodToolsCall, retry)
 		t.Check(id, err == nil && refusedState(a), "a refusal", a.OrError(err))
 	}
-	return nil
 }
 
 // refusedState reports whether a retry was refused: by an error, by a result
@@ -73,17 +66,15 @@ func flipped(state string) string {
 	return string(b)
 }
 
-func runAskThree(t *engine.Trial) error {
-	s, err := declaring(t)
-	if err != nil {
-		return err
-	}
+func runAskThree(t *engine.Trial) {
+	s := declaring(t)
 	params := engine.CallParams(fixture.InputRequired+"multiple_inputs", struct{}{})
 	q, err := talk.AskedBy(t, s, mcp.MethodToolsCall, params)
 	kinds := q.Kinds()
 	three := kinds[mcp.MethodElicitationCreate] == 1 && kinds[mcp.MethodSamplingCreateMessage] == 1 && kinds[mcp.MethodRootsList] == 1
 	if !t.Check("MRTR-03/three", err == nil && three, "one request of each kind", q.OrError(err)) {
-		return err
+		t.NoError(err)
+		return
 	}
 	t.Step(s)
 	all := q.Responses()
@@ -96,19 +87,13 @@ func runAskThree(t *engine.Trial) error {
 	}
 	a, err = s.Request(t.Ctx, mcp.MethodToolsCall, q.Again(params, part))
 	t.Check("MRTR-13/partial", err == nil && a.IsInputRequired(), "resultType input_required", a.OrError(err))
-	return nil
 }
 
-func runAskTwice(t *engine.Trial) error {
-	s, err := declaring(t)
-	if err != nil {
-		return err
-	}
+func runAskTwice(t *engine.Trial) {
+	s := declaring(t)
 	params := engine.CallParams(fixture.InputRequired+"multi_round", struct{}{})
 	q, err := talk.AskedBy(t, s, mcp.MethodToolsCall, params)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	second, err := talk.AskedBy(t, s, mcp.MethodToolsCall, q.Again(params, q.Responses()))
 	fresh := len(second.Requests) > 0
 	for key := range second.Requests {
@@ -119,7 +104,6 @@ func runAskTwice(t *engine.Trial) error {
 	t.Check("MRTR-07/second", err == nil && second.IsInputRequired() && fresh, "other input requests", second.OrError(err))
 	a, err := s.Request(t.Ctx, mcp.MethodToolsCall, second.Again(params, second.Responses()))
 	t.Check("MRTR-07/complete", err == nil && wire.ResultType(a) == mcp.ResultComplete && !isFailedCall(a), "resultType complete", a.OrError(err))
-	return nil
 }
 
 // isFailedCall reports whether a result says isError.
@@ -128,42 +112,34 @@ func isFailedCall(a wire.Answer) bool {
 	return string(result["isError"]) == "true"
 }
 
-func runAskDeclared(t *engine.Trial) error {
-	s, err := declaring(t)
-	if err != nil {
-		return err
-	}
+func runAskDeclared(t *engine.Trial) {
+	s := declaring(t)
 	s.Declares = map[string]any{"elicitation": map[string]any{"form": struct{}{}}}
 	t.Step(s)
 	q, err := talk.AskedBy(t, s, mcp.MethodToolsCall, engine.CallParams(fixture.InputRequired+"capabilities", struct{}{}))
 	kinds := q.Kinds()
 	only := kinds[mcp.MethodElicitationCreate] > 0 && len(kinds) == 1
 	t.Check("MRTR-13/only-declared", err == nil && only, "elicitation/create alone", q.OrError(err))
-	return notAsked(t, s, "MRTR-13/nothing", "capabilities")
+	notAsked(t, s, "MRTR-13/nothing", "capabilities")
 }
 
-func runPromptAsks(t *engine.Trial) error {
-	s, err := declaring(t)
-	if err != nil {
-		return err
-	}
+func runPromptAsks(t *engine.Trial) {
+	s := declaring(t)
 	const name = fixture.InputRequired + "prompt"
 	prompts, err := wire.WalkList(t.Ctx, s, wire.PromptList)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if !prompts.Has(wire.PromptList, name) {
 		t.SkipRest(conformance.SkipNoFixture, "no prompt "+name)
-		return nil
+		return
 	}
 	t.Step(s)
 	params := map[string]any{"name": name}
 	q, err := talk.AskedBy(t, s, mcp.MethodPromptsGet, params)
 	if err != nil || !q.IsInputRequired() {
 		t.Fail("MRTR-01/prompt", "resultType input_required", "%s", q.OrError(err))
-		return err
+		t.NoError(err)
+		return
 	}
 	a, err := s.Request(t.Ctx, mcp.MethodPromptsGet, q.Again(params, q.Responses()))
 	t.Check("MRTR-01/prompt", err == nil && strings.Contains(string(a.Result), talk.UserSays), talk.UserSays+" in the prompt", a.OrError(err))
-	return nil
 }

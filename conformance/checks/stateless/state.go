@@ -26,11 +26,8 @@ func statelessStateScenarios() []engine.Scenario {
 	}
 }
 
-func runMissingCapability(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runMissingCapability(t *engine.Trial) {
+	s := t.Fresh()
 	call := func(declared map[string]any) map[string]any {
 		params := engine.CallParams(fixture.ToolMissing, struct{}{})
 		params["_meta"] = map[string]any{mcp.MetaClientCapabilities: declared}
@@ -58,49 +55,35 @@ func runMissingCapability(t *engine.Trial) error {
 	var ids []string
 	for i := range 6 {
 		id, err := s.Post(t.Ctx, mcp.MethodToolsCall, call([]map[string]any{none, sampling}[i%2]))
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		ids = append(ids, id)
 	}
 	mixed := ""
 	for i, id := range ids {
 		a, err := s.Await(t.Ctx, id)
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		if refused := a.HasCode(nil, missing); refused != (i%2 == 0) {
 			mixed = fmt.Sprintf("request %d of 6: %s", i+1, a.Describe())
 		}
 	}
 	t.Check("DISC-11/interleaved", mixed == "", "-32021 for those that do not declare it, a result for the others", "%s", mixed)
-	return nil
 }
 
-func runNoState(t *engine.Trial) error {
-	first, err := t.Raw()
-	if err != nil {
-		return err
-	}
+func runNoState(t *engine.Trial) {
+	first := t.Raw()
 	a, err := first.Request(t.Ctx, mcp.MethodToolsList, nil)
 	t.Check("DISC-11/first", err == nil && a.Result != nil, "a result", a.OrError(err))
 	three := make([][]string, 3)
 	for i := range three {
-		s, err := t.Raw()
-		if err != nil {
-			return err
-		}
+		s := t.Raw()
 		if i == 2 {
 			s.Declares = map[string]any{"sampling": map[string]any{}, "elicitation": map[string]any{}}
-			if _, err := wire.WalkList(t.Ctx, s, wire.ToolList); err != nil {
-				return err
-			}
+			_, err := wire.WalkList(t.Ctx, s, wire.ToolList)
+			t.NoError(err)
 			s.Declares = nil
 		}
 		tools, err := wire.WalkList(t.Ctx, s, wire.ToolList)
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		three[i] = tools.Keys(wire.ToolList)
 	}
 	t.Check("TOOL-02/order", slices.Equal(three[0], three[1]), "the same order", "%s, then %s", firstDifference(three[0], three[1]), firstDifference(three[1], three[0]))
@@ -109,7 +92,6 @@ func runNoState(t *engine.Trial) error {
 	}
 	t.Check("DISC-11/list", slices.Equal(three[0], three[1]), "the same tools", "%d tools, then %d", len(three[0]), len(three[1]))
 	t.Check("DISC-11/declared", slices.Equal(three[1], three[2]), "the same tools", "%d tools, then %d", len(three[1]), len(three[2]))
-	return nil
 }
 
 // firstDifference returns the first name of a that b has not in its place.
@@ -122,11 +104,8 @@ func firstDifference(a, b []string) string {
 	return "nothing more"
 }
 
-func runLogLevel(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runLogLevel(t *engine.Trial) {
+	s := t.Fresh()
 	call := func(level any) (wire.Answer, []wire.Inbound, error) {
 		t.Step(s)
 		params := engine.CallParams(fixture.ToolLogsOnce, struct{}{})
@@ -138,36 +117,28 @@ func runLogLevel(t *engine.Trial) error {
 		return a, s.Notifications(mcp.MethodMessage)[had:], err
 	}
 	_, none, err := call(nil)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	t.Check("LOG-02/silent", len(none) == 0, "no notifications/message", "%d of them", len(none))
 	a, some, err := call("debug")
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	t.Check("LOG-02/sent", len(some) > 0, "notifications/message", "%s", a.Describe())
 	_, leaked, err := call(nil)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	t.Check("LOG-02/leak", len(leaked) == 0, "no notifications/message", "%d of them", len(leaked))
 	_, low, err := call("emergency")
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	below := slices.ContainsFunc(low, func(in wire.Inbound) bool { return rawjson.Text(wire.Param(in, "level")) != "emergency" })
 	t.Check("LOG-02/threshold", !below, "none below emergency", "%d messages", len(low))
 	a, _, err = call("loud")
 	t.Check("LOG-02/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
-	return logStreams(t, s)
+	logStreams(t, s)
 }
 
 // logStreams makes two calls at once, of which one wants log messages.
-func logStreams(t *engine.Trial, s *wire.Session) error {
+func logStreams(t *engine.Trial, s *wire.Session) {
 	if _, overHTTP := s.Conn.(*wire.HTTPConn); !overHTTP {
 		t.Skip("LOG-02/stream", conformance.SkipTransport, "a rule of http")
-		return nil
+		return
 	}
 	t.Step(s)
 	had := len(s.Notifications(mcp.MethodMessage))
@@ -176,17 +147,13 @@ func logStreams(t *engine.Trial, s *wire.Session) error {
 		params := engine.CallParams(fixture.ToolLogsOnce, struct{}{})
 		params["_meta"] = map[string]any{mcp.MetaLogLevel: level}
 		id, err := s.Post(t.Ctx, mcp.MethodToolsCall, params)
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		ids = append(ids, id)
 	}
 	for _, id := range ids {
-		if _, err := s.Await(t.Ctx, id); err != nil {
-			return err
-		}
+		_, err := s.Await(t.Ctx, id)
+		t.NoError(err)
 	}
 	strange := slices.ContainsFunc(s.Notifications(mcp.MethodMessage)[had:], func(in wire.Inbound) bool { return in.To != ids[0] })
 	t.Check("LOG-02/stream", !strange, "messages on the stream of the first call", "one on the stream of the other")
-	return nil
 }

@@ -40,19 +40,18 @@ func statelessSubscriptionScenarios() []engine.Scenario {
 	}
 }
 
-func runListen(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runListen(t *engine.Trial) {
+	s := t.Fresh()
 	filter := map[string]any{"toolsListChanged": true}
 	sub, err := talk.Listen(t, s, filter)
 	if talk.Unheard(t, s, err) {
-		return err
+		t.NoError(err)
+		return
 	}
 	const acknowledged = mcp.MethodSubscriptionsAcknowledged
 	if !t.Check("CHG-04/first", err == nil && sub.Ack.Method() == acknowledged, acknowledged, "%s", sub.Described(err)) {
-		return err
+		t.NoError(err)
+		return
 	}
 	t.Check("CHG-04/id", string(sub.Subscription(sub.Ack)) == sub.ID, sub.ID, "%s", rawjson.OrAbsent(sub.Subscription(sub.Ack)))
 	honoured, _ := rawjson.Object(wire.Param(sub.Ack, "notifications"))
@@ -71,80 +70,62 @@ func runListen(t *engine.Trial) error {
 	none, _ := rawjson.Object(wire.Param(number.Ack, "notifications"))
 	granted := slices.ContainsFunc(rawjson.SortedKeys(none), func(name string) bool { v := string(none[name]); return v != "false" && v != "[]" && v != "null" })
 	t.Check("CHG-04/empty", none != nil && !granted, "an acknowledgment with an empty object", "%s", number.Described(err))
-	if _, err := s.Settle(t.Ctx); err != nil {
-		return err
-	}
+	_, err = s.Settle(t.Ctx)
+	t.NoError(err)
 	answered := slices.ContainsFunc(s.Unclaimed, func(in wire.Inbound) bool { return in.To == sub.ID || in.IsResponse() && in.ID() == sub.ID })
 	t.Check("CHG-04/open", !answered, "no response", "the subscription was answered or closed")
 	for _, open := range []*talk.Subscription{sub, number} {
-		if err := open.End(t); err != nil {
-			return err
-		}
+		t.NoError(open.End(t))
 	}
 	t.Step(s)
 	a, err := s.Ping(t.Ctx)
 	t.Check("CHG-07/closed", err == nil && a.Err == nil, "a result", a.OrError(err))
-	return nil
 }
 
-func runToolNews(t *engine.Trial) error {
-	return news(t, "tools", mcp.MethodToolsListChanged, fixture.ToolChangeTools)
+func runToolNews(t *engine.Trial) {
+	news(t, "tools", mcp.MethodToolsListChanged, fixture.ToolChangeTools)
 }
 
-func runPromptNews(t *engine.Trial) error {
-	return news(t, "prompts", mcp.MethodPromptsListChanged, fixture.ToolChangePrompts)
+func runPromptNews(t *engine.Trial) {
+	news(t, "prompts", mcp.MethodPromptsListChanged, fixture.ToolChangePrompts)
 }
 
 // news changes a list twice, so that it is as before, and looks at what is told.
-func news(t *engine.Trial, list, method, trigger string) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func news(t *engine.Trial, list, method, trigger string) {
+	s := t.Fresh()
 	sub, err := talk.Listen(t, s, map[string]any{list + "ListChanged": true})
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if !sub.Honours(list + "ListChanged") {
 		t.SkipRest(conformance.SkipNoFixture, "the server does not agree to tell: "+rawjson.OrAbsent(wire.Param(sub.Ack, "notifications")))
-		return sub.End(t)
+		t.NoError(sub.End(t))
+		return
 	}
-	if _, err := t.Call(s, trigger, struct{}{}); err != nil {
-		return err
-	}
+	_, err = t.Call(s, trigger, struct{}{})
+	t.NoError(err)
 	s.Timeout = min(s.Timeout, wire.NewsWait)
 	in, err := sub.Next(t, method)
 	if !t.Check("CHG-03/"+list, err == nil, method, "%v", err) {
 		t.Skip("META-08/"+list, conformance.SkipNoFixture, "no news to look at")
 	}
 	t.Check("META-08/"+list, string(sub.Subscription(in)) == sub.ID, sub.ID, "%s", rawjson.OrAbsent(sub.Subscription(in)))
-	if err := sub.End(t); err != nil {
-		return err
-	}
+	t.NoError(sub.End(t))
 	_, err = t.Call(s, trigger, struct{}{})
-	return err
+	t.NoError(err)
 }
 
-func runResourceNews(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runResourceNews(t *engine.Trial) {
+	s := t.Fresh()
 	sub, err := talk.Listen(t, s, map[string]any{"resourceSubscriptions": []string{fixture.ResourceWatched}})
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if !sub.Honours("resourceSubscriptions") {
 		t.SkipRest(conformance.SkipNoFixture, "the server does not agree to tell: "+rawjson.OrAbsent(wire.Param(sub.Ack, "notifications")))
-		return sub.End(t)
+		t.NoError(sub.End(t))
+		return
 	}
 	other, err := talk.Listen(t, s, map[string]any{"resourceSubscriptions": []string{fixture.ResourceStatic}})
-	if err != nil {
-		return err
-	}
-	if _, err := t.Call(s, fixture.ToolChangeResource, struct{}{}); err != nil {
-		return err
-	}
+	t.NoError(err)
+	_, err = t.Call(s, fixture.ToolChangeResource, struct{}{})
+	t.NoError(err)
 	s.Timeout = min(s.Timeout, wire.NewsWait)
 	in, err := sub.Next(t, mcp.MethodResourcesUpdated)
 	if !t.Check("CHG-05/updated", err == nil, mcp.MethodResourcesUpdated, "%v", err) {
@@ -153,52 +134,36 @@ func runResourceNews(t *engine.Trial) error {
 	}
 	t.Check("CHG-05/uri", rawjson.Text(wire.Param(in, "uri")) == fixture.ResourceWatched, fixture.ResourceWatched, "uri is %s", rawjson.OrAbsent(wire.Param(in, "uri")))
 	t.Check("CHG-05/id", string(sub.Subscription(in)) == sub.ID, sub.ID, "%s", rawjson.OrAbsent(sub.Subscription(in)))
-	if _, err := s.Settle(t.Ctx); err != nil {
-		return err
-	}
+	_, err = s.Settle(t.Ctx)
+	t.NoError(err)
 	t.Check("CHG-05/others", len(other.Noted(mcp.MethodResourcesUpdated)) == 0, "nothing", "%s", mcp.MethodResourcesUpdated)
-	if err := other.End(t); err != nil {
-		return err
-	}
-	return sub.End(t)
+	t.NoError(other.End(t))
+	t.NoError(sub.End(t))
 }
 
-func runListenTwice(t *engine.Trial) error {
+func runListenTwice(t *engine.Trial) {
 	if !t.Rev.Capabilities.Has("tools.listChanged") { // the scenario needs both
 		t.SkipRest(conformance.SkipNotDeclared, "capabilities.tools.listChanged absent")
-		return nil
+		return
 	}
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+	s := t.Fresh()
 	both, err := talk.Listen(t, s, map[string]any{"toolsListChanged": true, "promptsListChanged": true})
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	prompts, err := talk.Listen(t, s, map[string]any{"promptsListChanged": true})
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if !both.Honours("toolsListChanged", "promptsListChanged") || !prompts.Honours("promptsListChanged") {
 		t.Skip("CHG-06/two", conformance.SkipNoFixture, "the server does not agree to tell all of it")
 	}
 	closed, err := talk.Listen(t, s, map[string]any{"toolsListChanged": true, "promptsListChanged": true})
-	if err != nil {
-		return err
-	}
-	if err := closed.End(t); err != nil {
-		return err
-	}
-	if _, err := s.Settle(t.Ctx); err != nil {
-		return err
-	}
+	t.NoError(err)
+	t.NoError(closed.End(t))
+	_, err = s.Settle(t.Ctx)
+	t.NoError(err)
 	quiet := len(s.Unsolicited)
 	s.Timeout = min(s.Timeout, wire.NewsWait)
 	for _, trigger := range []string{fixture.ToolChangeTools, fixture.ToolChangePrompts} {
-		if _, err := t.Call(s, trigger, struct{}{}); err != nil {
-			return err
-		}
+		_, err := t.Call(s, trigger, struct{}{})
+		t.NoError(err)
 	}
 	missing := ""
 	for _, want := range []struct {
@@ -210,9 +175,8 @@ func runListenTwice(t *engine.Trial) error {
 			break
 		}
 	}
-	if _, err := s.Settle(t.Ctx); err != nil {
-		return err
-	}
+	_, err = s.Settle(t.Ctx)
+	t.NoError(err)
 	for _, sub := range []*talk.Subscription{both, prompts} {
 		if n := len(sub.Noted(mcp.MethodPromptsListChanged)); n > 1 {
 			missing = fmt.Sprintf("%d of %s for %s", n, mcp.MethodPromptsListChanged, sub.ID)
@@ -233,14 +197,10 @@ func runListenTwice(t *engine.Trial) error {
 	}
 	t.Check("LOG-02/listen", strange == "", "neither", "%s", strange)
 	for _, sub := range []*talk.Subscription{both, prompts} {
-		if err := sub.End(t); err != nil {
-			return err
-		}
+		t.NoError(sub.End(t))
 	}
 	for _, trigger := range []string{fixture.ToolChangeTools, fixture.ToolChangePrompts} { // as it was
-		if _, err := t.Call(s, trigger, struct{}{}); err != nil {
-			return err
-		}
+		_, err := t.Call(s, trigger, struct{}{})
+		t.NoError(err)
 	}
-	return nil
 }

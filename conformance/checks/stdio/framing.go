@@ -18,11 +18,8 @@ func framingScenarios() []engine.Scenario {
 	}
 }
 
-func runSpellings(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runSpellings(t *engine.Trial) {
+	s := t.Shared()
 	var first error
 	for _, c := range []struct {
 		check string
@@ -53,15 +50,13 @@ func runSpellings(t *engine.Trial) error {
 			if first == nil {
 				first = err
 			}
-			if s, err = t.Fresh(); err != nil {
-				return err
-			}
+			s = t.Fresh()
 		}
 	}
-	return first
+	t.NoError(first)
 }
 
-func runLines(t *engine.Trial) error {
+func runLines(t *engine.Trial) {
 	for _, c := range []struct {
 		id    string
 		frame func(s *wire.Session, id string) error
@@ -104,12 +99,9 @@ func runLines(t *engine.Trial) error {
 			return err
 		}},
 	} {
-		s, err := t.Shared()
-		if err != nil {
-			return err
-		}
+		s := t.Shared()
 		id := s.NewID()
-		err = c.frame(s, id)
+		err := c.frame(s, id)
 		a := wire.Answer{}
 		if err == nil {
 			a, err = s.Await(t.Ctx, id)
@@ -119,5 +111,4 @@ func runLines(t *engine.Trial) error {
 			t.Rev.CloseShared()
 		}
 	}
-	return nil
 }

@@ -19,11 +19,8 @@ func stdioScenarios() []engine.Scenario {
 	}
 }
 
-func runEdges(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runEdges(t *engine.Trial) {
+	s := t.Shared()
 	answered := func(s *wire.Session, check, id string) {
 		a, err := s.Await(t.Ctx, id)
 		t.Check(check, err == nil && a.Err == nil, "an answer to "+s.LifeSign(), "%s", a.OrError(err))
@@ -33,9 +30,7 @@ func runEdges(t *engine.Trial) error {
 	s.Pending[foreign] = false
 	line := append(s.Message(foreign, s.LifeSign(), nil), '\n')
 	for piece := range slices.Chunk(line, 5) {
-		if err := talk.WriteRaw(t, s, piece); err != nil {
-			return err
-		}
+		t.NoError(talk.WriteRaw(t, s, piece))
 	}
 	answered(s, "STDIO-02/split", foreign)
 
@@ -48,9 +43,7 @@ func runEdges(t *engine.Trial) error {
 		s.Pending[id] = false
 		lines = append(append(lines, s.Message(id, s.LifeSign(), nil)...), '\n')
 	}
-	if err := talk.WriteRaw(t, s, lines); err != nil {
-		return err
-	}
+	t.NoError(talk.WriteRaw(t, s, lines))
 	for i, id := range ids {
 		if a, err := s.Await(t.Ctx, id); err != nil || a.Err != nil {
 			t.Fail("STDIO-02/many", "500 answers", "line %d: %s", i+1, a.OrError(err))
@@ -69,33 +62,20 @@ func runEdges(t *engine.Trial) error {
 	// What may end a server comes last, and each to a program of its own.
 	for _, each := range [][2]string{{"STDIO-02/mixed", "this is not JSON\n"}, {"STDIO-02/nul", "\x00\x00\x00\n"}} {
 		check, junk := each[0], each[1]
-		s, err := t.Fresh()
-		if err != nil {
-			return err
-		}
+		s := t.Fresh()
 		id := s.NewID()
 		s.Pending[id] = false
-		if err := talk.WriteRaw(t, s, append(append([]byte(junk), s.Message(id, s.LifeSign(), nil)...), '\n')); err != nil {
-			return err
-		}
+		t.NoError(talk.WriteRaw(t, s, append(append([]byte(junk), s.Message(id, s.LifeSign(), nil)...), '\n')))
 		answered(s, check, id)
 	}
 
-	last, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+	last := t.Fresh()
 	id := last.NewID()
 	last.Pending[id] = false
-	if err := talk.WriteRaw(t, last, last.Message(id, last.LifeSign(), nil)); err != nil {
-		return err
-	}
-	if err := closeInput(last); err != nil {
-		return err
-	}
+	t.NoError(talk.WriteRaw(t, last, last.Message(id, last.LifeSign(), nil)))
+	t.NoError(closeInput(last))
 	a, err = last.Await(t.Ctx, id)
 	t.Check("STDIO-02/last", err == nil && a.Err == nil, "an answer to "+last.LifeSign(), "%s", a.OrError(err))
-	return nil
 }
 
 // closeInput ends what the server reads.
@@ -108,29 +88,17 @@ func closeInput(s *wire.Session) error {
 	return w.CloseInput()
 }
 
-func runEarlyEnd(t *engine.Trial) error {
-	s, err := t.Raw()
-	if err != nil {
-		return err
-	}
+func runEarlyEnd(t *engine.Trial) {
+	s := t.Raw()
 	t.Check("STDIO-08/before", s.Close().Prompt, "an end within "+wire.EndGrace.String(), "it had to be stopped")
-	if s, err = t.Fresh(); err != nil {
-		return err
-	}
-	if err := talk.WriteRaw(t, s, []byte(`{"jsonrpc":"2.0","id":"cut`)); err != nil {
-		return err
-	}
+	s = t.Fresh()
+	t.NoError(talk.WriteRaw(t, s, []byte(`{"jsonrpc":"2.0","id":"cut`)))
 	t.Check("STDIO-08/busy", s.Close().Prompt, "an end within "+wire.EndGrace.String(), "it had to be stopped")
 
-	if s, err = t.Fresh(); err != nil {
-		return err
-	}
-	if _, err := s.Post(t.Ctx, s.LifeSign(), nil); err != nil {
-		return err
-	}
-	if err := closeInput(s); err != nil {
-		return err
-	}
+	s = t.Fresh()
+	_, err := s.Post(t.Ctx, s.LifeSign(), nil)
+	t.NoError(err)
+	t.NoError(closeInput(s))
 	var strange []string
 	s.Timeout = min(s.Timeout, 2*wire.Lag)
 	_, err = s.Next(t.Ctx, func(in wire.Inbound) bool {
@@ -141,5 +109,4 @@ func runEarlyEnd(t *engine.Trial) error {
 	})
 	// The end of the stream is what has to come; that it comes late is STDIO-08.
 	t.Check("STDIO-08/after", len(strange) == 0, "messages", "%s (%v)", strings.Join(strange, ", "), err)
-	return nil
 }

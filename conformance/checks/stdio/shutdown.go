@@ -18,82 +18,64 @@ func shutdownScenarios() []engine.Scenario {
 	}
 }
 
-func runEndOfInput(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runEndOfInput(t *engine.Trial) {
+	s := t.Fresh()
 	end := s.Close()
 	t.Check("STDIO-08/ends", end.Prompt, "an end within "+wire.EndGrace.String(), "it had to be stopped")
 	switch {
 	case !end.Prompt:
-		t.Skip("STDIO-08/status", conformance.SkipPrerequisite, "it did not end by itself")
+		t.Skip("STDIO-08/status", conformance.SkipPrerequisite, "it did not end on its own")
 	case end.Exit < 0:
 		t.Check("STDIO-08/status", end.Err == nil, "no error", "%v", end.Err)
 	default:
 		t.Check("STDIO-08/status", end.Exit == 0, "status 0", "status %d", end.Exit)
 	}
-	s, err = t.Raw()
-	if err != nil {
-		return err
-	}
-	if _, err := s.Initialize(t.Ctx, t.Rev.Asked); err != nil {
-		return err
-	}
+	s = t.Raw()
+	_, err := s.Initialize(t.Ctx, t.Rev.Asked)
+	t.NoError(err)
 	end = s.Close()
 	t.Check("STDIO-08/handshake", end.Prompt, "an end within "+wire.EndGrace.String(), "it had to be stopped")
-	return nil
 }
 
 // runTerminate is about the step after the end of the input: a server that did
 // not heed that ends by the signal (SIGTERM), or has to be killed.
-func runTerminate(t *engine.Trial) error {
+func runTerminate(t *engine.Trial) {
 	if !wire.CanTerminate {
 		t.Skip("STDIO-06/term", conformance.SkipControl, "needs a system with SIGTERM")
-		return nil
+		return
 	}
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+	s := t.Fresh()
 	w, ok := s.Conn.(*wire.StdioConn)
 	if !ok || w.Terminate == nil {
-		return engine.SuiteError(fmt.Errorf("transport %s has no program", s.Conn.Transport()))
+		t.NoError(engine.SuiteError(fmt.Errorf("transport %s has no program", s.Conn.Transport())))
+		return
 	}
 	t.Check("STDIO-06/term", w.Terminate(), "an end within "+wire.EndGrace.String(), "it had to be killed")
-	return nil
 }
 
-func runEndWithCalls(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runEndWithCalls(t *engine.Trial) {
+	s := t.Fresh()
 	const calls = 20
 	open := map[string]bool{}
 	for range calls {
 		id, err := s.Post(t.Ctx, mcp.MethodPing, nil)
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		open[id] = true
 	}
 	w, ok := s.Conn.(*wire.StdioConn)
 	if !ok {
-		return engine.SuiteError(fmt.Errorf("transport %s has no end of input", s.Conn.Transport()))
+		t.NoError(engine.SuiteError(fmt.Errorf("transport %s has no end of input", s.Conn.Transport())))
+		return
 	}
 	s.Closed = true // what follows is the end that was asked for
-	if err := w.CloseInput(); err != nil {
-		return err
-	}
+	t.NoError(w.CloseInput())
 	for len(open) > 0 {
 		in, err := s.Next(t.Ctx, func(in wire.Inbound) bool { return open[in.ID()] })
 		if err != nil {
 			t.Fail("X-SHUT-01", "20 answers", "%d of 20, then: %v", calls-len(open), err)
-			return nil
+			return
 		}
 		delete(open, in.ID())
 	}
 	t.Pass("X-SHUT-01")
-	return nil
 }

@@ -79,37 +79,32 @@ func taskTools(t *engine.Trial, support []string, checks ...string) []wire.Tool 
 // mayBeTasks are the ways to support tasks.
 var mayBeTasks = []string{"optional", "required"}
 
-func runTaskCreated(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runTaskCreated(t *engine.Trial) {
+	s := t.Shared()
 	tools := taskTools(t, mayBeTasks)
 	if len(tools) == 0 {
-		return nil
+		return
 	}
 	for _, tool := range tools {
 		t.Step(s)
 		a, err := asTask(t, s, tool, taskArguments(tool, false))
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		if a.Err != nil { // that is not accepting it
 			continue
 		}
 		task, ok := taskOf(s, a)
 		if !t.Check("TASK-01/created", ok, "a result with a task that has a taskId", "%s: %s", tool.Name, a.Describe()) {
 			t.SkipRest(conformance.SkipPrerequisite, "no task")
-			return nil
+			return
 		}
-		return judgeNewTask(t, s, tool, task)
+		judgeNewTask(t, s, tool, task)
+		return
 	}
 	t.SkipRest(conformance.SkipNoFixture, "every call that was to be a task was refused")
-	return nil
 }
 
 // judgeNewTask judges a task as its creation tells of it.
-func judgeNewTask(t *engine.Trial, s *wire.Session, by wire.Tool, task wire.ListEntry) error {
+func judgeNewTask(t *engine.Trial, s *wire.Session, by wire.Tool, task wire.ListEntry) {
 	status := rawjson.Text(task["status"])
 	if IsFinal(status) || status == "input_required" {
 		t.Skip("TASK-01/working", conformance.SkipNoFixture, "the task was "+status+" at once")
@@ -122,7 +117,7 @@ func judgeNewTask(t *engine.Trial, s *wire.Session, by wire.Tool, task wire.List
 	if u, ok := t.Rev.Subject.(*conformance.URLSubject); ok && (len(u.Header) > 0 || u.RoundTripper != nil) {
 		t.Skip("TASK-01/unguessable", conformance.SkipControl, "the server may bind tasks to an authorization")
 	}
-	return judgeTaskIDs(t, s, by, rawjson.Text(task["taskId"]), "TASK-01/unique", "TASK-01/unguessable")
+	t.NoError(judgeTaskIDs(t, s, by, rawjson.Text(task["taskId"]), "TASK-01/unique", "TASK-01/unguessable"))
 }
 
 // judgeTaskIDs makes more tasks and judges their ids.
@@ -149,35 +144,29 @@ func judgeTaskIDs(t *engine.Trial, s *wire.Session, tool wire.Tool, first, uniqu
 	return nil
 }
 
-func runTaskState(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runTaskState(t *engine.Trial) {
+	s := t.Shared()
 	a, err := taskRequest(t, s, mcp.MethodTasksGet, fixture.NoTask)
 	t.Check("TASK-02/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 	tools := taskTools(t, mayBeTasks)
 	if err != nil || len(tools) == 0 {
-		return err
+		t.NoError(err)
+		return
 	}
 	_, made, ok, err := someTask(t, s, tools)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if !ok {
 		t.SkipRest(conformance.SkipPrerequisite, "no call became a task")
-		return nil
+		return
 	}
 	id := rawjson.Text(made["taskId"])
 	a, err = taskRequest(t, s, mcp.MethodTasksGet, id)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	task, ok := rawjson.Object(a.Result)
 	ok = ok && rawjson.Text(task["taskId"]) == id && rawjson.IsString(task["status"])
 	if !t.Check("TASK-02/get", ok, "the task "+id, "%s", a.Describe()) {
 		t.SkipRest(conformance.SkipPrerequisite, "tasks/get does not give the task")
-		return nil
+		return
 	}
 	fault := lifetimeFault(task, "ttl", "pollInterval")
 	t.Check("TASK-02/ttl", fault == "", "integers, or null for no limit", "%s", fault)
@@ -197,78 +186,60 @@ func runTaskState(t *engine.Trial) error {
 	t.Check("TASK-02/times", fault == "", "two times, and the same createdAt", "%s", fault)
 	fault = pathFault(states)
 	t.Check("TASK-02/path", fault == "", "working, input_required, and one of completed, failed and cancelled", "%s", fault)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	fault, err = stays(t, s, id, rawjson.Text(states[len(states)-1]["status"]))
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	t.Check("TASK-02/final", fault == "", "the same state", "%s", fault)
 	t.Step(s)
 	a, err = s.Request(t.Ctx, mcp.MethodTasksGet, map[string]any{
 		"taskId": id, "_meta": map[string]any{mcp.MetaRelatedTask: map[string]any{"taskId": fixture.NoTask}},
 	})
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if a.HasCode(nil, wire.CodeInvalidParams) { // the ttl is the server's to choose
 		plain, err := taskRequest(t, s, mcp.MethodTasksGet, id)
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		if plain.HasCode(nil, wire.CodeInvalidParams) {
 			t.Skip("TASK-02/parameter", conformance.SkipPrerequisite, "the task is forgotten")
 		}
 	}
 	task, _ = rawjson.Object(a.Result)
 	t.Check("TASK-02/parameter", rawjson.Text(task["taskId"]) == id, "the task "+id, "%s", a.Describe())
-	return nil
 }
 
-func runTaskCancel(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runTaskCancel(t *engine.Trial) {
+	s := t.Shared()
 	a, err := taskRequest(t, s, mcp.MethodTasksCancel, fixture.NoTask)
 	t.Check("TASK-04/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 	tools := taskTools(t, mayBeTasks)
 	if err != nil || len(tools) == 0 {
-		return err
+		t.NoError(err)
+		return
 	}
 	for _, tool := range tools {
 		t.Step(s)
 		a, err := asTask(t, s, tool, taskArguments(tool, false))
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		task, ok := taskOf(s, a)
 		if !ok {
 			continue
 		}
-		if err := cancelTask(t, s, rawjson.Text(task["taskId"])); err != nil {
-			return err
-		}
+		cancelTask(t, s, rawjson.Text(task["taskId"]))
 		if t.Decided("TASK-04/cancelled") && t.Decided("TASK-04/over") {
-			return nil
+			return
 		}
 	}
-	t.SkipRest(conformance.SkipNoFixture, "no task that lasts until it is cancelled, and none that ends by itself")
-	return nil
+	t.SkipRest(conformance.SkipNoFixture, "no task lasts until it is cancelled, and none ends on its own")
 }
 
 // cancelTask cancels a task that is under way, and then one that is over.
-func cancelTask(t *engine.Trial, s *wire.Session, id string) error {
+func cancelTask(t *engine.Trial, s *wire.Session, id string) {
 	a, err := taskRequest(t, s, mcp.MethodTasksCancel, id)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if a.HasCode(nil, wire.CodeInvalidParams) { // it may have been over
 		got, err := taskRequest(t, s, mcp.MethodTasksGet, id)
 		if state, _ := rawjson.Object(got.Result); err == nil && IsFinal(rawjson.Text(state["status"])) {
 			t.Check("TASK-04/over", true, "", "")
-			return nil
+			return
 		}
 	}
 	task, _ := rawjson.Object(a.Result)
@@ -278,16 +249,14 @@ func cancelTask(t *engine.Trial, s *wire.Session, id string) error {
 		a, err = resultOf(t, s, id) // -32602 is one that has forgotten it, which it may
 		t.Check("TASK-04/result", err == nil && !a.HasCode(nil, wire.CodeMethodNotFound), "a result, or the error of the call", "%s", a.OrError(err))
 	}
-	// Meanwhile what was cancelled has had the time to end by itself.
+	// Meanwhile what was cancelled has had the time to end on its own.
 	if err := cancelWhatIsOver(t, s); err != nil || !t.Decided("TASK-04/again") {
-		return err
+		t.NoError(err)
+		return
 	}
 	fault, err := stays(t, s, id, "cancelled")
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	t.Check("TASK-04/stays", fault == "", "cancelled", "%s", fault)
-	return nil
 }
 
 // cancelWhatIsOver lets a task end and cancels it then.
@@ -319,24 +288,17 @@ func cancelWhatIsOver(t *engine.Trial, s *wire.Session) error {
 
 func asksForInput(task wire.ListEntry) bool { return rawjson.Text(task["status"]) == "input_required" }
 
-func runListOfTasks(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runListOfTasks(t *engine.Trial) {
+	s := t.Shared()
 	a, err := s.Request(t.Ctx, mcp.MethodTasksList, map[string]any{"cursor": "mainstay-no-such-cursor"})
 	t.Check("TASK-04/list-cursor", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	t.Step(s)
 	var made []string
 	tools := taskTools(t, mayBeTasks, "TASK-04/listed", "TASK-04/list-entries")
 	for range 3 {
 		by, task, ok, err := someTask(t, s, tools)
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		if !ok {
 			break
 		}
@@ -345,11 +307,11 @@ func runListOfTasks(t *engine.Trial) error {
 	}
 	list, err := wire.WalkList(t.Ctx, s, taskKind)
 	if err != nil && !errors.Is(err, wire.ErrEndless) {
-		return err
+		t.Stop(err)
 	}
 	t.Check("TASK-04/list-ends", err == nil, "pages with an end", "%v", err)
 	if err != nil {
-		return nil //nolint:nilerr // said above
+		return //nolint:nilerr // said above
 	}
 	missing, fault := "", ""
 	for _, id := range made {
@@ -374,14 +336,10 @@ func runListOfTasks(t *engine.Trial) error {
 	}
 	t.Check("TASK-04/listed", missing == "", "every task", "%q is not in it", missing)
 	t.Check("TASK-04/list-entries", fault == "", "tasks", "%s", fault)
-	return nil
 }
 
-func runTaskSupport(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runTaskSupport(t *engine.Trial) {
+	s := t.Shared()
 	odd := ""
 	for _, tool := range t.Rev.Tools {
 		execution, _ := rawjson.Object(tool.Members["execution"])
@@ -394,49 +352,35 @@ func runTaskSupport(t *engine.Trial) error {
 		t.Step(s)
 		a, err := s.Request(t.Ctx, mcp.MethodToolsCall, engine.CallParams(tool.Name, taskArguments(tool, false)))
 		t.Check("TOOL-14/required", a.HasCode(err, wire.CodeMethodNotFound), "error -32601", "%s: %s", tool.Name, a.OrError(err))
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 	}
 	for _, tool := range first(taskTools(t, []string{"forbidden"}, "TOOL-14/forbidden")) {
 		t.Step(s)
 		a, err := asTask(t, s, tool, taskArguments(tool, false))
 		t.Check("TOOL-14/forbidden", a.HasCode(err, wire.CodeMethodNotFound), "error -32601", "%s: %s", tool.Name, a.OrError(err))
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 	}
-	return nil
 }
 
 // first is a list cut to its first entry.
 func first(tools []wire.Tool) []wire.Tool { return tools[:min(1, len(tools))] }
 
-func runTaskIgnored(t *engine.Trial) error {
+func runTaskIgnored(t *engine.Trial) {
 	if t.Rev.Capabilities.Has(tasksOfCalls) {
 		t.SkipRest(conformance.SkipNotDeclared, "capabilities."+tasksOfCalls+" is declared")
-		return nil
+		return
 	}
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+	s := t.Shared()
 	for _, tool := range first(t.Callable()) {
 		plain, err := s.Request(t.Ctx, mcp.MethodToolsCall, engine.CallParams(tool.Name, taskArguments(tool, false)))
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		a, err := asTask(t, s, tool, taskArguments(tool, false))
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		_, made := taskOf(s, a)
 		fault := outcomeFault(plain, a)
 		if !made && fault != "" { // a tool may have a state, or leave it to chance
 			once, err := s.Request(t.Ctx, mcp.MethodToolsCall, engine.CallParams(tool.Name, taskArguments(tool, false)))
-			if err != nil {
-				return err
-			}
+			t.NoError(err)
 			if outcomeFault(plain, once) != "" {
 				t.Skip("TOOL-14/ignored", conformance.SkipNoFixture, tool.Name+" does not answer the same call the same way")
 				continue
@@ -444,5 +388,4 @@ func runTaskIgnored(t *engine.Trial) error {
 		}
 		t.Check("TOOL-14/ignored", !made && fault == "", "what the same call gives without it", "%s %s", fault, a.Describe())
 	}
-	return nil
 }

@@ -44,71 +44,56 @@ func extensionTaskScenarios() []engine.Scenario {
 }
 
 // tasking returns a session that declares the extension.
-func tasking(t *engine.Trial) (*wire.Session, error) {
-	s, err := t.Raw()
-	if err != nil {
-		return nil, err
-	}
+func tasking(t *engine.Trial) *wire.Session {
+	s := t.Raw()
 	s.Declares = declaringTasks
-	if err := s.Handshake(t.Ctx, t.Rev.Asked); err != nil {
-		return nil, err
-	}
+	t.NoError(s.Handshake(t.Ctx, t.Rev.Asked))
 	t.Step(s)
-	return s, nil
+	return s
 }
 
 // eachTask calls the tools that may be called, until use says that it is
 // done with a task that one of them made. Checks that are open then had no task
 // to judge, and are skipped for the reason given.
-func eachTask(t *engine.Trial, s *wire.Session, otherwise string, use func(tool wire.Tool, task wire.ListEntry) (done bool, err error)) error {
+func eachTask(t *engine.Trial, s *wire.Session, otherwise string, use func(tool wire.Tool, task wire.ListEntry) (done bool)) {
 	tools := t.Callable()
 	for _, tool := range tools[:min(len(tools), mostTaskTools)] {
 		t.Step(s)
 		a, err := asTask(t, s, tool, taskArguments(tool, false))
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		task, ok := taskOf(s, a)
 		if !ok {
 			continue
 		}
-		if done, err := use(tool, task); done || err != nil {
-			return err
+		if use(tool, task) {
+			return
 		}
 	}
 	if otherwise != "" {
 		t.SkipRest(conformance.SkipNoFixture, otherwise)
 	}
-	return nil
 }
 
-func runExtensionTask(t *engine.Trial) error {
-	s, err := tasking(t)
-	if err != nil {
-		return err
-	}
-	return eachTask(t, s, noTasks, func(tool wire.Tool, task wire.ListEntry) (bool, error) {
+func runExtensionTask(t *engine.Trial) {
+	s := tasking(t)
+	eachTask(t, s, noTasks, func(tool wire.Tool, task wire.ListEntry) bool {
 		id := rawjson.Text(task["taskId"])
 		got, err := taskRequest(t, s, mcp.MethodTasksGet, id)
 		same, _ := rawjson.Object(got.Result)
 		t.Check("TASK-07/durable", err == nil && rawjson.Text(same["taskId"]) == id, "the task "+id, "%s", got.OrError(err))
-		if err != nil {
-			return true, err
-		}
+		t.NoError(err)
 		t.Check("TASK-07/flat", slices.Contains(taskStatuses, rawjson.Text(task["status"])), "a status", "status is %s", rawjson.OrAbsent(task["status"]))
 		fault := timesFault(task)
 		t.Check("TASK-07/times", fault == "", "two times", "%s", fault)
 		fault = lifetimeFault(task, "ttlMs", "pollIntervalMs")
 		t.Check("TASK-07/ttl", fault == "", "integers, or null for no limit", "%s", fault)
-		return true, judgeTaskIDs(t, s, tool, id, "TASK-07/unique", "TASK-07/unguessable")
+		t.NoError(judgeTaskIDs(t, s, tool, id, "TASK-07/unique", "TASK-07/unguessable"))
+		return true
 	})
 }
 
-func runExtensionTaskState(t *engine.Trial) error {
-	s, err := tasking(t)
-	if err != nil {
-		return err
-	}
+func runExtensionTaskState(t *engine.Trial) {
+	s := tasking(t)
 	for _, c := range []struct{ id, method string }{
 		{"TASK-08/unknown", mcp.MethodTasksGet}, {"TASK-08/unknown-update", mcp.MethodTasksUpdate}, {"TASK-08/unknown-cancel", mcp.MethodTasksCancel},
 	} {
@@ -119,34 +104,32 @@ func runExtensionTaskState(t *engine.Trial) error {
 		t.Step(s)
 		a, err := s.Request(t.Ctx, c.method, params)
 		t.Check(c.id, a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 	}
 	ends := map[string]bool{}
-	err = eachTask(t, s, "", func(_ wire.Tool, task wire.ListEntry) (bool, error) {
+	eachTask(t, s, "", func(_ wire.Tool, task wire.ListEntry) bool {
 		id := rawjson.Text(task["taskId"])
 		states, err := follow(t, s, id, asksForInput)
 		if len(states) == 0 && !errors.Is(err, errNoTask) {
-			return true, err
+			t.NoError(err)
+			return true
 		}
 		if !judgeStates(t, id, states) || err != nil {
-			return true, err
+			t.NoError(err)
+			return true
 		}
 		last := states[len(states)-1]
 		ends[rawjson.Text(last["status"])] = true
 		if !IsFinal(rawjson.Text(last["status"])) {
-			return false, nil
+			return false
 		}
 		fault, err := stays(t, s, id, rawjson.Text(last["status"]))
 		if fault != "" {
 			t.Fail("TASK-08/path", "the same state", "%s", fault)
 		}
-		return ends["completed"] && ends["failed"], err
+		t.NoError(err)
+		return ends["completed"] && ends["failed"]
 	})
-	if err != nil {
-		return err
-	}
 	for status, id := range map[string]string{"completed": "TASK-08/result", "failed": "TASK-08/error"} {
 		if !ends[status] {
 			t.Skip(id, conformance.SkipNoFixture, "no task is "+status)
@@ -158,7 +141,6 @@ func runExtensionTaskState(t *engine.Trial) error {
 	for _, c := range t.Scenario.Checks { // what nothing broke
 		t.Pass(c.ID)
 	}
-	return nil
 }
 
 // judgeStates fails what the states of a task break, and reports whether there
@@ -197,51 +179,41 @@ func judgeStates(t *engine.Trial, id string, states []wire.ListEntry) bool {
 	return true
 }
 
-func runExtensionTaskCancel(t *engine.Trial) error {
-	s, err := tasking(t)
-	if err != nil {
-		return err
-	}
-	return eachTask(t, s, noTasks, func(_ wire.Tool, task wire.ListEntry) (bool, error) {
+func runExtensionTaskCancel(t *engine.Trial) {
+	s := tasking(t)
+	eachTask(t, s, noTasks, func(_ wire.Tool, task wire.ListEntry) bool {
 		id := rawjson.Text(task["taskId"])
 		a, err := taskRequest(t, s, mcp.MethodTasksCancel, id)
-		if err != nil {
-			return true, err
-		}
+		t.NoError(err)
 		fault := ackFault(a)
 		t.Check("TASK-10/ack", fault == "", `{"resultType":"complete"}`, "%s", fault)
 		a, err = taskRequest(t, s, mcp.MethodTasksGet, id)
 		state, _ := rawjson.Object(a.Result)
 		ok := a.HasCode(err, wire.CodeInvalidParams) || slices.Contains(taskStatuses, rawjson.Text(state["status"]))
 		t.Check("TASK-10/path", ok, "a task, or -32602", "%s", a.OrError(err))
-		return true, err
+		t.NoError(err)
+		return true
 	})
 }
 
-func runExtensionTaskNews(t *engine.Trial) error {
-	s, err := tasking(t)
-	if err != nil {
-		return err
-	}
-	return eachTask(t, s, noTasks, func(_ wire.Tool, task wire.ListEntry) (bool, error) {
+func runExtensionTaskNews(t *engine.Trial) {
+	s := tasking(t)
+	eachTask(t, s, noTasks, func(_ wire.Tool, task wire.ListEntry) bool {
 		id := rawjson.Text(task["taskId"])
 		sub, err := talk.Listen(t, s, map[string]any{"taskIds": []string{id}})
-		if err != nil {
-			return true, err
-		}
+		t.NoError(err)
 		params, _ := rawjson.Object(sub.Ack.Members["params"])
 		agreed, _ := rawjson.Object(params["notifications"])
 		if sub.Ack.Method() != mcp.MethodSubscriptionsAcknowledged || agreed["taskIds"] == nil || string(agreed["taskIds"]) == "[]" {
 			t.SkipRest(conformance.SkipNotDeclared, "no news of tasks")
-			return true, sub.End(t)
+			t.NoError(sub.End(t))
+			return true
 		}
 		var ids []string
 		read := json.Unmarshal(agreed["taskIds"], &ids)
 		t.Check("TASK-12/agreed", read == nil && slices.Equal(ids, []string{id}), "the task "+id, "taskIds is %s", rawjson.OrAbsent(agreed["taskIds"]))
 		states, err := follow(t, s, id, asksForInput)
-		if err != nil {
-			return true, err
-		}
+		t.NoError(err)
 		last := states[len(states)-1]
 		long := s.Timeout
 		s.Timeout = min(long, wire.Lag) // the news of it may come after the answer to a poll
@@ -251,10 +223,11 @@ func runExtensionTaskNews(t *engine.Trial) error {
 		})
 		s.Timeout = long
 		if err != nil && !errors.Is(err, wire.ErrNoAnswer) {
-			return true, err
+			t.Stop(err)
 		}
 		judgeNews(t, sub, id, last)
-		return true, sub.End(t)
+		t.NoError(sub.End(t))
+		return true
 	})
 }
 

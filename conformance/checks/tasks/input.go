@@ -15,21 +15,17 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func runExtensionTaskInput(t *engine.Trial) error {
-	s, err := tasking(t)
-	if err != nil {
-		return err
-	}
-	return eachTask(t, s, "no task asks for input", func(_ wire.Tool, task wire.ListEntry) (bool, error) {
+func runExtensionTaskInput(t *engine.Trial) {
+	s := tasking(t)
+	eachTask(t, s, "no task asks for input", func(_ wire.Tool, task wire.ListEntry) bool {
 		id := rawjson.Text(task["taskId"])
 		states, err := follow(t, s, id, asksForInput)
-		if err != nil {
-			return true, err
-		}
+		t.NoError(err)
 		if asksForInput(states[len(states)-1]) {
-			return true, answerInput(t, s, id, states[len(states)-1])
+			t.NoError(answerInput(t, s, id, states[len(states)-1]))
+			return true
 		}
-		return false, nil
+		return false
 	})
 }
 

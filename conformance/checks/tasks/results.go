@@ -94,16 +94,14 @@ func postSoon(t *engine.Trial, s *wire.Session, method string, params any) (stri
 	return id, err
 }
 
-func runTaskResult(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runTaskResult(t *engine.Trial) {
+	s := t.Shared()
 	a, err := taskRequest(t, s, mcp.MethodTasksResult, fixture.NoTask)
 	t.Check("TASK-03/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 	tools := taskTools(t, mayBeTasks)
 	if err != nil || len(tools) == 0 {
-		return err
+		t.NoError(err)
+		return
 	}
 	ended, watched, compared := 0, 0, 0
 	for _, tool := range tools {
@@ -112,9 +110,7 @@ func runTaskResult(t *engine.Trial) error {
 		if errors.Is(err, wire.ErrLate) && out != nil {
 			t.Fail("TASK-03/result", "an answer to tasks/result of a task that is "+out.status, "%v", err)
 		}
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		if out == nil {
 			continue
 		}
@@ -122,23 +118,18 @@ func runTaskResult(t *engine.Trial) error {
 		if out.watched {
 			watched++
 		}
-		if err := judgeOutcome(t, s, out); err != nil {
-			return err
-		}
+		judgeOutcome(t, s, out)
 		if supportOf(tool) != "optional" || out.status == "cancelled" {
 			continue
 		}
-		same, err := sameOutcome(t, s, tool, out)
-		if err != nil {
-			return err
-		}
+		same := sameOutcome(t, s, tool, out)
 		if same {
 			compared++
 		}
 	}
 	if ended == 0 {
 		t.SkipRest(conformance.SkipNoFixture, "no task came to an end")
-		return nil
+		return
 	}
 	if compared == 0 {
 		t.Skip("TASK-03/same", conformance.SkipNoFixture, "no tool that may be called either way and has an outcome of its own")
@@ -149,33 +140,31 @@ func runTaskResult(t *engine.Trial) error {
 	for _, c := range t.Scenario.Checks { // what nothing broke
 		t.Pass(c.ID)
 	}
-	return nil
 }
 
 // sameOutcome reports whether a call ends without a task as it did with one, and
 // fails what tells that it does not. A tool may have a state, or leave its
 // outcome to chance: only one that ends twice the same as a task is judged.
-func sameOutcome(t *engine.Trial, s *wire.Session, by wire.Tool, out *deferredOutcome) (bool, error) {
+func sameOutcome(t *engine.Trial, s *wire.Session, by wire.Tool, out *deferredOutcome) bool {
 	plain, err := s.Request(t.Ctx, mcp.MethodToolsCall, engine.CallParams(by.Name, taskArguments(by, false)))
-	if err != nil {
-		return false, err
-	}
+	t.NoError(err)
 	fault := outcomeFault(plain, out.result)
 	if fault == "" {
-		return true, nil
+		return true
 	}
 	once, err := conclude(t, s, by, taskArguments(by, false))
 	if err != nil || once == nil {
-		return false, err
+		t.NoError(err)
+		return false
 	}
 	if outcomeFault(out.result, once.result) == "" {
 		t.Fail("TASK-03/same", "the same outcome", "%s: %s", by.Name, fault)
 	}
-	return false, nil
+	return false
 }
 
 // judgeOutcome fails what the end of one task breaks.
-func judgeOutcome(t *engine.Trial, s *wire.Session, out *deferredOutcome) error {
+func judgeOutcome(t *engine.Trial, s *wire.Session, out *deferredOutcome) {
 	if out.early != "" {
 		t.Fail("TASK-03/blocks", "no answer before the end", "tasks/result was answered, and the task then %s", out.early)
 	}
@@ -199,16 +188,13 @@ func judgeOutcome(t *engine.Trial, s *wire.Session, out *deferredOutcome) error 
 		t.Fail("TASK-05/failed", "failed for an error or isError, else completed", "the task is %s: %s", out.status, out.result.Describe())
 	}
 	again, err := resultOf(t, s, out.id)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	same := out.result.Err == nil && again.Err == nil && sameResult(out.result.Result, again.Result) ||
 		out.result.Err != nil && again.Err != nil && out.result.Err.Code == again.Err.Code
 	forgotten := again.HasCode(nil, wire.CodeInvalidParams) // the ttl is the server's to choose
 	if !same && !forgotten {
 		t.Fail("TASK-03/again", out.result.Describe(), "%s", again.Describe())
 	}
-	return nil
 }
 
 // sameResult reports whether two results are the same but for _meta.
@@ -222,15 +208,12 @@ func sameResult(a, b json.RawMessage) bool {
 	return reflect.DeepEqual(one, other)
 }
 
-func runTaskAsks(t *engine.Trial) error {
+func runTaskAsks(t *engine.Trial) {
 	tools := taskTools(t, mayBeTasks)
 	if len(tools) == 0 {
-		return nil
+		return
 	}
-	s, err := t.Raw()
-	if err != nil {
-		return err
-	}
+	s := t.Raw()
 	s.Declares = map[string]any{"elicitation": struct{}{}, "sampling": struct{}{}}
 	s.Answers = map[string]func(wire.Inbound) (any, *wire.RPCError){
 		mcp.MethodSamplingCreateMessage: func(wire.Inbound) (any, *wire.RPCError) { return talk.ModelSays, nil },
@@ -238,53 +221,41 @@ func runTaskAsks(t *engine.Trial) error {
 			return map[string]any{"action": "accept", "content": talk.Asked{}.Form(in.Members["params"])}, nil
 		},
 	}
-	if err := s.Handshake(t.Ctx, t.Rev.Asked); err != nil {
-		return err
-	}
+	t.NoError(s.Handshake(t.Ctx, t.Rev.Asked))
 	t.Step(s)
 	for _, tool := range tools {
 		for _, all := range []bool{false, true} {
-			found, err := answerTask(t, s, tool, taskArguments(tool, all))
-			if err != nil {
-				return err
-			}
+			found := answerTask(t, s, tool, taskArguments(tool, all))
 			if found {
-				return judgeStatusNews(t, s)
+				judgeStatusNews(t, s)
+				return
 			}
 		}
 	}
-	if err := judgeStatusNews(t, s); err != nil {
-		return err
-	}
+	judgeStatusNews(t, s)
 	t.SkipRest(conformance.SkipNoFixture, "no task asks for anything")
-	return nil
 }
 
 // answerTask runs one task whose questions are answered, and reports whether
 // there were any.
-func answerTask(t *engine.Trial, s *wire.Session, tool wire.Tool, arguments map[string]any) (bool, error) {
+func answerTask(t *engine.Trial, s *wire.Session, tool wire.Tool, arguments map[string]any) bool {
 	a, err := asTask(t, s, tool, arguments)
-	if err != nil {
-		return false, err
-	}
+	t.NoError(err)
 	task, ok := taskOf(s, a)
 	if !ok {
-		return false, nil
+		return false
 	}
 	id := rawjson.Text(task["taskId"])
 	states, err := follow(t, s, id, asksForInput)
-	if err != nil {
-		return false, err
-	}
+	t.NoError(err)
 	waited := asksForInput(states[len(states)-1])
 	if waited {
 		// A server may ask on the stream of tasks/result alone.
-		if _, err := postSoon(t, s, mcp.MethodTasksResult, map[string]any{"taskId": id}); err != nil {
-			return true, err
-		}
+		_, err := postSoon(t, s, mcp.MethodTasksResult, map[string]any{"taskId": id})
+		t.NoError(err)
 		ends, err := follow(t, s, id, nil)
 		if err != nil && len(ends) == 0 {
-			return true, err
+			t.Stop(err)
 		}
 		t.Check("TASK-02/resumes", err == nil, "a task that goes on", "%v", err)
 	}
@@ -293,7 +264,7 @@ func answerTask(t *engine.Trial, s *wire.Session, tool wire.Tool, arguments map[
 		questions = append(questions, s.Notifications(method)...)
 	}
 	if len(questions) == 0 {
-		return false, nil
+		return false
 	}
 	t.Check("TASK-02/input", waited, "input_required", "the task asked for %s and was never input_required", questions[0].Method())
 	if !waited {
@@ -308,11 +279,11 @@ func answerTask(t *engine.Trial, s *wire.Session, tool wire.Tool, arguments map[
 		}
 	}
 	t.Pass("META-09/asks")
-	return true, nil
+	return true
 }
 
 // judgeStatusNews looks at the news of tasks that came by themselves.
-func judgeStatusNews(t *engine.Trial, s *wire.Session) error {
+func judgeStatusNews(t *engine.Trial, s *wire.Session) {
 	news := s.Notifications(mcp.MethodTasksStatus)
 	if len(news) == 0 {
 		t.Skip("META-09/status", conformance.SkipNotDeclared, "no "+mcp.MethodTasksStatus)
@@ -325,5 +296,4 @@ func judgeStatusNews(t *engine.Trial, s *wire.Session) error {
 		}
 	}
 	t.Pass("META-09/status")
-	return nil
 }

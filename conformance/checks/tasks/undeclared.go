@@ -10,11 +10,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func runTasksUndeclared(t *engine.Trial) error {
-	s, err := tasking(t)
-	if err != nil {
-		return err
-	}
+func runTasksUndeclared(t *engine.Trial) {
+	s := tasking(t)
 	// Of a task there is none, -32602 for tasks/get is a MUST as much as -32021.
 	var tools []wire.Tool
 	for _, tool := range t.Rev.Tools {
@@ -23,9 +20,7 @@ func runTasksUndeclared(t *engine.Trial) error {
 		}
 	}
 	_, task, there, err := someTask(t, s, tools)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	id := fixture.NoTask
 	if there {
 		id = rawjson.Text(task["taskId"])
@@ -58,14 +53,12 @@ func runTasksUndeclared(t *engine.Trial) error {
 		t.Step(s)
 		a, err := s.Request(t.Ctx, c.method, params)
 		if refused(c.id, a, err); err != nil {
-			return err
+			t.Stop(err)
 		}
 	}
 	t.Step(s)
 	sub, err := talk.Listen(t, s, map[string]any{"taskIds": []string{id}})
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	a := wire.ToAnswer(sub.Ack)
 	if a.HasCode(nil, wire.CodeMethodNotFound) {
 		t.Skip("TASK-06/listen", conformance.SkipNotDeclared, "no subscriptions")
@@ -76,23 +69,18 @@ func runTasksUndeclared(t *engine.Trial) error {
 		t.Skip("TASK-06/data", conformance.SkipPrerequisite, "nothing was refused with -32021")
 	}
 	t.Check("TASK-06/data", data == "", `{"requiredCapabilities":{"extensions":{"`+mcp.ExtensionTasks+`":{}}}}`, "%s", data)
-	return callUndeclared(t, s, refused)
+	callUndeclared(t, s, refused)
 }
 
 // callUndeclared calls tools that make tasks for those who take them.
-func callUndeclared(t *engine.Trial, s *wire.Session, refused func(check string, a wire.Answer, err error)) error {
-	takes, err := tasking(t)
-	if err != nil {
-		return err
-	}
+func callUndeclared(t *engine.Trial, s *wire.Session, refused func(check string, a wire.Answer, err error)) {
+	takes := tasking(t)
 	const missing = mcp.CodeMissingRequiredClientCapability
 	asked, needed := 0, 0
-	err = eachTask(t, takes, "", func(tool wire.Tool, _ wire.ListEntry) (bool, error) {
+	eachTask(t, takes, "", func(tool wire.Tool, _ wire.ListEntry) bool {
 		t.Step(s)
 		a, err := s.Request(t.Ctx, mcp.MethodToolsCall, engine.CallParams(tool.Name, taskArguments(tool, false)))
-		if err != nil {
-			return true, err
-		}
+		t.NoError(err)
 		asked++
 		if _, made := taskOf(s, a); made || wire.ResultType(a) == mcp.ResultTask {
 			t.Fail("TASK-06/call", "no task", "%s: %s", tool.Name, a.Describe())
@@ -102,11 +90,8 @@ func callUndeclared(t *engine.Trial, s *wire.Session, refused func(check string,
 			needed++
 			refused("TASK-06/needed", a, nil)
 		}
-		return false, nil
+		return false
 	})
-	if err != nil {
-		return err
-	}
 	if asked == 0 {
 		t.Skip("TASK-06/call", conformance.SkipNoFixture, noTasks)
 	}
@@ -114,5 +99,4 @@ func callUndeclared(t *engine.Trial, s *wire.Session, refused func(check string,
 	if needed == 0 {
 		t.Skip("TASK-06/needed", conformance.SkipNoFixture, "no tool needs to be a task")
 	}
-	return nil
 }

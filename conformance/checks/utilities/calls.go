@@ -49,30 +49,23 @@ func progressOf(s *wire.Session, token string) []map[string]json.RawMessage {
 	return out
 }
 
-func runProgress(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
-	run := func(token any) error {
+func runProgress(t *engine.Trial) {
+	s := t.Fresh()
+	run := func(token any) {
 		s.Unsolicited = nil
 		t.Step(s)
 		id, err := talk.Progressing(t, s, token)
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		_, err = s.Await(t.Ctx, id)
-		return err
+		t.NoError(err)
 	}
-	if err := run("tok-1"); err != nil {
-		return err
-	}
+	run("tok-1")
 	if all := progressOf(s, ""); len(all) == 0 {
 		t.Check("UTIL-08/some", false, "notifications/progress", "none")
 		for _, c := range t.Scenario.Checks[1:] {
 			t.Skip(c.ID, conformance.SkipNotDeclared, "the server reports no progress")
 		}
-		return nil
+		return
 	}
 	t.Pass("UTIL-08/some")
 	progressShape(t, s)
@@ -80,9 +73,7 @@ func runProgress(t *engine.Trial) error {
 		check string
 		token any
 	}{{"UTIL-08/string", "7"}, {"UTIL-08/integer", 7}, {"UTIL-08/zero", 0}, {"UTIL-08/unicode", "größe-日本-🦊"}} {
-		if err := run(c.token); err != nil {
-			return err
-		}
+		run(c.token)
 		want := string(rawjson.Encode(c.token))
 		ok := len(progressOf(s, want)) > 0 && len(progressOf(s, want)) == len(progressOf(s, ""))
 		t.Check(c.check, ok, "progress for "+want, "%s", progressText(s))
@@ -93,29 +84,22 @@ func runProgress(t *engine.Trial) error {
 
 	s.Unsolicited = nil
 	t.Step(s)
-	if _, err := t.Call(s, fixture.ToolProgress, nil); err != nil {
-		return err
-	}
+	_, err := t.Call(s, fixture.ToolProgress, nil)
+	t.NoError(err)
 	t.Check("UTIL-08/none", len(progressOf(s, "")) == 0, "no notifications/progress", "%s", progressText(s))
 
 	s.Unsolicited = nil
 	t.Step(s)
 	one, err := talk.Progressing(t, s, "one")
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	two, err := talk.Progressing(t, s, 2)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	for _, id := range []string{one, two} {
-		if _, err := s.Await(t.Ctx, id); err != nil {
-			return err
-		}
+		_, err := s.Await(t.Ctx, id)
+		t.NoError(err)
 	}
 	ones, twos, all := len(progressOf(s, `"one"`)), len(progressOf(s, "2")), len(progressOf(s, ""))
 	t.Check("UTIL-08/two", ones > 0 && twos > 0 && ones+twos == all, "progress for each of the two", "%s", progressText(s))
-	return nil
 }
 
 // progressShape judges the notifications of one call.
@@ -153,39 +137,24 @@ func progressText(s *wire.Session) string {
 }
 
 // begun waits for the first progress of a call: it runs.
-func begun(t *engine.Trial, s *wire.Session, token string) error {
+func begun(t *engine.Trial, s *wire.Session, token string) {
 	_, err := s.AwaitUnsolicited(t.Ctx, func(in wire.Inbound) bool { return wire.ProgressToken(in) == token })
-	if err != nil {
-		return fmt.Errorf("the first progress: %w", err)
-	}
-	return nil
+	t.NoError(err, "the first progress")
 }
 
-func cancelRequest(s *wire.Session, t *engine.Trial, id string) error {
+func cancelRequest(s *wire.Session, t *engine.Trial, id string) {
 	_, err := s.Send(t.Ctx, wire.Cancellation(id))
-	return err
+	t.NoError(err)
 }
 
-func runCancel(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runCancel(t *engine.Trial) {
+	s := t.Fresh()
 	gone, err := talk.Progressing(t, s, "gone")
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	stays, err := talk.Progressing(t, s, "stays")
-	if err != nil {
-		return err
-	}
-	err = begun(t, s, `"gone"`)
-	if err != nil {
-		return err
-	}
-	if err := cancelRequest(s, t, gone); err != nil {
-		return err
-	}
+	t.NoError(err)
+	begun(t, s, `"gone"`)
+	cancelRequest(s, t, gone)
 	a, err := s.Await(t.Ctx, stays)
 	t.Check("UTIL-06/others", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
 	wait := s.Timeout
@@ -201,78 +170,53 @@ func runCancel(t *engine.Trial) error {
 	params := engine.CallParams(fixture.ToolProgress, struct{}{})
 	params["_meta"] = map[string]any{"progressToken": "typed"}
 	t.Calls++
-	if _, err := s.Send(t.Ctx, s.Message(number, mcp.MethodToolsCall, params)); err != nil {
-		return err
-	}
-	if err := begun(t, s, `"typed"`); err != nil {
-		return err
-	}
-	if err := cancelRequest(s, t, strconv.Quote(number)); err != nil {
-		return err
-	}
+	_, err = s.Send(t.Ctx, s.Message(number, mcp.MethodToolsCall, params))
+	t.NoError(err)
+	begun(t, s, `"typed"`)
+	cancelRequest(s, t, strconv.Quote(number))
 	a, err = s.Await(t.Ctx, number)
 	t.Check("UTIL-06/type", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
 
 	t.Step(s)
-	if err := cancelRequest(s, t, number); err != nil {
-		return err
-	}
+	cancelRequest(s, t, number)
 	stray, err := s.Settle(t.Ctx)
 	t.Check("UTIL-06/late", err == nil && len(stray) == 0, "silence, and an answer to ping", "%s", talk.StrayOrSilence(stray, err))
-	return talk.Alive(t, "UTIL-06/alive", s)
+	talk.Alive(t, "UTIL-06/alive", s)
 }
 
-func runSlow(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runSlow(t *engine.Trial) {
+	s := t.Fresh()
 	// The call takes a moment, and so does a ping on a busy machine: one that came
 	// first in three calls is enough.
 	passed := false
 	for i := 0; i < 3 && !passed; i++ {
 		token := fmt.Sprintf("slow-%d", i)
 		id, err := talk.Progressing(t, s, token)
-		if err != nil {
-			return err
-		}
-		if err := begun(t, s, strconv.Quote(token)); err != nil {
-			return err
-		}
+		t.NoError(err)
+		begun(t, s, strconv.Quote(token))
 		ping, err := s.Post(t.Ctx, s.LifeSign(), nil)
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		in, err := s.Next(t.Ctx, func(in wire.Inbound) bool { return in.IsResponse() && (in.ID() == ping || in.ID() == id) })
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		passed = in.ID() == ping
 		rest := id
 		if !passed {
 			rest = ping
 		}
-		if _, err := s.Await(t.Ctx, rest); err != nil {
-			return err
-		}
+		_, err = s.Await(t.Ctx, rest)
+		t.NoError(err)
 	}
 	t.Check("UTIL-01/slow", passed, "the answer to ping before that to the call", "the answer to the call first, three times")
 
 	if t.Rev.Stateless() {
-		return nil
+		return
 	}
 	t.Step(s)
 	twin, err := talk.Progressing(t, s, "twin")
-	if err != nil {
-		return err
-	}
-	if err := begun(t, s, `"twin"`); err != nil {
-		return err
-	}
+	t.NoError(err)
+	begun(t, s, `"twin"`)
 	sent, err := s.Send(t.Ctx, s.Message(twin, s.LifeSign(), nil))
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	// Two answers are due, a refusal and a result, in any order.
 	var refused, served bool
 	what := "nothing"
@@ -284,9 +228,7 @@ func runSlow(t *engine.Trial) error {
 		if errors.Is(err, wire.ErrNoAnswer) {
 			break
 		}
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		s.Pending[twin] = false // each of the two may have an answer
 		a := wire.ToAnswer(in)
 		refused = refused || in.Ended || a.Err != nil
@@ -301,18 +243,11 @@ func runSlow(t *engine.Trial) error {
 	delete(s.Pending, twin)
 	t.Check("RPC-03/duplicate", refused, "error -32600", "%s", what)
 	t.Check("RPC-03/first", served, "a result", "%s", what)
-	return nil
 }
 
-func runTwoSessions(t *engine.Trial) error {
-	one, err := t.Fresh()
-	if err != nil {
-		return err
-	}
-	two, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runTwoSessions(t *engine.Trial) {
+	one := t.Fresh()
+	two := t.Fresh()
 	// The same id, and the answers tell which question they belong to.
 	t.Step(one)
 	const id = `"same"`
@@ -321,9 +256,8 @@ func runTwoSessions(t *engine.Trial) error {
 		if s == two {
 			method = mcp.MethodToolsList
 		}
-		if _, err := s.Send(t.Ctx, s.Message(id, method, nil)); err != nil {
-			return err
-		}
+		_, err := s.Send(t.Ctx, s.Message(id, method, nil))
+		t.NoError(err)
 	}
 	a, err := one.Await(t.Ctx, id)
 	b, errB := two.Await(t.Ctx, id)
@@ -335,16 +269,12 @@ func runTwoSessions(t *engine.Trial) error {
 	var calls []string
 	for _, s := range []*wire.Session{one, two} {
 		call, err := talk.Progressing(t, s, "same")
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		calls = append(calls, call)
 	}
 	_, err = one.Await(t.Ctx, calls[0])
 	_, errB = two.Await(t.Ctx, calls[1])
-	if err = errors.Join(err, errB); err != nil {
-		return err
-	}
+	t.NoError(errors.Join(err, errB))
 	n, m := len(progressOf(one, `"same"`)), len(progressOf(two, `"same"`))
 	// How much of it comes is the server's business; that it comes to both is ours.
 	t.Check("X-ISO-01/progress", (n == 0) == (m == 0), "progress here as there", "%d and %d notifications", n, m)
@@ -352,26 +282,22 @@ func runTwoSessions(t *engine.Trial) error {
 	t.Step(one)
 	for s, level := range map[*wire.Session]string{one: "emergency", two: "debug"} {
 		if a, err := s.Request(t.Ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level}); err != nil || a.Err != nil {
-			return fmt.Errorf("logging/setLevel: %s", a.OrError(err))
+			t.Stop(fmt.Errorf("logging/setLevel: %s", a.OrError(err)))
 		}
 	}
 	one.Unsolicited, two.Unsolicited = nil, nil
-	if _, err := t.Call(two, fixture.ToolLogging, struct{}{}); err != nil {
-		return err
-	}
-	if _, err := one.Settle(t.Ctx); err != nil {
-		return err
-	}
+	_, err = t.Call(two, fixture.ToolLogging, struct{}{})
+	t.NoError(err)
+	_, err = one.Settle(t.Ctx)
+	t.NoError(err)
 	heard, other := len(two.Notifications(mcp.MethodMessage)), len(one.Notifications(mcp.MethodMessage))
 	t.Check("X-ISO-01/log", other == 0, "no log messages in the session that did not call", "%d", other)
 	if heard == 0 {
 		t.Skip("X-ISO-01/level", conformance.SkipNoFixture, "no log messages at debug")
-		return nil
+		return
 	}
-	if _, err := t.Call(one, fixture.ToolLogging, struct{}{}); err != nil {
-		return err
-	}
+	_, err = t.Call(one, fixture.ToolLogging, struct{}{})
+	t.NoError(err)
 	other = len(one.Notifications(mcp.MethodMessage))
 	t.Check("X-ISO-01/level", other == 0, "none at emergency", "%d, with debug set in the other session", other)
-	return nil
 }

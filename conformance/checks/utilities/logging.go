@@ -21,7 +21,7 @@ func loggingScenarios() []engine.Scenario {
 		return engine.Scenario{
 			ID:    "CHG-01-" + list,
 			Needs: engine.Needs{Capability: list + ".listChanged", Tools: []string{tool}, SideEffects: conformance.SideEffectsReadOnly},
-			Run:   func(t *engine.Trial) error { return unasked(t, list, tool, method) },
+			Run:   func(t *engine.Trial) { unasked(t, list, tool, method) },
 		}
 	}
 	return []engine.Scenario{
@@ -36,26 +36,18 @@ func loggingScenarios() []engine.Scenario {
 	}
 }
 
-func runThreshold(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
-	at := func(level string) ([]wire.Inbound, error) {
+func runThreshold(t *engine.Trial) {
+	s := t.Fresh()
+	at := func(level string) []wire.Inbound {
 		t.Step(s)
-		if _, err := s.Request(t.Ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level}); err != nil {
-			return nil, err
-		}
+		_, err := s.Request(t.Ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level})
+		t.NoError(err)
 		had := len(s.Notifications(mcp.MethodMessage))
-		if _, err := t.Call(s, fixture.ToolLogging, struct{}{}); err != nil {
-			return nil, err
-		}
-		return s.Notifications(mcp.MethodMessage)[had:], nil
+		_, err = t.Call(s, fixture.ToolLogging, struct{}{})
+		t.NoError(err)
+		return s.Notifications(mcp.MethodMessage)[had:]
 	}
-	all, err := at("debug")
-	if err != nil {
-		return err
-	}
+	all := at("debug")
 	t.Check("LOG-03/sent", len(all) > 0, mcp.MethodMessage, "none")
 	fault := ""
 	for _, in := range all {
@@ -69,35 +61,26 @@ func runThreshold(t *engine.Trial) error {
 	} else {
 		t.Skip("LOG-03/shape", conformance.SkipNoFixture, "nothing is logged")
 	}
-	few, err := at("emergency")
-	if err != nil {
-		return err
-	}
+	few := at("emergency")
 	below := slices.ContainsFunc(few, func(in wire.Inbound) bool { return rawjson.Text(wire.Param(in, "level")) != "emergency" })
 	t.Check("LOG-03/threshold", !below, "none below emergency", "%d messages", len(few))
-	return nil
 }
 
 // unasked changes a list and waits for the news a session gets of itself.
-func unasked(t *engine.Trial, list, tool, method string) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func unasked(t *engine.Trial, list, tool, method string) {
+	s := t.Fresh()
 	if w, ok := s.Conn.(*wire.HTTPConn); ok {
-		if _, err := w.Listen(t.Ctx, ""); err != nil {
-			return err
-		}
+		_, err := w.Listen(t.Ctx, "")
+		t.NoError(err)
 	}
 	t.Step(s)
-	if _, err := t.Call(s, tool, struct{}{}); err != nil {
-		return err
-	}
+	_, err := t.Call(s, tool, struct{}{})
+	t.NoError(err)
 	long := s.Timeout
 	s.Timeout = min(long, wire.NewsWait)
 	_, err = s.AwaitUnsolicited(t.Ctx, func(in wire.Inbound) bool { return in.Method() == method })
 	s.Timeout = long
 	t.Check("CHG-01/"+list, err == nil, method, "%v", err)
 	_, err = t.Call(s, tool, struct{}{}) // as it was
-	return err
+	t.NoError(err)
 }

@@ -93,7 +93,7 @@ func (a *approver) approve(ctx context.Context, call *family.Call, t artifactTyp
 }
 
 // prepare finds the sub-artifacts, reserves their ids and works out both files.
-// All it changes is the reservation, which expires by itself.
+// All it changes is the reservation, which expires on its own.
 func (a *approval) prepare(ctx context.Context, call *family.Call, d *draft) error {
 	text := string(d.files.Document)
 	plan, err := findChildren(d.place, text)

@@ -225,7 +225,7 @@ func TestApproveCancelledAtEachStep(t *testing.T) {
 	}
 }
 
-// A caller who has gone waits neither for the lock nor, for ever, for a service.
+// A caller who has gone waits neither for the lock nor, forever, for a service.
 func TestApproveGivesUp(t *testing.T) {
 	t.Parallel()
 	f := newFlow(t)
@@ -257,7 +257,7 @@ func TestApproveGivesUp(t *testing.T) {
 	f.whole(t, "PRD-006", text)
 }
 
-// A disk that fails at any write leaves the draft, and says so.
+// A disk that fails at any write leaves the draft, and reports it.
 func TestApproveDiskFaults(t *testing.T) {
 	t.Parallel()
 	const document, meta, intent = "PRD-006_v1.md", "PRD-006_v1_metadata.json", "PRD-006.intent.json"

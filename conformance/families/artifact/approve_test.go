@@ -380,7 +380,7 @@ func TestS0_C_06_BothFolders(t *testing.T) {
 	}
 }
 
-// A lost or torn metadata file, as a crash of a store leaves it, is made anew.
+// A lost or torn metadata file, as a crash of a store leaves it, is made again.
 func TestS0_APPROVE_26_MetadataLost(t *testing.T) {
 	t.Parallel()
 	for _, torn := range []string{"", "{", `{"artifact_id":"PRD-007"}`} {

@@ -75,7 +75,7 @@ var (
 )
 
 // parseChecklist decodes and checks a checklist for documents of a type. An
-// unknown check_type is no fault of the file: that criterion fails by itself.
+// unknown check_type is no fault of the file: that criterion fails on its own.
 func parseChecklist(data []byte, typeName string) (*checklist, error) {
 	var c checklist
 	if err := json.Unmarshal(data, &c); err != nil {

@@ -24,7 +24,7 @@ import (
 // killed while it does.
 const childEnv = "MAINSTAY_TEST_APPROVER"
 
-// childJob is what the child is told on its standard input.
+// childJob is what the child reads from its standard input.
 type childJob struct {
 	Base, TasksURL, IDsURL, Project, ID string
 	// Tool is what it calls; empty is approve_artifact.

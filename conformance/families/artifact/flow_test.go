@@ -107,7 +107,7 @@ func newFlow(t testing.TB, change ...func(*Options)) *flow {
 	return f
 }
 
-// restart makes the family anew on the same base, as a new process would.
+// restart makes the family again on the same base, as a new process would.
 func (f *flow) restart(t testing.TB) {
 	t.Helper()
 	var err error
@@ -346,7 +346,7 @@ func answer(r *http.Request, code int, body string) *http.Response {
 	}
 }
 
-// lostAnswer lets a request do its work and loses what it is told.
+// lostAnswer lets a request do its work and loses the answer.
 func lostAnswer(_ int, r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	resp, err := next.RoundTrip(r)
 	if err != nil {

@@ -30,7 +30,7 @@ import (
 //     Idempotency-Key.
 //
 // So the batch of tasks is the point of no return, and the intent has two
-// stages. While it is [prepared], nobody has been asked for tasks: whoever finds
+// stages. While it is [prepared], nobody has been asked for tasks: a process that finds
 // the intent restores the bytes, and the artifact is the draft it was. Before
 // the request goes out the intent is rewritten as [sending], with the key and
 // the tasks. From then on the tasks may exist, whatever this process saw of the

@@ -29,7 +29,7 @@ func TestApprovalOfLargeDocuments(t *testing.T) {
 	}), 2*time.Second)
 }
 
-// No check reads what is before a bracket anew for each.
+// No check reads what is before a bracket again for each.
 func TestOpenFieldsOfALongLine(t *testing.T) {
 	t.Parallel()
 	line := strings.Repeat(" ", 1<<19) + strings.Repeat("[a]:", 1<<13)

@@ -128,7 +128,7 @@ func isFile(root folder, name string) (bool, error) {
 // errNotRegular is what reading a link, a folder or a device is answered with.
 var errNotRegular = errors.New("not a regular file")
 
-// readFile reads a regular file. To open anything else could block for ever
+// readFile reads a regular file. To open anything else could block forever
 // (a pipe) or leave the base (a link).
 func readFile(root folder, name string) ([]byte, error) {
 	info, err := root.Lstat(name)

@@ -7,7 +7,7 @@ import (
 )
 
 // researchDir is the directory of research documents in URIs and paths, and
-// below the base unless the family is told otherwise.
+// below the base unless the family is configured otherwise.
 const researchDir = "research"
 
 // researchFiles are S0's own documents, by the name of the input they are.

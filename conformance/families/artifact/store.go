@@ -65,7 +65,7 @@ type storedMetadata struct {
 
 func newStore(base string) *store { return &store{base: base, open: openFolder} }
 
-// openFolder opens base, making it first. It is opened anew for each use: the
+// openFolder opens base, making it first. It is opened again for each use: the
 // folder may have been replaced since, and a store happens rarely.
 func openFolder(base string) (folder, error) {
 	if err := os.MkdirAll(base, 0o755); err != nil {

@@ -23,7 +23,7 @@ import (
 // moment as an approval may. So the record becomes an intent first, of the stage
 // [undoing]. The service removes the tasks as a whole or, when one was begun, not
 // at all, and a task that is gone counts as removed: asking again is harmless
-// and tells what became of the first request. Whoever finds the intent asks again,
+// and tells what became of the first request. A process that finds the intent asks again,
 // and
 //
 //   - if the tasks are gone, the files are restored and the undo is done;

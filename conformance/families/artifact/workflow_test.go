@@ -95,7 +95,7 @@ func TestS0_E2E_03_ValidationFails(t *testing.T) {
 	})
 	require.Nil(t, failure)
 	require.Equal(t, false, res["passed"])
-	// The client stops here (S0); nothing happens by itself.
+	// The client stops here (S0); nothing happens on its own.
 	require.Empty(t, f.tree(t))
 	require.Empty(t, f.wire.sent)
 }

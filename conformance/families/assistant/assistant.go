@@ -117,7 +117,7 @@ func newService(opts Options) (*service, error) {
 	if s.runner == nil {
 		s.runner = newRunner(opts)
 	}
-	s.life, s.abort = context.WithCancel(context.Background()) //nolint:forbidigo // it lives as long as the family, whoever makes it
+	s.life, s.abort = context.WithCancel(context.Background()) //nolint:forbidigo // it lives as long as the family, regardless of who makes it
 	if s.store == nil {
 		if err := s.open(opts.DataDir); err != nil {
 			s.abort()

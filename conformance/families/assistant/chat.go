@@ -23,7 +23,7 @@ import (
 const (
 	maxRequest = 1 << 20
 	maxMessage = 100_000
-	// chatTimeout ends a run before its token ends by itself.
+	// chatTimeout ends a run before its token ends on its own.
 	chatTimeout = registry.TTL - 10*time.Second
 )
 

@@ -20,7 +20,7 @@ func (s *server) agentTool() tool {
 	}
 }
 
-// agentUsage is the valid list that a wrong call is told (S1-AGENT-02).
+// agentUsage is the valid list that a wrong call gets (S1-AGENT-02).
 const agentUsage = "plan (args.task), verify (args.code, optional args.task), ask (args.question)"
 
 func (s *server) callAgent(ctx context.Context, c *call) (any, error) {

@@ -122,7 +122,7 @@ func encode(t testing.TB, v any) string {
 	return string(raw)
 }
 
-// hugeExponent is what the oracle would compute exactly, for ever.
+// hugeExponent is what the oracle would compute exactly, forever.
 var hugeExponent = regexp.MustCompile(`[eE][+-]?[0-9]{4,}`)
 
 // Whatever a schema refuses, its tool refuses too, and no arguments bring a

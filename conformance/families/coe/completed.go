@@ -24,7 +24,7 @@ type completedAnswer struct {
 	NextTaskSuggested *string `json:"next_task_suggested"`
 }
 
-// completedReport is what reportTaskCompleted was told.
+// completedReport holds the arguments of reportTaskCompleted.
 type completedReport struct {
 	TaskID            string       `json:"task_id"`
 	Status            string       `json:"status"`

@@ -22,7 +22,7 @@ func (s *server) taskDoneTool() tool {
 	}
 }
 
-// doneReport is what reportTaskDone was told.
+// doneReport holds the arguments of reportTaskDone.
 type doneReport struct {
 	TaskID              string               `json:"taskId"`
 	Status              string               `json:"status"`

@@ -22,7 +22,7 @@ type issueAnswer struct {
 	Escalated bool `json:"escalated"`
 }
 
-// issueReport is what reportIssue was told, and what came of it.
+// issueReport holds the arguments of reportIssue, and what came of it.
 type issueReport struct {
 	IssueDescription string `json:"issue_description"`
 	Severity         int    `json:"severity"`

@@ -122,7 +122,7 @@ func properties(schema any) (names []string) {
 	return names
 }
 
-// requireHolds asserts that a record has all that was told; it may have more.
+// requireHolds asserts that a record has all that was reported; it may have more.
 func requireHolds(t *testing.T, path string, got, told any) {
 	t.Helper()
 	m, ok := told.(map[string]any)

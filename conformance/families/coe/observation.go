@@ -51,7 +51,7 @@ func looksLike11(o *params.Object) bool {
 	return o.Has("observation") && !has(observation10)
 }
 
-// observationReport is what reportObservation v1.0 was told.
+// observationReport holds the arguments of reportObservation v1.0.
 type observationReport struct {
 	TaskID         string              `json:"taskId"`
 	Observation    string              `json:"observation"`
@@ -187,7 +187,7 @@ func (s *server) observe10(ctx context.Context, c *call) (any, error) {
 	return answer, nil
 }
 
-// quickObservation is what reportObservation v1.1 was told.
+// quickObservation holds the arguments of reportObservation v1.1.
 type quickObservation struct {
 	Observation string `json:"observation"`
 	Category    string `json:"category,omitempty"`

@@ -25,7 +25,7 @@ func (s *server) statusTool() tool {
 	}
 }
 
-// statusReport is what reportTaskStatus was told.
+// statusReport holds the arguments of reportTaskStatus.
 type statusReport struct {
 	TaskID          string   `json:"task_id"`
 	Status          string   `json:"status,omitempty"`

@@ -22,7 +22,7 @@ func (s *server) testFailureTool() tool {
 	}
 }
 
-// failureReport is what reportTestFailure was told.
+// failureReport holds the arguments of reportTestFailure.
 type failureReport struct {
 	TaskID             string         `json:"taskId"`
 	TestName           string         `json:"testName"`

@@ -19,7 +19,7 @@ func (s *server) verificationTool() tool {
 	}
 }
 
-// verificationReport is what reportVerificationResult was told.
+// verificationReport holds the arguments of reportVerificationResult.
 type verificationReport struct {
 	VerificationTaskID string           `json:"verificationTaskId"`
 	OriginalTaskID     string           `json:"originalTaskId"`

@@ -18,7 +18,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-// update writes the golden files anew. What it writes has to be looked at,
+// update writes the golden files again. What it writes has to be looked at,
 // beside the pages as a viewer shows them.
 var update = flag.Bool("update", false, "write the golden files")
 

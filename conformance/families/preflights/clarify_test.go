@@ -199,7 +199,7 @@ func TestQuestions_S3_Q_01_to_04(t *testing.T) {
 			}
 		}
 	}
-	// What found no room is named in the task, to be clarified by itself.
+	// What found no room is named in the task, to be clarified separately.
 	done := r.run(t, "Decide on authentication, database and messaging with caching", nil)
 	require.Equal(t, "completed", done.Status)
 	require.Contains(t, r.file(t, "docs/CURRENT_TASK.md"), "Open: messaging")
@@ -224,7 +224,7 @@ func TestSession_S3_SESS_01_02_Idle(t *testing.T) {
 		r := &rig{service: s, root: dir, logs: &logs{}}
 		in := args{"user_intention": "Add authentication"}
 		in["session_id"] = r.clarify(t, in).SessionID
-		for range 3 { // each call starts the half hour anew
+		for range 3 { // each call starts the half hour again
 			time.Sleep(30*time.Minute - time.Second)
 			require.Equal(t, "needs_clarification", r.clarify(t, in).Status)
 		}

@@ -114,7 +114,7 @@ type writer struct {
 // has written, and that is not undone by the next: the ADR is complete and
 // counts from the moment it is there, others may have read it or built on it,
 // and no record is ever removed (S3-IMM-01). The caller got no answer and asks
-// anew, for the task that is missing; a projection left behind is written by
+// again, for the task that is missing; a projection left behind is written by
 // the next session of any kind.
 func (w *writer) write(decision *llm.Decision) error {
 	state, err := loadArchitecture(w.docs)

@@ -25,7 +25,7 @@ const Name = "preflights"
 type Options struct {
 	// WorkDir is where the search for the repository starts when a call names
 	// none: the server's working directory, in S3's words. It is never taken
-	// from the process by itself, see DataDir.
+	// from the process on its own, see DataDir.
 	WorkDir string
 	// DataDir, when WorkDir is empty, holds the repository of calls that name
 	// none: DataDir/repository, made with an empty .git when it is first
@@ -97,7 +97,7 @@ func newService(opts Options) (*service, error) {
 	}, nil
 }
 
-// newSessionID returns an id that nobody guesses: whoever has it can read the
+// newSessionID returns an id that nobody guesses: callers that have it can read the
 // questions and give the answers.
 func (s *service) newSessionID() (string, error) {
 	var b [15]byte

@@ -176,7 +176,7 @@ func (s *Services) counted(next http.Handler) http.Handler {
 // Close stops listening, lets the requests that run end, and stops the
 // cleanup. When ctx ends first it cuts them off, and returns ctx's error. In
 // both cases nothing uses the store afterwards; should a request not heed that
-// it was cut off, the error says so.
+// it was cut off, the error reports it.
 func (s *Services) Close(ctx context.Context) error {
 	errs := make([]error, len(s.servers))
 	var closing sync.WaitGroup

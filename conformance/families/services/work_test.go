@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWork ends what counts work: it waits, not for ever, and nothing begins
+// TestWork ends what counts work: it waits, not forever, and nothing begins
 // afterwards.
 func TestWork(t *testing.T) {
 	t.Parallel()

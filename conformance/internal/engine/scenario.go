@@ -65,9 +65,9 @@ type Scenario struct {
 	// reported as inconclusive.
 	Checks []Check
 
-	// Run has the conversation and decides the checks. Its error, the end of the server
-	// or of the time, leaves the undecided checks inconclusive.
-	Run func(t *Trial) error
+	// Run has the conversation and decides the checks. An error, such as the end of the
+	// server or of the time, stops it ([Trial.NoError]): open checks are inconclusive.
+	Run func(t *Trial)
 	// Last: it judges the traffic of all others, and runs after them.
 	Last bool
 	// Source is the data that Run plays, if any.

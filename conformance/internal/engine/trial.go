@@ -145,23 +145,50 @@ func (t *Trial) Step(s *wire.Session) {
 	t.session, t.Trace, t.EvidenceFrom = s, s.Trace, s.Trace.Mark()
 }
 
-// Shared returns the session that scenarios share, initialized. It is closed if the
-// scenario ends with an error.
-func (t *Trial) Shared() (*wire.Session, error) {
-	s, err := t.Rev.sharedSession(t.Ctx, t.Scenario.Needs.Fixture)
-	if err != nil {
-		return nil, err
+// NoError ends the scenario if err is set: checks that are not decided yet are inconclusive
+// because of it. Like the FailNow of a test, it must be called on the scenario's goroutine.
+// doing, if given, precedes the text of the error.
+func (t *Trial) NoError(err error, doing ...string) {
+	switch {
+	case err == nil:
+	case len(doing) > 0:
+		t.Stop(fmt.Errorf("%s: %w", doing[0], err))
+	default:
+		t.Stop(err)
 	}
+}
+
+// Stop ends the scenario with an error, as NoError does.
+func (t *Trial) Stop(err error) {
+	panic(stopped{err}) //nolint:forbidigo // recovered by attempt, as a test recovers from FailNow
+}
+
+// stopped carries the error of Stop to attempt.
+type stopped struct{ err error }
+
+// Shared returns the session that scenarios share, initialized. If the scenario ends with
+// an error, the session is not used again. Like all that opens a session, it ends the
+// scenario if it fails.
+func (t *Trial) Shared() *wire.Session {
+	s, err := t.Rev.sharedSession(t.Ctx, t.Scenario.Needs.Fixture)
+	t.NoError(err)
 	t.Step(s)
-	return s, nil
+	return s
 }
 
 // Fresh returns a session of the scenario's own, initialized.
-func (t *Trial) Fresh() (*wire.Session, error) {
+func (t *Trial) Fresh() *wire.Session {
+	s, err := t.TryFresh()
+	t.NoError(err)
+	return s
+}
+
+// TryFresh is Fresh for scenarios that judge a failure.
+func (t *Trial) TryFresh() (*wire.Session, error) {
 	if err := t.Rev.givenUp(); err != nil {
 		return nil, err
 	}
-	s, err := t.Raw()
+	s, err := t.TryOpen()
 	if err != nil {
 		return nil, err
 	}
@@ -173,10 +200,17 @@ func (t *Trial) Fresh() (*wire.Session, error) {
 }
 
 // Raw returns a connection of the scenario's own on which nothing was sent.
-func (t *Trial) Raw() (*wire.Session, error) { return t.Open(nil) }
+func (t *Trial) Raw() *wire.Session { return t.Open() }
 
 // Open is Raw with more variables in the environment of the program.
-func (t *Trial) Open(extra []string) (*wire.Session, error) {
+func (t *Trial) Open(extra ...string) *wire.Session {
+	s, err := t.TryOpen(extra...)
+	t.NoError(err)
+	return s
+}
+
+// TryOpen is Open for scenarios that judge a failure.
+func (t *Trial) TryOpen(extra ...string) (*wire.Session, error) {
 	s, err := t.Rev.open(t.Ctx, append(t.Rev.environ(t.Scenario.Needs.Fixture), extra...))
 	if err != nil {
 		return nil, err
@@ -233,14 +267,20 @@ func (t *Trial) cut() {
 	t.finish(errCut)
 }
 
-// attempt runs the scenario. A panic is an error of the suite and ends only this scenario.
+// attempt runs the scenario and returns the error that stopped it. Any other panic is an
+// error of the suite and ends only this scenario.
 func (t *Trial) attempt() (err error) {
 	defer func() {
-		if p := recover(); p != nil {
+		switch p := recover().(type) {
+		case nil:
+		case stopped:
+			err = p.err
+		default:
 			err = SuiteError(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 	}()
-	return t.Scenario.Run(t)
+	t.Scenario.Run(t)
+	return nil
 }
 
 // suiteError is an error of the suite or its machine, such as a full disk.

@@ -26,11 +26,28 @@ func TestTrial_Flooded(t *testing.T) {
 func TestTrial_Panics(t *testing.T) {
 	t.Parallel()
 	l := newRevisionRun(&runner{Opts: conformance.Options{Timeout: DefaultTimeout}, Report: &conformance.Report{}}, "")
-	sc := &Scenario{ID: "T-1", Area: "base", Checks: []Check{{Check: conformance.Check{ID: "T-1", Level: conformance.Must}}}, Run: func(*Trial) error { panic("a bug") }}
+	sc := &Scenario{ID: "T-1", Area: "base", Checks: []Check{{Check: conformance.Check{ID: "T-1", Level: conformance.Must}}}, Run: func(*Trial) { panic("a bug") }}
 	tr := &Trial{Rev: l, Scenario: sc}
 	l.perform(t.Context(), tr)
 	require.Equal(t, conformance.Error, tr.results[0].Status)
 	require.Contains(t, tr.results[0].Detail, "panic: a bug")
+}
+
+// TestTrial_NoError: an error stops the scenario and is the reason of its open checks.
+func TestTrial_NoError(t *testing.T) {
+	t.Parallel()
+	l := newRevisionRun(&runner{Opts: conformance.Options{Timeout: DefaultTimeout}, Report: &conformance.Report{}}, "")
+	sc := &Scenario{ID: "T-1", Area: "base", Checks: []Check{{Check: conformance.Check{ID: "T-1/a"}}, {Check: conformance.Check{ID: "T-1/b"}}}, Run: func(tr *Trial) {
+		tr.NoError(nil)
+		tr.Pass("T-1/a")
+		tr.NoError(wire.ErrClosed, "ping")
+		tr.Pass("T-1/b")
+	}}
+	tr := &Trial{Rev: l, Scenario: sc}
+	l.perform(t.Context(), tr)
+	require.Equal(t, conformance.Pass, tr.results[0].Status)
+	require.Equal(t, conformance.Inconclusive, tr.results[1].Status)
+	require.Equal(t, "ping: "+wire.ErrClosed.Error(), tr.results[1].Detail)
 }
 
 // TestMayCall: a tool of a stranger is not called because its name begins like

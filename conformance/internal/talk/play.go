@@ -31,58 +31,49 @@ type player struct {
 }
 
 // Run says the lines of each check on one session.
-func (c *Conversation) Run(t *engine.Trial) error {
+func (c *Conversation) Run(t *engine.Trial) {
 	open := t.Fresh
 	if c.shared {
 		open = t.Shared
 	}
-	s, err := open()
-	if err != nil {
-		return err
-	}
-	p := player{Trial: t, s: s, kept: map[string]json.RawMessage{}}
+	p := player{Trial: t, s: open(), kept: map[string]json.RawMessage{}}
 	for _, check := range c.Checks {
 		if t.Decided(check) && !c.endsAlive() {
 			continue // left out by the caller
 		}
-		t.Step(s)
-		if err := p.say(check, c.Turns[check]); err != nil {
-			return err
-		}
+		t.Step(p.s)
+		p.say(check, c.Turns[check])
 	}
-	return nil
 }
 
 // say decides one check. The first answer that is not as it should be ends it;
 // an error is the end of the session.
-func (p *player) say(check string, turns []Turn) error {
+func (p *player) say(check string, turns []Turn) {
 	for i := range turns {
 		line := &turns[i]
 		switch {
 		case line.alive:
-			return Alive(p.Trial, check, p.s)
+			Alive(p.Trial, check, p.s)
+			return
 		case line.Send != nil:
 			rest := turns[i+1:]
 			if next := slices.IndexFunc(rest, func(t Turn) bool { return t.Send != nil }); next >= 0 {
 				rest = rest[:next]
 			}
-			if err := p.send(line, rest); err != nil {
-				return err
-			}
+			p.send(line, rest)
 		case line == p.want:
-			if holds, err := p.judge(check); !holds {
-				return err
+			if !p.judge(check) {
+				return
 			}
 		case !p.applies(check, line):
-			return nil
+			return
 		}
 	}
 	p.Pass(check)
-	return nil
 }
 
 // send sends a line and judges the answers. rest are the lines about them.
-func (p *player) send(line *Turn, rest []Turn) error {
+func (p *player) send(line *Turn, rest []Turn) {
 	var data []byte
 	p.id, data = p.message(line)
 	p.want, p.answer, p.err, p.stray = nil, wire.Answer{}, nil, nil
@@ -114,7 +105,7 @@ func (p *player) send(line *Turn, rest []Turn) error {
 	if read && err == nil {
 		err = p.err // there is nothing to read
 	}
-	return err
+	p.NoError(err)
 }
 
 // isOne reports whether the server is one of a kind.
@@ -139,19 +130,20 @@ func (p *player) isOne(kind []string) bool {
 }
 
 // judge reports whether what came is what had to, and decides the check if not. An
-// error is the end of the session.
-func (p *player) judge(check string) (holds bool, err error) {
+// error that no check expects ends the scenario.
+func (p *player) judge(check string) (holds bool) {
 	switch {
 	case p.want.None:
 		stray := slices.DeleteFunc(p.stray, isRefusal)
 		if p.err == nil && len(stray) == 0 {
-			return true, nil
+			return true
 		}
 		p.Fail(check, "no answer", Stray(stray, p.err))
-		return false, p.err
+		p.NoError(p.err)
+		return false
 	case p.want.refused != 0:
 		Unserved(p.Trial, check, p.answer, p.err, p.want.refused)
-		return false, nil // it decides either way
+		return false // it decides either way
 	}
 	pattern := p.want.Want.with(p.id)
 	reason := pattern.Fault(p.answer.In.Data)
@@ -161,9 +153,9 @@ func (p *player) judge(check string) (holds bool, err error) {
 	case p.err != nil || reason != "":
 		p.Fail(check, string(pattern.text), "%s", strings.TrimSpace(p.answer.OrError(p.err)+" "+reason))
 	default:
-		return true, nil
+		return true
 	}
-	return false, nil
+	return false
 }
 
 // applies skips a check when a line says that it does not apply, and keeps values.

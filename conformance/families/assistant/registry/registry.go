@@ -37,7 +37,7 @@ type Saved struct {
 type Registry struct {
 	mu     sync.Mutex
 	tokens map[string]*list.Element // of *entry
-	byAge  *list.List               // the oldest first; those for ever are not in it
+	byAge  *list.List               // the oldest first; those forever are not in it
 	pinned map[string]*entry
 }
 
@@ -114,7 +114,7 @@ func (r *Registry) Thread(token string, now time.Time) (thread string, ok bool) 
 }
 
 // Note keeps that an artifact was saved under token and returns how many there
-// are now. A pinned token keeps no list, which would grow for ever.
+// are now. A pinned token keeps no list, which would grow forever.
 func (r *Registry) Note(token string, s Saved) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

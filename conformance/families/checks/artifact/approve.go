@@ -34,29 +34,18 @@ func wanting(needs engine.Needs, what string) engine.Needs {
 	return needs
 }
 
-func runApprove(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	d, err := storedPRD(t, s, threeStories)
-	if err != nil {
-		return err
-	}
+func runApprove(t *engine.Trial) {
+	s := t.Shared()
+	d := storedPRD(t, s, threeStories)
 	got, a, err := approve(t, s, d.id)
 	t.Check("S0-APPROVE-01/status", err == nil && got.Success && got.ID == d.id && got.Old == "Draft" && got.New == "Approved",
 		"success, Draft, Approved", "%s", a.OrError(err))
-	if err != nil {
-		return fmt.Errorf("the approval: %w", err)
-	}
+	t.NoError(err, "the approval")
 	t.Check("S0-APPROVE-01/children", len(got.Detected) == 3 && inRow(got.Detected, "HLS"), "three HLS ids in a row", "%v", got.Detected)
 	t.Check("S0-APPROVE-01/tasks", got.Created == 3 && len(got.TaskIDs) == 3 && distinct(got.TaskIDs), "3 tasks", "tasks_created %d, task_ids %v", got.Created, got.TaskIDs)
 	t.Check("S0-APPROVE-01/path", strings.HasPrefix(got.Path, "artifacts/") && strings.HasSuffix(got.Path, "/"+d.id+"_v1.md"),
 		"artifacts/…/"+d.id+"_v1.md", "%q", got.Path)
-	after, err := readBack(t, s, d.id)
-	if err != nil {
-		return err
-	}
+	after := readBack(t, s, d.id)
 	left := ""
 	for _, p := range []string{"HLS-AAA", "HLS-BBB", "HLS-CCC"} {
 		if strings.Contains(after, p) {
@@ -70,7 +59,6 @@ func runApprove(t *engine.Trial) error {
 			`**Status:** "Draft"`, `**Status:** "Approved"`).Replace(d.text())
 		t.Check("S0-APPROVE-02/everywhere", after == want, "the draft with ids in place of placeholders", "%s", differingLine(want, after))
 	}
-	return nil
 }
 
 // inRow reports whether ids have one prefix and numbers that follow one
@@ -114,23 +102,11 @@ func differingLine(want, got string) string {
 	return fmt.Sprintf("%d lines in place of %d", len(b), len(a))
 }
 
-func runApproveOrder(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	d, err := storedPRD(t, s, "## Decomposition\n\nHLS-BBB, then HLS-AAA (HLS-BBB again), HLS-AAAB and XHLS-AAA.\n")
-	if err != nil {
-		return err
-	}
-	got, a, err := approve(t, s, d.id)
-	if err != nil {
-		return fmt.Errorf("the approval: %s", a.OrError(err))
-	}
-	after, err := readBack(t, s, d.id)
-	if err != nil {
-		return err
-	}
+func runApproveOrder(t *engine.Trial) {
+	s := t.Shared()
+	d := storedPRD(t, s, "## Decomposition\n\nHLS-BBB, then HLS-AAA (HLS-BBB again), HLS-AAAB and XHLS-AAA.\n")
+	got := done[approval](t, s, ToolApprove, approveArguments(d.id))
+	after := readBack(t, s, d.id)
 	line := lineWith(after, ", then ")
 	first, rest, _ := strings.Cut(line, ", then ")
 	second, _, _ := strings.Cut(rest, " ")
@@ -138,90 +114,55 @@ func runApproveOrder(t *engine.Trial) error {
 	t.Check("S0-APPROVE-03", mapped && inRow([]string{first, second}, "HLS") && slices.Equal(got.Detected, []string{first, second}),
 		"HLS-BBB with the lower number, in the text and in an id_mapping", "%s, id_mapping %s", line, rawjson.Encode(got.Mapping))
 	t.Check("S0-APPROVE-04", strings.Contains(line, ", HLS-AAAB and XHLS-AAA."), "HLS-AAAB and XHLS-AAA", "%s", line)
-	return nil
 }
 
-func runApproveAlone(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runApproveAlone(t *engine.Trial) {
+	s := t.Shared()
 	_, d := child(t, "EPIC", "PRD", "")
 	d.parent = ""
-	if err := keep(t, s, d); err != nil {
-		return err
-	}
+	keep(t, s, d)
 	got, a, err := approve(t, s, d.id)
 	t.Check("S0-APPROVE-10", err == nil && got.New == "Approved", "an approval", "%s", a.OrError(err))
 	members, _ := a.Payload()
 	empty := string(members["sub_artifacts_detected"]) == "[]" && string(members["task_ids"]) == "[]" && got.Created == 0
 	t.Check("S0-APPROVE-19/result", err == nil && got.New == "Approved" && empty, "Approved, with [] and 0", "%s", a.OrError(err))
-	return nil
 }
 
-func runApproveUnblocked(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runApproveUnblocked(t *engine.Trial) {
+	s := t.Shared()
 	for _, each := range [][2]string{
 		{"S0-APPROVE-12/lead", "## Open Questions\n\n- Who decides? [REQUIRES TECH LEAD]\n"},
 		{"S0-APPROVE-12/outside", "## Open Questions\n\nNone.\n\n## Notes\n\n- Later: [REQUIRES SPIKE]\n"},
 	} {
 		check, body := each[0], each[1]
-		d, err := storedPRD(t, s, body)
-		if err != nil {
-			return err
-		}
+		d := storedPRD(t, s, body)
 		got, a, err := approve(t, s, d.id)
 		t.Check(check, err == nil && got.New == "Approved", "an approval", "%s", a.OrError(err))
 	}
-	return nil
 }
 
-func runApproveEpic(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runApproveEpic(t *engine.Trial) {
+	s := t.Shared()
 	d := newDraft(unusedID(t, "EPIC"))
 	d.parent = ""
-	if err := keep(t, s, d); err != nil {
-		return err
-	}
+	keep(t, s, d)
 	got, a, err := approve(t, s, d.id)
 	want := strings.Replace(d.id, "EPIC", "PRD", 1)
 	t.Check("S0-APPROVE-18/child", err == nil && slices.Equal(got.Detected, []string{want}) && got.Created == 1, want+" and its task", "%s", a.OrError(err))
-	return nil
 }
 
-func runApproveHLS(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runApproveHLS(t *engine.Trial) {
+	s := t.Shared()
 	prd, d := child(t, "PRD", "HLS", "## Stories\n\n- US-AAA\n- US-BBB\n")
-	if err := keep(t, s, prd, d); err != nil {
-		return err
-	}
+	keep(t, s, prd, d)
 	got, a, err := approve(t, s, d.id)
 	t.Check("S0-APPROVE-20/ids", err == nil && len(got.Detected) == 2 && inRow(got.Detected, "US") && got.Created == 2, "two US ids and their tasks", "%s", a.OrError(err))
-	return nil
 }
 
-func runApproveTwice(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	d, err := storedPRD(t, s, threeStories)
-	if err != nil {
-		return err
-	}
-	answers, err := together(t, s, ToolApprove, approveArguments(d.id), approveArguments(d.id))
-	if err != nil {
-		return err
-	}
+func runApproveTwice(t *engine.Trial) {
+	s := t.Shared()
+	d := storedPRD(t, s, threeStories)
+	answers := together(t, s, ToolApprove, approveArguments(d.id), approveArguments(d.id))
 	done, refused := 0, 0
 	for _, a := range answers {
 		if a.Err == nil {
@@ -233,73 +174,51 @@ func runApproveTwice(t *engine.Trial) error {
 	said := answers[0].Describe() + "; " + answers[1].Describe()
 	t.Check("S0-APPROVE-25/one", done == 1, "one success", "%s", said)
 	t.Check("S0-APPROVE-25/other", refused == 1, `one -32000 "already approved"`, "%s", said)
-	return nil
 }
 
 // together makes calls of a tool at once and returns their answers in order.
-func together(t *engine.Trial, s *wire.Session, tool string, arguments ...map[string]any) ([]wire.Answer, error) {
+func together(t *engine.Trial, s *wire.Session, tool string, arguments ...map[string]any) []wire.Answer {
 	ids := make([]string, len(arguments))
 	for i, a := range arguments {
 		id, err := s.Post(t.Ctx, mcp.MethodToolsCall, engine.CallParams(tool, a))
-		if err != nil {
-			return nil, err
-		}
+		t.NoError(err)
 		ids[i] = id
 	}
 	answers := make([]wire.Answer, len(ids))
 	for i, id := range ids {
 		a, err := s.Await(t.Ctx, id)
 		if err != nil {
-			return nil, fmt.Errorf("call %d of %d at once: %w", i+1, len(ids), err)
+			t.Stop(fmt.Errorf("call %d of %d at once: %w", i+1, len(ids), err))
 		}
 		answers[i] = a
 	}
-	return answers, nil
+	return answers
 }
 
-func runApproveVersion(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runApproveVersion(t *engine.Trial) {
+	s := t.Shared()
 	epic, first := child(t, "EPIC", "PRD", "The first version.\n")
 	second := first
 	second.version, second.body = "2", "The second version.\n"
-	if err := keep(t, s, epic, first, second); err != nil {
-		return err
-	}
+	keep(t, s, epic, first, second)
 	got, a, err := approve(t, s, first.id)
 	t.Check("S0-APPROVE-29/path", err == nil && strings.HasSuffix(got.Path, "/"+first.id+"_v2.md"), "…/"+first.id+"_v2.md", "%s", a.OrError(err))
-	old, err := readVersion(t, s, first.id, 1)
-	if err != nil {
-		return err
-	}
-	now, err := readVersion(t, s, first.id, 2)
-	if err != nil {
-		return err
-	}
+	old := readVersion(t, s, first.id, 1)
+	now := readVersion(t, s, first.id, 2)
 	t.Check("S0-APPROVE-29/file", old == first.text() && strings.Contains(now, `**Status:** "Approved"`), "version 2 Approved, version 1 as it was",
 		"version 1: %s, version 2: %s", lineWith(old, "**Status"), lineWith(now, "**Status"))
-	return nil
 }
 
-func runApproveChain(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runApproveChain(t *engine.Trial) {
+	s := t.Shared()
 	epic := newDraft(unusedID(t, "EPIC"))
 	epic.parent = ""
-	if err := keep(t, s, epic); err != nil {
-		return err
-	}
+	keep(t, s, epic)
 	below, failed := epic, ""
 	for _, next := range []struct{ placeholder string }{{""}, {"HLS-AAA"}, {"US-AAA"}, {"SPEC-AAA"}} {
 		if next.placeholder != "" {
 			below.body = "## Breakdown\n\n- " + next.placeholder + "\n"
-			if err := keep(t, s, below); err != nil {
-				return err
-			}
+			keep(t, s, below)
 		}
 		got, a, err := approve(t, s, below.id)
 		if err != nil || len(got.Detected) != 1 || got.Created != 1 {
@@ -311,5 +230,4 @@ func runApproveChain(t *engine.Trial) error {
 		below.parent = parent
 	}
 	t.Check("S0-E2E-04", failed == "", "each approved, with one sub-artifact", "%s", failed)
-	return nil
 }

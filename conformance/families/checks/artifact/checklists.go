@@ -34,142 +34,91 @@ func validateChecklistScenarios() []engine.Scenario {
 	}
 }
 
-func runChecklistManual(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	v, _, err := validate(t, s, newDraft("US-040").text(), "US-040")
-	if err != nil {
-		t.Fail("S0-VAL-05/null", "a verdict", "%v", err)
-		return err
-	}
+func runChecklistManual(t *engine.Trial) {
+	s := t.Shared()
+	v, _ := judged(t, s, "S0-VAL-05/null", newDraft("US-040").text(), "US-040")
 	r, found := v.with(func(r verdictResult) bool { return r.ID == "CQ-04" })
 	t.Check("S0-VAL-05/null", found && string(r.Passed) == "null" && r.ValidationType == "manual", "passed null", "%s", rawjson.Encode(r))
 	t.Check("S0-VAL-05/neutral", v.passed() && v.Rate == "2/2" && v.Agent != nil && *v.Agent == 1,
 		`passed true, "2/2", 1 agent criterion`, "%s", v.describe())
-	return nil
 }
 
-func runChecklistMissing(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	a, err := t.Call(s, ToolValidate, validateArguments(newDraft("ADR-001").text(), "ADR-001"))
-	ok := a.HasCode(err, CodeNotFound) && strings.HasPrefix(a.Err.Message, "Resource not found:")
-	t.Check("S0-VAL-10", ok, `error -32001 "Resource not found: …"`, "%s", a.OrError(err))
-	return err
+func runChecklistMissing(t *engine.Trial) {
+	refused(t, t.Shared(), "S0-VAL-10", ToolValidate, validateArguments(newDraft("ADR-001").text(), "ADR-001"), CodeNotFound, "^Resource not found:")
 }
 
-func runChecklistBroken(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runChecklistBroken(t *engine.Trial) {
+	s := t.Shared()
 	for _, each := range [][2]string{{"S0-VAL-11/json", "HLS-001"}, {"S0-VAL-11/schema", "TASK-001"}} {
 		check, id := each[0], each[1]
-		t.Step(s)
-		a, err := t.Call(s, ToolValidate, validateArguments(newDraft(id).text(), id))
-		t.Check(check, a.HasCode(err, wire.CodeInternal), "error -32603", "%s", a.OrError(err))
-		if err != nil {
-			return err
-		}
+		refused(t, s, check, ToolValidate, validateArguments(newDraft(id).text(), id), wire.CodeInternal, "")
 	}
 	dir := surroundings.Of(t).Checklists
-	if err := writeFile(dir, checklistBroken+".json", mixedChecklist("hls", false)); err != nil {
-		return err
-	}
+	t.NoError(writeFile(dir, checklistBroken+".json", mixedChecklist("hls", false)))
 	t.Step(s)
 	v, _, err := validate(t, s, newDraft("HLS-001").text(), "HLS-001")
 	t.Check("S0-VAL-11/mended", err == nil && v.Rate == "2/2", "a verdict", "%v %s", err, v.describe())
 	// The scenario can run again in the folder a caller gave.
-	return writeFile(dir, checklistBroken+".json", []byte("{"))
+	t.NoError(writeFile(dir, checklistBroken+".json", []byte("{")))
 }
 
-func runChecklistEdited(t *engine.Trial) error {
-	return withCachedChecklist(t, func(s *wire.Session, path string) error {
-		if err := writeFile(filepath.Dir(path), filepath.Base(path), mixedChecklist("epic", true)); err != nil {
-			return err
-		}
+func runChecklistEdited(t *engine.Trial) {
+	withCachedChecklist(t, func(s *wire.Session, path string) {
+		t.NoError(writeFile(filepath.Dir(path), filepath.Base(path), mixedChecklist("epic", true)))
 		v, _, err := validate(t, s, newDraft("EPIC-006").text(), "EPIC-006")
 		t.Check("S0-VAL-13/within", err == nil && v.passed() && v.Rate == "2/2", "the verdict of the checklist before", "%v %s", err, v.describe())
-		return err
+		t.NoError(err)
 	})
 }
 
-func runChecklistOnce(t *engine.Trial) error {
-	return withCachedChecklist(t, func(s *wire.Session, path string) error {
+func runChecklistOnce(t *engine.Trial) {
+	withCachedChecklist(t, func(s *wire.Session, path string) {
 		if err := os.Remove(path); err != nil {
-			return engine.SuiteError(err)
+			t.NoError(engine.SuiteError(err))
+			return
 		}
 		for i := range 100 {
 			t.Step(s)
 			v, _, err := validate(t, s, newDraft("EPIC-006").text(), "EPIC-006")
 			if err != nil || !v.passed() {
 				t.Fail("S0-VAL-14", "the verdict of the checklist read once", "call %d: %v %s", i+1, err, v.describe())
-				return err
+				t.NoError(err)
+				return
 			}
 		}
 		t.Pass("S0-VAL-14")
-		return nil
 	})
 }
 
 // withCachedChecklist calls f after the server has read a checklist, and puts
 // the file back.
-func withCachedChecklist(t *engine.Trial, f func(s *wire.Session, path string) error) error {
+func withCachedChecklist(t *engine.Trial, f func(s *wire.Session, path string)) {
 	path := filepath.Join(surroundings.Of(t).Checklists, checklistCached+".json")
-	s, err := t.Fresh() // the cache of another session may hold another state
-	if err != nil {
-		return err
-	}
-	if _, _, err := validate(t, s, newDraft("EPIC-006").text(), "EPIC-006"); err != nil {
-		return err
-	}
+	s := t.Fresh() // the cache of another session may hold another state
+	_, _, err := validate(t, s, newDraft("EPIC-006").text(), "EPIC-006")
+	t.NoError(err)
 	t.Step(s)
-	err = f(s, path)
-	if put := writeFile(filepath.Dir(path), filepath.Base(path), mixedChecklist("epic", false)); put != nil {
-		return put
-	}
-	return err
+	defer func() { t.NoError(writeFile(filepath.Dir(path), filepath.Base(path), mixedChecklist("epic", false))) }()
+	f(s, path)
 }
 
-func runChecklistUnreadable(t *engine.Trial) error {
+func runChecklistUnreadable(t *engine.Trial) {
 	if !*surroundings.Of(t).PermissionsEnforced {
 		t.Skip("S0-VAL-16", conformance.SkipControl, "file permissions do not bind this user")
-		return nil
+		return
 	}
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+	s := t.Shared()
 	path := filepath.Join(surroundings.Of(t).Checklists, checklistHidden+".json")
-	if err := os.Chmod(path, 0); err != nil {
-		return engine.SuiteError(err)
-	}
-	a, err := t.Call(s, ToolValidate, validateArguments(newDraft("INIT-001").text(), "INIT-001"))
-	ok := a.HasCode(err, CodeServer) && strings.HasPrefix(a.Err.Message, "Permission denied:")
-	t.Check("S0-VAL-16", ok, `error -32000 "Permission denied: …"`, "%s", a.OrError(err))
-	if put := os.Chmod(path, 0o644); put != nil { //nolint:gosec // as the other checklists are
-		return engine.SuiteError(put)
-	}
-	return err
+	t.NoError(engine.SuiteError(os.Chmod(path, 0)))
+	defer func() { t.NoError(engine.SuiteError(os.Chmod(path, 0o644))) }() //nolint:gosec // as the other checklists are
+	refused(t, s, "S0-VAL-16", ToolValidate, validateArguments(newDraft("INIT-001").text(), "INIT-001"), CodeServer, "^Permission denied:")
 }
 
-func runChecklistUnknownCheck(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	v, _, err := validate(t, s, newDraft("SPIKE-001").text(), "SPIKE-001")
-	if err != nil {
-		t.Fail("S0-VAL-17/fails", "a verdict", "%v", err)
-		return err
-	}
+func runChecklistUnknownCheck(t *engine.Trial) {
+	s := t.Shared()
+	v, _ := judged(t, s, "S0-VAL-17/fails", newDraft("SPIKE-001").text(), "SPIKE-001")
 	r, found := v.with(func(r verdictResult) bool { return r.ID == "CC-01" })
 	t.Check("S0-VAL-17/fails", found && string(r.Passed) == "false" && strings.Contains(r.Details, "Unknown check type"),
 		`passed false, "Unknown check type: …"`, "%s", rawjson.Encode(r))
 	t.Check("S0-VAL-17/only", v.Rate == "2/3" && !v.passed(), `"2/3"`, "%s", v.describe())
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -32,9 +33,9 @@ func crossScenarios() []engine.Scenario {
 	}
 }
 
-func runAnnounced(t *engine.Trial) error {
+func runAnnounced(t *engine.Trial) {
 	if !t.NeedsProfile("X-WIRE-07/announced") {
-		return nil
+		return
 	}
 	profiles, _ := rawjson.Object(t.Rev.Capabilities.At("experimental.errorProfiles"))
 	var missing []string
@@ -45,36 +46,27 @@ func runAnnounced(t *engine.Trial) error {
 		}
 	}
 	t.Check("X-WIRE-07/announced", len(missing) == 0, "all of them in tools/list", "not listed: %s", strings.Join(missing, ", "))
-	return t.Rev.ToolsErr
+	t.NoError(t.Rev.ToolsErr)
 }
 
 // climbing are ids that lead elsewhere when they become part of a path.
 var climbing = []string{"../../etc/passwd", "/etc/passwd", `..\..\PRD-001`, "%2e%2e%2fPRD-001", "PRD-001/../PRD-002", "PRD-001\x00"}
 
-func runClimbing(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	input, err := approvedPRD(t, s)
-	if err != nil {
-		return err
-	}
+func runClimbing(t *engine.Trial) {
+	s := t.Shared()
+	input := approvedPRD(t, s)
 	through, queued, bare := "", "", ""
 	for _, id := range climbing {
 		a, err := tryApprove(t, s, id)
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		data, _ := rawjson.Object(a.ErrorData())
 		if !a.HasCode(nil, wire.CodeInvalidParams) {
 			through = id + ": " + a.Describe()
 		} else if strings.Contains(id, "..") && rawjson.Text(data["validation_failed"]) != "path_traversal_check" {
 			bare = id + ": " + a.Describe()
 		}
-		if a, err = t.Call(s, ToolAddTask, addArguments(newTask(id, input))); err != nil {
-			return err
-		}
+		a, err = t.Call(s, ToolAddTask, addArguments(newTask(id, input)))
+		t.NoError(err)
 		if !a.HasCode(nil, wire.CodeInvalidParams) {
 			queued = id + ": " + a.Describe()
 		}
@@ -89,45 +81,34 @@ func runClimbing(t *engine.Trial) error {
 	} {
 		t.Step(s)
 		a, err := s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		if a.Err == nil {
 			read = uri + ": " + a.Describe()
 		}
 	}
 	t.Check("X-SEC-01/read", read == "", "an error", "%s", read)
-	return nil
 }
 
-func runEndInCall(t *engine.Trial) error {
+func runEndInCall(t *engine.Trial) {
 	services := playedFor(t)
 	release := make(chan struct{})
 	services.begin(breaking("GET /ids/next", RestAnswer{hold: release}))
-	t.OnFinish(func() { services.begin(nil) })
-	s, err := t.Fresh()
-	if err != nil {
-		close(release)
-		return err
-	}
+	letGo := sync.OnceFunc(func() { close(release) })
+	t.OnFinish(func() { letGo(); services.begin(nil) })
+	s := t.Fresh()
 	id, err := s.Post(t.Ctx, mcp.MethodToolsCall, engine.CallParams(ToolNextID, nextArguments("prd", newProject(t))))
 	arrived := err == nil && wire.WaitUntil(t.Ctx, s.Timeout, func() bool { return len(services.requests("GET /ids/next")) == 1 })
 	w, ok := s.Conn.(interface{ CloseInput() error })
 	if !ok || !arrived {
-		close(release)
-		return errors.Join(err, fmt.Errorf("the call did not reach its service: %v", arrived))
+		t.Stop(errors.Join(err, fmt.Errorf("the call did not reach its service: %v", arrived)))
 	}
 	s.Closed = true // what follows is the end that was asked for
-	err = w.CloseInput()
-	close(release)
-	if err != nil {
-		return err
-	}
+	t.NoError(w.CloseInput())
+	letGo()
 	a, err := s.Await(t.Ctx, id)
 	t.Check("X-SHUT-01/call", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
 	end := s.Close()
 	t.Check("X-SHUT-01/ends", end.Prompt, "an end within "+wire.EndGrace.String(), "it had to be stopped")
-	return nil
 }
 
 // pace is how long calls took, and beside each of them a control: work of the same
@@ -185,15 +166,9 @@ func judgeWithin(t *engine.Trial, id, what string, took, control, limit time.Dur
 	t.Check(id, took < limit, "less than "+limit.String(), "%s took %s, and a ping and a file written beside it %s", what, took, control)
 }
 
-func runLatency(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	d, err := storedPRD(t, s, threeStories)
-	if err != nil {
-		return err
-	}
+func runLatency(t *engine.Trial) {
+	s := t.Shared()
+	d := storedPRD(t, s, threeStories)
 	calling := func(tool string, arguments map[string]any) func() error {
 		return func() error {
 			a, err := t.Call(s, tool, arguments)
@@ -215,21 +190,18 @@ func runLatency(t *engine.Trial) error {
 	} {
 		p, err := measure(t, s, c.calls, calling(c.tool, c.arguments))
 		if err != nil {
-			return fmt.Errorf("%s: %w", c.tool, err)
+			t.Stop(fmt.Errorf("%s: %w", c.tool, err))
 		}
 		at := c.calls - 1 - c.calls/20 // the slowest but for one in twenty
 		judgeWithin(t, c.check, c.tool, p.calls[at], p.controls[at], c.limit)
 	}
-	return judgingTime(t, s)
+	judgingTime(t, s)
 }
 
 // judgingTime measures batches that are refused for their last task, so that
 // only their judgement takes time.
-func judgingTime(t *engine.Trial, s *wire.Session) error {
-	input, err := approvedPRD(t, s)
-	if err != nil {
-		return err
-	}
+func judgingTime(t *engine.Trial, s *wire.Session) {
+	input := approvedPRD(t, s)
 	for _, c := range []struct {
 		tasks int
 		limit time.Duration
@@ -243,14 +215,11 @@ func judgingTime(t *engine.Trial, s *wire.Session) error {
 			_, err := t.Call(s, ToolAddTask, addArguments(tasks...))
 			return err
 		})
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		if p.calls[0] >= c.limit {
 			judgeWithin(t, "S0-ADD-24", fmt.Sprintf("%d tasks", c.tasks), p.calls[0], p.controls[0], c.limit)
-			return nil
+			return
 		}
 	}
 	t.Pass("S0-ADD-24")
-	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // prdText is a PRD that meets every automated criterion of the catalogue, with
@@ -203,22 +202,6 @@ func (v verdict) with(want func(verdictResult) bool) (verdictResult, bool) {
 		}
 	}
 	return verdictResult{}, false
-}
-
-// readVerdict reads the answer of validate_artifact.
-func readVerdict(a wire.Answer, err error) (verdict, error) {
-	var v verdict
-	if err != nil {
-		return v, err
-	}
-	members, err := a.Payload()
-	if err != nil {
-		return v, err
-	}
-	if err := json.Unmarshal(rawjson.Encode(members), &v); err != nil {
-		return v, fmt.Errorf("the verdict: %w", err)
-	}
-	return v, nil
 }
 
 // logLines returns the lines of standard error that are JSON objects.

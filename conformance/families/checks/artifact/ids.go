@@ -65,67 +65,35 @@ func reserve(t *engine.Trial, s *wire.Session, kind, project string, count int) 
 	return called[reserved](t, s, ToolReserve, reserveArguments(kind, project, count))
 }
 
-func runNextIDs(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runNextIDs(t *engine.Trial) {
+	s := t.Shared()
 	const kind = "backlog_story"
 	project := newProject(t)
-	expect := func(check, want string) error {
+	expect := func(check, want string) {
 		got, a, err := giveNextID(t, s, kind, project)
 		t.Check(check, err == nil && got.Success && got.Type == kind && got.ID == want, fmt.Sprintf("%s of %s", want, kind), "%s", a.OrError(err))
-		return err
+		t.NoError(err)
 	}
-	skipTo := func(count int) error {
-		if _, a, err := reserve(t, s, kind, project, count); err != nil {
-			return fmt.Errorf("%s: %s", ToolReserve, a.OrError(err))
-		}
-		return nil
+	skipTo := func(count int) {
+		done[reserved](t, s, ToolReserve, reserveArguments(kind, project, count))
 	}
-	if err := expect("S0-NEXT-02", "US-001"); err != nil {
-		return err
-	}
-	if err := skipTo(69); err != nil {
-		return err
-	}
-	if err := expect("S0-NEXT-01/result", "US-071"); err != nil {
-		return err
-	}
-	if err := expect("S0-NEXT-01/registry", "US-072"); err != nil {
-		return err
-	}
-	other, _, err := giveNextID(t, s, kind, newProject(t))
-	if err != nil {
-		return err
-	}
-	hls, _, err := giveNextID(t, s, "hls", project)
-	if err != nil {
-		return err
-	}
+	expect("S0-NEXT-02", "US-001")
+	skipTo(69)
+	expect("S0-NEXT-01/result", "US-071")
+	expect("S0-NEXT-01/registry", "US-072")
+	other := done[nextID](t, s, ToolNextID, nextArguments(kind, newProject(t)))
+	hls := done[nextID](t, s, ToolNextID, nextArguments("hls", project))
 	t.Check("S0-NEXT-06", other.ID == "US-001" && hls.ID == "HLS-001", "US-001 and HLS-001", "%s and %s", other.ID, hls.ID)
 	for _, count := range []int{100, 100, 100, 100, 100, 100, 100, 100, 100, 27} {
-		if err := skipTo(count); err != nil {
-			return err
-		}
+		skipTo(count)
 	}
-	return expect("S0-NEXT-03", "US-1000")
+	expect("S0-NEXT-03", "US-1000")
 }
 
-func runNextUnknown(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	a, err := t.Call(s, ToolNextID, nextArguments("mainstay_no_such_type", newProject(t)))
-	t.Check("S0-NEXT-04/refused", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
-	if err != nil {
-		return err
-	}
-	t.Step(s)
-	a, err = t.Call(s, ToolReserve, reserveArguments("mainstay_no_such_type", newProject(t), 3))
-	t.Check("S0-NEXT-04/reserve", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
-	return err
+func runNextUnknown(t *engine.Trial) {
+	s := t.Shared()
+	refused(t, s, "S0-NEXT-04/refused", ToolNextID, nextArguments("mainstay_no_such_type", newProject(t)), wire.CodeInvalidParams, "")
+	refused(t, s, "S0-NEXT-04/reserve", ToolReserve, reserveArguments("mainstay_no_such_type", newProject(t), 3), wire.CodeInvalidParams, "")
 }
 
 // allocated reads the ids of answers of both tools, in their order.
@@ -156,46 +124,33 @@ func repeated(n int, arguments map[string]any) []map[string]any {
 	return slices.Repeat([]map[string]any{arguments}, n)
 }
 
-func runNextParallel(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	answers, err := together(t, s, ToolNextID, repeated(50, nextArguments("task", newProject(t)))...)
-	if err != nil {
-		return err
-	}
+func runNextParallel(t *engine.Trial) {
+	s := t.Shared()
+	answers := together(t, s, ToolNextID, repeated(50, nextArguments("task", newProject(t)))...)
 	ids, err := allocated(answers)
 	sorted := inOrder(ids)
 	t.Check("S0-NEXT-05", err == nil && len(sorted) == 50 && inRow(sorted, "TASK") && sorted[0] == "TASK-001", "TASK-001 to TASK-050", "%v %v", err, sorted)
-	return nil
 }
 
 // UUIDText is a UUID as everybody writes it.
 var UUIDText = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-func runReserve(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runReserve(t *engine.Trial) {
+	s := t.Shared()
 	project := newProject(t)
 	if _, a, err := reserve(t, s, "hls", project, 11); err != nil {
 		t.Fail("S0-RES-01/ids", "a range", "%s", a.OrError(err))
-		return err
+		t.Stop(err)
 	}
 	got, a, err := reserve(t, s, "hls", project, 3)
 	t.Check("S0-RES-01/ids", err == nil && slices.Equal(got.IDs, []string{"HLS-012", "HLS-013", "HLS-014"}), "HLS-012 to HLS-014", "%s", a.OrError(err))
 	t.Check("S0-RES-01/result", err == nil && got.Success && got.Type == "hls" && UUIDText.MatchString(strings.ToLower(got.Reservation)),
 		`success, a UUID and "hls"`, "%s", a.OrError(err))
-	return err
+	t.NoError(err)
 }
 
-func runReserveSizes(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runReserveSizes(t *engine.Trial) {
+	s := t.Shared()
 	project := newProject(t)
 	for _, c := range []struct {
 		check  string
@@ -205,9 +160,7 @@ func runReserveSizes(t *engine.Trial) error {
 		for _, count := range c.counts {
 			t.Step(s)
 			a, err := t.Call(s, ToolReserve, reserveArguments("hls", project, count))
-			if err != nil {
-				return err
-			}
+			t.NoError(err)
 			if !a.HasCode(nil, wire.CodeInvalidParams) {
 				odd = fmt.Sprintf("count %v: %s", count, a.Describe())
 			}
@@ -222,19 +175,12 @@ func runReserveSizes(t *engine.Trial) error {
 	} else {
 		t.Fail("S0-RES-02/inside", "1 id", "%s", a.OrError(err))
 	}
-	return nil
 }
 
-func runReserveParallel(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runReserveParallel(t *engine.Trial) {
+	s := t.Shared()
 	project := newProject(t)
-	answers, err := together(t, s, ToolReserve, repeated(5, reserveArguments("hls", project, 6))...)
-	if err != nil {
-		return err
-	}
+	answers := together(t, s, ToolReserve, repeated(5, reserveArguments("hls", project, 6))...)
 	broken := ""
 	for _, a := range answers {
 		ids, err := allocated([]wire.Answer{a})
@@ -249,14 +195,10 @@ func runReserveParallel(t *engine.Trial) error {
 	t.Check("S0-RES-03/ranges", broken == "", "5 ranges of 6 in a row, disjoint", "%s", broken)
 	next, a, err := giveNextID(t, s, "hls", project)
 	t.Check("S0-RES-03/counter", err == nil && next.ID == "HLS-031", "HLS-031", "%s", a.OrError(err))
-	return nil
 }
 
-func runReserveMixed(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runReserveMixed(t *engine.Trial) {
+	s := t.Shared()
 	project := newProject(t)
 	sent := map[string]bool{}
 	for i := range 20 {
@@ -265,34 +207,24 @@ func runReserveMixed(t *engine.Trial) error {
 			tool, arguments = ToolReserve, reserveArguments("prd", project, 3)
 		}
 		id, err := s.Post(t.Ctx, mcp.MethodToolsCall, engine.CallParams(tool, arguments))
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		sent[id] = true
 	}
 	var answers []wire.Answer
 	for id := range sent {
 		a, err := s.Await(t.Ctx, id)
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		answers = append(answers, a)
 	}
 	ids, err := allocated(answers)
 	t.Check("S0-RES-04", err == nil && len(ids) == 40 && inRow(inOrder(ids), "PRD"), "40 ids, each once", "%v %v", err, inOrder(ids))
-	return nil
 }
 
-func runNextFails(t *engine.Trial) error {
-	s, services, err := playing(t, breaking("GET /ids/next", restRefusal(http.StatusInternalServerError, httpBody)))
-	if err != nil {
-		return err
-	}
+func runNextFails(t *engine.Trial) {
+	s, services := playing(t, breaking("GET /ids/next", restRefusal(http.StatusInternalServerError, httpBody)))
 	a, err := t.Call(s, ToolNextID, nextArguments("prd", newProject(t)))
 	t.Check("S0-NEXT-07/error", saysCode(a, err, wire.CodeInternal, "Internal error"), `error -32603 "Internal error: …"`, "%s", a.OrError(err))
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	n := len(services.requests("GET /ids/next"))
 	t.Check("S0-NEXT-07/once", n == 1, "1 request", "%d", n)
 	for _, c := range []struct {
@@ -304,21 +236,16 @@ func runNextFails(t *engine.Trial) error {
 	} {
 		services.begin(nil)
 		t.Step(s)
-		if _, err := t.Call(s, c.tool, c.arguments); err != nil {
-			return err
-		}
+		_, err := t.Call(s, c.tool, c.arguments)
+		t.NoError(err)
 		all := services.requests("")
 		t.Check(c.check, len(all) == 0, "no request", "%s", describeRequests(all))
 	}
-	return nil
 }
 
-func runDeprecated(t *engine.Trial) error {
+func runDeprecated(t *engine.Trial) {
 	const old = "resolve_artifact_path"
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+	s := t.Shared()
 	i := slices.IndexFunc(t.Rev.Tools, func(tool wire.Tool) bool { return tool.Name == old })
 	description := "not listed"
 	if i >= 0 {
@@ -328,5 +255,5 @@ func runDeprecated(t *engine.Trial) error {
 	a, err := t.Call(s, old, map[string]any{})
 	ok := a.HasCode(err, wire.CodeInvalidParams) && (i < 0 || saysCode(a, err, wire.CodeInvalidParams, ToolApprove))
 	t.Check("S0-DEP-01/call", ok, "error -32602", "%s", a.OrError(err))
-	return err
+	t.NoError(err)
 }

@@ -30,21 +30,12 @@ func artifactLogScenarios() []engine.Scenario {
 	}
 }
 
-func runApproveLog(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runApproveLog(t *engine.Trial) {
+	s := t.Fresh()
 	const marker = "planted-approval-do-not-log"
-	d, err := storedPRD(t, s, threeStories+"\n"+marker+"\n")
-	if err != nil {
-		return err
-	}
+	d := storedPRD(t, s, threeStories+"\n"+marker+"\n")
 	workflow := newWorkflow(t)
-	got, a, err := called[approval](t, s, ToolApprove, map[string]any{"artifact_id": d.id, "task_id": workflow})
-	if err != nil {
-		return fmt.Errorf("the approval: %s", a.OrError(err))
-	}
+	got := done[approval](t, s, ToolApprove, map[string]any{"artifact_id": d.id, "task_id": workflow})
 	line, found := logLine(t, s, ToolApprove+"_invocation_completed", "task_id", workflow)
 	missing := missingMembers(line, "timestamp", "artifact_id", "old_status", "new_status", "placeholder_ids_replaced", "id_mapping",
 		"reservation_id", "sub_artifacts_detected", "tasks_created", "task_ids", "success", "duration_ms")
@@ -53,45 +44,29 @@ func runApproveLog(t *engine.Trial) error {
 	ok := found && missing == "" && len(mapping) == 3 && len(got.Detected) == 3 && mapping["HLS-AAA"] == got.Detected[0] && rawjson.Text(line["new_status"]) == "Approved"
 	t.Check("S0-APPROVE-28", ok, "the members, with the values of the result", "%s", lineFault(line, found, missing))
 	t.Check("X-LOG-02/approve", !strings.Contains(s.Conn.Stderr(), marker), "no text of the artifact", "the planted words are in the log")
-	return nil
 }
 
-func runAddLog(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
-	prd, err := approvedPRD(t, s)
-	if err != nil {
-		return err
-	}
+func runAddLog(t *engine.Trial) {
+	s := t.Fresh()
+	prd := approvedPRD(t, s)
 	workflow := newWorkflow(t)
 	arguments := addArguments(newTask(unusedID(t, "HLS"), prd))
 	arguments["task_id"] = workflow
-	if _, a, err := called[added](t, s, ToolAddTask, arguments); err != nil {
-		return fmt.Errorf("add_task: %s", a.OrError(err))
-	}
+	done[added](t, s, ToolAddTask, arguments)
 	line, found := logLine(t, s, ToolAddTask+"_invocation_completed", "task_id", workflow)
 	missing := missingMembers(line, "tasks_added", "artifact_ids", "generators", "task_ids", "inputs_validated",
 		"mandatory_inputs_count", "recommended_inputs_count", "success", "duration_ms")
 	ok := found && missing == "" && string(line["inputs_validated"]) == "true" && string(line["mandatory_inputs_count"]) == "1" &&
 		string(line["recommended_inputs_count"]) == "0" && string(line["generators"]) == `["hls-generator"]`
 	t.Check("S0-ADD-23", ok, "the members, with counts 1 and 0", "%s", lineFault(line, found, missing))
-	return nil
 }
 
-func runReserveLog(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runReserveLog(t *engine.Trial) {
+	s := t.Fresh()
 	workflow := newWorkflow(t)
 	arguments := reserveArguments("hls", newProject(t), 3)
 	arguments["task_id"] = workflow
-	got, a, err := called[reserved](t, s, ToolReserve, arguments)
-	if err != nil {
-		return fmt.Errorf("%s: %s", ToolReserve, a.OrError(err))
-	}
+	got := done[reserved](t, s, ToolReserve, arguments)
 	line, found := logLine(t, s, ToolReserve+"_invocation_completed", "task_id", workflow)
 	missing := missingMembers(line, "artifact_type", "count", "reserved_ids", "reservation_id", "duration_ms")
 	ids := restReply{members: line}.list("reserved_ids")
@@ -100,7 +75,6 @@ func runReserveLog(t *engine.Trial) error {
 	counts, odd := invocationLines(s.Conn.Stderr(), ToolReserve, workflow)
 	t.Check("X-LOG-01/allocation", odd == "" && counts["started"] == 1 && counts["completed"] == 1 && counts["failed"] == 0,
 		"one started and one completed line", "%v %s", counts, odd)
-	return nil
 }
 
 // invocationLines counts the lines of a tool's calls by their kind, and names
@@ -124,15 +98,12 @@ func invocationLines(stderr, tool, workflow string) (counts map[string]int, odd 
 	return counts, odd
 }
 
-func runFailedLog(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runFailedLog(t *engine.Trial) {
+	s := t.Fresh()
 	workflow := newWorkflow(t)
 	a, err := t.Call(s, ToolApprove, map[string]any{"artifact_id": unusedID(t, "PRD"), "task_id": workflow})
 	if err != nil || a.Err == nil {
-		return fmt.Errorf("an approval of what is not there: %s", a.OrError(err))
+		t.Stop(fmt.Errorf("an approval of what is not there: %s", a.OrError(err)))
 	}
 	line, found := logLine(t, s, ToolApprove+"_invocation_failed", "task_id", workflow)
 	counts, odd := invocationLines(s.Conn.Stderr(), ToolApprove, workflow)
@@ -140,71 +111,49 @@ func runFailedLog(t *engine.Trial) error {
 		"one failed line with success false", "%v %s %s", counts, odd, describeLine(line, found))
 	stage, staged := logLine(t, s, "artifact_not_found", "task_id", workflow)
 	t.Check("X-LOG-01/stage", staged, "a line artifact_not_found", "%s", describeLine(stage, staged))
-	return nil
 }
 
-func runTokenLog(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runTokenLog(t *engine.Trial) {
+	s := t.Fresh()
 	const planted = "5e551070-7a9e-4b3c-9d6f-0123456789ab"
-	if _, err := t.Call(s, "save_artifact", map[string]any{"session_token": planted, "title": "A title", "content_markdown": "# Text\n"}); err != nil {
-		return err
-	}
+	_, err := t.Call(s, "save_artifact", map[string]any{"session_token": planted, "title": "A title", "content_markdown": "# Text\n"})
+	t.NoError(err)
 	logged := wire.WaitUntil(t.Ctx, wire.Lag, func() bool { return strings.Contains(s.Conn.Stderr(), "save_artifact") })
 	t.Check("X-LOG-02/token", logged && !strings.Contains(s.Conn.Stderr(), planted), "a line about the call, without the token", "the token is in the log, or no line is")
-	return nil
 }
 
-func runWorkflow(t *engine.Trial) error {
+func runWorkflow(t *engine.Trial) {
 	project, workflow := newProject(t), newWorkflow(t)
-	s, err := t.Open([]string{"PROJECT_ID=" + project})
-	if err != nil {
-		return err
-	}
-	if err := s.Handshake(t.Ctx, t.Rev.Asked); err != nil {
-		return err
-	}
-	c, err := restOf(t, s)
-	if c == nil {
-		return err
+	s := t.Open("PROJECT_ID=" + project)
+	t.NoError(s.Handshake(t.Ctx, t.Rev.Asked))
+	c := restOf(t, s)
+	if !c.reach(t) {
+		return
 	}
 	t.Step(s)
-	d, err := storedPRD(t, s, threeStories)
-	if err != nil {
-		return err
-	}
+	d := storedPRD(t, s, threeStories)
 	arguments := validateArguments(prd(), idPRD)
 	arguments["task_id"] = workflow
-	v, err := readVerdict(t.Call(s, ToolValidate, arguments))
-	if err != nil || !v.passed() {
-		return fmt.Errorf("%s: %v %s", ToolValidate, err, v.describe())
+	if v := done[verdict](t, s, ToolValidate, arguments); !v.passed() {
+		t.Stop(fmt.Errorf("%s: %s", ToolValidate, v.describe()))
 	}
 	arguments = storeArguments(d.text())
 	arguments["task_id"] = workflow
-	if _, a, err := called[stored](t, s, ToolStore, arguments); err != nil {
-		return fmt.Errorf("%s: %s", ToolStore, a.OrError(err))
-	}
+	done[stored](t, s, ToolStore, arguments)
 	got, a, err := called[approval](t, s, ToolApprove, map[string]any{"artifact_id": d.id, "task_id": workflow})
 	t.Check("S0-E2E-01/stored", err == nil && got.New == "Approved" && got.Created == 3, "Approved, with 3 tasks", "%s", a.OrError(err))
-	if err != nil {
-		return fmt.Errorf("the approval: %w", err)
-	}
+	t.NoError(err, "the approval")
 	var handed []string
 	depends := true
 	for range 3 {
 		r, err := c.do(t.Ctx, http.MethodGet, "/tasks/next?project="+project, nil)
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		task := r.member("task")
 		handed = append(handed, rawjson.Text(task["artifact_id"]))
 		depends = depends && strings.Contains(string(task["inputs_json"]), d.id)
 		for _, status := range []string{"in_progress", "completed"} {
-			if _, err := c.setStatus(t, rawjson.Text(task["task_id"]), status); err != nil {
-				return err
-			}
+			_, err := c.setStatus(t, rawjson.Text(task["task_id"]), status)
+			t.NoError(err)
 		}
 	}
 	last, err := c.do(t.Ctx, http.MethodGet, "/tasks/next?project="+project, nil)
@@ -218,5 +167,4 @@ func runWorkflow(t *engine.Trial) error {
 		}
 	}
 	t.Check("S0-E2E-01/task-id", lacking == "", "a completed line of each tool with "+workflow, "none of %s", lacking)
-	return nil
 }

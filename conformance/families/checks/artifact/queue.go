@@ -29,29 +29,21 @@ func addTaskServiceScenarios() []engine.Scenario {
 
 const BatchEndpoint = "POST /tasks/batch"
 
-func runAddAsks(t *engine.Trial) error {
-	s, services, err := playing(t, nil)
-	if err != nil {
-		return err
-	}
-	prd, err := approvedPRD(t, s)
-	if err != nil {
-		return err
-	}
+func runAddAsks(t *engine.Trial) {
+	s, services := playing(t, nil)
+	prd := approvedPRD(t, s)
 	id, workflow := unusedID(t, "HLS"), newWorkflow(t)
 	task := newTask(id, prd)
 	task["task_id"] = "gen-001"
 	arguments := addArguments(task)
 	arguments["task_id"] = workflow
-	if _, a, err := called[added](t, s, ToolAddTask, arguments); err != nil {
-		return fmt.Errorf("add_task: %s", a.OrError(err))
-	}
+	done[added](t, s, ToolAddTask, arguments)
 	batches := services.requests(BatchEndpoint)
 	if len(batches) != 1 || len(batches[0].tasks()) != 1 {
 		for _, c := range t.Scenario.Checks {
 			t.Fail(c.ID, "one request with one task", "%s", describeRequests(batches))
 		}
-		return nil
+		return
 	}
 	got, sent := batches[0], batches[0].tasks()[0]
 	t.Check("S0-ADD-12/project", rawjson.Text(got.body["project_id"]) == ServiceProject, ServiceProject, "%s", rawjson.OrAbsent(got.body["project_id"]))
@@ -63,31 +55,22 @@ func runAddAsks(t *engine.Trial) error {
 		"Authorization with the API_KEY, X-Task-Id "+workflow, "Authorization of %d characters, X-Task-Id %q", len(got.header.Get("Authorization")), got.header.Get("X-Task-Id"))
 	want := "Generate " + id + " from " + prd.ArtifactID
 	t.Check("S0-ADD-20", sent.Description == want, want, "%q", sent.Description)
-	return nil
 }
 
-func runAddRefusedFirst(t *engine.Trial) error {
-	s, services, err := playing(t, nil)
-	if err != nil {
-		return err
-	}
-	prd, err := approvedPRD(t, s)
-	if err != nil {
-		return err
-	}
+func runAddRefusedFirst(t *engine.Trial) {
+	s, services := playing(t, nil)
+	prd := approvedPRD(t, s)
 	id := unusedID(t, "HLS")
 	bad := prd
 	bad.MCPResourceURI = "http://127.0.0.1/x.md"
 	for _, tasks := range [][]map[string]any{
 		{newTask("hls-1", prd)}, {newTask(id)}, {newTask(id, prd), newTask(id, prd)}, {newTask(unusedID(t, "HLS"), prd), newTask(id, bad)},
 	} {
-		if _, err := t.Call(s, ToolAddTask, addArguments(tasks...)); err != nil {
-			return err
-		}
+		_, err := t.Call(s, ToolAddTask, addArguments(tasks...))
+		t.NoError(err)
 	}
 	all := services.requests("")
 	t.Check("S0-ADD-02/no-request", len(all) == 0, "no request", "%s", describeRequests(all))
-	return nil
 }
 
 // times makes an endpoint fail so many times.
@@ -104,15 +87,9 @@ func times(n int, endpoint string, answer RestAnswer) func(restRequest) *RestAns
 	}
 }
 
-func runAddComesBack(t *engine.Trial) error {
-	s, services, err := playing(t, times(2, BatchEndpoint, restRefusal(http.StatusServiceUnavailable, "try again later")))
-	if err != nil {
-		return err
-	}
-	prd, err := approvedPRD(t, s)
-	if err != nil {
-		return err
-	}
+func runAddComesBack(t *engine.Trial) {
+	s, services := playing(t, times(2, BatchEndpoint, restRefusal(http.StatusServiceUnavailable, "try again later")))
+	prd := approvedPRD(t, s)
 	got, a, err := add(t, s, newTask(unusedID(t, "HLS"), prd))
 	first := services.requests(BatchEndpoint)
 	t.Check("S0-ADD-13/success", err == nil && got.Added == 1 && len(first) == 3, "success at the third attempt", "%s, %d attempts", a.OrError(err), len(first))
@@ -122,43 +99,28 @@ func runAddComesBack(t *engine.Trial) error {
 	} else {
 		t.Fail("S0-ADD-13/gaps", "3 attempts", "%d", len(first))
 	}
-	if _, a, err := add(t, s, newTask(unusedID(t, "HLS"), prd)); err != nil {
-		return fmt.Errorf("add_task: %s", a.OrError(err))
-	}
+	done[added](t, s, ToolAddTask, addArguments(newTask(unusedID(t, "HLS"), prd)))
 	var keys []string
 	for _, r := range services.requests(BatchEndpoint) {
 		keys = append(keys, r.header.Get("Idempotency-Key"))
 	}
 	ok := len(keys) == 4 && keys[0] != "" && keys[0] == keys[1] && keys[1] == keys[2] && keys[3] != "" && keys[3] != keys[0]
 	t.Check("S0-ADD-18/key", ok, "one key for three attempts, another for the next call", "%q", keys)
-	return nil
 }
 
-func runAddStaysAway(t *engine.Trial) error {
-	s, services, err := playing(t, breaking(BatchEndpoint, restRefusal(http.StatusServiceUnavailable, "try again later")))
-	if err != nil {
-		return err
-	}
-	prd, err := approvedPRD(t, s)
-	if err != nil {
-		return err
-	}
+func runAddStaysAway(t *engine.Trial) {
+	s, services := playing(t, breaking(BatchEndpoint, restRefusal(http.StatusServiceUnavailable, "try again later")))
+	prd := approvedPRD(t, s)
 	a, err := t.Call(s, ToolAddTask, addArguments(newTask(unusedID(t, "HLS"), prd)))
 	t.Check("S0-ADD-14/error", saysCode(a, err, wire.CodeInternal, "Internal error"), `error -32603 "Internal error: …"`, "%s", a.OrError(err))
 	n := len(services.requests(BatchEndpoint))
 	t.Check("S0-ADD-14/attempts", n == 3, "3 attempts", "%d", n)
-	return err
+	t.NoError(err)
 }
 
-func runAddServiceRefuses(t *engine.Trial) error {
-	s, services, err := playing(t, nil)
-	if err != nil {
-		return err
-	}
-	prd, err := approvedPRD(t, s)
-	if err != nil {
-		return err
-	}
+func runAddServiceRefuses(t *engine.Trial) {
+	s, services := playing(t, nil)
+	prd := approvedPRD(t, s)
 	for _, c := range []struct {
 		requirement string
 		status      int
@@ -174,26 +136,16 @@ func runAddServiceRefuses(t *engine.Trial) error {
 		t.Check(c.requirement+"/error", saysCode(a, err, c.code, c.parts...), fmt.Sprintf("error %d %s", c.code, strings.Join(c.parts, "… ")), "%s", a.OrError(err))
 		n := len(services.requests(BatchEndpoint))
 		t.Check(c.requirement+"/attempts", n == 1, "1 attempt", "%d", n)
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 	}
-	return nil
 }
 
-func runAddLost(t *engine.Trial) error {
-	s, services, err := playing(t, times(1, BatchEndpoint, RestAnswer{after: true}))
-	if err != nil {
-		return err
-	}
-	prd, err := approvedPRD(t, s)
-	if err != nil {
-		return err
-	}
+func runAddLost(t *engine.Trial) {
+	s, services := playing(t, times(1, BatchEndpoint, RestAnswer{after: true}))
+	prd := approvedPRD(t, s)
 	before := services.made()
 	got, a, err := add(t, s, newTask(unusedID(t, "HLS"), prd))
 	made := services.made() - before
 	t.Check("S0-ADD-18/once", err == nil && len(got.TaskIDs) == 1 && made == 1 && slices.Equal(got.TaskIDs, []string{services.lastTask()}),
 		"one task, and its id", "%s, %d tasks made", a.OrError(err), made)
-	return nil
 }

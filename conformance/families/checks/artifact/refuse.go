@@ -25,13 +25,15 @@ func approveRefusalScenarios() []engine.Scenario {
 
 const wantPrerequisite = "error %d with data.prerequisite %q"
 
-// checkPrerequisite decides a check by the prerequisite an approval fails at.
-func checkPrerequisite(t *engine.Trial, check string, a wire.Answer, err error, code int64, name string, parts ...string) {
+// checkPrerequisite asks for an approval and decides a check by the prerequisite it fails at.
+func checkPrerequisite(t *engine.Trial, s *wire.Session, check, id string, code int64, name string, parts ...string) {
+	a, err := tryApprove(t, s, id)
 	want := fmt.Sprintf(wantPrerequisite, code, name)
 	if len(parts) > 0 {
 		want += fmt.Sprintf(" and a message with %q", parts)
 	}
 	t.Check(check, saysCode(a, err, code, parts...) && prerequisite(a) == name, want, "%s", a.OrError(err))
+	t.NoError(err)
 }
 
 // tryApprove asks for an approval that is to be refused.
@@ -41,161 +43,75 @@ func tryApprove(t *engine.Trial, s *wire.Session, id string) (wire.Answer, error
 }
 
 // checkUnchanged decides a check by what resources/read gives for a document.
-func checkUnchanged(t *engine.Trial, check string, s *wire.Session, d draft) error {
-	after, err := readBack(t, s, d.id)
-	if err != nil {
-		return err
-	}
+func checkUnchanged(t *engine.Trial, check string, s *wire.Session, d draft) {
+	after := readBack(t, s, d.id)
 	t.Check(check, after == d.text(), "the document as it was stored", "%s", differingLine(d.text(), after))
-	return nil
 }
 
-func runApproveMissing(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runApproveMissing(t *engine.Trial) {
+	s := t.Shared()
 	id := unusedID(t, "PRD")
-	a, err := tryApprove(t, s, id)
-	checkPrerequisite(t, "S0-APPROVE-06/refused", a, err, CodeNotFound, "artifact_exists", id)
-	return err
+	checkPrerequisite(t, s, "S0-APPROVE-06/refused", id, CodeNotFound, "artifact_exists", id)
 }
 
-func runApproveAgain(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	d, err := storedPRD(t, s, "Nothing below it.\n")
-	if err != nil {
-		return err
-	}
-	if _, a, err := approve(t, s, d.id); err != nil {
-		return fmt.Errorf("the first approval: %s", a.OrError(err))
-	}
-	before, err := readBack(t, s, d.id)
-	if err != nil {
-		return err
-	}
-	a, err := tryApprove(t, s, d.id)
-	checkPrerequisite(t, "S0-APPROVE-07/refused", a, err, CodeServer, "status_draft", d.id, "already approved")
-	if err != nil {
-		return err
-	}
-	after, err := readBack(t, s, d.id)
-	if err != nil {
-		return err
-	}
+func runApproveAgain(t *engine.Trial) {
+	s := t.Shared()
+	d := storedPRD(t, s, "Nothing below it.\n")
+	done[approval](t, s, ToolApprove, approveArguments(d.id))
+	before := readBack(t, s, d.id)
+	checkPrerequisite(t, s, "S0-APPROVE-07/refused", d.id, CodeServer, "status_draft", d.id, "already approved")
+	after := readBack(t, s, d.id)
 	t.Check("S0-APPROVE-07/unchanged", after == before, "the document after the first approval", "%s", differingLine(before, after))
-	return nil
 }
 
-func runApproveParentDraft(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runApproveParentDraft(t *engine.Trial) {
+	s := t.Shared()
 	epic, d := child(t, "EPIC", "PRD", "Nothing below it.\n")
 	epic.status = "Draft"
-	if err := keep(t, s, epic, d); err != nil {
-		return err
-	}
-	a, err := tryApprove(t, s, d.id)
-	checkPrerequisite(t, "S0-APPROVE-08/refused", a, err, CodeServer, "parent_approved", epic.id)
-	if err != nil {
-		return err
-	}
-	if err := checkUnchanged(t, "S0-APPROVE-08/unchanged", s, d); err != nil {
-		return err
-	}
+	keep(t, s, epic, d)
+	checkPrerequisite(t, s, "S0-APPROVE-08/refused", d.id, CodeServer, "parent_approved", epic.id)
+	checkUnchanged(t, "S0-APPROVE-08/unchanged", s, d)
 	epic.status = "Approved"
-	if err := keep(t, s, epic); err != nil {
-		return err
-	}
-	_, a, err = approve(t, s, d.id)
+	keep(t, s, epic)
+	_, a, err := approve(t, s, d.id)
 	t.Check("S0-APPROVE-08/later", err == nil, "an approval", "%s", a.OrError(err))
-	return nil
 }
 
-func runApproveParentMissing(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runApproveParentMissing(t *engine.Trial) {
+	s := t.Shared()
 	epic, d := child(t, "EPIC", "PRD", "")
-	if err := keep(t, s, d); err != nil {
-		return err
-	}
-	a, err := tryApprove(t, s, d.id)
-	checkPrerequisite(t, "S0-APPROVE-09", a, err, CodeServer, "parent_approved", epic.id)
-	return err
+	keep(t, s, d)
+	checkPrerequisite(t, s, "S0-APPROVE-09", d.id, CodeServer, "parent_approved", epic.id)
 }
 
 // twoSpikes are open questions that block an approval.
 const twoSpikes = "## Open Questions\n\n- How fast? [REQUIRES SPIKE]\n- How safe? [REQUIRES SPIKE]\n"
 
-func runApproveBlocked(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	d, err := storedPRD(t, s, twoSpikes)
-	if err != nil {
-		return err
-	}
-	a, err := tryApprove(t, s, d.id)
-	checkPrerequisite(t, "S0-APPROVE-11", a, err, CodeServer, "open_questions", "2 open questions")
-	if err != nil {
-		return err
-	}
-	if d, err = storedPRD(t, s, "## Open Questions\n\n- Which database? [REQUIRES ADR]\n"); err != nil {
-		return err
-	}
-	a, err = tryApprove(t, s, d.id)
-	checkPrerequisite(t, "S0-APPROVE-12/adr", a, err, CodeServer, "open_questions", "1 open question")
-	return err
+func runApproveBlocked(t *engine.Trial) {
+	s := t.Shared()
+	d := storedPRD(t, s, twoSpikes)
+	checkPrerequisite(t, s, "S0-APPROVE-11", d.id, CodeServer, "open_questions", "2 open questions")
+	d = storedPRD(t, s, "## Open Questions\n\n- Which database? [REQUIRES ADR]\n")
+	checkPrerequisite(t, s, "S0-APPROVE-12/adr", d.id, CodeServer, "open_questions", "1 open question")
 }
 
-func runApprovePrecedence(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runApprovePrecedence(t *engine.Trial) {
+	s := t.Shared()
 	epic, d := child(t, "EPIC", "PRD", twoSpikes)
 	d.status = "Approved"
-	if err := keep(t, s, epic, d); err != nil {
-		return err
-	}
-	a, err := tryApprove(t, s, d.id)
-	checkPrerequisite(t, "S0-APPROVE-13/status", a, err, CodeServer, "status_draft")
-	if err != nil {
-		return err
-	}
+	keep(t, s, epic, d)
+	checkPrerequisite(t, s, "S0-APPROVE-13/status", d.id, CodeServer, "status_draft")
 	epic, d = child(t, "EPIC", "PRD", twoSpikes)
 	epic.status = "Draft"
-	if err := keep(t, s, epic, d); err != nil {
-		return err
-	}
-	a, err = tryApprove(t, s, d.id)
-	checkPrerequisite(t, "S0-APPROVE-13/parent", a, err, CodeServer, "parent_approved")
-	return err
+	keep(t, s, epic, d)
+	checkPrerequisite(t, s, "S0-APPROVE-13/parent", d.id, CodeServer, "parent_approved")
 }
 
-func runApproveMany(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	d, err := storedPRD(t, s, placeholders("HLS", 101))
-	if err != nil {
-		return err
-	}
-	a, err := tryApprove(t, s, d.id)
-	t.Check("S0-APPROVE-27/refused", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
-	if err != nil {
-		return err
-	}
-	return checkUnchanged(t, "S0-APPROVE-27/unchanged", s, d)
+func runApproveMany(t *engine.Trial) {
+	s := t.Shared()
+	d := storedPRD(t, s, placeholders("HLS", 101))
+	refused(t, s, "S0-APPROVE-27/refused", ToolApprove, approveArguments(d.id), wire.CodeInvalidParams, "")
+	checkUnchanged(t, "S0-APPROVE-27/unchanged", s, d)
 }
 
 // placeholders is a section with n placeholders: AAA, AAB and so on.

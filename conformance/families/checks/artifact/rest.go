@@ -39,39 +39,39 @@ type restReply struct {
 // maxService bounds the answer of a service.
 const maxService = 4 << 20
 
-// rest returns a client of the server's services, and nil with a skip of all
-// checks when nothing says where they are.
-func rest(t *engine.Trial) (*restClient, error) {
-	f := surroundings.Of(t)
-	if f.TasksURL != "" && f.IDsURL != "" {
-		return reach(t, &restClient{tasksURL: f.TasksURL, idsURL: f.IDsURL, key: f.APIKey}), nil
+// onREST is a scenario that speaks to the server's services. If nothing tells where they
+// are, its checks are skipped.
+func onREST(run func(t *engine.Trial, c *restClient)) func(*engine.Trial) {
+	return func(t *engine.Trial) {
+		f := surroundings.Of(t)
+		c := &restClient{tasksURL: f.TasksURL, idsURL: f.IDsURL, key: f.APIKey}
+		if c.tasksURL == "" || c.idsURL == "" {
+			c = restOf(t, t.Shared())
+		}
+		if c.reach(t) {
+			run(t, c)
+		}
 	}
-	s, err := t.Shared()
-	if err != nil {
-		return nil, err
-	}
-	return restOf(t, s)
 }
 
-// restOf is rest for the services of one session's program.
-func restOf(t *engine.Trial, s *wire.Session) (*restClient, error) {
+// restOf returns a client of the services of one session's program.
+func restOf(t *engine.Trial, s *wire.Session) *restClient {
 	c := &restClient{}
 	c.learn(t.Ctx, s)
-	if c.tasksURL == "" || c.idsURL == "" {
-		for _, check := range t.Scenario.Checks {
-			t.Skip(check.ID, conformance.SkipControl, "no log line services_started says where the services are")
-		}
-		return nil, nil //nolint:nilnil // all checks are decided
-	}
-	return reach(t, c), nil
+	return c
 }
 
-// reach makes a client ready whose services are known.
-func reach(t *engine.Trial, c *restClient) *restClient {
+// reach prepares the client for a trial, and reports whether the services are known. If
+// not, it skips the checks that are not decided.
+func (c *restClient) reach(t *engine.Trial) bool {
+	if c.tasksURL == "" || c.idsURL == "" {
+		t.SkipRest(conformance.SkipControl, "no log line services_started says where the services are")
+		return false
+	}
 	c.wait, c.trace, c.http = t.Rev.Opts.Answer, wire.NewTrace(), &http.Client{Transport: &http.Transport{}}
 	t.OnFinish(c.http.CloseIdleConnections)
 	t.Trace, t.EvidenceFrom = c.trace, 0
-	return c
+	return true
 }
 
 // learn reads where a program's services are from the line it logs when it has
@@ -163,7 +163,7 @@ func (r restReply) says(err error, status int, part string) bool {
 // list reads a member that is a list of strings.
 func (r restReply) list(member string) []string {
 	var out []string
-	_ = json.Unmarshal(r.members[member], &out) // no list: the check says so
+	_ = json.Unmarshal(r.members[member], &out) // no list: the check reports it
 	return out
 }
 
@@ -179,11 +179,11 @@ func taskServiceScenarios() []engine.Scenario {
 	needs := workflowNeeds()
 	needs.Fixture = surroundings.REST
 	return []engine.Scenario{
-		{ID: "S0-TASKAPI-01", Needs: needs, Run: runTaskNext},
-		{ID: "S0-TASKAPI-04", Needs: needs, Run: runTaskStatus},
-		{ID: "S0-TASKAPI-07", Needs: needs, Run: runTaskList},
-		{ID: "S0-TASKAPI-08", Needs: needs, Run: runTaskBatch},
-		{ID: "S0-TASKAPI-16", Needs: needs, Run: runTaskWorkers},
+		{ID: "S0-TASKAPI-01", Needs: needs, Run: onREST(runTaskNext)},
+		{ID: "S0-TASKAPI-04", Needs: needs, Run: onREST(runTaskStatus)},
+		{ID: "S0-TASKAPI-07", Needs: needs, Run: onREST(runTaskList)},
+		{ID: "S0-TASKAPI-08", Needs: needs, Run: onREST(runTaskBatch)},
+		{ID: "S0-TASKAPI-16", Needs: needs, Run: onREST(runTaskWorkers)},
 		{ID: "S0-TASKAPI-12", Needs: wanting(needs, "a look into the database")},
 		{ID: "S0-TASKAPI-14-DOWN", Needs: wanting(needs, "a database that can be taken away")},
 	}
@@ -208,41 +208,32 @@ func restBatch(project string, inputs []map[string]any, artifacts ...string) map
 }
 
 // queue adds tasks for artifacts and returns their ids.
-func queue(t *engine.Trial, c *restClient, project string, artifacts ...string) ([]string, error) {
+func queue(t *engine.Trial, c *restClient, project string, artifacts ...string) []string {
 	r, err := c.do(t.Ctx, http.MethodPost, "/tasks/batch", restBatch(project, restInputs("PRD-006"), artifacts...))
 	ids := r.list("task_ids")
 	if err != nil || r.status != http.StatusCreated || len(ids) != len(artifacts) {
-		return nil, fmt.Errorf("POST /tasks/batch: %s", r.describe(err))
+		t.Stop(fmt.Errorf("POST /tasks/batch: %s", r.describe(err)))
 	}
-	return ids, nil
+	return ids
 }
 
 func (c *restClient) setStatus(t *engine.Trial, id, status string) (restReply, error) {
 	return c.do(t.Ctx, http.MethodPut, "/tasks/"+id+"/status", map[string]any{"status": status, "completion_notes": "notes: größe"})
 }
 
-func runTaskNext(t *engine.Trial) error {
-	c, err := rest(t)
-	if c == nil {
-		return err
-	}
+func runTaskNext(t *engine.Trial, c *restClient) {
 	project := newProject(t)
 	artifacts := []string{unusedID(t, "HLS"), unusedID(t, "HLS")}
 	var ids []string
 	for i, p := range []string{newProject(t), project, project} {
-		got, err := queue(t, c, p, []string{unusedID(t, "HLS"), artifacts[0], artifacts[1]}[i])
-		if err != nil {
-			return err
-		}
+		got := queue(t, c, p, []string{unusedID(t, "HLS"), artifacts[0], artifacts[1]}[i])
 		ids = append(ids, got...)
 	}
 	r, err := c.do(t.Ctx, http.MethodGet, "/tasks/next?project="+project, nil)
 	task := r.member("task")
 	t.Check("S0-TASKAPI-01/oldest", err == nil && r.status == http.StatusOK && rawjson.Text(task["task_id"]) == ids[1] && rawjson.Text(task["artifact_id"]) == artifacts[0],
 		"200 with "+ids[1], "%s", r.describe(err))
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	missing := missingMembers(task, "task_id", "project_id", "artifact_id", "generator", "status", "description", "inputs_json", "created_at")
 	t.Check("S0-TASKAPI-01/members", missing == "" && rawjson.Text(task["status"]) == "pending", "the members of a pending task", "no %s in %s", missing, r.describe(nil))
 	r, err = c.do(t.Ctx, http.MethodGet, "/tasks/next?project="+newProject(t), nil)
@@ -250,19 +241,12 @@ func runTaskNext(t *engine.Trial) error {
 		rawjson.Text(r.members["message"]) == "No pending tasks for project", `200 with task null and "No pending tasks for project"`, "%s", r.describe(err))
 	r, err = c.do(t.Ctx, http.MethodGet, "/tasks/next", nil)
 	t.Check("S0-TASKAPI-03", r.says(err, http.StatusBadRequest, "Missing required parameter: project"), `400 "Missing required parameter: project"`, "%s", r.describe(err))
-	return err
+	t.NoError(err)
 }
 
-func runTaskStatus(t *engine.Trial) error {
-	c, err := rest(t)
-	if c == nil {
-		return err
-	}
+func runTaskStatus(t *engine.Trial, c *restClient) {
 	project := newProject(t)
-	ids, err := queue(t, c, project, unusedID(t, "HLS"))
-	if err != nil {
-		return err
-	}
+	ids := queue(t, c, project, unusedID(t, "HLS"))
 	const transition = "Invalid status transition"
 	r, err := c.setStatus(t, ids[0], "completed")
 	t.Check("S0-TASKAPI-05/skip", r.says(err, http.StatusBadRequest, transition), "400 "+transition, "%s", r.describe(err))
@@ -285,7 +269,7 @@ func runTaskStatus(t *engine.Trial) error {
 	t.Check("S0-TASKAPI-05/unchanged", err == nil && pending && string(r.members["count"]) == "1", "pending, and later completed", "%s", r.describe(err))
 	r, err = c.setStatus(t, "TASK-999999999", "in_progress")
 	t.Check("S0-TASKAPI-06", r.says(err, http.StatusNotFound, "Task not found: TASK-999999999"), "404 Task not found: TASK-999999999", "%s", r.describe(err))
-	return err
+	t.NoError(err)
 }
 
 // artifactsOf reads the artifacts of a list of tasks, sorted.
@@ -300,25 +284,16 @@ func (r restReply) artifactsOf() []string {
 	return out
 }
 
-func runTaskList(t *engine.Trial) error {
-	c, err := rest(t)
-	if c == nil {
-		return err
-	}
+func runTaskList(t *engine.Trial, c *restClient) {
 	project, input := newProject(t), unusedID(t, "PRD")
 	a, b, other, depends := unusedID(t, "HLS"), unusedID(t, "HLS"), unusedID(t, "HLS"), unusedID(t, "HLS")
-	ids, err := queue(t, c, project, a, b)
-	if err != nil {
-		return err
-	}
-	if _, err := queue(t, c, newProject(t), other); err != nil {
-		return err
-	}
+	ids := queue(t, c, project, a, b)
+	queue(t, c, newProject(t), other)
 	if r, err := c.do(t.Ctx, http.MethodPost, "/tasks/batch", restBatch(project, restInputs(input), depends)); err != nil || r.status != http.StatusCreated {
-		return fmt.Errorf("POST /tasks/batch: %s", r.describe(err))
+		t.Stop(fmt.Errorf("POST /tasks/batch: %s", r.describe(err)))
 	}
 	if r, err := c.setStatus(t, ids[1], "in_progress"); err != nil || r.status != http.StatusOK {
-		return fmt.Errorf("PUT /tasks/…/status: %s", r.describe(err))
+		t.Stop(fmt.Errorf("PUT /tasks/…/status: %s", r.describe(err)))
 	}
 	for _, q := range []struct {
 		check, query string
@@ -332,27 +307,17 @@ func runTaskList(t *engine.Trial) error {
 		t.Check(q.check, err == nil && r.status == http.StatusOK && slices.Equal(r.artifactsOf(), q.want) && string(r.members["count"]) == fmt.Sprint(len(q.want)),
 			fmt.Sprintf("count %d and %v", len(q.want), q.want), "%s", r.describe(err))
 	}
-	return nil
 }
 
-func runTaskBatch(t *engine.Trial) error {
-	c, err := rest(t)
-	if c == nil {
-		return err
-	}
+func runTaskBatch(t *engine.Trial, c *restClient) {
 	project := newProject(t)
 	first := unusedID(t, "HLS")
 	r, err := c.do(t.Ctx, http.MethodPost, "/tasks/batch", restBatch(project, restInputs("PRD-006"), first, unusedID(t, "HLS")))
 	ids := r.list("task_ids")
 	t.Check("S0-TASKAPI-08/created", err == nil && r.status == http.StatusCreated && string(r.members["tasks_added"]) == "2" && len(ids) == 2 && string(r.members["success"]) == "true",
 		"201 with tasks_added 2", "%s", r.describe(err))
-	if err != nil {
-		return err
-	}
-	more, err := queue(t, c, newProject(t), first)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
+	more := queue(t, c, newProject(t), first)
 	t.Check("S0-TASKAPI-08/unique", distinct(append(ids, more...)), "three ids", "%v", append(ids, more...))
 
 	fine := unusedID(t, "HLS")
@@ -366,18 +331,11 @@ func runTaskBatch(t *engine.Trial) error {
 	t.Check("S0-TASKAPI-10", r.says(err, http.StatusBadRequest, want), "400 "+want, "%s", r.describe(err))
 	r, err = c.do(t.Ctx, http.MethodPost, "/tasks/batch", []byte(`{"project_id": "x", "tasks": [`))
 	t.Check("S0-TASKAPI-14/malformed", r.says(err, http.StatusBadRequest, ""), "400", "%s", r.describe(err))
-	return err
+	t.NoError(err)
 }
 
-func runTaskWorkers(t *engine.Trial) error {
-	c, err := rest(t)
-	if c == nil {
-		return err
-	}
-	ids, err := queue(t, c, newProject(t), unusedID(t, "HLS"))
-	if err != nil {
-		return err
-	}
+func runTaskWorkers(t *engine.Trial, c *restClient) {
+	ids := queue(t, c, newProject(t), unusedID(t, "HLS"))
 	replies := make([]restReply, 2)
 	errs := make([]error, 2)
 	var workers sync.WaitGroup
@@ -391,7 +349,8 @@ func runTaskWorkers(t *engine.Trial) error {
 	for i, r := range replies {
 		switch {
 		case errs[i] != nil:
-			return errs[i]
+			t.NoError(errs[i])
+			return
 		case r.status == http.StatusOK:
 			won++
 		case r.status == http.StatusConflict || r.status == http.StatusBadRequest:
@@ -399,5 +358,4 @@ func runTaskWorkers(t *engine.Trial) error {
 		}
 	}
 	t.Check("S0-TASKAPI-16", won == 1 && lost == 1, "one 200 and one 409 or 400", "%s; %s", replies[0].describe(nil), replies[1].describe(nil))
-	return nil
 }

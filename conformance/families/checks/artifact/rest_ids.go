@@ -23,9 +23,9 @@ func idServiceScenarios() []engine.Scenario {
 	needs := workflowNeeds()
 	needs.Fixture = surroundings.REST
 	return []engine.Scenario{
-		{ID: "S0-IDAPI-01", Needs: needs, Run: runIDNext},
-		{ID: "S0-IDAPI-03", Needs: needs, Run: runIDReserve},
-		{ID: "S0-IDAPI-11", Needs: needs, Run: runIDParallel},
+		{ID: "S0-IDAPI-01", Needs: needs, Run: onREST(runIDNext)},
+		{ID: "S0-IDAPI-03", Needs: needs, Run: onREST(runIDReserve)},
+		{ID: "S0-IDAPI-11", Needs: needs, Run: onREST(runIDParallel)},
 		{ID: "S0-IDAPI-05-CLOCK", Needs: wanting(needs, "a clock")},
 		{ID: "S0-IDAPI-09", Needs: wanting(needs, "a barrier in the database")},
 		{ID: "S0-TASKAPI-15", Needs: logging(needs), Run: runServiceSettings},
@@ -37,16 +37,10 @@ func ReserveBody(prefix, project string, count int) map[string]any {
 	return map[string]any{"type": prefix, "count": count, "project_id": project}
 }
 
-func runIDNext(t *engine.Trial) error {
-	c, err := rest(t)
-	if c == nil {
-		return err
-	}
+func runIDNext(t *engine.Trial, c *restClient) {
 	project := newProject(t)
 	first, err := c.do(t.Ctx, http.MethodGet, "/ids/next?type=US&project="+project, nil)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	second, err := c.do(t.Ctx, http.MethodGet, "/ids/next?type=US&project="+project, nil)
 	said := func(r restReply, id, last string) bool {
 		return r.status == http.StatusOK && string(r.members["success"]) == "true" && rawjson.Text(r.members["artifact_type"]) == "US" &&
@@ -63,7 +57,7 @@ func runIDNext(t *engine.Trial) error {
 	t.Check("S0-IDAPI-02/type", ok, "400 Invalid artifact_type: NOPE, with the valid ones", "%s", r.describe(err))
 	r, err = c.do(t.Ctx, http.MethodGet, "/ids/next?type=US", nil)
 	t.Check("S0-IDAPI-02/project", r.says(err, http.StatusBadRequest, "project"), "400 Missing required parameter: project", "%s", r.describe(err))
-	return err
+	t.NoError(err)
 }
 
 // expiry is how long a reservation lives by the clock of its service, as far as
@@ -81,19 +75,13 @@ func (r restReply) expiry() time.Duration {
 // has whole seconds.
 func about(got, want time.Duration) bool { return got > want-3*time.Second && got < want+3*time.Second }
 
-func runIDReserve(t *engine.Trial) error {
-	c, err := rest(t)
-	if c == nil {
-		return err
-	}
+func runIDReserve(t *engine.Trial, c *restClient) {
 	project := newProject(t)
 	r, err := c.do(t.Ctx, http.MethodPost, "/ids/reserve", ReserveBody("HLS", project, 3))
 	id := rawjson.Text(r.members["reservation_id"])
 	t.Check("S0-IDAPI-03/body", err == nil && r.status == http.StatusOK && uuid.Validate(id) == nil && rawjson.Text(r.members["artifact_type"]) == "HLS" &&
 		slices.Equal(r.list("reserved_ids"), []string{"HLS-001", "HLS-002", "HLS-003"}), "HLS-001 to HLS-003", "%s", r.describe(err))
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	t.Check("S0-IDAPI-03/expiry", about(r.expiry(), 15*time.Minute), "15m0s", "%s after %s", rawjson.Text(r.members["expires_at"]), r.header.Get("Date"))
 	odd := ""
 	for _, count := range []int{0, 101} {
@@ -115,9 +103,7 @@ func runIDReserve(t *engine.Trial) error {
 	r, err = confirm("not-a-uuid")
 	t.Check("S0-IDAPI-05/malformed", r.says(err, http.StatusBadRequest, ""), "400", "%s", r.describe(err))
 	live, err := c.do(t.Ctx, http.MethodPost, "/ids/reserve", ReserveBody("HLS", project, 1))
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	r, err = c.do(t.Ctx, http.MethodDelete, "/ids/reservations/expired", nil)
 	kept := err == nil && r.status == http.StatusOK && r.members["deleted_count"] != nil
 	for _, id := range []string{id, rawjson.Text(live.members["reservation_id"])} {
@@ -125,14 +111,9 @@ func runIDReserve(t *engine.Trial) error {
 		kept = kept && err == nil && again.status == http.StatusOK
 	}
 	t.Check("S0-IDAPI-06/live", kept, "200 with deleted_count, and both reservations there", "%s", r.describe(err))
-	return nil
 }
 
-func runIDParallel(t *engine.Trial) error {
-	c, err := rest(t)
-	if c == nil {
-		return err
-	}
+func runIDParallel(t *engine.Trial, c *restClient) {
 	const callers = 50
 	project := newProject(t)
 	replies := make([]restReply, callers)
@@ -154,7 +135,6 @@ func runIDParallel(t *engine.Trial) error {
 	}
 	t.Check("S0-IDAPI-11", failed == "", "50 times 200", "%s", failed)
 	t.Check("S0-IDAPI-11/ranges", len(ids) == 2*callers && inRow(inOrder(ids), "US"), "100 ids in a row", "%d: %v", len(ids), rawjson.Clip(fmt.Sprint(inOrder(ids)), 300))
-	return nil
 }
 
 // serviceEndpoints are the endpoints of both services.
@@ -169,17 +149,12 @@ var serviceEndpoints = []struct{ method, path string }{
 	{http.MethodDelete, "/ids/reservations/expired"},
 }
 
-func runServiceSettings(t *engine.Trial) error {
-	s, err := t.Open([]string{"API_KEY=" + ServiceKey, "RESERVATION_EXPIRATION_MINUTES=7"})
-	if err != nil {
-		return err
-	}
-	if err := s.Handshake(t.Ctx, t.Rev.Asked); err != nil {
-		return err
-	}
-	c, err := restOf(t, s)
-	if c == nil {
-		return err
+func runServiceSettings(t *engine.Trial) {
+	s := t.Open("API_KEY="+ServiceKey, "RESERVATION_EXPIRATION_MINUTES=7")
+	t.NoError(s.Handshake(t.Ctx, t.Rev.Asked))
+	c := restOf(t, s)
+	if !c.reach(t) {
+		return
 	}
 	for _, each := range [][2]string{{"S0-TASKAPI-15/none", ""}, {"S0-TASKAPI-15/wrong", "Bearer wrong-" + ServiceKey}} {
 		check, authorization := each[0], each[1]
@@ -207,9 +182,7 @@ func runServiceSettings(t *engine.Trial) error {
 		}
 	}
 	t.Check("S0-TASKAPI-15/health", sick == "", "200", "%s", sick)
-	if _, a, err := giveNextID(t, s, "prd", newProject(t)); err != nil {
-		return fmt.Errorf("%s: %s", ToolNextID, a.OrError(err))
-	}
+	done[nextID](t, s, ToolNextID, nextArguments("prd", newProject(t)))
 	logged := false
 	wire.WaitUntil(t.Ctx, min(s.Timeout, 2*wire.Lag), func() bool { // a log may lag behind the answer
 		logged = slices.ContainsFunc(logLines(s.Conn.Stderr()), func(line map[string]json.RawMessage) bool {
@@ -218,5 +191,4 @@ func runServiceSettings(t *engine.Trial) error {
 		return logged
 	})
 	t.Check("X-LOG-02/key", logged && !strings.Contains(s.Conn.Stderr(), ServiceKey), "a log without the key", "the key is in the log, or there is none")
-	return nil
 }

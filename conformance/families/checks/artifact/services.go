@@ -40,39 +40,27 @@ var researchFiles = map[string]string{
 
 // writeResearch puts both research documents into the artifacts folder, with a
 // status, or takes them away with "".
-func writeResearch(t *engine.Trial, status string) error {
+func writeResearch(t *engine.Trial, status string) {
 	dir := filepath.Join(surroundings.Of(t).Artifacts, "research")
 	if status == "" {
-		return engine.SuiteError(os.RemoveAll(dir))
+		t.NoError(engine.SuiteError(os.RemoveAll(dir)))
+		return
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the server may be another user
-		return engine.SuiteError(err)
+		t.NoError(engine.SuiteError(err))
+		return
 	}
 	for name, file := range researchFiles {
 		content := "# " + name + "\n\n## Metadata\n\n- **Status:** " + status + "\n\n## Findings\n\nWritten by the conformance suite.\n"
-		if err := writeFile(dir, file, []byte(content)); err != nil {
-			return err
-		}
+		t.NoError(writeFile(dir, file, []byte(content)))
 	}
-	return nil
 }
 
-func runApproveAsks(t *engine.Trial) error {
-	if err := writeResearch(t, "Finalized"); err != nil {
-		return err
-	}
-	s, services, err := playing(t, nil)
-	if err != nil {
-		return err
-	}
-	d, err := storedPRD(t, s, threeStories)
-	if err != nil {
-		return err
-	}
-	got, a, err := approve(t, s, d.id)
-	if err != nil {
-		return fmt.Errorf("the approval: %s", a.OrError(err))
-	}
+func runApproveAsks(t *engine.Trial) {
+	writeResearch(t, "Finalized")
+	s, services := playing(t, nil)
+	d := storedPRD(t, s, threeStories)
+	got := done[approval](t, s, ToolApprove, approveArguments(d.id))
 	reserves := services.requests("POST /ids/reserve")
 	t.Check("S0-APPROVE-14", len(reserves) == 1 && rawjson.Text(reserves[0].body["type"]) == "HLS" && string(reserves[0].body["count"]) == "3" &&
 		rawjson.Text(reserves[0].body["project_id"]) == ServiceProject, "one request {type HLS, count 3, project_id}", "%s", describeRequests(reserves))
@@ -81,13 +69,12 @@ func runApproveAsks(t *engine.Trial) error {
 		for _, check := range []string{"S0-APPROVE-15/tasks", "S0-APPROVE-15/mandatory", "S0-APPROVE-15/recommended"} {
 			t.Fail(check, "one batch", "%s", describeRequests(batches))
 		}
-		return nil
+		return
 	}
 	checkBatch(t, d, got, batches[0])
 	confirms := services.requests("POST /ids/confirm")
 	t.Check("S0-APPROVE-17", len(confirms) == 1 && rawjson.Text(confirms[0].body["reservation_id"]) == got.Reservation && got.Reservation != "" &&
 		!confirms[0].at.Before(batches[0].at), "one confirmation of "+got.Reservation, "%s", describeRequests(confirms))
-	return nil
 }
 
 func checkBatch(t *engine.Trial, d draft, got approval, batch restRequest) {
@@ -123,22 +110,14 @@ func input(task restTask, name string) (restInput, bool) {
 	return task.Inputs[i], true
 }
 
-func runApproveNoResearch(t *engine.Trial) error {
-	if err := writeResearch(t, ""); err != nil {
-		return err
-	}
-	s, services, err := playing(t, nil)
-	if err != nil {
-		return err
-	}
-	d, err := storedPRD(t, s, threeStories)
-	if err != nil {
-		return err
-	}
+func runApproveNoResearch(t *engine.Trial) {
+	writeResearch(t, "")
+	s, services := playing(t, nil)
+	d := storedPRD(t, s, threeStories)
 	_, a, err := approve(t, s, d.id)
 	if err != nil {
 		t.Fail("S0-APPROVE-16", "an approval", "%s", a.OrError(err))
-		return nil
+		return
 	}
 	batches := services.requests("POST /tasks/batch")
 	only := len(batches) == 1 && len(batches[0].tasks()) == 3
@@ -148,50 +127,28 @@ func runApproveNoResearch(t *engine.Trial) error {
 		}
 	}
 	t.Check("S0-APPROVE-16", only, "tasks with the mandatory input alone", "%s", describeRequests(batches))
-	return nil
 }
 
-func runApproveAsksNothing(t *engine.Trial) error {
-	s, services, err := playing(t, nil)
-	if err != nil {
-		return err
-	}
+func runApproveAsksNothing(t *engine.Trial) {
+	s, services := playing(t, nil)
 	epic := newDraft(unusedID(t, "EPIC"))
 	epic.parent = ""
-	plain, err := storedPRD(t, s, "Nothing below it.\n")
-	if err != nil {
-		return err
-	}
-	if err := keep(t, s, epic); err != nil {
-		return err
-	}
-	if _, a, err := approve(t, s, epic.id); err != nil {
-		return fmt.Errorf("the approval: %s", a.OrError(err))
-	}
+	plain := storedPRD(t, s, "Nothing below it.\n")
+	keep(t, s, epic)
+	done[approval](t, s, ToolApprove, approveArguments(epic.id))
 	reserves := services.requests("POST /ids/reserve")
 	t.Check("S0-APPROVE-18/no-reserve", len(reserves) == 0, "no reservation", "%s", describeRequests(reserves))
 	services.begin(nil)
-	t.Step(s)
-	if _, a, err := approve(t, s, plain.id); err != nil {
-		return fmt.Errorf("the approval: %s", a.OrError(err))
-	}
+	done[approval](t, s, ToolApprove, approveArguments(plain.id))
 	all := services.requests("")
 	t.Check("S0-APPROVE-19/no-requests", len(all) == 0, "no request", "%s", describeRequests(all))
-	return nil
 }
 
-func runApproveStories(t *engine.Trial) error {
-	s, services, err := playing(t, nil)
-	if err != nil {
-		return err
-	}
+func runApproveStories(t *engine.Trial) {
+	s, services := playing(t, nil)
 	prd, d := child(t, "PRD", "HLS", "## Stories\n\n- US-AAA\n- US-BBB\n")
-	if err := keep(t, s, prd, d); err != nil {
-		return err
-	}
-	if _, a, err := approve(t, s, d.id); err != nil {
-		return fmt.Errorf("the approval: %s", a.OrError(err))
-	}
+	keep(t, s, prd, d)
+	done[approval](t, s, ToolApprove, approveArguments(d.id))
 	batches := services.requests("POST /tasks/batch")
 	ok := len(batches) == 1 && len(batches[0].tasks()) == 2
 	for _, b := range batches {
@@ -201,25 +158,16 @@ func runApproveStories(t *engine.Trial) error {
 		}
 	}
 	t.Check("S0-APPROVE-20/generator", ok, "two tasks of the backlog-story-generator with the input hls", "%s", describeRequests(batches))
-	return nil
 }
 
-func runApproveRefusedFirst(t *engine.Trial) error {
-	s, services, err := playing(t, nil)
-	if err != nil {
-		return err
-	}
+func runApproveRefusedFirst(t *engine.Trial) {
+	s, services := playing(t, nil)
 	done := newDraft(unusedID(t, "PRD"))
 	done.parent, done.status, done.body = "", "Approved", threeStories
 	epic, below := child(t, "EPIC", "PRD", threeStories)
 	epic.status = "Draft"
-	many, err := storedPRD(t, s, placeholders("HLS", 101))
-	if err != nil {
-		return err
-	}
-	if err := keep(t, s, done, epic, below); err != nil {
-		return err
-	}
+	many := storedPRD(t, s, placeholders("HLS", 101))
+	keep(t, s, done, epic, below)
 	for _, each := range [][2]string{
 		{"S0-APPROVE-06/no-reserve", unusedID(t, "PRD")},
 		{"S0-APPROVE-07/no-reserve", done.id},
@@ -228,62 +176,39 @@ func runApproveRefusedFirst(t *engine.Trial) error {
 	} {
 		check, id := each[0], each[1]
 		services.begin(nil)
-		if _, err := tryApprove(t, s, id); err != nil {
-			return err
-		}
+		_, err := tryApprove(t, s, id)
+		t.NoError(err)
 		all := services.requests("")
 		t.Check(check, len(all) == 0, "no request", "%s", describeRequests(all))
 	}
-	return nil
 }
 
-func runApproveNoIDs(t *engine.Trial) error {
-	s, services, err := playing(t, breaking("POST /ids/reserve", RestAnswer{lose: true}))
-	if err != nil {
-		return err
-	}
-	d, err := storedPRD(t, s, threeStories)
-	if err != nil {
-		return err
-	}
+func runApproveNoIDs(t *engine.Trial) {
+	s, services := playing(t, breaking("POST /ids/reserve", RestAnswer{lose: true}))
+	d := storedPRD(t, s, threeStories)
 	a, err := tryApprove(t, s, d.id)
 	t.Check("S0-APPROVE-21/error", a.HasCode(err, wire.CodeInternal, CodeServer), "error -32603 or -32000", "%s", a.OrError(err))
-	if err != nil {
-		return err
-	}
-	if err := checkUnchanged(t, "S0-APPROVE-21/unchanged", s, d); err != nil {
-		return err
-	}
+	t.NoError(err)
+	checkUnchanged(t, "S0-APPROVE-21/unchanged", s, d)
 	services.begin(nil)
 	_, a, err = approve(t, s, d.id)
 	t.Check("S0-APPROVE-21/draft", err == nil, "an approval once the service is back", "%s", a.OrError(err))
-	return nil
 }
 
 // httpBody is what a service says that must not get through (S0-ERR-02).
 const httpBody = "a sentence of the service"
 
-func runApproveNoTasks(t *engine.Trial) error {
-	s, services, err := playing(t, breaking("POST /tasks/batch", restRefusal(http.StatusBadRequest, httpBody)))
-	if err != nil {
-		return err
-	}
-	d, err := storedPRD(t, s, threeStories)
-	if err != nil {
-		return err
-	}
+func runApproveNoTasks(t *engine.Trial) {
+	s, services := playing(t, breaking("POST /tasks/batch", restRefusal(http.StatusBadRequest, httpBody)))
+	d := storedPRD(t, s, threeStories)
 	a, err := tryApprove(t, s, d.id)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	data, _ := rawjson.Object(a.ErrorData())
 	t.Check("S0-APPROVE-22/refused", a.HasCode(nil, wire.CodeInvalidParams) && string(data["rolled_back"]) == "true" && rawjson.Text(data["failed_step"]) != "",
 		"error -32602 with rolled_back true and failed_step", "%s", a.Describe())
 	t.Check("S0-ERR-02", a.Err != nil && data["status_code"] == nil && data["detail"] == nil && !hasMember(a, "status_code"),
 		"none of status_code, detail", "%s", a.Describe())
-	if err := checkUnchanged(t, "S0-APPROVE-22/unchanged", s, d); err != nil {
-		return err
-	}
+	checkUnchanged(t, "S0-APPROVE-22/unchanged", s, d)
 	confirms := services.requests("POST /ids/confirm")
 	t.Check("S0-APPROVE-23/unconfirmed", len(confirms) == 0, "no confirmation", "%s", describeRequests(confirms))
 
@@ -291,15 +216,12 @@ func runApproveNoTasks(t *engine.Trial) error {
 	a, err = tryApprove(t, s, d.id)
 	data, _ = rawjson.Object(a.ErrorData())
 	t.Check("S0-APPROVE-22/failed", err == nil && a.Err != nil && string(data["rolled_back"]) == "true", "an error with rolled_back true", "%s", a.OrError(err))
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	services.begin(nil)
 	t.Step(s)
 	next := fmt.Sprintf("HLS-%03d", services.given("HLS")+1)
 	got, a, err := approve(t, s, d.id)
 	t.Check("S0-APPROVE-23/higher", err == nil && inRow(got.Detected, "HLS") && got.Detected[0] == next, "three ids from "+next, "%s", a.OrError(err))
-	return nil
 }
 
 // hasMember reports whether the message or its error has a member of that name.
@@ -310,41 +232,24 @@ func hasMember(a wire.Answer, name string) bool {
 	return top || below
 }
 
-func runApproveUnconfirmed(t *engine.Trial) error {
-	s, _, err := playing(t, breaking("POST /ids/confirm", restRefusal(http.StatusNotFound, "Reservation expired or not found")))
-	if err != nil {
-		return err
-	}
-	d, err := storedPRD(t, s, threeStories)
-	if err != nil {
-		return err
-	}
+func runApproveUnconfirmed(t *engine.Trial) {
+	s, _ := playing(t, breaking("POST /ids/confirm", restRefusal(http.StatusNotFound, "Reservation expired or not found")))
+	d := storedPRD(t, s, threeStories)
 	got, a, err := approve(t, s, d.id)
 	t.Check("S0-APPROVE-24/success", err == nil && got.Success && got.Confirmed != nil && !*got.Confirmed, "success with reservation_confirmed false", "%s", a.OrError(err))
-	if err != nil {
-		return fmt.Errorf("the approval: %w", err)
-	}
+	t.NoError(err, "the approval")
 	warned := wire.WaitUntil(t.Ctx, wire.Lag, func() bool {
 		return slices.ContainsFunc(logLines(s.Conn.Stderr()), func(line map[string]json.RawMessage) bool {
 			return rawjson.Text(line["level"]) == "WARN" && rawjson.Text(line["reservation_id"]) == got.Reservation
 		})
 	})
 	t.Check("S0-APPROVE-24/warning", warned, "a warning about "+got.Reservation, "no such line")
-	return nil
 }
 
-func runApproveTwiceAsks(t *engine.Trial) error {
-	s, services, err := playing(t, nil)
-	if err != nil {
-		return err
-	}
-	d, err := storedPRD(t, s, threeStories)
-	if err != nil {
-		return err
-	}
-	if _, err := together(t, s, ToolApprove, approveArguments(d.id), approveArguments(d.id)); err != nil {
-		return err
-	}
+func runApproveTwiceAsks(t *engine.Trial) {
+	s, services := playing(t, nil)
+	d := storedPRD(t, s, threeStories)
+	together(t, s, ToolApprove, approveArguments(d.id), approveArguments(d.id))
 	reserves := services.requests("POST /ids/reserve")
 	t.Check("S0-APPROVE-25/reserve", len(reserves) == 1, "one reservation", "%s", describeRequests(reserves))
 	tasks := 0
@@ -353,5 +258,4 @@ func runApproveTwiceAsks(t *engine.Trial) error {
 		tasks += len(b.tasks())
 	}
 	t.Check("S0-APPROVE-25/tasks", tasks == 3, "3 tasks", "%d: %s", tasks, describeRequests(batches))
-	return nil
 }

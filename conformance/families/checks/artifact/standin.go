@@ -128,7 +128,7 @@ func (r restRequest) endpoint() string { return r.method + " " + r.path }
 // tasks returns the tasks of a batch.
 func (r restRequest) tasks() []restTask {
 	var out []restTask
-	_ = json.Unmarshal(r.body["tasks"], &out) // none: the scenario says so
+	_ = json.Unmarshal(r.body["tasks"], &out) // none: the scenario reports it
 	return out
 }
 

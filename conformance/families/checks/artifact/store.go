@@ -2,7 +2,6 @@ package artifact
 
 import (
 	"encoding/json"
-	"fmt"
 	"path"
 	"strings"
 
@@ -47,46 +46,28 @@ type stored struct {
 
 // store calls store_artifact.
 func store(t *engine.Trial, s *wire.Session, content string) (stored, wire.Answer, error) {
-	var out stored
-	a, err := t.Call(s, ToolStore, storeArguments(content))
-	if err != nil {
-		return out, a, err
-	}
-	members, err := a.Payload()
-	if err != nil {
-		return out, a, err
-	}
-	if err := json.Unmarshal(rawjson.Encode(members), &out); err != nil {
-		return out, a, fmt.Errorf("the result: %w", err)
-	}
-	return out, a, nil
+	return called[stored](t, s, ToolStore, storeArguments(content))
 }
 
 // slash makes a path of the server's machine comparable.
 func slash(p string) string { return strings.ReplaceAll(p, `\`, "/") }
 
-func runStoreResult(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runStoreResult(t *engine.Trial) {
+	s := t.Shared()
 	id := unusedID(t, "EPIC")
 	got, a, err := store(t, s, newDraft(id).text())
 	if !t.Check("S0-STORE-01/fields", err == nil && got.Success && got.ID == id && got.Path != "" && got.URI != "",
 		"the four fields", "%s", a.OrError(err)) {
-		return err
+		t.NoError(err)
+		return
 	}
 	t.Check("S0-STORE-01/path", strings.HasSuffix(slash(got.Path), "/epic/"+id+"_v1.md"), "…/epic/"+id+"_v1.md", "%q", got.Path)
 	uri := uriOf(id, 1)
 	t.Check("S0-STORE-01/uri", got.URI == uri, uri, "%q", got.URI)
-	return nil
 }
 
-func runStoreMissing(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runStoreMissing(t *engine.Trial) {
+	s := t.Shared()
 	id := unusedID(t, "PRD")
 	for _, c := range []struct {
 		check string
@@ -98,22 +79,14 @@ func runStoreMissing(t *engine.Trial) error {
 	} {
 		d := newDraft(id)
 		c.strip(&d)
-		t.Step(s)
-		a, err := t.Call(s, ToolStore, storeArguments(d.text()))
-		ok := a.HasCode(err, wire.CodeInvalidParams) && strings.Contains(a.Err.Message, "Missing required metadata field")
-		t.Check(c.check, ok, `error -32602 "… Missing required metadata field"`, "%s", a.OrError(err))
-		if err != nil {
-			return err
-		}
+		refused(t, s, c.check, ToolStore, storeArguments(d.text()), wire.CodeInvalidParams, "Missing required metadata field")
 	}
 	if surroundings.Of(t).Artifacts == "" {
 		t.Skip("S0-STORE-05/nothing", conformance.SkipControl, "needs a look at the server's artifacts folder")
-		return nil
+		return
 	}
 	files, err := names(surroundings.Of(t).Artifacts)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	left := ""
 	for _, f := range files {
 		if name := path.Base(f); strings.Contains(name, id) || strings.HasPrefix(name, "_v") {
@@ -121,14 +94,10 @@ func runStoreMissing(t *engine.Trial) error {
 		}
 	}
 	t.Check("S0-STORE-05/nothing", left == "", "no file", "%s", left)
-	return nil
 }
 
-func runStoreVersions(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runStoreVersions(t *engine.Trial) {
+	s := t.Shared()
 	id := unusedID(t, "HLS")
 	for _, each := range [][2]string{{"S0-STORE-06/default", ""}, {"S0-STORE-06/given", "3"}} {
 		check, version := each[0], each[1]
@@ -142,14 +111,10 @@ func runStoreVersions(t *engine.Trial) error {
 		got, a, err := store(t, s, d.text())
 		t.Check(check, err == nil && strings.HasSuffix(got.Path, want) && strings.HasSuffix(got.URI, want), id+want, "%s", a.OrError(err))
 	}
-	return nil
 }
 
-func runStoreTypes(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runStoreTypes(t *engine.Trial) {
+	s := t.Shared()
 	folder, uri := "", ""
 	for _, kind := range StoredTypes {
 		id := unusedID(t, kind.Prefix)
@@ -169,19 +134,15 @@ func runStoreTypes(t *engine.Trial) error {
 	}
 	t.Check("S0-STORE-11/folders", folder == "", "{BASE}/<type>/<ID>_v1.md", "%s", folder)
 	t.Check("S0-STORE-11/uris", uri == "", "mcp://resources/artifacts/<types>/<ID>_v1.md", "%s", uri)
-	return nil
 }
 
-func runStoreRead(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runStoreRead(t *engine.Trial) {
+	s := t.Shared()
 	content := newDraft(unusedID(t, "SPEC")).text()
 	got, a, err := store(t, s, content)
 	if err != nil {
 		t.Fail("S0-STORE-12", "a stored document", "%s", a.OrError(err))
-		return err
+		t.Stop(err)
 	}
 	t.Step(s)
 	a, err = s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": got.URI})
@@ -191,51 +152,41 @@ func runStoreRead(t *engine.Trial) error {
 	ok := err == nil && a.Err == nil && json.Unmarshal(a.Result, &result) == nil &&
 		len(result.Contents) == 1 && result.Contents[0].Text == content
 	t.Check("S0-STORE-12", ok, "the content that was stored", "%s", a.OrError(err))
-	return err
+	t.NoError(err)
 }
 
-func runStoreOver(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runStoreOver(t *engine.Trial) {
+	s := t.Shared()
 	d := newDraft(unusedID(t, "US"))
 	if _, a, err := store(t, s, d.text()); err != nil {
 		t.Fail("S0-STORE-14/draft", "a stored draft", "%s", a.OrError(err))
-		return err
+		t.Stop(err)
 	}
 	d.status, d.body = "Approved", "The second text.\n"
 	t.Step(s)
 	_, a, err := store(t, s, d.text())
 	t.Check("S0-STORE-14/draft", err == nil, "a result", "%s", a.OrError(err))
-	if err != nil {
-		return fmt.Errorf("the second store: %w", err)
-	}
+	t.NoError(err, "the second store")
 	d.body = "The third text.\n"
 	t.Step(s)
 	a, err = t.Call(s, ToolStore, storeArguments(d.text()))
 	data, _ := rawjson.Object(a.ErrorData())
 	t.Check("S0-STORE-14/approved", a.HasCode(err, CodeServer) && rawjson.Text(data["reason"]) == "approved_immutable",
 		`error -32000 with data.reason "approved_immutable"`, "%s", a.OrError(err))
-	return err
+	t.NoError(err)
 }
 
-func runStoreLog(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runStoreLog(t *engine.Trial) {
+	s := t.Fresh()
 	arguments := storeArguments(newDraft(unusedID(t, "TASK")).text())
 	task := "log-store-" + TaskID
 	arguments["task_id"] = task
-	if _, err := t.Call(s, ToolStore, arguments); err != nil {
-		return err
-	}
+	_, err := t.Call(s, ToolStore, arguments)
+	t.NoError(err)
 	line, found := logLine(t, s, ToolStore+"_invocation_completed", "task_id", task)
 	missing := missingMembers(line, "artifact_id", "artifact_type", "version", "size_bytes", "resource_uri", "duration_ms")
 	t.Check("S0-STORE-15/completed", found && missing == "", "the members of a completed line", "%s", lineFault(line, found, missing))
 	line, found = logLine(t, s, ToolStore+"_invocation_started", "task_id", task)
 	missing = missingMembers(line, "tool_name", "content_size")
 	t.Check("S0-STORE-15/started", found && missing == "", "the members of a started line", "%s", lineFault(line, found, missing))
-	return nil
 }

@@ -47,31 +47,23 @@ func artifact(t *engine.Trial, folder, id string, meta bool) string {
 	return filepath.Join(surroundings.Of(t).Artifacts, folder, name)
 }
 
-// storeOr stores a document and fails the checks when that does not work.
-func storeOr(t *engine.Trial, s *wire.Session, content string, checks ...string) (bool, error) {
+// storeOr stores a document. If that fails, so do the checks, and the scenario ends.
+func storeOr(t *engine.Trial, s *wire.Session, content string, checks ...string) {
 	_, a, err := store(t, s, content)
-	if err != nil {
-		for _, c := range checks {
-			t.Fail(c, "a stored document", "%s", a.OrError(err))
-		}
-		if errors.Is(err, wire.ErrClosed) || errors.Is(err, wire.ErrNoAnswer) {
-			return false, err
-		}
-		return false, nil
+	if err == nil {
+		return
 	}
-	return true, nil
+	for _, c := range checks {
+		t.Fail(c, "a stored document", "%s", a.OrError(err))
+	}
+	t.Stop(err)
 }
 
-func runFileContent(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runFileContent(t *engine.Trial) {
+	s := t.Shared()
 	d := newDraft(unusedID(t, "EPIC"))
 	d.body = "Line ends of two kinds\r\n, a tab\t, and no line end at the end"
-	if ok, err := storeOr(t, s, d.text(), "S0-STORE-02"); !ok {
-		return err
-	}
+	storeOr(t, s, d.text(), "S0-STORE-02")
 	got, err := os.ReadFile(artifact(t, "epic", d.id, false))
 	switch {
 	case err != nil:
@@ -79,25 +71,19 @@ func runFileContent(t *engine.Trial) error {
 	default:
 		t.Check("S0-STORE-02", string(got) == d.text(), "the input", "%d bytes, other than the %d given", len(got), len(d.text()))
 	}
-	return nil
 }
 
-func runFileMetadata(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runFileMetadata(t *engine.Trial) {
+	s := t.Shared()
 	d := newDraft(unusedID(t, "EPIC"))
 	all := []string{"S0-STORE-03/keys", "S0-STORE-03/values", "S0-STORE-03/size"}
-	if ok, err := storeOr(t, s, d.text(), all...); !ok {
-		return err
-	}
+	storeOr(t, s, d.text(), all...)
 	meta, err := readMetadata(artifact(t, "epic", d.id, true))
 	if err != nil {
 		for _, c := range all {
 			t.Fail(c, "the metadata file", "%v", err)
 		}
-		return nil
+		return
 	}
 	want := []string{"artifact_id", "artifact_type", "file_path", "parent_id", "size_bytes", "status", "title", "version"}
 	t.Check("S0-STORE-03/keys", slices.Equal(rawjson.SortedKeys(meta), want), strings.Join(want, ", "), "%s", strings.Join(rawjson.SortedKeys(meta), ", "))
@@ -110,12 +96,9 @@ func runFileMetadata(t *engine.Trial) error {
 	t.Step(s)
 	orphan := newDraft(unusedID(t, "EPIC"))
 	orphan.parent = ""
-	if ok, err := storeOr(t, s, orphan.text(), "S0-STORE-07"); !ok {
-		return err
-	}
+	storeOr(t, s, orphan.text(), "S0-STORE-07")
 	meta, err = readMetadata(artifact(t, "epic", orphan.id, true))
 	t.Check("S0-STORE-07", err == nil && string(meta["parent_id"]) == "null", "parent_id null", "%v %s", err, rawjson.OrAbsent(meta["parent_id"]))
-	return nil
 }
 
 func readMetadata(path string) (map[string]json.RawMessage, error) {
@@ -130,48 +113,38 @@ func readMetadata(path string) (map[string]json.RawMessage, error) {
 	return members, nil
 }
 
-func runFileFolder(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runFileFolder(t *engine.Trial) {
+	s := t.Shared()
 	folder := filepath.Join(surroundings.Of(t).Artifacts, "spike")
 	if surroundings.Of(t).Own {
-		err = engine.SuiteError(os.RemoveAll(folder))
-	} else if _, statErr := os.Stat(folder); !errors.Is(statErr, fs.ErrNotExist) {
-		t.Skip("S0-STORE-04", conformance.SkipControl, "the folder is there, and what the suite did not make it does not remove")
-		return nil
-	}
-	if err != nil {
-		return err
+		t.NoError(engine.SuiteError(os.RemoveAll(folder)))
+	} else if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Skip("S0-STORE-04", conformance.SkipControl, "the folder exists, and the suite removes only folders that it made")
+		return
 	}
 	d := newDraft(unusedID(t, "SPIKE"))
-	if ok, err := storeOr(t, s, d.text(), "S0-STORE-04"); !ok {
-		return err
-	}
-	_, err = os.Stat(artifact(t, "spike", d.id, false))
+	storeOr(t, s, d.text(), "S0-STORE-04")
+	_, err := os.Stat(artifact(t, "spike", d.id, false))
 	t.Check("S0-STORE-04", err == nil, "the folder and the file", "no file")
-	return nil
 }
 
 // runFileBlocked puts a folder where the file belongs: the rename at the end
 // of an atomic write cannot work.
-func runFileBlocked(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runFileBlocked(t *engine.Trial) {
+	s := t.Shared()
 	id := unusedID(t, "ADR")
 	path := artifact(t, "adr", id, false)
 	if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o755); err != nil { //nolint:gosec // the server may be another user
-		return engine.SuiteError(err)
+		t.NoError(engine.SuiteError(err))
+		return
 	}
 	a, err := t.Call(s, ToolStore, storeArguments(newDraft(id).text()))
 	result, _ := rawjson.Object(a.Result)
 	t.Check("S0-STORE-08/error", err == nil && (a.Err != nil || string(result["isError"]) == "true"), "an error", "%s", a.OrError(err))
 	files, lookErr := names(surroundings.Of(t).Artifacts)
 	if lookErr != nil {
-		return lookErr
+		t.NoError(lookErr)
+		return
 	}
 	left := slices.IndexFunc(files, func(f string) bool {
 		// In a hidden folder a server may keep what is no part of a document,
@@ -185,29 +158,25 @@ func runFileBlocked(t *engine.Trial) error {
 		t.Pass("S0-STORE-08/clean")
 	}
 	if removeErr := os.RemoveAll(path); removeErr != nil {
-		return engine.SuiteError(removeErr)
+		t.NoError(engine.SuiteError(removeErr))
+		return
 	}
-	return err
+	t.NoError(err)
 }
 
 // BusyReader is how many times as many it writes on a machine so busy that the
 // reader hardly comes to look.
 const BusyReader = 10
 
-func runFileReaders(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runFileReaders(t *engine.Trial) {
+	s := t.Shared()
 	texts, id := [2]string{}, unusedID(t, "US")
 	for i := range texts {
 		d := newDraft(id)
 		d.body = strings.Repeat(string(rune('a'+i)), 32_000*(i+1)) + "\nend of document\n"
 		texts[i] = d.text()
 	}
-	if ok, err := storeOr(t, s, texts[0], "S0-STORE-09"); !ok {
-		return err
-	}
+	storeOr(t, s, texts[0], "S0-STORE-09")
 	path := artifact(t, "backlog_story", id, false)
 	stop := make(chan struct{})
 	found := make(chan string, 1)
@@ -235,6 +204,7 @@ func runFileReaders(t *engine.Trial) error {
 		}
 	}()
 	enough, writes := surroundings.Of(t).ConcurrentWrites, 0
+	var err error
 	seldom := func() bool { return looked.Load() < int64(enough)/10 }
 	for writes < enough || seldom() && writes < BusyReader*enough {
 		if len(found) > 0 {
@@ -251,69 +221,44 @@ func runFileReaders(t *engine.Trial) error {
 	}
 	close(stop)
 	partial := <-found
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	if partial == "" && seldom() {
 		t.Inconclusive("S0-STORE-09", fmt.Sprintf("the file was read during %d of %d writes: the machine is too busy to tell what readers see", looked.Load(), writes))
-		return nil
+		return
 	}
 	t.Check("S0-STORE-09", partial == "", "one of the two texts", "%s", partial)
-	return nil
 }
 
-func runFileReadOnly(t *engine.Trial) error {
+func runFileReadOnly(t *engine.Trial) {
 	if !*surroundings.Of(t).PermissionsEnforced {
 		t.Skip("S0-STORE-10", conformance.SkipControl, "file permissions do not bind this user")
-		return nil
+		return
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(surroundings.Of(t).Artifacts), "read-only-")
-	if err != nil {
-		return engine.SuiteError(err)
-	}
-	if err := os.Chmod(dir, 0o500); err != nil { //nolint:gosec // a folder needs x to be entered
-		return engine.SuiteError(err)
-	}
-	s, err := t.Open([]string{surroundings.EnvArtifacts + "=" + dir})
-	if err != nil {
-		return err
-	}
-	if err := s.Handshake(t.Ctx, t.Rev.Asked); err != nil {
-		return err
-	}
-	t.Step(s)
-	a, err := t.Call(s, ToolStore, storeArguments(newDraft(unusedID(t, "EPIC")).text()))
-	ok := a.HasCode(err, CodeServer) && strings.HasPrefix(a.Err.Message, "Permission denied:")
-	t.Check("S0-STORE-10", ok, `error -32000 "Permission denied: …"`, "%s", a.OrError(err))
-	return err
+	t.NoError(engine.SuiteError(err))
+	t.NoError(engine.SuiteError(os.Chmod(dir, 0o500))) //nolint:gosec // a folder needs x to be entered
+	s := t.Open(surroundings.EnvArtifacts + "=" + dir)
+	t.NoError(s.Handshake(t.Ctx, t.Rev.Asked))
+	refused(t, s, "S0-STORE-10", ToolStore, storeArguments(newDraft(unusedID(t, "EPIC")).text()), CodeServer, "^Permission denied:")
 }
 
-func runFileTraversal(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runFileTraversal(t *engine.Trial) {
+	s := t.Shared()
 	around := filepath.Dir(surroundings.Of(t).Artifacts)
 	before, err := names(around)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	accepted := ""
 	for _, id := range []string{"../../EPIC-913", "EPIC-913/../../../x", "/tmp/EPIC-913", `..\EPIC-913`, "EPIC-913%2e%2e"} {
 		t.Step(s)
 		a, err := t.Call(s, ToolStore, storeArguments(newDraft(id).text()))
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		if !a.HasCode(nil, wire.CodeInvalidParams) {
 			accepted = id + ": " + a.Describe()
 		}
 	}
 	t.Check("S0-STORE-13/refused", accepted == "", "error -32602", "%s", accepted)
 	after, err := names(around)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	left := ""
 	for _, f := range after {
 		if !slices.Contains(before, f) {
@@ -321,14 +266,10 @@ func runFileTraversal(t *engine.Trial) error {
 		}
 	}
 	t.Check("S0-STORE-13/outside", left == "", "no new file", "%s", left)
-	return nil
 }
 
-func runFileParallel(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runFileParallel(t *engine.Trial) {
+	s := t.Shared()
 	const stores = 24
 	texts := make([]string, stores)
 	titles := make([]string, stores)
@@ -339,27 +280,26 @@ func runFileParallel(t *engine.Trial) error {
 		d.title = fmt.Sprintf("Writer number %02d", i)
 		d.body = strings.Repeat(fmt.Sprintf("text of writer %d\n", i), 100*(i+1))
 		texts[i], titles[i] = d.text(), d.title
-		if ids[i], err = s.Post(t.Ctx, mcp.MethodToolsCall, engine.CallParams(ToolStore, storeArguments(texts[i]))); err != nil {
-			return err
-		}
+		var err error
+		ids[i], err = s.Post(t.Ctx, mcp.MethodToolsCall, engine.CallParams(ToolStore, storeArguments(texts[i])))
+		t.NoError(err)
 	}
 	for _, id := range ids {
 		if a, err := s.Await(t.Ctx, id); err != nil || a.Err != nil {
-			return fmt.Errorf("a store: %s", a.OrError(err))
+			t.Stop(fmt.Errorf("a store: %s", a.OrError(err)))
 		}
 	}
 	data, err := os.ReadFile(artifact(t, "prd", id, false))
 	if err != nil {
 		t.Fail("S0-STORE-16/whole", "the file", "%v", errors.Unwrap(err))
-		return nil
+		return
 	}
 	winner := slices.IndexFunc(texts, func(text string) bool { return bytes.Equal(data, []byte(text)) })
 	if !t.Check("S0-STORE-16/whole", winner >= 0, "one of the inputs", "%d bytes that are none of them", len(data)) {
 		t.Skip("S0-STORE-16/match", conformance.SkipPrerequisite, "the file is none of the inputs")
-		return nil
+		return
 	}
 	meta, err := readMetadata(artifact(t, "prd", id, true))
 	t.Check("S0-STORE-16/match", err == nil && rawjson.Text(meta["title"]) == titles[winner] && string(meta["size_bytes"]) == fmt.Sprint(len(data)),
 		titles[winner], "%v %s", err, rawjson.Encode(meta))
-	return nil
 }

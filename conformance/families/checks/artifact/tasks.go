@@ -62,54 +62,39 @@ func researchInput(status string) restInput {
 }
 
 // approvedPRD stores an approved PRD and returns its input.
-func approvedPRD(t *engine.Trial, s *wire.Session) (restInput, error) {
+func approvedPRD(t *engine.Trial, s *wire.Session) restInput {
 	d := newDraft(unusedID(t, "PRD"))
 	d.parent, d.status = "", "Approved"
-	return prdInput(d.id), keep(t, s, d)
+	keep(t, s, d)
+	return prdInput(d.id)
 }
 
 func add(t *engine.Trial, s *wire.Session, tasks ...map[string]any) (added, wire.Answer, error) {
 	return called[added](t, s, ToolAddTask, addArguments(tasks...))
 }
 
-func runAddThree(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	prd, err := approvedPRD(t, s)
-	if err != nil {
-		return err
-	}
+func runAddThree(t *engine.Trial) {
+	s := t.Shared()
+	prd := approvedPRD(t, s)
 	ids := []string{unusedID(t, "HLS"), unusedID(t, "HLS"), unusedID(t, "HLS")}
 	slices.Reverse(ids) // not in the order of their numbers
 	got, a, err := add(t, s, newTask(ids[0], prd), newTask(ids[1], prd), newTask(ids[2], prd))
 	t.Check("S0-ADD-01/added", err == nil && got.Success && got.Added == 3 && len(got.TaskIDs) == 3 && distinct(got.TaskIDs),
 		"success, tasks_added 3, three task_ids", "%s", a.OrError(err))
-	if err != nil {
-		return fmt.Errorf("add_task: %w", err)
-	}
+	t.NoError(err, "add_task")
 	t.Check("S0-ADD-01/order", slices.Equal(got.ArtifactIDs, ids), fmt.Sprint(ids), "%v", got.ArtifactIDs)
 	t.Step(s)
 	a, err = t.Call(s, ToolAddTask, addArguments(newTask(ids[1], prd)))
 	t.Check("S0-ADD-19", saysCode(a, err, wire.CodeInvalidParams, "already exists in queue", ids[1]), `error -32602 "… already exists in queue"`, "%s", a.OrError(err))
-	return err
+	t.NoError(err)
 }
 
-func runAddRefused(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	good, err := approvedPRD(t, s)
-	if err != nil {
-		return err
-	}
+func runAddRefused(t *engine.Trial) {
+	s := t.Shared()
+	good := approvedPRD(t, s)
 	open := newDraft(unusedID(t, "PRD"))
 	open.parent = ""
-	if err := keep(t, s, open); err != nil {
-		return err
-	}
+	keep(t, s, open)
 	id := unusedID(t, "HLS")
 	with := func(change func(*restInput)) map[string]any {
 		in := good
@@ -146,7 +131,7 @@ func runAddRefused(t *engine.Trial) error {
 		t.Step(s)
 		a, err := t.Call(s, ToolAddTask, addArguments(c.tasks...))
 		if err != nil {
-			return fmt.Errorf("%s: %w", c.check, err)
+			t.Stop(fmt.Errorf("%s: %w", c.check, err))
 		}
 		ok, want := saysCode(a, nil, wire.CodeInvalidParams, c.parts...), "error -32602"
 		if len(c.parts) > 0 {
@@ -162,45 +147,28 @@ func runAddRefused(t *engine.Trial) error {
 		}
 		t.Check(c.check, ok, want, "%s", a.Describe())
 	}
-	return nil
 }
 
-func runAddResearch(t *engine.Trial) error {
-	if err := writeResearch(t, "Draft"); err != nil {
-		return err
-	}
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	prd, err := approvedPRD(t, s)
-	if err != nil {
-		return err
-	}
+func runAddResearch(t *engine.Trial) {
+	writeResearch(t, "Draft")
+	s := t.Shared()
+	prd := approvedPRD(t, s)
 	bad := ""
 	for _, status := range []string{"Draft", "Finalized"} {
 		t.Step(s)
 		a, err := t.Call(s, ToolAddTask, addArguments(newTask(unusedID(t, "HLS"), prd, researchInput(status))))
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		if !saysCode(a, nil, wire.CodeInvalidParams, "Finalized") {
 			bad = status + ": " + a.Describe()
 		}
 	}
 	t.Check("S0-ADD-10", bad == "", `error -32602 "… must have status='Finalized'"`, "%s", bad)
-	return writeResearch(t, "")
+	writeResearch(t, "")
 }
 
-func runAddSizes(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	prd, err := approvedPRD(t, s)
-	if err != nil {
-		return err
-	}
+func runAddSizes(t *engine.Trial) {
+	s := t.Shared()
+	prd := approvedPRD(t, s)
 	var tasks []map[string]any
 	for range 101 {
 		tasks = append(tasks, newTask(unusedID(t, "HLS"), prd))
@@ -209,15 +177,9 @@ func runAddSizes(t *engine.Trial) error {
 		check string
 		tasks []map[string]any
 	}{{"S0-ADD-21/none", nil}, {"S0-ADD-21/101", tasks}} {
-		t.Step(s)
-		a, err := t.Call(s, ToolAddTask, addArguments(c.tasks...))
-		t.Check(c.check, a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
-		if err != nil {
-			return err
-		}
+		refused(t, s, c.check, ToolAddTask, addArguments(c.tasks...), wire.CodeInvalidParams, "")
 	}
 	t.Step(s)
 	got, a, err := add(t, s, tasks[:100]...)
 	t.Check("S0-ADD-21/100", err == nil && got.Added == 100, "tasks_added 100", "%s", a.OrError(err))
-	return nil
 }

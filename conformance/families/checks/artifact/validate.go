@@ -30,21 +30,23 @@ func validateScenarios() []engine.Scenario {
 }
 
 func validate(t *engine.Trial, s *wire.Session, content, id string) (verdict, wire.Answer, error) {
-	a, err := t.Call(s, ToolValidate, validateArguments(content, id))
-	v, err := readVerdict(a, err)
-	return v, a, err
+	return called[verdict](t, s, ToolValidate, validateArguments(content, id))
 }
 
-func runValidateGood(t *engine.Trial) error {
-	s, err := t.Shared()
+// judged is validate for checks that need a verdict: without one, the check fails and the
+// scenario ends.
+func judged(t *engine.Trial, s *wire.Session, check, content, id string) (verdict, wire.Answer) {
+	v, a, err := validate(t, s, content, id)
 	if err != nil {
-		return err
+		t.Fail(check, "a verdict", "%v", err)
+		t.Stop(err)
 	}
-	v, a, err := validate(t, s, prd(), idPRD)
-	if err != nil {
-		t.Fail("S0-VAL-01/passed", "a verdict", "%v", err)
-		return err
-	}
+	return v, a
+}
+
+func runValidateGood(t *engine.Trial) {
+	s := t.Shared()
+	v, a := judged(t, s, "S0-VAL-01/passed", prd(), idPRD)
 	failed := v.describe()
 	if r, some := v.with(func(r verdictResult) bool { return string(r.Passed) == "false" }); some {
 		failed += fmt.Sprintf(", %s: %s", r.ID, r.Details)
@@ -68,14 +70,11 @@ func runValidateGood(t *engine.Trial) error {
 	structured, there := result["structuredContent"]
 	if !there {
 		t.Skip("X-WIRE-11", conformance.SkipNotInRevision, "no structuredContent")
-		return nil
+		return
 	}
 	members, err := a.Payload()
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	t.Check("X-WIRE-11", sameJSON(structured, rawjson.Encode(members)), "the object of the text block", "%s", rawjson.Clip(string(structured), 160))
-	return nil
 }
 
 // sameJSON compares JSON texts as values.
@@ -87,11 +86,8 @@ func sameJSON(a, b json.RawMessage) bool {
 	return string(rawjson.Encode(x)) == string(rawjson.Encode(y))
 }
 
-func runValidateChecklistID(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runValidateChecklistID(t *engine.Trial) {
+	s := t.Shared()
 	for _, c := range []struct{ check, id, checklist string }{
 		{"S0-VAL-02/epic", "EPIC-006", "epic_validation_v1"},
 		{"S0-VAL-02/story", "US-040", "backlog_story_validation_v1"},
@@ -105,7 +101,6 @@ func runValidateChecklistID(t *engine.Trial) error {
 		t.Check(c.check, found && rawjson.Text(line["checklist_id"]) == c.checklist,
 			"checklist_id "+c.checklist+" in the completed line", "%s", describeLine(line, found))
 	}
-	return nil
 }
 
 // logLine returns the last log line of an event in which a member has a value.
@@ -130,112 +125,85 @@ func describeLine(line map[string]json.RawMessage, found bool) string {
 	return rawjson.Clip(string(rawjson.Encode(line)), 300)
 }
 
-func runValidateMissingSection(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runValidateMissingSection(t *engine.Trial) {
+	s := t.Shared()
 	v, a, err := validate(t, s, prdWithout(PRDSection), idPRD)
 	if !t.Check("S0-VAL-03/result", err == nil, "a result that is no error", "%s", a.OrError(err)) {
-		return err
+		t.NoError(err)
+		return
 	}
 	r, found := v.with(func(r verdictResult) bool { return strings.Contains(r.Details, "Missing sections") })
 	t.Check("S0-VAL-03/criterion", found && string(r.Passed) == "false" && strings.Contains(r.Details, PRDSection),
 		`a failed criterion with "Missing sections: `+PRDSection+`"`, "%s", rawjson.Encode(r))
 	t.Check("S0-VAL-03/rate", v.Rate == "23/24", `"23/24"`, "%q", v.Rate)
 	t.Check("S0-VAL-03/overall", v.Passed != nil && !*v.Passed, "passed false", "%s", v.describe())
-	return nil
 }
 
-func runValidatePlaceholders(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runValidatePlaceholders(t *engine.Trial) {
+	s := t.Shared()
 	placeholder := func(r verdictResult) bool {
 		return string(r.Passed) == "false" && strings.Contains(strings.ToLower(r.Details), "placeholder")
 	}
 	v, _, err := validate(t, s, prd(), idPRD)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	r, found := v.with(placeholder)
 	t.Check("S0-VAL-07/draft", !found && v.passed(), "no finding for HLS-AAA", "%s", rawjson.Encode(r))
 	t.Step(s)
 	open := strings.Replace(prd(), "## Executive Summary\n", "## Executive Summary\n\n[Fill in]\n", 1)
 	v, _, err = validate(t, s, open, idPRD)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	_, found = v.with(func(r verdictResult) bool {
 		return string(r.Passed) == "false" && strings.Contains(r.Details, "[Fill in]")
 	})
 	t.Check("S0-VAL-07/leftover", found && !v.passed(), "a failed criterion that names [Fill in]", "%s", v.describe())
-	return nil
 }
 
-func runValidateDeterminism(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runValidateDeterminism(t *engine.Trial) {
+	s := t.Shared()
 	var first string
 	for i := range 50 {
 		t.Step(s)
 		a, err := t.Call(s, ToolValidate, validateArguments(prdWithout(PRDSection), idPRD))
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		if i == 0 {
 			first = string(a.Result)
 		}
 		if string(a.Result) != first {
 			t.Fail("S0-VAL-08", "the bytes of the first answer", "other bytes in answer %d", i+1)
-			return nil
+			return
 		}
 	}
 	t.Pass("S0-VAL-08")
-	return nil
 }
 
-func runValidatePrefix(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runValidatePrefix(t *engine.Trial) {
+	s := t.Shared()
 	a, err := t.Call(s, ToolValidate, validateArguments(prd(), "NOPE-001"))
 	ok := a.HasCode(err, wire.CodeInvalidParams) && strings.HasPrefix(a.Err.Message, "Invalid params:")
 	for _, known := range StoredTypes {
 		ok = ok && strings.Contains(a.Err.Message, known.Prefix)
 	}
 	t.Check("S0-VAL-09", ok, `error -32602 "Invalid params: …" with the valid prefixes`, "%s", a.OrError(err))
-	return err
+	t.NoError(err)
 }
 
-func runValidateBoundary(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runValidateBoundary(t *engine.Trial) {
+	s := t.Shared()
 	arguments := validateArguments(prd(), idPRD)
 	arguments["task_id"] = strings.Repeat("ä", 128)
-	a, err := t.Call(s, ToolValidate, arguments)
-	_, err = readVerdict(a, err)
+	_, _, err := called[verdict](t, s, ToolValidate, arguments)
 	t.Check("X-WIRE-10/boundary", err == nil, "a verdict", "%v", err)
-	return nil
 }
 
-func runValidateTraversal(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runValidateTraversal(t *engine.Trial) {
+	s := t.Shared()
 	const climbing = "../etc/passwd"
 	a, err := t.Call(s, ToolValidate, validateArguments(prd(), climbing))
 	t.Check("S0-VAL-12/refused", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 	if !t.Rev.IsProcess() {
 		t.Skip("S0-VAL-12/log", conformance.SkipControl, "needs a server the suite starts as a program")
-		return err
+		t.NoError(err)
+		return
 	}
 	var line map[string]json.RawMessage
 	wire.WaitUntil(t.Ctx, s.Timeout, func() bool {
@@ -247,21 +215,17 @@ func runValidateTraversal(t *engine.Trial) error {
 		return line != nil
 	})
 	t.Check("S0-VAL-12/log", line != nil, "a log line about it", "no such line")
-	return err
+	t.NoError(err)
 }
 
-func runValidateLog(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runValidateLog(t *engine.Trial) {
+	s := t.Fresh()
 	marker := "planted-" + strings.Trim(s.NewID(), `"`) + "-do-not-log"
 	task := "log-" + TaskID
 	arguments := validateArguments(prd()+"\n"+marker+"\n", idPRD)
 	arguments["task_id"] = task
-	if _, err := t.Call(s, ToolValidate, arguments); err != nil {
-		return err
-	}
+	_, err := t.Call(s, ToolValidate, arguments)
+	t.NoError(err)
 	line, found := logLine(t, s, ToolValidate+"_invocation_completed", "task_id", task)
 	missing := missingMembers(line, "artifact_id", "checklist_id", "automated_pass_rate", "agent_review_count", "passed", "duration_ms")
 	t.Check("S0-VAL-15", found && missing == "", "the members of a completed line", "%s", lineFault(line, found, missing))
@@ -277,7 +241,6 @@ func runValidateLog(t *engine.Trial) error {
 	t.Check("X-LOG-01/validate", complete && len(counts) == 2 && counts[ToolValidate+"_invocation_started"] == 1 && counts[ToolValidate+"_invocation_completed"] == 1,
 		"one started and one completed line", "%v", counts)
 	t.Check("X-LOG-02/validate", !strings.Contains(s.Conn.Stderr(), marker), "no text of the artifact", "the planted words are in the log")
-	return nil
 }
 
 // missingMembers names the members a log line lacks.

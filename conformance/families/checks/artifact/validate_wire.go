@@ -31,11 +31,8 @@ func validateWireScenarios() []engine.Scenario {
 
 // runManyCalls mixes artifacts that pass with ones that do not: an answer at
 // the wrong call shows.
-func runManyCalls(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runManyCalls(t *engine.Trial) {
+	s := t.Shared()
 	type call struct {
 		id   string
 		pass bool
@@ -53,19 +50,18 @@ func runManyCalls(t *engine.Trial) error {
 	}
 	if err := talk.Volley(t.Ctx, s, messages); err != nil {
 		t.Fail("X-WIRE-12/calls", "200 answers", "not all could be sent: %v", err)
-		return err
+		t.Stop(err)
 	}
 	mixed := ""
 	for i, c := range calls {
 		a, err := s.Await(t.Ctx, c.id)
 		if err != nil || a.Err != nil {
 			t.Fail("X-WIRE-12/calls", "200 results", "call %d: %s", i+1, a.OrError(err))
-			return err
+			t.NoError(err)
+			return
 		}
 		got, err := a.Payload()
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		var passed bool
 		if json.Unmarshal(got["passed"], &passed) != nil || passed != c.pass {
 			mixed = fmt.Sprintf("call %d: passed %s", i+1, rawjson.OrAbsent(got["passed"]))
@@ -73,28 +69,19 @@ func runManyCalls(t *engine.Trial) error {
 	}
 	t.Pass("X-WIRE-12/calls")
 	t.Check("X-WIRE-12/cross-talk", mixed == "", "the verdict of its own text", mixed)
-	return nil
 }
 
-func runOldRevision(t *engine.Trial) error {
-	s, err := t.Raw()
-	if err != nil {
-		return err
-	}
-	if err := s.Handshake(t.Ctx, mcp.Version2024_11_05); err != nil {
-		return err
-	}
+func runOldRevision(t *engine.Trial) {
+	s := t.Raw()
+	t.NoError(s.Handshake(t.Ctx, mcp.Version2024_11_05))
 	if s.Opened.Revision.AtLeast(mcp.Version2025_06_18) {
 		t.Skip("X-WIRE-13", conformance.SkipNotInRevision, "the server does not speak "+string(mcp.Version2024_11_05))
-		return nil
+		return
 	}
 	t.Step(s)
 	_, a, err := validate(t, s, prd(), idPRD)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	result, _ := rawjson.Object(a.Result)
 	structured, there := result["structuredContent"]
 	t.Check("X-WIRE-13", !there, "no structuredContent", "%s", rawjson.Clip(string(structured), 120))
-	return nil
 }

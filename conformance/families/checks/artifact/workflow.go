@@ -3,6 +3,7 @@ package artifact
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -83,14 +84,11 @@ func approve(t *engine.Trial, s *wire.Session, id string) (approval, wire.Answer
 }
 
 // keep stores documents that the scenario builds on.
-func keep(t *engine.Trial, s *wire.Session, documents ...draft) error {
+func keep(t *engine.Trial, s *wire.Session, documents ...draft) {
 	for _, d := range documents {
-		if _, a, err := store(t, s, d.text()); err != nil {
-			return fmt.Errorf("storing %s: %s", d.id, a.OrError(err))
-		}
+		done[stored](t, s, ToolStore, storeArguments(d.text()))
 	}
 	t.Step(s)
-	return nil
 }
 
 // family of documents: an approved parent and a draft below it, with ids of
@@ -107,9 +105,10 @@ func child(t *engine.Trial, parentPrefix, prefix, body string) (parent, d draft)
 const threeStories = "## Decomposition\n\n- HLS-AAA: first\n- HLS-BBB: second, after HLS-AAA\n- HLS-CCC: third\n\n## Dependencies\n\nHLS-CCC needs HLS-BBB.\n"
 
 // storedPRD stores a PRD draft with a body below an approved epic.
-func storedPRD(t *engine.Trial, s *wire.Session, body string) (draft, error) {
+func storedPRD(t *engine.Trial, s *wire.Session, body string) draft {
 	epic, d := child(t, "EPIC", "PRD", body)
-	return d, keep(t, s, epic, d)
+	keep(t, s, epic, d)
+	return d
 }
 
 // uriOf is the resource of a version of an artifact.
@@ -124,38 +123,55 @@ func uriOf(id string, version int) string {
 }
 
 // readBack reads version 1 of an artifact.
-func readBack(t *engine.Trial, s *wire.Session, id string) (string, error) {
+func readBack(t *engine.Trial, s *wire.Session, id string) string {
 	return readVersion(t, s, id, 1)
 }
 
-func readVersion(t *engine.Trial, s *wire.Session, id string, version int) (string, error) {
+func readVersion(t *engine.Trial, s *wire.Session, id string, version int) string {
 	a, err := s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": uriOf(id, version)})
 	var result struct {
 		Contents []struct{ Text string } `json:"contents"`
 	}
 	if err != nil || a.Err != nil || json.Unmarshal(a.Result, &result) != nil || len(result.Contents) != 1 {
-		return "", fmt.Errorf("resources/read of %s: %s", uriOf(id, version), a.OrError(err))
+		t.Stop(fmt.Errorf("resources/read of %s: %s", uriOf(id, version), a.OrError(err)))
 	}
-	return result.Contents[0].Text, nil
+	return result.Contents[0].Text
 }
 
 // playing returns the session on the services of the suite, and these, with
 // nothing asked and the faults given.
-func playing(t *engine.Trial, fault func(restRequest) *RestAnswer) (*wire.Session, *Services, error) {
-	s, err := t.Shared()
-	if err != nil {
-		return nil, nil, err
-	}
+func playing(t *engine.Trial, fault func(restRequest) *RestAnswer) (*wire.Session, *Services) {
+	s := t.Shared()
 	services := playedFor(t)
 	services.begin(fault)
 	t.OnFinish(func() { services.begin(nil) })
-	return s, services, nil
+	return s, services
 }
 
 // prerequisite is the name in the data of an error of approve_artifact.
 func prerequisite(a wire.Answer) string {
 	data, _ := rawjson.Object(a.ErrorData())
 	return rawjson.Text(data["prerequisite"])
+}
+
+// done calls a tool that the scenario builds on: if it is refused, the scenario ends.
+func done[T any](t *engine.Trial, s *wire.Session, tool string, arguments map[string]any) T {
+	t.Step(s)
+	out, a, err := called[T](t, s, tool, arguments)
+	if err != nil {
+		t.Stop(fmt.Errorf("%s: %s", tool, a.OrError(err)))
+	}
+	return out
+}
+
+// refused calls a tool and decides a check: the answer is an error with a code, and its message
+// matches. An empty pattern matches any.
+func refused(t *engine.Trial, s *wire.Session, check, tool string, arguments map[string]any, code int64, pattern string) {
+	t.Step(s)
+	a, err := t.Call(s, tool, arguments)
+	ok := a.HasCode(err, code) && regexp.MustCompile(pattern).MatchString(a.Err.Message)
+	t.Check(check, ok, strings.TrimSpace(fmt.Sprintf("error %d %s", code, pattern)), "%s", a.OrError(err))
+	t.NoError(err)
 }
 
 // saysCode reports whether the answer is an error with a code whose message holds

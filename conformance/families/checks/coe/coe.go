@@ -3,8 +3,10 @@
 package coe
 
 import (
+	_ "embed" // the tables
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -14,23 +16,22 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 )
 
-// Tools of the coe family.
+// Tools of the coe family that the suite calls directly.
 const (
-	ToolNext         = "getNextTask"
-	ToolDone         = "reportTaskDone"
-	ToolAsk          = "askQuestion"
-	toolObserve      = "reportObservation"
-	toolTestFailure  = "reportTestFailure"
-	toolVerification = "reportVerificationResult"
-	toolCompleted    = "reportTaskCompleted"
-	toolIssue        = "reportIssue"
-	toolImmediate    = "getImmediateAnswer"
-	toolStatus       = "reportTaskStatus"
-	ToolTicket       = "createTicket"
-	toolAgent        = "callCOEAgent"
+	ToolNext    = "getNextTask"
+	ToolDone    = "reportTaskDone"
+	ToolAsk     = "askQuestion"
+	toolObserve = "reportObservation"
+	ToolTicket  = "createTicket"
 )
 
+// Area is the area of the family's checks in a report.
 const Area = "coe"
+
+// tables are the checks that are calls, one after the other.
+//
+//go:embed tables.txt
+var tables string
 
 // coeNeeds is what a scenario of the family needs to call the tools. The two
 // first tools of the family tell it from servers that have one tool of such a
@@ -51,19 +52,55 @@ func coeReading(tools ...string) engine.Needs {
 
 // Scenarios returns the scenarios of the family.
 func Scenarios() []engine.Scenario {
-	return slices.Concat(
-		coeTaskScenarios(), coeDoneScenarios(), coeQuestionScenarios(), coeReportScenarios(), coeStatusScenarios(),
-		coeErrorScenarios(), coeFaultScenarios(), coeLimitScenarios(), coeTransportScenarios(),
-	)
+	return slices.Concat(read(tables, judgements, map[string]func(r *table.Run) (string, error){
+		"enhanced":        shaped("enhanced"),
+		"implemented":     shaped("implemented"),
+		"legacy":          shaped("legacy"),
+		"no orchestrator": noOrchestrator,
+	}), coeFaultScenarios(), coeLimitScenarios(), coeTransportScenarios())
 }
 
-// coeTable is a table of the family.
-func coeTable(id, title string, needs engine.Needs, steps ...table.Step) table.Table {
-	return table.Table{ID: id, Area: Area, Title: title, Needs: needs, Steps: steps, Make: makeCOE}
+// read returns the scenarios of a text.
+func read(text string, that map[string]func(doc any, kept map[string]any) bool, suits map[string]func(r *table.Run) (string, error)) []engine.Scenario {
+	return table.Scenarios(table.MustRead(text, table.Words{Area: Area, Needs: needsOf, Make: makeCOE, Phrases: phrases, That: that, Suits: suits})...)
 }
 
-// makeCOE makes tasks of the scenario's own. The name says which priority:
-// task and other are low, the others are what they are called.
+// needsOf is what a table needs: "reading" or "writing", and more tools.
+func needsOf(words []string) engine.Needs {
+	if len(words) > 0 && words[0] == "reading" {
+		return coeReading(words[1:]...)
+	}
+	return coeNeeds(words[min(1, len(words)):]...)
+}
+
+// phrases are expectations of errors of the later tools.
+var phrases = map[string]func(text string) ([]table.Expectation, error){
+	"envelope": func(code string) ([]table.Expectation, error) { return envelope(code), nil },
+	"invalid": func(field string) ([]table.Expectation, error) {
+		return append(envelope("INVALID_PARAM"), table.Is("payload.error.details.field", field)), nil
+	},
+	"graded": func(text string) ([]table.Expectation, error) {
+		var severity, impact, level string
+		var retryable bool
+		_, err := fmt.Sscan(text, &severity, &retryable, &impact, &level)
+		return graded(severity, retryable, impact, level), err
+	},
+}
+
+// envelope expects the global error envelope of the later tools.
+func envelope(code string) []table.Expectation {
+	return table.Wants(table.Is("isError", true), table.Is("payload.success", false), table.Is("payload.error.code", code))
+}
+
+// graded expects the severity, retryable, the impact and the log level that S1 gives to a code
+// of the envelope.
+func graded(severity string, retryable bool, impact, level string) []table.Expectation {
+	return table.Wants(table.Is("payload.error.severity", severity), table.Is("payload.error.retryable", retryable),
+		table.Is("payload.error.priority_impact", impact), table.Is("payload.error.log_level", level))
+}
+
+// makeCOE makes tasks of the scenario's own, whose names say their priority (task and other
+// are low), and texts of a length ("letters-300").
 func makeCOE(r *table.Run, name string) (any, error) {
 	switch name {
 	case "task", "other":
@@ -72,6 +109,10 @@ func makeCOE(r *table.Run, name string) (any, error) {
 		return plannedTask(r, name)
 	case "nosuch":
 		return "TASK-NOSUCH-" + r.Kept["nonce"].(string), nil //nolint:forcetypeassert // set by run
+	}
+	if length, is := strings.CutPrefix(name, "letters-"); is {
+		n, err := strconv.Atoi(length)
+		return Letters(n), err
 	}
 	return nil, fmt.Errorf("%w: no answer before had %s", table.ErrPrerequisite, name)
 }
@@ -101,27 +142,14 @@ func plannedTask(r *table.Run, priority string) (string, error) {
 	return id, nil
 }
 
-// numeric expects an error of a tool of v1.0.
-func numeric(code int, more ...table.Expectation) []table.Expectation {
-	return table.RPCCode(code, more...)
-}
-
-// envelope expects the global error envelope of the later tools.
-func envelope(code string, more ...table.Expectation) []table.Expectation {
-	return append([]table.Expectation{table.Is("isError", true), table.Is("payload.success", false), table.Is("payload.error.code", code)}, more...)
-}
-
-// invalidField expects INVALID_PARAM for an argument.
-func invalidField(name string) []table.Expectation {
-	return envelope("INVALID_PARAM", table.Is("payload.error.details.field", name))
-}
-
 // Letters is text of n characters, each of two bytes.
 func Letters(n int) string { return strings.Repeat("é", n) }
 
-// enhancedShape keeps a table to servers whose getNextTask answers in the shape
-// of the full specification (C-09).
-func enhancedShape(r *table.Run) (string, error) { return taskShape(r, "enhanced") }
+// shaped keeps a table to servers whose getNextTask answers in a shape, such as that of the
+// full specification (C-09).
+func shaped(shape string) func(r *table.Run) (string, error) {
+	return func(r *table.Run) (string, error) { return taskShape(r, shape) }
+}
 
 // taskShape says why the server does not answer in a shape.
 func taskShape(r *table.Run, shape string) (string, error) {

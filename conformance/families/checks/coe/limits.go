@@ -62,41 +62,35 @@ func asAgent(agent, name string, arguments table.Members) map[string]any {
 	return params
 }
 
-func runBurst(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runBurst(t *engine.Trial) {
+	s := t.Shared()
+	var took time.Duration
 	for range burstTries {
-		var took time.Duration
-		if took, err = tryBurst(t, s); err != nil || took <= burstTime {
-			return err
+		if took = tryBurst(t, s); took <= burstTime {
+			return
 		}
-		err = fmt.Errorf("%d calls took %s: too long for a burst", burst+2, took)
 	}
-	return err
+	t.Stop(fmt.Errorf("%d calls took %s: too long for a burst", burst+2, took))
 }
 
 // tryBurst calls too often and judges what came of it, unless it took too long.
-func tryBurst(t *engine.Trial, s *wire.Session) (took time.Duration, _ error) {
+func tryBurst(t *engine.Trial, s *wire.Session) time.Duration {
 	agent := "conform/burst/" + rand.Text()[:8]
 	start := time.Now()
 	answers := make([]wire.Answer, burst+1)
 	for i := range answers {
 		var err error
-		if answers[i], err = s.Request(t.Ctx, mcp.MethodToolsCall, asAgent(agent, ToolNext, table.Members{})); err != nil {
-			return 0, err
-		}
+		answers[i], err = s.Request(t.Ctx, mcp.MethodToolsCall, asAgent(agent, ToolNext, table.Members{}))
+		t.NoError(err)
 		if table.UsedUp(table.Outcome(answers[i])) {
-			return 0, engine.ErrUsedUp
+			t.Stop(engine.ErrUsedUp)
 		}
 	}
 	late, err := s.Request(t.Ctx, mcp.MethodToolsCall, asAgent(agent, ToolTicket, table.Members{"title": "too many"}))
-	if err != nil {
-		return 0, err
-	}
-	if took = time.Since(start); took > burstTime {
-		return took, nil
+	t.NoError(err)
+	took := time.Since(start)
+	if took > burstTime {
+		return took
 	}
 	tenth, last := answers[burst-1], answers[burst]
 	t.Check("S1-RATE-03/ten", tenth.Err == nil, "a result", "%s", tenth.Describe())
@@ -108,36 +102,29 @@ func tryBurst(t *engine.Trial, s *wire.Session) (took time.Duration, _ error) {
 	t.Check("S1-RATE-03/envelope", table.TextAt(doc, "payload.error.code") == "RATE_LIMIT" && table.NumberAt(doc, "payload.error.retry_after_seconds") >= 1,
 		"RATE_LIMIT with retry_after_seconds of 1 or more", "%s", late.Describe())
 	r := &table.Run{Trial: t, Table: &table.Table{}, Session: s}
-	want, fault := r.Judge(&table.Step{Want: defaults("MEDIUM", true, "P2_DELAYED", "WARN")}, doc)
+	want, fault := r.Judge(&table.Step{Want: graded("MEDIUM", true, "P2_DELAYED", "WARN")}, doc)
 	t.Check("S1-ERR-04/rate", fault == "", want, "%s", fault)
 	t.Step(s)
 	other, err := s.Request(t.Ctx, mcp.MethodToolsCall, asAgent(agent+"/other", ToolNext, table.Members{}))
-	if err != nil {
-		return 0, err
-	}
+	t.NoError(err)
 	t.Check("S1-RATE-07", other.Err == nil, "a result", "%s", other.Describe())
-	return took, nil
+	return took
 }
 
-// meets reports whether a document holds an expectation by itself.
+// meets reports whether a document holds an expectation on its own.
 func meets(doc any, e table.Expectation) bool {
 	v, there := table.Lookup(doc, e.Path)
 	return e.Holds(v, there, nil)
 }
 
-func runRateHeaders(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runRateHeaders(t *engine.Trial) {
+	s := t.Shared()
 	agent := "conform/headers/" + rand.Text()[:8]
-	call := func() (http.Header, error) {
+	call := func() http.Header {
 		id := s.NewID()
 		a, err := talk.ExchangeHTTP(t, s, http.MethodPost, s.Message(id, mcp.MethodToolsCall, asAgent(agent, ToolNext, table.Members{})), nil)
-		if err != nil {
-			return nil, err
-		}
-		return a.Header, nil
+		t.NoError(err)
+		return a.Header
 	}
 	remaining := func(h http.Header) int {
 		n, err := strconv.Atoi(h.Get("X-RateLimit-Remaining"))
@@ -146,20 +133,13 @@ func runRateHeaders(t *engine.Trial) error {
 		}
 		return n
 	}
-	if _, err := t.Call(s, ToolNext, table.Members{}); err != nil {
-		return err // the limit on all agents is used up, say
-	}
-	first, err := call()
-	if err != nil {
-		return err
-	}
+	_, err := t.Call(s, ToolNext, table.Members{})
+	t.NoError(err) // such as that the limit on all agents is used up
+	first := call()
 	t.Check("S1-RATE-04/limit", first.Get("X-RateLimit-Limit") == "100", "100", "%q", first.Get("X-RateLimit-Limit"))
 	reset, err := strconv.ParseInt(first.Get("X-RateLimit-Reset"), 10, 64)
 	t.Check("S1-RATE-04/reset", err == nil && reset >= time.Now().Unix() && reset <= time.Now().Add(2*time.Minute).Unix(), "a Unix time within the next minute", "%q", first.Get("X-RateLimit-Reset"))
-	second, err := call()
-	if err != nil {
-		return err
-	}
+	second := call()
 	t.Check("S1-RATE-04/remaining", remaining(first) > 0 && remaining(second) == remaining(first)-1, "one less than before", "%q, then %q",
 		first.Get("X-RateLimit-Remaining"), second.Get("X-RateLimit-Remaining"))
 	var refused []http.Header
@@ -170,14 +150,11 @@ func runRateHeaders(t *engine.Trial) error {
 			break
 		}
 	}
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	after, err := strconv.Atoi(lastOf(refused).Get("Retry-After"))
 	t.Check("S1-RATE-04/retry-after", err == nil && after >= 1 && status == http.StatusOK, "Retry-After of 1 or more with status 200", "%d refused, status %d", len(refused), status)
 	t.Check("S1-RATE-06", len(refused) > 1 && remaining(refused[0]) == remaining(lastOf(refused)) && remaining(refused[0]) >= 0, "the same number after each refusal", "%q, then %q",
 		firstOf(refused).Get("X-RateLimit-Remaining"), lastOf(refused).Get("X-RateLimit-Remaining"))
-	return nil
 }
 
 // flood makes more calls at once than an agent may make in a second. It returns the

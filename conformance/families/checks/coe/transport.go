@@ -18,83 +18,60 @@ import (
 func coeTransportScenarios() []engine.Scenario {
 	lines := coeNeeds()
 	lines.Transport = conformance.TransportStdio
-	orchestrated := coeTable("S1-TRANS-07", "a server without an orchestrator", coeReading(toolImmediate),
-		table.Step{
-			Word: "envelope", Title: "getNextTask answers ORCHESTRATOR_NOT_INITIALIZED", Tool: ToolNext,
-			Want: table.Wants(table.Is("payload.success", false), table.Is("payload.error.code", orchestratorMissing), table.Like("payload.error.message", ".")),
-		},
-		table.Step{Word: "others", Title: "other tools still answer", Tool: toolImmediate, Args: table.Members{"query": plannedQuestion}, Want: table.Succeeds(table.Like("payload.answer", "."))},
-	)
-	orchestrated.Suits = func(r *table.Run) (string, error) {
-		doc, err := r.Prepare(ToolNext, table.Members{"filter": "all"})
-		if err == nil && table.TextAt(doc, "payload.error.code") != orchestratorMissing {
-			return "needs a server started without an orchestrator", nil
-		}
-		return "", err
+	return []engine.Scenario{
+		{ID: "S1-TRANS-01", Needs: coeNeeds(), Run: runDirect},
+		{ID: "S1-TRANS-01-COLD", Needs: lines, Run: runCold},
+		{ID: "S1-TRANS-04", Needs: lines, Run: runSplitText},
+		{ID: "S1-TICKET-06", Needs: coeNeeds(ToolTicket), Run: runManyTickets},
+		{ID: "S1-ADMIN-01", Needs: coeReading(), Run: runAdmin},
 	}
-	return append(table.Scenarios(orchestrated),
-		engine.Scenario{ID: "S1-TRANS-01", Needs: coeNeeds(), Run: runDirect},
-		engine.Scenario{ID: "S1-TRANS-01-COLD", Needs: lines, Run: runCold},
-		engine.Scenario{ID: "S1-TRANS-04", Needs: lines, Run: runSplitText},
-		engine.Scenario{ID: "S1-TICKET-06", Needs: coeNeeds(ToolTicket), Run: runManyTickets},
-		engine.Scenario{ID: "S1-ADMIN-01", Needs: coeReading(), Run: runAdmin},
-	)
 }
 
-const orchestratorMissing = "ORCHESTRATOR_NOT_INITIALIZED"
-
-func runDirect(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
+// noOrchestrator keeps a table to servers that were started without an orchestrator.
+func noOrchestrator(r *table.Run) (string, error) {
+	doc, err := r.Prepare(ToolNext, table.Members{"filter": "all"})
+	if err == nil && table.TextAt(doc, "payload.error.code") != "ORCHESTRATOR_NOT_INITIALIZED" {
+		return "needs a server started without an orchestrator", nil
 	}
+	return "", err
+}
+
+func runDirect(t *engine.Trial) {
+	s := t.Shared()
 	r := &table.Run{Trial: t, Table: &table.Table{}, Session: s, Kept: map[string]any{"nonce": ""}}
 	ask := func(args table.Members, direct bool) (map[string]any, error) {
 		return r.Exchange(&table.Step{Tool: ToolNext, Args: args, Direct: direct})
 	}
 	bare, err := ask(nil, true)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	t.Check("S1-TRANS-01", meets(bare, table.Is("payload.success", true)), "the payload as the result", "%s", rawjson.Clip(string(rawjson.Encode(bare)), 300))
 	wrapped, err := ask(nil, false)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	t.Check("S1-TRANS-02/payload", wrapped["payload"] != nil && reflect.DeepEqual(bare["payload"], wrapped["payload"]), rawjson.Clip(string(rawjson.Encode(bare["payload"])), 200),
 		"%s", rawjson.Clip(string(rawjson.Encode(wrapped["payload"])), 200))
 	structured, there := wrapped["structured"]
 	t.Check("S1-TRANS-02/structured", !there || reflect.DeepEqual(structured, wrapped["payload"]), "the object in the text", "%s", rawjson.Clip(string(rawjson.Encode(structured)), 200))
 	bad := table.Members{"filter": "urgent"}
-	if bare, err = ask(bad, true); err != nil {
-		return err
-	}
-	if wrapped, err = ask(bad, false); err != nil {
-		return err
-	}
+	bare, err = ask(bad, true)
+	t.NoError(err)
+	wrapped, err = ask(bad, false)
+	t.NoError(err)
 	t.Check("S1-TRANS-02/error", bare["error"] != nil && table.NumberAt(bare, "error.code") == table.NumberAt(wrapped, "error.code"), rawjson.Clip(string(rawjson.Encode(bare)), 200),
 		"%s", rawjson.Clip(string(rawjson.Encode(wrapped)), 200))
-	return nil
 }
 
-func runCold(t *engine.Trial) error {
-	s, err := t.Raw()
-	if err != nil {
-		return err
-	}
+func runCold(t *engine.Trial) {
+	s := t.Raw()
 	a, err := s.Request(t.Ctx, ToolNext, map[string]any{"filter": "all"})
 	if err == nil && table.UsedUp(table.Outcome(a)) {
-		return engine.ErrUsedUp
+		t.NoError(engine.ErrUsedUp)
+		return
 	}
 	t.Check("S1-TRANS-01/cold", err == nil && meets(table.Outcome(a), table.Is("payload.success", true)), "the payload as the result", "%s", a.OrError(err))
-	return nil
 }
 
-func runSplitText(t *engine.Trial) error {
-	s, err := t.Fresh()
-	if err != nil {
-		return err
-	}
+func runSplitText(t *engine.Trial) {
+	s := t.Fresh()
 	const words = "Größe 日本 🦊"
 	id := s.NewID()
 	data := append(s.Message(id, mcp.MethodToolsCall, asAgent("conform/split/"+rand.Text()[:8], ToolAsk, table.Members{"question": words})), '\n')
@@ -104,51 +81,41 @@ func runSplitText(t *engine.Trial) error {
 		if data[0] < 0x80 {
 			n = max(1, bytes.IndexFunc(data, func(r rune) bool { return r >= 0x80 }))
 		}
-		if err := talk.WriteRaw(t, s, data[:n]); err != nil {
-			return err
-		}
+		t.NoError(talk.WriteRaw(t, s, data[:n]))
 		data = data[n:]
 	}
 	a, err := s.Await(t.Ctx, id)
-	if err != nil {
-		return err
-	}
+	t.NoError(err)
 	doc := table.Outcome(a)
 	if table.UsedUp(doc) {
-		return engine.ErrUsedUp
+		t.NoError(engine.ErrUsedUp)
+		return
 	}
 	got := table.TextAt(doc, "payload.question")
 	t.Check("S1-TRANS-04", got == words, words, "%s", a.Describe())
-	return nil
 }
 
 // ticketsAtOnce is how many tickets are made at the same time.
 const ticketsAtOnce = 20
 
-func runManyTickets(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+func runManyTickets(t *engine.Trial) {
+	s := t.Shared()
 	agent := "conform/tickets/" + rand.Text()[:8]
 	var sent []string
 	for i := range ticketsAtOnce {
 		id, err := s.Post(t.Ctx, mcp.MethodToolsCall, asAgent(fmt.Sprintf("%s/%d", agent, i/engine.CallsPerAgent), ToolTicket, table.Members{"title": fmt.Sprintf("ticket %d", i)}))
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		sent = append(sent, id)
 	}
 	ids := map[string]bool{}
 	var bad wire.Answer
 	for _, id := range sent {
 		a, err := s.Await(t.Ctx, id)
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		doc := table.Outcome(a)
 		if table.UsedUp(doc) {
-			return engine.ErrUsedUp
+			t.NoError(engine.ErrUsedUp)
+			return
 		}
 		ticket := table.TextAt(doc, "payload.ticket.id")
 		if ticket == "" || ids[ticket] {
@@ -157,10 +124,9 @@ func runManyTickets(t *engine.Trial) error {
 		ids[ticket] = true
 	}
 	t.Check("S1-TICKET-06", len(ids) == ticketsAtOnce && bad.Result == nil, "20 different ids", "%d ids, and %s", len(ids), bad.Describe())
-	return nil
 }
 
-func runAdmin(t *engine.Trial) error {
+func runAdmin(t *engine.Trial) {
 	listed := ""
 	for _, tool := range t.Rev.Tools {
 		if tool.Name == "clearQueue" || tool.Name == "resetPlan" {
@@ -168,5 +134,4 @@ func runAdmin(t *engine.Trial) error {
 		}
 	}
 	t.Check("S1-ADMIN-01", listed == "", "neither of them", "%s is listed", listed)
-	return nil
 }

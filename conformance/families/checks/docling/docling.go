@@ -2,7 +2,6 @@
 package docling
 
 import (
-	"context"
 	"embed"
 	"encoding/base64"
 	"fmt"
@@ -24,18 +23,15 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Tools of the docling family.
-const (
-	ToolPDF      = "convert_pdf"
-	toolDOCX     = "convert_docx"
-	toolXLSX     = "convert_xlsx"
-	toolPPTX     = "convert_pptx"
-	toolURL      = "convert_url"
-	toolMarkdown = "export_markdown"
-	toolHTML     = "export_html"
-	toolJSON     = "export_json"
-)
+// ToolPDF converts a PDF; the tables name the other tools of the family.
+const ToolPDF = "convert_pdf"
 
+// tables are the checks that are calls, one after the other.
+//
+//go:embed tables.txt
+var tables string
+
+// Area is the area of the family's checks in a report.
 const Area = "docling"
 
 // Codes of the docling profile beside JSON-RPC's own.
@@ -60,12 +56,13 @@ func sample(name string) ([]byte, error) {
 
 // Scenarios returns the scenarios of the family.
 func Scenarios() []engine.Scenario {
-	return slices.Concat(
-		table.Scenarios(doclingConvertTables()...), table.Scenarios(doclingInputTables()...), table.Scenarios(doclingHostileTables()...), table.Scenarios(doclingURLTables()...), table.Scenarios(doclingExportTables()...),
-		[]engine.Scenario{
-			NotObserved("S2-CONV-14", doclingNeeds(), "a look at the server's converters"),
-			doclingParallel(),
-		},
+	all := table.Scenarios(table.MustRead(tables, table.Words{
+		Area: Area, Needs: func(tools []string) engine.Needs { return doclingNeeds(tools...) }, Make: makeDocling, That: judgements, Phrases: phrases,
+		Suits: map[string]func(r *table.Run) (string, error){"shared folder": sharedInputs, "reachable": reachable},
+	})...)
+	return append(all,
+		NotObserved("S2-CONV-14", doclingNeeds(), "a look at the server's converters"),
+		engine.Scenario{ID: "S2-CONV-15", Needs: doclingNeeds("convert_docx"), Run: convertInParallel},
 	)
 }
 
@@ -74,7 +71,7 @@ func Scenarios() []engine.Scenario {
 func doclingNeeds(tools ...string) engine.Needs {
 	return engine.Needs{
 		Capability: "tools", Profile: profile.Docling, SideEffects: conformance.SideEffectsReadOnly,
-		Tools: slices.Compact(append([]string{ToolPDF, toolMarkdown}, tools...)),
+		Tools: slices.Compact(append([]string{ToolPDF, "export_markdown"}, tools...)),
 	}
 }
 
@@ -82,16 +79,6 @@ func doclingNeeds(tools ...string) engine.Needs {
 func NotObserved(id string, needs engine.Needs, control string) engine.Scenario {
 	needs.Control = control
 	return engine.Scenario{ID: id, Needs: needs}
-}
-
-// doclingTable is a table of the family.
-func doclingTable(id, title string, needs engine.Needs, steps ...table.Step) table.Table {
-	return table.Table{ID: id, Area: Area, Title: title, Needs: needs, Steps: steps, Make: makeDocling}
-}
-
-// carried are the arguments of a call that carries a sample.
-func carried(name string) table.Members {
-	return table.Members{"content_base64": "$" + name, "filename": name}
 }
 
 // makeDocling makes what calls carry: samples by their names, documents to
@@ -109,6 +96,10 @@ func makeDocling(r *table.Run, name string) (any, error) {
 		return inputFile(r, name)
 	case "site":
 		return site(r)
+	case "text.pdf":
+		return base64.StdEncoding.EncodeToString([]byte("just text\n")), nil
+	case "long-url":
+		return "http://10.0.0.1/" + strings.Repeat("x", 2048), nil
 	}
 	data, err := sample(name)
 	return base64.StdEncoding.EncodeToString(data), err
@@ -121,6 +112,19 @@ func sharedInputs(r *table.Run) (string, error) {
 		return "needs a folder of documents that the server may read", nil
 	}
 	return "", nil
+}
+
+// reachable keeps a table to servers that may fetch from this machine.
+func reachable(r *table.Run) (string, error) {
+	site, err := r.Value("site")
+	if err != nil {
+		return "", err
+	}
+	doc, err := r.Prepare("convert_url", table.Members{"url": site, "options": table.Members{}})
+	if err == nil && doc["error"] != nil {
+		return "needs a server that may reach this machine", nil
+	}
+	return "", err
 }
 
 // inputFile puts a sample below the folder the server reads, beside it, or
@@ -185,60 +189,39 @@ func site(r *table.Run) (any, error) {
 	return fmt.Sprintf("http://%s/page", listener.Addr()), nil
 }
 
-// doclingParallel judges conversions at the same time.
-func doclingParallel() engine.Scenario {
-	return engine.Scenario{ID: "S2-CONV-15", Needs: doclingNeeds(toolDOCX), Run: convertInParallel}
-}
-
-func convertInParallel(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
+// convertInParallel judges conversions at the same time.
+func convertInParallel(t *engine.Trial) {
+	s := t.Shared()
 	type job struct{ tool, name, want, id string }
-	jobs := []job{{tool: ToolPDF, name: "report.pdf"}, {tool: toolDOCX, name: "handbook.docx"}}
-	params := func(j job) (map[string]any, error) {
+	jobs := []job{{tool: ToolPDF, name: "report.pdf"}, {tool: "convert_docx", name: "handbook.docx"}}
+	ask := func(j *job) {
 		data, err := sample(j.name)
-		return engine.CallParams(j.tool, map[string]any{"content_base64": base64.StdEncoding.EncodeToString(data), "filename": j.name}), err
+		t.NoError(err)
+		j.id, err = s.Post(t.Ctx, mcp.MethodToolsCall, engine.CallParams(j.tool, map[string]any{"content_base64": base64.StdEncoding.EncodeToString(data), "filename": j.name}))
+		t.NoError(err)
 	}
-	result := func(ctx context.Context, id string) (string, error) {
-		a, err := s.Await(ctx, id)
-		return table.TextAt(table.Outcome(a), "text"), err
-	}
-	ask := func(j *job) error {
-		p, err := params(*j)
-		if err == nil {
-			j.id, err = s.Post(t.Ctx, mcp.MethodToolsCall, p)
-		}
-		return err
+	result := func(id string) string {
+		a, err := s.Await(t.Ctx, id)
+		t.NoError(err)
+		return table.TextAt(table.Outcome(a), "text")
 	}
 	for i := range jobs {
-		if err := ask(&jobs[i]); err != nil {
-			return err
-		}
-		if jobs[i].want, err = result(t.Ctx, jobs[i].id); err != nil {
-			return err
-		}
+		ask(&jobs[i])
+		jobs[i].want = result(jobs[i].id)
 	}
 	var all []job
 	for range 4 {
 		all = append(all, jobs...)
 	}
 	for i := range all {
-		if err := ask(&all[i]); err != nil {
-			return err
-		}
+		ask(&all[i])
 	}
 	var wrong []string
 	for _, j := range all {
-		got, err := result(t.Ctx, j.id)
-		if err != nil {
-			return err
-		}
+		got := result(j.id)
 		if got != j.want || got == "" {
 			wrong = append(wrong, fmt.Sprintf("%s: %s", j.name, rawjson.Clip(got, 100)))
 		}
 	}
 	t.Check("S2-CONV-15", len(wrong) == 0, "the same documents", "%d of 8 differ: %s", len(wrong), strings.Join(wrong, "; "))
-	return nil
 }

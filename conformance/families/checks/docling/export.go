@@ -1,14 +1,11 @@
 package docling
 
 import (
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/families/internal/table"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
 // exportDocuments are what is exported, by name.
@@ -96,88 +93,6 @@ func layersDocument() map[string]any {
 	d.text("#/body", "page_header", "Head of the page", table.Members{"content_layer": "furniture"})
 	d.text("#/body", "text", "What is said", nil)
 	return d.members
-}
-
-// doclingExportTables are about what documents are written as.
-func doclingExportTables() []table.Table {
-	export := func(tool, name string) table.Step {
-		return table.Step{Tool: tool, Args: table.Members{"document": "$" + name}}
-	}
-	checked := func(st table.Step, word, title string, want ...table.Expectation) table.Step {
-		st.Word, st.Title, st.Want = word, title, table.Succeeds(want...)
-		return st
-	}
-	look := func(word, title string, want ...table.Expectation) table.Step {
-		return table.Step{Word: word, Title: title, Want: want}
-	}
-	shape := func(format string) table.Expectation {
-		return table.That("the content as text, and in structuredContent with its format and size", func(doc any, _ map[string]any) bool {
-			text := table.TextAt(doc, "text")
-			if _, there := table.Lookup(doc, "structured"); !there {
-				return strings.Contains(text, "First part")
-			}
-			return table.TextAt(doc, "structured.format") == format && table.TextAt(doc, "structured.content") == text && table.NumberAt(doc, "structured.size_bytes") == float64(len(text))
-		})
-	}
-	convert := table.Step{Tool: toolDOCX, Args: carried("handbook.docx"), Want: table.Succeeds(), Keep: map[string]string{"doc": "payload"}}
-	refused := func(st table.Step, word, title string, want []table.Expectation) table.Step {
-		st.Word, st.Title, st.Want = word, title, want
-		return st
-	}
-	furnished := func(word, title string, want ...table.Expectation) table.Step {
-		st := export(toolMarkdown, "layers")
-		st.Args["options"] = table.Members{"include_furniture": true}
-		return checked(st, word, title, want...)
-	}
-	needs, toHTML, toJSON := doclingNeeds(), doclingNeeds(toolHTML), doclingNeeds(toolJSON)
-	var wrong []table.Step
-	for _, tool := range []string{toolMarkdown, toolHTML, toolJSON} {
-		word := strings.TrimPrefix(tool, "export_")
-		wrong = append(wrong,
-			refused(export(tool, "other"), word+"-schema", tool+" refuses a document of another schema_name with -32602", table.RPCCode(wire.CodeInvalidParams)),
-			refused(export(tool, "broken"), word+"-dangling", tool+" refuses a reference that leads nowhere", RefusedAs(codeExport, wire.CodeInvalidParams)),
-			refused(export(tool, "cycle"), word+"-cycle", tool+" refuses a cycle", RefusedAs(codeExport, wire.CodeInvalidParams)),
-		)
-	}
-	all := doclingNeeds(toolHTML, toolJSON)
-	return []table.Table{
-		doclingTable("S2-EXP-01", "Markdown", needs,
-			checked(export(toolMarkdown, "kinds"), "shape", "the text is the content, and nothing else", shape("markdown")),
-			look("headings", "the title has one hash, a heading one more than its level", table.Like("text", `(?m)^# The title$`), table.Like("text", `(?m)^## First part$`), table.Like("text", `(?m)^### Second part$`)),
-			look("lists", "lists within lists are indented, and numbers kept", table.Like("text", `(?m)^- apples\n- pears\n {2,4}- green$`), table.Like("text", `(?m)^1\. to begin\n2\. to end$`)),
-			look("code", "code is fenced", table.Like("text", "(?m)^```\\w*\\nx := 1\\n```$")),
-			look("formula", "a formula stands between dollars", table.Like("text", `(?m)^\$\$E=mc\^2\$\$$`)),
-			look("looks", "bold, italic, struck and linked text is marked", table.Like("text", `(?m)^\*\*loud\*\*$`), table.Like("text", `(?m)^\*slanted\*$`), table.Like("text", `(?m)^~~struck~~$`), table.Like("text", `(?m)^\[a link\]\(<?https://example\.com/x>?\)$`)),
-			look("escapes", "underscores and tags are escaped", table.Like("text", `(?m)^an under\\_score &amp; &lt;b&gt;a tag&lt;/b&gt;$`)),
-			look("table", "a table has a header and a rule", table.Like("text", `(?m)^\| Key +\| Value +\|\n\|[-: ]+\|[-: ]+\|$`)),
-			table.Step{Requirement: "S2-EXP-07", Word: "cell", Title: "a pipe and a newline in a cell do not break the table", Want: table.Wants(table.Like("text", `(?m)^\| a(&#124;|\\\|)b +\| one( |<br ?/?>)two +\|$`))},
-		),
-		doclingTable("S2-EXP-02", "Markdown that is read again", doclingNeeds(toolDOCX), convert,
-			checked(export(toolMarkdown, "doc"), "headings", "its headings are those of the document", table.That("five headings of their ranks", func(doc any, _ map[string]any) bool {
-				return slices.Equal(regexp.MustCompile(`(?m)^#+ .*$`).FindAllString(table.TextAt(doc, "text"), -1),
-					[]string{"# The harbour handbook", "## Arriving", "### Papers", "#### Where to hand them in", "## Leaving"})
-			})),
-			look("lists", "its lists have the depth they had", table.Like("text", `(?m)^1\. Crew list\n2\. Cargo list\n {2,4}\S.*Weights\n {2,4}\S.*Dangerous goods\n {4,8}- Class and number$`), table.Like("text", `(?m)^- Pay the dues\n {2,4}- in cash\n {2,4}- by card\n- Wait for the pilot$`)),
-		),
-		doclingTable("S2-EXP-03", "HTML", toHTML,
-			checked(export(toolHTML, "kinds"), "shape", "the text is the content, and nothing else", shape("html")),
-			look("headings", "the title is h1, a heading one below its level", table.Like("text", `<h1[^>]*>The title</h1>`), table.Like("text", `<h2[^>]*>First part</h2>`), table.Like("text", `<h3[^>]*>Second part</h3>`)),
-			look("escapes", "text is escaped", table.Like("text", `an under_score &amp; &lt;b&gt;a tag&lt;/b&gt;`)),
-			look("lists", "lists are ul and ol with li", table.Like("text", `(?s)<ul>.*<li[^>]*>.*apples.*<ul>.*green.*</ul>.*</ul>`), table.Like("text", `(?s)<ol[^>]*>.*to begin.*</ol>`)),
-			look("closed", "every element is closed where it was opened", table.That("elements that nest", func(doc any, _ map[string]any) bool { return balanced(table.TextAt(doc, "text")) })),
-			checked(export(toolHTML, "spans"), "spans", "merged cells have rowspan and colspan, headers are th", table.Like("text", `<th[^>]* colspan="2"[^>]*>\s*wide`), table.Like("text", `<th[^>]* rowspan="2"[^>]*>\s*tall`), table.Like("text", `<td[^>]*>\s*left`)),
-		),
-		doclingTable("S2-EXP-04", "JSON", func() engine.Needs { n := toJSON; n.Tools = append(n.Tools, toolDOCX); return n }(), convert,
-			checked(export(toolJSON, "doc"), "same", "the exported document is the one that was given", table.That("the same document", func(doc any, kept map[string]any) bool {
-				return kept["doc"] != nil && reflect.DeepEqual(Within(doc, "payload"), kept["doc"])
-			})),
-		),
-		doclingTable("S2-EXP-05", "documents that cannot be exported", all, wrong...),
-		doclingTable("S2-EXP-06", "furniture", needs,
-			checked(export(toolMarkdown, "layers"), "left-out", "furniture is left out by default", table.Like("text", `^What is said\s*$`)),
-			furnished("included", "it is there with include_furniture", table.Like("text", `(?m)^Head of the page$`), table.Like("text", `(?m)^What is said$`)),
-		),
-	}
 }
 
 var htmlTag = regexp.MustCompile(`<(/?)([a-zA-Z][a-zA-Z0-9]*)[^>]*?(/?)>`)

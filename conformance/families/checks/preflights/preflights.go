@@ -3,6 +3,9 @@
 package preflights
 
 import (
+	_ "embed" // the tables
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,12 +32,20 @@ const (
 	pathProjection = "docs/ARCHITECTURE_STATE.md"
 )
 
-const uidPattern = `\d{8}T\d{6}\.\d{3}Z-[0-9A-Z]{4}`
+// tables are the checks that are calls, one after the other.
+//
+//go:embed tables.txt
+var tables string
 
 // Scenarios returns the scenarios of the family.
 func Scenarios() []engine.Scenario {
+	words := table.Words{
+		Area: Area, Needs: func([]string) engine.Needs { return preflightsNeeds() }, Make: makePreflights, Before: before,
+		Suits: map[string]func(r *table.Run) (string, error){"": sharedDisk},
+		That:  judgements, Phrases: phrases,
+	}
 	return slices.Concat(
-		table.Scenarios(clarifyTables()...), table.Scenarios(decisionTables()...), table.Scenarios(documentTables()...), table.Scenarios(repositoryTables()...),
+		table.Scenarios(table.MustRead(tables, words)...), table.Scenarios(decisionTables()...),
 		[]engine.Scenario{
 			notJudged("S3-SESS-01", "a clock"),
 			notJudged("S3-UID-03", "two servers on copies of a repository"),
@@ -63,7 +74,7 @@ func preflightsTable(id, title string, steps ...table.Step) table.Table {
 	return table.Table{ID: id, Area: Area, Title: title, Needs: preflightsNeeds(), Steps: steps, Make: makePreflights, Suits: sharedDisk}
 }
 
-// makePreflights makes repositories, and answers to the questions kept as
+// makePreflights makes repositories and what is in them, and answers to the questions kept as
 // questions.
 func makePreflights(r *table.Run, name string) (any, error) {
 	switch {
@@ -78,6 +89,18 @@ func makePreflights(r *table.Run, name string) (any, error) {
 		return answers, nil
 	case name == "plain":
 		return r.Folder()
+	case name == "worktree":
+		dir, err := r.Folder()
+		return dir, errors.Join(err, write(filepath.Join(dir, ".git"), "gitdir: /nowhere\n"))
+	case name == "file":
+		path := filepath.Join(fmt.Sprint(r.Kept["repo"]), "file")
+		return path, write(path, "x")
+	case name == "below":
+		dir := filepath.Join(fmt.Sprint(r.Kept["repo"]), "src", "deep")
+		return dir, engine.SuiteError(os.MkdirAll(dir, 0o755)) //nolint:gosec // as above
+	case name == "inner":
+		dir := filepath.Join(fmt.Sprint(r.Kept["repo"]), "vendor", "inner")
+		return dir, engine.SuiteError(os.MkdirAll(filepath.Join(dir, ".git"), 0o755)) //nolint:gosec // as above
 	}
 	return nil, fmt.Errorf("%w: no answer before had %s", table.ErrPrerequisite, name)
 }
@@ -124,79 +147,105 @@ func inRepository(kept map[string]any, path string) string {
 	return string(data)
 }
 
-// write puts a file into a repository before a call.
-func write(repository, path, content string) func(r *table.Run) error {
-	return func(r *table.Run) error {
-		dir, err := r.Value(repository)
-		if err != nil {
-			return err
-		}
-		name := filepath.Join(fmt.Sprint(dir), filepath.FromSlash(path))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // the server may be another user
-			return engine.SuiteError(err)
-		}
-		return engine.SuiteError(os.WriteFile(name, []byte(content), 0o644)) //nolint:gosec // as above
+// before reads what happens before a call: "write PATH TEXT" and "remove PATH" change a file
+// of the repository, and "remember NAME PATH" keeps its text.
+func before(text string) (func(r *table.Run) error, error) {
+	verb, rest, _ := strings.Cut(text, " ")
+	name, more, _ := strings.Cut(rest, " ")
+	switch verb {
+	case "write":
+		var content string
+		err := json.Unmarshal([]byte(more), &content)
+		return func(r *table.Run) error {
+			return write(filepath.Join(fmt.Sprint(r.Kept["repo"]), filepath.FromSlash(name)), content)
+		}, err
+	case "remove":
+		return func(r *table.Run) error {
+			return engine.SuiteError(os.Remove(filepath.Join(fmt.Sprint(r.Kept["repo"]), filepath.FromSlash(name))))
+		}, nil
+	case "remember":
+		return func(r *table.Run) error {
+			path := more
+			if kept, isName := strings.CutPrefix(path, "$"); isName {
+				path = fmt.Sprint(r.Kept[kept])
+			}
+			r.Kept[name] = inRepository(r.Kept, path)
+			return nil
+		}, nil
 	}
+	return nil, errors.New("want write, remove or remember")
 }
 
-// preflightFault expects an error of the family, which is a result (S3-ERR-04).
-func preflightFault(code string, more ...table.Expectation) []table.Expectation {
-	return append([]table.Expectation{
-		table.Is("isError", true), table.Is("payload.status", "error"), table.Is("payload.error.code", code), table.Like("payload.error.message", "."),
-		table.HasNull("payload.error.details"), table.Like("payload.error.recovery_hint", "."),
-		table.That("details that are an object", func(doc any, _ map[string]any) bool {
-			v, _ := table.Lookup(doc, "payload.error.details")
-			_, ok := v.(map[string]any)
-			return ok
-		}),
-	}, more...)
+// write puts a file into a folder, which it makes.
+func write(name, content string) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // the server may be another user
+		return engine.SuiteError(err)
+	}
+	return engine.SuiteError(os.WriteFile(name, []byte(content), 0o644)) //nolint:gosec // as above
+}
+
+// phrases are the two forms of answers of require_clarification that are not its last.
+var phrases = map[string]func(text string) ([]table.Expectation, error){
+	// An error of the family is a result (S3-ERR-04).
+	"fault": func(code string) ([]table.Expectation, error) {
+		return table.Wants(
+			table.Is("isError", true), table.Is("payload.status", "error"), table.Is("payload.error.code", code), table.Like("payload.error.message", "."),
+			table.HasNull("payload.error.details"), table.Like("payload.error.recovery_hint", "."),
+			table.That("details that are an object", func(doc any, _ map[string]any) bool {
+				v, _ := table.Lookup(doc, "payload.error.details")
+				_, ok := v.(map[string]any)
+				return ok
+			}),
+		), nil
+	},
+	"asks": func(string) ([]table.Expectation, error) { return needsClarification(), nil },
 }
 
 // needsClarification expects questions.
-func needsClarification(more ...table.Expectation) []table.Expectation {
-	return table.Succeeds(append([]table.Expectation{table.Is("payload.status", "needs_clarification"), table.Like("payload.session_id", ".")}, more...)...)
+func needsClarification() []table.Expectation {
+	return table.Succeeds(table.Is("payload.status", "needs_clarification"), table.Like("payload.session_id", "."))
 }
 
-// complete is a session from its first call to its end: keep names its
-// repository, and word and title are those of the check of its end.
-func complete(repository, intention string, preferences any) []table.Step {
-	first := table.Members{"user_intention": intention, "repo_path": "$" + repository}
-	if preferences != nil {
-		first["preferences"] = preferences
+// decisionTables are about what makes an ADR and what does not: each row is a session from
+// its first call to its end.
+func decisionTables() []table.Table {
+	var words, scope, asked, none []table.Step
+	judge := func(all *[]table.Step, word, intention string, want bool) {
+		title := fmt.Sprintf("%q needs an ADR", intention)
+		if !want {
+			title = fmt.Sprintf("%q needs none", intention)
+		}
+		adr := table.That("an artifact of type adr", hasADR)
+		if !want {
+			adr = table.That("no artifact of type adr", func(doc any, _ map[string]any) bool {
+				return len(table.ArrayAt(doc, "payload.artifacts_created")) > 0 && !hasADR(doc, nil)
+			})
+		}
+		*all = append(*all,
+			table.Step{
+				Tool: toolClarify, Args: table.Members{"user_intention": intention, "repo_path": "$repo-" + word}, Want: needsClarification(),
+				Keep: map[string]string{"session-" + word: "payload.session_id", "questions-" + word: "payload.questions"},
+			},
+			table.Step{
+				Word: word, Title: title, Tool: toolClarify, Args: table.Members{"user_intention": intention, "session_id": "$session-" + word, "answers": "$answers-" + word},
+				Want: table.Succeeds(table.Is("payload.status", "completed"), adr),
+			})
 	}
-	return []table.Step{
-		{
-			Tool: toolClarify, Args: first, Want: needsClarification(),
-			Keep: map[string]string{"session" + repository: "payload.session_id", "questions" + repository: "payload.questions"},
-		},
-		{
-			Tool: toolClarify, Args: table.Members{"user_intention": intention, "session_id": "$session" + repository, "answers": "$answers" + repository},
-			Want: table.Succeeds(table.Is("payload.status", "completed")),
-		},
+	for _, word := range strings.Fields("auth authentication database storage cache framework runtime deployment infrastructure queue messaging") {
+		judge(&words, word, "Replace the "+word+" of the service", true)
 	}
-}
-
-// authentication is the example of S3, answered with OAuth and next-auth.
-func authentication(repository string) []table.Step {
-	steps := complete(repository, "Add authentication", nil)
-	steps[1].Args = steps[1].Args.With(table.Members{"answers": table.Members{"auth_strategy": "OAuth", "auth_library": "next-auth"}})
-	return steps
-}
-
-// named gives a step a check.
-func named(st table.Step, word, title string, more ...table.Expectation) table.Step {
-	st.Word, st.Title, st.Want = word, title, append(slices.Clone(st.Want), more...)
-	return st
-}
-
-// hasType expects an artifact of a type among those created, or none.
-func hasType(kind string, want bool) table.Expectation {
-	words := "an artifact of type " + kind
-	if !want {
-		words = "no artifact of type " + kind
+	judge(&scope, "dependency", "Add a new library for charts", true)
+	judge(&scope, "ten", "Touch 10 files", true)
+	judge(&scope, "nine", "Touch 9 files", false)
+	judge(&scope, "migration", "Plan the migration of the reports", true)
+	for _, word := range strings.Fields("architecture strategy approach") {
+		judge(&asked, word, "Write down the "+word+" for reports", true)
 	}
-	return table.That(words, func(doc any, _ map[string]any) bool {
-		created := table.ArrayAt(doc, "payload.artifacts_created")
-		return len(created) > 0 && want == slices.ContainsFunc(created, func(a any) bool { return table.TextAt(a, "type") == kind })
-	})
+	judge(&none, "bug", "Bug: the database loses rows", false)
+	judge(&none, "refactor", "Refactor the cache to use generics", false)
+	judge(&none, "config", "Change the database timeout setting", false)
+	return []table.Table{
+		preflightsTable("S3-ADR-01", "words of categories", words...), preflightsTable("S3-ADR-02", "how far a change reaches", scope...),
+		preflightsTable("S3-ADR-03", "words that ask for a decision", asked...), preflightsTable("S3-ADR-04", "changes within what is decided", none...),
+	}
 }

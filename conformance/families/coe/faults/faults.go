@@ -1,5 +1,5 @@
 // Package faults holds what a test has asked to go wrong (tools.md §3.4): which
-// tool, in what way, how often. It injects nothing by itself; the tools ask it.
+// tool, in what way, how often. It injects nothing on its own; the tools ask it.
 package faults
 
 import (

@@ -20,7 +20,7 @@ type language struct {
 	stop map[string]bool
 }
 
-// languages are those that are told apart. Texts in others are compared by
+// languages are those that are distinguished. Texts in others are compared by
 // their words as they stand.
 var languages = []*language{
 	{"en", english.Stem, set(`a about am an and any are as at be been but by can could did do does doing done for from had has have having he

@@ -61,7 +61,7 @@ type Tx interface {
 	Load(ctx context.Context, epoch, revision int64) (plan.Head, []plan.Row, error)
 	// Save stores changes of the plan and returns as which revision.
 	Save(ctx context.Context, c plan.Changes) (epoch, revision int64, err error)
-	// Clear removes everything; the numbers of tickets begin anew.
+	// Clear removes everything; the numbers of tickets begin again.
 	Clear(ctx context.Context) error
 }
 

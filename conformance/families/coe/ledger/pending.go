@@ -21,7 +21,7 @@ const (
 type pending struct {
 	mu      sync.Mutex
 	tickets []Ticket
-	// unclaimed are tickets written after their creator was told that it failed:
+	// unclaimed are tickets written after their creator got an error:
 	// the same request again gets the ticket, not a second one.
 	unclaimed []Ticket
 
@@ -33,7 +33,7 @@ type pending struct {
 }
 
 func (p *pending) start(l *Ledger) {
-	//nolint:forbidigo // the writer lives as long as the ledger, whoever opened it
+	//nolint:forbidigo // the writer lives as long as the ledger, regardless of who opened it
 	ctx, cancel := context.WithCancel(context.Background())
 	p.wake, p.quit, p.flushing = make(chan struct{}, 1), cancel, make(chan struct{}, 1)
 	p.flushing <- struct{}{}

@@ -14,13 +14,13 @@ type Kind string
 const (
 	// Report is what reportTaskDone, reportTaskStatus or reportTaskCompleted was told.
 	Report Kind = "task_report"
-	// Verification is what reportVerificationResult was told.
+	// Verification holds the arguments of reportVerificationResult.
 	Verification Kind = "verification"
-	// TestFailure is what reportTestFailure was told.
+	// TestFailure holds the arguments of reportTestFailure.
 	TestFailure Kind = "test_failure"
-	// Observation is what reportObservation was told, or one observation of a report.
+	// Observation holds the arguments of reportObservation, or one observation of a report.
 	Observation Kind = "observation"
-	// Issue is what reportIssue was told, or a failed item of a verification.
+	// Issue holds the arguments of reportIssue, or a failed item of a verification.
 	Issue Kind = "issue"
 	// Question is what askQuestion or getImmediateAnswer was asked, and its answer.
 	Question Kind = "question"

@@ -19,7 +19,7 @@ func (l Limit) on() bool { return l.Calls > 0 }
 
 // Rates are the limits of a server.
 type Rates struct {
-	// Agent and Burst hold for each agent by itself, Global for all together.
+	// Agent and Burst hold for each agent alone, Global for all together.
 	Agent, Global, Burst Limit
 }
 

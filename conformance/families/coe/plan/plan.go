@@ -11,7 +11,7 @@ import (
 )
 
 // MaxTasks bounds a plan: a change copies the index of the tasks, and a caller
-// may create them for ever. Verifications do not count: each task has one at
+// may create them forever. Verifications do not count: each task has one at
 // most, and no end of a task may fail for want of room.
 const MaxTasks = 20_000
 

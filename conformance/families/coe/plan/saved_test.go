@@ -252,7 +252,7 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// A task that somebody was told to work on is nobody else's, and is still ready.
+// A task that somebody was given is nobody else's, and is still ready.
 func TestHandOut(t *testing.T) {
 	t.Parallel()
 	p := New(Seed{Tasks: []Task{{ID: "A"}, {ID: "B"}}})

@@ -18,7 +18,7 @@ func (tx *Tx) open(id string) (*Task, error) {
 	return t, nil
 }
 
-// HandOut notes who was told to work on a task. It changes nothing else: reading
+// HandOut notes who was given a task. It changes nothing else: reading
 // the queue starts no task.
 func (tx *Tx) HandOut(id string, to Holder) error {
 	t, err := tx.open(id)

@@ -135,7 +135,7 @@ func (v *View) Holders() []Holder {
 	return out
 }
 
-// Release takes from an agent the ready tasks that it was told to work on.
+// Release takes from an agent the ready tasks that it was given.
 func (tx *Tx) Release(agent Holder) {
 	for _, t := range tx.tasks {
 		if t.Holder == agent && tx.Status(t) == StatusReady {

@@ -91,7 +91,7 @@ var (
 	plainMarker = regexp.MustCompile(`^[^\s'"\\<>&\x00-\x1f]{1,16}$`)
 )
 
-// itemAttribute shows a marker that the list would not have by itself.
+// itemAttribute shows a marker that the list would not have on its own.
 func itemAttribute(t *document.Text, expected *int) string {
 	if m := ordinal.FindStringSubmatch(t.Marker); m != nil && t.Enumerated {
 		no, _ := strconv.Atoi(m[1])

@@ -37,7 +37,7 @@ func (d *docx) runs(p *element) *runs {
 func (r *runs) walk(e *element, to string) {
 	for _, kid := range e.children() {
 		if r.d.ctx.Err() != nil {
-			return // the next block says so
+			return // the next block reports it
 		}
 		switch kid.name {
 		case "r":

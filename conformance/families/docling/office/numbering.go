@@ -72,7 +72,7 @@ func (n *numbering) item(numPr *element) (listItem, bool) {
 		delete(n.restart[id], level) // it restarts once
 	}
 	counts[level]++
-	counts = counts[:level+1] // deeper levels begin anew
+	counts = counts[:level+1] // deeper levels begin again
 	n.counters[n.abstract[id]] = counts
 	item.enumerated, item.marker = true, label(text, counts, levels)
 	return item, true

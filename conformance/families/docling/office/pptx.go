@@ -174,7 +174,7 @@ func (x *pptx) paragraphs(body *element, holder placeholder) {
 	var counts [maxListLevel + 1]int
 	for _, p := range body.all("p") {
 		if x.ctx.Err() != nil {
-			return // the next shape says so
+			return // the next shape reports it
 		}
 		runs := x.runs(p)
 		if document.PlainText(runs) == "" {

@@ -168,7 +168,7 @@ func within(code []byte, r codeRange) bool {
 	return true
 }
 
-// text is what a code means by itself.
+// text is what a code means on its own.
 func (m *charMap) text(code string) string {
 	switch {
 	case m.utf16 && len(code) == 2:

@@ -18,7 +18,7 @@ type reader struct {
 }
 
 // open reads the objects of a file. What the library cannot find by the file's
-// own table of offsets, it finds in a copy whose table is made anew.
+// own table of offsets, it finds in a copy whose table is made again.
 func open(data []byte) (*reader, error) {
 	data = fromHeader(data)
 	f, err := load(data)

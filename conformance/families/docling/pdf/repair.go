@@ -23,7 +23,7 @@ var (
 	plainStreams = regexp.MustCompile(`/StmF\s*/Identity\b`)
 )
 
-// repair writes a file anew from the objects that stand in it, the last one of
+// repair writes a file again from the objects that stand in it, the last one of
 // each number, with right lengths of streams and a right table of offsets. ok is
 // false where no catalog is found. Objects within streams stay there: the
 // library finds them.

@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/families/docling/document"
 )
 
-// math adds a formula: to the text around it, or as a block if it says so.
+// math adds a formula: to the text around it, or as a block if it asks for one.
 func (w *walker) math(n *html.Node, s style) {
 	if attr(n, "display") != "block" {
 		w.formula(n, s)

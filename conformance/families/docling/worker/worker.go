@@ -108,7 +108,7 @@ func Main(in io.Reader, out io.Writer, convert Convert) int {
 	}
 }
 
-// received is a request as it came, or why it did not.
+// received is a request as it arrived, or why none did.
 type received struct {
 	head header
 	err  error

@@ -16,7 +16,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Rig starts the server that is made wrong, anew for each mutant.
+// Rig starts the server that is made wrong, once for each mutant.
 type Rig struct {
 	// HTTP returns the server as a handler of all its paths.
 	HTTP func(ctx context.Context) (server http.Handler, stop func(), err error)

@@ -419,7 +419,7 @@ func stdioDefects() map[string]broken {
 		"STDIO-08/busy":      {defect: defect{stays: "always"}},
 		"STDIO-08/status":    process(defect{status: 3}),
 		"X-SHUT-01": {defect: defect{after: func(c *fakeConn, m fakeMessage, r reply) []any {
-			// Each answer waits for the next request, the last one for ever.
+			// Each answer waits for the next request, the last one forever.
 			if !c.ready {
 				return []any{r}
 			}

@@ -191,7 +191,7 @@ func TestLoss_IsNoFault(t *testing.T) {
 	require.Greater(t, unknown, 20)
 }
 
-// TestLoss_SlowEnds: a server that never ends by itself is waited for twice.
+// TestLoss_SlowEnds: a server that never ends on its own is waited for twice.
 func TestLoss_SlowEnds(t *testing.T) {
 	t.Parallel()
 	serve := newFake(defect{stays: "always"}, "", "", io.Discard).serve

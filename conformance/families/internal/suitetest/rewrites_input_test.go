@@ -38,7 +38,7 @@ func asIfDone(name string, when func(m fakeMessage) bool) rewritten {
 	}}
 }
 
-// curious asks whoever calls, whatever was declared.
+// curious asks every caller, whatever was declared.
 func curious(name, method string) rewritten {
 	return rewritten{after: func(m fakeMessage, r reply) []any {
 		declared, _ := metaOf(m)[mcp.MetaClientCapabilities].(map[string]any)

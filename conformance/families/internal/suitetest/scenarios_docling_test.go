@@ -15,7 +15,7 @@ import (
 func TestConversionCodeOfTheEra(t *testing.T) {
 	t.Parallel()
 	holds := func(code float64, stateless bool) bool {
-		return docling.RefusedAs(docling.CodeConversion)[0].Holds(code, true, map[string]any{table.KeptStateless: stateless})
+		return docling.RefusedAs(docling.CodeConversion).Holds(code, true, map[string]any{table.KeptStateless: stateless})
 	}
 	for code, in := range map[float64]struct{ sessions, stateless bool }{
 		-32002: {true, false},
@@ -27,5 +27,5 @@ func TestConversionCodeOfTheEra(t *testing.T) {
 		require.Equal(t, in.sessions, holds(code, false), fmt.Sprint(code))
 		require.Equal(t, in.stateless, holds(code, true), fmt.Sprint(code))
 	}
-	require.False(t, docling.RefusedAs(docling.CodeConversion)[0].Holds(nil, false, map[string]any{}), "no error at all")
+	require.False(t, docling.RefusedAs(docling.CodeConversion).Holds(nil, false, map[string]any{}), "no error at all")
 }

@@ -31,7 +31,7 @@ type Table struct {
 	ID, Area, Title string
 	Needs           engine.Needs
 	Steps           []Step
-	// suits, when set, says why the server is not one the table is about, ""
+	// Suits, when set, says why the server is not one the table is about, ""
 	// when it is.
 	Suits func(r *Run) (string, error)
 	// Make makes the values named in no answer.
@@ -117,12 +117,8 @@ func (r *Run) Folder() (string, error) {
 // ErrPrerequisite says that what a table builds on is missing.
 var ErrPrerequisite = errors.New("what the scenario builds on is missing")
 
-func (tb *Table) run(t *engine.Trial) error {
-	s, err := t.Shared()
-	if err != nil {
-		return err
-	}
-	r := &Run{Trial: t, Table: tb, Session: s, Kept: map[string]any{"nonce": rand.Text()[:12], KeptStateless: t.Rev.Stateless()}}
+func (tb *Table) run(t *engine.Trial) {
+	r := &Run{Trial: t, Table: tb, Session: t.Shared(), Kept: map[string]any{"nonce": rand.Text()[:12], KeptStateless: t.Rev.Stateless()}}
 	defer func() {
 		for _, dir := range r.Folders {
 			_ = os.RemoveAll(dir) // a temporary folder: nothing is lost when it stays
@@ -130,26 +126,22 @@ func (tb *Table) run(t *engine.Trial) error {
 	}()
 	if tb.Suits != nil {
 		reason, err := tb.Suits(r)
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 		if reason != "" {
 			r.SkipRest(conformance.SkipControl, reason)
-			return nil
+			return
 		}
 	}
 	var last map[string]any
 	for i := range tb.Steps {
+		var err error
 		last, err = r.take(&tb.Steps[i], last)
 		if errors.Is(err, ErrPrerequisite) {
 			r.SkipRest(conformance.SkipPrerequisite, err.Error())
-			return nil
+			return
 		}
-		if err != nil {
-			return err
-		}
+		t.NoError(err)
 	}
-	return nil
 }
 
 // take makes the call of a step, decides its check and returns the answer.

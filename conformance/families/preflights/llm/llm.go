@@ -14,7 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/families/preflights/question"
 )
 
-// A Request is what a provider is told.
+// A Request is what a provider receives.
 type Request struct {
 	Intention string
 	Context   string

@@ -140,7 +140,7 @@ func (r *remote) ask(ctx context.Context, system string, req Request, reply any)
 	if err != nil {
 		return err
 	}
-	// Models wrap JSON into prose and code fences whatever they are told.
+	// Models wrap JSON into prose and code fences whatever they are asked.
 	from := strings.IndexByte(text, '{')
 	if from < 0 {
 		return errors.New("the model answered without JSON")

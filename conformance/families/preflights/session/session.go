@@ -74,7 +74,7 @@ func (s *Store[T]) Use(ctx context.Context, id string, now time.Time) (*Turn[T],
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	// Whoever had it may have ended it.
+	// Its holder may have ended it.
 	if _, err := s.touch(id, now); err != nil {
 		e.turn <- struct{}{} // the next in line must learn it too
 		return nil, err

@@ -55,7 +55,7 @@ func Handler(o Options, routes ...Route) http.Handler {
 	for _, r := range routes {
 		byPath[r.Path] = append(byPath[r.Path], r)
 	}
-	// Methods are told apart here, not by the mux: that would let HEAD into
+	// Methods are distinguished here, not by the mux: that would let HEAD into
 	// GET, and GET /ids/next takes a number.
 	mux := http.NewServeMux()
 	for pattern, routes := range byPath {

@@ -42,7 +42,7 @@ type caller struct {
 	key     string
 	client  *http.Client
 	// single has a connection for each call. On one that was used before,
-	// net/http sends a GET again by itself when the server closes it, and a GET
+	// net/http sends a GET again automatically when the server closes it, and a GET
 	// that changes state must not be (C-22).
 	single *http.Client
 }
