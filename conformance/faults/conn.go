@@ -81,8 +81,7 @@ func (l *listener) Close() error {
 	return err
 }
 
-// keep holds a connection that nobody serves, and closes it when the fault is
-// over.
+// keep holds a connection that is not served, and closes it when the fault is over.
 func (l *listener) keep(h *hit, conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	select {

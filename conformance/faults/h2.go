@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// Frames of HTTP/2 (RFC 9113 section 6) and the errors of section 7, as far as
-// they are looked at.
+// The frames of HTTP/2 (RFC 9113 section 6) and the errors (section 7) that the proxy uses.
 const (
 	preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
@@ -33,16 +32,15 @@ const (
 	decideAt = 16 << 10 // of a body, when its end is not there: less than the window a client has
 )
 
-// framed is a connection of a server's. When the client speaks HTTP/2, it looks
-// at the frames: bodies are plain in them, so a rule can select by what a
-// request says. Headers are compressed with a memory that both sides share, so
-// header frames always pass.
+// framed is a connection of a server. If the client uses HTTP/2, it reads the frames:
+// bodies are plain, so that a rule can select by the request. Headers are compressed with
+// state on both sides, so header frames always pass.
 type framed struct {
 	net.Conn
 	proxy *Proxy
 	room  string // the form of B27, or empty
 
-	// The reader's own: one goroutine reads.
+	// Only for the reading goroutine.
 	decided bool // whether it is HTTP/2
 	speaks  bool
 	raw     []byte // read, not looked at
@@ -72,10 +70,10 @@ func newFramed(p *Proxy, conn net.Conn, room string) *framed {
 	return &framed{Conn: conn, proxy: p, room: room, bodies: map[uint32]*body{}, passing: map[uint32]bool{}, dropped: map[uint32]bool{}, reset: map[uint32]uint32{}}
 }
 
-// NetConn is the connection below, for who wants to reset it.
+// NetConn returns the connection below, to reset it.
 func (f *framed) NetConn() net.Conn { return f.Conn }
 
-// CloseWrite closes one direction where the connection below can.
+// CloseWrite closes one direction if the connection below can.
 func (f *framed) CloseWrite() error {
 	if c, ok := f.Conn.(interface{ CloseWrite() error }); ok {
 		return c.CloseWrite()
@@ -107,7 +105,7 @@ func (f *framed) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// decide looks whether the client begins as HTTP/2 does.
+// decide checks whether the client begins with HTTP/2.
 func (f *framed) decide() {
 	n := min(len(f.raw), len(preface))
 	switch {
@@ -132,7 +130,7 @@ type frame struct {
 	all         []byte
 }
 
-// cutFrame takes the first whole frame off.
+// cutFrame removes the first complete frame.
 func cutFrame(from []byte) (frame, []byte, bool) {
 	const header = 9
 	if len(from) < header {
@@ -157,7 +155,7 @@ func makeFrame(kind byte, stream uint32, payload ...uint32) []byte {
 	return out
 }
 
-// frames looks at what the client sent.
+// frames reads the frames of the client.
 func (f *framed) frames() {
 	for {
 		one, rest, ok := cutFrame(f.raw)
@@ -168,7 +166,7 @@ func (f *framed) frames() {
 		switch {
 		case f.dropped[one.stream]:
 		case one.kind == frameData && f.room == "stall":
-			// Not taken: the server reads no bodies on this connection.
+			// Dropped: the server reads no bodies on this connection.
 		case one.kind == frameData && !f.passing[one.stream] && (f.bodies[one.stream] != nil || f.proxy.active("B25") != nil || f.proxy.active("B26") != nil):
 			f.gather(one)
 		default:
@@ -177,7 +175,7 @@ func (f *framed) frames() {
 	}
 }
 
-// gather keeps a body back until it tells what the request is.
+// gather holds a body until it identifies the request.
 func (f *framed) gather(one frame) {
 	b := f.bodies[one.stream]
 	if b == nil {
@@ -198,7 +196,7 @@ func (f *framed) gather(one frame) {
 	f.judge(one.stream, b, ended)
 }
 
-// judge decides about a request.
+// judge chooses the fault of a request.
 func (f *framed) judge(stream uint32, b *body, ended bool) {
 	m := preview(b.data)
 	if ended {
@@ -226,7 +224,7 @@ func (f *framed) harm(h *hit, stream uint32, b *body, m *message) {
 		code = h2Internal
 	}
 	if h.Fault == "B26" && !h.Unsent {
-		// The server gets it, and the client the beginning of the answer.
+		// The server gets the request, and the client the beginning of the answer.
 		f.mu.Lock()
 		f.reset[stream] = code
 		f.mu.Unlock()
@@ -235,7 +233,7 @@ func (f *framed) harm(h *hit, stream uint32, b *body, m *message) {
 	}
 	f.proxy.arrived(m, "", h)
 	f.dropped[stream] = true
-	// The server saw the headers; to it, the client has changed its mind.
+	// The server has the headers: to it, the client canceled.
 	f.ready = append(f.ready, makeFrame(frameReset, stream, h2Cancel)...)
 	if h.Fault == "B25" && h.form == "goaway" {
 		f.tell(makeFrame(frameGoAway, 0, stream-1, 0))
@@ -248,8 +246,8 @@ func (f *framed) harm(h *hit, stream uint32, b *body, m *message) {
 	f.tell(out)
 }
 
-// tell sends frames of our own to the client, behind the server's settings. It
-// does not wait: the client may be writing, and nothing reads it meanwhile.
+// tell sends frames of the proxy to the client, after the server's settings. It does not
+// wait, because the client may be blocked in a write.
 func (f *framed) tell(frames []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -305,7 +303,7 @@ func (f *framed) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// serverFrame is what the client gets for a frame of the server's.
+// serverFrame returns the frame for the client instead of a frame of the server.
 func (f *framed) serverFrame(one frame) []byte {
 	code, doomed := f.reset[one.stream]
 	switch {
@@ -323,7 +321,7 @@ func (f *framed) serverFrame(one frame) []byte {
 	}
 }
 
-// settings are the server's without their room.
+// settings returns the settings of the server with the limit of the fault.
 func (f *framed) settings(one frame) []byte {
 	id, value := uint16(settingInitialWindow), uint32(0)
 	if f.room == "one-stream" {

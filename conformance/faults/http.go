@@ -84,10 +84,10 @@ func (v *visit) serve() {
 	v.answer(statusOf(v))
 }
 
-// entered writes the request into the history.
+// entered adds the request to the history.
 func (v *visit) entered(session string) { v.call = v.proxy.arrived(v.req, session, v.hit) }
 
-// read takes the whole request body.
+// read reads the whole request body.
 func (v *visit) read() bool {
 	body, err := io.ReadAll(io.LimitReader(v.r.Body, maxBody+1))
 	if err != nil {
@@ -105,7 +105,7 @@ func (v *visit) read() bool {
 	return true
 }
 
-// outgoing is the request as upstream gets it.
+// outgoing returns the request for upstream.
 func (v *visit) outgoing(ctx context.Context, body []byte) *http.Request {
 	out := v.r.Clone(ctx)
 	out.Body = io.NopCloser(bytes.NewReader(body))
@@ -117,7 +117,7 @@ func (v *visit) outgoing(ctx context.Context, body []byte) *http.Request {
 	return out
 }
 
-// passThrough lets upstream answer.
+// passThrough forwards the request and its answer.
 func (v *visit) passThrough() {
 	v.proxy.note(v.call, sent)
 	w := &watched{ResponseWriter: v.w, v: v}
@@ -127,7 +127,7 @@ func (v *visit) passThrough() {
 	}
 }
 
-// watched sees whether what is written arrives.
+// watched records whether writes succeed.
 type watched struct {
 	http.ResponseWriter
 	v     *visit
@@ -199,12 +199,12 @@ func (v *visit) perform(s script) {
 	out.end()
 }
 
-// isDead reports a session that B17 has ended.
+// isDead reports whether B17 has ended the session.
 func (p *Proxy) isDead(session string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return session != "" && p.now.dead[session]
 }
 
-// held waits as a fault does, then lets the answer go.
+// held waits for the fault, then sends the answer.
 func (v *visit) held() bool { return v.hold(v.r.Context(), time.Duration(v.For)) }

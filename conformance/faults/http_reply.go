@@ -12,7 +12,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/sse"
 )
 
-// reply is what upstream answered, whole.
+// reply is the whole answer of upstream.
 type reply struct {
 	status int
 	header http.Header
@@ -21,8 +21,8 @@ type reply struct {
 	answer []byte   // nil: there is none
 }
 
-// ask passes the request on and waits for the answer. Messages before it go to
-// other as they come, or into the reply when other is nil.
+// ask forwards the request and waits for the answer. Earlier messages go to other
+// immediately, or into the reply if other is nil.
 func (v *visit) ask(body []byte, other func([]byte)) reply {
 	ctx, cancel := context.WithCancel(v.r.Context())
 	in := newIntake()
@@ -75,7 +75,7 @@ func (v *visit) events(from io.Reader, got *reply, other func([]byte)) {
 	}
 }
 
-// relay answers as upstream did; out has what was sent of it already.
+// relay sends the answer of upstream; out has the part that was sent already.
 func (got reply) relay(v *visit, out *sink) {
 	if out == nil {
 		out = &sink{v: v}
@@ -93,7 +93,7 @@ func (got reply) relay(v *visit, out *sink) {
 	}
 }
 
-// intake is the ResponseWriter that upstream gets: its answer can be read from.
+// intake is the ResponseWriter of upstream, from which its answer is read.
 type intake struct {
 	header http.Header
 	once   sync.Once
@@ -112,7 +112,7 @@ func newIntake() *intake {
 
 func (in *intake) serve(upstream http.Handler, r *http.Request) {
 	defer func() {
-		// ErrAbortHandler is how a handler breaks its answer off.
+		// A handler aborts its answer with ErrAbortHandler.
 		if broken := recover(); broken != nil && broken != any(http.ErrAbortHandler) {
 			panic(broken)
 		}
@@ -145,8 +145,8 @@ func (in *intake) Write(b []byte) (int, error) {
 // Flush implements [http.Flusher].
 func (in *intake) Flush() { in.WriteHeader(http.StatusOK) }
 
-// sink writes the messages of an answer: as an event stream, or as a body when
-// there is only one.
+// sink writes the messages of an answer: as an event stream, or as a body if there is only
+// one.
 type sink struct {
 	v         *visit
 	header    http.Header // upstream's
@@ -157,7 +157,7 @@ type sink struct {
 // other is a message before the answer.
 func (s *sink) other(data []byte) { s.event(data) }
 
-// put takes the next piece and reports whether more may follow.
+// put writes the next piece and reports whether more may follow.
 func (s *sink) put(one piece) bool {
 	if !pause(s.v.r.Context(), one.wait) {
 		return false
@@ -167,7 +167,7 @@ func (s *sink) put(one piece) bool {
 		s.v.abort()
 		return false
 	case one.kind == silent:
-		// A first message that nothing follows is still a message of a stream.
+		// A first message without followers is still a message of a stream.
 		return s.release() && s.v.held()
 	case one.last && !s.streaming && s.first == nil:
 		s.first = &one
@@ -196,7 +196,7 @@ func (s *sink) write(one piece) bool {
 	return s.v.deliver(func() bool { return s.event(one.data) })
 }
 
-// end writes a message that stayed alone as a body.
+// end writes a single message as a body.
 func (s *sink) end() {
 	if s.first == nil {
 		return
@@ -227,7 +227,7 @@ func (s *sink) event(data []byte) bool {
 	return s.send(sse.AppendEvent(nil, sse.Event{Data: data}))
 }
 
-// send writes text of the stream's own.
+// send writes text to the stream.
 func (s *sink) send(text []byte) bool {
 	s.open()
 	if _, err := s.v.w.Write(text); err != nil {
@@ -238,7 +238,7 @@ func (s *sink) send(text []byte) bool {
 
 func (s *sink) flush() bool { return http.NewResponseController(s.v.w).Flush() == nil }
 
-// statusReply is an answer that is one body.
+// statusReply is an answer with one body.
 type statusReply struct {
 	status int
 	header http.Header
@@ -271,8 +271,8 @@ func (v *visit) answer(a statusReply) {
 	})
 }
 
-// deliver is the proxy's, for this request.
+// deliver calls Proxy.deliver for this request.
 func (v *visit) deliver(write func() bool) bool { return v.proxy.deliver(v.call, write) }
 
-// abort breaks the connection, or the stream of HTTP/2, off.
+// abort breaks the connection, or the HTTP/2 stream.
 func (v *visit) abort() { panic(http.ErrAbortHandler) }

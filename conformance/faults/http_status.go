@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// statusOf is the answer of the faults that are a status: the server is not
-// asked, unless the rule says Executed.
+// statusOf returns the answer of a fault that is a status. The request is forwarded only if
+// the rule has Executed.
 func statusOf(v *visit) statusReply {
 	a := statusReply{header: http.Header{}}
 	if status, err := strconv.Atoi(v.form); err == nil && status > 99 {
@@ -79,7 +79,7 @@ func (p *Proxy) kill(h *hit, session string) {
 	h.period.dead[session] = true
 }
 
-// redirect is where B12 points.
+// redirect returns the target of B12.
 func redirect(v *visit) string {
 	switch v.form {
 	case "cross-origin":
@@ -87,8 +87,8 @@ func redirect(v *visit) string {
 	case "downgrade":
 		return "http://" + v.r.Host + v.r.URL.RequestURI()
 	case "same-origin":
-		// Not the same again: a rule without Count would make a loop of it, and
-		// where it leads is answered (the mark is taken off before the server).
+		// Another URL, because a rule without Count would make a loop. The mark is removed
+		// before the request is forwarded.
 		to := *v.r.URL
 		q := to.Query()
 		q.Set(redirected, "1")
@@ -117,7 +117,7 @@ func retryAfter(v *visit, h http.Header) {
 	}
 }
 
-// wholeSeconds rounds up, as a server must that means it.
+// wholeSeconds rounds up, so that the client does not retry too early.
 func wholeSeconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }

@@ -28,14 +28,14 @@ func resumable(v *visit, retry string) {
 	v.abort()
 }
 
-// keep stores an answer behind an event id.
+// keep stores an answer for an event id.
 func (p *Proxy) keep(id string, answer []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.resume[id] = answer
 }
 
-// resumed answers a GET for what comes behind one of our event ids.
+// resumed answers a GET that resumes after an event id of the proxy.
 func (v *visit) resumed() bool {
 	last := v.r.Header.Get("Last-Event-ID")
 	if v.r.Method != http.MethodGet || last == "" {
@@ -71,7 +71,7 @@ func comments(v *visit) {
 	got.relay(v, s)
 }
 
-// silence opens the stream and says nothing while the fault holds.
+// silence opens the stream and sends nothing while the fault lasts.
 func silence(v *visit) {
 	got := v.fetched()
 	s := &sink{v: v, header: got.header}
@@ -171,7 +171,7 @@ func moreAnswers(v *visit) {
 	}
 }
 
-// listeningEnds lets the server's stream through and ends it.
+// listeningEnds forwards the server's stream and ends it.
 func listeningEnds(v *visit) {
 	in := newIntake()
 	ctx, end := context.WithCancel(v.r.Context())

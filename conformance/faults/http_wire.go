@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// madeByHTTP are the faults of the carrier HTTP that are neither a script nor a
-// status: they write to the connection themselves.
+// madeByHTTP are the faults of the carrier HTTP that write to the connection directly:
+// neither scripts nor statuses.
 func madeByHTTP() map[string]func(*visit) {
 	return map[string]func(*visit){
 		"B1": func(v *visit) {
@@ -62,8 +62,7 @@ func madeByHTTP() map[string]func(*visit) {
 	}
 }
 
-// fetched is the server's answer, or an empty result when the rule keeps the
-// request from it.
+// fetched returns the server's answer, or an empty result if the request is not forwarded.
 func (v *visit) fetched() reply {
 	if v.Unsent {
 		return reply{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}, answer: nothing(v.req)}
@@ -71,14 +70,14 @@ func (v *visit) fetched() reply {
 	return v.ask(v.body, nil)
 }
 
-// unfetched asks the server after all, when the fault is over.
+// unfetched forwards the request when the fault is over.
 func (v *visit) unfetched(got *reply) {
 	if v.Unsent {
 		*got = v.ask(v.body, nil)
 	}
 }
 
-// bodyOf is the answer as one body.
+// bodyOf returns the answer as one body.
 func (v *visit) bodyOf(got reply) []byte {
 	if got.answer != nil {
 		return got.answer
@@ -94,8 +93,8 @@ type wire struct {
 	stop func()
 }
 
-// onWire takes the connection and closes it at the end. HTTP/2 has no
-// connection to take: its stream is reset.
+// onWire hijacks the connection and closes it at the end. HTTP/2 does not allow that: its
+// stream is reset.
 func (v *visit) onWire(use func(c *wire)) {
 	conn, buffered, err := http.NewResponseController(v.w).Hijack()
 	if err != nil {
@@ -110,8 +109,7 @@ func (v *visit) onWire(use func(c *wire)) {
 	use(c)
 }
 
-// watch ends the wire's context when the client closes. What the client sends
-// meanwhile is dropped.
+// watch ends the context of the wire when the client closes. It drops the client's data.
 func (c *wire) watch() {
 	go func() {
 		defer c.stop()
@@ -124,7 +122,7 @@ func (c *wire) send(data []byte) bool {
 	return err == nil
 }
 
-// slowly sends a byte at a time.
+// slowly sends one byte at a time.
 func (c *wire) slowly(v *visit, data []byte) bool {
 	c.watch()
 	for i := range data {
@@ -140,7 +138,7 @@ func (c *wire) slowly(v *visit, data []byte) bool {
 	return true
 }
 
-// reset closes with a TCP reset where there is TCP.
+// reset closes with a TCP reset if the connection is TCP.
 func (c *wire) reset() {
 	conn := c.Conn
 	for {
@@ -156,7 +154,7 @@ func (c *wire) reset() {
 	}
 }
 
-// head is the beginning of an answer; a negative length is chunked.
+// head returns the start of an answer; a negative length means chunked.
 func head(status int, header http.Header, length int) []byte {
 	out := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
 	kind := header.Get("Content-Type")
@@ -177,8 +175,8 @@ func (v *visit) drip(head, body []byte) {
 	v.onWire(func(c *wire) { v.deliver(func() bool { return c.slowly(v, slices.Concat(head, body)) }) })
 }
 
-// usedAgain answers, keeps the connection and closes it when the client uses it
-// again. What it then sends is not read, so the server has not seen it.
+// usedAgain answers and closes the connection when the client uses it again. It does not
+// read the next request, so the server does not get it.
 func usedAgain(v *visit) {
 	got := v.fetched()
 	body := v.bodyOf(got)
@@ -219,7 +217,7 @@ func tooMuch(v *visit) {
 	})
 }
 
-// tooLarge puts white space before the answer: its JSON is right.
+// tooLarge sends white space before the answer, whose JSON stays valid.
 func tooLarge(v *visit) {
 	got := v.fetched()
 	h := v.w.Header()
@@ -260,7 +258,7 @@ func manyHeaders(v *visit) {
 	got.relay(v, nil)
 }
 
-// halfClosed ends the server's side of the connection and leaves its socket.
+// halfClosed closes the sending side of the connection and keeps the socket.
 func halfClosed(v *visit) {
 	v.fetched()
 	v.onWire(func(c *wire) {
@@ -273,7 +271,7 @@ func halfClosed(v *visit) {
 	})
 }
 
-// answeredEarly makes B29, the one fault that comes before the request is read.
+// answeredEarly makes B29, the only fault before the request is read.
 func (v *visit) answeredEarly() bool {
 	if v.r.Method != http.MethodPost || v.proxy.active("B29") == nil {
 		return false

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// message is a JSON-RPC message as far as the proxy looks at it. A text that is
-// none has all but raw empty and is passed on as it is.
+// message has the parts of a JSON-RPC message that the proxy uses. For other text only raw
+// is set, and it is forwarded unchanged.
 type message struct {
 	raw    []byte
 	ID     json.RawMessage `json:"id"`
@@ -25,7 +25,7 @@ type message struct {
 	task                     string
 }
 
-// parse reads a message. In a batch, it is the first request of it.
+// parse reads a message, or the first request of a batch.
 func parse(raw []byte) *message {
 	if begin := bytes.TrimSpace(raw); len(begin) == 0 || begin[0] != '[' {
 		return parseOne(raw)
@@ -51,7 +51,7 @@ func parseOne(raw []byte) *message {
 	return m
 }
 
-// look reads what is said in the parameters.
+// look reads the params.
 func (m *message) look() {
 	var params struct {
 		Name      string                     `json:"name"`
@@ -79,7 +79,7 @@ func (m *message) look() {
 	}
 }
 
-// members are the messages in a text: the elements of a batch, or itself.
+// members returns the messages of a text: the elements of a batch, or the text itself.
 func members(raw []byte) []json.RawMessage {
 	var batch []json.RawMessage
 	if json.Unmarshal(raw, &batch) == nil {
@@ -92,13 +92,12 @@ func (m *message) request() bool {
 	return m.Method != "" && len(m.ID) > 0 && string(m.ID) != "null"
 }
 
-// answers reports a response to the request with that id.
+// answers reports whether it is a response to the request with that id.
 func (m *message) answers(id json.RawMessage) bool {
 	return m.Method == "" && (m.Result != nil || m.Error != nil) && bytes.Equal(bytes.TrimSpace(m.ID), bytes.TrimSpace(id))
 }
 
-// preview reads id, method and tool from the beginning of a message, as far as
-// they are in it.
+// preview reads id, method and tool from the beginning of a message.
 func preview(raw []byte) *message {
 	m := &message{raw: raw}
 	dec := json.NewDecoder(bytes.NewReader(raw))
@@ -133,13 +132,12 @@ func preview(raw []byte) *message {
 	}
 }
 
-// response is an answer with that result, which is JSON text.
+// response returns an answer with that result, which is JSON.
 func response(id json.RawMessage, result string) []byte {
 	return slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), orNull(id), []byte(`,"result":`), []byte(result), []byte("}"))
 }
 
-// nothing is the answer of a server that has nothing to tell: what the proxy
-// says when the server was not asked.
+// nothing returns an empty answer, for requests that are not forwarded.
 func nothing(m *message) []byte {
 	if m.Method == "tools/call" {
 		return response(m.ID, `{"resultType":"complete","content":[]}`)
@@ -147,7 +145,7 @@ func nothing(m *message) []byte {
 	return response(m.ID, `{"resultType":"complete"}`)
 }
 
-// failure is an answer with that error; data is JSON text or empty.
+// failure returns an answer with that error; data is JSON or empty.
 func failure(id json.RawMessage, code int, text, data string) []byte {
 	out := slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), orNull(id), []byte(`,"error":{"code":`))
 	out = strconv.AppendInt(out, int64(code), 10)
@@ -158,7 +156,7 @@ func failure(id json.RawMessage, code int, text, data string) []byte {
 	return append(out, "}}"...)
 }
 
-// notification is one from the server; params is JSON text.
+// notification returns a notification of the server; params is JSON.
 func notification(method, params string) []byte {
 	return []byte(`{"jsonrpc":"2.0","method":` + quote(method) + `,"params":` + params + `}`)
 }
@@ -178,7 +176,7 @@ func quote(text string) string {
 	return string(out)
 }
 
-// object is the members of a JSON object; nil when it is none.
+// object returns the members of a JSON object, nil for other JSON.
 func object(text json.RawMessage) map[string]json.RawMessage {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(text, &m) != nil {
@@ -187,7 +185,7 @@ func object(text json.RawMessage) map[string]json.RawMessage {
 	return m
 }
 
-// text is the JSON of a value that was JSON before.
+// text encodes a value that was decoded from JSON.
 func text(v any) json.RawMessage {
 	out, err := json.Marshal(v)
 	if err != nil {
@@ -196,7 +194,7 @@ func text(v any) json.RawMessage {
 	return out
 }
 
-// with returns a JSON object with a member set, or taken out when value is empty.
+// with returns a JSON object with a member set, or removed if value is empty.
 func with(of json.RawMessage, name, value string) json.RawMessage {
 	m := object(of)
 	if m == nil {
@@ -210,7 +208,7 @@ func with(of json.RawMessage, name, value string) json.RawMessage {
 	return text(m)
 }
 
-// withResult returns an answer whose result was changed; an error stays as it is.
+// withResult returns an answer with another result; an error is unchanged.
 func withResult(answer []byte, change func(result json.RawMessage) json.RawMessage) []byte {
 	m := object(answer)
 	if m == nil || m["result"] == nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// crash ends the process as the form of E12 says; without one, by SIGKILL.
+// crash ends the process by the form of E12; the default is SIGKILL.
 func crash(form string) {
 	switch form {
 	case "exit0":
@@ -26,10 +26,10 @@ func crash(form string) {
 
 func stopSelf() error { return syscall.Kill(os.Getpid(), syscall.SIGSTOP) }
 
-// ignoreEnds makes the process deaf to what asks it to end.
+// ignoreEnds makes the process ignore signals that ask it to exit.
 func ignoreEnds() { signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE) }
 
-// grandchild starts a process that holds our pipes and outlives us.
+// grandchild starts a process that holds the pipes and outlives this one.
 func grandchild(d time.Duration) error {
 	cmd := exec.Command("sleep", strconv.Itoa(int((d+time.Second-1)/time.Second)))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

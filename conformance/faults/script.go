@@ -18,7 +18,7 @@ const (
 	lost               // as silent; over HTTP the connection closes
 )
 
-// piece is one thing the client gets.
+// piece is one part of what the client gets.
 type piece struct {
 	kind  kind
 	right bool // it is the server's answer, unharmed
@@ -28,7 +28,7 @@ type piece struct {
 	wait  time.Duration // before it
 }
 
-// exchange is one request under a fault of the messages.
+// exchange is one request with a fault of messages.
 type exchange struct {
 	*hit
 	proxy  *Proxy
@@ -38,14 +38,14 @@ type exchange struct {
 	ended  <-chan struct{} // closed when the caller has cancelled (D6, F15)
 }
 
-// script is a fault made of messages; it is the same for every carrier. A nil
-// function is: the request as it is, the server is asked, the answer as it is.
+// script is a fault made of messages, the same for every carrier. A nil function means: the
+// request unchanged, forwarded, the answer unchanged.
 type script struct {
-	// local answers without the server; nil asks it.
+	// local answers without the server; nil forwards the request.
 	local func(x *exchange) []byte
-	// ask is the request as the server gets it.
+	// ask returns the request for the server.
 	ask func(x *exchange) []byte
-	// tell is what the client gets.
+	// tell returns the answer for the client.
 	tell func(x *exchange) iter.Seq[piece]
 }
 
@@ -60,7 +60,7 @@ func scriptOf(id string) (script, bool) {
 	return s, ok
 }
 
-// pieces tells the answer as the script has it.
+// pieces returns the answer of the script.
 func (s script) pieces(x *exchange) iter.Seq[piece] {
 	if s.tell == nil {
 		return tells(good(x))
@@ -89,8 +89,7 @@ func (x *exchange) thenGood(first ...piece) iter.Seq[piece] {
 	return tells(append(first, good(x))...)
 }
 
-// repeated tells n messages and then the right answer; n 0 is until nobody
-// listens.
+// repeated sends n messages and then the right answer; 0 means until the client leaves.
 func (x *exchange) repeated(n int, wait time.Duration, one func(i int) []byte) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		for i := 0; i < n || n == 0; i++ {
@@ -102,7 +101,7 @@ func (x *exchange) repeated(n int, wait time.Duration, one func(i int) []byte) i
 	}
 }
 
-// cancelled is closed when the caller has cancelled the request.
+// cancelled is closed when the caller cancels the request.
 func (p *Proxy) cancelled(h *hit, id json.RawMessage) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,8 +116,7 @@ type waiter struct {
 	ignore bool // the server is not told (F15)
 }
 
-// cancel notes notifications/cancelled and reports whether the server must not
-// be told.
+// cancel records notifications/cancelled and reports whether not to forward it.
 func (p *Proxy) cancel(id json.RawMessage) (ignore bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,8 +128,8 @@ func (p *Proxy) cancel(id json.RawMessage) (ignore bool) {
 	return w.ignore
 }
 
-// crowd is answers that wait until enough are together, and then go out in an
-// order of chance, one behind the other.
+// crowd holds answers until there are enough, and then sends them one after the other in
+// random order.
 type crowd struct {
 	full    chan struct{}
 	joined  []chan struct{} // one for each: closed when it has been told
@@ -139,7 +137,7 @@ type crowd struct {
 	started bool
 }
 
-// join enters the answer; the functions it returns wait for its turn and end it.
+// join adds the answer; the functions that it returns wait for its turn and end it.
 func (p *Proxy) join(x *exchange, n int) (turn func() bool, done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -180,7 +178,7 @@ func (p *Proxy) join(x *exchange, n int) (turn func() bool, done func()) {
 	return turn, func() { close(told) }
 }
 
-// start fixes the order. The proxy's mutex is held.
+// start chooses the order. The caller holds the proxy's mutex.
 func (c *crowd) start(x *exchange) {
 	if c.started {
 		return

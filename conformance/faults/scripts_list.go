@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// cursorMark begins the cursors that the proxy makes; no server sees one.
+// cursorMark begins the cursors that the proxy makes, which no server gets.
 const cursorMark = "faults-cursor-"
 
 // scriptsList are the faults of lists: pages, tools, times to live.
@@ -39,7 +39,7 @@ func scriptsList() map[string]script {
 		"F6": {tell: changed(strangeList)},
 		"F10": {
 			local: func(x *exchange) []byte {
-				// Without a name in the rule, the first tool is meant: the list knew which.
+				// Without a name in the rule it is the first tool of the list.
 				if x.req.Method == "tools/call" && x.form == "vanished" && x.proxy.vanished(x) {
 					return failure(x.req.ID, -32602, "Unknown tool: "+x.req.tool, "")
 				}
@@ -64,7 +64,7 @@ func scriptsList() map[string]script {
 	}
 }
 
-// firstPage asks the server without the cursor that the proxy has made.
+// firstPage removes the cursor that the proxy made from the request.
 func firstPage(x *exchange) []byte {
 	if !x.req.hasCursor || x.req.cursor != "" && !strings.HasPrefix(x.req.cursor, cursorMark) {
 		return x.req.raw
@@ -89,7 +89,7 @@ func strangeList(x *exchange, r json.RawMessage) json.RawMessage {
 	return with(r, "tools", string(text(list)))
 }
 
-// changedTool gives the tool a new required argument, or takes it out.
+// changedTool adds a required argument to the tool, or removes the tool.
 func changedTool(x *exchange, r json.RawMessage) json.RawMessage {
 	return eachTool(r, func(i int, name string, tool json.RawMessage) json.RawMessage {
 		if !x.isTarget(i, name) {
@@ -106,7 +106,7 @@ func changedTool(x *exchange, r json.RawMessage) json.RawMessage {
 	})
 }
 
-// vanish remembers which tool the list has lost; vanished asks.
+// vanish records the tool that the list lost; vanished returns it.
 func (p *Proxy) vanish(x *exchange, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

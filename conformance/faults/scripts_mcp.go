@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// scriptsMCP are the faults of meaning (part F).
+// scriptsMCP are the faults of MCP (part F).
 func scriptsMCP() map[string]script {
 	all := map[string]script{
 		"F1": {local: otherEra, tell: changed(func(x *exchange, r json.RawMessage) json.RawMessage {
@@ -73,7 +73,7 @@ func scriptsMCP() map[string]script {
 	return all
 }
 
-// changed tells the answer with another result.
+// changed answers with another result.
 func changed(change func(x *exchange, result json.RawMessage) json.RawMessage) func(*exchange) iter.Seq[piece] {
 	return func(x *exchange) iter.Seq[piece] {
 		return tells(bad(withResult(x.answer, func(r json.RawMessage) json.RawMessage { return change(x, r) })))
@@ -84,7 +84,7 @@ func notFound(x *exchange) []byte { return failure(x.req.ID, -32601, "Method not
 
 func listChanged() []byte { return notification("notifications/tools/list_changed", `{}`) }
 
-// otherEra refuses as a server that speaks another version, or another era.
+// otherEra refuses like a server of another version or era.
 func otherEra(x *exchange) []byte {
 	switch x.form {
 	case "unsupported":
@@ -96,7 +96,7 @@ func otherEra(x *exchange) []byte {
 	}
 }
 
-// inputRequired asks for one more answer of the user.
+// inputRequired asks for another answer of the user.
 func inputRequired(x *exchange, round int) []byte {
 	n := strconv.Itoa(round)
 	return response(x.req.ID, `{"resultType":"input_required","inputRequests":{"round`+n+`":{"method":"elicitation/create","params":{"mode":"form",`+
@@ -114,7 +114,7 @@ func wrongProgress(x *exchange) iter.Seq[piece] {
 	}
 }
 
-// locked refuses as a server whose store is busy, before any effect.
+// locked refuses like a server whose store is busy, without any effect.
 func locked(x *exchange) []byte {
 	after := map[string]string{"2": "2", "negative": "-1", "huge": "1000000000", "nan": `"NaN"`, "result": "2"}[x.form]
 	data := `{"error":{"code":"DB_LOCKED","message":"database is locked","retryable":true,"retry_after_seconds":` + after + `}}`
@@ -141,7 +141,7 @@ func endlessTask(x *exchange) []byte {
 	return response(x.req.ID, `{"resultType":`+quote(kind)+`,`+state+`}`)
 }
 
-// tools are the tools of a result.
+// tools returns the tools of a result.
 func tools(result json.RawMessage) []json.RawMessage {
 	var list []json.RawMessage
 	if json.Unmarshal(object(result)["tools"], &list) != nil {
@@ -150,7 +150,7 @@ func tools(result json.RawMessage) []json.RawMessage {
 	return list
 }
 
-// eachTool returns the result with every tool changed; nil takes one out.
+// eachTool returns the result with every tool changed; nil removes one.
 func eachTool(result json.RawMessage, change func(i int, name string, tool json.RawMessage) json.RawMessage) json.RawMessage {
 	list := []json.RawMessage{}
 	for i, tool := range tools(result) {

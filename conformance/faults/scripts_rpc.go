@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Sizes that the matrix asks for when a rule does not say.
+// Default sizes of the matrix.
 const (
 	overLimit = 17 << 20 // of any limit of 16 MiB
 	deep      = 100_000
 )
 
-// unknownID is an id that no client gives.
+// unknownID is an id that no client uses.
 var unknownID = json.RawMessage(`"faults-unknown-id"`)
 
 // scriptsRPC are the faults of JSON-RPC (part D) and those of other parts that
@@ -87,7 +87,7 @@ func scriptsRPC() map[string]script {
 	}
 }
 
-// otherType is the id as a value of another type: "7" for 7, a number for text.
+// otherType returns the id as another type: "7" for 7, a number for text.
 func otherType(id json.RawMessage) string {
 	if len(id) > 0 && id[0] != '"' {
 		return `"` + string(id) + `"`
@@ -95,13 +95,12 @@ func otherType(id json.RawMessage) string {
 	return "7"
 }
 
-// progress is a notification of progress; a missing token is null, which is wrong too.
+// progress returns a progress notification; a missing token is null, which is wrong, too.
 func progress(token json.RawMessage, done string) []byte {
 	return notification("notifications/progress", `{"progressToken":`+string(orNull(token))+`,"progress":`+done+`}`)
 }
 
-// shuffled holds answers until there are enough and lets them go in an order of
-// chance.
+// shuffled holds answers until there are enough and sends them in random order.
 func shuffled(x *exchange) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		turn, done := x.proxy.join(x, orInt(x.Repeat, 1000))
@@ -112,7 +111,7 @@ func shuffled(x *exchange) iter.Seq[piece] {
 	}
 }
 
-// late answers when nobody waits any more.
+// late answers after the caller has left.
 func late(x *exchange) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		if x.form == "delay" {
@@ -131,7 +130,7 @@ func late(x *exchange) iter.Seq[piece] {
 	}
 }
 
-// disputed is JSON that is lawful, or nearly, and that parsers read differently.
+// disputed is JSON that parsers read differently.
 func disputed(x *exchange) []byte {
 	id := string(x.req.ID)
 	switch x.form {
@@ -146,8 +145,7 @@ func disputed(x *exchange) []byte {
 	}
 }
 
-// brokenText puts invalid UTF-8 into the first text of the result, or into one
-// that it adds.
+// brokenText puts invalid UTF-8 into the first text of the result, or into a new one.
 func brokenText(answer []byte) []byte {
 	const member = `"text":"`
 	if i := bytes.Index(answer, []byte(member)); i >= 0 {

@@ -125,7 +125,7 @@ func (s *stream) upward() {
 	}
 }
 
-// dies asks for the fault that ends the stream inside a request (E6).
+// dies reports whether a fault ends the stream inside a request (E6).
 func (s *stream) dies(begin []byte) (known, dies bool) {
 	m := preview(begin)
 	if m.Method == "" || m.Method == "tools/call" && m.tool == "" {
@@ -138,7 +138,7 @@ func (s *stream) dies(begin []byte) (known, dies bool) {
 	return true, h != nil
 }
 
-// take handles one line of the client's and reports whether to go on.
+// take handles one line of the client and reports whether to continue.
 func (s *stream) take(line []byte) bool {
 	m := parse(line)
 	if m.Method == "" { // an answer to the server, or no message
@@ -161,7 +161,7 @@ func (s *stream) take(line []byte) bool {
 	return s.harm(h, line, call)
 }
 
-// expect notes that the server owes an answer.
+// expect records that the server must answer.
 func (s *stream) expect(m *message, call *Call, a *await) {
 	if !m.request() {
 		return
@@ -174,7 +174,7 @@ func (s *stream) expect(m *message, call *Call, a *await) {
 	}
 }
 
-// pass gives the server a line.
+// pass forwards a line to the server.
 func (s *stream) pass(line []byte, call *Call) bool {
 	s.toServer.Lock()
 	defer s.toServer.Unlock()
@@ -211,7 +211,7 @@ func (s *stream) perform(sc script, h *hit, m *message, call *Call) bool {
 	return executed
 }
 
-// tell gives the client what the script says.
+// tell sends the answer of the script to the client.
 func (s *stream) tell(sc script, x *exchange, call *Call) {
 	for one := range sc.pieces(x) {
 		if !pause(s.ctx, one.wait) || !s.put(one, x, call) {
@@ -244,7 +244,7 @@ func (s *stream) put(one piece, x *exchange, call *Call) bool {
 	return s.proxy.deliver(call, say)
 }
 
-// say gives the client bytes.
+// say sends bytes to the client.
 func (s *stream) say(data []byte) bool {
 	if !s.down.pass(s.ctx) {
 		return false
@@ -255,7 +255,7 @@ func (s *stream) say(data []byte) bool {
 	return err == nil
 }
 
-// slowly says a byte at a time; no other message comes between.
+// slowly sends one byte at a time, without other messages between them.
 func (s *stream) slowly(line []byte, x *exchange) bool {
 	s.toClient.Lock()
 	defer s.toClient.Unlock()
@@ -267,7 +267,7 @@ func (s *stream) slowly(line []byte, x *exchange) bool {
 	return true
 }
 
-// downward passes on what the server says.
+// downward forwards the lines of the server.
 func (s *stream) downward() {
 	defer func() { _ = s.client.To.Close() }()
 	if s.process.drained != nil {
@@ -280,13 +280,13 @@ func (s *stream) downward() {
 			return
 		}
 		if err != nil {
-			// The server is gone: faults that tell its answers still may.
+			// The server has exited: faults may still send its answers.
 			return
 		}
 	}
 }
 
-// hear handles one line of the server's.
+// hear handles one line of the server.
 func (s *stream) hear(line []byte) bool {
 	call, a := s.answered(line)
 	if a == nil {
@@ -323,7 +323,7 @@ func (s *stream) answered(line []byte) (*Call, *await) {
 	return call, a
 }
 
-// gate lets pass, except while it is shut.
+// gate blocks while it is shut.
 type gate struct {
 	mu   sync.Mutex
 	open chan struct{} // nil or closed: open
@@ -355,15 +355,15 @@ func (g *gate) shut() (reopen func()) {
 
 var errDied = errors.New("the line was not read to its end")
 
-// lines reads lines of any length. The first read of a line is short, so that
-// a fault can come inside it.
+// lines reads lines of any length. The first read of a line is short, so that a fault can
+// act inside it.
 type lines struct {
 	from io.Reader
 	held []byte
 }
 
-// next returns a line without its end. dies is asked with the beginning of a
-// line that is not whole, until it knows.
+// next returns a line without its end. It calls dies with the beginning of an incomplete
+// line until dies decides.
 func (l *lines) next(dies func([]byte) (known, dies bool)) (json.RawMessage, error) {
 	const short, long = 64, 32 << 10
 	searched := 0

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// process is the program that the proxy is, when it is one. The zero value is
-// no program.
+// process has the functions of a proxy that is a program. The zero value is no program.
 type process struct {
 	crash      func(form string) // ends the process; it does not return
 	stop       func() error      // stops it, until something wakes it
@@ -42,8 +41,8 @@ func scriptsStream() map[string]script {
 	}
 }
 
-// harm makes the faults of the stream itself, after its request was passed
-// on unless the rule says Unsent. It reports whether to read on.
+// harm makes the faults of the stream itself, after it has forwarded the request unless the
+// rule has Unsent. It reports whether to continue.
 func (s *stream) harm(h *hit, line []byte, call *Call) bool {
 	if h.Fault == "E4" && s.process.stderr != nil {
 		s.process.stderr(orInt(h.Size, 1<<30))
@@ -63,7 +62,7 @@ func (s *stream) harm(h *hit, line []byte, call *Call) bool {
 		return h.hold(s.ctx, time.Duration(h.For)) && (!h.Unsent || s.pass(line, call))
 	case "E9":
 		_ = s.client.From.Close()
-		// The server's stdin stays open: it is the proxy's read end that is gone.
+		// The server's stdin stays open: only the proxy's read end is closed.
 		<-s.ctx.Done()
 		return false
 	case "E10":

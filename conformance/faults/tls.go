@@ -54,7 +54,7 @@ func NewAuthority(hosts ...string) (*Authority, error) {
 // Pool returns the certificates that a client must trust.
 func (a *Authority) Pool() *x509.CertPool { return a.pool }
 
-// config is the TLS of one connection.
+// config returns the TLS configuration of one connection.
 func (a *Authority) config(fault, form string) *tls.Config {
 	cert := a.right
 	if fault == "A5" {
