@@ -3,10 +3,9 @@ package report
 import (
 	"cmp"
 	"crypto/sha256"
-	"embed"
+	_ "embed"
 	"encoding/base64"
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
 
@@ -14,8 +13,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-//go:embed html
-var htmlFiles embed.FS
+//go:embed html/style.css
+var style string
+
+//go:embed html/script.js
+var script string
 
 // scriptOpen begins the report inside a page, as gzip in base64url: most of a report
 // are words that come again. plainOpen began it in pages of earlier builds. [Read]
@@ -30,18 +32,6 @@ const (
 // several become a matrix of checks and subjects. The reports are in the page,
 // so that [Read] can make any other format of it.
 func HTML(w io.Writer, reports []*conformance.Report) error {
-	files := map[string]string{}
-	for _, name := range []string{"page.html", "style.css", "script.js"} {
-		text, err := htmlFiles.ReadFile("html/" + name)
-		if err != nil {
-			return err
-		}
-		files[name] = string(text)
-	}
-	page, err := template.New("page").Parse(files["page.html"])
-	if err != nil {
-		return err
-	}
 	trimmed := make([]*conformance.Report, len(reports))
 	for i, r := range reports {
 		trimmed[i] = trim(r)
@@ -50,11 +40,12 @@ func HTML(w io.Writer, reports []*conformance.Report) error {
 	if err != nil {
 		return err
 	}
-	v.Style, v.Script = template.CSS(files["style.css"]), template.JS(files["script.js"]) //nolint:gosec // our own files
 	// Only what the hashes name may run or colour; nothing may be loaded.
-	v.Policy = fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'",
-		hash(files["style.css"]), hash(files["script.js"]))
-	return page.Execute(w, v)
+	v.Policy = fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'", hash(style), hash(script))
+	var p page
+	p.write(v)
+	_, err = p.WriteTo(w)
+	return err
 }
 
 func hash(text string) string {
@@ -87,8 +78,7 @@ func trim(r *conformance.Report) *conformance.Report {
 // frameWeight is about what a frame costs in a page beside its bytes.
 const frameWeight = 300
 
-// view is what the template shows. All texts in it are plain; the template
-// escapes them.
+// view is what a page shows. All texts in it are plain; [page.put] escapes them.
 type view struct {
 	Title, Sentence, Footer, Policy string
 	Verdict                         look
@@ -100,8 +90,6 @@ type view struct {
 	Matrix                          *matrix
 	Chips                           []chip
 	Groups                          []group
-	Style                           template.CSS
-	Script                          template.JS
 	Data                            string
 }
 
