@@ -1,9 +1,11 @@
 package observe
 
 import (
+	"compress/gzip"
 	"embed"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 
@@ -15,9 +17,9 @@ import (
 )
 
 // The specification's own schemas, a file a revision: what every message has to
-// fit (RPC-01).
+// fit (RPC-01). By gzip -9n, so that mcpctl is 0.5 MB smaller.
 //
-//go:embed schemas/*.json
+//go:embed schemas/*.json.gz
 var schemaFiles embed.FS
 
 // Checks that hold every message of a run against them.
@@ -39,7 +41,7 @@ type wireSchemas struct {
 var schemasOf = sync.OnceValue(func() map[mcp.Version]*wireSchemas {
 	all := map[mcp.Version]*wireSchemas{}
 	for _, v := range mcp.Versions() {
-		data, err := schemaFiles.ReadFile("schemas/" + string(v) + ".json")
+		data, err := schemaText(v)
 		var doc map[string]json.RawMessage
 		if err == nil {
 			err = json.Unmarshal(data, &doc)
@@ -64,6 +66,18 @@ var schemasOf = sync.OnceValue(func() map[mcp.Version]*wireSchemas {
 	}
 	return all
 })
+
+func schemaText(v mcp.Version) ([]byte, error) {
+	packed, err := schemaFiles.Open("schemas/" + string(v) + ".json.gz")
+	if err != nil {
+		return nil, err
+	}
+	r, err := gzip.NewReader(packed)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
 
 // resultFault says why a result does not fit its method, "" when it does, or
 // when the revision does not know the method.
