@@ -118,7 +118,10 @@ func (v *Value) Members() []Member {
 	return v.members
 }
 
-// Get returns the member called name, nil when there is none.
+// Get returns the member called name, nil when there is none. It is
+// not inlined: mcpctl is 0.05 MB smaller.
+//
+//go:noinline
 func (v *Value) Get(name string) *Value {
 	for _, m := range v.Members() {
 		if m.Name == name {

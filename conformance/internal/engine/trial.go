@@ -67,12 +67,17 @@ func (t *Trial) Inconclusive(id, detail string) {
 	t.Decide(id, conformance.Inconclusive, conformance.Result{Detail: detail})
 }
 
-// Skip decides that a check does not apply.
+// Skip decides that a check does not apply. It and SkipRest are not inlined: mcpctl is
+// 0.05 MB smaller.
+//
+//go:noinline
 func (t *Trial) Skip(id string, reason conformance.SkipReason, detail string) {
 	t.Decide(id, conformance.Skip, conformance.Result{Reason: reason, Detail: detail})
 }
 
 // SkipRest decides that what is not decided yet does not apply.
+//
+//go:noinline
 func (t *Trial) SkipRest(reason conformance.SkipReason, detail string) {
 	for _, c := range t.Scenario.Checks {
 		t.Skip(c.ID, reason, detail)

