@@ -152,12 +152,12 @@ func (f *Global) checkAuth() error {
 
 // variableName is how people write the name of a variable. A secret that was typed in its
 // place does not match: it has small letters or is longer.
-var variableName = regexp.MustCompile("^[A-Z_][A-Z0-9_]{0,39}$")
+var variableName = regexp.MustCompile("^[A-Z_][A-Z0-9_]*$")
 
 // Variable returns the flag and the name of a variable for an error, and the flag alone
 // where that name may be a secret that was typed in its place.
 func Variable(flag, name string) string {
-	if !variableName.MatchString(name) {
+	if len(name) > 40 || !variableName.MatchString(name) {
 		return strings.TrimRight(flag, " :")
 	}
 	return flag + name
