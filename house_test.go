@@ -213,7 +213,7 @@ var importTable = []row{
 		why: "a table is played the same way, whatever it calls",
 	},
 	{
-		pkg: "conformance/internal/observe", may: []string{"conformance", "conformance/internal/rawjson", "conformance/internal/wire", "mcp"},
+		pkg: "conformance/internal/observe", may: []string{"conformance", "conformance/internal/rawjson", "conformance/internal/wire", "mcp"}, tests: []string{"internal/officialschema"},
 		why: "it looks at every message of a run and knows no scenario",
 	},
 	{
