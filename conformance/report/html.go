@@ -80,17 +80,12 @@ const frameWeight = 300
 
 // view is what a page shows. All texts in it are plain; [page.put] escapes them.
 type view struct {
-	Title, Sentence, Footer, Policy string
-	Verdict                         look
-	Facts                           []fact
-	BarText                         string
-	Bar                             []barPart
-	Columns                         []look
-	Rows                            []countRow
-	Matrix                          *matrix
-	Chips                           []chip
-	Groups                          []group
-	Data                            string
+	Title, Sentence, Footer, Policy, Data string
+	Verdict                               look
+	Facts                                 []fact
+	Only                                  *conformance.Report // nil when there is a Matrix
+	Matrix                                *matrix
+	Groups                                []group
 }
 
 // look is a status as it is shown: a sign and a word, and a colour that nothing
@@ -98,21 +93,6 @@ type view struct {
 type look struct{ Class, Sign, Word string }
 
 type fact struct{ Name, Value string }
-
-type barPart struct {
-	Class    string
-	X, Width int
-}
-
-type chip struct {
-	look
-	Count int
-}
-
-type countRow struct {
-	Name   string
-	Counts []chip
-}
 
 func lookOf(s conformance.Status) look {
 	word := string(s)
@@ -147,8 +127,6 @@ func viewOf(reports []*conformance.Report) (*view, error) {
 	} else {
 		v.several(reports)
 	}
-	v.open()
-	v.count()
 	return v, nil
 }
 
@@ -157,8 +135,7 @@ func (v *view) single(r *conformance.Report) {
 	v.Title = fmt.Sprintf("%s MCP conformance %s: %s", v.Verdict.Sign, v.Verdict.Word, named(r.Target))
 	v.Sentence = capital(sentence(r)) + "."
 	v.Facts = facts(r)
-	v.overview(r)
-	v.Groups = groupsOf(r, "")
+	v.Only, v.Groups = r, groupsOf(r, "")
 }
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
@@ -182,67 +159,6 @@ func facts(r *conformance.Report) []fact {
 		out = append(out, fact{"attention", s})
 	}
 	return out
-}
-
-// overview fills the bar and the table of areas.
-func (v *view) overview(r *conformance.Report) {
-	for _, status := range statusOrder {
-		v.Columns = append(v.Columns, lookOf(status))
-	}
-	total, all := 0, map[conformance.Status]int{}
-	for _, part := range parts(r) {
-		counts := map[conformance.Status]int{}
-		for _, res := range part.results {
-			counts[res.Status]++
-			all[res.Status]++
-			total++
-		}
-		row := countRow{Name: part.area}
-		if len(r.Revisions) > 1 {
-			row.Name = string(part.revision) + " " + part.area
-		}
-		for _, status := range statusOrder {
-			row.Counts = append(row.Counts, chip{lookOf(status), counts[status]})
-		}
-		v.Rows = append(v.Rows, row)
-	}
-	const width = 1000
-	x, seen := 0, 0
-	var words []string
-	for _, status := range statusOrder {
-		if all[status] == 0 {
-			continue
-		}
-		seen += all[status]
-		end := seen * width / total
-		v.Bar = append(v.Bar, barPart{string(status), x, end - x})
-		words = append(words, fmt.Sprintf("%d %s", all[status], lookOf(status).Word))
-		x = end
-	}
-	v.BarText = strings.Join(words, ", ")
-}
-
-// open unfolds the first thing that is wrong, and nothing else: a page of open
-// findings is too long to find anything in.
-func (v *view) open() {
-	if len(v.Groups) > 0 && v.Groups[0].urgent {
-		v.Groups[0].Checks[0].Open = true
-	}
-}
-
-// count fills the chips.
-func (v *view) count() {
-	counts := map[string]int{}
-	for _, g := range v.Groups {
-		for _, c := range g.Checks {
-			counts[c.Class]++
-		}
-	}
-	for _, status := range statusOrder {
-		if n := counts[string(status)]; n > 0 {
-			v.Chips = append(v.Chips, chip{lookOf(status), n})
-		}
-	}
 }
 
 // anchor is the id of a check's details. With several revisions it names its own,

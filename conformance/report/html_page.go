@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"html"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
 )
 
 // page is an HTML page being written. Package html/template is not used: because it
@@ -47,14 +50,17 @@ func (p *page) write(v *view) {
 	if v.Matrix != nil {
 		p.matrix(v.Matrix)
 	} else {
-		p.overview(v)
+		p.overview(v.Only)
 	}
 	p.put("\n<h2 id=\"checks\">%v</h2>\n", heading)
-	p.filter(v.Chips)
-	for _, g := range v.Groups {
-		p.put("\n<section class=\"group\" aria-labelledby=\"%v\">\n<h3 id=\"%[1]v\">%v <span class=\"none\">%v</span></h3>", g.ID, g.Title, len(g.Checks))
-		for i := range g.Checks {
-			p.check(&g.Checks[i])
+	p.filter(v.Groups)
+	for i := range v.Groups {
+		g := &v.Groups[i]
+		p.put("\n<section class=\"group\" aria-labelledby=\"%v\">\n<h3 id=\"%[1]v\">%v <span class=\"none\">%v</span></h3>", g.ID, g.Title, len(g.results))
+		for at, res := range g.results {
+			// What is wrong first is unfolded, and nothing else: a page of open findings is
+			// too long to find anything in.
+			p.check(g, res, g.urgent && i == 0 && at == 0)
 		}
 		p.put("\n</section>")
 	}
@@ -65,11 +71,20 @@ func (p *page) write(v *view) {
 	p.WriteString(scriptOpen + v.Data + "</script>\n<script>" + script + "</script>\n</body>\n</html>\n")
 }
 
-// filter writes the form that the script brings to life.
-func (p *page) filter(chips []chip) {
+// filter writes the form that the script shows.
+func (p *page) filter(groups []group) {
+	counts := map[string]int{}
+	for _, g := range groups {
+		for _, res := range g.results {
+			counts[checkLook(res).Class]++
+		}
+	}
 	p.put(`<form class="filter" id="filter" role="search" aria-label="Filter" hidden>`)
-	for _, c := range chips {
-		p.put("\n<button type=\"button\" data-status=\"%v\" aria-pressed=\"false\"><span class=\"%[1]v\">%v %v</span> %v</button>", c.Class, c.Sign, c.Word, c.Count)
+	for _, status := range statusOrder {
+		if n := counts[string(status)]; n > 0 {
+			l := lookOf(status)
+			p.put("\n<button type=\"button\" data-status=\"%v\" aria-pressed=\"false\"><span class=\"%[1]v\">%v %v</span> %v</button>", l.Class, l.Sign, l.Word, n)
+		}
 	}
 	p.put(`
 <label class="sr" for="search">Search</label>
@@ -82,33 +97,67 @@ func (p *page) filter(chips []chip) {
 // scroll begins a table that may be wider than the page.
 const scroll = "\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"overview\">\n"
 
-// overview writes the bar, and the table of areas and outcomes.
-func (p *page) overview(v *view) {
+// overview writes a bar of the outcomes, and the table of areas and outcomes.
+func (p *page) overview(r *conformance.Report) {
 	p.put("\n<h2 id=\"overview\">Overview</h2>\n")
-	if len(v.Bar) > 0 {
-		p.put(`<svg class="bar" viewBox="0 0 1000 12" preserveAspectRatio="none" role="img" aria-label="%v">`, v.BarText)
-		for _, part := range v.Bar {
-			p.put(`<rect class="%v" x="%v" width="%v" height="12"/>`, part.Class, part.X, part.Width)
+	var rows page
+	all := map[conformance.Status]int{}
+	for _, part := range parts(r) {
+		counts := map[conformance.Status]int{}
+		for _, res := range part.results {
+			counts[res.Status]++
+			all[res.Status]++
 		}
-		p.put("</svg>")
-	}
-	p.put(scroll + "<table>\n<caption>Checks by area and outcome</caption>\n<thead><tr><th scope=\"col\">area</th>")
-	for _, c := range v.Columns {
-		p.put(`<th scope="col"><span class="%v mark">%v <span class="word">%v</span></span></th>`, c.Class, c.Sign, c.Word)
-	}
-	p.put("</tr></thead>\n<tbody>")
-	for _, row := range v.Rows {
-		p.put("\n<tr><th scope=\"row\">%v</th>", row.Name)
-		for _, c := range row.Counts {
-			class := c.Class
-			if c.Count == 0 {
+		name := part.area
+		if len(r.Revisions) > 1 {
+			name = string(part.revision) + " " + name
+		}
+		rows.put("\n<tr><th scope=\"row\">%v</th>", name)
+		for _, status := range statusOrder {
+			class := lookOf(status).Class
+			if counts[status] == 0 {
 				class = "none"
 			}
-			p.put(`<td><span class="%v">%v</span></td>`, class, c.Count)
+			rows.put(`<td><span class="%v">%v</span></td>`, class, counts[status])
 		}
-		p.put("</tr>")
+		rows.put("</tr>")
 	}
+	p.bar(all)
+	p.put(scroll + "<table>\n<caption>Checks by area and outcome</caption>\n<thead><tr><th scope=\"col\">area</th>")
+	for _, status := range statusOrder {
+		l := lookOf(status)
+		p.put(`<th scope="col"><span class="%v mark">%v <span class="word">%v</span></span></th>`, l.Class, l.Sign, l.Word)
+	}
+	p.put("</tr></thead>\n<tbody>")
+	p.WriteString(rows.String())
 	p.put("\n</tbody>\n</table>\n</div>")
+}
+
+// bar writes the outcomes as a picture.
+func (p *page) bar(counts map[conformance.Status]int) {
+	const width = 1000
+	total, seen, x := 0, 0, 0
+	for _, n := range counts {
+		total += n
+	}
+	if total == 0 {
+		return
+	}
+	var words []string
+	var parts page
+	for _, status := range statusOrder {
+		if counts[status] == 0 {
+			continue
+		}
+		seen += counts[status]
+		end := seen * width / total
+		parts.put(`<rect class="%v" x="%v" width="%v" height="12"/>`, status, x, end-x)
+		words = append(words, fmt.Sprintf("%d %s", counts[status], lookOf(status).Word))
+		x = end
+	}
+	p.put(`<svg class="bar" viewBox="0 0 1000 12" preserveAspectRatio="none" role="img" aria-label="%v">`, strings.Join(words, ", "))
+	p.WriteString(parts.String())
+	p.put("</svg>")
 }
 
 // matrix writes the table of checks and subjects.
@@ -154,38 +203,4 @@ func (p *page) some(markup, text string) {
 	if text != "" {
 		p.put(markup, text)
 	}
-}
-
-// check writes a check: a line that unfolds.
-func (p *page) check(c *checkView) {
-	p.put("\n<details class=\"check\" id=\"%v\" data-status=\"%v\"", c.Anchor, c.Class)
-	if c.Open {
-		p.put(" open")
-	}
-	p.put(`><summary><span class="mark %v">%v %v</span> <code>%v</code> %v <small>%v</small></summary>`, c.Class, c.Sign, c.Word, c.ID, c.Title, c.Meta)
-	if s := c.Source; s != nil && s.URL != "" {
-		p.put(`<p><a href="%v" rel="noreferrer">%v</a></p>`, s.URL, s.Text)
-	} else if s != nil {
-		p.put("<p>%v</p>", s.Text)
-	}
-	p.some("<blockquote><p>%v</p></blockquote>", c.Quote)
-	for _, r := range c.Remarks {
-		p.put("<p>%v</p>", r)
-	}
-	if c.Expected != "" {
-		p.put("<dl><dt>expected</dt><dd>%v</dd><dt>got</dt><dd>%v</dd></dl>", c.Expected, c.Actual)
-	}
-	if len(c.Wire) > 0 {
-		p.put("\n<ol class=\"wire\" aria-label=\"wire trace\">")
-		for _, f := range c.Wire {
-			p.put("\n<li><details><summary><code>%v</code></summary>", f.Line)
-			p.some("<pre>%v</pre>", f.Headers)
-			p.some("<pre>%v</pre>", f.Body)
-			p.some("<p>%v</p>", f.Note)
-			p.put("</details></li>")
-		}
-		p.put("\n</ol>")
-	}
-	p.some("<pre class=\"again\"><code>%v</code></pre>", c.Again)
-	p.put("\n</details>")
 }
