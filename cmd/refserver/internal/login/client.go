@@ -48,7 +48,7 @@ func read(id string) (*client, error) {
 	return &c, nil
 }
 
-// fault says what is wrong with a client, "" for nothing. Only this machine may receive
+// fault returns what is wrong with a client, "" if nothing is. Only this machine may receive
 // codes: the server is not reached from another one.
 func (c *client) fault() string {
 	switch {
