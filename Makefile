@@ -4,7 +4,7 @@ GO ?= go
 FUZZTIME ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help house all test race soak lint fuzz conformance mutants mutants-official official-server official-client agreement interop beside logins bench bench-peers cover ci
+.PHONY: help house sizes all test race soak lint fuzz conformance mutants mutants-official official-server official-client agreement interop beside logins bench bench-peers cover ci
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,6 +20,9 @@ race: ## all tests under the race detector, with databases when they can be had
 
 house: ## the shape of the code in figures, with bounds and targets
 	$(GO) run ./internal/house
+
+sizes: ## what mcpctl and a small client weigh, by module and package
+	scripts/sizes.sh
 
 soak: ## the long forms of tests that are short elsewhere (minutes)
 	.ci/run services soak

@@ -217,7 +217,7 @@ var importTable = []row{
 	{pkg: "conformance/report/...", may: []string{"conformance", "mcp"}, tests: []string{"conformance/checks", refServer, "internal/reportsample"}, why: "what was found is rendered by those who did not find it"},
 	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/checks", "conformance/report/..."}, tests: []string{refServer, "mcp"}, why: "package testing stays out of the suite itself"},
 	{
-		pkg: "conformance/internal/observe", may: []string{"conformance", "conformance/internal/rawjson", "conformance/internal/wire", "mcp"},
+		pkg: "conformance/internal/observe", may: []string{"conformance", "conformance/internal/rawjson", "conformance/internal/wire", "mcp"}, tests: []string{"internal/officialschema"},
 		why: "it looks at every message of a run and knows no scenario",
 	},
 	{

@@ -1,7 +1,6 @@
 package breaker
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -110,10 +109,9 @@ func (g *Group) All() iter.Seq2[string, *Breaker] { return maps.All(*g.all.Load(
 func (g *Group) Snapshots() []Snapshot {
 	all := *g.all.Load()
 	list := make([]Snapshot, 0, len(all))
-	for _, b := range all {
-		list = append(list, b.Snapshot())
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, all[key].Snapshot())
 	}
-	slices.SortFunc(list, func(x, y Snapshot) int { return cmp.Compare(x.Name, y.Name) })
 	return list
 }
 

@@ -155,7 +155,7 @@ by_hand() {
 
 	login "login"
 	expect "call" 0 "simple text" -- "$mcpctl" call "$url" "$READS"
-	expect "call in the session era" 0 "simple text" -- "$mcpctl" --era legacy call "$url" "$READS"
+	expect "call in the session era" 0 "simple text" -- "$mcpctl" --era session call "$url" "$READS"
 	printf '{"mcpServers": {"real": {"url": "%s"}}}' "$url" >"$work/servers.json"
 	expect "a server of a file" 0 "simple text" -- "$mcpctl" call "$work/servers.json#real" "$READS"
 	expect "the suite with the stored token" 0 "passed" "✓ MUST   AUTH-02/query" -- "$mcpctl" conform server "$url" --only 'TOOL-01*' --only 'AUTH-*' -v

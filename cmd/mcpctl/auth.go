@@ -233,7 +233,7 @@ func newTokenCmd(a *app) *cobra.Command {
 		Use:   "token [SERVER]",
 		Short: "Print the access token for a server, for another program",
 		Long: `Print the access token for a server, for another program. A token that has expired
-is renewed first. Whoever has the token has your access: keep it out of files and
+is renewed first. Anyone who has the token has your access: keep it out of files and
 logs.`,
 		Example: `  curl -H "Authorization: Bearer $(mcpctl auth token $URL)" $URL`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -381,7 +381,7 @@ func list(ctx context.Context, store auth.Store, now time.Time) ([]account, erro
 	return accounts, err
 }
 
-// stateOf says what a record is good for and until when, "" for one that has only the
+// stateOf describes what a record is good for and until when, "" for one that has only the
 // registration of a client.
 func stateOf(r auth.Record, now time.Time) (state string, end time.Time) {
 	end = r.Token.Expiry

@@ -28,7 +28,7 @@ func TestAuthFailures(t *testing.T) {
 		person   bool                  // somebody is at the terminal
 		args     []string
 		says     []string
-		next     string // the line to try; URL stands for the server's, "" for none
+		next     string // the line to try, with URL for the server's; "" for none
 		exit     failure.Kind
 	}{
 		"nobody is logged in":                  {args: []string{"ls"}, says: []string{"the server wants a login", "Bearer token with the scopes read"}, next: "mcpctl auth login URL"},

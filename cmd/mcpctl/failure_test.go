@@ -15,7 +15,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 )
 
-// Only failure.New makes a failure, because it takes what became of the request.
+// Only failure.New makes a failure, because it takes the delivery of the request.
 // After a request has been sent, nothing may call it a wrong command line.
 func TestFailuresSayWhatWasSent(t *testing.T) {
 	t.Parallel()

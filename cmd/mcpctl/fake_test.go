@@ -74,7 +74,7 @@ func (f *fake) answer(frame []byte) []string {
 	failed := func(code int, message, data string) []string {
 		return []string{fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q,"data":%s}}`, r.ID, code, message, data)}
 	}
-	if answer := f.modern(r, result, failed); answer != nil {
+	if answer := f.stateless(r, result, failed); answer != nil {
 		return answer
 	}
 	if answer := f.skills(r, result, failed); answer != nil {
@@ -120,15 +120,15 @@ func (f *fake) answer(frame []byte) []string {
 	return failed(-32601, "Method not found", "null")
 }
 
-// modern is what the fake answers in the modes modern and only-modern, where it
-// knows the stateless era: the revision stands in every request.
-func (f *fake) modern(r fakeRequest, result func(string) []string, failed func(int, string, string) []string) []string {
+// stateless is what the fake answers in the modes stateless and only-stateless, where it
+// knows the stateless era: every request has the revision.
+func (f *fake) stateless(r fakeRequest, result func(string) []string, failed func(int, string, string) []string) []string {
 	const revision = `"2026-07-28"`
-	if f.mode != "modern" && f.mode != "only-modern" {
+	if f.mode != "stateless" && f.mode != "only-stateless" {
 		return nil
 	}
 	switch {
-	case r.Method == "initialize" && f.mode == "only-modern":
+	case r.Method == "initialize" && f.mode == "only-stateless":
 		return failed(-32022, "Unsupported protocol version", `{"supported":[`+revision+`],"requested":"`+r.Params.Version+`"}`)
 	case r.Method == "server/discover":
 		return result(`{"supportedVersions":[` + revision + `],"capabilities":{"tools":{}},"resultType":"complete","ttlMs":0,"cacheScope":"private",` +
@@ -301,7 +301,7 @@ func fakeHTTP(frames io.Writer) http.Handler {
 		}
 	}
 	mux.HandleFunc("/mcp", serve(""))
-	mux.HandleFunc("/modern", serve("modern"))
+	mux.HandleFunc("/stateless", serve("stateless"))
 	mux.HandleFunc("/skills", serve("skills"))
 	mux.HandleFunc("/truncated", serve("truncated-list"))
 	mux.HandleFunc("/oversized", serve("oversized"))

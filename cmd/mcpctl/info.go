@@ -62,7 +62,7 @@ func (a *app) info(c *connect.Connection) error {
 	add("about", server.Description)
 	add("website", server.WebsiteURL)
 	add("transport", c.Target.Transport())
-	add("era", connect.EraWord(c.ProtocolVersion().Era()))
+	add("era", c.ProtocolVersion().Era().String())
 	add("revision", string(c.ProtocolVersion()))
 	add("era found", a.dial.Secrets.Safe(connect.EraFound(c.Negotiated())))
 	result, err := doc.Parse(raw)

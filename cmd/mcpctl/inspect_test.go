@@ -68,7 +68,7 @@ func TestAuthInspect(t *testing.T) {
 		"no-challenge":         {server: func(w *authtest.World) { instead(w, map[string]page{"/mcp": {status: 401}}) }},
 		"forbidden":            {exit: 4, server: func(w *authtest.World) { instead(w, map[string]page{"/mcp": {status: 403}}) }},
 		"no-resource-metadata": {exit: 10, server: func(w *authtest.World) { instead(w, map[string]page{resource + "/mcp": gone}) }},
-		"legacy": {server: func(w *authtest.World) {
+		"older": {server: func(w *authtest.World) {
 			instead(w, map[string]page{resource + "/mcp": gone, root: {status: 200, body: `{"issuer": "` + w.MCP.URL + `", "authorization_endpoint": "` + w.MCP.URL + `/a",
 				"token_endpoint": "` + w.MCP.URL + `/t", "registration_endpoint": "` + w.MCP.URL + `/r", "code_challenge_methods_supported": ["S256"]}`}})
 		}},

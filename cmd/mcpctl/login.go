@@ -56,7 +56,7 @@ comes back is kept for the commands that follow.
 On a machine without a browser use --no-browser: open the printed page anywhere, log
 in, and paste the address that the browser ends at, even if that page does not load.
 With --device there is nothing to paste: open the printed page on any device, and type
-the printed code there. Not every authorization server has that; auth inspect says so.
+the printed code there. Not every authorization server has that: see auth inspect.
 
 Without a terminal, and with --no-input, nothing waits: the command prints the page,
 and the command that finishes the login, and ends with exit code 4. Somebody opens the
@@ -206,7 +206,7 @@ func (a *app) traceLogin(s auth.Step) {
 	}
 }
 
-// login logs in by asking the server who it is: a server that wants a login says so.
+// login asks the server for its authorization server, and logs in there.
 func (a *app) login(ctx context.Context, t target.Target, l *login) error {
 	if err := a.dial.MakeFolder(); err != nil {
 		return err
@@ -239,7 +239,7 @@ func (a *app) login(ctx context.Context, t target.Target, l *login) error {
 	return a.connected(ctx, t, auth.Login(opts...), func(who string) { a.console.Note(said + who) })
 }
 
-// greet connects to a server and says so.
+// greet connects to a server and prints its name.
 func (a *app) greet(ctx context.Context, t target.Target, by transport.Authorizer, said string) error {
 	return a.connected(ctx, t, by, func(who string) { a.console.Note(said + who) })
 }

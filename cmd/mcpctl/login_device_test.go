@@ -117,7 +117,7 @@ func TestLoginWithACodeThatIsRefused(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A page of a pushed request can be opened for a minute: the command says so.
+// A page of a pushed request can be opened for a minute: the command prints that.
 func TestHandOffOfAPushedRequest(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

@@ -21,8 +21,8 @@ func newPingCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ping [SERVER]",
 		Short: "Check that a server answers, and how fast",
-		Long: `Check that a server answers, and how fast. Servers of the legacy era get a ping.
-The modern era has no ping, so they get server/discover instead.`,
+		Long: `Check that a server answers, and how fast. Servers of the session era get a ping.
+The stateless era has no ping, so they get server/discover instead.`,
 		Example: `  mcpctl ping :3000/mcp
   mcpctl ping -n 20 -- ./server`,
 		RunE: func(cmd *cobra.Command, args []string) error {

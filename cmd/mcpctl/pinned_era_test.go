@@ -24,35 +24,35 @@ func TestDemandedEra(t *testing.T) {
 		answer string // a result or an error, "" for a text
 		want   []string
 	}{
-		"modern, lists sessions": {
-			[]string{"--era", "modern"},
+		"stateless, lists sessions": {
+			[]string{"--era", "stateless"},
 			200, `"result":{"supportedVersions":["2025-11-25"]}`,
-			[]string{"error: --era modern demands revision 2026-07-28, of the stateless era; the server speaks the session era: its answer to server/discover names [2025-11-25] "},
+			[]string{"error: --era stateless demands revision 2026-07-28, of the stateless era; the server speaks the session era: its answer to server/discover names [2025-11-25] "},
 		},
-		"legacy, refused with a list": {
-			[]string{"--era", "legacy"},
+		"session, refused with a list": {
+			[]string{"--era", "session"},
 			400, rpc(-32022, "Unsupported protocol version", `,"data":{"supported":["2026-07-28"]}`),
-			[]string{"error: --era legacy demands revision 2025-11-25, of the session era; the server speaks the stateless era: its answer to initialize names [2026-07-28] "},
+			[]string{"error: --era session demands revision 2025-11-25, of the session era; the server speaks the stateless era: its answer to initialize names [2026-07-28] "},
 		},
-		"modern, 404": {
-			[]string{"--era", "modern"},
+		"stateless, 404": {
+			[]string{"--era", "stateless"},
 			404, "",
-			[]string{"error: there is no MCP endpoint for the stateless era at this address (HTTP 404) ", "--era modern demands revision 2026-07-28, of the stateless era; the server may speak only the session era"},
+			[]string{"error: there is no MCP endpoint for the stateless era at this address (HTTP 404) ", "--era stateless demands revision 2026-07-28, of the stateless era; the server may speak only the session era"},
 		},
 		"a revision, 404": {
 			[]string{"--protocol-version", "2025-06-18"},
 			404, "",
 			[]string{"error: there is no MCP endpoint for the session era at this address (HTTP 404) ", "--protocol-version 2025-06-18 demands revision 2025-06-18, of the session era; the server may speak only the stateless era"},
 		},
-		"modern, refused": {
+		"stateless, refused": {
 			[]string{"--era", "2026-07-28"},
 			400, rpc(-32000, "Bad Request: Server not initialized", ""),
 			[]string{"error: Bad Request: Server not initialized ", "--era 2026-07-28 demands revision 2026-07-28, of the stateless era; the server may speak only the session era"},
 		},
-		"modern, no such method": {
-			[]string{"--era", "modern"},
+		"stateless, no such method": {
+			[]string{"--era", "stateless"},
 			200, rpc(-32601, "Method not found", ""),
-			[]string{"error: Method not found ", "--era modern demands revision 2026-07-28, of the stateless era; the server may speak only the session era"},
+			[]string{"error: Method not found ", "--era stateless demands revision 2026-07-28, of the stateless era; the server may speak only the session era"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

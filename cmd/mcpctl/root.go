@@ -31,7 +31,7 @@ MCPCTL_SERVER. To start a server as a program, give the program after -- instead
   mcpctl conform server -- ./my-server`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       versionText(),
+		Version:       versionText(), // Without SetVersionTemplate: templates call methods by name, so the linker would keep all.
 		Args:          cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
@@ -41,7 +41,6 @@ MCPCTL_SERVER. To start a server as a program, give the program after -- instead
 	a.flags.Register(root.PersistentFlags())
 	_ = root.RegisterFlagCompletionFunc("auth", a.completeAuth()) // fails without the flag
 	root.SetFlagErrorFunc(flagError)
-	root.SetVersionTemplate("{{.Version}}")
 	root.AddCommand(
 		newInfoCmd(a), newLsCmd(a), newDescribeCmd(a),
 		newCallCmd(a), newPingCmd(a), newRPCCmd(a), newSkillCmd(a), newAuthCmd(a), newProxyCmd(a),

@@ -138,7 +138,7 @@ func TestInterruptOverHTTP(t *testing.T) {
 		got := inProcess(ctx, false, "call", url, "hang")
 		require.Equal(t, tt.code, got.code, got.err)
 		require.Equal(t, 1, w.count(`"method":"tools/call"`))
-		require.Equal(t, 1, w.count("notifications/cancelled"), "the server is told")
+		require.Equal(t, 1, w.count("notifications/cancelled"), "one cancellation")
 		cancel(nil)
 	}
 }
@@ -162,7 +162,7 @@ func TestKeyboard(t *testing.T) {
 	require.Equal(t, 2, got.code)
 }
 
-// A certificate that is not accepted is told as that, by every command alike, and
+// An error about a certificate names it, in every command alike, and
 // so is a server without TLS.
 func TestCertificate(t *testing.T) {
 	t.Parallel()

@@ -43,7 +43,7 @@ func TestInterruptOfAProgram(t *testing.T) {
 	require.Equal(t, 130, got.code, got.err)
 	require.Contains(t, got.err, `"kind":"interrupted","exit":130`)
 	require.NoError(t, <-copied, "the program has ended")
-	require.Equal(t, 1, w.count("notifications/cancelled"), "the server is told")
+	require.Equal(t, 1, w.count("notifications/cancelled"), "one cancellation")
 }
 
 // The whole program, with signals as they come.

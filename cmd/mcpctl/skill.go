@@ -279,7 +279,7 @@ func (a *app) showSkill(s *skills.Skill, file string, content []byte) error {
 	return a.console.Print(b.String())
 }
 
-// skillChecks says what is known about the content of a skill.
+// skillChecks describes what is known about the content of a skill.
 func skillChecks(s *skills.Skill) string {
 	if s.Dynamic {
 		return "generated, so only its front matter is checked"

@@ -47,20 +47,20 @@ Arguments are checked against the tool's input schema before anything is sent.
 A result that does not fit the tool's output schema is shown, after a warning. With
 --strict the run fails with exit code 5, and the result is still shown.`
 
-const helpEras = `MCP has two eras. Servers of the legacy era open a session with initialize. In the
-modern era there is no session: every request is complete in itself.
+const helpEras = `MCP has two eras. Servers of the session era open a session with initialize. In the
+stateless era there is no session: every request is complete in itself.
 
-  --era auto             probe with server/discover, then choose (default)
-  --era modern, legacy   only the newest revision of that era
-  --protocol-version D   only this revision
+  --era auto                 probe with server/discover, then choose (default)
+  --era session, stateless   only the newest revision of that era
+  --protocol-version D       only this revision
 
 If the probe makes a program exit, mcpctl starts it once more without the probe. If
 a program does not answer within 10 s (a URL: 2 s), mcpctl also sends initialize,
 and the first real answer decides. Missing credentials and outages are errors: they
 do not decide the era. URLs of the older HTTP+SSE transport work too.
 
-The era of a server is remembered in mainstay/eras.json in your cache folder: for a
-day if it is legacy, and until it proves wrong if it is modern. The file holds no
+The era of a server is remembered in mainstay/eras.json in your cache folder: the
+session era for a day, the stateless era until it proves wrong. The file holds no
 addresses and no secrets. MCPCTL_ERA_STORE names another file; off turns it off.
 
 -v shows each step, and info shows how the era was found.`
@@ -77,7 +77,7 @@ go to standard error.
 
 With -o json and -o ndjson an error is one line of JSON on standard error:
   {"error":{"kind":…,"exit":…,"message":…,"delivery":…,"rpc":…,"http":…,"process":…}}
-delivery is what became of the request: not-sent, rejected (not run), unknown (it
+delivery is whether the request ran: not-sent, rejected (not run), unknown (it
 may have run), answered.
 
 Control characters from servers (escape sequences, bidirectional and zero-width

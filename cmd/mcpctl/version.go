@@ -31,18 +31,18 @@ func newVersionCmd(a *app) *cobra.Command {
 			case console.NDJSON, console.Raw:
 				return a.console.PrintRaw(console.Encode(v))
 			}
-			return a.console.Print(versionText())
+			return a.console.Print("mcpctl version " + versionText() + "\n") // as Cobra prints --version
 		},
 	}
 }
 
 // versionText is the version for people.
 func versionText() string {
-	text := "mcpctl " + client.Version
+	text := client.Version
 	if c := commit(); c != "" {
 		text += " (" + c[:min(12, len(c))] + ")"
 	}
-	return fmt.Sprintf("%s, %s, %s/%s\nMCP revisions %v\n", text, runtime.Version(), runtime.GOOS, runtime.GOARCH, mcp.Versions())
+	return fmt.Sprintf("%s, %s, %s/%s\nMCP revisions %v", text, runtime.Version(), runtime.GOOS, runtime.GOARCH, mcp.Versions())
 }
 
 // commit is the revision that the Go tool recorded in the program.

@@ -3,10 +3,9 @@ package report
 import (
 	"cmp"
 	"crypto/sha256"
-	"embed"
+	_ "embed"
 	"encoding/base64"
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
 
@@ -14,32 +13,25 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-//go:embed html
-var htmlFiles embed.FS
+//go:embed html/style.css
+var style string
 
-// scriptOpen begins the report inside a page, as gzip in base64url, because reports are
-// repetitive. plainOpen began it in pages of earlier builds. [Read] accepts both.
+//go:embed html/script.js
+var script string
+
+// scriptOpen begins the report inside a page, as gzip in base64url: most of a report
+// are words that come again. plainOpen began it in pages of earlier builds. [Read]
+// looks for both.
 const (
 	scriptOpen = `<script type="application/gzip" id="report">`
 	plainOpen  = `<script type="application/json" id="report">`
 )
 
-// HTML writes one self-contained page. Only its filters and search need a script. One
-// report becomes a report; several become a matrix of checks and subjects. The reports are
-// in the page, so that [Read] can make any other format of it.
+// HTML writes one page that needs nothing else: no network, no fonts, no
+// script, though filters and search need one. One report becomes a report;
+// several become a matrix of checks and subjects. The reports are in the page,
+// so that [Read] can make any other format of it.
 func HTML(w io.Writer, reports []*conformance.Report) error {
-	files := map[string]string{}
-	for _, name := range []string{"page.html", "style.css", "script.js"} {
-		text, err := htmlFiles.ReadFile("html/" + name)
-		if err != nil {
-			return err
-		}
-		files[name] = string(text)
-	}
-	page, err := template.New("page").Parse(files["page.html"])
-	if err != nil {
-		return err
-	}
 	trimmed := make([]*conformance.Report, len(reports))
 	for i, r := range reports {
 		trimmed[i] = trim(r)
@@ -48,11 +40,12 @@ func HTML(w io.Writer, reports []*conformance.Report) error {
 	if err != nil {
 		return err
 	}
-	v.Style, v.Script = template.CSS(files["style.css"]), template.JS(files["script.js"]) //nolint:gosec // our own files
-	// Only the script and style with these hashes are allowed; nothing may be loaded.
-	v.Policy = fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'",
-		hash(files["style.css"]), hash(files["script.js"]))
-	return page.Execute(w, v)
+	// Only what the hashes name may run or colour; nothing may be loaded.
+	v.Policy = fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'", hash(style), hash(script))
+	var p page
+	p.write(v)
+	_, err = p.WriteTo(w)
+	return err
 }
 
 func hash(text string) string {
@@ -63,7 +56,7 @@ func hash(text string) string {
 // evidenceLimit bounds the evidence of one check in a page.
 const evidenceLimit = 64 << 10
 
-// trim returns r with limited evidence.
+// trim returns r with no more evidence than a page should carry.
 func trim(r *conformance.Report) *conformance.Report {
 	out := *r
 	out.Results = append([]conformance.Result{}, r.Results...)
@@ -82,45 +75,24 @@ func trim(r *conformance.Report) *conformance.Report {
 	return &out
 }
 
-// frameWeight is the approximate size of a frame in a page without its bytes.
+// frameWeight is about what a frame costs in a page beside its bytes.
 const frameWeight = 300
 
-// view is the data of the template, which escapes all texts.
+// view is what a page shows. All texts in it are plain; [page.put] escapes them.
 type view struct {
-	Title, Sentence, Footer, Policy string
-	Verdict                         look
-	Facts                           []fact
-	BarText                         string
-	Bar                             []barPart
-	Columns                         []look
-	Rows                            []countRow
-	Matrix                          *matrix
-	Chips                           []chip
-	Groups                          []group
-	Style                           template.CSS
-	Script                          template.JS
-	Data                            string
+	Title, Sentence, Footer, Policy, Data string
+	Verdict                               look
+	Facts                                 []fact
+	Only                                  *conformance.Report // nil when there is a Matrix
+	Matrix                                *matrix
+	Groups                                []group
 }
 
-// look is how a status is shown: a sign, a word, and a colour.
+// look is a status as it is shown: a sign and a word, and a colour that nothing
+// depends on.
 type look struct{ Class, Sign, Word string }
 
 type fact struct{ Name, Value string }
-
-type barPart struct {
-	Class    string
-	X, Width int
-}
-
-type chip struct {
-	look
-	Count int
-}
-
-type countRow struct {
-	Name   string
-	Counts []chip
-}
 
 func lookOf(s conformance.Status) look {
 	word := string(s)
@@ -155,8 +127,6 @@ func viewOf(reports []*conformance.Report) (*view, error) {
 	} else {
 		v.several(reports)
 	}
-	v.open()
-	v.count()
 	return v, nil
 }
 
@@ -165,13 +135,12 @@ func (v *view) single(r *conformance.Report) {
 	v.Title = fmt.Sprintf("%s MCP conformance %s: %s", v.Verdict.Sign, v.Verdict.Word, named(r.Target))
 	v.Sentence = capital(sentence(r)) + "."
 	v.Facts = facts(r)
-	v.overview(r)
-	v.Groups = groupsOf(r, "")
+	v.Only, v.Groups = r, groupsOf(r, "")
 }
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// facts are the four lines about the run.
+// facts are the four lines that place a report.
 func facts(r *conformance.Report) []fact {
 	judged := revisionsText(r)
 	if len(r.Target.Offered) > 0 {
@@ -192,68 +161,8 @@ func facts(r *conformance.Report) []fact {
 	return out
 }
 
-// overview fills the bar and the table of areas.
-func (v *view) overview(r *conformance.Report) {
-	for _, status := range statusOrder {
-		v.Columns = append(v.Columns, lookOf(status))
-	}
-	total, all := 0, map[conformance.Status]int{}
-	for _, part := range parts(r) {
-		counts := map[conformance.Status]int{}
-		for _, res := range part.results {
-			counts[res.Status]++
-			all[res.Status]++
-			total++
-		}
-		row := countRow{Name: part.area}
-		if len(r.Revisions) > 1 {
-			row.Name = string(part.revision) + " " + part.area
-		}
-		for _, status := range statusOrder {
-			row.Counts = append(row.Counts, chip{lookOf(status), counts[status]})
-		}
-		v.Rows = append(v.Rows, row)
-	}
-	const width = 1000
-	x, seen := 0, 0
-	var words []string
-	for _, status := range statusOrder {
-		if all[status] == 0 {
-			continue
-		}
-		seen += all[status]
-		end := seen * width / total
-		v.Bar = append(v.Bar, barPart{string(status), x, end - x})
-		words = append(words, fmt.Sprintf("%d %s", all[status], lookOf(status).Word))
-		x = end
-	}
-	v.BarText = strings.Join(words, ", ")
-}
-
-// open unfolds the first finding only: a page of open findings is too long.
-func (v *view) open() {
-	if len(v.Groups) > 0 && v.Groups[0].urgent {
-		v.Groups[0].Checks[0].Open = true
-	}
-}
-
-// count fills the chips.
-func (v *view) count() {
-	counts := map[string]int{}
-	for _, g := range v.Groups {
-		for _, c := range g.Checks {
-			counts[c.Class]++
-		}
-	}
-	for _, status := range statusOrder {
-		if n := counts[string(status)]; n > 0 {
-			v.Chips = append(v.Chips, chip{lookOf(status), n})
-		}
-	}
-}
-
-// anchor returns the id of a check's details. It includes the revision and the subject if
-// there are several.
+// anchor is the id of a check's details. With several revisions it names its own,
+// with several subjects the subject, too.
 func anchor(r *conformance.Report, res *conformance.Result, prefix string) string {
 	id := prefix + strings.ReplaceAll(res.ID, " ", "-")
 	if len(r.Revisions) > 1 {

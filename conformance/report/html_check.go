@@ -16,27 +16,11 @@ import (
 // group has the checks of one kind of outcome.
 type group struct {
 	ID, Title string
-	Checks    []checkView
+	report    *conformance.Report
+	prefix    string // of the anchors of its checks
+	results   []*conformance.Result
 	urgent    bool
 }
-
-// checkView is one check in a page.
-type checkView struct {
-	look
-	Anchor, ID, Title, Meta string
-	Open                    bool
-	Source                  *sourceView
-	Quote                   string
-	Remarks                 []string
-	Expected, Actual        string
-	Wire                    []frameView
-	Again                   string
-}
-
-type sourceView struct{ Text, URL string }
-
-// frameView is one frame: a line that unfolds.
-type frameView struct{ Line, Headers, Body, Note string }
 
 // groupsOf sorts the checks of a report into groups; empty ones are left out.
 func groupsOf(r *conformance.Report, prefix string) []group {
@@ -48,6 +32,9 @@ func groupsOf(r *conformance.Report, prefix string) []group {
 		{ID: prefix + "unscored", Title: "Broken, without score"},
 		{ID: prefix + "passed", Title: "Passed"},
 		{ID: prefix + "inapplicable", Title: "Not applicable"},
+	}
+	for i := range groups {
+		groups[i].report, groups[i].prefix = r, prefix
 	}
 	for i := range r.Results {
 		res := &r.Results[i]
@@ -70,19 +57,27 @@ func groupsOf(r *conformance.Report, prefix string) []group {
 		case res.Status == conformance.Warn:
 			at = 2
 		}
-		groups[at].Checks = append(groups[at].Checks, checkViewOf(r, res, prefix))
+		groups[at].results = append(groups[at].results, res)
 	}
-	return slices.DeleteFunc(groups, func(g group) bool { return len(g.Checks) == 0 })
+	return slices.DeleteFunc(groups, func(g group) bool { return len(g.results) == 0 })
 }
 
-func checkViewOf(r *conformance.Report, res *conformance.Result, prefix string) checkView {
-	v := checkView{
-		look: lookOf(res.Status), Anchor: anchor(r, res, prefix), ID: res.ID, Title: res.Title,
-		Remarks: remarks(res), Expected: visible(res.Expected), Actual: visible(res.Actual),
-	}
+// checkLook is the look of a check in a page.
+func checkLook(res *conformance.Result) look {
 	if res.Baseline == conformance.BaselineStale { // it passes, and that is what is wrong
-		v.look = lookOf(conformance.Fail)
-		v.Word = string(res.Baseline)
+		l := lookOf(conformance.Fail)
+		l.Word = string(res.Baseline)
+		return l
+	}
+	return lookOf(res.Status)
+}
+
+// check writes a check: a line that unfolds.
+func (p *page) check(g *group, res *conformance.Result, open bool) {
+	l, r := checkLook(res), g.report
+	p.put("\n<details class=\"check\" id=\"%v\" data-status=\"%v\"", anchor(r, res, g.prefix), l.Class)
+	if open {
+		p.put(" open")
 	}
 	meta := []string{string(res.Level)}
 	if len(r.Revisions) > 1 {
@@ -91,40 +86,57 @@ func checkViewOf(r *conformance.Report, res *conformance.Result, prefix string) 
 	if res.Status != conformance.Skip {
 		meta = append(meta, lasted(res).Round(100*time.Microsecond).String())
 	}
-	v.Meta = strings.Join(meta, " · ")
-	if text := source(res); text != "" {
-		v.Source = &sourceView{text, specURL(res)}
+	p.put(`><summary><span class="mark %v">%v %v</span> <code>%v</code> %v <small>%v</small></summary>`, l.Class, l.Sign, l.Word, res.ID, res.Title, strings.Join(meta, " · "))
+	if url := specURL(res); url != "" {
+		p.put(`<p><a href="%v" rel="noreferrer">%v</a></p>`, url, source(res))
+	} else {
+		p.some("<p>%v</p>", source(res))
+	}
+	if reported(res) {
+		p.some("<blockquote><p>%v</p></blockquote>", res.Spec.Quote)
+	}
+	for _, remark := range remarks(res) {
+		p.put("<p>%v</p>", remark)
 	}
 	if res.Detail != "" || res.Status == conformance.Skip {
-		v.Remarks = append(v.Remarks, message(&conformance.Result{Status: res.Status, Reason: res.Reason, Detail: res.Detail}))
+		p.put("<p>%v</p>", message(&conformance.Result{Status: res.Status, Reason: res.Reason, Detail: res.Detail}))
 	}
-	if !reported(res) {
-		return v
+	if res.Expected != "" {
+		p.put("<dl><dt>expected</dt><dd>%v</dd><dt>got</dt><dd>%v</dd></dl>", visible(res.Expected), visible(res.Actual))
 	}
-	v.Quote, v.Again = res.Spec.Quote, again(r, res)
-	for i := range res.Evidence {
-		v.Wire = append(v.Wire, frameViewOf(&res.Evidence[i]))
+	if reported(res) {
+		if len(res.Evidence) > 0 {
+			p.put("\n<ol class=\"wire\" aria-label=\"wire trace\">")
+			for i := range res.Evidence {
+				p.frame(&res.Evidence[i])
+			}
+			p.put("\n</ol>")
+		}
+		p.some("<pre class=\"again\"><code>%v</code></pre>", again(r, res))
 	}
-	return v
+	p.put("\n</details>")
 }
 
-func frameViewOf(f *conformance.Frame) frameView {
+// frame writes a frame: a line that unfolds.
+func (p *page) frame(f *conformance.Frame) {
 	const line = 160
-	v := frameView{Line: arrow(f) + " " + frameLine(f, line), Note: visible(f.Note)}
+	p.put("\n<li><details><summary><code>%v</code></summary>", arrow(f)+" "+frameLine(f, line))
 	if f.HTTP != nil {
-		v.Headers = headers(f.HTTP)
+		p.some("<pre>%v</pre>", headers(f.HTTP))
 	}
-	var b bytes.Buffer
 	data := kept(f)
+	var b bytes.Buffer
 	if json.Indent(&b, data, "", "  ") == nil {
-		v.Body = lines(b.String())
-	} else if len(data) > 0 {
-		v.Body = lines(strings.ToValidUTF8(string(data), "\uFFFD"))
+		p.some("<pre>%v</pre>", lines(b.String()))
+	} else {
+		p.some("<pre>%v</pre>", lines(strings.ToValidUTF8(string(data), "\uFFFD")))
 	}
+	note := visible(f.Note)
 	if f.Size > len(data) {
-		v.Note = strings.TrimPrefix(fmt.Sprintf("%s; the first %d of %d bytes", v.Note, len(data), f.Size), "; ")
+		note = strings.TrimPrefix(fmt.Sprintf("%s; the first %d of %d bytes", note, len(data), f.Size), "; ")
 	}
-	return v
+	p.some("<p>%v</p>", note)
+	p.put("</details></li>")
 }
 
 // headers writes the HTTP headers, sorted by name.

@@ -48,7 +48,7 @@ func (v *view) several(reports []*conformance.Report) {
 		name := fmt.Sprintf("subject %d", i+1)
 		v.Facts = append(v.Facts, fact{name, strings.Join(slices.DeleteFunc([]string{named(r.Target), subject(r.Target), sentence(r)}, func(s string) bool { return s == "" }), " · ")})
 		for _, g := range groupsOf(r, fmt.Sprintf("s%d-", i+1)) {
-			if slices.ContainsFunc(g.Checks, func(c checkView) bool { return c.Again != "" }) {
+			if slices.ContainsFunc(g.results, reported) {
 				g.Title = named(r.Target) + ": " + strings.ToLower(g.Title[:1]) + g.Title[1:]
 				v.Groups = append(v.Groups, g)
 			}

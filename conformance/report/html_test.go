@@ -3,10 +3,12 @@ package report
 import (
 	"bytes"
 	"flag"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,9 +42,10 @@ func pages(t *testing.T) map[string]string {
 		require.NoError(t, HTML(&b, reports))
 		out[name] = b.String()
 	}
-	for name, r := range samples() {
-		render(name, r)
-		all = append(all, r)
+	reports := samples()
+	for _, name := range slices.Sorted(maps.Keys(reports)) {
+		render(name, reports[name])
+		all = append(all, reports[name])
 	}
 	render("matrix", all...)
 	return out
@@ -97,9 +100,7 @@ var colour = regexp.MustCompile(`--([a-z]+): (#[0-9a-f]{6});`)
 // TestHTML_Contrast: text is readable on its background, in light and in dark.
 func TestHTML_Contrast(t *testing.T) {
 	t.Parallel()
-	css, err := htmlFiles.ReadFile("html/style.css")
-	require.NoError(t, err)
-	light, dark, found := strings.Cut(string(css), "prefers-color-scheme: dark")
+	light, dark, found := strings.Cut(style, "prefers-color-scheme: dark")
 	require.True(t, found)
 	for name, text := range map[string]string{"light": light, "dark": dark} {
 		colours := map[string]string{}

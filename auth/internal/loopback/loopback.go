@@ -9,7 +9,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"html/template"
+	"html"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -203,7 +204,7 @@ func (l *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
-		_ = page.Execute(w, text{"This is not the expected answer", err.Error() + "."})
+		writePage(w, "This is not the expected answer", err.Error()+".")
 		return
 	}
 	select {
@@ -211,18 +212,20 @@ func (l *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default: // there was one
 	}
 	// The program has yet to check the answer.
-	shown := text{"The program has the answer", "You can close this window and go back to the program: it shows whether you are logged in."}
 	if answer.Error != "" {
-		shown = text{"The login has failed", "The program that you started says why. You can close this window."}
+		writePage(w, "The login has failed", "The program that you started says why. You can close this window.")
+		return
 	}
-	_ = page.Execute(w, shown)
+	writePage(w, "The program has the answer", "You can close this window and go back to the program: it shows whether you are logged in.")
 }
 
-type text struct{ Title, Text string }
-
-var page = template.Must(template.New("").Parse(`<!doctype html>
+// writePage does not use html/template: because that calls methods by name, the linker
+// would keep every exported method of a program that can log in.
+func writePage(w io.Writer, title, text string) {
+	fmt.Fprintf(w, `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{{.Title}}</title>
+<title>%[1]s</title>
 <style>body{font:18px/1.5 system-ui,sans-serif;max-width:32rem;margin:20vh auto;padding:0 1rem}</style>
-<h1>{{.Title}}</h1><p>{{.Text}}</p></html>
-`))
+<h1>%[1]s</h1><p>%[2]s</p></html>
+`, html.EscapeString(title), html.EscapeString(text))
+}

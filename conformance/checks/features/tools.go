@@ -38,8 +38,9 @@ func runToolsListed(t *engine.Trial) {
 	t.NoError(err)
 }
 
-// toolName is what TOOL-05 asks of names.
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+// toolName is what TOOL-05 asks of names, beside the length: {1,128} takes 0.1 MB of
+// every run of mcpctl.
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
 func runToolEntries(t *engine.Trial) {
 	s := t.Shared()
@@ -57,7 +58,7 @@ func runToolEntries(t *engine.Trial) {
 		note("X-WIRE-07/names", named, "tools[%d].name is %s", i, rawjson.OrAbsent(tool.Members["name"]))
 		note("X-WIRE-07/unique", !named || !seen[tool.Name], "%q stands there twice", tool.Name)
 		seen[tool.Name] = true
-		note("TOOL-05/characters", !named || toolName.MatchString(tool.Name), "%q", rawjson.Clip(tool.Name, 140))
+		note("TOOL-05/characters", !named || len(tool.Name) <= 128 && toolName.MatchString(tool.Name), "%q", rawjson.Clip(tool.Name, 140))
 		note("X-WIRE-07/description", rawjson.Text(tool.Members["description"]) != "", "%s has none", tool.Name)
 		schema, isObject := rawjson.Object(tool.InputSchema)
 		note("TOOL-06/object", isObject, "inputSchema of %s is %s", tool.Name, rawjson.OrAbsent(tool.InputSchema))

@@ -67,7 +67,10 @@ func (t *Trial) Inconclusive(id, detail string) {
 	t.Decide(id, conformance.Inconclusive, conformance.Result{Detail: detail})
 }
 
-// Skip decides that a check does not apply.
+// Skip decides that a check does not apply. It and SkipRest are not inlined: mcpctl is
+// 0.05 MB smaller.
+//
+//go:noinline
 func (t *Trial) Skip(id string, reason conformance.SkipReason, detail string) {
 	t.Decide(id, conformance.Skip, conformance.Result{Reason: reason, Detail: detail})
 }

@@ -1,9 +1,11 @@
 package observe
 
 import (
+	"compress/gzip"
 	"embed"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 
@@ -14,9 +16,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// The schemas of the specification, one file for each revision.
+// The schemas of the specification, one file for each revision. They are compressed with
+// gzip -9n, so that mcpctl is 0.5 MB smaller.
 //
-//go:embed schemas/*.json
+//go:embed schemas/*.json.gz
 var schemaFiles embed.FS
 
 // Checks of every message against its schema.
@@ -38,7 +41,7 @@ type wireSchemas struct {
 var schemasOf = sync.OnceValue(func() map[mcp.Version]*wireSchemas {
 	all := map[mcp.Version]*wireSchemas{}
 	for _, v := range mcp.Versions() {
-		data, err := schemaFiles.ReadFile("schemas/" + string(v) + ".json")
+		data, err := schemaText(v)
 		var doc map[string]json.RawMessage
 		if err == nil {
 			err = json.Unmarshal(data, &doc)
@@ -63,6 +66,18 @@ var schemasOf = sync.OnceValue(func() map[mcp.Version]*wireSchemas {
 	}
 	return all
 })
+
+func schemaText(v mcp.Version) ([]byte, error) {
+	packed, err := schemaFiles.Open("schemas/" + string(v) + ".json.gz")
+	if err != nil {
+		return nil, err
+	}
+	r, err := gzip.NewReader(packed)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
 
 // resultFault returns why a result does not match its method, "" if it does or the method
 // is unknown.

@@ -1,12 +1,31 @@
 package observe
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/internal/officialschema"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
+
+// The packed schemas are those that the specification publishes.
+func TestWireSchemas_Official(t *testing.T) {
+	t.Parallel()
+	folder, found := officialschema.Folder(3)
+	if !found {
+		t.Skip("the official schemas are not beside this checkout")
+	}
+	for _, v := range mcp.Versions() {
+		official, err := os.ReadFile(filepath.Join(folder, string(v), "schema.json"))
+		require.NoError(t, err)
+		text, err := schemaText(v)
+		require.NoError(t, err)
+		require.Equal(t, string(official), string(text), v)
+	}
+}
 
 // Every definition that a message is held against can be compiled: one that
 // could not would pass all.

@@ -249,7 +249,7 @@ func (c *listedCheck) explained() string {
 	return b.String()
 }
 
-// needs says what a server must offer for the check to run.
+// needs returns what a server must offer for the check to run.
 func (c *listedCheck) needs() string {
 	var out []string
 	if c.Transport != "" {

@@ -38,7 +38,7 @@ type Dialer struct {
 	end time.Time
 }
 
-// Sent is what became of a request.
+// Sent is the delivery of a request.
 type Sent struct {
 	Method, Tool string
 	Delivery     mcperrors.Delivery
@@ -136,7 +136,7 @@ func (d *Dialer) With(ctx context.Context, t target.Target, f func(ctx context.C
 	return nil
 }
 
-// Request sends a request of the command, and notes what became of it.
+// Request sends a request of the command, and records its delivery.
 func (d *Dialer) Request(ctx context.Context, c *Connection, r Sent, params any, opts ...client.CallOption) (json.RawMessage, error) {
 	raw, err := c.Call(ctx, r.Method, params, append(opts, d.Times())...)
 	r.Delivery = mcperrors.Answered

@@ -7,7 +7,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // EraStore is the variable that names the file in which the eras of servers are
@@ -60,7 +59,7 @@ func eraSteps(e client.Negotiated) []string {
 	for _, tried := range e.Tried {
 		out = append(out, fmt.Sprintf("tried %s (%s)", ProbeStep(tried), console.Precise(tried.Took)))
 	}
-	return append(out, fmt.Sprintf("era %s, revision %s: %s", EraWord(e.Era), e.Version, EraFound(e)))
+	return append(out, fmt.Sprintf("era %s, revision %s: %s", e.Era, e.Version, EraFound(e)))
 }
 
 // ProbeStep describes one request of the negotiation.
@@ -69,12 +68,4 @@ func ProbeStep(a client.ProbeStep) string {
 		return a.Method + ": " + a.Reply
 	}
 	return fmt.Sprintf("%s at %s: %s", a.Method, a.Version, a.Reply)
-}
-
-// EraWord is the word of an era in --era.
-func EraWord(era mcp.Era) string {
-	if era == mcp.EraSession {
-		return "legacy"
-	}
-	return "modern"
 }

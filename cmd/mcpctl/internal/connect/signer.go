@@ -78,13 +78,13 @@ func (s *Signer) RoundTrip(req *http.Request) (*http.Response, error) {
 		sent, _ := value.(*transport.Credentials)
 		about, err := s.about(req.Method, req.URL)
 		if err != nil {
-			return resp, nil //nolint:nilerr // the answer stands
+			return resp, nil //nolint:nilerr // the caller judges the answer
 		}
 		other, err := s.by.Challenged(req.Context(), transport.Challenge{
 			AuthorizedRequest: about, Sent: sent, Status: resp.StatusCode, Header: resp.Header, Tries: tries,
 		})
 		if err != nil || other == nil {
-			return resp, nil //nolint:nilerr // the answer stands: the suite judges it
+			return resp, nil //nolint:nilerr // the suite judges the answer
 		}
 		next := req.Clone(req.Context())
 		for name, values := range s.issue(other) {

@@ -165,7 +165,7 @@ func TestQuote(t *testing.T) {
 	require.Equal(t, `a=b c='d e' 'it'\''s' '' 'x[]=1' '$HOME' a=''\''' 'é' -e '*' '{a,b}'`, Quote(words[:11]))
 	sh, err := exec.LookPath("sh")
 	if err != nil {
-		return // the table above stands; there is no shell to ask here
+		return // there is no shell to ask here; the table above was checked
 	}
 	out, err := exec.Command(sh, "-c", `for w in `+Quote(words)+`; do printf '%s\0' "$w"; done`).Output()
 	require.NoError(t, err)

@@ -74,7 +74,7 @@ func (x *Explainer) Failure(ctx context.Context, err error) *failure.Failure {
 		}
 		if from.RPC == nil && from.Method != "" && where.Version.Era() == mcp.EraStateless &&
 			mcp.MethodIn(from.Method, mcp.LatestSession) && !mcp.MethodIn(from.Method, where.Version) {
-			own.Try = append(own.Try, "--era legacy: the modern era has no "+visible.Line(from.Method))
+			own.Try = append(own.Try, "--era session: the stateless era has no "+visible.Line(from.Method))
 		}
 	case strings.HasPrefix(err.Error(), "unknown command"):
 		own = x.unknownCommand(err)

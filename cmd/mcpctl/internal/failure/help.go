@@ -24,7 +24,7 @@ const ExitCodes = `Exit codes (stable)
    12  too-large        the answer is larger than --max-message
    70  bug              a bug in mcpctl; please report it
    74  output           the output or a file could not be written; delivery tells
-                        what became of the request
+                        whether the request ran
   129  hangup           the terminal was closed
   130  interrupted      Ctrl-C
   141  output-closed    the reader closed the output

@@ -17,7 +17,7 @@ type choiceValue struct {
 }
 
 // Choice returns a flag that stores one of the words in to, def by default. The
-// word "*" stands for any date.
+// word "*" means any date.
 func Choice(to *string, def string, words ...string) pflag.Value {
 	*to = def
 	return &choiceValue{to, words}
@@ -31,8 +31,14 @@ func (c *choiceValue) String() string {
 	return *c.to
 }
 
+// formerly has words that stay in use for others.
+var formerly = map[string]string{"legacy": "session", "modern": "stateless"}
+
 // Set implements [pflag.Value].
 func (c *choiceValue) Set(s string) error {
+	if now := formerly[s]; slices.Contains(c.words, now) {
+		s = now
+	}
 	date := dated.MatchString(s)
 	if s == "*" || (!slices.Contains(c.words, s) && (!date || !slices.Contains(c.words, "*"))) {
 		words := slices.DeleteFunc(slices.Clone(c.words), func(w string) bool { return w == "*" })

@@ -56,7 +56,7 @@ const (
 // Register adds the flags to a set.
 func (f *Global) Register(set *pflag.FlagSet) {
 	set.StringVarP(&f.Server, "server", "s", "", "the server, instead of the SERVER operand (MCPCTL_SERVER)")
-	set.Var(Choice(&f.Era, "auto", "auto", "modern", "legacy", "*"), "era", "protocol era: auto, legacy, modern, or a revision such as "+string(mcp.LatestSession))
+	set.Var(Choice(&f.Era, "auto", "auto", "stateless", "session", "*"), "era", "protocol era: auto, session, stateless, or a revision such as "+string(mcp.LatestSession))
 	set.StringVar(&f.Revision, "protocol-version", "", "protocol `revision`: use only this one")
 
 	set.StringVar(&f.Auth, "auth", "auto", "`credentials`: auto (those of mcpctl auth login), none, bearer:@FILE, env:VAR, or profile:NAME")
@@ -121,10 +121,10 @@ func (f *Global) Check() error {
 	if err := f.checkAuth(); err != nil {
 		return err
 	}
-	if f.Era == "legacy" && mcp.Version(f.Revision).Known() && mcp.Version(f.Revision).Era() != mcp.EraSession {
-		return failure.Usage("--protocol-version %s is not of the era legacy: give one of the two flags", f.Revision)
+	if f.Era == "session" && mcp.Version(f.Revision).Known() && mcp.Version(f.Revision).Era() != mcp.EraSession {
+		return failure.Usage("--protocol-version %s is not of the era session: give one of the two flags", f.Revision)
 	}
-	if f.Era != "auto" && f.Era != "legacy" && f.Revision != "" {
+	if f.Era != "auto" && f.Era != "session" && f.Revision != "" {
 		return failure.Usage("--era %s and --protocol-version exclude each other: give one", f.Era)
 	}
 	return nil
@@ -152,12 +152,12 @@ func (f *Global) checkAuth() error {
 
 // variableName is how people write the name of a variable. A secret that was typed in its
 // place does not match: it has small letters or is longer.
-var variableName = regexp.MustCompile("^[A-Z_][A-Z0-9_]{0,39}$")
+var variableName = regexp.MustCompile("^[A-Z_][A-Z0-9_]*$")
 
 // Variable returns the flag and the name of a variable for an error, and the flag alone
 // where that name may be a secret that was typed in its place.
 func Variable(flag, name string) string {
-	if !variableName.MatchString(name) {
+	if len(name) > 40 || !variableName.MatchString(name) {
 		return strings.TrimRight(flag, " :")
 	}
 	return flag + name
@@ -168,9 +168,9 @@ func (f *Global) Pinned() string {
 	switch {
 	case f.Revision != "":
 		return f.Revision
-	case f.Era == "modern":
+	case f.Era == "stateless":
 		return string(mcp.Latest)
-	case f.Era == "legacy":
+	case f.Era == "session":
 		return string(mcp.LatestSession)
 	case f.Era == "auto":
 		return ""

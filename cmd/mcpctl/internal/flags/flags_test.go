@@ -26,12 +26,12 @@ func TestByteCount(t *testing.T) {
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	var era, color string
-	dates, words := Choice(&era, "auto", "auto", "legacy", "*"), Choice(&color, "never", "always", "never")
+	dates, words := Choice(&era, "auto", "auto", "session", "*"), Choice(&color, "never", "always", "never")
 	require.Equal(t, "auto", dates.String())
 	require.Equal(t, "never", words.String())
 	require.NoError(t, dates.Set(string(mcp.LatestSession)))
 	require.Equal(t, string(mcp.LatestSession), era)
-	require.EqualError(t, dates.Set("*"), "must be one of auto, legacy")
+	require.EqualError(t, dates.Set("*"), "must be one of auto, session")
 	require.EqualError(t, words.Set(string(mcp.LatestSession)), "must be one of always, never")
 	require.Equal(t, "never", color, "a refused value changes nothing")
 }
@@ -49,20 +49,22 @@ func parsed(t *testing.T, args ...string) (*Global, *cobra.Command) {
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	modern, legacy := string(mcp.Latest), string(mcp.LatestSession)
+	stateless, session := string(mcp.Latest), string(mcp.LatestSession)
 	for _, tt := range []struct {
 		args   []string
 		pinned string
 		wrong  string
 	}{
 		{nil, "", ""},
-		{[]string{"--era", "modern"}, modern, ""},
-		{[]string{"--era", "legacy"}, legacy, ""},
-		{[]string{"--era", legacy}, legacy, ""},
-		{[]string{"--protocol-version", modern}, modern, ""},
-		{[]string{"--era", "legacy", "--protocol-version", legacy}, legacy, ""},
-		{[]string{"--era", "legacy", "--protocol-version", modern}, modern, "is not of the era legacy"},
-		{[]string{"--era", "modern", "--protocol-version", modern}, modern, "exclude each other"},
+		{[]string{"--era", "stateless"}, stateless, ""},
+		{[]string{"--era", "session"}, session, ""},
+		{[]string{"--era", "legacy"}, session, ""},
+		{[]string{"--era", "modern"}, stateless, ""},
+		{[]string{"--era", session}, session, ""},
+		{[]string{"--protocol-version", stateless}, stateless, ""},
+		{[]string{"--era", "session", "--protocol-version", session}, session, ""},
+		{[]string{"--era", "session", "--protocol-version", stateless}, stateless, "is not of the era session"},
+		{[]string{"--era", "stateless", "--protocol-version", stateless}, stateless, "exclude each other"},
 		{[]string{"--max-time", "0s"}, "", "--max-time must be positive"},
 	} {
 		g, _ := parsed(t, tt.args...)
@@ -81,8 +83,8 @@ func TestCheck(t *testing.T) {
 // An example line repeats the flags that decide which server is reached.
 func TestTyped(t *testing.T) {
 	t.Parallel()
-	_, cmd := parsed(t, "-v", "-H", "A: ${B}", "-H", "C: d", "--era", "legacy", "--max-time", "1s")
-	require.ElementsMatch(t, []string{"--era", "legacy", "-H", "A: ${B}", "-H", "C: d"}, Typed(cmd))
+	_, cmd := parsed(t, "-v", "-H", "A: ${B}", "-H", "C: d", "--era", "session", "--max-time", "1s")
+	require.ElementsMatch(t, []string{"--era", "session", "-H", "A: ${B}", "-H", "C: d"}, Typed(cmd))
 	require.Contains(t, Typed(cmd, map[string]bool{"max-time": true}), "--max-time")
 
 	_, cmd = parsed(t, "--no-input", "-q=false")

@@ -52,7 +52,7 @@ func (o Operand) appends() bool {
 	return false
 }
 
-// place returns what stands at a place after the operand: at itself, changed,
+// place returns the value at a place after the operand: at itself, changed,
 // or a new value where there was none.
 func (b *builder) place(at *doc.Value, s schema.Schema, path []step, pointer string) (*doc.Value, error) {
 	if len(path) == 0 {

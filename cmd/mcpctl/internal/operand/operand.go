@@ -29,7 +29,7 @@ type Operand struct {
 type form uint8
 
 const (
-	typed  form = iota + 1 // k=v: the schema says what v means
+	typed  form = iota + 1 // k=v: the schema gives the type of v
 	exact                  // k:=JSON: sent as written
 	coded                  // k=@base64:file: always a string
 	remove                 // k==
@@ -84,7 +84,7 @@ func Parse(arg string, files *Files) (Operand, error) {
 	return op, op.read(rest, files)
 }
 
-// cut splits at the first = that stands outside of brackets.
+// cut splits at the first = outside of brackets.
 func cut(arg string) (key, rest string, ok bool) {
 	depth := 0
 	for i := range len(arg) {

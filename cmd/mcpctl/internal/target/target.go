@@ -21,7 +21,7 @@ type Target struct {
 	// Argv is the program and its arguments, nil for a URL.
 	Argv []string
 	URL  string
-	// Entry is what a file of servers says of it, nil for one that is not from a file.
+	// Entry is its entry in a file of servers, nil for one that is not from a file.
 	Entry *Entry
 	// Typed is the server as typed, for example lines: "" for a program after --.
 	Typed string

@@ -144,6 +144,8 @@ func More(path, name string, n float64) Expectation {
 }
 
 // That expects of the whole document what words say.
+//
+//go:noinline
 func That(words string, holds func(doc any, kept map[string]any) bool) Expectation {
 	return Expectation{Want: words, Holds: func(v any, _ bool, kept map[string]any) bool { return holds(v, kept) }}
 }
@@ -154,6 +156,8 @@ func Timestamp(path string) Expectation {
 }
 
 // Wants is a list of expectations, from parts that are one or many.
+//
+//go:noinline
 func Wants(parts ...any) []Expectation {
 	var all []Expectation
 	for _, p := range parts {
@@ -168,11 +172,15 @@ func Wants(parts ...any) []Expectation {
 }
 
 // Succeeds expects a result that is no error.
+//
+//go:noinline
 func Succeeds(more ...Expectation) []Expectation {
 	return append([]Expectation{Is("isError", false)}, more...)
 }
 
 // RPCCode expects a JSON-RPC error.
+//
+//go:noinline
 func RPCCode(code int, more ...Expectation) []Expectation {
 	return append([]Expectation{Is("error.code", code)}, more...)
 }
