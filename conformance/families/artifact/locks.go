@@ -3,7 +3,6 @@ package artifact
 import (
 	"context"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/server/flock"
@@ -13,60 +12,11 @@ import (
 // artifacts does: lock files and the intents of approvals.
 const stateDir = ".state"
 
-// locks serialise the work on each artifact within this process.
-type locks struct {
-	mu   sync.Mutex
-	held map[string]*turn
-}
-
-// turn is the lock of one artifact and how many hold or await it. A channel
-// and not a mutex, because a caller who has gone must not stay in the queue.
-type turn struct {
-	free  chan struct{}
-	users int
-}
-
-// take waits for the lock of id and returns what releases it.
-func (l *locks) take(ctx context.Context, id string) (release func(), err error) {
-	t := l.join(id)
-	select {
-	case <-t.free:
-		return func() { t.free <- struct{}{}; l.leave(id, t) }, nil
-	case <-ctx.Done():
-		l.leave(id, t)
-		return nil, ctx.Err()
-	}
-}
-
-func (l *locks) join(id string) *turn {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	t := l.held[id]
-	if t == nil {
-		t = &turn{free: make(chan struct{}, 1)}
-		t.free <- struct{}{}
-		if l.held == nil {
-			l.held = make(map[string]*turn)
-		}
-		l.held[id] = t
-	}
-	t.users++
-	return t
-}
-
-func (l *locks) leave(id string, t *turn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if t.users--; t.users == 0 {
-		delete(l.held, id)
-	}
-}
-
 // hold takes the lock of an artifact in this process and among all that share
 // the base. The lock file stays: to remove it would let two processes lock two
 // files of one name.
 func (s *store) hold(ctx context.Context, root folder, id string) (release func(), err error) {
-	free, err := s.locks.take(ctx, id)
+	free, err := s.locks.Lock(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +28,7 @@ func (s *store) hold(ctx context.Context, root folder, id string) (release func(
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		var locked bool
 		// Where the system has no such locks only one process may use a base at a
-		// time. Within it [locks] still serialize.
+		// time. Within it [keyed.Locks] still serializes.
 		if locked, err = flock.TryLock(f); err == nil && !locked {
 			// Another process has it, and nothing tells when it lets go.
 			err = pause(ctx, wait)

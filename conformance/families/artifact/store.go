@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/keyed"
 	"github.com/mainstay-mcp/mainstay/conformance/server/family"
 )
 
@@ -45,7 +46,7 @@ type store struct {
 	// plural names the folders as the URIs do (C-06).
 	plural bool
 	open   func(base string) (folder, error)
-	locks  locks
+	locks  keyed.Locks // of artifacts, within this process
 	// settle, when set, ends what an earlier approval of an artifact left open.
 	// It is called with the lock of the artifact held.
 	settle func(ctx context.Context, root folder, id string) error

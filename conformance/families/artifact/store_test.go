@@ -1,7 +1,6 @@
 package artifact
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -433,43 +431,9 @@ func TestS0_STORE_16_ParallelStores(t *testing.T) {
 	require.True(t, inputs[got])
 	require.Contains(t, r.file(t, "epic/EPIC-006_v1_metadata.json"), fmt.Sprintf(`"size_bytes": %d`, len(got)))
 	require.Len(t, r.tree(t), 2)
-	require.Empty(t, r.store.locks.held, "locks are given back")
-}
-
-// The lock is of one artifact: another is not held up, and who does not want
-// to wait any longer need not.
-func TestLocksPerArtifact(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var l locks
-		free, err := l.take(t.Context(), "EPIC-006")
-		require.NoError(t, err)
-		other, err := l.take(t.Context(), "EPIC-007")
-		require.NoError(t, err)
-		other()
-		ctx, cancel := context.WithCancel(t.Context())
-		gone := make(chan error)
-		go func() { _, err := l.take(ctx, "EPIC-006"); gone <- err }()
-		second := make(chan func())
-		go func() {
-			f, err := l.take(t.Context(), "EPIC-006")
-			if err != nil {
-				t.Error(err)
-			}
-			second <- f
-		}()
-		synctest.Wait()
-		cancel()
-		require.ErrorIs(t, <-gone, context.Canceled)
-		select {
-		case <-second:
-			t.Fatal("taken twice")
-		default:
-		}
-		free()
-		(<-second)()
-		require.Empty(t, l.held)
-	})
+	free, err := r.store.locks.Lock(t.Context(), "EPIC-006")
+	require.NoError(t, err, "the lock was given back")
+	free()
 }
 
 func TestClassify(t *testing.T) {

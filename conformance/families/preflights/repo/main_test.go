@@ -56,7 +56,6 @@ func TestLock_OtherProcess(t *testing.T) {
 	defer cancel()
 	_, err = l.Lock(ctx, root)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Empty(t, l.held)
 
 	// The lock of a process that is killed is free.
 	require.NoError(t, cmd.Process.Kill())
@@ -94,10 +93,10 @@ func TestLock_OneAtATime(t *testing.T) {
 	for range 20 {
 		require.NoError(t, <-done)
 	}
-	require.Empty(t, l.held)
-	_, err := l.Lock(t.Context(), filepath.Join(root, "missing"))
-	require.ErrorIs(t, err, fs.ErrNotExist)
-	require.Empty(t, l.held)
+	for range 2 { // the second finds that the first gave its lock back
+		_, err := l.Lock(t.Context(), filepath.Join(root, "missing"))
+		require.ErrorIs(t, err, fs.ErrNotExist)
+	}
 }
 
 func TestFind(t *testing.T) {

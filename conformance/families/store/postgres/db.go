@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/mainstay-mcp/mainstay/conformance/families/internal/keyed"
 	"github.com/mainstay-mcp/mainstay/conformance/families/store"
 )
 
@@ -37,7 +38,7 @@ var connectDelays = []time.Duration{100 * time.Millisecond, 200 * time.Milliseco
 // database is a pool and the discipline of its transactions.
 type database struct {
 	pool  *pgxpool.Pool
-	locks keyedLocks
+	locks keyed.Locks
 	close sync.Once
 }
 
@@ -96,7 +97,7 @@ func (db *database) end() {
 // fails. key names the in-process lock taken first: without it 50 callers of
 // one row exhaust any small number of retries (decisions 7).
 func (db *database) serializable(ctx context.Context, key string, fn func(tx *transaction) error) error {
-	unlock, err := db.locks.lock(ctx, key)
+	unlock, err := db.locks.Lock(ctx, key)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,8 @@ func rig(program string) mutants.Rig {
 	}
 }
 
-// startHTTP starts the program on a free port, which it says in its log.
+// startHTTP starts the program on a free port, which it says in its log. It may use the
+// repositories that the suite makes, which are temporary folders.
 func startHTTP(ctx context.Context, program string) (http.Handler, func(), error) {
 	cmd := exec.CommandContext(ctx, program, "--http", "127.0.0.1:0", "--repos", os.TempDir())
 	log, err := cmd.StderrPipe()
