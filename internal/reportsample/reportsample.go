@@ -67,9 +67,9 @@ func Wide() *conformance.Report {
 		Set: string(mcp.Version2026_07_28), Baselines: []string{"known.txt"}, Repeat: 3, Seed: 42, SideEffects: "none",
 		Suites: []string{"seeds"}, AllowTools: []string{"echo"}, Only: []string{"*"}, Skip: []string{"x"},
 	}
-	modern := append([]conformance.Result{}, r.Results...)
-	for i := range modern {
-		res := &modern[i]
+	stateless := append([]conformance.Result{}, r.Results...)
+	for i := range stateless {
+		res := &stateless[i]
 		res.Revision = mcp.Version2026_07_28
 		if res.Status != conformance.Skip {
 			res.Attempts = 3
@@ -92,7 +92,7 @@ func Wide() *conformance.Report {
 		HTTP: &conformance.HTTPInfo{Method: "POST", ContentType: "application/json", Header: http.Header{"Accept": {"a", "b"}, "X-" + hostile: {hostile}}},
 	}, conformance.Frame{Dir: conformance.FromServer, Data: []byte("\xff\xfe"), Size: 2},
 		conformance.Frame{At: time.Second, Dir: conformance.FromServer, Data: []byte(strings.Repeat("é", 1000) + "\xc3"), Size: 5000})
-	r.Results = append(modern, r.Results...)
+	r.Results = append(stateless, r.Results...)
 	return r
 }
 
