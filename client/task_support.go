@@ -78,7 +78,7 @@ func (c *Client) taskOf(cl *run.Call, reports *inbound.Progress, raw json.RawMes
 		t.token = cl.ID
 	}
 	made := cl.Task&run.TaskMade != 0
-	if !made && (cl.Task&run.TaskAsked == 0 || !doc.Has(raw, "task")) {
+	if !made && (cl.Task&run.TaskAsked == 0 || doc.Find(raw, "task") == nil) {
 		t.task = c.follower().Answered(t.handle("", cl.Tool), raw)
 		if reports != nil {
 			c.inbound().Progress().Remove(reports)

@@ -191,8 +191,8 @@ const mayIdle = 5 * time.Second
 
 var errStalled = errors.New("the server stopped in the middle of an answer while other calls waited for memory")
 
-// prod fails the answer beyond the limit if it has stalled.
-func (b *Budget) prod() {
+// failStalled fails the answer beyond the limit if it has stalled.
+func (b *Budget) failStalled() {
 	b.mu.Lock()
 	var x *exchange
 	if b.line.may != nil {
@@ -225,9 +225,9 @@ func (b *Budget) release(r *reading) {
 // freeBytes of an answer are not counted: almost all answers are smaller, so they never wait.
 const freeBytes = 16 << 10
 
-// Hold takes n more bytes for the message that an exchange is reading. It waits until they are
+// Reserve takes n more bytes for the message that an exchange is reading. It waits until they are
 // free, and returns false if the exchange ends first. An exchange without an end does not wait.
-func (x *exchange) Hold(n int) bool {
+func (x *exchange) Reserve(n int) bool {
 	b := x.c.handler.Budget
 	if b == nil {
 		return true
@@ -260,7 +260,7 @@ func (x *exchange) Hold(n int) bool {
 			b.stopWaiting(&x.reading)
 			return false
 		case <-ticker.C:
-			b.prod()
+			b.failStalled()
 		}
 	}
 }
@@ -282,7 +282,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.x.Read(p)
 	if c.read += n; c.read > freeBytes+c.held {
 		more := max(freeBytes, n)
-		if !c.x.Hold(more) {
+		if !c.x.Reserve(more) {
 			return 0, errNoRoom
 		}
 		c.held += more

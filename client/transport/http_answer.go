@@ -339,7 +339,7 @@ func (x *exchange) readBody(resp *http.Response) ([]byte, error) {
 	total := int64(0)
 	for {
 		size := max(8<<10, total/8)
-		if total > freeBytes && !x.Hold(int(size)) {
+		if total > freeBytes && !x.Reserve(int(size)) {
 			return nil, x.overBudget(chunks[0], chunks[len(chunks)-1])
 		}
 		chunk := make([]byte, size)
@@ -367,7 +367,7 @@ func (x *exchange) readExactly(length int) ([]byte, error) {
 		if _, err := io.ReadFull(x, head); err != nil {
 			return nil, x.broken(err)
 		}
-		if !x.Hold(length) {
+		if !x.Reserve(length) {
 			return nil, x.overBudget(head, nil)
 		}
 	}

@@ -77,7 +77,7 @@ func (s *ownStream) hold(before *ownStream) {
 	}
 	at := &place{most: maxStreamPause}
 	for held, first := false, true; s.x.ctx.Err() == nil; first = false {
-		said, wish := s.x.reopen(at)
+		said, delay := s.x.reopen(at)
 		if first {
 			close(s.said)
 		}
@@ -117,7 +117,7 @@ func (s *ownStream) hold(before *ownStream) {
 			}
 			return
 		}
-		if !s.x.sleep(max(at.pause(said == streamOpen), wish)) {
+		if !s.x.sleep(max(at.pause(said == streamOpen), delay)) {
 			return
 		}
 	}

@@ -50,13 +50,13 @@ func (x *exchange) stream() (Answer, error) {
 // resume resumes a stream that broke, within the time of the call.
 func (x *exchange) resume(at *place) error {
 	opened := true
-	wish := time.Duration(0)
+	delay := time.Duration(0)
 	for range maxResumes {
-		if !x.sleep(max(at.pause(opened), wish)) {
+		if !x.sleep(max(at.pause(opened), delay)) {
 			return x.broken(x.ctx.Err())
 		}
 		var said verdict
-		switch said, wish = x.reopen(at); said {
+		switch said, delay = x.reopen(at); said {
 		case streamOpen:
 			x.touch()
 			return nil
@@ -122,14 +122,14 @@ func (x *exchange) reopen(at *place) (verdict, time.Duration) {
 	case resp.StatusCode == http.StatusOK && mediaType(resp.Header) == typeEvents:
 		return streamOpen, 0
 	}
-	wish := min(retryAfter(resp.Header, time.Now()), maxRetry)
+	delay := min(retryAfter(resp.Header, time.Now()), maxRetry)
 	head := x.peek()
 	answer, said, err := x.answerIn(resp, head)
 	switch {
 	case answer == nil && err == nil && x.sessionGone(resp.StatusCode, said, head):
 		return streamSession, 0
 	case resp.StatusCode >= 500, resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusRequestTimeout:
-		return streamLater, wish
+		return streamLater, delay
 	}
 	return streamRefused, 0
 }

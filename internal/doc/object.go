@@ -67,14 +67,16 @@ func MembersOf(object json.RawMessage) ([]byte, error) {
 	return all[1:], err
 }
 
-// Has reports whether an object has a member.
-func Has(object json.RawMessage, name string) bool {
-	found := false
-	err := jsonrpc.Members(object, func(n, _ []byte) bool {
-		found = string(n) == name
-		return !found
+// Find returns the value of a member of an object, nil for none. The closing brace may be
+// missing.
+func Find(object []byte, name string) (found json.RawMessage) {
+	_ = jsonrpc.Walk(object, func(n, value []byte) bool {
+		if string(n) == name {
+			found = value
+		}
+		return found == nil
 	})
-	return err == nil && found
+	return found
 }
 
 // First returns the first byte of a JSON text, 0 for an empty one. The text starts in its first

@@ -55,9 +55,10 @@ func TestReading(t *testing.T) {
 	_, err = doc.MembersOf(json.RawMessage(`7`))
 	require.Error(t, err)
 
-	require.True(t, doc.Has(json.RawMessage(`{"a":null}`), "a"))
-	require.False(t, doc.Has(json.RawMessage(`{"b":{"a":1}}`), "a"))
-	require.False(t, doc.Has(json.RawMessage(`"a"`), "a"))
+	require.Equal(t, json.RawMessage(`null`), doc.Find([]byte(`{"a":null}`), "a"))
+	require.Equal(t, json.RawMessage(`{"a":1}`), doc.Find([]byte(`{"b":{"a":1}`), "b"), "without the closing brace")
+	require.Nil(t, doc.Find([]byte(`{"b":{"a":1}}`), "a"))
+	require.Nil(t, doc.Find([]byte(`"a"`), "a"))
 
 	require.Equal(t, byte('{'), doc.First(json.RawMessage(" \t{}")))
 	require.Zero(t, doc.First(nil))

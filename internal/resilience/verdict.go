@@ -143,15 +143,15 @@ func (a Attempt) levels() Judgement {
 // throttle returns the pause that an HTTP status requests for the whole server. A limit in a
 // JSON-RPC error applies to one request.
 func (a Attempt) throttle() time.Duration {
-	wish := min(max(a.RetryAfter, 0), MaxThrottle)
+	pause := min(max(a.RetryAfter, 0), MaxThrottle)
 	switch a.Status {
 	case http.StatusTooManyRequests:
-		if wish == 0 && a.Class == ClassThrottled {
+		if pause == 0 && a.Class == ClassThrottled {
 			return defaultThrottle
 		}
-		return wish
+		return pause
 	case http.StatusServiceUnavailable:
-		return wish
+		return pause
 	}
 	return 0
 }

@@ -46,9 +46,9 @@ func (e *TooLongError) Is(target error) bool {
 
 // Room provides space before an event takes more memory.
 type Room interface {
-	// Hold takes n bytes, and returns false if there is no space for them. It may wait for space.
+	// Reserve takes n bytes, and returns false if there is no space for them. It may wait for space.
 	// The reader of the events releases them.
-	Hold(n int) bool
+	Reserve(n int) bool
 }
 
 // Event is one dispatched event.
@@ -138,7 +138,7 @@ func (r *Reader) Room(room Room, free int) { r.room, r.free = room, free }
 func (r *Reader) fits(size int) bool {
 	for r.room != nil && size > r.free+r.held {
 		more := max(fullChunk, min(size/8, r.maxEvent-r.free-r.held)) // no more than the event can need
-		if !r.room.Hold(more) {
+		if !r.room.Reserve(more) {
 			return false
 		}
 		r.held += more

@@ -14,7 +14,7 @@ import (
 // only slower.
 func endAtOnce() {
 	const options = "GORACE"
-	if _, told := os.LookupEnv(options); told || !Race {
+	if _, set := os.LookupEnv(options); set || !Race {
 		return
 	}
 	program, err := os.Executable()

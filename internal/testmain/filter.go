@@ -71,11 +71,11 @@ func readLine(r *bufio.Reader) (string, error) {
 // bounded writes the first lines at once. It keeps the last lines until the end of the output. Of
 // the lines in between, it writes those of failed tests and of panics and the like.
 type bounded struct {
-	to   io.Writer
-	head int      // lines written before the first gap
-	last []string // at most tailLines
-	out  int      // omitted lines
-	told bool     // whether the omission was reported
+	to       io.Writer
+	head     int      // lines written before the first gap
+	last     []string // at most tailLines
+	out      int      // omitted lines
+	reported bool     // whether the omission was reported
 
 	fails, bugs int // lines written of each kind
 	bug         int // remaining lines of the current panic
@@ -118,8 +118,8 @@ func (b *bounded) begins(line string) {
 
 // pass writes or omits a line that is neither one of the first nor of the last.
 func (b *bounded) pass(line string) {
-	if !b.told {
-		b.told = true
+	if !b.reported {
+		b.reported = true
 		b.write("… of what follows only failed tests, panics and the last lines are shown\n")
 	}
 	b.begins(line)

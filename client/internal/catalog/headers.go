@@ -2,12 +2,11 @@ package catalog
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
-	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 )
 
 // Headers are the arguments of one call that HTTP headers repeat.
@@ -69,21 +68,9 @@ func (c *View) headerSchema(name string) (schema *Mirror, listed bool) {
 }
 
 func (c *Catalog) headersBy(schema *Mirror, name string, params []byte) (Headers, error) {
-	repeated, err := schema.Params(argumentsIn(params))
+	repeated, err := schema.Params(doc.Find(params, "arguments"))
 	if err != nil {
 		return Headers{}, c.aboutTool(name, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err))
 	}
 	return Headers{repeated, schema}, nil
-}
-
-// argumentsIn returns the arguments in the params of a call, nil for none.
-func argumentsIn(params []byte) (args json.RawMessage) {
-	// Only the closing brace is missing, which comes after the members read here.
-	_ = jsonrpc.Walk(params, func(name, value []byte) bool {
-		if string(name) == "arguments" {
-			args = value
-		}
-		return args == nil
-	})
-	return args
 }

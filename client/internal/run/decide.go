@@ -124,7 +124,7 @@ func afterFailure(err *mcperrors.Error, f *Facts) Step {
 		return Refused
 	case f.Link == nil:
 		return Retry
-	case f.Restarts && !f.Purpose.Opens() && untaken(err):
+	case f.Restarts && !f.Purpose.Opens() && notTaken(err):
 		return Relink
 	case err.Kind != mcperrors.KindSessionLost || f.Purpose == link.Handshake || f.Link.Agreed.Era != mcp.EraSession:
 		return Retry
@@ -134,9 +134,9 @@ func afterFailure(err *mcperrors.Error, f *Facts) Step {
 	return Renew
 }
 
-// untaken reports whether the connection was lost before it took the request. An error without a
+// notTaken reports whether the connection was lost before it took the request. An error without a
 // transport failure arose in the client, and is no evidence about the server.
-func untaken(err *mcperrors.Error) bool {
+func notTaken(err *mcperrors.Error) bool {
 	var f *transport.Failure
 	return errors.As(err, &f) && outcome.Lost(f) && err.Delivery == mcperrors.NotSent
 }

@@ -133,7 +133,7 @@ func (r *Runner) hedged(ctx context.Context, c *Call, req transport.Request, h *
 		one := <-outcomes
 		return one.answer, one.err
 	}
-	second := r.besides(c)
+	second := r.secondOf(c)
 	again := req
 	again.ID, again.Params = second.ID, second.Seal()
 	again.Caller = nil      // the second request asks for credentials itself
@@ -151,9 +151,9 @@ func (r *Runner) hedged(ctx context.Context, c *Call, req transport.Request, h *
 	if one.good() {
 		cancel()
 	}
-	wish, harm := r.weigh(c, one)
+	pause, harm := r.weigh(c, one)
 	other := <-outcomes
-	wishOther, harmOther := r.weigh(c, other)
+	pauseOther, harmOther := r.weigh(c, other)
 	won, lost, mayHaveRun := one, other, harmOther > 1
 	if !one.good() && (other.good() || harmOther >= harm) { // of two equal failures, the later one ended the attempt
 		won, lost, mayHaveRun = other, one, harm > 1
@@ -174,16 +174,16 @@ func (r *Runner) hedged(ctx context.Context, c *Call, req transport.Request, h *
 		r.Client.Inbound().Progress().Remove(lost)
 	}
 	if c.ID = won.id; !won.good() {
-		won.notBefore(max(wish, wishOther))
+		won.notBefore(max(pause, pauseOther))
 	} else if won.second {
 		r.Guard.Report(guard.HedgeWon, c.Subject(), 0, "")
 	}
 	return won.answer, won.err
 }
 
-// besides returns the call for its second request, with its own id, progress token and memory,
+// secondOf returns the call for its second request, with its own id, progress token and memory,
 // since the first request is still in flight.
-func (r *Runner) besides(c *Call) *Call {
+func (r *Runner) secondOf(c *Call) *Call {
 	second := *c
 	second.ID, second.Kept = r.NextID(), true
 	if c.Progress != nil {
@@ -207,21 +207,21 @@ func (o *hedgeOutcome) good() bool {
 }
 
 // notBefore adds the Retry-After of the other outcome.
-func (o *hedgeOutcome) notBefore(wish time.Duration) {
+func (o *hedgeOutcome) notBefore(pause time.Duration) {
 	switch {
-	case wish == 0:
+	case pause == 0:
 	case o.err == nil:
-		o.answer.RetryAfter = max(o.answer.RetryAfter, wish)
+		o.answer.RetryAfter = max(o.answer.RetryAfter, pause)
 	default:
 		f := *outcome.FailureOf(o.err)
-		f.RetryAfter = max(f.RetryAfter, wish)
+		f.RetryAfter = max(f.RetryAfter, pause)
 		o.err = &f
 	}
 }
 
 // weigh obeys the Retry-After of one of two requests at once, whether or not that request wins.
 // It returns the requested pause, and how much harm a repetition could do; more is worse.
-func (r *Runner) weigh(c *Call, o hedgeOutcome) (wish time.Duration, harm int) {
+func (r *Runner) weigh(c *Call, o hedgeOutcome) (pause time.Duration, harm int) {
 	if o.good() {
 		return 0, 2
 	}

@@ -63,16 +63,7 @@ func (c *Call) SetTarget(params json.RawMessage) {
 }
 
 // Arguments returns the arguments in the params of a tool call, nil for none.
-func (c *Call) Arguments() (args json.RawMessage) {
-	// Only the closing brace is missing, which comes after the members read here.
-	_ = jsonrpc.Walk(c.Params, func(name, value []byte) bool {
-		if string(name) == "arguments" {
-			args = value
-		}
-		return args == nil
-	})
-	return args
-}
+func (c *Call) Arguments() json.RawMessage { return doc.Find(c.Params, "arguments") }
 
 // Begin starts the next attempt of a call, over l.
 func (c *Call) Begin(l *link.Link, id jsonrpc.ID) {

@@ -379,7 +379,7 @@ func (r *Runner) follow(ctx context.Context, c *Call, out *outcome.Outcome) (aga
 	case Untyped:
 		return false, r.acceptUntyped(c)
 	case Task:
-		if c.becomeTask(r.Set.Offer) {
+		if c.acceptTask(r.Set.Offer) {
 			return false, nil
 		}
 		return false, r.misplaced(c, out.Kind)

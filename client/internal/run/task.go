@@ -31,9 +31,9 @@ func (c *Call) AskForTask(ttl time.Duration) {
 	c.Params = append(c.Params, '}')
 }
 
-// becomeTask accepts a result of type "task": for tools/call, if the extension was declared, and
+// acceptTask accepts a result of type "task": for tools/call, if the extension was declared, and
 // for tasks/get, whose examples have it. For other methods it is invalid.
-func (c *Call) becomeTask(offer *ask.Offer) bool {
+func (c *Call) acceptTask(offer *ask.Offer) bool {
 	switch {
 	case c.Method == mcp.MethodTasksGet:
 		return true
