@@ -65,7 +65,7 @@ func (p *proven) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	p.next.ServeHTTP(rw, r)
 }
 
-// verified reads the claims of a proof, and holds its signature against the key (RFC 7518
+// verified reads the claims of a proof, and checks its signature with the key (RFC 7518
 // section 3.4: ES256 signatures are two numbers of 32 bytes).
 func (p *proven) verified(proof string, claims any) bool {
 	parts := strings.Split(proof, ".")

@@ -93,7 +93,7 @@ func compare(b *testing.B, name func(int) string, calls []func()) {
 			b.ReportMetric(median(more), "%-more-"+name(i))
 		}
 	}
-	b.ReportMetric(0, "ns/op") // of all kinds together: it says nothing
+	b.ReportMetric(0, "ns/op") // of all kinds together, which is meaningless
 }
 
 func median(all []float64) float64 {

@@ -15,8 +15,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
 
-// onlyInTheForm has the authorization server take a secret only in the form, without listing that. It
-// returns how often it got one in the header.
+// onlyInTheForm makes the authorization server accept a secret only in the form, without listing that.
+// It returns how often it got one in the header.
 func onlyInTheForm(w *authtest.World) (inHeader *int) {
 	inHeader = new(int)
 	delete(w.Metadata, "token_endpoint_auth_methods_supported")
@@ -42,8 +42,8 @@ func onlyInTheForm(w *authtest.World) (inHeader *int) {
 	return inHeader
 }
 
-// A server that takes the secret only in the form is asked in the wrong way once, and not again: not
-// for the next token, and not by the next program with the same store.
+// A server that accepts the secret only in the form gets it in the header once, and never again: not
+// for the next token, and not from the next program with the same store.
 func TestSecretOnlyInTheForm(t *testing.T) {
 	t.Parallel()
 	t.Run("of a program", func(t *testing.T) {

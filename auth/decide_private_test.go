@@ -59,8 +59,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// Whatever the facts are, a challenge leads to one look into the store and one renewal at
-// most.
+// For any facts, a challenge leads to at most one look into the store and one renewal.
 func TestDecisionsEnd(t *testing.T) {
 	t.Parallel()
 	for bits := range 1 << 13 {

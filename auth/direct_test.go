@@ -63,7 +63,7 @@ func (d *direct) try(t *testing.T, a transport.Authorizer, more ...client.Option
 	return c, err
 }
 
-// logIn logs a person in, who is elsewhere, and returns an Authorizer with the login.
+// logIn logs in a person at another machine, and returns an Authorizer with the login.
 func (d *direct) logIn(t *testing.T, store auth.Store, opts ...auth.Option) *auth.Authorizer {
 	t.Helper()
 	a := auth.HandOff(append(opts, auth.WithStore(store), auth.WithTransport(d))...)

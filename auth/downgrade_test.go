@@ -95,7 +95,7 @@ func TestLegacyListsS256(t *testing.T) {
 	}
 }
 
-// A document that is out of reach is not missing: nothing weaker takes its place.
+// A document that cannot be reached is not missing: no weaker rule applies.
 func TestTroubleIsNoFallback(t *testing.T) {
 	t.Parallel()
 	status := func(code int) http.HandlerFunc {

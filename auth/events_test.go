@@ -38,7 +38,7 @@ func (l *logins) Observe(s client.Signal) {
 	}
 }
 
-// A login is reported at all doors, in its order: the option, the client, the meter.
+// The option, the client and the meter all report a login, in order.
 func TestEventsOfALogin(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
@@ -207,8 +207,8 @@ func TestEventsOfAHandedOffLogin(t *testing.T) {
 	}
 }
 
-// A program renews its token by asking for another one. It has lost its login when the
-// authorization server refuses that, but not while that is in trouble.
+// A program renews its token by requesting another one. Its login is lost if the
+// authorization server refuses that, but not while the server fails temporarily.
 func TestEventsOfAProgram(t *testing.T) {
 	t.Parallel()
 	d := &direct{w: authtest.New(t)}
@@ -277,8 +277,8 @@ func TestEventsOfLoginsThatDoNotBegin(t *testing.T) {
 	require.Equal(t, auth.ReasonOption, e.Reason)
 }
 
-// A function that fails costs its own event: the others are called, the call goes on, and
-// the client reports it.
+// A function that fails loses its own event only: the others are called, the call
+// continues, and the client reports the failure.
 func TestAFunctionForEventsThatFails(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]func(auth.Event){
@@ -307,7 +307,7 @@ func TestAFunctionForEventsThatFails(t *testing.T) {
 	}
 }
 
-// A function that does not return holds up no call, and Close for a second.
+// A function that does not return delays no call, and Close by a second.
 func TestAFunctionForEventsThatBlocks(t *testing.T) {
 	t.Parallel()
 	d := &direct{w: authtest.New(t)}
@@ -324,8 +324,8 @@ func TestAFunctionForEventsThatBlocks(t *testing.T) {
 	})
 }
 
-// A nightly job sees that its login is lost long before its next call, and nothing runs
-// after Close.
+// A nightly job learns that its login is lost long before its next call. Nothing runs after
+// Close.
 func TestRenewalAhead(t *testing.T) {
 	t.Parallel()
 	d := &direct{w: authtest.New(t)}
@@ -372,8 +372,7 @@ func TestRenewalAhead(t *testing.T) {
 	})
 }
 
-// Events of an Authorizer say which login they are about, and a client reports those of
-// its own server only.
+// Events of an Authorizer name their login. A client reports only those of its own server.
 func TestClientsReportTheirOwnServer(t *testing.T) {
 	t.Parallel()
 	w, other := authtest.New(t), authtest.New(t)
@@ -396,8 +395,8 @@ func TestClientsReportTheirOwnServer(t *testing.T) {
 	require.Empty(t, changes)
 }
 
-// A client that its authorization server refuses is the application's to correct. It is
-// not tried again each minute meanwhile, and the login is good afterwards.
+// If the authorization server refuses a client, the application must correct it. Meanwhile
+// there is no attempt each minute, and afterwards the login is valid.
 func TestALoginWhoseClientIsRefused(t *testing.T) {
 	t.Parallel()
 	d := &direct{w: authtest.New(t)}
@@ -461,7 +460,7 @@ func TestEventsOfALoginOnAnotherDevice(t *testing.T) {
 // whose is the key of the principal in a context.
 type whose struct{}
 
-// The events of an Authorizer with many principals say whose login it is.
+// The events of an Authorizer with many principals name the principal.
 func TestEventsOfManyPrincipals(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
 
-// requests notes what the authorization server of a World is asked for, by path.
+// requests records the requests to the authorization server of a World, by path.
 func requests(w *authtest.World) func(path string) []url.Values {
 	var mu sync.Mutex
 	seen := map[string][]url.Values{}
@@ -91,7 +91,7 @@ func params(issuer, name string, values ...string) auth.Option {
 	return auth.WithAuthorizeParams(issuer, url.Values{name: values})
 }
 
-// What an option was made with does not change afterwards.
+// An option keeps its arguments, also if the caller changes them.
 func TestAuthorizeParamsAreCopied(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth"
 )
 
-// fmt calls no methods of values in unexported fields. A record there, which an
-// application may well have, shows no secret either.
+// fmt calls no methods of values in unexported fields. A record in such a field of an
+// application shows no secret either.
 func TestRecordInAnUnexportedField(t *testing.T) {
 	t.Parallel()
 	proof := []byte("key-planted-secret")

@@ -20,7 +20,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
 
-// older makes everything that is known of a server older.
+// older makes the whole state of a server older.
 func older(a *Authorizer, by time.Duration) {
 	for _, s := range a.servers {
 		s.failed.at, s.failed.until = s.failed.at.Add(-by), s.failed.until.Add(-by)
@@ -143,7 +143,7 @@ func TestTokenEndpointMoves(t *testing.T) {
 	require.NoError(t, err, "no request is sent, so no challenge ever leads to the new metadata")
 }
 
-// What is known of servers does not grow with every URL that was ever asked for.
+// The state of servers does not grow with every URL that was ever used.
 func TestServersAreForgotten(t *testing.T) {
 	t.Parallel()
 	a := Login(WithoutLogin())

@@ -49,8 +49,8 @@ func tokenAt(t *testing.T, a *auth.Authorizer, raw string) string {
 	return token
 }
 
-// What says that the authorization server, a proxy or the clock is in trouble does not
-// delete the refresh token.
+// Errors that mean trouble of the authorization server, a proxy or the clock do not delete
+// the refresh token.
 func TestTroubleIsNoLogout(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -94,7 +94,7 @@ func TestTroubleIsNoLogout(t *testing.T) {
 	}
 }
 
-// otherAS is an authorization server of somebody else. It counts the secrets it gets.
+// otherAS is a foreign authorization server. It counts the secrets that it gets.
 func otherAS(t *testing.T, secrets *atomic.Int32) string {
 	var at string
 	as := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -186,7 +186,7 @@ func TestForgottenRegistration(t *testing.T) {
 	require.NoError(t, err, "every login ends with the same dead client")
 }
 
-// A script that calls again while the person logs in must not make that login worthless.
+// A script that calls again while the person logs in must not invalidate that login.
 func TestHandOffTwice(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
@@ -197,7 +197,7 @@ func TestHandOffTwice(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// The page that the person sees does not say that the login succeeded when it did not.
+// The page for the person does not report success for a failed login.
 func TestPageOfAFailedLogin(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
@@ -217,7 +217,7 @@ func TestPageOfAFailedLogin(t *testing.T) {
 }
 
 // A function of the application that calls the Authorizer for the same server does not
-// wait for itself.
+// deadlock.
 func TestPromptCallsBack(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
@@ -230,7 +230,7 @@ func TestPromptCallsBack(t *testing.T) {
 	require.ErrorContains(t, err, "a function of the login that it would wait for")
 }
 
-// A server that gets no tokens for want of TLS is said to be one.
+// The error names a server that gets no tokens because it has no TLS.
 func TestServerWithoutTLS(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"http://remote.example/mcp", "http://LOCALHOST/mcp"} {
@@ -312,8 +312,8 @@ func decoded(segment string) string {
 	return string(text)
 }
 
-// A refusal for want of scopes that names none asks no person for the scopes that the
-// token has already.
+// A refusal for missing scopes that names none does not make a person log in for scopes that
+// the token already has.
 func TestScopeThatIsNotNamed(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
@@ -338,8 +338,8 @@ func TestScopeThatIsNotNamed(t *testing.T) {
 	require.Equal(t, 1, w.Asked("authorize"), "the person was asked again for the same scopes")
 }
 
-// Many calls, logouts, tokens and closes at the same time: for the race detector, and no
-// call waits without end.
+// Many calls, logouts, tokens and closes at the same time: for the race detector, and to
+// check that no call waits forever.
 func TestStress(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
@@ -404,7 +404,7 @@ func TestStaleHandOff(t *testing.T) {
 	require.NotEqual(t, first.URL, second.URL, "the address of a login that is over")
 }
 
-// What a server names is fit for a terminal wherever it is shown.
+// Texts of a server are fit for a terminal wherever they are shown.
 func TestIssuerForTheTerminal(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

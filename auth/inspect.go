@@ -19,8 +19,9 @@ import (
 // checks the documents for a login, and reports each step to the function of [WithTrace].
 // The error reports why the documents for a login are missing or cannot be used.
 //
-// By default the documents are looked for in the well-known places. To use what the server
-// names when it refuses a request, pass its answer with [WithChallenge]. No store is used.
+// By default Inspect looks for the documents in the well-known places. To use those that the
+// server names when it refuses a request, pass its answer with [WithChallenge]. Inspect uses
+// no store.
 func Inspect(ctx context.Context, server string, opts ...Option) (*Inspection, error) {
 	var found *Inspection
 	a := newAuthorizer(func(*config) source { return inspector{&found} }, append(slices.Clone(opts), WithStore(store.NewMemory())))
@@ -65,7 +66,7 @@ type Inspection struct {
 	// DeviceURL (of logins on another device) are endpoints of the authorization server, ""
 	// for those that it does not have.
 	AuthorizationURL, TokenURL, RegistrationURL, PushURL, DeviceURL string
-	// PushRequired is set if the authorization server takes only requests that were pushed.
+	// PushRequired is set if the authorization server accepts only pushed requests.
 	PushRequired bool
 	// ClientMetadata is set if the authorization server accepts the URL of a document as
 	// client id, and DPoP if it binds tokens to keys.
@@ -78,7 +79,7 @@ type Inspection struct {
 	Problem error
 }
 
-// Demand is what a server that refused a request asks for.
+// Demand describes the credentials that a server requires for a refused request.
 type Demand struct {
 	// Scheme is Bearer or DPoP; Code is the error of RFC 6750, such as
 	// insufficient_scope, "" for none.
@@ -88,8 +89,8 @@ type Demand struct {
 	Metadata string
 }
 
-// DemandOf reads the header of an answer with status 401 or 403. It reports whether it asks
-// for a token. The texts are printable and bounded.
+// DemandOf reads the header of an answer with status 401 or 403. It reports whether the
+// answer requires a token. The texts are printable and limited in length.
 func DemandOf(h http.Header) (Demand, bool) {
 	c, ok := challenge.Of(h)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
 
-// An inspection of a challenge follows what the challenge says.
+// An inspection of a challenge uses its scopes and metadata.
 func TestInspectAChallenge(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

@@ -76,8 +76,8 @@ func TestLogin(t *testing.T) {
 	})
 }
 
-// A client that was registered to use DPoP always gets no token without it: who logs in
-// without DPoP afterwards is registered as another client.
+// A client that was registered to use DPoP always gets no token without it. So a later login
+// without DPoP registers another client.
 func TestLoginWithoutDPoPAfterOneWithIt(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
@@ -245,7 +245,7 @@ func TestExpiredWithoutRefresh(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// However many calls need it, a person who says no is asked once.
+// A person who refuses is asked once, for any number of calls.
 func TestDeniedOnce(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
@@ -274,7 +274,7 @@ func TestDeniedOnce(t *testing.T) {
 	require.Equal(t, 2, w.Asked("authorize"))
 }
 
-// A server that refuses every token does not cost a person one login after the other.
+// A server that refuses every token does not make a person log in repeatedly.
 func TestServerThatNeverAgrees(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
@@ -289,7 +289,7 @@ func TestServerThatNeverAgrees(t *testing.T) {
 	require.LessOrEqual(t, w.Asked("authorize"), 2)
 }
 
-// A token is offered to the URL that it was obtained for, and to no other.
+// A token is only sent to the URL that it was obtained for.
 func TestTokensOfOneURL(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
@@ -322,7 +322,7 @@ func TestNothingIsPrinted(t *testing.T) {
 	}
 }
 
-// A function of the application that panics fails the call, and nothing else.
+// A panic in a function of the application fails only the call.
 func TestPanicOfTheApplication(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

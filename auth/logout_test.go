@@ -37,7 +37,8 @@ func TestLogoutTellsEveryFailure(t *testing.T) {
 	require.Equal(t, w.MCP.URL+"/mcp", e.Server)
 }
 
-// A token that has expired and is not renewed says why, also to another program later.
+// The error for an expired token that is not renewed has the reason, also in another program
+// later.
 func TestNotLoggedInSaysWhy(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

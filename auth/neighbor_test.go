@@ -15,8 +15,8 @@ import (
 
 const wellKnown = "/.well-known/oauth-protected-resource"
 
-// sharedHost has the MCP server of a world at /mcp name a document at a URL in its
-// challenges, which is there and is for a resource.
+// sharedHost makes the challenges of the MCP server at /mcp name the URL of a document, which
+// exists and is for a resource.
 func sharedHost(t *testing.T, document, resource string) *authtest.World {
 	w := authtest.New(t)
 	w.AnyResource = true
@@ -40,7 +40,7 @@ func sharedHost(t *testing.T, document, resource string) *authtest.World {
 	return w
 }
 
-// Servers of strangers share a host. One that names a document of its own does not get a
+// Servers of different owners share a host. One that names its own document does not get a
 // token for the others.
 func TestNeighborDoesNotTakeTheHost(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,7 @@ type config struct {
 	redirect                             string
 
 	scopes     []string
-	onlyScopes bool                 // scopes are all to ask for
+	onlyScopes bool                 // request no other scopes
 	exceptions map[string]exception // by issuer
 
 	dpop       bool
@@ -109,16 +109,16 @@ func checkMetadataURL(at string) error {
 // The default is "Mainstay".
 func WithClientName(name string) Option { return func(c *config) { c.clientName = name } }
 
-// WithScopes asks for scopes in addition to those that the server asks for.
+// WithScopes requests scopes in addition to those that the server requires.
 func WithScopes(scopes ...string) Option {
 	return func(c *config) { c.scopes = append(c.scopes, scopes...) }
 }
 
-// WithOnlyScopes asks for these scopes and ignores those that the server asks for or lists.
+// WithOnlyScopes requests these scopes and ignores those that the server requires or lists.
 // Use it for fewer scopes, or for a provider with other names for them. Without arguments
-// the login asks for no scope, and the authorization server decides. offline_access is not
-// added. If the server refuses a call with 403 and names scopes, a login asks for those in
-// addition. The scopes of [WithScopes] are added, too.
+// the login requests no scope, and the authorization server decides. offline_access is not
+// added. If the server refuses a call with 403 and names scopes, a login also requests
+// those. The scopes of [WithScopes] are added, too.
 func WithOnlyScopes(scopes ...string) Option {
 	return func(c *config) { c.scopes, c.onlyScopes = append(c.scopes, scopes...), true }
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth/internal/grant"
 )
 
-// impatient is an application that calls ten times a second. The error of each call says
-// how long to wait, and it calls again before that.
+// impatient is an application that calls ten times a second, although the error of each call
+// has a longer pause.
 const impatient = 100 * time.Millisecond
 
 // The first failure is repeated at once. Then there are pauses, and none of them ends
@@ -79,7 +79,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// A Retry-After is bounded.
+// A Retry-After is limited.
 func TestPaceIsBounded(t *testing.T) {
 	t.Parallel()
 	var p pace

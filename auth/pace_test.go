@@ -34,7 +34,7 @@ func (tr *trouble) next() bool {
 	return true
 }
 
-// at has the trouble happen to the token endpoint of a world.
+// at makes the trouble happen at the token endpoint of a world.
 func (tr *trouble) at(w *authtest.World) auth.Option {
 	inner := w.AS.Config.Handler
 	w.AS.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -56,7 +56,7 @@ func (tr *trouble) at(w *authtest.World) auth.Option {
 	}})
 }
 
-// Callers do not notice that the token endpoint has no time for one request.
+// Callers do not notice that the token endpoint is too busy for one request.
 func TestTokenEndpointIsBusyOnce(t *testing.T) {
 	t.Parallel()
 	for kind, tr := range map[string]func() *trouble{
@@ -111,7 +111,7 @@ func TestTokenEndpointIsBusyOnce(t *testing.T) {
 	})
 }
 
-// Many calls ask a token endpoint in trouble seldom, and learn when it is asked again.
+// Many calls cause few requests to a failing token endpoint, and learn when the next one is.
 func TestTokenEndpointStaysInTrouble(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

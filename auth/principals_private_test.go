@@ -40,8 +40,8 @@ func stored(t *testing.T, at string, record Record, names ...string) *Authorizer
 	}))
 }
 
-// What is remembered of principals is bounded. The store has the tokens of those that were
-// forgotten.
+// The state of principals in memory is limited. The store has the tokens of those that were
+// removed.
 func TestManyPrincipals(t *testing.T) {
 	t.Parallel()
 	const at = "https://example.com/mcp"
@@ -61,7 +61,7 @@ func TestManyPrincipals(t *testing.T) {
 	require.Len(t, a.servers, maxServers)
 }
 
-// A nonce is one principal's, as the key is that its proofs are made with.
+// Each principal has its own nonces, like its own key for proofs.
 func TestNoncesOfPrincipals(t *testing.T) {
 	t.Parallel()
 	const at = "https://example.com/mcp"

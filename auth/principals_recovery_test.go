@@ -57,8 +57,8 @@ func (s *troubled) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// What a client does for a call on its own, to probe a circuit or to open the next session,
-// carries the credentials of that call: there are no others.
+// Requests that a client makes for a call, to probe a circuit or to open the next session,
+// carry the credentials of that call.
 func TestRecoveryWithManyCallers(t *testing.T) {
 	t.Parallel()
 	for name, by := range map[string]func(*testing.T) transport.Authorizer{

@@ -50,7 +50,7 @@ func ofMany(opts ...auth.Option) *auth.Authorizer {
 	return auth.HandOff(append(opts, auth.WithPrincipals(byContext), auth.WithRedirect("https://app.example/callback"))...)
 }
 
-// logIn has principals log in, and returns a client that the first of them opened.
+// logIn logs in principals, and returns a client that the first of them opened.
 func logIn(t *testing.T, w *authtest.World, a *auth.Authorizer, names ...string) *client.Client {
 	t.Helper()
 	server := w.MCP.URL + "/mcp"
@@ -160,7 +160,7 @@ func TestPrincipalsOfTwoProcesses(t *testing.T) {
 	require.Len(t, w.Registered(), 1)
 }
 
-// Without a principal there is nobody whose token a call could carry.
+// A call without a principal fails, because no token belongs to it.
 func TestNoPrincipal(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
@@ -309,8 +309,8 @@ func TestPrincipalsWithoutTokenShareNothing(t *testing.T) {
 	require.NotEqual(t, bob, page)
 }
 
-// Where people are at this machine, the next login uses the port of the registration. It
-// is not parallel: the server of another test could take the port between two logins.
+// For people at this machine, the next login uses the port of the registration. The test is
+// not parallel, because the server of another test could take the port between two logins.
 func TestRegistrationOfPrincipalsKeepsItsPort(t *testing.T) {
 	w := authtest.New(t)
 	a := auth.Login(browser(t), auth.WithPrincipals(byContext))
@@ -383,8 +383,8 @@ func TestDPoPOfPrincipals(t *testing.T) {
 	require.Len(t, w.Registered(), 2, "the client that must use DPoP is no use without")
 }
 
-// Where the authorization server has forgotten the program, the next login of anybody
-// registers it again.
+// If the authorization server has lost the program's registration, the next login of any
+// principal registers it again.
 func TestForgottenClientOfPrincipals(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

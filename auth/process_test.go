@@ -167,8 +167,8 @@ func loggedIn(t *testing.T, w *authtest.World, folder string) auth.Store {
 	return store
 }
 
-// TestTwoProcesses: two processes with 50 goroutines each call a server whose tokens expire time
-// and again. Each expiry leads to one refresh; each call is answered, and runs once.
+// TestTwoProcesses: two processes with 50 goroutines each call a server whose tokens expire
+// repeatedly. Each expiry leads to one refresh. Each call is answered, and runs once.
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
@@ -214,9 +214,9 @@ func TestTwoProcesses(t *testing.T) {
 	t.Logf("%d calls, %d expiries, %d refreshes", calls, w.Expired, w.Asked("refresh_token"))
 }
 
-// TestKilled kills a process at any moment while tokens expire all the time. The next process goes
-// on, or says at once that somebody has to log in: when the process was killed after the answer of
-// the authorization server and before the token was written, the refresh token is lost.
+// TestKilled kills a process at any moment while tokens expire all the time. The next process
+// continues, or reports at once that a person has to log in. The latter happens if the process was
+// killed between the answer of the authorization server and the write of the token.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	kills := 10
@@ -234,7 +234,7 @@ func TestKilled(t *testing.T) {
 			_, err := out.ReadString('\n')
 			require.NoError(t, err)
 		}
-		// A busy wait: the moment is anywhere in a call, and no timer is that fine.
+		// A busy wait: the process must stop anywhere in a call, and timers are too coarse.
 		for until := time.Now().Add(rand.N(2 * time.Millisecond)); time.Now().Before(until); {
 		}
 		require.NoError(t, cmd.Process.Kill())

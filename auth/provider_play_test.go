@@ -17,9 +17,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
 
-// play is a provider of authorization servers at its own host names, as its documentation
-// has it. Behind its rules is the authorization server of a World, whose MCP server names
-// it.
+// play is a provider of authorization servers with its own host names and the rules of its
+// documentation. It uses the authorization server of a World, whose MCP server names it.
 type play struct {
 	*authtest.World
 	issuer         string
@@ -126,7 +125,7 @@ func reply(rw http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(rw).Encode(v)
 }
 
-// pass lets the World answer.
+// pass passes a request to the World.
 func (p *play) pass(rw http.ResponseWriter, r *http.Request, path string) {
 	r.URL.Path = path
 	p.AS.Config.Handler.ServeHTTP(rw, r)

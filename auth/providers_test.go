@@ -280,8 +280,8 @@ func inspected(t *testing.T, p *play, opts ...auth.Option) (steps []auth.Step, f
 	return steps, found, err
 }
 
-// An inspection proposes what a provider needs, and shows each exception that is made with
-// what it gives up.
+// An inspection proposes the options that a provider needs, and shows each exception with its
+// risk.
 func TestProvidersInspected(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -337,7 +337,7 @@ func TestProvidersInspected(t *testing.T) {
 	}
 }
 
-// The document of many tenants names no issuer that a login could be held against.
+// The document for many tenants has no issuer that a login can be checked against.
 func TestEntraIDOfManyTenants(t *testing.T) {
 	t.Parallel()
 	p := entraID(t)

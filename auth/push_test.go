@@ -25,7 +25,7 @@ const (
 	pushDemanded = "require_pushed_authorization_requests"
 )
 
-// recorded keeps the forms that come to a path of the authorization server.
+// recorded keeps the forms of requests to a path of the authorization server.
 func recorded(w *authtest.World, path string) *[]http.Request {
 	var all []http.Request
 	inner := w.AS.Config.Handler
@@ -41,7 +41,7 @@ func recorded(w *authtest.World, path string) *[]http.Request {
 	return &all
 }
 
-// answers has a path of the authorization server answer with a status and an error code.
+// answers makes a path of the authorization server answer with a status and an error code.
 func answers(w *authtest.World, path string, status int, code string) {
 	inner := w.AS.Config.Handler
 	w.AS.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -124,7 +124,7 @@ func TestPushedHandOff(t *testing.T) {
 	require.Equal(t, 1, w.Asked("push"))
 }
 
-// A page that nobody can open any more is replaced.
+// A page that can no longer be opened is replaced.
 func TestPushedHandOffIsTooOld(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
@@ -147,8 +147,8 @@ func TestPushedHandOffIsTooOld(t *testing.T) {
 	require.Equal(t, 2, w.Asked("push"))
 }
 
-// Where pushed requests are announced and not demanded, an endpoint that is not there, or that takes
-// only clients with a secret, does not keep anybody out. Everything else is an error.
+// If pushed requests are optional, an endpoint that does not exist, or that accepts only clients with
+// a secret, does not prevent a login. Everything else is an error.
 func TestPushThatFails(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -216,7 +216,7 @@ func TestPushDemandedWithoutAnEndpoint(t *testing.T) {
 	require.Zero(t, w.Asked("authorize"))
 }
 
-// The name of a pushed request is in the page, and nowhere else: not in logs, events and errors.
+// The URI of a pushed request is only in the page: not in logs, events and errors.
 func TestPushedRequestIsNotTold(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

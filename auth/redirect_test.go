@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
 
-// A login may end at a web application: it registers as one, and nothing listens here.
+// A login may end at a web application: it registers as one, and there is no listener here.
 func TestWebRedirect(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

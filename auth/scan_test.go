@@ -31,7 +31,7 @@ func scanned() bool { return os.Getenv(authtest.SecretsVariable) != "" }
 
 const told = "TOLD "
 
-// tell prints values in every form, and each error below an error.
+// tell prints values in every form, and each wrapped error.
 func tell(values ...any) {
 	if !scanned() {
 		return
@@ -62,7 +62,7 @@ func (meter) AttemptEnded(r client.AttemptRecord) { tell(r) }
 func (meter) CallEnded(r client.CallRecord)       { tell(r) }
 func (meter) Observe(s client.Signal)             { tell(s) }
 
-// watched has a client tell all that it tells anybody.
+// watched makes a client print everything that it reports.
 func watched() []client.Option {
 	if !scanned() {
 		return nil
@@ -78,9 +78,9 @@ func watched() []client.Option {
 	}
 }
 
-// TestNothingSecretIsTold runs the tests of this package once more, which tell all that they get:
-// errors, logs, events, traces, records, and all values in every form. No token, code, verifier,
-// secret, key or assertion is in their output.
+// TestNothingSecretIsTold runs the tests of this package once more, and makes them print all that
+// they get: errors, logs, events, traces, records, and all values in every form. Their output has no
+// token, code, verifier, secret, key or assertion.
 func TestNothingSecretIsTold(t *testing.T) {
 	t.Parallel()
 	if scanned() {
@@ -114,7 +114,7 @@ func TestNothingSecretIsTold(t *testing.T) {
 	t.Logf("%d secrets, %d bytes", len(secrets), len(out))
 }
 
-// TestDPoPKeyIsNotTold gives the keys that tokens are bound to to the scan.
+// TestDPoPKeyIsNotTold adds the keys of bound tokens to the scan.
 func TestDPoPKeyIsNotTold(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
 
-// A program that asks nobody learns which scopes are missing, and keeps its token.
+// A program without logins learns which scopes are missing, and keeps its token.
 func TestMissingScopes(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
@@ -47,7 +47,7 @@ func TestMoreScopesWithoutACode(t *testing.T) {
 	require.Equal(t, 2, w.Asked("authorize"))
 }
 
-// The error of a login that does not begin has what was wanted, and nothing secret.
+// The error of a login that does not begin names the scopes, and has no secret.
 func TestScopesInVain(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

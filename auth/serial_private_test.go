@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What becomes of a login when the calls that wait for it leave, in their order.
+// The outcome of a login when the calls that wait for it leave in some order.
 func TestWhoEndsALogin(t *testing.T) {
 	t.Parallel()
 	const patience = 5 * time.Minute
@@ -77,7 +77,7 @@ func TestWhoEndsALogin(t *testing.T) {
 	}
 }
 
-// A function of the application that does not come back holds the turn for a time.
+// A function of the application that does not return keeps the turn for a limited time.
 func TestTurnIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

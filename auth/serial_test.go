@@ -53,8 +53,8 @@ func dialWithin(ctx context.Context, w *authtest.World, a transport.Authorizer) 
 	return client.Dial(ctx, w.MCP.URL+"/mcp", client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))
 }
 
-// A person needs longer than a call may take. The login goes on, and the next call uses
-// its token.
+// A person needs longer than the timeout of a call. The login continues, and the next call
+// uses its token.
 func TestLoginOutlivesTheDeadline(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
@@ -70,7 +70,7 @@ func TestLoginOutlivesTheDeadline(t *testing.T) {
 	require.Empty(t, person.ended)
 }
 
-// Who cancels the only call that waits for a login wants no login.
+// Canceling the only call that waits for a login cancels the login.
 func TestLoginIsCancelled(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
@@ -85,7 +85,7 @@ func TestLoginIsCancelled(t *testing.T) {
 	require.ErrorIs(t, <-person.ended, context.Canceled)
 }
 
-// Close ends a login that nobody waits for any more.
+// Close ends a login that no call waits for.
 func TestCloseEndsLogins(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

@@ -89,7 +89,7 @@ func TestLoginOfAnotherProgram(t *testing.T) {
 	})
 }
 
-// A process that has the record and does not go on (Ctrl-Z) does not stop the others.
+// A process that has the record and is stopped (Ctrl-Z) does not block the others.
 func TestRenewalWaitsForAnotherProcessWithoutEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -152,8 +152,8 @@ func (b *brokenStore) Update(ctx context.Context, key auth.Key, change func(auth
 	return b.err
 }
 
-// Stores of applications have errors of their own: whatever one says, the program goes on
-// with the token in memory, as with the stores of this package.
+// Stores of applications have their own errors. For any error, the program continues with the
+// token in memory, as with the stores of this package.
 func TestStoreOfTheApplicationCannotWrite(t *testing.T) {
 	t.Parallel()
 	for name, early := range map[string]bool{"from the start": true, "later": false} {
@@ -176,7 +176,7 @@ func TestStoreOfTheApplicationCannotWrite(t *testing.T) {
 	}
 }
 
-// One file that is damaged does not keep people out of all servers.
+// One damaged file does not prevent logins at all servers.
 func TestDamagedFile(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
 
-// The metadata of a parent path is good enough, unless the application is stricter.
+// The metadata of a parent path is accepted, unless the application is stricter.
 func TestWithStrictResource(t *testing.T) {
 	t.Parallel()
 	for strict, option := range map[bool]auth.Option{false: nil, true: auth.WithStrictResource()} {
@@ -31,8 +31,8 @@ func TestWithStrictResource(t *testing.T) {
 	}
 }
 
-// A server without resource metadata is taken for its own authorization server, as in
-// revision 2025-03-26, unless the application refuses that.
+// A server without resource metadata counts as its own authorization server, as in revision
+// 2025-03-26, unless the application refuses that.
 func TestWithoutFallback(t *testing.T) {
 	t.Parallel()
 	for refused, option := range map[bool]auth.Option{false: nil, true: auth.WithoutFallback()} {

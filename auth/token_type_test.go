@@ -12,7 +12,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
 
-// A token of a type that was not asked for is not used (RFC 6749 §7.1, RFC 9449 §5).
+// A token of a type that was not requested is not used (RFC 6749 §7.1, RFC 9449 §5).
 func TestTokenType(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

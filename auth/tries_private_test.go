@@ -19,7 +19,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
 
-// Logins in vain, in virtual time: each call begins as many as it may.
+// Logins that do not help, in virtual time: each call begins as many as it may.
 func TestTries(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -70,8 +70,7 @@ func TestTries(t *testing.T) {
 	}
 }
 
-// calm lets the moment pass in which the calls after a refused one begin no login. The ten
-// minutes go on.
+// calm waits until calls after a refused one may begin a login again. The ten minutes continue.
 func calm(a *Authorizer) {
 	for _, s := range a.servers {
 		s.tries.rest, s.failed.until, s.failed.at = time.Time{}, time.Time{}, time.Time{}

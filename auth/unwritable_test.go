@@ -12,8 +12,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/authtest"
 )
 
-// breakWrites makes writes of all records in a folder fail, also for root, and returns what mends
-// that: where the new text of a record is written first, there is a folder that is not empty.
+// breakWrites makes writes of all records in a folder fail, also for root, and returns a function
+// that repairs it. It puts a folder that is not empty where the new text of a record is written.
 func breakWrites(t *testing.T, folder string) (mend func()) {
 	t.Helper()
 	records, err := filepath.Glob(filepath.Join(folder, "*.json"))
@@ -60,7 +60,7 @@ func TestUnwritableStore(t *testing.T) {
 	require.Equal(t, 1, w.Asked("authorize"))
 }
 
-// What another process wrote meanwhile counts more than what could not be written.
+// A record that another process wrote meanwhile has precedence over one that could not be written.
 func TestUnwritableStoreOfTwo(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)
@@ -159,7 +159,7 @@ func TestLoggedOutElsewhere(t *testing.T) {
 	require.Zero(t, w.Lost())
 }
 
-// A logout takes back the tokens in memory, too: the store has older ones.
+// A logout also revokes the tokens in memory, because the store has older ones.
 func TestLogoutOfWhatIsNotWritten(t *testing.T) {
 	t.Parallel()
 	w := authtest.New(t)

@@ -132,8 +132,8 @@ func (g *gateway) close() {
 
 type userKey struct{}
 
-// withUser returns the context of the user, whom a cookie names. The name that tokens are
-// stored under is a digest: it must not be good as a cookie.
+// withUser returns the context of the user of a cookie. The name of the user in the store of
+// tokens is a digest, so that it is not valid as a cookie.
 func withUser(w http.ResponseWriter, r *http.Request) context.Context {
 	cookie, err := r.Cookie("__Host-session")
 	if err != nil {

@@ -50,10 +50,10 @@ func newUser(t *testing.T, web *httptest.Server, name string) *user {
 	return &user{name, web.URL, http.Client{Transport: web.Client().Transport, Jar: jar, CheckRedirect: lastPage}}
 }
 
-// lastPage has a browser follow no redirect: the test does.
+// lastPage makes a browser follow no redirect, because the test does.
 func lastPage(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// answer is what a browser shows, or where it is sent.
+// answer is the page of a browser, or the target of a redirect.
 type answer struct {
 	status   int
 	text     string
@@ -91,8 +91,8 @@ func (u *user) get(t *testing.T, address string) (answer, error) {
 	return u.do(r, err)
 }
 
-// begin makes a call, which needs a login, and goes through the page of that. It returns
-// where the authorization server sends the browser.
+// begin makes a call that needs a login, and logs in at its page. It returns where the
+// authorization server sends the browser.
 func (u *user) begin(t *testing.T) (address string, err error) {
 	page, err := u.post(t, "/call", "echo")
 	if err != nil || page.status != http.StatusSeeOther {
@@ -225,7 +225,7 @@ func TestLoginOfAnotherUser(t *testing.T) {
 	require.ErrorContains(t, run(t.Context(), nil), "usage")
 }
 
-// What goes wrong is logged and shown without codes, states and tokens.
+// Errors are logged and shown without codes, states and tokens.
 func TestNothingSecretIsLogged(t *testing.T) {
 	w := authtest.New(t)
 	g := newGateway("https://app.example", w.MCP.URL+"/mcp")

@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// Without Redis the process calls all the same, and its own breaker refuses when
-// the server is down.
+// Without Redis the process still makes calls, and its own breaker refuses them while the
+// server is down.
 func TestFleetWithoutRedis(t *testing.T) {
 	t.Parallel()
 	server := clienttest.NewServer(t)

@@ -61,8 +61,7 @@ func leave(nodes ...*node) {
 	}
 }
 
-// fail ends up to so many calls in failure. Where the word of another node has
-// come already, fewer open the breaker.
+// fail makes up to n calls fail. After a hint of another node, fewer open the breaker.
 func fail(t *testing.T, b *breaker.Breaker, times int) {
 	t.Helper()
 	for range times {
@@ -75,7 +74,7 @@ func fail(t *testing.T, b *breaker.Breaker, times int) {
 	}
 }
 
-// H3: one node that sees a server down makes the others suspicious and opens
+// One node that sees a server down makes the breakers of the others suspicious, and opens
 // none of them.
 func TestOneOfTwentyOpensNobody(t *testing.T) {
 	t.Parallel()
@@ -98,7 +97,7 @@ func TestOneOfTwentyOpensNobody(t *testing.T) {
 			require.NoError(t, err)
 			p.Settle(breaker.Failure)
 		}
-		// What it is for: where the server is really down, one failure suffices.
+		// If the server is really down, one failure opens the breaker.
 		time.Sleep(time.Second)
 		fail(t, nodes[1].b, 1)
 		require.Equal(t, breaker.Open, nodes[1].b.State())
@@ -129,7 +128,7 @@ func TestAQuorumOpensTheRest(t *testing.T) {
 	})
 }
 
-// A node that has seen the server answer does not believe older reports again.
+// A node that has seen the server answer ignores older reports.
 func TestOwnProbeBeatsOldReports(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -193,7 +192,7 @@ func (o *outage) run(ctx context.Context, wg *sync.WaitGroup, nodes []*node) {
 	}
 }
 
-// H4.
+// With the hub, the nodes of a fleet send few probes together. Without it, each node probes alone.
 func TestProbesOfAFleet(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -246,8 +245,8 @@ func TestProbesOfAFleet(t *testing.T) {
 	}
 }
 
-// H1: with a hub that refuses, is slow or swallows everything, a breaker does
-// what one alone does, at the same instants.
+// With a hub that refuses, is slow or swallows everything, a breaker behaves like one
+// without a fleet, at the same times.
 func TestWithoutTheHubANodeIsAlone(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -312,8 +311,8 @@ func (s Settings) inMemory() (Settings, error) {
 	return s.complete()
 }
 
-// H6: a node that hears nothing for a while converges by reading, and one that
-// was cut off decides alone and comes back.
+// A node that receives no messages for a while converges by reading Redis. A node that was
+// cut off decides alone, and rejoins later.
 func TestGapsAndPartitionsHeal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -353,7 +352,7 @@ func TestGapsAndPartitionsHeal(t *testing.T) {
 	})
 }
 
-// H2: what was flushed is said again.
+// Data that was flushed is written again.
 func TestReportsSurviveAFlush(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -375,7 +374,7 @@ func TestReportsSurviveAFlush(t *testing.T) {
 	})
 }
 
-// A hold is shared by those with the same credentials, and by nobody else.
+// Only nodes with the same credential share a throttle.
 func TestHoldsAreSharedByCredential(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -23,8 +23,8 @@ func TestHintsArriveAsTheyWereSent(t *testing.T) {
 	}
 }
 
-// A duration may be cut, a hint must not grow: neither what is sent nor what
-// comes lasts longer than the bound, and no name of a server leaves.
+// Neither a sent nor a received hint lasts longer than the limit, and no name of a server
+// leaves the process.
 func TestHintsAreBounded(t *testing.T) {
 	t.Parallel()
 	h := hint{kind: kindOpen, node: "a", server: digest("https://user:secret@example.com"), lasts: time.Hour, reason: strings.Repeat("é", 500)}
@@ -41,7 +41,7 @@ func TestHintsAreBounded(t *testing.T) {
 	require.Equal(t, maxHint, got.lasts)
 }
 
-// H2.
+// Only hints in the form of this version are accepted.
 func TestGarbageIsNoHint(t *testing.T) {
 	t.Parallel()
 	server := digest("s")

@@ -25,7 +25,7 @@ func newMemory() *memory {
 	return &memory{nodes: map[string]time.Time{}, keys: map[string]value{}, listeners: map[*memoryNode]func(string){}}
 }
 
-// memoryNode is one node's way to the hub, which a test can break.
+// memoryNode is the connection of one node to the hub, which a test can break.
 type memoryNode struct {
 	*memory
 	mu    sync.Mutex
@@ -158,7 +158,7 @@ func (m *memory) say(raw string) {
 	}
 }
 
-// flush is what FLUSHALL does.
+// flush does the same as FLUSHALL.
 func (m *memory) flush() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

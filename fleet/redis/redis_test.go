@@ -29,8 +29,8 @@ func inRedis(t *testing.T) (Settings, *redis.Client) {
 	}
 	rdb := redis.NewClient(&redis.Options{Addr: addr})
 	t.Cleanup(func() { require.NoError(t, rdb.Close()) })
-	// The timeout is generous: what is tested is what is said, not how fast a
-	// busy machine says it.
+	// The timeout is long: the test is about contents, not about the speed of a busy
+	// machine.
 	return Settings{
 		Redis: redis.UniversalOptions{Addrs: []string{addr}}, Prefix: "mainstay-test:{" + rand.Text() + "}:", Timeout: 2 * time.Second,
 	}, rdb
@@ -87,7 +87,7 @@ func TestNodesMeetInRedis(t *testing.T) {
 		require.LessOrEqual(t, left, maxHint)
 	}
 
-	// One that comes later reads what it has missed.
+	// A node that joins later reads the hints that it has missed.
 	c, cb := joinReal(t, s, "c", breaker.Settings{})
 	eventually(t, "read", func() bool { return cb.Snapshot().Suspect && cb.Snapshot().Throttled })
 	eventually(t, "counted", func() bool { return c.Stats().Nodes == 3 })
@@ -117,8 +117,8 @@ func TestReportsAreTakenBack(t *testing.T) {
 	require.EqualValues(t, 1, a.Stats().LeasesWon)
 }
 
-// Of many who ask at the same time one gets the probe, and the others learn for
-// how long.
+// Of many nodes that request the probe at the same time, one gets it, and the others learn
+// for how long.
 func TestOneLease(t *testing.T) {
 	t.Parallel()
 	s, rdb := inRedis(t)
@@ -148,7 +148,7 @@ func TestOneLease(t *testing.T) {
 	wg.Wait()
 	require.EqualValues(t, 1, won.Load())
 
-	// What does not expire, or is no lease, keeps nobody out (H2).
+	// A value that does not expire, or is not a lease, prevents no probe.
 	for _, foreign := range []func() error{
 		func() error { return rdb.Set(t.Context(), probe, "x", 0).Err() },
 		func() error { return rdb.Set(t.Context(), probe, "x", time.Hour).Err() },
@@ -161,8 +161,8 @@ func TestOneLease(t *testing.T) {
 	}
 }
 
-// H2: whatever lies where our keys should be, or comes as a message, is counted
-// and has no other effect.
+// Foreign data in the keys of the fleet, or in a message, is counted and has no other
+// effect.
 func TestGarbageInRedis(t *testing.T) {
 	t.Parallel()
 	s, rdb := inRedis(t)
@@ -180,9 +180,9 @@ func TestGarbageInRedis(t *testing.T) {
 		rdb.Set(ctx, key("open:"+id+":liar"), "rubbish", time.Minute).Err(),
 		rdb.LPush(ctx, key("open:"+id+":list"), "x").Err(),
 		rdb.Set(ctx, key("open:"+id+":big"), big, time.Minute).Err(),
-		// A report in the name of somebody else.
+		// A report in the name of another node.
 		rdb.Set(ctx, key("open:"+id+":other"), hint{kind: kindOpen, node: "third", server: id, lasts: time.Minute, seq: 1}.encode(), time.Minute).Err(),
-		// Holds that are none, or somebody else's, and hold for so long that a true one would not replace them.
+		// Invalid or foreign throttles that last so long that a valid one would not replace them.
 		rdb.Set(ctx, key("hold:"+id+":"+digest("token")), "rubbish", 4*time.Minute).Err(),
 		rdb.Set(ctx, key("hold:"+id+":"+digest("other")), hint{kind: kindHold, node: "n", server: id, cred: digest("token"), lasts: time.Minute}.encode(), time.Minute).Err(),
 		rdb.LPush(ctx, key("hold:"+id+":"+digest("list")), "x").Err(),
@@ -237,8 +237,8 @@ func TestGarbageInRedis(t *testing.T) {
 	}()...).Err())
 }
 
-// H1, with go-redis in between: nothing is logged but by the fleet, and Close
-// does not wait for a dial.
+// Without Redis, with the real go-redis: only the fleet logs, and Close does not wait for a
+// dial.
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
 	var closers closers
@@ -319,8 +319,8 @@ func swallow(conn net.Conn) {
 	}
 }
 
-// Who leaves takes along what it has said, but for holds, which are the server's
-// word; and who is gone without that is not counted among the reporters.
+// A node that leaves withdraws its reports, except throttles, which are the server's. A node
+// that disappears does not count as a reporter.
 func TestLeaving(t *testing.T) {
 	t.Parallel()
 	s, rdb := inRedis(t)

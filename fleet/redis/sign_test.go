@@ -51,7 +51,7 @@ func says(kind, node string, at time.Time) string {
 	return fmt.Sprintf(`{"v":1,"kind":%q,"node":%q,"server":%q,%s"ms":60000,"seq":2,"sent":%d}`, kind, node, digest(theServer), cred, at.UnixMicro())
 }
 
-// forgeries are hints of somebody without the key, by what is wrong with them.
+// forgeries are hints of a client without the key, by their fault.
 func forgeries(kind, node, prefix string) map[string]string {
 	body := says(kind, node, time.Now())
 	good := stranger{key1, prefix}.signed("hint", body)
@@ -73,7 +73,7 @@ func forgeries(kind, node, prefix string) map[string]string {
 	}
 }
 
-// Who can publish, but does not have the key, changes nothing; who has it does.
+// A client that can publish but does not have the key has no effect. One with the key has.
 func TestForgedHintsChangeNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -115,8 +115,8 @@ func TestForgedHintsChangeNothing(t *testing.T) {
 	})
 }
 
-// While a server is down a forged hint does not keep the probe from this node,
-// neither said nor as a lease; a true one does.
+// While a server is down, a forged hint or lease does not keep this node from probing. A
+// valid one does.
 func TestForgedLeasesKeepNobodyFromProbing(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -160,7 +160,7 @@ func TestForgedLeasesKeepNobodyFromProbing(t *testing.T) {
 	}
 }
 
-// A fleet with keys does what one without does.
+// A fleet with keys behaves like one without.
 func TestSignedFleet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestSignedFleet(t *testing.T) {
 			nodes = append(nodes, joined(t, m, fmt.Sprint("node-", i), breaker.Settings{}, Settings{SigningKeys: [][]byte{key1}}))
 		}
 		defer leave(nodes...)
-		nodes[3].way.breaks(nil, true) // reads, and hears nothing
+		nodes[3].way.breaks(nil, true) // reads Redis, and gets no messages
 		time.Sleep(21 * time.Second)
 		fail(t, nodes[0].b, 5)
 		fail(t, nodes[1].b, 5)
@@ -200,7 +200,7 @@ func TestSignedFleet(t *testing.T) {
 	})
 }
 
-// A true hint that somebody sends again has no second effect.
+// A valid hint that is sent again has no second effect.
 func TestHintsSentAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -260,7 +260,7 @@ func TestHintsSentAgain(t *testing.T) {
 	})
 }
 
-// A signed hint ends when its sender said, but for the difference of clocks.
+// A signed hint ends at the time of its sender, within the tolerance of the clocks.
 func TestSignedHintsEndInTime(t *testing.T) {
 	t.Parallel()
 	s, now := signer{keys: [][]byte{key1}, prefix: DefaultPrefix}, began
@@ -288,7 +288,7 @@ func TestSignedHintsEndInTime(t *testing.T) {
 	}
 }
 
-// While keys are exchanged, one process after another, all hear each other.
+// While processes change keys one after the other, all accept each other's hints.
 func TestKeyRotation(t *testing.T) {
 	t.Parallel()
 	steps := [][][]byte{{key1}, {key1, key2}, {key2, key1}, {key2}}
@@ -322,8 +322,8 @@ func succeed(t *testing.T, b *breaker.Breaker) {
 	<-time.After(time.Second)
 }
 
-// While keys are introduced, processes with and without are two fleets; each says
-// once why.
+// While keys are introduced, processes with and without keys are two fleets. Each logs once
+// why.
 func TestSomeNodesHaveNoKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -402,7 +402,7 @@ func TestForgedLists(t *testing.T) {
 	})
 }
 
-// What is too large is not hashed, and the largest hint of ours is not too large.
+// Data that is too large is not hashed. The largest hint of this package is not too large.
 func TestSizesOfSignedHints(t *testing.T) {
 	t.Parallel()
 	s := signer{keys: [][]byte{key1}, prefix: DefaultPrefix}
@@ -417,8 +417,8 @@ func TestSizesOfSignedHints(t *testing.T) {
 	require.Equal(t, errHint, err)
 }
 
-// The same in Redis itself: forged messages and keys change nothing, and those
-// with the key understand each other.
+// The same in Redis: forged messages and values have no effect, and nodes with the key accept
+// each other's hints.
 func TestForgeriesInRedis(t *testing.T) {
 	t.Parallel()
 	s, rdb := inRedis(t)
@@ -503,8 +503,7 @@ func (h brokenHandler) Handle(context.Context, slog.Record) error { h.end(); ret
 func (h brokenHandler) WithAttrs([]slog.Attr) slog.Handler        { return h }
 func (h brokenHandler) WithGroup(string) slog.Handler             { return h }
 
-// Functions of the application that panic or end their goroutine cost the fleet
-// nothing.
+// Functions of the application that panic or end their goroutine do not affect the fleet.
 func TestBrokenCallbacks(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(){"panic": func() { panic("of the application") }, "goexit": runtime.Goexit} {

@@ -70,8 +70,7 @@ func TestStoreKeepsPublicLists(t *testing.T) {
 	})
 }
 
-// H7: what others have put there is checked, bounded and never believed to be
-// fresh for longer than Redis keeps it.
+// Lists of others are checked, limited, and fresh no longer than Redis keeps them.
 func TestStoreIgnoresGarbage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -92,8 +91,8 @@ func TestStoreIgnoresGarbage(t *testing.T) {
 	})
 }
 
-// H1 and H7 with the cache in front: a poisoned list is not used, and without
-// Redis the server is asked as if there was no store.
+// With the cache in front: a poisoned list is not used. Without Redis the cache asks the
+// server, as without a store.
 func TestCacheOverTheStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -23,8 +23,8 @@ func kinds(orders []order) (all []orderKind) {
 	return all
 }
 
-// Nodes that were opened by hints tell that their probe went well, or all the
-// others would wait for the lease in turn.
+// Nodes whose breakers hints opened report that their probe succeeded. Otherwise all others
+// would wait for the lease one after the other.
 func TestPreOpenedNodesTellThatTheServerIsBack(t *testing.T) {
 	t.Parallel()
 	v := newView("a", digest(theServer), "")
@@ -43,8 +43,7 @@ func TestPreOpenedNodesTellThatTheServerIsBack(t *testing.T) {
 	require.Empty(t, orders, "once")
 }
 
-// A report that was taken back does not return by a copy that comes late; a new
-// one does.
+// A late copy of a withdrawn report has no effect; a new report has.
 func TestReportsTakenBackStayAway(t *testing.T) {
 	t.Parallel()
 	v := newView("a", digest(theServer), "")
@@ -59,7 +58,7 @@ func TestReportsTakenBackStayAway(t *testing.T) {
 	require.Len(t, v.reports, 1)
 }
 
-// What an operator has decided is nobody else's business.
+// Modes that an operator sets are not shared.
 func TestForcedBreakersTakeNoPart(t *testing.T) {
 	t.Parallel()
 	v := newView("a", digest(theServer), digest("token"))
@@ -77,7 +76,7 @@ func TestForcedBreakersTakeNoPart(t *testing.T) {
 	require.Zero(t, a)
 }
 
-// A crowd of reporters is bounded.
+// The number of reporters in memory is limited.
 func TestReportersAreBounded(t *testing.T) {
 	t.Parallel()
 	v := newView("a", digest(theServer), "")

@@ -221,7 +221,7 @@ func Revoke(ctx context.Context, e *Endpoint, c *Client, revocationURL, token, h
 	}
 	refused := refusal(revocationURL, answer, sent)
 	if refused.Code == "unsupported_token_type" && refused.Status == http.StatusBadRequest {
-		return nil // §2.2.1: mostly a JWT, which the server does not keep
+		return nil // §2.2.1: mostly for JWTs, which the server does not store
 	}
 	return refused
 }
