@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,6 +15,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/families"
 	"github.com/mainstay-mcp/mainstay/conformance/server"
 )
+
+//go:embed usage.txt
+var usage string
 
 // Exit codes: a clean end, a failure while serving, wrong usage.
 const (
