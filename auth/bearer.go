@@ -89,7 +89,7 @@ func (b *BearerAuthorizer) credentials(r transport.AuthorizedRequest, now *given
 	if b.prover == nil {
 		return now.sent, nil
 	}
-	return bound(b.prover, r, now.token, now.sent.Scope)
+	return dpopCredentials(b.prover, r, now.token, now.sent.Scope)
 }
 
 // KeepNonce implements [transport.NonceKeeper].
@@ -118,7 +118,7 @@ func (b *BearerAuthorizer) current(ctx context.Context) (*given, error) {
 
 // Challenged implements [transport.Authorizer].
 func (b *BearerAuthorizer) Challenged(ctx context.Context, c transport.Challenge) (*transport.Credentials, error) {
-	nonce := b.prover != nil && wantsNonce(b.prover, c)
+	nonce := b.prover != nil && noteNonce(b.prover, c)
 	switch {
 	case nonce && c.Tries >= maxNonces:
 		return nil, nil

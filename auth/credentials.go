@@ -116,7 +116,7 @@ func (h *credentials) forRequest(r transport.AuthorizedRequest) (*transport.Cred
 	if h.prover == nil {
 		return h.bearer, nil
 	}
-	return bound(h.prover, r, h.record.Token.Access.Text(), h.scope)
+	return dpopCredentials(h.prover, r, h.record.Token.Access.Text(), h.scope)
 }
 
 // sentAs reports whether a request carried these credentials.

@@ -33,7 +33,7 @@ type facts struct {
 	retries    int  // how often the request was sent again after a challenge
 	background bool // no call waits for the request
 	person     bool // a login needs a person
-	wantsNonce bool // the server wants its new nonce in the DPoP proof
+	noteNonce  bool // the server wants its new nonce in the DPoP proof
 	wantsScope bool // the server wants more scopes
 
 	known         bool // there are credentials; the next six are about them
@@ -52,9 +52,9 @@ type facts struct {
 // decide returns what follows when a server answers with status 401 or 403.
 func decide(f facts) action {
 	switch {
-	case f.wantsNonce && f.retries < maxNonces:
+	case f.noteNonce && f.retries < maxNonces:
 		return doResend
-	case f.wantsNonce:
+	case f.noteNonce:
 		return doAccept
 	case f.usable && !f.sent && !(f.wantsScope && f.lacksScope):
 		return doResend // another request or program obtained them meanwhile

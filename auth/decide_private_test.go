@@ -43,8 +43,8 @@ func TestDecide(t *testing.T) {
 		"a new token":                           {with(func(f *facts) { f.justIssued = true }), doLogin},
 		"a new token, again":                    {with(func(f *facts) { f.justIssued, f.retries = true, 1 }), doReject},
 		"a new token, again, in the background": {with(func(f *facts) { f.justIssued, f.retries, f.background = true, 1, true }), doReject},
-		"a nonce":                               {with(func(f *facts) { f.wantsNonce, f.sent = true, false }), doResend},
-		"one nonce too many":                    {with(func(f *facts) { f.wantsNonce, f.retries = true, maxNonces }), doAccept},
+		"a nonce":                               {with(func(f *facts) { f.noteNonce, f.sent = true, false }), doResend},
+		"one nonce too many":                    {with(func(f *facts) { f.noteNonce, f.retries = true, maxNonces }), doAccept},
 		"403":                                   {with(func(f *facts) { f.status = 403 }), doAccept},
 		"403, and another token":                {with(func(f *facts) { f.status, f.sent = 403, false }), doResend},
 		"more scopes":                           {with(func(f *facts) { f.status, f.wantsScope, f.lacksScope = 403, true, true }), doStepUp},
@@ -65,7 +65,7 @@ func TestDecisionsEnd(t *testing.T) {
 	for bits := range 1 << 13 {
 		bit := func(n int) bool { return bits>>n&1 == 1 }
 		f := facts{
-			status: 401, retries: bits & 1, background: bit(1), person: bit(2), wantsNonce: bit(3), wantsScope: bit(4), known: bit(5),
+			status: 401, retries: bits & 1, background: bit(1), person: bit(2), noteNonce: bit(3), wantsScope: bit(4), known: bit(5),
 			usable: bit(6), sent: bit(7), lacksScope: bit(8), refreshable: bit(9), justRefreshed: bit(10), justIssued: bit(11), failed: bit(12),
 		}
 		seen := map[action]bool{}

@@ -52,7 +52,7 @@ func (d *device) obtain(ctx context.Context, s *site, scopes []string) (*credent
 	who := d.cfg.client(h.record)
 	code, err := s.tokens(h.prover).Device(ctx, who, s.server.DeviceEndpoint, s.params(scopes))
 	if err != nil {
-		help := d.cfg.unknown(ctx, h, err)
+		help := d.cfg.forgetIfUnknown(ctx, h, err)
 		if help == "" {
 			help = helpRefused(err)
 		}
@@ -118,7 +118,7 @@ func (d *device) failed(ctx context.Context, h *credentials, code *grant.DeviceC
 	case refused.Code == "access_denied":
 		return newError(ReasonLogin, helpDenied, err)
 	}
-	return newError(ReasonToken, d.cfg.unknown(ctx, h, err), err)
+	return newError(ReasonToken, d.cfg.forgetIfUnknown(ctx, h, err), err)
 }
 
 // registration returns the client of this program at the authorization server.

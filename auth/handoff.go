@@ -147,7 +147,7 @@ func (s *server) finish(ctx context.Context, address string) error {
 	if err != nil {
 		return newError(ReasonLogin, "", err)
 	}
-	key, begun, err := s.begun(ctx, answer.State)
+	key, begun, err := s.takePending(ctx, answer.State)
 	if errors.Is(err, ErrLoginExpired) {
 		s.tell(LoginFailed, key.Issuer, err)
 	}
@@ -174,7 +174,7 @@ func (s *server) finished(ctx context.Context, key Key, begun *store.Pending, an
 	h := &credentials{key: key, loggedIn: time.Now()}
 	h.record = store.Record{Client: begun.Client, Server: begun.Server, Scopes: begun.Scopes, Proof: begun.Proof}
 	if err := s.redeem(ctx, h, begun, code); err != nil {
-		return nil, newError(ReasonToken, cmp.Or(s.a.cfg.unknown(ctx, h, err), s.a.cfg.exceptionFor(key.Issuer, err), "begin the login again"), err)
+		return nil, newError(ReasonToken, cmp.Or(s.a.cfg.forgetIfUnknown(ctx, h, err), s.a.cfg.exceptionFor(key.Issuer, err), "begin the login again"), err)
 	}
 	h.record.Login = loopback.NewState()
 	keep, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeping) // an issued token is stored even if the caller has left
@@ -207,9 +207,9 @@ func (s *server) redeem(ctx context.Context, h *credentials, begun *store.Pendin
 	return nil
 }
 
-// begun removes the pending login with a state from the store, so that it is finished once. A
+// takePending removes the pending login with a state from the store, so that it is finished once. A
 // wrong address leaves it there.
-func (s *server) begun(ctx context.Context, state string) (key Key, begun *store.Pending, err error) {
+func (s *server) takePending(ctx context.Context, state string) (key Key, begun *store.Pending, err error) {
 	cfg := &s.a.cfg
 	keys, err := s.keys(ctx)
 	if err != nil {

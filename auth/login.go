@@ -66,7 +66,7 @@ func (p *person) obtain(ctx context.Context, s *site, scopes []string) (*credent
 		return nil, err
 	}
 	if err := p.exchange(ctx, s, b, code); err != nil {
-		return nil, newError(ReasonToken, cmp.Or(p.cfg.unknown(ctx, b.h, err), p.cfg.exceptionFor(s.server.Issuer, err)), err)
+		return nil, newError(ReasonToken, cmp.Or(p.cfg.forgetIfUnknown(ctx, b.h, err), p.cfg.exceptionFor(s.server.Issuer, err)), err)
 	}
 	b.h.record.Login = loopback.NewState() // each login is unique
 	return b.h, nil
@@ -166,9 +166,9 @@ func (c *config) knownWhere(ctx context.Context, s *site, good func(grant.Regist
 	return grant.Registered{}, nil
 }
 
-// unknown returns the help for an error which says that the authorization server does not know
+// forgetIfUnknown returns the help for an error which says that the authorization server does not know
 // the client. It deletes a registration that the server no longer knows.
-func (c *config) unknown(ctx context.Context, h *credentials, err error) (help string) {
+func (c *config) forgetIfUnknown(ctx context.Context, h *credentials, err error) (help string) {
 	var refused *grant.Error
 	if errors.Is(err, ErrNoClientMethod) {
 		return helpNoMethod

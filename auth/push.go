@@ -53,7 +53,7 @@ func (p *person) push(ctx context.Context, s *site, h *credentials, request url.
 	case errors.Is(err, ErrNoClientMethod):
 		return nil, time.Time{}, newError(ReasonRegistration, helpNoMethod, err)
 	}
-	help := p.cfg.unknown(ctx, h, err)
+	help := p.cfg.forgetIfUnknown(ctx, h, err)
 	if help == "" {
 		help = helpRefused(err)
 	}

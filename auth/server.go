@@ -143,7 +143,7 @@ func (s *server) answer(ctx context.Context, c transport.Challenge, began time.T
 	h := s.now.Load()
 	f := facts{
 		status: c.Status, retries: c.Tries, background: c.Background, person: s.a.grant.person(),
-		wantsNonce: h != nil && h.prover != nil && wantsNonce(h.prover, c), wantsScope: wantsScope(c.Status, asked),
+		noteNonce: h != nil && h.prover != nil && noteNonce(h.prover, c), wantsScope: wantsScope(c.Status, asked),
 	}
 	for {
 		s.look(&f, h, c.Sent, asked)

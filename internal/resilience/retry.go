@@ -11,8 +11,8 @@ import (
 type Policy uint8
 
 const (
-	// Proof repeats calls that are known to be safe: the server did not run them, the method or
-	// the tool of a trusted server is idempotent, or the server supports idempotency keys.
+	// Proof repeats calls that are known to be safe: the server did not run them, the method is
+	// idempotent, or the server supports the call's idempotency key.
 	Proof Policy = iota
 	// Hints trusts the annotations of every server.
 	Hints

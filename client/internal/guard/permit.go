@@ -210,5 +210,5 @@ func (g *Gate) EndCounted(l *link.Link, out *outcome.Outcome) bool {
 		return false
 	}
 	k := g.parts().Keeper.Peek()
-	return k.Restarting() && !k.CountEnd(l)
+	return k.Restarting() && !k.FirstEndOf(l)
 }

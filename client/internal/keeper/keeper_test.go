@@ -561,14 +561,14 @@ func TestUnanswered(t *testing.T) {
 }
 
 // The exit of a program is counted once, however many calls fail.
-func TestCountEnd(t *testing.T) {
+func TestFirstEndOf(t *testing.T) {
 	t.Parallel()
 	k := keeper.New(nil, keeper.Config{Restarts: &keeper.Restarts{}})
 	first, second := link.New(newProgram()), link.New(newProgram())
-	require.True(t, k.CountEnd(first))
-	require.False(t, k.CountEnd(first.With(&link.Agreement{})))
-	require.True(t, k.CountEnd(second))
-	require.False(t, k.CountEnd(second))
+	require.True(t, k.FirstEndOf(first))
+	require.False(t, k.FirstEndOf(first.With(&link.Agreement{})))
+	require.True(t, k.FirstEndOf(second))
+	require.False(t, k.FirstEndOf(second))
 }
 
 // pass advances the time of a bubble, and lets due events happen.

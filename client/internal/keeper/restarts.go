@@ -272,9 +272,9 @@ func (k *Keeper) killedFor(l *link.Link) error {
 	return k.restarts.reason
 }
 
-// CountEnd reports whether it is called for l for the first time: all calls that end with a
+// FirstEndOf reports whether it is called for l for the first time: all calls that end with a
 // program have one cause, which is one failure.
-func (k *Keeper) CountEnd(l *link.Link) bool {
+func (k *Keeper) FirstEndOf(l *link.Link) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	first := k.restarts.counted != l.Number

@@ -100,7 +100,7 @@ func afterResult(out *outcome.Outcome, f *Facts) Step {
 }
 
 // afterError decides after an error that the server returned. A call is sent again only if it did
-// not run or may run twice.
+// not run or may run twice; after Version its caller decides that.
 func afterError(err *mcperrors.Error, rpc *jsonrpc.Error, f *Facts) Step {
 	switch {
 	case rpc.Code == mcp.CodeHeaderMismatch && mcperrors.SafeToRetry(err) && f.Had&Listed == 0 &&

@@ -102,7 +102,7 @@ func (l *RevisionRun) introduce(ctx context.Context) error {
 		if l.ToolsErr == nil {
 			l.Report.Revisions[len(l.Report.Revisions)-1].Tools = len(l.Tools)
 			l.Report.Target.Tools = len(l.Tools)
-			l.allowed()
+			l.noteMissingTools()
 			l.mirror(s)
 		}
 	}
@@ -316,8 +316,8 @@ func (l *RevisionRun) emit(res conformance.Result) {
 	}
 }
 
-// allowed records the allowed tools that the subject lists in no revision so far.
-func (l *RevisionRun) allowed() {
+// noteMissingTools records the allowed tools that the subject lists in no revision so far.
+func (l *RevisionRun) noteMissingTools() {
 	p := &l.Report.Policy
 	missing := slices.DeleteFunc(slices.Clone(p.AllowTools), func(name string) bool {
 		return slices.ContainsFunc(l.Tools, func(t wire.Tool) bool { return t.Name == name })

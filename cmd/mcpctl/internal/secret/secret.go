@@ -59,8 +59,7 @@ func (k *Keeper) Command(argv []string) []string {
 
 var jsonText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// hideIn does the same in the texts of a JSON value, and leaves every other byte
-// unchanged.
+// hideIn is Hide for every text in a JSON value. It leaves every other byte unchanged.
 func (k *Keeper) hideIn(raw json.RawMessage) json.RawMessage {
 	if len(k.known()) == 0 {
 		return raw

@@ -9,8 +9,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
-// bound returns the headers of a request with a DPoP token (RFC 9449 section 7.1).
-func bound(p *grant.Prover, r transport.AuthorizedRequest, token, scope string) (*transport.Credentials, error) {
+// dpopCredentials returns the headers of a request with a DPoP token (RFC 9449 section 7.1).
+func dpopCredentials(p *grant.Prover, r transport.AuthorizedRequest, token, scope string) (*transport.Credentials, error) {
 	at := r.URL.String()
 	proof, err := p.Proof(r.Method, at, token, p.Nonce(at))
 	if err != nil {
@@ -26,9 +26,9 @@ func bound(p *grant.Prover, r transport.AuthorizedRequest, token, scope string) 
 // maxNonces bounds how often a request is sent again with a new nonce.
 const maxNonces = 3
 
-// wantsNonce stores the nonce of an answer, and reports whether the server wants it in the
+// noteNonce stores the nonce of an answer, and reports whether the server wants it in the
 // proof (RFC 9449 section 9).
-func wantsNonce(p *grant.Prover, c transport.Challenge) bool {
+func noteNonce(p *grant.Prover, c transport.Challenge) bool {
 	nonce := c.Header.Get("DPoP-Nonce")
 	p.SetNonce(c.URL.String(), nonce)
 	return nonce != "" && slices.ContainsFunc(challenge.Parse(c.Header.Values("WWW-Authenticate")), func(c challenge.Challenge) bool {
