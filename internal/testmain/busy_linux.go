@@ -22,8 +22,6 @@ func Busy(f func()) time.Duration {
 
 func used() time.Duration {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(threadUsage, &u); err != nil {
-		panic(err) // the arguments are constants
-	}
+	_ = syscall.Getrusage(threadUsage, &u) // fails only for other arguments
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -180,7 +180,7 @@ func (r *textReader) addCheck(c Check, words []string) error {
 			c.Official, known = append(c.Official, name), true
 		}
 		if !known || err != nil {
-			return fmt.Errorf("check %s: %q is no house level, no official scenario, and neither since nor until a revision", c.ID, word)
+			return fmt.Errorf("check %s: %q is neither a house level nor an official scenario, nor since or until a revision", c.ID, word)
 		}
 	}
 	r.scenario.Checks = append(r.scenario.Checks, c)
