@@ -63,7 +63,7 @@ func (a *Authorizer) Issued(ctx context.Context, server string) (Issued, error) 
 	return Issued{Token: h.record.Token.Access, Type: kind, Expiry: h.record.Token.Expiry}, nil
 }
 
-// issued is [Authorizer.Issued] with the serial held.
+// issued is [Authorizer.Issued] during the caller's turn; see [inSeries].
 func (s *server) issued(ctx context.Context, began time.Time) (*credentials, error) {
 	if h := s.now.Load(); h == nil || h.record.Token.Refresh.Empty() && !h.unwritten {
 		s.loaded = false // another program may have logged in
@@ -97,7 +97,7 @@ func (a *Authorizer) Logout(ctx context.Context, server string) (found bool, err
 	return found, s.explain(err)
 }
 
-// logout is [Authorizer.Logout] with the serial held.
+// logout is [Authorizer.Logout] during the caller's turn; see [inSeries].
 func (s *server) logout(ctx context.Context) (found bool, err error) {
 	a := s.a
 	keys, err := s.keys(ctx)
@@ -108,7 +108,7 @@ func (s *server) logout(ctx context.Context) (found bool, err error) {
 	revoke := func(key Key, record Record) {
 		found = true
 		if err := s.revoke(ctx, key, record); err != nil {
-			failed.Help, failed.Err = "the tokens may be valid until they expire", errors.Join(failed.Err, err)
+			failed.Help, failed.Err = "the tokens may not be revoked, and then stay valid until they expire", errors.Join(failed.Err, err)
 		}
 	}
 	if h := s.now.Load(); h != nil && h.unwritten { // the store has older tokens, or none
@@ -132,7 +132,7 @@ func (s *server) logout(ctx context.Context) (found bool, err error) {
 		return found, &failed
 	}
 	if missing := s.notLoggedIn(ctx); !found && len(missing.Damaged) > 0 {
-		return false, newError(ReasonStore, "tokens in these files may be valid", missing)
+		return false, newError(ReasonStore, "tokens in these files may still be valid", missing)
 	}
 	return found, nil
 }

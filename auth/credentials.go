@@ -52,7 +52,7 @@ func newCredentials(s *site) (*credentials, error) {
 		return nil, newError(ReasonToken, "", err)
 	}
 	if !slices.Contains(s.server.DPoPAlgs, p.Algorithm()) {
-		return nil, newError(ReasonDiscovery, "leave out WithDPoP if tokens without it will do", fmt.Errorf("the authorization server %s does not support DPoP with %s", s.server.Issuer, p.Algorithm()))
+		return nil, newError(ReasonDiscovery, "leave out WithDPoP if tokens that are not bound to a key are enough", fmt.Errorf("the authorization server %s does not support DPoP with %s", s.server.Issuer, p.Algorithm()))
 	}
 	h.prover = p
 	if h.record.Proof, err = p.Export(); err != nil {

@@ -30,7 +30,7 @@ const settling = time.Minute
 var (
 	errTurn   = errors.New("the login took too long")
 	errClosed = errors.New("the Authorizer was closed")
-	errWithin = errors.New("this was called from a function of the login that it would wait for")
+	errWithin = errors.New("a function that the login calls must not wait for the same login")
 )
 
 func newSerial(patience time.Duration) serial {

@@ -90,7 +90,7 @@ func (s *server) current(ctx context.Context) (*credentials, error) {
 	return inSeries(ctx, s, func(ctx context.Context) (*credentials, error) { return s.renewedAt(ctx, began) })
 }
 
-// renewedAt is [server.current] with the serial held.
+// renewedAt is [server.current] during the caller's turn; see [inSeries].
 func (s *server) renewedAt(ctx context.Context, began time.Time) (*credentials, error) {
 	if !s.loaded {
 		h, err := s.load(ctx)
@@ -287,7 +287,7 @@ func (s *server) login(ctx context.Context, asked challenge.Challenge, before []
 	_, err = s.obtained(ctx, found, found.scopesFor(asked, before, want.scopes(), s.a.grant.person()))
 	found.begun = func() {} // later renewals do not count as logins
 	if err != nil && found.server.Assumed {
-		err = newError(ReasonDiscovery, "it may want a key that its operator gives out, as a header", fmt.Errorf("the server names no authorization server, and has none at %s: %w", found.server.Issuer, unwrapped(err)))
+		err = newError(ReasonDiscovery, "the server may want an API key in a header; ask its operator", fmt.Errorf("the server names no authorization server, and has none at %s: %w", found.server.Issuer, unwrapped(err)))
 	}
 	return err == nil, s.fail(ctx, err)
 }
@@ -335,7 +335,7 @@ func (s *server) requestScopes(ctx context.Context, h *credentials, asked challe
 	if len(missing) == 0 {
 		return false, &Error{
 			Reason: ReasonScope, Err: errors.New("the server wants more scopes, and does not say which"),
-			Help: "ask the operator of the server, and log in with these scopes",
+			Help: "ask the operator of the server, and ask the operator of the server which scopes it needs, and log in with them",
 		}
 	}
 	want := wanted{strings.Join(missing, " "), call}

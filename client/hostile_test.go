@@ -54,7 +54,7 @@ func TestHostileAnswers(t *testing.T) {
 	}{
 		{"two results", `{"jsonrpc":"2.0","id":ID,"result":{"content":[]},"result":{"content":[]}}`, "duplicate"},
 		{"result and error", `{"jsonrpc":"2.0","id":ID,"result":{},"error":{"code":1,"message":"x"}}`, "exactly one"},
-		{"RESULT", `{"jsonrpc":"2.0","id":ID,"RESULT":{"content":[]}}`, "neither"},
+		{"RESULT", `{"jsonrpc":"2.0","id":ID,"RESULT":{"content":[]}}`, "a method, a result or an error"},
 		{"no version", `{"id":ID,"result":{"content":[]}}`, "jsonrpc"},
 		{"1,500 levels", `{"jsonrpc":"2.0","id":ID,"result":` + nested + `}`, "deeper"},
 		{"100,000 levels", `{"jsonrpc":"2.0","id":ID,"result":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`, "deeper"},

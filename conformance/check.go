@@ -99,7 +99,7 @@ type Result struct {
 	Expected, Actual string
 	// Baseline compares the outcome with the baseline files.
 	Baseline Baseline
-	// BaselineReason is the reason in the file.
+	// BaselineReason is the reason that the baseline file gives for the check.
 	BaselineReason string
 	// Unscored: the check is not in the frozen set of requirements of the options. It does
 	// not count for the verdict.

@@ -88,7 +88,7 @@ func cutComment(line string) (text, comment string) {
 func parsePattern(text string) (*Expectation, error) {
 	pattern, revision, narrowed := strings.Cut(strings.TrimSpace(text), "@")
 	if strings.ContainsAny(pattern, " \t") {
-		return nil, fmt.Errorf("%q: one pattern a line, its reason after #", text)
+		return nil, fmt.Errorf("%q: write one pattern per line, and its reason after #", text)
 	}
 	if pattern == "" || narrowed && !mcp.Version(revision).Known() {
 		return nil, fmt.Errorf("%q: write PATTERN or PATTERN@REVISION", text)
@@ -113,7 +113,7 @@ func officialParser() func(string) (*Expectation, error) {
 		}
 		name := strings.Trim(strings.TrimSpace(item), `"'`)
 		if role == "" || name == "" || strings.ContainsAny(name, " \t{}[]&*") {
-			return nil, fmt.Errorf("%q: want a scenario in a list under server or client", text)
+			return nil, fmt.Errorf("%q: write a scenario in a list under server or client", text)
 		}
 		return &Expectation{Official: name, Role: role}, nil
 	}

@@ -117,7 +117,7 @@ type Target struct {
 //
 // The fields may still change.
 type Policy struct {
-	// Revisions are those of the options; empty means the newest of each era that the
+	// Revisions repeats [Options].Revisions; empty means the newest of each era that the
 	// subject speaks.
 	Revisions []mcp.Version
 	// Suites are those of the options; empty means what the subject declares.

@@ -52,7 +52,7 @@ func (c *Call) Notify(method string, params any) {
 
 // errAsked ends a handler of the stateless era whose question has to reach the
 // client first.
-var errAsked = errors.New("clienttest: the client is asked first; return this error")
+var errAsked = errors.New("clienttest: the handler must return this error, so that the server can ask the client first")
 
 // Ask sends a request to the client, such as mcp.MethodElicitationCreate, and
 // returns its answer.

@@ -187,7 +187,7 @@ func (h *httpStream) refuse(e *HTTPError, id jsonrpc.ID) error {
 	defer h.mu.Unlock()
 	switch {
 	case h.stream:
-		return fmt.Errorf("%w comes after the beginning of the answer, such as progress", e)
+		return fmt.Errorf("%w cannot be sent: the answer has begun, for example with progress", e)
 	case e.Status < 200 || e.Status > 999:
 		return fmt.Errorf("%w cannot be sent; Status is from 200 to 999", e)
 	}

@@ -112,7 +112,7 @@ func (x *exchange) single(id jsonrpc.ID, data []byte) (Answer, error) {
 		case found && err == nil:
 			return Answer{Response: resp}, nil
 		case err == nil:
-			err = x.failure(ReasonProtocol, errors.New("the server answered with a batch without the answer"))
+			err = x.failure(ReasonProtocol, errors.New("the server answered with a batch that does not contain the response to this request"))
 		}
 		return Answer{}, err
 	}

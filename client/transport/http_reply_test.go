@@ -94,7 +94,7 @@ func TestHTTPFailures(t *testing.T) {
 		{"a request", answered(200, json, `{"jsonrpc":"2.0","id":ID,"method":"x"}`), want{transport.ReasonProtocol, false, 0, 200, "no response", ""}},
 		{"result and error", answered(200, json, `{"jsonrpc":"2.0","id":ID,"result":{},"error":{"code":1,"message":""}}`), want{transport.ReasonProtocol, false, 0, 200, "exactly one", ""}},
 		{"two results", answered(200, json, `{"jsonrpc":"2.0","id":ID,"result":{},"result":{}}`), want{transport.ReasonProtocol, false, 0, 200, "duplicate", ""}},
-		{"RESULT", answered(200, json, `{"jsonrpc":"2.0","id":ID,"RESULT":{}}`), want{transport.ReasonProtocol, false, 0, 200, "neither", ""}},
+		{"RESULT", answered(200, json, `{"jsonrpc":"2.0","id":ID,"RESULT":{}}`), want{transport.ReasonProtocol, false, 0, 200, "a method, a result or an error", ""}},
 		{"deep", answered(200, json, `{"jsonrpc":"2.0","id":ID,"result":`+strings.Repeat("[", 20_000)+strings.Repeat("]", 20_000)+`}`), want{transport.ReasonTooLarge, false, 0, 200, "deeper", ""}},
 
 		{"400", answered(400, "text/plain", "what?"), want{transport.ReasonStatus, false, 0, 400, "400 Bad Request", "what?"}},

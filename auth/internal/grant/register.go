@@ -72,7 +72,7 @@ func (r Registered) MarshalText() ([]byte, error) { return []byte(r.String()), n
 func Register(ctx context.Context, h *fetch.Client, endpoint string, r Registration, initialToken string) (*Registered, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
-		return nil, errors.New("the registration has no JSON form")
+		return nil, errors.New("the registration cannot be encoded as JSON")
 	}
 	header := http.Header{"Accept": {"application/json"}}
 	if initialToken != "" {

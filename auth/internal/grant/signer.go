@@ -125,7 +125,7 @@ func parseKey(text []byte) (k jose.JSONWebKey, err error) {
 func (k *key) Sign(claims any, header map[string]any) (string, error) {
 	payload, err := json.Marshal(claims)
 	if err != nil {
-		return "", errors.New("sign a JWT: the claims have no JSON form")
+		return "", errors.New("sign a JWT: the claims cannot be encoded as JSON")
 	}
 	opts := (&jose.SignerOptions{}).WithType("JWT")
 	if k.kid != "" {

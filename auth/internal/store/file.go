@@ -291,7 +291,7 @@ func (f *File) read(root *os.Root, name string, key Key) ([]byte, error) {
 		return nil, nil
 	}
 	if err == nil && found != key {
-		err = f.damaged(name, "it has the record of another key")
+		err = f.damaged(name, "it holds the record of another login")
 	}
 	return text, err
 }

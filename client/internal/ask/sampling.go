@@ -76,7 +76,7 @@ func checkToolTurns(messages []mcp.SamplingMessage) error {
 			case *mcp.ToolUseContent:
 				others++
 				if m.Role != mcp.RoleAssistant || uses[block.ID] {
-					return errors.New("a tool use is out of place")
+					return errors.New("a tool use is not in an assistant message, or its id is used twice in that message")
 				}
 				uses[block.ID] = true
 			default:

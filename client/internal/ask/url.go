@@ -142,7 +142,7 @@ func (d *Dispatcher) visit(ctx context.Context, o Occasion, p *mcp.ElicitParams)
 	}
 	raw, no := d.Answer(ctx, o, mcp.MethodElicitationCreate, params)
 	if no != nil {
-		d.Log.Warn("[MCP] the elicitation that the server requires before the call failed", "server", d.Server, "error", no)
+		d.Log.Warn("[MCP] the call needs an elicitation first, and the elicitation failed", "server", d.Server, "error", no)
 		return false
 	}
 	var res mcp.ElicitResult

@@ -121,7 +121,7 @@ func (s *searching) properties(value any, place *node) error {
 		}
 		if annotated {
 			if place == nil {
-				return fmt.Errorf("property %s is annotated below a keyword other than properties", jsonrpc.Printable(name, 100))
+				return fmt.Errorf("property %s is annotated where annotations are not allowed: below a keyword other than properties", jsonrpc.Printable(name, 100))
 			}
 			header, err := s.header(annotation, schema["type"])
 			if err != nil {

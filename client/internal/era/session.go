@@ -47,7 +47,7 @@ func (n *Session) openSession(ctx context.Context, offered mcp.Version, initiali
 	return nil
 }
 
-// initializedNotification ends the handshake. It has empty params, as in the seed.
+// initializedNotification ends the handshake. It has empty params, as the requirements of this project define.
 var initializedNotification = jsonrpc.Notification{Method: mcp.MethodInitialized, Params: json.RawMessage(`{}`)}
 
 // initialized is the outcome of initialize.

@@ -192,7 +192,7 @@ func (t *ProgressTable) Notify(n jsonrpc.Notification) {
 	t.touch(p, token)
 	queue, odd := p.queued(params.Progress)
 	if odd {
-		t.Log.Warn("[MCP] the progress of a call does not grow", "server", t.Server)
+		t.Log.Warn("[MCP] the progress of a call does not increase", "server", t.Server)
 	}
 	queue.Put(report{to: p.listener, params: params, bytes: len(n.Params)})
 }

@@ -61,7 +61,7 @@ func (c *Cache) Answer(ctx context.Context, r *Request) (size int, fresh toolcac
 		if err != nil {
 			return cache.Response{}, c.sendError(ctx, r, key.Key, own, err)
 		}
-		// The result is decoded here because it has its TTL. A result that cannot be decoded is
+		// The result is decoded here because the TTL is one of its members. A result that cannot be decoded is
 		// not cached.
 		decoded = true
 		if err := r.Decode(raw); err != nil {

@@ -65,7 +65,7 @@ func Pages[T any](ctx context.Context, c *Cache, method string, fetch Fetch[T], 
 		case p.Next == nil:
 			return nil
 		case seen[*p.Next]:
-			c.Log.Warn("[MCP] the server's list repeats a cursor; the walk ends here", "server", c.Server, "method", method)
+			c.Log.Warn("[MCP] the server's list repeats a cursor; the rest of the list is not read", "server", c.Server, "method", method)
 			return nil
 		}
 		seen[*p.Next] = true

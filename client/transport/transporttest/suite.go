@@ -106,7 +106,7 @@ func (h *harness) open(s Subject) {
 	h.name = tr.String()
 	conn, err := tr.Connect(h.Context(), transport.Handler{
 		OnRequest: func(ctx context.Context, req jsonrpc.Request, _ *transport.Caller) {
-			// Not on the goroutine that reads: over HTTP this is an exchange.
+			// Over HTTP, Respond is an exchange, so it must not run on the goroutine that reads.
 			go func() {
 				_ = h.conn.Respond(ctx, jsonrpc.Response{ID: req.ID, Result: req.Params})
 			}()

@@ -60,7 +60,7 @@ func (r *runner) revisions(ctx context.Context) ([]mcp.Version, error) {
 		}
 	}
 	if i := slices.IndexFunc(revisions, func(v mcp.Version) bool { return v.Era() != mcp.EraSession }); i >= 0 && target.Transport == conformance.TransportSSE {
-		return nil, fmt.Errorf("revision %s is not spoken over HTTP+SSE", revisions[i])
+		return nil, fmt.Errorf("revision %s cannot be used over HTTP+SSE", revisions[i])
 	}
 	slices.SortFunc(revisions, func(a, b mcp.Version) int {
 		if a.AtLeast(b) {

@@ -61,7 +61,7 @@ func readOfficial(text string) ([]OfficialScenario, error) {
 			}
 			all = append(all, s)
 		case len(all) == 0 || len(fields) < 2:
-			return nil, fmt.Errorf("line %d: a check of a scenario, and ours", n+1)
+			return nil, fmt.Errorf("line %d: write a check of the official suite below its scenario, then the ids of our checks, or - and a reason", n+1)
 		default:
 			c := OfficialCheck{ID: strings.TrimSuffix(fields[0], ":"), Ours: fields[1:]}
 			if fields[1] == "-" {

@@ -93,7 +93,7 @@ func each(lines string) (rows []*strings.Replacer, left string, err error) {
 		case isRow:
 			values := strings.Split(strings.TrimRight(cells, "\n"), " | ")
 			if len(values) != len(columns) {
-				return nil, "", fmt.Errorf("the row %q has not the columns %q", cells, columns)
+				return nil, "", fmt.Errorf("the row %q does not fit the columns %q", cells, columns)
 			}
 			var pairs []string
 			for i, name := range columns {

@@ -65,7 +65,7 @@ func Refusal(t *engine.Trial, s *wire.Session, id string, data []byte) (wire.Ans
 	wait := s.Timeout
 	if sent == nil {
 		if _, err := s.Settle(t.Ctx); err != nil {
-			return wire.Answer{}, fmt.Errorf("the ping after it: %w", err)
+			return wire.Answer{}, fmt.Errorf("the ping after the message: %w", err)
 		}
 		s.Timeout = min(wait, wire.Lag)
 	}

@@ -194,7 +194,7 @@ func (s *Session) Provoke(ctx context.Context, id string, data []byte) (Answer, 
 	}
 	for range 2 {
 		if _, err := s.Ping(ctx); err != nil {
-			return Answer{}, fmt.Errorf("the ping after it: %w", err)
+			return Answer{}, fmt.Errorf("the ping after the message: %w", err)
 		}
 	}
 	long := s.Timeout
