@@ -70,7 +70,9 @@ func failure(r *request, server mcp.Era, err error) (json.RawMessage, *jsonrpc.E
 
 // advice tells a model what happened and what it may do.
 func advice(e *mcperrors.Error) string {
-	text := e.Error()
+	short := *e
+	short.Method, short.RetryAfter = "", 0 // the text of an error has advice too
+	text := short.Error()
 	switch e.Delivery {
 	case mcperrors.NotSent, mcperrors.Rejected:
 		text = "The tool did not run: " + text + "."

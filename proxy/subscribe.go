@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/client"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -26,8 +27,28 @@ func (up *upstream) watchLists() {
 		return
 	}
 	up.host.work.Go(func() {
-		if _, err := c.Subscribe(up.host.ctx, filter, up.changed(nil, filter)); err != nil && up.host.ctx.Err() == nil {
-			up.host.log.Warn("[MCP] the server's lists cannot be watched", "error", err)
+		tell := up.changed(nil, filter)
+		for first := true; ; first = false {
+			s, err := c.Subscribe(up.host.ctx, filter, tell)
+			if err != nil {
+				if up.host.ctx.Err() == nil {
+					up.host.log.Warn("[MCP] the server's lists cannot be watched", "error", err)
+				}
+				return
+			}
+			if !first {
+				tell(up.host.ctx, client.Change{Gap: true})
+			}
+			select {
+			case <-s.Done(): // the server has ended it
+			case <-up.host.ending:
+				return
+			}
+			select {
+			case <-time.After(slow):
+			case <-up.host.ending:
+				return
+			}
 		}
 	})
 }
@@ -102,7 +123,7 @@ func (up *upstream) subscribe(ctx context.Context, r *request) (json.RawMessage,
 		return json.RawMessage(`{}`), nil
 	}
 	if full {
-		return nil, jsonrpc.NewError(codeFailed, "Not sent: the host has too many subscriptions", nil)
+		return nil, overloaded("the host has too many subscriptions")
 	}
 	filter := mcp.SubscriptionFilter{ResourceSubscriptions: []string{r.uri}}
 	tell := up.changed(nil, filter)
@@ -121,9 +142,26 @@ func (up *upstream) subscribe(ctx context.Context, r *request) (json.RawMessage,
 	}
 	up.mu.Unlock()
 	if old != nil {
-		_ = s.Close()
+		return json.RawMessage(`{}`), s.Close()
 	}
+	up.host.work.Go(func() { up.forget(r.uri, s) })
 	return json.RawMessage(`{}`), nil
+}
+
+// forget waits for the end of a subscription. If the server has ended it, the host can
+// subscribe again.
+func (up *upstream) forget(uri string, s *client.Subscription) {
+	select {
+	case <-s.Done():
+	case <-up.host.ending:
+		return
+	}
+	up.mu.Lock()
+	defer up.mu.Unlock()
+	if up.subscriptions[uri] == s {
+		delete(up.subscriptions, uri)
+		up.host.log.Warn("[MCP] the server has ended a subscription", "uri", jsonrpc.Printable(uri, 200), "error", s.Err())
+	}
 }
 
 // unsubscribe answers resources/unsubscribe.
