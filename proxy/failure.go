@@ -71,7 +71,7 @@ func failure(r *request, server mcp.Era, err error) (json.RawMessage, *jsonrpc.E
 // advice tells a model what happened and what it may do.
 func advice(e *mcperrors.Error) string {
 	short := *e
-	short.Method, short.RetryAfter = "", 0 // the text of an error has advice too
+	short.Delivery, short.RetryAfter = mcperrors.Answered, 0 // else its text has advice too
 	text := short.Error()
 	switch e.Delivery {
 	case mcperrors.NotSent, mcperrors.Rejected:

@@ -146,8 +146,16 @@ func (h *host) serve(ctx context.Context, req jsonrpc.Request) (json.RawMessage,
 		return failure(r, mcp.EraUnknown, err)
 	}
 	defer release()
-	return up.serve(ctx, r)
+	result, fault := up.serve(ctx, r)
+	if r.level != "" {
+		time.Sleep(lateLogs)
+	}
+	return result, fault
 }
+
+// lateLogs is how long a result waits for the log messages before it: the client passes them
+// on from another goroutine.
+const lateLogs = 5 * time.Millisecond
 
 func (h *host) serveSession(ctx context.Context, r *request) (json.RawMessage, *jsonrpc.Error) {
 	if r.Method == mcp.MethodInitialize {

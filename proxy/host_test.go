@@ -229,6 +229,7 @@ func TestRounds(t *testing.T) {
 			h.stateless(2, mcp.MethodToolsCall, elicits, ``, `,"name":"greet","inputResponses":{"question-1":{"action":"accept"}}`+wrong)
 			require.Contains(t, h.read(), `"code":-32602`)
 		}
+		time.Sleep(9 * time.Minute)
 		h.stateless(3, mcp.MethodToolsCall, elicits, `,"x/trace":2`, `,"name":"greet","inputResponses":{"question-1":{"action":"accept"}},"requestState":"`+state+`"`)
 		require.Contains(t, h.read(), `accept`)
 		require.Equal(t, 1, s.Count(mcp.MethodToolsCall))
@@ -242,7 +243,7 @@ func TestQuestionMovesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := clienttest.NewServer(t)
 		s.Tool("first", "", func(*clienttest.Call) (any, error) {
-			time.Sleep(time.Minute)
+			time.Sleep(30 * time.Second)
 			return clienttest.Text("first"), nil
 		})
 		s.Tool("greet", "", asksName)
@@ -281,30 +282,79 @@ func TestUndeclared(t *testing.T) {
 // replace the oldest. A message crosses only if its request wants its level.
 func TestSharedServers(t *testing.T) {
 	t.Parallel()
+	for _, server := range []mcp.Version{mcp.LatestSession, mcp.Latest} {
+		synctest.Test(t, func(t *testing.T) {
+			s := clienttest.NewServer(t)
+			connected := 0
+			s.OnConnect(func(int) error { connected++; return nil })
+			s.SetCapabilities(mcp.ServerCapabilities{Logging: &mcp.EmptyCapability{}, Tools: &mcp.ListChangedCapability{}})
+			s.Tool("log", "", func(c *clienttest.Call) (any, error) {
+				c.Notify(mcp.MethodMessage, json.RawMessage(`{"level":"info","data":"here"}`))
+				time.Sleep(time.Second) // the message comes before the result
+				return clienttest.Text("done"), nil
+			})
+			h := newRawHost(t, s, server)
+			for id, level := range []string{"debug", "error"} {
+				h.stateless(id+1, mcp.MethodToolsCall, `{"roots":{}, "sampling":{}}`, `,"io.modelcontextprotocol/logLevel":"`+level+`"`, `,"name":"log"`)
+				if level == "debug" {
+					require.Contains(t, h.read(), `"here"`)
+				}
+				require.Contains(t, h.read(), `"done"`)
+			}
+			h.stateless(3, mcp.MethodToolsList, `{"sampling":{},"roots":{}}`, `,"io.modelcontextprotocol/logLevel":"info"`, ``)
+			require.Contains(t, h.read(), `"tools"`)
+			require.Equal(t, 1, connected)
+			for n := range 20 {
+				h.stateless(n+4, mcp.MethodToolsList, fmt.Sprintf(`{"experimental":{"n":{"n":%d}}}`, n), ``, ``)
+				require.Contains(t, h.read(), `"tools"`)
+			}
+			require.NoError(t, h.close())
+		})
+	}
+}
+
+// A server that is slow to connect delays only the requests that need it, and they share its
+// failure.
+func TestConnectsApart(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := clienttest.NewServer(t)
-		connected := 0
-		s.OnConnect(func(int) error { connected++; return nil })
-		s.SetCapabilities(mcp.ServerCapabilities{Logging: &mcp.EmptyCapability{}, Tools: &mcp.ListChangedCapability{}})
-		s.Tool("log", "", func(c *clienttest.Call) (any, error) {
-			c.Notify(mcp.MethodMessage, json.RawMessage(`{"level":"info","data":"here"}`))
-			time.Sleep(time.Second) // the message comes before the result
-			return clienttest.Text("done"), nil
+		s.OnConnect(func(n int) error {
+			if n == 1 {
+				time.Sleep(time.Second)
+				return errors.New("no such program")
+			}
+			return nil
 		})
 		h := newRawHost(t, s, mcp.LatestSession)
-		for id, level := range []string{"debug", "error"} {
-			h.stateless(id+1, mcp.MethodToolsCall, `{"roots":{}, "sampling":{}}`, `,"io.modelcontextprotocol/logLevel":"`+level+`"`, `,"name":"log"`)
-			if level == "debug" {
-				require.Contains(t, h.read(), `"here"`)
-			}
-			require.Contains(t, h.read(), `"done"`)
+		h.stateless(1, mcp.MethodToolsList, `{}`, ``, ``)
+		h.stateless(2, mcp.MethodToolsList, `{}`, ``, ``)
+		synctest.Wait()
+		h.stateless(3, mcp.MethodToolsList, elicits, ``, ``)
+		require.Contains(t, h.read(), `"id":3,"result"`)
+		for range 2 {
+			require.Contains(t, h.read(), `no such program`)
 		}
-		h.stateless(3, mcp.MethodToolsList, `{"sampling":{},"roots":{}}`, `,"io.modelcontextprotocol/logLevel":"info"`, ``)
-		require.Contains(t, h.read(), `"tools"`)
-		require.Equal(t, 1, connected)
-		for n := range 20 {
-			h.stateless(n+4, mcp.MethodToolsList, fmt.Sprintf(`{"experimental":{"n":{"n":%d}}}`, n), ``, ``)
-			require.Contains(t, h.read(), `"tools"`)
+		require.NoError(t, h.close())
+	})
+}
+
+// A host can subscribe again after the server has ended its subscription.
+func TestSubscriptionEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := clienttest.NewServer(t)
+		s.SetCapabilities(mcp.ServerCapabilities{Resources: &mcp.ResourcesCapability{Subscribe: true}})
+		s.On(mcp.MethodSubscriptionsListen, func(c *clienttest.Call) (any, error) {
+			return json.RawMessage(`{"resultType":"complete"}`), nil
+		})
+		h := newRawHost(t, s, mcp.Latest)
+		h.initialize(`{}`)
+		for n := range 2 {
+			h.send(n+2, mcp.MethodResourcesSubscribe, `{"uri":"file:///a"}`)
+			h.read()
+			synctest.Wait()
+			require.Equal(t, n+1, s.Count(mcp.MethodSubscriptionsListen))
 		}
 		require.NoError(t, h.close())
 	})

@@ -11,14 +11,15 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// levels decides which log messages of a server reach a stateless host: each of its requests
-// may have a level of its own, and the server has the lowest one of them.
+// levels decides which log messages of a server reach the host. Messages may come late, when
+// another level was set. Requests of a stateless host may each have a level, and the server
+// has the lowest one of them.
 type levels struct {
 	setting chan struct{} // held while the server's level changes
 	lowest  *slog.Level   // of the server
 
 	mu   sync.Mutex
-	open map[slog.Level]int // requests; nil if there was none with a level
+	open map[slog.Level]int // requests; nil before the first level
 	last slog.Level
 }
 
@@ -59,10 +60,19 @@ func (l *levels) end(level mcp.LoggingLevel) {
 	}
 }
 
-// wants reports whether a message is for an open request or, since messages may come late,
-// for the last one.
-func (l *levels) wants(message json.RawMessage) bool {
-	var params struct{ Level mcp.LoggingLevel }
+// only sets the level of a session host.
+func (l *levels) only(level mcp.LoggingLevel) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open, l.last = map[slog.Level]int{}, level.Slog()
+}
+
+// wants reports whether a message is for an open request, or else for the last one. A host
+// that never named a level gets all messages in the session era, and none in the other.
+func (l *levels) wants(message json.RawMessage, era mcp.Era) bool {
+	var params struct {
+		Level mcp.LoggingLevel `json:"level"`
+	}
 	_ = jsonrpc.Unmarshal(message, &params) // without a level it is taken for information
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,5 +82,8 @@ func (l *levels) wants(message json.RawMessage) bool {
 			return true
 		}
 	}
-	return open == 0 && l.open != nil && l.last <= params.Level.Slog()
+	if l.open == nil {
+		return era == mcp.EraSession
+	}
+	return open == 0 && l.last <= params.Level.Slog()
 }

@@ -134,7 +134,7 @@ func (up *upstream) notified(ctx context.Context, n jsonrpc.Notification) {
 	case <-ctx.Done():
 		return
 	}
-	if n.Method == mcp.MethodMessage && up.version.Era() == mcp.EraStateless && !up.logs.wants(n.Params) {
+	if n.Method == mcp.MethodMessage && !up.logs.wants(n.Params, up.version.Era()) {
 		return
 	}
 	up.host.tell(n)

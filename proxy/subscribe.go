@@ -15,42 +15,47 @@ import (
 // maxSubscriptions bounds the resources that one session host subscribes to.
 const maxSubscriptions = 1000
 
-// watchLists subscribes a session host to the lists of a stateless server: session servers
-// report them without being asked.
+// watchLists subscribes a session host to the lists of a stateless server, again when the
+// server ends the subscription. Session servers report changes without being asked. It returns
+// when no change can be missed any more, or the server is slow to answer.
 func (up *upstream) watchLists() {
 	c := up.client
 	filter := mcp.SubscriptionFilter{
 		ToolsListChanged: c.HasCapability("tools.listChanged"), PromptsListChanged: c.HasCapability("prompts.listChanged"),
 		ResourcesListChanged: c.HasCapability("resources.listChanged"),
 	}
-	if up.server() != mcp.EraStateless || !(filter.ToolsListChanged || filter.PromptsListChanged || filter.ResourcesListChanged) {
+	if up.server() != mcp.EraStateless || nothing(filter) {
 		return
 	}
+	begun := make(chan struct{})
 	up.host.work.Go(func() {
-		tell := up.changed(nil, filter)
-		for first := true; ; first = false {
-			s, err := c.Subscribe(up.host.ctx, filter, tell)
-			if err != nil {
-				if up.host.ctx.Err() == nil {
-					up.host.log.Warn("[MCP] the server's lists cannot be watched", "error", err)
-				}
-				return
-			}
-			if !first {
-				tell(up.host.ctx, client.Change{Gap: true})
-			}
+		s := up.watch(filter)
+		close(begun)
+		for s != nil {
 			select {
-			case <-s.Done(): // the server has ended it
+			case <-s.Done():
 			case <-up.host.ending:
 				return
 			}
-			select {
-			case <-time.After(slow):
-			case <-up.host.ending:
-				return
+			up.host.within(slow, up.host.ending)
+			if s = up.watch(filter); s != nil {
+				up.changed(nil, filter)(up.host.ctx, client.Change{Gap: true})
 			}
 		}
 	})
+	up.host.within(time.Second, begun)
+}
+
+// watch subscribes to lists. It returns nil if the server refuses.
+func (up *upstream) watch(filter mcp.SubscriptionFilter) *client.Subscription {
+	s, err := up.client.Subscribe(up.host.ctx, filter, up.changed(nil, filter))
+	if err != nil {
+		if up.host.ctx.Err() == nil {
+			up.host.log.Warn("[MCP] the server's lists cannot be watched", "error", err)
+		}
+		return nil
+	}
+	return s
 }
 
 // changed returns what passes changes of a subscription to the host. id is that of the
@@ -164,16 +169,21 @@ func (up *upstream) forget(uri string, s *client.Subscription) {
 	}
 }
 
-// unsubscribe answers resources/unsubscribe.
+// unsubscribe answers resources/unsubscribe. A session server answers it too: the client
+// unsubscribes in the background, and no change may come after the answer.
 func (up *upstream) unsubscribe(ctx context.Context, r *request) (json.RawMessage, error) {
 	up.mu.Lock()
 	s := up.subscriptions[r.uri]
 	delete(up.subscriptions, r.uri)
 	up.mu.Unlock()
-	if s == nil {
-		return up.pass(ctx, r)
+	result, err := json.RawMessage(`{}`), error(nil)
+	if s == nil || up.server() == mcp.EraSession {
+		result, err = up.pass(ctx, r)
 	}
-	return json.RawMessage(`{}`), s.Close()
+	if s != nil {
+		_ = s.Close() // it returns nil
+	}
+	return result, err
 }
 
 // listen answers subscriptions/listen of a stateless host when the subscription has ended.
@@ -247,5 +257,9 @@ func (up *upstream) setLevel(ctx context.Context, r *request) (json.RawMessage, 
 	if jsonrpc.Unmarshal(r.Params, &params) != nil || !params.Level.Known() {
 		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: level is not one of debug, info, notice, warning, error, critical, alert, emergency", nil)
 	}
-	return json.RawMessage(`{}`), up.client.SetLogLevel(ctx, params.Level)
+	if err := up.client.SetLogLevel(ctx, params.Level); err != nil {
+		return nil, err
+	}
+	up.logs.only(params.Level)
+	return json.RawMessage(`{}`), nil
 }

@@ -39,6 +39,7 @@ func (h *host) connect(ctx context.Context, version mcp.Version, info, capabilit
 	up.begin = sync.OnceFunc(func() { close(up.ready) })
 	opts := []client.Option{
 		client.WithLogger(h.log),
+		client.WithRequiredCapabilities(), // the host judges what the server has
 		client.WithCache(client.CacheConfig{NoPreload: true}),
 		client.WithServerLimits(client.ServerLimits{Handlers: maxOpen, QuestionsPerMinute: 60 * maxOpen}),
 		client.OnNotification(up.notified),
@@ -229,8 +230,10 @@ func known(method string) bool {
 	return false
 }
 
-// pass sends a request to the server and returns its result.
+// pass sends a request to the server and returns its result. How long to wait is for the host
+// to decide.
 func (up *upstream) pass(ctx context.Context, r *request, opts ...client.CallOption) (json.RawMessage, error) {
+	opts = append(opts, client.WithTimeouts(-1, -1))
 	if !r.token.IsZero() {
 		opts = append(opts, client.WithProgress(func(p mcp.ProgressParams) { up.progress(r.token, p) }))
 	}
