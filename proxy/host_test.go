@@ -201,6 +201,8 @@ func asksName(c *clienttest.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Progress(1, "asked")
+	time.Sleep(time.Second) // the progress comes before the result
 	return clienttest.Text(string(answer)), nil
 }
 
@@ -223,14 +225,15 @@ func TestRounds(t *testing.T) {
 		s := clienttest.NewServer(t)
 		s.Tool("greet", "", asksName)
 		h := newRawHost(t, s, mcp.LatestSession)
-		h.stateless(1, mcp.MethodToolsCall, elicits, `,"x/trace":1`, `,"name":"greet"`)
+		h.stateless(1, mcp.MethodToolsCall, elicits, `,"x/trace":1,"progressToken":"first"`, `,"name":"greet"`)
 		state := question(t, h.read())
 		for _, wrong := range []string{``, `,"requestState":""`, `,"requestState":5`} {
 			h.stateless(2, mcp.MethodToolsCall, elicits, ``, `,"name":"greet","inputResponses":{"question-1":{"action":"accept"}}`+wrong)
 			require.Contains(t, h.read(), `"code":-32602`)
 		}
 		time.Sleep(9 * time.Minute)
-		h.stateless(3, mcp.MethodToolsCall, elicits, `,"x/trace":2`, `,"name":"greet","inputResponses":{"question-1":{"action":"accept"}},"requestState":"`+state+`"`)
+		h.stateless(3, mcp.MethodToolsCall, elicits, `,"x/trace":2,"progressToken":"second"`, `,"name":"greet","inputResponses":{"question-1":{"action":"accept"}},"requestState":"`+state+`"`)
+		require.Contains(t, h.read(), `"progressToken":"second"`)
 		require.Contains(t, h.read(), `accept`)
 		require.Equal(t, 1, s.Count(mcp.MethodToolsCall))
 		require.NoError(t, h.close())

@@ -98,7 +98,7 @@ type slot struct {
 const maxShared = 8
 
 // stateless returns the server for a request of the stateless era: one for all requests that
-// declare the same, which a client does for all its requests. The first one connects, the
+// declare the same, because a client declares the same with each. The first one connects, the
 // others wait and share its failure. release is to be called after the request.
 func (h *host) stateless(ctx context.Context, r *request) (up *upstream, release func(), err error) {
 	var declared any
@@ -124,13 +124,10 @@ func (h *host) stateless(ctx context.Context, r *request) (up *upstream, release
 	s.open++
 	s.used = time.Now()
 	h.mu.Unlock()
-	release = func() {
+	leave := func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		s.open--
-		if s.up != nil {
-			s.up.logs.end(r.level)
-		}
 	}
 	select {
 	case <-s.ready:
@@ -141,10 +138,13 @@ func (h *host) stateless(ctx context.Context, r *request) (up *upstream, release
 		err = mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindCanceled, mcperrors.NotSent, "the server was not ready in time", context.Cause(ctx))
 	}
 	if err != nil {
-		release()
+		leave()
 		return nil, nil, err
 	}
-	return s.up, release, nil
+	return s.up, func() {
+		s.up.logs.end(r.level)
+		leave()
+	}, nil
 }
 
 // fill connects to the server of a slot. A slot that fails is forgotten: the next request
