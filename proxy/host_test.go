@@ -201,8 +201,6 @@ func asksName(c *clienttest.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Progress(1, "asked")
-	time.Sleep(time.Second) // the progress comes before the result
 	return clienttest.Text(string(answer)), nil
 }
 
@@ -223,7 +221,12 @@ func TestRounds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := clienttest.NewServer(t)
-		s.Tool("greet", "", asksName)
+		s.Tool("greet", "", func(c *clienttest.Call) (any, error) {
+			result, err := asksName(c)
+			c.Progress(1, "asked")
+			time.Sleep(time.Second) // the progress comes before the result
+			return result, err
+		})
 		h := newRawHost(t, s, mcp.LatestSession)
 		h.stateless(1, mcp.MethodToolsCall, elicits, `,"x/trace":1,"progressToken":"first"`, `,"name":"greet"`)
 		state := question(t, h.read())
