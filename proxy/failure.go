@@ -70,7 +70,9 @@ func failure(r *request, server mcp.Era, err error) (json.RawMessage, *jsonrpc.E
 
 // advice tells a model what happened and what it may do.
 func advice(e *mcperrors.Error) string {
-	text := e.Error()
+	short := *e
+	short.Delivery, short.RetryAfter = mcperrors.Answered, 0 // else its text has advice too
+	text := short.Error()
 	switch e.Delivery {
 	case mcperrors.NotSent, mcperrors.Rejected:
 		text = "The tool did not run: " + text + "."

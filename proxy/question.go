@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -50,16 +52,25 @@ func (up *upstream) asked(ctx context.Context, method string, params json.RawMes
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+	if !up.declared.Has(asking[method]) {
+		return nil, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found: the host does not declare "+asking[method], nil)
+	}
 	if up.version.Era() == mcp.EraStateless {
 		return up.calls.ask(ctx, method, params)
 	}
 	return up.host.ask(ctx, method, params)
 }
 
+// asking are the requests of servers, and the capability that a host declares for each.
+var asking = map[string]string{
+	mcp.MethodSamplingCreateMessage: "sampling", mcp.MethodElicitationCreate: "elicitation", mcp.MethodRootsList: "roots",
+}
+
 // A pending is a call to a session server whose host is of the stateless era: it waits at the
 // server while the host answers what the server asks.
 type pending struct {
-	method, params string // the host must make the same call again
+	method, params string                     // the host must make the same call again
+	token          atomic.Pointer[jsonrpc.ID] // of progress, in the newest request of the host
 	cancel         context.CancelCauseFunc
 	questions      chan question
 	done           chan struct{} // closed when result and err are there
@@ -95,34 +106,47 @@ type openCalls struct {
 	open []*pending
 }
 
-// ask puts a question to the host as part of its oldest call: a session server does not say
-// which call it asks for.
+// ask puts a question to the host as part of its oldest call, and of the next one if that call
+// ends without an answer: a session server does not say which call it asks for.
 func (o *openCalls) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	o.mu.Lock()
-	var of *pending
-	if len(o.open) > 0 {
-		of = o.open[0]
+	for {
+		o.mu.Lock()
+		if len(o.open) == 0 {
+			o.mu.Unlock()
+			return nil, errNobodyAsks
+		}
+		of := o.open[0]
+		o.mu.Unlock()
+		if result, ended, err := of.ask(ctx, method, params); !ended {
+			return result, err
+		}
 	}
-	o.mu.Unlock()
-	if of == nil {
-		return nil, errNobodyAsks
-	}
+}
+
+// ask asks as part of one call, which may end without an answer.
+func (p *pending) ask(ctx context.Context, method string, params json.RawMessage) (result json.RawMessage, ended bool, err error) {
 	answer := make(chan json.RawMessage, 1)
 	select {
-	case of.questions <- question{method: method, params: params, answer: answer}:
-	case <-of.done:
-		return nil, errNobodyAsks
+	case p.questions <- question{method: method, params: params, answer: answer}:
+	case <-p.done:
+		return nil, true, nil
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, false, context.Cause(ctx)
 	}
 	select {
 	case result := <-answer:
-		return result, nil
-	case <-of.done:
-		return nil, errNobodyAsks
+		return result, false, nil
+	case <-p.done:
+		return nil, true, nil
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, false, context.Cause(ctx)
 	}
+}
+
+func (o *openCalls) none() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.open) == 0
 }
 
 func (o *openCalls) add(p *pending) {
@@ -178,22 +202,24 @@ func (w *waiting) take(state string) *pending {
 // round makes a call to a session server for a stateless host, or goes on with one: until its
 // result, or the next question of the server.
 func (up *upstream) round(ctx context.Context, r *request) (json.RawMessage, error) {
-	params, state, responses, err := splitRound(r.Params)
+	n, err := splitRound(r.Params)
 	if err != nil {
-		return nil, invalidParams("inputResponses", err)
+		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: "+err.Error(), nil)
 	}
 	var p *pending
-	if state == "" {
-		p = up.start(ctx, r, params)
+	if n.state == "" {
+		p = up.start(ctx, r, n)
 	} else {
 		var answered bool
-		if p, answered, err = up.resume(r, params, state, responses); err != nil {
+		if p, answered, err = up.resume(r, n); err != nil {
 			return nil, err
 		}
 		if !answered {
 			return up.ask(p)
 		}
 	}
+	p.token.Store(&r.token)
+	defer p.token.Store(nil) // progress has nowhere to go while the host answers
 	select {
 	case <-p.done:
 		return p.result, p.err
@@ -214,22 +240,33 @@ func (up *upstream) ask(p *pending) (json.RawMessage, error) {
 	state, ok := up.host.waiting.put(p)
 	if !ok {
 		p.cancel(errNotAnswered)
-		return nil, jsonrpc.NewError(codeFailed, "Too many calls wait for answers of this host", nil)
+		err := overloaded("too many calls wait for answers of this host")
+		err.Delivery = mcperrors.Unknown
+		return nil, err
 	}
 	return p.asking.inputRequired(state), nil
 }
 
 // start sends the call. It outlives the request of the host, which ends with a question.
-func (up *upstream) start(ctx context.Context, r *request, params json.RawMessage) *pending {
+func (up *upstream) start(ctx context.Context, r *request, n round) *pending {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	p := &pending{method: r.Method, params: string(params), cancel: cancel, questions: make(chan question), done: make(chan struct{})}
+	p := &pending{method: r.Method, params: n.same, cancel: cancel, questions: make(chan question), done: make(chan struct{})}
 	stop := context.AfterFunc(up.host.ctx, func() { cancel(context.Cause(up.host.ctx)) })
 	call := *r
-	call.Params = params
+	call.Params, call.token = n.call, jsonrpc.ID{}
+	var opts []client.CallOption
+	if !r.token.IsZero() {
+		p.token.Store(&r.token)
+		opts = append(opts, client.WithProgress(func(progress mcp.ProgressParams) {
+			if token := p.token.Load(); token != nil && !token.IsZero() {
+				up.progress(*token, progress)
+			}
+		}))
+	}
 	up.calls.add(p)
 	up.host.work.Go(func() {
 		defer stop()
-		p.result, p.err = up.pass(own, &call)
+		p.result, p.err = up.pass(own, &call, opts...)
 		up.calls.remove(p)
 		close(p.done)
 		cancel(nil)
@@ -238,18 +275,18 @@ func (up *upstream) start(ctx context.Context, r *request, params json.RawMessag
 }
 
 // resume hands the host's answer to the server, if there is one for its question.
-func (up *upstream) resume(r *request, params json.RawMessage, state string, responses json.RawMessage) (p *pending, answered bool, err error) {
-	p = up.host.waiting.take(state)
+func (up *upstream) resume(r *request, n round) (p *pending, answered bool, err error) {
+	p = up.host.waiting.take(n.state)
 	switch {
 	case p == nil:
 		return nil, false, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: no call waits for this requestState. "+
 			"It was answered, its time is over, or the proxy was started again; whether the call has run is unknown", nil)
-	case p.method != r.Method || p.params != string(params):
+	case p.method != r.Method || p.params != n.same:
 		p.cancel(errNotAnswered)
 		return nil, false, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: the requestState belongs to another call, which is cancelled", nil)
 	}
 	var answer json.RawMessage
-	_ = jsonrpc.Members(responses, func(name, value []byte) bool {
+	_ = jsonrpc.Members(n.responses, func(name, value []byte) bool {
 		if string(name) == p.asking.key {
 			answer = value
 		}
@@ -275,19 +312,40 @@ func (q *question) inputRequired(state string) json.RawMessage {
 	return append(out, '}')
 }
 
-// splitRound takes what belongs to a round out of the params of a call.
-func splitRound(params json.RawMessage) (call json.RawMessage, state string, responses json.RawMessage, err error) {
-	out := []byte{'{'}
+// A round is the params of a call: those for the server, and those that continue a call.
+type round struct {
+	call      json.RawMessage
+	same      string // of call, what all rounds must have in common: not _meta
+	state     string // "" begins a call
+	responses json.RawMessage
+}
+
+func splitRound(params json.RawMessage) (n round, err error) {
+	var fault error
+	call, same := []byte{'{'}, []byte{'{'}
 	err = jsonrpc.Members(params, func(name, value []byte) bool {
 		switch string(name) {
 		case "requestState":
-			_ = jsonrpc.Unmarshal(value, &state)
+			if fault = jsonrpc.Unmarshal(value, &n.state); fault != nil || n.state == "" {
+				fault = errors.New("requestState must be the text that the proxy has sent")
+			}
+			return fault == nil
 		case "inputResponses":
-			responses = value
+			n.responses = value
+			return true
+		case "_meta":
 		default:
-			out = appendMember(out, name, value)
+			same = appendMember(same, name, value)
 		}
+		call = appendMember(call, name, value)
 		return true
 	})
-	return append(out, '}'), state, responses, err
+	if fault == nil {
+		fault = err
+	}
+	if fault == nil && n.state == "" && n.responses != nil {
+		fault = errors.New("inputResponses without requestState")
+	}
+	n.call, n.same = append(call, '}'), string(same)
+	return n, fault
 }

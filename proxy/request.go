@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -17,7 +18,7 @@ type request struct {
 	version            mcp.Version
 	info, capabilities json.RawMessage
 	level              mcp.LoggingLevel // of the stateless era
-	token              json.RawMessage  // progressToken
+	token              jsonrpc.ID       // of progress, zero for none
 	name               string           // of the tool or the prompt
 	uri                string           // of the resource
 }
@@ -58,12 +59,15 @@ func readRequest(req jsonrpc.Request) (*request, *jsonrpc.Error) {
 // nil if there are none. Keys that the protocol reserves are for one connection: the client
 // behind sets its own.
 func (r *request) readMeta(meta []byte) ([]byte, error) {
+	if meta[0] != '{' {
+		return nil, errors.New("_meta must be an object")
+	}
 	out := []byte{'{'}
 	var fault error
 	err := jsonrpc.Members(meta, func(name, value []byte) bool {
 		switch key := string(name); key {
 		case mcp.MetaProgressToken:
-			r.token = value
+			_ = r.token.UnmarshalJSON(value) // what cannot be a token gets no progress
 		case mcp.MetaProtocolVersion:
 			if fault = jsonrpc.Unmarshal(value, &r.version); fault != nil {
 				fault = fmt.Errorf("_meta: %s must be a string", key)

@@ -40,7 +40,7 @@ func (up *upstream) result(r *request, raw json.RawMessage) json.RawMessage {
 	case stateless && typed && len(named) == len(meta) && up.server() == mcp.EraStateless:
 		return raw // nothing is missing
 	case !stateless:
-		if len(meta) > len(`{}`) {
+		if meta = without(meta, mcp.MetaServerInfo); len(meta) > len(`{}`) {
 			out = appendMember(out, []byte("_meta"), meta)
 		}
 		return append(out, '}')
@@ -52,6 +52,18 @@ func (up *upstream) result(r *request, raw json.RawMessage) json.RawMessage {
 		out = appendMember(out, []byte("cacheScope"), quoted("private"))
 	}
 	return append(appendMember(out, []byte("_meta"), named), '}')
+}
+
+// without returns an object without one of its members.
+func without(object []byte, key string) []byte {
+	out := []byte{'{'}
+	_ = jsonrpc.Members(object, func(name, value []byte) bool {
+		if string(name) != key {
+			out = appendMember(out, name, value)
+		}
+		return true
+	})
+	return append(out, '}')
 }
 
 // named returns _meta with the server's name, which each result of the stateless era should

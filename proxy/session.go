@@ -12,8 +12,8 @@ import (
 // initialize opens the session of a host, and the server for it. The host's revision is
 // agreed to if it is known; the server's has nothing to do with it.
 func (h *host) initialize(ctx context.Context, r *request) (json.RawMessage, *jsonrpc.Error) {
-	h.connecting.Lock()
-	defer h.connecting.Unlock()
+	h.initializing.Lock()
+	defer h.initializing.Unlock()
 	h.mu.Lock()
 	open := h.session != nil
 	h.mu.Unlock()
@@ -47,11 +47,11 @@ func (h *host) initialize(ctx context.Context, r *request) (json.RawMessage, *js
 	}
 	up, fault := h.connect(ctx, agreed, info, capabilities)
 	if fault == nil {
-		fault = h.keep(up, func() {
-			if h.session = up; h.initialized {
-				up.begin()
-			}
-		})
+		h.mu.Lock()
+		if h.session = up; h.initialized {
+			up.begin()
+		}
+		h.mu.Unlock()
 	}
 	if fault != nil {
 		return failure(r, mcp.EraUnknown, fault)
@@ -121,7 +121,8 @@ func quoted(s string) []byte { return jsonrpc.AppendString(nil, s) }
 // notified passes a notification of the server to the host.
 func (up *upstream) notified(ctx context.Context, n jsonrpc.Notification) {
 	switch {
-	case n.Method == mcp.MethodCancelled: // of a request of its own, which the client withdraws
+	case n.Method == mcp.MethodCancelled, // of a request of its own, which the client withdraws
+		n.Method == mcp.MethodSubscriptionsAcknowledged: // of a subscription of the proxy
 		return
 	case known(n.Method) && !mcp.MethodIn(n.Method, up.version):
 		return
@@ -133,8 +134,8 @@ func (up *upstream) notified(ctx context.Context, n jsonrpc.Notification) {
 	case <-ctx.Done():
 		return
 	}
-	if n.Method == mcp.MethodMessage && up.version.Era() == mcp.EraStateless && !up.logs {
-		return // the host wants none
+	if n.Method == mcp.MethodMessage && !up.logs.wants(n.Params, up.version.Era()) {
+		return
 	}
 	up.host.tell(n)
 }

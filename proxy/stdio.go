@@ -3,7 +3,6 @@ package proxy
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"sync"
@@ -24,18 +23,21 @@ type settings struct {
 func WithLogger(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
 
 // Stdio serves one host over a pair of streams, usually stdin and stdout of the process, until
-// the host closes in, ctx ends or out fails. It then cancels the calls of the host, ends the
-// server, closes both streams and returns: nil after the end of in, else the reason.
+// the host closes in, ctx ends or out fails. Open requests then have a few seconds to finish.
+// Stdio cancels the others and answers them with an error, ends the server, closes both
+// streams and returns: nil after the end of in, else the reason.
 //
-// The first message of the host decides its era. If the server cannot be reached, the host
-// gets the error as the answer to its first request, and its next one tries again.
+// Each request decides its era: the stateless one if its _meta names a revision, else that
+// of the session. If the server cannot be reached, the host gets the error as the answer to
+// its first request, and its next one tries again.
 func Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser, to Target, opts ...Option) error {
 	set := settings{log: slog.Default()}
 	for _, opt := range opts {
 		opt(&set)
 	}
 	h := newHost(ctx, to, set)
-	h.conn = jsonrpc.NewConn(&drainedReader{ReadCloser: in, drain: sync.OnceFunc(func() { h.drain(drainTime) })}, out, jsonrpc.Config{
+	drain := sync.OnceFunc(func() { h.drain(drainTime, errHostGone) })
+	h.conn = jsonrpc.NewConn(&drainedReader{ReadCloser: in, drain: drain}, hostWriter{out, h.lose}, jsonrpc.Config{
 		OnRequest: h.request, OnNotification: h.notification,
 		OnNoise: h.noise,
 		OnFault: h.fault,
@@ -45,16 +47,45 @@ func Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser, to Target,
 	var reason error
 	select {
 	case <-h.conn.Done():
+	case <-h.line.Done():
+		select {
+		case <-h.ending: // a host that has closed one stream may close the other
+		default:
+			reason = context.Cause(h.line)
+		}
 	case <-ctx.Done():
 		reason = context.Cause(ctx)
+		h.drain(stopTime, reason)
 	}
 	h.close()
-	return errors.Join(reason, h.conn.Close())
+	_ = h.conn.Close() // a stream that does not close changes nothing for the host
+	return reason
 }
 
-// drainTime is how long requests may go on after the host has closed its stream: it may
-// still read their answers. The programs of a host that is gone end soon after.
-const drainTime = 2 * time.Second
+const (
+	// drainTime is how long requests may go on after the host has closed its stream: it may
+	// still read their answers. The programs of a host that is gone end soon after.
+	drainTime = 2 * time.Second
+	// stopTime is the same after the end of the context.
+	stopTime = 5 * time.Second
+	// flushTime is how long the host may take to read what was written last.
+	flushTime = time.Second
+)
+
+// hostWriter reports the first error of the stream to the host.
+type hostWriter struct {
+	io.WriteCloser
+	failed func(error)
+}
+
+// Write implements [io.Writer].
+func (w hostWriter) Write(p []byte) (int, error) {
+	n, err := w.WriteCloser.Write(p)
+	if err != nil {
+		w.failed(err)
+	}
+	return n, err
+}
 
 // drainedReader keeps the end of the host's stream back until its requests are answered: a
 // connection whose input has ended answers nothing any more. The last line may lack its end.
@@ -87,10 +118,10 @@ func (r *drainedReader) Read(p []byte) (int, error) {
 // noise answers a line that is no message.
 func (h *host) noise(line []byte) {
 	if json.Valid(line) {
-		h.refuse(idOf(line), jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Invalid Request: each line must be one JSON-RPC message", nil))
+		h.refuse(jsonrpc.Response{ID: idOf(line), Error: jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Invalid Request: each line must be one JSON-RPC message", nil)})
 		return
 	}
-	h.refuse(jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeParseError, "Parse error: each line must be one JSON-RPC message", nil))
+	h.refuse(jsonrpc.Response{Error: jsonrpc.NewError(jsonrpc.CodeParseError, "Parse error: each line must be one JSON-RPC message", nil)})
 }
 
 // idOf returns the id of a request that does not say its version of JSON-RPC.
@@ -121,5 +152,5 @@ func (h *host) fault(e *jsonrpc.DecodeError) {
 	if e.Syntax {
 		id = jsonrpc.ID{} // JSON-RPC 2.0 section 5: it could not be read
 	}
-	h.refuse(id, jsonrpc.NewError(code, text+e.Reason, nil))
+	h.refuse(jsonrpc.Response{ID: id, Error: jsonrpc.NewError(code, text+e.Reason, nil)})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/client"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -14,22 +15,47 @@ import (
 // maxSubscriptions bounds the resources that one session host subscribes to.
 const maxSubscriptions = 1000
 
-// watchLists subscribes a session host to the lists of a stateless server: session servers
-// report them without being asked.
+// watchLists subscribes a session host to the lists of a stateless server, again when the
+// server ends the subscription. Session servers report changes without being asked. It returns
+// when no change can be missed any more, or the server is slow to answer.
 func (up *upstream) watchLists() {
 	c := up.client
 	filter := mcp.SubscriptionFilter{
 		ToolsListChanged: c.HasCapability("tools.listChanged"), PromptsListChanged: c.HasCapability("prompts.listChanged"),
 		ResourcesListChanged: c.HasCapability("resources.listChanged"),
 	}
-	if up.server() != mcp.EraStateless || !(filter.ToolsListChanged || filter.PromptsListChanged || filter.ResourcesListChanged) {
+	if up.server() != mcp.EraStateless || nothing(filter) {
 		return
 	}
+	begun := make(chan struct{})
 	up.host.work.Go(func() {
-		if _, err := c.Subscribe(up.host.ctx, filter, up.changed(nil, filter)); err != nil && up.host.ctx.Err() == nil {
-			up.host.log.Warn("[MCP] the server's lists cannot be watched", "error", err)
+		s := up.watch(filter)
+		close(begun)
+		for s != nil {
+			select {
+			case <-s.Done():
+			case <-up.host.ending:
+				return
+			}
+			up.host.within(slow, up.host.ending)
+			if s = up.watch(filter); s != nil {
+				up.changed(nil, filter)(up.host.ctx, client.Change{Gap: true})
+			}
 		}
 	})
+	up.host.within(time.Second, begun)
+}
+
+// watch subscribes to lists. It returns nil if the server refuses.
+func (up *upstream) watch(filter mcp.SubscriptionFilter) *client.Subscription {
+	s, err := up.client.Subscribe(up.host.ctx, filter, up.changed(nil, filter))
+	if err != nil {
+		if up.host.ctx.Err() == nil {
+			up.host.log.Warn("[MCP] the server's lists cannot be watched", "error", err)
+		}
+		return nil
+	}
+	return s
 }
 
 // changed returns what passes changes of a subscription to the host. id is that of the
@@ -102,7 +128,7 @@ func (up *upstream) subscribe(ctx context.Context, r *request) (json.RawMessage,
 		return json.RawMessage(`{}`), nil
 	}
 	if full {
-		return nil, jsonrpc.NewError(codeFailed, "Not sent: the host has too many subscriptions", nil)
+		return nil, overloaded("the host has too many subscriptions")
 	}
 	filter := mcp.SubscriptionFilter{ResourceSubscriptions: []string{r.uri}}
 	tell := up.changed(nil, filter)
@@ -121,21 +147,43 @@ func (up *upstream) subscribe(ctx context.Context, r *request) (json.RawMessage,
 	}
 	up.mu.Unlock()
 	if old != nil {
-		_ = s.Close()
+		return json.RawMessage(`{}`), s.Close()
 	}
+	up.host.work.Go(func() { up.forget(r.uri, s) })
 	return json.RawMessage(`{}`), nil
 }
 
-// unsubscribe answers resources/unsubscribe.
+// forget waits for the end of a subscription. If the server has ended it, the host can
+// subscribe again.
+func (up *upstream) forget(uri string, s *client.Subscription) {
+	select {
+	case <-s.Done():
+	case <-up.host.ending:
+		return
+	}
+	up.mu.Lock()
+	defer up.mu.Unlock()
+	if up.subscriptions[uri] == s {
+		delete(up.subscriptions, uri)
+		up.host.log.Warn("[MCP] the server has ended a subscription", "uri", jsonrpc.Printable(uri, 200), "error", s.Err())
+	}
+}
+
+// unsubscribe answers resources/unsubscribe. A session server answers it too: the client
+// unsubscribes in the background, and no change may come after the answer.
 func (up *upstream) unsubscribe(ctx context.Context, r *request) (json.RawMessage, error) {
 	up.mu.Lock()
 	s := up.subscriptions[r.uri]
 	delete(up.subscriptions, r.uri)
 	up.mu.Unlock()
-	if s == nil {
-		return up.pass(ctx, r)
+	result, err := json.RawMessage(`{}`), error(nil)
+	if s == nil || up.server() == mcp.EraSession {
+		result, err = up.pass(ctx, r)
 	}
-	return json.RawMessage(`{}`), s.Close()
+	if s != nil {
+		_ = s.Close() // it returns nil
+	}
+	return result, err
 }
 
 // listen answers subscriptions/listen of a stateless host when the subscription has ended.
@@ -209,5 +257,9 @@ func (up *upstream) setLevel(ctx context.Context, r *request) (json.RawMessage, 
 	if jsonrpc.Unmarshal(r.Params, &params) != nil || !params.Level.Known() {
 		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: level is not one of debug, info, notice, warning, error, critical, alert, emergency", nil)
 	}
-	return json.RawMessage(`{}`), up.client.SetLogLevel(ctx, params.Level)
+	if err := up.client.SetLogLevel(ctx, params.Level); err != nil {
+		return nil, err
+	}
+	up.logs.only(params.Level)
+	return json.RawMessage(`{}`), nil
 }

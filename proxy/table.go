@@ -22,8 +22,7 @@ type rule func(up *upstream, ctx context.Context, r *request) (json.RawMessage, 
 //	tools/call, prompts/get,  as they are. What the server asks meanwhile is a request to a
 //	resources/read            session host, and input_required for a stateless one
 //
-// A host of the stateless era says its log level with each request, which becomes
-// logging/setLevel when it changes.
+// Requests of a stateless host may have a log level: see levels.
 var rules = map[string]rule{
 	mcp.MethodDiscover:             (*upstream).discover,
 	mcp.MethodLoggingSetLevel:      (*upstream).setLevel,

@@ -8,7 +8,8 @@ import (
 )
 
 // Target connects to the server behind a proxy. It is called for each host, and for a host
-// of the stateless era once for each set of capabilities that it declares. opts are what
+// of the stateless era once for each set of capabilities that it declares, with and without
+// log messages. opts are what
 // the proxy needs: pass them to [client.Connect] after options of your own.
 type Target func(ctx context.Context, opts ...client.Option) (*client.Client, error)
 

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/client"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -24,7 +26,7 @@ type upstream struct {
 	begin   func() // closes ready: the server's messages may reach the host
 
 	declared mcp.ClientCapabilities // of the host
-	logs     bool                   // the server's log messages are for the host
+	logs     levels
 	calls    openCalls
 
 	mu            sync.Mutex
@@ -33,16 +35,17 @@ type upstream struct {
 
 // connect opens a client for a host that declares these.
 func (h *host) connect(ctx context.Context, version mcp.Version, info, capabilities json.RawMessage) (*upstream, error) {
-	up := &upstream{host: h, version: version, ready: make(chan struct{}), subscriptions: map[string]*client.Subscription{}}
+	up := &upstream{host: h, version: version, ready: make(chan struct{}), logs: levels{setting: make(chan struct{}, 1)}, subscriptions: map[string]*client.Subscription{}}
 	up.begin = sync.OnceFunc(func() { close(up.ready) })
 	opts := []client.Option{
 		client.WithLogger(h.log),
+		client.WithRequiredCapabilities(), // the host judges what the server has
 		client.WithCache(client.CacheConfig{NoPreload: true}),
 		client.WithServerLimits(client.ServerLimits{Handlers: maxOpen, QuestionsPerMinute: 60 * maxOpen}),
 		client.OnNotification(up.notified),
 		client.OnEvent(up.observed),
 	}
-	for _, method := range []string{mcp.MethodSamplingCreateMessage, mcp.MethodElicitationCreate, mcp.MethodRootsList} {
+	for method := range asking {
 		opts = append(opts, client.OnRequest(method, func(ctx context.Context, _ client.Requester, params json.RawMessage) (json.RawMessage, error) {
 			return up.asked(ctx, method, params)
 		}))
@@ -58,6 +61,7 @@ func (h *host) connect(ctx context.Context, version mcp.Version, info, capabilit
 	if err := mcp.Unmarshal(slices.Clone(capabilities), &up.declared); err != nil {
 		return nil, invalidParams("capabilities", err)
 	}
+	up.declared.Tasks = nil // those of the host cannot be followed from the server
 	opts = append(opts, client.WithCapabilities(up.declared))
 	var err error
 	if version.Era() == mcp.EraSession {
@@ -81,53 +85,109 @@ func invalidParams(member string, err error) error {
 	return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: "+member+": "+err.Error(), nil)
 }
 
-// stateless returns the server for a request of the stateless era: one for all requests that
-// declare the same capabilities and log level, which a client has for all its requests. The first request connects; the others wait for it.
-func (h *host) stateless(ctx context.Context, r *request) (*upstream, error) {
-	h.connecting.Lock()
-	defer h.connecting.Unlock()
-	key := string(r.version) + string(r.level) + string(r.capabilities)
-	h.mu.Lock()
-	up := h.shared[key]
-	full := up == nil && len(h.shared) == maxShared
-	h.mu.Unlock()
-	switch {
-	case up != nil:
-		return up, nil
-	case full:
-		return nil, jsonrpc.NewError(codeFailed, "Not sent: this host has declared too many different capabilities", nil)
-	}
-	up, err := h.connect(ctx, r.version, r.info, r.capabilities)
-	if err != nil {
-		return nil, err
-	}
-	if up.logs = r.level != "" && up.client.HasCapability("logging"); up.logs {
-		err = up.client.SetLogLevel(ctx, r.level)
-	}
-	if err != nil {
-		up.close()
-		return nil, err
-	}
-	up.begin()
-	return up, h.keep(up, func() { h.shared[key] = up })
+// A slot is a server of stateless hosts, or of one that is being connected to.
+type slot struct {
+	ready chan struct{} // closed when up or err is set
+	up    *upstream
+	err   error
+	open  int       // requests
+	used  time.Time // when the last one began
 }
 
 // maxShared bounds the servers of one host of the stateless era.
 const maxShared = 8
 
-// keep stores a server, or closes it if the host is gone meanwhile.
-func (h *host) keep(up *upstream, store func()) error {
+// stateless returns the server for a request of the stateless era: one for all requests that
+// declare the same, because a client declares the same with each. The first one connects, the
+// others wait and share its failure. release is to be called after the request.
+func (h *host) stateless(ctx context.Context, r *request) (up *upstream, release func(), err error) {
+	var declared any
+	if err := jsonrpc.Unmarshal(r.capabilities, &declared); err != nil {
+		return nil, nil, invalidParams("capabilities", err)
+	}
+	sorted, err := json.Marshal(declared)
+	if err != nil {
+		return nil, nil, err
+	}
+	key := fmt.Sprint(r.version, r.level != "", string(sorted))
 	h.mu.Lock()
-	gone := h.closed
-	if !gone {
-		store()
+	s := h.shared[key]
+	if s == nil {
+		if !h.room() {
+			h.mu.Unlock()
+			return nil, nil, overloaded("this host uses the server with too many different capabilities at once")
+		}
+		s = &slot{ready: make(chan struct{})}
+		h.shared[key] = s
+		h.work.Go(func() { h.fill(s, key, r) })
 	}
+	s.open++
+	s.used = time.Now()
 	h.mu.Unlock()
-	if gone {
-		up.close()
-		return errHostGone
+	leave := func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		s.open--
 	}
-	return nil
+	select {
+	case <-s.ready:
+		if err = s.err; err == nil {
+			err = s.up.logs.begin(ctx, s.up.client, r.level)
+		}
+	case <-ctx.Done():
+		err = mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindCanceled, mcperrors.NotSent, "the server was not ready in time", context.Cause(ctx))
+	}
+	if err != nil {
+		leave()
+		return nil, nil, err
+	}
+	return s.up, func() {
+		s.up.logs.end(r.level)
+		leave()
+	}, nil
+}
+
+// fill connects to the server of a slot. A slot that fails is forgotten: the next request
+// tries again.
+func (h *host) fill(s *slot, key string, r *request) {
+	defer close(s.ready)
+	up, err := h.connect(h.ctx, r.version, r.info, r.capabilities)
+	if err == nil {
+		up.begin()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s.up, s.err = up, err; err != nil {
+		s.up = nil
+		delete(h.shared, key)
+	}
+}
+
+// room makes room for one more server, if it can: it closes the one that was not used for the
+// longest time. Requires h.mu.
+func (h *host) room() bool {
+	if len(h.shared) < maxShared {
+		return true
+	}
+	var oldest string
+	for key, s := range h.shared {
+		if s.open == 0 && s.up != nil && s.up.calls.none() && (oldest == "" || s.used.Before(h.shared[oldest].used)) {
+			oldest = key
+		}
+	}
+	if oldest == "" {
+		return false
+	}
+	h.work.Go(h.shared[oldest].up.close)
+	delete(h.shared, oldest)
+	return true
+}
+
+// overloaded is the error of a request that exceeds a bound of the proxy.
+func overloaded(text string) *mcperrors.Error {
+	e := mcperrors.New(mcperrors.CodeRateLimited, mcperrors.KindOverloaded, mcperrors.NotSent, text, nil)
+	e.Retryable = true
+	return e
 }
 
 func (up *upstream) close() {
@@ -170,9 +230,11 @@ func known(method string) bool {
 	return false
 }
 
-// pass sends a request to the server and returns its result.
+// pass sends a request to the server and returns its result. How long to wait is for the host
+// to decide.
 func (up *upstream) pass(ctx context.Context, r *request, opts ...client.CallOption) (json.RawMessage, error) {
-	if r.token != nil {
+	opts = append(opts, client.WithTimeouts(-1, -1))
+	if !r.token.IsZero() {
 		opts = append(opts, client.WithProgress(func(p mcp.ProgressParams) { up.progress(r.token, p) }))
 	}
 	var params any
@@ -183,12 +245,8 @@ func (up *upstream) pass(ctx context.Context, r *request, opts ...client.CallOpt
 }
 
 // progress tells the host of the progress of its request, under its own token.
-func (up *upstream) progress(token json.RawMessage, p mcp.ProgressParams) {
-	var id jsonrpc.ID
-	if id.UnmarshalJSON(token) != nil {
-		return // it asked with a token that cannot be one
-	}
-	p.ProgressToken = id
+func (up *upstream) progress(token jsonrpc.ID, p mcp.ProgressParams) {
+	p.ProgressToken = token
 	if raw, err := mcp.Marshal(&p); err == nil {
 		up.host.tell(jsonrpc.Notification{Method: mcp.MethodProgress, Params: raw})
 	}
@@ -199,8 +257,10 @@ func (up *upstream) notify(n jsonrpc.Notification) {
 	if up.server() == mcp.EraStateless {
 		return // its hosts send none: what they were is in each request
 	}
-	if err := up.client.Notify(up.host.ctx, n.Method, n.Params); err != nil {
-		up.host.log.Warn("[MCP] a notification did not reach the server", "method", jsonrpc.Printable(n.Method, 100), "error", err)
+	ctx, cancel := context.WithTimeout(up.host.ctx, slow)
+	defer cancel()
+	if err := up.client.Notify(ctx, n.Method, n.Params); err != nil {
+		up.host.undelivered(n, err)
 	}
 }
 

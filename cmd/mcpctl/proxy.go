@@ -49,7 +49,14 @@ func (a *app) proxy(ctx context.Context, t target.Target) error {
 	}
 	defer done()
 	log := slog.New(slog.NewTextHandler(a.console.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	return proxy.Stdio(ctx, closer(a.console.In), closingWriter{a.console.Out}, open, proxy.WithLogger(log))
+	err = proxy.Stdio(ctx, closer(a.console.In), closingWriter{a.console.Out}, open, proxy.WithLogger(log))
+	switch {
+	case ctx.Err() != nil: // hosts end their servers by a signal
+		return failure.Shown(failure.KindTerminated) // or interrupted: its cause decides
+	case err != nil:
+		return failure.New(failure.KindOutput, a.dial.Sent.Delivery, "%s", err)
+	}
+	return nil
 }
 
 // closer returns r with a Close, which ends reading where r has one.

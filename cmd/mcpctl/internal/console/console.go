@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 )
@@ -163,27 +164,31 @@ func (c *Console) style(terminal bool) Style {
 // pipe lets several goroutines write, and keeps the first error. After an error
 // it writes nothing more.
 type pipe struct {
-	mu  sync.Mutex
+	mu  sync.Mutex // held by a write, which may block
 	w   io.Writer
-	err error
+	err atomic.Pointer[error]
 }
 
 // Write implements [io.Writer].
 func (p *pipe) Write(data []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.err != nil {
-		return 0, p.err
+	if err := p.failed(); err != nil {
+		return 0, err
 	}
 	n, err := p.w.Write(data)
-	p.err = err
+	if err != nil {
+		p.err.Store(&err)
+	}
 	return n, err
 }
 
+// failed does not wait for a write.
 func (p *pipe) failed() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.err
+	if err := p.err.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // OneLine joins the lines of a text, so that it fits a cell.
