@@ -83,10 +83,11 @@ func advice(e *mcperrors.Error) string {
 			text += " You may call it again."
 		}
 		return text
+	case mcperrors.Unknown:
+		return "The tool may have run: check before you call it again. " + text
 	case mcperrors.Answered:
-		return text
 	}
-	return "The tool may have run: check before you call it again. " + text
+	return text
 }
 
 // translated returns the error of a server with the code that the host's era has for a

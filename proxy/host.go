@@ -148,7 +148,7 @@ func (h *host) serve(ctx context.Context, req jsonrpc.Request) (json.RawMessage,
 	defer release()
 	result, fault := up.serve(ctx, r)
 	if r.level != "" {
-		time.Sleep(lateLogs)
+		h.within(lateLogs, nil)
 	}
 	return result, fault
 }
@@ -338,7 +338,7 @@ func (h *host) drain(d time.Duration, reason error) {
 	h.end(reason)
 	h.within(flushTime, answered)
 	for end := time.Now().Add(flushTime); h.line.Err() == nil && h.conn.Backlog().Waiting && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
+		h.within(time.Millisecond, nil)
 	}
 }
 

@@ -37,7 +37,7 @@ func newRawHost(t *testing.T, s *clienttest.Server, server mcp.Version) *rawHost
 	to := func(ctx context.Context, own ...client.Option) (*client.Client, error) {
 		return client.Connect(ctx, s.Transport(), append(own, client.WithProtocolVersion(string(server)))...)
 	}
-	ctx, stop := context.WithCancelCause(context.Background())
+	ctx, stop := context.WithCancelCause(context.WithoutCancel(t.Context()))
 	h := &rawHost{t: t, stop: stop, ended: make(chan error, 1)}
 	in, inner := io.Pipe()
 	outer, out := io.Pipe()

@@ -53,7 +53,7 @@ func connect(t *testing.T, s *clienttest.Server, host, server mcp.Version, opts 
 	stream, end := transport.InMemory()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- proxy.Stdio(context.Background(), end, end, to, proxy.WithLogger(slog.New(slog.DiscardHandler)))
+		ended <- proxy.Stdio(context.WithoutCancel(t.Context()), end, end, to, proxy.WithLogger(slog.New(slog.DiscardHandler)))
 	}()
 	c, err := client.Connect(t.Context(), stream, append(opts, client.WithProtocolVersion(string(host)), client.WithLogger(slog.New(slog.DiscardHandler)))...)
 	require.NoError(t, err)
@@ -235,7 +235,7 @@ func TestServerIsMissing(t *testing.T) {
 			return nil, mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, "nothing listens there", errors.New("refused"))
 		}
 		go func() {
-			ended <- proxy.Stdio(context.Background(), end, end, missing, proxy.WithLogger(slog.New(slog.DiscardHandler)))
+			ended <- proxy.Stdio(context.WithoutCancel(t.Context()), end, end, missing, proxy.WithLogger(slog.New(slog.DiscardHandler)))
 		}()
 		_, err := client.Connect(t.Context(), stream, client.WithLogger(slog.New(slog.DiscardHandler)))
 		require.ErrorContains(t, err, "nothing listens there")

@@ -18,7 +18,7 @@ type settings struct {
 	log *slog.Logger
 }
 
-// WithLogger sets where the proxy and its clients log. The default is [slog.Default], whose
+// WithLogger sets where the proxy and its clients log. By default they do not log. The
 // output must not be the stream to the host.
 func WithLogger(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
 
@@ -31,7 +31,7 @@ func WithLogger(l *slog.Logger) Option { return func(s *settings) { s.log = l } 
 // of the session. If the server cannot be reached, the host gets the error as the answer to
 // its first request, and its next one tries again.
 func Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser, to Target, opts ...Option) error {
-	set := settings{log: slog.Default()}
+	set := settings{log: slog.New(slog.DiscardHandler)}
 	for _, opt := range opts {
 		opt(&set)
 	}
