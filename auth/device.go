@@ -29,7 +29,7 @@ type device struct{ cfg *config }
 
 func (*device) person() bool { return true }
 
-var errCodeExpired = errors.New("the code has expired before somebody logged in")
+var errCodeExpired = errors.New("the code has expired before anybody logged in")
 
 // obtain implements source.
 func (d *device) obtain(ctx context.Context, s *site, scopes []string) (*credentials, error) {

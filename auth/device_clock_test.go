@@ -72,7 +72,7 @@ func TestDeviceEnds(t *testing.T) {
 		err    string
 	}{
 		"the person agrees":          {life: 900, login: 10 * time.Minute, agrees: 12 * time.Second, after: 15 * time.Second, polls: 3},
-		"the code expires":           {life: 30, login: 10 * time.Minute, after: 30 * time.Second, polls: 5, err: "the code has expired before somebody logged in"},
+		"the code expires":           {life: 30, login: 10 * time.Minute, after: 30 * time.Second, polls: 5, err: "the code has expired before anybody logged in"},
 		"the time to log in is over": {life: 900, login: 61 * time.Second, after: 61 * time.Second, polls: 12, err: "nobody logged in in time"},
 		"a code without an end":      {life: 0, login: 61 * time.Second, after: 61 * time.Second, polls: 12, err: "nobody logged in in time"},
 		"the caller leaves":          {life: 900, login: 10 * time.Minute, leaves: 13 * time.Second, after: 13 * time.Second, polls: 2, err: "context canceled"},

@@ -42,7 +42,7 @@ func (f identity) params(ctx context.Context) (url.Values, error) {
 		err = errors.New("the token is empty")
 	}
 	if err != nil {
-		return nil, newError(ReasonToken, "", fmt.Errorf("there is no identity of the user: %w", err))
+		return nil, newError(ReasonToken, "", fmt.Errorf("the token of the user is not available: %w", err))
 	}
 	return url.Values{"subject_token": {token}, "subject_token_type": {kind}}, nil
 }

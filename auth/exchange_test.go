@@ -74,8 +74,8 @@ func TestTokenExchangeThatFails(t *testing.T) {
 	}{
 		"no function":       {id: "gateway", reason: auth.ReasonOption, text: "TokenExchange needs the function"},
 		"no id":             {subject: func(context.Context) (string, string, error) { return one, auth.AccessToken, nil }, reason: auth.ReasonOption, text: "the client id is missing"},
-		"no token":          {id: "gateway", subject: func(context.Context) (string, string, error) { return "", auth.AccessToken, nil }, reason: auth.ReasonToken, text: "there is no identity of the user: the token is empty"},
-		"no session":        {id: "gateway", subject: func(context.Context) (string, string, error) { return "", "", errors.New("logged out") }, reason: auth.ReasonToken, text: "there is no identity of the user: logged out"},
+		"no token":          {id: "gateway", subject: func(context.Context) (string, string, error) { return "", auth.AccessToken, nil }, reason: auth.ReasonToken, text: "the token of the user is not available: the token is empty"},
+		"no session":        {id: "gateway", subject: func(context.Context) (string, string, error) { return "", "", errors.New("logged out") }, reason: auth.ReasonToken, text: "the token of the user is not available: logged out"},
 		"an expired token":  {id: "gateway", status: 400, answer: map[string]any{"error": "invalid_request", "error_description": "got " + one}, reason: auth.ReasonToken, text: "invalid_request"},
 		"an ID token":       {id: "gateway", status: 200, answer: map[string]any{"access_token": "a-planted-secret", "token_type": "Bearer", "issued_token_type": auth.IDToken}, reason: auth.ReasonToken, text: `issued "urn:ietf:params:oauth:token-type:id_token" in place of an access token`},
 		"no access token":   {id: "gateway", status: 200, answer: map[string]any{"access_token": "a-planted-secret", "token_type": "N_A", "issued_token_type": auth.IDToken}, reason: auth.ReasonToken, text: "what it issued is no access token"},

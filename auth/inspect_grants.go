@@ -26,9 +26,9 @@ func (s *site) inspectGrants(r *rules) {
 	}
 	switch {
 	case m.PushRequired:
-		r.check("authorization requests that it demands to be pushed can be (RFC 9126 §5)", m.PushEndpoint, s.pushes(), helpPush)
+		r.check("it demands pushed authorization requests, and has an endpoint for them (RFC 9126 §5)", m.PushEndpoint, s.pushes(), helpPush)
 	case m.PushEndpoint != "":
-		r.check("authorization requests can be pushed, and are (RFC 9126 §5)", m.PushEndpoint, nil, "")
+		r.check("it has an endpoint for pushed authorization requests, which is used (RFC 9126 §5)", m.PushEndpoint, nil, "")
 	}
 	if m.DeviceEndpoint != "" {
 		r.check("people can log in on another device (RFC 8628 §4)", m.DeviceEndpoint, nil, "")

@@ -141,7 +141,7 @@ type Hedge struct {
 
 func (h Hedge) check() error {
 	if !(h.Share >= 0) || h.Share > 1 || h.After < 0 || (h.Share == 0 && h.After > 0) {
-		return errors.New("resilience: a hedge needs a share of calls above 0 and up to 1, and a time that is not negative")
+		return errors.New("resilience: Hedge.Share must be above 0 and at most 1, and Hedge.After must not be negative")
 	}
 	return nil
 }

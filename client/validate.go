@@ -25,8 +25,8 @@ type Validation struct {
 	ResultTypes bool
 }
 
-// ValidationMode sets what happens to a value that does not match its schema. The zero
-// ValidationMode is the default of its field in [Validation].
+// ValidationMode sets what happens to a value that does not match its schema. 0 means the
+// default, which [Validation] documents for each field.
 type ValidationMode uint8
 
 const (

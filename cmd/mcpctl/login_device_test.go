@@ -108,7 +108,7 @@ func TestLoginWithACodeThatIsRefused(t *testing.T) {
 	})
 	code, stdout, stderr := typed(t, w, t.TempDir()+"/tokens", "auth", "login", "--device", "-o", "json", w.MCP.URL+"/mcp")
 	require.Equal(t, failure.KindAuth.ExitCode(), code)
-	require.Contains(t, stderr, "the code has expired before somebody logged in")
+	require.Contains(t, stderr, "the code has expired before anybody logged in")
 	require.Contains(t, stderr, "mcpctl auth login --device "+w.MCP.URL+"/mcp")
 	var shown struct{ URL, UserCode, URLWithCode, Expires string }
 	require.NoError(t, json.NewDecoder(strings.NewReader(stdout)).Decode(&shown))

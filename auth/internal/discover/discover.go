@@ -94,7 +94,7 @@ func others(n int) string {
 	return fmt.Sprintf(" and %d other places", n)
 }
 
-var errNowhere = errors.New("none of its places has it")
+var errNowhere = errors.New("there is no document at any of the places for it")
 
 // missing reports as a step that no place has a document.
 func (f *Finder) missing(what, url, rule, help string, minor bool, err error) {

@@ -72,7 +72,7 @@ func (e *Error) Unwrap() error { return e.Err }
 var ErrRedirect = errors.New("a redirect is not followed")
 
 var (
-	errRedirects = fmt.Errorf("%w: it is the fourth", ErrRedirect)
+	errRedirects = fmt.Errorf("%w: there are more than three in a row", ErrRedirect)
 	errDowngrade = fmt.Errorf("%w: it leads from https to http", ErrRedirect)
 	errLocation  = fmt.Errorf("%w: it does not lead to a URL", ErrRedirect)
 

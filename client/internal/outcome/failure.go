@@ -45,7 +45,7 @@ var reasons = [...]row{
 	transport.ReasonConfig:      {classify: configClass, make: misconfigured},
 	transport.ReasonOption:      {class: resilience.ClassRefused, code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindInvalidArguments},
 	transport.ReasonNotMCP:      {class: resilience.ClassNotMCP, code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindProtocol},
-	transport.ReasonUnprocessed: {class: resilience.ClassUnprocessed, code: mcperrors.CodeUnavailable, kind: mcperrors.KindTransport, text: "the server did not take the request: "},
+	transport.ReasonUnprocessed: {class: resilience.ClassUnprocessed, code: mcperrors.CodeUnavailable, kind: mcperrors.KindTransport, text: "the server did not process the request: "},
 	transport.ReasonNoRoom:      {class: resilience.ClassTooLarge, make: noRoom},
 	transport.ReasonCallback:    {class: resilience.ClassLocal, make: callbackFailed},
 

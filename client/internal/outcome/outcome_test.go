@@ -84,7 +84,7 @@ func TestFailures(t *testing.T) {
 			resilience.ClassRefused, "E201", mcperrors.KindTransport, neutral, "x",
 		},
 		{"wrong option", of(transport.ReasonOption), resilience.ClassRefused, "E203", mcperrors.KindInvalidArguments, neutral, "x"},
-		{"unprocessed", of(transport.ReasonUnprocessed), resilience.ClassUnprocessed, "E201", mcperrors.KindTransport, neutral, "the server did not take the request: x"},
+		{"unprocessed", of(transport.ReasonUnprocessed), resilience.ClassUnprocessed, "E201", mcperrors.KindTransport, neutral, "the server did not process the request: x"},
 		{"of another version", of(99), resilience.ClassNone, "E203", mcperrors.KindProtocol, neutral, "x"},
 		{"400", status(400), resilience.ClassRefused, "E203", mcperrors.KindProtocol, neutral, ""},
 		{"401", status(401), resilience.ClassUnauthorized, "E208", mcperrors.KindAuth, neutral, ""},

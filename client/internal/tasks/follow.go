@@ -62,7 +62,7 @@ func (t *Task) poll(ctx context.Context) error {
 		}
 		if r.TTL != nil && !since.IsZero() && time.Since(since)-wait > *r.TTL {
 			return t.name(mcperrors.New(mcperrors.CodeToolNotFound, mcperrors.KindNotFound, mcperrors.Unknown,
-				fmt.Sprintf("the task did not end within the %v the server keeps it", *r.TTL), nil))
+				fmt.Sprintf("the task did not end within %v, after which the server may delete it", *r.TTL), nil))
 		}
 		if err := t.pause(ctx, wait, hint); err != nil {
 			return err

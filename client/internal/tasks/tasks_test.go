@@ -161,7 +161,7 @@ func TestFollow(t *testing.T) {
 			true,
 			[]string{strings.Replace(state("working"), `"ttlMs":null`, `"ttlMs":2500`, 1)},
 			[]string{"tasks/get@0s", "tasks/get@1s", "tasks/get@2s", "tasks/get@3s", "tasks/get@4s"},
-			``, "within the 2.5s the server keeps it",
+			``, "within 2.5s, after which the server may delete it",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -145,7 +145,7 @@ func (r *textReader) line(line string) error {
 
 func (r *textReader) addScenario(sc Scenario, words []string) error {
 	if len(r.areas) == 0 || r.entries[sc.ID] != nil {
-		return fmt.Errorf("scenario %s is there twice, or in no area", sc.ID)
+		return fmt.Errorf("scenario %s is declared twice, or before the first area", sc.ID)
 	}
 	sc.Area = r.areas[len(r.areas)-1]
 	for _, word := range words {
@@ -165,7 +165,7 @@ func (r *textReader) addScenario(sc Scenario, words []string) error {
 
 func (r *textReader) addCheck(c Check, words []string) error {
 	if r.scenario == nil || r.ids[c.ID] {
-		return fmt.Errorf("check %s is there twice, or in no scenario", c.ID)
+		return fmt.Errorf("check %s is declared twice, or before the first scenario", c.ID)
 	}
 	r.ids[c.ID] = true
 	if !isLevel(c.Level) {
