@@ -227,7 +227,7 @@ func TestPromptCallsBack(t *testing.T) {
 		return err
 	}))
 	_, err := dial(t, w, a)
-	require.ErrorContains(t, err, "a function of the login that it would wait for")
+	require.ErrorContains(t, err, "a function that the login calls must not wait for the same login")
 }
 
 // The error names a server that gets no tokens because it has no TLS.

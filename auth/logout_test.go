@@ -30,7 +30,7 @@ func TestLogoutTellsEveryFailure(t *testing.T) {
 	require.True(t, found)
 	require.ErrorIs(t, err, errStuck)
 	require.ErrorContains(t, err, "404")
-	require.ErrorContains(t, err, "may be valid until they expire")
+	require.ErrorContains(t, err, "stay valid until they expire")
 	var e *auth.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, auth.ReasonStore, e.Reason)

@@ -121,7 +121,7 @@ func TestProgressThatDoesNotGrow(t *testing.T) {
 			_, err := c.CallTool(t.Context(), "echo", hello, client.WithProgress(func(p mcp.ProgressParams) { got = append(got, p.Progress) }))
 			require.NoError(t, err)
 		}
-		flagged := func() int { return strings.Count(log.text(), "progress of a call does not grow") }
+		flagged := func() int { return strings.Count(log.text(), "progress of a call does not increase") }
 		call()
 		require.Equal(t, []float64{1, 2, 0.5, 1}, got)
 		require.Zero(t, flagged(), "two requests")

@@ -99,7 +99,7 @@ func TestHTTPBatchOfOthers(t *testing.T) {
 			done <- answer
 		}()
 		synctest.Wait()
-		require.ErrorContains(t, p.fails("m", transport.ReasonProtocol), "a batch without the answer")
+		require.ErrorContains(t, p.fails("m", transport.ReasonProtocol), "a batch that does not contain the response")
 		require.JSONEq(t, `{"late":1}`, string((<-done).Result))
 	})
 }

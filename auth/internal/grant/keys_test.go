@@ -169,7 +169,7 @@ func TestKeyTexts(t *testing.T) {
 		})
 	}
 	_, err = newKey(t, "P-256").Sign(func() {}, nil)
-	require.ErrorContains(t, err, "no JSON form")
+	require.ErrorContains(t, err, "cannot be encoded as JSON")
 }
 
 func TestAssertion(t *testing.T) {

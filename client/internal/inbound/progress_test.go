@@ -100,7 +100,7 @@ func TestOddProgress(t *testing.T) {
 	o.Life.Await(time.Minute)
 	require.Equal(t, []float64{2, 1, 1}, seen)
 	require.Equal(t, []string{"WithProgress", "WithProgress", "WithProgress"}, o.failed)
-	require.Equal(t, 1, strings.Count(o.log.String(), "does not grow"))
+	require.Equal(t, 1, strings.Count(o.log.String(), "does not increase"))
 	require.Equal(t, 2, strings.Count(o.log.String(), "cannot be read"))
 }
 

@@ -60,9 +60,10 @@ func giveNextID(t *engine.Trial, s *wire.Session, kind, project string) (nextID,
 	return called[nextID](t, s, ToolNextID, nextArguments(kind, project))
 }
 
-func reserve(t *engine.Trial, s *wire.Session, kind, project string, count int) (reserved, wire.Answer, error) {
+// reserve reserves ids of high-level stories.
+func reserve(t *engine.Trial, s *wire.Session, project string, count int) (reserved, wire.Answer, error) {
 	t.Step(s)
-	return called[reserved](t, s, ToolReserve, reserveArguments(kind, project, count))
+	return called[reserved](t, s, ToolReserve, reserveArguments("hls", project, count))
 }
 
 func runNextIDs(t *engine.Trial) {
@@ -75,7 +76,7 @@ func runNextIDs(t *engine.Trial) {
 		t.NoError(err)
 	}
 	skipTo := func(count int) {
-		done[reserved](t, s, ToolReserve, reserveArguments(kind, project, count))
+		done[reserved](t, s, ToolReserve, reserveArguments("hls", project, count))
 	}
 	expect("S0-NEXT-02", "US-001")
 	skipTo(69)
@@ -138,11 +139,11 @@ var UUIDText = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]
 func runReserve(t *engine.Trial) {
 	s := t.Shared()
 	project := newProject(t)
-	if _, a, err := reserve(t, s, "hls", project, 11); err != nil {
+	if _, a, err := reserve(t, s, project, 11); err != nil {
 		t.Fail("S0-RES-01/ids", "a range", "%s", a.OrError(err))
 		t.Stop(err)
 	}
-	got, a, err := reserve(t, s, "hls", project, 3)
+	got, a, err := reserve(t, s, project, 3)
 	t.Check("S0-RES-01/ids", err == nil && slices.Equal(got.IDs, []string{"HLS-012", "HLS-013", "HLS-014"}), "HLS-012 to HLS-014", "%s", a.OrError(err))
 	t.Check("S0-RES-01/result", err == nil && got.Success && got.Type == "hls" && UUIDText.MatchString(strings.ToLower(got.Reservation)),
 		`success, a UUID and "hls"`, "%s", a.OrError(err))
@@ -167,10 +168,10 @@ func runReserveSizes(t *engine.Trial) {
 		}
 		t.Check(c.check, odd == "", "error -32602", "%s", odd)
 	}
-	one, a, err := reserve(t, s, "hls", project, 1)
+	one, a, err := reserve(t, s, project, 1)
 	if err == nil {
 		var hundred reserved
-		hundred, a, err = reserve(t, s, "hls", project, 100)
+		hundred, a, err = reserve(t, s, project, 100)
 		t.Check("S0-RES-02/inside", err == nil && len(one.IDs) == 1 && len(hundred.IDs) == 100, "1 id and 100 ids", "%s", a.OrError(err))
 	} else {
 		t.Fail("S0-RES-02/inside", "1 id", "%s", a.OrError(err))

@@ -34,7 +34,7 @@ type Words struct {
 func MustRead(text string, words Words) []Table {
 	tables, err := Read(text, words)
 	if err != nil {
-		panic(fmt.Sprintf("conformance: the tables of %s: %v", words.Area, err)) //nolint:forbidigo // embedded: a build with a wrong text is broken
+		panic(fmt.Sprintf("conformance: the tables of %s: %v", words.Area, err)) // embedded: a build with a wrong text is broken
 	}
 	return tables
 }
