@@ -25,7 +25,7 @@ func TestWrongResilience(t *testing.T) {
 		"NoToolBreakers exclude": func(r *client.Resilience) {
 			r.NoToolBreakers, r.Tools = true, breaker.NewGroup(breaker.GroupSettings{})
 		},
-		"a hedge needs": func(r *client.Resilience) { r.Hedge.After = time.Second },
+		"Hedge.Share must be": func(r *client.Resilience) { r.Hedge.After = time.Second },
 	} {
 		r := client.Resilience{}
 		change(&r)

@@ -323,7 +323,7 @@ func TestMisplacedStatus(t *testing.T) {
 		}, 503, "Transport has no HTTP; use Server.HTTP or Server.URL"},
 		{"begun", func(t *testing.T, s *clienttest.Server) (*client.Client, error) {
 			return client.Connect(t.Context(), s.HTTP(), client.WithProtocolVersion("2025-11-25"))
-		}, 503, "comes after the beginning of the answer"},
+		}, 503, "cannot be sent: the answer has begun"},
 		{"no status", func(t *testing.T, s *clienttest.Server) (*client.Client, error) {
 			return client.Connect(t.Context(), s.HTTP(), client.WithProtocolVersion("2025-11-25"))
 		}, 7, "Status is from 200 to 999"},

@@ -68,7 +68,7 @@ func TestDamagedFiles(t *testing.T) {
 		{"zeros", "not the JSON text", false, rewrite(func(s string) string { return strings.Repeat("\x00", len(s)) })},
 		{"other type", "not the JSON text", false, rewrite(func(s string) string { return strings.Replace(s, `"`+secret+`-refresh"`, "17", 1) })},
 		{"other version", "version 2", false, rewrite(func(s string) string { return strings.Replace(s, `"version": 1`, `"version": 2`, 1) })},
-		{"other key", "another key", false, rewrite(func(s string) string { return strings.Replace(s, "mcp.example", "evil.example", 1) })},
+		{"other key", "another login", false, rewrite(func(s string) string { return strings.Replace(s, "mcp.example", "evil.example", 1) })},
 		{"too large", "too large", false, rewrite(func(s string) string { return s + strings.Repeat(" ", 5<<20) })},
 		{"folder", "not a regular file", false, func(t *testing.T, file string) {
 			require.NoError(t, os.Remove(file))

@@ -155,7 +155,7 @@ func TestReferenceServer_SSE(t *testing.T) {
 	at := conformance.URL(server.URL+"/sse", nil)
 	at.Transport = conformance.TransportSSE
 	_, err = familychecks.Run(t.Context(), at, conformance.Options{Revisions: []mcp.Version{mcp.Latest}})
-	require.ErrorContains(t, err, "not spoken over HTTP+SSE")
+	require.ErrorContains(t, err, "cannot be used over HTTP+SSE")
 	at.Transport = conformance.TransportHTTP
 	report, err = familychecks.Run(t.Context(), at, conformance.Options{Only: []string{"LC-01"}})
 	require.NoError(t, err)

@@ -76,7 +76,7 @@ func runNextIDs(t *engine.Trial) {
 		t.NoError(err)
 	}
 	skipTo := func(count int) {
-		done[reserved](t, s, ToolReserve, reserveArguments("hls", project, count))
+		done[reserved](t, s, ToolReserve, reserveArguments(kind, project, count))
 	}
 	expect("S0-NEXT-02", "US-001")
 	skipTo(69)
