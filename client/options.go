@@ -272,10 +272,13 @@ func newConfig(opts []Option) (*config, error) {
 	}
 	var linked error
 	c.chain, linked = chainOf(c.middleware)
+	var incomplete error
 	if reflect.ValueOf(*c.uncommon).IsZero() {
-		c.uncommon = theUsual
+		c.uncommon = theUsual // complete, and shared: other clients read it
+	} else {
+		incomplete = c.complete()
 	}
-	return c, errors.Join(linked, c.complete(), bounds, c.check(), c.checkKeys(), c.checkPins(), c.completeVersion(), c.checkCache())
+	return c, errors.Join(linked, incomplete, bounds, c.check(), c.checkKeys(), c.checkPins(), c.completeVersion(), c.checkCache())
 }
 
 // silence is the logger of clients without one.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,4 +25,17 @@ func TestUsualOptionsAreShared(t *testing.T) {
 	require.NotSame(t, theUsual, cfg.uncommon)
 	require.Equal(t, before.caching.Settings.TTL, theUsual.caching.Settings.TTL)
 	require.Equal(t, before.offer.Limits, theUsual.offer.Limits)
+}
+
+// Clients connect at the same time: the race detector sees a write to what they share.
+func TestUsualOptionsAreOnlyRead(t *testing.T) {
+	t.Parallel()
+	var at sync.WaitGroup
+	for range 8 {
+		at.Go(func() {
+			_, err := newConfig(nil)
+			require.NoError(t, err)
+		})
+	}
+	at.Wait()
 }
