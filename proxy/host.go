@@ -328,6 +328,7 @@ func (h *host) refuse(resp jsonrpc.Response) {
 // drain accepts no more requests, gives the open ones d, then answers them with reason, and
 // waits until the answers are written.
 func (h *host) drain(d time.Duration, reason error) {
+	<-h.open
 	h.stop()
 	answered := make(chan struct{})
 	go func() {

@@ -126,15 +126,16 @@ func (up *upstream) notified(ctx context.Context, n jsonrpc.Notification) {
 		return
 	case known(n.Method) && !mcp.MethodIn(n.Method, up.version):
 		return
-	case changes(n.Method) && (up.server() == mcp.EraStateless || up.version.Era() == mcp.EraStateless):
-		return // subscriptions bring it
 	}
 	select {
-	case <-up.ready:
+	case <-up.ready: // before that there may be no client either
 	case <-ctx.Done():
 		return
 	}
-	if n.Method == mcp.MethodMessage && !up.logs.wants(n.Params, up.version.Era()) {
+	switch {
+	case changes(n.Method) && (up.server() == mcp.EraStateless || up.version.Era() == mcp.EraStateless):
+		return // subscriptions bring it
+	case n.Method == mcp.MethodMessage && !up.logs.wants(n.Params, up.version.Era()):
 		return
 	}
 	up.host.tell(n)
