@@ -16,7 +16,7 @@ test: ## the tests of all modules, no network and nothing installed
 	$(GO) test work
 
 race: ## all tests under the race detector, with databases when they can be had
-	.ci/run services race
+	RACE=all .ci/run services race
 
 house: ## the shape of the code in figures, with bounds and targets
 	$(GO) run ./internal/house
