@@ -113,10 +113,10 @@ func (p *challengeParser) value() (string, error) {
 		case c == '"':
 			p.at++
 			return b.String(), nil
-		case c == '\\' && p.at+1 < len(p.text):
+		case c == '\\' && p.at+1 < len(p.text) && !isControl(p.text[p.at+1]): // RFC 9110 section 5.6.4
 			p.at++
 			b.WriteByte(p.text[p.at])
-		case c < ' ' && c != '\t' || c == 0x7f:
+		case isControl(c):
 			return "", p.wrong("a control character")
 		default:
 			b.WriteByte(c)
@@ -186,3 +186,6 @@ func (c challenge) misspelled() string {
 	}
 	return ""
 }
+
+// isControl reports whether no text of a header may have c.
+func isControl(c byte) bool { return c < ' ' && c != '\t' || c == 0x7f }
