@@ -4,10 +4,10 @@ GO ?= go
 FUZZTIME ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help house sizes all test race soak lint fuzz conformance mutants mutants-official official-server official-client agreement interop beside logins bench bench-peers cover ci
+.PHONY: help house sizes all test race soak lint fuzz conformance mutants mutants-official official-server official-proxy official-client official-client-proxy conform-client-proxy agreement interop beside logins bench bench-peers cover hosts proxies ci
 
 help: ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "%-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 all: ## format, vet, lint, test, conformance: what to run before a commit
 	.ci/run format vet lint test conformance
@@ -25,7 +25,7 @@ sizes: ## what mcpctl and a small client weigh, by module and package
 	scripts/sizes.sh
 
 soak: ## the long forms of tests that are short elsewhere (minutes)
-	.ci/run services soak
+	SOAK=all .ci/run services soak
 
 lint: ## format, go vet and golangci-lint at the pinned version
 	.ci/run format vet lint
@@ -45,8 +45,17 @@ mutants-official: ## the same for the official suite (needs npm; most of an hour
 official-server: ## the official conformance suite against the reference server (needs npm)
 	scripts/official.sh server
 
+official-proxy: ## the official conformance suite against the reference server behind our proxy (needs npm)
+	scripts/official.sh proxy
+
 official-client: ## the official conformance suite against our client (needs npm)
 	scripts/official.sh client
+
+official-client-proxy: ## the official conformance suite against a host behind our proxy (needs npm and Python)
+	scripts/official.sh client-proxy
+
+conform-client-proxy: ## our suite for clients against the same host, beside our client (needs Python; 8 minutes)
+	scripts/conform-client-proxy.sh
 
 agreement: ## where our suite and the official one differ on the same servers, and why (after official-server)
 	scripts/agreement.sh
@@ -57,8 +66,14 @@ interop: ## mcpctl and the client against servers written by others, as a matrix
 beside: ## the client beside go-sdk's on servers in trouble, one table (needs npm; 3 minutes)
 	scripts/beside.sh
 
+hosts: ## hosts of others before mcpctl proxy, and the table in docs/generated (needs npm; 5 minutes)
+	scripts/hosts.sh
+
 logins: ## logins at nine authorization servers of others, and the table in docs/generated (needs npm; 2 minutes)
 	scripts/logins.sh
+
+proxies: ## mcpctl proxy beside proxies from npm, and the page in docs/generated (needs npm; 40 minutes; ROW=name, PEER=name)
+	scripts/proxies.sh $(if $(ROW),--row "$(ROW)") $(if $(PEER),--peer "$(PEER)")
 
 bench: ## all benchmarks, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem work

@@ -243,8 +243,8 @@ func checkRevisions(f source) []string {
 	if !f.isGo() || f.isTest() || f.path == "mcp/version.go" || !revisionDates.MatchString(f.text) {
 		return nil
 	}
-	// Neither may import mcp: one is judged by it, the other is a module of its own.
-	if strings.HasPrefix(f.path, "conformance/families/") || strings.HasPrefix(f.path, "conformance/server/") || strings.HasPrefix(f.path, "bench/") {
+	// None may import mcp: some are judged by it, others are programs of other SDKs.
+	if strings.HasPrefix(f.path, "interop/hosts/") || strings.HasPrefix(f.path, "interop/proxies/") || strings.HasPrefix(f.path, "conformance/families/") || strings.HasPrefix(f.path, "conformance/server/") || strings.HasPrefix(f.path, "bench/") {
 		return nil
 	}
 	if path.Dir(f.path) == "client/internal/era" {

@@ -35,6 +35,7 @@ var importTable = []row{
 	{pkg: testMain, why: "a test tool below everything it tests"},
 	{pkg: refServer, may: []string{testMain}, why: "the reference server as a program of its own, for tests of packages that do not take its modules"},
 	{pkg: "internal/inputschema", why: "a schema judges values, whoever sends them"},
+	{pkg: "internal/handshake", why: "a mark in a context, which the proxy reads and the client sets"},
 	{pkg: "internal/suggest", why: "names that are near to each other, whatever they name"},
 	{pkg: "internal/doc", may: []string{"jsonrpc"}, why: "JSON documents with their order and digits, whoever reads them"},
 	{pkg: "internal/schema", may: []string{"internal/doc", "internal/inputschema", "internal/suggest"}, why: "what a schema says in words, to whoever asks"},
@@ -125,7 +126,7 @@ var importTable = []row{
 		why: "following a task is a loop over requests that others send",
 	},
 	{
-		pkg: "client/internal/keeper", may: []string{"client/internal/core", "client/internal/event", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/transport", "errors", "internal/errormap", "internal/resilience"},
+		pkg: "client/internal/keeper", may: []string{"client/internal/core", "client/internal/event", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/transport", "errors", "internal/errormap", "internal/handshake", "internal/resilience"},
 		why: "a state machine: what makes the next link, and what follows for the client, is handed to it",
 	},
 	{
@@ -182,7 +183,7 @@ var importTable = []row{
 		why:   "several clients behind one handle: it can do what any program can do with a client, and no more",
 	},
 	{
-		pkg: "proxy", may: []string{"client", "jsonrpc", "mcp", "errors"}, tests: []string{"client/clienttest", "client/transport"},
+		pkg: "proxy", may: []string{"client", "client/transport", "jsonrpc", "mcp", "errors", "toolcache", "internal/callback", "internal/handshake", "internal/inbox", "internal/sse"}, tests: []string{"client/clienttest", "internal/memhttp"},
 		why: "a client in front of hosts: it can do what any program can do with a client, and no more",
 	},
 	{
@@ -241,7 +242,7 @@ var importTable = []row{
 		why: "scenarios for clients have one engine, with the reports of the suite for servers",
 	},
 	{
-		pkg: "conformance/checks/client", may: []string{"conformance/checks/client/...", "conformance/internal/client/trial"},
+		pkg: "conformance/checks/client", may: []string{"conformance/internal/engine", "conformance/checks/client/...", "conformance/internal/client/trial"},
 		tests: []string{"conformance", "conformance/internal/client/...", "conformance/internal/wire", "mcp"}, why: "the list of all checks for clients",
 	},
 	{
@@ -258,7 +259,7 @@ var importTable = []row{
 		why:   "the public door of the suite for clients",
 	},
 	{
-		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/doc", "internal/errormap", "internal/inputschema", "internal/schema", "internal/serverfile", "internal/suggest", "auth", "auth/keychain"}, library...),
+		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/doc", "internal/errormap", "internal/healthhttp", "internal/inputschema", "internal/schema", "internal/serverfile", "internal/suggest", "auth", "auth/keychain"}, library...),
 		tests: []string{"conformance/server/...", "conformance/families/...", "cmd/refserver/...", "internal/authtest", "internal/memhttp"},
 		why:   "mcpctl starts in milliseconds: the reference server is a program of its own",
 	},
@@ -342,7 +343,7 @@ type reach struct {
 	why  string
 }
 
-var core = []string{"client/...", "pool", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/memhttp", "internal/doc", "internal/inputschema", "internal/schema", "internal/suggest", "internal/resilience", "internal/serverfile", "internal/footprint", "internal/healthhttp", "internal/callback"}
+var core = []string{"client/...", "pool", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/memhttp", "internal/doc", "internal/inputschema", "internal/schema", "internal/suggest", "internal/resilience", "internal/serverfile", "internal/footprint", "internal/healthhttp", "internal/callback", "internal/handshake"}
 
 var reaches = []reach{
 	{

@@ -105,6 +105,9 @@ func (a *Authorizer) Challenged(ctx context.Context, c transport.Challenge) (*tr
 	if err != nil || s == nil {
 		return nil, err
 	}
+	if s.occupied(ctx) {
+		return nil, s.explain(newError(ReasonLogin, "wait for that", fmt.Errorf("%w, %w", ErrNotLoggedIn, errAsking)))
+	}
 	if again, err := s.challenged(ctx, c); err != nil || !again {
 		return nil, s.explain(err)
 	}

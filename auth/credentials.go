@@ -205,15 +205,24 @@ func (s *server) keep(ctx context.Context, h *credentials) error {
 // load returns the stored credentials for the server, nil if there are none. A record
 // without a token may still have a registration, see [person.known].
 func (s *server) load(ctx context.Context) (*credentials, error) {
-	cfg := &s.a.cfg
-	if cfg.newLogin {
+	if s.a.cfg.newLogin {
 		return nil, nil
 	}
+	h, ended, err := s.stored(ctx)
+	if h != nil || ended != "" {
+		s.ended = ended
+	}
+	return h, err
+}
+
+// stored is [server.load] without the serial of the server. ended is the error code that ended
+// a login, "" if there are credentials.
+func (s *server) stored(ctx context.Context) (best *credentials, ended string, err error) {
+	cfg := &s.a.cfg
 	keys, err := s.keys(ctx)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	var best *credentials
 	for _, key := range keys {
 		if !cfg.mayUse(key) || !s.isFor(key.Resource) {
 			continue
@@ -223,9 +232,9 @@ func (s *server) load(ctx context.Context) (*credentials, error) {
 		case errors.Is(err, store.ErrNotFound):
 			continue
 		case err != nil:
-			return nil, err
+			return nil, "", err
 		case record.Token.Access.Empty() && record.Ended != "":
-			s.ended = record.Ended
+			ended = record.Ended
 			continue
 		case record.Token.Access.Empty(), cfg.dpop && record.Proof.Empty(), !s.claimed(key.Resource, record.Server.Metadata):
 			continue
@@ -235,10 +244,10 @@ func (s *server) load(ctx context.Context) (*credentials, error) {
 		}
 	}
 	if best == nil {
-		return nil, nil
+		return nil, ended, nil
 	}
-	s.ended = ""
-	return best.ready()
+	best, err = best.ready()
+	return best, "", err
 }
 
 // name is the URL of the server in keys: tokens for one URL are not sent to another, even if

@@ -205,6 +205,7 @@ func (s *server) notObtained(again bool, issuer string, err error) {
 	var waits *LoginPendingError
 	switch {
 	case errors.As(err, &waits): // it is pending
+	case errors.Is(err, errElsewhere): // its token is used
 	case !again:
 		s.tell(LoginFailed, issuer, err)
 	case refusedForGood(err):

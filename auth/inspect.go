@@ -36,7 +36,7 @@ func Inspect(ctx context.Context, server string, opts ...Option) (*Inspection, e
 		_, err = s.challenged(ctx, *c)
 	} else {
 		_, err = inSeries(ctx, s, func(ctx context.Context) (bool, error) {
-			return s.login(ctx, challenge.Challenge{}, nil, wanted{})
+			return s.login(ctx, nil, challenge.Challenge{}, nil, wanted{})
 		})
 	}
 	switch {

@@ -41,7 +41,12 @@ func visit(ctx context.Context, page string) error {
 
 func dial(t *testing.T, w *authtest.World, a transport.Authorizer, more ...client.Option) (*client.Client, error) {
 	t.Helper()
-	c, err := client.Dial(t.Context(), w.MCP.URL+"/mcp", append(append(watched(), more...), client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))...)
+	return dialWith(t.Context(), t, w, a, more...)
+}
+
+func dialWith(ctx context.Context, t *testing.T, w *authtest.World, a transport.Authorizer, more ...client.Option) (*client.Client, error) {
+	t.Helper()
+	c, err := client.Dial(ctx, w.MCP.URL+"/mcp", append(append(watched(), more...), client.WithAuthorizer(a), client.WithProtocolVersion("2025-11-25"))...)
 	tell(a, c, err)
 	if err == nil {
 		t.Cleanup(func() { require.NoError(t, c.Close()) })

@@ -35,6 +35,8 @@ type config struct {
 	prompt     func(context.Context, Prompt) error
 	noLogin    bool
 	newLogin   bool
+	shared     bool
+	loginFor   func(context.Context) bool // nil for all calls
 	patience   time.Duration
 	base       http.RoundTripper // nil for the default
 	private    bool

@@ -34,6 +34,9 @@ type Prompt struct {
 // OpenBrowser opens a page in the person's browser. Functions of [WithPrompt] may call it.
 func OpenBrowser(ctx context.Context, url string) error { return loopback.Open(ctx, url) }
 
+// HasBrowser reports whether this machine has a program that opens pages, as [OpenBrowser] needs.
+func HasBrowser() bool { return loopback.CanOpen() }
+
 // ErrNoBrowser means that no browser can be opened on this machine.
 var ErrNoBrowser = loopback.ErrNoBrowser
 

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -95,7 +96,7 @@ func TestNothingSecretIsTold(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), self, "-test.v", "-test.skip", "^Benchmark")
 	cmd.Env = append(os.Environ(), authtest.SecretsVariable+"="+list)
 	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, tail(string(out)))
+	require.NoError(t, err, strings.Join(failures.FindAllString(string(out), -1), "\n")+"\n"+tail(string(out)))
 	require.Greater(t, strings.Count(string(out), told), 500, "it would find nothing in nothing")
 
 	text, err := os.ReadFile(list)
@@ -149,5 +150,8 @@ func TestDPoPKeyIsNotTold(t *testing.T) {
 		}
 	}
 }
+
+// failures matches the names of tests that failed, and the places and reasons of their errors.
+var failures = regexp.MustCompile(`(?m)^[ \t]*(--- FAIL|panic:|Error Trace:|Error:).*(\n[ \t]+.*){0,3}`)
 
 func tail(text string) string { return text[max(0, len(text)-4000):] }

@@ -107,6 +107,13 @@ func (t *serial) begin(ctx context.Context) (own context.Context, end func()) {
 	}
 }
 
+// keep lets the current turn continue without a caller.
+func (t *serial) keep() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = true
+}
+
 func (t *serial) join() (ended <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -26,6 +26,8 @@ type server struct {
 	nobody *transport.Credentials // for requests without a token, nil without [WithPrincipals]
 
 	ahead alarm // renews the token without a request
+	// asking is set during a login of [WithSharedLogins].
+	asking atomic.Bool
 
 	serial serial // guards now and the following fields
 
@@ -67,7 +69,7 @@ func (s *server) recent(began time.Time) error {
 
 // fail records a failure, unless the login was cancelled.
 func (s *server) fail(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, context.Canceled) {
 		now := time.Now()
 		s.failed = failure{at: now, until: now.Add(cmp.Or(pauseAfter(err), retryDelay)), err: err}
 	}
@@ -78,6 +80,9 @@ func (s *server) fail(ctx context.Context, err error) error {
 func (s *server) usable(ctx context.Context) (*credentials, error) {
 	if h := s.now.Load(); h.usable(time.Now()) {
 		return h, nil
+	}
+	if s.occupied(ctx) {
+		return nil, nil
 	}
 	h, err := s.current(ctx)
 	return h, s.explain(err)
@@ -192,7 +197,7 @@ func (s *server) look(f *facts, h *credentials, sent *transport.Credentials, ask
 	f.usable, f.sent, f.lacksScope = h.usable(time.Now()), h.sentAs(sent), h.lacks(asked)
 	f.refreshable = !h.record.Token.Refresh.Empty()
 	f.justRefreshed = h.renewed && h.fresh()
-	f.justIssued = time.Since(h.loggedIn) < freshFor || s.a.cfg.noLogin && h.fresh()
+	f.justIssued = time.Since(h.loggedIn) < freshFor || h.fresh() && (s.a.cfg.noLogin || s.a.cfg.shared && !h.renewed)
 }
 
 // adopt makes the credentials of another program the current ones.
@@ -223,7 +228,7 @@ func (s *server) firstLogin(ctx context.Context, h *credentials, asked challenge
 		}
 	}
 	s.traceChallenge(asked)
-	return s.login(ctx, asked, before, want)
+	return s.login(ctx, h, asked, before, want)
 }
 
 var (
@@ -267,12 +272,12 @@ func (s *server) refusedLogin(h *credentials, vain *triesError) error {
 	return e
 }
 
-// login obtains a token for what a challenge asks for.
-func (s *server) login(ctx context.Context, asked challenge.Challenge, before []string, want wanted) (again bool, err error) {
+// login obtains a token for what a challenge asks for. The server refuses h, nil for none.
+func (s *server) login(ctx context.Context, h *credentials, asked challenge.Challenge, before []string, want wanted) (again bool, err error) {
 	if s.a.closed.Load() {
 		return false, newError(ReasonLogin, "use a new Authorizer", errClosed)
 	}
-	if s.a.cfg.noLogin {
+	if !s.a.cfg.mayLogin(ctx) {
 		err := newError(ReasonLogin, notRenewed(s.now.Load()), s.notLoggedIn(ctx))
 		s.tell(LoginLost, "", err)
 		return false, err
@@ -284,7 +289,21 @@ func (s *server) login(ctx context.Context, asked challenge.Challenge, before []
 	}
 	defer found.http.CloseIdle()
 	found.begun = func() { s.tries.add(want) }
-	_, err = s.obtained(ctx, found, found.scopesFor(asked, before, want.scopes(), s.a.grant.person()))
+	obtain := func(ctx context.Context) error {
+		_, err := s.obtained(ctx, found, found.scopesFor(asked, before, want.scopes(), s.a.grant.person()))
+		return err
+	}
+	if s.a.cfg.shared && s.a.grant.person() {
+		l := &sharedLogin{server: s, site: found, asked: asked, refused: h, scopes: want.scopes(), obtain: obtain}
+		found.begun = func() {
+			s.tries.add(want)
+			s.serial.keep()
+			l.shown = true
+		}
+		err = l.run(ctx)
+	} else {
+		err = obtain(ctx)
+	}
 	found.begun = func() {} // later renewals do not count as logins
 	if err != nil && found.server.Assumed {
 		err = newError(ReasonDiscovery, "the server may want an API key in a header; ask its operator", fmt.Errorf("the server names no authorization server, and has none at %s: %w", found.server.Issuer, unwrapped(err)))
@@ -326,7 +345,7 @@ func (s *server) requestScopes(ctx context.Context, h *credentials, asked challe
 	if h != nil {
 		before, bound = h.record.Scopes, !h.record.Proof.Empty()
 	}
-	if s.a.cfg.noLogin {
+	if !s.a.cfg.mayLogin(ctx) {
 		return false, &ScopeError{Scopes: missing, Before: before, Bound: bound}
 	}
 	if err := s.recent(began); err != nil {
@@ -335,7 +354,7 @@ func (s *server) requestScopes(ctx context.Context, h *credentials, asked challe
 	if len(missing) == 0 {
 		return false, &Error{
 			Reason: ReasonScope, Err: errors.New("the server wants more scopes, and does not say which"),
-			Help: "ask the operator of the server, and ask the operator of the server which scopes it needs, and log in with them",
+			Help: "ask the operator of the server which scopes it needs, and log in with them",
 		}
 	}
 	want := wanted{strings.Join(missing, " "), call}
@@ -345,7 +364,7 @@ func (s *server) requestScopes(ctx context.Context, h *credentials, asked challe
 			Help: "ask for access at the authorization server, or ask the operator of the server which scopes it needs",
 		}
 	}
-	return s.login(ctx, asked, before, want)
+	return s.login(ctx, h, asked, before, want)
 }
 
 // obtained obtains a token and stores it.

@@ -69,7 +69,7 @@ func (t *tries) allow(w wanted) *triesError {
 		t.rest = now.Add(retryDelay)
 		return &triesError{count: len(byCall), of: "of this call", next: t.rest}
 	case len(alike) >= triesAlike:
-		return &triesError{count: len(alike), of: "for that in the last ten minutes", next: next(alike, triesAlike)}
+		return &triesError{count: len(alike), of: "for the same reason in the last ten minutes", next: next(alike, triesAlike)}
 	case len(t.all) >= triesInAll:
 		return &triesError{count: len(t.all), of: "in the last ten minutes", next: next(t.all, triesInAll)}
 	case now.Before(t.rest):

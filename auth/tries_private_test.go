@@ -30,7 +30,7 @@ func TestTries(t *testing.T) {
 		why    string
 	}{
 		"a new scope each time":        {15 * time.Second, func(call, try int) string { return strconv.Itoa(call) + " " + strconv.Itoa(try) }, false, 4, "4 logins in the last ten minutes did not help"},
-		"the same scope each time":     {15 * time.Second, func(int, int) string { return "admin" }, false, 2, "2 logins for that in the last ten minutes did not help"},
+		"the same scope each time":     {15 * time.Second, func(int, int) string { return "admin" }, false, 2, "2 logins for the same reason in the last ten minutes did not help"},
 		"no scope":                     {15 * time.Second, func(int, int) string { return "" }, false, 4, "4 logins in the last ten minutes did not help"},
 		"a new scope, within a moment": {time.Second / 10, func(call, try int) string { return strconv.Itoa(call) + " " + strconv.Itoa(try) }, false, 2, "2 logins a moment ago did not help"},
 		"a new scope each half hour":   {time.Hour / 2, func(call, try int) string { return strconv.Itoa(call) + " " + strconv.Itoa(try) }, false, 80, "2 logins of this call did not help"},

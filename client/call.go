@@ -37,6 +37,7 @@ type callOptions struct {
 type ownOptions struct {
 	progress   func(mcp.ProgressParams)
 	unverified bool
+	verbatim   bool
 	cache      CacheMode
 	freshness  *toolcache.Freshness // where to store how fresh a cached answer is; nil for nowhere
 	shared     bool                 // nobody changes the result, so the cache keeps it without a copy
@@ -64,6 +65,30 @@ func WithTimeouts(idle, maximum time.Duration) CallOption {
 // name and result are not checked.
 func WithoutValidation() CallOption {
 	return callOptionFunc(func(o *callOptions) { o.unverified = true })
+}
+
+// WithVerbatim makes [Client.Call] pass messages on as they are, for a proxy. Other methods
+// ignore it.
+//
+// _meta in the params may have keys that the protocol reserves, except those that the client
+// sets itself: the revision, its info and capabilities, and the progress token; see
+// [WithProgress]. A log level replaces that of [Client.SetLogLevel] for this call. Everything
+// else in the params is sent unchanged, too.
+//
+// The result is what the server sent, whatever its type: the client answers no questions, shows
+// no URLs, follows no task and checks nothing. Only a list of tools lacks those that must be
+// rejected over HTTP, because their header annotations are invalid. Retries, restarts, limits and
+// the circuit breaker are those of any call.
+//
+// The call returns after the handlers of [OnNotification] have returned for each notification
+// that came before the answer, or after ctx has ended, or after one more second. So do not make
+// the call from such a handler. Progress is not ordered with other notifications.
+//
+// # Experimental
+//
+// WithVerbatim may change or go.
+func WithVerbatim() CallOption {
+	return callOptionFunc(func(o *callOptions) { o.verbatim = true })
 }
 
 // call is a call of the application.
@@ -108,11 +133,15 @@ func (cl *call) takeMeta() error {
 // Call sends any request and returns the result unchanged. params is an
 // object: nil for none, JSON in a json.RawMessage or []byte, or any value that
 // encodes to an object. The methods of the handshake are rejected.
+//
+// If [Validation].Arguments is set, also to its default, Call checks the arguments of a tool
+// before it sends them. Tools that the server does not list are for the server to judge.
 func (c *Client) Call(ctx context.Context, method string, params any, opts ...CallOption) (json.RawMessage, error) {
 	if err := link.CheckMethod(method); err != nil {
 		return nil, c.core.Local(err, method)
 	}
 	cl := newCall(method, opts)
+	cl.Verbatim = cl.opts.verbatim
 	raw, err := encodeObject("params", params)
 	if err == nil {
 		err = cl.SetParams(raw)
@@ -128,11 +157,42 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 		cl.CutRound()
 	}
 	if cl.Tool != "" {
+		if mode := c.cfg.validation.Arguments; mode != 0 && mode != ValidateOff && !cl.opts.unverified {
+			if err := c.checkRaw(ctx, &cl, raw); err != nil {
+				return nil, err
+			}
+		}
 		if err := c.checkPin(ctx, &cl); err != nil {
 			return nil, err
 		}
 	}
-	return c.send(ctx, &cl)
+	if !cl.Verbatim {
+		return c.send(ctx, &cl)
+	}
+	defer func() { c.incoming.Peek().AwaitHandlers(ctx) }()
+	raw, err = c.send(ctx, &cl)
+	if err == nil && method == mcp.MethodToolsList && c.core.Links.Load().StatelessHTTP() {
+		raw = c.catalog().Usable(raw)
+	}
+	return raw, err
+}
+
+// checkRaw returns the error of a tool call whose arguments do not match.
+func (c *Client) checkRaw(ctx context.Context, cl *call, params json.RawMessage) error {
+	var args json.RawMessage
+	_ = jsonrpc.Members(params, func(name, value []byte) bool { // it was encoded or checked above
+		if string(name) == "arguments" {
+			args = value
+		}
+		return args == nil
+	})
+	tools := cl.Tools(ctx, c.catalog())
+	_, _, err := tools.CheckArguments(ctx, cl.Tool, args, false)
+	cl.Caller = tools.Caller()
+	if mcperrors.KindOf(err) == mcperrors.KindInvalidArguments || ctx.Err() != nil {
+		return err
+	}
+	return nil
 }
 
 // Notify sends any notification; see [Client.Call] for params. It returns once
@@ -284,9 +344,15 @@ func appendObject(dst []byte, what string, v any) ([]byte, error) {
 	return checkObject(dst, start, what, err)
 }
 
-// tailRoom is roughly how many bytes an attempt adds to the params: _meta with the
-// capabilities of this client.
-const tailRoom = 1 << 10
+// tailRoom is how many bytes to reserve behind params of n bytes. In the stateless era an attempt
+// adds about 1 KiB, _meta with the capabilities of this client; else a progress token. Adding a
+// few bytes must not copy large params; small ones are copied sooner than so much is reserved.
+func tailRoom(n int) int {
+	if n < 4<<10 {
+		return 192
+	}
+	return 1 << 10
+}
 
 // appendRaw appends v, which is JSON already, and nothing for nil.
 func appendRaw(dst []byte, what string, v []byte) ([]byte, error) {
@@ -294,8 +360,7 @@ func appendRaw(dst []byte, what string, v []byte) ([]byte, error) {
 		return dst, nil
 	}
 	start := len(dst)
-	// Leaves room for the members that follow: adding a few bytes must not copy a large value.
-	dst, err := jsonrpc.AppendValue(slices.Grow(dst, len(v)+tailRoom), v)
+	dst, err := jsonrpc.AppendValue(slices.Grow(dst, len(v)+tailRoom(len(v))), v)
 	return checkObject(dst, start, what, err)
 }
 

@@ -218,6 +218,12 @@ var hookCases = []hookCase{
 			return nil, client.ErrRejected
 		}))
 	}, setup: asks("com.example/ask", `{}`)},
+	{name: "OnAnyRequest", act: callAsk, opts: func(h *hook) []client.Option {
+		return oneOption(client.OnAnyRequest(func(context.Context, client.Requester, string, json.RawMessage) (json.RawMessage, error) {
+			h.run()
+			return nil, client.ErrRejected
+		}))
+	}, setup: asks("com.example/ask", `{}`)},
 	{name: "OnElicitURL", act: callAsk, opts: func(h *hook) []client.Option {
 		return oneOption(client.OnElicitURL(func(context.Context, client.URLRequest) (mcp.ElicitAction, error) {
 			h.run()

@@ -104,7 +104,7 @@ func TestInboxCountsWhatItHolds(t *testing.T) {
 	definition := mcp.Tool{Name: "x", Description: text}
 	tests := map[string]func(c *Client){
 		"notifications": func(c *Client) {
-			c.inbound().Notifier().Notification(jsonrpc.Notification{Method: "acme/x", Params: []byte(text)})
+			c.inbound().Notifier().Notification(t.Context(), jsonrpc.Notification{Method: "acme/x", Params: []byte(text)})
 		},
 		"progress with members of its own": func(c *Client) {
 			c.inbound().Progress().Notify(jsonrpc.Notification{Params: []byte(`{"progressToken":1,"progress":1,"x":"` + text + `"}`)})

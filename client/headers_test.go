@@ -6,14 +6,18 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/clienttest"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // userKey is under which a context carries its user.
@@ -119,4 +123,32 @@ func TestHeaderFuncInASession(t *testing.T) {
 	require.Equal(t, []string{"POST", "POST", "POST"}, got["ann"], "initialize, initialized, tools/list")
 	require.Equal(t, []string{"POST", "POST"}, got["bob"], "a list of his own, and the call")
 	require.Equal(t, []string{"DELETE"}, got["nobody"], fmt.Sprint(got))
+}
+
+// The stream of a subscription has the headers of its context.
+func TestHeadersOfSubscription(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := clienttest.NewServer(t)
+		to := s.HTTP()
+		to.HeaderFunc = userHeaders
+		c, err := client.Connect(t.Context(), to, client.WithProtocolVersion(string(mcp.Latest)))
+		require.NoError(t, err)
+		defer func() { require.NoError(t, c.Close()) }()
+		for _, user := range []string{"ann", "bob"} {
+			_, err := c.Subscribe(asUser(t, user), mcp.SubscriptionFilter{ResourceSubscriptions: []string{"x:/" + user}}, func(context.Context, client.Change) {})
+			require.NoError(t, err)
+		}
+		for _, r := range s.Requests() {
+			if r.Method != mcp.MethodSubscriptionsListen {
+				continue
+			}
+			want := "ann"
+			if strings.Contains(string(r.Params), "x:/bob") {
+				want = "bob"
+			}
+			require.Contains(t, r.Header.Get("Authorization"), want)
+		}
+		require.Equal(t, 2, s.Count(mcp.MethodSubscriptionsListen))
+	})
 }

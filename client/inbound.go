@@ -67,14 +67,14 @@ func (c *Client) handler() transport.Handler {
 			}
 			c.inbound().Request(ctx, ask.Incoming{Request: req, Caller: who})
 		},
-		OnNotification: func(n jsonrpc.Notification, on jsonrpc.ID) {
+		OnNotification: func(ctx context.Context, n jsonrpc.Notification, on jsonrpc.ID) {
 			if c.probing.Load() {
 				return
 			}
 			if c.calls.Set.Beats {
 				c.calls.Beat()
 			}
-			c.inbound().Notification(n, on)
+			c.inbound().Notification(ctx, n, on)
 		},
 		OnFault:       f.wrong,
 		OnSessionLost: func() { c.calls.Keeper.Persist(c.core.Links.Load()) },

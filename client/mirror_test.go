@@ -116,6 +116,22 @@ func TestMirror_HDR_07_InvalidAnnotation(t *testing.T) {
 	page, err := c.ListTools(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, page.Tools, 1)
+	const rest = `,"nextCursor":"n","x-own":[1.0,{"z":null}],"a":"\u0041"}`
+	s.on("tools/list", func(jsonrpc.Request) any {
+		return json.RawMessage(`{"tools":[` + bad + `,` + aTool + `,"none"]` + rest)
+	})
+	raw, err := c.Call(t.Context(), "tools/list", nil, client.WithVerbatim())
+	require.NoError(t, err)
+	require.Equal(t, `{"tools":[`+aTool+`,"none"]`+rest, string(raw), "a proxy passes on nothing else")
+	s.result("tools/list", listing(bad+`,`+aTool))
+	other, server := alone(t, client.WithCache(client.CacheConfig{NoPreload: true}))
+	server.result("tools/list", listing(bad+`,`+aTool))
+	server.result("tools/call", doneResult)
+	_, err = other.Call(t.Context(), "tools/list", nil, client.WithVerbatim())
+	require.NoError(t, err)
+	_, err = other.Call(t.Context(), "tools/call", json.RawMessage(`{"name":"echo","arguments":{"region":"x"}}`), client.WithVerbatim())
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"Region": "x"}, server.last("tools/call").params(), "headers repeat the arguments")
 	_, err = c.GetToolSchema(t.Context(), "bad")
 	require.Equal(t, mcperrors.CodeToolNotFound, mcperrors.CodeOf(err))
 	require.Equal(t, 1, strings.Count(log.String(), "tool=bad"), log.String())
@@ -127,6 +143,9 @@ func TestMirror_HDR_07_InvalidAnnotation(t *testing.T) {
 	page, err = p.ListTools(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, page.Tools, 1)
+	raw, err = p.Call(t.Context(), "tools/list", nil, client.WithVerbatim())
+	require.NoError(t, err)
+	require.Contains(t, string(raw), `"bad"`)
 }
 
 func mismatch() *jsonrpc.Error { return jsonrpc.NewError(-32020, "Header mismatch", nil) }

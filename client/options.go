@@ -212,7 +212,9 @@ func WithTrace(t transport.Trace) Option { return optionFunc(func(c *config) { c
 // except progress.
 //
 // Handlers run one after the other, in order of arrival, and never on the
-// goroutine that reads. ctx ends with the client. While a handler runs,
+// goroutine that reads. ctx ends with the client. If the notification came on the
+// stream of a call (streamable HTTP), ctx has the values of the context of that
+// call. While a handler runs,
 // further notifications are queued; beyond 1,024 the oldest are dropped and
 // logged. If a handler panics or ends its goroutine, only its own notification
 // is lost; see [CallbackFailed].

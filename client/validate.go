@@ -4,7 +4,8 @@ package client
 // that do not match are refused, and results that do not match are returned with a warning.
 type Validation struct {
 	// Arguments sets what happens to arguments that do not match the tool's input schema.
-	// The default is [ValidateStrict], which sends nothing.
+	// The default is [ValidateStrict], which sends nothing. [Client.Call] checks arguments only
+	// if it is set.
 	Arguments ValidationMode
 	// Results sets what happens to structured content that does not match the tool's output
 	// schema. The default is [ValidateWarn], because the tool has run: the result is

@@ -59,7 +59,7 @@ func (s *listener) Unheard(lists mcp.SubscriptionFilter) {
 func (s *listener) Needed() bool {
 	offers := s.cfg.offer.Capabilities(s.core.Links.Agreed().Version)
 	w := s.subscriptions.Peek()
-	return s.cfg.handlers.Any() || offers.Roots != nil || offers.Sampling != nil || offers.Elicitation != nil || w != nil && w.Any()
+	return s.cfg.handlers.Any() || s.cfg.offer.HasRaw() || offers.Roots != nil || offers.Sampling != nil || offers.Elicitation != nil || w != nil && w.Any()
 }
 
 // Send implements [watch.Client].

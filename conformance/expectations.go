@@ -15,7 +15,8 @@ import (
 
 // Expectation is one line of a baseline file: checks that are expected to fail, and why.
 type Expectation struct {
-	// Pattern selects checks by id, scenario or area; "*" matches any characters.
+	// Pattern selects checks by id, scenario or area; "*" matches any characters. The id of a
+	// check selects only that check, also if its scenario has the same.
 	Pattern string
 	// Revision, when set, limits the entry to one revision.
 	Revision mcp.Version

@@ -56,7 +56,8 @@ type Options struct {
 	Seed uint64
 	// Strict makes a broken recommendation of the specification fail the run.
 	Strict bool
-	// OnResult, when set, is called in the run's goroutine when a check ends.
+	// OnResult, when set, is called in the run's goroutine with each result when its scenario
+	// ends: on a busy machine that may run twice, and the last outcome counts.
 	OnResult func(Result)
 	// OnProgress, when set, is called in the run's goroutine before each step that may
 	// take long. done of total checks of the current revision are decided; total is 0

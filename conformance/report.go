@@ -69,6 +69,9 @@ type Tool struct {
 // The fields may still change.
 type CI struct {
 	Provider, Commit, Ref, URL string
+	// File is the file of the repository at which SARIF shows the findings; "" is the first
+	// baseline file.
+	File string
 }
 
 // Role is the side of the protocol that was judged.

@@ -71,7 +71,7 @@ type ProcessEvidence struct {
 	// PID is the process id, 0 if the process never started.
 	PID int `json:"pid,omitempty"`
 	// Exited reports whether the process has ended. Exit is its exit status, -1 if
-	// a signal ended it. Signal is the name of that signal.
+	// a signal ended it. Signal is the name of that signal, such as SIGKILL.
 	Exited bool   `json:"exited"`
 	Exit   int    `json:"exit"`
 	Signal string `json:"signal,omitempty"`

@@ -97,7 +97,7 @@ func (p *ProcessEvidence) write(b *strings.Builder) {
 	switch {
 	case !p.Exited:
 	case p.Signal != "":
-		fmt.Fprintf(b, "; the server was killed by signal %s", show(p.Signal, 20))
+		fmt.Fprintf(b, "; the server was killed (%s)", show(p.Signal, 20))
 	default:
 		fmt.Fprintf(b, "; the server exited with status %d", p.Exit)
 	}

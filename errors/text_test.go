@@ -79,7 +79,7 @@ func TestErrorText(t *testing.T) {
 		},
 		{
 			"a process that a signal ended", &mcperrors.Error{Delivery: mcperrors.NotSent, Message: "m", Process: &mcperrors.ProcessEvidence{Exited: true, Exit: -1, Signal: "SIGSEGV", Noise: "Listening…"}},
-			"m; the server was killed by signal SIGSEGV; stdout: Listening…",
+			"m; the server was killed (SIGSEGV); stdout: Listening…",
 		},
 		{
 			"a process that runs", &mcperrors.Error{Delivery: mcperrors.NotSent, Message: "m", Process: &mcperrors.ProcessEvidence{PID: 7, Age: time.Second}},

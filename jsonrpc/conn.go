@@ -70,6 +70,9 @@ type Config struct {
 	// keep it. OnSent runs on the goroutines that send, several at the same time,
 	// before the frame is queued.
 	OnSent, OnReceived func(frame []byte)
+	// OnBroken receives the first error of writing to the stream, maybe more than
+	// once. It runs on a goroutine that sends.
+	OnBroken func(error)
 }
 
 // Stats counts messages that a connection dropped.
@@ -171,7 +174,7 @@ func (c *Conn) Call(ctx context.Context, req Request, wait Wait) (Response, erro
 			c.inflight.drop(cl)
 		}
 	}()
-	at, err := c.send(ctx, frame{id: req.ID, method: req.Method, params: req.Params, call: cl})
+	at, err := c.send(ctx, frame{id: req.ID, method: req.Method, params: req.Params, call: cl, others: cl.others})
 	if err != nil {
 		return Response{}, &CallError{NotSent: true, Err: err}
 	}
@@ -226,14 +229,19 @@ func (c *Conn) Notify(ctx context.Context, n Notification) error {
 
 // Respond answers a request of the peer. It never blocks: if more than
 // Config.MessageBytes are queued, it drops the response and returns an error.
-func (c *Conn) Respond(resp Response) error {
+func (c *Conn) Respond(resp Response) error { return c.RespondAmong(resp, 0) }
+
+// RespondAmong is [Conn.Respond] for one of several requests that are answered
+// concurrently. others is the number of other requests without an answer: if there
+// are many, answers that are ready at the same time share one write.
+func (c *Conn) RespondAmong(resp Response, others int) error {
 	resp.Result = oneLine(resp.Result)
 	if resp.Error != nil {
 		tidy := *resp.Error
 		tidy.Data = oneLine(tidy.Data)
 		resp.Error = &tidy
 	}
-	f := frame{response: &resp}
+	f := frame{response: &resp, others: others}
 	c.traceSent(&f)
 	_, err := c.w.acceptNow(&f)
 	return err
@@ -279,6 +287,9 @@ func (c *Conn) Fail(reason error) {
 func (c *Conn) broke(reason error) {
 	c.inflight.breaks(reason, c.w.stuck)
 	c.turns.recall()
+	if c.cfg.OnBroken != nil && !errors.Is(reason, ErrClosed) {
+		c.cfg.OnBroken(reason)
+	}
 }
 
 // CloseWrite closes the output after the queued messages are sent, or after a

@@ -106,7 +106,7 @@ func newScanner() *scanner {
 // scan fills e from data. The error is a *DecodeError, with the id if it could be
 // read.
 func (s *scanner) scan(data []byte, depth int, e *envelope) error {
-	if depth >= maxFlatDepth && plainResponse(data, e) {
+	if depth >= maxFlatDepth && plainMessage(data, e) {
 		return nil
 	}
 	*e = envelope{}

@@ -16,6 +16,9 @@ var errStop = errors.New("stopped")
 // object, invalid JSON, duplicate members and invalid UTF-8, up to the point
 // where it stopped.
 func Members(object []byte, visit func(name, value []byte) bool) error {
+	if len(object) > 0 && object[0] == '{' && isPlainValue(object) {
+		return Walk(object, visit)
+	}
 	s := scanners.Get().(*scanner)
 	defer scanners.Put(s)
 	err := s.each(object, visit)

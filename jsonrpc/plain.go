@@ -2,11 +2,11 @@ package jsonrpc
 
 import "bytes"
 
-// plainResponse reads a small answer without spaces and escapes, as most messages
-// are, in one pass. That is a fifth of the work of the decoder. It returns false for
-// all other messages, valid or not, which the decoder then reads. The decoder would
-// accept whatever plainResponse accepts, with the same result.
-func plainResponse(data []byte, e *envelope) bool {
+// plainMessage reads a small message without spaces, escapes and error, as most
+// messages are, in one pass. That is a fifth of the work of the decoder. It returns
+// false for all other messages, valid or not, which the decoder then reads. The
+// decoder would accept whatever plainMessage accepts, with the same result.
+func plainMessage(data []byte, e *envelope) bool {
 	if len(data) > maxFlat || len(data) < 2 || data[0] != '{' {
 		return false
 	}
@@ -37,6 +37,15 @@ func plainResponse(data []byte, e *envelope) bool {
 				return false
 			}
 			got.result = value
+		case `"method"`:
+			if got.kind == kindNotification || got.set("method", value) != nil {
+				return false
+			}
+		case `"params"`:
+			if got.params != nil || value[0] != '{' {
+				return false
+			}
+			got.params = value
 		default:
 			return false
 		}
@@ -47,12 +56,18 @@ func plainResponse(data []byte, e *envelope) bool {
 			break
 		}
 	}
-	if !version || got.id == nil || got.result == nil {
+	if !version || got.hasID && got.id == nil || got.classify() != nil {
 		return false
 	}
-	got.kind, got.marked = kindResponse, true
+	got.marked = true
 	*e = got
 	return true
+}
+
+// isPlainValue reports whether data is one small value without spaces and escapes that
+// the decoder would accept.
+func isPlainValue(data []byte) bool {
+	return len(data) <= maxFlat && plainValue(data, 0, 0) == len(data)
 }
 
 const (

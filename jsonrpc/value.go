@@ -51,6 +51,9 @@ func Unmarshal(data []byte, v any) error {
 // breaks, because newline framing does not allow them. Duplicate members and
 // invalid UTF-8 are errors.
 func AppendValue(dst []byte, value stdjson.RawMessage) ([]byte, error) {
+	if isPlainValue(value) {
+		return append(dst, value...), nil
+	}
 	v := jsontext.Value(value)
 	if !v.IsValid() {
 		return dst, errNotValue

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -154,6 +155,48 @@ func TestBrokenPipe(t *testing.T) {
 	_, err = io.WriteString(out, `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n")
 	require.NoError(t, err)
 	require.NoError(t, (<-asked).err)
+}
+
+// A connection without calls learns of the error by OnBroken.
+func TestBrokenPipeWithoutCalls(t *testing.T) {
+	t.Parallel()
+	broken := make(chan error, 4)
+	conn, in, _ := newPipePeer(t, Config{OnBroken: func(err error) { broken <- err }})
+	require.NoError(t, in.Close())
+	require.NoError(t, conn.Respond(Response{ID: IntID(1)}))
+	require.ErrorIs(t, <-broken, syscall.EPIPE)
+	require.ErrorIs(t, conn.Respond(Response{ID: IntID(2)}), syscall.EPIPE)
+	require.NoError(t, conn.Close())
+	close(broken)
+	for err := range broken {
+		require.ErrorIs(t, err, syscall.EPIPE, "the end of the connection is no error of the stream")
+	}
+}
+
+// Answers that share writes all arrive, each on a line of its own.
+func TestAnswersOfMany(t *testing.T) {
+	t.Parallel()
+	conn, in, _ := newPipePeer(t, Config{})
+	const n = 200
+	var answering sync.WaitGroup
+	for i := range n {
+		answering.Go(func() {
+			if err := conn.RespondAmong(Response{ID: IntID(int64(i))}, n-1); err != nil {
+				panic(err)
+			}
+		})
+	}
+	lines := bufio.NewReader(in)
+	got := map[ID]bool{}
+	for range n {
+		text, err := lines.ReadBytes('\n')
+		require.NoError(t, err)
+		m, err := Decode(text)
+		require.NoError(t, err)
+		got[m.(Response).ID] = true
+	}
+	require.Len(t, got, n)
+	answering.Wait()
 }
 
 func TestBrokenPipeWhileItIsFull(t *testing.T) {

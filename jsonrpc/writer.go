@@ -54,6 +54,7 @@ type frame struct {
 	params   json.RawMessage
 	response *Response // instead of the above
 	call     *call     // waits for the answer; nil unless this is a request
+	others   int       // calls in flight, or requests without an answer, besides this one
 }
 
 // appendHead appends the frame up to, but without, its params.
@@ -120,7 +121,8 @@ func (w *writer) awaitRoom(ctx context.Context, cl *call) error {
 
 // crowd is the number of other calls in flight from which a caller yields to them
 // before it writes. Calls that end together begin together, and then their frames
-// share one system call, which takes longer than the rest of a call.
+// share one system call, which takes longer than the rest of a call. The same holds
+// for answers to requests of the peer.
 const crowd = 8
 
 // acceptNow is accept that returns errFull instead of waiting.
@@ -147,7 +149,7 @@ func (w *writer) acceptNow(f *frame) (span, error) {
 		w.start(nil)
 		return at, nil
 	}
-	if f.call != nil && f.call.others >= crowd {
+	if f.others >= crowd {
 		w.mu.Unlock()
 		runtime.Gosched()
 		w.mu.Lock()

@@ -16,6 +16,8 @@
 // the other does not know (resultType, ttlMs, cacheScope). The table in table.go has what each
 // method becomes.
 //
+// With [Servers], a host uses several servers as if they were one.
+//
 // # Experimental
 //
 // A minor version may change or remove anything in this package.

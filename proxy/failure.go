@@ -11,30 +11,15 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// codeFailed is the code of failures that no server answered with, except for tool calls.
-const codeFailed = -32000
-
 // metaFailure is the key in _meta of a tool's result that is a failure of the way there.
 const metaFailure = "io.github.mainstay-mcp/failure"
-
-// Failure says why a request of a host was not answered by the server. It is the data of
-// a JSON-RPC error with code -32000, and in _meta of the result of a tool call under
-// "io.github.mainstay-mcp/failure".
-type Failure struct {
-	// Code and Kind are those of the error of the client.
-	Code string `json:"code,omitempty"`
-	Kind string `json:"kind"`
-	// Delivery is "not-sent", "rejected", "unknown" or "answered".
-	Delivery string `json:"delivery"`
-	// Retryable reports whether a later attempt may succeed, RetryAfterMs after how many
-	// milliseconds, 0 if that is unknown.
-	Retryable    bool  `json:"retryable"`
-	RetryAfterMs int64 `json:"retryAfterMs,omitempty"`
-}
 
 // failure returns the answer for a request that failed: the server's own error unchanged, for
 // a tool call a result that a model can act on, and else an error.
 func failure(r *request, server mcp.Era, err error) (json.RawMessage, *jsonrpc.Error) {
+	if r.until != nil {
+		err = r.host.timedOut(r.until, err)
+	}
 	var own *mcperrors.Error
 	var rpc *jsonrpc.Error
 	switch {
@@ -45,7 +30,7 @@ func failure(r *request, server mcp.Era, err error) (json.RawMessage, *jsonrpc.E
 		return nil, jsonrpc.NewError(codeFailed, err.Error(), nil)
 	case own.RPC != nil:
 		return nil, translated(own.RPC, r, server)
-	case own.Kind == mcperrors.KindInvalidArguments:
+	case own.Kind == mcperrors.KindInvalidArguments && !r.checked():
 		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, own.Message, nil)
 	case own.Kind == mcperrors.KindUnsupported:
 		return nil, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, own.Message, nil)
@@ -53,6 +38,10 @@ func failure(r *request, server mcp.Era, err error) (json.RawMessage, *jsonrpc.E
 	f := Failure{
 		Code: string(own.Code), Kind: own.Kind.String(), Delivery: own.Delivery.String(),
 		Retryable: own.Retryable, RetryAfterMs: own.RetryAfter.Milliseconds(),
+	}
+	r.failed = &f
+	if r.host != nil && (r.host.strangers || r.host.share) {
+		own = withoutProcess(own)
 	}
 	if r.Method != mcp.MethodToolsCall {
 		return nil, jsonrpc.NewError(codeFailed, own.Error(), f)
@@ -66,6 +55,19 @@ func failure(r *request, server mcp.Era, err error) (json.RawMessage, *jsonrpc.E
 		result = append(appendMember(result[:len(result)-1], []byte("resultType"), quoted(string(mcp.ResultComplete))), '}')
 	}
 	return result, nil
+}
+
+// checked reports whether invalid arguments are those of a tool, which a model can correct.
+func (r *request) checked() bool {
+	return r.host != nil && r.host.checkArguments && r.Method == mcp.MethodToolsCall
+}
+
+// withoutProcess returns an error without what the program wrote: that may be about the calls of
+// other hosts.
+func withoutProcess(e *mcperrors.Error) *mcperrors.Error {
+	own := *e
+	own.Process = nil
+	return &own
 }
 
 // advice tells a model what happened and what it may do.

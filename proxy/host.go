@@ -9,43 +9,50 @@ import (
 	"sync/atomic"
 	"time"
 
-	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Bounds of one host.
-const (
-	maxOpen          = 1024 // requests that are not answered yet, and refusals that wait to be sent
-	maxNotifications = 256  // that wait for the server
-	slow             = 10 * time.Second
-)
+// A line carries messages to a host.
+type line interface {
+	// notify sends a notification. It waits while the host does not read, until ctx ends.
+	notify(ctx context.Context, n jsonrpc.Notification) error
+	// call sends a request and returns the response.
+	call(ctx context.Context, req jsonrpc.Request) (jsonrpc.Response, error)
+}
 
 // host is the conversation with one host: its requests, and the servers that it uses.
 type host struct {
 	settings
-	target Target
-	conn   *jsonrpc.Conn
-	open   chan struct{} // closed once conn is set
-	// line ends when nothing can reach the host any more. ctx is that of its requests.
-	line, ctx     context.Context
+	target Server
+	line   line              // for what belongs to no request of the host
+	agreed func(mcp.Version) // learns the revision of the session
+	// reach ends when nothing can reach the host any more. ctx is that of its requests.
+	reach, ctx    context.Context
 	lose, end     context.CancelCauseFunc
 	ending        chan struct{} // closed by stop
 	stop          func()        // ends the acceptance of messages
 	work          sync.WaitGroup
-	late          chan struct{}             // held by the answer that waits for room
 	notifications chan jsonrpc.Notification // for the server of the session, in order
 	asked         atomic.Int64              // requests to the host, for their ids
+	unanswered    atomic.Int64              // requests of the host
+	workers       workers[served]
 	initializing  sync.Mutex
 	waiting       waiting
+	unreported    atomic.Int64 // refusals that wait for the observer
+	links         links
+	strangers     bool // requests without a session may come from several hosts
+	sessions      bool // there are none without a session
 
 	mu          sync.Mutex
 	stopped     bool
+	name        string // of the host, by its clientInfo in initialize
+	single      int    // requests whose ids are not in requests
 	requests    map[jsonrpc.ID]context.CancelCauseFunc
-	refusals    int              // that wait to be sent
 	opening     chan struct{}    // closed when initialize is answered, nil before it came
 	initialized bool             // notifications/initialized came, maybe before the answer to initialize
-	session     *upstream        // since then
+	session     backend          // since then
+	idled       <-chan struct{}  // of a session without server: closed when the last one has ended
 	shared      map[string]*slot // of requests without a session, by what they declare
 }
 
@@ -55,53 +62,94 @@ var (
 	errHostSlow      = errors.New("the host sends requests and does not read the answers")
 )
 
-func newHost(ctx context.Context, to Target, set settings) *host {
+// newHost returns a host whose line is to be set before its first message.
+func newHost(ctx context.Context, to Server, set settings) *host {
 	h := &host{
-		settings: set, target: to, open: make(chan struct{}), ending: make(chan struct{}),
-		late: make(chan struct{}, 1), notifications: make(chan jsonrpc.Notification, maxNotifications),
-		requests: map[jsonrpc.ID]context.CancelCauseFunc{}, shared: map[string]*slot{},
+		settings: set, target: to, agreed: func(mcp.Version) {}, ending: make(chan struct{}),
+		notifications: make(chan jsonrpc.Notification, maxNotifications),
+		requests:      map[jsonrpc.ID]context.CancelCauseFunc{}, shared: map[string]*slot{},
 	}
-	h.line, h.lose = context.WithCancelCause(context.WithoutCancel(ctx))
-	h.ctx, h.end = context.WithCancelCause(h.line)
+	h.reach, h.lose = context.WithCancelCause(context.WithoutCancel(ctx))
+	h.ctx, h.end = context.WithCancelCause(h.reach)
 	h.stop = sync.OnceFunc(func() {
 		h.mu.Lock()
-		defer h.mu.Unlock()
 		h.stopped = true
 		close(h.ending)
 		close(h.notifications)
+		h.mu.Unlock()
+		h.workers.stop()
 	})
+	h.workers = workers[served]{answer: h.answer, next: make(chan *served)}
 	h.work.Go(h.deliver)
 	return h
 }
 
-// request begins to answer a request. It returns at once.
-func (h *host) request(req jsonrpc.Request) {
-	<-h.open
+// request begins to answer a request and returns at once. What happens meanwhile goes to on.
+// done gets the response on another goroutine, nil if the host cancelled the request. If the
+// request is refused, request returns the response, and done is not called.
+func (h *host) request(req jsonrpc.Request, on line, done func(*jsonrpc.Response)) (refusal *jsonrpc.Response) {
 	ctx, cancel := context.WithCancelCause(h.ctx)
 	opened, err := h.begin(req, cancel)
 	if err != nil {
 		cancel(nil)
-		resp := jsonrpc.Response{ID: req.ID}
-		r, fault := readRequest(req)
-		if resp.Error = fault; fault == nil {
-			resp.Result, resp.Error = failure(r, mcp.EraUnknown, err)
-		}
-		h.refuse(resp)
-		return
+		return h.refuse(ctx, req, err)
 	}
-	go func() {
-		defer h.work.Done()
-		defer opened()
-		result, err := h.serve(ctx, req)
-		h.mu.Lock()
-		delete(h.requests, req.ID)
-		h.mu.Unlock()
-		dropped := errors.Is(context.Cause(ctx), errHostCancelled)
-		cancel(nil)
-		if !dropped { // basic/utilities/cancellation: no response to a cancelled request
-			h.answer(jsonrpc.Response{ID: req.ID, Result: result, Error: err})
-		}
-	}()
+	h.workers.give(&served{req: req, line: on, done: done, ctx: ctx, cancel: cancel, opened: opened, seen: h.observe(ctx, req)})
+	return nil
+}
+
+// served is a request that is being answered.
+type served struct {
+	req    jsonrpc.Request
+	line   line
+	done   func(*jsonrpc.Response)
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	opened func()
+	seen   observation
+}
+
+// answer answers a request.
+func (h *host) answer(s *served) {
+	defer h.work.Done()
+	defer s.seen.report()
+	defer s.opened()
+	resp := &jsonrpc.Response{ID: s.req.ID}
+	r, fault := readRequest(s.req)
+	if resp.Error = fault; fault == nil {
+		r.line = s.line
+		resp.Result, resp.Error = h.serve(s.ctx, r)
+	}
+	h.mu.Lock()
+	delete(h.requests, s.req.ID)
+	h.mu.Unlock()
+	h.unanswered.Add(-1)
+	dropped := errors.Is(context.Cause(s.ctx), errHostCancelled)
+	s.seen.answered(r, resp, dropped)
+	s.cancel(nil)
+	if dropped { // basic/utilities/cancellation: no response to a cancelled request
+		resp = nil
+	}
+	s.done(resp)
+}
+
+// refuse returns the response to a request that is not served.
+func (h *host) refuse(ctx context.Context, req jsonrpc.Request, err error) *jsonrpc.Response {
+	resp := &jsonrpc.Response{ID: req.ID}
+	r, fault := readRequest(req)
+	if resp.Error = fault; fault == nil {
+		return h.refuseRead(ctx, r, err)
+	}
+	h.reportRefusal(ctx, req, nil, resp)
+	return resp
+}
+
+// refuseRead is refuse for a request that is read.
+func (h *host) refuseRead(ctx context.Context, r *request, err error) *jsonrpc.Response {
+	resp := &jsonrpc.Response{ID: r.ID}
+	resp.Result, resp.Error = failure(r, mcp.EraUnknown, err)
+	h.reportRefusal(ctx, r.Request, r, resp)
+	return resp
 }
 
 // begin adds a request to the work. opened is to be called when it is answered.
@@ -110,13 +158,14 @@ func (h *host) begin(req jsonrpc.Request, cancel context.CancelCauseFunc) (opene
 	defer h.mu.Unlock()
 	switch _, twice := h.requests[req.ID]; {
 	case h.stopped:
-		return nil, mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, mcperrors.NotSent, "the proxy is ending", nil)
+		return nil, errEnding()
 	case twice:
 		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Invalid Request: a request with this id is not answered yet", nil)
 	case len(h.requests) == maxOpen:
 		return nil, overloaded(strconv.Itoa(maxOpen) + " requests are not answered yet; wait for one")
 	}
 	h.work.Add(1)
+	h.unanswered.Add(1)
 	if req.Method != mcp.MethodInitialize {
 		h.requests[req.ID] = cancel
 		return func() {}, nil
@@ -127,35 +176,66 @@ func (h *host) begin(req jsonrpc.Request, cancel context.CancelCauseFunc) (opene
 	return func() { close(opening) }, nil
 }
 
+// background runs f as part of the work of the host. It returns false if the host is ending.
+func (h *host) background(f func()) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stopped {
+		return false
+	}
+	h.work.Go(f)
+	return true
+}
+
+// busy reports whether requests of the host are open.
+func (h *host) busy() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.requests) > 0
+}
+
 // serve answers a request.
-func (h *host) serve(ctx context.Context, req jsonrpc.Request) (json.RawMessage, *jsonrpc.Error) {
-	r, fault := readRequest(req)
+func (h *host) serve(ctx context.Context, r *request) (json.RawMessage, *jsonrpc.Error) {
+	r.host, r.ctx = h, ctx
+	ctx = context.WithValue(ctx, requestKey{}, r)
 	switch {
-	case fault != nil:
-		return nil, fault
 	case r.version == "" && r.Method == mcp.MethodPing: // also before initialize
 		return json.RawMessage(`{}`), nil
 	case r.version == "":
 		return h.serveSession(ctx, r)
+	case h.sessions:
+		return nil, invalidRequest("_meta names revision " + string(r.version) + ", which has no sessions: leave out the session's headers")
 	}
 	if fault := r.check(); fault != nil {
 		return nil, fault
 	}
-	up, release, err := h.stateless(ctx, r)
+	return h.linked(ctx, r)
+}
+
+func (h *host) serveStateless(ctx context.Context, r *request) (json.RawMessage, *jsonrpc.Error) {
+	up, release, err := h.stateless(r)
 	if err != nil {
 		return failure(r, mcp.EraUnknown, err)
 	}
 	defer release()
-	result, fault := up.serve(ctx, r)
-	if r.level != "" {
-		h.within(lateLogs, nil)
-	}
-	return result, fault
+	return h.serveBy(ctx, up, r)
 }
 
-// lateLogs is how long a result waits for the log messages before it: the client passes them
-// on from another goroutine.
-const lateLogs = 5 * time.Millisecond
+// serveBy answers a request with a server, or from the cache. The host hears what it waits for,
+// and gets an answer before its own time-out.
+func (h *host) serveBy(ctx context.Context, up backend, r *request) (json.RawMessage, *jsonrpc.Error) {
+	if fault := r.allowed(); fault != nil {
+		return nil, fault
+	}
+	if answer := up.early(r); answer != nil {
+		return answer, nil
+	}
+	ctx, cancel := h.untilTimeout(ctx, r.Method)
+	defer cancel()
+	r.until = ctx
+	defer r.beginHeartbeat(up.waitsFor)()
+	return up.serve(ctx, r)
+}
 
 func (h *host) serveSession(ctx context.Context, r *request) (json.RawMessage, *jsonrpc.Error) {
 	if r.Method == mcp.MethodInitialize {
@@ -169,18 +249,19 @@ func (h *host) serveSession(ctx context.Context, r *request) (json.RawMessage, *
 		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidRequest,
 			"Invalid Request: send initialize first, or "+mcp.MetaProtocolVersion+" in _meta with each request", nil)
 	}
+	side := up.side()
 	select {
-	case <-up.ready:
+	case <-side.ready:
 	default: // basic/lifecycle: no requests before notifications/initialized
 		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Invalid Request: send notifications/initialized first", map[string]string{"reason": "not_initialized"})
 	}
-	r.version = up.version
-	return up.serve(ctx, r)
+	r.version = side.version
+	return h.serveBy(ctx, up, r)
 }
 
 // opened returns the server of the host's session, nil if there is none. It waits for an
 // initialize that is under way.
-func (h *host) opened(ctx context.Context) *upstream {
+func (h *host) opened(ctx context.Context) backend {
 	h.mu.Lock()
 	opening := h.opening
 	h.mu.Unlock()
@@ -193,12 +274,11 @@ func (h *host) opened(ctx context.Context) *upstream {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.session
+	return h.current()
 }
 
 // notification takes a notification of the host. It returns at once.
 func (h *host) notification(n jsonrpc.Notification) {
-	<-h.open
 	switch n.Method {
 	case mcp.MethodCancelled:
 		h.cancelled(n)
@@ -208,7 +288,7 @@ func (h *host) notification(n jsonrpc.Notification) {
 		defer h.mu.Unlock()
 		h.initialized = h.opening != nil
 		if h.session != nil {
-			h.session.begin()
+			h.session.side().begin()
 		}
 		return
 	}
@@ -259,13 +339,13 @@ func (h *host) cancelled(n jsonrpc.Notification) {
 }
 
 // ask sends a request to the host and returns its result, or its error as a *jsonrpc.Error.
-func (h *host) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+func (h *host) ask(ctx context.Context, on line, method string, params json.RawMessage) (json.RawMessage, error) {
 	id := jsonrpc.StringID("proxy-" + strconv.FormatInt(h.asked.Add(1), 10))
-	resp, err := h.conn.Call(ctx, jsonrpc.Request{ID: id, Method: method, Params: params}, jsonrpc.Wait{})
+	resp, err := on.call(ctx, jsonrpc.Request{ID: id, Method: method, Params: params})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		raw, _ := jsonrpc.Marshal(map[string]any{"requestId": id, "reason": "the request is withdrawn"})
-		h.tell(jsonrpc.Notification{Method: mcp.MethodCancelled, Params: raw})
+		h.tell(on, jsonrpc.Notification{Method: mcp.MethodCancelled, Params: raw})
 		return nil, err
 	case err != nil:
 		return nil, err
@@ -276,59 +356,21 @@ func (h *host) ask(ctx context.Context, method string, params json.RawMessage) (
 }
 
 // tell sends a notification to the host. A host that reads nothing for some time loses it.
-func (h *host) tell(n jsonrpc.Notification) {
-	ctx, cancel := context.WithTimeout(h.line, slow)
+func (h *host) tell(on line, n jsonrpc.Notification) {
+	ctx, cancel := context.WithTimeout(h.reach, slow)
 	defer cancel()
-	if err := h.conn.Notify(ctx, n); err != nil && h.line.Err() == nil {
+	err := on.notify(ctx, n)
+	if errors.Is(err, errEnded) { // its request is answered
+		err = h.line.notify(ctx, n)
+	}
+	if err != nil && h.reach.Err() == nil {
 		h.log.Warn("[MCP] a notification did not reach the host", "method", jsonrpc.Printable(n.Method, 100), "error", err)
 	}
 }
 
-// answer sends a response. It waits while the host has not read what was sent before.
-func (h *host) answer(resp jsonrpc.Response) {
-	if h.conn.Respond(resp) == nil {
-		return
-	}
-	select {
-	case h.late <- struct{}{}:
-		defer func() { <-h.late }()
-	case <-h.line.Done():
-	}
-	for h.conn.Respond(resp) != nil {
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-h.line.Done():
-			h.log.Warn("[MCP] an answer did not reach the host", "id", resp.ID.String())
-			return
-		}
-	}
-}
-
-// refuse answers what is not served. It returns at once.
-func (h *host) refuse(resp jsonrpc.Response) {
-	<-h.open
-	if h.conn.Respond(resp) == nil {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.stopped || h.refusals == maxOpen {
-		h.lose(errHostSlow)
-		return
-	}
-	h.refusals++
-	h.work.Go(func() {
-		h.answer(resp)
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.refusals--
-	})
-}
-
 // drain accepts no more requests, gives the open ones d, then answers them with reason, and
-// waits until the answers are written.
+// waits until they are answered.
 func (h *host) drain(d time.Duration, reason error) {
-	<-h.open
 	h.stop()
 	answered := make(chan struct{})
 	go func() {
@@ -338,9 +380,6 @@ func (h *host) drain(d time.Duration, reason error) {
 	h.within(d, answered)
 	h.end(reason)
 	h.within(flushTime, answered)
-	for end := time.Now().Add(flushTime); h.line.Err() == nil && h.conn.Backlog().Waiting && time.Now().Before(end); {
-		h.within(time.Millisecond, nil)
-	}
 }
 
 // within waits until done is closed or the host is gone, for at most d.
@@ -348,7 +387,7 @@ func (h *host) within(d time.Duration, done <-chan struct{}) {
 	select {
 	case <-done:
 	case <-time.After(d):
-	case <-h.line.Done():
+	case <-h.reach.Done():
 	}
 }
 
@@ -357,10 +396,15 @@ func (h *host) close() {
 	h.stop()
 	h.lose(errHostGone)
 	h.work.Wait()
+	var closing sync.WaitGroup // a program may take seconds to end
 	if h.session != nil {
-		h.session.close()
+		h.stats.sessions.Add(-1)
+		if h.idled == nil {
+			closing.Go(h.session.close)
+		}
 	}
 	for _, s := range h.shared {
-		s.up.close()
+		closing.Go(s.up.close)
 	}
+	closing.Wait()
 }

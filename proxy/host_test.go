@@ -15,7 +15,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/clienttest"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/proxy"
@@ -32,18 +31,21 @@ type rawHost struct {
 }
 
 // newRawHost starts a proxy before s, which speaks the revision server.
-func newRawHost(t *testing.T, s *clienttest.Server, server mcp.Version) *rawHost {
+func newRawHost(t *testing.T, s *clienttest.Server, server mcp.Version, opts ...proxy.Option) *rawHost {
 	t.Helper()
-	to := func(ctx context.Context, own ...client.Option) (*client.Client, error) {
-		return client.Connect(ctx, s.Transport(), append(own, client.WithProtocolVersion(string(server)))...)
-	}
+	return startHost(t, pinned(s, server), opts...)
+}
+
+// startHost starts a proxy before a server.
+func startHost(t *testing.T, to proxy.Server, opts ...proxy.Option) *rawHost {
+	t.Helper()
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(t.Context()))
 	h := &rawHost{t: t, stop: stop, ended: make(chan error, 1)}
 	in, inner := io.Pipe()
 	outer, out := io.Pipe()
 	h.in, h.out, h.lines = inner, outer, bufio.NewReader(outer)
 	go func() {
-		h.ended <- proxy.Stdio(ctx, in, out, to, proxy.WithLogger(slog.New(slog.DiscardHandler)))
+		h.ended <- proxy.Stdio(ctx, in, out, to, append(opts, proxy.WithLogger(slog.New(slog.DiscardHandler)))...)
 	}()
 	t.Cleanup(func() {
 		require.NoError(t, inner.Close())
@@ -132,6 +134,22 @@ func TestLateHost(t *testing.T) {
 	})
 }
 
+// A server that offers a revision that nobody knows is not asked again.
+func TestUnknownRevision(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := clienttest.NewServer(t)
+		s.On(mcp.MethodInitialize, func(*clienttest.Call) (any, error) {
+			return json.RawMessage(`{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`), nil
+		})
+		h := newRawHost(t, s, mcp.LatestSession)
+		h.send(1, mcp.MethodInitialize, `{"protocolVersion":"2025-11-25","clientInfo":{"name":"h","version":"1"},"capabilities":{}}`)
+		require.Contains(t, h.read(), "1999-01-01")
+		require.Equal(t, 1, s.Count(mcp.MethodInitialize))
+		require.NoError(t, h.close())
+	})
+}
+
 // A call that is open when the host closes its stream, or when the proxy is stopped, is
 // answered before the end. A host that reads nothing does not delay the end.
 func TestEnd(t *testing.T) {
@@ -142,7 +160,7 @@ func TestEnd(t *testing.T) {
 		within time.Duration
 		want   error
 	}{
-		"end of input": {func(h *rawHost) { require.NoError(h.t, h.in.Close()) }, 2 * time.Second, nil},
+		"end of input": {func(h *rawHost) { require.NoError(h.t, h.in.Close()) }, 1500 * time.Millisecond, nil},
 		"stop":         {func(h *rawHost) { h.stop(errStop) }, 5 * time.Second, errStop},
 	} {
 		for _, reads := range []bool{true, false} {
@@ -166,6 +184,23 @@ func TestEnd(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A host that has ended its session waits for its requests, and not for what the proxy watches.
+func TestEndWhileListsAreWatched(t *testing.T) {
+	t.Parallel()
+	for _, delay := range []time.Duration{0, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			s := clienttest.NewServer(t)
+			s.SetCapabilities(mcp.ServerCapabilities{Tools: &mcp.ListChangedCapability{ListChanged: true}})
+			h := newRawHost(t, s, mcp.Latest)
+			h.initialize(`{}`)
+			time.Sleep(delay)
+			begun := time.Now()
+			require.NoError(t, h.close())
+			require.Zero(t, time.Since(begun))
+		})
 	}
 }
 
@@ -284,6 +319,37 @@ func TestUndeclared(t *testing.T) {
 	}
 }
 
+// A stateless host cannot refuse a question: what it does not declare is refused here.
+func TestUndeclaredPart(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, capabilities, method, params, says string }{
+		{"page", elicits, mcp.MethodElicitationCreate, `{"mode":"url","message":"m","url":"https://a.example","elicitationId":"e"}`, "elicitation.url"},
+		{"form", `{"elicitation":{"url":{}}}`, mcp.MethodElicitationCreate, `{"message":"m","requestedSchema":{"type":"object","properties":{}}}`, "elicitation.form"},
+		{"tools", `{"sampling":{}}`, mcp.MethodSamplingCreateMessage, `{"messages":[],"maxTokens":1,"tools":[]}`, "sampling.tools"},
+		{"declared", `{"sampling":{"tools":{}}}`, mcp.MethodSamplingCreateMessage, `{"messages":[],"maxTokens":1,"tools":[]}`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := clienttest.NewServer(t)
+				s.Tool("greet", "", func(c *clienttest.Call) (any, error) {
+					_, err := c.Ask(tt.method, json.RawMessage(tt.params))
+					return clienttest.Text(fmt.Sprint(err)), nil
+				})
+				h := newRawHost(t, s, mcp.LatestSession)
+				h.stateless(1, mcp.MethodToolsCall, tt.capabilities, ``, `,"name":"greet"`)
+				answer := h.read()
+				if tt.says == "" {
+					require.Contains(t, answer, `"input_required"`)
+				} else {
+					require.Contains(t, answer, "the host does not declare "+tt.says)
+				}
+				require.NoError(t, h.close())
+			})
+		})
+	}
+}
+
 // Levels and spellings of the same capabilities share a server, and more sets than are kept
 // replace the oldest. A message crosses only if its request wants its level.
 func TestSharedServers(t *testing.T) {
@@ -363,5 +429,48 @@ func TestSubscriptionEnded(t *testing.T) {
 			require.Equal(t, n+1, s.Count(mcp.MethodSubscriptionsListen))
 		}
 		require.NoError(t, h.close())
+	})
+}
+
+// A request and a notification of the server with methods that nobody knows reach a session
+// host, and the answer the server.
+func TestUnknownMethods(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := clienttest.NewServer(t)
+		s.Tool("ask", "", func(c *clienttest.Call) (any, error) {
+			answer, err := c.Ask("com.example/ask", json.RawMessage(`{"x":1.0}`))
+			return clienttest.Text(string(answer)), err
+		})
+		h := newRawHost(t, s, mcp.LatestSession)
+		h.initialize(`{}`)
+		h.send(2, mcp.MethodToolsCall, `{"name":"ask"}`)
+		asked := h.read()
+		require.Contains(t, asked, `"method":"com.example/ask","params":{"x":1.0}`)
+		id := asked[strings.Index(asked, `"id":`)+5:]
+		id = id[:strings.Index(id, ",")]
+		_, err := fmt.Fprintf(h.in, `{"jsonrpc":"2.0","id":%s,"result":{"y":2.0}}`+"\n", id)
+		require.NoError(t, err)
+		require.Contains(t, h.read(), `{\"y\":2.0}`)
+		require.NoError(t, h.close())
+	})
+}
+
+// A host that is gone during a call leaves its programs the larger part of three seconds to end.
+func TestHostGoesDuringACall(t *testing.T) {
+	t.Parallel()
+	eachEra(t, func(t *testing.T, host mcp.Era, server mcp.Version) {
+		s := clienttest.NewServer(t)
+		s.Tool("slow", "", slowTool)
+		h := newRawHost(t, s, server)
+		h.begin(host)
+		if host == mcp.EraSession {
+			h.send(2, mcp.MethodToolsCall, `{"name":"slow"}`)
+		} else {
+			h.stateless(2, mcp.MethodToolsCall, `{}`, ``, `,"name":"slow"`)
+		}
+		began := time.Now()
+		require.NoError(t, h.close())
+		require.LessOrEqual(t, time.Since(began), 1750*time.Millisecond)
 	})
 }

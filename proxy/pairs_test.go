@@ -16,6 +16,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/clienttest"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/memhttp"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/proxy"
@@ -27,30 +28,56 @@ type pair struct {
 	server *clienttest.Server
 }
 
-// eachPair runs f for each pair of eras. prepare gets the server before the host connects.
+// eachPair runs f for each pair of eras, over a pipe and over HTTP. prepare gets the server before
+// the host connects.
 func eachPair(t *testing.T, prepare func(s *clienttest.Server), f func(t *testing.T, p *pair), opts ...client.Option) {
 	t.Helper()
 	eras := map[string]mcp.Version{"session": mcp.LatestSession, "stateless": mcp.Latest}
 	for host, hostVersion := range eras {
 		for server, serverVersion := range eras {
-			t.Run(host+" to "+server, func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
-					s := clienttest.NewServer(t)
-					prepare(s)
-					f(t, connect(t, s, hostVersion, serverVersion, opts...))
+			for front, connect := range map[string]connector{"pipe": connect, "HTTP": connectHTTP} {
+				t.Run(host+" to "+server+" over "+front, func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						s := clienttest.NewServer(t)
+						prepare(s)
+						f(t, connect(t, s, hostVersion, serverVersion, opts...))
+					})
 				})
-			})
+			}
 		}
 	}
+}
+
+// target is s, which speaks the revision server.
+func target(s *clienttest.Server, server mcp.Version) proxy.Target {
+	return func(ctx context.Context, own ...client.Option) (*client.Client, error) {
+		return client.Connect(ctx, s.Transport(), append(own, client.WithProtocolVersion(string(server)))...) // also where the host's is tried first
+	}
+}
+
+type connector func(t *testing.T, s *clienttest.Server, host, server mcp.Version, opts ...client.Option) *pair
+
+// connectHTTP starts a proxy before s that hosts reach by a URL, and a host before it.
+func connectHTTP(t *testing.T, s *clienttest.Server, host, server mcp.Version, opts ...client.Option) *pair {
+	t.Helper()
+	h := proxy.NewHandler(target(s, server))
+	srv := memhttp.New(h)
+	c, err := client.Connect(t.Context(), &transport.HTTP{URL: "http://localhost/mcp", RoundTripper: srv.Transport()},
+		append(opts, client.WithProtocolVersion(string(host)), client.WithLogger(slog.New(slog.DiscardHandler)))...)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, c.Close())
+		require.NoError(t, h.Close(context.WithoutCancel(t.Context())))
+		srv.Close()
+	})
+	return &pair{c, s}
 }
 
 // connect starts a proxy before s, and a host before it.
 func connect(t *testing.T, s *clienttest.Server, host, server mcp.Version, opts ...client.Option) *pair {
 	t.Helper()
-	to := func(ctx context.Context, own ...client.Option) (*client.Client, error) {
-		return client.Connect(ctx, s.Transport(), append(own, client.WithProtocolVersion(string(server)))...) // also where the host's is tried first
-	}
+	to := target(s, server)
 	stream, end := transport.InMemory()
 	ended := make(chan error, 1)
 	go func() {
@@ -244,7 +271,7 @@ func TestServerIsMissing(t *testing.T) {
 			return nil, mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, "nothing listens there", errors.New("refused"))
 		}
 		go func() {
-			ended <- proxy.Stdio(context.WithoutCancel(t.Context()), end, end, missing, proxy.WithLogger(slog.New(slog.DiscardHandler)))
+			ended <- proxy.Stdio(context.WithoutCancel(t.Context()), end, end, proxy.Target(missing), proxy.WithLogger(slog.New(slog.DiscardHandler)))
 		}()
 		_, err := client.Connect(t.Context(), stream, client.WithLogger(slog.New(slog.DiscardHandler)))
 		require.ErrorContains(t, err, "nothing listens there")

@@ -19,58 +19,79 @@ import (
 
 // askable sends a request during which the server may ask the host for something.
 func (up *upstream) askable(ctx context.Context, r *request) (json.RawMessage, error) {
-	if up.version.Era() != mcp.EraStateless {
-		return up.pass(ctx, r)
-	}
-	if up.server() == mcp.EraSession {
+	if up.version.Era() == mcp.EraStateless && up.server() == mcp.EraSession {
 		return up.round(ctx, r)
 	}
-	// The host answers the server's questions itself.
-	result, err := up.pass(ctx, r, client.WithManualInput())
-	var input *client.InputRequired
-	if !errors.As(err, &input) {
-		return result, err
-	}
-	out := appendMember([]byte{'{'}, []byte("resultType"), quoted(string(mcp.ResultInputRequired)))
-	if input.Requests != nil {
-		raw, err := jsonrpc.Marshal(input.Requests)
-		if err != nil {
-			return nil, err
-		}
-		out = appendMember(out, []byte("inputRequests"), raw)
-	}
-	if input.State != nil {
-		out = appendMember(out, []byte("requestState"), input.State)
-	}
-	return append(out, '}'), nil
+	return up.pass(ctx, r)
 }
 
 // asked passes a request of the server to the host.
 func (up *upstream) asked(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	select {
-	case <-up.ready:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	if err := up.reached(ctx); err != nil {
+		return nil, err
 	}
 	if !up.declared.Has(asking[method]) {
 		return nil, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found: the host does not declare "+asking[method], nil)
 	}
 	if up.version.Era() == mcp.EraStateless {
+		// Such a host cannot refuse a question.
+		if missing := up.lacks(method, params); missing != "" {
+			return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: the host does not declare "+missing, nil)
+		}
+		if of, ok := ctx.Value(pendingKey{}).(*pending); ok {
+			result, ended, err := of.ask(ctx, method, params)
+			if ended {
+				return nil, errNobodyAsks
+			}
+			return result, err
+		}
 		return up.calls.ask(ctx, method, params)
 	}
-	return up.host.ask(ctx, method, params)
+	return up.askHost(ctx, method, params)
 }
 
-// asking are the requests of servers, and the capability that a host declares for each.
-var asking = map[string]string{
-	mcp.MethodSamplingCreateMessage: "sampling", mcp.MethodElicitationCreate: "elicitation", mcp.MethodRootsList: "roots",
+// lacks returns the part of a capability that a question needs and the host does not declare, ""
+// for none.
+func (up *upstream) lacks(method string, params json.RawMessage) string {
+	const form, tools = "elicitation.form", "sampling.tools"
+	has, page := up.declared.Has, string(memberOf(params, "mode")) == `"url"`
+	switch {
+	case method == mcp.MethodElicitationCreate && page && !has(elicitsURLs):
+		return elicitsURLs
+	case method == mcp.MethodElicitationCreate && !page && has(elicitsURLs) && !has(form): // {} means forms
+		return form
+	case method == mcp.MethodSamplingCreateMessage && !has(tools) && (memberOf(params, "tools") != nil || memberOf(params, "toolChoice") != nil):
+		return tools
+	}
+	return ""
+}
+
+// askedOther passes a request of the server to a session host whose revision may have it: a
+// method that nobody knows.
+func (up *upstream) askedOther(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if up.version.Era() != mcp.EraSession || known(method) {
+		return nil, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found: "+jsonrpc.Printable(method, 100), nil)
+	}
+	if err := up.reached(ctx); err != nil {
+		return nil, err
+	}
+	return up.askHost(ctx, method, params)
+}
+
+// askHost sends a request to a session host, on the stream of the call that it is for.
+func (up *upstream) askHost(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	on := up.host.line
+	if r, ok := ctx.Value(requestKey{}).(*request); ok {
+		on = r.line
+	}
+	return up.host.ask(ctx, on, method, params)
 }
 
 // A pending is a call to a session server whose host is of the stateless era: it waits at the
 // server while the host answers what the server asks.
 type pending struct {
-	method, params string                     // the host must make the same call again
-	token          atomic.Pointer[jsonrpc.ID] // of progress, in the newest request of the host
+	method, params string                  // the host must make the same call again
+	now            atomic.Pointer[request] // the host's request that waits for it, nil while the host answers
 	cancel         context.CancelCauseFunc
 	questions      chan question
 	done           chan struct{} // closed when result and err are there
@@ -81,6 +102,9 @@ type pending struct {
 	asked  int       // questions so far
 	expiry *time.Timer
 }
+
+// pendingKey is the key of a context for the *pending that it belongs to.
+type pendingKey struct{}
 
 type question struct {
 	key    string // in inputRequests
@@ -149,6 +173,13 @@ func (o *openCalls) none() bool {
 	return len(o.open) == 0
 }
 
+// only reports whether no call is open but that of a request.
+func (o *openCalls) only(r *request) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !slices.ContainsFunc(o.open, func(p *pending) bool { return p.now.Load() != r })
+}
+
 func (o *openCalls) add(p *pending) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -187,6 +218,18 @@ func (w *waiting) put(p *pending) (state string, ok bool) {
 	return state, true
 }
 
+// abandon cancels all calls that wait.
+func (w *waiting) abandon(reason error) {
+	w.mu.Lock()
+	all := w.all
+	w.all = nil
+	w.mu.Unlock()
+	for _, p := range all {
+		p.expiry.Stop()
+		p.cancel(reason)
+	}
+}
+
 // take returns the call that waits under a state, once.
 func (w *waiting) take(state string) *pending {
 	w.mu.Lock()
@@ -218,8 +261,8 @@ func (up *upstream) round(ctx context.Context, r *request) (json.RawMessage, err
 			return up.ask(p)
 		}
 	}
-	p.token.Store(&r.token)
-	defer p.token.Store(nil) // progress has nowhere to go while the host answers
+	p.now.Store(r)
+	defer p.now.Store(nil) // progress has nowhere to go while the host answers
 	select {
 	case <-p.done:
 		return p.result, p.err
@@ -249,17 +292,18 @@ func (up *upstream) ask(p *pending) (json.RawMessage, error) {
 
 // start sends the call. It outlives the request of the host, which ends with a question.
 func (up *upstream) start(ctx context.Context, r *request, n round) *pending {
-	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	p := &pending{method: r.Method, params: n.same, cancel: cancel, questions: make(chan question), done: make(chan struct{})}
+	p := &pending{method: r.Method, params: n.same, questions: make(chan question), done: make(chan struct{})}
+	own, cancel := context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), pendingKey{}, p))
+	p.cancel = cancel
 	stop := context.AfterFunc(up.host.ctx, func() { cancel(context.Cause(up.host.ctx)) })
 	call := *r
 	call.Params, call.token = n.call, jsonrpc.ID{}
 	var opts []client.CallOption
 	if !r.token.IsZero() {
-		p.token.Store(&r.token)
+		p.now.Store(r)
 		opts = append(opts, client.WithProgress(func(progress mcp.ProgressParams) {
-			if token := p.token.Load(); token != nil && !token.IsZero() {
-				up.progress(*token, progress)
+			if now := p.now.Load(); now != nil && !now.token.IsZero() {
+				up.progress(now, progress)
 			}
 		}))
 	}
@@ -302,9 +346,11 @@ func (up *upstream) resume(r *request, n round) (p *pending, answered bool, err 
 // inputRequired returns the result that asks the host.
 func (q *question) inputRequired(state string) json.RawMessage {
 	ask := appendMember([]byte{'{'}, []byte("method"), quoted(q.method))
-	if q.params != nil {
-		ask = appendMember(ask, []byte("params"), q.params)
+	params := q.params
+	if params == nil { // hosts expect them here, which session servers may leave out
+		params = json.RawMessage(`{}`)
 	}
+	ask = appendMember(ask, []byte("params"), params)
 	requests := append(appendMember([]byte{'{'}, []byte(q.key), append(ask, '}')), '}')
 	out := appendMember([]byte{'{'}, []byte("resultType"), quoted(string(mcp.ResultInputRequired)))
 	out = appendMember(out, []byte("inputRequests"), requests)

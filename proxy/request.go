@@ -1,9 +1,12 @@
 package proxy
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -19,9 +22,22 @@ type request struct {
 	info, capabilities json.RawMessage
 	level              mcp.LoggingLevel // of the stateless era
 	token              jsonrpc.ID       // of progress, zero for none
+	heartbeat          *heartbeat       // nil without token
+	line               line             // for what happens during the request
+	header             http.Header      // of a stateless request over HTTP, else nil
 	name               string           // of the tool or the prompt
 	uri                string           // of the resource
+	failed             *Failure         // why the server did not answer, nil if it did
+
+	host      *host
+	ctx       context.Context         // ends with the request
+	until     context.Context         // ends at the time-out of the host, nil for none
+	interrupt context.CancelCauseFunc // ends it with a *link, nil if it cannot be answered with one
 }
+
+// requestKey is the key of a context for the *request that it belongs to. The handlers of the
+// client get the values of the call for which the server asks, if the connection tells.
+type requestKey struct{}
 
 // readRequest takes the params of a request apart.
 func readRequest(req jsonrpc.Request) (*request, *jsonrpc.Error) {
@@ -30,8 +46,8 @@ func readRequest(req jsonrpc.Request) (*request, *jsonrpc.Error) {
 		return r, nil
 	}
 	var fault error
-	out := []byte{'{'}
-	err := jsonrpc.Members(req.Params, func(name, value []byte) bool {
+	out := append(make([]byte, 0, len(req.Params)), '{')
+	err := jsonrpc.Walk(req.Params, func(name, value []byte) bool {
 		switch string(name) {
 		case "_meta":
 			if value, fault = r.readMeta(value); value == nil {
@@ -56,15 +72,14 @@ func readRequest(req jsonrpc.Request) (*request, *jsonrpc.Error) {
 }
 
 // readMeta takes the members of _meta that are for this connection, and returns the others,
-// nil if there are none. Keys that the protocol reserves are for one connection: the client
-// behind sets its own.
+// nil if there are none.
 func (r *request) readMeta(meta []byte) ([]byte, error) {
 	if meta[0] != '{' {
 		return nil, errors.New("_meta must be an object")
 	}
 	out := []byte{'{'}
 	var fault error
-	err := jsonrpc.Members(meta, func(name, value []byte) bool {
+	err := jsonrpc.Walk(meta, func(name, value []byte) bool {
 		switch key := string(name); key {
 		case mcp.MetaProgressToken:
 			_ = r.token.UnmarshalJSON(value) // what cannot be a token gets no progress
@@ -79,9 +94,7 @@ func (r *request) readMeta(meta []byte) ([]byte, error) {
 		case mcp.MetaLogLevel:
 			_ = jsonrpc.Unmarshal(value, &r.level)
 		default:
-			if !mcp.ReservedMetaKey(key) {
-				out = appendMember(out, name, value)
-			}
+			out = appendMember(out, name, value)
 		}
 		return fault == nil
 	})
@@ -94,25 +107,47 @@ func (r *request) readMeta(meta []byte) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
+// withLevel returns params whose _meta asks for log messages.
+func withLevel(params json.RawMessage, level mcp.LoggingLevel) json.RawMessage {
+	return remeta(params, func(meta []byte) []byte {
+		return appendMember(meta, []byte(mcp.MetaLogLevel), quoted(string(level)))
+	}, func(string) bool { return true })
+}
+
+// forClient returns params for a call during which the client may ask: it takes no keys of _meta
+// that the protocol reserves.
+func forClient(params json.RawMessage) json.RawMessage {
+	if !bytes.Contains(params, []byte(`"_meta"`)) {
+		return params
+	}
+	return remeta(params, func(meta []byte) []byte { return meta }, func(key string) bool { return !mcp.ReservedMetaKey(key) })
+}
+
+// mayAsk reports whether the server may ask a stateless host for something during a request that
+// begins a call.
+func (r *request) mayAsk() bool {
+	if !r.attended() || bytes.Contains(r.Params, []byte(`"requestState"`)) {
+		return false
+	}
+	var declared map[string]json.RawMessage
+	_ = jsonrpc.Unmarshal(r.capabilities, &declared) // bad ones are refused elsewhere
+	for _, capability := range asking {
+		if _, yes := declared[capability]; yes {
+			return true
+		}
+	}
+	return false
+}
+
 // check returns what is wrong with a request of the stateless era.
 func (r *request) check() *jsonrpc.Error {
 	switch {
 	case r.version.Era() != mcp.EraStateless:
-		return jsonrpc.NewError(mcp.CodeUnsupportedProtocolVersion, "Unsupported protocol version",
-			mcp.UnsupportedVersionData{Supported: []string{string(mcp.Latest)}, Requested: string(r.version)})
+		return unsupported(r.version)
 	case r.level != "" && !r.level.Known():
 		return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: "+mcp.MetaLogLevel+" in _meta is no log level", nil)
-	case r.capabilities == nil:
-		return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: _meta has no "+mcp.MetaClientCapabilities, nil)
+	case len(r.capabilities) == 0 || r.capabilities[0] != '{':
+		return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: "+mcp.MetaClientCapabilities+" in _meta must be an object", nil)
 	}
 	return nil
-}
-
-// appendMember appends a member to an object that is open.
-func appendMember(object, name, value []byte) []byte {
-	if len(object) > 1 {
-		object = append(object, ',')
-	}
-	object = append(jsonrpc.AppendString(object, string(name)), ':')
-	return append(object, value...)
 }

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -54,18 +53,6 @@ func (up *upstream) result(r *request, raw json.RawMessage) json.RawMessage {
 	return append(appendMember(out, []byte("_meta"), named), '}')
 }
 
-// without returns an object without one of its members.
-func without(object []byte, key string) []byte {
-	out := []byte{'{'}
-	_ = jsonrpc.Members(object, func(name, value []byte) bool {
-		if string(name) != key {
-			out = appendMember(out, name, value)
-		}
-		return true
-	})
-	return append(out, '}')
-}
-
 // named returns _meta with the server's name, which each result of the stateless era should
 // have.
 func (up *upstream) named(meta []byte) []byte {
@@ -81,9 +68,4 @@ func (up *upstream) named(meta []byte) []byte {
 		return meta
 	}
 	return append(appendMember(out, []byte(mcp.MetaServerInfo), raw), '}')
-}
-
-// cacheable reports whether results of a method say how long they may be kept.
-func cacheable(method string) bool {
-	return strings.HasSuffix(method, "/list") || method == mcp.MethodResourcesRead || method == mcp.MethodDiscover
 }

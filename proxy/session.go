@@ -45,20 +45,37 @@ func (h *host) initialize(ctx context.Context, r *request) (json.RawMessage, *js
 	if agreed.Era() != mcp.EraSession {
 		agreed = mcp.LatestSession
 	}
-	up, fault := h.connect(ctx, agreed, info, capabilities)
-	if fault == nil {
-		h.mu.Lock()
-		if h.session = up; h.initialized {
-			up.begin()
-		}
-		h.mu.Unlock()
-	}
+	r.version = agreed
+	h.mu.Lock()
+	h.name = nameOf(info)
+	h.mu.Unlock()
+	up, fault := h.open(agreed, info, capabilities)
 	if fault != nil {
 		return failure(r, mcp.EraUnknown, fault)
 	}
-	h.conn.AcceptBatches(agreed == mcp.Version2025_03_26)
-	up.watchLists()
-	return up.agreement(agreed), nil
+	answer := up.early(r)
+	if answer == nil {
+		ctx, cancel := h.untilTimeout(ctx, r.Method)
+		defer cancel()
+		defer r.beginHeartbeat(up.waitsFor)()
+		if err := up.connected(ctx); err != nil {
+			up.close()
+			return failure(r, mcp.EraUnknown, h.timedOut(ctx, err))
+		}
+	}
+	h.stats.sessions.Add(1)
+	h.mu.Lock()
+	if h.session = up; h.initialized {
+		up.side().begin()
+	}
+	h.mu.Unlock()
+	h.agreed(agreed)
+	if answer == nil {
+		up.watchLists()
+		answer = up.agreement(agreed)
+		up.keep(r, answer)
+	}
+	return answer, nil
 }
 
 // agreement returns the server's own description as the result of initialize.
@@ -72,7 +89,7 @@ func (up *upstream) agreement(agreed mcp.Version) json.RawMessage {
 
 // discover answers server/discover.
 func (up *upstream) discover(context.Context, *request) (json.RawMessage, error) {
-	versions, _ := jsonrpc.Marshal([]mcp.Version{mcp.Latest})
+	versions, _ := jsonrpc.Marshal(versionNames())
 	out := appendMember([]byte{'{'}, []byte("supportedVersions"), versions)
 	return up.describe(out), nil
 }
@@ -105,6 +122,9 @@ func (up *upstream) capabilities(declared []byte) []byte {
 			if up.version != mcp.Version2025_11_25 || up.client.ProtocolVersion() != mcp.Version2025_11_25 {
 				return true
 			}
+			if up.shared != nil {
+				value = without(value, "list") // it would have those of other hosts
+			}
 		case "extensions":
 			if up.version.Era() != mcp.EraStateless || up.server() != mcp.EraStateless {
 				return true
@@ -116,8 +136,6 @@ func (up *upstream) capabilities(declared []byte) []byte {
 	return append(out, '}')
 }
 
-func quoted(s string) []byte { return jsonrpc.AppendString(nil, s) }
-
 // notified passes a notification of the server to the host.
 func (up *upstream) notified(ctx context.Context, n jsonrpc.Notification) {
 	switch {
@@ -127,48 +145,48 @@ func (up *upstream) notified(ctx context.Context, n jsonrpc.Notification) {
 	case known(n.Method) && !mcp.MethodIn(n.Method, up.version):
 		return
 	}
-	select {
-	case <-up.ready: // before that there may be no client either
-	case <-ctx.Done():
+	if up.reached(ctx) != nil {
 		return
 	}
-	switch {
-	case changes(n.Method) && (up.server() == mcp.EraStateless || up.version.Era() == mcp.EraStateless):
+	if changes(n.Method) && (up.server() == mcp.EraStateless || up.version.Era() == mcp.EraStateless) {
 		return // subscriptions bring it
-	case n.Method == mcp.MethodMessage && !up.logs.wants(n.Params, up.version.Era()):
+	}
+	on := up.host.line
+	of, _ := ctx.Value(requestKey{}).(*request)
+	if of != nil {
+		on = of.line
+	}
+	if n.Method == mcp.MethodMessage {
+		up.logged(n, of)
 		return
 	}
-	up.host.tell(n)
+	up.host.tell(on, n)
 }
 
-// changes reports whether a notification is one that the stateless era has subscriptions for.
-func changes(method string) bool {
-	switch method {
-	case mcp.MethodToolsListChanged, mcp.MethodPromptsListChanged, mcp.MethodResourcesListChanged, mcp.MethodResourcesUpdated:
-		return true
-	}
-	return false
-}
-
-// observed tells a session host that lists may have changed: another process or session of
-// the server may have others.
+// observed notes that the server has another process or session, which may have other lists.
 func (up *upstream) observed(_ context.Context, e client.Event) {
 	switch e.(type) {
 	case client.Restarted, client.Reinitialized:
-	default:
-		return
+		up.renewed()
 	}
+}
+
+// listsChanged tells a session host that lists may have changed.
+func (up *upstream) listsChanged() {
 	select {
 	case <-up.ready:
 	default:
 		return // the host has seen no list yet
+	}
+	if !up.isConnected() {
+		return
 	}
 	if up.version.Era() == mcp.EraStateless {
 		return // its subscriptions report a gap
 	}
 	for method, capability := range listCapabilities {
 		if up.client.HasCapability(capability) {
-			up.host.tell(jsonrpc.Notification{Method: method})
+			up.host.tell(up.host.line, jsonrpc.Notification{Method: method})
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client"
@@ -28,29 +30,39 @@ func (up *upstream) watchLists() {
 		return
 	}
 	begun := make(chan struct{})
-	up.host.work.Go(func() {
+	watching := up.host.background(func() {
 		s := up.watch(filter)
 		close(begun)
-		for s != nil {
-			select {
-			case <-s.Done():
-			case <-up.host.ending:
-				return
-			}
-			up.host.within(slow, up.host.ending)
+		for s != nil && until(up, s.Done()) && until(up, time.After(slow)) {
 			if s = up.watch(filter); s != nil {
-				up.changed(nil, filter)(up.host.ctx, client.Change{Gap: true})
+				up.changed(up.host.line, nil, filter)(up.host.ctx, client.Change{Gap: true})
 			}
 		}
+		if s != nil {
+			_ = s.Close() // it returns nil
+		}
 	})
-	up.host.within(time.Second, begun)
+	if watching {
+		up.host.within(time.Second, begun)
+	}
+}
+
+// until waits for done. It returns false if the server or the conversation with the host ends first.
+func until[T any](up *upstream, done <-chan T) bool {
+	select {
+	case <-done:
+		return true
+	case <-up.host.ending:
+	case <-up.ctx.Done():
+	}
+	return false
 }
 
 // watch subscribes to lists. It returns nil if the server refuses.
 func (up *upstream) watch(filter mcp.SubscriptionFilter) *client.Subscription {
-	s, err := up.client.Subscribe(up.host.ctx, filter, up.changed(nil, filter))
+	s, err := up.client.Subscribe(up.host.ctx, filter, up.changed(up.host.line, nil, filter))
 	if err != nil {
-		if up.host.ctx.Err() == nil {
+		if up.ctx.Err() == nil {
 			up.host.log.Warn("[MCP] the server's lists cannot be watched", "error", err)
 		}
 		return nil
@@ -58,17 +70,15 @@ func (up *upstream) watch(filter mcp.SubscriptionFilter) *client.Subscription {
 	return s
 }
 
-// changed returns what passes changes of a subscription to the host. id is that of the
+// changed returns what passes changes of a subscription to the host, over on. id is that of the
 // host's own subscription, nil in the session era.
-func (up *upstream) changed(id json.RawMessage, filter mcp.SubscriptionFilter) func(context.Context, client.Change) {
+func (up *upstream) changed(on line, id json.RawMessage, filter mcp.SubscriptionFilter) func(context.Context, client.Change) {
 	return func(ctx context.Context, ch client.Change) {
-		select {
-		case <-up.ready:
-		case <-ctx.Done():
+		if up.reached(ctx) != nil {
 			return
 		}
 		if !ch.Gap {
-			up.host.tell(jsonrpc.Notification{Method: ch.Method, Params: marked(ch.Params, id)})
+			up.host.tell(on, jsonrpc.Notification{Method: ch.Method, Params: marked(ch.Params, id)})
 			return
 		}
 		for method, wanted := range map[string]bool{
@@ -76,43 +86,14 @@ func (up *upstream) changed(id json.RawMessage, filter mcp.SubscriptionFilter) f
 			mcp.MethodResourcesListChanged: filter.ResourcesListChanged,
 		} {
 			if wanted {
-				up.host.tell(jsonrpc.Notification{Method: method, Params: marked(nil, id)})
+				up.host.tell(on, jsonrpc.Notification{Method: method, Params: marked(nil, id)})
 			}
 		}
 		for _, uri := range filter.ResourceSubscriptions {
 			params := append(appendMember([]byte{'{'}, []byte("uri"), quoted(uri)), '}')
-			up.host.tell(jsonrpc.Notification{Method: mcp.MethodResourcesUpdated, Params: marked(params, id)})
+			up.host.tell(on, jsonrpc.Notification{Method: mcp.MethodResourcesUpdated, Params: marked(params, id)})
 		}
 	}
-}
-
-// marked returns the params of a notification with the subscription id in _meta that the
-// host knows, instead of the one of the server.
-func marked(params, id json.RawMessage) json.RawMessage {
-	out, meta := []byte{'{'}, []byte{'{'}
-	_ = jsonrpc.Members(params, func(name, value []byte) bool {
-		if string(name) != "_meta" {
-			out = appendMember(out, name, value)
-			return true
-		}
-		_ = jsonrpc.Members(value, func(name, value []byte) bool {
-			if string(name) != mcp.MetaSubscriptionID {
-				meta = appendMember(meta, name, value)
-			}
-			return true
-		})
-		return true
-	})
-	if id != nil {
-		meta = appendMember(meta, []byte(mcp.MetaSubscriptionID), id)
-	}
-	if len(meta) > 1 {
-		out = appendMember(out, []byte("_meta"), append(meta, '}'))
-	}
-	if len(out) == 1 {
-		return nil
-	}
-	return append(out, '}')
 }
 
 // subscribe answers resources/subscribe. The client restores the subscription in each new
@@ -131,9 +112,9 @@ func (up *upstream) subscribe(ctx context.Context, r *request) (json.RawMessage,
 		return nil, overloaded("the host has too many subscriptions")
 	}
 	filter := mcp.SubscriptionFilter{ResourceSubscriptions: []string{r.uri}}
-	tell := up.changed(nil, filter)
+	tell := up.changed(up.host.line, nil, filter)
 	s, err := up.client.Subscribe(ctx, filter, func(ctx context.Context, ch client.Change) {
-		if ch.Gap || up.server() == mcp.EraStateless { // a session server's notification crosses unchanged
+		if ch.Gap || up.server() == mcp.EraStateless || up.shared != nil { // that of a session server crosses unchanged
 			tell(ctx, ch)
 		}
 	})
@@ -149,7 +130,7 @@ func (up *upstream) subscribe(ctx context.Context, r *request) (json.RawMessage,
 	if old != nil {
 		return json.RawMessage(`{}`), s.Close()
 	}
-	up.host.work.Go(func() { up.forget(r.uri, s) })
+	up.host.background(func() { up.forget(r.uri, s) })
 	return json.RawMessage(`{}`), nil
 }
 
@@ -163,7 +144,7 @@ func (up *upstream) forget(uri string, s *client.Subscription) {
 	}
 	up.mu.Lock()
 	defer up.mu.Unlock()
-	if up.subscriptions[uri] == s {
+	if up.subscriptions[uri] == s && up.ctx.Err() == nil { // else the proxy has ended the server
 		delete(up.subscriptions, uri)
 		up.host.log.Warn("[MCP] the server has ended a subscription", "uri", jsonrpc.Printable(uri, 200), "error", s.Err())
 	}
@@ -177,7 +158,7 @@ func (up *upstream) unsubscribe(ctx context.Context, r *request) (json.RawMessag
 	delete(up.subscriptions, r.uri)
 	up.mu.Unlock()
 	result, err := json.RawMessage(`{}`), error(nil)
-	if s == nil || up.server() == mcp.EraSession {
+	if up.shared == nil && (s == nil || up.server() == mcp.EraSession) { // other hosts may be subscribed
 		result, err = up.pass(ctx, r)
 	}
 	if s != nil {
@@ -188,24 +169,17 @@ func (up *upstream) unsubscribe(ctx context.Context, r *request) (json.RawMessag
 
 // listen answers subscriptions/listen of a stateless host when the subscription has ended.
 func (up *upstream) listen(ctx context.Context, r *request) (json.RawMessage, error) {
-	var params struct {
-		Notifications mcp.SubscriptionFilter `json:"notifications"`
-	}
-	if err := jsonrpc.Unmarshal(r.Params, &params); err != nil {
-		return nil, invalidParams("notifications", err)
-	}
-	if params.Notifications.TaskIDs != nil && !up.declared.Has("extensions."+mcp.ExtensionTasks) {
-		return nil, jsonrpc.NewError(mcp.CodeMissingRequiredClientCapability, "To listen to tasks, declare the extension "+mcp.ExtensionTasks,
-			map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{mcp.ExtensionTasks: struct{}{}}}})
+	filter, err := up.filterOf(r)
+	if err != nil {
+		return nil, err
 	}
 	id := json.RawMessage(r.ID.AppendJSON(nil))
 	// Nothing may come before the acknowledgement.
 	acknowledged := make(chan struct{})
-	tell := up.changed(id, params.Notifications)
+	tell := up.changed(r.line, id, filter)
 	var s *client.Subscription
-	var err error
-	if !nothing(params.Notifications) {
-		s, err = up.client.Subscribe(ctx, params.Notifications, func(ctx context.Context, ch client.Change) {
+	if !nothing(filter) {
+		s, err = up.client.Subscribe(ctx, filter, func(ctx context.Context, ch client.Change) {
 			select {
 			case <-acknowledged:
 				tell(ctx, ch)
@@ -229,20 +203,43 @@ func (up *upstream) listen(ctx context.Context, r *request) (json.RawMessage, er
 		return nil, err
 	}
 	body := append(appendMember([]byte{'{'}, []byte("notifications"), raw), '}')
-	up.host.tell(jsonrpc.Notification{Method: mcp.MethodSubscriptionsAcknowledged, Params: marked(body, id)})
+	up.host.tell(r.line, jsonrpc.Notification{Method: mcp.MethodSubscriptionsAcknowledged, Params: marked(body, id)})
 	close(acknowledged)
 	var ended <-chan struct{}
 	if s != nil {
 		ended = s.Done()
 	}
-	select {
-	case <-ended:
-		return marked(nil, id), s.Err()
-	case <-up.host.ending:
-		return marked(nil, id), nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	for compared := up.cached.compared; ; compared = nil {
+		select {
+		case <-compared:
+			up.announce(ctx, r.line, id, accepted)
+			continue
+		case <-ended:
+			return marked(nil, id), s.Err()
+		case <-up.host.ending:
+			return marked(nil, id), nil
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
+}
+
+// filterOf returns what a host wants to listen to.
+func (s *hostSide) filterOf(r *request) (mcp.SubscriptionFilter, error) {
+	var params struct {
+		Notifications mcp.SubscriptionFilter `json:"notifications"`
+	}
+	if err := jsonrpc.Unmarshal(r.Params, &params); err != nil {
+		return mcp.SubscriptionFilter{}, invalidParams("notifications", err)
+	}
+	if s.host.share {
+		params.Notifications.TaskIDs = nil // there are none
+	}
+	if params.Notifications.TaskIDs != nil && !s.declared.Has("extensions."+mcp.ExtensionTasks) {
+		return mcp.SubscriptionFilter{}, jsonrpc.NewError(mcp.CodeMissingRequiredClientCapability, "To listen to tasks, declare the extension "+mcp.ExtensionTasks,
+			map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{mcp.ExtensionTasks: struct{}{}}}})
+	}
+	return params.Notifications, nil
 }
 
 func nothing(f mcp.SubscriptionFilter) bool {
@@ -251,15 +248,71 @@ func nothing(f mcp.SubscriptionFilter) bool {
 
 // setLevel answers logging/setLevel. The client repeats it in each new session.
 func (up *upstream) setLevel(ctx context.Context, r *request) (json.RawMessage, error) {
+	level, err := levelOf(r)
+	if err != nil {
+		return nil, err
+	}
+	if up.shared != nil {
+		err = up.shared.levels.want(ctx, up, level)
+	} else {
+		err = up.client.SetLogLevel(ctx, level)
+	}
+	if err != nil {
+		return nil, err
+	}
+	up.logs.only(level)
+	up.mu.Lock()
+	defer up.mu.Unlock()
+	up.level = level
+	return json.RawMessage(`{}`), nil
+}
+
+func levelOf(r *request) (mcp.LoggingLevel, error) {
 	var params struct {
 		Level mcp.LoggingLevel `json:"level"`
 	}
 	if jsonrpc.Unmarshal(r.Params, &params) != nil || !params.Level.Known() {
-		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: level is not one of debug, info, notice, warning, error, critical, alert, emergency", nil)
+		return "", jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params: level is not one of debug, info, notice, warning, error, critical, alert, emergency", nil)
 	}
-	if err := up.client.SetLogLevel(ctx, params.Level); err != nil {
-		return nil, err
+	return params.Level, nil
+}
+
+// inherit makes the server what another one was to the host, with its log level and its
+// subscriptions.
+func (up *upstream) inherit(from backend) {
+	old, _ := from.(*upstream)
+	if old == nil {
+		return
 	}
-	up.logs.only(params.Level)
-	return json.RawMessage(`{}`), nil
+	old.mu.Lock()
+	up.level, up.owed = old.level, slices.AppendSeq(old.owed, maps.Keys(old.subscriptions))
+	old.mu.Unlock()
+	up.logs.limit = old.logs.limit
+	up.settled = func(ctx context.Context) {
+		up.watchLists()
+		up.restore(ctx)
+		up.renewed()
+		up.catchUp(ctx)
+	}
+}
+
+// restore sets the inherited log level and subscriptions.
+func (up *upstream) restore(ctx context.Context) {
+	up.mu.Lock()
+	level, owed := up.level, up.owed
+	up.mu.Unlock()
+	if level != "" && up.client.HasCapability("logging") {
+		if err := up.client.SetLogLevel(ctx, level); err != nil {
+			up.host.log.Warn("[MCP] the log level could not be set again", "error", err)
+		}
+	}
+	for _, uri := range owed {
+		r := &request{Request: jsonrpc.Request{Method: mcp.MethodResourcesSubscribe}, version: up.version, uri: uri}
+		if _, err := up.subscribe(ctx, r); err != nil {
+			up.host.log.Warn("[MCP] a subscription was lost", "uri", jsonrpc.Printable(uri, 200), "error", err)
+		}
+	}
+	up.mu.Lock()
+	up.owed = nil
+	up.mu.Unlock()
 }

@@ -15,6 +15,8 @@ type rule func(up *upstream, ctx context.Context, r *request) (json.RawMessage, 
 //
 //	method                    to a session server               to a stateless server
 //	server/discover           answered here, from the agreement with the server
+//	tools/list and the other  request. Before the server is there, the first page comes from
+//	lists                     the cache
 //	logging/setLevel          request, again in each session    _meta of later requests
 //	resources/subscribe       request, again in each session    subscriptions/listen
 //	resources/unsubscribe     request                           end of the stream
@@ -24,12 +26,16 @@ type rule func(up *upstream, ctx context.Context, r *request) (json.RawMessage, 
 //
 // Requests of a stateless host may have a log level: see levels.
 var rules = map[string]rule{
-	mcp.MethodDiscover:             (*upstream).discover,
-	mcp.MethodLoggingSetLevel:      (*upstream).setLevel,
-	mcp.MethodResourcesSubscribe:   (*upstream).subscribe,
-	mcp.MethodResourcesUnsubscribe: (*upstream).unsubscribe,
-	mcp.MethodSubscriptionsListen:  (*upstream).listen,
-	mcp.MethodToolsCall:            (*upstream).askable,
-	mcp.MethodPromptsGet:           (*upstream).askable,
-	mcp.MethodResourcesRead:        (*upstream).askable,
+	mcp.MethodDiscover:              (*upstream).discover,
+	mcp.MethodToolsList:             (*upstream).list,
+	mcp.MethodPromptsList:           (*upstream).list,
+	mcp.MethodResourcesList:         (*upstream).list,
+	mcp.MethodResourceTemplatesList: (*upstream).list,
+	mcp.MethodLoggingSetLevel:       (*upstream).setLevel,
+	mcp.MethodResourcesSubscribe:    (*upstream).subscribe,
+	mcp.MethodResourcesUnsubscribe:  (*upstream).unsubscribe,
+	mcp.MethodSubscriptionsListen:   (*upstream).listen,
+	mcp.MethodToolsCall:             (*upstream).askable,
+	mcp.MethodPromptsGet:            (*upstream).askable,
+	mcp.MethodResourcesRead:         (*upstream).askable,
 }

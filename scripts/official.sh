@@ -3,9 +3,10 @@
 # at every revision the suite has scenarios for, and with its scenarios of
 # extensions. Counted strictly (scripts/official-score.mjs), with no list of expected
 # failures.
-#   official.sh [server|client]   one of the two; both without an argument
-# The server: one process, one URL. The client: interop/officialclient, one process a
-# scenario.
+#   official.sh [server|client|proxy|client-proxy]   one of them; server and client without an argument
+# The server: one process, one URL. proxy: the same server behind "mcpctl proxy --listen", once
+# as its program and once by its URL. The client: interop/officialclient, one process a
+# scenario. client-proxy: "mcpctl proxy" as the client, before it a host (interop/host).
 # Exit 0: every scenario passed; 1: one did not, or fewer than there should be
 # ran; 2: bad argument; 75: the suite could not be installed, nothing is known.
 # OFFICIAL_VERBOSE=1 says what each scenario that did not pass complained about.
@@ -27,24 +28,30 @@ VACANT=tasks-status-notifications
 
 case ${1:-all} in
 all) sides=(server client) ;;
-server | client) sides=("$1") ;;
+server | client | proxy | client-proxy) sides=("$1") ;;
 *)
-	echo "official.sh [server|client], not $1" >&2
+	echo "official.sh [server|client|proxy|client-proxy], not $1" >&2
 	exit 2
 	;;
 esac
 
 work=$(mktemp -d)
 cache=${MAINSTAY_OFFICIAL_CACHE:-${XDG_CACHE_HOME:-${HOME:-$work}/.cache}/mainstay-official/$SUITE}
-server=
+servers=()
+
+stop_servers() {
+	local pid
+	for pid in "${servers[@]}"; do
+		kill "$pid" 2>/dev/null
+		wait "$pid" 2>/dev/null
+	done
+	servers=()
+}
 
 finish() {
 	local rc=$?
 	set +e
-	if [[ -n $server ]]; then
-		kill "$server" 2>/dev/null
-		wait "$server" 2>/dev/null
-	fi
+	stop_servers
 	rm -rf "$work"
 	exit "$rc"
 }
@@ -92,23 +99,36 @@ free_port() {
 	return 1
 }
 
-start_server() {
-	local port i
-	go build -o "$work/refserver" ./cmd/refserver || return 1
-	port=$(free_port) || return 1
-	"$work/refserver" --http "127.0.0.1:$port" >"$work/refserver.log" 2>&1 </dev/null &
-	server=$!
-	for i in $(seq 100); do
+# start NAME COMMAND...: starts a program that listens at $port, and sets $url.
+start() {
+	local name=$1 pid
+	shift
+	"$@" >"$work/$name.log" 2>&1 </dev/null &
+	pid=$!
+	servers+=("$pid")
+	for _ in $(seq 100); do
 		if listening "$port"; then
 			url=http://127.0.0.1:$port/mcp
 			return
 		fi
-		kill -0 "$server" 2>/dev/null || break
+		kill -0 "$pid" 2>/dev/null || break
 		sleep 0.2
 	done
-	echo "FAIL  the reference server did not start:"
-	head -c 2000 "$work/refserver.log" | sed 's/^/      /'
+	echo "FAIL  $name did not start:"
+	head -c 2000 "$work/$name.log" | sed 's/^/      /'
 	return 1
+}
+
+start_server() {
+	go build -o "$work/refserver" ./cmd/refserver || return 1
+	port=$(free_port) || return 1
+	start refserver "$work/refserver" --http "127.0.0.1:$port"
+}
+
+# start_proxy TARGET...: starts a proxy before a server.
+start_proxy() {
+	port=$(free_port) || return 1
+	start mcpctl "$work/mcpctl" proxy --listen "127.0.0.1:$port" --no-auth "$@"
 }
 
 # server_scenario NAME FOLDER: runs one scenario.
@@ -153,49 +173,85 @@ client_names() {
 	fi
 }
 
-# judge_client REVISION TOTAL: one run of the suite a scenario, because only then
+# judge_client REVISION TOTAL COMMAND: one run of the suite a scenario, because only then
 # does it look at the exit code, and not more at once than there are processors,
 # because some scenarios measure time.
 judge_client() {
-	local revision=$1 total=$2 out=$work/client-$1 name at=(--spec-version "$1")
+	local revision=$1 total=$2 command=$3 out=$work/client-$1 name at=(--spec-version "$1")
 	mkdir -p "$out/logs"
 	[[ $revision != extensions ]] || at=() # each scenario has a revision of its own
 	client_names "$revision" >"$out/names"
 	while read -r name; do
 		while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n || true; done
-		timeout -k 5 60 "$node" "$suite" client --command "$work/officialclient" --scenario "$name" "${at[@]}" \
+		timeout -k 5 60 "$node" "$suite" client --command "$command" --scenario "$name" "${at[@]}" \
 			-o "$out/results" >"$out/logs/${name//\//%}" 2>&1 </dev/null &
 	done <"$out/names"
 	wait
 	"$node" scripts/official-score.mjs client "$revision" "$total" "$out/logs" "$out/results"
 }
 
-official_server() {
+# judge NAME: runs all revisions against the server at $url, whose log is $work/NAME.log.
+judge() {
 	local line revision total bad=0
-	start_server || return 1
 	for line in "${SERVER[@]}"; do
 		read -r revision total <<<"$line"
 		judge_server "$revision" "$total" || bad=1
 	done
-	if ((bad)) && [[ -s $work/refserver.log ]]; then
-		echo "      the end of the server's log:"
-		tail -n 5 "$work/refserver.log" | cut -c 1-300 | sed 's/^/      /'
+	if ((bad)) && [[ -s $work/$1.log ]]; then
+		echo "      the end of the log of $1:"
+		tail -n 5 "$work/$1.log" | cut -c 1-300 | sed 's/^/      /'
 	fi
-	kill "$server" 2>/dev/null
-	wait "$server" 2>/dev/null || true
-	server=
+	rm -rf "$work"/server-*
+	stop_servers || true
+	return "$bad"
+}
+
+official_server() {
+	start_server || return 1
+	judge refserver
+}
+
+official_proxy() {
+	local bad=0
+	start_server && go build -o "$work/mcpctl" ./cmd/mcpctl || return 1
+	echo "a proxy before the URL of the server"
+	start_proxy "$url" && judge mcpctl || bad=1
+	echo "a proxy before the server as its program"
+	start_proxy -- "$work/refserver" --families artifact,coe,docling,preflights,assistant,fixtures,skills && judge mcpctl || bad=1
+	return "$bad"
+}
+
+# judge_clients COMMAND: runs all revisions with a client.
+judge_clients() {
+	local line revision total bad=0
+	for line in "${CLIENT[@]}"; do
+		read -r revision total <<<"$line"
+		judge_client "$revision" "$total" "$1" || bad=1
+	done
 	return "$bad"
 }
 
 official_client() {
-	local line revision total bad=0
 	(cd interop/officialclient && GOWORK=off go build -o "$work/officialclient" .) || return 1
+	judge_clients "$work/officialclient"
+}
+
+official_client-proxy() {
+	command -v python3 >/dev/null || return 1
+	mkdir -p "$work/bin"
+	go build -o "$work/bin/mcpctl" ./cmd/mcpctl || return 1
+	local PATH=$work/bin:$PATH host="python3 $PWD/interop/host/host.py" line revision total bad=0
+	judge_clients "$host" || bad=1
+	rm -rf "$work"/client-*
+	echo "the same with a host of the other era than the server"
 	for line in "${CLIENT[@]}"; do
 		read -r revision total <<<"$line"
-		judge_client "$revision" "$total" || bad=1
+		HOST_REVISION=$(other_era "$revision") judge_client "$revision" "$total" "$host" || bad=1
 	done
 	return "$bad"
 }
+
+other_era() { [[ $1 == 2026-07-28 ]] && echo 2025-11-25 || echo 2026-07-28; }
 
 if ! install_suite; then
 	echo "################################################################"

@@ -234,14 +234,14 @@ func (f *FileStore) tidy(saved string) error {
 		name string
 		at   time.Time
 	}
-	var kept []aged
+	var kept []*aged // the compiler has one sort for all pointers
 	for _, e := range found {
 		stem, rest, ours := strings.Cut(e.Name(), fileSuffix)
 		info, err := e.Info()
 		switch {
 		case !ours || !isKey(stem) || err != nil: // not a file of a FileStore, or already removed
 		case rest == "" && e.Name() != saved:
-			kept = append(kept, aged{e.Name(), info.ModTime()})
+			kept = append(kept, &aged{e.Name(), info.ModTime()})
 		case rest != "" && time.Since(info.ModTime()) > abandoned:
 			err = os.Remove(filepath.Join(f.Dir, e.Name()))
 		}
@@ -249,7 +249,7 @@ func (f *FileStore) tidy(saved string) error {
 			return fmt.Errorf("tool store: %w", err)
 		}
 	}
-	slices.SortFunc(kept, func(a, b aged) int { return a.at.Compare(b.at) })
+	slices.SortFunc(kept, func(a, b *aged) int { return a.at.Compare(b.at) })
 	most := f.Files
 	if most <= 0 {
 		most = defaultFiles

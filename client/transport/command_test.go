@@ -305,7 +305,7 @@ func TestCommandKilledMidCall(t *testing.T) {
 		work.Go(func() {
 			_, err := c.Call(t.Context(), req)
 			f, ok := errors.AsType[*transport.Failure](err)
-			if !ok || f.Reason != transport.ReasonLost || f.NotSent || f.Process.Exit != -1 || f.Process.Signal != "killed" {
+			if !ok || f.Reason != transport.ReasonLost || f.NotSent || f.Process.Exit != -1 || f.Process.Signal != "SIGKILL" {
 				t.Errorf("got %+v", err)
 			}
 		})

@@ -49,7 +49,8 @@ type HTTP struct {
 	// client is closed, when the maximum time of the call is over, and when the function
 	// returns. The function must honor ctx: a call waits for one that does not, and Close
 	// leaves it behind. Requests that belong to no call, such as the end of a session, have
-	// a context without values. By default, cached results are not shared between callers
+	// a context without values, except the stream of a subscription, which has those of
+	// Subscribe. By default, cached results are not shared between callers
 	// with different headers; CacheConfig.Partition of package client overrides this.
 	HeaderFunc func(ctx context.Context) (http.Header, error)
 	// Authorizer, when set, returns the credentials of requests and logs in when the

@@ -177,7 +177,7 @@ func (x *exchange) handOver(m jsonrpc.Message, size int, again bool) {
 	case jsonrpc.Notification:
 		m.Params = jsonrpc.Lean(m.Params, size)
 		if x.c.handler.OnNotification != nil {
-			x.c.handler.OnNotification(m, x.id)
+			x.c.handler.OnNotification(context.WithoutCancel(x.caller), m, x.id)
 		}
 	case jsonrpc.Request:
 		m.Params = jsonrpc.Lean(m.Params, size)

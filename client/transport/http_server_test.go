@@ -122,7 +122,7 @@ func dialWithin(t *testing.T, h *transport.HTTP, budget *transport.Budget) *page
 	conn, err := h.Connect(t.Context(), transport.Handler{
 		Budget:  budget,
 		OnFault: func(err error) { p.locked(func() { p.faults = append(p.faults, err) }) },
-		OnNotification: func(n jsonrpc.Notification, id jsonrpc.ID) {
+		OnNotification: func(_ context.Context, n jsonrpc.Notification, id jsonrpc.ID) {
 			p.locked(func() { p.notes = append(p.notes, fmt.Sprintf("%s for %s", n.Method, id)) })
 		},
 		OnRequest: func(_ context.Context, req jsonrpc.Request, _ *transport.Caller) {

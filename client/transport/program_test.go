@@ -31,7 +31,7 @@ func TestCommandMute(t *testing.T) {
 	require.True(t, c.fails(c.request("echo", ""), transport.ReasonLost).NotSent)
 	ended := c.Conn.(ender).Ended()
 	require.True(t, ended.Process.Exited)
-	require.Equal(t, "killed", ended.Process.Signal)
+	require.Equal(t, "SIGKILL", ended.Process.Signal)
 }
 
 // A program that closes its stdout during Close has the full time that Close allows.

@@ -38,7 +38,7 @@ func connectOld(t *testing.T, tr transport.Transport) *page {
 	p := &page{T: t}
 	conn, err := tr.Connect(t.Context(), transport.Handler{
 		OnFault: func(err error) { p.locked(func() { p.faults = append(p.faults, err) }) },
-		OnNotification: func(n jsonrpc.Notification, id jsonrpc.ID) {
+		OnNotification: func(_ context.Context, n jsonrpc.Notification, id jsonrpc.ID) {
 			p.locked(func() { p.notes = append(p.notes, n.Method+id.String()) })
 		},
 	})

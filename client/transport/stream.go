@@ -69,12 +69,12 @@ func newStreamConn(in io.ReadCloser, out io.WriteCloser, limits Limits, h Handle
 		OnSent:       h.Trace.Sent,
 		OnReceived:   h.Trace.Received,
 	}
+	nobody := context.Background() //nolint:forbidigo // a stream does not associate messages with calls
 	if h.OnRequest != nil {
-		nobody := context.Background() //nolint:forbidigo // a stream does not associate requests with calls
 		cfg.OnRequest = func(req jsonrpc.Request) { h.OnRequest(nobody, req, nil) }
 	}
 	if h.OnNotification != nil {
-		cfg.OnNotification = func(n jsonrpc.Notification) { h.OnNotification(n, jsonrpc.ID{}) }
+		cfg.OnNotification = func(n jsonrpc.Notification) { h.OnNotification(nobody, n, jsonrpc.ID{}) }
 	}
 	if h.OnFault != nil {
 		cfg.OnFault = func(e *jsonrpc.DecodeError) { h.OnFault(e) }

@@ -120,8 +120,9 @@ type Handler struct {
 	// caller if the transport distinguishes callers. ctx never ends.
 	OnRequest func(ctx context.Context, req jsonrpc.Request, who *Caller)
 	// OnNotification receives notifications of the server. id is the call on whose
-	// stream the notification arrived, or zero if that is unknown.
-	OnNotification func(n jsonrpc.Notification, id jsonrpc.ID)
+	// stream the notification arrived, or zero if that is unknown. ctx has the values of the
+	// context of that call, and never ends.
+	OnNotification func(ctx context.Context, n jsonrpc.Notification, id jsonrpc.ID)
 	// OnFault receives violations of the protocol that belong to no call.
 	OnFault func(error)
 	// OnSessionLost is called if the server has lost the session and no call has reported that

@@ -19,7 +19,7 @@ func TestLoginIsACommandOfAuth(t *testing.T) {
 	}
 	_, help, _ := script(t, t.TempDir(), "", "ls", "--help")
 	require.NotContains(t, help, "--auth FILE")
-	require.Contains(t, help, "bearer:@FILE, env:VAR, or profile:NAME")
+	require.Contains(t, help, "bearer:@FILE, env:VAR, profile:NAME, or program:@FILE")
 }
 
 // A secret that is typed in the wrong place is not repeated: the error ends up in a log.
@@ -27,13 +27,15 @@ func TestMistypedSecretsAreNotPrinted(t *testing.T) {
 	t.Parallel()
 	const server, planted = "http://127.0.0.1:1/mcp", "eyJplanted-secret"
 	for says, args := range map[string][]string{
-		"--auth must be auto, none, bearer:@FILE, env:VAR or profile:NAME": {"ls", server, "--auth", "Bearer " + planted},
+		"--auth must be auto, none, bearer:@FILE, env:VAR, profile:NAME or program:@FILE": {"ls", server, "--auth", "Bearer " + planted},
 		"error: --auth must be": {"ls", server, "--auth", planted},
 		"--auth bearer: takes a file, because a command line is no place for a token": {"ls", server, "--auth", "bearer:" + planted},
 		"--auth bearer: this file cannot be read: ":                                   {"ls", server, "--auth", "bearer:@" + planted},
 		"--auth env: the variable is not set":                                         {"ls", server, "--auth", "env:" + planted},
 		"--auth bearer: name a file":                                                  {"ls", server, "--auth", "bearer:"},
 		"--auth env: name a variable":                                                 {"ls", server, "--auth", "env:"},
+		"--auth program: takes a file":                                                {"ls", server, "--auth", "program:" + planted},
+		"--auth program: this file cannot be read: ":                                  {"ls", server, "--auth", "program:@" + planted},
 		"--auth profile: name a login":                                                {"ls", server, "--auth", "profile:"},
 		"-H: write a header as 'Name: value'":                                         {"ls", server, "-H", "Bearer " + planted},
 		"error: -H: write a header":                                                   {"ls", server, "-H", planted + " a:b"},

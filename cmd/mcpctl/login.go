@@ -89,7 +89,7 @@ from stdin (--finish @-) or from a file.`,
 	set.BoolVar(&l.device, "device", false, "print a page and a code to type there, and wait until somebody has done it")
 	set.StringVar(&l.finish, "finish", "", "finish a login with the address in this `@FILE`, or @- for stdin")
 	set.StringVar(&l.profile, "profile", "", "`name` for one of several logins at the same server; see --auth")
-	set.StringVar(&l.secretEnv, "client-secret-env", "", "`variable` with the secret of that client")
+	l.registerSecret(set)
 	set.StringVar(&l.redirect, "redirect", "", "`URL` on this machine that was registered for that client")
 	l.register(set)
 	a.completes(cmd)
@@ -107,6 +107,10 @@ func (l *login) register(set *pflag.FlagSet) {
 	set.BoolVar(&l.private, "private-network", false, "allow authorization servers on private addresses")
 	set.BoolVar(&l.slash, "issuer-slash", false, "allow an issuer that differs by a slash at its end")
 	l.exceptions.register(set)
+}
+
+func (l *login) registerSecret(set *pflag.FlagSet) {
+	set.StringVar(&l.secretEnv, "client-secret-env", "", "`variable` with the secret of that client")
 }
 
 // typed are the flags that were typed, each with its value. It is never nil.
@@ -150,7 +154,7 @@ func (l *login) options(ctx context.Context, a *app) ([]auth.Option, error) {
 // demands are the options of the flags, without the store.
 func (l *login) demands(a *app) ([]auth.Option, error) {
 	opts := []auth.Option{
-		auth.WithClientName("mcpctl"), auth.WithScopes(l.scopes...), auth.WithTransport(a.dial.LoginTransport()), auth.WithTrace(a.traceLogin),
+		auth.WithClientName("mcpctl"), auth.WithScopes(l.scopes...), auth.WithTransport(a.dial.LoginTransport()), auth.WithTrace(a.traceLogin), auth.WithSharedLogins(),
 	}
 	if l.clientID != "" {
 		secret := ""

@@ -20,10 +20,12 @@ import (
 
 func TestMain(m *testing.M) {
 	testmain.Begin()
-	if _, set := os.LookupEnv(connect.EraStore); !set { // a script's programs start here too
-		_ = os.Setenv(connect.EraStore, "off")
+	for _, kept := range []string{connect.EraStore, connect.ProxyCache} {
+		if _, set := os.LookupEnv(kept); !set { // a script's programs start here too
+			_ = os.Setenv(kept, "off")
+		}
 	}
-	testscript.Main(checked{m}, map[string]func(){"mcpctl": main, "fakeserver": fakeMain})
+	testscript.Main(checked{m}, map[string]func(){"mcpctl": main, "fakeserver": fakeMain, "xdg-open": browserMain, "payserver": pay})
 }
 
 // checked are the tests as every package runs them.
@@ -80,6 +82,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("FRAMES", name)
 	env.Setenv("ESC", "\x1b")
 	env.Setenv("GORACE", os.Getenv("GORACE"))
+	env.Setenv(connect.ProxyCache, "off")
 	env.Setenv(connect.EraStore, "off") // else a script's first run would decide what its second sends
 	env.Defer(func() {
 		server.CloseClientConnections()

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,6 +81,46 @@ func TestDemandedEra(t *testing.T) {
 			}
 			require.Contains(t, got.err, "\n  try       --era auto\n")
 			require.NotContains(t, got.err, "WithProtocolVersion")
+		})
+	}
+}
+
+// The revision of the host does not overrule the one that the flags demand of a server.
+func TestDemandedEraOfAProxy(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		flags []string
+		first string
+	}{
+		"a revision": {[]string{"--protocol-version", "2026-07-28"}, "server/discover"},
+		"stateless":  {[]string{"--era", "stateless"}, "server/discover"},
+		"session":    {[]string{"--era", "session"}, "initialize 2025-06-18"},
+		"none":       {nil, "initialize 2025-06-18"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			var asked []string
+			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				var req struct {
+					Method string
+					Params struct{ ProtocolVersion string }
+				}
+				mu.Lock()
+				if json.NewDecoder(r.Body).Decode(&req) == nil {
+					asked = append(asked, strings.TrimSpace(req.Method+" "+req.Params.ProtocolVersion))
+				}
+				mu.Unlock()
+				w.WriteHeader(http.StatusNotFound)
+			}))
+			t.Cleanup(web.Close)
+			const host = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"h","version":"1"}}}`
+			args := append([]string{"proxy", "--no-cache", "--auth", "none", web.URL + "/mcp"}, tt.flags...)
+			_, stdout, _ := script(t, t.TempDir(), host+"\n", args...)
+			require.Contains(t, stdout, `"error"`)
+			mu.Lock()
+			defer mu.Unlock()
+			require.Equal(t, tt.first, asked[0], asked)
 		})
 	}
 }

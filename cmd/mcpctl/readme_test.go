@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,6 +22,31 @@ import (
 )
 
 var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
+
+// refserver is the reference server, built once for all tests.
+var refserver struct {
+	build  sync.Once
+	folder string
+	err    error
+}
+
+// refserverFolder returns a folder with the reference server in it.
+func refserverFolder(t *testing.T) string {
+	t.Helper()
+	refserver.build.Do(func() {
+		if refserver.folder, refserver.err = os.MkdirTemp("", "mcpctl-refserver"); refserver.err != nil { //nolint:usetesting // it outlives this test
+			return
+		}
+		testmain.AtEnd(func() { _ = os.RemoveAll(refserver.folder) })
+		to := refserver.folder + string(filepath.Separator)
+		out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", to, "../refserver").CombinedOutput()
+		if err != nil {
+			refserver.err = fmt.Errorf("%w: %s", err, out)
+		}
+	})
+	require.NoError(t, refserver.err)
+	return refserver.folder
+}
 
 // The lines of the README and of the page about mcpctl can be pasted: those that
 // need no network are run here, in a shell. The suite tests what conform prints.
@@ -33,10 +60,7 @@ func TestDocumentedLinesRun(t *testing.T) {
 	}
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	bin := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../refserver")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, string(out))
+	bin := refserverFolder(t)
 	for name, least := range map[string]int{"README.md": 3, "docs/mcpctl.md": 8} {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		require.NoError(t, err)
@@ -72,9 +96,7 @@ func TestFirstLogin(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a signal is sent")
 	}
-	bin := filepath.Join(t.TempDir(), "refserver")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../refserver").CombinedOutput()
-	require.NoError(t, err, string(out))
+	bin := filepath.Join(refserverFolder(t), "refserver")
 	for _, name := range []string{"README.md", "docs/authorization/person.md"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -63,9 +63,13 @@ func inGroups(cmd *cobra.Command) {
 	}
 }
 
-// flagError suggests the nearest flag for one that does not exist.
+// flagError suggests the nearest flag for one that does not exist, and the dashes before a program
+// for the operand of a proxy that is no URL: the lines of hosts have none.
 func flagError(cmd *cobra.Command, err error) error {
 	f := failure.Usage("%s", err)
+	if program := cmd.Flags().Arg(0); cmd.Name() == "proxy" && program != "" && !strings.ContainsAny(program, ":#") {
+		f.Try = append(f.Try, "mcpctl proxy -- "+program+" …")
+	}
 	f.Note = failure.NoteNothingSent
 	name, found := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !found {

@@ -21,10 +21,6 @@ func TestSkillsOfTheReferenceServer(t *testing.T) {
 	if testing.Short() || testmain.Race {
 		t.Skip("builds the reference server")
 	}
-	bin := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin+string(filepath.Separator), ".", "../refserver")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, string(out))
 	suffix := ""
 	if runtime.GOOS == "windows" {
 		suffix = ".exe"
@@ -34,8 +30,8 @@ func TestSkillsOfTheReferenceServer(t *testing.T) {
 	to := t.TempDir()
 	mcpctl := func(args ...string) string {
 		t.Helper()
-		args = append(args, "--", filepath.Join(bin, "refserver"+suffix), "--families", "skills", "--skills", samples)
-		run := exec.CommandContext(t.Context(), filepath.Join(bin, "mcpctl"+suffix), args...)
+		args = append(args, "--", filepath.Join(refserverFolder(t), "refserver"+suffix), "--families", "skills", "--skills", samples)
+		run := exec.CommandContext(t.Context(), "mcpctl", args...)
 		run.Dir = to
 		var failed strings.Builder
 		run.Stderr = &failed

@@ -20,9 +20,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
-// texts is what the checks say.
+// texts is what the checks say, packed.
 //
-//go:embed checks.txt
+//go:generate gzip -9nkf checks.txt
+//go:embed checks.txt.gz
 var texts string
 
 // All returns every scenario of the specification, in the order of a report. The
@@ -55,10 +56,14 @@ func List() []conformance.Listed { return engine.List(conformance.RoleServer, re
 // registry returns every scenario. All runs share them: a scenario keeps nothing of
 // a run.
 var registry = sync.OnceValue(func() []engine.Scenario {
-	all, err := engine.Complete(slices.Concat(
+	text, err := engine.Unpack(texts)
+	if err != nil {
+		panic("conformance: checks.txt.gz: " + err.Error()) //nolint:forbidigo // embedded: every test meets it
+	}
+	all, err := engine.Complete(engine.Join(
 		lifecycle.Scenarios(), base.Scenarios(), features.Scenarios(), utilities.Scenarios(), tasks.Scenarios(), stateless.Scenarios(),
 		http.Scenarios(), stdio.Scenarios(), talk.Scenarios(), seen.Scenarios(),
-	), texts)
+	), text)
 	if err != nil {
 		panic("conformance: checks.txt: " + err.Error()) //nolint:forbidigo // embedded: every test meets it
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance/checks/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
 // TestSuite: no check of the 29 tools comes with those of the specification.
@@ -93,7 +94,8 @@ func TestDocumentedCheck(t *testing.T) {
 	require.NoError(t, err)
 	_, section, found := strings.Cut(string(page), "\n## A new check\n")
 	require.True(t, found)
-	ours := texts
+	ours, err := engine.Unpack(texts)
+	require.NoError(t, err)
 	files, err := filepath.Glob(filepath.Join("talk", "conversations", "*.txtar"))
 	require.NoError(t, err)
 	for _, name := range files {

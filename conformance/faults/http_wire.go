@@ -117,6 +117,7 @@ func (c *wire) watch() {
 	}()
 }
 
+//go:noinline
 func (c *wire) send(data []byte) bool {
 	_, err := c.Write(data)
 	return err == nil

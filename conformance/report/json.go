@@ -57,7 +57,7 @@ func toJSON(r *conformance.Report) jsonReport {
 		out.Target.Role = conformance.RoleServer
 	}
 	if r.CI != (conformance.CI{}) {
-		out.Run.CI = &jsonCI{r.CI.Provider, r.CI.Commit, r.CI.Ref, r.CI.URL}
+		out.Run.CI = &jsonCI{r.CI.Provider, r.CI.Commit, r.CI.Ref, r.CI.URL, r.CI.File}
 	}
 	for i, l := range r.Revisions {
 		out.Revisions[i] = jsonRevision{l.Revision, l.Revision.Era().String(), l.Name, l.Version, l.Capabilities, surface(l.Tools)}

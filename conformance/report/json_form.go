@@ -57,6 +57,7 @@ type jsonCI struct {
 	Commit   string `json:"commit,omitempty"`
 	Ref      string `json:"ref,omitempty"`
 	URL      string `json:"url,omitempty"`
+	File     string `json:"file,omitempty"`
 }
 
 type jsonTarget struct {

@@ -103,7 +103,7 @@ func fromJSON(j *jsonReport) (*conformance.Report, error) {
 		},
 	}
 	if ci := j.Run.CI; ci != nil {
-		r.CI = conformance.CI{Provider: ci.Provider, Commit: ci.Commit, Ref: ci.Ref, URL: ci.URL}
+		r.CI = conformance.CI{Provider: ci.Provider, Commit: ci.Commit, Ref: ci.Ref, URL: ci.URL, File: ci.File}
 	}
 	for _, l := range j.Revisions {
 		r.Revisions = append(r.Revisions, conformance.RevisionReport{

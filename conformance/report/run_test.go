@@ -62,6 +62,7 @@ func TestRuns(t *testing.T) {
 		requireCounts(t, &root)
 		require.NoError(t, SARIF(&sarif, []*conformance.Report{r}))
 		requireConsistent(t, sarif.Bytes())
+		requireTaken(t, sarif.Bytes())
 		require.NoError(t, HTML(&page, []*conformance.Report{r}))
 		read, err := Read(&page)
 		require.NoError(t, err)

@@ -3,6 +3,8 @@ package report
 import (
 	"cmp"
 	"io"
+	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,7 +13,8 @@ import (
 )
 
 // SARIF writes the findings as a SARIF 2.1.0 log: a rule for each check, a result for each
-// check that did not pass. Known failures are suppressed.
+// check that did not pass. Known failures are suppressed. Code scanning takes findings only at a
+// file of the repository: that of the CI job, else the first baseline file, else README.md.
 func SARIF(w io.Writer, reports []*conformance.Report) error {
 	log := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0"}
 	for _, r := range reports {
@@ -47,7 +50,8 @@ type sarifDriver struct {
 type sarifRule struct {
 	ID            string      `json:"id"`
 	Short         sarifText   `json:"shortDescription"`
-	Help          *sarifText  `json:"help,omitempty"`
+	Full          sarifText   `json:"fullDescription"`
+	Help          sarifText   `json:"help"`
 	HelpURI       string      `json:"helpUri,omitempty"`
 	Configuration sarifConfig `json:"defaultConfiguration"`
 	Properties    sarifTags   `json:"properties"`
@@ -87,7 +91,21 @@ type sarifResult struct {
 }
 
 type sarifLocation struct {
-	Logical []sarifLogical `json:"logicalLocations"`
+	Physical sarifPhysical  `json:"physicalLocation"`
+	Logical  []sarifLogical `json:"logicalLocations"`
+}
+
+type sarifPhysical struct {
+	Artifact sarifArtifact `json:"artifactLocation"`
+	Region   sarifRegion   `json:"region"`
+}
+
+type sarifArtifact struct {
+	URI string `json:"uri"`
+}
+
+type sarifRegion struct {
+	StartLine int `json:"startLine"`
 }
 
 type sarifLogical struct {
@@ -110,6 +128,7 @@ func sarifRunOf(r *conformance.Report) sarifRun {
 		ColumnKind:        "utf16CodeUnits",
 		Results:           []sarifResult{},
 	}
+	place := sarifPhysical{sarifArtifact{findingFile(r)}, sarifRegion{1}}
 	rules := map[string]int{}
 	for i := range r.Results {
 		res := &r.Results[i]
@@ -125,11 +144,12 @@ func sarifRunOf(r *conformance.Report) sarifRun {
 		out := sarifResult{
 			RuleID: res.ID, RuleIndex: at, Kind: "fail", Level: sarifLevel(r, res),
 			Message: sarifText{clip(res.Title+": "+message(res), messageLimit)},
-			Locations: []sarifLocation{{[]sarifLogical{{
+			Locations: []sarifLocation{{place, []sarifLogical{{
 				Name: res.Area, QualifiedName: string(res.Revision) + "/" + res.Area + "/" + res.Scenario, Kind: "module",
 			}}}},
-			Fingerprints: map[string]string{"mcpctlConform/v1": strings.TrimPrefix(fingerprint(r, res), "sha256:")},
 		}
+		finding := strings.TrimPrefix(fingerprint(r, res), "sha256:")
+		out.Fingerprints = map[string]string{"mcpctlConform/v1": finding, "primaryLocationLineHash": finding} // without it, GitHub compares the lines, which are the same
 		if res.Excused() || res.Unscored {
 			out.Suppressions = []sarifSuppression{{Kind: "external", Justification: strings.Join(remarks(res), "; ")}}
 		}
@@ -140,16 +160,25 @@ func sarifRunOf(r *conformance.Report) sarifRun {
 
 func sarifRuleOf(res *conformance.Result) sarifRule {
 	rule := sarifRule{
-		ID: res.ID, Short: sarifText{res.Title}, HelpURI: specURL(res),
+		ID: res.ID, Short: sarifText{res.Title}, Full: sarifText{res.Title}, HelpURI: specURL(res),
+		Help:          sarifText{cmp.Or(res.Spec.Quote, source(res), res.Title)},
 		Configuration: sarifConfig{"warning"}, Properties: sarifTags{[]string{"mcp", res.Area, string(res.Level)}},
 	}
 	if res.Level == conformance.Must {
 		rule.Configuration.Level = "error"
 	}
-	if text := cmp.Or(res.Spec.Quote, source(res)); text != "" {
-		rule.Help = &sarifText{text}
-	}
 	return rule
+}
+
+// findingFile is the path of a file below the root of the repository, as a URL.
+func findingFile(r *conformance.Report) string {
+	for _, name := range append([]string{r.CI.File}, r.Policy.Baselines...) {
+		if name != "" && filepath.IsLocal(name) {
+			u := url.URL{Path: filepath.ToSlash(filepath.Clean(name))}
+			return u.EscapedPath()
+		}
+	}
+	return "README.md"
 }
 
 func sarifLevel(r *conformance.Report, res *conformance.Result) string {

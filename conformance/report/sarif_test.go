@@ -3,6 +3,8 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"io/fs"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -27,7 +29,7 @@ const sarifSchema = `{
           "properties": {"name": {"type": "string"}, "version": {"type": "string"}, "rules": {"type": "array", "uniqueItems": true, "items": {
             "type": "object", "additionalProperties": false, "required": ["id"],
             "properties": {
-              "id": {"type": "string"}, "shortDescription": {"$ref": "#/$defs/text"}, "help": {"$ref": "#/$defs/text"},
+              "id": {"type": "string"}, "shortDescription": {"$ref": "#/$defs/text"}, "fullDescription": {"$ref": "#/$defs/text"}, "help": {"$ref": "#/$defs/text"},
               "helpUri": {"type": "string", "format": "uri", "pattern": "^https?://[^\\s]+$"},
               "defaultConfiguration": {"type": "object", "additionalProperties": false, "properties": {"level": {"$ref": "#/$defs/level"}}},
               "properties": {"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": true, "items": {"type": "string"}}}}
@@ -43,7 +45,10 @@ const sarifSchema = `{
             "ruleId": {"type": "string"}, "ruleIndex": {"type": "integer", "minimum": -1},
             "kind": {"enum": ["notApplicable", "pass", "fail", "review", "open", "informational"]},
             "level": {"$ref": "#/$defs/level"}, "message": {"$ref": "#/$defs/text"},
-            "locations": {"type": "array", "items": {"type": "object", "additionalProperties": false, "properties": {"logicalLocations": {
+            "locations": {"type": "array", "items": {"type": "object", "additionalProperties": false, "properties": {"physicalLocation": {
+              "type": "object", "additionalProperties": false, "properties": {
+                "artifactLocation": {"type": "object", "additionalProperties": false, "properties": {"uri": {"type": "string", "format": "uri-reference"}}},
+                "region": {"type": "object", "additionalProperties": false, "properties": {"startLine": {"type": "integer", "minimum": 1}}}}}, "logicalLocations": {
               "type": "array", "uniqueItems": true, "items": {
                 "type": "object", "additionalProperties": false,
                 "properties": {"name": {"type": "string"}, "fullyQualifiedName": {"type": "string"}, "kind": {"type": "string"}}}}}}},
@@ -68,6 +73,7 @@ func TestSARIF(t *testing.T) {
 		require.NoError(t, SARIF(&b, []*conformance.Report{r, sampleReport()}))
 		requireValid(t, schema, b.Bytes())
 		requireConsistent(t, b.Bytes())
+		requireTaken(t, b.Bytes())
 	}
 
 	log := sarifRunOf(sampleReport())
@@ -83,6 +89,62 @@ func TestSARIF(t *testing.T) {
 		if res.RuleID == "RPC-07/exclusive" && strings.HasPrefix(res.Locations[0].Logical[0].QualifiedName, "2026") {
 			require.Equal(t, "external", res.Suppressions[0].Kind)
 			require.Contains(t, res.Suppressions[0].Justification, "known")
+		}
+	}
+}
+
+// requireTaken checks what GitHub's code scanning demands besides the schema
+// (docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning):
+// it refuses a result without a file of the repository, and a rule without its texts.
+func requireTaken(t *testing.T, document []byte) {
+	t.Helper()
+	require.Less(t, len(document), 10<<20)
+	var log sarifLog
+	require.NoError(t, json.Unmarshal(document, &log))
+	require.LessOrEqual(t, len(log.Runs), 20)
+	for _, run := range log.Runs {
+		require.NotEmpty(t, run.Tool.Driver.Name)
+		require.LessOrEqual(t, len(run.Results), 5_000)
+		for _, rule := range run.Tool.Driver.Rules {
+			require.LessOrEqual(t, len(rule.ID), 255)
+			require.NotEmpty(t, rule.Short.Text)
+			require.LessOrEqual(t, len(rule.Short.Text), 1024)
+			require.NotEmpty(t, rule.Full.Text)
+			require.LessOrEqual(t, len(rule.Full.Text), 1024)
+			require.NotEmpty(t, rule.Help.Text)
+			require.LessOrEqual(t, len(rule.Properties.Tags), 10)
+		}
+		for _, res := range run.Results {
+			require.NotEmpty(t, res.Message.Text)
+			require.Len(t, res.Locations, 1)
+			at := res.Locations[0].Physical
+			require.NotEmpty(t, at.Artifact.URI)
+			u, err := url.Parse(at.Artifact.URI)
+			require.NoError(t, err)
+			require.False(t, u.IsAbs())
+			require.True(t, fs.ValidPath(u.Path), u.Path)
+			require.Positive(t, at.Region.StartLine)
+			require.NotEmpty(t, res.Fingerprints["primaryLocationLineHash"])
+		}
+	}
+}
+
+// Findings stand at the file of the CI job, else at the baseline file, else at README.md.
+func TestSARIF_File(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		file      string
+		baselines []string
+		want      string
+	}{
+		{"", nil, "README.md"},
+		{"", []string{"/tmp/known.txt", "../known.txt", "./conf/known #1.txt"}, "conf/known%20%231.txt"},
+		{".github/workflows/ci.yml", []string{"known.txt"}, ".github/workflows/ci.yml"},
+	} {
+		r := sampleReport()
+		r.CI.File, r.Policy.Baselines = c.file, c.baselines
+		for _, res := range sarifRunOf(r).Results {
+			require.Equal(t, c.want, res.Locations[0].Physical.Artifact.URI)
 		}
 	}
 }

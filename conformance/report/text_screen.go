@@ -1,9 +1,9 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -156,7 +156,7 @@ func findings(r *conformance.Report) []finding {
 		}
 		out[at].results = append(out[at].results, res)
 	}
-	slices.SortStableFunc(out, func(a, b finding) int { return cmp.Compare(a.rank, b.rank) })
+	sort.SliceStable(out, func(i, j int) bool { return out[i].rank < out[j].rank })
 	return out
 }
 

@@ -33,9 +33,11 @@ type World struct {
 	Callback func(url.Values)  // changes the answer of a login
 	Seen     map[string]int    // calls that were run, by id
 	Never    bool              // the MCP server refuses every token
+	Public   bool              // only tools/call needs a token
 
 	// Every is the number of calls after which all tokens expire, 0 for never. They expire
-	// again only after each call that was refused for the last expiry has run. After
+	// again only after each request that was refused for the last expiry has been accepted:
+	// a client cannot tell two expiries in a row from a server that refuses new tokens. After
 	// Expiries expiries, the result of a call is "enough" instead of "done".
 	Every, Expiries int
 	Expired         int // the number of expiries so far
@@ -47,8 +49,9 @@ type World struct {
 
 	mu      sync.Mutex
 	lost    int                   // refresh tokens that were refused
+	sent    map[string]int        // how often each refresh token was sent
 	ran     int                   // calls since the last expiry
-	waiting map[string]bool       // calls that were refused since, by id
+	waiting map[string]bool       // requests that were refused since, by id
 	codes   map[string]url.Values // the authorization request of each code
 	refresh map[string]bool
 	bound   map[string]bool // clients that were registered to use DPoP always
@@ -64,7 +67,7 @@ type World struct {
 
 // New starts both servers, for the time of a test.
 func New(t testing.TB) *World {
-	w := &World{codes: map[string]url.Values{}, Access: map[string]string{}, refresh: map[string]bool{}, bound: map[string]bool{}, Seen: map[string]int{}, Lifetime: 3600, waiting: map[string]bool{}, whose: map[string]string{}}
+	w := &World{codes: map[string]url.Values{}, Access: map[string]string{}, refresh: map[string]bool{}, sent: map[string]int{}, bound: map[string]bool{}, Seen: map[string]int{}, Lifetime: 3600, waiting: map[string]bool{}, whose: map[string]string{}}
 	w.grants = grants{pushed: map[string]url.Values{}, devices: map[string]*device{}}
 	// The port may be that of an earlier server, which a client of another test still calls.
 	w.mu.Lock()
@@ -204,6 +207,7 @@ func (w *World) token(rw http.ResponseWriter, r *http.Request) {
 		}
 	case "refresh_token":
 		subject = w.whose[r.PostForm.Get("refresh_token")]
+		w.sent[r.PostForm.Get("refresh_token")]++
 		if !w.refresh[r.PostForm.Get("refresh_token")] {
 			w.lost++
 			answer(rw, 400, map[string]any{"error": "invalid_grant"})
@@ -265,8 +269,8 @@ func (w *World) serveMCP(rw http.ResponseWriter, r *http.Request) {
 	}
 	_, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	scope, valid := w.Access[token]
-	if !ok || !valid || w.Never {
-		if m.Method == "tools/call" {
+	if (!ok || !valid || w.Never) && !(w.Public && m.Method != "tools/call") {
+		if m.ID != nil {
 			w.waiting[string(id)] = true
 		}
 		rw.Header().Add("WWW-Authenticate", "Negotiate")
@@ -283,6 +287,7 @@ func (w *World) serveMCP(rw http.ResponseWriter, r *http.Request) {
 		rw.WriteHeader(http.StatusForbidden)
 		return
 	}
+	delete(w.waiting, string(id))
 	var result any
 	switch m.Method {
 	case "initialize":
@@ -292,7 +297,6 @@ func (w *World) serveMCP(rw http.ResponseWriter, r *http.Request) {
 		result = map[string]any{"tools": tools(w.whose[token])}
 	case "tools/call":
 		w.Seen[string(id)]++
-		delete(w.waiting, string(id))
 		w.ran++
 		text := "done"
 		if w.Every > 0 && w.Expired == w.Expiries && w.ran >= w.Every {
@@ -321,6 +325,13 @@ func (w *World) Lost() int {
 	return w.lost
 }
 
+// Sent returns how often each refresh token was sent.
+func (w *World) Sent() map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.sent)
+}
+
 // Registered returns the descriptions with which programs registered.
 func (w *World) Registered() []map[string]any {
 	w.mu.Lock()
@@ -328,7 +339,7 @@ func (w *World) Registered() []map[string]any {
 	return slices.Clone(w.clients)
 }
 
-// Abandon drops the calls that were refused and have not run, because their process exited.
+// Abandon drops the requests that were refused and not sent again, because their process exited.
 func (w *World) Abandon() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

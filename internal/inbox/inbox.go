@@ -3,6 +3,7 @@
 package inbox
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -47,6 +48,14 @@ type Queue[T Item] struct {
 	dropped int
 	running bool
 	stopped bool
+	last    uint64 // number of the newest item
+	waits   []*wait
+}
+
+// wait is a call of Await.
+type wait struct {
+	upto uint64        // the number of the last item that it waits for
+	over chan struct{} // closed when that item is delivered or dropped
 }
 
 // sized is an item with its share of the budget.
@@ -74,6 +83,7 @@ func (q *Queue[T]) Put(item T) {
 	if q.host.Budget.Take(size) {
 		q.items = append(q.items, sized[T]{item, size})
 		q.bytes += size
+		q.last++
 	} else {
 		q.dropped++
 		item.Drop()
@@ -81,6 +91,41 @@ func (q *Queue[T]) Put(item T) {
 	if !q.running {
 		q.running = true
 		q.host.Go(q.run) // under the lock, so that it does not run after Stop
+	}
+}
+
+// Busy reports whether items wait or are being delivered.
+func (q *Queue[T]) Busy() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.running
+}
+
+// Await waits until the items that were put before are delivered or dropped, and no longer than
+// until stop is closed. Do not call it from Deliver.
+func (q *Queue[T]) Await(stop <-chan struct{}) {
+	q.mu.Lock()
+	if !q.running || q.stopped {
+		q.mu.Unlock()
+		return
+	}
+	w := &wait{upto: q.last, over: make(chan struct{})}
+	q.waits = append(q.waits, w)
+	q.mu.Unlock()
+	select {
+	case <-w.over:
+	case <-stop:
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.waits = slices.DeleteFunc(q.waits, func(other *wait) bool { return other == w })
+	}
+}
+
+// settle ends the waits for items up to this number. Requires q.mu.
+func (q *Queue[T]) settle(upto uint64) {
+	for len(q.waits) > 0 && q.waits[0].upto <= upto {
+		close(q.waits[0].over)
+		q.waits = q.waits[1:]
 	}
 }
 
@@ -101,6 +146,7 @@ func (q *Queue[T]) next() (item T, dropped int, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	dropped, q.dropped = q.dropped, 0
+	q.settle(q.last - uint64(len(q.items))) // nothing is being delivered now
 	if len(q.items) == 0 {
 		q.items, q.running = nil, false
 		return item, dropped, false
@@ -131,4 +177,5 @@ func (q *Queue[T]) Stop() {
 	}
 	q.host.Budget.Give(q.bytes)
 	q.items, q.bytes = nil, 0
+	q.settle(q.last)
 }

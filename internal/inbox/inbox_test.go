@@ -127,3 +127,75 @@ func TestStop(t *testing.T) {
 		require.Equal(t, []int{0}, d.delivered)
 	})
 }
+
+// Await waits for the items before it and not for later ones, also if the oldest are dropped.
+func TestAwait(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		before, after int   // items
+		limit         int64 // of the memory, 0 for none
+		want          int   // items delivered when Await returns
+	}{
+		"nothing":            {},
+		"one":                {before: 1, want: 1},
+		"some of many":       {before: 3, after: 5, want: 3},
+		"the oldest dropped": {before: 3, after: MaxItems, want: 1},
+		"the newest dropped": {before: 3, limit: 1, want: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				turn := make(chan struct{})
+				d := open(func(int) { <-turn })
+				d.budget.SetLimit(tt.limit)
+				for n := range tt.before {
+					d.put(n, 1)
+					if n == 0 {
+						synctest.Wait() // the handler has it
+					}
+				}
+				awaited := make(chan struct{})
+				go func() {
+					defer close(awaited)
+					d.Await(nil)
+				}()
+				synctest.Wait()
+				for n := range tt.after {
+					d.put(tt.before+n, 1)
+				}
+				for range tt.want {
+					select {
+					case <-awaited:
+						t.Fatal("it did not wait")
+					default:
+					}
+					turn <- struct{}{}
+					synctest.Wait()
+				}
+				<-awaited
+				require.Empty(t, d.waits)
+				close(turn)
+				d.work.Wait()
+			})
+		})
+	}
+}
+
+// Await ends with its stop and with the queue.
+func TestAwaitEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		slow := make(chan struct{})
+		d := open(func(int) { <-slow })
+		d.put(0, 1)
+		stop := make(chan struct{})
+		go close(stop)
+		d.Await(stop)
+		require.Empty(t, d.waits)
+		go d.Stop()
+		d.Await(nil)
+		d.Await(nil)
+		close(slow)
+		d.work.Wait()
+	})
+}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -20,21 +19,16 @@ import (
 const module = "conformance/families"
 
 // host is the running program.
-type host struct {
-	address string
-	// input is its standard input. A reference is kept because the garbage collector closes
-	// unused files, which would end the program.
-	input io.Closer
-}
+type host struct{ address string }
 
-// hosted starts the host once per process. It exits when its input is closed, at the latest with
-// this process.
+// hosted starts the host once per process. It ends when its input is closed: after the tests, at
+// the latest with this process.
 var hosted = sync.OnceValues(func() (*host, error) {
 	dir, err := find()
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"run"}
+	args := []string{"run", "-buildvcs=false"} // with the commit in it, each commit would link it
 	if testmain.Race {
 		args = append(args, "-race")
 	}
@@ -57,7 +51,11 @@ var hosted = sync.OnceValues(func() (*host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the host of the reference servers did not start (its modules are needed, see go env GOPROXY): %w", errors.Join(err, cmd.Wait()))
 	}
-	return &host{strings.TrimSpace(at), in}, nil
+	testmain.AtEnd(func() {
+		_ = in.Close() // an error means that it has ended
+		_ = cmd.Wait()
+	})
+	return &host{strings.TrimSpace(at)}, nil
 })
 
 // find returns the folder of the reference server's module. It calls Stat for each of its files,

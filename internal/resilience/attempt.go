@@ -43,7 +43,8 @@ type Attempt struct {
 	// Counts is set if the application's profile counts the answer as a failure. By default an
 	// answer is the result of its call.
 	Counts bool
-	// Absent is set if no process listens at the address, so nothing was sent.
+	// Absent is set if no process listens at the address, or the one that did has just gone, so
+	// nothing was sent.
 	Absent bool
 	// Final is set if the error states that a later attempt would end the same way (its Retryable
 	// is false). The server's own information overrides the table.

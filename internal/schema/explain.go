@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -78,7 +79,7 @@ func (s Schema) sort(found []Finding) {
 		}
 		return len(place)
 	}
-	slices.SortStableFunc(found, func(a, b Finding) int { return of(a) - of(b) })
+	sort.SliceStable(found, func(i, j int) bool { return of(found[i]) < of(found[j]) })
 }
 
 // spend reports whether the explanation may do more work.

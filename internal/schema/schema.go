@@ -10,6 +10,7 @@ package schema
 import (
 	"net/url"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -201,15 +202,7 @@ func (s Schema) Fields() []Field {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Field) int {
-		switch {
-		case a.Required == b.Required:
-			return 0
-		case a.Required:
-			return -1
-		}
-		return 1
-	})
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Required && !out[j].Required })
 	return out
 }
 

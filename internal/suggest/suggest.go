@@ -2,7 +2,7 @@
 package suggest
 
 import (
-	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 )
@@ -30,7 +30,7 @@ func Nearest(got string, names []string) []string {
 		}
 		found = append(found, candidate{name, away})
 	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return a.away - b.away })
+	sort.SliceStable(found, func(i, j int) bool { return found[i].away < found[j].away })
 	var out []string
 	for _, c := range found[:min(3, len(found))] {
 		out = append(out, c.name)

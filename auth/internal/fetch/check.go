@@ -45,7 +45,7 @@ func (c *Client) check(text string) (*url.URL, error) {
 	case strings.Contains(host, "%"):
 		return refuse("its address has a zone")
 	case isNumeric(host):
-		return refuse("its host is an address in an odd spelling")
+		return refuse("its host is an IP address in a nonstandard notation")
 	}
 	local := isLocal(host)
 	if _, err := netip.ParseAddr(host); err == nil {

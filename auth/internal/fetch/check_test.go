@@ -79,14 +79,14 @@ func TestCheck(t *testing.T) {
 		{"http://169.254.169.254/latest/meta-data/", strict, "metadata"},
 		{"https://[fe80::1%25eth0]/", strict, "zone"},
 		{"https://0.0.0.0/", local, "not a public"},
-		{"https://0/", local, "spelling"},
-		{"https://2130706433/", local, "spelling"},
-		{"https://0x7f000001/", local, "spelling"},
-		{"https://0x7f.1/", local, "spelling"},
-		{"https://0177.0.0.1/", local, "spelling"},
-		{"https://127.1/", local, "spelling"},
-		{"https://127.0.0.1./", local, "spelling"},
-		{"https://example.09/", local, "spelling"},
+		{"https://0/", local, "nonstandard notation"},
+		{"https://2130706433/", local, "nonstandard notation"},
+		{"https://0x7f000001/", local, "nonstandard notation"},
+		{"https://0x7f.1/", local, "nonstandard notation"},
+		{"https://0177.0.0.1/", local, "nonstandard notation"},
+		{"https://127.1/", local, "nonstandard notation"},
+		{"https://127.0.0.1./", local, "nonstandard notation"},
+		{"https://example.09/", local, "nonstandard notation"},
 	} {
 		t.Run(tt.url, func(t *testing.T) {
 			err := tt.client.Check(tt.url)

@@ -178,7 +178,7 @@ func TestRedirectsThatAreNotFollowed(t *testing.T) {
 		"http://auth.example.com/?code=secret":      "from https to http",
 		"https://169.254.169.254/latest?x=secret":   "metadata service",
 		"https://[::ffff:10.0.0.1]/?x=secret":       "private",
-		"https://2130706433/?x=secret":              "spelling",
+		"https://2130706433/?x=secret":              "nonstandard notation",
 		"https://secret:secret@auth.example.com/":   "user name",
 		"javascript:alert('secret')":                "from https to http",
 		"https://auth.example.com:99999/?secret":    "port",

@@ -13,7 +13,7 @@ import (
 
 // guard checks the addresses of connections. It checks each address that is dialed,
 // after the name was resolved. So neither a name that resolves differently the second
-// time (DNS rebinding) nor an odd spelling of an address can circumvent it.
+// time (DNS rebinding) nor a nonstandard notation of an address can circumvent it.
 type guard struct {
 	loopback, private bool
 	resolver          *net.Resolver // nil: the default

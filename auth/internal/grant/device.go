@@ -105,6 +105,10 @@ func (e *Endpoint) DeviceToken(ctx context.Context, c *Client, d *DeviceCode, pa
 	for {
 		select {
 		case <-timer.C:
+			if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
+				<-ctx.Done() // at the same moment: a code that has expired is not sent
+				return nil, waited(ctx, failed)
+			}
 		case <-ctx.Done():
 			return nil, waited(ctx, failed)
 		}

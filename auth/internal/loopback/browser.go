@@ -31,6 +31,12 @@ func Open(ctx context.Context, target string) error {
 	return nil
 }
 
+// CanOpen reports whether this machine has a program that opens URLs.
+func CanOpen() bool {
+	_, err := opener(runtime.GOOS, exec.LookPath)
+	return err == nil
+}
+
 // opener is the program that opens URLs on a system.
 func opener(system string, find func(string) (string, error)) ([]string, error) {
 	var choices [][]string

@@ -12,10 +12,12 @@ import (
 	"html"
 	"io"
 	"maps"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -84,8 +86,8 @@ type Listener struct {
 }
 
 // Listen opens a listener for the state. redirect is the URL of the callback, http on
-// localhost or a loopback address; without a port or with port 0 the system chooses
-// one. "" is http://127.0.0.1/callback.
+// localhost or a loopback address; without a port or with port 0 it is a free one. ""
+// is http://127.0.0.1/callback.
 func Listen(ctx context.Context, redirect, state string) (*Listener, error) {
 	if redirect == "" {
 		redirect = "http://127.0.0.1/callback"
@@ -105,7 +107,7 @@ func Listen(ctx context.Context, redirect, state string) (*Listener, error) {
 	if port == "" {
 		port = "0"
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	l, err := listen(ctx, host, port)
 	if err != nil {
 		return nil, fmt.Errorf("the callback of the login cannot be received: %w", err)
 	}
@@ -121,6 +123,30 @@ func Listen(ctx context.Context, redirect, state string) (*Listener, error) {
 	}
 	w.done.Go(func() { _ = w.server.Serve(l) }) // ends with Close
 	return w, nil
+}
+
+// Ports that systems give to nobody who does not ask for them: Linux gives those from 32768 on,
+// others those from 49152 on (RFC 6335 section 6). A registration names the port of its first
+// login, which should be free for the next one, too.
+const (
+	firstPort = 16384
+	lastPort  = 32767
+	portTries = 16
+)
+
+// listen listens on a port, for "0" on a free one.
+func listen(ctx context.Context, host, port string) (net.Listener, error) {
+	var config net.ListenConfig
+	for range portTries {
+		if port != "0" {
+			break
+		}
+		own := strconv.Itoa(firstPort + mathrand.IntN(lastPort-firstPort+1)) //nolint:gosec // it is no secret
+		if l, err := config.Listen(ctx, "tcp", net.JoinHostPort(host, own)); err == nil {
+			return l, nil
+		}
+	}
+	return config.Listen(ctx, "tcp", net.JoinHostPort(host, port))
 }
 
 // IsLoopback reports whether a host name is this machine's.

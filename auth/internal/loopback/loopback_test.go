@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,6 +37,9 @@ func TestCallback(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1", at.Hostname())
 	require.Equal(t, "/callback", at.Path)
+	port, err := strconv.Atoi(at.Port())
+	require.NoError(t, err)
+	require.Less(t, port, 32768, "a connection of any program may have it when the next login needs it")
 
 	for _, row := range []struct {
 		name, query, host string

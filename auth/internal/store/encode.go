@@ -27,6 +27,8 @@ type form struct {
 	Login    string    `json:"login,omitempty"`
 	Obtained time.Time `json:"obtained,omitzero"`
 	Pending  *pending  `json:"pending,omitempty"`
+
+	Refused map[string]time.Time `json:"refused,omitempty"`
 }
 
 type token struct {
@@ -88,7 +90,7 @@ func (r Record) Encode(key Key) ([]byte, error) {
 	return json.MarshalIndent(form{
 		Version: formatVersion, Key: key, Generation: r.Generation, Token: tokenForm(r.Token),
 		Client: clientForm(r.Client), Server: r.Server, Scopes: r.Scopes, Proof: []byte(r.Proof.Text()),
-		Ended: r.Ended, Login: r.Login, Obtained: r.Obtained, Pending: r.Pending.form(),
+		Ended: r.Ended, Login: r.Login, Obtained: r.Obtained, Pending: r.Pending.form(), Refused: r.Refused,
 	}, "", "  ")
 }
 
@@ -104,6 +106,6 @@ func Decode(text []byte) (Key, Record, error) {
 	return f.Key, Record{
 		Generation: f.Generation, Token: f.Token.read(), Client: f.Client.read(),
 		Server: f.Server, Scopes: f.Scopes, Proof: grant.Hide(string(f.Proof)),
-		Ended: f.Ended, Login: f.Login, Obtained: f.Obtained, Pending: f.Pending.read(),
+		Ended: f.Ended, Login: f.Login, Obtained: f.Obtained, Pending: f.Pending.read(), Refused: f.Refused,
 	}, nil
 }

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -245,7 +244,7 @@ func (f *File) List(ctx context.Context) ([]Key, error) {
 			keys = append(keys, key)
 		}
 	}
-	slices.SortFunc(keys, compareKeys)
+	sortKeys(keys)
 	return keys, errors.Join(faults...)
 }
 

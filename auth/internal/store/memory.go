@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
+	"sort"
 	"sync"
 )
 
@@ -85,7 +85,9 @@ func (m *Memory) List(ctx context.Context) ([]Key, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.SortedFunc(maps.Keys(m.records), compareKeys), nil
+	keys := slices.Collect(maps.Keys(m.records))
+	sortKeys(keys)
+	return keys, nil
 }
 
 // String describes the store without its secrets.
@@ -101,8 +103,8 @@ func (m *Memory) GoString() string { return m.String() }
 // Format writes String for every verb.
 func (m *Memory) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(m.String())) }
 
-func compareKeys(a, b Key) int {
-	return slices.CompareFunc(a.fields(), b.fields(), strings.Compare)
+func sortKeys(keys []Key) {
+	sort.Slice(keys, func(i, j int) bool { return slices.Compare(keys[i].fields(), keys[j].fields()) < 0 })
 }
 
 func (k Key) fields() []string {

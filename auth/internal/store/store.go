@@ -67,6 +67,10 @@ type Record struct {
 	// Pending is a login that another run of the program finishes, nil for none.
 	Pending *Pending
 
+	// Refused has when logins failed, by the URL of the MCP server. Only a record that is the
+	// lock of logins at an authorization server has it.
+	Refused map[string]time.Time
+
 	Generation uint64 // counts the writes of this record
 }
 

@@ -336,6 +336,7 @@ func hasAll(t *testing.T, name string, v reflect.Value) {
 func TestEncodingIsWhole(t *testing.T) {
 	want := full()
 	want.Generation = 9
+	want.Refused = map[string]time.Time{"https://a.example/mcp": moment}
 	want.Pending = &store.Pending{
 		Page: grant.Hide("page"), OpenBefore: moment, State: grant.Hide("state"), Verifier: grant.Hide("verifier"), Redirect: "http://127.0.0.1:1/cb",
 		IssuerSent: true, Asked: "a", Expires: moment, Client: want.Client, Server: want.Server, Scopes: []string{"a"}, Proof: grant.Hide("proof"),

@@ -123,9 +123,9 @@ func run[R any](d *Dispatcher, name string, handler func() (R, error)) (result R
 // check checks one request for input and returns the question to ask. It does not involve the
 // user yet.
 func (d *Dispatcher) check(from Requester, v mcp.Version, method string, params json.RawMessage) (question, *Refusal) {
-	if f := d.Offer.Raw[method]; f != nil {
+	if f, option := d.Offer.rawHandler(method); f != nil {
 		return func(ctx context.Context) (json.RawMessage, *Refusal) {
-			return d.answerRaw(ctx, f, from, method, params)
+			return d.answerRaw(ctx, method, option, func() (json.RawMessage, error) { return f(ctx, from, method, params) })
 		}, nil
 	}
 	caps := d.Offer.Capabilities(v)
@@ -141,8 +141,8 @@ func (d *Dispatcher) check(from Requester, v mcp.Version, method string, params 
 }
 
 // answerRaw runs a raw handler and checks its result, which must not break the framing.
-func (d *Dispatcher) answerRaw(ctx context.Context, f RawHandler, from Requester, method string, params json.RawMessage) (json.RawMessage, *Refusal) {
-	result, err := run(d, "OnRequest", func() (json.RawMessage, error) { return f(ctx, from, params) })
+func (d *Dispatcher) answerRaw(ctx context.Context, method, option string, f func() (json.RawMessage, error)) (json.RawMessage, *Refusal) {
+	result, err := run(d, option, f)
 	switch {
 	case err == nil && doc.First(result) != '{':
 		err = errors.New("the result must be a JSON object")

@@ -33,14 +33,16 @@ type Offer struct {
 	Form func(context.Context, Requester, FormRequest) (*mcp.ElicitResult, error)
 	URL  func(context.Context, Requester, URLRequest) (mcp.ElicitAction, error)
 
-	// Raw handles requests by method, in place of the handlers above. It implies no capability.
+	// Raw handles requests by method, in place of the handlers above, and Any those that have no
+	// other handler. Neither implies a capability.
 	Raw map[string]RawHandler
+	Any RawHandler
 
 	Limits Limits
 }
 
 // RawHandler answers a request with a raw result, which must be an object.
-type RawHandler func(ctx context.Context, from Requester, params json.RawMessage) (json.RawMessage, error)
+type RawHandler func(ctx context.Context, from Requester, method string, params json.RawMessage) (json.RawMessage, error)
 
 // Requester is the server that asks for input, for handlers to show to the user.
 type Requester struct {
@@ -61,6 +63,36 @@ func (o *Offer) HandleRaw(method string, f RawHandler) {
 	if o.Raw[method] = f; f == nil {
 		delete(o.Raw, method)
 	}
+}
+
+// HasRaw reports whether there is a raw handler, which may wait for requests that no capability
+// announces.
+func (o *Offer) HasRaw() bool { return len(o.Raw) > 0 || o.Any != nil }
+
+// rawHandler returns the raw handler of a method and the option that set it, nil for none.
+func (o *Offer) rawHandler(method string) (f RawHandler, option string) {
+	if f := o.Raw[method]; f != nil {
+		return f, "OnRequest"
+	}
+	if o.isTaken(method) {
+		return nil, ""
+	}
+	return o.Any, "OnAnyRequest"
+}
+
+// isTaken reports whether requests with a method do not reach Any.
+func (o *Offer) isTaken(method string) bool {
+	switch method {
+	case mcp.MethodPing:
+		return true
+	case mcp.MethodSamplingCreateMessage:
+		return o.Sampling != nil
+	case mcp.MethodElicitationCreate:
+		return o.Form != nil || o.URL != nil
+	case mcp.MethodRootsList:
+		return o.Roots != nil
+	}
+	return false
 }
 
 // Declare adds to the capabilities that the client declares.

@@ -95,7 +95,7 @@ func (d *Dispatcher) Request(ctx context.Context, from *link.Link, req Incoming)
 	switch {
 	case req.Method == mcp.MethodPing:
 		d.reply(ctx, req, jsonrpc.Response{ID: req.ID, Result: []byte(`{}`)})
-	case from != nil && (d.Offer.Raw[req.Method] != nil || mcp.MethodIn(req.Method, from.Agreed.Version)):
+	case from != nil && (d.Offer.Any != nil || d.Offer.Raw[req.Method] != nil || mcp.MethodIn(req.Method, from.Agreed.Version)):
 		d.begin(ctx, from, req)
 	default:
 		d.reply(ctx, req, jsonrpc.Response{ID: req.ID, Error: jsonrpc.NewError(jsonrpc.CodeMethodNotFound,

@@ -25,12 +25,16 @@ type node struct {
 // maxSearched limits the schemas that are searched: decoded, they are many times as large.
 const maxSearched = 1 << 20
 
+// mayAnnotate reports whether a text may have annotations, before it is decoded. It looks for the
+// dash because dashes are rare.
+func mayAnnotate(text json.RawMessage) bool {
+	return bytes.Contains(text, []byte(headerAnnotation[1:])) || bytes.Contains(text, []byte(`\u`))
+}
+
 // search finds the annotations of an input schema, nil for none. It searches every subschema, so
 // that it also finds annotations where they are not allowed.
 func search(schema json.RawMessage) (*node, error) {
-	// Most schemas have none, so check the text before decoding it. The search starts with the
-	// dash because dashes are rare.
-	if !bytes.Contains(schema, []byte(headerAnnotation[1:])) && !bytes.Contains(schema, []byte(`\u`)) {
+	if !mayAnnotate(schema) { // as most schemas
 		return nil, nil
 	}
 	if len(schema) > maxSearched {

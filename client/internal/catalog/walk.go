@@ -1,6 +1,9 @@
 package catalog
 
 import (
+	"encoding/json"
+	"slices"
+
 	"github.com/mainstay-mcp/mainstay/client/internal/cache"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -90,6 +93,51 @@ func (c *Catalog) withoutMisannotated(tools []mcp.Tool) []mcp.Tool {
 		}
 	}
 	return kept
+}
+
+// Usable returns a result of tools/list without the tools whose annotations are invalid, if headers
+// repeat arguments. Everything else in it is unchanged.
+func (c *Catalog) Usable(result json.RawMessage) json.RawMessage {
+	if !mayAnnotate(result) {
+		return result
+	}
+	var tools []json.RawMessage
+	all := 0
+	out := []byte{'{'}
+	_ = jsonrpc.Members(result, func(name, value []byte) bool { // the transport has read it
+		if string(name) == "tools" && jsonrpc.Unmarshal(value, &tools) == nil {
+			all = len(tools)
+			tools = slices.DeleteFunc(tools, c.misannotated)
+			value = []byte{'['}
+			for i, tool := range tools {
+				if i > 0 {
+					value = append(value, ',')
+				}
+				value = append(value, tool...)
+			}
+			value = append(value, ']')
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(jsonrpc.AppendString(out, string(name)), ':'), value...)
+		return true
+	})
+	if len(tools) == all {
+		return result
+	}
+	return append(out, '}')
+}
+
+// misannotated reports whether a tool has invalid annotations. It records nothing about others:
+// headers use the cached list.
+func (c *Catalog) misannotated(raw json.RawMessage) bool {
+	var tool mcp.Tool
+	if mcp.Unmarshal(raw, &tool) != nil {
+		return false
+	}
+	_, err := search(tool.InputSchema)
+	return err != nil && len(c.withoutMisannotated([]mcp.Tool{tool})) == 0
 }
 
 // wholeList collects the pages of an application's walk for the cache. Headers and results use

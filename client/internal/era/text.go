@@ -50,7 +50,7 @@ func errorText(err error) string {
 	case e.RPC != nil:
 		out = append(out, fmt.Sprintf("error %d %q", e.RPC.Code, jsonrpc.Printable(e.RPC.Message, 80)))
 	case p != nil && p.Exited && p.Signal != "":
-		out = append(out, "the program was killed by signal "+p.Signal)
+		out = append(out, "the program was killed ("+p.Signal+")")
 	case p != nil && p.Exited:
 		out = append(out, fmt.Sprintf("the program exited with status %d", p.Exit))
 	case e.HTTP == nil:

@@ -69,6 +69,13 @@ func (i *Inbound) Asks() *ask.Dispatcher {
 	return i.asks.Make(func() *ask.Dispatcher { return ask.New(i.Core, i.set.Asks, i.respond) })
 }
 
+// AwaitHandlers is [Notifier.Await]. A nil Inbound has received nothing.
+func (i *Inbound) AwaitHandlers(ctx context.Context) {
+	if i != nil {
+		i.notifier.Peek().Await(ctx)
+	}
+}
+
 // LinkEnded cancels the handlers of requests that came over a lost link.
 func (i *Inbound) LinkEnded() {
 	if d := i.asks.Peek(); d != nil {
@@ -128,8 +135,9 @@ func (i *Inbound) respond(ctx context.Context, to ask.Incoming, resp jsonrpc.Res
 	}
 }
 
-// Notification receives a notification. on is the request on whose stream it came, if any.
-func (i *Inbound) Notification(n jsonrpc.Notification, on jsonrpc.ID) {
+// Notification receives a notification. on is the request on whose stream it came, if any, and
+// ctx has the values of the call of that request.
+func (i *Inbound) Notification(ctx context.Context, n jsonrpc.Notification, on jsonrpc.ID) {
 	switch n.Method {
 	case mcp.MethodProgress:
 		i.Progress().Notify(n)
@@ -148,6 +156,6 @@ func (i *Inbound) Notification(n jsonrpc.Notification, on jsonrpc.ID) {
 	// This is not queued: a call that follows must not use stale values.
 	i.client.Outdate(n)
 	if i.client.Hear(n, on) && i.set.Handlers.Want(n.Method) {
-		i.Notifier().Notification(n)
+		i.Notifier().Notification(ctx, n)
 	}
 }

@@ -138,7 +138,7 @@ func TestNotification(t *testing.T) {
 				defer s.close()
 				s.core.Links.Use(conn{s: s})
 				s.hear = !c.dropped
-				s.Notification(jsonrpc.Notification{Method: c.method, Params: []byte(`{"progressToken":7,"progress":1}`)}, jsonrpc.ID{})
+				s.Notification(t.Context(), jsonrpc.Notification{Method: c.method, Params: []byte(`{"progressToken":7,"progress":1}`)}, jsonrpc.ID{})
 				require.Equal(t, c.want, s.take())
 			})
 		})

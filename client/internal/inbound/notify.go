@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/core"
 	"github.com/mainstay-mcp/mainstay/client/internal/event"
@@ -58,13 +59,27 @@ func newNotifier(c *core.Core, handlers *Handlers) *Notifier {
 // Stop drops all queued items, and all later ones.
 func (n *Notifier) Stop() { n.queue.Stop() }
 
+// handlerTime limits how long Await waits for slow handlers.
+const handlerTime = time.Second
+
+// Await waits until handlers have had all notifications that came before, for one second at most.
+// A nil Notifier has none.
+func (n *Notifier) Await(ctx context.Context) {
+	if n == nil || !n.queue.Busy() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, handlerTime)
+	defer cancel()
+	n.queue.Await(ctx.Done())
+}
+
 // Event queues an event.
 func (n *Notifier) Event(e event.Event) { n.queue.Put(item{event: e}) }
 
-// Notification queues a notification. ListChanged is not queued again for a list that is already
-// queued.
-func (n *Notifier) Notification(notification jsonrpc.Notification) {
-	it := item{notification: notification}
+// Notification queues a notification. Handlers get the values of ctx. ListChanged is not queued
+// again for a list that is already queued.
+func (n *Notifier) Notification(ctx context.Context, notification jsonrpc.Notification) {
+	it := item{notification: notification, values: ctx}
 	if n.handlers.ListChanged != nil && isListChanged(notification.Method) {
 		mark := n.mark(notification.Method)
 		switch first := !mark.Swap(true); {
@@ -116,6 +131,9 @@ func (n *Notifier) deliver(it item) {
 		return
 	}
 	h, ctx, failed := n.handlers, n.Life.Context(), n.Failed
+	if it.values != nil {
+		ctx = n.Life.Values(it.values)
+	}
 	if h.Notification != nil && !it.inferred {
 		defer callback.Run("OnNotification", failed, func() { h.Notification(ctx, it.notification) })
 	}
@@ -136,6 +154,7 @@ func (n *Notifier) deliver(it item) {
 // item is a queued notification or event.
 type item struct {
 	notification jsonrpc.Notification
+	values       context.Context // of the call that it belongs to; nil for none
 	// mark is set if ListChanged is called for the notification: one call is queued per list.
 	mark *atomic.Bool
 	// inferred is set if no notification arrived, but one may have been missed.

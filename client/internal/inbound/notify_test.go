@@ -62,16 +62,16 @@ func TestHandlers(t *testing.T) {
 					{Method: mcp.MethodMessage, Params: []byte(`{"level":"error","data":1}`)},
 					{Method: mcp.MethodMessage, Params: []byte(`{"level":`)}, // cannot be read
 				} {
-					n.Notification(come)
+					n.Notification(t.Context(), come)
 				}
 				n.Unheard(mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true})
-				n.Notification(jsonrpc.Notification{Method: "acme/list_changed"})
+				n.Notification(t.Context(), jsonrpc.Notification{Method: "acme/list_changed"})
 				close(release)
 				require.True(t, l.Await(time.Minute))
 				require.Equal(t, tt.want, got)
 
 				n.Stop()
-				n.Notification(jsonrpc.Notification{Method: mcp.MethodToolsListChanged})
+				n.Notification(t.Context(), jsonrpc.Notification{Method: mcp.MethodToolsListChanged})
 				require.True(t, l.Await(time.Minute))
 				require.Equal(t, tt.want, got, "nothing is delivered any more")
 			})

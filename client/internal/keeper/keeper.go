@@ -22,6 +22,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
+	"github.com/mainstay-mcp/mainstay/internal/handshake"
 )
 
 // Config configures a keeper. A keeper with neither Restarts nor Renewals only reports the end of
@@ -188,7 +189,7 @@ func (k *Keeper) move(next *gap, to life.State, cause error, held time.Duration)
 func (k *Keeper) open(call context.Context) error {
 	own, end := k.Life.With(call)
 	defer end()
-	ctx, cancel := context.WithTimeoutCause(own, k.set.Timeout, k.set.TooSlow)
+	ctx, cancel := context.WithTimeoutCause(handshake.Context(own), k.set.Timeout, k.set.TooSlow)
 	defer cancel()
 	replace := k.renewSession
 	if k.Restarting() {

@@ -79,8 +79,11 @@ func (l *Life) Context() context.Context { return l.ctx }
 // work of a call that may outlive the call: credentials may depend on the values. Call end when
 // the work is done.
 func (l *Life) With(call context.Context) (ctx context.Context, end func()) {
-	return context.WithCancel(valued{l.ctx, context.WithoutCancel(call)})
+	return context.WithCancel(l.Values(call))
 }
+
+// Values is With for work that ends only with the lifetime.
+func (l *Life) Values(call context.Context) context.Context { return valued{l.ctx, call} }
 
 // valued is the context of a life with the values of another context.
 type valued struct {

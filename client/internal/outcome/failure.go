@@ -223,13 +223,14 @@ func unavailableClass(f *transport.Failure) resilience.Class {
 	return resilience.ClassUnavailable
 }
 
-// absent reports whether no process listens at the server's address.
+// absent reports whether no process listens at the server's address, or its process has just
+// gone with its connections.
 func absent(f *transport.Failure) bool {
 	if !f.NotSent || f.Reason != transport.ReasonUnavailable {
 		return false
 	}
 	var number syscall.Errno
-	return errors.Is(f.Err, syscall.ECONNREFUSED) ||
+	return errors.Is(f.Err, syscall.ECONNREFUSED) || errors.Is(f.Err, syscall.ECONNRESET) || errors.Is(f.Err, syscall.EPIPE) ||
 		runtime.GOOS == "windows" && errors.As(f.Err, &number) && number == connRefusedWindows
 }
 

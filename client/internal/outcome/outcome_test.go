@@ -316,3 +316,22 @@ func TestRefused(t *testing.T) {
 	require.True(t, out.Local())
 	require.Equal(t, mcperrors.NotSent, out.Err.Delivery)
 }
+
+// A server that was just killed refuses or resets connections, whichever comes first: its
+// circuit is probed early after both. A request that may have been sent says nothing of the kind.
+func TestAbsent(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		f    transport.Failure
+		want bool
+	}{
+		"refused":           {transport.Failure{Reason: transport.ReasonUnavailable, NotSent: true, Err: syscall.ECONNREFUSED}, true},
+		"reset":             {transport.Failure{Reason: transport.ReasonUnavailable, NotSent: true, Err: fmt.Errorf("dial: %w", syscall.ECONNRESET)}, true},
+		"broken pipe":       {transport.Failure{Reason: transport.ReasonUnavailable, NotSent: true, Err: syscall.EPIPE}, true},
+		"reset, maybe sent": {transport.Failure{Reason: transport.ReasonUnavailable, Err: syscall.ECONNRESET}, false},
+		"no such host":      {transport.Failure{Reason: transport.ReasonUnavailable, NotSent: true, Err: errors.New("no such host")}, false},
+		"lost":              {transport.Failure{Reason: transport.ReasonLost, NotSent: true, Err: syscall.ECONNRESET}, false},
+	} {
+		require.Equal(t, tt.want, absent(&tt.f), name)
+	}
+}

@@ -27,6 +27,9 @@ type Request struct {
 	// it. Task is how the call uses tasks.
 	Uncancelled bool
 	Task        TaskPart
+	// Verbatim is set if the caller gets every result unchanged, whatever its type, and may set
+	// keys of _meta that are reserved. OwnLevel is set if one of them is the log level.
+	Verbatim, OwnLevel bool
 	// Known is what the catalog knows of the tool's definition.
 	Known catalog.Known
 	Options

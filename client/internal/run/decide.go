@@ -65,6 +65,8 @@ type Facts struct {
 	Had  Repairs
 	// Restarts reports whether a program or stream that ends is restarted.
 	Restarts bool
+	// Verbatim is set if the caller gets every result unchanged.
+	Verbatim bool
 	// Visits reports whether the application can show URLs to a user.
 	Visits bool
 }
@@ -83,7 +85,7 @@ func Decide(out *outcome.Outcome, f *Facts) Step {
 
 func afterResult(out *outcome.Outcome, f *Facts) Step {
 	switch {
-	case f.Link.Agreed.Era != mcp.EraStateless:
+	case f.Verbatim, f.Link.Agreed.Era != mcp.EraStateless:
 		return End
 	case !out.Typed:
 		return Untyped

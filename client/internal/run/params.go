@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -31,10 +32,31 @@ func (c *Call) SetParams(raw json.RawMessage) error {
 	if c.Params = open; meta == nil || err != nil {
 		return err
 	}
-	if err := mcp.CheckMeta(meta); err != nil {
+	if err := c.checkKeys(meta); err != nil {
 		return outcome.InvalidArguments(err)
 	}
 	c.Meta, err = doc.MembersOf(meta)
+	return err
+}
+
+// checkKeys returns an error for a key of _meta that the caller must not set: any that the
+// protocol reserves, and in a verbatim call those that the client sets itself.
+func (c *Call) checkKeys(meta json.RawMessage) (err error) {
+	if !c.Verbatim {
+		return mcp.CheckMeta(meta)
+	}
+	broken := jsonrpc.Members(meta, func(name, _ []byte) bool {
+		switch key := string(name); key {
+		case mcp.MetaProtocolVersion, mcp.MetaClientInfo, mcp.MetaClientCapabilities, mcp.MetaProgressToken:
+			err = fmt.Errorf("_meta key %q is set by the client", key)
+		case mcp.MetaLogLevel:
+			c.OwnLevel = true
+		}
+		return err == nil
+	})
+	if broken != nil {
+		return fmt.Errorf("_meta: %w", broken)
+	}
 	return err
 }
 
@@ -82,6 +104,9 @@ func (c *Call) Begin(l *link.Link, id jsonrpc.ID) {
 // them.
 func (c *Call) Seal() json.RawMessage {
 	era := c.Link.Agreed.Meta
+	if c.OwnLevel {
+		era = withoutLevel(era)
+	}
 	hasMeta := era != nil || c.Meta != nil || c.Progress != nil || c.Token || c.Stamp != nil
 	if c.Params == nil && c.Round == nil && !hasMeta {
 		return nil
@@ -114,6 +139,21 @@ func (c *Call) Seal() json.RawMessage {
 	out = append(out, '}')
 	c.Kept = len(out) > MaxBuffer
 	return out
+}
+
+// withoutLevel returns members of _meta without the log level, nil for none.
+func withoutLevel(members []byte) (rest []byte) {
+	if members == nil {
+		return nil
+	}
+	rest = []byte{'{'}
+	_ = jsonrpc.Walk(append([]byte{'{'}, members...), func(name, value []byte) bool { // they are the client's own
+		if string(name) != mcp.MetaLogLevel {
+			rest = doc.AppendMembers(rest, doc.Pair(string(name), value))
+		}
+		return true
+	})
+	return rest[1:]
 }
 
 // Frame returns the next request of a call, with the next attempt number, the params of this

@@ -399,8 +399,8 @@ func (r *Runner) follow(ctx context.Context, c *Call, out *outcome.Outcome) (aga
 
 func (r *Runner) facts(c *Call, out *outcome.Outcome) Facts {
 	return Facts{
-		Method: c.Method, Purpose: c.Purpose, Link: c.Link, Had: c.Repairs,
-		Restarts: out.Err != nil && r.Keeper.Peek().Restarting(), Visits: r.Set.Offer.URL != nil,
+		Method: c.Method, Purpose: c.Purpose, Link: c.Link, Had: c.Repairs, Verbatim: c.Verbatim,
+		Restarts: out.Err != nil && r.Keeper.Peek().Restarting(), Visits: r.Set.Offer.URL != nil && !c.Verbatim,
 	}
 }
 

@@ -74,9 +74,10 @@ type Subscription struct {
 	streamed // in the stateless era
 }
 
-func (w *Watcher) newSubscription(filter mcp.SubscriptionFilter, f func(context.Context, Change)) *Subscription {
+// newSubscription returns a subscription whose requests have the values of ctx.
+func (w *Watcher) newSubscription(ctx context.Context, filter mcp.SubscriptionFilter, f func(context.Context, Change)) *Subscription {
 	s := &Subscription{w: w, f: f, asked: filter, done: make(chan struct{}), turn: make(chan struct{}, 1)}
-	s.ctx, s.end = context.WithCancel(w.Life.Context())
+	s.ctx, s.end = context.WithCancel(w.Life.Values(ctx))
 	return s
 }
 

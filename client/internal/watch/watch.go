@@ -92,7 +92,7 @@ func (w *Watcher) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, 
 	if err != nil {
 		return nil, err
 	}
-	s := w.newSubscription(filter, f)
+	s := w.newSubscription(ctx, filter, f)
 	if w.agreed().Era == mcp.EraStateless {
 		err = s.openStream(ctx)
 	} else {
@@ -123,7 +123,7 @@ func (w *Watcher) listenForHandlers() {
 	if !w.set.ListHandlers || !agreed.Declared || Empty(filter) {
 		return
 	}
-	s := w.newSubscription(filter, nil)
+	s := w.newSubscription(w.Life.Context(), filter, nil)
 	w.add(s)
 	if !w.Life.Go(s.keepStream) {
 		s.finish(w.Life.Refusal())

@@ -111,7 +111,7 @@ func (h *harness) open(s Subject) {
 				_ = h.conn.Respond(ctx, jsonrpc.Response{ID: req.ID, Result: req.Params})
 			}()
 		},
-		OnNotification: func(n jsonrpc.Notification, _ jsonrpc.ID) {
+		OnNotification: func(_ context.Context, n jsonrpc.Notification, _ jsonrpc.ID) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.notes = append(h.notes, n.Method+" "+string(n.Params))

@@ -32,9 +32,15 @@ type refusals struct {
 	tried int
 	// accepted and odd are the first call that was not refused, and the first
 	// that was, otherwise than the family does.
-	accepted, odd string
+	accepted, odd call
 	// usedUp: not everything could be asked.
 	usedUp bool
+}
+
+// call is what is said of a call, and what was sent and came.
+type call struct {
+	said   string
+	frames []conformance.Frame
 }
 
 // try makes one call that must be refused. The refusal of a tool with a
@@ -55,21 +61,24 @@ func (r *refusals) try(tool, what string, arguments any) error {
 	isError := string(result["isError"]) == "true"
 	switch {
 	case a.Err == nil && !isError:
-		if r.accepted == "" {
-			r.accepted = tool + " with " + what + ": " + a.Describe()
-		}
+		r.note(&r.accepted, tool, what, a)
 	case !r.t.Rev.RefusesArgument(tool, a):
-		if r.odd == "" {
-			r.odd = tool + " with " + what + ": " + a.Describe()
-		}
+		r.note(&r.odd, tool, what, a)
 	}
 	return nil
 }
 
+// note keeps the call that was just made, if it is the first of its kind.
+func (r *refusals) note(first *call, tool, what string, a wire.Answer) {
+	if first.said == "" {
+		*first = call{tool + " with " + what + ": " + a.Describe(), r.t.Trace.Since(r.t.EvidenceFrom)}
+	}
+}
+
 func (r *refusals) decide(refused, code string, err error) {
 	switch {
-	case r.accepted != "":
-		r.t.Fail(refused, "a refusal", "%s", r.accepted)
+	case r.accepted.said != "":
+		r.t.FailBy(refused, r.accepted.frames, "a refusal", r.accepted.said)
 	case errors.Is(err, wire.ErrLate):
 		return // not observed: a tool may wait for somebody, or the machine is slow
 	case err != nil:
@@ -83,12 +92,14 @@ func (r *refusals) decide(refused, code string, err error) {
 	}
 	switch {
 	case code == "" || err != nil:
-	case r.usedUp && r.odd == "":
+	case r.usedUp && r.odd.said == "":
 		r.t.Skip(code, conformance.SkipControl, engine.ErrUsedUp.Error())
 	case r.tried == 0:
 		r.t.Skip(code, conformance.SkipNoFixture, "no schema says anything of the kind")
+	case r.odd.said != "":
+		r.t.FailBy(code, r.odd.frames, "the family's error for an invalid argument", r.odd.said)
 	default:
-		r.t.Check(code, r.odd == "", "the family's error for an invalid argument", "%s", r.odd)
+		r.t.Pass(code)
 	}
 }
 

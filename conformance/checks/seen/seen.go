@@ -3,14 +3,12 @@
 package seen
 
 import (
-	"slices"
-
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
 // Scenarios returns the scenarios of the package.
 func Scenarios() []engine.Scenario {
-	return slices.Concat(
+	return engine.Join(
 		observedScenarios(), observedStatelessScenarios(), contentScenarios(), metaScenarios(),
 	)
 }

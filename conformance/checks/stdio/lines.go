@@ -57,7 +57,7 @@ func runEdges(t *engine.Trial) {
 	t.Step(s)
 	// A method with newlines in its name comes back in the error of most.
 	a, err := s.Request(t.Ctx, "no\nsuch\r\nmethod", nil)
-	t.Check("STDIO-01/newlines", a.HasCode(err, wire.CodeMethodNotFound), "error -32601 on one line", "%s", a.OrError(err))
+	t.Check("STDIO-01/newlines", err == nil, "an answer on one line", "%s", a.OrError(err)) // another check judges the code
 
 	// What may end a server comes last, and each to a program of its own.
 	for _, each := range [][2]string{{"STDIO-02/mixed", "this is not JSON\n"}, {"STDIO-02/nul", "\x00\x00\x00\n"}} {

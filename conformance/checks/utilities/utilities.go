@@ -2,14 +2,12 @@
 package utilities
 
 import (
-	"slices"
-
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
 // Scenarios returns the scenarios of the package.
 func Scenarios() []engine.Scenario {
-	return slices.Concat(
+	return engine.Join(
 		utilityScenarios(), loggingScenarios(),
 	)
 }

@@ -22,14 +22,19 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
-// texts is what the checks say that are no tables.
+// texts is what the checks say that are no tables, packed.
 //
-//go:embed checks.txt
+//go:generate gzip -9nkf checks.txt
+//go:embed checks.txt.gz
 var texts string
 
 // All returns the scenarios of the 29 tools, in the order of a report.
 func All() []engine.Scenario {
-	all, err := engine.Complete(slices.Concat(artifact.Scenarios(), coe.Scenarios(), docling.Scenarios(), preflights.Scenarios(), assistant.Scenarios()), texts)
+	text, err := engine.Unpack(texts)
+	if err != nil {
+		panic("conformance: families/checks/checks.txt.gz: " + err.Error())
+	}
+	all, err := engine.Complete(engine.Join(artifact.Scenarios(), coe.Scenarios(), docling.Scenarios(), preflights.Scenarios(), assistant.Scenarios()), text)
 	if err != nil {
 		panic("conformance: families/checks/checks.txt: " + err.Error())
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -39,7 +40,7 @@ func FoldAttempts(r *conformance.Report) {
 		folded[i] = worse(folded[i], res)
 	}
 	r.Results = folded
-	slices.SortStableFunc(r.Revisions, func(a, b conformance.RevisionReport) int { return newestFirst(a.Revision, b.Revision) })
+	sort.SliceStable(r.Revisions, func(i, j int) bool { return newestFirst(r.Revisions[i].Revision, r.Revisions[j].Revision) < 0 })
 	r.Revisions = slices.CompactFunc(r.Revisions, func(a, b conformance.RevisionReport) bool { return a.Revision == b.Revision })
 }
 

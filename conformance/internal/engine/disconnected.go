@@ -14,6 +14,12 @@ import (
 // A lost server answers nothing, as some rules demand. So a lost connection decides no
 // check: earlier outcomes count, later ones are inconclusive.
 
+// lacksAnswer reports whether an outcome may be due to an answer that did not come in time.
+func (t *Trial) lacksAnswer(status conformance.Status) bool {
+	s := t.session
+	return s != nil && !s.Closed && errors.Is(s.Doubt, wire.ErrNoAnswer) && !errors.Is(s.Doubt, wire.ErrClosed) && status != conformance.Pass && status != conformance.Skip
+}
+
 // unsure returns why an outcome is inconclusive: the server may have been lost. It returns
 // "" if the outcome counts.
 func (t *Trial) unsure(status conformance.Status) string {

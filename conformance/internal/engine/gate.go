@@ -100,11 +100,7 @@ func (l *RevisionRun) extends(id string) bool {
 
 // declares reports whether the server announces an error profile, or any.
 func (l *RevisionRun) declares(profile string) bool {
-	var profiles map[string]string
-	if json.Unmarshal(l.Capabilities.At("experimental.errorProfiles"), &profiles) != nil {
-		return false
-	}
-	for _, p := range profiles {
+	for _, p := range l.profiles {
 		if p == profile || profile == AnyProfile {
 			return true
 		}
@@ -124,6 +120,8 @@ func (l *RevisionRun) MayCall(name string) bool {
 
 // Has reports whether a path such as "tools.listChanged" is declared: false
 // and null are not.
+//
+//go:noinline
 func (c ServerCapabilities) Has(path string) bool {
 	raw := c.At(path)
 	return len(raw) > 0 && string(raw) != "null" && string(raw) != "false"
@@ -132,16 +130,15 @@ func (c ServerCapabilities) Has(path string) bool {
 // At returns the value at a path, nil when there is none.
 func (c ServerCapabilities) At(path string) json.RawMessage {
 	members := map[string]json.RawMessage(c)
-	var raw json.RawMessage
-	for part := range strings.SplitSeq(path, ".") {
-		if members == nil {
-			return nil
+	for {
+		part, below, more := strings.Cut(path, ".")
+		raw := members[part]
+		if !more {
+			return raw
 		}
-		raw = members[part]
-		members = nil
+		members, path = nil, below
 		_ = json.Unmarshal(raw, &members) // not an object: nothing below it
 	}
-	return raw
 }
 
 // selects reports whether the options ask for a check.
@@ -153,6 +150,7 @@ func selects(o *conformance.Options, sc *Scenario, check string) bool {
 	return !slices.ContainsFunc(o.Skip, hit)
 }
 
+//go:noinline
 func matches(pattern string, sc *Scenario, check string) bool {
 	return conformance.Match(pattern, check, sc.ID, sc.Area)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
+	"sort"
 )
 
 // areaRanks numbers the areas in the order in which scenarios name them first.
@@ -17,6 +18,12 @@ func areaRanks(scenarios []Scenario) map[string]int {
 	return ranks
 }
 
+// Join returns the scenarios of all lists. It is not inlined, because every list copies its
+// scenarios again there.
+//
+//go:noinline
+func Join(lists ...[]Scenario) []Scenario { return slices.Concat(lists...) }
+
 // InOrder sorts scenarios as reports list them: by area, then by id. Areas come in
 // the order in which the scenarios name them first; those in first come before the rest.
 func InOrder(scenarios []Scenario, first ...string) []Scenario {
@@ -26,8 +33,9 @@ func InOrder(scenarios []Scenario, first ...string) []Scenario {
 	}
 	ranks := areaRanks(append(named, scenarios...))
 	sorted := slices.Clone(scenarios)
-	slices.SortStableFunc(sorted, func(a, b Scenario) int {
-		return cmp.Or(cmp.Compare(ranks[a.Area], ranks[b.Area]), Compare(a.ID, b.ID))
+	sort.SliceStable(sorted, func(i, j int) bool {
+		a, b := &sorted[i], &sorted[j]
+		return cmp.Or(cmp.Compare(ranks[a.Area], ranks[b.Area]), Compare(a.ID, b.ID)) < 0
 	})
 	return sorted
 }

@@ -3,7 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
-	"slices"
+	"sort"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 )
@@ -65,8 +65,9 @@ func (l *RevisionRun) plan(ctx context.Context, scenarios []Scenario) ([]conform
 			out = append(out, p)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b conformance.Listed) int {
-		return cmp.Or(cmp.Compare(l.ranks[a.Area], l.ranks[b.Area]), Compare(a.ID, b.ID))
+	sort.SliceStable(out, func(i, j int) bool {
+		a, b := &out[i], &out[j]
+		return cmp.Or(cmp.Compare(l.ranks[a.Area], l.ranks[b.Area]), Compare(a.ID, b.ID)) < 0
 	})
 	return out, nil
 }

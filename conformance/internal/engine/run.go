@@ -29,6 +29,9 @@ type runner struct {
 	cut <-chan struct{}
 	// listed: some revision run has listed the tools.
 	listed bool
+	// stretch multiplies the waits for answers, unless it is 0, while a scenario runs once more
+	// on a busy machine.
+	stretch int
 	// slowEnds counts the sessions that had to be killed.
 	slowEnds int
 }
@@ -64,9 +67,13 @@ func Run(ctx context.Context, subject conformance.Subject, suite Suite, opts con
 }
 
 // doing reports the next step of the run, before the checks of a revision.
+//
+//go:noinline
 func (r *runner) doing(step string) { r.progress(step, 0, 0) }
 
 // progress reports the next step of the run: done of total checks are decided.
+//
+//go:noinline
 func (r *runner) progress(step string, done, total int) {
 	if r.Opts.OnProgress != nil {
 		r.Opts.OnProgress(step, done, total)

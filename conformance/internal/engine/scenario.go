@@ -20,6 +20,8 @@ type Suite struct {
 	RefusesArgument func(profile string, a wire.Answer) bool
 	// MaxRequest is the size of the largest request in bytes; 0 means 8 MiB.
 	MaxRequest int
+	// Starvation, if set, measures the machine instead of [wire.Starvation].
+	Starvation func() float64
 }
 
 // Environment is what scenarios need around a server, such as folders and services.

@@ -82,24 +82,25 @@ func (o *Observer) Outcome(id string) (looked int, broken []conformance.Frame) {
 
 // Message judges one message of a session.
 func (o *Observer) Message(s *wire.Session, in wire.Inbound) {
+	batch := rawjson.IsArray(in.Data) && json.Valid(in.Data) // a line of a log may begin with "[", too
 	switch kind := s.Conn.Transport(); {
 	case kind == conformance.TransportStdio:
-		o.See(SeenClean, in.Members != nil || rawjson.IsArray(in.Data), in, "a line on standard output is no message: %v", in.Err)
+		o.See(SeenClean, in.Members != nil || batch, in, "a line on standard output is no message%s: %v", s.During(), in.Err)
 	case kind == conformance.TransportSSE:
 		if in.HTTP == nil || in.HTTP.Status < 300 { // else the body of a refusal
-			o.See(SeenSSEMessage, in.Name == "message" && (in.Members != nil || rawjson.IsArray(in.Data)), in, "an event named %s: %v", in.Name, in.Err)
+			o.See(SeenSSEMessage, in.Name == "message" && (in.Members != nil || batch), in, "an event named %s: %v", in.Name, in.Err)
 		}
 	case in.HTTP != nil && in.HTTP.Status < 300:
 		o.See(SeenMediaType, wire.IsAnswerType(in.HTTP.ContentType), in, "Content-Type %q", in.HTTP.ContentType)
 		if wire.MediaType(http.Header{"Content-Type": {in.HTTP.ContentType}}) == wire.MediaStream {
-			o.See(SeenEvent, in.Members != nil || rawjson.IsArray(in.Data), in, "the data of an event are no message: %v", in.Err)
+			o.See(SeenEvent, in.Members != nil || batch, in, "the data of an event are no message: %v", in.Err)
 		} else {
-			o.See(SeenOne, in.Members != nil || rawjson.IsArray(in.Data), in, "a body is no message: %v", in.Err)
+			o.See(SeenOne, in.Members != nil || batch, in, "a body is no message: %v", in.Err)
 		}
 	}
 	// Only 2025-03-26 has batches. A batch in another revision may be answered by one.
 	batches := s.Opened != nil && s.Opened.Revision == mcp.Version2025_03_26 || s.SentArray
-	o.See(SeenBatch, batches || !rawjson.IsArray(in.Data), in, "a JSON array")
+	o.See(SeenBatch, batches || !batch, in, "a JSON array")
 	if in.Members == nil {
 		return
 	}

@@ -32,6 +32,7 @@ type Session struct {
 	next    int
 	Pending map[string]bool   // ids sent; true once answered
 	Methods map[string]string // the methods of the requests sent, by id
+	last    string            // the id of the last request sent
 	// SentBadID: an id that is no string, integer or null was sent.
 	SentBadID bool
 	// SentArray: an array was sent.
@@ -114,8 +115,22 @@ func (s *Session) Expect(data []byte) {
 	if in := Received(data, nil); in.Members != nil && in.ID() != "" {
 		s.Pending[in.ID()] = false
 		s.Methods[in.ID()] = in.Method()
+		s.last = in.ID()
 		s.SentBadID = s.SentBadID || in.ID() != "null" && !rawjson.IsID(in.Members["id"])
 	}
+}
+
+// During says, for a message that answers nothing, which request the server had last: " during
+// tools/list", " after the answer to tools/list", or "".
+func (s *Session) During() string {
+	method := rawjson.Clip(s.Methods[s.last], 60)
+	switch {
+	case method == "":
+		return ""
+	case s.Pending[s.last]:
+		return " after the answer to " + method
+	}
+	return " during " + method
 }
 
 // Post sends a request and returns its id without waiting.
@@ -160,8 +175,13 @@ func (s *Session) Initialized(ctx context.Context) error {
 // Await returns the response with the given id.
 func (s *Session) Await(ctx context.Context, id string) (Answer, error) {
 	id = SpelledID(json.RawMessage(id))
+	return s.awaitOf(ctx, id, id)
+}
+
+// awaitOf returns the response with the given id, or the one to what has the token.
+func (s *Session) awaitOf(ctx context.Context, id, token string) (Answer, error) {
 	in, err := s.Next(ctx, func(in Inbound) bool {
-		return in.IsResponse() && in.ID() == id || in.To == id && (in.Ended || in.IsResponse())
+		return in.IsResponse() && in.ID() == id || in.To == token && (in.Ended || in.IsResponse())
 	})
 	if err != nil {
 		return Answer{}, err
@@ -184,8 +204,11 @@ func (s *Session) Provoke(ctx context.Context, id string, data []byte) (Answer, 
 		return Answer{}, err
 	}
 	wait := func() (Answer, error) {
-		if id == "" {
+		switch {
+		case id == "":
 			return s.AwaitError(ctx, sent)
+		case sent != nil: // its token is not the id where the bytes cannot be read
+			return s.awaitOf(ctx, SpelledID(json.RawMessage(id)), sent.Token)
 		}
 		return s.Await(ctx, id)
 	}
@@ -197,8 +220,22 @@ func (s *Session) Provoke(ctx context.Context, id string, data []byte) (Answer, 
 			return Answer{}, fmt.Errorf("the ping after the message: %w", err)
 		}
 	}
+	return s.afterPing(Lag, wait)
+}
+
+// AwaitAfterPing is Await for an answer that may never come: a server that has answered a later
+// ping gets lag more.
+func (s *Session) AwaitAfterPing(ctx context.Context, id string, lag time.Duration) (Answer, error) {
+	if _, err := s.Ping(ctx); err != nil {
+		return s.Await(ctx, id)
+	}
+	return s.afterPing(lag, func() (Answer, error) { return s.Await(ctx, id) })
+}
+
+// afterPing calls wait with less time: a ping that was sent later is answered.
+func (s *Session) afterPing(lag time.Duration, wait func() (Answer, error)) (Answer, error) {
 	long := s.Timeout
-	s.Timeout = min(long, Lag)
+	s.Timeout = min(long, lag)
 	a, err := wait()
 	s.Timeout = long
 	if errors.Is(err, ErrNoAnswer) {

@@ -58,6 +58,7 @@ const (
 	formatText     = "text"
 	formatGitHub   = "github"
 	formatBadgeSVG = "badge-svg"
+	sarifFile      = "sarif-file"
 	reportUsage    = "also write a report to a file: `FORMAT=FILE` with json, html, junit, sarif, text, github, badge, known-failing or expected-failures; in GitHub Actions github needs no file"
 )
 
@@ -198,6 +199,9 @@ func (f *reportFile) save(reports []*conformance.Report) error {
 func (s *suite) conclude(cmd *cobra.Command, t target.Target, report *conformance.Report, files []reportFile) error {
 	report.Again = s.again(cmd, t)
 	report.CI = s.ci()
+	if at, _ := cmd.Flags().GetString(sarifFile); at != "" || len(report.Policy.Baselines) > 0 {
+		report.CI.File = at
+	}
 	report.Target.Argv = s.Secrets.Command(report.Target.Argv)
 	hide(report, s.Secrets.Known())
 	for i := range files {
@@ -292,8 +296,9 @@ func (s *suite) ci() conformance.CI {
 	}
 	switch {
 	case get("GITHUB_ACTIONS") == "true":
+		workflow, _, _ := strings.Cut(strings.TrimPrefix(get("GITHUB_WORKFLOW_REF"), get("GITHUB_REPOSITORY")+"/"), "@")
 		return conformance.CI{
-			Provider: formatGitHub, Commit: get("GITHUB_SHA"), Ref: get("GITHUB_REF"),
+			Provider: formatGitHub, Commit: get("GITHUB_SHA"), Ref: get("GITHUB_REF"), File: workflow,
 			URL: get("GITHUB_SERVER_URL") + "/" + get("GITHUB_REPOSITORY") + "/actions/runs/" + get("GITHUB_RUN_ID"),
 		}
 	case get("GITLAB_CI") == "true":

@@ -65,6 +65,7 @@ func (o *outcomeOptions) add(f *pflag.FlagSet) {
 	f.BoolVar(&o.strict, "strict", false, "fail the run for broken recommendations (SHOULD) too")
 	f.IntVar(&o.repeat, "repeat", 1, "number of runs; the worst outcome of each check counts")
 	f.StringArrayVar(&o.reports, "report", nil, reportUsage)
+	f.String(sarifFile, "", "`file` of the repository where sarif shows the findings; by default that of --known-failing, else the workflow")
 }
 
 // expected checks the count of runs and reads the files of known outcomes.

@@ -113,7 +113,12 @@ func (d *Dialer) Credentials(ctx context.Context, t target.Target) (transport.Au
 			return nil, failure.Usage("%s: the variable is not set", flags.Variable("--auth env:", value))
 		}
 		return d.fixed(token), nil
+	case "program":
+		return d.program(value)
 	case "profile":
+		if d.Advise != nil {
+			return ifAsked{d.stored(ctx, value), d.Advise}, nil
+		}
 		return d.stored(ctx, value), nil
 	}
 	for _, h := range d.Flags.Headers {
@@ -125,16 +130,21 @@ func (d *Dialer) Credentials(ctx context.Context, t target.Target) (transport.Au
 	if t.Entry != nil && t.Entry.Authorized() {
 		return nil, nil // the file has
 	}
-	return ifAsked{d.stored(ctx, "")}, nil
+	return ifAsked{d.stored(ctx, ""), d.Advise}, nil
 }
 
-// stored returns tokens of earlier logins. Only `mcpctl auth login` asks a person: a
-// command in a script must not wait for one.
+// stored returns tokens of earlier logins. Without [Dialer.Ask] only `mcpctl auth login` asks a
+// person: a command in a script must not wait for one.
 func (d *Dialer) stored(ctx context.Context, profile string) *auth.Authorizer {
 	store := lazyStore(sync.OnceValues(func() (auth.Store, error) { return d.Store(ctx) }))
-	return auth.Login(auth.WithStore(store), auth.WithPrincipal(profile), auth.WithClientName("mcpctl"),
+	ask := d.Ask
+	if ask == nil {
+		ask = []auth.Option{auth.WithoutLogin()}
+	}
+	return auth.Login(append([]auth.Option{
+		auth.WithStore(store), auth.WithPrincipal(profile), auth.WithClientName("mcpctl"),
 		auth.WithTransport(d.LoginTransport()),
-		auth.WithoutLogin())
+	}, ask...)...)
 }
 
 // LoginTransport is that of requests to authorization servers. It has a proxy only if

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
@@ -34,6 +35,13 @@ type Dialer struct {
 	Sent Sent
 	// DryRun keeps what [Dialer.Rehearse] rehearses from the server.
 	DryRun bool
+	// Ask are the options of logins that commands begin, nil for none. Advise changes the errors
+	// of stored tokens, nil for no change.
+	Ask    []auth.Option
+	Advise func(error) error
+	// Forward returns the function that adds headers of the hosts of a proxy, from the context of
+	// [Dialer.Behind]'s open. It is nil, or returns nil, for none.
+	Forward func(context.Context) func(context.Context) (http.Header, error)
 	// end is when --max-time has passed.
 	end time.Time
 }
@@ -53,6 +61,12 @@ var Nothing = Sent{Delivery: mcperrors.NotSent}
 func (d *Dialer) Server(l target.Line) (target.Target, []string, error) {
 	named, _ := d.Console.Env("MCPCTL_SERVER")
 	t, rest, err := l.Server(target.Defaults{Flag: d.Flags.Server, Env: named, Lookup: d.Console.Env})
+	d.keepSecrets(t)
+	return t, rest, err
+}
+
+// keepSecrets hides the secrets of a file of servers.
+func (d *Dialer) keepSecrets(t target.Target) {
 	if t.Entry != nil {
 		for _, value := range t.Entry.Secrets {
 			d.Secrets.Keep("", value)
@@ -61,7 +75,6 @@ func (d *Dialer) Server(l target.Line) (target.Target, []string, error) {
 			}
 		}
 	}
-	return t, rest, err
 }
 
 // connect opens a connection. The caller closes it.

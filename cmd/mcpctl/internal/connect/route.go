@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client"
@@ -71,28 +73,70 @@ func (d *Dialer) route(ctx context.Context, t target.Target, stderr io.Writer, h
 	return r, nil
 }
 
+// behindGrace is [childGrace] for the programs of a proxy. Hosts kill a server that takes more than
+// two seconds to end, and programs end within three seconds after their host: the first half of
+// them is for open requests.
+const behindGrace = 600 * time.Millisecond
+
 // Behind returns the server as a proxy needs it: with the client's own resilience, and for as
 // long as its host uses it. Its stderr is that of mcpctl, which hosts keep as the log of the
-// server. done ends what the servers of this target shared.
-func (d *Dialer) Behind(ctx context.Context, t target.Target) (open func(ctx context.Context, opts ...client.Option) (*client.Client, error), done func(), err error) {
+// server. label, if it is not empty, marks each line of it. done ends what the servers of this
+// target shared.
+func (d *Dialer) Behind(ctx context.Context, t target.Target, label string) (open func(ctx context.Context, opts ...client.Option) (*client.Client, error), done func(), err error) {
 	stderr, closeStderr, err := d.ServerStderr()
 	if err != nil {
 		return nil, nil, err
 	}
 	if where := d.Flags.ServerStderr; where == "auto" || where == "show" {
 		stderr = d.Console.Err
+		if label != "" {
+			stderr = labelled{stderr, label}
+		}
 	}
-	r, err := d.route(ctx, t, stderr, nil)
+	depth, err := d.depth()
+	var r *route
+	if err == nil {
+		r, err = d.route(ctx, t, stderr, nil)
+	}
 	if err != nil {
 		closeStderr()
 		return nil, nil, err
 	}
+	if command, ok := r.over.(*transport.Command); ok {
+		command.Env = append(command.Env, depthVariable+"="+strconv.Itoa(depth+1))
+		command.StopGrace, command.KillGrace = behindGrace, behindGrace
+	}
+	// A host of the session era pins its own revision, which must not overrule the flags.
+	var demanded []client.Option
+	if version := d.Flags.Pinned(); version != "" && (d.Flags.Revision != "" || d.Flags.Era != "session") {
+		demanded = append(demanded, client.WithProtocolVersion(version))
+	}
+	// A short pause: one host waits for the program, not a fleet that starts at the same time.
 	open = func(ctx context.Context, opts ...client.Option) (*client.Client, error) {
-		own := append(r.opts, client.WithResilience(client.Resilience{Restart: client.Restart{StartTimeout: r.start}})) //nolint:gocritic // r.opts stays as it is
-		return client.Connect(ctx, r.over, append(own, opts...)...)
+		own := []client.Option{client.WithResilience(client.Resilience{Restart: client.Restart{StartTimeout: r.start, MinPause: 20 * time.Millisecond}})}
+		return client.Connect(ctx, d.forwarding(ctx, r.over), slices.Concat(r.opts, own, opts, demanded)...)
 	}
 	return open, func() {
 		r.release()
 		closeStderr()
 	}, nil
+}
+
+// forwarding returns a transport that adds the headers of [Dialer.Forward].
+func (d *Dialer) forwarding(ctx context.Context, over transport.Transport) transport.Transport {
+	if d.Forward == nil {
+		return over
+	}
+	headers := d.Forward(ctx)
+	switch t := over.(type) {
+	case *transport.HTTP:
+		own := *t
+		own.HeaderFunc = headers
+		return &own
+	case *transport.SSE:
+		own := *t
+		own.HeaderFunc = headers
+		return &own
+	}
+	return over // a program
 }

@@ -51,7 +51,10 @@ func (l lazyStore) List(ctx context.Context) ([]auth.Key, error) {
 
 // ifAsked sends stored tokens. Without a usable store it sends none, and says why only to
 // a server that wants one: most servers want none.
-type ifAsked struct{ *auth.Authorizer }
+type ifAsked struct {
+	*auth.Authorizer
+	advise func(error) error // changes the errors, nil for no change
+}
 
 // Authorize implements [transport.Authorizer].
 func (a ifAsked) Authorize(ctx context.Context, r transport.AuthorizedRequest) (*transport.Credentials, error) {
@@ -60,7 +63,14 @@ func (a ifAsked) Authorize(ctx context.Context, r transport.AuthorizedRequest) (
 	if errors.As(err, &own) {
 		return nil, nil
 	}
-	return c, err
+	return c, a.advised(err)
+}
+
+func (a ifAsked) advised(err error) error {
+	if a.advise == nil || err == nil {
+		return err
+	}
+	return a.advise(err)
 }
 
 // Challenged implements [transport.Authorizer].
@@ -72,5 +82,5 @@ func (a ifAsked) Challenged(ctx context.Context, c transport.Challenge) (*transp
 		asked.Kind, asked.Message = failure.KindAuth, "the server wants a login, but "+unusable.Message
 		return nil, &asked
 	}
-	return own, err
+	return own, a.advised(err)
 }

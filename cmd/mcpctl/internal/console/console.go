@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,16 @@ type Streams struct {
 	Width int
 	// Env looks up a variable of the environment.
 	Env func(name string) (string, bool)
+}
+
+// Files returns the streams to read from and to print to if both are files, else nil.
+func (c *Console) Files() (in, out *os.File) {
+	in, reads := c.In.(*os.File)
+	out, writes := c.out.w.(*os.File)
+	if !reads || !writes {
+		return nil, nil
+	}
+	return in, out
 }
 
 // Output formats.

@@ -192,7 +192,7 @@ const inFile = "a file of servers"
 // obtained, "" for none.
 func (x *Explainer) ownCredentials(t target.Target) string {
 	kind, _, _ := strings.Cut(x.Flags.Auth, ":")
-	if kind == "bearer" || kind == "env" {
+	if kind == "bearer" || kind == "env" || kind == "program" {
 		return "--auth " + x.Flags.Auth
 	}
 	for _, h := range x.Flags.Headers {

@@ -59,7 +59,7 @@ func (f *Global) Register(set *pflag.FlagSet) {
 	set.Var(Choice(&f.Era, "auto", "auto", "stateless", "session", "*"), "era", "protocol era: auto, session, stateless, or a revision such as "+string(mcp.LatestSession))
 	set.StringVar(&f.Revision, "protocol-version", "", "protocol `revision`: use only this one")
 
-	set.StringVar(&f.Auth, "auth", "auto", "`credentials`: auto (those of mcpctl auth login), none, bearer:@FILE, env:VAR, or profile:NAME")
+	set.StringVar(&f.Auth, "auth", "auto", "`credentials`: auto (those of mcpctl auth login), none, bearer:@FILE, env:VAR, profile:NAME, or program:@FILE")
 	set.Var(Choice(&f.TokenStore, "", "files", "keychain"), "token-store", "where tokens are kept: files (the default) or keychain (MCPCTL_TOKEN_STORE)")
 	set.StringArrayVarP(&f.Headers, "header", "H", nil, "HTTP header `'K: V'`; ${NAME} is an environment variable, @FILE is a file with a header a line")
 	set.StringVar(&f.UserAgent, "user-agent", "", "User-Agent `text` of HTTP requests")
@@ -140,10 +140,11 @@ func (f *Global) checkAuth() error {
 		"bearer":  "name a file: --auth bearer:@FILE, or bearer:@- for standard input",
 		"env":     "name a variable: --auth env:VAR",
 		"profile": "name a login: --auth profile:NAME",
+		"program": "name a file: --auth program:@FILE",
 	}[kind]
 	switch {
 	case !named || !known:
-		return failure.Usage("--auth must be auto, none, bearer:@FILE, env:VAR or profile:NAME")
+		return failure.Usage("--auth must be auto, none, bearer:@FILE, env:VAR, profile:NAME or program:@FILE")
 	case value == "":
 		return failure.Usage("--auth %s: %s", kind, missing)
 	}

@@ -48,15 +48,7 @@ func fromFile(typed string, lookup serverfile.Lookup) (Target, error) {
 		case e.Disabled:
 			return Target{}, failure.Usage("server %q of %s is switched off there", name, path)
 		}
-		t := Target{Typed: typed, Entry: &Entry{Dir: e.Dir, Env: e.Env, Header: e.Header, SSE: e.SSE, Secrets: e.Secrets}}
-		if e.Command != "" {
-			t.Argv = append([]string{e.Command}, e.Args...)
-			return t, nil
-		}
-		if t.URL, err = parseURL(e.URL); err != nil {
-			return Target{}, err
-		}
-		return t, nil
+		return ofEntry(e, typed)
 	}
 	f := failure.Usage("%s has no server %q", path, name)
 	if !strings.Contains(typed, "#") {
@@ -66,6 +58,19 @@ func fromFile(typed string, lookup serverfile.Lookup) (Target, error) {
 		f.Try = append(f.Try, example.Quote([]string{path + "#" + e.Name}))
 	}
 	return Target{}, f
+}
+
+// ofEntry returns the server of an entry that can be used.
+func ofEntry(e serverfile.Entry, typed string) (t Target, err error) {
+	t = Target{Typed: typed, Entry: &Entry{Dir: e.Dir, Env: e.Env, Header: e.Header, SSE: e.SSE, Secrets: e.Secrets}}
+	if e.Command != "" {
+		t.Argv = append([]string{e.Command}, e.Args...)
+		return t, nil
+	}
+	if t.URL, err = parseURL(e.URL); err != nil {
+		return Target{}, err
+	}
+	return t, nil
 }
 
 func counted(n int) string {

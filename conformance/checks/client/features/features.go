@@ -4,7 +4,6 @@ package features
 
 import (
 	_ "embed" // the file below
-	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 )
@@ -15,7 +14,7 @@ var scripts string
 // Scenarios returns the scenarios of the area features, and those of subscriptions in the
 // stateless era.
 func Scenarios() []trial.Scenario {
-	return slices.Concat(trial.Scripts(scripts), requests(), refusals(), subscriptions(), []trial.Scenario{
+	return trial.Join(trial.Scripts(scripts), requests(), refusals(), subscriptions(), []trial.Scenario{
 		{ID: "C-LOG-STAMP", Play: playLogStamp},
 	})
 }

@@ -4,7 +4,6 @@ package http
 
 import (
 	_ "embed" // the file below
-	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 )
@@ -14,5 +13,5 @@ var scripts string
 
 // Scenarios returns the scenarios of the area http.
 func Scenarios() []trial.Scenario {
-	return slices.Concat(trial.Scripts(scripts), requests(), responses(), resumption(), headers())
+	return trial.Join(trial.Scripts(scripts), requests(), responses(), resumption(), headers())
 }

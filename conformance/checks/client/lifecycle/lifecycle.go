@@ -4,7 +4,6 @@ package lifecycle
 
 import (
 	_ "embed" // the file below
-	"slices"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
@@ -18,7 +17,7 @@ var scripts string
 
 // Scenarios returns the scenarios of the areas lifecycle and negotiation.
 func Scenarios() []trial.Scenario {
-	return slices.Concat(trial.Scripts(scripts), []trial.Scenario{{ID: "C-HANDSHAKE", Play: playHandshake}}, negotiation())
+	return trial.Join(trial.Scripts(scripts), []trial.Scenario{{ID: "C-HANDSHAKE", Play: playHandshake}}, negotiation())
 }
 
 func playHandshake(t *trial.Trial) {

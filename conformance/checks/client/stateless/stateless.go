@@ -5,7 +5,6 @@ package stateless
 import (
 	_ "embed" // the file below
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
@@ -19,7 +18,7 @@ var scripts string
 
 // Scenarios returns the scenarios of the area stateless, without those of subscriptions.
 func Scenarios() []trial.Scenario {
-	return slices.Concat(trial.Scripts(scripts), []trial.Scenario{
+	return trial.Join(trial.Scripts(scripts), []trial.Scenario{
 		{ID: "C-REJECTED-ONCE", Play: playRejectedOnce},
 		{ID: "C-REJECTED-ALWAYS", Play: playRejectedAlways},
 		{ID: "C-DISCOVER", Play: playDiscover},

@@ -21,7 +21,7 @@ var scripts string
 
 // Scenarios returns the scenarios of the area tools.
 func Scenarios() []trial.Scenario {
-	return slices.Concat(trial.Scripts(scripts), []trial.Scenario{
+	return trial.Join(trial.Scripts(scripts), []trial.Scenario{
 		{ID: "C-CALL", Play: playCall},
 		{ID: "C-CONCURRENT", Play: playConcurrent},
 		{ID: "C-LARGE", Play: playLarge},

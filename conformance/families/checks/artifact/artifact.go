@@ -3,14 +3,12 @@
 package artifact
 
 import (
-	"slices"
-
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
 // Scenarios returns the scenarios of the family.
 func Scenarios() []engine.Scenario {
-	return slices.Concat(
+	return engine.Join(
 		validateScenarios(), validateWireScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),
 		approveScenarios(), approveRefusalScenarios(), approveServiceScenarios(), addTaskScenarios(), addTaskServiceScenarios(),
 		artifactIDScenarios(), taskServiceScenarios(), idServiceScenarios(), artifactLogScenarios(), crossScenarios(),

@@ -36,7 +36,8 @@ const maxSaved = 5 << 20
 
 // tables are the checks that are calls, one after the other.
 //
-//go:embed tables.txt
+//go:generate gzip -9nkf tables.txt
+//go:embed tables.txt.gz
 var tables string
 
 // Scenarios returns the scenarios of the family.

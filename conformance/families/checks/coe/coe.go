@@ -30,7 +30,8 @@ const Area = "coe"
 
 // tables are the checks that are calls, one after the other.
 //
-//go:embed tables.txt
+//go:generate gzip -9nkf tables.txt
+//go:embed tables.txt.gz
 var tables string
 
 // coeNeeds is what a scenario of the family needs to call the tools. The two
@@ -44,6 +45,8 @@ func coeNeeds(tools ...string) engine.Needs {
 }
 
 // coeReading is coeNeeds for tools that only read.
+//
+//go:noinline
 func coeReading(tools ...string) engine.Needs {
 	n := coeNeeds()
 	n.SideEffects, n.Tools = conformance.SideEffectsReadOnly, append([]string{ToolNext, ToolAsk}, tools...)
@@ -52,7 +55,7 @@ func coeReading(tools ...string) engine.Needs {
 
 // Scenarios returns the scenarios of the family.
 func Scenarios() []engine.Scenario {
-	return slices.Concat(read(tables, judgements, map[string]func(r *table.Run) (string, error){
+	return engine.Join(read(tables, judgements, map[string]func(r *table.Run) (string, error){
 		"enhanced":        shaped("enhanced"),
 		"implemented":     shaped("implemented"),
 		"legacy":          shaped("legacy"),

@@ -36,7 +36,8 @@ func faultSwitch(r *table.Run) (string, error) {
 
 // faults are the checks of servers that let a test break them.
 //
-//go:embed faults.txt
+//go:generate gzip -9nkf faults.txt
+//go:embed faults.txt.gz
 var faults string
 
 // coeFaultScenarios are about the ways to fail, about the switch for faults, and about an

@@ -28,7 +28,8 @@ const ToolPDF = "convert_pdf"
 
 // tables are the checks that are calls, one after the other.
 //
-//go:embed tables.txt
+//go:generate gzip -9nkf tables.txt
+//go:embed tables.txt.gz
 var tables string
 
 // Area is the area of the family's checks in a report.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -34,7 +33,8 @@ const (
 
 // tables are the checks that are calls, one after the other.
 //
-//go:embed tables.txt
+//go:generate gzip -9nkf tables.txt
+//go:embed tables.txt.gz
 var tables string
 
 // Scenarios returns the scenarios of the family.
@@ -44,7 +44,7 @@ func Scenarios() []engine.Scenario {
 		Suits: map[string]func(r *table.Run) (string, error){"": sharedDisk},
 		That:  judgements, Phrases: phrases,
 	}
-	return slices.Concat(
+	return engine.Join(
 		table.Scenarios(table.MustRead(tables, words)...), table.Scenarios(decisionTables()...),
 		[]engine.Scenario{
 			notJudged("S3-SESS-01", "a clock"),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -152,7 +153,7 @@ func (d Detector) run(ctx context.Context, m Mutant, only []string, seen func(co
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	enough := false
-	_, err = familychecks.Run(ctx, subject, conformance.Options{
+	_, err = engine.Run(ctx, subject, suite(), conformance.Options{
 		Revisions: m.Revisions, Only: only, Skip: heavy, Answer: d.Answer, SideEffects: conformance.SideEffectsAll,
 		OnResult: func(r conformance.Result) {
 			if !enough && !seen(r) {
@@ -165,6 +166,13 @@ func (d Detector) run(ctx context.Context, m Mutant, only []string, seen func(co
 		return nil
 	}
 	return err
+}
+
+// suite is that of the families. What a mutant does not answer counts on a busy machine, too.
+func suite() engine.Suite {
+	all := familychecks.Suite()
+	all.Starvation = func() float64 { return 1 }
+	return all
 }
 
 // subject is the mutant as the suite takes it.

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	familychecks "github.com/mainstay-mcp/mainstay/conformance/families/checks"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 )
 
 // TestKnownFailuresOfMutants: whatever is wrong with a server, a file of known
@@ -66,7 +66,7 @@ func judgeKnown(t *testing.T, rig Rig, m Mutant, opts conformance.Options) *conf
 	require.NoError(t, err)
 	defer stop()
 	opts.Revisions, opts.Answer, opts.SideEffects, opts.Skip = m.Revisions, 2*time.Second, conformance.SideEffectsAll, heavy
-	report, err := familychecks.Run(t.Context(), subject, opts)
+	report, err := engine.Run(t.Context(), subject, suite(), opts)
 	require.NoError(t, err)
 	return report
 }

@@ -15,6 +15,7 @@ import (
 var suite = sync.OnceValue(func() engine.Suite {
 	all := familychecks.Suite()
 	all.MaxRequest = largestHere
+	all.Starvation = func() float64 { return 1 } // a server that stays silent does so on a busy machine, too
 	return all
 })
 

@@ -47,7 +47,11 @@ func TestManyAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := rewritten{options: onlyFixtures, revision: mcp.LatestSession, http: c.http}.judge(t, name[:len("X-WIRE-12/pings")])
+			r := rewritten{options: onlyFixtures, revision: mcp.LatestSession, http: c.http}
+			if c.want == conformance.Pass {
+				r = r.patient()
+			}
+			got := r.judge(t, name[:len("X-WIRE-12/pings")])
 			require.Equal(t, c.want, got.Status, "%+v", got)
 		})
 	}

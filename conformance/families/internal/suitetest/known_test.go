@@ -123,3 +123,25 @@ func TestReport_Blocked(t *testing.T) {
 	require.NoError(t, engine.Expect(alone, conformance.Expectations{}, nil))
 	require.Equal(t, conformance.VerdictInconclusive, alone.Verdict(), "nothing known blocks it")
 }
+
+// TestReport_ExactlyThisCheck: an entry with the id of a check says nothing about the other
+// checks of its scenario, also if the scenario has the same id.
+func TestReport_ExactlyThisCheck(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		failing string
+		other   conformance.Status
+		verdict conformance.Verdict
+	}{
+		"the other holds":          {"X-WIRE-08", conformance.Pass, conformance.Passed},
+		"the other fails, too":     {"X-WIRE-08", conformance.Fail, conformance.Failed},
+		"all of the scenario fail": {"X-WIRE-08*", conformance.Fail, conformance.Passed},
+	} {
+		r := &conformance.Report{Target: conformance.Target{Role: conformance.RoleServer}, Results: []conformance.Result{
+			{Check: conformance.Check{ID: "X-WIRE-08"}, Scenario: "X-WIRE-08", Level: conformance.Must, Status: conformance.Fail},
+			{Check: conformance.Check{ID: "X-WIRE-08/code"}, Scenario: "X-WIRE-08", Level: conformance.Must, Status: c.other},
+		}}
+		require.NoError(t, engine.Expect(r, conformance.Expectations{Failing: expected(t, "f", c.failing)}, nil), name)
+		require.Equal(t, c.verdict, r.Verdict(), name)
+	}
+}

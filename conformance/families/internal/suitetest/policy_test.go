@@ -2,6 +2,7 @@ package suitetest
 
 import (
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,12 +40,14 @@ func rulesOf(scenarios []engine.Scenario, revision mcp.Version) []string {
 // does not name is new and does not score. -update freezes what there is.
 func TestRequirements(t *testing.T) {
 	t.Parallel()
+	revisions := map[string]string{} // by id, those that it is a rule of
 	for _, revision := range mcp.Versions() {
 		now := rulesOf(registry(), revision)
 		require.True(t, slices.IsSorted(now))
 		if *update {
-			name := filepath.Join("..", "..", "..", "internal", "engine", "requirements", string(revision)+".txt")
-			require.NoError(t, os.WriteFile(name, []byte(strings.Join(now, "\n")+"\n"), 0o600))
+			for _, id := range now {
+				revisions[id] += " " + string(revision)
+			}
 			continue
 		}
 		set, err := engine.Requirements(revision)
@@ -53,8 +56,26 @@ func TestRequirements(t *testing.T) {
 		gone := slices.DeleteFunc(set, func(id string) bool { return slices.Contains(now, id) })
 		require.Empty(t, gone, "%s: an id never changes, and a rule of a frozen set stays in its revision; before the first release: -update", revision)
 	}
+	if *update {
+		freeze(t, revisions)
+	}
 	_, err := engine.Requirements("2020-01-01")
 	require.ErrorContains(t, err, "2020-01-01")
+}
+
+// freeze writes the sets: the ids with the same revisions below a line that names them.
+func freeze(t *testing.T, revisions map[string]string) {
+	t.Helper()
+	groups := map[string][]string{}
+	for _, id := range slices.Sorted(maps.Keys(revisions)) {
+		groups[revisions[id]] = append(groups[revisions[id]], id)
+	}
+	var out strings.Builder
+	for _, named := range slices.Sorted(maps.Keys(groups)) {
+		out.WriteString("#" + named + "\n" + strings.Join(groups[named], "\n") + "\n")
+	}
+	name := filepath.Join("..", "..", "..", "internal", "engine", "requirements.txt")
+	require.NoError(t, os.WriteFile(name, []byte(out.String()), 0o600))
 }
 
 func TestRun_Requirements(t *testing.T) {

@@ -310,6 +310,18 @@ func (r rewritten) judge(t *testing.T, id string) conformance.Result {
 	return report.Results[at]
 }
 
+// patient waits for answers as long as for those of a server without a defect.
+func (r rewritten) patient() rewritten {
+	before := r.opts
+	r.opts = func(o *conformance.Options) {
+		o.Answer = patience("")
+		if before != nil {
+			before(o)
+		}
+	}
+	return r
+}
+
 // subject starts the server, for a scenario of the area.
 func (r rewritten) subject(t *testing.T, area string, grace time.Duration) conformance.Subject {
 	t.Helper()
@@ -384,7 +396,7 @@ func (r rewritten) reach() conformance.TransportKind {
 
 // sampled picks from the tests of a long list: all of them in the whole form
 // (MAINSTAY_SOAK=all, some minutes), an eighth in the long form that CI runs, else
-// a sixteenth. Under the race detector it is fewer: what differs between them is
+// a thirty-second. Under the race detector it is fewer: what differs between them is
 // what is said, not which goroutines say it.
 func sampled(i int) bool {
 	switch soak := os.Getenv("MAINSTAY_SOAK"); {
@@ -395,7 +407,7 @@ func sampled(i int) bool {
 	case soak != "":
 		return i%8 == 0
 	default:
-		return i%16 == 0
+		return i%32 == 0
 	}
 }
 
@@ -411,8 +423,12 @@ func TestEveryRewriteIsSeen(t *testing.T) {
 		r := all[id]
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
+			seen := []conformance.Status{conformance.Fail, conformance.Warn}
 			got := r.judge(t, id)
-			require.Contains(t, []conformance.Status{conformance.Fail, conformance.Warn}, got.Status, "%+v", got)
+			if !slices.Contains(seen, got.Status) { // the short wait may have ended because this machine is busy
+				got = r.patient().judge(t, id)
+			}
+			require.Contains(t, seen, got.Status, "%+v", got)
 			require.NotEmpty(t, got.Actual)
 			require.NotEmpty(t, got.Expected)
 			if testmain.Race || r.program && r.options == nil {

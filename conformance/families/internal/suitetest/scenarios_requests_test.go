@@ -3,6 +3,7 @@ package suitetest
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,4 +50,17 @@ func TestDeepRequest_Served(t *testing.T) {
 		return []any{success(json.RawMessage(id), reply{})}, true
 	}}
 	require.Equal(t, conformance.Pass, r.judge(t, observe.SeenKnown).Status)
+}
+
+// What is shown of a scenario with many calls is the call that it complains of, also if it is not
+// the last one.
+func TestManyCalls_ShowTheOne(t *testing.T) {
+	t.Parallel()
+	for _, check := range []string{"X-WIRE-08", "X-WIRE-09", "X-WIRE-09/code", "X-WIRE-10/length"} {
+		res := argumentDefects()[check].judge(t, check, "shown")
+		tool, _, found := strings.Cut(res.Actual, " with ")
+		require.True(t, found, res.Actual)
+		require.NotEmpty(t, res.Evidence)
+		require.Contains(t, string(res.Evidence[0].Data), `"name":"`+tool+`"`, check)
+	}
 }

@@ -2,16 +2,13 @@ package suitetest
 
 import (
 	"context"
-	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -41,24 +38,12 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(f.status) //nolint:forbidigo // as above
 	}
-	sideBySide(4)
 	testmain.Run(m)
 }
 
 // largestHere is the size of the largest request: what races over it does so over
 // 1 MiB, in an eighth of the time.
 var largestHere = map[bool]int{false: engine.DefaultMaxRequest, true: 1 << 20}[testmain.Race]
-
-// sideBySide has n parallel tests run at once where the command line does not say
-// how many: they wait for servers more than they compute.
-func sideBySide(n int) {
-	flag.Parse()
-	told := false
-	flag.Visit(func(f *flag.Flag) { told = told || f.Name == "test.parallel" })
-	if !told && runtime.GOMAXPROCS(0) < n {
-		_ = flag.Set("test.parallel", strconv.Itoa(n)) // a number
-	}
-}
 
 // subject returns a server with the defect, and the folders it shares. A
 // program finds its defect in the table, by name.

@@ -186,6 +186,8 @@ func RPCCode(code int, more ...Expectation) []Expectation {
 }
 
 // NumberAt reads a number of a document: 0 for what is none.
+//
+//go:noinline
 func NumberAt(doc any, path string) float64 {
 	v, _ := Lookup(doc, path)
 	n, _ := v.(float64)
@@ -193,6 +195,8 @@ func NumberAt(doc any, path string) float64 {
 }
 
 // TextAt reads a string of a document, "" for what is none.
+//
+//go:noinline
 func TextAt(doc any, path string) string {
 	v, _ := Lookup(doc, path)
 	s, _ := v.(string)
@@ -200,6 +204,8 @@ func TextAt(doc any, path string) string {
 }
 
 // ArrayAt reads an array of a document, nil for what is none.
+//
+//go:noinline
 func ArrayAt(doc any, path string) []any {
 	v, _ := Lookup(doc, path)
 	l, _ := v.([]any)

@@ -30,9 +30,13 @@ type Words struct {
 	Phrases map[string]func(text string) ([]Expectation, error)
 }
 
-// MustRead is Read for texts that are embedded in a program.
-func MustRead(text string, words Words) []Table {
-	tables, err := Read(text, words)
+// MustRead is Read for texts that are embedded in a program, packed.
+func MustRead(packed string, words Words) []Table {
+	var tables []Table
+	text, err := engine.Unpack(packed)
+	if err == nil {
+		tables, err = Read(text, words)
+	}
 	if err != nil {
 		panic(fmt.Sprintf("conformance: the tables of %s: %v", words.Area, err)) // embedded: a build with a wrong text is broken
 	}

@@ -215,6 +215,8 @@ func (r *Run) direct(st *Step, args any) any {
 }
 
 // Prepare makes a call that builds a value, and returns its answer.
+//
+//go:noinline
 func (r *Run) Prepare(tool string, args Members) (map[string]any, error) {
 	return r.Exchange(&Step{Tool: tool, Args: args})
 }
@@ -324,6 +326,8 @@ func Outcome(a wire.Answer) map[string]any {
 }
 
 // Decoded returns a JSON value as Go has it.
+//
+//go:noinline
 func Decoded(raw []byte) any {
 	var v any
 	_ = json.Unmarshal(raw, &v) // was read as JSON before

@@ -68,6 +68,11 @@ func Complete(scenarios []Scenario, file string) ([]Scenario, error) {
 	return out, nil
 }
 
+// Join returns the scenarios of all lists, as [engine.Join] does.
+//
+//go:noinline
+func Join(lists ...[]Scenario) []Scenario { return slices.Concat(lists...) }
+
 // Conformance returns the scenario as lists show it.
 func (sc *Scenario) Conformance() engine.Scenario {
 	out := engine.Scenario{

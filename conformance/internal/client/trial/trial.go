@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -91,6 +92,8 @@ func (t *Trial) broken(id string) conformance.Status {
 }
 
 // Skip skips a check about something optional.
+//
+//go:noinline
 func (t *Trial) Skip(id, why string) { t.skip(id, conformance.SkipNotDeclared, why) }
 
 // SkipAll skips every check that is not decided yet.
@@ -100,6 +103,7 @@ func (t *Trial) SkipAll(why string) {
 	}
 }
 
+//go:noinline
 func (t *Trial) skip(id string, reason conformance.SkipReason, detail string) {
 	t.decide(id, conformance.Result{Status: conformance.Skip, Reason: reason, Detail: detail})
 }
@@ -226,5 +230,5 @@ func (t *Trial) finish(ctx context.Context) {
 	order := func(id string) int {
 		return slices.IndexFunc(t.Scenario.Checks, func(c Check) bool { return c.ID == id })
 	}
-	slices.SortStableFunc(t.Results, func(a, b conformance.Result) int { return order(a.ID) - order(b.ID) })
+	sort.SliceStable(t.Results, func(i, j int) bool { return order(t.Results[i].ID) < order(t.Results[j].ID) })
 }
