@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -42,6 +43,24 @@ func useless(t *testing.T, answer string) *row {
 		host:   host{name: "useless", command: []string{self, "-test.run", "^TestUselessHost$"}, lacks: []string{"roots"}},
 		server: server{name: "a server", title: "server", echo: order{tool: "echo", want: "hi"}},
 	}
+}
+
+// TestCancellationNobodySees leaves calls of a host that never tells the server: the step fails
+// while there is time left for the orders after it.
+func TestCancellationNobodySees(t *testing.T) {
+	require.Less(t, (&places{patient: true}).leftTime()+leftTime, patience)
+
+	r := useless(t, "error")
+	r.front, r.server.canceled = overHTTP, "canceled"
+	d, err := start(r.host.command, newMark(), filepath.Join(r.where.work, "host.log"))
+	require.NoError(t, err)
+	t.Cleanup(d.kill)
+	r.driver = d
+	require.NoError(t, os.WriteFile(r.log(), []byte("tools/call\n"), 0o600))
+
+	began := time.Now()
+	require.ErrorContains(t, cancel(t.Context(), r), "did not see")
+	require.Less(t, time.Since(began), 4*leftTime, "each try waited as long as all of them may")
 }
 
 // TestEveryStepCanFail plays the steps with a host that fails in all of them.
