@@ -9,8 +9,6 @@ import (
 // check: its id, its scenario, its area.
 //
 // # Experimental
-//
-//go:noinline
 func Match(pattern string, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return glob(pattern, name) })
 }

@@ -84,8 +84,6 @@ func (r *Result) Flaky() bool { return 0 < r.Bad && r.Bad < r.Attempts }
 
 // Excused reports whether the check, or its prerequisite, failed as a baseline file
 // expects.
-//
-//go:noinline
 func (r *Result) Excused() bool {
 	open := notHeld(r.Status) || r.Reason == SkipPrerequisite
 	return open && (r.Baseline == BaselineKnown || r.Baseline == BaselineFlaky)
@@ -93,8 +91,6 @@ func (r *Result) Excused() bool {
 
 // Fails reports whether res alone fails the run: a rule is broken that no baseline entry
 // expects, or a baseline entry is stale.
-//
-//go:noinline
 func (r *Report) Fails(res *Result) bool {
 	switch {
 	case res.Unscored:

@@ -43,8 +43,13 @@ packages() {
 at() { echo $((16#$(awk -v name="$1" '$4 == name { print $1 }' "$work/nm"))); }
 
 for program in ./cmd/mcpctl "$work/hello.go"; do
-	go build -trimpath -ldflags='-s -w' -o "$work/stripped" "$program"
-	go build -trimpath -ldflags=-w -o "$work/symbols" "$program"
+	if [[ $program == ./cmd/mcpctl ]]; then
+		scripts/build-mcpctl.sh "$work/stripped"
+		LDFLAGS=-w scripts/build-mcpctl.sh "$work/symbols"
+	else
+		go build -trimpath -ldflags='-s -w' -o "$work/stripped" "$program"
+		go build -trimpath -ldflags=-w -o "$work/symbols" "$program"
+	fi
 	packages "$program" >"$work/packages"
 	go tool nm -size "$work/symbols" >"$work/nm"
 	awk -v tables=$(($(at runtime.epclntab) - $(at runtime.pclntab))) -v bss="$(at runtime.bss)" -v total="$(wc -c <"$work/stripped")" -v name="$(basename "$program" .go)" '

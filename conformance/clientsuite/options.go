@@ -128,7 +128,6 @@ func (o *Options) selects(sc *trial.Scenario, id string) bool {
 	return !slices.ContainsFunc(o.Skip, hit)
 }
 
-//go:noinline
 func matches(pattern string, sc *trial.Scenario, id string) bool {
 	return conformance.Match(pattern, id, sc.ID, sc.Area)
 }

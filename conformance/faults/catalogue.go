@@ -56,8 +56,6 @@ func Catalogue() []Fault {
 }
 
 // Find returns the fault of that id.
-//
-//go:noinline
 func Find(id string) (Fault, bool) {
 	for _, f := range Catalogue() {
 		if f.ID == id {

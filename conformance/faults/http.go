@@ -85,8 +85,6 @@ func (v *visit) serve() {
 }
 
 // entered adds the request to the history.
-//
-//go:noinline
 func (v *visit) entered(session string) { v.call = v.proxy.arrived(v.req, session, v.hit) }
 
 // read reads the whole request body.

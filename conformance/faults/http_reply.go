@@ -272,8 +272,6 @@ func (v *visit) answer(a statusReply) {
 }
 
 // deliver calls Proxy.deliver for this request.
-//
-//go:noinline
 func (v *visit) deliver(write func() bool) bool { return v.proxy.deliver(v.call, write) }
 
 // abort breaks the connection, or the HTTP/2 stream.

@@ -117,7 +117,6 @@ func (c *wire) watch() {
 	}()
 }
 
-//go:noinline
 func (c *wire) send(data []byte) bool {
 	_, err := c.Write(data)
 	return err == nil

@@ -168,7 +168,6 @@ func orNull(id json.RawMessage) json.RawMessage {
 	return id
 }
 
-//go:noinline
 func quote(text string) string {
 	out, err := json.Marshal(text)
 	if err != nil {
@@ -178,8 +177,6 @@ func quote(text string) string {
 }
 
 // object returns the members of a JSON object, nil for other JSON.
-//
-//go:noinline
 func object(text json.RawMessage) map[string]json.RawMessage {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(text, &m) != nil {
@@ -189,8 +186,6 @@ func object(text json.RawMessage) map[string]json.RawMessage {
 }
 
 // text encodes a value that was decoded from JSON.
-//
-//go:noinline
 func text(v any) json.RawMessage {
 	out, err := json.Marshal(v)
 	if err != nil {

@@ -96,8 +96,6 @@ func otherType(id json.RawMessage) string {
 }
 
 // progress returns a progress notification; a missing token is null, which is wrong, too.
-//
-//go:noinline
 func progress(token json.RawMessage, done string) []byte {
 	return notification("notifications/progress", `{"progressToken":`+string(orNull(token))+`,"progress":`+done+`}`)
 }

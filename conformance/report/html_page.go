@@ -199,8 +199,6 @@ func (p *page) cell(c matrixCell) {
 }
 
 // some is put for a text that may be empty: then it writes nothing.
-//
-//go:noinline
 func (p *page) some(markup, text string) {
 	if text != "" {
 		p.put(markup, text)

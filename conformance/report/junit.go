@@ -198,8 +198,6 @@ func junitBody(r *conformance.Report, res *conformance.Result) string {
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }
 
 // printable replaces the characters that XML 1.0 forbids.
-//
-//go:noinline
 func printable(text string) string {
 	return strings.Map(func(c rune) rune {
 		switch {

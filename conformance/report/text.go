@@ -80,7 +80,6 @@ type textReport struct {
 	o TextOptions
 }
 
-//go:noinline
 func (p *textReport) printf(format string, args ...any) { fmt.Fprintf(p.w, format, args...) }
 
 // sign returns the mark of a result; every result that fails the run has that of a failure.

@@ -89,8 +89,6 @@ func someTask(t *engine.Trial, s *wire.Session, tools []wire.Tool) (by wire.Tool
 }
 
 // taskRequest sends one of the methods of tasks.
-//
-//go:noinline
 func taskRequest(t *engine.Trial, s *wire.Session, method, id string) (wire.Answer, error) {
 	return s.Request(t.Ctx, method, map[string]any{"taskId": id})
 }

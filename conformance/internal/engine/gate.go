@@ -120,8 +120,6 @@ func (l *RevisionRun) MayCall(name string) bool {
 
 // Has reports whether a path such as "tools.listChanged" is declared: false
 // and null are not.
-//
-//go:noinline
 func (c ServerCapabilities) Has(path string) bool {
 	raw := c.At(path)
 	return len(raw) > 0 && string(raw) != "null" && string(raw) != "false"
@@ -150,7 +148,6 @@ func selects(o *conformance.Options, sc *Scenario, check string) bool {
 	return !slices.ContainsFunc(o.Skip, hit)
 }
 
-//go:noinline
 func matches(pattern string, sc *Scenario, check string) bool {
 	return conformance.Match(pattern, check, sc.ID, sc.Area)
 }

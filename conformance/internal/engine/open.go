@@ -38,8 +38,6 @@ func targetOf(subject conformance.Subject) conformance.Target {
 }
 
 // isProcess reports whether a conversation with the subject starts a program.
-//
-//go:noinline
 func isProcess(subject conformance.Subject) bool {
 	switch s := subject.(type) {
 	case *conformance.CommandSubject:

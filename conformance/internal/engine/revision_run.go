@@ -53,8 +53,6 @@ func newRevisionRun(r *runner, revision mcp.Version) *RevisionRun {
 }
 
 // Stateless reports whether the revision run speaks a revision without sessions.
-//
-//go:noinline
 func (l *RevisionRun) Stateless() bool { return l.Revision.Era() == mcp.EraStateless }
 
 // run judges the subject in this revision and adds the results to the report.
@@ -164,8 +162,6 @@ func (l *RevisionRun) prepareEnvironment() error {
 }
 
 // IsProcess reports whether the suite starts the subject as a program.
-//
-//go:noinline
 func (l *RevisionRun) IsProcess() bool { return isProcess(l.Subject) }
 
 // play runs one scenario, or skips its checks.
@@ -370,8 +366,6 @@ func (l *RevisionRun) ended() bool {
 const patientEnds = 2
 
 // CloseShared closes the sessions that scenarios share. The next scenario opens a new one.
-//
-//go:noinline
 func (l *RevisionRun) CloseShared() {
 	for p, s := range l.shared {
 		l.dismiss(s)

@@ -67,13 +67,9 @@ func Run(ctx context.Context, subject conformance.Subject, suite Suite, opts con
 }
 
 // doing reports the next step of the run, before the checks of a revision.
-//
-//go:noinline
 func (r *runner) doing(step string) { r.progress(step, 0, 0) }
 
 // progress reports the next step of the run: done of total checks are decided.
-//
-//go:noinline
 func (r *runner) progress(step string, done, total int) {
 	if r.Opts.OnProgress != nil {
 		r.Opts.OnProgress(step, done, total)

@@ -63,35 +63,25 @@ func (t *Trial) FailBy(id string, evidence []conformance.Frame, expected, actual
 }
 
 // Pass decides that a check holds.
-//
-//go:noinline
 func (t *Trial) Pass(id string) { t.Decide(id, conformance.Pass, conformance.Result{}) }
 
 // Fail decides that a check does not hold, by its level a failure or a warning.
-//
-//go:noinline
 func (t *Trial) Fail(id, expected, actual string, args ...any) {
 	t.Check(id, false, expected, actual, args...)
 }
 
 // Inconclusive decides that a check applies and could not be decided.
-//
-//go:noinline
 func (t *Trial) Inconclusive(id, detail string) {
 	t.Decide(id, conformance.Inconclusive, conformance.Result{Detail: detail})
 }
 
 // Skip decides that a check does not apply. It is not inlined, like all that scenarios call
 // in many places: mcpctl is 0.2 MB smaller.
-//
-//go:noinline
 func (t *Trial) Skip(id string, reason conformance.SkipReason, detail string) {
 	t.Decide(id, conformance.Skip, conformance.Result{Reason: reason, Detail: detail})
 }
 
 // SkipRest decides that the remaining checks do not apply.
-//
-//go:noinline
 func (t *Trial) SkipRest(reason conformance.SkipReason, detail string) {
 	for _, c := range t.Scenario.Checks {
 		t.Skip(c.ID, reason, detail)
@@ -100,8 +90,6 @@ func (t *Trial) SkipRest(reason conformance.SkipReason, detail string) {
 
 // NeedsProfile skips the named checks when the server does not announce the error
 // profiles of this project, and reports whether it does.
-//
-//go:noinline
 func (t *Trial) NeedsProfile(ids ...string) bool {
 	if t.Rev.Profiled {
 		return true
@@ -131,8 +119,6 @@ func (t *Trial) Level(c *Check) conformance.Level {
 }
 
 // Decided reports whether a check was decided.
-//
-//go:noinline
 func (t *Trial) Decided(id string) bool {
 	return slices.ContainsFunc(t.results, func(r conformance.Result) bool { return r.ID == id })
 }
@@ -225,8 +211,6 @@ func (t *Trial) TryFresh() (*wire.Session, error) {
 }
 
 // Raw returns a connection of the scenario's own on which nothing was sent.
-//
-//go:noinline
 func (t *Trial) Raw() *wire.Session { return t.Open() }
 
 // Open is Raw with more variables in the environment of the program.

@@ -14,8 +14,6 @@ import (
 )
 
 // CallParams returns the params of tools/call; nil arguments are left out.
-//
-//go:noinline
 func CallParams(name string, arguments any) map[string]any {
 	params := map[string]any{"name": name}
 	if arguments != nil {

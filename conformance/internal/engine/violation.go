@@ -20,8 +20,6 @@ type protocolViolation struct {
 }
 
 // wrongly returns a protocolViolation; problem completes the sentence "the answer …".
-//
-//go:noinline
 func wrongly(rule, problem string, args ...any) *protocolViolation {
 	return &protocolViolation{rule: rule, text: "the server's answer to initialize " + fmt.Sprintf(problem, args...)}
 }

@@ -35,8 +35,6 @@ func IsInteger(raw json.RawMessage) bool {
 func IsID(raw json.RawMessage) bool { return IsString(raw) || IsInteger(raw) }
 
 // OrAbsent shows a value in at most 60 bytes.
-//
-//go:noinline
 func OrAbsent(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return "absent"
@@ -54,8 +52,6 @@ func Encode(v any) []byte {
 }
 
 // Clip cuts text to n bytes at a rune.
-//
-//go:noinline
 func Clip(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -67,8 +63,6 @@ func Clip(text string, n int) string {
 }
 
 // Object reads a JSON object; ok is false for anything else.
-//
-//go:noinline
 func Object(raw json.RawMessage) (members map[string]json.RawMessage, ok bool) {
 	if json.Unmarshal(raw, &members) != nil || members == nil {
 		return nil, false
@@ -77,8 +71,6 @@ func Object(raw json.RawMessage) (members map[string]json.RawMessage, ok bool) {
 }
 
 // Text reads a JSON string, "" for anything else.
-//
-//go:noinline
 func Text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {

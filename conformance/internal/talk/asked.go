@@ -29,8 +29,6 @@ func AskedBy(t *engine.Trial, s *wire.Session, method string, params map[string]
 
 // Again returns the params of a retry: those of the call with what was asked
 // for, and the state.
-//
-//go:noinline
 func (q Asked) Again(params map[string]any, responses map[string]any) map[string]any {
 	out := map[string]any{"inputResponses": responses}
 	for name, v := range params {

@@ -52,8 +52,6 @@ func (a Answer) ErrorData() []byte {
 }
 
 // HasCode reports whether the answer is an error with one of the codes.
-//
-//go:noinline
 func (a Answer) HasCode(err error, codes ...int64) bool {
 	if err != nil || a.Err == nil {
 		return false
@@ -103,8 +101,6 @@ func (a Answer) Status() int {
 }
 
 // IsInputRequired reports whether a result asks for input.
-//
-//go:noinline
 func (a Answer) IsInputRequired() bool {
 	return ResultType(a) == mcp.ResultInputRequired
 }

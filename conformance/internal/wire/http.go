@@ -478,8 +478,6 @@ func (w *HTTPConn) Close() Ending {
 }
 
 // idle closes the idle connections of its own transport.
-//
-//go:noinline
 func (w *HTTPConn) idle() {
 	if w.At.RoundTripper == nil {
 		w.client.CloseIdleConnections()

@@ -49,8 +49,6 @@ func (a *HTTPAnswer) Served(err error) bool {
 }
 
 // IsAnswerType reports whether a media type is one that answers a request.
-//
-//go:noinline
 func IsAnswerType(contentType string) bool {
 	media := MediaType(http.Header{"Content-Type": {contentType}})
 	return media == MediaJSON || media == MediaStream

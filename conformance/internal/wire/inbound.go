@@ -61,8 +61,6 @@ func Received(data []byte, info *conformance.HTTPInfo) Inbound {
 }
 
 // ID returns the id as JSON text in one spelling, "" when absent.
-//
-//go:noinline
 func (in Inbound) ID() string { return SpelledID(in.Members["id"]) }
 
 // SpelledID normalizes the escapes of a string id, so that ids can be compared. A number is
@@ -88,8 +86,6 @@ func SpelledID(raw json.RawMessage) string {
 var separators = strings.NewReplacer(`\u2028`, "\u2028", `\u2029`, "\u2029")
 
 // Method returns the method, "" when absent.
-//
-//go:noinline
 func (in Inbound) Method() string {
 	var m string
 	_ = json.Unmarshal(in.Members["method"], &m) // no method: no string

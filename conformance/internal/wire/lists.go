@@ -41,8 +41,6 @@ type Listing struct {
 }
 
 // Has reports whether an entry has the key.
-//
-//go:noinline
 func (l *Listing) Has(kind ListKind, key string) bool {
 	for _, e := range l.Entries {
 		if rawjson.Text(e[kind.Key]) == key {

@@ -79,8 +79,6 @@ func IsEmptyResult(a Answer) bool {
 }
 
 // Param returns a member of the params of a message.
-//
-//go:noinline
 func Param(in Inbound, name string) json.RawMessage {
 	params, _ := rawjson.Object(in.Members["params"])
 	return params[name]

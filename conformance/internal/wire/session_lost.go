@@ -8,8 +8,6 @@ import (
 )
 
 // Doubts records that the server may have been lost.
-//
-//go:noinline
 func (s *Session) Doubts(err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		s.Doubt = err

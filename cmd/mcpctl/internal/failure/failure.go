@@ -62,16 +62,12 @@ func (f *Failure) Error() string { return f.Message }
 // New returns a failure. delivery is that of the request of the command,
 // which only the caller knows. New, Usage and Add are not
 // inlined: mcpctl is 0.03 MB smaller.
-//
-//go:noinline
 func New(k Kind, delivery mcperrors.Delivery, format string, args ...any) *Failure {
 	return &Failure{Kind: k, Delivery: delivery, Message: fmt.Sprintf(format, args...)}
 }
 
 // Usage returns the failure of a wrong command line, found before the request is
 // sent.
-//
-//go:noinline
 func Usage(format string, args ...any) *Failure {
 	return New(KindUsage, mcperrors.NotSent, format, args...)
 }
@@ -84,8 +80,6 @@ func Shown(k Kind) *Failure {
 }
 
 // Add adds a line of evidence.
-//
-//go:noinline
 func (f *Failure) Add(label, format string, args ...any) {
 	f.Evidence = append(f.Evidence, Fact{label, fmt.Sprintf(format, args...)})
 }

@@ -165,8 +165,6 @@ func newView(t *trial.Trial, w *guarded.World, calls int) *view {
 func (v *view) Unknown(because string) { v.Trial.Needs(false, because) }
 
 // Logins are the authorization requests.
-//
-//go:noinline
 func (v *view) Logins() []*guarded.Request {
 	return v.All(func(r *guarded.Request) bool { return r.Path == "/authorize" })
 }
@@ -176,8 +174,6 @@ func (v *view) Logins() []*guarded.Request {
 func (v *view) hasLogin() bool { return v.Trial.Needs(len(v.Logins()) > 0, "no login began") }
 
 // Tokens are the token requests with a grant type; "" is any.
-//
-//go:noinline
 func (v *view) Tokens(grant string) []*guarded.Request {
 	return v.All(func(r *guarded.Request) bool {
 		return r.Path == "/token" && r.Method == http.MethodPost && (grant == "" || r.Form.Get("grant_type") == grant)
@@ -185,8 +181,6 @@ func (v *view) Tokens(grant string) []*guarded.Request {
 }
 
 // Messages are the POSTs to the MCP endpoint.
-//
-//go:noinline
 func (v *view) Messages() []*guarded.Request {
 	return v.All(func(r *guarded.Request) bool {
 		return r.Host == guarded.Resource && r.Path == guarded.Endpoint && r.Method == http.MethodPost
@@ -250,7 +244,6 @@ func (v *view) noCode(id string) {
 	}
 }
 
-//go:noinline
 func (v *view) outcome(i int) string {
 	if i >= len(v.outcomes) {
 		return ""
@@ -262,8 +255,6 @@ func (v *view) outcome(i int) string {
 var toolNames = []string{"echo", "write"}
 
 // said is what the client reported of the ith call, and whether it was killed.
-//
-//go:noinline
 func (v *view) said(i int) string {
 	out := ", no report"
 	if outcome := v.outcome(i); outcome != "" {
@@ -275,7 +266,6 @@ func (v *view) said(i int) string {
 	return out
 }
 
-//go:noinline
 func count(n int, what string) string {
 	if n == 1 {
 		return "one " + what
@@ -283,7 +273,6 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-//go:noinline
 func names(all []string) string {
 	if len(all) == 0 {
 		return "nothing"
@@ -291,7 +280,6 @@ func names(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-//go:noinline
 func newLogin(id string, arrange func(*guarded.World, *trial.Login), judge func(*view)) login {
 	return login{id: id, arrange: arrange, judge: judge}
 }

@@ -25,7 +25,6 @@ const (
 	TaskID     = "7c3f4ad2-52f1-4b0e-9c1d-3b3f0f7d2a10"
 )
 
-//go:noinline
 func prd() string { return prdText }
 
 // prdWithout returns the PRD without one section.
@@ -35,12 +34,10 @@ func prdWithout(section string) string {
 	return before + "\n## " + after
 }
 
-//go:noinline
 func validateArguments(content, id string) map[string]any {
 	return map[string]any{"artifact_content": content, "artifact_id": id, "task_id": TaskID}
 }
 
-//go:noinline
 func storeArguments(content string) map[string]any {
 	return map[string]any{"artifact_content": content, "task_id": TaskID}
 }
@@ -53,8 +50,6 @@ type draft struct {
 }
 
 // newDraft returns a document that can be stored.
-//
-//go:noinline
 func newDraft(id string) draft {
 	return draft{id: id, title: "Größe matters: 日本 🦊", status: "Draft", parent: "PRD-006"}
 }

@@ -45,12 +45,10 @@ type reserved struct {
 	IDs         []string `json:"reserved_ids"`
 }
 
-//go:noinline
 func nextArguments(kind, project string) map[string]any {
 	return map[string]any{"artifact_type": kind, "project_id": project, "task_id": TaskID}
 }
 
-//go:noinline
 func reserveArguments(kind, project string, count any) map[string]any {
 	arguments := nextArguments(kind, project)
 	arguments["count"] = count

@@ -161,8 +161,6 @@ func (r restReply) says(err error, status int, part string) bool {
 }
 
 // list reads a member that is a list of strings.
-//
-//go:noinline
 func (r restReply) list(member string) []string {
 	var out []string
 	_ = json.Unmarshal(r.members[member], &out) // no list: the check reports it
@@ -170,8 +168,6 @@ func (r restReply) list(member string) []string {
 }
 
 // member reads a member that is an object.
-//
-//go:noinline
 func (r restReply) member(name string) map[string]json.RawMessage {
 	m, _ := rawjson.Object(r.members[name])
 	return m

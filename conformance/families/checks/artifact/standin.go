@@ -126,8 +126,6 @@ func (s *Services) requests(endpoint string) []restRequest {
 func (r restRequest) endpoint() string { return r.method + " " + r.path }
 
 // tasks returns the tasks of a batch.
-//
-//go:noinline
 func (r restRequest) tasks() []restTask {
 	var out []restTask
 	_ = json.Unmarshal(r.body["tasks"], &out) // none: the scenario reports it

@@ -32,7 +32,6 @@ type added struct {
 	ArtifactIDs []string `json:"artifact_ids"`
 }
 
-//go:noinline
 func addArguments(tasks ...map[string]any) map[string]any {
 	if tasks == nil {
 		tasks = []map[string]any{}
@@ -41,8 +40,6 @@ func addArguments(tasks ...map[string]any) map[string]any {
 }
 
 // newTask is a task to make an artifact from a PRD, valid as it is.
-//
-//go:noinline
 func newTask(artifactID string, inputs ...restInput) map[string]any {
 	return map[string]any{"artifact_id": artifactID, "generator": "hls-generator", "task_id": TaskID, "inputs": inputs}
 }

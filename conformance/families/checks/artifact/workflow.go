@@ -19,8 +19,6 @@ import (
 // workflowNeeds is what scenarios of the whole artifact workflow need. They ask
 // for all of its tools, so that a server that has only an add_task of its own is
 // left alone.
-//
-//go:noinline
 func workflowNeeds() engine.Needs {
 	return engine.Needs{Capability: "tools", Profile: profile.Artifact, Tools: Tools, SideEffects: conformance.SideEffectsAll}
 }
@@ -34,8 +32,6 @@ func onServices() engine.Needs {
 }
 
 // reading is needs with resources, to read documents back.
-//
-//go:noinline
 func reading(needs engine.Needs) engine.Needs {
 	needs.Capability = "resources"
 	return needs
@@ -79,7 +75,6 @@ func called[T any](t *engine.Trial, s *wire.Session, tool string, arguments map[
 	return out, a, nil
 }
 
-//go:noinline
 func approveArguments(id string) map[string]any {
 	return map[string]any{"artifact_id": id, "task_id": TaskID}
 }
@@ -128,8 +123,6 @@ func uriOf(id string, version int) string {
 }
 
 // readBack reads version 1 of an artifact.
-//
-//go:noinline
 func readBack(t *engine.Trial, s *wire.Session, id string) string {
 	return readVersion(t, s, id, 1)
 }

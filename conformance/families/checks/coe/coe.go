@@ -45,8 +45,6 @@ func coeNeeds(tools ...string) engine.Needs {
 }
 
 // coeReading is coeNeeds for tools that only read.
-//
-//go:noinline
 func coeReading(tools ...string) engine.Needs {
 	n := coeNeeds()
 	n.SideEffects, n.Tools = conformance.SideEffectsReadOnly, append([]string{ToolNext, ToolAsk}, tools...)

@@ -76,8 +76,6 @@ func (want docItem) is(item any) bool {
 }
 
 // Within returns the value at a path, nil for none.
-//
-//go:noinline
 func Within(v any, path string) any {
 	found, _ := table.Lookup(v, path)
 	return found

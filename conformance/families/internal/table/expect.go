@@ -144,8 +144,6 @@ func More(path, name string, n float64) Expectation {
 }
 
 // That expects of the whole document what words say.
-//
-//go:noinline
 func That(words string, holds func(doc any, kept map[string]any) bool) Expectation {
 	return Expectation{Want: words, Holds: func(v any, _ bool, kept map[string]any) bool { return holds(v, kept) }}
 }
@@ -156,8 +154,6 @@ func Timestamp(path string) Expectation {
 }
 
 // Wants is a list of expectations, from parts that are one or many.
-//
-//go:noinline
 func Wants(parts ...any) []Expectation {
 	var all []Expectation
 	for _, p := range parts {
@@ -172,22 +168,16 @@ func Wants(parts ...any) []Expectation {
 }
 
 // Succeeds expects a result that is no error.
-//
-//go:noinline
 func Succeeds(more ...Expectation) []Expectation {
 	return append([]Expectation{Is("isError", false)}, more...)
 }
 
 // RPCCode expects a JSON-RPC error.
-//
-//go:noinline
 func RPCCode(code int, more ...Expectation) []Expectation {
 	return append([]Expectation{Is("error.code", code)}, more...)
 }
 
 // NumberAt reads a number of a document: 0 for what is none.
-//
-//go:noinline
 func NumberAt(doc any, path string) float64 {
 	v, _ := Lookup(doc, path)
 	n, _ := v.(float64)
@@ -195,8 +185,6 @@ func NumberAt(doc any, path string) float64 {
 }
 
 // TextAt reads a string of a document, "" for what is none.
-//
-//go:noinline
 func TextAt(doc any, path string) string {
 	v, _ := Lookup(doc, path)
 	s, _ := v.(string)
@@ -204,8 +192,6 @@ func TextAt(doc any, path string) string {
 }
 
 // ArrayAt reads an array of a document, nil for what is none.
-//
-//go:noinline
 func ArrayAt(doc any, path string) []any {
 	v, _ := Lookup(doc, path)
 	l, _ := v.([]any)

@@ -215,8 +215,6 @@ func (r *Run) direct(st *Step, args any) any {
 }
 
 // Prepare makes a call that builds a value, and returns its answer.
-//
-//go:noinline
 func (r *Run) Prepare(tool string, args Members) (map[string]any, error) {
 	return r.Exchange(&Step{Tool: tool, Args: args})
 }
@@ -326,8 +324,6 @@ func Outcome(a wire.Answer) map[string]any {
 }
 
 // Decoded returns a JSON value as Go has it.
-//
-//go:noinline
 func Decoded(raw []byte) any {
 	var v any
 	_ = json.Unmarshal(raw, &v) // was read as JSON before
@@ -335,8 +331,6 @@ func Decoded(raw []byte) any {
 }
 
 // Scenarios makes scenarios of tables.
-//
-//go:noinline
 func Scenarios(list ...Table) []engine.Scenario {
 	var out []engine.Scenario
 	for _, tb := range list {

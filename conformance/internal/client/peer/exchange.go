@@ -132,15 +132,11 @@ func (x *Exchange) Result(members string) {
 }
 
 // Raw answers with this result, unchanged.
-//
-//go:noinline
 func (x *Exchange) Raw(result string) {
 	x.Send([]byte(`{"jsonrpc":"2.0","id":` + x.ID() + `,"result":` + result + `}`))
 }
 
 // TextAnswer is a whole answer to a call, with a text.
-//
-//go:noinline
 func TextAnswer(id, said string) string {
 	return `{"jsonrpc":"2.0","id":` + id + `,"result":{"resultType":"complete","content":[{"type":"text","text":` + Quote(said) + `}]}}`
 }
@@ -188,8 +184,6 @@ func (x *Exchange) Ask(id, method, params string) {
 }
 
 // Hold waits for d, or until the client is gone.
-//
-//go:noinline
 func (x *Exchange) Hold(d time.Duration) { x.WaitFor(nil, d) }
 
 // WaitFor waits until done is closed, the client is gone, or limit has passed.

@@ -57,13 +57,9 @@ func (m *Message) Parse(data []byte) {
 func (m *Message) ID() string { return string(m.Members["id"]) }
 
 // Method is empty in a response, and if Data is no message.
-//
-//go:noinline
 func (m *Message) Method() string { return rawjson.Text(m.Members["method"]) }
 
 // IsRequest reports whether it has a method and an id.
-//
-//go:noinline
 func (m *Message) IsRequest() bool { return m.Method() != "" && m.Members["id"] != nil }
 
 // IsResponse reports whether it is a response, a wrong one included.
@@ -84,8 +80,6 @@ func (m *Message) Evidence() conformance.Frame {
 }
 
 // At is the member of raw at a path, nil when there is none.
-//
-//go:noinline
 func At(raw json.RawMessage, path ...string) json.RawMessage {
 	for _, name := range path {
 		members, _ := rawjson.Object(raw)
@@ -95,8 +89,6 @@ func At(raw json.RawMessage, path ...string) json.RawMessage {
 }
 
 // Members are those of a JSON object, nil of anything else.
-//
-//go:noinline
 func Members(raw json.RawMessage) map[string]json.RawMessage {
 	out, _ := rawjson.Object(raw)
 	return out
@@ -111,8 +103,6 @@ func IsInteger(raw json.RawMessage) bool {
 }
 
 // Quote returns s as a JSON string.
-//
-//go:noinline
 func Quote(s string) string { return string(rawjson.Encode(s)) }
 
 // OrNull returns raw, or null.

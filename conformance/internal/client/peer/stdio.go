@@ -82,13 +82,9 @@ type Process struct {
 }
 
 // exit ends the program.
-//
-//go:noinline
 func (c *Process) exit(status byte) { _ = c.down.write(frameExit, []byte{status}) } // or it has ended
 
 // Stderr writes to the standard error of the program.
-//
-//go:noinline
 func (c *Process) Stderr(data []byte) { _ = c.down.write(frameErr, data) } // or it has ended
 
 // watch reads the frames of the bridge until it is gone.

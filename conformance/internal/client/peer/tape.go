@@ -44,8 +44,6 @@ type ProcessEvent struct {
 func NewTape() *Tape { return &Tape{start: time.Now()} }
 
 // next is the position of what happens now. Must hold mu.
-//
-//go:noinline
 func (t *Tape) next() (int, time.Duration) {
 	t.seq++
 	return t.seq, time.Since(t.start)

@@ -35,8 +35,6 @@ type Setting struct {
 }
 
 // Stateless reports whether the revision has no sessions.
-//
-//go:noinline
 func (s *Setting) Stateless() bool { return s.Revision.Era() == mcp.EraStateless }
 
 // OverHTTP reports whether the transport is HTTP.

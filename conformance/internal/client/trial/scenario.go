@@ -69,8 +69,6 @@ func Complete(scenarios []Scenario, file string) ([]Scenario, error) {
 }
 
 // Join returns the scenarios of all lists, as [engine.Join] does.
-//
-//go:noinline
 func Join(lists ...[]Scenario) []Scenario { return slices.Concat(lists...) }
 
 // Conformance returns the scenario as lists show it.

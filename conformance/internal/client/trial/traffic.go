@@ -16,15 +16,11 @@ func (r *Run) Messages(match func(*peer.Message) bool) []*peer.Message {
 }
 
 // Sent returns the messages of a method.
-//
-//go:noinline
 func (r *Run) Sent(method string) []*peer.Message {
 	return r.Messages(func(m *peer.Message) bool { return m.Method() == method })
 }
 
 // Calls returns the tools/call requests of a tool.
-//
-//go:noinline
 func (r *Run) Calls(tool string) []*peer.Message {
 	return r.Messages(func(m *peer.Message) bool {
 		return m.Method() == mcp.MethodToolsCall && rawjson.Text(m.Param("name")) == tool
@@ -32,20 +28,14 @@ func (r *Run) Calls(tool string) []*peer.Message {
 }
 
 // Responses returns the responses of the client.
-//
-//go:noinline
 func (r *Run) Responses() []*peer.Message { return r.Messages((*peer.Message).IsResponse) }
 
 // AnswersTo returns the responses to the server's request of that id, JSON.
-//
-//go:noinline
 func (r *Run) AnswersTo(id string) []*peer.Message {
 	return r.Messages(func(m *peer.Message) bool { return m.IsResponse() && m.ID() == id })
 }
 
 // Requests returns the requests between two positions of the tape, without pings.
-//
-//go:noinline
 func (r *Run) Requests(from, to int) []*peer.Message {
 	return r.Messages(func(m *peer.Message) bool {
 		return m.IsRequest() && m.Seq > from && m.Seq < to && m.Method() != mcp.MethodPing

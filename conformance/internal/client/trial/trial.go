@@ -92,8 +92,6 @@ func (t *Trial) broken(id string) conformance.Status {
 }
 
 // Skip skips a check about something optional.
-//
-//go:noinline
 func (t *Trial) Skip(id, why string) { t.skip(id, conformance.SkipNotDeclared, why) }
 
 // SkipAll skips every check that is not decided yet.
@@ -103,7 +101,6 @@ func (t *Trial) SkipAll(why string) {
 	}
 }
 
-//go:noinline
 func (t *Trial) skip(id string, reason conformance.SkipReason, detail string) {
 	t.decide(id, conformance.Result{Status: conformance.Skip, Reason: reason, Detail: detail})
 }

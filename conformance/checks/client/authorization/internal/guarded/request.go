@@ -87,15 +87,11 @@ func (w *World) All(filter func(*Request) bool) []*Request {
 }
 
 // At returns the requests to a path of a host.
-//
-//go:noinline
 func (w *World) At(host, path string) []*Request {
 	return w.All(func(r *Request) bool { return r.Host == host && r.Path == path })
 }
 
 // Calls returns the tools/call requests of a tool.
-//
-//go:noinline
 func (w *World) Calls(tool string) []*Request {
 	return w.All(func(r *Request) bool { return r.Host == Resource && r.Path == Endpoint && r.Tool == tool })
 }
