@@ -206,7 +206,7 @@ var importTable = []row{
 		pkg: "conformance/internal/wire", may: []string{"conformance", "conformance/internal/rawjson", "mcp", "internal/sse"},
 		why: "the driver moves bytes and messages; what they should be, those above it know",
 	},
-	{pkg: "conformance/internal/fixture", may: []string{"conformance/internal/rawjson", "mcp"}, why: "names and schemas that the suite uses, whichever check needs them"},
+	{pkg: "conformance/internal/fixture", may: []string{"conformance/internal/rawjson", "internal/inputschema", "mcp"}, why: "names and schemas that the suite uses, whichever check needs them"},
 	{
 		pkg: "conformance/internal/engine", may: []string{"conformance", "conformance/internal/fixture", "conformance/internal/observe", "conformance/internal/rawjson", "conformance/internal/wire", "mcp"},
 		why: "the engine is given its checks and imports none",

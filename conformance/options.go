@@ -37,6 +37,10 @@ type Options struct {
 	SideEffects SideEffects
 	// AllowTools names tools that may be called regardless of SideEffects.
 	AllowTools []string
+	// Calls has arguments for them.
+	//
+	// # Experimental
+	Calls Calls
 	// Timeout bounds one scenario (60 s if zero), Answer the wait for one answer (10 s),
 	// and StartTimeout the first start of the subject, which may compile (5 min).
 	Timeout, Answer, StartTimeout time.Duration
@@ -52,7 +56,8 @@ type Options struct {
 	Expected Expectations
 	// Repeat is the number of runs; the worst outcome of a check counts. Zero means one.
 	Repeat int
-	// Seed shuffles the scenarios. Zero keeps the order of the report.
+	// Seed shuffles the scenarios, and chooses among the arguments that a schema allows. Zero
+	// keeps the order of the report.
 	Seed uint64
 	// Strict makes a broken recommendation of the specification fail the run.
 	Strict bool

@@ -92,6 +92,12 @@ type RevisionReport struct {
 	Capabilities json.RawMessage
 	// Tools is the number of tools; -1 if it is not known.
 	Tools int
+	// Called are the tools that were called with arguments that their schemas allow,
+	// WithExamples those of them with examples of [Options].Calls. ReadOnly is how many have
+	// the annotation readOnlyHint.
+	//
+	// # Experimental
+	Called, WithExamples, ReadOnly int
 }
 
 // Target describes the subject, as far as it is known.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/checks/base"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/calls"
 	"github.com/mainstay-mcp/mainstay/conformance/checks/features"
 	"github.com/mainstay-mcp/mainstay/conformance/checks/http"
 	"github.com/mainstay-mcp/mainstay/conformance/checks/lifecycle"
@@ -50,6 +51,14 @@ func Plan(ctx context.Context, subject conformance.Subject, opts conformance.Opt
 	return engine.Plan(ctx, subject, engine.Suite{Scenarios: registry()}, opts)
 }
 
+// Examples returns a first file of calls for subject, to be edited and given as
+// [conformance.Options].Calls. It calls no tool.
+//
+// # Experimental
+func Examples(ctx context.Context, subject conformance.Subject, opts conformance.Options) (conformance.Calls, error) {
+	return engine.Examples(ctx, subject, engine.Suite{Scenarios: registry()}, opts)
+}
+
 // List returns all checks, in the order of a report.
 func List() []conformance.Listed { return engine.List(conformance.RoleServer, registry()) }
 
@@ -61,7 +70,7 @@ var registry = sync.OnceValue(func() []engine.Scenario {
 		panic("conformance: checks.txt.gz: " + err.Error()) //nolint:forbidigo // embedded: every test meets it
 	}
 	all, err := engine.Complete(engine.Join(
-		lifecycle.Scenarios(), base.Scenarios(), features.Scenarios(), utilities.Scenarios(), tasks.Scenarios(), stateless.Scenarios(),
+		lifecycle.Scenarios(), base.Scenarios(), features.Scenarios(), calls.Scenarios(), utilities.Scenarios(), tasks.Scenarios(), stateless.Scenarios(),
 		http.Scenarios(), stdio.Scenarios(), talk.Scenarios(), seen.Scenarios(),
 	), text)
 	if err != nil {

@@ -110,6 +110,9 @@ func (l *RevisionRun) declares(profile string) bool {
 
 // MayCall reports whether a tool may be called.
 func (l *RevisionRun) MayCall(name string) bool {
+	if said := l.Opts.Calls.Tools[name].Call; said != nil {
+		return *said
+	}
 	if l.grant == conformance.SideEffectsAll || slices.Contains(l.Opts.AllowTools, name) || fixture.IsTool(name) {
 		return true
 	}

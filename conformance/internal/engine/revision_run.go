@@ -36,7 +36,14 @@ type RevisionRun struct {
 	profiles     map[string]string // the error profiles by tool, or whatever the server says
 	grant        conformance.SideEffects
 	results      []conformance.Result
-	timedOut     int // handshakes in a row without an answer
+	timedOut     int             // handshakes in a row without an answer
+	called       map[string]bool // the tools that were called, true with an example
+	// Slow has the tools whose calls take long.
+	Slow map[string]bool
+	// known has values of the server's results by the names of their members, works the
+	// arguments with which tools succeed.
+	known map[string][]json.RawMessage
+	works map[string]Arguments
 }
 
 // ServerCapabilities is the capabilities object of the server.
@@ -44,7 +51,8 @@ type ServerCapabilities map[string]json.RawMessage
 
 func newRevisionRun(r *runner, revision mcp.Version) *RevisionRun {
 	l := &RevisionRun{
-		runner: r, Asked: revision, Revision: revision, Seen: observe.New(), shared: map[string]*wire.Session{}, Environment: emptyEnvironment{},
+		runner: r, Asked: revision, Revision: revision, Seen: observe.New(), shared: map[string]*wire.Session{},
+		Environment: emptyEnvironment{}, called: map[string]bool{}, Slow: map[string]bool{}, known: map[string][]json.RawMessage{}, works: map[string]Arguments{},
 	}
 	schemas := Scenario{ID: "SEEN-BASE", Area: "base"}
 	sent := Scenario{ID: "SEEN-REQUESTS", Area: "base"}
@@ -79,6 +87,7 @@ func (l *RevisionRun) run(ctx context.Context, scenarios []Scenario) error {
 		}
 		l.CloseShared() // passive scenarios judge the ends of sessions, too
 	}
+	l.noteCalled()
 	sort.SliceStable(l.results, func(i, j int) bool {
 		a, b := &l.results[i], &l.results[j]
 		return cmp.Or(cmp.Compare(l.ranks[a.Area], l.ranks[b.Area]), Compare(a.ID, b.ID)) < 0

@@ -54,6 +54,9 @@ func (t *Trial) Call(s *wire.Session, name string, arguments any, meta ...map[st
 	a, err := s.Request(t.Ctx, mcp.MethodToolsCall, params)
 	if err == nil && s.Opened != nil {
 		t.Rev.Seen.CallResult(a, s.Opened.Revision)
+		if result, ok := rawjson.Object(a.Result); ok && string(result["isError"]) != "true" {
+			t.Rev.NoteCall(name, false)
+		}
 		if t.Rev.profile(name) != "" && a.Err != nil {
 			t.Rev.seeProfile(name, a)
 		}

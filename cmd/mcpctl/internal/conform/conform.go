@@ -18,7 +18,7 @@ type suite struct{ *explain.Explainer }
 func New(x *explain.Explainer) *cobra.Command {
 	s := &suite{x}
 	return group("conform", "Test a server or a client against the specification",
-		newConformServerCmd(s), newConformClientCmd(s), newConformListCmd(s), newConformExplainCmd(s),
+		newConformServerCmd(s), newConformInitCmd(s), newConformClientCmd(s), newConformListCmd(s), newConformExplainCmd(s),
 		newConformReportCmd(s), newConformMergeCmd(s), newConformBridgeCmd())
 }
 

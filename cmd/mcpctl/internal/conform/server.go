@@ -41,6 +41,7 @@ type conformOptions struct {
 	transport          string
 	sideEffects        string
 	allowTools, suites []string
+	calls              string
 	seed               uint64
 	dryRun             bool
 
@@ -95,7 +96,7 @@ func newConformServerCmd(s *suite) *cobra.Command {
 		Short: "Run the conformance suite against a server",
 		Long: `Run the conformance suite against a server. The capabilities that the server
 declares decide which checks apply. Tools are called only with permission: from
---side-effects, --allow-tool, or the server itself. The report fits on one screen;
+--side-effects, --allow-tool, --calls, or the server itself. The report fits on one screen;
 -v lists every check and shows the messages of each failure.
 
 ` + conformLimits() + `
@@ -125,9 +126,10 @@ not answer, 4 it wants a login, 5 it does not answer with MCP.`,
 	o.outcomeOptions.add(f)
 	f.Var(flags.Choice(&o.sideEffects, "", "none", "read-only", "all"), "side-effects", "tools that may be called: none, read-only or all")
 	f.StringArrayVar(&o.allowTools, "allow-tool", nil, "allow calls of this `tool` regardless of --side-effects")
+	f.StringVar(&o.calls, "calls", "", "`file` with the tools that may be called and arguments for them; conform init writes one")
 	f.StringArrayVar(&o.suites, "suite", nil, "run only this `suite`: protocol, or seeds (the 29 tools of the reference server; on by default for servers that declare them)")
 	f.Var(flags.Choice(&o.transport, "auto", "auto", "http", "sse"), "transport", "transport of a URL: http (streamable HTTP), sse (the old HTTP+SSE), or auto: http, else sse")
-	f.Uint64Var(&o.seed, "seed", 0, "shuffle the scenarios with this seed")
+	f.Uint64Var(&o.seed, "seed", 0, "shuffle the scenarios with this seed, and choose other arguments")
 	f.StringVar(&o.wrongAudience, "wrong-audience-token", "", "`@FILE` with a token for another server, which this one must refuse")
 	f.StringVar(&o.weak, "weak-token", "", "`@FILE` with a token without some scope, which this server must refuse where it needs the scope")
 	f.BoolVar(&o.dryRun, "dry-run", false, "show which checks would run, and why the others would not")
@@ -217,6 +219,9 @@ func (s *suite) conformOptions(cmd *cobra.Command, o conformOptions) (conformanc
 		opts.Fixtures[given[0]] = token
 	}
 	var err error
+	if opts.Calls, err = readCalls(o.calls); err != nil {
+		return opts, err
+	}
 	opts.Expected, err = o.expected()
 	return opts, err
 }

@@ -1,0 +1,237 @@
+// Package calls has the checks of what a server does when its own tools, prompts and templates are
+// used as it describes them: with arguments that their schemas allow, or with the examples of the
+// user.
+package calls
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Scenarios returns the scenarios of the package.
+func Scenarios() []engine.Scenario {
+	tools := engine.Needs{Capability: "tools"}
+	return []engine.Scenario{
+		{ID: "CALL-01", Needs: tools, Run: runEach},
+		{ID: "CALL-02", Needs: tools, Run: runTogether},
+		{ID: "CALL-04", Needs: tools, Run: runCancelled},
+		{ID: "CALL-05", Needs: tools, Run: runLogs},
+		{ID: "CALL-06", Needs: engine.Needs{Capability: "resources"}, Run: runTemplates},
+		{ID: "CALL-07", Needs: engine.Needs{Capability: "prompts"}, Run: runPrompts},
+		{ID: "CALL-08", Needs: engine.Needs{Capability: "completions"}, Run: runCompletions},
+		{ID: "CALL-09", Needs: engine.Needs{Capability: "resources.subscribe"}, Run: runChanges},
+	}
+}
+
+// tools returns the tools that a scenario may call and that no other scenario is made for. If
+// there are none, it skips all checks of the scenario.
+func tools(t *engine.Trial) []wire.Tool {
+	own := slices.DeleteFunc(t.Callable(), func(tool wire.Tool) bool {
+		return t.Rev.HasProfile(tool.Name) || !fixture.IsOrdinary(tool.Name)
+	})
+	if len(own) == 0 {
+		t.SkipRest(conformance.SkipNoFixture, "only tools that other checks call")
+	}
+	return own
+}
+
+// call is one call of a tool.
+type call struct {
+	tool wire.Tool
+	args engine.Arguments
+	// level is the log level that a stateless request carries.
+	level string
+}
+
+// String names a call in messages.
+func (c call) String() string {
+	return fmt.Sprintf("%s with %s: %s", c.tool.Name, c.args.What, rawjson.Clip(string(c.args.JSON), 200))
+}
+
+// params returns the params of the call, with a progress token unless it is nil.
+func (c call) params(token any) map[string]any {
+	params := engine.CallParams(c.tool.Name, c.args.JSON)
+	meta := map[string]any{}
+	if token != nil {
+		meta["progressToken"] = token
+	}
+	if c.level != "" {
+		meta[mcp.MetaLogLevel] = c.level
+	}
+	if len(meta) > 0 {
+		params["_meta"] = meta
+	}
+	return params
+}
+
+// swift returns the tools that are not known to be slow.
+func swift(t *engine.Trial, tools []wire.Tool) []wire.Tool {
+	return slices.DeleteFunc(tools, func(tool wire.Tool) bool { return t.Rev.Slow[tool.Name] })
+}
+
+// inRounds returns the calls of all tools: first one of each, then the next one.
+func inRounds(t *engine.Trial, tools []wire.Tool) []call {
+	sets := make([][]engine.Arguments, len(tools))
+	for i, tool := range tools {
+		sets[i] = t.Rev.ArgumentsOf(tool)
+	}
+	var calls []call
+	for round, more := 0, true; more; round++ {
+		more = false
+		for i, tool := range tools {
+			if round < len(sets[i]) {
+				calls, more = append(calls, call{tool: tool, args: sets[i][round]}), true
+			}
+		}
+	}
+	return calls
+}
+
+// patience is how many times the wait for an answer a call may take while it reports progress.
+const patience = 4
+
+// slow is how long a call may take before its tool is called no more than needed.
+const slow = 2 * time.Second
+
+// ask makes a call and waits for its answer, longer while progress comes.
+func ask(t *engine.Trial, s *wire.Session, c call, token any) (wire.Answer, error) {
+	t.Step(s)
+	t.Calls++
+	t.Rev.NoteCall(c.tool.Name, c.args.Example)
+	began, id := time.Now(), s.NewID()
+	data := s.Message(id, mcp.MethodToolsCall, c.params(token))
+	stop := send(t.Ctx, s, data)
+	defer stop()
+	var a wire.Answer
+	var err error
+	for range patience {
+		had := len(s.Notifications(mcp.MethodProgress))
+		if a, err = s.Await(t.Ctx, id); !errors.Is(err, wire.ErrLate) || len(s.Notifications(mcp.MethodProgress)) == had {
+			break
+		}
+	}
+	if time.Since(began) > slow {
+		t.Rev.Slow[c.tool.Name] = true
+	}
+	if err == nil && s.Opened != nil {
+		t.Rev.Seen.CallResult(a, s.Opened.Revision)
+		if succeeded(a) {
+			t.Rev.Learn(a)
+			t.Rev.Works(c.tool.Name, c.args)
+		}
+	}
+	return a, err
+}
+
+// send sends requests side by side: over HTTP a server may hold back the status of a response
+// until it has the result, and what it sends before must be read. The function that it returns
+// waits for what is still being sent.
+func send(ctx context.Context, s *wire.Session, messages ...[]byte) (wait func()) {
+	ctx, cancel := context.WithTimeout(ctx, patience*s.Timeout)
+	done := make(chan struct{}, len(messages))
+	for _, data := range messages {
+		s.Expect(data)
+	}
+	if s.Conn.Transport() == conformance.TransportHTTP {
+		for _, data := range messages {
+			go func() {
+				_, _ = s.Conn.Send(ctx, data) // the wait for the answer tells
+				done <- struct{}{}
+			}()
+		}
+	} else {
+		go func() {
+			for _, data := range messages {
+				_, _ = s.Conn.Send(ctx, data) // as above
+				done <- struct{}{}
+			}
+		}()
+	}
+	return func() {
+		cancel()
+		for range messages {
+			<-done
+		}
+	}
+}
+
+// succeeded reports whether an answer is a result without isError.
+func succeeded(a wire.Answer) bool {
+	result, ok := rawjson.Object(a.Result)
+	return ok && a.Err == nil && string(result["isError"]) != "true" && !a.IsInputRequired()
+}
+
+// verdict is what a scenario found about one check: the first fault, with its messages.
+type verdict struct {
+	looked   int
+	expected string
+	fault    string
+	frames   []conformance.Frame
+}
+
+// verdicts are those of a scenario, by the id of the check.
+type verdicts map[string]*verdict
+
+// see notes one occasion of a check. If it was not ok, the traffic since the last step is the
+// evidence.
+func (v verdicts) see(t *engine.Trial, id string, ok bool, expected, format string, args ...any) {
+	one := v[id]
+	if one == nil {
+		one = &verdict{}
+		v[id] = one
+	}
+	one.looked++
+	if !ok && one.fault == "" {
+		one.expected, one.fault = expected, fmt.Sprintf(format, args...)
+		one.frames = t.Trace.Since(t.EvidenceFrom)
+	}
+}
+
+// decide decides the checks that had an occasion, and skips the others.
+func (v verdicts) decide(t *engine.Trial, otherwise string) {
+	for _, c := range t.Scenario.Checks {
+		switch one := v[c.ID]; {
+		case t.Decided(c.ID):
+		case one == nil:
+			t.Skip(c.ID, conformance.SkipNoFixture, otherwise)
+		case one.fault != "":
+			t.FailBy(c.ID, one.frames, one.expected, one.fault)
+		default:
+			t.Pass(c.ID)
+		}
+	}
+}
+
+// budget is the part of the scenario's time after which no other call begins.
+func budget(t *engine.Trial) func() bool {
+	until := time.Now().Add(t.Rev.Opts.Timeout / 3)
+	return func() bool { return time.Now().After(until) }
+}
+
+// sameJSON reports whether two texts are the same JSON value.
+func sameJSON(a, b json.RawMessage) bool {
+	var one, two any
+	if json.Unmarshal(a, &one) != nil || json.Unmarshal(b, &two) != nil {
+		return false
+	}
+	return string(rawjson.Encode(one)) == string(rawjson.Encode(two))
+}
+
+// lost reports whether a server was lost with a call, or what else ended it.
+func lost(err error) bool {
+	return err != nil && (wire.IsLost(err) || errors.Is(err, wire.ErrClosed))
+}
+
+// first returns the first n elements.
+func first[E any](list []E, n int) []E { return list[:min(n, len(list))] }

@@ -1,0 +1,84 @@
+package calls
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// runCancelled cancels a call of each tool. What becomes of the call is the server's business; its
+// other requests are not.
+func runCancelled(t *engine.Trial) {
+	all := tools(t)
+	if len(all) == 0 {
+		return
+	}
+	if t.Rev.Stateless() && !t.Rev.IsProcess() {
+		t.SkipRest(conformance.SkipNotInRevision, "over HTTP a call is cancelled by closing its stream")
+		return
+	}
+	s := t.Fresh()
+	v := verdicts{}
+	over := budget(t)
+	for _, c := range first(inRounds(t, all), len(all)) {
+		if over() {
+			break
+		}
+		t.Step(s)
+		t.Calls++
+		t.Rev.NoteCall(c.tool.Name, c.args.Example)
+		id := s.NewID()
+		token := "cancel-" + c.tool.Name
+		stop := send(t.Ctx, s, s.Message(id, mcp.MethodToolsCall, c.params(token)))
+		wait := s.Timeout
+		s.Timeout = min(wait, wire.Lag)
+		in, err := s.Next(t.Ctx, func(in wire.Inbound) bool {
+			return in.IsResponse() && in.ID() == id || wire.ProgressToken(in) == strconv.Quote(token) || in.To == id && in.Ended
+		})
+		s.Timeout = wait
+		if errors.Is(err, wire.ErrLate) {
+			err, s.Doubt = nil, nil // it runs, without progress
+		}
+		if err != nil || in.IsResponse() || in.Ended {
+			stop()
+			if lost(err) {
+				s = t.Fresh() // CALL-01 judges it
+			}
+			continue // it has ended before it could be cancelled
+		}
+		_, err = s.Send(t.Ctx, wire.Cancellation(id))
+		t.NoError(err)
+		a, err := s.Ping(t.Ctx)
+		v.see(t, "CALL-04/alive", err == nil && a.Err == nil, "an answer to "+s.LifeSign()+" after the call was cancelled", "%s: %s", c, a.OrError(err))
+		if err != nil {
+			s = t.Fresh()
+			continue
+		}
+		answered := slices.ContainsFunc(s.Unclaimed, func(in wire.Inbound) bool { return in.ID() == id })
+		if !answered {
+			v.silence(t, s, c, id, len(s.Notifications(mcp.MethodProgress)))
+		}
+		stop()
+	}
+	v.decide(t, "no call took long enough to be cancelled")
+}
+
+// silence judges what comes of a call after it was cancelled, and after the answer to a later ping:
+// what came before that was on its way.
+func (v verdicts) silence(t *engine.Trial, s *wire.Session, c call, id string, had int) {
+	wait := s.Timeout
+	s.Timeout = min(wait, 2*wire.Lag)
+	a, err := s.Await(t.Ctx, id)
+	s.Timeout = wait
+	if errors.Is(err, wire.ErrLate) {
+		s.Doubt = nil
+	}
+	v.see(t, "CALL-04/silent", err != nil || a.Err != nil, "no answer to a cancelled call", "%s: %s", c, a.OrError(err))
+	came := len(s.Notifications(mcp.MethodProgress)) - had
+	v.see(t, "CALL-04/stops", came <= 1, "no more progress for a cancelled call", "%s: %d notifications", c, came)
+}

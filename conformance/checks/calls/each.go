@@ -1,0 +1,245 @@
+package calls
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+const (
+	quick      = time.Second // an answer that took less is no slow tool's
+	mostDeaths = 3           // of a server in one scenario, after which no other call is made
+)
+
+// each calls the tools one after another and judges what comes.
+type each struct {
+	t *engine.Trial
+	s *wire.Session
+	verdicts
+	quick  map[string]bool // tools that have answered quickly
+	given  map[string]bool // tools that are not called any more
+	works  map[string]bool // tools that have succeeded
+	tokens []string        // of the calls that this session has answered
+	calls  int
+	// silent is a call that had no answer, of a tool that may be slow.
+	silent string
+	deaths int
+	judges map[string]func(json.RawMessage) string // by tool, of its outputSchema
+}
+
+func runEach(t *engine.Trial) {
+	all := tools(t)
+	if len(all) == 0 {
+		return
+	}
+	e := &each{t: t, s: t.Shared(), verdicts: verdicts{}, quick: map[string]bool{}, given: map[string]bool{}, works: map[string]bool{}, judges: map[string]func(json.RawMessage) string{}}
+	over := budget(t)
+	for i, c := range inRounds(t, all) {
+		if e.given[c.tool.Name] || i >= len(all) && over() {
+			continue
+		}
+		if e.deaths >= mostDeaths {
+			break
+		}
+		e.call(c)
+	}
+	for _, tool := range all {
+		for _, guess := range t.Rev.Guesses(tool) {
+			if e.works[tool.Name] || e.given[tool.Name] || e.deaths >= mostDeaths || over() {
+				break
+			}
+			e.call(call{tool: tool, args: guess})
+		}
+	}
+	e.after()
+	if one := e.verdicts["CALL-01/answered"]; e.silent != "" && (one == nil || one.fault == "") {
+		e.see(t, "CALL-01/in-time", false, "an answer within "+t.Rev.Opts.Answer.String(), "%s", e.silent)
+	}
+	e.decide(t, "no call gave an occasion")
+}
+
+// call makes one call and judges its answer, and the progress that came before it. The tokens are
+// texts and numbers, in turns.
+func (e *each) call(c call) {
+	e.calls++
+	var token any = "call-" + strconv.Itoa(e.calls)
+	if e.calls%2 == 0 {
+		token = 1000 + e.calls
+	}
+	began, had := time.Now(), len(e.s.Unsolicited)
+	a, err := ask(e.t, e.s, c, token)
+	took := time.Since(began)
+	if errors.Is(err, wire.ErrLate) {
+		e.late(c)
+		return
+	}
+	if lost(err) {
+		e.lost(c, err)
+		return
+	}
+	e.quick[c.tool.Name] = e.quick[c.tool.Name] || took < quick
+	e.given[c.tool.Name] = took > slow // one call of a slow tool is enough
+	e.see(e.t, "CALL-01/answered", err == nil, "an answer", "%s: %s", c, a.OrError(err))
+	if err != nil {
+		return
+	}
+	e.works[c.tool.Name] = e.works[c.tool.Name] || succeeded(a)
+	e.see(e.t, "CALL-01/alive", true, "", "")
+	e.see(e.t, "CALL-01/in-time", true, "", "")
+	if c.args.Example {
+		e.see(e.t, "CALL-01/examples", a.Err == nil && succeeded(a) || a.IsInputRequired(), "a result without isError", "%s: %s", c, a.Describe())
+	}
+	e.refusal(c, a)
+	e.structure(c, a)
+	reports := e.progress(e.t, e.s, c, had, token, e.tokens) > 0
+	e.tokens = append(e.tokens, string(rawjson.Encode(token)))
+	if one := e.verdicts["CALL-03/none"]; reports && took < quick && one == nil {
+		had = len(e.s.Unsolicited)
+		if _, err := ask(e.t, e.s, c, nil); err == nil {
+			e.progress(e.t, e.s, c, had, nil, e.tokens)
+		}
+	}
+}
+
+// fresh replaces the session.
+func (e *each) fresh() { e.s, e.tokens = e.t.Fresh(), nil }
+
+// refusal judges the error that a call ended with.
+func (e *each) refusal(c call, a wire.Answer) {
+	own := a.Err != nil
+	if own {
+		switch a.Err.Code {
+		case mcp.CodeMissingRequiredClientCapability, mcp.CodeURLElicitationRequired, wire.CodeHeader:
+			return // about the client
+		case wire.CodeMethodNotFound:
+			e.see(e.t, "CALL-01/known", false, "the tool that is listed", "%s: %s", c, a.Describe())
+			return
+		case wire.CodeInvalidParams:
+			e.see(e.t, "CALL-01/accepts", false, "no refusal of arguments that the inputSchema allows", "%s: %s", c, a.Describe())
+			return
+		}
+	}
+	e.see(e.t, "CALL-01/known", true, "", "")
+	e.see(e.t, "CALL-01/accepts", true, "", "")
+	e.see(e.t, "CALL-01/is-error", !own, "a result with isError", "%s: %s", c, a.OrError(nil))
+}
+
+// structure judges the structured content of a result.
+func (e *each) structure(c call, a wire.Answer) {
+	if !succeeded(a) || !e.s.Opened.Revision.AtLeast(mcp.Version2025_06_18) {
+		return
+	}
+	result, _ := rawjson.Object(a.Result)
+	content, there := result["structuredContent"]
+	if schema := c.tool.Members["outputSchema"]; rawjson.IsObject(schema) {
+		judge := e.judges[c.tool.Name]
+		if judge == nil {
+			judge = fixture.Judge(schema)
+			e.judges[c.tool.Name] = judge
+		}
+		e.see(e.t, "CALL-01/structured", there, "structuredContent that matches the outputSchema", "%s: no structuredContent", c)
+		if there {
+			fault := judge(content)
+			e.see(e.t, "CALL-01/structured", fault == "", "structuredContent that matches the outputSchema", "%s: %s: %s", c, rawjson.Clip(string(content), 120), fault)
+		}
+	}
+	if there && string(content) != "null" {
+		texts := textsOf(result["content"])
+		e.see(e.t, "CALL-01/mirror", mirrors(texts, content), "a text block with the same JSON",
+			"%s: structuredContent %s, texts %s", c, rawjson.Clip(string(content), 120), rawjson.Clip(fmt.Sprintf("%q", texts), 160))
+	}
+}
+
+// textsOf returns the texts of a content list.
+func textsOf(content json.RawMessage) []string {
+	var blocks []wire.ListEntry
+	_ = json.Unmarshal(content, &blocks) // TOOL-13/content judges it
+	texts := []string{}
+	for _, b := range blocks {
+		if rawjson.Text(b["type"]) == "text" {
+			texts = append(texts, rawjson.Text(b["text"]))
+		}
+	}
+	return texts
+}
+
+// mirrors reports whether one of the texts is the JSON of structured content. SDKs wrap what is no
+// object as {"result": …}, and their texts have the value alone, or one text for each element.
+func mirrors(texts []string, content json.RawMessage) bool {
+	members, _ := rawjson.Object(content)
+	wrapped, isWrapped := members["result"]
+	isWrapped = isWrapped && len(members) == 1
+	for _, text := range texts {
+		raw := json.RawMessage(text)
+		if sameJSON(raw, content) || isWrapped && (sameJSON(raw, wrapped) || text == rawjson.Text(wrapped)) {
+			return true
+		}
+	}
+	var list []json.RawMessage
+	return isWrapped && json.Unmarshal(wrapped, &list) == nil && len(list) == len(texts)
+}
+
+// late handles a call without an answer. A tool that may be slow is not called again. One that has
+// answered quickly gets the same call once more: twice without an answer is no slowness.
+func (e *each) late(c call) {
+	e.given[c.tool.Name] = true
+	fault := fmt.Sprintf("%s: no answer in %s", c, e.s.Timeout)
+	frames := e.t.Trace.Since(e.t.EvidenceFrom)
+	_, gone := e.s.Ping(e.t.Ctx)
+	e.fresh()
+	if gone != nil {
+		e.again(c, fault+", nor to a ping after it", frames)
+		return
+	}
+	if !e.quick[c.tool.Name] {
+		e.silent = fault
+		return
+	}
+	a, err := ask(e.t, e.s, c, nil)
+	if errors.Is(err, wire.ErrLate) {
+		e.see(e.t, "CALL-01/answered", false, "an answer", "%s, twice, and at once with other arguments", fault)
+		e.fresh()
+		return
+	}
+	e.see(e.t, "CALL-01/answered", err == nil, "an answer", "%s: %s", c, a.OrError(err))
+}
+
+// lost handles a call with which the server was lost.
+func (e *each) lost(c call, err error) {
+	frames := e.t.Trace.Since(e.t.EvidenceFrom)
+	fault := fmt.Sprintf("%s: %v", c, err)
+	if w, ok := e.s.Conn.(*wire.StdioConn); ok {
+		w.Close()
+		if said := strings.TrimSpace(wire.LastLines(w.Stderr())); said != "" {
+			fault += ", stderr: " + rawjson.Clip(said, 400)
+		}
+	}
+	e.fresh()
+	e.again(c, fault, frames)
+}
+
+// again makes a call once more with which the server was lost: lost twice, and there without it,
+// it was lost because of the call.
+func (e *each) again(c call, fault string, frames []conformance.Frame) {
+	e.deaths++
+	e.given[c.tool.Name] = true
+	_, err := ask(e.t, e.s, c, nil)
+	if err == nil || !lost(err) && !errors.Is(err, wire.ErrLate) {
+		return
+	}
+	e.fresh()
+	one := &verdict{looked: 1, expected: "a server that answers other requests after the call", fault: fault + ", twice", frames: frames}
+	if had := e.verdicts["CALL-01/alive"]; had == nil || had.fault == "" {
+		e.verdicts["CALL-01/alive"] = one
+	}
+}

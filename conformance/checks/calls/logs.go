@@ -1,0 +1,70 @@
+package calls
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// runLogs calls each tool at the lowest log level and then at the highest one.
+func runLogs(t *engine.Trial) {
+	all := swift(t, tools(t))
+	if len(all) == 0 {
+		t.SkipRest(conformance.SkipNoFixture, "only tools that are slow")
+		return
+	}
+	s := t.Fresh()
+	v := verdicts{}
+	over := budget(t)
+	declared := t.Rev.Capabilities.Has("logging")
+	for _, level := range []string{"debug", "emergency"} {
+		if declared && !t.Rev.Stateless() {
+			t.Step(s)
+			if a, err := s.Request(t.Ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level}); err != nil || a.Err != nil {
+				t.SkipRest(conformance.SkipNoFixture, "logging/setLevel: "+a.OrError(err)) // LOG-01 judges it
+				return
+			}
+			_, err := s.Settle(t.Ctx) // what was on its way has come
+			t.NoError(err)
+		}
+		for _, c := range first(inRounds(t, all), len(all)) {
+			if over() {
+				break
+			}
+			if declared && t.Rev.Stateless() {
+				c.level = level
+			}
+			had := len(s.Notifications(mcp.MethodMessage))
+			if _, err := ask(t, s, c, nil); errors.Is(err, wire.ErrLate) || lost(err) {
+				v.decide(t, c.tool.Name+" does not answer") // CALL-01 judges it
+				return
+			}
+			v.logged(t, c, level, declared, s.Notifications(mcp.MethodMessage)[had:])
+		}
+	}
+	v.decide(t, "no tool sent log messages")
+}
+
+// logged judges the log messages that came during a call.
+func (v verdicts) logged(t *engine.Trial, c call, level string, declared bool, came []wire.Inbound) {
+	for _, in := range came {
+		v.see(t, "CALL-05/declared", declared, "capabilities.logging", "%s: log messages of a server that does not declare them", c)
+		got := rawjson.Text(wire.Param(in, "level"))
+		v.see(t, "CALL-05/shape", slices.Contains(levels, got) && len(wire.Param(in, "data")) > 0, "a level of the eight, and data",
+			"%s: level %s, data %s", c, rawjson.OrAbsent(wire.Param(in, "level")), rawjson.OrAbsent(wire.Param(in, "data")))
+		if declared && level == "emergency" {
+			v.see(t, "CALL-05/threshold", got == "emergency", "no message below emergency, which was set", "%s: a message of level %s", c, got)
+		}
+	}
+	if one := v["CALL-05/shape"]; declared && level == "emergency" && len(came) == 0 && one != nil {
+		v.see(t, "CALL-05/threshold", true, "", "")
+	}
+}
+
+// levels are those there are.
+var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}

@@ -1,0 +1,294 @@
+package calls
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// mostOffers is how many templates, prompts or completions a scenario tries.
+const mostOffers = 12
+
+// runTemplates reads URIs of each template: the examples of the user, and those whose values the
+// server completes.
+func runTemplates(t *engine.Trial) {
+	s := t.Shared()
+	list, err := wire.WalkList(t.Ctx, s, wire.TemplateList)
+	if err != nil || len(list.Entries) == 0 {
+		t.SkipRest(conformance.SkipNoFixture, "no templates") // RES-07 judges the list
+		return
+	}
+	v := verdicts{}
+	for _, e := range first(list.Entries, mostOffers) {
+		template := rawjson.Text(e["uriTemplate"])
+		examples := t.Rev.Opts.Calls.Templates[template].Examples
+		for _, uri := range examples {
+			v.read(t, s, uri, true)
+		}
+		if len(examples) > 0 {
+			continue
+		}
+		if uri := completed(t, s, template); uri != "" {
+			v.read(t, s, uri, false)
+		}
+	}
+	v.decide(t, "no template with an example in --calls, or values that the server completes")
+}
+
+// read reads a URI of a template.
+func (v verdicts) read(t *engine.Trial, s *wire.Session, uri string, example bool) {
+	t.Step(s)
+	a, err := s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
+	t.NoError(err)
+	if a.IsInputRequired() {
+		return
+	}
+	if example {
+		v.see(t, "CALL-06/examples", a.Err == nil, "the contents of "+uri, "%s", a.Describe())
+	} else {
+		v.see(t, "CALL-06/read", !wire.Denies(a, nil), "the contents of "+uri+", whose values the server completes", "%s", a.OrError(nil))
+	}
+	if a.Err != nil {
+		return
+	}
+	result, _ := rawjson.Object(a.Result)
+	var contents []wire.ListEntry
+	_ = json.Unmarshal(result["contents"], &contents) // RES-02/contents judges it
+	for _, c := range contents {
+		got := rawjson.Text(c["uri"])
+		v.see(t, "CALL-06/uri", strings.HasPrefix(got, uri), uri+", or one below it", "%s", got)
+	}
+}
+
+// completed returns a URI of a template with values that the server completes, "" if it completes
+// none.
+func completed(t *engine.Trial, s *wire.Session, template string) string {
+	if !t.Rev.Capabilities.Has("completions") {
+		return ""
+	}
+	uri := template
+	for _, name := range variables(template) {
+		values := completions(t, s, map[string]any{"type": "ref/resource", "uri": template}, name)
+		if len(values) == 0 {
+			return ""
+		}
+		uri = strings.Replace(uri, "{"+name+"}", escape(values[0]), 1)
+	}
+	if uri == template || strings.ContainsAny(uri, "{}") {
+		return ""
+	}
+	return uri
+}
+
+// escape percent-encodes what may not stand in a part of a URI.
+func escape(value string) string {
+	var out strings.Builder
+	for _, b := range []byte(value) {
+		if b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || strings.IndexByte("-._~", b) >= 0 {
+			out.WriteByte(b)
+		} else {
+			const digits = "0123456789ABCDEF"
+			out.Write([]byte{'%', digits[b>>4], digits[b&15]})
+		}
+	}
+	return out.String()
+}
+
+// variables returns the names of the plain variables of a template (RFC 6570, level 1).
+func variables(template string) []string {
+	var names []string
+	for _, part := range strings.Split(template, "{")[1:] {
+		name, _, closed := strings.Cut(part, "}")
+		if closed && name != "" && !strings.ContainsAny(name, "+#./;?&,*:") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// completions returns the values that a server completes nothing to.
+func completions(t *engine.Trial, s *wire.Session, ref map[string]any, argument string) []string {
+	a, err := complete(t, s, ref, argument)
+	t.NoError(err)
+	completion, _ := completionOf(a)
+	var values []string
+	_ = json.Unmarshal(completion["values"], &values) // CALL-08 judges it
+	return values
+}
+
+func complete(t *engine.Trial, s *wire.Session, ref map[string]any, argument string) (wire.Answer, error) {
+	t.Step(s)
+	return s.Request(t.Ctx, mcp.MethodCompletionComplete, map[string]any{"ref": ref, "argument": map[string]any{"name": argument, "value": ""}})
+}
+
+func completionOf(a wire.Answer) (wire.ListEntry, bool) {
+	result, _ := rawjson.Object(a.Result)
+	return rawjson.Object(result["completion"])
+}
+
+// promptArguments returns the names of the arguments of a prompt.
+func promptArguments(e wire.ListEntry) []string {
+	var arguments []wire.ListEntry
+	_ = json.Unmarshal(e["arguments"], &arguments) // PRM-01/arguments judges it
+	var names []string
+	for _, a := range arguments {
+		names = append(names, rawjson.Text(a["name"]))
+	}
+	return names
+}
+
+// runPrompts gets each prompt with all of its arguments.
+func runPrompts(t *engine.Trial) {
+	s := t.Shared()
+	list, err := wire.WalkList(t.Ctx, s, wire.PromptList)
+	if err != nil || len(list.Entries) == 0 {
+		t.SkipRest(conformance.SkipNoFixture, "no prompts") // PRM-01 judges the list
+		return
+	}
+	v := verdicts{}
+	for _, e := range first(list.Entries, mostOffers) {
+		name := rawjson.Text(e["name"])
+		if strings.HasPrefix(name, fixture.InputRequired) {
+			continue
+		}
+		examples := t.Rev.Opts.Calls.Prompts[name].Examples
+		for _, arguments := range examples {
+			a := v.prompt(t, s, name, arguments, "CALL-07/examples")
+			v.see(t, "CALL-07/examples", a.Err == nil, "its messages", "%s: %s", name, a.OrError(nil))
+		}
+		names := promptArguments(e)
+		if len(names) == 0 {
+			continue
+		}
+		for _, value := range []string{"mainstay", "größe 日本 🦊"} {
+			arguments := map[string]string{}
+			for _, argument := range names {
+				arguments[argument] = value
+				if known := t.Rev.Capabilities.Has("completions"); known {
+					if values := completions(t, s, map[string]any{"type": "ref/prompt", "name": name}, argument); len(values) > 0 {
+						arguments[argument] = values[0]
+					}
+				}
+			}
+			a := v.prompt(t, s, name, arguments, "CALL-07/get")
+			v.see(t, "CALL-07/get", !a.HasCode(nil, wire.CodeInternal, wire.CodeMethodNotFound), "its messages, or a refusal of the values", "%s with %s: %s", name, rawjson.Encode(arguments), a.OrError(nil))
+		}
+	}
+	v.decide(t, "no prompt with arguments")
+}
+
+// prompt gets a prompt. A server that is lost with it breaks the check.
+func (v verdicts) prompt(t *engine.Trial, s *wire.Session, name string, arguments map[string]string, id string) wire.Answer {
+	t.Step(s)
+	a, err := s.Request(t.Ctx, mcp.MethodPromptsGet, map[string]any{"name": name, "arguments": arguments})
+	if lost(err) && !errors.Is(err, wire.ErrLate) {
+		t.Fail(id, "its messages, or a refusal of the values", "%s with %s: %v", name, rawjson.Encode(arguments), err)
+		v.decide(t, "the server was lost")
+	}
+	t.NoError(err)
+	return a
+}
+
+// runCompletions completes each argument of each prompt, and each variable of each template.
+func runCompletions(t *engine.Trial) {
+	s := t.Shared()
+	v := verdicts{}
+	asked := 0
+	judge := func(ref map[string]any, what string, names []string) {
+		for _, name := range names {
+			if asked++; asked > mostOffers {
+				return
+			}
+			a, err := complete(t, s, ref, name)
+			t.NoError(err)
+			v.completion(t, what+", "+name, a)
+		}
+	}
+	if list, err := wire.WalkList(t.Ctx, s, wire.PromptList); err == nil {
+		for _, e := range list.Entries {
+			name := rawjson.Text(e["name"])
+			judge(map[string]any{"type": "ref/prompt", "name": name}, name, promptArguments(e))
+		}
+	}
+	if list, err := wire.WalkList(t.Ctx, s, wire.TemplateList); err == nil {
+		for _, e := range list.Entries {
+			template := rawjson.Text(e["uriTemplate"])
+			judge(map[string]any{"type": "ref/resource", "uri": template}, template, variables(template))
+		}
+	}
+	v.decide(t, "nothing to complete")
+}
+
+// completion judges one answer to completion/complete.
+func (v verdicts) completion(t *engine.Trial, what string, a wire.Answer) {
+	if a.Err != nil {
+		v.see(t, "CALL-08/answered", !a.HasCode(nil, wire.CodeMethodNotFound, wire.CodeInternal), "values, or none", "%s: %s", what, a.Describe())
+		return
+	}
+	v.see(t, "CALL-08/answered", true, "", "")
+	completion, _ := completionOf(a)
+	var values []string
+	ok := json.Unmarshal(completion["values"], &values) == nil && values != nil
+	v.see(t, "CALL-08/values", ok, "an array of strings", "%s: values is %s", what, rawjson.OrAbsent(completion["values"]))
+	v.see(t, "CALL-08/hundred", len(values) <= 100, "100 at most", "%s: %d", what, len(values))
+	raw, there := completion["total"]
+	total := 0
+	isTotal := rawjson.IsInteger(raw) && json.Unmarshal(raw, &total) == nil && total >= len(values)
+	v.see(t, "CALL-08/total", !there || string(raw) == "null" || isTotal, "an integer, no less than there are", "%s: total is %s of %d", what, rawjson.OrAbsent(raw), len(values))
+}
+
+// runChanges subscribes to the resources that calls change, as the user says, and makes the calls.
+func runChanges(t *engine.Trial) {
+	v := verdicts{}
+	for _, tool := range t.Rev.Tools {
+		changes := t.Rev.Opts.Calls.Tools[tool.Name].Changes
+		arguments := t.Rev.ArgumentsOf(tool)
+		if len(changes) == 0 || len(arguments) == 0 || !t.Rev.MayCall(tool.Name) || t.Rev.Stateless() {
+			continue
+		}
+		v.change(t, call{tool: tool, args: arguments[0]}, changes)
+	}
+	v.decide(t, "no tool with changes in --calls")
+}
+
+// change subscribes to resources and waits for their news after a call.
+func (v verdicts) change(t *engine.Trial, c call, uris []string) {
+	s := t.Fresh()
+	if w, ok := s.Conn.(*wire.HTTPConn); ok {
+		_, err := w.Listen(t.Ctx, "")
+		t.NoError(err)
+	}
+	for _, uri := range uris {
+		t.Step(s)
+		a, err := s.Request(t.Ctx, mcp.MethodResourcesSubscribe, map[string]any{"uri": uri})
+		v.see(t, "CALL-09/subscribe", err == nil && a.Err == nil, "an empty result", "%s: %s", uri, a.OrError(err))
+		t.NoError(err)
+	}
+	_, err := ask(t, s, c, nil)
+	t.NoError(err)
+	for _, uri := range uris {
+		wait := s.Timeout
+		s.Timeout = min(wait, wire.NewsWait)
+		_, err := s.AwaitUnsolicited(t.Ctx, func(in wire.Inbound) bool {
+			return in.Method() == mcp.MethodResourcesUpdated && rawjson.Text(wire.Param(in, "uri")) == uri
+		})
+		s.Timeout = wait
+		v.see(t, "CALL-09/updated", err == nil, mcp.MethodResourcesUpdated+" of "+uri, "%s: %v", c, err)
+		if errors.Is(err, wire.ErrLate) {
+			s.Doubt = nil
+		}
+	}
+	for _, in := range s.Notifications(mcp.MethodResourcesUpdated) {
+		got := rawjson.Text(wire.Param(in, "uri"))
+		below := slices.ContainsFunc(uris, func(uri string) bool { return strings.HasPrefix(got, uri) })
+		v.see(t, "CALL-09/uri", below, "the uri of a subscription, or one below it", "%s", got)
+	}
+}

@@ -1,0 +1,72 @@
+package calls
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// progress judges what came during one call, and returns how much that was. ended are the tokens
+// of the calls before it.
+func (v verdicts) progress(t *engine.Trial, s *wire.Session, c call, had int, token any, ended []string) int {
+	came, last := 0, -1.0
+	want := "nothing"
+	if token != nil {
+		want = string(rawjson.Encode(token))
+	}
+	for _, in := range s.Unsolicited[min(had, len(s.Unsolicited)):] {
+		if in.Method() != mcp.MethodProgress {
+			continue
+		}
+		params, _ := rawjson.Object(in.Members["params"])
+		got := params["progressToken"]
+		if slices.ContainsFunc(ended, func(old string) bool { return wire.SameID(got, old) }) {
+			v.see(t, "CALL-03/after", false, "no progress after the answer", "%s, for the token %s of a call that was answered before", c, got)
+			continue
+		}
+		came++
+		if token == nil {
+			v.see(t, "CALL-03/none", false, "no progress without a token", "%s: progress for the token %s", c, rawjson.OrAbsent(got))
+			continue
+		}
+		v.see(t, "CALL-03/token", wire.SameID(got, want), "the token of the request, "+want, "%s: progressToken is %s", c, rawjson.OrAbsent(got))
+		value, err := strconv.ParseFloat(string(params["progress"]), 64)
+		v.see(t, "CALL-03/number", err == nil && (params["total"] == nil || isNumber(params["total"])), "progress and total as numbers", "%s: progress %s, total %s", c, rawjson.OrAbsent(params["progress"]), rawjson.OrAbsent(params["total"]))
+		if err == nil {
+			v.see(t, "CALL-03/increases", value > last, "more than the one before", "%s: %v after %v", c, value, last)
+			last = value
+		}
+	}
+	if token == nil && came == 0 {
+		v.see(t, "CALL-03/none", true, "", "")
+	}
+	return came
+}
+
+func isNumber(raw json.RawMessage) bool {
+	_, err := strconv.ParseFloat(string(raw), 64)
+	return err == nil
+}
+
+// after judges the progress that comes when all calls are answered.
+func (e *each) after() {
+	e.t.Step(e.s)
+	had := len(e.s.Unsolicited)
+	if _, err := e.s.Settle(e.t.Ctx); err != nil {
+		return
+	}
+	late := 0
+	for _, in := range e.s.Unsolicited[min(had, len(e.s.Unsolicited)):] {
+		if token := wire.ProgressToken(in); token != "" && slices.Contains(e.tokens, token) {
+			late++
+		}
+	}
+	if e.verdicts["CALL-03/token"] != nil {
+		e.see(e.t, "CALL-03/after", late == 0, "no progress after the answer", "%d notifications after all answers", late)
+	}
+}

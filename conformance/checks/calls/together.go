@@ -1,0 +1,82 @@
+package calls
+
+import (
+	"errors"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// mostTogether is how many different calls are made at once, each of them twice.
+const mostTogether = 6
+
+// known is a call whose answer is the same each time.
+type known struct {
+	call
+	answer string
+}
+
+// runTogether makes calls one after another and then all at once. Answers of different calls that
+// were always the same show which call an answer belongs to.
+func runTogether(t *engine.Trial) {
+	all := tools(t)
+	if len(all) == 0 {
+		return
+	}
+	s := t.Shared()
+	over := budget(t)
+	var alone []known
+	for _, c := range inRounds(t, swift(t, all)) {
+		if len(alone) >= mostTogether || over() {
+			break
+		}
+		one, err := ask(t, s, c, nil)
+		if errors.Is(err, wire.ErrLate) || lost(err) {
+			s = t.Fresh() // CALL-01 judges it
+			continue
+		}
+		two, err := ask(t, s, c, nil)
+		t.NoError(err)
+		if succeeded(one) && string(one.Result) == string(two.Result) {
+			alone = append(alone, known{c, string(one.Result)})
+		}
+	}
+	v := verdicts{}
+	if len(alone) > 1 {
+		v.together(t, s, alone)
+	}
+	v.decide(t, "no two calls that have the same answer each time")
+}
+
+// together makes the calls at once, each of them twice.
+func (v verdicts) together(t *engine.Trial, s *wire.Session, alone []known) {
+	t.Step(s)
+	var ids []string
+	var messages [][]byte
+	for i := range 2 * len(alone) {
+		c := alone[i%len(alone)]
+		ids = append(ids, s.NewID())
+		messages = append(messages, s.Message(ids[i], mcp.MethodToolsCall, c.params(nil)))
+	}
+	stop := send(t.Ctx, s, messages...)
+	defer stop()
+	for i, id := range ids {
+		c := alone[i%len(alone)]
+		a, err := s.Await(t.Ctx, id)
+		v.see(t, "CALL-02/answered", err == nil, "an answer to each", "%s, sent with %d others: %s", c, len(ids)-1, a.OrError(err))
+		if err != nil {
+			t.NoError(err)
+		}
+		if string(a.Result) == c.answer {
+			v.see(t, "CALL-02/own", true, "", "")
+			continue
+		}
+		for _, other := range alone {
+			if other.answer == string(a.Result) {
+				v.see(t, "CALL-02/own", false, "the answer that it has alone", "%s has the answer of %s when both are sent at once", c, other)
+			}
+		}
+		// An answer of its own that differs: the tool may count, or tell the time.
+	}
+}

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+)
+
+// Bounds of what a run remembers of the server's results.
+const (
+	mostKnown    = 4   // values of one name
+	mostNames    = 500 // names
+	longestKnown = 200 // bytes of a value
+	mostNested   = 16  // objects and arrays around a value
+)
+
+// Learn remembers the values in a result by the names of their members: an id that one tool
+// returns is often one that another tool takes.
+func (l *RevisionRun) Learn(a wire.Answer) {
+	result, _ := rawjson.Object(a.Result)
+	l.learnFrom("", result["structuredContent"], 0)
+	var blocks []wire.ListEntry
+	_ = json.Unmarshal(result["content"], &blocks) // another check judges it
+	for _, b := range blocks[:min(20, len(blocks))] {
+		if text := json.RawMessage(rawjson.Text(b["text"])); json.Valid(text) {
+			l.learnFrom("", text, 0)
+		}
+	}
+}
+
+func (l *RevisionRun) learnFrom(name string, raw json.RawMessage, nested int) {
+	if nested > mostNested {
+		return
+	}
+	if members, ok := rawjson.Object(raw); ok {
+		for _, inner := range rawjson.SortedKeys(members) {
+			l.learnFrom(inner, members[inner], nested+1)
+		}
+		return
+	}
+	if rawjson.IsArray(raw) {
+		var list []json.RawMessage
+		_ = json.Unmarshal(raw, &list) // valid, as the whole was
+		for _, each := range list[:min(mostKnown, len(list))] {
+			l.learnFrom(strings.TrimSuffix(name, "s"), each, nested+1)
+		}
+		return
+	}
+	name = plainName(name)
+	known := l.known[name]
+	same := func(v json.RawMessage) bool { return string(v) == string(raw) }
+	if name == "" || len(raw) == 0 || len(raw) > longestKnown || len(known) >= mostKnown || len(l.known) >= mostNames || slices.ContainsFunc(known, same) {
+		return
+	}
+	l.known[name] = append(known, slices.Clone(raw))
+}
+
+// plainName is a name as it is compared: item_id, itemId and Item-ID are the same.
+func plainName(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
+}
+
+// Guesses returns arguments of a tool with values that the server has returned for members of
+// these names, or that the description of a member quotes.
+func (l *RevisionRun) Guesses(tool wire.Tool) []Arguments {
+	made := fixture.MakeArguments(tool.InputSchema, l.Opts.Seed)
+	if len(made) == 0 {
+		return nil
+	}
+	fault := fixture.Judge(tool.InputSchema)
+	schema := fixture.ReadSchema(tool.InputSchema)
+	var out []Arguments
+	for nth := range mostKnown {
+		arguments, _ := rawjson.Object(made[0].JSON)
+		changed := false
+		for _, name := range rawjson.SortedKeys(arguments) {
+			candidates := l.candidates(name, schema.Properties[name])
+			if nth < len(candidates) {
+				arguments[name], changed = candidates[nth], true
+			} else if len(candidates) > 0 {
+				arguments[name] = candidates[0]
+			}
+		}
+		if text := json.RawMessage(rawjson.Encode(arguments)); changed && fault(text) == "" {
+			out = append(out, Arguments{fixture.Arguments{What: "values that it returns", JSON: text}, false})
+		}
+	}
+	return out
+}
+
+// candidates returns values for a member of the arguments.
+func (l *RevisionRun) candidates(name string, property json.RawMessage) []json.RawMessage {
+	if s := fixture.ReadSchema(property); len(s.Enum) > 0 || len(s.Const) > 0 {
+		return nil
+	}
+	name = plainName(name)
+	all := slices.Clone(l.known[name])
+	for _, suffix := range []string{"id", "name", "uri", "url", "key", "slug", "title", "code"} {
+		if name != suffix && strings.HasSuffix(name, suffix) {
+			all = append(all, l.known[suffix]...)
+		}
+	}
+	for _, known := range []string{"id", "name", "title"} { // "note" may be the id of one
+		all = append(all, l.known[name+known]...)
+		if len(all) == 0 {
+			all = append(all, l.known[known]...)
+		}
+	}
+	members, _ := rawjson.Object(property)
+	return append(quoted(rawjson.Text(members["description"])), all...)
+}
+
+// quoted returns the words that a description quotes, or names after "e.g.".
+func quoted(text string) []json.RawMessage {
+	var out []json.RawMessage
+	for _, mark := range []string{`"`, "'", "`"} {
+		parts := strings.Split(text, mark)
+		for i := 1; i+1 < len(parts) && len(out) < 2; i += 2 {
+			if word := parts[i]; word != "" && len(word) < longestKnown/4 && !strings.ContainsAny(word, " \n") {
+				out = append(out, rawjson.Encode(word))
+			}
+		}
+	}
+	for _, mark := range []string{"e.g. ", "e.g., ", "for example ", "such as ", "like "} {
+		if _, rest, found := strings.Cut(text, mark); found {
+			word, _, _ := strings.Cut(strings.TrimLeft(rest, "\"'`"), " ")
+			if word = strings.Trim(word, ",.;:)\"'`"); word != "" {
+				out = append(out, rawjson.Encode(word))
+			}
+		}
+	}
+	return out
+}
+
+// Works remembers arguments with which a tool succeeds: later scenarios begin with them.
+func (l *RevisionRun) Works(tool string, with Arguments) {
+	if _, known := l.works[tool]; !known && !with.Example {
+		l.works[tool] = with
+	}
+}
