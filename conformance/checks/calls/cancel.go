@@ -78,7 +78,7 @@ func (v verdicts) silence(t *engine.Trial, s *wire.Session, c call, id string, h
 	if errors.Is(err, wire.ErrLate) {
 		s.Doubt = nil
 	}
-	v.see(t, "CALL-04/silent", err != nil || a.Err != nil, "no answer to a cancelled call", "%s: %s", c, a.OrError(err))
+	v.see(t, "CALL-04/silent", err != nil, "no answer to a cancelled call", "%s: %s", c, a.OrError(err))
 	came := len(s.Notifications(mcp.MethodProgress)) - had
 	v.see(t, "CALL-04/stops", came <= 1, "no more progress for a cancelled call", "%s: %d notifications", c, came)
 }

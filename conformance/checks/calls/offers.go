@@ -3,7 +3,6 @@ package calls
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -243,52 +242,4 @@ func (v verdicts) completion(t *engine.Trial, what string, a wire.Answer) {
 	total := 0
 	isTotal := rawjson.IsInteger(raw) && json.Unmarshal(raw, &total) == nil && total >= len(values)
 	v.see(t, "CALL-08/total", !there || string(raw) == "null" || isTotal, "an integer, no less than there are", "%s: total is %s of %d", what, rawjson.OrAbsent(raw), len(values))
-}
-
-// runChanges subscribes to the resources that calls change, as the user says, and makes the calls.
-func runChanges(t *engine.Trial) {
-	v := verdicts{}
-	for _, tool := range t.Rev.Tools {
-		changes := t.Rev.Opts.Calls.Tools[tool.Name].Changes
-		arguments := t.Rev.ArgumentsOf(tool)
-		if len(changes) == 0 || len(arguments) == 0 || !t.Rev.MayCall(tool.Name) || t.Rev.Stateless() {
-			continue
-		}
-		v.change(t, call{tool: tool, args: arguments[0]}, changes)
-	}
-	v.decide(t, "no tool with changes in --calls")
-}
-
-// change subscribes to resources and waits for their news after a call.
-func (v verdicts) change(t *engine.Trial, c call, uris []string) {
-	s := t.Fresh()
-	if w, ok := s.Conn.(*wire.HTTPConn); ok {
-		_, err := w.Listen(t.Ctx, "")
-		t.NoError(err)
-	}
-	for _, uri := range uris {
-		t.Step(s)
-		a, err := s.Request(t.Ctx, mcp.MethodResourcesSubscribe, map[string]any{"uri": uri})
-		v.see(t, "CALL-09/subscribe", err == nil && a.Err == nil, "an empty result", "%s: %s", uri, a.OrError(err))
-		t.NoError(err)
-	}
-	_, err := ask(t, s, c, nil)
-	t.NoError(err)
-	for _, uri := range uris {
-		wait := s.Timeout
-		s.Timeout = min(wait, wire.NewsWait)
-		_, err := s.AwaitUnsolicited(t.Ctx, func(in wire.Inbound) bool {
-			return in.Method() == mcp.MethodResourcesUpdated && rawjson.Text(wire.Param(in, "uri")) == uri
-		})
-		s.Timeout = wait
-		v.see(t, "CALL-09/updated", err == nil, mcp.MethodResourcesUpdated+" of "+uri, "%s: %v", c, err)
-		if errors.Is(err, wire.ErrLate) {
-			s.Doubt = nil
-		}
-	}
-	for _, in := range s.Notifications(mcp.MethodResourcesUpdated) {
-		got := rawjson.Text(wire.Param(in, "uri"))
-		below := slices.ContainsFunc(uris, func(uri string) bool { return strings.HasPrefix(got, uri) })
-		v.see(t, "CALL-09/uri", below, "the uri of a subscription, or one below it", "%s", got)
-	}
 }

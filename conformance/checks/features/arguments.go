@@ -68,6 +68,17 @@ func (r *refusals) try(tool, what string, arguments any) error {
 	return nil
 }
 
+// valid returns arguments that the schema allows: what is changed in them is all that is wrong.
+func (r *refusals) valid(tool wire.Tool, s *fixture.Schema) map[string]any {
+	for _, made := range r.t.Rev.ArgumentsOf(tool) {
+		var arguments map[string]any
+		if json.Unmarshal(made.JSON, &arguments) == nil {
+			return arguments
+		}
+	}
+	return s.Object()
+}
+
 // note keeps the call that was just made, if it is the first of its kind.
 func (r *refusals) note(first *call, tool, what string, a wire.Answer) {
 	if first.said == "" {
@@ -106,7 +117,7 @@ func (r *refusals) decide(refused, code string, err error) {
 func runMissingArguments(t *engine.Trial) {
 	t.NoError(refuse(t, "X-WIRE-08", "X-WIRE-08/code", func(r *refusals, tool wire.Tool, s *fixture.Schema) error {
 		for _, name := range s.Required {
-			arguments := s.Object()
+			arguments := r.valid(tool, s)
 			delete(arguments, name)
 			if err := r.try(tool.Name, "no "+name, arguments); err != nil {
 				return err
@@ -152,7 +163,7 @@ func runWrongTypes(t *engine.Trial) {
 			if !known {
 				continue
 			}
-			arguments := s.Object()
+			arguments := r.valid(tool, s)
 			arguments[name] = wrong
 			if err := r.try(tool.Name, fmt.Sprintf("%s=%v", name, wrong), arguments); err != nil {
 				return err
@@ -178,7 +189,7 @@ func runLimits(t *engine.Trial) {
 		t.NoError(refuse(t, id, "", func(r *refusals, tool wire.Tool, s *fixture.Schema) error {
 			for _, name := range rawjson.SortedKeys(s.Properties) {
 				for _, v := range value(fixture.ReadSchema(s.Properties[name])) {
-					arguments := s.Object()
+					arguments := r.valid(tool, s)
 					arguments[name] = v
 					what := name + " outside " + strings.TrimPrefix(id, "X-WIRE-10/")
 					if err := r.try(tool.Name, what, arguments); err != nil {
@@ -204,7 +215,7 @@ func runLimits(t *engine.Trial) {
 		if string(s.AdditionalProperties) != "false" {
 			return nil
 		}
-		arguments := s.Object()
+		arguments := r.valid(tool, s)
 		arguments["mainstay_unknown_argument"] = true
 		return r.try(tool.Name, "an unknown argument", arguments)
 	}))

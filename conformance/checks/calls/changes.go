@@ -1,0 +1,150 @@
+package calls
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// mostWatched is how many resources are subscribed to.
+const mostWatched = 8
+
+// watched are resources that a session is subscribed to, with what they contain.
+type watched struct {
+	verdicts
+	t *engine.Trial
+	s *wire.Session
+	// contents are those of the last read, by URI; of a resource that changes by itself "".
+	contents map[string]string
+}
+
+// runChanges subscribes to the first resources, and to those that calls change, as the user says.
+// It makes calls and reads the resources: one that has changed has news.
+func runChanges(t *engine.Trial) {
+	w := &watched{verdicts: verdicts{}, t: t, s: t.Fresh(), contents: map[string]string{}}
+	if conn, ok := w.s.Conn.(*wire.HTTPConn); ok {
+		_, err := conn.Listen(t.Ctx, "")
+		t.NoError(err)
+	}
+	over := budget(t)
+	uris := w.uris()
+	for _, uri := range uris {
+		w.subscribe(uri)
+	}
+	for _, c := range w.calls() {
+		if over() || len(w.contents) == 0 {
+			break
+		}
+		w.call(c)
+	}
+	for _, in := range w.s.Notifications(mcp.MethodResourcesUpdated) {
+		got := rawjson.Text(wire.Param(in, "uri"))
+		below := slices.ContainsFunc(uris, func(uri string) bool { return strings.HasPrefix(got, uri) })
+		w.see(t, "CALL-09/uri", below, "the uri of a subscription, or one below it", "%s", rawjson.OrAbsent(wire.Param(in, "uri")))
+	}
+	w.decide(t, "no call changed a resource")
+}
+
+// uris are those to watch.
+func (w *watched) uris() []string {
+	var uris []string
+	for _, tool := range w.t.Rev.Tools {
+		uris = append(uris, w.t.Rev.Opts.Calls.Tools[tool.Name].Changes...)
+	}
+	if list, err := wire.WalkList(w.t.Ctx, w.s, wire.ResourceList); err == nil {
+		for _, uri := range list.Keys(wire.ResourceList) {
+			if uri != "" && len(uris) < mostWatched && !slices.Contains(uris, uri) && !strings.HasPrefix(uri, "test://") {
+				uris = append(uris, uri)
+			}
+		}
+	}
+	return uris
+}
+
+// subscribe subscribes to a resource and reads it twice, to see whether it changes by itself.
+func (w *watched) subscribe(uri string) {
+	w.t.Step(w.s)
+	a, err := w.s.Request(w.t.Ctx, mcp.MethodResourcesSubscribe, map[string]any{"uri": uri})
+	w.see(w.t, "CALL-09/subscribe", err == nil && a.Err == nil, "a result", "%s: %s", uri, a.OrError(err))
+	w.t.NoError(err)
+	if a.Err != nil {
+		return
+	}
+	text := w.read(uri)
+	if w.read(uri) == text && text != "" {
+		w.contents[uri] = text
+	}
+}
+
+// read returns the contents of a resource, "" if it cannot be read.
+func (w *watched) read(uri string) string {
+	a, err := w.s.Request(w.t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
+	w.t.NoError(err)
+	result, _ := rawjson.Object(a.Result)
+	var contents []struct{ Text, Blob string }
+	if a.Err != nil || json.Unmarshal(result["contents"], &contents) != nil {
+		return ""
+	}
+	return string(rawjson.Encode(contents))
+}
+
+// calls are one call of each tool that may change something.
+func (w *watched) calls() []call {
+	var out []call
+	for _, tool := range swift(w.t, tools(w.t)) {
+		arguments := w.t.Rev.ArgumentsOf(tool)
+		if len(arguments) > 0 && (!tool.Annotations.ReadOnlyHint || len(w.t.Rev.Opts.Calls.Tools[tool.Name].Changes) > 0) {
+			out = append(out, call{tool: tool, args: arguments[0]})
+		}
+	}
+	return out
+}
+
+// call makes a call and looks for the news of what it has changed.
+func (w *watched) call(c call) {
+	changes := w.t.Rev.Opts.Calls.Tools[c.tool.Name].Changes
+	had := len(w.s.Unsolicited)
+	a, err := ask(w.t, w.s, c, nil)
+	if errors.Is(err, wire.ErrLate) || lost(err) {
+		w.contents = nil // CALL-01 judges it
+		return
+	}
+	w.t.NoError(err)
+	if !succeeded(a) {
+		return
+	}
+	for uri, before := range w.contents {
+		after := w.read(uri)
+		said := slices.Contains(changes, uri)
+		if !said && (after == "" || after == before) {
+			continue
+		}
+		w.contents[uri] = after
+		w.news(c, uri, had)
+	}
+}
+
+// news waits for the notification of a change, unless it has come since the call.
+func (w *watched) news(c call, uri string, had int) {
+	fits := func(in wire.Inbound) bool {
+		return in.Method() == mcp.MethodResourcesUpdated && strings.HasPrefix(rawjson.Text(wire.Param(in, "uri")), uri)
+	}
+	came := slices.ContainsFunc(w.s.Unsolicited[min(had, len(w.s.Unsolicited)):], fits)
+	if !came {
+		wait := w.s.Timeout
+		w.s.Timeout = min(wait, wire.NewsWait)
+		_, err := w.s.Next(w.t.Ctx, func(in wire.Inbound) bool { return !in.IsResponse() && in.Members != nil && fits(in) })
+		w.s.Timeout = wait
+		came = err == nil
+		if errors.Is(err, wire.ErrLate) {
+			w.s.Doubt = nil
+		}
+	}
+	w.see(w.t, "CALL-09/updated", came, mcp.MethodResourcesUpdated+" of "+uri, "%s: it changed %s, which is subscribed to, and no news came", c, uri)
+}
