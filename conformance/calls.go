@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// Calls says what may be called and read, and with which arguments: what a schema cannot tell,
-// such as an id that exists. The zero value says nothing.
+// Calls names what may be called and read, and with which arguments: what a schema cannot tell,
+// such as an id that exists. The zero value is empty.
 //
 // # Experimental
 //
@@ -43,7 +43,7 @@ type PromptCalls struct {
 	Examples []map[string]string `json:"examples"`
 }
 
-// TemplateCalls has URIs that a template stands for and that can be read.
+// TemplateCalls has URIs of a template that can be read.
 //
 // # Experimental
 type TemplateCalls struct {

@@ -114,7 +114,7 @@ func progress(ctx context.Context, r *row) error {
 
 // cancelTries is how often a call is left until the server sees it: its tool takes a tenth of a
 // second, and on a busy machine it may have ended before the cancellation comes. All tries
-// together wait no longer than what has to end soon may take: a host that never says so fails
+// together wait no longer than what has to end soon may take: a host that never does fails
 // here, and still plays the steps that follow.
 const cancelTries = 5
 

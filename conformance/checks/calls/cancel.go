@@ -11,8 +11,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// runCancelled cancels a call of each tool. What becomes of the call is the server's business; its
-// other requests are not.
+// runCancelled cancels a call of each tool. It may end as it likes; other requests must be
+// answered.
 func runCancelled(t *engine.Trial) {
 	all := tools(t)
 	if len(all) == 0 {
@@ -47,7 +47,7 @@ func runCancelled(t *engine.Trial) {
 		if err != nil || in.IsResponse() || in.Ended {
 			stop()
 			if lost(err) {
-				s = t.Fresh() // CALL-01 judges it
+				s = t.Fresh() // another check judges it
 			}
 			continue // it has ended before it could be cancelled
 		}
@@ -68,8 +68,8 @@ func runCancelled(t *engine.Trial) {
 	v.decide(t, "no call took long enough to be cancelled")
 }
 
-// silence judges what comes of a call after it was cancelled, and after the answer to a later ping:
-// what came before that was on its way.
+// silence judges the messages about a cancelled call that come after the answer to a later ping: those
+// before it were on their way.
 func (v verdicts) silence(t *engine.Trial, s *wire.Session, c call, id string, had int) {
 	wait := s.Timeout
 	s.Timeout = min(wait, 2*wire.Lag)

@@ -20,7 +20,7 @@ type watched struct {
 	verdicts
 	t *engine.Trial
 	s *wire.Session
-	// contents are those of the last read, by URI; of a resource that changes by itself "".
+	// contents are those of the last read, by URI, of the resources that only calls change.
 	contents map[string]string
 }
 
@@ -67,7 +67,7 @@ func (w *watched) uris() []string {
 	return uris
 }
 
-// subscribe subscribes to a resource and reads it twice, to see whether it changes by itself.
+// subscribe subscribes to a resource and reads it twice: one that changes without a call is not watched.
 func (w *watched) subscribe(uri string) {
 	w.t.Step(w.s)
 	a, err := w.s.Request(w.t.Ctx, mcp.MethodResourcesSubscribe, map[string]any{"uri": uri})
@@ -112,7 +112,7 @@ func (w *watched) call(c call) {
 	had := len(w.s.Unsolicited)
 	a, err := ask(w.t, w.s, c, nil)
 	if errors.Is(err, wire.ErrLate) || lost(err) {
-		w.contents = nil // CALL-01 judges it
+		w.contents = nil // another check judges it
 		return
 	}
 	w.t.NoError(err)

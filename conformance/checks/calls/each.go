@@ -163,7 +163,7 @@ func (e *each) structure(c call, a wire.Answer) {
 // textsOf returns the texts of a content list.
 func textsOf(content json.RawMessage) []string {
 	var blocks []wire.ListEntry
-	_ = json.Unmarshal(content, &blocks) // TOOL-13/content judges it
+	_ = json.Unmarshal(content, &blocks) // another check judges it
 	texts := []string{}
 	for _, b := range blocks {
 		if rawjson.Text(b["type"]) == "text" {

@@ -26,7 +26,7 @@ func runLogs(t *engine.Trial) {
 		if declared && !t.Rev.Stateless() {
 			t.Step(s)
 			if a, err := s.Request(t.Ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level}); err != nil || a.Err != nil {
-				t.SkipRest(conformance.SkipNoFixture, "logging/setLevel: "+a.OrError(err)) // LOG-01 judges it
+				t.SkipRest(conformance.SkipNoFixture, "logging/setLevel: "+a.OrError(err)) // another check judges it
 				return
 			}
 			_, err := s.Settle(t.Ctx) // what was on its way has come
@@ -41,7 +41,7 @@ func runLogs(t *engine.Trial) {
 			}
 			had := len(s.Notifications(mcp.MethodMessage))
 			if _, err := ask(t, s, c, nil); errors.Is(err, wire.ErrLate) || lost(err) {
-				v.decide(t, c.tool.Name+" does not answer") // CALL-01 judges it
+				v.decide(t, c.tool.Name+" does not answer") // another check judges it
 				return
 			}
 			v.logged(t, c, level, declared, s.Notifications(mcp.MethodMessage)[had:])

@@ -22,7 +22,7 @@ func runTemplates(t *engine.Trial) {
 	s := t.Shared()
 	list, err := wire.WalkList(t.Ctx, s, wire.TemplateList)
 	if err != nil || len(list.Entries) == 0 {
-		t.SkipRest(conformance.SkipNoFixture, "no templates") // RES-07 judges the list
+		t.SkipRest(conformance.SkipNoFixture, "no templates") // another check judges the list
 		return
 	}
 	v := verdicts{}
@@ -60,7 +60,7 @@ func (v verdicts) read(t *engine.Trial, s *wire.Session, uri string, example boo
 	}
 	result, _ := rawjson.Object(a.Result)
 	var contents []wire.ListEntry
-	_ = json.Unmarshal(result["contents"], &contents) // RES-02/contents judges it
+	_ = json.Unmarshal(result["contents"], &contents) // another check judges it
 	for _, c := range contents {
 		got := rawjson.Text(c["uri"])
 		v.see(t, "CALL-06/uri", strings.HasPrefix(got, uri), uri+", or one below it", "%s", got)
@@ -87,7 +87,7 @@ func completed(t *engine.Trial, s *wire.Session, template string) string {
 	return uri
 }
 
-// escape percent-encodes what may not stand in a part of a URI.
+// escape percent-encodes what a part of a URI may not contain.
 func escape(value string) string {
 	var out strings.Builder
 	for _, b := range []byte(value) {
@@ -119,7 +119,7 @@ func completions(t *engine.Trial, s *wire.Session, ref map[string]any, argument 
 	t.NoError(err)
 	completion, _ := completionOf(a)
 	var values []string
-	_ = json.Unmarshal(completion["values"], &values) // CALL-08 judges it
+	_ = json.Unmarshal(completion["values"], &values) // another check judges it
 	return values
 }
 
@@ -136,7 +136,7 @@ func completionOf(a wire.Answer) (wire.ListEntry, bool) {
 // promptArguments returns the names of the arguments of a prompt.
 func promptArguments(e wire.ListEntry) []string {
 	var arguments []wire.ListEntry
-	_ = json.Unmarshal(e["arguments"], &arguments) // PRM-01/arguments judges it
+	_ = json.Unmarshal(e["arguments"], &arguments) // another check judges it
 	var names []string
 	for _, a := range arguments {
 		names = append(names, rawjson.Text(a["name"]))
@@ -149,7 +149,7 @@ func runPrompts(t *engine.Trial) {
 	s := t.Shared()
 	list, err := wire.WalkList(t.Ctx, s, wire.PromptList)
 	if err != nil || len(list.Entries) == 0 {
-		t.SkipRest(conformance.SkipNoFixture, "no prompts") // PRM-01 judges the list
+		t.SkipRest(conformance.SkipNoFixture, "no prompts") // another check judges the list
 		return
 	}
 	v := verdicts{}

@@ -33,7 +33,7 @@ func runTogether(t *engine.Trial) {
 		}
 		one, err := ask(t, s, c, nil)
 		if errors.Is(err, wire.ErrLate) || lost(err) {
-			s = t.Fresh() // CALL-01 judges it
+			s = t.Fresh() // another check judges it
 			continue
 		}
 		two, err := ask(t, s, c, nil)

@@ -1,0 +1,324 @@
+package suitetest
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"sort"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// strangerCalls are calls that succeed with a healthy stranger.
+func strangerCalls() conformance.Calls {
+	return conformance.Calls{
+		Tools: map[string]conformance.ToolCalls{
+			"find": {Examples: []map[string]any{{"id": "7"}}},
+			"add":  {Examples: []map[string]any{{"a": 1, "b": 2}}, Changes: []string{"sum://all"}},
+		},
+		Prompts:   map[string]conformance.PromptCalls{"greet": {Examples: []map[string]string{{"city": "Oslo"}}}},
+		Templates: map[string]conformance.TemplateCalls{"sum://{name}": {Examples: []string{"sum://all"}}},
+	}
+}
+
+func judgeStranger(t *testing.T, s *strangerServer, opts conformance.Options) *conformance.Report {
+	t.Helper()
+	opts.Revisions, opts.Only, opts.SideEffects = []mcp.Version{mcp.LatestSession}, []string{"calls"}, conformance.SideEffectsReadOnly
+	report, err := checks.Run(t.Context(), conformance.InProcess(func(ctx context.Context, in io.Reader, out io.Writer) error { return s.serve(ctx, in, out) }), opts)
+	require.NoError(t, err)
+	return report
+}
+
+// brokenIDs returns the ids of the checks with an outcome that is no pass and no skip, in order.
+func brokenIDs(report *conformance.Report) []string {
+	ids := []string{}
+	for _, r := range report.Results {
+		if r.Status != conformance.Pass && r.Status != conformance.Skip {
+			ids = append(ids, r.ID)
+		}
+	}
+	sort.Strings(ids)
+	return ids
+}
+
+// TestStranger_Healthy: a server without defects passes each check, with examples and without.
+func TestStranger_Healthy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		require.Empty(t, brokenIDs(judgeStranger(t, &strangerServer{}, conformance.Options{})))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		report := judgeStranger(t, &strangerServer{}, conformance.Options{Calls: strangerCalls(), Seed: 3})
+		require.Empty(t, brokenIDs(report))
+		for _, r := range report.Results {
+			if r.Area == "calls" {
+				skipped := r.ID == "CALL-06/read" // with examples nothing is completed
+				require.Equal(t, skipped, r.Status == conformance.Skip, "%s %s", r.ID, r.Detail)
+			}
+		}
+		said := report.Revisions[0]
+		require.Equal(t, []int{4, 4, 2, 4}, []int{said.Tools, said.Called, said.WithExamples, said.ReadOnly})
+	})
+}
+
+// TestStranger_Permission: nothing is called that the file of calls forbids, or that nothing permits.
+func TestStranger_Permission(t *testing.T) {
+	t.Parallel()
+	no, yes := false, true
+	called := func(t *testing.T, calls conformance.Calls, annotated bool) map[string]bool {
+		t.Helper()
+		names := map[string]bool{}
+		s := &strangerServer{before: func(c *strangerTalk, r strangerRequest) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			names[r.Params.Name] = true
+		}}
+		if !annotated {
+			s.list = func(tools []reply) {
+				for _, tool := range tools {
+					delete(tool, "annotations")
+				}
+			}
+		}
+		judgeStranger(t, s, conformance.Options{Calls: calls})
+		return names
+	}
+	synctest.Test(t, func(t *testing.T) {
+		names := called(t, conformance.Calls{Tools: map[string]conformance.ToolCalls{"say": {Call: &no}}}, true)
+		require.Equal(t, map[string]bool{"add": true, "long": true, "find": true}, names)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		names := called(t, conformance.Calls{Tools: map[string]conformance.ToolCalls{"say": {Call: &yes}}}, false)
+		require.Equal(t, map[string]bool{"say": true}, names)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		require.Empty(t, called(t, conformance.Calls{}, false))
+	})
+}
+
+// inStrangerResult changes the results of a tool.
+func inStrangerResult(tool string, change func(result reply)) func(strangerRequest, reply) reply {
+	return func(r strangerRequest, a reply) reply {
+		if result, ok := a["result"].(reply); ok && r.Params.Name == tool && r.Method == "tools/call" {
+			change(result)
+		}
+		return a
+	}
+}
+
+// toMethod changes the answers to a method.
+func toMethod(method string, change func(a reply) reply) func(strangerRequest, reply) reply {
+	return func(r strangerRequest, a reply) reply {
+		if r.Method == method {
+			return change(a)
+		}
+		return a
+	}
+}
+
+// withError makes an answer an error.
+func withError(code int) func(reply) reply {
+	return func(a reply) reply {
+		delete(a, "result")
+		a["error"] = reply{"code": code, "message": "no"}
+		return a
+	}
+}
+
+// reports sends progress for a call of add.
+func reports(params func(token any) reply) func(*strangerTalk, strangerRequest) {
+	return func(c *strangerTalk, r strangerRequest) {
+		var token any
+		_ = json.Unmarshal(r.Params.Meta.ProgressToken, &token)
+		if r.Params.Name == "add" {
+			if p := params(token); p != nil {
+				c.notify("notifications/progress", p)
+			}
+		}
+	}
+}
+
+// strangerDefect is a defect of a stranger, and the checks that it breaks.
+type strangerDefect struct {
+	strangerServer
+	want []string
+}
+
+// strangerDefects has a defect for each check of the calls.
+func strangerDefects() map[string]strangerDefect {
+	unicode := func(r strangerRequest) bool {
+		text, _ := r.Params.Arguments["text"].(string)
+		return strings.Contains(text, "🦊")
+	}
+	var once atomic.Bool
+	return map[string]strangerDefect{
+		"no structured content": {strangerServer{answer: inStrangerResult("add", func(r reply) { delete(r, "structuredContent") })}, []string{"CALL-01/structured"}},
+		"structured content of texts": {strangerServer{answer: inStrangerResult("add", func(r reply) {
+			r["structuredContent"] = reply{"sum": "3"}
+			r["content"] = []reply{{"type": "text", "text": `{"sum":"3"}`}}
+		})}, []string{"CALL-01/structured"}},
+		"another text": {strangerServer{answer: inStrangerResult("add", func(r reply) { r["content"] = []reply{{"type": "text", "text": "the sum"}} })}, []string{"CALL-01/mirror"}},
+		"an internal error": {strangerServer{answer: func(r strangerRequest, a reply) reply {
+			if r.Params.Name == "find" {
+				return withError(-32603)(a)
+			}
+			return a
+		}}, []string{"CALL-01/examples", "CALL-01/is-error"}},
+		"a schema that lies": {strangerServer{answer: func(r strangerRequest, a reply) reply {
+			if unicode(r) {
+				return withError(-32602)(a)
+			}
+			return a
+		}}, []string{"CALL-01/accepts"}},
+		"a listed tool that is unknown": {strangerServer{answer: func(r strangerRequest, a reply) reply {
+			if r.Params.Name == "say" {
+				return withError(-32601)(a)
+			}
+			return a
+		}}, []string{"CALL-01/known"}},
+		"an example that fails": {strangerServer{answer: inStrangerResult("find", func(r reply) { r["isError"] = true })}, []string{"CALL-01/examples"}},
+		"it dies of some texts": {strangerServer{dies: unicode}, []string{"CALL-01/alive"}},
+		"it dies once": {strangerServer{dies: func(r strangerRequest) bool {
+			return unicode(r) && once.CompareAndSwap(false, true)
+		}}, nil},
+		"silence to some texts": {strangerServer{answer: func(r strangerRequest, a reply) reply {
+			if unicode(r) {
+				return nil
+			}
+			return a
+		}}, []string{"CALL-01/answered"}},
+		"a tool that never answers": {strangerServer{answer: func(r strangerRequest, a reply) reply {
+			if r.Params.Name == "say" {
+				return nil
+			}
+			return a
+		}}, []string{"CALL-01/in-time"}},
+		"answers of others":  {strangerServer{mixes: true}, []string{"CALL-02/own"}},
+		"one answer for two": {strangerServer{drops: true}, []string{"CALL-02/answered", "CALL-02/own"}},
+		"a token of another type": {strangerServer{before: reports(func(token any) reply {
+			if n, ok := token.(float64); ok {
+				return reply{"progressToken": string(rune('0' + int(n)%10)), "progress": 1}
+			}
+			return nil
+		})}, []string{"CALL-03/token"}},
+		"progress that stands still": {strangerServer{before: func(c *strangerTalk, r strangerRequest) {
+			for range 2 {
+				reports(func(token any) reply {
+					if token == nil {
+						return nil
+					}
+					return reply{"progressToken": token, "progress": 1}
+				})(c, r)
+			}
+		}}, []string{"CALL-03/increases"}},
+		"progress as a text": {strangerServer{before: reports(func(token any) reply {
+			if token == nil {
+				return nil
+			}
+			return reply{"progressToken": token, "progress": "half"}
+		})}, []string{"CALL-03/number"}},
+		"progress after the answer": {strangerServer{after: reports(func(token any) reply {
+			if token == nil {
+				return nil
+			}
+			return reply{"progressToken": token, "progress": 9}
+		})}, []string{"CALL-03/after"}},
+		"progress nobody asked for": {strangerServer{before: reports(func(token any) reply {
+			if token == nil {
+				return reply{"progressToken": "", "progress": 1}
+			}
+			return reply{"progressToken": token, "progress": 1}
+		})}, []string{"CALL-03/none"}},
+		"it dies of a cancellation":  {strangerServer{dies: func(r strangerRequest) bool { return r.Method == "notifications/cancelled" }}, []string{"CALL-04/alive"}},
+		"it does not cancel":         {strangerServer{stubborn: true}, []string{"CALL-04/silent", "CALL-04/stops"}},
+		"logs that are not declared": {strangerServer{capabilities: func(c reply) { delete(c, "logging") }}, []string{"CALL-05/declared"}},
+		"logs without a level":       {strangerServer{before: func(c *strangerTalk, r strangerRequest) { c.notify("notifications/message", reply{"data": 1}) }}, []string{"CALL-05/shape", "CALL-05/threshold"}},
+		"logs below the level": {strangerServer{before: func(c *strangerTalk, r strangerRequest) {
+			c.notify("notifications/message", reply{"level": "info", "data": 1})
+		}}, []string{"CALL-05/threshold"}},
+		"a template nobody can read": {strangerServer{answer: toMethod("resources/read", withError(-32002))}, []string{"CALL-06/examples"}},
+		"contents of another": {strangerServer{answer: toMethod("resources/read", func(r reply) reply {
+			r["result"] = reply{"contents": []reply{{"uri": "x://y", "text": "3"}}}
+			return r
+		})}, []string{"CALL-06/uri"}},
+		"a prompt nobody can have":   {strangerServer{answer: toMethod("prompts/get", withError(-32603))}, []string{"CALL-07/examples", "CALL-07/get"}},
+		"completion that is unknown": {strangerServer{answer: toMethod("completion/complete", withError(-32603))}, []string{"CALL-08/answered"}},
+		"values that are no texts":   {strangerServer{answer: toMethod("completion/complete", func(r reply) reply { r["result"] = reply{"completion": reply{"values": []int{1}}}; return r })}, []string{"CALL-08/values"}},
+		"a total that is too small": {strangerServer{answer: toMethod("completion/complete", func(r reply) reply {
+			r["result"] = reply{"completion": reply{"values": []string{"a", "b"}, "total": 1}}
+			return r
+		})}, []string{"CALL-08/total"}},
+		"too many values": {strangerServer{answer: toMethod("completion/complete", func(r reply) reply {
+			r["result"] = reply{"completion": reply{"values": make([]string, 101)}}
+			return r
+		})}, []string{"CALL-08/hundred"}},
+		"no subscriptions": {strangerServer{answer: toMethod("resources/subscribe", withError(-32601))}, []string{"CALL-09/subscribe"}},
+		"no news":          {strangerServer{quiet: true}, []string{"CALL-09/updated"}},
+		"news of another resource": {strangerServer{quiet: true, before: func(c *strangerTalk, r strangerRequest) {
+			c.notify("notifications/resources/updated", reply{"uri": "x://y"})
+		}}, []string{"CALL-09/updated", "CALL-09/uri"}},
+	}
+}
+
+// strangerDefectsWithoutExamples are those that show in values of the server alone.
+func strangerDefectsWithoutExamples() map[string]strangerDefect {
+	return map[string]strangerDefect{
+		"a completed uri nobody can read": {strangerServer{answer: toMethod("resources/read", withError(-32002))}, []string{"CALL-06/read"}},
+		"a prompt that fails":             {strangerServer{answer: toMethod("prompts/get", withError(-32603))}, []string{"CALL-07/get"}},
+		"it dies of a prompt":             {strangerServer{dies: func(r strangerRequest) bool { return r.Method == "prompts/get" }}, []string{"CALL-07/get"}},
+	}
+}
+
+// brokenByStrangers reports whether a stranger breaks a check.
+func brokenByStrangers(id string) bool {
+	for _, table := range []map[string]strangerDefect{strangerDefects(), strangerDefectsWithoutExamples()} {
+		for _, d := range table {
+			if slices.Contains(d.want, id) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestStranger_Defects: each defect breaks its checks, and no others.
+func TestStranger_Defects(t *testing.T) {
+	t.Parallel()
+	for name, tt := range strangerDefects() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				report := judgeStranger(t, &tt.strangerServer, conformance.Options{Calls: strangerCalls()})
+				require.ElementsMatch(t, tt.want, brokenIDs(report))
+				for _, r := range report.Results {
+					if r.Status == conformance.Fail || r.Status == conformance.Warn {
+						require.NotEmpty(t, r.Evidence, r.ID)
+						require.NotEmpty(t, r.Actual, r.ID)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestStranger_WithoutExamples: what only a server's own values show.
+func TestStranger_WithoutExamples(t *testing.T) {
+	t.Parallel()
+	for name, tt := range strangerDefectsWithoutExamples() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				require.Equal(t, tt.want, brokenIDs(judgeStranger(t, &tt.strangerServer, conformance.Options{})))
+			})
+		})
+	}
+}

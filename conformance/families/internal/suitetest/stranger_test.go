@@ -1,0 +1,282 @@
+package suitetest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+// strangerRequest is a message of the suite.
+type strangerRequest struct {
+	ID     json.RawMessage
+	Method string
+	Params struct {
+		Name, URI, Level string
+		Arguments        reply
+		RequestID        json.RawMessage `json:"requestId"`
+		Argument         struct{ Name string }
+		Meta             struct {
+			ProgressToken json.RawMessage `json:"progressToken"`
+		} `json:"_meta"`
+	}
+}
+
+// strangerServer is a server with tools of its own. Its members are its defects; a nil one is none.
+type strangerServer struct {
+	// list changes the definitions of the tools.
+	list func(tools []reply)
+	// capabilities changes what initialize declares.
+	capabilities func(reply)
+	// answer changes the answer to a strangerRequest; nil drops it.
+	answer func(r strangerRequest, a reply) reply
+	// before and after are sent before and after the answer to a call.
+	before, after func(c *strangerTalk, r strangerRequest)
+	// dies: the server ends with this strangerRequest.
+	dies func(r strangerRequest) bool
+	// mixes: calls that come together get each other's answers.
+	mixes bool
+	// drops: of calls that come together one has no answer.
+	drops bool
+	// stubborn: a slow call goes on when it is cancelled, and is answered.
+	stubborn bool
+	// quiet: no news of resources.
+	quiet bool
+}
+
+// strangerTalk is one start of the server.
+type strangerTalk struct {
+	*strangerServer
+	mu         sync.Mutex
+	out        io.Writer
+	level      string
+	subscribed map[string]bool
+	cancelled  map[string]bool
+	calls      sync.WaitGroup
+	first      *reply
+}
+
+func (s *strangerServer) serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	c := &strangerTalk{strangerServer: s, out: out, level: "info", subscribed: map[string]bool{}, cancelled: map[string]bool{}}
+	defer c.calls.Wait()
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var r strangerRequest
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			c.write(reply{"jsonrpc": "2.0", "id": nil, "error": reply{"code": -32700, "message": "parse error"}})
+			continue
+		}
+		if s.dies != nil && s.dies(r) {
+			return fmt.Errorf("panic: %s", r.Params.Name)
+		}
+		if r.Method == "notifications/cancelled" {
+			c.mu.Lock()
+			c.cancelled[string(r.Params.RequestID)] = true
+			c.mu.Unlock()
+		}
+		if r.ID == nil {
+			continue
+		}
+		if r.Method == "tools/call" {
+			c.calls.Add(1)
+			go func() {
+				defer c.calls.Done()
+				c.reply(ctx, r)
+			}()
+			continue
+		}
+		c.reply(ctx, r)
+	}
+	return lines.Err()
+}
+
+func (c *strangerTalk) write(message reply) {
+	data, err := json.Marshal(message)
+	if err != nil {
+		panic(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, _ = c.out.Write(append(data, '\n'))
+}
+
+func (c *strangerTalk) notify(method string, params reply) {
+	c.write(reply{"jsonrpc": "2.0", "method": method, "params": params})
+}
+
+func (c *strangerTalk) log(level string) {
+	if strings.Index("debug info emergency", level) >= strings.Index("debug info emergency", c.level) {
+		c.notify("notifications/message", reply{"level": level, "data": "called"})
+	}
+}
+
+func (c *strangerTalk) reply(ctx context.Context, r strangerRequest) {
+	a := reply{"jsonrpc": "2.0", "id": r.ID}
+	if c.before != nil && r.Method == "tools/call" {
+		c.before(c, r)
+	}
+	result, err := c.result(ctx, r)
+	switch {
+	case err != nil:
+		a["error"] = err
+	case result == nil:
+		return // cancelled
+	default:
+		a["result"] = result
+	}
+	if c.answer != nil {
+		if a = c.answer(r, a); a == nil {
+			return
+		}
+	}
+	if (c.mixes || c.drops) && r.Method == "tools/call" {
+		c.swap(a)
+		return
+	}
+	c.write(a)
+	if c.after != nil && r.Method == "tools/call" {
+		c.after(c, r)
+	}
+}
+
+// swap gives two calls that come within a moment each other's results.
+func (c *strangerTalk) swap(a reply) {
+	c.mu.Lock()
+	one := c.first
+	if one == nil {
+		c.first = &a
+		c.mu.Unlock()
+		<-time.After(10 * time.Millisecond)
+		c.mu.Lock()
+		if alone := c.first == &a; alone {
+			c.first = nil
+			c.mu.Unlock()
+			c.write(a)
+			return
+		}
+		c.mu.Unlock()
+		return
+	}
+	c.first = nil
+	c.mu.Unlock()
+	if c.drops {
+		c.write(a)
+		return
+	}
+	(*one)["result"], a["result"] = a["result"], (*one)["result"]
+	c.write(*one)
+	c.write(a)
+}
+
+func (c *strangerTalk) result(ctx context.Context, r strangerRequest) (result, err reply) {
+	switch r.Method {
+	case "initialize":
+		capabilities := reply{"tools": reply{}, "prompts": reply{}, "resources": reply{"subscribe": true}, "completions": reply{}, "logging": reply{}}
+		if c.capabilities != nil {
+			c.capabilities(capabilities)
+		}
+		return reply{"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": reply{"name": "stranger", "version": "1"}}, nil
+	case "ping", "resources/unsubscribe":
+		return reply{}, nil
+	case "logging/setLevel":
+		c.level = r.Params.Level
+		return reply{}, nil
+	case "resources/subscribe":
+		c.subscribed[r.Params.URI] = true
+		return reply{}, nil
+	case "tools/list":
+		return reply{"tools": c.tools()}, nil
+	case "tools/call":
+		return c.call(ctx, r)
+	case "resources/list":
+		return reply{"resources": []reply{{"uri": "sum://all", "name": "all"}}}, nil
+	case "resources/templates/list":
+		return reply{"resourceTemplates": []reply{{"uriTemplate": "sum://{name}", "name": "one"}}}, nil
+	case "resources/read":
+		if r.Params.URI == "sum://nothing" {
+			return nil, reply{"code": -32002, "message": "no such sum"}
+		}
+		return reply{"contents": []reply{{"uri": r.Params.URI, "text": "3"}}}, nil
+	case "prompts/list":
+		return reply{"prompts": []reply{{"name": "greet", "arguments": []reply{{"name": "city", "required": true}}}}}, nil
+	case "prompts/get":
+		return reply{"messages": []reply{{"role": "user", "content": reply{"type": "text", "text": fmt.Sprint(r.Params.Arguments["city"])}}}}, nil
+	case "completion/complete":
+		return reply{"completion": reply{"values": []string{"Oslo"}, "total": 1}}, nil
+	}
+	return nil, reply{"code": -32601, "message": "method not found"}
+}
+
+func (c *strangerTalk) tools() []reply {
+	number := reply{"type": "number"}
+	tools := []reply{
+		{
+			"name": "add", "inputSchema": reply{"type": "object", "properties": reply{"a": number, "b": number}, "required": []string{"a", "b"}},
+			"outputSchema": reply{"type": "object", "properties": reply{"sum": number}, "required": []string{"sum"}},
+		},
+		{"name": "say", "inputSchema": reply{"type": "object", "properties": reply{"text": reply{"type": "string"}}, "required": []string{"text"}}},
+		{"name": "long", "inputSchema": reply{"type": "object"}},
+		{"name": "find", "inputSchema": reply{"type": "object", "properties": reply{"id": reply{"type": "string"}}, "required": []string{"id"}}},
+	}
+	for _, tool := range tools {
+		tool["annotations"] = reply{"readOnlyHint": true}
+	}
+	if c.list != nil {
+		c.list(tools)
+	}
+	return tools
+}
+
+func (c *strangerTalk) call(ctx context.Context, r strangerRequest) (result, err reply) {
+	text := func(s string) reply { return reply{"content": []reply{{"type": "text", "text": s}}} }
+	switch arguments := r.Params.Arguments; r.Params.Name {
+	case "add":
+		a, _ := arguments["a"].(float64)
+		b, _ := arguments["b"].(float64)
+		data, err := json.Marshal(reply{"sum": a + b})
+		if err != nil {
+			panic(err)
+		}
+		result = text(string(data))
+		result["structuredContent"] = json.RawMessage(data)
+		c.log("info")
+		if c.subscribed["sum://all"] && !c.quiet {
+			c.notify("notifications/resources/updated", reply{"uri": "sum://all"})
+		}
+		return result, nil
+	case "say":
+		return text(fmt.Sprint(arguments["text"])), nil
+	case "long":
+		return c.long(ctx, r), nil
+	case "find":
+		if arguments["id"] == "7" {
+			return text("found"), nil
+		}
+		result = text("nothing has this id")
+		result["isError"] = true
+		return result, nil
+	}
+	return nil, reply{"code": -32602, "message": "unknown tool"}
+}
+
+// long takes a while and reports progress; nil if it was cancelled.
+func (c *strangerTalk) long(ctx context.Context, r strangerRequest) reply {
+	for i := range 3 {
+		c.mu.Lock()
+		cancelled := c.cancelled[string(r.ID)]
+		c.mu.Unlock()
+		if ctx.Err() != nil || cancelled && !c.stubborn {
+			return nil
+		}
+		if token := r.Params.Meta.ProgressToken; token != nil {
+			c.notify("notifications/progress", reply{"progressToken": token, "progress": i + 1, "total": 3})
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+	return reply{"content": []reply{{"type": "text", "text": "done"}}}
+}
