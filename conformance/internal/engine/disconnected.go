@@ -25,15 +25,15 @@ type loss struct {
 	session *wire.Session
 }
 
-// isLost reports whether the server, and not the suite, has closed the connection of a session.
-func isLost(s *wire.Session) bool { return s != nil && !s.Closed && errors.Is(s.Doubt, wire.ErrClosed) }
+// hasClosed reports whether the server, and not the suite, has closed the connection of a session.
+func hasClosed(s *wire.Session) bool { return s != nil && !s.Closed && errors.Is(s.Doubt, wire.ErrClosed) }
 
 // blame fails the check that the scenario was about to decide when err stopped it, if err is the
 // loss of a server that has answered before. The checks of a scenario are listed in the order of
 // their decisions; where that is not so, none fails.
 func (t *Trial) blame(err error) {
 	s := t.session
-	if !errors.Is(err, wire.ErrClosed) || !isLost(s) || s.Opened == nil || t.blamed(s) {
+	if !errors.Is(err, wire.ErrClosed) || !hasClosed(s) || s.Opened == nil || t.blamed(s) {
 		return
 	}
 	next := ""

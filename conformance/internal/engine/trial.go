@@ -136,7 +136,7 @@ func (t *Trial) Decide(id string, status conformance.Status, r conformance.Resul
 	}
 	if reason := t.unsure(status); reason != "" {
 		status, r = conformance.Inconclusive, conformance.Result{Detail: reason}
-	} else if (status == conformance.Fail || status == conformance.Warn) && isLost(t.session) {
+	} else if (status == conformance.Fail || status == conformance.Warn) && hasClosed(t.session) {
 		t.losses = append(t.losses, loss{id, t.session})
 	}
 	r.Check, r.Scenario, r.Area, r.Revision = c.Check, t.Scenario.ID, t.Scenario.Area, t.Rev.Revision
