@@ -138,6 +138,9 @@ func (t *Trial) Decide(id string, status conformance.Status, r conformance.Resul
 		status, r = conformance.Inconclusive, conformance.Result{Detail: reason}
 	} else if (status == conformance.Fail || status == conformance.Warn) && hasClosed(t.session) {
 		t.losses = append(t.losses, loss{id, t.session})
+		if r.Evidence == nil {
+			r.Evidence = t.Trace.Since(t.FirstFrame) // an earlier message may have ended it
+		}
 	}
 	r.Check, r.Scenario, r.Area, r.Revision = c.Check, t.Scenario.ID, t.Scenario.Area, t.Rev.Revision
 	r.Level, r.Status = t.Level(c), status

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -311,6 +312,9 @@ func TestLoss_OneRule(t *testing.T) {
 				switch want {
 				case conformance.Fail:
 					require.Contains(t, got[id].Actual, ended)
+					require.True(t, slices.ContainsFunc(got[id].Evidence, func(f conformance.Frame) bool {
+						return f.Dir == conformance.ToServer && bytes.Contains(f.Data, []byte(c.at))
+					}), "%s: the message is no evidence", id)
 				case conformance.Inconclusive:
 					require.Contains(t, got[id].Detail, ended)
 				case conformance.Pass, conformance.Warn, conformance.Skip, conformance.Error:
