@@ -17,6 +17,7 @@ func runIDs(t *engine.Trial) {
 		{"X-WIRE-04/string", `"7"`},
 		{"X-WIRE-04/integer", `7`},
 		{"X-WIRE-04/uuid", `"0b6c2f5e-6a3d-4c43-9f7e-2a1d8c5b9e04"`},
+		{"X-WIRE-04/case", `"AbC-dEf-1"`},
 		{"X-WIRE-04/zero", `0`},
 		{"X-WIRE-04/negative", `-3`},
 		{"X-WIRE-04/large", `9007199254740991`},

@@ -1,6 +1,7 @@
 package features
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -52,6 +53,11 @@ func runPages(t *engine.Trial) {
 	} else {
 		disjoint(t, "UTIL-14/disjoint", twice, unread)
 	}
+	scopes := make([]json.RawMessage, len(pages))
+	for i, p := range pages {
+		scopes[i] = p.Scope
+	}
+	oneScope(t, "CACHE-01/tools-pages", scopes)
 	t.Step(s)
 	a, err := s.Request(t.Ctx, mcp.MethodToolsList, map[string]any{"cursor": "mainstay-no-such-cursor"})
 	t.Check("UTIL-15/bad-cursor", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
@@ -72,10 +78,27 @@ func pages(t *engine.Trial, word string, kind wire.ListKind) {
 		t.Check("UTIL-14/"+word+"-ends", err == nil, "an end", "%v", err)
 		disjoint(t, "UTIL-14/"+word+"-disjoint", list.Twice, nil)
 	}
+	oneScope(t, "CACHE-01/"+word+"-pages", list.Scopes)
 	t.Step(s)
 	a, err := s.Request(t.Ctx, kind.Method, map[string]any{"cursor": "mainstay-no-such-cursor"})
 	t.Check("UTIL-15/"+word, a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
 	t.NoError(err)
+}
+
+// oneScope decides that all pages of a list have the same cacheScope.
+func oneScope(t *engine.Trial, id string, scopes []json.RawMessage) {
+	if len(scopes) < 2 {
+		t.Skip(id, conformance.SkipNoFixture, "the list has one page")
+		return
+	}
+	for i, scope := range scopes {
+		if string(scope) != string(scopes[0]) {
+			t.Fail(id, "the cacheScope of page 1, "+rawjson.OrAbsent(scopes[0]), "%s on page %d", rawjson.OrAbsent(scope), i+1)
+		}
+	}
+	if !t.Decided(id) {
+		t.Pass(id)
+	}
 }
 
 // disjoint decides that nothing stands twice in a list: of one that was read in

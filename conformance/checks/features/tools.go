@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -52,7 +54,7 @@ func runToolEntries(t *engine.Trial) {
 			wrong[id] = fmt.Sprintf(format, args...)
 		}
 	}
-	seen := map[string]bool{}
+	seen, annotated := map[string]bool{}, false
 	for i, tool := range tools {
 		named := rawjson.IsString(tool.Members["name"]) && tool.Name != ""
 		note("X-WIRE-07/names", named, "tools[%d].name is %s", i, rawjson.OrAbsent(tool.Members["name"]))
@@ -66,6 +68,14 @@ func runToolEntries(t *engine.Trial) {
 			note("TOOL-07/root", rawjson.Text(schema["type"]) == "object", "type of %s is %s", tool.Name, rawjson.OrAbsent(schema["type"]))
 			err := compiles(tool.InputSchema)
 			note("X-WIRE-07/compiles", err == nil, "%s: %v", tool.Name, err)
+			names := map[string]bool{}
+			eachHeader(schema, func(header, kind json.RawMessage) {
+				name := rawjson.Text(header)
+				note("HDR-06/name", headerName.MatchString(name), "x-mcp-header of %s is %s", tool.Name, rawjson.Clip(string(header), 80))
+				note("HDR-06/unique", !names[strings.ToLower(name)], "%s has x-mcp-header %q twice", tool.Name, name)
+				note("HDR-06/type", !rawjson.IsString(kind) || slices.Contains([]string{"string", "integer", "boolean"}, rawjson.Text(kind)), "%s has x-mcp-header on the type %s", tool.Name, kind)
+				names[strings.ToLower(name)], annotated = true, true
+			})
 		}
 		if output, there := tool.Members["outputSchema"]; there {
 			err := compiles(output)
@@ -81,7 +91,27 @@ func runToolEntries(t *engine.Trial) {
 			t.Skip(c.ID, conformance.SkipNotInRevision, "since "+string(mcp.Version2025_11_25))
 			continue
 		}
+		if strings.HasPrefix(c.ID, "HDR-06/") && !annotated {
+			t.Skip(c.ID, conformance.SkipNotDeclared, "no x-mcp-header")
+			continue
+		}
 		t.Check(c.ID, wrong[c.ID] == "", "that for each tool", "%s", wrong[c.ID])
+	}
+}
+
+// headerName is the name of a header (RFC 9110, 5.1).
+var headerName = regexp.MustCompile("^[-A-Za-z0-9!#$%&'*+.^_`|~]+$")
+
+// eachHeader visits the annotations x-mcp-header of a schema, each with the type of its
+// property.
+func eachHeader(schema map[string]json.RawMessage, visit func(header, kind json.RawMessage)) {
+	properties, _ := rawjson.Object(schema["properties"])
+	for _, name := range rawjson.SortedKeys(properties) {
+		property, _ := rawjson.Object(properties[name])
+		if header, there := property["x-mcp-header"]; there {
+			visit(header, property["type"])
+		}
+		eachHeader(property, visit)
 	}
 }
 

@@ -1,11 +1,13 @@
 package lifecycle
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -35,7 +37,63 @@ var Features = []struct {
 }
 
 func capabilityScenarios() []engine.Scenario {
-	return []engine.Scenario{{ID: "LC-14", Run: runDeclared}, {ID: "LC-11-ABSENT", Run: runAbsent}}
+	return []engine.Scenario{{ID: "LC-14", Run: runDeclared}, {ID: "LC-11-ABSENT", Run: runAbsent}, {ID: "LC-11-SERVED", Run: runServed}}
+}
+
+// runServed looks for features that the server has and does not declare.
+func runServed(t *engine.Trial) {
+	s := t.Shared()
+	var prompts []wire.ListEntry
+	for _, kind := range []wire.ListKind{wire.ToolList, wire.ResourceList, wire.PromptList} {
+		check := "LC-11/served-" + kind.Capability
+		declared := t.Rev.Capabilities.Has(kind.Capability)
+		if declared {
+			t.Skip(check, conformance.SkipNotDeclared, "capabilities."+kind.Capability+" is declared")
+		}
+		if declared && kind.Capability != wire.PromptList.Capability {
+			continue
+		}
+		t.Step(s)
+		a, err := s.Request(t.Ctx, kind.Method, nil)
+		if wire.IsLost(err) {
+			t.NoError(err)
+			return
+		}
+		result, _ := rawjson.Object(a.Result)
+		var entries []wire.ListEntry
+		_ = json.Unmarshal(result[kind.Member], &entries) // what is no list has none
+		t.Check(check, len(entries) == 0, "an error, or an empty list", "%s", a.OrError(err))
+		prompts = entries
+	}
+	completes(t, s, prompts)
+}
+
+// completes judges a server that completes an argument of its first prompt with one.
+func completes(t *engine.Trial, s *wire.Session, prompts []wire.ListEntry) {
+	const check = "LC-11/served-completions"
+	if t.Rev.Capabilities.Has("completions") {
+		t.Skip(check, conformance.SkipNotDeclared, "capabilities.completions is declared")
+		return
+	}
+	for _, p := range prompts {
+		var arguments []struct{ Name string }
+		if json.Unmarshal(p["arguments"], &arguments) != nil || len(arguments) == 0 {
+			continue
+		}
+		t.Step(s)
+		a, err := s.Request(t.Ctx, mcp.MethodCompletionComplete, map[string]any{
+			"ref": map[string]any{"type": "ref/prompt", "name": p["name"]}, "argument": map[string]any{"name": arguments[0].Name, "value": ""},
+		})
+		if wire.IsLost(err) {
+			t.NoError(err)
+			return
+		}
+		var result struct{ Completion struct{ Values []string } }
+		_ = json.Unmarshal(a.Result, &result) // what is no completion has no values
+		t.Check(check, len(result.Completion.Values) == 0, "an error, or no values", "%s", a.OrError(err))
+		return
+	}
+	t.Skip(check, conformance.SkipNoFixture, "no prompt with an argument")
 }
 
 func runDeclared(t *engine.Trial) { eachFeature(t, "LC-14/", true) }

@@ -16,7 +16,7 @@ import (
 // statelessSubscriptionScenarios are about subscriptions/listen.
 func statelessSubscriptionScenarios() []engine.Scenario {
 	return []engine.Scenario{
-		{ID: "CHG-04", Needs: engine.Needs{Capability: "tools.listChanged"}, Run: runListen},
+		{ID: "CHG-04", Needs: engine.Needs{Capability: "tools.listChanged|prompts.listChanged|resources.listChanged|resources.subscribe"}, Run: runListen},
 		{
 			ID:    "CHG-03-TOOLS",
 			Needs: engine.Needs{Capability: "tools.listChanged", Tools: []string{fixture.ToolChangeTools}, SideEffects: conformance.SideEffectsReadOnly},
@@ -26,6 +26,11 @@ func statelessSubscriptionScenarios() []engine.Scenario {
 			ID:    "CHG-03-PROMPTS",
 			Needs: engine.Needs{Capability: "prompts.listChanged", Tools: []string{fixture.ToolChangePrompts}, SideEffects: conformance.SideEffectsReadOnly},
 			Run:   runPromptNews,
+		},
+		{
+			ID:    "CHG-03-RESOURCES",
+			Needs: engine.Needs{Capability: "resources.listChanged", Tools: []string{fixture.ToolChangeList}, SideEffects: conformance.SideEffectsReadOnly},
+			Run:   runResourceListNews,
 		},
 		{
 			ID:    "CHG-05",
@@ -42,7 +47,7 @@ func statelessSubscriptionScenarios() []engine.Scenario {
 
 func runListen(t *engine.Trial) {
 	s := t.Fresh()
-	filter := map[string]any{"toolsListChanged": true}
+	asked, filter := declaredFilter(t)
 	sub, err := talk.Listen(t, s, filter)
 	if talk.Unheard(t, s, err) {
 		t.NoError(err)
@@ -62,7 +67,7 @@ func runListen(t *engine.Trial) {
 		}
 	}
 	t.Check("CHG-04/subset", honoured != nil && strange == "", "a part of the filter", "notifications is %s", rawjson.OrAbsent(wire.Param(sub.Ack, "notifications")))
-	t.Check("CHG-04/honoured", string(honoured["toolsListChanged"]) == "true", "toolsListChanged", "notifications is %s", rawjson.OrAbsent(wire.Param(sub.Ack, "notifications")))
+	t.Check("CHG-04/honoured", sub.Honours(asked), asked, "notifications is %s", rawjson.OrAbsent(wire.Param(sub.Ack, "notifications")))
 
 	t.Step(s)
 	number, err := talk.ListenAs(t, s, "70001", map[string]any{})
@@ -88,6 +93,20 @@ func runToolNews(t *engine.Trial) {
 
 func runPromptNews(t *engine.Trial) {
 	news(t, "prompts", mcp.MethodPromptsListChanged, fixture.ToolChangePrompts)
+}
+
+func runResourceListNews(t *engine.Trial) {
+	news(t, "resources", mcp.MethodResourcesListChanged, fixture.ToolChangeList)
+}
+
+// declaredFilter is a filter with one kind of news that the server declares.
+func declaredFilter(t *engine.Trial) (name string, filter map[string]any) {
+	for _, list := range []string{"tools", "prompts", "resources"} {
+		if t.Rev.Capabilities.Has(list + ".listChanged") {
+			return list + "ListChanged", map[string]any{list + "ListChanged": true}
+		}
+	}
+	return "resourceSubscriptions", map[string]any{"resourceSubscriptions": []string{fixture.ResourceWatched}}
 }
 
 // news changes a list twice, so that it is as before, and looks at what is told.

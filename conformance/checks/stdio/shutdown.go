@@ -50,6 +50,7 @@ func runTerminate(t *engine.Trial) {
 		t.NoError(engine.SuiteError(fmt.Errorf("transport %s has no program", s.Conn.Transport())))
 		return
 	}
+	s.Closed = true // what follows is the end that was asked for
 	t.Check("STDIO-06/term", w.Terminate(), "an end within "+wire.EndGrace.String(), "it had to be killed")
 }
 

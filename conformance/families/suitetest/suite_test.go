@@ -51,6 +51,28 @@ func requirePassed(t *testing.T, r *conformance.Report, least int, reasons ...co
 	require.GreaterOrEqual(t, passed, least)
 }
 
+// inOrder requires that scenarios decide their checks in the order of checks.txt, where they
+// decide them at all: a lost server fails the next check.
+func inOrder(t *testing.T) func(conformance.Result) {
+	t.Helper()
+	place := map[string]int{}
+	for _, sc := range checks.All() {
+		for _, c := range sc.Checks {
+			place[c.ID] = len(place) + 1
+		}
+	}
+	scenario, last := "", ""
+	return func(r conformance.Result) {
+		if r.Status == conformance.Skip || place[r.ID] == 0 || r.Scenario == "UTIL-08" { // which decides some with each call
+			return
+		}
+		if r.Scenario == scenario && place[r.ID] < place[last] {
+			t.Errorf("%s is decided after %s, and is above it in checks.txt", r.ID, last)
+		}
+		scenario, last = r.Scenario, r.ID
+	}
+}
+
 // manyCalls are the limits of S1, but for that on all agents together: two revisions
 // in one process make more than 500 calls in a minute.
 func manyCalls() coe.Options {
@@ -66,7 +88,7 @@ func TestReferenceServer_InProcess(t *testing.T) {
 	srv, err := families.New(families.Options{ArtifactsDir: dir, AllowFaultInjection: true, COE: manyCalls()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
-	opts := conformance.Options{SideEffects: conformance.SideEffectsAll, Fixtures: map[string]any{surroundings.Key: surroundings.Fixtures{Artifacts: dir}}}
+	opts := conformance.Options{SideEffects: conformance.SideEffectsAll, Fixtures: map[string]any{surroundings.Key: surroundings.Fixtures{Artifacts: dir}}, OnResult: inOrder(t)}
 	least := 130
 	if testmain.Race {
 		// What is at once on either side; what a tool answers is nothing to the
@@ -88,7 +110,7 @@ func TestReferenceServer_HTTP(t *testing.T) {
 		server.Close()
 		require.NoError(t, srv.Close())
 	})
-	var opts conformance.Options
+	opts := conformance.Options{OnResult: inOrder(t)}
 	least := 125
 	if testmain.Race {
 		opts.Only, least = []string{"lifecycle", "X-HTTP-01", "HTTP-12", "HTTP-19"}, 15

@@ -1,9 +1,12 @@
 package engine
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -11,8 +14,87 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
-// A lost server answers nothing, as some rules demand. So a lost connection decides no
-// check: earlier outcomes count, later ones are inconclusive.
+// A lost server answers nothing, as some rules demand. So nothing passes because of a loss:
+// earlier outcomes count, later ones are inconclusive. One rule decides what fails because of
+// it: the check during which the server closes the connection, if it does so again when the
+// scenario runs once more, and if a conversation without the message is answered.
+
+// loss is a check that fails because the server closed the connection of a session.
+type loss struct {
+	check   string
+	session *wire.Session
+}
+
+// hasClosed reports whether the server, and not the suite, has closed the connection of a session.
+func hasClosed(s *wire.Session) bool { return s != nil && !s.Closed && errors.Is(s.Doubt, wire.ErrClosed) }
+
+// blame fails the check that the scenario was about to decide when err stopped it, if err is the
+// loss of a server that has answered before. The checks of a scenario are listed in the order of
+// their decisions; where that is not so, none fails.
+func (t *Trial) blame(err error) {
+	s := t.session
+	if !errors.Is(err, wire.ErrClosed) || !hasClosed(s) || s.Opened == nil || t.blamed(s) {
+		return
+	}
+	next := ""
+	for _, c := range t.Scenario.Checks {
+		i := slices.IndexFunc(t.results, func(r conformance.Result) bool { return r.ID == c.ID })
+		switch {
+		case i < 0 && next == "":
+			next = c.ID
+		case i >= 0 && next != "" && t.results[i].Status != conformance.Skip:
+			return
+		}
+	}
+	if next != "" {
+		t.Fail(next, "an answer", "%s", wire.ErrClosed)
+	}
+}
+
+// blamed reports whether a check has failed because of the loss of a session.
+func (t *Trial) blamed(s *wire.Session) bool {
+	return slices.ContainsFunc(t.losses, func(l loss) bool { return l.session == s })
+}
+
+// explain adds to the outcomes of lost checks how the programs exited.
+func (t *Trial) explain() {
+	for _, l := range t.losses {
+		l.session.Close() // judges what it wrote before
+		w, isProgram := l.session.Conn.(*wire.StdioConn)
+		for i := range t.results {
+			if r := &t.results[i]; r.ID == l.check && isProgram {
+				r.Actual += how(w)
+			}
+		}
+	}
+}
+
+// confirm runs a scenario in which the server was lost once more, on a new server. A check that
+// fails because of the loss in one of the runs only is inconclusive.
+func (l *RevisionRun) confirm(ctx context.Context, t *Trial, skipped []conformance.Result) error {
+	t.explain()
+	before := map[string]string{}
+	for _, r := range t.results {
+		if slices.ContainsFunc(t.losses, func(l loss) bool { return l.check == r.ID }) {
+			before[r.ID] = r.Actual
+		}
+	}
+	t.close()
+	l.CloseShared()
+	*t = Trial{Rev: l, Scenario: t.Scenario, Calls: t.Calls, lastTime: t.lastTime, results: skipped}
+	err := l.try(ctx, t)
+	t.explain()
+	l.CloseShared()
+	for i := range t.results {
+		r := &t.results[i]
+		again := slices.ContainsFunc(t.losses, func(l loss) bool { return l.check == r.ID })
+		if once, lost := before[r.ID]; lost != again {
+			r.Status, r.Detail = conformance.Inconclusive, fmt.Sprintf("the server was lost once, and not when the same was sent again: %s", cmp.Or(once, r.Actual))
+			r.Expected, r.Actual = "", ""
+		}
+	}
+	return err
+}
 
 // lacksAnswer reports whether an outcome may be due to an answer that did not come in time.
 func (t *Trial) lacksAnswer(status conformance.Status) bool {
@@ -40,7 +122,7 @@ func (t *Trial) unsure(status conformance.Status) string {
 		// A server that exits or hangs because of a message is at fault, if it can be
 		// reached again.
 		if errors.Is(doubt, wire.ErrClosed) || errors.Is(doubt, wire.ErrNoAnswer) && s.Trace.Silent() {
-			if !t.Reachable() {
+			if t.blamed(s) || !t.Reachable() {
 				return "the server was lost: " + doubt.Error()
 			}
 			return t.exitAtStart(s)

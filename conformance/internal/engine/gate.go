@@ -41,8 +41,8 @@ func (l *RevisionRun) gate(sc *Scenario) *gate {
 		return &gate{reason: conformance.SkipTransport, detail: "a rule of " + string(n.Transport)}
 	case l.outside(sc.Since, sc.Until) != "":
 		return &gate{reason: conformance.SkipNotInRevision, detail: l.outside(sc.Since, sc.Until)}
-	case n.Capability != "" && !l.Capabilities.Has(n.Capability):
-		return &gate{reason: conformance.SkipNotDeclared, detail: "capabilities." + n.Capability + " absent"}
+	case n.Capability != "" && !slices.ContainsFunc(strings.Split(n.Capability, "|"), l.Capabilities.Has):
+		return &gate{reason: conformance.SkipNotDeclared, detail: "capabilities." + strings.ReplaceAll(n.Capability, "|", ", ") + " absent"}
 	case n.Extension != "" && !l.extends(n.Extension):
 		return &gate{reason: conformance.SkipNotDeclared, detail: "the extension " + n.Extension + " is not declared"}
 	}

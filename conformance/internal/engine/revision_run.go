@@ -241,6 +241,11 @@ func (l *RevisionRun) perform(ctx context.Context, t *Trial) {
 			}
 		}
 	}
+	if len(t.losses) > 0 && ctx.Err() == nil {
+		bounded, cancel := context.WithTimeout(ctx, l.Opts.Timeout)
+		defer cancel()
+		err = l.confirm(bounded, t, skipped)
+	}
 	t.finish(err)
 }
 
@@ -251,6 +256,7 @@ var errBusy = errors.New("an answer did not come in time, twice, on a machine th
 func (l *RevisionRun) try(ctx context.Context, t *Trial) error {
 	t.Ctx = ctx
 	err := t.attempt()
+	t.blame(err)
 	if err != nil {
 		l.CloseShared() // no other scenario gets a session in doubt
 	}

@@ -97,7 +97,8 @@ type Check struct {
 type Needs struct {
 	// Transport is the only transport the scenario is about; empty for all.
 	Transport conformance.TransportKind
-	// Capability is a path into the server's capabilities, such as "tools".
+	// Capability is a path into the server's capabilities, such as "tools", or several with
+	// "|" between them, of which one is enough.
 	Capability string
 	// Extension is the id of an extension in the server's capabilities.
 	Extension string

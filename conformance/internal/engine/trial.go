@@ -37,6 +37,8 @@ type Trial struct {
 	lastTime time.Time
 	// late are the checks whose outcome may be due to an answer that did not come in time.
 	late []string
+	// losses are the checks that fail because the server was lost.
+	losses []loss
 }
 
 // Check decides a check: ok passes it, else it fails or warns by its level.
@@ -134,6 +136,11 @@ func (t *Trial) Decide(id string, status conformance.Status, r conformance.Resul
 	}
 	if reason := t.unsure(status); reason != "" {
 		status, r = conformance.Inconclusive, conformance.Result{Detail: reason}
+	} else if (status == conformance.Fail || status == conformance.Warn) && hasClosed(t.session) {
+		t.losses = append(t.losses, loss{id, t.session})
+		if r.Evidence == nil {
+			r.Evidence = t.Trace.Since(t.FirstFrame) // an earlier message may have ended it
+		}
 	}
 	r.Check, r.Scenario, r.Area, r.Revision = c.Check, t.Scenario.ID, t.Scenario.Area, t.Rev.Revision
 	r.Level, r.Status = t.Level(c), status

@@ -23,6 +23,7 @@ const (
 	SeenBatch     = "RPC-17/no-batch"
 	SeenRequestID = "RPC-02/request-id"
 	SeenParams    = "RPC-12/params"
+	SeenLogging   = "LOG-01/declared"
 	SeenClean     = "STDIO-01/clean"
 	SeenMediaType = "HTTP-03/media-type"
 	SeenOne       = "HTTP-03/one"
@@ -85,6 +86,9 @@ func (o *Observer) Message(s *wire.Session, in wire.Inbound) {
 	batch := rawjson.IsArray(in.Data) && json.Valid(in.Data) // a line of a log may begin with "[", too
 	switch kind := s.Conn.Transport(); {
 	case kind == conformance.TransportStdio:
+		if s.Closed {
+			break // a program may print its farewell: the suite has begun to end it
+		}
 		o.See(SeenClean, in.Members != nil || batch, in, "a line on standard output is no message%s: %v", s.During(), in.Err)
 	case kind == conformance.TransportSSE:
 		if in.HTTP == nil || in.HTTP.Status < 300 { // else the body of a refusal
@@ -117,6 +121,10 @@ func (o *Observer) Message(s *wire.Session, in wire.Inbound) {
 	}
 	if raw, ok := in.Members["id"]; ok {
 		o.See(SeenRequestID, rawjson.IsID(raw), in, "id is %s", rawjson.Clip(string(raw), 40))
+	}
+	if in.Method() == mcp.MethodMessage && s.Opened != nil {
+		declared, _ := rawjson.Object(s.Opened.Capabilities)
+		o.See(SeenLogging, declared["logging"] != nil, in, "capabilities.logging absent")
 	}
 	if raw, ok := in.Members["params"]; ok {
 		o.See(SeenParams, len(raw) > 0 && raw[0] == '{', in, "params is %s", rawjson.Clip(string(raw), 40))

@@ -36,6 +36,8 @@ type Listing struct {
 	// pages has the number of entries of each page, Twice an entry that is on two pages.
 	pages []int
 	Twice string
+	// Scopes has the cacheScope of each page.
+	Scopes []json.RawMessage
 	// first is the first result, as received.
 	first ListEntry
 }
@@ -97,6 +99,7 @@ func WalkList(ctx context.Context, s *Session, kind ListKind) (*Listing, error) 
 		}
 		out.Entries = append(out.Entries, entries...)
 		out.pages = append(out.pages, len(entries))
+		out.Scopes = append(out.Scopes, result["cacheScope"])
 		next, there := result["nextCursor"]
 		if !there || string(next) == "null" {
 			return out, nil

@@ -428,8 +428,8 @@ func (s *Session) Notifications(method string) []Inbound {
 
 // Close ends the conversation and reads the remaining messages.
 func (s *Session) Close() Ending {
-	s.Closed = true
 	s.drain()
+	s.Closed = true
 	return s.Conn.Close()
 }
 

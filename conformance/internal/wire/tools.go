@@ -25,6 +25,8 @@ type Tool struct {
 // ToolPage is one answer to tools/list.
 type ToolPage struct {
 	Tools []map[string]json.RawMessage
+	// Scope is the cacheScope.
+	Scope json.RawMessage
 	// next is nil at the end of the list: an empty string is a cursor.
 	next *string
 }
@@ -77,6 +79,7 @@ func ReadToolPage(a Answer) (ToolPage, error) {
 	if err := json.Unmarshal(result["tools"], &p.Tools); err != nil || p.Tools == nil {
 		return p, fmt.Errorf("tools is %s, not an array of objects", rawjson.OrAbsent(result["tools"]))
 	}
+	p.Scope = result["cacheScope"]
 	if next, there := result["nextCursor"]; there && string(next) != "null" {
 		if !rawjson.IsString(next) {
 			return p, fmt.Errorf("nextCursor is %s", rawjson.OrAbsent(next))

@@ -25,6 +25,9 @@ func conversationRewrites() map[string]rewritten {
 			}
 		}
 	}
+	all["TALK-RESOURCES/traversal"] = answering("etc/passwd", func(m fakeMessage) any {
+		return success(m.id, reply{"contents": []any{reply{"uri": "file:///etc/passwd", "text": "root:x:0:0"}}})
+	})
 	return all
 }
 

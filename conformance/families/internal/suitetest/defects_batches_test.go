@@ -50,7 +50,7 @@ func stdioRewrites() map[string]rewritten {
 		"STDIO-02/mixed":    deaf("this is not JSON"),
 		"STDIO-02/nul":      deaf("\x00\x00\x00"),
 		"STDIO-02/many":     nth(mcp.MethodDiscover, 300, ignores),
-		"STDIO-01/newlines": answering(`no\nsuch`, accepts),
+		"STDIO-01/newlines": answering(`no\nsuch`, ignores),
 		"STDIO-08/after": {options: onlyFixtures, after: func(_ fakeMessage, r reply) []any {
 			return []any{r, "bye"}
 		}},

@@ -194,6 +194,7 @@ func idDefects() map[string]broken {
 		"X-WIRE-04/string":   as(`"7"`, `7`),
 		"X-WIRE-04/integer":  as(`7`, `"7"`),
 		"X-WIRE-04/uuid":     as(`"0b6c2f5e-6a3d-4c43-9f7e-2a1d8c5b9e04"`, `"0B6C2F5E-6A3D-4C43-9F7E-2A1D8C5B9E04"`),
+		"X-WIRE-04/case":     as(`"AbC-dEf-1"`, `"abc-def-1"`),
 		"X-WIRE-04/zero":     as(`0`, `null`),
 		"X-WIRE-04/negative": as(`-3`, `3`),
 		"X-WIRE-04/large":    as(`9007199254740991`, `9007199254740992`),

@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -269,4 +272,69 @@ exec "$0"`
 	require.Equal(t, []string{
 		"the server closed the connection before it answered anything (status 3: no port is free), but not when it received the same messages again",
 	}, details)
+}
+
+// TestLoss_OneRule: a message that ends the server twice fails the check that it is about,
+// whichever step of the scenario sends it. The rest is open, and so is all of it if the server
+// ends once.
+func TestLoss_OneRule(t *testing.T) {
+	t.Parallel()
+	const ended = "the server closed the connection"
+	for name, c := range map[string]struct {
+		at    string // the server ends when it reads this
+		times int64
+		want  map[string]conformance.Status
+	}{
+		"a step before the check": {`"tools/list"`, 1 << 40, map[string]conformance.Status{
+			"TOOL-01/list": conformance.Fail, "TOOL-01/params": conformance.Inconclusive,
+		}},
+		"the check":       {"notifications/com.example/unknown", 1 << 40, map[string]conformance.Status{"X-WIRE-05/unknown": conformance.Fail, "X-WIRE-05/bad-params": conformance.Inconclusive, "X-WIRE-05/alive": conformance.Inconclusive}},
+		"no other check":  {`{"not":"an id"}`, 1 << 40, map[string]conformance.Status{"X-WIRE-05/unknown": conformance.Pass, "X-WIRE-05/bad-params": conformance.Fail, "X-WIRE-05/cancelled": conformance.Inconclusive}},
+		"once":            {`{"not":"an id"}`, 1, map[string]conformance.Status{"X-WIRE-05/unknown": conformance.Pass, "X-WIRE-05/bad-params": conformance.Inconclusive, "X-WIRE-05/cancelled": conformance.Pass, "X-WIRE-05/alive": conformance.Pass}},
+		"once, in a step": {`"AbC-dEf-1"`, 1, map[string]conformance.Status{"X-WIRE-04/string": conformance.Pass, "X-WIRE-04/case": conformance.Inconclusive, "X-WIRE-04/zero": conformance.Pass}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv, err := reference.New(reference.Options{Families: []string{"fixtures"}})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, srv.Close()) })
+			var times atomic.Int64
+			serve := endsAt(srv.ServeStdio, func(line []byte) bool {
+				return bytes.Contains(line, []byte(c.at)) && times.Add(1) <= c.times
+			})
+			report, err := runAll(t.Context(), conformance.InProcess(serve), conformance.Options{
+				Revisions: []mcp.Version{mcp.LatestSession}, Only: []string{"X-WIRE-04", "X-WIRE-05", "TOOL-01"}, SideEffects: conformance.SideEffectsNone,
+			})
+			require.NoError(t, err)
+			got := statuses(report)
+			for id, want := range c.want {
+				require.Equal(t, want, got[id].Status, "%s: %s %s", id, got[id].Actual, got[id].Detail)
+				switch want {
+				case conformance.Fail:
+					require.Contains(t, got[id].Actual, ended)
+					require.True(t, slices.ContainsFunc(got[id].Evidence, func(f conformance.Frame) bool {
+						return f.Dir == conformance.ToServer && bytes.Contains(f.Data, []byte(c.at))
+					}), "%s: the message is no evidence", id)
+				case conformance.Inconclusive:
+					require.Contains(t, got[id].Detail, ended)
+				case conformance.Pass, conformance.Warn, conformance.Skip, conformance.Error:
+				}
+			}
+		})
+	}
+}
+
+// TestLoss_Stderr: what a program says when it exits is evidence of the failure.
+func TestLoss_Stderr(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("needs bash")
+	}
+	const script = `while read -r line; do case "$line" in *AbC-dEf-1*) echo KeyError: AbC >&2; exit 3;; esac; printf '%s\n' "$line"; done | "$0"; exit ${PIPESTATUS[0]}`
+	s := conformance.Command([]string{"bash", "-c", script, os.Args[0]}, append(os.Environ(), envFake+"="))
+	report, err := runAll(t.Context(), s, conformance.Options{Revisions: []mcp.Version{mcp.LatestSession}, Only: []string{"X-WIRE-04"}})
+	require.NoError(t, err)
+	got := statuses(report)["X-WIRE-04/case"]
+	require.Equal(t, conformance.Fail, got.Status, got.Detail)
+	require.Contains(t, got.Actual, "the server closed the connection (status 3: KeyError: AbC)")
 }

@@ -82,6 +82,7 @@ func rewrites() map[string]rewritten {
 		coeRewrites(), tableRewrites(preflights.Area, onlyFamily(profile.Preflights)), doclingRewrites(), assistantRewrites(),
 		approveRewrites(), approveServiceRewrites(), artifactLogRewrites(), addTaskRewrites(), artifactIDRewrites(), crossRewrites(),
 		taskServiceRewrites(), idServiceRewrites(), coreTaskRewrites(), extensionTaskRewrites(), authorizationRewrites(), metaKeyRewrites(),
+		servedRewrites(), scopeRewrites(), annotationRewrites(),
 	} {
 		for id, r := range part {
 			if _, twice := all[id]; twice {

@@ -230,7 +230,9 @@ func listenRewrites() map[string]rewritten {
 		"CHG-07/quiet":   uncancelled(),
 		"LOG-02/listen":  chatty(mcp.MethodMessage, reply{"level": "info", "data": "x"}),
 	}
-	for list, method := range map[string]string{"tools": mcp.MethodToolsListChanged, "prompts": mcp.MethodPromptsListChanged} {
+	for list, method := range map[string]string{
+		"tools": mcp.MethodToolsListChanged, "prompts": mcp.MethodPromptsListChanged, "resources": mcp.MethodResourcesListChanged,
+	} {
 		all["CHG-03/"+list] = rewritten{note: dropped(method)}
 		all["META-08/"+list] = overHTTP(noting(method, unmarked))
 	}
