@@ -234,7 +234,11 @@ func (f *finding) arrange(r *conformance.Report) {
 			return w + step/2 - 1
 		}
 		const brief = 500 // bytes that are easy to read
-		return w + min(len(res.Evidence)+sizeOf(requestOf(res))/brief, step/2-2)
+		w += min(len(res.Evidence)+sizeOf(requestOf(res))/brief, step/2-2)
+		if strings.HasSuffix(res.ID, "/unknown") { // the plain case beside odd ones
+			w--
+		}
+		return w
 	}
 	best := 0
 	for i := range f.results {
@@ -310,6 +314,9 @@ func (f *finding) title() string {
 	switch on := f.trigger(); f.kind {
 	case causeExit:
 		text := "the server exits" + on
+		if f.about == "" && f.method == "" {
+			return f.lead().Title // the cause is not known
+		}
 		if f.about == "" {
 			text = "the server closes the connection" + on
 		}
@@ -440,4 +447,19 @@ func (f *finding) name() string {
 		return fmt.Sprintf("%s +%d", f.lead().ID, n)
 	}
 	return f.lead().ID
+}
+
+// mostNamed is how many other checks a text names.
+const mostNamed = 20
+
+// alsoFails names the other checks of the finding, "" for none.
+func (f *finding) alsoFails() string {
+	ids := f.ids()[1:]
+	switch {
+	case len(ids) == 0:
+		return ""
+	case len(ids) > mostNamed:
+		return fmt.Sprintf("%s and %d more", strings.Join(ids[:mostNamed], ", "), len(ids)-mostNamed)
+	}
+	return strings.Join(ids, ", ")
 }

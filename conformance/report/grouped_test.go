@@ -196,3 +196,22 @@ func TestFindings_Order(t *testing.T) {
 		"Z-01/a +1: MUST", "TOOL-01/x: MUST", "X-SEC-02/none: MUST", "UTIL-15/x: SHOULD", "A-01/advice: advice",
 	}, got)
 }
+
+// manyFindings is a report in which n checks fail for as many causes, each with traffic.
+func manyFindings(n int) *conformance.Report {
+	r := sampleReport()
+	first := r.Results
+	r.Results = nil
+	for i := range n {
+		tool := fmt.Sprintf("tool-%c%c", 'a'+i/26, 'a'+i%26)
+		res := broke(fmt.Sprintf("BAD-%02d/x", i), call(tool), "error -32602", `result {"content":[]}`)
+		res.Spec = first[1].Spec
+		for j := range 25 {
+			body := fmt.Sprintf(`{"jsonrpc":"2.0","id":"c-%d","result":{"content":[{"type":"text","text":"the %d answer of %s%s"}]}}`, j, j*i, tool, strings.Repeat(" and more", 30))
+			res.Evidence = append(res.Evidence, conformance.Frame{Dir: conformance.ToServer, Data: []byte(call(tool)), Size: 80}, answered(200, "application/json", body))
+		}
+		r.Results = append(r.Results, res)
+	}
+	r.Results = append(r.Results, first...)
+	return r
+}

@@ -284,7 +284,7 @@ func (p *textReport) one(f *finding) {
 	switch {
 	case f.rank == rankKnown:
 		text = strings.Join(remarks(res), "; ")
-	case f.kind == causeOpen && f.got() != "":
+	case f.title() == res.Title && res.Expected == "" && f.got() != "":
 		text += ": " + f.got()
 	}
 	p.printf("%s %s\n", p.sign(res), clip(p.tag(f)+"  "+text, screenWidth-signWidth))
@@ -305,7 +305,12 @@ func (p *textReport) two(f *finding) {
 
 // compared says what was expected and what came.
 func (f *finding) compared() string {
-	if f.wanted() == "" || f.kind == causeStale {
+	switch {
+	case f.kind == causeStale:
+		return f.got()
+	case f.wanted() == "" && f.lead().Expected != "":
+		return "got " + f.got()
+	case f.wanted() == "":
 		return f.got()
 	}
 	return "expected " + f.wanted() + ", got " + f.got()

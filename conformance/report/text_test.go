@@ -23,7 +23,7 @@ side effects: all (granted by the server) · 8.1 s
   – http (of another transport)
 
 E MUST S0-STORE-02  the file equals the input byte for byte: disk full
-? MUST X-WIRE-12/pings  the server closes the connection
+? MUST X-WIRE-12/pings  200 pings sent at once are each answered once: the …
 ! SHOULD UTIL-15/bad-cursor  a cursor the server never gave is answered wit…
 
 ✗ every response has exactly one of result and error
