@@ -181,8 +181,8 @@ func exitOf(res *conformance.Result) (stderr string, exited bool) {
 	return "", false
 }
 
-// crash is a line in which a runtime says why a program ends: of Go, Rust, Python,
-// JavaScript, Java.
+// crash is the line of a runtime about the end of a program, in Go, Rust, Python,
+// JavaScript and Java.
 var crash = regexp.MustCompile(`^(?:panic: |fatal error: |thread '.*' panicked|Uncaught |Exception in thread|Unhandled |[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)\b|Segmentation fault|SIG[A-Z]+)`)
 
 // exitLine returns the line of a standard error that explains the exit: that of a crash,

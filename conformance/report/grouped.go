@@ -306,7 +306,7 @@ func (f *finding) sureKind() bool {
 	return f.kind < causeAnswer && (f.kind != causeStale || len(f.ids()) > 1)
 }
 
-// title says in a clause what is wrong.
+// title describes what is wrong, in a clause.
 func (f *finding) title() string {
 	if !f.sureKind() || f.rank == rankKnown {
 		return f.lead().Title
@@ -370,7 +370,7 @@ func (f *finding) sent(n int) string {
 	return "[" + visible(at.Note) + "]  " + frameLine(&plain, n)
 }
 
-// wanted says what was expected, "" if the title says it.
+// wanted returns what was expected, "" if the title has it.
 func (f *finding) wanted() string {
 	if want := f.lead().Expected; want != textOfAll {
 		return want
@@ -378,7 +378,7 @@ func (f *finding) wanted() string {
 	return ""
 }
 
-// got says what came.
+// got describes what came.
 func (f *finding) got() string {
 	res := f.lead()
 	switch f.kind {

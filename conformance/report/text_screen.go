@@ -303,7 +303,7 @@ func (p *textReport) two(f *finding) {
 	p.printf("    %s\n", clip(text, screenWidth-signWidth))
 }
 
-// compared says what was expected and what came.
+// compared describes what was expected and what came.
 func (f *finding) compared() string {
 	switch {
 	case f.kind == causeStale:

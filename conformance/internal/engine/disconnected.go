@@ -117,7 +117,7 @@ func how(w *wire.StdioConn) string {
 	return " (" + text + ")"
 }
 
-// tail returns the end of a text, which is where a program says why it exits.
+// tail returns the end of a text, which has the reason of an exit.
 func tail(text string) string {
 	const most = 800
 	if len(text) <= most {
