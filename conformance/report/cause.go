@@ -24,6 +24,7 @@ const (
 	causeSilence                  // no answer came
 	causeNoise                    // text on standard output that is no message
 	causeRefused                  // an HTTP answer without a message
+	causeID                       // an answer whose id has another type than that of its request
 	causeStale                    // an entry of a file that must go
 	causeAnswer                   // any other answer
 	causeOpen                     // a check that could not be decided
@@ -87,9 +88,16 @@ func causeOf(res *conformance.Result) cause {
 		}
 		return c
 	}
+	if about := otherID(res); about != "" {
+		c.kind, c.key, c.about = causeID, "id "+about, about
+		return c
+	}
 	switch {
-	case strings.Contains(said, textNoAnswer):
+	case strings.Contains(said, textNoAnswer) && expectation(res.Expected) != noAnswer:
 		c.kind, c.key = causeSilence, "silence "+req.subject()
+		if req.Method == "" {
+			c.key += res.Scenario
+		}
 	case res.Status == conformance.Inconclusive:
 		c.kind, c.key = causeOpen, "open "+shape(said)
 	default:
@@ -99,19 +107,22 @@ func causeOf(res *conformance.Result) cause {
 }
 
 // answerKey compares what was expected and what came, for the same request. A server has one
-// place that answers unknown methods, so their names do not matter.
+// place that answers unknown methods, so their names do not matter; nor do those of
+// notifications that are answered.
 func answerKey(res *conformance.Result, req request) string {
 	want, got := expectation(res.Expected), answerShape(res.Actual)
-	subject := req.subject()
+	subject, advice := req.subject(), res.Level == conformance.Advice
 	switch {
-	case want == unknownMethod && got != "result":
-		subject = ""
-	case got == "result": // what it should have rejected differs by scenario
-		subject += " " + res.Scenario
-	case !strings.HasPrefix(got, "error "):
+	case want == unknownMethod && strings.HasPrefix(got, "error "):
+		subject, advice = "", false
+	case want == noAnswer && (got == "" || got[0] == '{' || strings.HasPrefix(got, "error ")):
+		subject, got = "", "an answer"
+	case req.Method == "initialize" && got == "":
+		want = "" // it is the version that was answered with
+	case !strings.HasPrefix(got, "error "): // what it should have rejected differs by scenario
 		subject += " " + res.Scenario
 	}
-	return fmt.Sprintf("answer %s | %s | %s | advice %v", want, got, subject, res.Level == conformance.Advice)
+	return fmt.Sprintf("answer %s | %s | %s | advice %v", want, got, subject, advice)
 }
 
 // request is what the result shows of the last request.
@@ -121,40 +132,70 @@ type request struct {
 }
 
 func requestOf(res *conformance.Result) request {
-	var out request
+	var later request
 	for i := len(res.Evidence) - 1; i >= 0; i-- {
 		f := &res.Evidence[i]
 		if f.Dir != conformance.ToServer || len(f.Data) == 0 {
 			continue
 		}
-		if out.frame == nil {
-			out.frame = f
+		var m struct{ Method, Params, Result, Error json.RawMessage }
+		err := json.Unmarshal(f.Data, &m)
+		switch {
+		case err == nil && m.Method == nil && (m.Result != nil || m.Error != nil):
+			continue // an answer to a request of the server
+		case err != nil && f.Size > len(f.Data), err == nil && m.Method != nil:
+		default:
+			return request{frame: f} // no request at all
 		}
-		var m struct {
-			Method json.RawMessage
-			Params json.RawMessage
-		}
-		if json.Unmarshal(f.Data, &m) != nil || m.Method == nil {
-			continue
-		}
+		out := request{frame: f}
 		if json.Unmarshal(m.Method, &out.Method) != nil {
 			out.Method = string(m.Method)
-		}
-		if strings.HasPrefix(out.Method, "notifications/") && i > 0 {
-			continue // what it follows says more
-		}
-		// A ping after a message only shows whether the server still answers.
-		if out.Method == "ping" && i > 0 && res.Evidence[i-1].Dir == conformance.ToServer && len(res.Evidence[i-1].Data) > 0 {
-			continue
 		}
 		var p struct{ Name string }
 		if json.Unmarshal(m.Params, &p) == nil {
 			out.Tool = p.Name
 		}
-		out.frame = f
-		break
+		// The message before a notification, or before the ping that only shows whether the
+		// server still answers, is what the result is about.
+		before := i > 0 && res.Evidence[i-1].Dir == conformance.ToServer && len(res.Evidence[i-1].Data) > 0
+		if later.frame != nil || !before || out.Method != "ping" && !strings.HasPrefix(out.Method, "notifications/") {
+			return out
+		}
+		later = out
 	}
-	return out
+	return later
+}
+
+// otherID describes an answer whose id has the value of a request's id in another type, if
+// the result is about ids or about an answer that did not come.
+func otherID(res *conformance.Result) string {
+	said := res.Actual + res.Detail
+	if !strings.Contains(said, `id "`) && !strings.Contains(said, "id ") && !strings.Contains(said, textNoAnswer) {
+		return ""
+	}
+	sent := map[string]bool{}
+	var ids []string
+	for i := range res.Evidence {
+		var m struct{ ID, Method json.RawMessage }
+		if f := &res.Evidence[i]; json.Unmarshal(f.Data, &m) != nil || m.ID == nil {
+			continue
+		} else if f.Dir == conformance.ToServer {
+			sent[string(m.ID)] = true
+		} else if m.Method == nil {
+			ids = append(ids, string(m.ID))
+		}
+	}
+	for _, id := range ids {
+		bare := strings.Trim(id, `"`)
+		switch _, err := strconv.ParseInt(bare, 10, 64); {
+		case err != nil, sent[id]:
+		case id != bare && (sent[bare] || len(sent) == 0): // a passive check sent nothing
+			return "an integer id comes back as a string"
+		case id == bare && sent[strconv.Quote(bare)]:
+			return "a string id comes back as an integer"
+		}
+	}
+	return ""
 }
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
@@ -289,8 +330,11 @@ func isMessage(data []byte) bool {
 	return json.Unmarshal(data, &m) == nil && (m.JSONRPC != "" || m.Error != nil || m.Result != nil)
 }
 
-// unknownMethod is the code that an unknown method is answered with.
-const unknownMethod = "-32601"
+// What is expected of an unknown method, and of a notification.
+const (
+	unknownMethod = "-32601"
+	noAnswer      = "no answer"
+)
 
 var errorCode = regexp.MustCompile(`-3[0-9]{4}`)
 
@@ -305,6 +349,8 @@ func expectation(text string) string {
 	switch {
 	case len(codes) > 0:
 		return codes[0]
+	case strings.HasPrefix(text, noAnswer), strings.HasPrefix(text, "nothing"):
+		return noAnswer
 	case strings.HasPrefix(text, "an error"), strings.Contains(text, `"error":"$object"`), strings.Contains(text, `"error":{`):
 		return "error"
 	}
@@ -319,7 +365,7 @@ var (
 // answerShape returns the essence of what came: a result, an error with its code, or the
 // text without names and numbers.
 func answerShape(text string) string {
-	out := ""
+	var out string
 	switch m := errorAnswer.FindStringSubmatch(text); {
 	case m != nil:
 		out = "error " + m[1]
@@ -330,7 +376,7 @@ func answerShape(text string) string {
 	default:
 		return shape(text)
 	}
-	if m := mismatch.FindStringSubmatch(text); m != nil {
+	if m := mismatch.FindStringSubmatch(text); m != nil && !strings.HasPrefix(m[1], "/error") {
 		out += " " + shape(m[1])
 	}
 	return out

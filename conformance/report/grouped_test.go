@@ -148,6 +148,33 @@ func TestFindings_Causes(t *testing.T) {
 			},
 			[]string{"A-01/a +1: title of A-01/a", "A-01/c: title of A-01/c", "A-01/d: title of A-01/d", "A-02/a: title of A-02/a"},
 		},
+		"an id of another type": {
+			[]conformance.Result{
+				broke("X-WIRE-04/zero", `{"id":0,"method":"ping"}`, "id 0", `id "0"`, answered(200, "application/json", `{"id":"0","result":{}}`)),
+				broke("TALK-PING/integer", `{"id":7,"method":"ping"}`, "{}", "no answer, though the ping after it was answered", answered(200, "application/json", `{"id":"7","result":{}}`)),
+				broke("RPC-06/known", "", "that of all", `id "7" was never sent`, answered(200, "application/json", `{"id":"7","result":{}}`)),
+				broke("X-WIRE-04/string", `{"id":"12","method":"ping"}`, `id "12"`, "id 12", answered(200, "application/json", `{"id":12,"result":{}}`)),
+				broke("X-WIRE-04/other", `{"id":"12","method":"ping"}`, `id "12"`, `id "x"`, answered(200, "application/json", `{"id":"x","result":{}}`)),
+			},
+			[]string{"X-WIRE-04/zero +2: an integer id comes back as a string", "X-WIRE-04/string: a string id comes back as an integer", "X-WIRE-04/other: title of X-WIRE-04/other"},
+		},
+		"answers to notifications": {
+			[]conformance.Result{broke("A-01/x", `{"method":"notifications/x"}`, "no answer", `{"id":null,"error":{}}`), broke("A-02/x", `{"method":"notifications/y"}`, "no answer", `{"id":null}`)},
+			[]string{"A-01/x +1: title of A-01/x"},
+		},
+		"any version is echoed": {
+			[]conformance.Result{
+				broke("LC-03/unknown", request1("initialize", `{"protocolVersion":"1999-01-01"}`), "a version that exists", `"1999-01-01"`),
+				broke("LC-03/future", request1("initialize", `{"protocolVersion":"2099-01-01"}`), "a revision of the session era", `"2099-01-01"`),
+			},
+			[]string{"LC-03/unknown +1: title of LC-03/unknown"},
+		},
+		"silence after what is no request": {
+			[]conformance.Result{
+				broke("A-01/x", "this is not JSON", "an error", "no answer", conformance.Frame{Dir: conformance.ToServer, Data: []byte(request1("ping", "{}"))}), broke("A-02/x", request1("ping", "{}"), "a result", "no answer"),
+			},
+			[]string{"A-01/x: title of A-01/x", "A-02/x: the server does not answer ping"},
+		},
 		"an area that cannot be judged": {
 			[]conformance.Result{lost(broke("A-01/x", "", "", "no handshake in 3 tries")), lost(broke("A-02/x", "", "", "no handshake in 5 tries"))},
 			[]string{"A-01/x +1: title of A-01/x"},
