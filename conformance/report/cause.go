@@ -39,6 +39,9 @@ type cause struct {
 	method, about string
 }
 
+// clientChecks begins the ids of the checks of clients, where the suite is the server.
+const clientChecks = "C-"
+
 // exitNote begins the note of the suite about a program that exited.
 const exitNote = "the server exited"
 
@@ -63,6 +66,12 @@ func causeOf(res *conformance.Result) cause {
 		return cause{kind: causeStale, key: "stale"}
 	case res.Status == conformance.Skip, res.Status == conformance.Error:
 		return cause{kind: causeOpen, key: string(res.Status) + shape(said)}
+	case strings.HasPrefix(res.ID, clientChecks):
+		c.kind, c.key = causeAnswer, answerKey(res, req)
+		if res.Actual == "" {
+			c.kind, c.key = causeOpen, "open "+shape(said)
+		}
+		return c
 	case strings.Contains(said, textClosed) && !noise(res):
 		c.kind = causeExit
 		stderr, exited := exitOf(res)

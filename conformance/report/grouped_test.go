@@ -2,12 +2,14 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -175,6 +177,10 @@ func TestFindings_Causes(t *testing.T) {
 			},
 			[]string{"A-01/x: title of A-01/x", "A-02/x: the server does not answer ping"},
 		},
+		"a client": {
+			[]conformance.Result{broke("C-A-01/x", call("add"), "a call", "no answer: HTTP 400 text/plain"), broke("C-A-02/x", call("add"), "a call", "no answer: HTTP 400 text/plain")},
+			[]string{"C-A-01/x: title of C-A-01/x", "C-A-02/x: title of C-A-02/x"},
+		},
 		"an area that cannot be judged": {
 			[]conformance.Result{lost(broke("A-01/x", "", "", "no handshake in 3 tries")), lost(broke("A-02/x", "", "", "no handshake in 5 tries"))},
 			[]string{"A-01/x +1: title of A-01/x"},
@@ -241,4 +247,21 @@ func manyFindings(n int) *conformance.Report {
 	}
 	r.Results = append(r.Results, first...)
 	return r
+}
+
+// TestHarms: each pattern selects a check, so that a renamed one does not lose its harm. Those
+// of the families and of clients are in other packages.
+func TestHarms(t *testing.T) {
+	t.Parallel()
+	listed := checks.List()
+	for _, h := range harms {
+		for _, pattern := range strings.Fields(h.patterns) {
+			if strings.HasPrefix(pattern, "S0-") || strings.HasPrefix(pattern, "C-") || pattern == "store_artifact" || pattern == "ids" {
+				continue
+			}
+			require.True(t, slices.ContainsFunc(listed, func(l conformance.Listed) bool {
+				return conformance.Match(pattern, l.Check.ID, l.Scenario, l.Area)
+			}), pattern)
+		}
+	}
 }
