@@ -219,7 +219,7 @@ func rankOf(r *conformance.Report, res *conformance.Result) rank {
 }
 
 // arrange puts the result first that shows the cause best: one that fails the run, by harm,
-// of the most frequent request, with the fewest messages.
+// of the most frequent request, with the fewest messages. Advice comes last.
 func (f *finding) arrange(r *conformance.Report) {
 	method := most(f.results, func(res *conformance.Result) string { return requestOf(res).Method })
 	wanted := most(f.results, func(res *conformance.Result) string { return expectation(res.Expected) })
@@ -249,6 +249,8 @@ func (f *finding) arrange(r *conformance.Report) {
 	lead := f.results[best]
 	copy(f.results[1:best+1], f.results[:best])
 	f.results[0] = lead
+	rest := f.results[1:]
+	sort.SliceStable(rest, func(i, j int) bool { return rankOf(r, rest[i]) < rankOf(r, rest[j]) })
 	if c := causeOf(lead); c.kind == f.kind {
 		f.cause = c
 	}
