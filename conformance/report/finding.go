@@ -38,6 +38,10 @@ func specURL(res *conformance.Result) string {
 // they decide nothing.
 const passivePrefix = "SEEN-"
 
+func passive(res *conformance.Result) bool {
+	return strings.HasPrefix(res.Scenario, passivePrefix)
+}
+
 // source names the source of the rule.
 func source(res *conformance.Result) string {
 	switch {
@@ -66,7 +70,7 @@ func command(r *conformance.Report, res *conformance.Result, flags ...string) []
 	if len(r.Revisions) > 1 && res.Revision != "" {
 		words = append(words, "--spec", string(res.Revision))
 	}
-	if !strings.HasPrefix(res.Scenario, passivePrefix) {
+	if !passive(res) {
 		words = append(words, "--only", res.ID)
 	}
 	words = append(words, flags...)
@@ -178,7 +182,8 @@ func sentence(r *conformance.Report) string {
 	if s.Must[conformance.Inconclusive]+s.Should[conformance.Inconclusive]+s.Blocked > 0 {
 		parts = append(parts, inconclusive(r))
 	}
-	add(s.Should[conformance.Warn], "recommendation")
+	advised := advice(r)
+	add(s.Should[conformance.Warn]-advised, "recommendation")
 	if n := s.Must[conformance.Error] + s.Should[conformance.Error]; n > 0 {
 		parts = append(parts, plural(n, "fault")+" of the suite")
 	}
@@ -186,9 +191,23 @@ func sentence(r *conformance.Report) string {
 		if r.Verdict() == conformance.VerdictInconclusive {
 			return "no requirement could be judged"
 		}
-		return "every rule that applies was seen to hold"
+		parts = []string{"every rule that applies was seen to hold"}
+	}
+	if advised > 0 {
+		parts = append(parts, plural(advised, "piece")+" of advice")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// advice counts the advice that is not followed: no rule of the specification.
+func advice(r *conformance.Report) int {
+	n := 0
+	for i := range r.Results {
+		if res := &r.Results[i]; res.Status == conformance.Warn && res.Level == conformance.Advice && !res.Unscored {
+			n++
+		}
+	}
+	return n
 }
 
 // broken counts the broken requirements, with the known ones.

@@ -53,26 +53,47 @@ func hash(text string) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// evidenceLimit bounds the evidence of one check in a page.
-const evidenceLimit = 64 << 10
+// Limits of the evidence in a page: of one check, of all checks, and of what is shown
+// without being asked for. The least is left to each check.
+const (
+	evidenceLimit = 64 << 10
+	evidenceTotal = 1 << 20
+	evidenceLeast = 8 << 10
+	evidenceShown = 60 << 10
+)
 
-// trim returns r with no more evidence than a page should carry.
+// trim returns r with no more evidence than a page should carry. The last frames, which show
+// the failure, stay.
 func trim(r *conformance.Report) *conformance.Report {
 	out := *r
 	out.Results = append([]conformance.Result{}, r.Results...)
+	checks := 1
 	for i := range out.Results {
-		res := &out.Results[i]
-		size := 0
-		for at, f := range res.Evidence {
-			size += len(f.Data) + frameWeight
-			if size > evidenceLimit {
-				note := conformance.Frame{At: f.At, Dir: f.Dir, Note: fmt.Sprintf("%d more frames are left out here", len(res.Evidence)-at)}
-				res.Evidence = append(res.Evidence[:at:at], note)
-				break
-			}
+		if len(out.Results[i].Evidence) > 0 {
+			checks++
 		}
 	}
+	limit := max(evidenceLeast, min(evidenceLimit, evidenceTotal/checks))
+	for i := range out.Results {
+		out.Results[i].Evidence = trimmed(out.Results[i].Evidence, limit)
+	}
 	return &out
+}
+
+// trimmed returns the first and the last frames, and a note about those between.
+func trimmed(frames []conformance.Frame, limit int) []conformance.Frame {
+	const last = 2
+	size := 0
+	for at, f := range frames {
+		size += len(f.Data) + frameWeight
+		if size <= limit || at+last >= len(frames) {
+			continue
+		}
+		keep := len(frames) - last
+		note := conformance.Frame{At: f.At, Dir: f.Dir, Note: fmt.Sprintf("%d more frames are left out here", keep-at)}
+		return append(append(frames[:at:at], note), frames[keep:]...)
+	}
+	return frames
 }
 
 // frameWeight is about what a frame costs in a page beside its bytes.
@@ -86,6 +107,7 @@ type view struct {
 	Only                                  *conformance.Report // nil when there is a Matrix
 	Matrix                                *matrix
 	Groups                                []group
+	Quiet                                 []group // of checks without findings
 }
 
 // look is a status as it is shown: a sign and a word, and a colour that nothing
@@ -110,9 +132,13 @@ func verdictLook(v conformance.Verdict) look {
 
 func viewOf(reports []*conformance.Report) (*view, error) {
 	v := &view{Verdict: verdictLook(worst(reports))}
-	var document any = toMatrix(reports)
+	matrix := toMatrix(reports)
+	for i := range matrix.Reports {
+		matrix.Reports[i] = packable(matrix.Reports[i])
+	}
+	var document any = matrix
 	if len(reports) == 1 {
-		document = toJSON(reports[0])
+		document = packable(toJSON(reports[0]))
 	}
 	data, err := packed(document)
 	if err != nil {
@@ -135,7 +161,8 @@ func (v *view) single(r *conformance.Report) {
 	v.Title = fmt.Sprintf("%s MCP conformance %s: %s", v.Verdict.Sign, v.Verdict.Word, named(r.Target))
 	v.Sentence = capital(sentence(r)) + "."
 	v.Facts = facts(r)
-	v.Only, v.Groups = r, groupsOf(r, "")
+	v.Only = r
+	v.Groups, v.Quiet = groupsOf(r, "")
 }
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

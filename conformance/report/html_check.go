@@ -8,58 +8,78 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 )
 
-// group has the checks of one kind of outcome.
+// group has the findings of one kind of outcome, or the checks that are none.
 type group struct {
 	ID, Title string
 	report    *conformance.Report
 	prefix    string // of the anchors of its checks
+	findings  []finding
 	results   []*conformance.Result
 	urgent    bool
 }
 
-// groupsOf sorts the checks of a report into groups; empty ones are left out.
-func groupsOf(r *conformance.Report, prefix string) []group {
-	groups := []group{
-		{ID: prefix + "failing", Title: "Fails the run", urgent: true},
-		{ID: prefix + "open", Title: "Inconclusive", urgent: true},
-		{ID: prefix + "advice", Title: "Recommendations"},
-		{ID: prefix + "known", Title: "Known failures"},
-		{ID: prefix + "unscored", Title: "Broken, without score"},
-		{ID: prefix + "passed", Title: "Passed"},
-		{ID: prefix + "inapplicable", Title: "Not applicable"},
+// The groups of a page.
+const (
+	groupFailing = iota
+	groupOpen
+	groupShould
+	groupAdvice
+	groupKnown
+	groupUnscored
+)
+
+// groupsOf sorts the findings of a report into groups, and the other checks into those that
+// passed and those that do not apply; empty groups are left out.
+func groupsOf(r *conformance.Report, prefix string) (found, quiet []group) {
+	found = []group{
+		groupFailing:  {ID: prefix + "failing", Title: "Fails the run", urgent: true},
+		groupOpen:     {ID: prefix + "open", Title: "Inconclusive", urgent: true},
+		groupShould:   {ID: prefix + "should", Title: "Recommendations"},
+		groupAdvice:   {ID: prefix + "advice", Title: "Advice"},
+		groupKnown:    {ID: prefix + "known", Title: "Known failures"},
+		groupUnscored: {ID: prefix + "unscored", Title: "Broken, without score"},
 	}
-	for i := range groups {
-		groups[i].report, groups[i].prefix = r, prefix
+	quiet = []group{{ID: prefix + "passed", Title: "Passed"}, {ID: prefix + "inapplicable", Title: "Not applicable"}}
+	for _, f := range findings(r) {
+		at := groupShould
+		switch f.rank {
+		case rankFails:
+			at = groupFailing
+		case rankError, rankOpen, rankBlocked:
+			at = groupOpen
+		case rankAdvice:
+			at = groupAdvice
+		case rankKnown:
+			at = groupUnscored
+			if f.lead().Excused() {
+				at = groupKnown
+			}
+		case rankShould:
+		}
+		found[at].findings = append(found[at].findings, f)
 	}
 	for i := range r.Results {
 		res := &r.Results[i]
-		if !shown(res) {
-			continue
-		}
-		at := 5
 		switch {
-		case r.Fails(res):
-			at = 0
+		case !shown(res), reported(res):
 		case res.Status == conformance.Skip:
-			at = 6
-		case res.Status == conformance.Pass:
-		case res.Excused():
-			at = 3
-		case res.Unscored:
-			at = 4
-		case res.Status == conformance.Inconclusive, res.Status == conformance.Error:
-			at = 1
-		case res.Status == conformance.Warn:
-			at = 2
+			quiet[1].results = append(quiet[1].results, res)
+		default:
+			quiet[0].results = append(quiet[0].results, res)
 		}
-		groups[at].results = append(groups[at].results, res)
 	}
-	return slices.DeleteFunc(groups, func(g group) bool { return len(g.results) == 0 })
+	for i := range found {
+		found[i].report, found[i].prefix = r, prefix
+	}
+	for i := range quiet {
+		quiet[i].report, quiet[i].prefix = r, prefix
+	}
+	found = slices.DeleteFunc(found, func(g group) bool { return len(g.findings) == 0 })
+	return found, slices.DeleteFunc(quiet, func(g group) bool { return len(g.results) == 0 })
 }
 
 // checkLook is the look of a check in a page.
@@ -72,59 +92,170 @@ func checkLook(res *conformance.Result) look {
 	return lookOf(res.Status)
 }
 
-// check writes a check: a line that unfolds.
-func (p *page) check(g *group, res *conformance.Result, open bool) {
-	l, r := checkLook(res), g.report
+// finding writes a finding: a line that unfolds.
+func (p *page) finding(g *group, f *finding, open bool) {
+	res, r := f.lead(), g.report
+	l := checkLook(res)
 	p.put("\n<details class=\"check\" id=\"%v\" data-status=\"%v\"", anchor(r, res, g.prefix), l.Class)
 	if open {
 		p.put(" open")
 	}
-	meta := []string{string(res.Level)}
+	meta := []string{string(res.Level), res.ID}
+	if f.rank == rankFails && f.harm < harmMust {
+		meta[0] = f.harm.String()
+	}
 	if len(r.Revisions) > 1 {
-		meta = append(meta, string(res.Revision))
+		for _, v := range f.versions() {
+			meta = append(meta, string(v))
+		}
 	}
-	if res.Status != conformance.Skip {
-		meta = append(meta, lasted(res).Round(100*time.Microsecond).String())
+	if n := len(f.results) - 1; n > 0 {
+		meta = append(meta, plural(n, "more check"))
 	}
-	p.put(`><summary><span class="mark %v">%v %v</span> <code>%v</code> %v <small>%v</small></summary>`, l.Class, l.Sign, l.Word, res.ID, res.Title, strings.Join(meta, " · "))
+	p.put(`><summary><span class="mark %v">%v %v</span> %v <small>%v</small></summary>`, l.Class, l.Sign, l.Word, f.title(), strings.Join(meta, " · "))
+	if f.title() != res.Title {
+		p.put("<p>%v</p>", res.Title)
+	}
 	if url := specURL(res); url != "" {
 		p.put(`<p><a href="%v" rel="noreferrer">%v</a></p>`, url, source(res))
 	} else {
 		p.some("<p>%v</p>", source(res))
 	}
-	if reported(res) {
-		p.some("<blockquote><p>%v</p></blockquote>", res.Spec.Quote)
-	}
+	p.some("<blockquote><p>%v</p></blockquote>", res.Spec.Quote)
 	for _, remark := range remarks(res) {
 		p.put("<p>%v</p>", remark)
 	}
-	if res.Detail != "" || res.Status == conformance.Skip {
-		p.put("<p>%v</p>", message(&conformance.Result{Status: res.Status, Reason: res.Reason, Detail: res.Detail}))
-	}
-	if res.Expected != "" {
-		p.put("<dl><dt>expected</dt><dd>%v</dd><dt>got</dt><dd>%v</dd></dl>", visible(res.Expected), visible(res.Actual))
-	}
-	if reported(res) {
-		if len(res.Evidence) > 0 {
-			p.put("\n<ol class=\"wire\" aria-label=\"wire trace\">")
-			for i := range res.Evidence {
-				p.frame(&res.Evidence[i])
-			}
-			p.put("\n</ol>")
+	p.put("<dl>")
+	p.some("<dt>sent</dt><dd>%v</dd>", f.sent(messageLimit))
+	p.some("<dt>expected</dt><dd>%v</dd>", visible(f.wanted()))
+	p.some("<dt>got</dt><dd>%v</dd>", clip(f.got(), 2*messageLimit))
+	p.put("</dl>")
+	p.wire(res.Evidence)
+	if len(f.results) > 1 {
+		p.put("\n<ul class=\"same\" aria-label=\"checks with the same cause\">")
+		for _, other := range f.results[1:] {
+			p.same(g, other)
 		}
-		p.some("<pre class=\"again\"><code>%v</code></pre>", again(r, res))
+		p.put("\n</ul>")
 	}
+	p.some("<pre class=\"again\"><code>%v</code></pre>", f.again(r))
 	p.put("\n</details>")
+}
+
+// same writes another check of a finding.
+func (p *page) same(g *group, res *conformance.Result) {
+	l := checkLook(res)
+	meta := string(res.Level)
+	if len(g.report.Revisions) > 1 {
+		meta += " · " + string(res.Revision)
+	}
+	p.put(`<li id="%v"><span class="%v">%v</span> <code>%v</code> %v <small>%v</small>`, anchor(g.report, res, g.prefix), l.Class, l.Sign, res.ID, res.Title, meta)
+	const line = 200
+	if said := strings.Join(append([]string{message(res)}, remarks(res)...), "; "); said != "" {
+		p.put("<br>%v", clip(said, line))
+	}
+	p.put("</li>\n")
+}
+
+// wire writes the traffic of a finding, as much as the page has room for.
+func (p *page) wire(frames []conformance.Frame) {
+	if len(frames) == 0 {
+		return
+	}
+	p.put("\n<ol class=\"wire\" aria-label=\"wire trace\">")
+	for i := range frames {
+		var one page
+		one.frame(&frames[i])
+		// The last frames show the failure.
+		if p.wired+one.Len() > evidenceShown && i < len(frames)-2 {
+			continue
+		}
+		p.wired += one.Len()
+		p.Write(one.Bytes())
+	}
+	p.put("\n</ol>")
+}
+
+// passed writes the checks of a group by area, a line each.
+func (p *page) passed(g *group) {
+	for _, area := range byText(g.results, func(res *conformance.Result) string { return res.Area }) {
+		rows := byText(area, func(res *conformance.Result) string { return res.ID })
+		p.put("\n<details class=\"check\" data-status=\"pass\"><summary><span class=\"mark pass\">✓ pass</span> %v <small>%v</small></summary><ul>", area[0].Area, plural(len(rows), "check"))
+		for _, row := range rows {
+			p.put("\n<li><code>%v</code> %v", row[0].ID, row[0].Title)
+			p.some(" <small>%v</small>", passedMeta(g.report, row))
+			p.put("</li>")
+		}
+		p.put("\n</ul></details>")
+	}
+}
+
+// passedMeta is what a check that passed has to say: another level than MUST, and its
+// revision if it is not all.
+func passedMeta(r *conformance.Report, row []*conformance.Result) string {
+	var meta []string
+	if row[0].Level != conformance.Must {
+		meta = append(meta, string(row[0].Level))
+	}
+	if len(row) < len(r.Revisions) {
+		for _, res := range row {
+			meta = append(meta, string(res.Revision))
+		}
+	}
+	return strings.Join(append(meta, remarks(row[0])...), " · ")
+}
+
+// inapplicable writes the checks of a group by the reason, their ids only.
+func (p *page) inapplicable(g *group) {
+	for _, reason := range byText(g.results, func(res *conformance.Result) string { return string(res.Reason) }) {
+		rows := byText(reason, func(res *conformance.Result) string { return res.ID })
+		p.put("\n<details class=\"check\" data-status=\"skip\"><summary><span class=\"mark skip\">– n/a</span> %v <small>%v</small></summary><ul>", skipText(reason[0].Reason), plural(len(rows), "check"))
+		for _, area := range byText(reason, func(res *conformance.Result) string { return res.Area }) {
+			var ids []string
+			for _, row := range byText(area, func(res *conformance.Result) string { return res.ID }) {
+				ids = append(ids, row[0].ID)
+			}
+			p.put("\n<li>%v: %v</li>", area[0].Area, strings.Join(ids, " "))
+		}
+		p.put("\n</ul></details>")
+	}
+}
+
+func skipText(reason conformance.SkipReason) string {
+	if text := skipWords[reason]; text != "" {
+		return string(reason) + ": " + text
+	}
+	return string(reason)
+}
+
+// byText groups results by a text, in their order.
+func byText(results []*conformance.Result, text func(*conformance.Result) string) [][]*conformance.Result {
+	var out [][]*conformance.Result
+	at := map[string]int{}
+	for _, res := range results {
+		n, there := at[text(res)]
+		if !there {
+			n = len(out)
+			at[text(res)] = n
+			out = append(out, nil)
+		}
+		out[n] = append(out[n], res)
+	}
+	return out
 }
 
 // frame writes a frame: a line that unfolds.
 func (p *page) frame(f *conformance.Frame) {
 	const line = 160
+	data := kept(f)
+	if f.HTTP == nil && f.Size <= line && len(f.Note) <= line {
+		p.put("\n<li class=\"short\"><code>%v</code></li>", arrow(f)+" "+frameLine(f, line))
+		return
+	}
 	p.put("\n<li><details><summary><code>%v</code></summary>", arrow(f)+" "+frameLine(f, line))
 	if f.HTTP != nil {
 		p.some("<pre>%v</pre>", headers(f.HTTP))
 	}
-	data := kept(f)
 	var b bytes.Buffer
 	if json.Indent(&b, data, "", "  ") == nil {
 		p.some("<pre>%v</pre>", lines(b.String()))

@@ -47,11 +47,10 @@ func (v *view) several(reports []*conformance.Report) {
 		}
 		name := fmt.Sprintf("subject %d", i+1)
 		v.Facts = append(v.Facts, fact{name, strings.Join(slices.DeleteFunc([]string{named(r.Target), subject(r.Target), sentence(r)}, func(s string) bool { return s == "" }), " · ")})
-		for _, g := range groupsOf(r, fmt.Sprintf("s%d-", i+1)) {
-			if slices.ContainsFunc(g.results, reported) {
-				g.Title = named(r.Target) + ": " + strings.ToLower(g.Title[:1]) + g.Title[1:]
-				v.Groups = append(v.Groups, g)
-			}
+		groups, _ := groupsOf(r, fmt.Sprintf("s%d-", i+1))
+		for _, g := range groups {
+			g.Title = named(r.Target) + ": " + strings.ToLower(g.Title[:1]) + g.Title[1:]
+			v.Groups = append(v.Groups, g)
 		}
 	}
 	v.Sentence = fmt.Sprintf("%d of %d subjects failed.", failed, len(reports))

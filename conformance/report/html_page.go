@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -11,7 +12,10 @@ import (
 
 // page is an HTML page being written. Package html/template is not used: because it
 // calls methods by name, the linker would keep every exported method of a program.
-type page struct{ bytes.Buffer }
+type page struct {
+	bytes.Buffer
+	wired int // bytes of traffic
+}
 
 // put writes markup in which each value, a %v, is escaped for text and quoted attributes.
 func (p *page) put(markup string, values ...any) {
@@ -38,43 +42,58 @@ func (p *page) write(v *view) {
 <header>
 <h1>MCP conformance: <span class="%v">%v %v</span></h1>
 `, v.Verdict.Class, v.Verdict.Sign, v.Verdict.Word)
-	first, heading := "To the checks", "Checks"
-	if v.Matrix != nil {
-		first, heading = "To the findings", "Findings"
-	}
-	p.put("<p class=\"lead\">%v <a href=\"#checks\">%v</a></p>\n<dl>", v.Sentence, first)
+	p.put("<p class=\"lead\">%v <a href=\"#overview\">To the overview</a></p>\n<dl>", v.Sentence)
 	for _, f := range v.Facts {
 		p.put("\n<dt>%v</dt><dd>%v</dd>", f.Name, f.Value)
 	}
-	p.put("\n</dl>\n</header>\n<main>")
+	p.put("\n</dl>\n</header>\n<main>\n<h2 id=\"checks\">Findings</h2>\n")
+	p.filter(append(slices.Clone(v.Groups), v.Quiet...))
+	for i := range v.Groups {
+		g := &v.Groups[i]
+		p.section(g, len(g.findings), func() {
+			for at := range g.findings {
+				// What to fix first is unfolded, and nothing else: a page of open findings is
+				// too long to find anything in.
+				p.finding(g, &g.findings[at], g.urgent && i == 0 && at == 0)
+			}
+		})
+	}
+	if len(v.Groups) == 0 {
+		p.put("\n<p>Nothing was found.</p>")
+	}
 	if v.Matrix != nil {
 		p.matrix(v.Matrix)
 	} else {
 		p.overview(v.Only)
 	}
-	p.put("\n<h2 id=\"checks\">%v</h2>\n", heading)
-	p.filter(v.Groups)
-	for i := range v.Groups {
-		g := &v.Groups[i]
-		p.put("\n<section class=\"group\" aria-labelledby=\"%v\">\n<h3 id=\"%[1]v\">%v <span class=\"none\">%v</span></h3>", g.ID, g.Title, len(g.results))
-		for at, res := range g.results {
-			// What is wrong first is unfolded, and nothing else: a page of open findings is
-			// too long to find anything in.
-			p.check(g, res, g.urgent && i == 0 && at == 0)
-		}
-		p.put("\n</section>")
-	}
-	if len(v.Groups) == 0 {
-		p.put("\n<p>Nothing was found.</p>")
+	for i := range v.Quiet {
+		g := &v.Quiet[i]
+		p.section(g, len(g.results), func() {
+			if g.results[0].Status == conformance.Skip {
+				p.inapplicable(g)
+			} else {
+				p.passed(g)
+			}
+		})
 	}
 	p.put("\n</main>\n<footer><p>%v</p></footer>\n", v.Footer)
 	p.WriteString(scriptOpen + v.Data + "</script>\n<script>" + script + "</script>\n</body>\n</html>\n")
+}
+
+// section writes a group with its heading.
+func (p *page) section(g *group, n int, inner func()) {
+	p.put("\n<section class=\"group\" aria-labelledby=\"%v\">\n<h3 id=\"%[1]v\">%v <span class=\"none\">%v</span></h3>", g.ID, g.Title, n)
+	inner()
+	p.put("\n</section>")
 }
 
 // filter writes the form that the script shows.
 func (p *page) filter(groups []group) {
 	counts := map[string]int{}
 	for _, g := range groups {
+		for _, f := range g.findings {
+			counts[checkLook(f.lead()).Class]++
+		}
 		for _, res := range g.results {
 			counts[checkLook(res).Class]++
 		}
@@ -97,40 +116,59 @@ func (p *page) filter(groups []group) {
 // scroll begins a table that may be wider than the page.
 const scroll = "\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"overview\">\n"
 
-// overview writes a bar of the outcomes, and the table of areas and outcomes.
+// overview writes a bar of the outcomes, and a table of areas and outcomes: areas in which
+// something ran, and outcomes that came.
 func (p *page) overview(r *conformance.Report) {
 	p.put("\n<h2 id=\"overview\">Overview</h2>\n")
-	var rows page
 	all := map[conformance.Status]int{}
+	for i := range r.Results {
+		if shown(&r.Results[i]) {
+			all[r.Results[i].Status]++
+		}
+	}
+	p.bar(all)
+	var columns []conformance.Status
+	for _, status := range statusOrder {
+		if all[status] > 0 {
+			columns = append(columns, status)
+		}
+	}
+	var rows page
+	var idle []string
 	for _, part := range parts(r) {
 		counts := map[conformance.Status]int{}
 		for _, res := range part.results {
 			counts[res.Status]++
-			all[res.Status]++
 		}
 		name := part.area
 		if len(r.Revisions) > 1 {
 			name = string(part.revision) + " " + name
 		}
+		if counts[conformance.Skip] == len(part.results) {
+			idle = append(idle, name)
+			continue
+		}
 		rows.put("\n<tr><th scope=\"row\">%v</th>", name)
-		for _, status := range statusOrder {
-			class := lookOf(status).Class
+		for _, status := range columns {
 			if counts[status] == 0 {
-				class = "none"
+				rows.put("<td></td>")
+			} else {
+				rows.put(`<td><span class="%v">%v</span></td>`, lookOf(status).Class, counts[status])
 			}
-			rows.put(`<td><span class="%v">%v</span></td>`, class, counts[status])
 		}
 		rows.put("</tr>")
 	}
-	p.bar(all)
-	p.put(scroll + "<table>\n<caption>Checks by area and outcome</caption>\n<thead><tr><th scope=\"col\">area</th>")
-	for _, status := range statusOrder {
-		l := lookOf(status)
-		p.put(`<th scope="col"><span class="%v mark">%v <span class="word">%v</span></span></th>`, l.Class, l.Sign, l.Word)
+	if rows.Len() > 0 {
+		p.put(scroll + "<table>\n<caption>Checks by area and outcome</caption>\n<thead><tr><th scope=\"col\">area</th>")
+		for _, status := range columns {
+			l := lookOf(status)
+			p.put(`<th scope="col"><span class="%v mark">%v <span class="word">%v</span></span></th>`, l.Class, l.Sign, l.Word)
+		}
+		p.put("</tr></thead>\n<tbody>")
+		p.WriteString(rows.String())
+		p.put("\n</tbody>\n</table>\n</div>")
 	}
-	p.put("</tr></thead>\n<tbody>")
-	p.WriteString(rows.String())
-	p.put("\n</tbody>\n</table>\n</div>")
+	p.some("\n<p>Nothing ran in: %v.</p>", strings.Join(idle, ", "))
 }
 
 // bar writes the outcomes as a picture.

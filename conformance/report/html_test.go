@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"maps"
 	"math"
 	"os"
@@ -51,18 +52,33 @@ func pages(t *testing.T) map[string]string {
 	return out
 }
 
+// TestHTML_Size: a page has at most 300 KB, for as many checks as the reference run has and
+// for a run with 60 findings.
 func TestHTML_Size(t *testing.T) {
 	t.Parallel()
-	r := passedReport()
-	ok := r.Results[0]
-	ok.Title, ok.Spec.Quote = strings.Repeat("seventy characters ", 4), strings.Repeat("quote ", 25)
-	for i := range 299 {
-		ok.ID = "S0-STORE-" + strconv.Itoa(i) + "/a-word"
-		r.Results = append(r.Results, ok)
+	const most = 300_000
+	r := wideReport()
+	ok, skipped := passedReport().Results[0], r.Results[4]
+	r.Results = nil
+	for _, revision := range r.Revisions {
+		for i := range 1450 {
+			res := ok
+			if i%5 > 2 {
+				res = skipped
+			}
+			res.ID, res.Area, res.Revision = fmt.Sprintf("S%d-STORE-%d/a-word", i%7, i), "area "+strconv.Itoa(i/70), revision.Revision
+			res.Title, res.Spec.Quote = fmt.Sprintf("a title of about sixty characters, %d of them different", i), strings.Repeat("quote ", i%25)
+			r.Results = append(r.Results, res)
+		}
 	}
 	var b bytes.Buffer
 	require.NoError(t, HTML(&b, []*conformance.Report{r}))
-	require.Less(t, b.Len(), 200<<10)
+	require.Less(t, b.Len(), most)
+
+	b.Reset()
+	require.NoError(t, HTML(&b, []*conformance.Report{manyFindings(60)}))
+	require.Less(t, b.Len(), most)
+	require.Equal(t, 60, strings.Count(b.String(), `data-status="fail" `)+strings.Count(b.String(), `data-status="fail">`)-2)
 
 	r = sampleReport()
 	for range 500 {
@@ -70,9 +86,30 @@ func TestHTML_Size(t *testing.T) {
 	}
 	b.Reset()
 	require.NoError(t, HTML(&b, []*conformance.Report{r}))
-	require.Less(t, b.Len(), 300<<10)
+	require.Less(t, b.Len(), most)
 	require.Regexp(t, `4\d\d more frames are left out here`, b.String())
 	require.Len(t, r.Results[1].Evidence, 502, "the report itself is left as it is")
+}
+
+// TestHTML_Order: what to fix comes first, then the table, without rows and columns in which
+// there is nothing.
+func TestHTML_Order(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	require.NoError(t, HTML(&b, []*conformance.Report{sampleReport()}))
+	page := b.String()
+	at := -1
+	for _, text := range []string{"Fails the run", "every response has exactly one", "Inconclusive", "Recommendations", "<table>", ">Passed ", ">Not applicable "} {
+		next := strings.Index(page, text)
+		require.Greater(t, next, at, text)
+		at = next
+	}
+	require.NotContains(t, page, ">0<")
+	require.Contains(t, page, "<p>Nothing ran in: http.</p>")
+
+	b.Reset()
+	require.NoError(t, HTML(&b, []*conformance.Report{passedReport()}))
+	require.NotContains(t, b.String(), `<span class="word">fail</span>`, "a column without numbers")
 }
 
 func TestHTML_Matrix(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"sort"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -65,7 +66,34 @@ func toJSON(r *conformance.Report) jsonReport {
 	for i := range r.Results {
 		out.Checks[i] = checkJSON(r, &r.Results[i])
 	}
+	for _, f := range findings(r) {
+		res := f.lead()
+		out.Findings = append(out.Findings, jsonFinding{
+			Title: f.title(), Harm: f.harm.String(), Status: res.Status, Checks: f.ids(), Revisions: f.versions(),
+			Sent: f.sent(frameLimit), Expected: f.wanted(), Actual: clip(f.got(), frameLimit), Quote: res.Spec.Quote, URL: specURL(res), Repro: f.again(r),
+		})
+	}
 	return out
+}
+
+// packable returns the document of a page: without what [Read] computes again, and with the
+// checks in the order of their ids, because the revisions of one have most in common.
+func packable(doc jsonReport) jsonReport {
+	doc.Findings = nil
+	order := make([]*jsonCheck, len(doc.Checks))
+	for i := range doc.Checks {
+		c := &doc.Checks[i]
+		c.At, order[i] = i+1, c
+		if c.Status == conformance.Pass || c.Status == conformance.Skip {
+			c.Fingerprint = ""
+		}
+	}
+	sort.SliceStable(order, func(i, j int) bool { return order[i].ID < order[j].ID })
+	doc.Checks = make([]jsonCheck, len(order))
+	for i, c := range order {
+		doc.Checks[i] = *c
+	}
+	return doc
 }
 
 func surface(tools int) *jsonSurface {

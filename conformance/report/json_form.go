@@ -33,6 +33,7 @@ type jsonReport struct {
 	Revisions []jsonRevision `json:"legs"`
 	Policy    jsonPolicy     `json:"policy"`
 	Summary   jsonSummary    `json:"summary"`
+	Findings  []jsonFinding  `json:"findings,omitempty"`
 	Checks    []jsonCheck    `json:"checks"`
 }
 
@@ -129,7 +130,24 @@ type jsonShould struct {
 	Error        int `json:"error"`
 }
 
+// jsonFinding is one cause with the checks that it fails.
+type jsonFinding struct {
+	Title     string             `json:"title"`
+	Harm      string             `json:"harm"`
+	Status    conformance.Status `json:"status"`
+	Checks    []string           `json:"checks"`
+	Revisions []mcp.Version      `json:"revisions,omitempty"`
+	Sent      string             `json:"sent,omitempty"`
+	Expected  string             `json:"expected,omitempty"`
+	Actual    string             `json:"actual,omitempty"`
+	Quote     string             `json:"quote,omitempty"`
+	URL       string             `json:"url,omitempty"`
+	Repro     string             `json:"repro"`
+}
+
 type jsonCheck struct {
+	// At is the place of the check in the report, from 1. Only pages have it.
+	At             int                `json:"at,omitempty"`
 	ID             string             `json:"id"`
 	Scenario       string             `json:"scenario"`
 	Area           string             `json:"area"`
@@ -151,7 +169,7 @@ type jsonCheck struct {
 	Bad            int                `json:"bad,omitempty"`
 	Evidence       []jsonFrame        `json:"evidence,omitempty"`
 	Repro          string             `json:"repro,omitempty"`
-	Fingerprint    string             `json:"fingerprint"`
+	Fingerprint    string             `json:"fingerprint,omitempty"`
 }
 
 type jsonSpec struct {

@@ -213,7 +213,7 @@ func TestRead_Refuses(t *testing.T) {
 		"nothing":              "",
 		"another document":     `{"kind":"mcpctl.bench","version":1}`,
 		"a later version":      strings.Replace(b.String(), `"version": 1`, `"version": 2`, 1),
-		"an unknown status":    strings.Replace(b.String(), `"status": "pass"`, `"status": "ok"`, 1),
+		"an unknown status":    strings.ReplaceAll(b.String(), `"status": "pass"`, `"status": "ok"`),
 		"an unknown level":     strings.Replace(b.String(), `"level": "MUST"`, `"level": "must"`, 1),
 		"a broken time":        strings.Replace(b.String(), `"startedAt": "2026`, `"startedAt": "26`, 1),
 		"bytes that are none":  strings.Replace(b.String(), `"base64": "`, `"base64": "!`, 1),

@@ -15,8 +15,8 @@ import (
 )
 
 // JUnit writes the reports for CI dashboards: a suite for each revision and area, and
-// subject if there are several, with a case for each check. Failures of the run are
-// failures, inconclusive checks are errors; checks that do not apply and known failures are
+// subject if there are several, with a case for each check. The text of a failure names the
+// checks that have the same cause. Failures of the run are failures, inconclusive checks are errors; checks that do not apply and known failures are
 // skipped with their reason. [JUnitSchema] describes the form.
 func JUnit(w io.Writer, reports []*conformance.Report) error {
 	root := junitRoot{Name: "mcpctl conform"}
@@ -24,8 +24,9 @@ func JUnit(w io.Writer, reports []*conformance.Report) error {
 	names := junitSubjects(reports)
 	for i, r := range reports {
 		all += took(r)
+		causes := causesOf(r)
 		for _, part := range parts(r) {
-			suite := junitSuiteOf(r, part, names[i])
+			suite := junitSuiteOf(r, part, names[i], causes)
 			root.Tests += suite.Tests
 			root.Failures += suite.Failures
 			root.Errors += suite.Errors
@@ -120,7 +121,7 @@ var unsafeInClass = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
 // junitSuiteOf returns the suite of a part of a report. about names the subject if there
 // are several.
-func junitSuiteOf(r *conformance.Report, part part, about string) junitSuite {
+func junitSuiteOf(r *conformance.Report, part part, about string, causes map[*conformance.Result]*finding) junitSuite {
 	t := r.Target
 	suite := junitSuite{
 		Name: strings.Join(strings.Fields(fmt.Sprintf("mcp %s %s / %s", about, part.revision, part.area)), " "), Timestamp: r.StartedAt.UTC().Format("2006-01-02T15:04:05Z"),
@@ -134,7 +135,7 @@ func junitSuiteOf(r *conformance.Report, part part, about string) junitSuite {
 	var all time.Duration
 	for _, res := range part.results {
 		all += lasted(res)
-		c := junitCaseOf(r, res, about)
+		c := junitCaseOf(r, res, about, causes[res])
 		suite.Tests++
 		switch {
 		case c.Failure != nil:
@@ -150,7 +151,19 @@ func junitSuiteOf(r *conformance.Report, part part, about string) junitSuite {
 	return suite
 }
 
-func junitCaseOf(r *conformance.Report, res *conformance.Result, about string) junitCase {
+// causesOf returns the finding of each result that has one.
+func causesOf(r *conformance.Report) map[*conformance.Result]*finding {
+	out := map[*conformance.Result]*finding{}
+	found := findings(r)
+	for i := range found {
+		for _, res := range found[i].results {
+			out[res] = &found[i]
+		}
+	}
+	return out
+}
+
+func junitCaseOf(r *conformance.Report, res *conformance.Result, about string, f *finding) junitCase {
 	if about != "" {
 		about += "."
 	}
@@ -158,7 +171,7 @@ func junitCaseOf(r *conformance.Report, res *conformance.Result, about string) j
 	text := printable(clip(message(res), messageLimit))
 	said := printable(clip(strings.Join(append([]string{message(res)}, remarks(res)...), "; "), messageLimit))
 	reason := func() *junitReason {
-		return &junitReason{Type: string(res.Level), Message: text, Text: printable(junitBody(r, res))}
+		return &junitReason{Type: string(res.Level), Message: text, Text: printable(junitBody(r, res, f))}
 	}
 	switch {
 	case res.Status == conformance.Skip:
@@ -183,8 +196,15 @@ func junitCaseOf(r *conformance.Report, res *conformance.Result, about string) j
 // frameLimit bounds one frame in text formats.
 const frameLimit = 2000
 
-func junitBody(r *conformance.Report, res *conformance.Result) string {
+func junitBody(r *conformance.Report, res *conformance.Result, f *finding) string {
 	lines := []string{res.Title}
+	switch also := f.alsoFails(); {
+	case also == "":
+	case f.lead() == res:
+		lines = append(lines, "cause: "+f.title(), "also fails: "+also)
+	default:
+		lines = append(lines, "cause: "+f.title(), "same cause as: "+f.lead().ID)
+	}
 	if s := source(res); s != "" {
 		lines = append(lines, s)
 	}

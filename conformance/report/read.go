@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -110,14 +111,24 @@ func fromJSON(j *jsonReport) (*conformance.Report, error) {
 			Revision: l.Revision, Name: l.Name, Version: l.ServerVersion, Capabilities: l.Capabilities, Tools: tools(l.Surface),
 		})
 	}
-	for i := range j.Checks {
-		res, err := checkFrom(&j.Checks[i])
+	for _, c := range inOrder(j.Checks) {
+		res, err := checkFrom(c)
 		if err != nil {
 			return nil, err
 		}
 		r.Results = append(r.Results, res)
 	}
 	return r, nil
+}
+
+// inOrder returns the checks in the order of the report, which pages change.
+func inOrder(checks []jsonCheck) []*jsonCheck {
+	out := make([]*jsonCheck, len(checks))
+	for i := range checks {
+		out[i] = &checks[i]
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].At < out[j].At })
+	return out
 }
 
 func tools(s *jsonSurface) int {

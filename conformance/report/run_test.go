@@ -8,6 +8,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"os/exec"
 	"slices"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // sloppy is a server that gets much wrong: every request is answered with the
@@ -73,4 +75,29 @@ func TestRuns(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, Matrix(&b, both))
 	requireValid(t, schema, b.Bytes())
+}
+
+// dying answers initialize, and exits at the next request.
+const dying = `while read -r line; do
+	id=$(printf %s "$line" | sed 's/.*"id":\("[^"]*"\|[0-9]*\).*/\1/')
+	case $line in
+	*'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"dying","version":"1"},"capabilities":{}}}\n' "$id" ;;
+	*notifications/*) ;;
+	*) echo "cannot open the store" >&2; exit 3 ;;
+	esac
+done`
+
+// TestRuns_Exit: a program that exits is one finding, with the line that explains it.
+func TestRuns_Exit(t *testing.T) {
+	t.Parallel()
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no shell")
+	}
+	r, err := checks.Run(t.Context(), conformance.Command([]string{shell, "-c", dying}, nil), conformance.Options{Only: []string{"X-WIRE-03", "X-WIRE-04"}, Revisions: []mcp.Version{mcp.LatestSession}})
+	require.NoError(t, err)
+	found := findings(r)
+	require.NotEmpty(t, found)
+	require.Contains(t, found[0].title(), ": cannot open the store")
+	require.Greater(t, len(found[0].ids()), 3)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 )
@@ -43,10 +44,11 @@ func markOf(s conformance.Status) mark {
 }
 
 // Text writes the report for people, on one screen: a headline, a line per area with
-// counts, the failures, worst first, the verdict, and the command that shows the worst
-// failure. With [TextOptions].Verbose it lists every check, then each failure with its
-// traffic. The order is fixed and only the headline has times, so that two reports can be
-// compared line by line.
+// counts, the findings, the verdict, and the command that shows the worst finding. A finding
+// is one cause with the checks that it fails; security comes first, then data, what breaks
+// every client, and the other requirements. With [TextOptions].Verbose it lists every check,
+// then each finding with its checks and their traffic. The order is fixed and only the
+// headline has times, so that two reports can be compared line by line.
 func Text(w io.Writer, r *conformance.Report, o TextOptions) error {
 	p := &textReport{w: bufio.NewWriter(w), r: r, o: o}
 	found := findings(r)
@@ -55,10 +57,8 @@ func Text(w io.Writer, r *conformance.Report, o TextOptions) error {
 	case o.Verbose:
 		p.head()
 		p.checks()
-		for _, f := range found {
-			for _, res := range f.results {
-				p.finding(res)
-			}
+		for i := range found {
+			p.details(&found[i])
 		}
 	default:
 		p.head()
@@ -67,7 +67,10 @@ func Text(w io.Writer, r *conformance.Report, o TextOptions) error {
 	}
 	p.foot()
 	if !o.Quiet && !o.Verbose && len(found) > 0 && found[0].rank < rankKnown {
-		p.printf("next: %s\n", next(r, found[0].results[0]))
+		if failing, _, _ := ranked(found); len(failing) > screenFull {
+			p.printf("fix first: %s\n", clip(found[0].title(), 2*screenWidth-signWidth))
+		}
+		p.printf("next: %s\n", found[0].again(r, "-v"))
 	}
 	p.printf("exit %d\n", r.ExitCode())
 	return p.w.Flush()
@@ -109,7 +112,24 @@ func (p *textReport) line(parts ...string) {
 		sep = " | "
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-	p.printf("%s\n", strings.Join(parts, sep))
+	if p.o.Verbose || p.o.Quiet {
+		p.printf("%s\n", strings.Join(parts, sep))
+		return
+	}
+	// The part that is too long for a screen begins a line.
+	line := ""
+	for i, part := range parts {
+		switch {
+		case i == 0:
+			line = part
+		case utf8.RuneCountInString(line+sep+part) > screenWidth:
+			p.printf("%s\n", line)
+			line = "  " + part
+		default:
+			line += sep + part
+		}
+	}
+	p.printf("%s\n", line)
 }
 
 func (p *textReport) head() {
@@ -218,6 +238,16 @@ func (p *textReport) finding(res *conformance.Result) {
 	p.printf("        again: %s\n\n", again(p.r, res))
 }
 
+// details writes a finding: its cause if several checks share it, and each check.
+func (p *textReport) details(f *finding) {
+	if ids := f.ids(); len(ids) > 1 {
+		p.printf("%s %s: %s\n\n", p.sign(f.lead()), plural(len(ids), "check"), f.title())
+	}
+	for _, res := range f.results {
+		p.finding(res)
+	}
+}
+
 // Finding returns the part of the text report about one result: the rule, what was expected
 // and seen, the messages, and the command that repeats it.
 func Finding(r *conformance.Report, res *conformance.Result) string {
@@ -251,10 +281,11 @@ func (p *textReport) foot() {
 		return what
 	}
 	faults := s.Must[conformance.Error] + s.Should[conformance.Error]
+	advised := advice(p.r)
 	p.line(
 		string(p.r.Verdict()), broken(p.r), words(s.Stale, fmt.Sprintf("%d stale", s.Stale)),
 		inconclusive(p.r),
-		plural(s.Should[conformance.Warn], "recommendation"), words(s.Flaky, fmt.Sprintf("%d flaky", s.Flaky)),
+		plural(s.Should[conformance.Warn]-advised, "recommendation"), words(advised, plural(advised, "piece")+" of advice"), words(s.Flaky, fmt.Sprintf("%d flaky", s.Flaky)),
 		fmt.Sprintf("%d passed", s.Must[conformance.Pass]+s.Should[conformance.Pass]), fmt.Sprintf("%d not applicable", notApplicable(p.r)),
 		words(s.Unscored, fmt.Sprintf("%d without score", s.Unscored)), words(faults, plural(faults, "fault")+" of the suite"),
 	)

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
@@ -169,6 +168,24 @@ func (t *Trial) endsAgain(s *wire.Session) bool {
 	return errors.Is(err, wire.ErrClosed)
 }
 
+// exited returns a frame about the exit of the program under test, which has the end of its
+// standard error; nothing if the program still serves, or the suite ended it.
+func (t *Trial) exited() []conformance.Frame {
+	s := t.session
+	if s == nil || s.Closed || !errors.Is(s.Doubt, wire.ErrClosed) {
+		return nil
+	}
+	w, ok := s.Conn.(*wire.StdioConn)
+	if !ok {
+		return nil
+	}
+	note := how(w)
+	if note == "" {
+		return nil // a function, which has no status
+	}
+	return []conformance.Frame{{Dir: conformance.FromServer, Note: "the server exited" + note}}
+}
+
 // how describes how a program exited.
 func how(w *wire.StdioConn) string {
 	end := w.Close()
@@ -177,9 +194,18 @@ func how(w *wire.StdioConn) string {
 	}
 	text := fmt.Sprintf("status %d", end.Exit)
 	if said := strings.TrimSpace(wire.LastLines(w.Stderr())); said != "" {
-		text += ": " + rawjson.Clip(said, 400)
+		text += ": " + tail(said)
 	}
 	return " (" + text + ")"
+}
+
+// tail returns the end of a text, which has the reason of an exit.
+func tail(text string) string {
+	const most = 800
+	if len(text) <= most {
+		return text
+	}
+	return "… " + strings.ToValidUTF8(text[len(text)-most:], "")
 }
 
 // answers reports whether the server of a session is still reachable: it answers a ping, or

@@ -150,7 +150,7 @@ func (t *Trial) Decide(id string, status conformance.Status, r conformance.Resul
 	now := time.Now()
 	r.Duration, t.lastTime = now.Sub(t.lastTime), now
 	if t.Trace != nil && (status == conformance.Fail || status == conformance.Warn || status == conformance.Inconclusive) && r.Evidence == nil {
-		r.Evidence = t.Trace.Since(t.EvidenceFrom)
+		r.Evidence = append(t.Trace.Since(t.EvidenceFrom), t.exited()...)
 	}
 	t.results = append(t.results, r)
 }
@@ -244,6 +244,7 @@ func (t *Trial) OnFinish(end func()) { t.ends = append(t.ends, end) }
 // finish decides the remaining checks and closes the sessions of the scenario. err is the
 // error of the scenario.
 func (t *Trial) finish(err error) {
+	exit := t.exited()
 	t.close()
 	for _, c := range t.Scenario.Checks {
 		if t.Decided(c.ID) {
@@ -265,7 +266,11 @@ func (t *Trial) finish(err error) {
 		if errors.As(err, &own) {
 			status = conformance.Error
 		}
-		t.Decide(c.ID, status, conformance.Result{Detail: detail})
+		r := conformance.Result{Detail: detail}
+		if exit != nil {
+			r.Evidence = append(t.Trace.Since(t.EvidenceFrom), exit...)
+		}
+		t.Decide(c.ID, status, r)
 	}
 }
 

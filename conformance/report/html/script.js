@@ -15,6 +15,9 @@
       const fits = (on.length === 0 || on.includes(check.dataset.status)) && words.every((w) => text.includes(w));
       check.hidden = !fits;
       n += fits;
+      for (const row of check.querySelectorAll(":scope > ul > li")) {
+        row.hidden = !words.every((w) => row.textContent.toLowerCase().includes(w)) && !check.id;
+      }
     }
     for (const group of document.querySelectorAll("section.group")) {
       group.hidden = !group.querySelector("details.check:not([hidden])");
@@ -36,7 +39,11 @@
       const base64 = document.getElementById("report").textContent.replaceAll("-", "+").replaceAll("_", "/");
       const packed = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
       const plain = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-      const text = JSON.stringify(JSON.parse(await new Response(plain).text()), null, 2);
+      const report = JSON.parse(await new Response(plain).text());
+      for (const r of report.reports ?? [report]) {
+        r.checks.sort((a, b) => a.at - b.at);
+      }
+      const text = JSON.stringify(report, null, 2);
       await navigator.clipboard.writeText(text);
       copy.textContent = "copied";
     } catch {

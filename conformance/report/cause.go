@@ -1,0 +1,412 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"mime"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+)
+
+// Results have one cause if the same thing happened: the server exits at the same place, or
+// gives the same answer where the same was expected. A cause is found from the traffic and
+// the texts of a result, never from the name of a server.
+
+// causeKind is what happened. The kinds before causeAnswer are certain enough that checks
+// of any rule can share one.
+type causeKind int
+
+const (
+	causeExit    causeKind = iota // the connection was lost
+	causeSilence                  // no answer came
+	causeNoise                    // text on standard output that is no message
+	causeRefused                  // an HTTP answer without a message
+	causeID                       // an answer whose id has another type than that of its request
+	causeStale                    // an entry of a file that must go
+	causeAnswer                   // any other answer
+	causeOpen                     // a check that could not be decided
+)
+
+// cause is what happened, in one result. Results with the same key have the same cause.
+type cause struct {
+	kind causeKind
+	key  string
+	// method is what was sent; about is what explains the cause, such as a line of the
+	// standard error.
+	method, about string
+}
+
+// clientChecks begins the ids of the checks of clients, where the suite is the server.
+const clientChecks = "C-"
+
+// exitNote begins the note of the suite about a program that exited.
+const exitNote = "the server exited"
+
+// Texts of the suite about answers that did not come.
+const (
+	textClosed   = "the server closed the connection"
+	textNoAnswer = "no answer"
+	textRefused  = "no answer: HTTP "
+	textNoise    = "is no message"
+	// textNotReached is the detail of checks after the end of a scenario.
+	textNotReached = "not reached"
+	// textOfAll is what passive checks expect: their title.
+	textOfAll = "that of all"
+)
+
+func causeOf(res *conformance.Result) cause {
+	req := requestOf(res)
+	c := cause{method: req.Method}
+	said := res.Actual + res.Detail
+	switch {
+	case res.Baseline == conformance.BaselineStale:
+		return cause{kind: causeStale, key: "stale"}
+	case res.Status == conformance.Skip, res.Status == conformance.Error:
+		return cause{kind: causeOpen, key: string(res.Status) + shape(said)}
+	case strings.HasPrefix(res.ID, clientChecks):
+		c.kind, c.key = causeAnswer, answerKey(res, req)
+		if res.Actual == "" {
+			c.kind, c.key = causeOpen, "open "+shape(said)
+		}
+		return c
+	case strings.Contains(said, textClosed) && !noise(res):
+		c.kind = causeExit
+		stderr, exited := exitOf(res)
+		place := exitPlace(stderr)
+		c.about = exitLine(stderr)
+		switch {
+		case place != "":
+			c.key = "exit " + place
+		case c.about != "":
+			c.key = "exit " + shape(c.about)
+		default:
+			c.key = fmt.Sprintf("exit %s %v", c.method, exited)
+		}
+		return c
+	case noise(res):
+		c.kind, c.key, c.about = causeNoise, "noise", noiseLine(res)
+		return c
+	}
+	if answer, what := refusal(res, req); answer != "" {
+		c.kind, c.key, c.about = causeRefused, "refused "+answer+" "+what, answer
+		if what == "" || req.Method == "" { // the text alone does not tell two defects apart
+			c.key += " " + expectation(res.Expected) + " " + req.subject() + " " + res.Scenario
+		}
+		return c
+	}
+	if about := otherID(res); about != "" {
+		c.kind, c.key, c.about = causeID, "id "+about, about
+		return c
+	}
+	switch {
+	case strings.Contains(said, textNoAnswer) && expectation(res.Expected) != noAnswer:
+		c.kind, c.key = causeSilence, "silence "+req.subject()
+		if req.Method == "" {
+			c.key += res.Scenario
+		}
+	case res.Status == conformance.Inconclusive:
+		c.kind, c.key = causeOpen, "open "+shape(said)
+	default:
+		c.kind, c.key = causeAnswer, answerKey(res, req)
+	}
+	return c
+}
+
+// answerKey compares what was expected and what came, for the same request. A server has one
+// place that answers unknown methods, so their names do not matter; nor do those of
+// notifications that are answered.
+func answerKey(res *conformance.Result, req request) string {
+	want, got := expectation(res.Expected), answerShape(res.Actual)
+	subject, advice := req.subject(), res.Level == conformance.Advice
+	switch {
+	case want == unknownMethod && strings.HasPrefix(got, "error "):
+		subject, advice = "", false
+	case want == noAnswer && (got == "" || got[0] == '{' || strings.HasPrefix(got, "error ")):
+		subject, got = "", "an answer"
+	case req.Method == "initialize" && got == "":
+		want = "" // it is the version that was answered with
+	case !strings.HasPrefix(got, "error "): // what it should have rejected differs by scenario
+		subject += " " + res.Scenario
+	}
+	return fmt.Sprintf("answer %s | %s | %s | advice %v", want, got, subject, advice)
+}
+
+// request is what the result shows of the last request.
+type request struct {
+	Method, Tool string
+	frame        *conformance.Frame
+}
+
+func requestOf(res *conformance.Result) request {
+	var later request
+	for i := len(res.Evidence) - 1; i >= 0; i-- {
+		f := &res.Evidence[i]
+		if f.Dir != conformance.ToServer || len(f.Data) == 0 {
+			continue
+		}
+		var m struct{ Method, Params, Result, Error json.RawMessage }
+		err := json.Unmarshal(f.Data, &m)
+		switch {
+		case err == nil && m.Method == nil && (m.Result != nil || m.Error != nil):
+			continue // an answer to a request of the server
+		case err != nil && f.Size > len(f.Data), err == nil && m.Method != nil:
+		default:
+			return request{frame: f} // no request at all
+		}
+		out := request{frame: f}
+		if json.Unmarshal(m.Method, &out.Method) != nil {
+			out.Method = string(m.Method)
+		}
+		var p struct{ Name string }
+		if json.Unmarshal(m.Params, &p) == nil {
+			out.Tool = p.Name
+		}
+		// The message before a notification, or before the ping that only shows whether the
+		// server still answers, is what the result is about.
+		before := i > 0 && res.Evidence[i-1].Dir == conformance.ToServer && len(res.Evidence[i-1].Data) > 0
+		if later.frame != nil || !before || out.Method != "ping" && !strings.HasPrefix(out.Method, "notifications/") {
+			return out
+		}
+		later = out
+	}
+	return later
+}
+
+// otherID describes an answer whose id has the value of a request's id in another type, if
+// the result is about ids or about an answer that did not come.
+func otherID(res *conformance.Result) string {
+	said := res.Actual + res.Detail
+	if !strings.Contains(said, `id "`) && !strings.Contains(said, "id ") && !strings.Contains(said, textNoAnswer) {
+		return ""
+	}
+	sent := map[string]bool{}
+	var ids []string
+	for i := range res.Evidence {
+		var m struct{ ID, Method json.RawMessage }
+		if f := &res.Evidence[i]; json.Unmarshal(f.Data, &m) != nil || m.ID == nil {
+			continue
+		} else if f.Dir == conformance.ToServer {
+			sent[string(m.ID)] = true
+		} else if m.Method == nil {
+			ids = append(ids, string(m.ID))
+		}
+	}
+	for _, id := range ids {
+		bare := strings.Trim(id, `"`)
+		switch _, err := strconv.ParseInt(bare, 10, 64); {
+		case err != nil, sent[id]:
+		case id != bare && (sent[bare] || len(sent) == 0): // a passive check sent nothing
+			return "an integer id comes back as a string"
+		case id == bare && sent[strconv.Quote(bare)]:
+			return "a string id comes back as an integer"
+		}
+	}
+	return ""
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+// subject names the method, and the tool of a call. Names that no server has are the same.
+func (r request) subject() string {
+	switch {
+	case r.Tool == "":
+		return r.Method
+	case strings.Contains(strings.ToLower(r.Tool), "no-such"), !plainName.MatchString(r.Tool):
+		return r.Method + " unknown"
+	}
+	return r.Method + " " + r.Tool
+}
+
+// exitOf returns the standard error of a program that exited.
+func exitOf(res *conformance.Result) (stderr string, exited bool) {
+	for i := len(res.Evidence) - 1; i >= 0; i-- {
+		if text, found := strings.CutPrefix(res.Evidence[i].Note, exitNote); found {
+			_, text, _ = strings.Cut(strings.TrimSuffix(text, ")"), ": ")
+			return text, true
+		}
+	}
+	return "", false
+}
+
+// crash is the line of a runtime about the end of a program, in Go, Rust, Python,
+// JavaScript and Java.
+var crash = regexp.MustCompile(`^(?:panic: |fatal error: |thread '.*' panicked|Uncaught |Exception in thread|Unhandled |[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)\b|Segmentation fault|SIG[A-Z]+)`)
+
+// exitLine returns the line of a standard error that explains the exit: that of a crash,
+// else the last one.
+func exitLine(stderr string) string {
+	last := ""
+	for line := range strings.Lines(stderr) {
+		line = strings.TrimRight(line, "\r\n\t ")
+		if line != "" && (crash.MatchString(line) || !crash.MatchString(last)) {
+			last = line
+		}
+	}
+	return strings.TrimSpace(last)
+}
+
+// place is a line of a stack in a standard error, of Python or JavaScript, Go or Rust.
+var place = regexp.MustCompile(`File "([^"]+)", line (\d+)|at .*?\(?([^\s()]+:\d+):\d+\)?$|^\t(\S+\.go:\d+)|panicked at ([^\s,]+:\d+)`)
+
+// exitPlace returns the innermost place of a stack: the last of Python, else the first.
+func exitPlace(stderr string) string {
+	found := ""
+	for line := range strings.Lines(stderr) {
+		m := place.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		switch {
+		case m == nil:
+		case m[1] != "":
+			found = m[1] + ":" + m[2]
+		case found == "":
+			found = m[3] + m[4] + m[5]
+		}
+	}
+	return found
+}
+
+// noise reports whether the result is about text on standard output that is no message.
+func noise(res *conformance.Result) bool {
+	return strings.Contains(res.Actual+res.Detail, textNoise) && strings.Contains(res.Actual+res.Detail, "standard output") || strayLine(res) != ""
+}
+
+// strayLine returns the first line that is no message, if the result names it as what came.
+func strayLine(res *conformance.Result) string {
+	for i := range res.Evidence {
+		f := &res.Evidence[i]
+		line := strings.TrimSpace(string(f.Data))
+		if f.Dir != conformance.FromServer || f.HTTP != nil || f.Note == "" || line == "" || line[0] == '{' || line[0] == '[' {
+			continue
+		}
+		if strings.Contains(res.Actual, line[:min(len(line), 40)]) {
+			return line
+		}
+	}
+	return ""
+}
+
+func noiseLine(res *conformance.Result) string {
+	if line := strayLine(res); line != "" {
+		return line
+	}
+	for i := range res.Evidence {
+		if f := &res.Evidence[i]; f.Dir == conformance.FromServer && strings.Contains(f.Note, textNoise) {
+			return strings.TrimSpace(string(f.Data))
+		}
+	}
+	return ""
+}
+
+// refusal returns the HTTP answer that has no message where one was expected, such as
+// "400 text/plain", and its text without what was sent.
+func refusal(res *conformance.Result, req request) (answer, what string) {
+	var last *conformance.Frame
+	for i := range res.Evidence {
+		if f := &res.Evidence[i]; f.Dir == conformance.FromServer && f.HTTP != nil && f.HTTP.Status != 0 {
+			last = f
+		}
+	}
+	const firstFailure = 400
+	switch {
+	case last == nil:
+		if _, text, found := strings.Cut(res.Actual, textRefused); found {
+			text, _, _ = strings.Cut(text, ";")
+			return strings.TrimSpace(text), ""
+		}
+		return "", ""
+	case last.HTTP.Status < firstFailure, isMessage(last.Data):
+		return "", ""
+	}
+	media, _, err := mime.ParseMediaType(last.HTTP.ContentType)
+	if err != nil {
+		media = "without content"
+	}
+	body := string(last.Data)
+	if name := strings.TrimSpace(req.Method); len(name) > 2 {
+		body = strings.ReplaceAll(body, name, " ")
+	}
+	return strconv.Itoa(last.HTTP.Status) + " " + media, shape(body)
+}
+
+// isMessage reports whether data is a JSON-RPC message.
+func isMessage(data []byte) bool {
+	var m struct {
+		Result, Error json.RawMessage
+		JSONRPC       string `json:"jsonrpc"`
+	}
+	return json.Unmarshal(data, &m) == nil && (m.JSONRPC != "" || m.Error != nil || m.Result != nil)
+}
+
+// What is expected of an unknown method, and of a notification.
+const (
+	unknownMethod = "-32601"
+	noAnswer      = "no answer"
+)
+
+var errorCode = regexp.MustCompile(`-3[0-9]{4}`)
+
+// expectation returns the essence of what was expected.
+func expectation(text string) string {
+	codes := errorCode.FindAllString(text, -1)
+	for _, code := range codes {
+		if code == unknownMethod {
+			return code
+		}
+	}
+	switch {
+	case len(codes) > 0:
+		return codes[0]
+	case strings.HasPrefix(text, noAnswer), strings.HasPrefix(text, "nothing"):
+		return noAnswer
+	case strings.HasPrefix(text, "an error"), strings.Contains(text, `"error":"$object"`), strings.Contains(text, `"error":{`):
+		return "error"
+	}
+	return shape(text)
+}
+
+var (
+	errorAnswer = regexp.MustCompile(`^error (-?\d+)`)
+	mismatch    = regexp.MustCompile(` \((/[^)]*)\)$`)
+)
+
+// answerShape returns the essence of what came: a result, an error with its code, or the
+// text without names and numbers.
+func answerShape(text string) string {
+	var out string
+	switch m := errorAnswer.FindStringSubmatch(text); {
+	case m != nil:
+		out = "error " + m[1]
+	case strings.HasPrefix(text, "result ") && strings.Contains(text, `"isError":true`):
+		out = "isError"
+	case strings.HasPrefix(text, "result "):
+		out = "result"
+	default:
+		return shape(text)
+	}
+	if m := mismatch.FindStringSubmatch(text); m != nil && !strings.HasPrefix(m[1], "/error") {
+		out += " " + shape(m[1])
+	}
+	return out
+}
+
+var (
+	quoted  = regexp.MustCompile(`"[^"]*"|'[^']*'` + "|`[^`]*`")
+	numbers = regexp.MustCompile(`[0-9]+`)
+	// long words are ids, or what was sent.
+	long   = regexp.MustCompile(`\S{40,}`)
+	spaces = regexp.MustCompile(`\s+`)
+)
+
+// shape returns text without what differs between two of the same kind: what is quoted,
+// numbers and ids.
+func shape(text string) string {
+	text = quoted.ReplaceAllString(text, "")
+	text = long.ReplaceAllString(text, "")
+	text = numbers.ReplaceAllString(text, "")
+	text = strings.TrimSpace(spaces.ReplaceAllString(text, " "))
+	return clip(text, shapeLimit)
+}
+
+const shapeLimit = 120
