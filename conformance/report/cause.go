@@ -228,6 +228,11 @@ func exitOf(res *conformance.Result) (stderr string, exited bool) {
 			return text, true
 		}
 	}
+	// or what the engine has added to the outcome: (status 3: …)
+	if _, text, found := strings.Cut(res.Actual, textClosed+" (status "); found {
+		_, text, _ = strings.Cut(strings.TrimSuffix(text, ")"), ": ")
+		return text, true
+	}
 	return "", false
 }
 

@@ -59,9 +59,12 @@ func runCancelled(t *engine.Trial) {
 			s = t.Fresh()
 			continue
 		}
-		answered := slices.ContainsFunc(s.Unclaimed, func(in wire.Inbound) bool { return in.ID() == id })
-		if !answered {
+		at := slices.IndexFunc(s.Unclaimed, func(in wire.Inbound) bool { return in.ID() == id })
+		switch {
+		case at < 0:
 			v.silence(t, s, c, id, len(s.Notifications(mcp.MethodProgress)))
+		case wire.ToAnswer(s.Unclaimed[at]).Err != nil: // a result may have been on its way
+			v.see(t, "CALL-04/silent", false, "no answer to a cancelled call", "%s: %s", c, wire.ToAnswer(s.Unclaimed[at]).Describe())
 		}
 		stop()
 	}

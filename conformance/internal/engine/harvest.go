@@ -111,7 +111,8 @@ func (l *RevisionRun) candidates(name string, property json.RawMessage) []json.R
 		}
 	}
 	members, _ := rawjson.Object(property)
-	return append(quoted(rawjson.Text(members["description"])), all...)
+	fault := fixture.Judge(property)
+	return slices.DeleteFunc(append(quoted(rawjson.Text(members["description"])), all...), func(v json.RawMessage) bool { return fault(v) != "" })
 }
 
 // quoted returns the words that a description quotes, or names after "e.g.".
