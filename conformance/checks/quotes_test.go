@@ -26,7 +26,7 @@ func wordsOf(text string) string {
 	return words.String() + " "
 }
 
-// quotes reports whether a page has the words of a quote in their order. "…" stands
+// quotes reports whether a page has the words of a quote in their order. "…" is
 // for what the quote leaves out.
 func quotes(page, quote string) bool {
 	for part := range strings.SplitSeq(quote, "…") {

@@ -61,7 +61,7 @@ func toJSON(r *conformance.Report) jsonReport {
 		out.Run.CI = &jsonCI{r.CI.Provider, r.CI.Commit, r.CI.Ref, r.CI.URL, r.CI.File}
 	}
 	for i, l := range r.Revisions {
-		out.Revisions[i] = jsonRevision{l.Revision, l.Revision.Era().String(), l.Name, l.Version, l.Capabilities, surface(l.Tools)}
+		out.Revisions[i] = jsonRevision{l.Revision, l.Revision.Era().String(), l.Name, l.Version, l.Capabilities, surfaceOf(l)}
 	}
 	for i := range r.Results {
 		out.Checks[i] = checkJSON(r, &r.Results[i])
@@ -100,7 +100,15 @@ func surface(tools int) *jsonSurface {
 	if tools < 0 {
 		return nil
 	}
-	return &jsonSurface{tools}
+	return &jsonSurface{Tools: tools}
+}
+
+func surfaceOf(l conformance.RevisionReport) *jsonSurface {
+	s := surface(l.Tools)
+	if s != nil {
+		s.Called, s.WithExamples, s.ReadOnly = l.Called, l.WithExamples, l.ReadOnly
+	}
+	return s
 }
 
 func checkJSON(r *conformance.Report, res *conformance.Result) jsonCheck {

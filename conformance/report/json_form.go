@@ -76,7 +76,10 @@ type jsonTarget struct {
 }
 
 type jsonSurface struct {
-	Tools int `json:"tools"`
+	Tools        int `json:"tools"`
+	Called       int `json:"called,omitempty"`
+	WithExamples int `json:"withExamples,omitempty"`
+	ReadOnly     int `json:"readOnly,omitempty"`
 }
 
 type jsonRevision struct {

@@ -107,9 +107,11 @@ func fromJSON(j *jsonReport) (*conformance.Report, error) {
 		r.CI = conformance.CI{Provider: ci.Provider, Commit: ci.Commit, Ref: ci.Ref, URL: ci.URL, File: ci.File}
 	}
 	for _, l := range j.Revisions {
-		r.Revisions = append(r.Revisions, conformance.RevisionReport{
-			Revision: l.Revision, Name: l.Name, Version: l.ServerVersion, Capabilities: l.Capabilities, Tools: tools(l.Surface),
-		})
+		said := conformance.RevisionReport{Revision: l.Revision, Name: l.Name, Version: l.ServerVersion, Capabilities: l.Capabilities, Tools: tools(l.Surface)}
+		if s := l.Surface; s != nil {
+			said.Called, said.WithExamples, said.ReadOnly = s.Called, s.WithExamples, s.ReadOnly
+		}
+		r.Revisions = append(r.Revisions, said)
 	}
 	for _, c := range inOrder(j.Checks) {
 		res, err := checkFrom(c)

@@ -135,12 +135,35 @@ func (p *textReport) line(parts ...string) {
 func (p *textReport) head() {
 	policy := p.r.Policy
 	p.line("MCP conformance", named(p.r.Target), subject(p.r.Target), revisionsText(p.r))
-	words := append(policyWords(policy), fmt.Sprintf("%.1f s", took(p.r).Seconds()))
+	words := policyWords(policy)
+	if called := calledText(p.r); called != "" {
+		words = append(words, called)
+	}
+	words = append(words, fmt.Sprintf("%.1f s", took(p.r).Seconds()))
 	if p.o.Verbose {
 		words = append(words, skippedWhole(p.r)) // the table of areas says it
 	}
 	p.line(words...)
 	p.printf("\n")
+}
+
+// calledText describes how many tools were called with arguments that their schemas allow, and if
+// none was, which flag permits it.
+func calledText(r *conformance.Report) string {
+	for _, l := range r.Revisions {
+		switch {
+		case l.Tools <= 0:
+			continue
+		case l.Called > 0 && l.WithExamples > 0:
+			return fmt.Sprintf("%d of %d tools called, %d with examples", l.Called, l.Tools, l.WithExamples)
+		case l.Called > 0 || r.Policy.SideEffects == string(conformance.SideEffectsAll):
+			return fmt.Sprintf("%d of %d tools called", l.Called, l.Tools)
+		case l.ReadOnly > 0 && r.Policy.SideEffects != string(conformance.SideEffectsReadOnly):
+			return fmt.Sprintf("0 of %d tools were called: --side-effects read-only calls %d", l.Tools, l.ReadOnly)
+		}
+		return fmt.Sprintf("0 of %d tools were called: --calls FILE names those that may be", l.Tools)
+	}
+	return ""
 }
 
 // policyWords describe the settings of the run.

@@ -193,3 +193,21 @@ func screenLines(text string) int {
 	}
 	return n
 }
+
+func TestCalledText(t *testing.T) {
+	t.Parallel()
+	for want, tt := range map[string]struct {
+		policy string
+		run    conformance.RevisionReport
+	}{
+		"3 of 7 tools called, 2 with examples":                           {"none", conformance.RevisionReport{Tools: 7, Called: 3, WithExamples: 2}},
+		"3 of 7 tools called":                                            {"read-only", conformance.RevisionReport{Tools: 7, Called: 3}},
+		"0 of 7 tools called":                                            {"all", conformance.RevisionReport{Tools: 7, ReadOnly: 2}},
+		"0 of 3 tools were called: --side-effects read-only calls 2":     {"none", conformance.RevisionReport{Tools: 3, ReadOnly: 2}},
+		"0 of 3 tools were called: --calls FILE names those that may be": {"none", conformance.RevisionReport{Tools: 3}},
+		"": {"all", conformance.RevisionReport{Tools: -1}},
+	} {
+		r := &conformance.Report{Policy: conformance.Policy{SideEffects: tt.policy}, Revisions: []conformance.RevisionReport{{Tools: -1}, tt.run}}
+		require.Equal(t, want, calledText(r))
+	}
+}

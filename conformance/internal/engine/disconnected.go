@@ -25,7 +25,9 @@ type loss struct {
 }
 
 // hasClosed reports whether the server, and not the suite, has closed the connection of a session.
-func hasClosed(s *wire.Session) bool { return s != nil && !s.Closed && errors.Is(s.Doubt, wire.ErrClosed) }
+func hasClosed(s *wire.Session) bool {
+	return s != nil && !s.Closed && errors.Is(s.Doubt, wire.ErrClosed)
+}
 
 // blame fails the check that the scenario was about to decide when err stopped it, if err is the
 // loss of a server that has answered before. The checks of a scenario are listed in the order of

@@ -104,15 +104,22 @@ func (l *RevisionRun) candidates(name string, property json.RawMessage) []json.R
 			all = append(all, l.known[suffix]...)
 		}
 	}
-	for _, known := range []string{"id", "name", "title"} { // "note" may be the id of one
-		all = append(all, l.known[name+known]...)
-		if len(all) == 0 {
+	if s := fixture.ReadSchema(property); len(all) == 0 && s.Typed() == "string" {
+		for _, known := range []string{"id", "name", "title"} { // "note" may be the id of one
+			all = append(all, l.known[name+known]...)
 			all = append(all, l.known[known]...)
 		}
 	}
 	members, _ := rawjson.Object(property)
 	fault := fixture.Judge(property)
-	return slices.DeleteFunc(append(quoted(rawjson.Text(members["description"])), all...), func(v json.RawMessage) bool { return fault(v) != "" })
+	var fits []json.RawMessage
+	for _, v := range append(quoted(rawjson.Text(members["description"])), all...) {
+		same := func(had json.RawMessage) bool { return string(had) == string(v) }
+		if fault(v) == "" && !slices.ContainsFunc(fits, same) {
+			fits = append(fits, v)
+		}
+	}
+	return fits
 }
 
 // quoted returns the words that a description quotes, or names after "e.g.".
