@@ -26,8 +26,8 @@ func wordsOf(text string) string {
 	return words.String() + " "
 }
 
-// quotes reports whether a page has the words of a quote in their order. "…" is
-// for what the quote leaves out.
+// quotes reports whether a page has the words of a quote in their order. "…"
+// is what the quote leaves out.
 func quotes(page, quote string) bool {
 	for part := range strings.SplitSeq(quote, "…") {
 		_, rest, found := strings.Cut(page, wordsOf(part))

@@ -5,11 +5,21 @@
 //		conformancetest.Run(t, conformance.InProcess(serve), conformance.Options{})
 //	}
 //
+// A server that is an http.Handler has [RunHandler], and one that closes its streams itself has
+// [RunStdio]. With go-sdk and with mcp-go that is one line:
+//
+//	conformancetest.RunHandler(t, mcp.NewStreamableHTTPHandler(getServer, nil), opts)
+//	conformancetest.RunHandler(t, server.NewStreamableHTTPServer(s), opts)
+//
 // Each check is a subtest under its id, so that -run, dashboards and editors
 // see them one by one.
 package conformancetest
 
 import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -38,6 +48,29 @@ func Run(t *testing.T, subject conformance.Subject, opts conformance.Options) *c
 		t.Errorf("conformance: %s: no requirement could be judged", v)
 	}
 	return r
+}
+
+// RunHandler is [Run] for a server of streamable HTTP, which serves on a port of this machine
+// until the run ends. The path of its endpoint is /mcp.
+func RunHandler(t *testing.T, handler http.Handler, opts conformance.Options) *conformance.Report {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	defer server.CloseClientConnections()
+	return Run(t, conformance.URL(server.URL+"/mcp", nil), opts)
+}
+
+// RunStdio is [Run] for a server of newline-delimited JSON-RPC that closes its streams itself, as
+// the IOTransport of go-sdk does. serve is called for each session, and sessions may overlap.
+//
+//	conformancetest.RunStdio(t, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+//		return server.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
+//	}, conformance.Options{})
+func RunStdio(t *testing.T, serve func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error, opts conformance.Options) *conformance.Report {
+	t.Helper()
+	return Run(t, conformance.InProcess(func(ctx context.Context, in io.Reader, out io.Writer) error {
+		return serve(ctx, in.(io.ReadCloser), out.(io.WriteCloser)) // the suite serves functions on pipes
+	}), opts)
 }
 
 // subtests tells t of each result.

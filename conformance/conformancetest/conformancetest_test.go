@@ -1,7 +1,10 @@
 package conformancetest
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +24,28 @@ func TestRun(t *testing.T) {
 		Only: []string{"LC-*", "UTIL-01"}, Revisions: []mcp.Version{mcp.LatestSession},
 	})
 	require.Equal(t, conformance.Passed, r.Verdict())
+}
+
+// TestRunStdio and TestRunHandler judge servers that also serve in these forms.
+func TestRunStdio(t *testing.T) {
+	t.Parallel()
+	srv, err := reference.New(reference.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, srv.Close()) })
+	r := RunStdio(t, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+		return errors.Join(srv.ServeStdio(ctx, in, out), out.Close(), in.Close())
+	}, conformance.Options{Only: []string{"LC-01"}, Revisions: []mcp.Version{mcp.LatestSession}})
+	require.Equal(t, conformance.Passed, r.Verdict())
+}
+
+func TestRunHandler(t *testing.T) {
+	t.Parallel()
+	srv, err := reference.New(reference.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, srv.Close()) })
+	r := RunHandler(t, srv.Handler(), conformance.Options{Only: []string{"LC-01"}, Revisions: []mcp.Version{mcp.LatestSession}})
+	require.Equal(t, conformance.Passed, r.Verdict())
+	require.Equal(t, conformance.TransportHTTP, r.Target.Transport)
 }
 
 // told records how a subtest would end.
