@@ -97,8 +97,7 @@ func runVersions(t *engine.Trial) {
 }
 
 func runPing(t *engine.Trial) {
-	s := t.Raw()
-	_, err := s.Initialize(t.Ctx, t.Rev.Asked)
+	s, _, err := talk.Offer(t, t.Rev.Asked)
 	t.NoError(err)
 	a, err := s.Ping(t.Ctx)
 	if err != nil {

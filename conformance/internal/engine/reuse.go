@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
+)
+
+// A program takes most of the time of a run to start, so scenarios hand programs on that are
+// as new, and the next program is started while a scenario runs. A scenario that does not pass
+// on a program of another runs again on new ones: nothing is blamed on what others did.
+
+// leftMost bounds the programs that wait for another scenario, by stage.
+var leftMost = map[wire.Stage]int{wire.StageGreeted: 1, wire.StageOpen: 2, wire.StageSpent: 1}
+
+// leave keeps the program of a session for another scenario, if it is fit for one.
+func (l *RevisionRun) leave(ctx context.Context, s *wire.Session) {
+	s.Timeout = l.stretched(l.Opts.Answer)
+	stage := s.Rest(ctx)
+	if stage == wire.StageOpen && s.Opened.Revision != l.Revision {
+		stage = wire.StageSpent
+	}
+	if len(l.left[stage]) >= leftMost[stage] {
+		l.dismiss(s)
+		return
+	}
+	l.left[stage] = append(l.left[stage], s)
+}
+
+// take returns a program that a scenario has left in one of the stages, the first that there
+// is one of. It returns nil if there is none.
+func (l *RevisionRun) take(environ []string, stages ...wire.Stage) *wire.Session {
+	key := sharedKey(environ)
+	for _, stage := range stages {
+		for i, s := range l.left[stage] {
+			if sharedKey(s.Environment) != key {
+				continue
+			}
+			l.left[stage] = append(l.left[stage][:i:i], l.left[stage][i+1:]...)
+			if s.Stage() == wire.StageLost { // it has exited since
+				l.dismiss(s)
+				return l.take(environ, stages...)
+			}
+			s.Used = true
+			return s
+		}
+	}
+	return nil
+}
+
+// closeLeft closes the programs that no scenario has taken over.
+func (l *RevisionRun) closeLeft() {
+	for stage, all := range l.left {
+		for _, s := range all {
+			l.dismiss(s)
+		}
+		delete(l.left, stage)
+	}
+}
+
+// reuses reports whether the scenario may take over programs of others. The scenarios of
+// other suites read the log of a program, too.
+func (t *Trial) reuses() bool {
+	return !t.alone && t.Scenario.suite() == SuiteProtocol && t.Rev.IsProcess()
+}
+
+// takeOver returns a program of another scenario, or nil.
+func (t *Trial) takeOver(stages ...wire.Stage) *wire.Session {
+	if !t.reuses() {
+		return nil
+	}
+	s := t.Rev.take(t.Rev.environ(t.Scenario.Needs.Fixture), stages...)
+	if s != nil {
+		t.own = append(t.own, s)
+		t.Step(s)
+	}
+	return s
+}
+
+// Spent is Fresh for a scenario that judges how a program exits: any program that answers will
+// do.
+func (t *Trial) Spent() *wire.Session {
+	if s := t.takeOver(wire.StageSpent, wire.StageOpen); s != nil {
+		return s
+	}
+	return t.Fresh()
+}
+
+// Greeted returns a program to which nothing but initialize and ping was sent, of this scenario
+// or another. It returns nil if there is none.
+func (t *Trial) Greeted() *wire.Session {
+	for _, s := range t.own {
+		if t.reuses() && s.Stage() == wire.StageGreeted {
+			return t.Again(s)
+		}
+	}
+	return t.takeOver(wire.StageGreeted)
+}
+
+// Again returns the session for another part of the scenario, if its program can be asked
+// further, else a new one as Raw does.
+func (t *Trial) Again(s *wire.Session) *wire.Session {
+	w, ok := s.Conn.(*wire.StdioConn)
+	if !ok || !t.reuses() || s.Closed || s.Doubt != nil || w.Exited() {
+		return t.Raw()
+	}
+	s.Used = true
+	t.Step(s)
+	return s
+}
+
+// Alone reports whether the scenario runs on programs that nothing else has used.
+func (t *Trial) Alone() bool { return !t.reuses() }
+
+// doubts notes that an outcome is no verdict yet: other uses of the program may be the reason.
+func (t *Trial) doubts(s *wire.Session, status conformance.Status) {
+	switch status {
+	case conformance.Pass, conformance.Skip:
+	case conformance.Fail, conformance.Warn, conformance.Inconclusive, conformance.Error:
+		t.again = t.again || s != nil && (s.Used || s.Aged && s.Doubt != nil)
+	}
+}
+
+// inDoubt reports whether the scenario has to run again on new programs.
+func (t *Trial) inDoubt(err error) bool {
+	if err != nil && !errors.Is(err, ErrUsedUp) {
+		for _, s := range t.own {
+			t.again = t.again || s.Used || s.Aged
+		}
+	}
+	return t.again && !t.alone
+}
+
+// waited reports whether a program of the scenario may have exited because it waited.
+func (t *Trial) waited() bool {
+	return slices.ContainsFunc(t.own, func(s *wire.Session) bool { return s.Aged && s.Stage() == wire.StageLost })
+}
+
+// spare is a program that was started before a scenario asked for it.
+type spare struct {
+	key   string
+	conn  wire.Conn
+	trace *wire.Trace
+}
+
+// longWait is the time for which a spare program may wait without being doubted.
+const longWait = 2 * time.Second
+
+// nextSpare starts the next program, if it has to be the same one again. An error says
+// nothing: the program is started when it is needed.
+func (r *runner) nextSpare(ctx context.Context, environ []string) {
+	if _, ok := r.Subject.(*conformance.CommandSubject); !ok || !r.spares || r.spare != nil {
+		return
+	}
+	tr := wire.NewTrace()
+	if w, err := openSubject(ctx, r.Subject, tr, environ); err == nil {
+		r.spare = &spare{sharedKey(environ), w, tr}
+	}
+}
+
+// takeSpare returns the spare program if it is one of this environment and has not exited.
+func (r *runner) takeSpare(environ []string) *spare {
+	s := r.spare
+	if s == nil || s.key != sharedKey(environ) {
+		return nil
+	}
+	if w, ok := s.conn.(*wire.StdioConn); ok && w.Exited() {
+		r.closeSpare()
+		return nil
+	}
+	r.spare = nil
+	return s
+}
+
+// closeSpare ends the spare program. Its end is not judged.
+func (r *runner) closeSpare() {
+	if r.spare == nil {
+		return
+	}
+	if w, ok := r.spare.conn.(*wire.StdioConn); ok {
+		w.Hurry()
+	}
+	r.spare.conn.Close()
+	r.spare = nil
+}
