@@ -1,40 +1,60 @@
 package stdio
 
 import (
+	"errors"
+
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
-// endsWell judges several rules by the end of one program: its input ends after 20 requests and
-// a last one without a newline. It has to answer all, write nothing but messages, and exit in
-// time with status 0. If it does not, each rule is judged on a program of its own.
-func endsWell(t *engine.Trial) bool {
+// The checks that the end of one program can show to hold.
+const (
+	checkEnds   = "STDIO-08/ends"
+	checkStatus = "STDIO-08/status"
+	checkAfter  = "STDIO-08/after"
+	checkCalls  = "X-SHUT-01"
+	checkLast   = "STDIO-02/last"
+)
+
+// endsWell passes checks that the end of one program showed to hold, and reports whether that
+// are all of them. Its input ends after 20 requests and a last one without a newline: it has to
+// answer all, write nothing but messages, and exit in time with status 0. A check that does not
+// hold there is judged on a program of its own.
+func endsWell(t *engine.Trial, checks ...string) bool {
 	if t.Alone() {
 		return false
 	}
 	if t.Rev.Ended == nil {
-		well := endTogether(t)
-		t.Rev.Ended = &well
+		t.Rev.Ended = map[string]bool{} // also if the scenario ends in it
+		t.Rev.Ended = endTogether(t)
 	}
-	return *t.Rev.Ended
+	for _, check := range checks {
+		if !t.Rev.Ended[check] {
+			return false
+		}
+	}
+	for _, check := range checks {
+		t.Pass(check)
+	}
+	return true
 }
 
-func endTogether(t *engine.Trial) bool {
+func endTogether(t *engine.Trial) map[string]bool {
 	s := t.Spent()
 	open := map[string]bool{}
 	for range endedCalls {
 		id, err := s.Post(t.Ctx, s.LifeSign(), nil)
 		if err != nil {
-			return false
+			return nil
 		}
 		open[id] = true
 	}
 	last := s.NewID()
 	open[last], s.Pending[last] = true, false
 	if talk.WriteRaw(t, s, s.Message(last, s.LifeSign(), nil)) != nil || closeInput(s) != nil {
-		return false
+		return nil
 	}
 	s.Timeout = min(s.Timeout, wire.EndGrace)
 	_, err := s.Next(t.Ctx, func(in wire.Inbound) bool {
@@ -45,5 +65,10 @@ func endTogether(t *engine.Trial) bool {
 		return !message
 	})
 	end := s.Close()
-	return wire.IsLost(err) && len(open) == 0 && end.Prompt && end.Exit == 0
+	if !errors.Is(err, wire.ErrClosed) || !end.Prompt || end.Exit != 0 {
+		return nil
+	}
+	answered := !open[last]
+	delete(open, last)
+	return map[string]bool{checkEnds: true, checkStatus: true, checkAfter: true, checkCalls: len(open) == 0, checkLast: answered}
 }

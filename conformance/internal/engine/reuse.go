@@ -15,7 +15,7 @@ import (
 // on a program of another runs again on new ones: nothing is blamed on what others did.
 
 // leftMost bounds the programs that wait for another scenario, by stage.
-var leftMost = map[wire.Stage]int{wire.StageGreeted: 1, wire.StageOpen: 2, wire.StageSpent: 1}
+var leftMost = map[wire.Stage]int{wire.StageGreeted: 1, wire.StageOpen: 2, wire.StageSpent: 2}
 
 // leave keeps the program of a session for another scenario, if it is fit for one.
 func (l *RevisionRun) leave(ctx context.Context, s *wire.Session) {
@@ -78,6 +78,14 @@ func (t *Trial) takeOver(stages ...wire.Stage) *wire.Session {
 		t.own = append(t.own, s)
 		t.Step(s)
 	}
+	return s
+}
+
+// New is Fresh for a check that is no verdict on a program of another scenario.
+func (t *Trial) New() *wire.Session {
+	s := t.Raw()
+	t.NoError(t.Rev.handshake(t.Ctx, s))
+	t.Step(s)
 	return s
 }
 

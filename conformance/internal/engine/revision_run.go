@@ -28,9 +28,8 @@ type RevisionRun struct {
 	// Environment is what the suite prepared for the server.
 	Environment Environment
 	shared      map[string]*wire.Session // by the environment of the program
-	// Ended reports whether the end of one program showed that all rules of it hold; nil if no
-	// scenario has looked at it.
-	Ended *bool
+	// Ended has what the end of one program showed, by check; nil if no scenario has looked at it.
+	Ended map[string]bool
 	left  map[wire.Stage][]*wire.Session // programs that scenarios have left to others
 
 	Capabilities ServerCapabilities

@@ -30,13 +30,12 @@ func (s *Session) Stage() Stage {
 	if !ok || w.Terminate == nil || w.Exited() || s.Closed || s.Doubt != nil || s.Flooded || s.Opened == nil {
 		return StageLost
 	}
-	for _, answered := range s.Pending {
-		if !answered {
-			return StageLost
-		}
-	}
 	clean, greeted := !s.SentBadID && !s.SentArray && s.Declares == nil && s.Answers == nil, !s.told
-	for _, method := range s.Methods {
+	for id, method := range s.Methods {
+		answered, asked := s.Pending[id]
+		if asked && !answered && method != "" && method != s.LifeSign() {
+			return StageSpent // it may still be at work
+		}
 		switch method {
 		case mcp.MethodInitialize, mcp.MethodPing:
 		case mcp.MethodLoggingSetLevel, mcp.MethodResourcesSubscribe:
