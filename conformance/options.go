@@ -52,6 +52,9 @@ type Options struct {
 	Expected Expectations
 	// Repeat is the number of runs; the worst outcome of a check counts. Zero means one.
 	Repeat int
+	// Parallel is the number of scenarios that run at once if the subject is a program: each
+	// has programs of its own. Zero means one. The results keep their order.
+	Parallel int
 	// Seed shuffles the scenarios. Zero keeps the order of the report.
 	Seed uint64
 	// Strict makes a broken recommendation of the specification fail the run.

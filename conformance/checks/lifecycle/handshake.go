@@ -15,7 +15,7 @@ import (
 
 func lifecycleScenarios() []engine.Scenario {
 	return []engine.Scenario{
-		{ID: "LC-01", Run: runInitializeResult},
+		{ID: "LC-01", Starts: 1, Run: runInitializeResult},
 		{ID: "LC-03", Run: runVersions},
 		{ID: "UTIL-01", Run: runPing},
 	}

@@ -17,9 +17,9 @@ import (
 func versionScenarios() []engine.Scenario {
 	return []engine.Scenario{
 		{ID: "LC-03-OFFERS", Run: runOffers},
-		{ID: "LC-01-PARAMS", Run: runOddInitialize},
+		{ID: "LC-01-PARAMS", Starts: 1, Run: runOddInitialize},
 		{ID: "LC-01-RESULT", Run: runInitializeDetails},
-		{ID: "LC-07", Needs: engine.Needs{Transport: conformance.TransportStdio}, Run: runBeforeHandshake},
+		{ID: "LC-07", Starts: 2, Needs: engine.Needs{Transport: conformance.TransportStdio}, Run: runBeforeHandshake},
 	}
 }
 

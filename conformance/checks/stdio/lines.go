@@ -14,8 +14,8 @@ import (
 
 func stdioScenarios() []engine.Scenario {
 	return []engine.Scenario{
-		{ID: "STDIO-02-EDGES", Needs: engine.Needs{Transport: conformance.TransportStdio}, Run: runEdges},
-		{ID: "STDIO-08-EARLY", Needs: engine.Needs{Transport: conformance.TransportStdio}, Run: runEarlyEnd},
+		{ID: "STDIO-02-EDGES", Starts: 1, Needs: engine.Needs{Transport: conformance.TransportStdio}, Run: runEdges},
+		{ID: "STDIO-08-EARLY", Starts: 1, Needs: engine.Needs{Transport: conformance.TransportStdio}, Run: runEarlyEnd},
 	}
 }
 
@@ -60,9 +60,15 @@ func runEdges(t *engine.Trial) {
 	t.Check("STDIO-01/newlines", err == nil, "an answer on one line", "%s", a.OrError(err)) // another check judges the code
 
 	// What may end a server comes last, and each to a program of its own.
+	var own *wire.Session
 	for _, each := range [][2]string{{"STDIO-02/mixed", "this is not JSON\n"}, {"STDIO-02/nul", "\x00\x00\x00\n"}} {
 		check, junk := each[0], each[1]
-		s := t.Fresh()
+		if own == nil || t.Alone() {
+			own = t.Fresh()
+		} else {
+			own = t.AgainFresh(own)
+		}
+		s := own
 		id := s.NewID()
 		s.Pending[id] = false
 		t.NoError(talk.WriteRaw(t, s, append(append([]byte(junk), s.Message(id, s.LifeSign(), nil)...), '\n')))

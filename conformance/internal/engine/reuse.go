@@ -15,7 +15,7 @@ import (
 // on a program of another runs again on new ones: nothing is blamed on what others did.
 
 // leftMost bounds the programs that wait for another scenario, by stage.
-var leftMost = map[wire.Stage]int{wire.StageGreeted: 1, wire.StageOpen: 2, wire.StageSpent: 2}
+var leftMost = map[wire.Stage]int{wire.StageGreeted: 2, wire.StageOpen: 2, wire.StageSpent: 2}
 
 // leave keeps the program of a session for another scenario, if it is fit for one.
 func (l *RevisionRun) leave(ctx context.Context, s *wire.Session) {
@@ -121,6 +121,14 @@ func (t *Trial) Again(s *wire.Session) *wire.Session {
 	return s
 }
 
+// AgainFresh is Again for a session that was initialized.
+func (t *Trial) AgainFresh(s *wire.Session) *wire.Session {
+	if next := t.Again(s); next == s {
+		return s
+	}
+	return t.Fresh()
+}
+
 // Alone reports whether the scenario runs on programs that nothing else has used.
 func (t *Trial) Alone() bool { return !t.reuses() }
 
@@ -129,7 +137,7 @@ func (t *Trial) doubts(s *wire.Session, status conformance.Status) {
 	switch status {
 	case conformance.Pass, conformance.Skip:
 	case conformance.Fail, conformance.Warn, conformance.Inconclusive, conformance.Error:
-		t.again = t.again || s != nil && (s.Used || s.Aged && s.Doubt != nil)
+		t.again = t.again || s != nil && (s.Used || s.Aged && s.Doubt != nil && !s.Closed)
 	}
 }
 
@@ -148,6 +156,35 @@ func (t *Trial) waited() bool {
 	return slices.ContainsFunc(t.own, func(s *wire.Session) bool { return s.Aged && s.Stage() == wire.StageLost })
 }
 
+// expect notes how many programs the scenarios start for themselves.
+func (l *RevisionRun) expect(scenarios []Scenario) {
+	l.due = 0
+	for i := range scenarios {
+		if l.runs(&scenarios[i]) {
+			l.due += scenarios[i].Starts
+		}
+	}
+}
+
+// startsAbout returns about how often the scenarios start the program: some of them run again
+// on a new one.
+func (l *RevisionRun) startsAbout(scenarios []Scenario) int {
+	const again = 8 // one scenario in so many
+	l.expect(scenarios)
+	run := 0
+	for i := range scenarios {
+		if scenarios[i].suite() == SuiteProtocol && l.runs(&scenarios[i]) {
+			run++
+		}
+	}
+	return 2 + l.due + run/again
+}
+
+// runs reports whether a scenario is selected and applies.
+func (l *RevisionRun) runs(sc *Scenario) bool {
+	return l.gate(sc) == nil && slices.ContainsFunc(sc.Checks, func(c Check) bool { return selects(&l.Opts, sc, c.ID) })
+}
+
 // spare is a program that was started before a scenario asked for it.
 type spare struct {
 	key   string
@@ -161,7 +198,7 @@ const longWait = 2 * time.Second
 // nextSpare starts the next program, if it has to be the same one again. An error says
 // nothing: the program is started when it is needed.
 func (r *runner) nextSpare(ctx context.Context, environ []string) {
-	if _, ok := r.Subject.(*conformance.CommandSubject); !ok || !r.spares || r.spare != nil {
+	if _, ok := r.Subject.(*conformance.CommandSubject); !ok || r.due <= r.opened || r.spare != nil {
 		return
 	}
 	tr := wire.NewTrace()

@@ -39,7 +39,8 @@ type RevisionRun struct {
 	profiles     map[string]string // the error profiles by tool, or whatever the server says
 	grant        conformance.SideEffects
 	results      []conformance.Result
-	timedOut     int // handshakes in a row without an answer
+	starting     string // about how often the program is started, for the progress
+	timedOut     int    // handshakes in a row without an answer
 }
 
 // ServerCapabilities is the capabilities object of the server.
@@ -74,16 +75,12 @@ func (l *RevisionRun) run(ctx context.Context, scenarios []Scenario) error {
 	for i := range scenarios {
 		total += len(scenarios[i].Checks)
 	}
+	if l.IsProcess() {
+		l.starting = fmt.Sprintf(" · about %d starts of the program", l.startsAbout(scenarios))
+	}
 	defer l.closeLeft()
 	for _, last := range []bool{false, true} {
-		l.spares = !last
-		for i := range scenarios {
-			if scenarios[i].Last == last {
-				l.progress(string(l.Revision)+" "+scenarios[i].Area, len(l.results), total)
-				l.play(ctx, &scenarios[i])
-			}
-		}
-		l.spares = false
+		l.playAll(ctx, slices.DeleteFunc(slices.Clone(scenarios), func(sc Scenario) bool { return sc.Last != last }), total)
 		l.closeLeft()
 		l.CloseShared() // passive scenarios judge the ends of sessions, too
 	}
@@ -181,7 +178,7 @@ func (l *RevisionRun) prepareEnvironment() error {
 func (l *RevisionRun) IsProcess() bool { return isProcess(l.Subject) }
 
 // play runs one scenario, or skips its checks.
-func (l *RevisionRun) play(ctx context.Context, sc *Scenario) {
+func (l *RevisionRun) play(ctx context.Context, sc *Scenario) []conformance.Result {
 	t := &Trial{Rev: l, Scenario: sc, lastTime: time.Now()}
 	selected := false
 	for _, c := range sc.Checks {
@@ -211,10 +208,7 @@ func (l *RevisionRun) play(ctx context.Context, sc *Scenario) {
 			t.cut()
 		}
 	}
-	for _, res := range t.results {
-		l.emit(res)
-	}
-	l.results = append(l.results, t.results...)
+	return t.results
 }
 
 // busyMachine is the starvation from which on a wait says nothing about a server, and mostStretch
@@ -235,8 +229,8 @@ func (l *RevisionRun) perform(ctx context.Context, t *Trial) {
 	if t.inDoubt(err) && ctx.Err() == nil {
 		if t.waited() {
 			l.closeSpare()
-			defer func(spares bool) { l.spares = spares }(l.spares)
-			l.spares = false
+			defer func(due int) { l.due = due }(l.due)
+			l.due = 0
 		}
 		t.close()
 		*t = Trial{Rev: l, Scenario: t.Scenario, Calls: t.Calls, lastTime: t.lastTime, results: slices.Clone(skipped), alone: true}
@@ -309,6 +303,7 @@ func (l *RevisionRun) open(ctx context.Context, extra []string) (*wire.Session, 
 			return nil, err
 		}
 	}
+	l.opened++
 	l.nextSpare(ctx, extra)
 	s := wire.NewSession(w, tr, l.Seen.Message, l.stretched(l.Opts.Answer))
 	s.Aged = waited > longWait

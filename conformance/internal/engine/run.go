@@ -32,9 +32,10 @@ type runner struct {
 	// stretch multiplies the waits for answers, unless it is 0, while a scenario runs once more
 	// on a busy machine.
 	stretch int
-	// spare is the next program, started while a scenario runs, if spares is set.
-	spare  *spare
-	spares bool
+	// spare is the next program, started while a scenario runs, as long as more are due than were
+	// opened.
+	spare       *spare
+	due, opened int
 	// first has the conversation in which the server told its newest session revision, for
 	// the first run of that revision.
 	first *RevisionRun
