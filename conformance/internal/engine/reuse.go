@@ -132,12 +132,18 @@ func (t *Trial) AgainFresh(s *wire.Session) *wire.Session {
 // Alone reports whether the scenario runs on programs that nothing else has used.
 func (t *Trial) Alone() bool { return !t.reuses() }
 
+// errAgain stops a scenario that runs again alone.
+var errAgain = errors.New("a program that others have used did not pass")
+
 // doubts notes that an outcome is no verdict yet: other uses of the program may be the reason.
 func (t *Trial) doubts(s *wire.Session, status conformance.Status) {
 	switch status {
 	case conformance.Pass, conformance.Skip:
 	case conformance.Fail, conformance.Warn, conformance.Inconclusive, conformance.Error:
 		t.again = t.again || s != nil && (s.Used || s.Aged && s.Doubt != nil && !s.Closed)
+		if t.again && t.running && !t.alone {
+			t.Stop(errAgain)
+		}
 	}
 }
 
@@ -179,6 +185,10 @@ func (l *RevisionRun) startsAbout(scenarios []Scenario) int {
 	}
 	return 2 + l.due + run/again
 }
+
+// Startup returns twice the time from the first start of the program to its first answer, 0 for
+// a server that is no program.
+func (l *RevisionRun) Startup() time.Duration { return l.starts }
 
 // runs reports whether a scenario is selected and applies.
 func (l *RevisionRun) runs(sc *Scenario) bool {

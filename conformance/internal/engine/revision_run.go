@@ -265,7 +265,7 @@ var errBusy = errors.New("an answer did not come in time, twice, on a machine th
 func (l *RevisionRun) try(ctx context.Context, t *Trial) error {
 	t.Ctx = ctx
 	err := t.attempt()
-	if err != nil {
+	if err != nil && !errors.Is(err, errAgain) {
 		l.CloseShared() // no other scenario gets a session in doubt
 	}
 	return err

@@ -37,6 +37,7 @@ type Trial struct {
 	// alone: the scenario runs on new programs only. again: it has to run alone, since a program
 	// of another did not pass.
 	alone, again bool
+	running      bool
 
 	lastTime time.Time
 	// late are the checks whose outcome may be due to an answer that did not come in time.
@@ -309,6 +310,8 @@ func (t *Trial) attempt() (err error) {
 			err = SuiteError(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 	}()
+	t.running = true
+	defer func() { t.running = false }()
 	t.Scenario.Run(t)
 	return nil
 }
