@@ -54,6 +54,8 @@ type Options struct {
 	Repeat int
 	// Parallel is the number of scenarios that run at once if the subject is a program: each
 	// has programs of its own. Zero means one. The results keep their order.
+	//
+	// # Experimental
 	Parallel int
 	// Seed shuffles the scenarios. Zero keeps the order of the report.
 	Seed uint64

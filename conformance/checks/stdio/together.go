@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"errors"
+	"maps"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
@@ -18,17 +19,17 @@ const (
 	checkLast   = "STDIO-02/last"
 )
 
-// endsWell passes checks that the end of one program showed to hold, and reports whether that
-// are all of them. Its input ends after 20 requests and a last one without a newline: it has to
-// answer all, write nothing but messages, and exit in time with status 0. A check that does not
-// hold there is judged on a program of its own.
+// endsWell passes the checks if the end of one program showed that all of them hold, and reports
+// whether it did. The input of that program ends after 20 requests and a last one without a
+// newline: it has to answer all, write nothing but messages, and exit in time with status 0. A
+// check that does not hold there is judged on a program of its own.
 func endsWell(t *engine.Trial, checks ...string) bool {
 	if t.Alone() {
 		return false
 	}
 	if t.Rev.Ended == nil {
 		t.Rev.Ended = map[string]bool{} // also if the scenario ends in it
-		t.Rev.Ended = endTogether(t)
+		maps.Copy(t.Rev.Ended, endTogether(t))
 	}
 	for _, check := range checks {
 		if !t.Rev.Ended[check] {

@@ -12,21 +12,21 @@ import (
 // playAll plays scenarios and reports their results in the order of the scenarios. total is
 // the number of checks of the revision.
 func (l *RevisionRun) playAll(ctx context.Context, scenarios []Scenario, total int) {
-	outcomes, played, told := make([][]conformance.Result, len(scenarios)), make([]bool, len(scenarios)), 0
-	tell := func(i int, results []conformance.Result) {
+	outcomes, played, reported := make([][]conformance.Result, len(scenarios)), make([]bool, len(scenarios)), 0
+	report := func(i int, results []conformance.Result) {
 		outcomes[i], played[i] = results, true
-		for ; told < len(scenarios) && played[told]; told++ {
-			for _, res := range outcomes[told] {
+		for ; reported < len(scenarios) && played[reported]; reported++ {
+			for _, res := range outcomes[reported] {
 				l.emit(res)
 			}
-			l.results = append(l.results, outcomes[told]...)
+			l.results = append(l.results, outcomes[reported]...)
 		}
 	}
 	l.due = 0
 	if l.Opts.Parallel > 1 && l.IsProcess() {
 		l.playParallel(ctx, scenarios, func(i int, results []conformance.Result) {
 			l.progress(string(l.Revision)+" "+scenarios[i].Area+l.starting, len(l.results), total)
-			tell(i, results)
+			report(i, results)
 		})
 	}
 	if !slices.Contains(played, true) { // else it is not worth it
@@ -36,7 +36,7 @@ func (l *RevisionRun) playAll(ctx context.Context, scenarios []Scenario, total i
 		if !played[i] {
 			l.progress(string(l.Revision)+" "+scenarios[i].Area+l.starting, len(l.results), total)
 			l.opened = 0
-			tell(i, l.play(ctx, &scenarios[i]))
+			report(i, l.play(ctx, &scenarios[i]))
 			if l.runs(&scenarios[i]) {
 				l.due -= scenarios[i].Starts
 			}
@@ -49,7 +49,7 @@ const parallelMost = 16
 
 // playParallel plays the scenarios of the specification, several at once: each worker has
 // programs of its own. The others share the surroundings of the server.
-func (l *RevisionRun) playParallel(ctx context.Context, scenarios []Scenario, tell func(i int, results []conformance.Result)) {
+func (l *RevisionRun) playParallel(ctx context.Context, scenarios []Scenario, report func(i int, results []conformance.Result)) {
 	type outcome struct {
 		i       int
 		results []conformance.Result
@@ -77,7 +77,7 @@ func (l *RevisionRun) playParallel(ctx context.Context, scenarios []Scenario, te
 		close(played)
 	}()
 	for o := range played {
-		tell(o.i, o.results)
+		report(o.i, o.results)
 	}
 }
 

@@ -10,9 +10,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
 
-// A program takes most of the time of a run to start, so scenarios hand programs on that are
-// as new, and the next program is started while a scenario runs. A scenario that does not pass
-// on a program of another runs again on new ones: nothing is blamed on what others did.
+// Starting programs takes most of the time of a run. So scenarios hand on programs whose state
+// is that of a new one, and the next program starts while a scenario runs. A scenario that does
+// not pass on a used program runs again on new ones, so that no scenario fails because of
+// another.
 
 // leftMost bounds the programs that wait for another scenario, by stage.
 var leftMost = map[wire.Stage]int{wire.StageGreeted: 2, wire.StageOpen: 2, wire.StageSpent: 2}
@@ -31,8 +32,8 @@ func (l *RevisionRun) leave(ctx context.Context, s *wire.Session) {
 	l.left[stage] = append(l.left[stage], s)
 }
 
-// take returns a program that a scenario has left in one of the stages, the first that there
-// is one of. It returns nil if there is none.
+// take returns a program that a scenario has left in one of the stages, in order of preference.
+// It returns nil if there is none.
 func (l *RevisionRun) take(environ []string, stages ...wire.Stage) *wire.Session {
 	key := sharedKey(environ)
 	for _, stage := range stages {
@@ -205,8 +206,8 @@ type spare struct {
 // longWait is the time for which a spare program may wait without being doubted.
 const longWait = 2 * time.Second
 
-// nextSpare starts the next program, if it has to be the same one again. An error says
-// nothing: the program is started when it is needed.
+// nextSpare starts the next program if more are due. It ignores errors: the program is started
+// again when it is needed.
 func (r *runner) nextSpare(ctx context.Context, environ []string) {
 	if _, ok := r.Subject.(*conformance.CommandSubject); !ok || r.due <= r.opened || r.spare != nil {
 		return

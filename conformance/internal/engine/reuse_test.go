@@ -36,7 +36,7 @@ func serveLines(in io.Reader, out io.Writer) {
 	_ = f.Close()
 	idle := time.AfterFunc(time.Hour, func() {})
 	if os.Getenv(envIdle) != "" {
-		idle = time.AfterFunc(50*time.Millisecond, func() { os.Exit(3) })
+		idle = time.AfterFunc(50*time.Millisecond, func() { os.Exit(3) }) //nolint:forbidigo // it is another program
 	}
 	poisoned := false
 	for lines := bufio.NewScanner(in); lines.Scan(); {

@@ -64,8 +64,8 @@ type Session struct {
 	// Used: the program has done more than the check is about, so that a failure on it is no
 	// verdict yet. Aged: a missing answer is none.
 	Used, Aged bool
-	// told: the server was told that the handshake is done.
-	told bool
+	// ready: notifications/initialized was sent.
+	ready bool
 	// Stateless is the revision if it has no sessions: each request carries what initialize
 	// has otherwise.
 	Stateless mcp.Version
@@ -173,7 +173,7 @@ func (s *Session) Ask(ctx context.Context, id string, data []byte) (Answer, erro
 
 // Initialized tells the server that the handshake is done.
 func (s *Session) Initialized(ctx context.Context) error {
-	s.told = true
+	s.ready = true
 	_, err := s.Send(ctx, Message("", mcp.MethodInitialized, nil))
 	return err
 }

@@ -30,7 +30,7 @@ func (s *Session) Stage() Stage {
 	if !ok || w.Terminate == nil || w.Exited() || s.Closed || s.Doubt != nil || s.Flooded || s.Opened == nil {
 		return StageLost
 	}
-	clean, greeted := !s.SentBadID && !s.SentArray && s.Declares == nil && s.Answers == nil, !s.told
+	clean, greeted := !s.SentBadID && !s.SentArray && s.Declares == nil && s.Answers == nil, !s.ready
 	for id, method := range s.Methods {
 		answered, asked := s.Pending[id]
 		if asked && !answered && method != "" && method != s.LifeSign() {
@@ -49,7 +49,7 @@ func (s *Session) Stage() Stage {
 		return StageSpent
 	case greeted && s.Stateless == "":
 		return StageGreeted
-	case s.told || s.Stateless != "":
+	case s.ready || s.Stateless != "":
 		return StageOpen
 	}
 	return StageSpent
