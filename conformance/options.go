@@ -56,6 +56,11 @@ type Options struct {
 	Expected Expectations
 	// Repeat is the number of runs; the worst outcome of a check counts. Zero means one.
 	Repeat int
+	// Parallel is the number of scenarios that run at once if the subject is a program: each
+	// has programs of its own. Zero means one. The results keep their order.
+	//
+	// # Experimental
+	Parallel int
 	// Seed shuffles the scenarios, and chooses among the arguments that a schema allows. Zero
 	// keeps the order of the report.
 	Seed uint64

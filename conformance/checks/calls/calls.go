@@ -77,7 +77,7 @@ func (c call) params(token any) map[string]any {
 
 // swift returns the tools that are not known to be slow.
 func swift(t *engine.Trial, tools []wire.Tool) []wire.Tool {
-	return slices.DeleteFunc(tools, func(tool wire.Tool) bool { return t.Rev.Slow[tool.Name] })
+	return slices.DeleteFunc(tools, func(tool wire.Tool) bool { return t.Rev.IsSlow(tool.Name) })
 }
 
 // inRounds returns the calls of all tools: first one of each, then the next one.
@@ -122,7 +122,7 @@ func ask(t *engine.Trial, s *wire.Session, c call, token any) (wire.Answer, erro
 		}
 	}
 	if time.Since(began) > slow {
-		t.Rev.Slow[c.tool.Name] = true
+		t.Rev.NoteSlow(c.tool.Name)
 	}
 	if err == nil && s.Opened != nil {
 		t.Rev.Seen.CallResult(a, s.Opened.Revision)

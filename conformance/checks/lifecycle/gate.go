@@ -14,7 +14,7 @@ import (
 
 func gateScenarios() []engine.Scenario {
 	return []engine.Scenario{
-		{ID: "X-GATE-01", Needs: engine.Needs{Capability: "tools"}, Run: runGate},
+		{ID: "X-GATE-01", Starts: 1, Needs: engine.Needs{Capability: "tools"}, Run: runGate},
 		{ID: "X-GATE-02", Run: runSecondInitialize},
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 func lifecycleScenarios() []engine.Scenario {
 	return []engine.Scenario{
-		{ID: "LC-01", Run: runInitializeResult},
+		{ID: "LC-01", Starts: 1, Run: runInitializeResult},
 		{ID: "LC-03", Run: runVersions},
 		{ID: "UTIL-01", Run: runPing},
 	}
@@ -97,8 +97,7 @@ func runVersions(t *engine.Trial) {
 }
 
 func runPing(t *engine.Trial) {
-	s := t.Raw()
-	_, err := s.Initialize(t.Ctx, t.Rev.Asked)
+	s, _, err := talk.Offer(t, t.Rev.Asked)
 	t.NoError(err)
 	a, err := s.Ping(t.Ctx)
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 func versionScenarios() []engine.Scenario {
 	return []engine.Scenario{
 		{ID: "LC-03-OFFERS", Run: runOffers},
-		{ID: "LC-01-PARAMS", Run: runOddInitialize},
+		{ID: "LC-01-PARAMS", Starts: 1, Run: runOddInitialize},
 		{ID: "LC-01-RESULT", Run: runInitializeDetails},
-		{ID: "LC-07", Needs: engine.Needs{Transport: conformance.TransportStdio}, Run: runBeforeHandshake},
+		{ID: "LC-07", Starts: 2, Needs: engine.Needs{Transport: conformance.TransportStdio}, Run: runBeforeHandshake},
 	}
 }
 
@@ -88,7 +88,12 @@ func runOddInitialize(t *engine.Trial) {
 		}
 		return p
 	}
-	var s *wire.Session
+	again := func(s *wire.Session) {
+		t.Step(s)
+		a, err := s.Request(t.Ctx, mcp.MethodInitialize, good)
+		t.Check("LC-01/again", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
+	}
+	var s, last, without *wire.Session // without: the one that was sent no version
 	for _, c := range []struct {
 		check  string
 		params any
@@ -106,6 +111,7 @@ func runOddInitialize(t *engine.Trial) {
 			s = t.Raw()
 		}
 		t.Step(s)
+		last = s
 		a, err := s.Request(t.Ctx, mcp.MethodInitialize, c.params)
 		refused := a.HasCode(err, wire.CodeInvalidParams, wire.CodeInvalidRequest)
 		if err != nil && a.In.HTTP != nil { // the status alone may say it
@@ -113,19 +119,34 @@ func runOddInitialize(t *engine.Trial) {
 		}
 		t.Check(c.check, refused || c.good && err == nil && a.Err == nil, "error -32602", "%s", a.OrError(err))
 		if c.check == "LC-01/no-version" && (refused || a.Err != nil) {
-			t.Step(s)
-			a, err = s.Request(t.Ctx, mcp.MethodInitialize, good)
-			t.Check("LC-01/again", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
-			s = nil
+			if without = s; t.Alone() {
+				again(s)
+				s = nil
+			}
 		}
-		if !refused {
+		switch {
+		case refused:
+		case t.Alone() || a.Err == nil:
 			s = nil // it is open now, or lost
+		default:
+			s.Aged = true // it refused in another way
 		}
+	}
+	if without != nil && !t.Decided("LC-01/again") {
+		if s == without { // the program has refused more than that
+			s.Used = true
+			again(s)
+		} else {
+			s = t.Raw()
+			_, _ = s.Request(t.Ctx, mcp.MethodInitialize, with("protocolVersion", nil)) // it was judged before
+			again(s)
+		}
+		last = s
 	}
 	if !t.Decided("LC-01/again") {
 		t.Skip("LC-01/again", conformance.SkipNoFixture, "it was not refused")
 	}
-	s = t.Raw()
+	s = t.Again(last)
 	strange := map[string]any{
 		"protocolVersion": t.Rev.Asked, "clientInfo": map[string]any{"name": "x", "version": "", "colour": "blue"}, "extra": map[string]any{"deep": []any{1, nil}},
 		"capabilities": map[string]any{"com.example/unknown": map[string]any{"x": true}, "experimental": map[string]any{"a": map[string]any{}}},
@@ -188,14 +209,14 @@ func runInitializeDetails(t *engine.Trial) {
 	t.Check("UTIL-01/params", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
 }
 
-// initializing is how much longer than a ping initialize may take.
+// initializing is how much longer than a ping initialize may take at most.
 const initializing = 3 * time.Second
 
 func runBeforeHandshake(t *engine.Trial) {
 	s := t.Raw()
 	a, err := s.Ping(t.Ctx)
 	t.Check("UTIL-01/before", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
-	s = t.Raw()
+	s = t.Again(s)
 	t.NoError(s.Initialized(t.Ctx))
 	err = s.Handshake(t.Ctx, t.Rev.Asked)
 	if err == nil {
@@ -207,6 +228,10 @@ func runBeforeHandshake(t *engine.Trial) {
 	t.NoError(err)
 	_, err = s.Send(t.Ctx, wire.Message("", mcp.MethodCancelled, map[string]any{"requestId": json.RawMessage(id), "reason": "test"}))
 	t.NoError(err)
-	a, err = s.AwaitAfterPing(t.Ctx, id, initializing)
+	lag := initializing
+	if first := t.Rev.Startup(); first > 0 {
+		lag = min(lag, max(first, wire.Lag))
+	}
+	a, err = s.AwaitAfterPing(t.Ctx, id, lag)
 	t.Check("LC-10/cancelled", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
 }

@@ -12,13 +12,25 @@ import (
 func shutdownScenarios() []engine.Scenario {
 	stdio := engine.Needs{Transport: conformance.TransportStdio}
 	return []engine.Scenario{
-		{ID: "STDIO-08", Needs: stdio, Run: runEndOfInput},
+		{ID: "STDIO-08", Starts: 1, Needs: stdio, Run: runEndOfInput},
 		{ID: "X-SHUT-01", Needs: stdio, Run: runEndWithCalls},
 		{ID: "STDIO-06", Needs: engine.Needs{Transport: conformance.TransportStdio, Process: true}, Run: runTerminate},
 	}
 }
 
 func runEndOfInput(t *engine.Trial) {
+	if !endsWell(t, checkEnds, checkStatus) {
+		judgeEnd(t)
+	}
+	s := t.Raw()
+	_, err := s.Initialize(t.Ctx, t.Rev.Asked)
+	t.NoError(err)
+	end := s.Close()
+	t.Check("STDIO-08/handshake", end.Prompt, "an end within "+wire.EndGrace.String(), "it had to be stopped")
+}
+
+// judgeEnd judges the end of a program that has nothing to do.
+func judgeEnd(t *engine.Trial) {
 	s := t.Fresh()
 	end := s.Close()
 	t.Check("STDIO-08/ends", end.Prompt, "an end within "+wire.EndGrace.String(), "it had to be stopped")
@@ -30,11 +42,6 @@ func runEndOfInput(t *engine.Trial) {
 	default:
 		t.Check("STDIO-08/status", end.Exit == 0, "status 0", "status %d", end.Exit)
 	}
-	s = t.Raw()
-	_, err := s.Initialize(t.Ctx, t.Rev.Asked)
-	t.NoError(err)
-	end = s.Close()
-	t.Check("STDIO-08/handshake", end.Prompt, "an end within "+wire.EndGrace.String(), "it had to be stopped")
 }
 
 // runTerminate is about the step after the end of the input: a server that did
@@ -44,7 +51,7 @@ func runTerminate(t *engine.Trial) {
 		t.Skip("STDIO-06/term", conformance.SkipControl, "needs a system with SIGTERM")
 		return
 	}
-	s := t.Fresh()
+	s := t.Spent()
 	w, ok := s.Conn.(*wire.StdioConn)
 	if !ok || w.Terminate == nil {
 		t.NoError(engine.SuiteError(fmt.Errorf("transport %s has no program", s.Conn.Transport())))
@@ -54,9 +61,15 @@ func runTerminate(t *engine.Trial) {
 	t.Check("STDIO-06/term", w.Terminate(), "an end within "+wire.EndGrace.String(), "it had to be killed")
 }
 
+// endedCalls is the number of requests whose answers are due when the input ends.
+const endedCalls = 20
+
 func runEndWithCalls(t *engine.Trial) {
+	if endsWell(t, checkCalls) {
+		return
+	}
 	s := t.Fresh()
-	const calls = 20
+	const calls = endedCalls
 	open := map[string]bool{}
 	for range calls {
 		id, err := s.Post(t.Ctx, mcp.MethodPing, nil)

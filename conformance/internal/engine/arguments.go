@@ -20,18 +20,16 @@ func (l *RevisionRun) ArgumentsOf(tool wire.Tool) []Arguments {
 	for _, example := range l.Opts.Calls.Tools[tool.Name].Examples {
 		all = append(all, Arguments{fixture.Arguments{What: "an example", JSON: rawjson.Encode(example)}, true})
 	}
-	if known, there := l.works[tool.Name]; there {
+	l.mu.Lock()
+	known, there := l.works[tool.Name]
+	l.mu.Unlock()
+	if there {
 		all = append(all, known)
 	}
 	for _, made := range fixture.MakeArguments(tool.InputSchema, l.Opts.Seed) {
 		all = append(all, Arguments{made, false})
 	}
 	return all
-}
-
-// NoteCall counts a tool that was called with arguments that its schema allows.
-func (l *RevisionRun) NoteCall(tool string, example bool) {
-	l.called[tool] = l.called[tool] || example
 }
 
 // HasProfile reports whether the server announces an error profile for a tool. Scenarios of its
@@ -45,6 +43,8 @@ func (l *RevisionRun) noteCalled() {
 	}
 	said := &l.Report.Revisions[len(l.Report.Revisions)-1]
 	said.Called, said.WithExamples, said.ReadOnly = 0, 0, 0
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, tool := range l.Tools {
 		example, called := l.called[tool.Name]
 		if called {

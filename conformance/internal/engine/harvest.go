@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
@@ -18,9 +19,55 @@ const (
 	mostNested   = 16  // objects and arrays around a value
 )
 
+// learned is what a run has learned about the tools of a server. It is safe for concurrent use.
+type learned struct {
+	mu     sync.Mutex
+	called map[string]bool // the tools that were called, true with an example
+	slow   map[string]bool // the tools whose calls take long
+	// known has values of the server's results by the names of their members.
+	known map[string][]json.RawMessage
+	works map[string]Arguments // with which tools succeed
+}
+
+func newLearned() *learned {
+	return &learned{called: map[string]bool{}, slow: map[string]bool{}, known: map[string][]json.RawMessage{}, works: map[string]Arguments{}}
+}
+
+// NoteCall counts a tool that was called with arguments that its schema allows.
+func (l *learned) NoteCall(tool string, example bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.called[tool] = l.called[tool] || example
+}
+
+// NoteSlow remembers that the calls of a tool take long.
+func (l *learned) NoteSlow(tool string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.slow[tool] = true
+}
+
+// IsSlow reports whether the calls of a tool take long.
+func (l *learned) IsSlow(tool string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.slow[tool]
+}
+
+// Works remembers arguments with which a tool succeeds: later scenarios begin with them.
+func (l *learned) Works(tool string, with Arguments) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.works[tool]; !known && !with.Example {
+		l.works[tool] = with
+	}
+}
+
 // Learn remembers the values in a result by the names of their members: an id that one tool
 // returns is often one that another tool takes.
-func (l *RevisionRun) Learn(a wire.Answer) {
+func (l *learned) Learn(a wire.Answer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	result, _ := rawjson.Object(a.Result)
 	l.learnFrom("", result["structuredContent"], 0)
 	var blocks []wire.ListEntry
@@ -32,7 +79,7 @@ func (l *RevisionRun) Learn(a wire.Answer) {
 	}
 }
 
-func (l *RevisionRun) learnFrom(name string, raw json.RawMessage, nested int) {
+func (l *learned) learnFrom(name string, raw json.RawMessage, nested int) {
 	if nested > mostNested {
 		return
 	}
@@ -93,7 +140,9 @@ func (l *RevisionRun) Guesses(tool wire.Tool) []Arguments {
 }
 
 // candidates returns values for a member of the arguments.
-func (l *RevisionRun) candidates(name string, property json.RawMessage) []json.RawMessage {
+func (l *learned) candidates(name string, property json.RawMessage) []json.RawMessage {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if s := fixture.ReadSchema(property); len(s.Enum) > 0 || len(s.Const) > 0 {
 		return nil
 	}
@@ -142,11 +191,4 @@ func quoted(text string) []json.RawMessage {
 		}
 	}
 	return out
-}
-
-// Works remembers arguments with which a tool succeeds: later scenarios begin with them.
-func (l *RevisionRun) Works(tool string, with Arguments) {
-	if _, known := l.works[tool]; !known && !with.Example {
-		l.works[tool] = with
-	}
 }

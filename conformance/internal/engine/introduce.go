@@ -96,7 +96,12 @@ func (r *runner) trySession(ctx context.Context) (firstAnswer, error) {
 	if err != nil {
 		return firstAnswer{}, &conformance.UnreachableError{Target: r.Report.Target, Exit: -1, Status: refusal(wire.Answer{}, err), Err: err}
 	}
-	defer s.Close()
+	kept := false
+	defer func() {
+		if !kept {
+			s.Close()
+		}
+	}()
 	a, err := r.greet(start, s, offer)
 	if isProcess(r.Subject) {
 		r.starts = 2 * time.Since(begun)
@@ -120,7 +125,12 @@ func (r *runner) trySession(ctx context.Context) (firstAnswer, error) {
 	if s.Opened == nil {
 		return firstAnswer{refused: refusal(a, err), failure: failure}, nil
 	}
-	return firstAnswer{revision: s.Opened.Revision}, s.Initialized(ctx)
+	answer := firstAnswer{revision: s.Opened.Revision}
+	err = s.Initialized(ctx)
+	if kept = err == nil && isProcess(r.Subject); kept {
+		l.shared[sharedKey(nil)], r.first = s, l
+	}
+	return answer, err
 }
 
 // waiting describes the first step of a run.

@@ -15,13 +15,14 @@ func Plan(ctx context.Context, subject conformance.Subject, suite Suite, opts co
 	if err != nil {
 		return nil, err
 	}
+	defer r.closeFirst()
 	revisions, err := r.revisions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var plan []conformance.Listed
 	for _, revision := range revisions {
-		part, err := newRevisionRun(r, revision).plan(ctx, suite.Scenarios)
+		part, err := r.revisionRun(revision).plan(ctx, suite.Scenarios)
 		if err != nil {
 			return nil, err
 		}

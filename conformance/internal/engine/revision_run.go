@@ -28,6 +28,9 @@ type RevisionRun struct {
 	// Environment is what the suite prepared for the server.
 	Environment Environment
 	shared      map[string]*wire.Session // by the environment of the program
+	// Ended has what the end of one program showed, by check; nil if no scenario has looked at it.
+	Ended map[string]bool
+	left  map[wire.Stage][]*wire.Session // programs that scenarios have left to others
 
 	Capabilities ServerCapabilities
 	Tools        []wire.Tool
@@ -36,14 +39,9 @@ type RevisionRun struct {
 	profiles     map[string]string // the error profiles by tool, or whatever the server says
 	grant        conformance.SideEffects
 	results      []conformance.Result
-	timedOut     int             // handshakes in a row without an answer
-	called       map[string]bool // the tools that were called, true with an example
-	// Slow has the tools whose calls take long.
-	Slow map[string]bool
-	// known has values of the server's results by the names of their members, works the
-	// arguments with which tools succeed.
-	known map[string][]json.RawMessage
-	works map[string]Arguments
+	starting     string // about how often the program is started, for the progress
+	timedOut     int    // handshakes in a row without an answer
+	*learned            // shared by workers
 }
 
 // ServerCapabilities is the capabilities object of the server.
@@ -52,7 +50,8 @@ type ServerCapabilities map[string]json.RawMessage
 func newRevisionRun(r *runner, revision mcp.Version) *RevisionRun {
 	l := &RevisionRun{
 		runner: r, Asked: revision, Revision: revision, Seen: observe.New(), shared: map[string]*wire.Session{},
-		Environment: emptyEnvironment{}, called: map[string]bool{}, Slow: map[string]bool{}, known: map[string][]json.RawMessage{}, works: map[string]Arguments{},
+		Environment: emptyEnvironment{}, learned: newLearned(),
+		left: map[wire.Stage][]*wire.Session{},
 	}
 	schemas := Scenario{ID: "SEEN-BASE", Area: "base"}
 	sent := Scenario{ID: "SEEN-REQUESTS", Area: "base"}
@@ -78,13 +77,13 @@ func (l *RevisionRun) run(ctx context.Context, scenarios []Scenario) error {
 	for i := range scenarios {
 		total += len(scenarios[i].Checks)
 	}
+	if l.IsProcess() {
+		l.starting = fmt.Sprintf(" · about %d starts of the program", l.startsAbout(scenarios))
+	}
+	defer l.closeLeft()
 	for _, last := range []bool{false, true} {
-		for i := range scenarios {
-			if scenarios[i].Last == last {
-				l.progress(string(l.Revision)+" "+scenarios[i].Area, len(l.results), total)
-				l.play(ctx, &scenarios[i])
-			}
-		}
+		l.playAll(ctx, slices.DeleteFunc(slices.Clone(scenarios), func(sc Scenario) bool { return sc.Last != last }), total)
+		l.closeLeft()
 		l.CloseShared() // passive scenarios judge the ends of sessions, too
 	}
 	l.noteCalled()
@@ -99,14 +98,22 @@ func (l *RevisionRun) run(ctx context.Context, scenarios []Scenario) error {
 // introduce reads the server's description of itself in this revision.
 func (l *RevisionRun) introduce(ctx context.Context) error {
 	l.doing(string(l.Asked) + ": waiting for the server to introduce itself")
-	s, err := l.open(ctx, l.environ(""))
-	if err != nil {
-		return &conformance.UnreachableError{Target: l.Report.Target, Exit: -1, Err: err}
+	key := sharedKey(l.environ(""))
+	s := l.shared[key]
+	if s != nil && s.Stage() != wire.StageOpen { // it has exited since it was greeted
+		l.CloseShared()
+		s = nil
 	}
-	if err := s.Handshake(ctx, l.Asked); err != nil {
-		s.Close() // the lifecycle scenarios judge it
-		l.learn(s)
-		return ctx.Err()
+	if s == nil {
+		var err error
+		if s, err = l.open(ctx, l.environ("")); err != nil {
+			return &conformance.UnreachableError{Target: l.Report.Target, Exit: -1, Err: err}
+		}
+		if err := s.Handshake(ctx, l.Asked); err != nil {
+			s.Close() // the lifecycle scenarios judge it
+			l.learn(s)
+			return ctx.Err()
+		}
 	}
 	l.learn(s)
 	if l.Capabilities.Has("tools") {
@@ -118,7 +125,7 @@ func (l *RevisionRun) introduce(ctx context.Context) error {
 			l.mirror(s)
 		}
 	}
-	l.shared[sharedKey(l.environ(""))] = s
+	l.shared[key] = s
 	return nil
 }
 
@@ -174,7 +181,7 @@ func (l *RevisionRun) prepareEnvironment() error {
 func (l *RevisionRun) IsProcess() bool { return isProcess(l.Subject) }
 
 // play runs one scenario, or skips its checks.
-func (l *RevisionRun) play(ctx context.Context, sc *Scenario) {
+func (l *RevisionRun) play(ctx context.Context, sc *Scenario) []conformance.Result {
 	t := &Trial{Rev: l, Scenario: sc, lastTime: time.Now()}
 	selected := false
 	for _, c := range sc.Checks {
@@ -204,10 +211,7 @@ func (l *RevisionRun) play(ctx context.Context, sc *Scenario) {
 			t.cut()
 		}
 	}
-	for _, res := range t.results {
-		l.emit(res)
-	}
-	l.results = append(l.results, t.results...)
+	return t.results
 }
 
 // busyMachine is the starvation from which on a wait says nothing about a server, and mostStretch
@@ -223,11 +227,24 @@ func (l *RevisionRun) perform(ctx context.Context, t *Trial) {
 	skipped := slices.Clone(t.results)
 	bounded, cancel := context.WithTimeout(ctx, l.Opts.Timeout)
 	defer cancel()
+	l.nextSpare(ctx, l.environ(t.Scenario.Needs.Fixture))
 	err := l.try(bounded, t)
+	if t.inDoubt(err) && ctx.Err() == nil {
+		if t.waited() {
+			l.closeSpare()
+			defer func(due int) { l.due = due }(l.due)
+			l.due = 0
+		}
+		t.close()
+		*t = Trial{Rev: l, Scenario: t.Scenario, Calls: t.Calls, lastTime: t.lastTime, results: slices.Clone(skipped), alone: true}
+		bounded, cancel := context.WithTimeout(ctx, l.Opts.Timeout)
+		defer cancel()
+		err = l.try(bounded, t)
+	}
 	if (len(t.late) > 0 || late(err)) && ctx.Err() == nil {
 		if starved := l.starvation(); starved >= busyMachine {
 			t.close()
-			*t = Trial{Rev: l, Scenario: t.Scenario, Calls: t.Calls, lastTime: t.lastTime, results: skipped}
+			*t = Trial{Rev: l, Scenario: t.Scenario, Calls: t.Calls, lastTime: t.lastTime, results: skipped, alone: true}
 			l.CloseShared()
 			l.stretch = int(min(2*starved, mostStretch))
 			bounded, cancel := context.WithTimeout(ctx, l.stretched(l.Opts.Timeout))
@@ -257,7 +274,7 @@ func (l *RevisionRun) try(ctx context.Context, t *Trial) error {
 	t.Ctx = ctx
 	err := t.attempt()
 	t.blame(err)
-	if err != nil {
+	if err != nil && !errors.Is(err, errAgain) {
 		l.CloseShared() // no other scenario gets a session in doubt
 	}
 	return err
@@ -281,14 +298,24 @@ func (l *RevisionRun) starvation() float64 {
 	return wire.Starvation()
 }
 
-// open makes a connection on which nothing was sent.
+// open makes a connection on which nothing was sent. It takes the spare program if there is
+// one.
 func (l *RevisionRun) open(ctx context.Context, extra []string) (*wire.Session, error) {
-	tr := wire.NewTrace()
-	w, err := openSubject(ctx, l.Subject, tr, extra)
-	if err != nil {
-		return nil, err
+	var w wire.Conn
+	tr, waited := wire.NewTrace(), time.Duration(0)
+	if next := l.takeSpare(extra); next != nil {
+		w, tr = next.conn, next.trace
+		waited = tr.Begin()
+	} else {
+		var err error
+		if w, err = openSubject(ctx, l.Subject, tr, extra); err != nil {
+			return nil, err
+		}
 	}
+	l.opened++
+	l.nextSpare(ctx, extra)
 	s := wire.NewSession(w, tr, l.Seen.Message, l.stretched(l.Opts.Answer))
+	s.Aged = waited > longWait
 	s.StartTimeout, s.Environment = l.stretched(l.starts), extra
 	if l.Stateless() {
 		s.Speak(l.Revision)

@@ -32,6 +32,13 @@ type runner struct {
 	// stretch multiplies the waits for answers, unless it is 0, while a scenario runs once more
 	// on a busy machine.
 	stretch int
+	// spare is the next program, started while a scenario runs, as long as more are due than were
+	// opened.
+	spare       *spare
+	due, opened int
+	// first has the conversation in which the server told its newest session revision, for
+	// the first run of that revision.
+	first *RevisionRun
 	// slowEnds counts the sessions that had to be killed.
 	slowEnds int
 }
@@ -47,23 +54,50 @@ func Run(ctx context.Context, subject conformance.Subject, suite Suite, opts con
 		return nil, err
 	}
 	r.cut = ctx.Done()
+	defer r.closeSpare()
+	defer r.closeFirst()
 	revisions, err := r.revisions(ctx)
 	if err != nil {
 		return nil, err
 	}
+	r.keepFirst(revisions)
 	for attempt := range r.Opts.Repeat {
 		order := suite.Scenarios
 		if opts.Seed != 0 {
 			order = Shuffle(order, opts.Seed+uint64(attempt))
 		}
 		for _, revision := range revisions {
-			if err := newRevisionRun(r, revision).run(ctx, order); err != nil {
+			if err := r.revisionRun(revision).run(ctx, order); err != nil {
 				return nil, err
 			}
 		}
 	}
 	r.Report.Duration = time.Since(r.Report.StartedAt)
 	return r.Report, cmp.Or(r.conclude(), ctx.Err())
+}
+
+// revisionRun returns a run of a revision: the first one if that has begun already.
+func (r *runner) revisionRun(revision mcp.Version) *RevisionRun {
+	if l := r.first; l != nil && l.Asked == revision {
+		r.first = nil
+		return l
+	}
+	return newRevisionRun(r, revision)
+}
+
+// keepFirst closes the first conversation unless one of the revisions begins with it.
+func (r *runner) keepFirst(revisions []mcp.Version) {
+	if r.first != nil && !slices.Contains(revisions, r.first.Asked) {
+		r.closeFirst()
+	}
+}
+
+// closeFirst closes the first conversation if no revision run has taken it over.
+func (r *runner) closeFirst() {
+	if r.first != nil {
+		r.first.CloseShared()
+		r.first = nil
+	}
 }
 
 // doing reports the next step of the run, before the checks of a revision.

@@ -63,6 +63,8 @@ type Scenario struct {
 	Since, Until mcp.Version
 	// Needs gates the scenario on what the subject offers.
 	Needs Needs
+	// Starts is about how many programs the scenario starts for itself.
+	Starts int
 	// Checks are all checks the scenario decides. One it leaves undecided is
 	// reported as inconclusive.
 	Checks []Check

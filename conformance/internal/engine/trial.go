@@ -34,6 +34,11 @@ type Trial struct {
 	Trace                    *wire.Trace
 	FirstFrame, EvidenceFrom int
 
+	// alone: the scenario runs on new programs only. again: it has to run alone, since a program
+	// of another did not pass.
+	alone, again bool
+	running      bool
+
 	lastTime time.Time
 	// late are the checks whose outcome may be due to an answer that did not come in time.
 	late []string
@@ -131,6 +136,7 @@ func (t *Trial) Decide(id string, status conformance.Status, r conformance.Resul
 	if t.Decided(id) {
 		return
 	}
+	t.doubts(t.session, status)
 	if t.lacksAnswer(status) {
 		t.late = append(t.late, id)
 	}
@@ -203,6 +209,9 @@ func (t *Trial) Fresh() *wire.Session {
 
 // TryFresh is Fresh for scenarios that judge a failure.
 func (t *Trial) TryFresh() (*wire.Session, error) {
+	if s := t.takeOver(wire.StageOpen); s != nil {
+		return s, nil
+	}
 	if err := t.Rev.givenUp(); err != nil {
 		return nil, err
 	}
@@ -241,10 +250,16 @@ func (t *Trial) TryOpen(extra ...string) (*wire.Session, error) {
 // OnFinish calls end when the scenario is over.
 func (t *Trial) OnFinish(end func()) { t.ends = append(t.ends, end) }
 
-// finish decides the remaining checks and closes the sessions of the scenario. err is the
-// error of the scenario.
+// finish decides the remaining checks and closes the sessions of the scenario, or leaves them
+// to others. err is the error of the scenario.
 func (t *Trial) finish(err error) {
 	exit := t.exited()
+	if err == nil && t.Rev.left != nil && t.Scenario.suite() == SuiteProtocol && t.Ctx != nil && t.Ctx.Err() == nil {
+		for _, s := range t.own {
+			t.Rev.leave(t.Ctx, s)
+		}
+		t.own = nil
+	}
 	t.close()
 	for _, c := range t.Scenario.Checks {
 		if t.Decided(c.ID) {
@@ -307,6 +322,8 @@ func (t *Trial) attempt() (err error) {
 			err = SuiteError(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 	}()
+	t.running = true
+	defer func() { t.running = false }()
 	t.Scenario.Run(t)
 	return nil
 }

@@ -107,8 +107,16 @@ func Unheard(t *engine.Trial, s *wire.Session, err error) bool {
 	return lost != nil
 }
 
-// Offer opens a connection and offers any version.
+// Offer opens a connection and offers any version. A program that has answered another offer
+// is asked again: only an answer that is right counts then.
 func Offer(t *engine.Trial, v mcp.Version) (*wire.Session, wire.Answer, error) {
+	if s := t.Greeted(); s != nil {
+		s.Opened = nil
+		a, err := s.Initialize(t.Ctx, v)
+		if err == nil && s.Opened != nil && (s.Opened.Revision == v || v.Era() != mcp.EraSession && s.Opened.Revision.Era() == mcp.EraSession) {
+			return s, a, nil
+		}
+	}
 	s := t.Raw()
 	a, err := s.Initialize(t.Ctx, v)
 	return s, a, err

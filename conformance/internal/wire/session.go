@@ -61,6 +61,11 @@ type Session struct {
 	Flooded         bool
 	// Closed: the suite has closed the conversation itself.
 	Closed bool
+	// Used: the program has done more than the check is about, so that a failure on it is no
+	// verdict yet. Aged: a missing answer is none.
+	Used, Aged bool
+	// ready: notifications/initialized was sent.
+	ready bool
 	// Stateless is the revision if it has no sessions: each request carries what initialize
 	// has otherwise.
 	Stateless mcp.Version
@@ -168,6 +173,7 @@ func (s *Session) Ask(ctx context.Context, id string, data []byte) (Answer, erro
 
 // Initialized tells the server that the handshake is done.
 func (s *Session) Initialized(ctx context.Context) error {
+	s.ready = true
 	_, err := s.Send(ctx, Message("", mcp.MethodInitialized, nil))
 	return err
 }

@@ -48,6 +48,8 @@ type StdioConn struct {
 	// hurry: its end is not judged, and it is known to exit slowly.
 	hurry atomic.Bool
 
+	exited chan struct{} // closed at the end of the server's output
+
 	write sync.Mutex
 	once  sync.Once
 	end   Ending
@@ -56,7 +58,7 @@ type StdioConn struct {
 
 func newStdioConn(in io.WriteCloser, out io.Reader, tr *Trace) *StdioConn {
 	w := &StdioConn{
-		in: in, trace: tr, box: newInbox(), quit: make(chan struct{}), log: NewLog(nil), unread: &partLine{Reader: out},
+		in: in, trace: tr, box: newInbox(), quit: make(chan struct{}), exited: make(chan struct{}), log: NewLog(nil), unread: &partLine{Reader: out},
 	}
 	go w.read(w.unread)
 	return w
@@ -65,6 +67,7 @@ func newStdioConn(in io.WriteCloser, out io.Reader, tr *Trace) *StdioConn {
 // read delivers lines until the stream ends.
 func (w *StdioConn) read(out io.Reader) {
 	defer close(w.box.messages)
+	defer close(w.exited)
 	r := bufio.NewReaderSize(out, 64<<10)
 	for {
 		line, err := readLine(r, MaxFrame)
@@ -157,6 +160,16 @@ func (w *StdioConn) Close() Ending {
 // Hurry gives the server 200 ms to exit: its end is not judged, and it is known to exit
 // slowly.
 func (w *StdioConn) Hurry() { w.hurry.Store(true) }
+
+// Exited reports whether the server has ended its output.
+func (w *StdioConn) Exited() bool {
+	select {
+	case <-w.exited:
+		return true
+	default:
+		return false
+	}
+}
 
 // Unterminated returns the bytes after the last newline, at most 64 KiB.
 func (w *StdioConn) Unterminated() []byte { return w.unread.bytes() }

@@ -13,9 +13,8 @@ import (
 
 // Trace records the traffic of one conversation. Safe for concurrent use.
 type Trace struct {
-	begin time.Time
-
 	mu      sync.Mutex
+	begin   time.Time
 	frames  []conformance.Frame
 	dropped int
 }
@@ -25,16 +24,29 @@ func NewTrace() *Trace { return &Trace{begin: time.Now()} }
 
 // Add records a frame; note describes what is no message.
 func (t *Trace) Add(dir conformance.Direction, data []byte, info *conformance.HTTPInfo, note string) {
-	f := conformance.Frame{At: time.Since(t.begin), Dir: dir, Size: len(data), HTTP: info, Note: note}
+	f := conformance.Frame{Dir: dir, Size: len(data), HTTP: info, Note: note}
 	f.Data = append([]byte(nil), data[:min(len(data), KeptBytes)]...)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	f.At = time.Since(t.begin)
 	const bound = 2000 // 200 concurrent calls fit; a flood does not
 	if len(t.frames) >= bound {
 		t.frames = append(t.frames[:0], t.frames[bound/2:]...)
 		t.dropped += bound / 2
 	}
 	t.frames = append(t.frames, f)
+}
+
+// Begin makes the times of the trace begin now, and returns how long it has been before.
+func (t *Trace) Begin() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before := time.Since(t.begin)
+	t.begin = time.Now()
+	for i := range t.frames {
+		t.frames[i].At = 0
+	}
+	return before
 }
 
 func (t *Trace) received(in Inbound) {

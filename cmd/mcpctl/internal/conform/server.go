@@ -43,6 +43,7 @@ type conformOptions struct {
 	allowTools, suites []string
 	calls              string
 	seed               uint64
+	parallel           int
 	dryRun             bool
 
 	wrongAudience, weak string
@@ -129,6 +130,7 @@ not answer, 4 it wants a login, 5 it does not answer with MCP.`,
 	f.StringVar(&o.calls, "calls", "", "`file` with the tools that may be called and arguments for them; conform init writes one")
 	f.StringArrayVar(&o.suites, "suite", nil, "run only this `suite`: protocol, or seeds (the 29 tools of the reference server; on by default for servers that declare them)")
 	f.Var(flags.Choice(&o.transport, "auto", "auto", "http", "sse"), "transport", "transport of a URL: http (streamable HTTP), sse (the old HTTP+SSE), or auto: http, else sse")
+	f.IntVar(&o.parallel, "parallel", 1, "number of scenarios to run at once, each with its own processes of a program")
 	f.Uint64Var(&o.seed, "seed", 0, "shuffle the scenarios with this seed, and choose other arguments")
 	f.StringVar(&o.wrongAudience, "wrong-audience-token", "", "`@FILE` with a token for another server, which this one must refuse")
 	f.StringVar(&o.weak, "weak-token", "", "`@FILE` with a token without some scope, which this server must refuse where it needs the scope")
@@ -195,7 +197,7 @@ func (s *suite) conformOptions(cmd *cobra.Command, o conformOptions) (conformanc
 	opts := conformance.Options{
 		Suites: o.suites, Only: o.only, Skip: o.skip,
 		SideEffects: conformance.SideEffects(o.sideEffects), AllowTools: o.allowTools, StartTimeout: defaultStart, Answer: defaultAnswer,
-		Requirements: mcp.Version(o.requirements), Repeat: o.repeat, Seed: o.seed, Strict: o.strict,
+		Requirements: mcp.Version(o.requirements), Repeat: o.repeat, Seed: o.seed, Strict: o.strict, Parallel: o.parallel,
 	}
 	spec := cmp.Or(o.spec, s.Flags.Pinned())
 	switch {

@@ -23,12 +23,12 @@ func validateChecklistScenarios() []engine.Scenario {
 	clock := needs
 	clock.Control = "a clock"
 	return []engine.Scenario{
-		{ID: "S0-VAL-05", Needs: needs, Run: runChecklistManual},
+		{ID: "S0-VAL-05", Starts: 1, Needs: needs, Run: runChecklistManual},
 		{ID: "S0-VAL-10", Needs: needs, Run: runChecklistMissing},
 		{ID: "S0-VAL-11", Needs: needs, Run: runChecklistBroken},
-		{ID: "S0-VAL-13", Needs: needs, Run: runChecklistEdited},
+		{ID: "S0-VAL-13", Starts: 1, Needs: needs, Run: runChecklistEdited},
 		{ID: "S0-VAL-13-CLOCK", Needs: clock},
-		{ID: "S0-VAL-14", Needs: needs, Run: runChecklistOnce},
+		{ID: "S0-VAL-14", Starts: 1, Needs: needs, Run: runChecklistOnce},
 		{ID: "S0-VAL-16", Needs: needs, Run: runChecklistUnreadable},
 		{ID: "S0-VAL-17", Needs: needs, Run: runChecklistUnknownCheck},
 	}

@@ -28,7 +28,7 @@ func crossScenarios() []engine.Scenario {
 	return []engine.Scenario{
 		{ID: "X-WIRE-07-FAMILIES", Needs: engine.Needs{Capability: "tools", Profile: engine.AnyProfile}, Run: runAnnounced},
 		{ID: "X-SEC-01", Needs: reading(needs), Run: runClimbing},
-		{ID: "X-SHUT-01-CALL", Needs: stdio, Run: runEndInCall},
+		{ID: "X-SHUT-01-CALL", Starts: 1, Needs: stdio, Run: runEndInCall},
 		{ID: "X-PERF-01", Needs: needs, Run: runLatency},
 	}
 }

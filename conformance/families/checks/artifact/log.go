@@ -21,12 +21,12 @@ func artifactLogScenarios() []engine.Scenario {
 	rest.Fixture = surroundings.REST
 	token := logging(engine.Needs{Capability: "tools", Profile: "assistant", Tools: []string{"save_artifact"}, SideEffects: conformance.SideEffectsAll})
 	return []engine.Scenario{
-		{ID: "S0-APPROVE-28", Needs: needs, Run: runApproveLog},
-		{ID: "S0-ADD-23", Needs: needs, Run: runAddLog},
-		{ID: "S0-RES-05", Needs: needs, Run: runReserveLog},
-		{ID: "X-LOG-01-FAILED", Needs: needs, Run: runFailedLog},
-		{ID: "X-LOG-02-TOKEN", Needs: token, Run: runTokenLog},
-		{ID: "S0-E2E-01", Needs: rest, Run: runWorkflow},
+		{ID: "S0-APPROVE-28", Starts: 1, Needs: needs, Run: runApproveLog},
+		{ID: "S0-ADD-23", Starts: 1, Needs: needs, Run: runAddLog},
+		{ID: "S0-RES-05", Starts: 1, Needs: needs, Run: runReserveLog},
+		{ID: "X-LOG-01-FAILED", Starts: 1, Needs: needs, Run: runFailedLog},
+		{ID: "X-LOG-02-TOKEN", Starts: 1, Needs: token, Run: runTokenLog},
+		{ID: "S0-E2E-01", Starts: 1, Needs: rest, Run: runWorkflow},
 	}
 }
 

@@ -28,7 +28,7 @@ func idServiceScenarios() []engine.Scenario {
 		{ID: "S0-IDAPI-11", Needs: needs, Run: onREST(runIDParallel)},
 		{ID: "S0-IDAPI-05-CLOCK", Needs: wanting(needs, "a clock")},
 		{ID: "S0-IDAPI-09", Needs: wanting(needs, "a barrier in the database")},
-		{ID: "S0-TASKAPI-15", Needs: logging(needs), Run: runServiceSettings},
+		{ID: "S0-TASKAPI-15", Starts: 1, Needs: logging(needs), Run: runServiceSettings},
 	}
 }
 

@@ -23,7 +23,7 @@ func approveServiceScenarios() []engine.Scenario {
 		{ID: "S0-APPROVE-16", Needs: needs, Run: runApproveNoResearch},
 		{ID: "S0-APPROVE-18-REQUESTS", Needs: needs, Run: runApproveAsksNothing},
 		{ID: "S0-APPROVE-20-REQUESTS", Needs: needs, Run: runApproveStories},
-		{ID: "S0-APPROVE-06-REQUESTS", Needs: needs, Run: runApproveRefusedFirst},
+		{ID: "S0-APPROVE-06-REQUESTS", Starts: 1, Needs: needs, Run: runApproveRefusedFirst},
 		{ID: "S0-APPROVE-21", Needs: reading(needs), Run: runApproveNoIDs},
 		{ID: "S0-APPROVE-22", Needs: reading(needs), Run: runApproveNoTasks},
 		{ID: "S0-APPROVE-24", Needs: needs, Run: runApproveUnconfirmed},

@@ -32,7 +32,7 @@ func storeScenarios() []engine.Scenario {
 		{ID: "S0-STORE-11", Needs: needs, Run: runStoreTypes},
 		{ID: "S0-STORE-12", Needs: reading, Run: runStoreRead},
 		{ID: "S0-STORE-14", Needs: needs, Run: runStoreOver},
-		{ID: "S0-STORE-15", Needs: logs, Run: runStoreLog},
+		{ID: "S0-STORE-15", Starts: 1, Needs: logs, Run: runStoreLog},
 	}
 }
 

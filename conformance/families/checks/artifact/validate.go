@@ -25,7 +25,7 @@ func validateScenarios() []engine.Scenario {
 		{ID: "S0-VAL-09", Needs: needs, Run: runValidatePrefix},
 		{ID: "X-WIRE-10-BOUNDARY", Needs: needs, Run: runValidateBoundary},
 		{ID: "S0-VAL-12", Needs: needs, Run: runValidateTraversal},
-		{ID: "S0-VAL-15", Needs: logs, Run: runValidateLog},
+		{ID: "S0-VAL-15", Starts: 1, Needs: logs, Run: runValidateLog},
 	}
 }
 

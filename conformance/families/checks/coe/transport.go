@@ -20,8 +20,8 @@ func coeTransportScenarios() []engine.Scenario {
 	lines.Transport = conformance.TransportStdio
 	return []engine.Scenario{
 		{ID: "S1-TRANS-01", Needs: coeNeeds(), Run: runDirect},
-		{ID: "S1-TRANS-01-COLD", Needs: lines, Run: runCold},
-		{ID: "S1-TRANS-04", Needs: lines, Run: runSplitText},
+		{ID: "S1-TRANS-01-COLD", Starts: 1, Needs: lines, Run: runCold},
+		{ID: "S1-TRANS-04", Starts: 1, Needs: lines, Run: runSplitText},
 		{ID: "S1-TICKET-06", Needs: coeNeeds(ToolTicket), Run: runManyTickets},
 		{ID: "S1-ADMIN-01", Needs: coeReading(), Run: runAdmin},
 	}
