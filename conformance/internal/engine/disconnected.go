@@ -26,14 +26,17 @@ type loss struct {
 }
 
 // hasClosed reports whether the server, and not the suite, has closed the connection of a session.
-func hasClosed(s *wire.Session) bool { return s != nil && !s.Closed && errors.Is(s.Doubt, wire.ErrClosed) }
+func hasClosed(s *wire.Session) bool {
+	return s != nil && !s.Closed && errors.Is(s.Doubt, wire.ErrClosed)
+}
 
 // blame fails the check that the scenario was about to decide when err stopped it, if err is the
 // loss of a server that has answered before. The checks of a scenario are listed in the order of
-// their decisions; where that is not so, none fails.
+// their decisions; where that is not so, none fails. Nor does one if a check of another scenario
+// has failed because of the same method: a fault counts once.
 func (t *Trial) blame(err error) {
 	s := t.session
-	if !errors.Is(err, wire.ErrClosed) || !hasClosed(s) || s.Opened == nil || t.blamed(s) {
+	if !errors.Is(err, wire.ErrClosed) || !hasClosed(s) || s.Opened == nil || t.blamed(s) || t.Rev.fatal[s.During()] {
 		return
 	}
 	next := ""
@@ -85,6 +88,11 @@ func (l *RevisionRun) confirm(ctx context.Context, t *Trial, skipped []conforman
 	err := l.try(ctx, t)
 	t.explain()
 	l.CloseShared()
+	for _, lost := range t.losses {
+		if _, before := before[lost.check]; before {
+			l.fatal[lost.session.During()] = true
+		}
+	}
 	for i := range t.results {
 		r := &t.results[i]
 		again := slices.ContainsFunc(t.losses, func(l loss) bool { return l.check == r.ID })

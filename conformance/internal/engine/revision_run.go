@@ -37,6 +37,8 @@ type RevisionRun struct {
 	grant        conformance.SideEffects
 	results      []conformance.Result
 	timedOut     int // handshakes in a row without an answer
+	// fatal has the requests that end the server, as [wire.Session.During] describes them.
+	fatal map[string]bool
 }
 
 // ServerCapabilities is the capabilities object of the server.
@@ -44,7 +46,7 @@ type ServerCapabilities map[string]json.RawMessage
 
 func newRevisionRun(r *runner, revision mcp.Version) *RevisionRun {
 	l := &RevisionRun{
-		runner: r, Asked: revision, Revision: revision, Seen: observe.New(), shared: map[string]*wire.Session{}, Environment: emptyEnvironment{},
+		runner: r, Asked: revision, Revision: revision, Seen: observe.New(), shared: map[string]*wire.Session{}, fatal: map[string]bool{}, Environment: emptyEnvironment{},
 	}
 	schemas := Scenario{ID: "SEEN-BASE", Area: "base"}
 	sent := Scenario{ID: "SEEN-REQUESTS", Area: "base"}
