@@ -23,6 +23,8 @@ import (
 type loss struct {
 	check   string
 	session *wire.Session
+	// step: a request that the check is not about has ended the server.
+	step bool
 }
 
 // hasClosed reports whether the server, and not the suite, has closed the connection of a session.
@@ -33,7 +35,7 @@ func hasClosed(s *wire.Session) bool {
 // blame fails the check that the scenario was about to decide when err stopped it, if err is the
 // loss of a server that has answered before. The checks of a scenario are listed in the order of
 // their decisions; where that is not so, none fails. Nor does one if a check of another scenario
-// has failed because of the same method: a fault counts once.
+// has failed because of the same request: a fault counts once.
 func (t *Trial) blame(err error) {
 	s := t.session
 	if !errors.Is(err, wire.ErrClosed) || !hasClosed(s) || s.Opened == nil || t.blamed(s) || t.Rev.fatal[s.During()] {
@@ -49,8 +51,12 @@ func (t *Trial) blame(err error) {
 			return
 		}
 	}
-	if next != "" {
-		t.Fail(next, "an answer", "%s", wire.ErrClosed)
+	if next == "" {
+		return
+	}
+	t.Fail(next, "an answer", "%s", wire.ErrClosed)
+	if t.blamed(s) {
+		t.losses[len(t.losses)-1].step = s.During() != " during "+s.LifeSign() // which shows the loss of any message
 	}
 }
 
@@ -89,7 +95,7 @@ func (l *RevisionRun) confirm(ctx context.Context, t *Trial, skipped []conforman
 	t.explain()
 	l.CloseShared()
 	for _, lost := range t.losses {
-		if _, before := before[lost.check]; before {
+		if _, again := before[lost.check]; again && lost.step {
 			l.fatal[lost.session.During()] = true
 		}
 	}
