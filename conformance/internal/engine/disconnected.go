@@ -22,6 +22,8 @@ import (
 type loss struct {
 	check   string
 	session *wire.Session
+	// step: a request that the check is not about has ended the server.
+	step bool
 }
 
 // hasClosed reports whether the server, and not the suite, has closed the connection of a session.
@@ -31,10 +33,11 @@ func hasClosed(s *wire.Session) bool {
 
 // blame fails the check that the scenario was about to decide when err stopped it, if err is the
 // loss of a server that has answered before. The checks of a scenario are listed in the order of
-// their decisions; where that is not so, none fails.
+// their decisions; where that is not so, none fails. Nor does one if a check of another scenario
+// has failed because of the same request: a fault counts once.
 func (t *Trial) blame(err error) {
 	s := t.session
-	if !errors.Is(err, wire.ErrClosed) || !hasClosed(s) || s.Opened == nil || t.blamed(s) {
+	if !errors.Is(err, wire.ErrClosed) || !hasClosed(s) || s.Opened == nil || t.blamed(s) || t.Rev.fatal[s.During()] {
 		return
 	}
 	next := ""
@@ -47,8 +50,12 @@ func (t *Trial) blame(err error) {
 			return
 		}
 	}
-	if next != "" {
-		t.Fail(next, "an answer", "%s", wire.ErrClosed)
+	if next == "" {
+		return
+	}
+	t.Fail(next, "an answer", "%s", wire.ErrClosed)
+	if t.blamed(s) {
+		t.losses[len(t.losses)-1].step = s.During() != " during "+s.LifeSign() // which shows the loss of any message
 	}
 }
 
@@ -86,6 +93,11 @@ func (l *RevisionRun) confirm(ctx context.Context, t *Trial, skipped []conforman
 	err := l.try(ctx, t)
 	t.explain()
 	l.CloseShared()
+	for _, lost := range t.losses {
+		if _, again := before[lost.check]; again && lost.step {
+			l.fatal[lost.session.During()] = true
+		}
+	}
 	for i := range t.results {
 		r := &t.results[i]
 		again := slices.ContainsFunc(t.losses, func(l loss) bool { return l.check == r.ID })

@@ -85,6 +85,6 @@ func (l *RevisionRun) playParallel(ctx context.Context, scenarios []Scenario, re
 func (l *RevisionRun) worker() *RevisionRun {
 	shared, w := *l.runner, *l
 	shared.spare, shared.due, shared.first = nil, 0, nil // as many programs run as there are workers
-	w.runner, w.shared, w.left, w.results = &shared, map[string]*wire.Session{}, map[wire.Stage][]*wire.Session{}, nil
+	w.runner, w.shared, w.left, w.fatal, w.results = &shared, map[string]*wire.Session{}, map[wire.Stage][]*wire.Session{}, map[string]bool{}, nil
 	return &w
 }

@@ -42,6 +42,8 @@ type RevisionRun struct {
 	starting     string // about how often the program is started, for the progress
 	timedOut     int    // handshakes in a row without an answer
 	*learned            // shared by workers
+	// fatal has the requests that end the server, as [wire.Session.During] describes them.
+	fatal map[string]bool
 }
 
 // ServerCapabilities is the capabilities object of the server.
@@ -49,7 +51,7 @@ type ServerCapabilities map[string]json.RawMessage
 
 func newRevisionRun(r *runner, revision mcp.Version) *RevisionRun {
 	l := &RevisionRun{
-		runner: r, Asked: revision, Revision: revision, Seen: observe.New(), shared: map[string]*wire.Session{},
+		runner: r, Asked: revision, Revision: revision, Seen: observe.New(), shared: map[string]*wire.Session{}, fatal: map[string]bool{},
 		Environment: emptyEnvironment{}, learned: newLearned(),
 		left: map[wire.Stage][]*wire.Session{},
 	}

@@ -143,7 +143,7 @@ func (t *Trial) Decide(id string, status conformance.Status, r conformance.Resul
 	if reason := t.unsure(status); reason != "" {
 		status, r = conformance.Inconclusive, conformance.Result{Detail: reason}
 	} else if (status == conformance.Fail || status == conformance.Warn) && hasClosed(t.session) {
-		t.losses = append(t.losses, loss{id, t.session})
+		t.losses = append(t.losses, loss{check: id, session: t.session})
 		if r.Evidence == nil {
 			r.Evidence = t.Trace.Since(t.FirstFrame) // an earlier message may have ended it
 		}

@@ -286,7 +286,7 @@ func TestLoss_OneRule(t *testing.T) {
 		want  map[string]conformance.Status
 	}{
 		"a step before the check": {`"tools/list"`, 1 << 40, map[string]conformance.Status{
-			"TOOL-01/list": conformance.Fail, "TOOL-01/params": conformance.Inconclusive,
+			"TOOL-01/list": conformance.Fail, "TOOL-01/params": conformance.Inconclusive, "X-WIRE-07/names": conformance.Inconclusive,
 		}},
 		"the check":       {"notifications/com.example/unknown", 1 << 40, map[string]conformance.Status{"X-WIRE-05/unknown": conformance.Fail, "X-WIRE-05/bad-params": conformance.Inconclusive, "X-WIRE-05/alive": conformance.Inconclusive}},
 		"no other check":  {`{"not":"an id"}`, 1 << 40, map[string]conformance.Status{"X-WIRE-05/unknown": conformance.Pass, "X-WIRE-05/bad-params": conformance.Fail, "X-WIRE-05/cancelled": conformance.Inconclusive}},
@@ -303,7 +303,7 @@ func TestLoss_OneRule(t *testing.T) {
 				return bytes.Contains(line, []byte(c.at)) && times.Add(1) <= c.times
 			})
 			report, err := runAll(t.Context(), conformance.InProcess(serve), conformance.Options{
-				Revisions: []mcp.Version{mcp.LatestSession}, Only: []string{"X-WIRE-04", "X-WIRE-05", "TOOL-01"}, SideEffects: conformance.SideEffectsNone,
+				Revisions: []mcp.Version{mcp.LatestSession}, Only: []string{"X-WIRE-04", "X-WIRE-05", "X-WIRE-07", "TOOL-01"}, SideEffects: conformance.SideEffectsNone,
 			})
 			require.NoError(t, err)
 			got := statuses(report)
