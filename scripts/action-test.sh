@@ -84,6 +84,7 @@ for _ in {1..100}; do
 	[[ -z $url ]] || break
 	sleep 0.1
 done
+# shellcheck disable=SC2016 # mcpctl expands it
 step 0 CONFORM_URL="$url" CONFORM_HEADERS='Authorization: Bearer ${WORD}' WORD=b1g-secret CONFORM_SIDE_EFFECTS=none \
 	CONFORM_STRICT=true CONFORM_ARGS="--only LC-01"
 has output verdict=passed
