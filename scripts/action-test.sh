@@ -5,8 +5,14 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 work=$(mktemp -d)
+server=
+
 finish() {
 	local rc=$?
+	if [[ -n $server ]]; then
+		kill "$server" 2>/dev/null || true
+		wait "$server" 2>/dev/null || true
+	fi
 	((rc == 0)) || { echo "action-test: exit $rc" >&2; tail -n 20 "$work/log" >&2 || true; }
 	rm -rf "$work"
 	exit "$rc"
@@ -26,7 +32,8 @@ mkdir "$work/project"
 step() {
 	local want=$1 rc=0
 	shift
-	: >"$work/output" >"$work/summary"
+	: >"$work/output"
+	: >"$work/summary"
 	(
 		cd "$work/project"
 		env GITHUB_ACTIONS=true GITHUB_OUTPUT="$work/output" GITHUB_STEP_SUMMARY="$work/summary" \
@@ -70,6 +77,19 @@ has output verdict=failed exit-code=1 json=out/reports/conform.json
 has log "::error title="
 has summary "MCP conformance failed"
 
+"$work/refserver" --http 127.0.0.1:0 2>"$work/server" &
+server=$!
+for _ in {1..100}; do
+	url=$(sed -n 's/.*"event":"listening","url":"\([^"]*\)".*/\1/p' "$work/server")
+	[[ -z $url ]] || break
+	sleep 0.1
+done
+# shellcheck disable=SC2016 # mcpctl expands it
+step 0 CONFORM_URL="$url" CONFORM_HEADERS='Authorization: Bearer ${WORD}' WORD=b1g-secret CONFORM_SIDE_EFFECTS=none \
+	CONFORM_STRICT=true CONFORM_ARGS="--only LC-01"
+has output verdict=passed
+! grep -rq b1g-secret "$work/log" "$work/summary" "$work/project" || die "a report has the credentials"
+
 step 3 CONFORM_SERVER=false
 has output verdict=none exit-code=3
 has log "::error title=MCP conformance::"
@@ -79,4 +99,4 @@ step 2
 step 2 CONFORM_SERVER=x CONFORM_URL=http://127.0.0.1:1/mcp
 step 2 CONFORM_SERVER="$work/refserver 'open"
 step 2 CONFORM_SERVER="$work/refserver" CONFORM_STRICT=yes
-echo "action.yml: 7 steps as expected in $((SECONDS - began))s"
+echo "action.yml: 8 steps as expected in $((SECONDS - began))s"
