@@ -89,7 +89,7 @@ func (l *RevisionRun) confirm(ctx context.Context, t *Trial, skipped []conforman
 	}
 	t.close()
 	l.CloseShared()
-	*t = Trial{Rev: l, Scenario: t.Scenario, Calls: t.Calls, lastTime: t.lastTime, results: skipped}
+	*t = Trial{Rev: l, Scenario: t.Scenario, Calls: t.Calls, lastTime: t.lastTime, results: skipped, alone: true}
 	err := l.try(ctx, t)
 	t.explain()
 	l.CloseShared()
