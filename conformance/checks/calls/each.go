@@ -26,15 +26,17 @@ type each struct {
 	t *engine.Trial
 	s *wire.Session
 	verdicts
-	quick  map[string]bool // tools that have answered quickly
-	given  map[string]bool // tools that are not called any more
-	works  map[string]bool // tools that have succeeded
-	tokens []string        // of the calls that this session has answered
-	calls  int
+	quick    map[string]bool // tools that have answered quickly
+	given    map[string]bool // tools that are not called any more
+	works    map[string]bool // tools that have succeeded
+	tokens   []string        // of the calls that this session has answered
+	calls    int
+	previous *call // the last one that was answered
 	// silent is a call that had no answer, of a tool that may be slow.
-	silent string
-	deaths int
-	judges map[string]func(json.RawMessage) string // by tool, of its outputSchema
+	silent   string
+	followed int // links
+	deaths   int
+	judges   map[string]func(json.RawMessage) string // by tool, of its outputSchema
 }
 
 func runEach(t *engine.Trial) {
@@ -44,6 +46,7 @@ func runEach(t *engine.Trial) {
 	}
 	e := &each{t: t, s: t.Shared(), verdicts: verdicts{}, quick: map[string]bool{}, given: map[string]bool{}, works: map[string]bool{}, judges: map[string]func(json.RawMessage) string{}}
 	over := budget(t)
+	learnOffers(t, e.s)
 	for i, c := range inRounds(t, all) {
 		if e.given[c.tool.Name] || i >= len(all) && over() {
 			continue
@@ -87,6 +90,7 @@ func (e *each) call(c call) {
 		e.lost(c, err)
 		return
 	}
+	e.previous = &c
 	e.quick[c.tool.Name] = e.quick[c.tool.Name] || took < quick
 	e.given[c.tool.Name] = took > slow // one call of a slow tool is enough
 	e.see(e.t, "CALL-01/answered", err == nil, "an answer", "%s: %s", c, a.OrError(err))
@@ -101,6 +105,8 @@ func (e *each) call(c call) {
 	}
 	e.refusal(c, a)
 	e.structure(c, a)
+	e.links(c, a)
+	e.unasked(c, had)
 	reports := e.progress(e.t, e.s, c, had, token, e.tokens) > 0
 	e.tokens = append(e.tokens, string(rawjson.Encode(token)))
 	if one := e.verdicts["CALL-03/none"]; reports && took < quick && one == nil {
@@ -151,6 +157,8 @@ func (e *each) structure(c call, a wire.Answer) {
 		if there {
 			fault := judge(content)
 			e.see(e.t, "CALL-01/structured", fault == "", "structuredContent that matches the outputSchema", "%s: %s: %s", c, rawjson.Clip(string(content), 120), fault)
+			fault = formatFault(schema, content, 0)
+			e.see(e.t, "CALL-01/formats", fault == "", "texts of the formats that the outputSchema names", "%s: %s", c, fault)
 		}
 	}
 	if there && string(content) != "null" {
@@ -229,17 +237,42 @@ func (e *each) lost(c call, err error) {
 }
 
 // again makes a call once more with which the server was lost: lost twice, and there without it,
-// it was lost because of the call.
+// it was lost because of the call. If it is not lost again, it may have been lost because of the
+// call before, a moment later.
 func (e *each) again(c call, fault string, frames []conformance.Frame) {
 	e.deaths++
 	e.given[c.tool.Name] = true
-	_, err := ask(e.t, e.s, c, nil)
-	if err == nil || !lost(err) && !errors.Is(err, wire.ErrLate) {
+	if _, err := ask(e.t, e.s, c, nil); lost(err) || errors.Is(err, wire.ErrLate) {
+		e.fresh()
+		e.blame(fault+", twice", frames)
 		return
 	}
-	e.fresh()
-	one := &verdict{looked: 1, expected: "a server that answers other requests after the call", fault: fault + ", twice", frames: frames}
+	e.blamePrevious()
+}
+
+// blamePrevious makes the call before the loss once more, and looks whether the server is lost a
+// moment later.
+func (e *each) blamePrevious() {
+	c := e.previous
+	if c == nil {
+		return
+	}
+	if _, err := ask(e.t, e.s, *c, nil); err != nil {
+		return
+	}
+	e.t.NoError(wire.Pause(e.t.Ctx, quick))
+	if _, err := e.s.Ping(e.t.Ctx); lost(err) {
+		e.given[c.tool.Name] = true
+		frames := e.t.Trace.Since(e.t.EvidenceFrom)
+		fault := fmt.Sprintf("%s: it was answered, and a moment later %v", c, err)
+		e.fresh()
+		e.blame(fault+", twice", frames)
+	}
+}
+
+// blame fails the check of servers that are lost with a call.
+func (e *each) blame(fault string, frames []conformance.Frame) {
 	if had := e.verdicts["CALL-01/alive"]; had == nil || had.fault == "" {
-		e.verdicts["CALL-01/alive"] = one
+		e.verdicts["CALL-01/alive"] = &verdict{looked: 1, expected: "a server that answers other requests after the call", fault: fault, frames: frames}
 	}
 }

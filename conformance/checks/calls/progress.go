@@ -58,6 +58,10 @@ func (e *each) after() {
 	e.t.Step(e.s)
 	had := len(e.s.Unsolicited)
 	if _, err := e.s.Settle(e.t.Ctx); err != nil {
+		if lost(err) {
+			e.fresh()
+			e.blamePrevious()
+		}
 		return
 	}
 	late := 0

@@ -79,6 +79,13 @@ func (l *learned) Learn(a wire.Answer) {
 	}
 }
 
+// LearnValue remembers a text that the server offers for a name.
+func (l *learned) LearnValue(name, value string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.learnFrom(name, rawjson.Encode(value), 0)
+}
+
 func (l *learned) learnFrom(name string, raw json.RawMessage, nested int) {
 	if nested > mostNested {
 		return

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"mime"
-	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -191,8 +191,11 @@ func magicOf() map[string]string {
 	}
 }
 
-// IsAbsoluteURI reports whether text is a URI with a scheme (RFC 3986).
+// scheme is how an absolute URI begins (RFC 3986, section 3.1).
+var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:.`)
+
+// IsAbsoluteURI reports whether text is a URI with a scheme (RFC 3986). net/url would reject
+// percent-encoding where a host may have it.
 func IsAbsoluteURI(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && u.IsAbs() && strings.IndexFunc(text, func(c rune) bool { return c <= 0x20 || c == 0x7F }) < 0
+	return scheme.MatchString(text) && strings.IndexFunc(text, func(c rune) bool { return c <= 0x20 || c == 0x7F }) < 0
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 
@@ -15,8 +16,23 @@ const notShown = "(not shown)"
 
 // exchange sends a request. Its error is an ErrClosed, and omits the URL, which may have
 // secrets.
+//
+// If the server has closed a connection that was used before, the request goes out once more on a
+// new one: an earlier request may be the reason.
 func (w *HTTPConn) exchange(req *http.Request) (*http.Response, error) {
+	reused := false
+	seen := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { reused = info.Reused }}
+	req = req.WithContext(httptrace.WithClientTrace(req.Context(), seen))
 	resp, err := w.client.Do(req)
+	if reused && err != nil && req.Context().Err() == nil && (req.Body == nil || req.GetBody != nil) {
+		w.client.CloseIdleConnections()
+		if req.Body != nil {
+			if req.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+		resp, err = w.client.Do(req)
+	}
 	var named *url.Error
 	if errors.As(err, &named) {
 		err = named.Err

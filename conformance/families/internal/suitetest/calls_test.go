@@ -61,7 +61,7 @@ func TestStranger_Healthy(t *testing.T) {
 		require.Empty(t, brokenIDs(report))
 		for _, r := range report.Results {
 			if r.Area == "calls" {
-				skipped := r.ID == "CALL-06/read" // with examples nothing is completed
+				skipped := r.ID == "CALL-06/read" || r.ID == "CALL-01/links" // with examples nothing is completed; no tool links
 				require.Equal(t, skipped, r.Status == conformance.Skip, "%s %s", r.ID, r.Detail)
 			}
 		}
@@ -166,6 +166,20 @@ func strangerDefects() map[string]strangerDefect {
 			r["structuredContent"] = reply{"sum": "3"}
 			r["content"] = []reply{{"type": "text", "text": `{"sum":"3"}`}}
 		})}, []string{"CALL-01/structured"}},
+		"a format it does not keep": {strangerServer{list: func(tools []reply) {
+			tools[0]["outputSchema"] = reply{"type": "object", "properties": reply{"days": reply{"type": "array", "items": reply{"type": "string", "format": "date"}}}}
+		}, answer: inStrangerResult("add", func(r reply) {
+			r["structuredContent"] = reply{"days": []string{"2026-01-31", "Sat Jan 31"}}
+			r["content"] = []reply{{"type": "text", "text": `{"days":["2026-01-31","Sat Jan 31"]}`}}
+		})}, []string{"CALL-01/formats"}},
+		"a link nobody can read": {strangerServer{answer: inStrangerResult("say", func(r reply) {
+			r["content"] = []reply{{"type": "resource_link", "uri": "sum://nothing", "name": "nothing"}}
+		})}, []string{"CALL-01/links"}},
+		"news nobody asked for": {strangerServer{before: func(c *strangerTalk, r strangerRequest) {
+			if !c.subscribed["sum://all"] {
+				c.notify("notifications/resources/updated", reply{"uri": "sum://all"})
+			}
+		}}, []string{"CALL-09/unasked"}},
 		"another text": {strangerServer{answer: inStrangerResult("add", func(r reply) { r["content"] = []reply{{"type": "text", "text": "the sum"}} })}, []string{"CALL-01/mirror"}},
 		"an internal error": {strangerServer{answer: func(r strangerRequest, a reply) reply {
 			if r.Params.Name == "find" {
@@ -265,7 +279,7 @@ func strangerDefects() map[string]strangerDefect {
 		"no news":          {strangerServer{quiet: true}, []string{"CALL-09/updated"}},
 		"news of another resource": {strangerServer{quiet: true, before: func(c *strangerTalk, r strangerRequest) {
 			c.notify("notifications/resources/updated", reply{"uri": "x://y"})
-		}}, []string{"CALL-09/updated", "CALL-09/uri"}},
+		}}, []string{"CALL-09/unasked", "CALL-09/updated", "CALL-09/uri"}},
 	}
 }
 
@@ -276,6 +290,25 @@ func strangerDefectsWithoutExamples() map[string]strangerDefect {
 		"a prompt that fails":             {strangerServer{answer: toMethod("prompts/get", withError(-32603))}, []string{"CALL-07/get"}},
 		"it dies of a prompt":             {strangerServer{dies: func(r strangerRequest) bool { return r.Method == "prompts/get" }}, []string{"CALL-07/get"}},
 	}
+}
+
+// TestStranger_Finds: an id that only the resources of a server show is found.
+func TestStranger_Finds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		found := false
+		s := &strangerServer{answer: func(r strangerRequest, a reply) reply {
+			switch {
+			case r.Method == mcp.MethodResourcesList:
+				a["result"] = reply{"resources": []reply{{"uri": "sum://7", "name": "seven"}}}
+			case r.Params.Name == "find" && r.Params.Arguments["id"] == "7":
+				found = true
+			}
+			return a
+		}}
+		require.Empty(t, brokenIDs(judgeStranger(t, s, conformance.Options{})))
+		require.True(t, found)
+	})
 }
 
 // brokenByStrangers reports whether a stranger breaks a check.

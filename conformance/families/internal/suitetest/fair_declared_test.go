@@ -84,7 +84,7 @@ func TestFair_DataLines(t *testing.T) {
 		}
 		text, err := json.MarshalIndent(answer, "", " ")
 		if err != nil {
-			panic(err) //nolint:forbidigo // a value of this test
+			panic(err)
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		for line := range bytes.Lines(append(text, '\n')) {
