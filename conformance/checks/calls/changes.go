@@ -126,16 +126,22 @@ func (w *watched) call(c call) {
 			continue
 		}
 		w.contents[uri] = after
-		w.news(c, uri, had)
+		came := w.news(uri, had)
+		if !came && !said && w.read(uri) != after { // it changes without calls, such as a clock
+			delete(w.contents, uri)
+			continue
+		}
+		w.see(w.t, "CALL-09/updated", came, mcp.MethodResourcesUpdated+" of "+uri, "%s: it changed %s, which is subscribed to, and no news came", c, uri)
 	}
 }
 
-// news waits for the notification of a change, unless it has come since the call.
-func (w *watched) news(c call, uri string, had int) {
+// news waits for the notification of a change, unless it has come since the call, and reports
+// whether it came.
+func (w *watched) news(uri string, had int) (came bool) {
 	fits := func(in wire.Inbound) bool {
 		return in.Method() == mcp.MethodResourcesUpdated && strings.HasPrefix(rawjson.Text(wire.Param(in, "uri")), uri)
 	}
-	came := slices.ContainsFunc(w.s.Unsolicited[min(had, len(w.s.Unsolicited)):], fits)
+	came = slices.ContainsFunc(w.s.Unsolicited[min(had, len(w.s.Unsolicited)):], fits)
 	if !came {
 		wait := w.s.Timeout
 		w.s.Timeout = min(wait, wire.NewsWait)
@@ -146,5 +152,5 @@ func (w *watched) news(c call, uri string, had int) {
 			w.s.Doubt = nil
 		}
 	}
-	w.see(w.t, "CALL-09/updated", came, mcp.MethodResourcesUpdated+" of "+uri, "%s: it changed %s, which is subscribed to, and no news came", c, uri)
+	return came
 }

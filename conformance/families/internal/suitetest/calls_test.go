@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -308,6 +309,26 @@ func TestStranger_Finds(t *testing.T) {
 		}}
 		require.Empty(t, brokenIDs(judgeStranger(t, s, conformance.Options{})))
 		require.True(t, found)
+	})
+}
+
+// TestStranger_Clock: a resource that changes without calls needs no news.
+func TestStranger_Clock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &strangerServer{
+			quiet: true,
+			list:  func(tools []reply) { delete(tools[0], "annotations") }, // add may change something
+			answer: toMethod(mcp.MethodResourcesRead, func(a reply) reply {
+				now := time.Now().Add(time.Second / 2).Truncate(time.Second).String()
+				a["result"] = reply{"contents": []reply{{"uri": "sum://all", "text": now}}}
+				return a
+			}),
+			before: func(*strangerTalk, strangerRequest) { <-time.After(time.Second) },
+		}
+		yes := true
+		report := judgeStranger(t, s, conformance.Options{Calls: conformance.Calls{Tools: map[string]conformance.ToolCalls{"add": {Call: &yes}}}})
+		require.NotContains(t, brokenIDs(report), "CALL-09/updated")
 	})
 }
 
