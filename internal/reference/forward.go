@@ -15,7 +15,13 @@ import (
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.forward) }
 
 func (s *Server) forward(w http.ResponseWriter, r *http.Request) {
-	out, err := http.NewRequestWithContext(r.Context(), r.Method, s.url+r.URL.RequestURI(), r.Body)
+	// The whole body first: net/http closes it when the answer begins, while the transport may
+	// still look for its end, and then closes the connection of the answer.
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		abort()
+	}
+	out, err := http.NewRequestWithContext(r.Context(), r.Method, s.url+r.URL.RequestURI(), bytes.NewReader(body))
 	if err != nil {
 		abort()
 	}

@@ -170,7 +170,7 @@ func runPrompts(t *engine.Trial) {
 		for _, value := range []string{"mainstay", "größe 日本 🦊"} {
 			arguments := map[string]string{}
 			for _, argument := range names {
-				arguments[argument] = value
+				arguments[argument] = fixture.TextFor(argument, value)
 				if known := t.Rev.Capabilities.Has("completions"); known {
 					if values := completions(t, s, map[string]any{"type": "ref/prompt", "name": name}, argument); len(values) > 0 {
 						arguments[argument] = values[0]

@@ -24,9 +24,9 @@ func TestGitHub_Hostile(t *testing.T) {
 		require.True(t, m[1] == "https://example.com/run/1" || strings.HasPrefix(m[1], specSite), m[1])
 	}
 	require.NotContains(t, page.String(), "<script")
-	prose := regexp.MustCompile(`(?m)^      .*$`).ReplaceAllString(b.String(), "") // in code nothing has a meaning
+	prose := regexp.MustCompile(`(?s)<(pre|code).*?</(pre|code)>`).ReplaceAllString(page.String(), "") // in code nothing has a meaning
 	require.NotContains(t, prose, "@all")
 	require.NotContains(t, prose, "#1 ")
 	require.NotContains(t, b.String(), "\x1b")
-	require.Equal(t, 9*6, strings.Count(page.String(), "<td"), "no cell came from the server")
+	require.Equal(t, 3*6, strings.Count(page.String(), "<td"), "no cell came from the server")
 }
