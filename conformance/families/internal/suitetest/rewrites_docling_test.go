@@ -28,9 +28,9 @@ func doclingRewrites() map[string]rewritten {
 		}
 		all[id] = r
 	}
-	n := 0
+	n := 0 // of five in a run, which a busy machine repeats, one is changed
 	all["S2-CONV-15"] = changedCall(docling.ToolPDF, func(_ fakeMessage, result reply) {
-		if n++; n > 3 {
+		if n++; n%5 == 4 {
 			result["content"] = []any{reply{"type": "text", "text": "{}"}}
 		}
 	})
