@@ -174,7 +174,6 @@ func succeeded(a wire.Answer) bool {
 
 // verdict is what a scenario found about one check: the first fault, with its messages.
 type verdict struct {
-	looked   int
 	expected string
 	fault    string
 	frames   []conformance.Frame
@@ -191,7 +190,6 @@ func (v verdicts) see(t *engine.Trial, id string, ok bool, expected, format stri
 		one = &verdict{}
 		v[id] = one
 	}
-	one.looked++
 	if !ok && one.fault == "" {
 		one.expected, one.fault = expected, fmt.Sprintf(format, args...)
 		one.frames = t.Trace.Since(t.EvidenceFrom)
@@ -226,11 +224,6 @@ func sameJSON(a, b json.RawMessage) bool {
 		return false
 	}
 	return string(rawjson.Encode(one)) == string(rawjson.Encode(two))
-}
-
-// lost reports whether a server was lost with a call, or what else ended it.
-func lost(err error) bool {
-	return err != nil && (wire.IsLost(err) || errors.Is(err, wire.ErrClosed))
 }
 
 // first returns the first n elements.

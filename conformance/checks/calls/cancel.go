@@ -46,7 +46,7 @@ func runCancelled(t *engine.Trial) {
 		}
 		if err != nil || in.IsResponse() || in.Ended {
 			stop()
-			if lost(err) {
+			if wire.IsLost(err) {
 				s = t.Fresh() // another check judges it
 			}
 			continue // it has ended before it could be cancelled

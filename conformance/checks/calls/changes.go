@@ -111,7 +111,7 @@ func (w *watched) call(c call) {
 	changes := w.t.Rev.Opts.Calls.Tools[c.tool.Name].Changes
 	had := len(w.s.Unsolicited)
 	a, err := ask(w.t, w.s, c, nil)
-	if errors.Is(err, wire.ErrLate) || lost(err) {
+	if wire.IsLost(err) {
 		w.contents = nil // another check judges it
 		return
 	}

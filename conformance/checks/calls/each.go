@@ -86,7 +86,7 @@ func (e *each) call(c call) {
 		e.late(c)
 		return
 	}
-	if lost(err) {
+	if wire.IsLost(err) {
 		e.lost(c, err)
 		return
 	}
@@ -242,7 +242,7 @@ func (e *each) lost(c call, err error) {
 func (e *each) again(c call, fault string, frames []conformance.Frame) {
 	e.deaths++
 	e.given[c.tool.Name] = true
-	if _, err := ask(e.t, e.s, c, nil); lost(err) || errors.Is(err, wire.ErrLate) {
+	if _, err := ask(e.t, e.s, c, nil); wire.IsLost(err) {
 		e.fresh()
 		e.blame(fault+", twice", frames)
 		return
@@ -261,7 +261,7 @@ func (e *each) blamePrevious() {
 		return
 	}
 	e.t.NoError(wire.Pause(e.t.Ctx, quick))
-	if _, err := e.s.Ping(e.t.Ctx); lost(err) {
+	if _, err := e.s.Ping(e.t.Ctx); wire.IsLost(err) {
 		e.given[c.tool.Name] = true
 		frames := e.t.Trace.Since(e.t.EvidenceFrom)
 		fault := fmt.Sprintf("%s: it was answered, and a moment later %v", c, err)
@@ -273,6 +273,6 @@ func (e *each) blamePrevious() {
 // blame fails the check of servers that are lost with a call.
 func (e *each) blame(fault string, frames []conformance.Frame) {
 	if had := e.verdicts["CALL-01/alive"]; had == nil || had.fault == "" {
-		e.verdicts["CALL-01/alive"] = &verdict{looked: 1, expected: "a server that answers other requests after the call", fault: fault, frames: frames}
+		e.verdicts["CALL-01/alive"] = &verdict{expected: "a server that answers other requests after the call", fault: fault, frames: frames}
 	}
 }

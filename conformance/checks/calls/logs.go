@@ -1,7 +1,6 @@
 package calls
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -40,7 +39,7 @@ func runLogs(t *engine.Trial) {
 				c.level = level
 			}
 			had := len(s.Notifications(mcp.MethodMessage))
-			if _, err := ask(t, s, c, nil); errors.Is(err, wire.ErrLate) || lost(err) {
+			if _, err := ask(t, s, c, nil); wire.IsLost(err) {
 				v.decide(t, c.tool.Name+" does not answer") // another check judges it
 				return
 			}

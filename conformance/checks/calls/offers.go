@@ -188,7 +188,7 @@ func runPrompts(t *engine.Trial) {
 func (v verdicts) prompt(t *engine.Trial, s *wire.Session, name string, arguments map[string]string, id string) wire.Answer {
 	t.Step(s)
 	a, err := s.Request(t.Ctx, mcp.MethodPromptsGet, map[string]any{"name": name, "arguments": arguments})
-	if lost(err) && !errors.Is(err, wire.ErrLate) {
+	if wire.IsLost(err) && !errors.Is(err, wire.ErrLate) {
 		t.Fail(id, "its messages, or a refusal of the values", "%s with %s: %v", name, rawjson.Encode(arguments), err)
 		v.decide(t, "the server was lost")
 	}

@@ -58,7 +58,7 @@ func (e *each) after() {
 	e.t.Step(e.s)
 	had := len(e.s.Unsolicited)
 	if _, err := e.s.Settle(e.t.Ctx); err != nil {
-		if lost(err) {
+		if wire.IsLost(err) {
 			e.fresh()
 			e.blamePrevious()
 		}

@@ -1,8 +1,6 @@
 package calls
 
 import (
-	"errors"
-
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -32,7 +30,7 @@ func runTogether(t *engine.Trial) {
 			break
 		}
 		one, err := ask(t, s, c, nil)
-		if errors.Is(err, wire.ErrLate) || lost(err) {
+		if wire.IsLost(err) {
 			s = t.Fresh() // another check judges it
 			continue
 		}
