@@ -1,7 +1,5 @@
 // Package rawjson reads and writes JSON values that are kept as bytes: what a server
 // sent is judged as it was spelled.
-//
-// What is called hundreds of times is not inlined: mcpctl is 0.11 MB smaller for it.
 package rawjson
 
 import (

@@ -1,7 +1,5 @@
 // Package table plays scenarios that are tables: calls, each with what its answer must
 // hold.
-//
-// What is called hundreds of times is not inlined: mcpctl is 0.27 MB smaller for it.
 package table
 
 import (
