@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -42,6 +43,22 @@ func TestCloseEndsCallsAtOnce(t *testing.T) {
 		require.LessOrEqual(t, time.Since(began), time.Second)
 		<-p.conn.Done()
 		require.NoError(t, p.conn.Close())
+	})
+}
+
+// Lines that have been read but not yet handled do not keep Close waiting: nobody wants them.
+func TestCloseBeforeManyLines(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var heard int
+		p := newPeer(t, Config{OnNoise: func([]byte) {
+			heard++
+			time.Sleep(closeGrace / 4)
+		}})
+		go func() { _, _ = io.WriteString(p.out, strings.Repeat("chatter\n", 100)) }()
+		time.Sleep(closeGrace)
+		require.NoError(t, p.conn.Close())
+		require.Less(t, heard, 10)
 	})
 }
 
@@ -103,6 +120,7 @@ func TestCloseIsBounded(t *testing.T) {
 		s := stubborn{make(chan struct{})}
 		c := NewConn(s, s, Config{})
 		require.NoError(t, c.Notify(t.Context(), Notification{Method: "n"}))
+		synctest.Wait() // until both calls have begun
 		began := time.Now()
 		require.ErrorIs(t, c.Close(), errStuckStream)
 		require.Equal(t, flushGrace+closeGrace, time.Since(began))

@@ -34,8 +34,8 @@ func (c *Conn) receive() {
 // application's code it runs only the functions of Config.
 func (c *Conn) read() {
 	defer close(c.readDone)
-	defer c.Fail(ErrPeerClosed) // also if a stream of the application ends this goroutine
-	for c.take(c.lines.next()) {
+	defer c.Fail(ErrPeerClosed)                       // also if a stream of the application ends this goroutine
+	for !c.closing.Load() && c.take(c.lines.next()) { // once closed, nobody wants the lines of the buffer
 		if c.turns != nil && c.oneByOne() {
 			c.turns.rest()
 		}
@@ -49,7 +49,7 @@ func (c *Conn) lead(cl *call) {
 	more := true // also when a function of Config panics
 	defer func() { c.turns.leave(more) }()
 	for {
-		for c.lines.ready() {
+		for !c.closing.Load() && c.lines.ready() {
 			if !c.take(c.lines.next()) {
 				return
 			}
