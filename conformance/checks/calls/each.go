@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
@@ -47,28 +49,55 @@ func runEach(t *engine.Trial) {
 	e := &each{t: t, s: t.Shared(), verdicts: verdicts{}, quick: map[string]bool{}, given: map[string]bool{}, works: map[string]bool{}, judges: map[string]func(json.RawMessage) string{}}
 	over := budget(t)
 	learnOffers(t, e.s)
-	for i, c := range inRounds(t, all) {
-		if e.given[c.tool.Name] || i >= len(all) && over() {
-			continue
-		}
-		if e.deaths >= mostDeaths {
-			break
-		}
-		e.call(c)
+	calm := slices.DeleteFunc(slices.Clone(all), destroys)
+	e.rounds(calm, over)
+	for _, tool := range calm {
+		e.guess(tool, over)
 	}
-	for _, tool := range all {
-		for _, guess := range t.Rev.Guesses(tool) {
-			if e.works[tool.Name] || e.given[tool.Name] || e.deaths >= mostDeaths || over() {
-				break
-			}
-			e.call(call{tool: tool, args: guess})
-		}
+	rest := slices.DeleteFunc(all, func(tool wire.Tool) bool { return !destroys(tool) })
+	e.rounds(rest, over)
+	for _, tool := range rest {
+		e.guess(tool, over)
 	}
 	e.after()
 	if one := e.verdicts["CALL-01/answered"]; e.silent != "" && (one == nil || one.fault == "") {
 		e.see(t, "CALL-01/in-time", false, "an answer within "+t.Rev.Opts.Answer.String(), "%s", e.silent)
 	}
 	e.decide(t, "no call gave an occasion")
+}
+
+// rounds calls the tools with what their schemas allow, each of them once even when the time is over.
+func (e *each) rounds(all []wire.Tool, over func() bool) {
+	for i, c := range inRounds(e.t, all) {
+		if !e.ends(c.tool) && (i < len(all) || !over()) {
+			e.call(c)
+		}
+	}
+}
+
+// guess calls a tool with values that the server has returned: a fault may be that of one record.
+func (e *each) guess(tool wire.Tool, over func() bool) {
+	for _, guess := range e.t.Rev.Guesses(tool) {
+		if e.ends(tool) || over() || e.works[tool.Name] && destroys(tool) { // one record less is enough
+			return
+		}
+		e.call(call{tool: tool, args: guess})
+	}
+}
+
+// ends reports whether a tool is not called any more.
+func (e *each) ends(tool wire.Tool) bool { return e.given[tool.Name] || e.deaths >= mostDeaths }
+
+// destroys reports whether a tool may remove what other calls need. Such tools are called last.
+func destroys(tool wire.Tool) bool {
+	if tool.Annotations.ReadOnlyHint {
+		return false
+	}
+	words := strings.FieldsFunc(strings.ToLower(tool.Name), func(r rune) bool { return !unicode.IsLetter(r) })
+	verbs := []string{"delete", "remove", "clear", "reset", "purge", "drop", "destroy", "cancel", "wipe"}
+	return tool.Annotations.DestructiveHint || slices.ContainsFunc(words, func(w string) bool {
+		return slices.ContainsFunc(verbs, func(verb string) bool { return strings.HasPrefix(w, verb) })
+	})
 }
 
 // call makes one call and judges its answer, and the progress that came before it. The tokens are

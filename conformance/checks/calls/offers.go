@@ -3,6 +3,8 @@ package calls
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -16,8 +18,8 @@ import (
 // mostOffers is how many templates, prompts or completions a scenario tries.
 const mostOffers = 12
 
-// runTemplates reads URIs of each template: the examples of the user, and those whose values the
-// server completes.
+// runTemplates reads URIs of each template: the examples of the user, those whose values the
+// server completes, those with values that it has returned, and one that it cannot have.
 func runTemplates(t *engine.Trial) {
 	s := t.Shared()
 	list, err := wire.WalkList(t.Ctx, s, wire.TemplateList)
@@ -30,33 +32,54 @@ func runTemplates(t *engine.Trial) {
 		template := rawjson.Text(e["uriTemplate"])
 		examples := t.Rev.Opts.Calls.Templates[template].Examples
 		for _, uri := range examples {
-			v.read(t, s, uri, true)
+			a := v.read(t, s, uri)
+			v.see(t, "CALL-06/examples", a.Err == nil, "the contents of "+uri, "%s", a.OrError(nil))
 		}
-		if len(examples) > 0 {
-			continue
+		var offered []string
+		if len(examples) == 0 {
+			offered = completed(t, s, template)
 		}
-		if uri := completed(t, s, template); uri != "" {
-			v.read(t, s, uri, false)
+		for _, uri := range offered {
+			a := v.read(t, s, uri)
+			v.see(t, "CALL-06/read", !wire.Denies(a, nil), "the contents of "+uri+", whose values the server completes", "%s", a.OrError(nil))
 		}
+		for _, uri := range filledIn(template, t.Rev.Known) {
+			if !slices.Contains(offered, uri) {
+				v.read(t, s, uri) // the values may be those of something else
+			}
+		}
+		v.unknown(t, s, template, len(offered) > 0)
 	}
 	v.decide(t, "no template with an example in --calls, or values that the server completes")
 }
 
+// unknown reads a URI of a template whose values nothing has.
+func (v verdicts) unknown(t *engine.Trial, s *wire.Session, template string, completes bool) {
+	for _, uri := range filledIn(template, func(string) []string { return []string{"mainstay-no-such-value"} }) {
+		a := v.read(t, s, uri)
+		code := int64(mcp.CodeResourceNotFound)
+		if t.Rev.Stateless() {
+			code = wire.CodeInvalidParams
+		}
+		switch {
+		case a.Err != nil:
+			v.see(t, "CALL-06/code", a.HasCode(nil, code), fmt.Sprintf("error %d", code), "%s: %s", uri, a.Describe())
+		case completes && !a.IsInputRequired():
+			v.see(t, "CALL-06/unknown", false, fmt.Sprintf("error %d: the server does not complete this value", code), "%s: %s", uri, a.OrError(nil))
+		}
+		if a.Err != nil {
+			v.see(t, "CALL-06/unknown", true, "", "")
+		}
+	}
+}
+
 // read reads a URI of a template.
-func (v verdicts) read(t *engine.Trial, s *wire.Session, uri string, example bool) {
+func (v verdicts) read(t *engine.Trial, s *wire.Session, uri string) wire.Answer {
 	t.Step(s)
 	a, err := s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
 	t.NoError(err)
-	if a.IsInputRequired() {
-		return
-	}
-	if example {
-		v.see(t, "CALL-06/examples", a.Err == nil, "the contents of "+uri, "%s", a.Describe())
-	} else {
-		v.see(t, "CALL-06/read", !wire.Denies(a, nil), "the contents of "+uri+", whose values the server completes", "%s", a.OrError(nil))
-	}
 	if a.Err != nil {
-		return
+		return a
 	}
 	result, _ := rawjson.Object(a.Result)
 	var contents []wire.ListEntry
@@ -65,26 +88,46 @@ func (v verdicts) read(t *engine.Trial, s *wire.Session, uri string, example boo
 		got := rawjson.Text(c["uri"])
 		v.see(t, "CALL-06/uri", strings.HasPrefix(got, uri), uri+", or one below it", "%s", got)
 	}
+	return a
 }
 
-// completed returns a URI of a template with values that the server completes, "" if it completes
-// none.
-func completed(t *engine.Trial, s *wire.Session, template string) string {
+// mostValues is how many values of a variable are tried: a fault may be that of one of them.
+const mostValues = 8
+
+// completed returns URIs of a template with values that the server completes.
+func completed(t *engine.Trial, s *wire.Session, template string) []string {
 	if !t.Rev.Capabilities.Has("completions") {
-		return ""
+		return nil
 	}
-	uri := template
+	return filledIn(template, func(name string) []string {
+		return completions(t, s, map[string]any{"type": "ref/resource", "uri": template}, name)
+	})
+}
+
+// filledIn returns URIs of a template: the first has the first value of each variable, and so on.
+// It returns none if a variable has no value, or is not a plain one.
+func filledIn(template string, valuesOf func(name string) []string) []string {
+	values := map[string][]string{}
+	longest := 0
 	for _, name := range variables(template) {
-		values := completions(t, s, map[string]any{"type": "ref/resource", "uri": template}, name)
-		if len(values) == 0 {
-			return ""
+		values[name] = valuesOf(name)
+		if len(values[name]) == 0 {
+			return nil
 		}
-		uri = strings.Replace(uri, "{"+name+"}", escape(values[0]), 1)
+		longest = max(longest, len(values[name]))
 	}
-	if uri == template || strings.ContainsAny(uri, "{}") {
-		return ""
+	var uris []string
+	for nth := range min(longest, mostValues) {
+		uri := template
+		for name, all := range values {
+			uri = strings.ReplaceAll(uri, "{"+name+"}", escape(all[min(nth, len(all)-1)]))
+		}
+		if strings.ContainsAny(uri, "{}") {
+			return nil
+		}
+		uris = append(uris, uri)
 	}
-	return uri
+	return uris
 }
 
 // escape percent-encodes what a part of a URI may not contain.
@@ -167,14 +210,24 @@ func runPrompts(t *engine.Trial) {
 		if len(names) == 0 {
 			continue
 		}
-		for _, value := range []string{"mainstay", "größe 日本 🦊"} {
+		offered := map[string][]string{}
+		longest := 2
+		for _, argument := range names {
+			if t.Rev.Capabilities.Has("completions") {
+				offered[argument] = completions(t, s, map[string]any{"type": "ref/prompt", "name": name}, argument)
+			}
+			if len(offered[argument]) == 0 {
+				offered[argument] = t.Rev.Known(argument)
+			}
+			longest = max(longest, min(len(offered[argument]), mostValues))
+		}
+		for nth := range longest {
 			arguments := map[string]string{}
 			for _, argument := range names {
-				arguments[argument] = fixture.TextFor(argument, value)
-				if known := t.Rev.Capabilities.Has("completions"); known {
-					if values := completions(t, s, map[string]any{"type": "ref/prompt", "name": name}, argument); len(values) > 0 {
-						arguments[argument] = values[0]
-					}
+				if values := offered[argument]; len(values) > 0 {
+					arguments[argument] = values[min(nth, len(values)-1)]
+				} else {
+					arguments[argument] = fixture.TextFor(argument, []string{"mainstay", "größe 日本 🦊"}[nth%2])
 				}
 			}
 			a := v.prompt(t, s, name, arguments, "CALL-07/get")

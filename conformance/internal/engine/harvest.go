@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +14,7 @@ import (
 
 // Bounds of what a run remembers of the server's results.
 const (
-	mostKnown    = 4   // values of one name
+	mostKnown    = 8   // values of one name
 	mostNames    = 500 // names
 	longestKnown = 200 // bytes of a value
 	mostNested   = 16  // objects and arrays around a value
@@ -119,7 +120,8 @@ func plainName(name string) string {
 }
 
 // Guesses returns arguments of a tool with values that the server has returned for members of
-// these names, or that the description of a member quotes.
+// these names, or that the description of a member quotes: first each of the values for the
+// required members, then the first ones with each choice of the optional members.
 func (l *RevisionRun) Guesses(tool wire.Tool) []Arguments {
 	made := fixture.MakeArguments(tool.InputSchema, l.Opts.Seed)
 	if len(made) == 0 {
@@ -127,23 +129,53 @@ func (l *RevisionRun) Guesses(tool wire.Tool) []Arguments {
 	}
 	fault := fixture.Judge(tool.InputSchema)
 	schema := fixture.ReadSchema(tool.InputSchema)
+	required, _ := rawjson.Object(made[0].JSON)
+	values := map[string][]json.RawMessage{}
+	for name := range required {
+		values[name] = l.candidates(name, schema.Properties[name])
+	}
 	var out []Arguments
-	for nth := range mostKnown {
-		arguments, _ := rawjson.Object(made[0].JSON)
+	add := func(arguments map[string]json.RawMessage, nth int, what string) {
 		changed := false
-		for _, name := range rawjson.SortedKeys(arguments) {
-			candidates := l.candidates(name, schema.Properties[name])
+		for name, candidates := range values {
 			if nth < len(candidates) {
 				arguments[name], changed = candidates[nth], true
 			} else if len(candidates) > 0 {
 				arguments[name] = candidates[0]
 			}
 		}
-		if text := json.RawMessage(rawjson.Encode(arguments)); changed && fault(text) == "" {
-			out = append(out, Arguments{fixture.Arguments{What: "values that it returns", JSON: text}, false})
+		text := json.RawMessage(rawjson.Encode(arguments))
+		same := func(a Arguments) bool { return string(a.JSON) == string(text) }
+		if changed && !slices.ContainsFunc(out, same) && fault(text) == "" {
+			out = append(out, Arguments{fixture.Arguments{What: what, JSON: text}, false})
 		}
 	}
+	for nth := range mostKnown {
+		add(maps.Clone(required), nth, "values that it returns")
+	}
+	for _, name := range rawjson.SortedKeys(schema.Properties) {
+		if candidates := l.candidates(name, schema.Properties[name]); required[name] == nil && len(candidates) > 0 {
+			arguments := maps.Clone(required)
+			arguments[name] = candidates[0]
+			values[name] = candidates[:1]
+			add(arguments, 0, "values that it returns, and "+name)
+			delete(values, name)
+		}
+	}
+	for _, each := range made[1:] {
+		arguments, _ := rawjson.Object(each.JSON)
+		add(arguments, 0, "values that it returns, "+each.What)
+	}
 	return out
+}
+
+// Known returns texts that the server has returned for members of a name, or of one like it.
+func (l *learned) Known(name string) []string {
+	var texts []string
+	for _, v := range l.candidates(name, json.RawMessage(`{"type":"string","minLength":1}`)) {
+		texts = append(texts, rawjson.Text(v))
+	}
+	return texts
 }
 
 // candidates returns values for a member of the arguments.

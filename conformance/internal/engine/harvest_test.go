@@ -22,12 +22,17 @@ func TestGuesses(t *testing.T) {
 		tool wire.Tool
 		want []string
 	}{
-		"the same name":            {tool(`{"sku":{"type":"string"}}`, `["sku"]`), []string{`{"sku":"F-1"}`, `{"sku":"R-2"}`}},
-		"another spelling":         {tool(`{"ownerId":{"type":"string"}}`, `["ownerId"]`), []string{`{"ownerId":"u7"}`}},
-		"an id of something":       {tool(`{"note_id":{"type":"integer"}}`, `["note_id"]`), []string{`{"note_id":12}`}},
-		"another type":             {tool(`{"sku":{"type":"integer"}}`, `["sku"]`), nil},
-		"a quoted word":            {tool(`{"city":{"type":"string","description":"A city, such as 'Oslo'."}}`, `["city"]`), []string{`{"city":"Oslo"}`}},
-		"a number is no word":      {tool(`{"sku":{"type":"string"},"n":{"type":"integer","description":"for example -2"}}`, `["sku","n"]`), []string{`{"n":1,"sku":"F-1"}`, `{"n":1,"sku":"R-2"}`}},
+		"the same name":      {tool(`{"sku":{"type":"string"}}`, `["sku"]`), []string{`{"sku":"F-1"}`, `{"sku":"R-2"}`}},
+		"another spelling":   {tool(`{"ownerId":{"type":"string"}}`, `["ownerId"]`), []string{`{"ownerId":"u7"}`}},
+		"an id of something": {tool(`{"note_id":{"type":"integer"}}`, `["note_id"]`), []string{`{"note_id":12}`}},
+		"another type":       {tool(`{"sku":{"type":"integer"}}`, `["sku"]`), nil},
+		"a quoted word":      {tool(`{"city":{"type":"string","description":"A city, such as 'Oslo'."}}`, `["city"]`), []string{`{"city":"Oslo"}`}},
+		"a number is no word": {tool(`{"sku":{"type":"string"},"n":{"type":"integer","description":"for example -2"}}`, `["sku","n"]`), []string{
+			`{"n":1,"sku":"F-1"}`, `{"n":1,"sku":"R-2"}`, // each value, then the first one with other numbers
+			`{"n":0,"sku":"F-1"}`, `{"n":1099511627776,"sku":"F-1"}`, `{"n":-1,"sku":"F-1"}`,
+		}},
+		"an optional member":       {tool(`{"sku":{"type":"string"},"owner":{"type":"string"}}`, `[]`), []string{`{"owner":"u7"}`, `{"sku":"F-1"}`}},
+		"optional besides it":      {tool(`{"sku":{"type":"string"},"full":{"type":"boolean"}}`, `["sku"]`), []string{`{"sku":"F-1"}`, `{"sku":"R-2"}`, `{"full":true,"sku":"F-1"}`, `{"full":false,"sku":"F-1"}`}},
 		"what the schema chooses":  {tool(`{"sku":{"enum":["a"]}}`, `["sku"]`), nil},
 		"nothing":                  {tool(`{}`, `[]`), nil},
 		"a schema nobody can read": {wire.Tool{InputSchema: json.RawMessage(`7`)}, nil},

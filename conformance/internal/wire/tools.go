@@ -15,7 +15,8 @@ type Tool struct {
 	Name        string          `json:"name"`
 	InputSchema json.RawMessage `json:"inputSchema"`
 	Annotations struct {
-		ReadOnlyHint bool `json:"readOnlyHint"`
+		ReadOnlyHint    bool `json:"readOnlyHint"`
+		DestructiveHint bool `json:"destructiveHint"` // false, too, when it is left out
 	} `json:"annotations"`
 
 	// Members is the entry as received.

@@ -126,6 +126,16 @@ func toMethod(method string, change func(a reply) reply) func(strangerRequest, r
 	}
 }
 
+// forMissing changes the answers to reads of what nothing has.
+func forMissing(change func(a reply) reply) func(strangerRequest, reply) reply {
+	return func(r strangerRequest, a reply) reply {
+		if r.Method == mcp.MethodResourcesRead && strings.Contains(r.Params.URI, "no-such-value") {
+			return change(a)
+		}
+		return a
+	}
+}
+
 // withError makes an answer an error.
 func withError(code int) func(reply) reply {
 	return func(a reply) reply {
@@ -288,8 +298,14 @@ func strangerDefects() map[string]strangerDefect {
 func strangerDefectsWithoutExamples() map[string]strangerDefect {
 	return map[string]strangerDefect{
 		"a completed uri nobody can read": {strangerServer{answer: toMethod("resources/read", withError(-32002))}, []string{"CALL-06/read"}},
-		"a prompt that fails":             {strangerServer{answer: toMethod("prompts/get", withError(-32603))}, []string{"CALL-07/get"}},
-		"it dies of a prompt":             {strangerServer{dies: func(r strangerRequest) bool { return r.Method == "prompts/get" }}, []string{"CALL-07/get"}},
+		"a missing record is an empty one": {strangerServer{answer: forMissing(func(a reply) reply {
+			delete(a, "error")
+			a["result"] = reply{"contents": []reply{}}
+			return a
+		})}, []string{"CALL-06/unknown"}},
+		"a missing record is a crash": {strangerServer{answer: forMissing(withError(-32603))}, []string{"CALL-06/code"}},
+		"a prompt that fails":         {strangerServer{answer: toMethod("prompts/get", withError(-32603))}, []string{"CALL-07/get"}},
+		"it dies of a prompt":         {strangerServer{dies: func(r strangerRequest) bool { return r.Method == "prompts/get" }}, []string{"CALL-07/get"}},
 	}
 }
 

@@ -198,7 +198,7 @@ func (c *strangerTalk) result(ctx context.Context, r strangerRequest) (result, e
 	case "resources/templates/list":
 		return reply{"resourceTemplates": []reply{{"uriTemplate": "sum://{name}", "name": "one"}}}, nil
 	case "resources/read":
-		if r.Params.URI == "sum://nothing" {
+		if r.Params.URI == "sum://nothing" || strings.Contains(r.Params.URI, "no-such") {
 			return nil, reply{"code": -32002, "message": "no such sum"}
 		}
 		return reply{"contents": []reply{{"uri": r.Params.URI, "text": "3"}}}, nil
