@@ -4,7 +4,6 @@
 package calls
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -111,7 +111,7 @@ func ask(t *engine.Trial, s *wire.Session, c call, token any) (wire.Answer, erro
 	t.Rev.NoteCall(c.tool.Name, c.args.Example)
 	began, id := time.Now(), s.NewID()
 	data := s.Message(id, mcp.MethodToolsCall, c.params(token))
-	stop := send(t.Ctx, s, data)
+	stop := talk.Start(t.Ctx, s, patience*s.Timeout, data)
 	defer stop()
 	var a wire.Answer
 	var err error
@@ -132,38 +132,6 @@ func ask(t *engine.Trial, s *wire.Session, c call, token any) (wire.Answer, erro
 		}
 	}
 	return a, err
-}
-
-// send sends requests side by side: over HTTP a server may hold back the status of a response
-// until it has the result, and what it sends before must be read. The function that it returns
-// waits for what is still being sent.
-func send(ctx context.Context, s *wire.Session, messages ...[]byte) (wait func()) {
-	ctx, cancel := context.WithTimeout(ctx, patience*s.Timeout)
-	done := make(chan struct{}, len(messages))
-	for _, data := range messages {
-		s.Expect(data)
-	}
-	if s.Conn.Transport() == conformance.TransportHTTP {
-		for _, data := range messages {
-			go func() {
-				_, _ = s.Conn.Send(ctx, data) // the wait for the answer tells
-				done <- struct{}{}
-			}()
-		}
-	} else {
-		go func() {
-			for _, data := range messages {
-				_, _ = s.Conn.Send(ctx, data) // as above
-				done <- struct{}{}
-			}
-		}()
-	}
-	return func() {
-		cancel()
-		for range messages {
-			<-done
-		}
-	}
 }
 
 // succeeded reports whether an answer is a result without isError.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -34,7 +35,7 @@ func runCancelled(t *engine.Trial) {
 		t.Rev.NoteCall(c.tool.Name, c.args.Example)
 		id := s.NewID()
 		token := "cancel-" + c.tool.Name
-		stop := send(t.Ctx, s, s.Message(id, mcp.MethodToolsCall, c.params(token)))
+		stop := talk.Start(t.Ctx, s, patience*s.Timeout, s.Message(id, mcp.MethodToolsCall, c.params(token)))
 		wait := s.Timeout
 		s.Timeout = min(wait, wire.Lag)
 		in, err := s.Next(t.Ctx, func(in wire.Inbound) bool {

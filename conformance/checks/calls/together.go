@@ -2,6 +2,7 @@ package calls
 
 import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -57,7 +58,7 @@ func (v verdicts) together(t *engine.Trial, s *wire.Session, alone []known) {
 		ids = append(ids, s.NewID())
 		messages = append(messages, s.Message(ids[i], mcp.MethodToolsCall, c.params(nil)))
 	}
-	stop := send(t.Ctx, s, messages...)
+	stop := talk.Start(t.Ctx, s, patience*s.Timeout, messages...)
 	defer stop()
 	for i, id := range ids {
 		c := alone[i%len(alone)]

@@ -77,16 +77,9 @@ func askFeature(t *engine.Trial, declares map[string]any, method string, reply f
 func callListening(t *engine.Trial, s *wire.Session, tool string, arguments any) (wire.Answer, error) {
 	id := s.NewID()
 	data := s.Message(id, mcp.MethodToolsCall, engine.CallParams(tool, arguments))
-	s.Expect(data)
-	ctx, cancel := context.WithTimeout(t.Ctx, s.Timeout)
-	sent := make(chan struct{})
-	go func() {
-		defer close(sent)
-		_, _ = s.Conn.Send(ctx, data) // await tells
-	}()
+	end := talk.Start(t.Ctx, s, s.Timeout, data)
 	a, err := s.Await(t.Ctx, id) // which has a limit of its own
-	cancel()
-	<-sent
+	end()
 	if err == nil && s.Opened != nil {
 		t.Rev.Seen.CallResult(a, s.Opened.Revision)
 	}

@@ -3,6 +3,7 @@ package talk
 import (
 	"cmp"
 	"context"
+	"sync"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -55,4 +56,31 @@ func Volley(ctx context.Context, s *wire.Session, messages [][]byte) error {
 	}
 	s.Doubts(first)
 	return first
+}
+
+// Start sends requests, over HTTP side by side, and returns at once: a server may hold back the
+// status of a response until it has the result, and what it sends before must be read. What it
+// answers tells whether they arrived. The function that Start returns gives up what is still being
+// sent, as the end of the limit does.
+func Start(ctx context.Context, s *wire.Session, limit time.Duration, messages ...[]byte) (end func()) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	var senders sync.WaitGroup
+	for _, data := range messages {
+		s.Expect(data)
+	}
+	if s.Conn.Transport() == conformance.TransportHTTP {
+		for _, data := range messages {
+			senders.Go(func() { _, _ = s.Conn.Send(ctx, data) })
+		}
+	} else {
+		senders.Go(func() {
+			for _, data := range messages {
+				_, _ = s.Conn.Send(ctx, data)
+			}
+		})
+	}
+	return func() {
+		cancel()
+		senders.Wait()
+	}
 }
