@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// runLimit bounds one run of the suite.
+const runLimit = 10 * time.Minute
+
+// outcome is what a report says.
+type outcome struct {
+	Checks []struct {
+		ID       string
+		Revision string
+		Status   string
+		Level    string
+	}
+	Findings []struct {
+		Title  string
+		Checks []string
+	}
+}
+
+// worst orders the outcomes of a check.
+var worst = map[string]int{"pass": 0, "skip": 0, "inconclusive": 1, "warn": 2, "error": 3, "fail": 4}
+
+// worse returns the checks that have a worse outcome after than before.
+func (o *outcome) worse(after *outcome) []string {
+	was := map[string]int{}
+	for _, c := range o.Checks {
+		was[c.ID+" "+c.Revision] = worst[c.Status]
+	}
+	var ids []string
+	for _, c := range after.Checks {
+		if worst[c.Status] > was[c.ID+" "+c.Revision] && c.Status != "inconclusive" && !slices.Contains(ids, c.ID) {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
+// firstNew returns the first finding that was not there before, and its place.
+func (o *outcome) firstNew(after *outcome) (title string, at int) {
+	worse := o.worse(after)
+	for i, f := range after.Findings {
+		if slices.ContainsFunc(f.Checks, func(id string) bool { return slices.Contains(worse, id) }) {
+			return f.Title, i + 1
+		}
+	}
+	return "", 0
+}
+
+// argv returns the program of a server, and its folder.
+func (p *place) argv(server string) ([]string, string) {
+	dir := filepath.Join(p.set, server)
+	if _, err := os.Stat(filepath.Join(dir, "main.go")); err == nil {
+		return []string{filepath.Join(p.bin, server)}, dir
+	}
+	if _, err := os.Stat(filepath.Join(dir, "server.mjs")); err == nil {
+		return []string{p.node, filepath.Join(dir, "server.mjs")}, dir
+	}
+	return []string{p.python, filepath.Join(dir, "server.py")}, dir
+}
+
+// judge runs the suite on a server with a defect, or without one if name is empty.
+func (p *place) judge(ctx context.Context, d defect, name string) (*outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, runLimit)
+	defer cancel()
+	argv, dir := p.argv(d.server)
+	args := []string{"conform", "server", "--side-effects", "all", "--output", "json", "--color", "never", "--no-input"}
+	env := append(os.Environ(), "DEFECT="+name)
+	if d.transport == "http" {
+		url, stop, err := serve(ctx, argv, dir, env)
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+		args = append(args, url)
+	} else {
+		args = append(append(args, "--env", "DEFECT="+name, "--"), argv...)
+	}
+	cmd := exec.CommandContext(ctx, p.mcpctl, args...)
+	cmd.Dir, cmd.Env = dir, env
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	err := cmd.Run()
+	var report outcome
+	if json.Unmarshal(out.Bytes(), &report) != nil || len(report.Checks) == 0 {
+		return nil, fmt.Errorf("mcpctl: %w: %.300s", errors.Join(err, ctx.Err()), said.String())
+	}
+	return &report, nil
+}
+
+// serve starts a server over HTTP and waits until it listens.
+func serve(ctx context.Context, argv []string, dir string, env []string) (url string, stop func(), err error) {
+	port, err := freePort(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	flag, address := "--http", strconv.Itoa(port)
+	if len(argv) == 1 {
+		flag, address = "-http", "127.0.0.1:"+address
+	}
+	cmd := exec.CommandContext(ctx, argv[0], append(slices.Clone(argv[1:]), flag, address)...)
+	cmd.Dir, cmd.Env = dir, env
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	var dialer net.Dialer
+	for began := time.Now(); time.Since(began) < time.Minute && ctx.Err() == nil; {
+		conn, err := dialer.DialContext(ctx, "tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err == nil {
+			_ = conn.Close()
+			return "http://127.0.0.1:" + strconv.Itoa(port) + "/mcp", stop, nil
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+	stop()
+	return "", nil, fmt.Errorf("%s does not listen: %.300s", argv, said.String())
+}
+
+func freePort(ctx context.Context) (int, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
