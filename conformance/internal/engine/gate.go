@@ -86,7 +86,8 @@ func (l *RevisionRun) toolGate(n Needs) *gate {
 		case !listed:
 			return &gate{reason: conformance.SkipNoFixture, detail: "no tool " + name}
 		case !l.MayCall(name):
-			return &gate{reason: conformance.SkipSideEffects, detail: "no permission to call " + name}
+			reason, detail := l.forbidden(name)
+			return &gate{reason: reason, detail: detail}
 		}
 	}
 	return nil

@@ -32,9 +32,10 @@ const (
 
 // The reasons why a gentle run skips a check.
 const (
-	gentleRude   = "--gentle sends only what a careful client sends"
-	gentleUsedUp = "--gentle has sent 200 KB"
-	gentleSilent = "--gentle gives the server too little occasion"
+	gentleRude     = "--gentle sends only what a careful client sends"
+	gentleUsedUp   = "--gentle has sent 200 KB"
+	gentleReadOnly = "--gentle calls only tools with readOnlyHint"
+	gentleSilent   = "--gentle gives the server too little occasion"
 )
 
 // gentle is what keeps all connections of a run gentle: one message at a time, few bytes, and
@@ -131,7 +132,7 @@ func (g *gentle) fault(message []byte) string {
 	}):
 		return gentleRude
 	case in.Method() == mcp.MethodToolsCall && !g.mayCall(rawjson.Text(wire.Param(in, "name"))):
-		return "--gentle calls only tools with readOnlyHint"
+		return gentleReadOnly
 	}
 	return ""
 }
@@ -255,6 +256,14 @@ func (l *RevisionRun) mayCallGently(name string) bool {
 		marked = marked || t.Name == name
 	}
 	return marked && l.grant == conformance.SideEffectsReadOnly
+}
+
+// forbidden returns why a tool may not be called.
+func (l *RevisionRun) forbidden(tool string) (reason conformance.SkipReason, detail string) {
+	if l.Gentle() {
+		return conformance.SkipGentle, gentleReadOnly
+	}
+	return conformance.SkipSideEffects, "no permission to call " + tool
 }
 
 // Gentle reports whether the run is gentle.
