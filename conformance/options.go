@@ -41,6 +41,12 @@ type Options struct {
 	//
 	// # Experimental
 	Calls Calls
+	// Gentle keeps the run from hurting a server in production. It sends at most two messages a
+	// second and 200 KB in total, nothing that a careful client would not send, and calls only
+	// tools with readOnlyHint. Other checks are skipped.
+	//
+	// # Experimental
+	Gentle bool
 	// Timeout bounds one scenario (60 s if zero), Answer the wait for one answer (10 s),
 	// and StartTimeout the first start of the subject, which may compile (5 min).
 	Timeout, Answer, StartTimeout time.Duration

@@ -141,6 +141,8 @@ type Policy struct {
 	Seed uint64
 	// Strict: a broken recommendation fails the run.
 	Strict bool
+	// Gentle repeats [Options].Gentle.
+	Gentle bool
 	// SideEffects is the permission to call tools: none, read-only or all.
 	SideEffects string
 	// Granted is true when the permission came from the server itself.

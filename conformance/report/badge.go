@@ -50,7 +50,7 @@ func badgeOf(r *conformance.Report) badge {
 	case r.Verdict() == conformance.VerdictInconclusive:
 	case s.Known > 0:
 		b.Message, b.Color = fmt.Sprintf("known failures %d", s.Known), "yellow"
-	case requiredSkipped(r, s.SkippedAreas) || len(r.Policy.Only) > 0 || len(r.Policy.Skip) > 0:
+	case requiredSkipped(r, s.SkippedAreas) || len(r.Policy.Only) > 0 || len(r.Policy.Skip) > 0 || r.Policy.Gentle:
 		b.Message, b.Color = "passed · "+strings.Join(areasRun(r), ", ")+" only", "blue"
 	default:
 		b.Message, b.Color = fmt.Sprintf("passed · %d/%d MUST", s.Must[conformance.Pass], ran), "brightgreen"

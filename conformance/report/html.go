@@ -177,7 +177,7 @@ func facts(r *conformance.Report) []fact {
 		{string(cmp.Or(r.Target.Role, conformance.RoleServer)), named(r.Target)},
 		{"reached at", strings.TrimSpace(subject(r.Target) + " (" + string(r.Target.Transport) + ")")},
 		{"revisions", judged},
-		{"run", strings.Join(append([]string{r.StartedAt.UTC().Format("2006-01-02 15:04:05 UTC"), fmt.Sprintf("%.1f s", took(r).Seconds())}, policyWords(r.Policy)...), " · ")},
+		{"run", strings.Join(append([]string{r.StartedAt.UTC().Format("2006-01-02 15:04:05 UTC"), fmt.Sprintf("%.1f s", took(r).Seconds())}, policyWords(r)...), " · ")},
 	}
 	if len(r.Policy.Baselines) > 0 {
 		out = append(out, fact{"known failures", strings.Join(r.Policy.Baselines, ", ")})

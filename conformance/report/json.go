@@ -44,13 +44,13 @@ func toJSON(r *conformance.Report) jsonReport {
 		Revisions: make([]jsonRevision, len(r.Revisions)),
 		Policy: jsonPolicy{
 			Requirements: p.Set, Revisions: append([]mcp.Version{}, p.Revisions...), SideEffects: p.SideEffects, Granted: p.Granted,
-			Suites: p.Suites, AllowTools: p.AllowTools, Only: p.Only, Skip: p.Skip, Baselines: p.Baselines, Repeat: max(1, p.Repeat), Strict: p.Strict,
+			Suites: p.Suites, AllowTools: p.AllowTools, Only: p.Only, Skip: p.Skip, Baselines: p.Baselines, Repeat: max(1, p.Repeat), Strict: p.Strict, Gentle: p.Gentle,
 		},
 		Summary: jsonSummary{
 			Verdict: r.Verdict(), Exit: r.ExitCode(),
 			Must:   jsonMust{s.Must[conformance.Pass], s.Must[conformance.Fail], s.Must[conformance.Inconclusive], s.Must[conformance.Error]},
 			Should: jsonShould{s.Should[conformance.Pass], s.Should[conformance.Warn], s.Should[conformance.Inconclusive], s.Should[conformance.Error]},
-			Skip:   s.Skipped, Known: s.Known, Stale: s.Stale, Flaky: s.Flaky, Unscored: s.Unscored, Blocked: s.Blocked, SkippedAreas: s.SkippedAreas,
+			Skip:   s.Skipped, Known: s.Known, Stale: s.Stale, Flaky: s.Flaky, Unscored: s.Unscored, Blocked: s.Blocked, Gentle: notRun(r), SkippedAreas: s.SkippedAreas,
 		},
 		Checks: make([]jsonCheck, len(r.Results)),
 	}

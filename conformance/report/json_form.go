@@ -103,6 +103,7 @@ type jsonPolicy struct {
 	Baselines    []string      `json:"baselines,omitempty"`
 	Repeat       int           `json:"repeat"`
 	Strict       bool          `json:"strict,omitempty"`
+	Gentle       bool          `json:"gentle,omitempty"`
 }
 
 type jsonSummary struct {
@@ -116,6 +117,7 @@ type jsonSummary struct {
 	Flaky        int                 `json:"flaky"`
 	Unscored     int                 `json:"unscored"`
 	Blocked      int                 `json:"blocked"`
+	Gentle       int                 `json:"gentle,omitempty"`
 	SkippedAreas []string            `json:"skippedAreas,omitempty"`
 }
 

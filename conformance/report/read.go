@@ -101,6 +101,7 @@ func fromJSON(j *jsonReport) (*conformance.Report, error) {
 		Policy: conformance.Policy{
 			Revisions: p.Revisions, Set: p.Requirements, Baselines: p.Baselines, Repeat: p.Repeat, Seed: j.Run.Seed, Strict: p.Strict,
 			SideEffects: p.SideEffects, Granted: p.Granted, Suites: p.Suites, AllowTools: p.AllowTools, Only: p.Only, Skip: p.Skip,
+			Gentle: p.Gentle,
 		},
 	}
 	if ci := j.Run.CI; ci != nil {

@@ -133,9 +133,8 @@ func (p *textReport) line(parts ...string) {
 }
 
 func (p *textReport) head() {
-	policy := p.r.Policy
 	p.line("MCP conformance", named(p.r.Target), subject(p.r.Target), revisionsText(p.r))
-	words := policyWords(policy)
+	words := policyWords(p.r)
 	if called := calledText(p.r); called != "" {
 		words = append(words, called)
 	}
@@ -158,6 +157,8 @@ func calledText(r *conformance.Report) string {
 			return fmt.Sprintf("%d of %d tools called, %d with examples", l.Called, l.Tools, l.WithExamples)
 		case l.Called > 0 || r.Policy.SideEffects == string(conformance.SideEffectsAll):
 			return fmt.Sprintf("%d of %d tools called", l.Called, l.Tools)
+		case r.Policy.Gentle:
+			return fmt.Sprintf("0 of %d tools were called, %d have readOnlyHint", l.Tools, l.ReadOnly)
 		case l.ReadOnly > 0 && r.Policy.SideEffects != string(conformance.SideEffectsReadOnly):
 			return fmt.Sprintf("0 of %d tools were called: --side-effects read-only calls %d", l.Tools, l.ReadOnly)
 		}
@@ -167,8 +168,12 @@ func calledText(r *conformance.Report) string {
 }
 
 // policyWords describe the settings of the run.
-func policyWords(policy conformance.Policy) []string {
+func policyWords(r *conformance.Report) []string {
 	var out []string
+	policy := r.Policy
+	if policy.Gentle {
+		out = append(out, fmt.Sprintf("gentle: %s not run", plural(notRun(r), "check")))
+	}
 	if policy.Set != "" {
 		out = append(out, "requirements of "+policy.Set)
 	}
@@ -189,6 +194,17 @@ func policyWords(policy conformance.Policy) []string {
 		out = append(out, "strict")
 	}
 	return out
+}
+
+// notRun counts the checks that a gentle run has left out.
+func notRun(r *conformance.Report) int {
+	n := 0
+	for i := range r.Results {
+		if r.Results[i].Reason == conformance.SkipGentle {
+			n++
+		}
+	}
+	return n
 }
 
 func skippedWhole(r *conformance.Report) string {

@@ -158,6 +158,7 @@ var skipWords = map[conformance.SkipReason]string{
 	conformance.SkipTransport:     "of another transport",
 	conformance.SkipControl:       "needs a switch that the server does not offer",
 	conformance.SkipPrerequisite:  "what they build on does not work",
+	conformance.SkipGentle:        "not in a run with --gentle",
 }
 
 // areaRow is an area in all revisions. reason is why nothing of it ran: the most frequent

@@ -23,13 +23,13 @@ import (
 func Scenarios() []engine.Scenario {
 	tools := engine.Needs{Capability: "tools"}
 	return []engine.Scenario{
-		{ID: "CALL-01", Needs: tools, Run: runEach},
+		{ID: "CALL-01", Gentle: true, Needs: tools, Run: runEach},
 		{ID: "CALL-02", Needs: tools, Run: runTogether},
 		{ID: "CALL-04", Needs: tools, Run: runCancelled},
 		{ID: "CALL-05", Needs: tools, Run: runLogs},
-		{ID: "CALL-06", Needs: engine.Needs{Capability: "resources"}, Run: runTemplates},
-		{ID: "CALL-07", Needs: engine.Needs{Capability: "prompts"}, Run: runPrompts},
-		{ID: "CALL-08", Needs: engine.Needs{Capability: "completions"}, Run: runCompletions},
+		{ID: "CALL-06", Gentle: true, Needs: engine.Needs{Capability: "resources"}, Run: runTemplates},
+		{ID: "CALL-07", Gentle: true, Needs: engine.Needs{Capability: "prompts"}, Run: runPrompts},
+		{ID: "CALL-08", Gentle: true, Needs: engine.Needs{Capability: "completions"}, Run: runCompletions},
 		{ID: "CALL-09", Needs: engine.Needs{Capability: "resources.subscribe"}, Run: runChanges},
 	}
 }
@@ -109,6 +109,7 @@ func ask(t *engine.Trial, s *wire.Session, c call, token any) (wire.Answer, erro
 	t.Step(s)
 	t.Calls++
 	t.Rev.NoteCall(c.tool.Name, c.args.Example)
+	s.AwaitTurn(t.Ctx)
 	began, id := time.Now(), s.NewID()
 	data := s.Message(id, mcp.MethodToolsCall, c.params(token))
 	stop := talk.Start(t.Ctx, s, patience*s.Timeout, data)

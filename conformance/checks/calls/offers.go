@@ -48,7 +48,9 @@ func runTemplates(t *engine.Trial) {
 				v.read(t, s, uri) // the values may be those of something else
 			}
 		}
-		v.unknown(t, s, template, len(offered) > 0)
+		if t.MayProvoke("CALL-06/code", "CALL-06/unknown") {
+			v.unknown(t, s, template, len(offered) > 0)
+		}
 	}
 	v.decide(t, "no template with an example in --calls, or values that the server completes")
 }

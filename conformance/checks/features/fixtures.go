@@ -14,9 +14,10 @@ import (
 func fixtureScenarios() []engine.Scenario {
 	one := func(word, tool string, kinds ...string) engine.Scenario {
 		return engine.Scenario{
-			ID:    "TOOL-13-" + word,
-			Needs: engine.Needs{Tools: []string{tool}, SideEffects: conformance.SideEffectsReadOnly},
-			Run:   func(t *engine.Trial) { judgeFixture(t, "TOOL-13/"+word, tool, kinds) },
+			ID:     "TOOL-13-" + word,
+			Gentle: true,
+			Needs:  engine.Needs{Tools: []string{tool}, SideEffects: conformance.SideEffectsReadOnly},
+			Run:    func(t *engine.Trial) { judgeFixture(t, "TOOL-13/"+word, tool, kinds) },
 		}
 	}
 	return []engine.Scenario{

@@ -15,10 +15,10 @@ import (
 // paginationScenarios are about the pages of lists.
 func paginationScenarios() []engine.Scenario {
 	one := func(word string, kind wire.ListKind) engine.Scenario {
-		return engine.Scenario{ID: "UTIL-14-" + word, Needs: engine.Needs{Capability: kind.Capability}, Run: func(t *engine.Trial) { pages(t, word, kind) }}
+		return engine.Scenario{ID: "UTIL-14-" + word, Gentle: true, Needs: engine.Needs{Capability: kind.Capability}, Run: func(t *engine.Trial) { pages(t, word, kind) }}
 	}
 	return []engine.Scenario{
-		{ID: "UTIL-14", Needs: engine.Needs{Capability: wire.ToolList.Capability}, Run: runPages},
+		{ID: "UTIL-14", Gentle: true, Needs: engine.Needs{Capability: wire.ToolList.Capability}, Run: runPages},
 		one("prompts", wire.PromptList), one("resources", wire.ResourceList), one("templates", wire.TemplateList),
 	}
 }
@@ -58,6 +58,9 @@ func runPages(t *engine.Trial) {
 		scopes[i] = p.Scope
 	}
 	oneScope(t, "CACHE-01/tools-pages", scopes)
+	if !t.MayProvoke() {
+		return
+	}
 	t.Step(s)
 	a, err := s.Request(t.Ctx, mcp.MethodToolsList, map[string]any{"cursor": "mainstay-no-such-cursor"})
 	t.Check("UTIL-15/bad-cursor", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
@@ -79,6 +82,9 @@ func pages(t *engine.Trial, word string, kind wire.ListKind) {
 		disjoint(t, "UTIL-14/"+word+"-disjoint", list.Twice, nil)
 	}
 	oneScope(t, "CACHE-01/"+word+"-pages", list.Scopes)
+	if !t.MayProvoke() {
+		return
+	}
 	t.Step(s)
 	a, err := s.Request(t.Ctx, kind.Method, map[string]any{"cursor": "mainstay-no-such-cursor"})
 	t.Check("UTIL-15/"+word, a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))

@@ -20,8 +20,8 @@ import (
 func resourceScenarios() []engine.Scenario {
 	needs := engine.Needs{Capability: "resources"}
 	return []engine.Scenario{
-		{ID: "RES-02", Needs: needs, Run: runResources},
-		{ID: "RES-07", Needs: needs, Run: runTemplates},
+		{ID: "RES-02", Gentle: true, Needs: needs, Run: runResources},
+		{ID: "RES-07", Gentle: true, Needs: needs, Run: runTemplates},
 		{ID: "RES-04", Needs: engine.Needs{Capability: "resources.subscribe"}, Run: runSubscribe},
 	}
 }
@@ -64,6 +64,9 @@ func runResources(t *engine.Trial) {
 		t.Check("RES-02/unique", twice == "", "each uri once", "%s", twice)
 		t.Check("RES-07/members", members == "", "the types of the schema", "%s", members)
 		readEach(t, s, list.Entries[:min(10, len(list.Entries))])
+	}
+	if !t.MayProvoke() {
+		return
 	}
 	t.Step(s)
 	a, err := s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": unknown})

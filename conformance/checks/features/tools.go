@@ -19,8 +19,8 @@ import (
 func toolListScenarios() []engine.Scenario {
 	tools := engine.Needs{Capability: "tools"}
 	return []engine.Scenario{
-		{ID: "TOOL-01", Needs: tools, Run: runToolsListed},
-		{ID: "X-WIRE-07", Needs: tools, Run: runToolEntries},
+		{ID: "TOOL-01", Gentle: true, Needs: tools, Run: runToolsListed},
+		{ID: "X-WIRE-07", Gentle: true, Needs: tools, Run: runToolEntries},
 	}
 }
 

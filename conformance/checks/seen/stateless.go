@@ -7,7 +7,7 @@ import (
 
 // observedStatelessScenarios judge every message of a revision run without sessions.
 func observedStatelessScenarios() []engine.Scenario {
-	return []engine.Scenario{{ID: "SEEN-STATELESS", Last: true, Run: runSeen}}
+	return []engine.Scenario{{ID: "SEEN-STATELESS", Gentle: true, Last: true, Run: runSeen}}
 }
 
 // runSeen decides what was seen; what no message gave an occasion for does not

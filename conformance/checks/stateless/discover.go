@@ -19,7 +19,7 @@ import (
 // and what it asks of the _meta of each request.
 func statelessDiscoverScenarios() []engine.Scenario {
 	return []engine.Scenario{
-		{ID: "DISC-01", Starts: 1, Run: runDiscover},
+		{ID: "DISC-01", Starts: 1, Gentle: true, Run: runDiscover},
 		{ID: "DISC-05", Run: runRequiredMeta},
 		{ID: "DISC-06", Starts: 1, Run: runUnsupported},
 		{ID: "DISC-14", Starts: 1, Run: runRemoved},

@@ -21,7 +21,7 @@ func statelessStateScenarios() []engine.Scenario {
 			Needs: engine.Needs{Tools: []string{fixture.ToolMissing}, SideEffects: conformance.SideEffectsReadOnly},
 			Run:   runMissingCapability,
 		},
-		{ID: "DISC-11", Starts: 4, Needs: engine.Needs{Capability: "tools"}, Run: runNoState},
+		{ID: "DISC-11", Starts: 4, Gentle: true, Needs: engine.Needs{Capability: "tools"}, Run: runNoState},
 		{ID: "LOG-02", Needs: engine.Needs{Tools: []string{fixture.ToolLogsOnce}, SideEffects: conformance.SideEffectsReadOnly}, Run: runLogLevel},
 	}
 }

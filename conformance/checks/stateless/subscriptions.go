@@ -16,7 +16,7 @@ import (
 // statelessSubscriptionScenarios are about subscriptions/listen.
 func statelessSubscriptionScenarios() []engine.Scenario {
 	return []engine.Scenario{
-		{ID: "CHG-04", Needs: engine.Needs{Capability: "tools.listChanged|prompts.listChanged|resources.listChanged|resources.subscribe"}, Run: runListen},
+		{ID: "CHG-04", Gentle: true, Needs: engine.Needs{Capability: "tools.listChanged|prompts.listChanged|resources.listChanged|resources.subscribe"}, Run: runListen},
 		{
 			ID:    "CHG-03-TOOLS",
 			Needs: engine.Needs{Capability: "tools.listChanged", Tools: []string{fixture.ToolChangeTools}, SideEffects: conformance.SideEffectsReadOnly},

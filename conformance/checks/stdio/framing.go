@@ -13,7 +13,7 @@ import (
 
 func framingScenarios() []engine.Scenario {
 	return []engine.Scenario{
-		{ID: "RPC-01", Run: runSpellings},
+		{ID: "RPC-01", Gentle: true, Run: runSpellings},
 		{ID: "STDIO-02", Needs: engine.Needs{Transport: conformance.TransportStdio}, Run: runLines},
 	}
 }

@@ -12,7 +12,7 @@ import (
 func shutdownScenarios() []engine.Scenario {
 	stdio := engine.Needs{Transport: conformance.TransportStdio}
 	return []engine.Scenario{
-		{ID: "STDIO-08", Starts: 1, Needs: stdio, Run: runEndOfInput},
+		{ID: "STDIO-08", Starts: 1, Gentle: true, Needs: stdio, Run: runEndOfInput},
 		{ID: "X-SHUT-01", Needs: stdio, Run: runEndWithCalls},
 		{ID: "STDIO-06", Needs: engine.Needs{Transport: conformance.TransportStdio, Process: true}, Run: runTerminate},
 	}

@@ -20,6 +20,7 @@ import (
 //	capability: prompts               (optional)
 //	tool: test_simple_text            (optional)
 //	session: shared                   (optional: the session that scenarios share)
+//	gentle: yes                       (optional: a gentle run may play it)
 //
 //	-- TALK-PING/empty-params --
 //	> {"id":"p1","method":"ping","params":{}}

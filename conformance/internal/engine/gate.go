@@ -57,7 +57,7 @@ func (l *RevisionRun) gate(sc *Scenario) *gate {
 	case n.Fixture != "" && l.Environment.Lacks(n.Fixture) != "":
 		return &gate{reason: conformance.SkipControl, detail: "needs " + l.Environment.Lacks(n.Fixture)}
 	}
-	return nil
+	return l.gentle.gate(sc)
 }
 
 // outside returns why the revision is outside a range, "" if it is inside.
@@ -86,7 +86,8 @@ func (l *RevisionRun) toolGate(n Needs) *gate {
 		case !listed:
 			return &gate{reason: conformance.SkipNoFixture, detail: "no tool " + name}
 		case !l.MayCall(name):
-			return &gate{reason: conformance.SkipSideEffects, detail: "no permission to call " + name}
+			reason, detail := l.forbidden(name)
+			return &gate{reason: reason, detail: detail}
 		}
 	}
 	return nil
@@ -110,6 +111,9 @@ func (l *RevisionRun) declares(profile string) bool {
 
 // MayCall reports whether a tool may be called.
 func (l *RevisionRun) MayCall(name string) bool {
+	if l.Gentle() {
+		return l.mayCallGently(name)
+	}
 	if said := l.Opts.Calls.Tools[name].Call; said != nil {
 		return *said
 	}

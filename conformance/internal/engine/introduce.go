@@ -107,7 +107,7 @@ func (r *runner) trySession(ctx context.Context) (firstAnswer, error) {
 		r.starts = 2 * time.Since(begun)
 	}
 	if u, ok := r.Subject.(*conformance.URLSubject); ok && s.Opened == nil {
-		if old := older(start, u, a); old != nil {
+		if old := r.older(start, u, a); old != nil {
 			r.Subject = old
 			r.Report.Target.Transport = conformance.TransportSSE
 			return r.trySession(ctx)

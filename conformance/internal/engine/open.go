@@ -50,27 +50,36 @@ func isProcess(subject conformance.Subject) bool {
 
 // openSubject starts a conversation: a new process, a new call of the function, or a new
 // set of HTTP requests. extra is added to the environment of a program.
-func openSubject(ctx context.Context, subject conformance.Subject, tr *wire.Trace, extra []string) (wire.Conn, error) {
-	switch s := subject.(type) {
+func (r *runner) openSubject(ctx context.Context, tr *wire.Trace, extra []string) (wire.Conn, error) {
+	w, err := r.openAny(ctx, tr, extra)
+	if err != nil {
+		return nil, err
+	}
+	r.gentle.lines(w)
+	return w, nil
+}
+
+func (r *runner) openAny(ctx context.Context, tr *wire.Trace, extra []string) (wire.Conn, error) {
+	switch s := r.Subject.(type) {
 	case *conformance.CommandSubject:
 		p := wire.Program{Argv: s.Argv, Env: s.Env, Dir: s.Dir, Stderr: s.Stderr, Grace: cmp.Or(s.Grace, wire.EndGrace)}
 		return p.Start(tr, extra)
 	case *conformance.URLSubject:
-		return openURL(ctx, s, tr)
+		return openURL(ctx, s, r.endpointOf(s), tr)
 	case conformance.FuncSubject:
 		return wire.NewPipeConn(ctx, s.Serve, cmp.Or(s.Grace, wire.EndGrace), nil, tr), nil
 	case Opener:
 		return s.Open(ctx, tr, extra)
 	}
-	return nil, fmt.Errorf("a %T is no subject: use Command, URL or InProcess", subject)
+	return nil, fmt.Errorf("a %T is no subject: use Command, URL or InProcess", r.Subject)
 }
 
-func endpointOf(s *conformance.URLSubject) wire.Endpoint {
-	return wire.Endpoint{URL: s.URL, Header: s.Header, Credentials: s.Credentials, RoundTripper: s.RoundTripper}
+func (r *runner) endpointOf(s *conformance.URLSubject) wire.Endpoint {
+	return wire.Endpoint{URL: s.URL, Header: s.Header, Credentials: s.Credentials, RoundTripper: r.gentle.RoundTripper(s.RoundTripper), Once: r.gentle != nil}
 }
 
 // openURL connects over the transport of the subject.
-func openURL(ctx context.Context, s *conformance.URLSubject, tr *wire.Trace) (wire.Conn, error) {
+func openURL(ctx context.Context, s *conformance.URLSubject, at wire.Endpoint, tr *wire.Trace) (wire.Conn, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
 		return nil, err
@@ -80,9 +89,9 @@ func openURL(ctx context.Context, s *conformance.URLSubject, tr *wire.Trace) (wi
 	}
 	switch s.Transport {
 	case "", conformance.TransportHTTP:
-		return wire.NewHTTPConn(ctx, endpointOf(s), tr), nil
+		return wire.NewHTTPConn(ctx, at, tr), nil
 	case conformance.TransportSSE:
-		return wire.OpenSSE(ctx, endpointOf(s), tr)
+		return wire.OpenSSE(ctx, at, tr)
 	case conformance.TransportStdio:
 	}
 	return nil, fmt.Errorf("transport %q: a URL is reached over http or sse", s.Transport)
@@ -91,14 +100,14 @@ func openURL(ctx context.Context, s *conformance.URLSubject, tr *wire.Trace) (wi
 // older returns the subject over HTTP+SSE when a server that refused initialize
 // over streamable HTTP turns out to be of that transport, as the pages since
 // 2025-03-26 have it under "Backwards Compatibility"; else nil.
-func older(ctx context.Context, s *conformance.URLSubject, refused wire.Answer) *conformance.URLSubject {
+func (r *runner) older(ctx context.Context, s *conformance.URLSubject, refused wire.Answer) *conformance.URLSubject {
 	if s.Transport != "" || refused.In.HTTP == nil ||
 		!slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, refused.In.HTTP.Status) {
 		return nil
 	}
 	old := *s
 	old.Transport = conformance.TransportSSE
-	w, err := wire.OpenSSE(ctx, endpointOf(&old), wire.NewTrace())
+	w, err := wire.OpenSSE(ctx, r.endpointOf(&old), wire.NewTrace())
 	if err != nil {
 		return nil
 	}

@@ -15,6 +15,7 @@ func Plan(ctx context.Context, subject conformance.Subject, suite Suite, opts co
 	if err != nil {
 		return nil, err
 	}
+	defer r.gentle.close()
 	defer r.closeFirst()
 	revisions, err := r.revisions(ctx)
 	if err != nil {

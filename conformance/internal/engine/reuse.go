@@ -64,9 +64,10 @@ func (l *RevisionRun) closeLeft() {
 }
 
 // reuses reports whether the scenario may take over programs of others. The scenarios of
-// other suites read the log of a program, too.
+// other suites read the log of a program, too. A gentle run does not repeat what fails on a used
+// program.
 func (t *Trial) reuses() bool {
-	return !t.alone && t.Scenario.suite() == SuiteProtocol && t.Rev.IsProcess()
+	return !t.alone && !t.Rev.Gentle() && t.Scenario.suite() == SuiteProtocol && t.Rev.IsProcess()
 }
 
 // takeOver returns a program of another scenario, or nil.
@@ -166,6 +167,9 @@ func (t *Trial) waited() bool {
 // expect notes how many programs the scenarios start for themselves.
 func (l *RevisionRun) expect(scenarios []Scenario) {
 	l.due = 0
+	if l.Gentle() { // a program that nobody uses is no gain
+		return
+	}
 	for i := range scenarios {
 		if l.runs(&scenarios[i]) {
 			l.due += scenarios[i].Starts
@@ -213,7 +217,7 @@ func (r *runner) nextSpare(ctx context.Context, environ []string) {
 		return
 	}
 	tr := wire.NewTrace()
-	if w, err := openSubject(ctx, r.Subject, tr, environ); err == nil {
+	if w, err := r.openSubject(ctx, tr, environ); err == nil {
 		r.spare = &spare{sharedKey(environ), w, tr}
 	}
 }

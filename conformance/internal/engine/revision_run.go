@@ -118,6 +118,9 @@ func (l *RevisionRun) introduce(ctx context.Context) error {
 		}
 	}
 	l.learn(s)
+	if l.Gentle() {
+		l.gentle.mayCall = l.mayCallGently
+	}
 	if l.Capabilities.Has("tools") {
 		l.Tools, l.ToolsErr = wire.ListTools(ctx, s)
 		if l.ToolsErr == nil {
@@ -184,6 +187,8 @@ func (l *RevisionRun) IsProcess() bool { return isProcess(l.Subject) }
 
 // play runs one scenario, or skips its checks.
 func (l *RevisionRun) play(ctx context.Context, sc *Scenario) []conformance.Result {
+	l.gentle.begin()
+	defer l.gentle.begin()
 	t := &Trial{Rev: l, Scenario: sc, lastTime: time.Now()}
 	selected := false
 	for _, c := range sc.Checks {
@@ -227,7 +232,7 @@ const (
 // things, it runs once more with longer waits.
 func (l *RevisionRun) perform(ctx context.Context, t *Trial) {
 	skipped := slices.Clone(t.results)
-	bounded, cancel := context.WithTimeout(ctx, l.Opts.Timeout)
+	bounded, cancel := context.WithTimeout(ctx, l.patience())
 	defer cancel()
 	l.nextSpare(ctx, l.environ(t.Scenario.Needs.Fixture))
 	err := l.try(bounded, t)
@@ -239,7 +244,7 @@ func (l *RevisionRun) perform(ctx context.Context, t *Trial) {
 		}
 		t.close()
 		*t = Trial{Rev: l, Scenario: t.Scenario, Calls: t.Calls, lastTime: t.lastTime, results: slices.Clone(skipped), alone: true}
-		bounded, cancel := context.WithTimeout(ctx, l.Opts.Timeout)
+		bounded, cancel := context.WithTimeout(ctx, l.patience())
 		defer cancel()
 		err = l.try(bounded, t)
 	}
@@ -249,7 +254,7 @@ func (l *RevisionRun) perform(ctx context.Context, t *Trial) {
 			*t = Trial{Rev: l, Scenario: t.Scenario, Calls: t.Calls, lastTime: t.lastTime, results: skipped, alone: true}
 			l.CloseShared()
 			l.stretch = int(min(2*starved, mostStretch))
-			bounded, cancel := context.WithTimeout(ctx, l.stretched(l.Opts.Timeout))
+			bounded, cancel := context.WithTimeout(ctx, l.stretched(l.patience()))
 			defer cancel()
 			err = l.try(bounded, t)
 			l.stretch = 0
@@ -260,8 +265,10 @@ func (l *RevisionRun) perform(ctx context.Context, t *Trial) {
 			}
 		}
 	}
-	if len(t.losses) > 0 && ctx.Err() == nil {
-		bounded, cancel := context.WithTimeout(ctx, l.Opts.Timeout)
+	if len(t.losses) > 0 && l.Gentle() {
+		t.unconfirmed()
+	} else if len(t.losses) > 0 && ctx.Err() == nil {
+		bounded, cancel := context.WithTimeout(ctx, l.patience())
 		defer cancel()
 		err = l.confirm(bounded, t, skipped)
 	}
@@ -287,6 +294,14 @@ func late(err error) bool {
 	return errors.Is(err, wire.ErrLate) || errors.Is(err, context.DeadlineExceeded)
 }
 
+// patience is the time of one scenario.
+func (l *RevisionRun) patience() time.Duration {
+	if l.Gentle() { // most of it passes between messages
+		return gentlePatience * l.Opts.Timeout
+	}
+	return l.Opts.Timeout
+}
+
 // stretched is a wait on the machine as it is.
 func (l *RevisionRun) stretched(wait time.Duration) time.Duration {
 	return wait * time.Duration(max(1, l.stretch))
@@ -310,7 +325,7 @@ func (l *RevisionRun) open(ctx context.Context, extra []string) (*wire.Session, 
 		waited = tr.Begin()
 	} else {
 		var err error
-		if w, err = openSubject(ctx, l.Subject, tr, extra); err != nil {
+		if w, err = l.openSubject(ctx, tr, extra); err != nil {
 			return nil, err
 		}
 	}
@@ -318,6 +333,7 @@ func (l *RevisionRun) open(ctx context.Context, extra []string) (*wire.Session, 
 	l.nextSpare(ctx, extra)
 	s := wire.NewSession(w, tr, l.Seen.Message, l.stretched(l.Opts.Answer))
 	s.Aged = waited > longWait
+	l.gentle.session(s)
 	s.StartTimeout, s.Environment = l.stretched(l.starts), extra
 	if l.Stateless() {
 		s.Speak(l.Revision)

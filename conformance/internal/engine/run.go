@@ -41,6 +41,8 @@ type runner struct {
 	first *RevisionRun
 	// slowEnds counts the sessions that had to be killed.
 	slowEnds int
+	// gentle is set in a gentle run.
+	gentle *gentle
 }
 
 // Run judges subject. The error is a [*conformance.UnreachableError] if initialize has no
@@ -54,6 +56,7 @@ func Run(ctx context.Context, subject conformance.Subject, suite Suite, opts con
 		return nil, err
 	}
 	r.cut = ctx.Done()
+	defer r.gentle.close()
 	defer r.closeSpare()
 	defer r.closeFirst()
 	revisions, err := r.revisions(ctx)
@@ -121,8 +124,11 @@ func newRunner(subject conformance.Subject, suite Suite, opts conformance.Option
 		Report: &conformance.Report{StartedAt: time.Now(), Target: targetOf(subject), Policy: conformance.Policy{
 			Revisions: opts.Revisions, SideEffects: string(opts.SideEffects), Set: string(opts.Requirements),
 			Repeat: opts.Repeat, Seed: opts.Seed, Strict: opts.Strict, Baselines: BaselineFiles(opts.Expected),
-			Suites: opts.Suites, AllowTools: opts.AllowTools, Only: opts.Only, Skip: opts.Skip,
+			Suites: opts.Suites, AllowTools: opts.AllowTools, Only: opts.Only, Skip: opts.Skip, Gentle: opts.Gentle,
 		}},
+	}
+	if opts.Gentle {
+		r.gentle = newGentle()
 	}
 	r.ranks = areaRanks(suite.Scenarios)
 	return r, nil
@@ -166,6 +172,9 @@ func prepare(o *conformance.Options, scenarios []Scenario) error {
 	case "", conformance.SideEffectsNone, conformance.SideEffectsReadOnly, conformance.SideEffectsAll:
 	default:
 		return fmt.Errorf("side effects %q: none, read-only or all", o.SideEffects)
+	}
+	if err := checkGentle(o); err != nil {
+		return err
 	}
 	if o.Requirements != "" {
 		if _, err := Requirements(o.Requirements); err != nil {

@@ -72,6 +72,9 @@ type Scenario struct {
 	// Run has the conversation and decides the checks. An error, such as the end of the
 	// server or of the time, stops it ([Trial.NoError]): open checks are inconclusive.
 	Run func(t *Trial)
+	// Gentle: it sends only what a careful client sends, or asks [Trial.MayProvoke] first. Other
+	// scenarios are not part of a gentle run.
+	Gentle bool
 	// Last: it judges the traffic of all others, and runs after them.
 	Last bool
 	// Source is the data that Run plays, if any.

@@ -135,6 +135,14 @@ func (t *Trial) Decide(id string, status conformance.Status, r conformance.Resul
 	if t.Decided(id) {
 		return
 	}
+	if refused := t.Rev.gentle.refusal(); refused != "" && status != conformance.Skip {
+		status, r = conformance.Skip, conformance.Result{Reason: conformance.SkipGentle, Detail: refused}
+		defer func() {
+			if t.running {
+				t.Stop(errGentle)
+			}
+		}()
+	}
 	t.doubts(t.session, status)
 	if t.lacksAnswer(status) {
 		t.late = append(t.late, id)
@@ -253,7 +261,7 @@ func (t *Trial) OnFinish(end func()) { t.ends = append(t.ends, end) }
 // to others. err is the error of the scenario.
 func (t *Trial) finish(err error) {
 	exit := t.exited()
-	if err == nil && t.Rev.left != nil && t.Scenario.suite() == SuiteProtocol && t.Ctx != nil && t.Ctx.Err() == nil {
+	if err == nil && t.Rev.left != nil && !t.Rev.Gentle() && t.Scenario.suite() == SuiteProtocol && t.Ctx != nil && t.Ctx.Err() == nil {
 		for _, s := range t.own {
 			t.Rev.leave(t.Ctx, s)
 		}

@@ -126,7 +126,7 @@ func (t *Trial) Callable() []wire.Tool {
 	}
 	if len(out) == 0 {
 		for _, c := range t.Scenario.Checks {
-			reason, detail := conformance.SkipSideEffects, "no permission to call any tool"
+			reason, detail := t.Rev.forbidden("any tool")
 			if len(t.Rev.Tools) == 0 {
 				reason, detail = conformance.SkipNoFixture, "no tools"
 			}

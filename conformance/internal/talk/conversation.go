@@ -123,6 +123,8 @@ func (c *Conversation) header(line string) error {
 		sc.Needs.Tools = append(sc.Needs.Tools, value)
 	case line == "session: shared":
 		c.shared = true
+	case line == "gentle: yes":
+		sc.Gentle = true
 	default:
 		return fmt.Errorf("the line %q is unknown", line)
 	}

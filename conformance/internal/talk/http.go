@@ -30,6 +30,7 @@ func ExchangeHTTP(t *engine.Trial, s *wire.Session, method string, body []byte, 
 		return nil, err
 	}
 	t.Step(s)
+	s.AwaitTurn(t.Ctx)
 	ctx, cancel := context.WithTimeout(t.Ctx, s.Timeout)
 	defer cancel()
 	return w.Do(ctx, method, body, with)

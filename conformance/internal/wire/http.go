@@ -46,6 +46,8 @@ type Endpoint struct {
 	Credentials func(ctx context.Context, method string, to *url.URL) (http.Header, error)
 	// RoundTripper sends the requests; nil means a new transport.
 	RoundTripper http.RoundTripper
+	// Once: no request is sent again, also if the server may not have got it.
+	Once bool
 }
 
 // HTTPConn speaks streamable HTTP: each message is a POST, whose response is a JSON body or
@@ -75,13 +77,18 @@ type HTTPConn struct {
 func NewHTTPConn(ctx context.Context, at Endpoint, tr *Trace) *HTTPConn {
 	rt := at.RoundTripper
 	if rt == nil {
-		rt = &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second}
+		rt = NewTransport()
 	}
 	// A redirect is an answer to judge, not to follow.
 	client := &http.Client{Transport: rt, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	w := &HTTPConn{At: at, client: client, trace: tr, box: newInbox(), streams: map[string]context.CancelFunc{}}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return w
+}
+
+// NewTransport returns the transport of a connection to an endpoint that has none.
+func NewTransport() *http.Transport {
+	return &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second}
 }
 
 // request builds a request with the headers of the conversation. The headers in with

@@ -24,7 +24,7 @@ func (w *HTTPConn) exchange(req *http.Request) (*http.Response, error) {
 	seen := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { reused = info.Reused }}
 	req = req.WithContext(httptrace.WithClientTrace(req.Context(), seen))
 	resp, err := w.client.Do(req)
-	if reused && err != nil && req.Context().Err() == nil && (req.Body == nil || req.GetBody != nil) {
+	if reused && !w.At.Once && err != nil && req.Context().Err() == nil && (req.Body == nil || req.GetBody != nil) {
 		w.client.CloseIdleConnections()
 		if req.Body != nil {
 			if req.Body, err = req.GetBody(); err != nil {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,7 +71,7 @@ func WalkList(ctx context.Context, s *Session, kind ListKind) (*Listing, error) 
 	out := &Listing{}
 	params := map[string]any{}
 	cursors, on := map[string]bool{}, map[string]int{}
-	for len(out.pages) < maxPages {
+	for len(out.pages) < cmp.Or(s.MaxPages, maxPages) {
 		a, err := s.Request(ctx, kind.Method, params)
 		if err != nil {
 			return out, err

@@ -23,6 +23,11 @@ type Session struct {
 	// Timeout bounds the wait for one answer.
 	Timeout time.Duration
 
+	// Turn, if set, waits until the next message may be sent. MaxPages, unless it is 0, bounds the
+	// pages of a list that are read.
+	Turn     func(ctx context.Context)
+	MaxPages int
+
 	// Declares has the client capabilities of the suite; nil is none.
 	Declares map[string]any
 	// Answers answer the server's requests, by method. Other methods are refused as unknown.
@@ -104,6 +109,7 @@ func (s *Session) NewID() string {
 // Send writes bytes to the wire, unchecked.
 func (s *Session) Send(ctx context.Context, data []byte) (*HTTPAnswer, error) {
 	s.Expect(data)
+	s.AwaitTurn(ctx)
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	answer, err := s.Conn.Send(ctx, data)
@@ -112,6 +118,13 @@ func (s *Session) Send(ctx context.Context, data []byte) (*HTTPAnswer, error) {
 	}
 	s.Doubts(err)
 	return answer, err
+}
+
+// AwaitTurn waits until the next message may be sent, before the wait for its answer begins.
+func (s *Session) AwaitTurn(ctx context.Context) {
+	if s.Turn != nil {
+		s.Turn(ctx)
+	}
 }
 
 // Expect remembers the request in a message.

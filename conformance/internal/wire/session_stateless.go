@@ -13,6 +13,7 @@ func (s *Session) AskWith(ctx context.Context, id string, data []byte, with http
 		return s.Ask(ctx, id, data)
 	}
 	s.Expect(data)
+	s.AwaitTurn(ctx)
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	if _, err := w.sendWith(ctx, data, with); err != nil {

@@ -45,6 +45,9 @@ type StdioConn struct {
 	// in time. It is nil for a function.
 	Terminate func() bool
 
+	// Admit, if set, is called before bytes are written, which it may delay or refuse.
+	Admit func(ctx context.Context, data []byte) error
+
 	// hurry: its end is not judged, and it is known to exit slowly.
 	hurry atomic.Bool
 
@@ -124,15 +127,21 @@ func (w *StdioConn) Raw(ctx context.Context, data []byte) error {
 	go func() {
 		w.write.Lock()
 		defer w.write.Unlock()
-		_, err := w.in.Write(data)
-		done <- err
+		if w.Admit != nil {
+			if err := w.Admit(ctx, data); err != nil {
+				done <- err
+				return
+			}
+		}
+		if _, err := w.in.Write(data); err != nil {
+			done <- ErrClosed
+			return
+		}
+		done <- nil
 	}()
 	select {
 	case err := <-done:
-		if err != nil {
-			return ErrClosed
-		}
-		return nil
+		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,7 +42,7 @@ func ToolPages(ctx context.Context, s *Session) ([]ToolPage, error) {
 	var pages []ToolPage
 	params := map[string]any{}
 	seen := map[string]bool{}
-	for len(pages) < maxPages {
+	for len(pages) < cmp.Or(s.MaxPages, maxPages) {
 		a, err := s.Request(ctx, mcp.MethodToolsList, params)
 		if err != nil {
 			return pages, err
@@ -67,7 +68,7 @@ var (
 	// ErrEndless says that following the cursors leads back, or nowhere.
 	ErrEndless = errors.New("the list does not end")
 	// ErrUnread says that the walk has stopped at a bound of the suite.
-	ErrUnread = fmt.Errorf("the suite reads %d pages of a list and no more", maxPages)
+	ErrUnread = errors.New("the list has more pages than the suite reads")
 )
 
 // ReadToolPage reads the answer to tools/list.

@@ -43,7 +43,7 @@ func (s *suite) init(cmd *cobra.Command, t target.Target) error {
 	if err != nil {
 		return err
 	}
-	subject, done, err := s.subject(cmd.Context(), t, "auto")
+	subject, done, err := s.subject(cmd.Context(), t, "auto", false)
 	if err != nil {
 		return err
 	}

@@ -276,7 +276,7 @@ func (s *suite) showReport(report *conformance.Report) error {
 }
 
 // sameRun are the flags of conform that decide what a check finds.
-var sameRun = map[string]bool{"side-effects": true, "allow-tool": true, "suite": true, "login": true, "transport": true, "spec": true, "requirements": true}
+var sameRun = map[string]bool{"side-effects": true, "allow-tool": true, "suite": true, "gentle": true, "login": true, "transport": true, "spec": true, "requirements": true}
 
 // again is the command line that repeats the run, up to its program.
 func (s *suite) again(cmd *cobra.Command, t target.Target) []string {

@@ -44,7 +44,7 @@ type conformOptions struct {
 	calls              string
 	seed               uint64
 	parallel           int
-	dryRun             bool
+	dryRun, gentle     bool
 
 	wrongAudience, weak string
 }
@@ -134,11 +134,33 @@ not answer, 4 it wants a login, 5 it does not answer with MCP.`,
 	f.Uint64Var(&o.seed, "seed", 0, "shuffle the scenarios with this seed, and choose other arguments")
 	f.StringVar(&o.wrongAudience, "wrong-audience-token", "", "`@FILE` with a token for another server, which this one must refuse")
 	f.StringVar(&o.weak, "weak-token", "", "`@FILE` with a token without some scope, which this server must refuse where it needs the scope")
+	f.BoolVar(&o.gentle, "gentle", false, "for a server in production: 2 requests a second and 200 KB at most, only tools with readOnlyHint, and no check that sends what a careful client would not")
 	f.BoolVar(&o.dryRun, "dry-run", false, "show which checks would run, and why the others would not")
 	return cmd
 }
 
+// checkGentle refuses options that a gentle run cannot have.
+func (o *conformOptions) checkGentle() error {
+	for _, f := range []struct {
+		flag  string
+		given bool
+	}{
+		{"--side-effects all", o.sideEffects == string(conformance.SideEffectsAll)}, {"--allow-tool", len(o.allowTools) > 0}, {"--calls", o.calls != ""},
+	} {
+		if o.gentle && f.given {
+			return failure.Usage("%s and --gentle exclude each other: a gentle run calls only tools with readOnlyHint", f.flag)
+		}
+	}
+	if o.gentle && o.parallel > 1 {
+		return failure.Usage("--parallel and --gentle exclude each other: a gentle run does one thing at a time")
+	}
+	return nil
+}
+
 func (s *suite) conform(cmd *cobra.Command, t target.Target, o conformOptions) error {
+	if err := o.checkGentle(); err != nil {
+		return err
+	}
 	files, err := s.reportFiles(o.reports)
 	if err != nil {
 		return err
@@ -147,7 +169,7 @@ func (s *suite) conform(cmd *cobra.Command, t target.Target, o conformOptions) e
 	if err != nil {
 		return err
 	}
-	subject, done, err := s.subject(cmd.Context(), t, conformance.TransportKind(o.transport))
+	subject, done, err := s.subject(cmd.Context(), t, conformance.TransportKind(o.transport), o.gentle)
 	if err != nil {
 		return err
 	}
@@ -197,7 +219,7 @@ func (s *suite) conformOptions(cmd *cobra.Command, o conformOptions) (conformanc
 	opts := conformance.Options{
 		Suites: o.suites, Only: o.only, Skip: o.skip,
 		SideEffects: conformance.SideEffects(o.sideEffects), AllowTools: o.allowTools, StartTimeout: defaultStart, Answer: defaultAnswer,
-		Requirements: mcp.Version(o.requirements), Repeat: o.repeat, Seed: o.seed, Strict: o.strict, Parallel: o.parallel,
+		Requirements: mcp.Version(o.requirements), Repeat: o.repeat, Seed: o.seed, Strict: o.strict, Parallel: o.parallel, Gentle: o.gentle,
 	}
 	spec := cmp.Or(o.spec, s.Flags.Pinned())
 	switch {
@@ -312,8 +334,8 @@ func (l *live) tell() {
 }
 
 // subject is the server as the suite reaches it: with a wire of its own, not
-// with the client. kind is the transport of a URL, or auto.
-func (s *suite) subject(ctx context.Context, t target.Target, kind conformance.TransportKind) (conformance.Subject, func(), error) {
+// with the client. kind is the transport of a URL, or auto. A gentle run sends no request again.
+func (s *suite) subject(ctx context.Context, t target.Target, kind conformance.TransportKind, gentle bool) (conformance.Subject, func(), error) {
 	stderr, done, err := s.ServerStderr()
 	if err != nil {
 		return nil, nil, err
@@ -328,7 +350,10 @@ func (s *suite) subject(ctx context.Context, t target.Target, kind conformance.T
 		by, err := s.Credentials(ctx, t)
 		if by != nil {
 			signer := connect.NewSigner(by, t.URL, at.RoundTripper, s.Secrets)
-			at.Credentials, at.RoundTripper = signer.Credentials, signer
+			at.Credentials = signer.Credentials
+			if !gentle {
+				at.RoundTripper = signer
+			}
 		}
 		if kind == "auto" && t.Entry != nil && t.Entry.SSE {
 			kind = conformance.TransportSSE
