@@ -101,9 +101,6 @@ func inRounds(t *engine.Trial, tools []wire.Tool) []call {
 // patience is how many times the wait for an answer a call may take while it reports progress.
 const patience = 4
 
-// slow is how long a call may take before its tool is called no more than needed.
-const slow = 2 * time.Second
-
 // ask makes a call and waits for its answer, longer while progress comes.
 func ask(t *engine.Trial, s *wire.Session, c call, token any) (wire.Answer, error) {
 	t.Step(s)
@@ -122,9 +119,7 @@ func ask(t *engine.Trial, s *wire.Session, c call, token any) (wire.Answer, erro
 			break
 		}
 	}
-	if time.Since(began) > slow {
-		t.Rev.NoteSlow(c.tool.Name)
-	}
+	t.Rev.NoteTook(c.tool.Name, c.args, time.Since(began))
 	if err == nil && s.Opened != nil {
 		t.Rev.Seen.CallResult(a, s.Opened.Revision)
 		if succeeded(a) {
@@ -168,15 +163,19 @@ func (v verdicts) see(t *engine.Trial, id string, ok bool, expected, format stri
 // decide decides the checks that had an occasion, and skips the others.
 func (v verdicts) decide(t *engine.Trial, otherwise string) {
 	for _, c := range t.Scenario.Checks {
-		switch one := v[c.ID]; {
-		case t.Decided(c.ID):
-		case one == nil:
-			t.Skip(c.ID, conformance.SkipNoFixture, otherwise)
-		case one.fault != "":
-			t.FailBy(c.ID, one.frames, one.expected, one.fault)
-		default:
-			t.Pass(c.ID)
-		}
+		v.decideOne(t, c.ID, otherwise)
+	}
+}
+
+func (v verdicts) decideOne(t *engine.Trial, id, otherwise string) {
+	switch one := v[id]; {
+	case t.Decided(id):
+	case one == nil:
+		t.Skip(id, conformance.SkipNoFixture, otherwise)
+	case one.fault != "":
+		t.FailBy(id, one.frames, one.expected, one.fault)
+	default:
+		t.Pass(id)
 	}
 }
 

@@ -68,6 +68,13 @@ func runCancelled(t *engine.Trial) {
 			v.see(t, "CALL-04/silent", false, "no answer to a cancelled call", "%s: %s", c, wire.ToAnswer(s.Unclaimed[at]).Describe())
 		}
 		stop()
+		if !t.Rev.IsSlow(c.tool.Name) {
+			_, err = ask(t, s, c, nil)
+			v.see(t, "CALL-04/again", !errors.Is(err, wire.ErrLate), "an answer to the same call after the first was cancelled", "%s: no answer in %s; before it was cancelled it took no more than %s", c, s.Timeout, engine.Slow)
+		}
+		if err != nil {
+			s = t.Fresh()
+		}
 	}
 	v.decide(t, "no call took long enough to be cancelled")
 }

@@ -30,7 +30,7 @@ type each struct {
 	verdicts
 	quick    map[string]bool // tools that have answered quickly
 	given    map[string]bool // tools that are not called any more
-	works    map[string]bool // tools that have succeeded
+	works    map[string]call // the last success of each tool
 	tokens   []string        // of the calls that this session has answered
 	calls    int
 	previous *call // the last one that was answered
@@ -46,7 +46,7 @@ func runEach(t *engine.Trial) {
 	if len(all) == 0 {
 		return
 	}
-	e := &each{t: t, s: t.Shared(), verdicts: verdicts{}, quick: map[string]bool{}, given: map[string]bool{}, works: map[string]bool{}, judges: map[string]func(json.RawMessage) string{}}
+	e := &each{t: t, s: t.Shared(), verdicts: verdicts{}, quick: map[string]bool{}, given: map[string]bool{}, works: map[string]call{}, judges: map[string]func(json.RawMessage) string{}}
 	over := budget(t)
 	learnOffers(t, e.s)
 	calm := slices.DeleteFunc(slices.Clone(all), destroys)
@@ -83,10 +83,17 @@ func (e *each) rounds(all []wire.Tool, over func() bool) {
 // guess calls a tool with values that the server has returned: a fault may be that of one record.
 func (e *each) guess(tool wire.Tool, over func() bool) {
 	for _, guess := range e.t.Rev.Guesses(tool) {
-		if e.ends(tool) || over() || e.works[tool.Name] && (destroys(tool) || e.t.Rev.Gentle()) { // one record less is enough
+		if _, works := e.works[tool.Name]; works && (destroys(tool) || e.t.Rev.Gentle()) { // one record less is enough
+			break
+		}
+		if e.ends(tool) || over() {
 			return
 		}
 		e.call(call{tool: tool, args: guess})
+	}
+	// What a call has changed may be a fault of the same call later, such as a second loan of a book.
+	if c, works := e.works[tool.Name]; works && !tool.Annotations.ReadOnlyHint && !e.ends(tool) && !over() {
+		e.call(c)
 	}
 }
 
@@ -127,12 +134,16 @@ func (e *each) call(c call) {
 	}
 	e.previous = &c
 	e.quick[c.tool.Name] = e.quick[c.tool.Name] || took < quick
-	e.given[c.tool.Name] = took > slow // one call of a slow tool is enough
+	e.given[c.tool.Name] = took > engine.Slow // one call of a slow tool is enough
 	e.see(e.t, "CALL-01/answered", err == nil, "an answer", "%s: %s", c, a.OrError(err))
 	if err != nil {
 		return
 	}
-	e.works[c.tool.Name] = e.works[c.tool.Name] || succeeded(a)
+	if succeeded(a) {
+		e.works[c.tool.Name] = c
+		fault := errorText(a)
+		e.see(e.t, "CALL-01/error-text", fault == "", "isError: true", "%s: %s", c, fault)
+	}
 	e.see(e.t, "CALL-01/alive", true, "", "")
 	e.see(e.t, "CALL-01/in-time", true, "", "")
 	if c.args.Example {
@@ -173,6 +184,21 @@ func (e *each) refusal(c call, a wire.Answer) {
 	e.see(e.t, "CALL-01/known", true, "", "")
 	e.see(e.t, "CALL-01/accepts", true, "", "")
 	e.see(e.t, "CALL-01/is-error", !own, "a result with isError", "%s: %s", c, a.OrError(nil))
+}
+
+// errorText returns the text of a result that looks like an error, "" if it does not.
+func errorText(a wire.Answer) string {
+	result, _ := rawjson.Object(a.Result)
+	texts := textsOf(result["content"])
+	if len(texts) != 1 {
+		return ""
+	}
+	for _, start := range []string{"Error:", "ERROR:", "error:", "Exception:", "Traceback (most recent call last)"} {
+		if strings.HasPrefix(texts[0], start) {
+			return rawjson.Clip(texts[0], 160)
+		}
+	}
+	return ""
 }
 
 // structure judges the structured content of a result.

@@ -18,6 +18,10 @@ func runLogs(t *engine.Trial) {
 		return
 	}
 	s := t.Fresh()
+	if conn, ok := s.Conn.(*wire.HTTPConn); ok && !t.Rev.Stateless() {
+		_, err := conn.Listen(t.Ctx, "") // log messages may come there, if the server has such a stream
+		t.NoError(err)
+	}
 	v := verdicts{}
 	over := budget(t)
 	declared := t.Rev.Capabilities.Has("logging")

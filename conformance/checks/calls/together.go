@@ -1,6 +1,9 @@
 package calls
 
 import (
+	"slices"
+	"time"
+
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/talk"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
@@ -42,10 +45,51 @@ func runTogether(t *engine.Trial) {
 		}
 	}
 	v := verdicts{}
+	v.pings(t, s, all)
+	v.decideOne(t, "CALL-02/ping", "no call takes long enough for a ping beside it")
 	if len(alone) > 1 {
 		v.together(t, s, alone)
 	}
 	v.decide(t, "no two calls that have the same answer each time")
+}
+
+// lasting is how long a call has to take for a ping beside it.
+const lasting = 700 * time.Millisecond
+
+// pings sends a ping while a call of each tool runs that takes some time, twice if it has to wait.
+func (v verdicts) pings(t *engine.Trial, s *wire.Session, all []wire.Tool) {
+	for _, tool := range all {
+		with, took := t.Rev.Longest(tool.Name)
+		if took < lasting || took > patience*s.Timeout || t.Rev.Stateless() { // where ping is no more
+			continue
+		}
+		c := call{tool: tool, args: with}
+		waited := false
+		for range 2 {
+			if waited = pingWaits(t, s, c); !waited {
+				break
+			}
+		}
+		v.see(t, "CALL-02/ping", !waited, "an answer to the ping before that to the call", "%s: the ping was answered after the call, twice", c)
+		return // one is enough
+	}
+}
+
+// pingWaits reports whether a ping is answered after a call that was sent before it.
+func pingWaits(t *engine.Trial, s *wire.Session, c call) bool {
+	t.Step(s)
+	t.Calls++
+	began, id := time.Now(), s.NewID()
+	end := talk.Start(t.Ctx, s, patience*s.Timeout, s.Message(id, mcp.MethodToolsCall, c.params(nil)))
+	defer end()
+	t.NoError(wire.Pause(t.Ctx, lasting/4)) // until the server has begun with it
+	_, err := s.Ping(t.Ctx)
+	t.NoError(err)
+	answered := slices.ContainsFunc(s.Unclaimed, func(in wire.Inbound) bool { return in.ID() == id })
+	took := time.Since(began)
+	_, err = s.Await(t.Ctx, id)
+	t.NoError(err)
+	return answered && took > lasting
 }
 
 // together makes the calls at once, each of them twice.

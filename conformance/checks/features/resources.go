@@ -78,6 +78,25 @@ func runResources(t *engine.Trial) {
 	data, _ := rawjson.Object(a.ErrorData())
 	t.Check("RES-03/data", rawjson.Text(data["uri"]) == unknown, "data.uri "+unknown, a.OrError(err))
 	t.NoError(err)
+	readBeside(t, s, list.Entries)
+}
+
+// readBeside reads a URI that begins like a listed one and that nothing has. What is there all the
+// same is no fault.
+func readBeside(t *engine.Trial, s *wire.Session, entries []wire.ListEntry) {
+	if len(entries) == 0 {
+		t.Skip("RES-03/empty", conformance.SkipNoFixture, "no resources")
+		return
+	}
+	t.Step(s)
+	uri := rawjson.Text(entries[0]["uri"]) + "-mainstay-no-such"
+	a, err := s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
+	t.NoError(err)
+	if a.Err == nil && len(contents(a)) > 0 {
+		t.Skip("RES-03/empty", conformance.SkipNoFixture, "there is something at "+uri)
+		return
+	}
+	t.Check("RES-03/empty", a.Err != nil, "an error", "%s: %s", uri, a.OrError(nil))
 }
 
 // resourceEntryFault says which optional member of a resource or template has

@@ -35,12 +35,14 @@ func runForeignPages(t *engine.Trial) {
 
 	const evil = "http://evil.example"
 	if a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), from(evil)); !refusedOnly(a, err) {
-		for _, word := range []string{"prefix", "userinfo", "get", "delete", "initialize"} {
+		for _, word := range []string{"prefix", "localhost", "userinfo", "get", "delete", "initialize"} {
 			t.Skip("X-SEC-02/"+word, conformance.SkipPrerequisite, "X-SEC-02/foreign: it is not refused at all")
 		}
 	} else {
 		a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), from(u.Scheme+"://"+u.Hostname()+".evil.example"))
 		t.Check("X-SEC-02/prefix", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
+		a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), from(u.Scheme+"://localhost.evil.example"))
+		t.Check("X-SEC-02/localhost", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 		a, err = talk.ExchangeHTTP(t, s, http.MethodPost, talk.PingMessage(s), from(u.Scheme+"://"+u.Hostname()+"@evil.example"))
 		t.Check("X-SEC-02/userinfo", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 		a, err = talk.ExchangeHTTP(t, s, http.MethodGet, nil, from(evil))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
@@ -24,14 +25,15 @@ const (
 type learned struct {
 	mu     sync.Mutex
 	called map[string]bool // the tools that were called, true with an example
-	slow   map[string]bool // the tools whose calls take long
+	// longest has the call of each tool that took longest.
+	longest map[string]timedCall
 	// known has values of the server's results by the names of their members.
 	known map[string][]json.RawMessage
 	works map[string]Arguments // with which tools succeed
 }
 
 func newLearned() *learned {
-	return &learned{called: map[string]bool{}, slow: map[string]bool{}, known: map[string][]json.RawMessage{}, works: map[string]Arguments{}}
+	return &learned{called: map[string]bool{}, longest: map[string]timedCall{}, known: map[string][]json.RawMessage{}, works: map[string]Arguments{}}
 }
 
 // NoteCall counts a tool that was called with arguments that its schema allows.
@@ -41,18 +43,35 @@ func (l *learned) NoteCall(tool string, example bool) {
 	l.called[tool] = l.called[tool] || example
 }
 
-// NoteSlow remembers that the calls of a tool take long.
-func (l *learned) NoteSlow(tool string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.slow[tool] = true
+// Slow is how long a call may take before its tool is called no more than needed.
+const Slow = 2 * time.Second
+
+// timedCall is a call and how long it took.
+type timedCall struct {
+	with Arguments
+	took time.Duration
 }
 
-// IsSlow reports whether the calls of a tool take long.
-func (l *learned) IsSlow(tool string) bool {
+// NoteTook remembers how long a call took.
+func (l *learned) NoteTook(tool string, with Arguments, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.slow[tool]
+	if took > l.longest[tool].took {
+		l.longest[tool] = timedCall{with, took}
+	}
+}
+
+// IsSlow reports whether a call of a tool took long.
+func (l *learned) IsSlow(tool string) bool {
+	_, took := l.Longest(tool)
+	return took > Slow
+}
+
+// Longest returns the arguments of the call of a tool that took longest, and how long that was.
+func (l *learned) Longest(tool string) (Arguments, time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.longest[tool].with, l.longest[tool].took
 }
 
 // Works remembers arguments with which a tool succeeds: later scenarios begin with them.

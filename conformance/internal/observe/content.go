@@ -24,6 +24,7 @@ const (
 	SeenMagic       = "TOOL-13/magic"
 	SeenBlockURI    = "TOOL-13/uri"
 	SeenEmbedded    = "TOOL-13/embedded"
+	SeenBinary      = "TOOL-13/binary"
 	SeenAnnotations = "RES-07/annotations"
 	SeenRole        = "PRM-01/role"
 	SeenMessages    = "PRM-01/messages"
@@ -122,7 +123,16 @@ func (o *Observer) body(in wire.Inbound, resource wire.ListEntry) {
 	}
 	if raw, there := resource["mimeType"]; there {
 		o.See(SeenMIME, IsMIME(rawjson.Text(raw)), in, "mimeType of %s is %s", rawjson.Text(resource["uri"]), rawjson.OrAbsent(raw))
+		if text, is := resource["text"]; isBinary(rawjson.Text(raw)) {
+			o.See(SeenBinary, !is, in, "%s is %s, and its text is %s", rawjson.Text(resource["uri"]), rawjson.Text(raw), rawjson.Clip(string(text), 60))
+		}
 	}
+}
+
+// isBinary reports whether contents of a MIME type cannot be text.
+func isBinary(mime string) bool {
+	kind, form, _ := strings.Cut(strings.ToLower(mime), "/")
+	return kind == "audio" || kind == "video" || kind == "image" && slices.Contains([]string{"png", "jpeg", "gif", "webp", "bmp", "avif"}, form)
 }
 
 // resourceFault describes a fault in the contents of a resource, "" if there is none.

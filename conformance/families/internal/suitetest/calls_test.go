@@ -170,7 +170,7 @@ func strangerDefects() map[string]strangerDefect {
 		text, _ := r.Params.Arguments["text"].(string)
 		return strings.Contains(text, "🦊")
 	}
-	var once atomic.Bool
+	var once, stuck atomic.Bool
 	return map[string]strangerDefect{
 		"no structured content": {strangerServer{answer: inStrangerResult("add", func(r reply) { delete(r, "structuredContent") })}, []string{"CALL-01/structured"}},
 		"structured content of texts": {strangerServer{answer: inStrangerResult("add", func(r reply) {
@@ -227,6 +227,21 @@ func strangerDefects() map[string]strangerDefect {
 			}
 			return a
 		}}, []string{"CALL-01/in-time"}},
+		"a ping that has to wait": {strangerServer{blocks: true}, []string{"CALL-02/ping"}},
+		"a tool that is dead after a cancellation": {strangerServer{dies: func(r strangerRequest) bool {
+			if r.Method == "initialize" || r.Method == "notifications/cancelled" {
+				stuck.Store(r.Method != "initialize")
+			}
+			return false
+		}, answer: func(r strangerRequest, a reply) reply {
+			if r.Params.Name == "long" && stuck.Load() {
+				return nil
+			}
+			return a
+		}}, []string{"CALL-04/again"}},
+		"an error that is only a text": {strangerServer{answer: inStrangerResult("say", func(r reply) {
+			r["content"] = []reply{{"type": "text", "text": "Error: nothing to say"}}
+		})}, []string{"CALL-01/error-text"}},
 		"answers of others":  {strangerServer{mixes: true}, []string{"CALL-02/own"}},
 		"one answer for two": {strangerServer{drops: true}, []string{"CALL-02/answered", "CALL-02/own"}},
 		"a token of another type": {strangerServer{before: reports(func(token any) reply {

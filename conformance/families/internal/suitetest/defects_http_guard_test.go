@@ -62,6 +62,7 @@ func httpGuardRewrites() map[string]rewritten {
 			return true
 		}),
 		"X-SEC-02/prefix":     from(http.MethodPost, part(".evil.example")),
+		"X-SEC-02/localhost":  from(http.MethodPost, part("localhost.evil")),
 		"X-SEC-02/userinfo":   from(http.MethodPost, part("@evil.example")),
 		"X-SEC-02/get":        from(http.MethodGet, evil),
 		"X-SEC-02/delete":     from(http.MethodDelete, evil),

@@ -3,6 +3,7 @@ package suitetest
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/fixture"
@@ -63,12 +64,17 @@ func resourceRewrites() map[string]rewritten {
 		"RES-03/code":         stateless(recoded(wire.CodeInvalidParams, wire.CodeInternal)),
 		"RES-03/session-code": session(recoded(mcp.CodeResourceNotFound, wire.CodeInternal)),
 		"RES-03/data":         {after: withoutData(unknown)},
-		"RES-07/template":     leading(wire.TemplateList, func(e reply) { e["uriTemplate"] = "test://{id" }),
-		"RES-07/filled":       reads(func(c reply) { c["text"] = "nothing" }),
-		"RES-07/other":        reads(func(c reply) { c["text"] = kept }),
-		"RES-04/subscribe":    refusedInstead(asksFor(mcp.MethodResourcesSubscribe)),
-		"RES-04/updated":      {note: dropped(mcp.MethodResourcesUpdated)},
-		"RES-04/unsubscribe":  refusedInstead(asksFor(mcp.MethodResourcesUnsubscribe)),
+		"RES-03/empty": {first: func(m fakeMessage) ([]any, bool) {
+			uri, _ := m.params["uri"].(string)
+			return []any{success(m.id, reply{"contents": []any{}})}, m.method == mcp.MethodResourcesRead && strings.HasSuffix(uri, "-mainstay-no-such")
+		}},
+		"TOOL-13/binary":     reads(func(c reply) { c["mimeType"] = "image/png" }),
+		"RES-07/template":    leading(wire.TemplateList, func(e reply) { e["uriTemplate"] = "test://{id" }),
+		"RES-07/filled":      reads(func(c reply) { c["text"] = "nothing" }),
+		"RES-07/other":       reads(func(c reply) { c["text"] = kept }),
+		"RES-04/subscribe":   refusedInstead(asksFor(mcp.MethodResourcesSubscribe)),
+		"RES-04/updated":     {note: dropped(mcp.MethodResourcesUpdated)},
+		"RES-04/unsubscribe": refusedInstead(asksFor(mcp.MethodResourcesUnsubscribe)),
 		"RES-04/stopped": {first: func(m fakeMessage) ([]any, bool) {
 			return []any{success(m.id, reply{})}, m.method == mcp.MethodResourcesUnsubscribe
 		}},

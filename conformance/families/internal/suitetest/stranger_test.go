@@ -44,6 +44,8 @@ type strangerServer struct {
 	drops bool
 	// stubborn: a slow call goes on when it is cancelled, and is answered.
 	stubborn bool
+	// blocks: nothing else is answered while a call runs.
+	blocks bool
 	// quiet: no news of resources.
 	quiet bool
 }
@@ -83,11 +85,10 @@ func (s *strangerServer) serve(ctx context.Context, in io.Reader, out io.Writer)
 			continue
 		}
 		if r.Method == "tools/call" {
-			c.calls.Add(1)
-			go func() {
-				defer c.calls.Done()
-				c.reply(ctx, r)
-			}()
+			c.calls.Go(func() { c.reply(ctx, r) })
+			if s.blocks {
+				c.calls.Wait()
+			}
 			continue
 		}
 		c.reply(ctx, r)
@@ -276,7 +277,7 @@ func (c *strangerTalk) long(ctx context.Context, r strangerRequest) reply {
 		if token := r.Params.Meta.ProgressToken; token != nil {
 			c.notify("notifications/progress", reply{"progressToken": token, "progress": i + 1, "total": 3})
 		}
-		<-time.After(100 * time.Millisecond)
+		<-time.After(300 * time.Millisecond)
 	}
 	return reply{"content": []reply{{"type": "text", "text": "done"}}}
 }
