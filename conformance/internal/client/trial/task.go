@@ -84,6 +84,8 @@ const (
 type Step struct {
 	// Call is [Connect], [Close], or the method to call. A list is walked to its end.
 	Call string `json:"call"`
+	// URL is the server of a [Connect] step, if it is not [Task.URL].
+	URL string `json:"url,omitempty"`
 	// Name is that of a tool or a prompt, URI that of a resource.
 	Name string `json:"name,omitempty"`
 	URI  string `json:"uri,omitempty"`
