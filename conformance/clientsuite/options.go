@@ -97,11 +97,8 @@ func (o *Options) prepare() error {
 		return fmt.Errorf("transport %q: http or stdio", o.Transport)
 	}
 	for _, v := range o.Revisions {
-		if !v.Known() {
-			return fmt.Errorf("revision %q: the suite covers revisions %s to %s", v, mcp.Versions()[0], mcp.Latest)
-		}
-		if o.Transport == conformance.TransportHTTP && !v.AtLeast(mcp.Version2025_03_26) {
-			return fmt.Errorf("revision %s has no streamable HTTP: test it over stdio", v)
+		if err := o.serves(v); err != nil {
+			return err
 		}
 	}
 	for _, pattern := range slices.Concat(o.Only, o.Skip) {
@@ -110,6 +107,17 @@ func (o *Options) prepare() error {
 		}
 	}
 	return engine.Unmatched(o.Expected, conformance.RoleClient, known)
+}
+
+// serves returns an error for a revision that the suite does not serve over the transport.
+func (o *Options) serves(v mcp.Version) error {
+	switch {
+	case !v.Known():
+		return fmt.Errorf("revision %q: the suite covers revisions %s to %s", v, mcp.Versions()[0], mcp.Latest)
+	case o.Transport == conformance.TransportHTTP && !v.AtLeast(mcp.Version2025_03_26):
+		return fmt.Errorf("revision %s has no streamable HTTP: test it over stdio", v)
+	}
+	return nil
 }
 
 // known reports whether a pattern matches a check of the suite.

@@ -28,6 +28,8 @@ type Setting struct {
 	Bridge []string
 	// Login: the client opens login pages itself, even if it prints no lines.
 	Login bool
+	// Asked: the options name the revision, so the client must offer it.
+	Asked bool
 	// Reports: the client prints lines.
 	Reports bool
 	// NoLogin says why logins are not judged, "" if they are.
