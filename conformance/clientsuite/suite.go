@@ -12,7 +12,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client"
 	"github.com/mainstay-mcp/mainstay/conformance/checks/client/authorization"
-	"github.com/mainstay-mcp/mainstay/conformance/checks/client/lifecycle"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/trial"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/engine"
@@ -60,6 +59,9 @@ func Run(ctx context.Context, p Program, opts Options) (*conformance.Report, err
 
 // introduction names the first run, in its task and in results. Clients may know the word.
 const introduction = "meet"
+
+// spoken is the scenario that judges whether the client speaks the revision.
+const spoken = "C-SPOKEN"
 
 // introduce has the client make a first call in each revision. It returns the runs of the
 // revisions that it speaks, or of all that were asked for.
@@ -152,7 +154,7 @@ func (r *revisionRun) play(ctx context.Context) {
 		trials[i] = t
 		// What keeps the client from the revision that was asked for is said whatever the
 		// options select.
-		always := held && all[i].ID == lifecycle.Spoken
+		always := held && all[i].ID == spoken
 		if !t.Gate(func(id string) bool { return always || r.opts.selects(t.Scenario, id) }) {
 			continue
 		}

@@ -133,13 +133,13 @@ func openWorld(r *trial.Run, tape *peer.Tape, server *peer.Peer, arranged <-chan
 }
 
 func (l *login) steps() []trial.Step {
-	steps := []trial.Step{trial.Step{Call: trial.Connect}.Within(l.limit)}
+	steps := []trial.Step{trial.Within(l.limit, trial.Step{Call: trial.Connect})}
 	tools := l.tools
 	if len(tools) == 0 {
 		tools = []string{"echo"}
 	}
 	for _, tool := range tools {
-		steps = append(steps, trial.Call(tool, `{"text":"in"}`).Within(l.limit))
+		steps = append(steps, trial.Within(l.limit, trial.Call(tool, `{"text":"in"}`)))
 	}
 	steps[len(steps)-1].Times = l.times
 	return append(steps, trial.Step{Call: trial.Close})

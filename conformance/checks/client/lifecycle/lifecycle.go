@@ -18,13 +18,10 @@ var scripts string
 // Scenarios returns the scenarios of the areas lifecycle and negotiation.
 func Scenarios() []trial.Scenario {
 	return trial.Join(trial.Scripts(scripts), []trial.Scenario{
-		{ID: Spoken, Judge: judgeSpoken},
+		{ID: "C-SPOKEN", Judge: judgeSpoken},
 		{ID: "C-HANDSHAKE", Play: playHandshake},
 	}, negotiation())
 }
-
-// Spoken is the scenario whether the client speaks the revision at all.
-const Spoken = "C-SPOKEN"
 
 // judgeSpoken judges the first run of the client, its introduction. No rule forbids to speak
 // other revisions, so what is found is no failure, but the client is not judged as if it

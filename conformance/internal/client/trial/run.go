@@ -103,7 +103,7 @@ func (r *Run) DoExactly(steps ...Step) {
 	}
 	defer listener.Close()
 	r.task = Task{
-		Scenario: r.Name, Revision: r.Revision, Negotiate: r.Negotiate, Tasks: r.Tasks, Transport: r.Transport, Login: r.Login,
+		Scenario: r.Name, Revision: r.Revision, Negotiate: r.Negotiate, Tasks: r.Tasks, Transport: string(r.Transport), Login: r.Login,
 		URL: listener.URL, Command: listener.Command, Answers: r.Answers, Steps: steps,
 	}
 	report := &Reporter{}
