@@ -52,8 +52,9 @@ func List() []conformance.Listed {
 type Options struct {
 	// Transport is HTTP when empty.
 	Transport conformance.TransportKind
-	// Revisions are judged one after another. Empty means the newest of each era that the
-	// client speaks.
+	// Revisions are judged one after another. The client must offer each: if it offers an
+	// older one, that check is inconclusive, and if it does not speak one, nothing else is
+	// judged in it. Empty means the newest of each era that the client speaks.
 	Revisions []mcp.Version
 	// Only and Skip select checks by id, scenario or area; "*" matches any characters. An
 	// empty Only selects all. A pattern that matches nothing is an error.
