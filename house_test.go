@@ -238,7 +238,11 @@ var importTable = []row{
 		why: "the server of a scenario answers and records; it judges nothing",
 	},
 	{
-		pkg: "conformance/internal/client/trial", may: []string{"conformance", "conformance/internal/engine", "conformance/internal/client/...", "conformance/internal/rawjson", "conformance/internal/wire", "conformance/faults/...", "mcp"},
+		pkg: "conformance/clientdriver", may: []string{"mcp"},
+		why: "programs around the clients of others import it, so it brings only the vocabulary",
+	},
+	{
+		pkg: "conformance/internal/client/trial", may: []string{"conformance", "conformance/clientdriver", "conformance/internal/engine", "conformance/internal/client/...", "conformance/internal/rawjson", "conformance/internal/wire", "conformance/faults/...", "mcp"},
 		why: "scenarios for clients have one engine, with the reports of the suite for servers",
 	},
 	{

@@ -25,6 +25,10 @@ var loginDefects = []planted{
 	{"login-prints", overHTTP, stateless, "C-AUTH-25/printed"},
 	{"login-token-everywhere", overHTTP, session, "C-AUTH-21/redirect C-AUTH-21/elsewhere"},
 
+	{"login-shares-token", overHTTP, session, "C-AUTH-21/shared C-AUTH-21/audience"},
+	{"login-token-by-issuer", overHTTP, stateless, "C-AUTH-21/audience"},
+	{"login-first-resource", overHTTP, stateless, "C-AUTH-10/second"},
+
 	{"login-first-challenge", overHTTP, session, "C-AUTH-03/several C-AUTH-03/lines C-AUTH-03/case"},
 	{"login-splits-commas", overHTTP, stateless, "C-AUTH-03/quoted"},
 	{"login-root-first", overHTTP, session, "C-AUTH-04/order"},

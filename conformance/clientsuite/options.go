@@ -52,8 +52,9 @@ func List() []conformance.Listed {
 type Options struct {
 	// Transport is HTTP when empty.
 	Transport conformance.TransportKind
-	// Revisions are judged one after another. Empty means the newest of each era that the
-	// client speaks.
+	// Revisions are judged one after another. The client must offer each: if it offers an
+	// older one, that check is inconclusive, and if it does not speak one, nothing else is
+	// judged in it. Empty means the newest of each era that the client speaks.
 	Revisions []mcp.Version
 	// Only and Skip select checks by id, scenario or area; "*" matches any characters. An
 	// empty Only selects all. A pattern that matches nothing is an error.
@@ -97,11 +98,8 @@ func (o *Options) prepare() error {
 		return fmt.Errorf("transport %q: http or stdio", o.Transport)
 	}
 	for _, v := range o.Revisions {
-		if !v.Known() {
-			return fmt.Errorf("revision %q: the suite covers revisions %s to %s", v, mcp.Versions()[0], mcp.Latest)
-		}
-		if o.Transport == conformance.TransportHTTP && !v.AtLeast(mcp.Version2025_03_26) {
-			return fmt.Errorf("revision %s has no streamable HTTP: test it over stdio", v)
+		if err := o.serves(v); err != nil {
+			return err
 		}
 	}
 	for _, pattern := range slices.Concat(o.Only, o.Skip) {
@@ -110,6 +108,17 @@ func (o *Options) prepare() error {
 		}
 	}
 	return engine.Unmatched(o.Expected, conformance.RoleClient, known)
+}
+
+// serves returns an error for a revision that the suite does not serve over the transport.
+func (o *Options) serves(v mcp.Version) error {
+	switch {
+	case !v.Known():
+		return fmt.Errorf("revision %q: the suite covers revisions %s to %s", v, mcp.Versions()[0], mcp.Latest)
+	case o.Transport == conformance.TransportHTTP && !v.AtLeast(mcp.Version2025_03_26):
+		return fmt.Errorf("revision %s has no streamable HTTP: test it over stdio", v)
+	}
+	return nil
 }
 
 // known reports whether a pattern matches a check of the suite.

@@ -60,6 +60,9 @@ func Run(ctx context.Context, p Program, opts Options) (*conformance.Report, err
 // introduction names the first run, in its task and in results. Clients may know the word.
 const introduction = "meet"
 
+// spoken is the scenario that judges whether the client speaks the revision.
+const spoken = "C-SPOKEN"
+
 // introduce has the client make a first call in each revision. It returns the runs of the
 // revisions that it speaks, or of all that were asked for.
 func (s *suite) introduce(ctx context.Context) ([]*revisionRun, error) {
@@ -70,9 +73,10 @@ func (s *suite) introduce(ctx context.Context) ([]*revisionRun, error) {
 	var runs []*revisionRun
 	sent := false
 	var last *trial.Run
-	for _, v := range revisions {
+	for i := 0; i < len(revisions); i++ {
+		v := revisions[i]
 		setting := &trial.Setting{
-			Program: s.program, Transport: s.opts.Transport, Revision: v, Timeout: s.opts.Timeout, Bridge: s.opts.Bridge, Login: s.opts.Login,
+			Program: s.program, Transport: s.opts.Transport, Revision: v, Timeout: s.opts.Timeout, Bridge: s.opts.Bridge, Login: s.opts.Login, Asked: asked,
 		}
 		last = trial.NewRun(ctx, setting, introduction)
 		last.Do(trial.ListTools(), trial.Call("echo", `{"text":"hello"}`))
@@ -87,8 +91,11 @@ func (s *suite) introduce(ctx context.Context) ([]*revisionRun, error) {
 			suite: s, setting: setting, report: conformance.RevisionReport{Revision: v, Tools: -1},
 			first: &trial.Trial{Run: last, Scenario: &trial.Scenario{ID: introduction}},
 		}
-		if r.learn(last) || asked {
+		r.learn(last)
+		if last.Speaks() || asked {
 			runs = append(runs, r)
+		} else if older, known := mcp.ParseVersion(last.Offered()); known && v == mcp.LatestSession && older != v && s.opts.serves(older) == nil {
+			revisions = append(revisions, older) // the newest that it speaks
 		}
 	}
 	if !sent {
@@ -115,17 +122,13 @@ type revisionRun struct {
 	first *trial.Trial
 }
 
-// learn takes what the client says about itself from its first run. It reports whether the
-// client speaks the revision.
-func (r *revisionRun) learn(run *trial.Run) (speaks bool) {
+// learn takes what the client says about itself from its first run.
+func (r *revisionRun) learn(run *trial.Run) {
 	r.setting.Reports = len(run.Lines) > 0
 	for _, m := range run.Tape.Messages() {
 		info, capabilities := m.Param("clientInfo"), m.Param("capabilities")
 		if r.setting.Stateless() {
 			info, capabilities = m.Param("_meta", mcp.MetaClientInfo), m.Param("_meta", mcp.MetaClientCapabilities)
-			speaks = speaks || m.IsRequest() && rawjson.Text(m.Param("_meta", mcp.MetaProtocolVersion)) == string(r.setting.Revision)
-		} else {
-			speaks = speaks || m.Method() == mcp.MethodInitialized
 		}
 		if info != nil && r.report.Name == "" {
 			r.report.Name, r.report.Version, r.report.Capabilities = rawjson.Text(peer.At(info, "name")), rawjson.Text(peer.At(info, "version")), capabilities
@@ -134,7 +137,6 @@ func (r *revisionRun) learn(run *trial.Run) (speaks bool) {
 	if t := &r.suite.report.Target; t.Name == "" {
 		t.Name, t.Version, t.Revision, t.Capabilities = r.report.Name, r.report.Version, string(r.setting.Revision), r.report.Capabilities
 	}
-	return speaks
 }
 
 // play runs every scenario: the passive ones after the others.
@@ -145,10 +147,20 @@ func (r *revisionRun) play(ctx context.Context) {
 	var jobs sync.WaitGroup
 	slots := make(chan struct{}, r.opts.Parallel)
 	triedLogin := false
+	other := r.first.Unspoken()
+	held := r.setting.Asked && (other != "" || r.first.OldOffer() != "")
 	for i := range all {
 		t := trial.New(r.setting, &all[i])
 		trials[i] = t
-		if !t.Gate(func(id string) bool { return r.opts.selects(t.Scenario, id) }) {
+		// What keeps the client from the revision that was asked for is said whatever the
+		// options select.
+		always := held && all[i].ID == spoken
+		if !t.Gate(func(id string) bool { return always || r.opts.selects(t.Scenario, id) }) {
+			continue
+		}
+		if other != "" && !always {
+			t.Block("the client does not speak " + string(r.setting.Revision) + ": " + other)
+			r.emit(t)
 			continue
 		}
 		if all[i].Play == nil {

@@ -52,7 +52,7 @@ type task struct {
 }
 
 type step struct {
-	Call, Name, URI                         string
+	Call, Name, URI, URL                    string
 	Arguments, Params                       json.RawMessage
 	DeadlineMs, CancelAfterMs, Times, ForMs int
 	Progress                                bool
@@ -99,6 +99,12 @@ func runToy(ctx context.Context, cfg toyConfig) {
 	c := &toyClient{toyConfig: cfg, life: ctx, waiting: map[string]chan members{}, tools: map[string]json.RawMessage{}, outputs: map[string]json.RawMessage{}, serial: make(chan struct{}, 1)}
 	if json.Unmarshal(cfg.Task, &c.task) != nil {
 		return
+	}
+	switch {
+	case c.is("session-only") && c.task.Revision >= "2026":
+		c.task.Revision = "2025-11-25"
+	case c.is("stateless-only"):
+		c.task.Revision = c.Newest
 	}
 	c.version, c.stateless = c.task.Revision, c.task.Revision >= "2026"
 	for i, s := range c.task.Steps {
@@ -188,6 +194,9 @@ func (c *toyClient) do(ctx context.Context, s step) (any, error) {
 	}
 	switch s.Call {
 	case "connect":
+		if s.URL != "" {
+			c.task.URL = s.URL
+		}
 		err := c.connect(ctx)
 		c.dead = c.dead || err != nil && !c.is("ignores-refusal")
 		return nil, err
@@ -223,7 +232,12 @@ func (c *toyClient) connect(ctx context.Context) error {
 		}
 		c.way = newLines(c, child)
 	} else {
-		c.way = newHTTP(c)
+		before, _ := c.way.(*httpWay)
+		now := newHTTP(c)
+		if before != nil && before.login != nil {
+			now.login.after(before.login)
+		}
+		c.way = now
 	}
 	if c.task.Negotiate {
 		return c.negotiate(ctx)
@@ -256,8 +270,15 @@ func (c *toyClient) initialize(ctx context.Context) error {
 		delete(info, "version")
 	}
 	offer := c.task.Revision
-	if c.is("offers-unknown") {
+	switch {
+	case c.is("offers-unknown"):
 		offer = "2099-01-01"
+	case c.is("offers-old"), c.is("only-old"):
+		offer = oldOffer
+	}
+	asked := c.task.Revision
+	if c.is("only-old") {
+		asked = oldOffer
 	}
 	params := members{"protocolVersion": str(offer), "capabilities": c.capabilities(), "clientInfo": info.raw()}
 	if c.is("eager") {
@@ -274,7 +295,7 @@ func (c *toyClient) initialize(ctx context.Context) error {
 		if !c.is("ignores-refusal") || ctx.Err() != nil {
 			return err
 		}
-	} else if v := text(object(result)["protocolVersion"]); v != c.task.Revision && !c.is("any-version") {
+	} else if v := text(object(result)["protocolVersion"]); v != asked && !c.is("any-version") {
 		c.dead = true
 		return errors.New("version " + v)
 	}
@@ -292,6 +313,9 @@ func (c *toyClient) initialize(ctx context.Context) error {
 	}
 	return nil
 }
+
+// oldOffer is what a client of a past year offers.
+const oldOffer = "2025-03-26"
 
 func (m members) raw() json.RawMessage {
 	raw, _ := json.Marshal(m)

@@ -50,6 +50,9 @@ type toyLogin struct {
 	lastProof string
 	state     string
 	greeting  bool
+	// resource and byIssuer are what defects keep of a login at another server.
+	resource string
+	byIssuer *toyLogin
 }
 
 type token struct {
@@ -63,6 +66,18 @@ type token struct {
 func newToyLogin(c toyLogin) *toyLogin {
 	c.turn, c.clients, c.nonces = make(chan struct{}, 1), map[string]registration{}, map[string]string{}
 	return &c
+}
+
+// after gives the login what a defect keeps of the one before, which is for another server.
+func (c *toyLogin) after(before *toyLogin) {
+	switch {
+	case c.is("login-shares-token"):
+		c.token = before.token
+	case c.is("login-first-resource"):
+		c.resource = before.Server
+	case c.is("login-token-by-issuer"):
+		c.byIssuer = before
+	}
 }
 
 func (c *toyLogin) is(defect string) bool { return c.Defect == defect }
@@ -198,6 +213,13 @@ func (c *toyLogin) login(ctx context.Context, asked map[string]string, more bool
 	}
 	if c.is("login-never") {
 		return errors.New("no login")
+	}
+	if b := c.byIssuer; b != nil && b.known != nil && b.known.Issuer == at.server.Issuer {
+		c.token, c.byIssuer = b.token, nil
+		return nil
+	}
+	if c.resource != "" {
+		at.resource = c.resource
 	}
 	scopes := c.scopes(asked, at, more)
 	n := 1

@@ -5,19 +5,12 @@ import (
 	"encoding/json"
 
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/conformance/clientdriver"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// answers are what the task says the user answers.
-type answers struct {
-	Elicit    json.RawMessage `json:"elicit"`
-	ElicitURL string          `json:"elicitUrl"`
-	Sample    json.RawMessage `json:"sample"`
-	Roots     []string        `json:"roots"`
-}
-
-// options register a handler for each answer there is.
-func (a answers) options() []client.Option {
+// answers register a handler for each answer there is.
+func answers(a clientdriver.Answers) []client.Option {
 	var out []client.Option
 	if a.Elicit != nil {
 		out = append(out, client.OnElicitForm(func(context.Context, client.FormRequest) (*mcp.ElicitResult, error) {

@@ -8,29 +8,19 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/conformance/clientdriver"
 )
 
-// login says how to log in, as a task does.
-type login struct {
-	Flow           string `json:"flow"`
-	ClientID       string `json:"clientId"`
-	ClientSecret   string `json:"clientSecret"`
-	PrivateKey     string `json:"privateKey"`
-	Issuer         string `json:"issuer"`
-	ClientMetadata string `json:"clientMetadata"`
-	DPoP           bool   `json:"dpop"`
-}
-
-// option is the Authorizer of a task.
-func (l *login) option() client.Option {
+// login is the Authorizer of a task, for all of its servers.
+func login(l *clientdriver.Login) client.Option {
 	var options []auth.Option
 	if l.DPoP {
 		options = append(options, auth.WithDPoP())
 	}
 	switch l.Flow {
-	case "client-credentials":
+	case clientdriver.FlowSecret:
 		return client.WithAuthorizer(auth.ClientCredentials(l.ClientID, l.ClientSecret, append(options, auth.WithIssuer(l.Issuer))...))
-	case "private-key-jwt":
+	case clientdriver.FlowKey:
 		return client.WithAuthorizer(auth.PrivateKeyJWT(l.ClientID, []byte(l.PrivateKey), "ES256", append(options, auth.WithIssuer(l.Issuer))...))
 	}
 	if l.ClientID != "" {

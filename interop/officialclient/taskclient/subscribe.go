@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/conformance/clientdriver"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // complete asks for values of an argument; the result is that of the method.
-func (p *player) complete(ctx context.Context, raw json.RawMessage) (any, error) {
+func complete(ctx context.Context, c *client.Client, raw json.RawMessage) (any, error) {
 	var params struct {
 		Ref struct {
 			Type, Name, URI string
@@ -26,7 +27,7 @@ func (p *player) complete(ctx context.Context, raw json.RawMessage) (any, error)
 	if err := json.Unmarshal(raw, &params); err != nil {
 		return nil, err
 	}
-	found, err := p.client.Complete(ctx, mcp.CompletionReference{Type: params.Ref.Type, Name: params.Ref.Name, URI: params.Ref.URI},
+	found, err := c.Complete(ctx, mcp.CompletionReference{Type: params.Ref.Type, Name: params.Ref.Name, URI: params.Ref.URI},
 		mcp.CompletionArgument{Name: params.Argument.Name, Value: params.Argument.Value}, params.Context.Arguments)
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ const settleTime = 250 * time.Millisecond
 
 // subscribe holds a subscription for as long as the step says; the result has what
 // came.
-func (p *player) subscribe(ctx context.Context, s step) (any, error) {
+func subscribe(ctx context.Context, c *client.Client, s *clientdriver.Step) (any, error) {
 	filter := mcp.SubscriptionFilter{ResourceSubscriptions: []string{s.URI}}
 	if s.Call == mcp.MethodSubscriptionsListen {
 		var params struct {
@@ -58,7 +59,7 @@ func (p *player) subscribe(ctx context.Context, s step) (any, error) {
 	}
 	var mu sync.Mutex
 	notes := []note{}
-	held, err := p.client.Subscribe(ctx, filter, func(_ context.Context, ch client.Change) {
+	held, err := c.Subscribe(ctx, filter, func(_ context.Context, ch client.Change) {
 		mu.Lock()
 		defer mu.Unlock()
 		if !ch.Gap {

@@ -117,10 +117,3 @@ func TestOwnClientTakesBatches(t *testing.T) {
 		require.Equal(t, 2, passed)
 	}
 }
-
-func TestWhatIsNoTask(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{"", "{", "{}"} {
-		require.Equal(t, exitUsage, run(t.Context(), text, os.Stdout, os.Stderr))
-	}
-}

@@ -39,7 +39,7 @@ by the command line of a stdio server. Without either, the URL is the last argum
 
 The environment variable MAINSTAY_CONFORM_TASK names what the client should do in a
 scenario. A client that reads it, and prints a line for each step, is also judged by
-its conclusions. docs/conformance-clients.md describes this, with a client of 50 lines.
+its conclusions. docs/conformance-clients.md describes this, with a client of 60 lines in Go.
 
 Exit code: 0 passed, 1 failed, 10 a requirement is inconclusive.`,
 		Example: `  mcpctl conform client -- ./my-client --url {url}
@@ -57,7 +57,7 @@ Exit code: 0 passed, 1 failed, 10 a requirement is inconclusive.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.spec, "spec", "", "`revision` to test; default: the newest of each era that the client supports")
+	f.StringVar(&o.spec, "spec", "", "`revision` to test, which the client must offer; default: the newest of each era that it supports")
 	f.Var(flags.Choice(&o.transport, "", string(conformance.TransportHTTP), string(conformance.TransportStdio)), "transport", "transport to the client: http or stdio; default: from the arguments")
 	o.outcomeOptions.add(f)
 	f.IntVar(&o.parallel, "parallel", 4, "number of scenarios at a time")

@@ -40,7 +40,7 @@ func all() []login {
 
 // Scenarios returns the scenarios of the area auth.
 func Scenarios() []trial.Scenario {
-	out := []trial.Scenario{{ID: "C-LOGIN-OUTPUT", Judge: judgeOutput}}
+	out := []trial.Scenario{{ID: "C-LOGIN-OUTPUT", Judge: judgeOutput}, {ID: "C-TWO-SERVERS", Play: playTwoServers}, {ID: "C-ONE-ISSUER", Play: playOneIssuer}}
 	for _, l := range all() {
 		out = append(out, trial.Scenario{ID: l.id, Play: l.play})
 	}
@@ -96,9 +96,26 @@ func NoLogin(ctx context.Context, s *trial.Setting) string {
 // run has the client log in and call tools. It returns the world, nil if there is none.
 func (l *login) run(r *trial.Run) *guarded.World {
 	arranged := make(chan struct{})
+	w := openWorld(r, r.Tape, r.Peer, arranged)
+	if w == nil {
+		return nil
+	}
+	defer w.Close()
+	r.Login, r.URL = &trial.Login{}, w.Base+peer.Endpoint
+	if l.arrange != nil {
+		l.arrange(w, r.Login)
+	}
+	close(arranged)
+	r.DoExactly(l.steps()...)
+	return w
+}
+
+// openWorld starts a world with that server, nil if there is none. The world may be changed until
+// arranged is closed: then it answers.
+func openWorld(r *trial.Run, tape *peer.Tape, server *peer.Peer, arranged <-chan struct{}) *guarded.World {
 	w, err := guarded.New(guarded.Places{Private: r.Program.Network().Private, Serve: func(h http.Handler) (string, func(), error) {
 		s, err := peer.ListenHTTP(r.Program.Network(), http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
-			<-arranged // the world changes until then
+			<-arranged
 			h.ServeHTTP(out, in)
 		}))
 		if err != nil {
@@ -110,26 +127,19 @@ func (l *login) run(r *trial.Run) *guarded.World {
 		r.Err = err
 		return nil
 	}
-	defer w.Close()
-	w.MCP = peer.Taped(r.Tape, w.Guard(r.Peer))
-	w.Log = func(q *guarded.Request) { r.Tape.Elsewhere(q.Method, q.Host+" "+q.Path, q.Header, q.Body) }
-	r.Login, r.URL = &trial.Login{}, w.Base+peer.Endpoint
-	if l.arrange != nil {
-		l.arrange(w, r.Login)
-	}
-	close(arranged)
-	r.DoExactly(l.steps()...)
+	w.MCP = peer.Taped(tape, w.Guard(server))
+	w.Log = func(q *guarded.Request) { tape.Elsewhere(q.Method, q.Host+" "+q.Path, q.Header, q.Body) }
 	return w
 }
 
 func (l *login) steps() []trial.Step {
-	steps := []trial.Step{trial.Step{Call: trial.Connect}.Within(l.limit)}
+	steps := []trial.Step{trial.Within(l.limit, trial.Step{Call: trial.Connect})}
 	tools := l.tools
 	if len(tools) == 0 {
 		tools = []string{"echo"}
 	}
 	for _, tool := range tools {
-		steps = append(steps, trial.Call(tool, `{"text":"in"}`).Within(l.limit))
+		steps = append(steps, trial.Within(l.limit, trial.Call(tool, `{"text":"in"}`)))
 	}
 	steps[len(steps)-1].Times = l.times
 	return append(steps, trial.Step{Call: trial.Close})

@@ -145,7 +145,7 @@ func (f faulty) play(t *trial.Trial, id string) {
 		return
 	}
 	t.Proxy = proxy
-	t.Do(trial.Call("write", `{"text":"pay"}`).Within(2*time.Second), trial.Call("echo", `{"text":"next"}`).Within(5*time.Second))
+	t.Do(trial.Within(2*time.Second, trial.Call("write", `{"text":"pay"}`)), trial.Within(5*time.Second, trial.Call("echo", `{"text":"next"}`)))
 	attempts, sent, delivered := 0, 0, false
 	for _, c := range proxy.History() {
 		if c.Tool != "write" {

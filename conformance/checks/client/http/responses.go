@@ -67,7 +67,7 @@ func playRedirect(t *trial.Trial) {
 	t.On(mcp.MethodToolsCall, func(x *peer.Exchange) {
 		x.Status(http.StatusTemporaryRedirect, http.Header{"Location": {url}}, "")
 	})
-	t.Do(trial.Call("echo", `{}`).Within(3 * time.Second))
+	t.Do(trial.Within(3*time.Second, trial.Call("echo", `{}`)))
 	if len(t.Called("echo")) > 0 {
 		t.Check("C-HTTP-07/foreign", asked() == "", "no request", "%s", asked())
 	}
@@ -77,7 +77,7 @@ func playRetryAfter(t *trial.Trial) {
 	t.On(mcp.MethodToolsCall, func(x *peer.Exchange) {
 		x.Status(http.StatusTooManyRequests, http.Header{"Retry-After": {"1"}}, "")
 	})
-	t.Do(trial.Call("echo", `{}`).Within(3 * time.Second))
+	t.Do(trial.Within(3*time.Second, trial.Call("echo", `{}`)))
 	calls := t.Called("echo")
 	if len(calls) == 0 {
 		return

@@ -35,7 +35,7 @@ func resumes(t *trial.Trial, first string, drop bool, limit time.Duration, event
 		x.Status(http.StatusOK, http.Header{"Content-Type": {peer.EventStream}}, events(last, calls[0].ID()))
 		return true
 	}
-	t.Do(trial.Call("echo", `{}`).Within(limit))
+	t.Do(trial.Within(limit, trial.Call("echo", `{}`)))
 	return t.Called("echo"), t.Messages(func(m *peer.Message) bool { return m.Verb == http.MethodGet && m.Header.Get(lastEventID) != "" })
 }
 

@@ -17,7 +17,30 @@ var scripts string
 
 // Scenarios returns the scenarios of the areas lifecycle and negotiation.
 func Scenarios() []trial.Scenario {
-	return trial.Join(trial.Scripts(scripts), []trial.Scenario{{ID: "C-HANDSHAKE", Play: playHandshake}}, negotiation())
+	return trial.Join(trial.Scripts(scripts), []trial.Scenario{
+		{ID: "C-SPOKEN", Judge: judgeSpoken},
+		{ID: "C-HANDSHAKE", Play: playHandshake},
+	}, negotiation())
+}
+
+// judgeSpoken judges the first run of the client, its introduction. No rule forbids to speak
+// other revisions, so what is found is no failure, but the client is not judged as if it
+// spoke this one.
+func judgeSpoken(t *trial.Trial, all []*trial.Trial) {
+	const id = "C-LC-02/spoken"
+	if !t.Needs(len(all) > 0, "the client was not started") {
+		return
+	}
+	first := all[0]
+	older := first.OldOffer()
+	switch other := first.Unspoken(); {
+	case other != "":
+		t.Needs(false, other)
+	case t.Setting.Asked && older != "":
+		t.Needs(false, "it offers "+older+": a server that speaks this, too, will not use "+string(t.Revision)+" with it")
+	default:
+		t.Check(id, true, "", "")
+	}
 }
 
 func playHandshake(t *trial.Trial) {
@@ -31,10 +54,26 @@ func playHandshake(t *trial.Trial) {
 		return
 	}
 	t.Check("C-LC-01/first", requests[0].Method() == mcp.MethodInitialize, "initialize", "%s", requests[0].Method())
-	if opened := t.HasSent(mcp.MethodInitialize); len(opened) > 0 {
-		judgeInitialize(t, opened[0])
-		judgeInitialized(t, opened[0])
+	opened := t.HasSent(mcp.MethodInitialize)
+	if len(opened) == 0 {
+		return
 	}
+	judgeInitialize(t, opened[0])
+	if other := t.Unspoken(); other != "" {
+		t.Skip("C-LC-02/latest", other)
+		t.Needs(false, "no session was opened: "+other)
+		return
+	}
+	judgeOffer(t, "C-LC-02/latest")
+	judgeInitialized(t, opened[0])
+}
+
+// judgeOffer decides a check: the server speaks only the revision of the run, so a client
+// that goes on supports it. Servers that speak more follow the offer. Where the server has
+// listed its versions before, an older offer would be right; these servers list none.
+func judgeOffer(t *trial.Trial, id string) {
+	older := t.OldOffer()
+	t.Check(id, older == "", "no version before "+string(t.Revision)+", which the client accepts", "%s", older)
 }
 
 func judgeInitialize(t *trial.Trial, open *peer.Message) {

@@ -72,6 +72,11 @@ func playProbe(t *trial.Trial) {
 	revision := probe.Param("_meta", mcp.MetaProtocolVersion)
 	v, _ := mcp.ParseVersion(rawjson.Text(revision))
 	t.Check("C-NEG-02/version", v.Era() == mcp.EraStateless, "a revision without sessions", "%s", peer.OrNull(revision))
+	if t.Offered() == "" {
+		t.Skip("C-LC-02/fallback", "no initialize follows the probe")
+		return
+	}
+	judgeOffer(t, "C-LC-02/fallback")
 }
 
 // negotiate has the client find the era and make a call. It returns the request that looks

@@ -108,7 +108,7 @@ const roundLimit = 40
 
 func playEndless(t *trial.Trial) {
 	t.On(mcp.MethodToolsCall, func(x *peer.Exchange) { x.InputRequired("", fmt.Sprint("round ", x.Peer.Next())) })
-	t.Do(trial.Call("echo", `{}`).Within(5 * time.Second))
+	t.Do(trial.Within(5*time.Second, trial.Call("echo", `{}`)))
 	if n := len(t.Called("echo")); n > 0 {
 		t.Check("C-MRTR-08/cap", n <= roundLimit, fmt.Sprintf("at most %d requests", roundLimit), "%d", n)
 		t.Reported("C-MRTR-08/told", 0, trial.Failed("an error"))

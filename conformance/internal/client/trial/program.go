@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/clientdriver"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/client/peer"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wire"
 )
@@ -115,7 +116,7 @@ func (c *command) Start(ctx context.Context, task Task, out io.Writer) (Running,
 	if cmd.Env == nil {
 		cmd.Env = os.Environ()
 	}
-	cmd.Env = append(slices.Clip(cmd.Env), EnvTask+"="+string(text))
+	cmd.Env = append(slices.Clip(cmd.Env), clientdriver.EnvTask+"="+string(text))
 	stderr := wire.NewLog(nil)
 	cmd.Stdout, cmd.Stderr = out, stderr
 	cmd.WaitDelay = time.Second // a child that it left behind may hold the pipes

@@ -28,6 +28,8 @@ type Setting struct {
 	Bridge []string
 	// Login: the client opens login pages itself, even if it prints no lines.
 	Login bool
+	// Asked: the options name the revision, so the client must offer it.
+	Asked bool
 	// Reports: the client prints lines.
 	Reports bool
 	// NoLogin says why logins are not judged, "" if they are.
@@ -101,7 +103,7 @@ func (r *Run) DoExactly(steps ...Step) {
 	}
 	defer listener.Close()
 	r.task = Task{
-		Scenario: r.Name, Revision: r.Revision, Negotiate: r.Negotiate, Tasks: r.Tasks, Transport: r.Transport, Login: r.Login,
+		Scenario: r.Name, Revision: r.Revision, Negotiate: r.Negotiate, Tasks: r.Tasks, Transport: string(r.Transport), Login: r.Login,
 		URL: listener.URL, Command: listener.Command, Answers: r.Answers, Steps: steps,
 	}
 	report := &Reporter{}

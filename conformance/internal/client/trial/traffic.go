@@ -60,6 +60,68 @@ func Declared(m *peer.Message, path ...string) bool {
 	return m.Param(append([]string{"capabilities"}, path...)...) != nil || m.Param(append([]string{"_meta", mcp.MetaClientCapabilities}, path...)...) != nil
 }
 
+// Offered returns the version that the client's first initialize offers, "" without one.
+func (r *Run) Offered() string {
+	if opened := r.Sent(mcp.MethodInitialize); len(opened) > 0 {
+		return rawjson.Text(opened[0].Param("protocolVersion"))
+	}
+	return ""
+}
+
+// named returns the versions in the _meta of requests. A client of both eras names one in
+// its probe, too.
+func (r *Run) named() (versions []string) {
+	for _, m := range r.RequestsAfter(0) {
+		if v := rawjson.Text(m.Param("_meta", mcp.MetaProtocolVersion)); v != "" {
+			versions = append(versions, v)
+		}
+	}
+	return versions
+}
+
+// Speaks reports whether the client used the revision of the run: it named it in a request,
+// or went on after initialize was answered with it.
+func (r *Run) Speaks() bool {
+	if r.Stateless() {
+		return slices.Contains(r.named(), string(r.Revision))
+	}
+	opened := r.Sent(mcp.MethodInitialize)
+	return len(opened) > 0 && opened[0].Answered != 0 && slices.ContainsFunc(r.Tape.Messages(), func(m *peer.Message) bool {
+		used := m.IsRequest() && m.Method() != mcp.MethodInitialize && m.Method() != mcp.MethodDiscover && m.Method() != mcp.MethodPing
+		return m.Seq > opened[0].Answered && (used || m.Method() == mcp.MethodInitialized)
+	})
+}
+
+// Unspoken explains what the client speaks instead of the revision of the run. It is "" unless
+// the messages show that: a client that is only broken is judged.
+func (r *Run) Unspoken() string {
+	offered, named := r.Offered(), r.named()
+	switch {
+	case r.Speaks():
+		return ""
+	case r.Stateless() && len(named) > 0:
+		return fmt.Sprintf("its requests name %s, never %s", named[len(named)-1], r.Revision)
+	case r.Stateless() && offered != "":
+		return fmt.Sprintf("it offers %s in initialize, and no request names %s", offered, r.Revision)
+	case r.Stateless():
+		return ""
+	case offered != "" && offered != string(r.Revision):
+		return fmt.Sprintf("it offers %s, and leaves when the server answers %s", offered, r.Revision)
+	case offered == "" && len(named) > 0:
+		return fmt.Sprintf("its requests name %s, and it sends no initialize", named[0])
+	}
+	return ""
+}
+
+// OldOffer returns the version of the client's initialize if it is older than the revision
+// of the run and the client went on with that revision all the same, else "".
+func (r *Run) OldOffer() string {
+	if v, known := mcp.ParseVersion(r.Offered()); known && v != r.Revision && r.Revision.AtLeast(v) && !r.Stateless() && r.Speaks() {
+		return string(v)
+	}
+	return ""
+}
+
 // Names returns the methods of messages, for a report.
 func Names(all []*peer.Message) string {
 	if len(all) == 0 {

@@ -101,6 +101,13 @@ func (t *Trial) SkipAll(why string) {
 	}
 }
 
+// Block skips every check that is not decided yet, because the run lacks what it needs.
+func (t *Trial) Block(why string) {
+	for _, c := range t.Scenario.Checks {
+		t.skip(c.ID, conformance.SkipPrerequisite, why)
+	}
+}
+
 func (t *Trial) skip(id string, reason conformance.SkipReason, detail string) {
 	t.decide(id, conformance.Result{Status: conformance.Skip, Reason: reason, Detail: detail})
 }

@@ -70,6 +70,11 @@ func (w *World) judge(r *Request) (int, []string) {
 		return http.StatusUnauthorized, w.Challenge
 	}
 	t := w.Issued(value)
+	if w.Partner != nil {
+		if t = w.Partner.Issued(value); t != nil && t.Resource != w.Base+Endpoint {
+			t = nil
+		}
+	}
 	switch {
 	case t == nil || t.Dead || w.Trust != nil && !w.Trust(t) || (t.Key != "") != (scheme == "dpop"):
 		return http.StatusUnauthorized, w.with(`error="invalid_token"`)

@@ -199,7 +199,7 @@ func (s *Server) token(out http.ResponseWriter, r *Request) {
 	if s.Grant != nil {
 		scopes = s.Grant(scopes)
 	}
-	t := s.w.issue(s, scopes, key)
+	t := s.w.issue(s, scopes, r.Form.Get("resource"), key)
 	answer := map[string]any{"access_token": t.Value, "token_type": "Bearer", "expires_in": 3600, "scope": strings.Join(scopes, " ")}
 	if key != "" {
 		answer["token_type"] = "DPoP"

@@ -59,6 +59,9 @@ type World struct {
 	Needs func(*Request) []string
 	// Trust reports whether the MCP server takes a token; nil takes all that are valid.
 	Trust func(*Token) bool
+	// Partner is the world whose authorization server issues tokens for this server, nil if
+	// it is that of this world.
+	Partner *World
 	// Before is called once when a call of the named tool arrives, before its token is
 	// looked at. It may change the resource metadata and Trust.
 	Before map[string]func()
@@ -90,6 +93,8 @@ type Token struct {
 	Value  string
 	Scopes []string
 	Issuer *Server
+	// Resource is the one that the token request named.
+	Resource string
 	// Dead: it has expired or was revoked.
 	Dead bool
 	// Key is the thumbprint of the key that it is bound to.
@@ -230,8 +235,8 @@ func (w *World) Issued(value string) *Token {
 }
 
 // issue makes an access token.
-func (w *World) issue(s *Server, scopes []string, key string) *Token {
-	t := &Token{Value: w.Secret("access token"), Scopes: scopes, Issuer: s, Key: key}
+func (w *World) issue(s *Server, scopes []string, resource, key string) *Token {
+	t := &Token{Value: w.Secret("access token"), Scopes: scopes, Issuer: s, Resource: resource, Key: key}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tokens[t.Value] = t
