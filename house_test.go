@@ -230,7 +230,7 @@ var importTable = []row{
 		why: "it judges what all other scenarios brought",
 	},
 	{
-		pkg: "conformance/checks", may: []string{"conformance", "conformance/checks/...", "conformance/internal/engine"},
+		pkg: "conformance/checks", may: []string{"conformance", "conformance/checks/...", "conformance/internal/engine"}, tests: []string{"internal/officialschema", "mcp"},
 		why: "the list of the checks of the specification, without those of our own tools",
 	},
 	{

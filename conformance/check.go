@@ -52,7 +52,10 @@ const (
 	SkipExcluded      SkipReason = "excluded"        // not selected by the options
 	SkipControl       SkipReason = "control"         // needs control over the subject, such as its clock or files
 	SkipPrerequisite  SkipReason = "prerequisite"    // a prerequisite failed
-	SkipGentle        SkipReason = "gentle"          // a gentle run does not do what it needs
+	// SkipGentle: a gentle run does not do what it needs.
+	//
+	// # Experimental
+	SkipGentle SkipReason = "gentle"
 )
 
 // Check is one rule that a run judges.

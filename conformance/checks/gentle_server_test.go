@@ -18,9 +18,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/internal/officialschema"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -65,54 +65,32 @@ func newWatchful(t *testing.T) *watchful {
 
 // clientSchemas judge the messages of one revision.
 type clientSchemas struct {
-	defs     map[string]json.RawMessage
-	byMethod map[string]string
-	compiled map[string]*jsonschema.Resolved
+	*officialschema.Schema
+	byMethod map[string]string // the definition of a request or notification
 }
 
 func readSchemas(t *testing.T, v mcp.Version) *clientSchemas {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "internal", "observe", "schemas", string(v)+".json.gz"))
 	require.NoError(t, err)
-	defer func() { _ = f.Close() }()
-	text, err := gzip.NewReader(f)
+	defer func() { _ = f.Close() }() // it is only read
+	packed, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	text, err := io.ReadAll(packed)
 	require.NoError(t, err)
 	var doc struct {
-		Defs map[string]json.RawMessage `json:"$defs"`
-	}
-	require.NoError(t, json.NewDecoder(text).Decode(&doc))
-	s := &clientSchemas{doc.Defs, map[string]string{}, map[string]*jsonschema.Resolved{}}
-	for name, raw := range doc.Defs {
-		var d struct {
+		Defs map[string]struct {
 			Properties struct{ Method struct{ Const string } }
-		}
-		if json.Unmarshal(raw, &d) == nil && d.Properties.Method.Const != "" {
-			s.byMethod[d.Properties.Method.Const] = name
-		}
+		} `json:"$defs"`
+	}
+	require.NoError(t, json.Unmarshal(text, &doc))
+	schema, err := officialschema.New(text)
+	require.NoError(t, err)
+	s := &clientSchemas{schema, map[string]string{}}
+	for name, d := range doc.Defs {
+		s.byMethod[d.Properties.Method.Const] = name
 	}
 	return s
-}
-
-// fault returns why a message is none of the schema.
-func (s *clientSchemas) fault(method string, message object) error {
-	name := s.byMethod[method]
-	if name == "" {
-		return fmt.Errorf("the schema has no method %q", method)
-	}
-	if s.compiled[name] == nil {
-		whole, err := json.Marshal(object{"$defs": s.defs, "$ref": "#/$defs/" + name})
-		if err != nil {
-			return err
-		}
-		var schema jsonschema.Schema
-		if err := json.Unmarshal(whole, &schema); err != nil {
-			return err
-		}
-		if s.compiled[name], err = schema.Resolve(nil); err != nil {
-			return err
-		}
-	}
-	return s.compiled[name].Validate(message)
 }
 
 func (w *watchful) fault(format string, args ...any) {
@@ -234,8 +212,10 @@ func (w *watchful) message(s *toldSession, data []byte) (method string, answer o
 	if stateless {
 		revision = mcp.Latest
 	}
-	if err := w.schemas[revision].fault(method, in); err != nil && (method != mcp.MethodDiscover || stateless) {
-		w.fault("%s: %v", data, err)
+	if method != mcp.MethodDiscover || stateless { // which a server of sessions alone is asked once
+		if err := w.schemas[revision].Validate(w.schemas[revision].byMethod[method], data); err != nil {
+			w.fault("%s: %v", data, err)
+		}
 	}
 	if info, known := mcp.LookupMethod(method, revision); !known || info.Sender&mcp.FromClient == 0 {
 		w.fault("no client sends %s in %s", method, revision)

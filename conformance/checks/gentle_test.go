@@ -16,8 +16,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// TestGentle: a gentle run sends a server nothing that a careful client would not send, two messages
-// a second, 200 KB, and calls only tools that are marked as read-only. The server says so, in
+// TestGentle: a gentle run sends nothing that a careful client would not send, at most two messages
+// a second and 200 KB, and calls only tools that are marked as read-only. The server judges it, in
 // virtual time.
 func TestGentle(t *testing.T) {
 	t.Parallel()
@@ -147,7 +147,7 @@ func TestGentle_Options(t *testing.T) {
 	}
 }
 
-// TestGentle_Plan: a plan says which checks a gentle run leaves out.
+// TestGentle_Plan: a plan shows the checks that a gentle run leaves out.
 func TestGentle_Plan(t *testing.T) {
 	t.Parallel()
 	w := newWatchful(t)

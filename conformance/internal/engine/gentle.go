@@ -76,8 +76,8 @@ func checkGentle(o *conformance.Options) error {
 	return nil
 }
 
-// wait returns when the next message may be sent, or ctx ends. Whoever measures how long a server
-// takes calls it first.
+// wait returns when the next message may be sent, or ctx ends. It comes before the wait for an
+// answer, so that the time of the server does not include it.
 func (g *gentle) wait(ctx context.Context) {
 	for {
 		g.mu.Lock()

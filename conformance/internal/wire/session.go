@@ -306,6 +306,9 @@ func (s *Session) Next(ctx context.Context, want func(Inbound) bool) (Inbound, e
 			return Inbound{}, err
 		}
 		s.take(ctx, in)
+		if s.Turn != nil && in.Method() != "" && in.ID() != "" { // the reply had to wait for its turn
+			timer.Reset(wait)
+		}
 		s.Answered = s.Answered || in.IsResponse()
 		if in.IsResponse() && (in.HTTP == nil || in.HTTP.Status < http.StatusInternalServerError) {
 			s.Doubt = nil
