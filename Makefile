@@ -4,7 +4,7 @@ GO ?= go
 FUZZTIME ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help house sizes all test race soak lint fuzz conformance mutants mutants-official official-server official-proxy official-client official-client-proxy conform-client-proxy agreement interop beside logins bench bench-peers cover hosts proxies ci
+.PHONY: help house sizes all test race soak lint fuzz conformance mutants mutants-official official-server official-proxy official-client official-client-proxy conform-client-proxy agreement interop beside strangers logins bench bench-peers cover hosts proxies ci
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "%-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ beside: ## the client beside go-sdk's on servers in trouble, one table (needs np
 
 hosts: ## hosts of others before mcpctl proxy, and the table in docs/generated (needs npm; 5 minutes)
 	scripts/hosts.sh
+
+strangers: ## how many natural defects of others' servers the suite finds (needs npm; half an hour; SET=setA, NAME=ts/)
+	scripts/strangers.sh $(if $(SET),"$(SET)") $(if $(NAME),"$(NAME)")
 
 logins: ## logins at nine authorization servers of others, and the table in docs/generated (needs npm; 2 minutes)
 	scripts/logins.sh

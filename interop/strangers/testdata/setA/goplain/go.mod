@@ -1,0 +1,3 @@
+module stations
+
+go 1.24
