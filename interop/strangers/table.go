@@ -17,8 +17,11 @@ func (r row) said() string {
 	return fmt.Sprintf("found by %d, as number %d: %s", len(r.worse), r.at, r.first)
 }
 
-// table prints the rows and the score of each server, and returns how many were not judged.
+// table prints the rows and the score of each server as Markdown, and returns how many were not
+// judged. A row has the finding that names the defect, with its place in the report, and the checks
+// with a worse outcome.
 func table(w io.Writer, rows []row) (failed int) {
+	fmt.Fprintln(w, "| defect | cause | first finding of it | checks |\n|---|---|---|---|")
 	type score struct{ found, first, all int }
 	scores := map[string]*score{}
 	var servers []string
@@ -49,8 +52,8 @@ func table(w io.Writer, rows []row) (failed int) {
 	for _, name := range servers {
 		s := scores[name]
 		all = score{all.found + s.found, all.first + s.first, all.all + s.all}
-		fmt.Fprintf(w, "%s: %d of %d found, %d of them as the first finding\n", name, s.found, s.all, s.first)
+		fmt.Fprintf(w, "- %s: %d of %d found, %d of them as the first finding\n", name, s.found, s.all, s.first)
 	}
-	fmt.Fprintf(w, "all: %d of %d found (%d %%), %d of them as the first finding\n", all.found, all.all, 100*all.found/max(1, all.all), all.first)
+	fmt.Fprintf(w, "- all: %d of %d found (%d %%), %d of them as the first finding\n", all.found, all.all, 100*all.found/max(1, all.all), all.first)
 	return failed
 }
