@@ -77,7 +77,7 @@ func (c call) params(token any) map[string]any {
 
 // swift returns the tools that are not known to be slow.
 func swift(t *engine.Trial, tools []wire.Tool) []wire.Tool {
-	return slices.DeleteFunc(tools, func(tool wire.Tool) bool { return t.Rev.IsSlow(tool.Name) })
+	return slices.DeleteFunc(slices.Clone(tools), func(tool wire.Tool) bool { return t.Rev.IsSlow(tool.Name) })
 }
 
 // inRounds returns the calls of all tools: first one of each, then the next one.

@@ -60,7 +60,7 @@ const lasting = 700 * time.Millisecond
 func (v verdicts) pings(t *engine.Trial, s *wire.Session, all []wire.Tool) {
 	for _, tool := range all {
 		with, took := t.Rev.Longest(tool.Name)
-		if took < lasting || took > patience*s.Timeout || t.Rev.Stateless() { // where ping is no more
+		if took < lasting || took >= s.Timeout || t.Rev.Stateless() { // without an answer, or without ping
 			continue
 		}
 		c := call{tool: tool, args: with}

@@ -147,6 +147,17 @@ func cancelRequest(s *wire.Session, t *engine.Trial, id string) {
 	t.NoError(err)
 }
 
+// afterCancel waits a moment for the answer to a cancelled call. It reports whether its progress
+// went on to the end.
+func afterCancel(t *engine.Trial, s *wire.Session, id, token string) (a wire.Answer, done bool, err error) {
+	wait := s.Timeout
+	s.Timeout = min(wait, wire.Lag/2)
+	a, err = s.Await(t.Ctx, id)
+	s.Timeout = wait
+	done = slices.ContainsFunc(progressOf(s, strconv.Quote(token)), func(p map[string]json.RawMessage) bool { return string(p["progress"]) == string(p["total"]) })
+	return a, done, err
+}
+
 func runCancel(t *engine.Trial) {
 	s := t.Fresh()
 	gone, err := talk.Progressing(t, s, "gone")
@@ -157,12 +168,20 @@ func runCancel(t *engine.Trial) {
 	cancelRequest(s, t, gone)
 	a, err := s.Await(t.Ctx, stays)
 	t.Check("UTIL-06/others", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
-	wait := s.Timeout
-	s.Timeout = min(wait, wire.Lag/2)
-	a, err = s.Await(t.Ctx, gone)
-	s.Timeout = wait
-	t.Check("UTIL-06/silent", err != nil, "no answer", "%s", a.OrError(err))
-	done := slices.ContainsFunc(progressOf(s, `"gone"`), func(p map[string]json.RawMessage) bool { return string(p["progress"]) == string(p["total"]) })
+	a, done, err := afterCancel(t, s, gone, "gone")
+	for _, token := range []string{"gone-2", "gone-3"} {
+		if err != nil && !done {
+			break
+		}
+		// The answer may have been on its way: a busy machine delivers the cancellation too late.
+		t.Step(s)
+		gone, err = talk.Progressing(t, s, token)
+		t.NoError(err)
+		begun(t, s, strconv.Quote(token))
+		cancelRequest(s, t, gone)
+		a, done, err = afterCancel(t, s, gone, token)
+	}
+	t.Check("UTIL-06/silent", err != nil, "no answer", "%s, three times", a.OrError(err))
 	t.Check("UTIL-06/stops", !done, "no progress to the end", "%s", progressText(s))
 
 	t.Step(s)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"regexp"
@@ -99,7 +100,7 @@ func (o *Observer) block(in wire.Inbound, block wire.ListEntry, revision mcp.Ver
 	case "image", "audio":
 		media := rawjson.Text(block["mimeType"])
 		o.See(SeenMIME, IsMIME(media) && strings.HasPrefix(strings.ToLower(media), kind+"/"), in, "mimeType of %s is %s", kind, rawjson.OrAbsent(block["mimeType"]))
-		data, err := base64.StdEncoding.DecodeString(rawjson.Text(block["data"]))
+		data, err := decodeBase64(rawjson.Text(block["data"]))
 		o.See(SeenBase64, err == nil && len(data) > 0, in, "data of %s: %d bytes, %v", kind, len(data), err)
 		if magic := magicOf()[strings.ToLower(media)]; magic != "" && err == nil {
 			o.See(SeenMagic, bytes.HasPrefix(data, []byte(magic)), in, "%s that begins with %q", media, data[:min(4, len(data))])
@@ -118,7 +119,7 @@ func (o *Observer) block(in wire.Inbound, block wire.ListEntry, revision mcp.Ver
 // body judges the blob and the MIME type of a resource.
 func (o *Observer) body(in wire.Inbound, resource wire.ListEntry) {
 	if raw, there := resource["blob"]; there {
-		_, err := base64.StdEncoding.DecodeString(rawjson.Text(raw))
+		_, err := decodeBase64(rawjson.Text(raw))
 		o.See(SeenBase64, rawjson.IsString(raw) && err == nil, in, "blob of %s: %v", rawjson.Text(resource["uri"]), err)
 	}
 	if raw, there := resource["mimeType"]; there {
@@ -127,6 +128,16 @@ func (o *Observer) body(in wire.Inbound, resource wire.ListEntry) {
 			o.See(SeenBinary, !is, in, "%s is %s, and its text is %s", rawjson.Text(resource["uri"]), rawjson.Text(raw), rawjson.Clip(string(text), 60))
 		}
 	}
+}
+
+var errLineBreak = errors.New("a line break (RFC 4648, section 3.1)")
+
+// decodeBase64 is base64.StdEncoding without its patience for line breaks.
+func decodeBase64(text string) ([]byte, error) {
+	if strings.ContainsAny(text, "\r\n") {
+		return nil, errLineBreak
+	}
+	return base64.StdEncoding.DecodeString(text)
 }
 
 // isBinary reports whether contents of a MIME type cannot be text.
