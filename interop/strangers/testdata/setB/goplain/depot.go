@@ -322,7 +322,7 @@ func (r *request) confirm(p *parcel, address string, responses map[string]json.R
 		if raw, ok := responses["confirm"]; ok {
 			return outcome(raw), nil, nil
 		}
-		if !can && !defect("modern-asks-anyway") {
+		if !can && !defect("stateless-asks-anyway") {
 			return "", nil, &rpcError{Code: -32021, Message: "The client must support elicitation, or say confirmed", status: 400,
 				Data: M{"requiredCapabilities": M{"elicitation": M{"form": M{}}}}}
 		}

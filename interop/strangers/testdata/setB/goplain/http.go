@@ -171,7 +171,7 @@ func get(w http.ResponseWriter, r *http.Request, s *session) {
 }
 
 func decodeHeader(v string) (string, bool) {
-	if inner, ok := strings.CutPrefix(v, "=?base64?"); ok && strings.HasSuffix(inner, "?=") && !defect("modern-raw-name") {
+	if inner, ok := strings.CutPrefix(v, "=?base64?"); ok && strings.HasSuffix(inner, "?=") && !defect("stateless-raw-name") {
 		b, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(inner, "?="))
 		return string(b), err == nil
 	}

@@ -307,7 +307,7 @@ func (r *request) serve() (any, *rpcError) {
 		return reply(r.ID, nil, e), e
 	}
 	if r.modern {
-		if _, ok := result["resultType"]; !ok && !(defect("modern-error-untyped") && result["isError"] == true) {
+		if _, ok := result["resultType"]; !ok && !(defect("stateless-error-untyped") && result["isError"] == true) {
 			result["resultType"] = "complete"
 		}
 		if _, ok := result["_meta"]; !ok {
@@ -315,7 +315,7 @@ func (r *request) serve() (any, *rpcError) {
 		}
 		switch r.Method {
 		case "server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read":
-			if result["resultType"] == "complete" && !(defect("modern-read-uncached") && r.Method == "resources/read") {
+			if result["resultType"] == "complete" && !(defect("stateless-read-uncached") && r.Method == "resources/read") {
 				result["ttlMs"], result["cacheScope"] = 5000, "public"
 			}
 		}
@@ -469,7 +469,7 @@ func (r *request) dispatch() (M, *rpcError) {
 		return r.call(p.Name, args, p.InputResponses)
 	}
 	e := fail(-32601, "Method not found: %s", r.Method)
-	if e.status = 404; defect("modern-unknown-method-ok") {
+	if e.status = 404; defect("stateless-unknown-method-ok") {
 		e.status = 200
 	}
 	return nil, e
@@ -485,7 +485,7 @@ func (r *request) listen(list bool, uris []string) {
 		honoured["resourceSubscriptions"] = uris
 	}
 	tag := func(n M) M {
-		if !defect("modern-untagged") || n["method"] == "notifications/subscriptions/acknowledged" {
+		if !defect("stateless-untagged") || n["method"] == "notifications/subscriptions/acknowledged" {
 			n["params"].(M)["_meta"] = M{"io.modelcontextprotocol/subscriptionId": r.ID}
 		}
 		return n
