@@ -191,7 +191,7 @@ matrix() {
 		peers=
 		return
 	fi
-	if ! (cd interop && export GOWORK=off && go vet ./... && go test . ./gosdk ./gosdkclient ./mcpgo && go build -o "$work/" . ./gosdk ./mcpgo); then
+	if ! (cd interop && export GOWORK=off && go vet ./... && go test . ./gosdk ./gosdkclient ./mcpgo ./strangers && go build -o "$work/" . ./gosdk ./mcpgo); then
 		failed=1
 		return
 	fi

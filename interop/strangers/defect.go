@@ -10,8 +10,6 @@ import (
 type defect struct {
 	server, name string
 	transport    string // stdio or http
-	wrong        string // what is wrong
-	rule         string // what it breaks: a sentence of the specification, a schema
 	cause        string // what a report should name
 }
 
@@ -36,7 +34,7 @@ func readDefects(file string) ([]defect, error) {
 		if len(parts) != 6 {
 			return nil, fmt.Errorf("%s:%d: %d columns, want 6", file, i+1, len(parts))
 		}
-		d := defect{parts[0], parts[1], parts[2], parts[3], parts[4], parts[5]}
+		d := defect{parts[0], parts[1], parts[2], parts[5]}
 		switch d.transport {
 		case "both":
 			d.transport = "stdio"

@@ -24,12 +24,25 @@ type outcome struct {
 		ID       string
 		Revision string
 		Status   string
-		Level    string
 	}
 	Findings []struct {
 		Title  string
 		Checks []string
 	}
+}
+
+var errNoReport = errors.New("no report")
+
+// readOutcome reads the report of a run.
+func readOutcome(text []byte) (*outcome, error) {
+	var o outcome
+	if err := json.Unmarshal(text, &o); err != nil {
+		return nil, err
+	}
+	if len(o.Checks) == 0 {
+		return nil, errNoReport
+	}
+	return &o, nil
 }
 
 // worst orders the outcomes of a check.
@@ -95,11 +108,11 @@ func (p *place) judge(ctx context.Context, d defect, name string) (*outcome, err
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	err := cmd.Run()
-	var report outcome
-	if json.Unmarshal(out.Bytes(), &report) != nil || len(report.Checks) == 0 {
-		return nil, fmt.Errorf("mcpctl: %w: %.300s", errors.Join(err, ctx.Err()), said.String())
+	report, readErr := readOutcome(out.Bytes())
+	if readErr != nil {
+		return nil, fmt.Errorf("mcpctl: %w: %.300s", errors.Join(err, ctx.Err(), readErr), said.String())
 	}
-	return &report, nil
+	return report, nil
 }
 
 // serve starts a server over HTTP and waits until it listens.

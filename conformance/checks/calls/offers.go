@@ -66,7 +66,7 @@ func (v verdicts) unknown(t *engine.Trial, s *wire.Session, template string) {
 		if a.Err != nil {
 			v.see(t, "CALL-06/code", a.HasCode(nil, code), fmt.Sprintf("error %d", code), "%s: %s", uri, a.Describe())
 		}
-		if contents := contentsOf(a); a.Err != nil || contents != nil && len(contents) == 0 { // else a template may make contents of any value
+		if contents := a.Contents(); a.Err != nil || contents != nil && len(contents) == 0 { // else a template may make contents of any value
 			v.see(t, "CALL-06/unknown", a.Err != nil, fmt.Sprintf("error %d", code), "%s: %s", uri, a.OrError(nil))
 		}
 	}
@@ -80,19 +80,11 @@ func (v verdicts) read(t *engine.Trial, s *wire.Session, uri string) wire.Answer
 	if a.Err != nil {
 		return a
 	}
-	for _, c := range contentsOf(a) {
+	for _, c := range a.Contents() {
 		got := rawjson.Text(c["uri"])
 		v.see(t, "CALL-06/uri", strings.HasPrefix(got, uri), uri+", or one below it", "%s", got)
 	}
 	return a
-}
-
-// contentsOf returns the contents that were read.
-func contentsOf(a wire.Answer) []wire.ListEntry {
-	result, _ := rawjson.Object(a.Result)
-	var contents []wire.ListEntry
-	_ = json.Unmarshal(result["contents"], &contents) // another check judges it
-	return contents
 }
 
 // mostValues is how many values of a variable are tried: a fault may be that of one of them.

@@ -1,7 +1,6 @@
 package features
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -92,7 +91,7 @@ func readBeside(t *engine.Trial, s *wire.Session, entries []wire.ListEntry) {
 	uri := rawjson.Text(entries[0]["uri"]) + "-mainstay-no-such"
 	a, err := s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
 	t.NoError(err)
-	if a.Err == nil && len(contents(a)) > 0 {
+	if a.Err == nil && len(a.Contents()) > 0 {
 		t.Skip("RES-03/empty", conformance.SkipNoFixture, "there is something at "+uri)
 		return
 	}
@@ -137,7 +136,7 @@ func readEach(t *engine.Trial, s *wire.Session, entries []wire.ListEntry) {
 			}
 			continue
 		}
-		contents := contents(a)
+		contents := a.Contents()
 		read += len(contents)
 		for _, c := range contents {
 			if got := rawjson.Text(c["uri"]); !strings.HasPrefix(got, uri) {
@@ -158,14 +157,6 @@ func readEach(t *engine.Trial, s *wire.Session, entries []wire.ListEntry) {
 	}
 	t.Check("RES-02/uri", other == "", "the uri that was asked for", "%s", other)
 	t.Check("RES-02/mime", media == "", "the same MIME type", "%s", media)
-}
-
-// contents returns those of an answer to resources/read.
-func contents(a wire.Answer) []wire.ListEntry {
-	result, _ := rawjson.Object(a.Result)
-	var contents []wire.ListEntry
-	_ = json.Unmarshal(result["contents"], &contents) // RES-02/contents judges it
-	return contents
 }
 
 func runTemplates(t *engine.Trial) {
@@ -199,7 +190,7 @@ func runTemplates(t *engine.Trial) {
 		uri := "test://template/" + value + "/data"
 		a, err := s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
 		holds := false
-		for _, c := range contents(a) {
+		for _, c := range a.Contents() {
 			holds = holds || strings.Contains(rawjson.Text(c["text"]), value)
 		}
 		t.Check(id, err == nil && holds, value+" in the text", a.OrError(err))

@@ -51,6 +51,14 @@ func (a Answer) ErrorData() []byte {
 	return a.Err.Data
 }
 
+// Contents returns the contents of an answer to resources/read, nil if it has no list of them.
+func (a Answer) Contents() []ListEntry {
+	result, _ := rawjson.Object(a.Result)
+	var contents []ListEntry
+	_ = json.Unmarshal(result["contents"], &contents) // a check of its own judges it
+	return contents
+}
+
 // HasCode reports whether the answer is an error with one of the codes.
 func (a Answer) HasCode(err error, codes ...int64) bool {
 	if err != nil || a.Err == nil {

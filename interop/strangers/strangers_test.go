@@ -1,0 +1,79 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestSets: each defect of the tables is in the source of its server, once in its table.
+func TestSets(t *testing.T) {
+	t.Parallel()
+	for _, set := range []string{"setA", "setB"} {
+		dir := filepath.Join("testdata", set)
+		defects, err := readDefects(filepath.Join(dir, "defects.tsv"))
+		require.NoError(t, err)
+		seen := map[string]bool{}
+		for _, d := range defects {
+			require.False(t, seen[d.String()], d)
+			seen[d.String()] = true
+			require.NotEmpty(t, d.cause, d)
+			require.Contains(t, sources(t, filepath.Join(dir, d.server)), d.name, d)
+		}
+		require.GreaterOrEqual(t, len(seen), 60)
+	}
+}
+
+// sources returns the texts of a server's files.
+func sources(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.*"))
+	require.NoError(t, err)
+	var all strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		all.Write(text)
+	}
+	return all.String()
+}
+
+// TestReadDefects: a table that cannot be read names the line.
+func TestReadDefects(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"s\tn\tstdio\tw\tr":        ":1: 5 columns, want 6",
+		"s\tn\tcarrier\tw\tr\tc\n": `:1: transport "carrier"`,
+	} {
+		file := filepath.Join(t.TempDir(), "defects.tsv")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		_, err := readDefects(file)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// TestOutcome: only a worse outcome in the same revision shows a defect, and the finding of it is
+// the first that has such a check.
+func TestOutcome(t *testing.T) {
+	t.Parallel()
+	before := parse(t, `{"checks":[{"id":"A","revision":"1","status":"pass"},{"id":"B","revision":"1","status":"fail"},
+		{"id":"C","revision":"1","status":"skip"},{"id":"C","revision":"2","status":"warn"}]}`)
+	after := parse(t, `{"checks":[{"id":"A","revision":"1","status":"inconclusive"},{"id":"B","revision":"1","status":"fail"},
+		{"id":"C","revision":"1","status":"warn"},{"id":"C","revision":"2","status":"warn"}],
+		"findings":[{"title":"old","checks":["B"]},{"title":"new","checks":["C"]}]}`)
+	require.Equal(t, []string{"C"}, before.worse(after))
+	require.Empty(t, before.worse(before))
+	title, at := before.firstNew(after)
+	require.Equal(t, "new", title)
+	require.Equal(t, 2, at)
+}
+
+func parse(t *testing.T, text string) *outcome {
+	t.Helper()
+	o, err := readOutcome([]byte(text))
+	require.NoError(t, err)
+	return o
+}
