@@ -90,6 +90,9 @@ func TestNothingSecretIsTold(t *testing.T) {
 	if testmain.Race {
 		t.Skip("race: to print a client is to read what it works with")
 	}
+	if os.Getenv("MAINSTAY_SOAK") == "" {
+		t.Skip("runs all tests of the package a second time: in the long form only")
+	}
 	self, err := os.Executable()
 	require.NoError(t, err)
 	list := filepath.Join(t.TempDir(), "secrets")

@@ -1,11 +1,11 @@
 package mcperrors
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -66,31 +66,65 @@ func (s Secrets) Hide(text string) string {
 // mark.
 const leastCut = 200
 
-var jsonScalar = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*`)
-
-// hideJSON is Hide for a JSON value. The result is a JSON value.
+// hideJSON is Hide for each string and number of a JSON value. The result is a JSON value. Its
+// running time is linear, because the evidence of an error may be megabytes.
 func (s Secrets) hideJSON(raw json.RawMessage) json.RawMessage {
 	if len(s.forms) == 0 {
 		return raw
 	}
-	changed := false
-	out := jsonScalar.ReplaceAllFunc(raw, func(scalar []byte) []byte {
-		text := string(scalar)
-		if scalar[0] == '"' && json.Unmarshal(scalar, &text) != nil {
-			text = string(scalar)
+	var out []byte // what is written before kept, once something is hidden
+	kept := 0
+	for at := 0; at < len(raw); {
+		n := scalarLen(raw[at:])
+		if n == 0 {
+			at++
+			continue
 		}
-		hidden := s.Hide(text)
-		if hidden == text {
-			return scalar
+		if literal, hidden := s.hideScalar(raw[at : at+n]); hidden {
+			out = append(append(out, raw[kept:at]...), literal...)
+			kept = at + n
 		}
-		changed = true
-		literal, _ := json.Marshal(hidden) // never fails for a string
-		return literal
-	})
-	if !changed {
+		at += n
+	}
+	if kept == 0 {
 		return raw
 	}
-	return out
+	return append(out, raw[kept:]...)
+}
+
+// hideScalar is Hide for a JSON string or number. It reports whether it hid something.
+func (s Secrets) hideScalar(scalar []byte) (literal []byte, hidden bool) {
+	text := string(scalar)
+	if scalar[0] == '"' && json.Unmarshal(scalar, &text) != nil {
+		text = string(scalar)
+	}
+	without := s.Hide(text)
+	if without == text {
+		return nil, false
+	}
+	literal, _ = json.Marshal(without) // never fails for a string
+	return literal, true
+}
+
+// scalarLen returns the length of the JSON string or number at the start of raw. It returns 0 if
+// there is none. A string that does not end is all of raw.
+func scalarLen(raw []byte) int {
+	switch c := raw[0]; {
+	case c == '"':
+		for i := 1; i < len(raw); i++ {
+			switch raw[i] {
+			case '\\':
+				i++
+			case '"':
+				return i + 1
+			}
+		}
+		return len(raw)
+	case c == '-' || c >= '0' && c <= '9':
+		return len(raw) - len(bytes.TrimLeft(raw, "0123456789.eE+-"))
+	default:
+		return 0
+	}
 }
 
 // HideError returns err without the secrets. It changes the texts and the

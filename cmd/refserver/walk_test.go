@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -68,7 +69,7 @@ func (s step) prints(out string) bool {
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	if testing.Short() || testmain.Race {
-		t.Skip("builds two programs")
+		t.Skip("builds mcpctl")
 	}
 	if runtime.GOOS == "windows" {
 		t.Skip("the lines are for a shell")
@@ -78,8 +79,10 @@ func TestWalk(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, walkPage))
 	require.NoError(t, err)
 	bin := t.TempDir()
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, ".").CombinedOutput()
-	require.NoError(t, err, string(out))
+	self, err := os.Executable()
+	require.NoError(t, err)
+	program := fmt.Sprintf("#!/bin/sh\n%s=1 exec %q \"$@\"\n", asProgram, self)
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "refserver"), []byte(program), 0o700))
 	address := freeAddress(t)
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)

@@ -48,11 +48,27 @@ func readOutcome(text []byte) (*outcome, error) {
 // worst orders the outcomes of a check.
 var worst = map[string]int{"pass": 0, "skip": 0, "inconclusive": 1, "warn": 2, "error": 3, "fail": 4}
 
-// worse returns the checks that have a worse outcome after than before.
+// judgeHealthy judges a server without a defect as often as wanted. Each check of what it returns
+// has the worst outcome of all runs: what goes wrong now and then says nothing of a defect.
+func (p *place) judgeHealthy(ctx context.Context, d defect) (*outcome, error) {
+	var all outcome
+	for range p.healthyRuns {
+		o, err := p.judge(ctx, d, "")
+		if err != nil {
+			return nil, err
+		}
+		all.Checks = append(all.Checks, o.Checks...)
+	}
+	return &all, nil
+}
+
+// worse returns the checks that have a worse outcome after than before. A check may be there more
+// than once; its worst outcome counts.
 func (o *outcome) worse(after *outcome) []string {
 	was := map[string]int{}
 	for _, c := range o.Checks {
-		was[c.ID+" "+c.Revision] = worst[c.Status]
+		key := c.ID + " " + c.Revision
+		was[key] = max(was[key], worst[c.Status])
 	}
 	var ids []string
 	for _, c := range after.Checks {

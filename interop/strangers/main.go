@@ -39,6 +39,8 @@ type place struct {
 	bin    string // the folder of the built Go servers: one for each
 	node   string
 	python string
+	// healthyRuns is how often a server is judged without a defect.
+	healthyRuns int
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -52,6 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&p.python, "python", "python3", "Python")
 	only := flags.String("only", "", "only servers and defects whose names contain this, such as ts/ or /late")
 	jobs := flags.Int("jobs", 2, "how many servers are judged at once")
+	flags.IntVar(&p.healthyRuns, "healthy-runs", 3, "how often each server is judged without a defect; what goes wrong in one of these runs finds nothing")
 	if flags.Parse(args) != nil {
 		return exitUsage
 	}
@@ -66,7 +69,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			picked = append(picked, d)
 		}
 	}
-	if len(picked) == 0 || *jobs < 1 {
+	if len(picked) == 0 || *jobs < 1 || p.healthyRuns < 1 {
 		fmt.Fprintln(stderr, "nothing to judge")
 		return exitUsage
 	}
@@ -85,17 +88,16 @@ type row struct {
 	// first is the title of the first finding of the report that the server without the defect
 	// does not have.
 	first string
-	// place of that finding, from 1.
-	at  int
+	at    int // the place of that finding in the report, from 1
 	err error
 }
 
-// judgeAll judges each server without a defect, then with each of the defects.
+// judgeAll judges each server without a defect, some times, then with each of the defects.
 func judgeAll(ctx context.Context, p *place, defects []defect, jobs int, progress io.Writer) []row {
 	healthy := map[string]func() (*outcome, error){}
 	for _, d := range defects {
 		if healthy[d.key()] == nil {
-			healthy[d.key()] = sync.OnceValues(func() (*outcome, error) { return p.judge(ctx, d, "") })
+			healthy[d.key()] = sync.OnceValues(func() (*outcome, error) { return p.judgeHealthy(ctx, d) })
 		}
 	}
 	rows := make([]row, len(defects))

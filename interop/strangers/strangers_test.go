@@ -69,6 +69,10 @@ func TestOutcome(t *testing.T) {
 	title, at := before.firstNew(after)
 	require.Equal(t, "new", title)
 	require.Equal(t, 2, at)
+
+	again := parse(t, `{"checks":[{"id":"C","revision":"1","status":"fail"}]}`)
+	again.Checks = append(again.Checks, before.Checks...)
+	require.Empty(t, again.worse(after), "the worst of several runs without the defect counts")
 }
 
 func parse(t *testing.T, text string) *outcome {

@@ -47,7 +47,7 @@ func TestMutants_S2_CONV_09(t *testing.T) {
 	if testmain.Race {
 		t.Skip("what happens here happens in a converter process: nothing to race with, and too slow with the detector")
 	}
-	mutants, limit := 100, 2*time.Second
+	mutants, limit := 30, 2*time.Second
 	if os.Getenv(soak) != "" {
 		mutants, limit = 3000, 5*time.Second
 	}

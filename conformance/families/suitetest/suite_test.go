@@ -116,8 +116,11 @@ func TestReferenceServer_HTTP(t *testing.T) {
 		opts.Only, least = []string{"lifecycle", "X-HTTP-01", "HTTP-12", "HTTP-19"}, 15
 	}
 	judge := checks.Run
-	if os.Getenv("MAINSTAY_SOAK") != "" { // answers of tools do not depend on the transport; the reference run of CI has them all, too
+	switch {
+	case os.Getenv("MAINSTAY_SOAK") != "": // the reference run of CI has them all, too
 		judge = familychecks.Run
+	case !testmain.Race: // what depends on the transport
+		opts.Only, least = []string{"lifecycle", "http", "utilities", "subscriptions"}, 100
 	}
 	report, err := judge(t.Context(), conformance.URL(server.URL+"/mcp", nil), opts)
 	require.NoError(t, err)
@@ -164,8 +167,11 @@ func TestReferenceServer_SSE(t *testing.T) {
 		require.NoError(t, srv.Close())
 	})
 	opts, least := conformance.Options{SideEffects: conformance.SideEffectsReadOnly}, 300
-	if testmain.Race { // as over HTTP
+	switch {
+	case testmain.Race: // as over HTTP
 		opts.Only, least = []string{"sse"}, 10
+	case os.Getenv("MAINSTAY_SOAK") == "":
+		opts.Only, least = []string{"sse", "lifecycle", "utilities"}, 30
 	}
 	report, err := familychecks.Run(t.Context(), conformance.URL(server.URL+"/sse", nil), opts)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package suitetest
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -61,17 +62,13 @@ func mortal(serve wire.Serve, n int) wire.Serve {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			var line []byte
-			buf := make([]byte, 1)
-			for left := n; left > 0; {
-				if _, err := in.Read(buf); err != nil {
+			lines := bufio.NewReader(in)
+			for range n {
+				line, err := lines.ReadBytes('\n')
+				if err != nil {
 					break
 				}
-				line = append(line, buf[0])
-				if buf[0] == '\n' {
-					_, _ = write.Write(line) // a server that has ended reads nothing
-					line, left = line[:0], left-1
-				}
+				_, _ = write.Write(line) // a server that has ended reads nothing
 			}
 			_ = write.Close()
 		}()
