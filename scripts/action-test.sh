@@ -90,6 +90,9 @@ step 0 CONFORM_URL="$url" CONFORM_HEADERS='Authorization: Bearer ${WORD}' WORD=b
 has output verdict=passed
 ! grep -rq b1g-secret "$work/log" "$work/summary" "$work/project" || die "a report has the credentials"
 
+step 0 CONFORM_URL="$url" CONFORM_GENTLE=true CONFORM_ARGS="--only LC-01"
+step 2 CONFORM_URL="$url" CONFORM_GENTLE=true CONFORM_ARGS="--parallel 2" # which a gentle run refuses
+
 step 3 CONFORM_SERVER=false
 has output verdict=none exit-code=3
 has log "::error title=MCP conformance::"
@@ -99,4 +102,5 @@ step 2
 step 2 CONFORM_SERVER=x CONFORM_URL=http://127.0.0.1:1/mcp
 step 2 CONFORM_SERVER="$work/refserver 'open"
 step 2 CONFORM_SERVER="$work/refserver" CONFORM_STRICT=yes
-echo "action.yml: 8 steps as expected in $((SECONDS - began))s"
+step 2 CONFORM_URL="$url" CONFORM_GENTLE=yes
+echo "action.yml: 11 steps as expected in $((SECONDS - began))s"

@@ -11,6 +11,7 @@
 #   CONFORM_KNOWN_FAILING  file of known failures
 #   CONFORM_SPEC           revision to test
 #   CONFORM_STRICT         true: broken recommendations fail the run
+#   CONFORM_GENTLE         true: for a server in production, slowly and with nothing malformed
 #   CONFORM_ARGS           more arguments of mcpctl conform server, split like CONFORM_SERVER
 #   CONFORM_REPORTS        folder for the reports, mcp-conformance by default
 #   CONFORM_MCPCTL         the program mcpctl; by default it is built from this repository
@@ -46,12 +47,18 @@ true | false) ;;
 *) usage "strict is true or false, not $CONFORM_STRICT" ;;
 esac
 
+case ${CONFORM_GENTLE:-false} in
+true | false) ;;
+*) usage "gentle is true or false, not $CONFORM_GENTLE" ;;
+esac
+
 arguments=(conform server)
 [[ -z ${CONFORM_SIDE_EFFECTS:-} ]] || arguments+=("--side-effects=$CONFORM_SIDE_EFFECTS")
 [[ -z ${CONFORM_CALLS:-} ]] || arguments+=("--calls=$CONFORM_CALLS")
 [[ -z ${CONFORM_KNOWN_FAILING:-} ]] || arguments+=("--known-failing=$CONFORM_KNOWN_FAILING")
 [[ -z ${CONFORM_SPEC:-} ]] || arguments+=("--spec=$CONFORM_SPEC")
 [[ ${CONFORM_STRICT:-false} == false ]] || arguments+=(--strict)
+[[ ${CONFORM_GENTLE:-false} == false ]] || arguments+=(--gentle)
 while IFS= read -r header; do
 	[[ -z ${header//[[:space:]]/} ]] || arguments+=("--header=$header")
 done <<<"${CONFORM_HEADERS:-}"
