@@ -30,6 +30,8 @@ type learned struct {
 	// known has values of the server's results by the names of their members.
 	known map[string][]json.RawMessage
 	works map[string]Arguments // with which tools succeed
+	// silences is about messages that the server need not answer.
+	silences wire.Silences
 }
 
 func newLearned() *learned {

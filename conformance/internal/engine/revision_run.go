@@ -332,7 +332,7 @@ func (l *RevisionRun) open(ctx context.Context, extra []string) (*wire.Session, 
 	l.opened++
 	l.nextSpare(ctx, extra)
 	s := wire.NewSession(w, tr, l.Seen.Message, l.stretched(l.Opts.Answer))
-	s.Aged = waited > longWait
+	s.Aged, s.Silences = waited > longWait, &l.silences
 	l.gentle.session(s)
 	s.StartTimeout, s.Environment = l.stretched(l.starts), extra
 	if l.Stateless() {

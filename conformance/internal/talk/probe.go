@@ -67,7 +67,7 @@ func Refusal(t *engine.Trial, s *wire.Session, id string, data []byte) (wire.Ans
 		if _, err := s.Settle(t.Ctx); err != nil {
 			return wire.Answer{}, fmt.Errorf("the ping after the message: %w", err)
 		}
-		s.Timeout = min(wait, wire.Lag)
+		s.Timeout = min(wait, s.Silences.Lag())
 	}
 	in, err := s.Next(t.Ctx, func(in wire.Inbound) bool {
 		if sent != nil {
@@ -78,6 +78,9 @@ func Refusal(t *engine.Trial, s *wire.Session, id string, data []byte) (wire.Ans
 	})
 	s.Timeout = wait
 	delete(s.Pending, id)
+	if sent == nil {
+		s.Silences.Note(err)
+	}
 	switch {
 	case err == nil && in.Ended:
 		err = s.Unanswered(in)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
@@ -22,6 +23,8 @@ type Session struct {
 	seen func(*Session, Inbound)
 	// Timeout bounds the wait for one answer.
 	Timeout time.Duration
+	// Silences is that of the subject.
+	Silences *Silences
 
 	// Turn, if set, waits until the next message may be sent. MaxPages, unless it is 0, bounds the
 	// pages of a list that are read.
@@ -85,7 +88,7 @@ var ErrLate = fmt.Errorf("%w", ErrNoAnswer)
 // NewSession returns a session on a connection. seen is called with every message; wait
 // bounds the wait for one answer.
 func NewSession(w Conn, tr *Trace, seen func(*Session, Inbound), wait time.Duration) *Session {
-	return &Session{Conn: w, Trace: tr, seen: seen, Timeout: wait, Pending: map[string]bool{}, Methods: map[string]string{}}
+	return &Session{Conn: w, Trace: tr, seen: seen, Timeout: wait, Silences: &Silences{}, Pending: map[string]bool{}, Methods: map[string]string{}}
 }
 
 // Message builds a JSON-RPC message; nil params are left out.
@@ -214,6 +217,29 @@ func (s *Session) awaitOf(ctx context.Context, id, token string) (Answer, error)
 // Lag is how much later than the answer to a later request an answer may come.
 const Lag = 500 * time.Millisecond
 
+// Silences counts how often in a row a subject was silent about a message that it need not answer.
+// It is shared by all sessions with the subject, and safe for concurrent use. The zero value has
+// seen none.
+type Silences struct{ row atomic.Int64 }
+
+// Lag is how long an answer is waited for: less from a subject that was silent three times. An
+// answer makes the wait long again.
+func (s *Silences) Lag() time.Duration {
+	if s.row.Load() < 3 {
+		return Lag
+	}
+	return Lag / 5
+}
+
+// Note counts what came of a message.
+func (s *Silences) Note(err error) {
+	if errors.Is(err, ErrNoAnswer) {
+		s.row.Add(1)
+	} else {
+		s.row.Store(0)
+	}
+}
+
 // Provoke sends bytes that a server need not answer, and returns the answer, if any: to the
 // request with the given id, or with "" to a message without a readable id. A server that
 // answers the next ping first has ignored the bytes, so that silence costs little time.
@@ -239,7 +265,9 @@ func (s *Session) Provoke(ctx context.Context, id string, data []byte) (Answer, 
 			return Answer{}, fmt.Errorf("the ping after the message: %w", err)
 		}
 	}
-	return s.afterPing(Lag, wait)
+	a, err := s.afterPing(s.Silences.Lag(), wait)
+	s.Silences.Note(err)
+	return a, err
 }
 
 // AwaitAfterPing is Await for an answer that may never come: a server that has answered a later
