@@ -2,7 +2,9 @@
 # How many natural defects of servers written by others our suite finds: interop/strangers judges
 # each server of a set without a defect, and then with each of them (about a minute for each
 # server, and some seconds for each defect).
-#   strangers.sh [SET [NAME]]   SET is setA or setB (both without it); only names that contain NAME
+#   strangers.sh [official] [SET [NAME]]   SET is setA or setB (both without it); only names that
+# contain NAME. official: the official suite judges instead (scripts/official.sh installs it); it
+# speaks HTTP only.
 # MAINSTAY_STRANGERS_PYTHON is a Python with the package mcp; without one the fastmcp servers are
 # not judged. Exit 0: judged; 1: something could not be; 75: not everything could be installed.
 set -euo pipefail
@@ -13,6 +15,20 @@ NODE_MAJOR=20
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/mainstay-strangers/$TYPESCRIPT
 # shellcheck source=scripts/npm.sh
 source scripts/npm.sh
+
+judge=()
+if [[ ${1:-} == official ]]; then
+	shift
+	SUITE=0.2.0-alpha.12
+	modules=${MAINSTAY_OFFICIAL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/mainstay-official/$SUITE}/node_modules
+	suite=$modules/@modelcontextprotocol/conformance/dist/index.js
+	if [[ ! -f $suite ]]; then
+		echo "the official suite is not installed: run scripts/official.sh first" >&2
+		exit 75
+	fi
+	judge=(-official "$suite" -official-node "$modules/node/bin/node")
+	[[ -x $modules/node/bin/node ]] || judge=(-official "$suite")
+fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -39,7 +55,7 @@ for set in ${1:-setA setB}; do
 	mkdir -p "$work/$set/ts"
 	ln -sfn "$cache/node_modules" "$work/$set/ts/node_modules"
 	code=0
-	"$work/strangers" -mcpctl "$work/mcpctl" -set "$work/$set" -bin "$work/$set/bin" -node "${node:-node}" -python "$python" -only "${2:-}" || code=$?
+	"$work/strangers" -mcpctl "$work/mcpctl" -set "$work/$set" -bin "$work/$set/bin" -node "${node:-node}" -python "$python" "${judge[@]}" -only "${2:-}" || code=$?
 	((code == 0)) || rc=1
 done
 exit "$rc"

@@ -11,6 +11,7 @@ type defect struct {
 	server, name string
 	transport    string // stdio or http
 	cause        string // what a report should name
+	stdioOnly    bool   // not over HTTP
 }
 
 func (d defect) String() string { return d.server + "/" + d.name }
@@ -34,7 +35,7 @@ func readDefects(file string) ([]defect, error) {
 		if len(parts) != 6 {
 			return nil, fmt.Errorf("%s:%d: %d columns, want 6", file, i+1, len(parts))
 		}
-		d := defect{parts[0], parts[1], parts[2], parts[5]}
+		d := defect{server: parts[0], name: parts[1], transport: parts[2], cause: parts[5], stdioOnly: parts[2] == "stdio"}
 		switch d.transport {
 		case "both":
 			d.transport = "stdio"

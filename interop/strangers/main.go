@@ -4,6 +4,8 @@
 // defect is found if a check has a worse outcome than without it. scripts/strangers.sh installs
 // what the servers need.
 //
+// With -official the official suite judges instead, over HTTP, so that both can be compared.
+//
 // Exit 0: the table was made; 1: a server could not be judged; 2: wrong usage.
 package main
 
@@ -39,6 +41,8 @@ type place struct {
 	bin    string // the folder of the built Go servers: one for each
 	node   string
 	python string
+	// official takes the place of mcpctl if its suite is set.
+	official official
 	// healthyRuns is how often a server is judged without a defect.
 	healthyRuns int
 }
@@ -52,6 +56,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&p.bin, "bin", "", "the folder of the built Go servers")
 	flags.StringVar(&p.node, "node", "node", "Node.js")
 	flags.StringVar(&p.python, "python", "python3", "Python")
+	flags.StringVar(&p.official.suite, "official", "", "the entry file of the official suite, which judges instead of mcpctl")
+	flags.StringVar(&p.official.node, "official-node", "node", "Node.js for the official suite")
 	only := flags.String("only", "", "only servers and defects whose names contain this, such as ts/ or /late")
 	jobs := flags.Int("jobs", 2, "how many servers are judged at once")
 	flags.IntVar(&p.healthyRuns, "healthy-runs", 3, "how often each server is judged without a defect; what goes wrong in one of these runs finds nothing")
@@ -89,7 +95,7 @@ type row struct {
 	// does not have.
 	first string
 	at    int // the place of that finding in the report, from 1
-	err error
+	err   error
 }
 
 // judgeAll judges each server without a defect, some times, then with each of the defects.
@@ -121,6 +127,9 @@ func judgeAll(ctx context.Context, p *place, defects []defect, jobs int, progres
 
 // compare judges a server with a defect.
 func compare(ctx context.Context, p *place, d defect, healthy func() (*outcome, error)) row {
+	if p.official.suite != "" && d.stdioOnly {
+		return row{defect: d} // it cannot be reached
+	}
 	before, err := healthy()
 	if err != nil {
 		return row{defect: d, err: fmt.Errorf("without the defect: %w", err)}

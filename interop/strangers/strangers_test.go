@@ -75,6 +75,17 @@ func TestOutcome(t *testing.T) {
 	require.Empty(t, again.worse(after), "the worst of several runs without the defect counts")
 }
 
+// TestScenarios: a scenario of the official suite passes if something was checked and nothing
+// failed or warned.
+func TestScenarios(t *testing.T) {
+	t.Parallel()
+	var o outcome
+	o.addScenarios("\n\x1b[32m✓ \x1b[0mping: 1 passed, 0 failed\n✓ empty: 0 passed, 0 failed\n⚠ warned: 2 passed, 0 failed, 1 warnings\n✗ broken: 1 passed, 2 failed\n", "2025-11-25")
+	require.Equal(t, []check{
+		{"ping", "2025-11-25", "pass"}, {"empty", "2025-11-25", "fail"}, {"warned", "2025-11-25", "fail"}, {"broken", "2025-11-25", "fail"},
+	}, o.Checks)
+}
+
 func parse(t *testing.T, text string) *outcome {
 	t.Helper()
 	o, err := readOutcome([]byte(text))
