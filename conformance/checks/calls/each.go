@@ -166,6 +166,16 @@ func (e *each) call(c call) {
 // fresh replaces the session.
 func (e *each) fresh() { e.s, e.tokens = e.t.Fresh(), nil }
 
+// abandon replaces the session, which nobody uses again: the server may still be at work, and send
+// progress.
+func (e *each) abandon() {
+	e.t.Rev.CloseShared()
+	if !e.s.Closed {
+		e.s.Close()
+	}
+	e.fresh()
+}
+
 // refusal judges the error that a call ended with.
 func (e *each) refusal(c call, a wire.Answer) {
 	own := a.Err != nil
@@ -261,11 +271,15 @@ func mirrors(texts []string, content json.RawMessage) bool {
 // late handles a call without an answer. A tool that may be slow is not called again. One that has
 // answered quickly gets the same call once more: twice without an answer is no slowness.
 func (e *each) late(c call) {
+	if c.endless() {
+		e.abandon()
+		return
+	}
 	e.given[c.tool.Name] = true
 	fault := fmt.Sprintf("%s: no answer in %s", c, e.s.Timeout)
 	frames := e.t.Trace.Since(e.t.EvidenceFrom)
 	_, gone := e.s.Ping(e.t.Ctx)
-	e.fresh()
+	e.abandon()
 	if gone != nil {
 		e.again(c, fault+", nor to a ping after it", frames)
 		return
@@ -277,7 +291,7 @@ func (e *each) late(c call) {
 	a, err := ask(e.t, e.s, c, nil)
 	if errors.Is(err, wire.ErrLate) {
 		e.see(e.t, "CALL-01/answered", false, "an answer", "%s, twice, and at once with other arguments", fault)
-		e.fresh()
+		e.abandon()
 		return
 	}
 	e.see(e.t, "CALL-01/answered", err == nil, "an answer", "%s: %s", c, a.OrError(err))

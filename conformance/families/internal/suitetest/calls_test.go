@@ -221,6 +221,17 @@ func strangerDefects() map[string]strangerDefect {
 			}
 			return a
 		}}, []string{"CALL-01/answered"}},
+		"work as often as it is told": {strangerServer{
+			list: func(tools []reply) {
+				tools[1]["inputSchema"].(reply)["properties"].(reply)["times"] = reply{"type": "integer", "minimum": 1}
+			},
+			answer: func(r strangerRequest, a reply) reply {
+				if times, _ := r.Params.Arguments["times"].(float64); times > 1e9 {
+					return nil
+				}
+				return a
+			},
+		}, nil},
 		"a tool that never answers": {strangerServer{answer: func(r strangerRequest, a reply) reply {
 			if r.Params.Name == "say" {
 				return nil
