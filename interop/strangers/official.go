@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // official is the official conformance suite, which speaks only HTTP.
@@ -30,7 +32,8 @@ func (p *place) judgeOfficial(ctx context.Context, d defect, name string) (*outc
 	}
 	defer stop()
 	var all outcome
-	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+	for _, version := range []mcp.Version{mcp.LatestSession, mcp.Latest} {
+		revision := string(version)
 		out, err := exec.CommandContext(ctx, p.official.node, p.official.suite, "server", "--url", url, "--suite", "all", "--spec-version", revision).CombinedOutput()
 		_, summary, found := strings.Cut(string(out), "=== SUMMARY ===")
 		if !found {

@@ -100,7 +100,7 @@ func inRounds(t *engine.Trial, tools []wire.Tool) []call {
 	return calls
 }
 
-// endless reports whether a tool may rightly work for ever on a call: it has a number that may be
+// endless reports whether a tool may rightly work without end on a call: it has a number that may be
 // how often something is done, and the schema has no maximum.
 func (c call) endless() bool { return strings.Contains(string(c.args.JSON), endlessNumber) }
 

@@ -231,7 +231,7 @@ func (s *Silences) Lag() time.Duration {
 	return Lag / 5
 }
 
-// Note counts what came of a message.
+// Note counts the answer to a message, or the silence.
 func (s *Silences) Note(err error) {
 	if errors.Is(err, ErrNoAnswer) {
 		s.row.Add(1)

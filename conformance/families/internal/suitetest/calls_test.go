@@ -221,7 +221,7 @@ func strangerDefects() map[string]strangerDefect {
 			}
 			return a
 		}}, []string{"CALL-01/answered"}},
-		"work as often as it is told": {strangerServer{
+		"work without end on a large number": {strangerServer{
 			list: func(tools []reply) {
 				tools[1]["inputSchema"].(reply)["properties"].(reply)["times"] = reply{"type": "integer", "minimum": 1}
 			},
