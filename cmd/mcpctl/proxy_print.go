@@ -30,15 +30,24 @@ var printedLogin = map[string]bool{
 func (a *app) printConfig(cmd *cobra.Command, t target.Target, o *proxyOptions) error {
 	host := o.printFor
 	e := hostfile.Entry{Name: hostfile.Name(t.Argv, t.URL)}
-	path, name, ofFile := strings.Cut(t.Typed, "#")
-	if ofFile && t.Entry != nil {
-		e.Name = name
+	place := ""
+	if t.Entry != nil {
+		if cmd.Flags().Changed("mcp-config") {
+			return failure.Usage("--print-config needs a server that the host can find: name it as FILE.json#NAME")
+		}
+		if place = t.Entry.Name; t.Entry.File != "" {
+			place = t.Entry.File + "#" + t.Entry.Name
+		}
+		_, e.Name, _ = strings.Cut(place, "#")
+		if e.Name == "" {
+			_, e.Name, _ = strings.Cut(place, ":")
+		}
 	}
 	if o.address == "" {
 		e.Command = append([]string{ownPath(), "proxy"}, flags.Typed(cmd, printed, printedLogin)...)
 		switch {
 		case t.Entry != nil:
-			e.Command = append(e.Command, absolute(path)+"#"+name)
+			e.Command = append(e.Command, place)
 		case t.Argv != nil:
 			e.Command = append(append(e.Command, "--"), t.Argv...)
 		case !cmd.Flags().Changed("server"):
