@@ -27,9 +27,9 @@ type Entry struct {
 	SSE    bool
 	// Secrets are values that nothing shows; Passwords are hidden even if they are short.
 	Secrets, Passwords []string
-	// File and Name are those of the entry. File is "" if the entry is JSON of the command line, and
-	// if no FILE#NAME finds it: Name then does.
-	File, Name string
+	// File and Name are those of the entry, and Place is what names it from any folder. There is no
+	// File and no Place for JSON of the command line.
+	File, Name, Place string
 	// Digest is that of the file if it is of a project and nobody has named it: a person must trust
 	// it before its programs are started, and before its URLs get what is Expanded.
 	Digest   string
@@ -50,10 +50,15 @@ func fromFile(typed string, named Defaults) (Target, error) {
 		return Target{}, err
 	}
 	t, err := named.one(file, path, name, typed, func(name string) string { return example.Quote([]string{path + "#" + name}) })
-	if err == nil {
-		t.Entry.File = whole
-	}
+	t.in(whole)
 	return t, err
+}
+
+// in sets the file of a server that was found there.
+func (t *Target) in(file string) {
+	if t.Entry != nil {
+		t.Entry.File, t.Entry.Place = file, file+"#"+t.Entry.Name
+	}
 }
 
 // read reads a file that the user has named.
@@ -82,32 +87,31 @@ func fromConfig(config, name string, named Defaults) (Target, error) {
 			return Target{}, err
 		}
 		t, err := named.one(file, config, name, "", withFlag)
-		if err == nil {
-			t.Entry.File = whole
+		if t.in(whole); err == nil {
+			t.Typed = config + "#" + t.Entry.Name
 		}
 		return t, err
 	}
-	return fromJSON(config, name, "", named)
+	return fromJSON(config, name, withFlag, named)
 }
 
-// withFlag names a server of --mcp-config.
+// withFlag names a server of --mcp-config, withFlags one of JSON that is given without it.
 func withFlag(name string) string { return "-s " + example.Quote([]string{name}) }
+
+func withFlags(name string) string {
+	return "--mcp-config " + example.Quote([]string{InlineJSON}) + " " + withFlag(name)
+}
 
 // isJSON reports whether a word is an object of JSON and no name.
 func isJSON(word string) bool { return strings.HasPrefix(strings.TrimSpace(word), "{") }
 
 // fromJSON returns a server of JSON on the command line.
-func fromJSON(text, name, typed string, named Defaults) (Target, error) {
+func fromJSON(text, name string, form func(name string) string, named Defaults) (Target, error) {
 	file, err := serverfile.Parse([]byte(text), named.System.Variables(named.System.Folder, named.lookup))
 	if err != nil {
 		return Target{}, failure.Usage("the JSON of servers cannot be used: %v", err)
 	}
-	return named.one(file, "the JSON", name, typed, func(name string) string {
-		if typed == "" {
-			return withFlag(name)
-		}
-		return "--mcp-config " + example.Quote([]string{InlineJSON}) + " " + withFlag(name)
-	})
+	return named.one(file, "the JSON", name, InlineJSON, form)
 }
 
 // InlineJSON takes the place of JSON with servers in example lines: it may have secrets.

@@ -160,9 +160,9 @@ func byName(typed string, named Defaults) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	t.Entry.File, t.Entry.Name = chosen.In.Path, chosen.Name
-	if chosen.In.Project != "" {
-		t.Entry.File, t.Entry.Name = "", chosen.Word
+	t.in(chosen.In.Path)
+	if chosen.In.Project != "" { // no FILE#NAME finds it
+		t.Entry.Place = chosen.Word
 	}
 	if !chosen.In.Own {
 		t.Entry.Digest = chosen.Digest

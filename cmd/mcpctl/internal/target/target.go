@@ -134,7 +134,7 @@ func (l Line) Server(named Defaults) (Target, []string, error) {
 func (d Defaults) server(typed string) (Target, error) {
 	switch {
 	case isJSON(typed):
-		return fromJSON(typed, "", InlineJSON, d)
+		return fromJSON(typed, "", withFlags, d)
 	case ofFile.MatchString(typed) && !hasScheme.MatchString(typed):
 		return fromFile(typed, d)
 	case ofHost.MatchString(typed), isName(typed):
