@@ -53,7 +53,7 @@ func (s Server) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // (Claude Desktop, Claude Code, Cursor), servers (VS Code) and context_servers. An
 // entry has command, args, env and cwd, or url, type and headers. Comments and
 // trailing commas are allowed. Members of other hosts are ignored and noted. Files
-// over 1 MiB are refused.
+// over 1 MiB are refused. A server.json of the registry can be read, too.
 //
 // In texts, ${NAME}, ${env:NAME} and ${NAME:-default} are replaced by the value that
 // lookup returns; nil means [os.LookupEnv]. There is no shell. A variable without a

@@ -56,7 +56,7 @@ func (a *app) remote(cmd *cobra.Command, args []string) (target.Target, error) {
 	case len(rest) > 0:
 		return t, failure.Usage("%s takes only a server: unexpected operand %s", cmd.CommandPath(), rest[0])
 	}
-	return t, nil
+	return t, a.dial.Trusted(cmd.Context(), t)
 }
 
 // loginFailure is an error of package auth outside a connection.

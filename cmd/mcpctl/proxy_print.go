@@ -30,15 +30,24 @@ var printedLogin = map[string]bool{
 func (a *app) printConfig(cmd *cobra.Command, t target.Target, o *proxyOptions) error {
 	host := o.printFor
 	e := hostfile.Entry{Name: hostfile.Name(t.Argv, t.URL)}
-	path, name, ofFile := strings.Cut(t.Typed, "#")
-	if ofFile && t.Entry != nil {
-		e.Name = name
+	typed := flags.Typed(cmd, printed, printedLogin)
+	if t.Entry != nil {
+		if a.flags.Config != "" || t.Entry.Place == "" {
+			return failure.Usage("--print-config needs a server that the host can find: name it as FILE.json#NAME")
+		}
+		if slices.ContainsFunc(a.flags.Inputs, func(in string) bool { return !strings.Contains(in, "=@") }) {
+			return failure.Usage("--print-config prints no inputs: give their files, as in --input K=@FILE")
+		}
+		e.Name = t.Entry.Name
+		if at := slices.Index(typed, "-s"); at >= 0 { // its place, which is absolute, replaces it
+			typed = slices.Delete(typed, at, at+2)
+		}
 	}
 	if o.address == "" {
-		e.Command = append([]string{ownPath(), "proxy"}, flags.Typed(cmd, printed, printedLogin)...)
+		e.Command = append([]string{ownPath(), "proxy"}, typed...)
 		switch {
 		case t.Entry != nil:
-			e.Command = append(e.Command, absolute(path)+"#"+name)
+			e.Command = append(e.Command, t.Entry.Place)
 		case t.Argv != nil:
 			e.Command = append(append(e.Command, "--"), t.Argv...)
 		case !cmd.Flags().Changed("server"):

@@ -22,9 +22,10 @@ say what happened, whether the call may have run, and what to do next.
 
   mcpctl [flags] COMMAND [SERVER] [operand…] [-- PROGRAM ARG…]
 
-SERVER is a URL such as https://host/mcp, :3000/mcp or localhost:3000/mcp, or a server
-of a file, such as .mcp.json#NAME. It is the first operand, the value of -s, or that of
-MCPCTL_SERVER. To start a server as a program, give the program after -- instead.`,
+SERVER is a URL such as https://host/mcp, :3000/mcp or localhost:3000/mcp, the name of a
+server that an editor or assistant has, or one of a file, such as FILE.json#NAME. It is
+the first operand, the value of -s, or that of MCPCTL_SERVER. To start a server as a
+program, give the program after -- instead.`,
 		Example: `  mcpctl ls -- npx -y @modelcontextprotocol/server-everything stdio
   mcpctl describe :3000/mcp echo
   mcpctl call :3000/mcp echo message=hi
@@ -43,7 +44,7 @@ MCPCTL_SERVER. To start a server as a program, give the program after -- instead
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newInfoCmd(a), newLsCmd(a), newDescribeCmd(a),
-		newCallCmd(a), newPingCmd(a), newRPCCmd(a), newSkillCmd(a), newAuthCmd(a), newProxyCmd(a),
+		newCallCmd(a), newPingCmd(a), newRPCCmd(a), newSkillCmd(a), newAuthCmd(a), newProxyCmd(a), newServerCmd(a),
 		conform.New(a.explain), newVersionCmd(a),
 	)
 	root.AddCommand(topics()...)

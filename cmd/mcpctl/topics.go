@@ -13,6 +13,7 @@ func topics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "exit-codes", Short: "What the exit codes mean", Long: failure.ExitCodes},
 		{Use: "syntax", Short: "How to write servers and arguments", Long: helpSyntax},
+		{Use: "names", Short: "Where the names of servers are looked up, and what is trusted", Long: helpNames},
 		{Use: "eras", Short: "How the protocol revision is chosen and remembered", Long: helpEras},
 		{Use: "output", Short: "Output formats, standard output and standard error", Long: helpOutput},
 	}
@@ -20,6 +21,9 @@ func topics() []*cobra.Command {
 
 //go:embed help/syntax.txt
 var helpSyntax string
+
+//go:embed help/names.txt
+var helpNames string
 
 //go:embed help/eras.txt
 var helpEras string

@@ -131,6 +131,7 @@ func (r *reader) text(raw json.RawMessage) (string, error) {
 		return "", err
 	}
 	r.entry.Secrets = append(r.entry.Secrets, used...)
+	r.entry.Expanded = r.entry.Expanded || len(used) > 0
 	if strings.ContainsRune(out, 0) {
 		return "", errors.New("contains a NUL")
 	}

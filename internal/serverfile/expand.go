@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -21,7 +22,7 @@ var editorOnly = []string{"workspaceFolder", "workspaceFolderBasename", "userHom
 // expand replaces ${NAME}, ${NAME:-default} and ${env:NAME} by values. As in a shell, the default
 // is for a variable that is unset or empty; it is used as written. Values are not expanded again,
 // and no other shell syntax is supported: $NAME is unchanged. "$${" writes "${". Errors name
-// variables, never values. used are the inserted values.
+// variables, never values. used are the inserted values, but for the folders of editors.
 func expand(text string, lookup Lookup) (out string, used []string, err error) {
 	var b strings.Builder
 	for {
@@ -44,7 +45,7 @@ func expand(text string, lookup Lookup) (out string, used []string, err error) {
 		if err != nil {
 			return "", nil, err
 		}
-		if value != "" {
+		if value != "" && !slices.Contains(editorOnly, text[at+2:at+end]) {
 			used = append(used, value)
 		}
 		b.WriteString(value)
@@ -74,10 +75,11 @@ func valueOf(inner string, lookup Lookup) (string, error) {
 	if fallback != "" {
 		return strings.TrimPrefix(fallback, ":-"), nil
 	}
-	for _, known := range editorOnly {
-		if name == known {
-			return "", fmt.Errorf("the variable %s exists only in editors", name)
-		}
+	if slices.Contains(editorOnly, name) {
+		return "", fmt.Errorf("the variable %s exists only in editors", name)
+	}
+	if scope == "input" {
+		return "", &InputError{strings.TrimPrefix(name, "input:")}
 	}
 	if scope != "" && scope != "env" {
 		return "", fmt.Errorf("the variable %s cannot be looked up here", name)

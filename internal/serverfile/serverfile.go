@@ -1,6 +1,6 @@
 // Package serverfile reads the files in which MCP hosts configure their servers: an object named
 // mcpServers (Claude Desktop, Claude Code, Cursor, Windsurf, Gemini), servers (VS Code) or
-// context_servers (Zed), with one entry per server.
+// context_servers (Zed), with one entry per server. It also reads the server.json of the registry.
 //
 // Entries are independent: an invalid entry has the reason in its Err, and the others can be
 // used. The file may be of any size, and the values of its variables never appear in an error or
@@ -9,11 +9,13 @@ package serverfile
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -21,6 +23,8 @@ import (
 const (
 	// MaxBytes is the maximum size of a file, 1 MiB.
 	MaxBytes = 1 << 20
+	// MaxStateBytes is the maximum size of the file in which Claude Code keeps everything, 64 MiB.
+	MaxStateBytes = 64 << 20
 	// MaxServers is the maximum number of entries in a file.
 	MaxServers = 1_000
 )
@@ -33,9 +37,29 @@ type Lookup func(name string) (value string, ok bool)
 type File struct {
 	// Entries are the servers, in the order of the file.
 	Entries []Entry
+	// Inputs are the values that the file asks a person for.
+	Inputs []Input
 	// Notes are remarks for people, such as members that are not used.
 	Notes []string
 }
+
+// Input is a value that a file asks a person for. Its variable is ${input:ID}.
+type Input struct {
+	ID          string `json:"id"`
+	Description string `json:"description"`
+	// Password is set if the value is secret.
+	Password bool `json:"password"`
+}
+
+// InputError reports that an input has no value.
+type InputError struct{ ID string }
+
+func (e *InputError) Error() string {
+	return "the variable input:" + e.ID + " cannot be looked up here"
+}
+
+// ErrNoServers is the error of a file that has no member for servers.
+var ErrNoServers = errors.New("the file has none of the members mcpServers, servers and context_servers")
 
 // Entry is one server. A program has a Command, any other server a URL; an entry with an Err may
 // have neither.
@@ -57,6 +81,8 @@ type Entry struct {
 	URL    string
 	Header [][2]string
 	SSE    bool
+	// Expanded is set if the entry has the value of a variable.
+	Expanded bool
 	// Disabled is set if the file disables the server.
 	Disabled bool
 	// Secrets are the values of variables, and those of Env and Header. Hide them in all output.
@@ -104,57 +130,108 @@ var containers = []string{"mcpServers", "servers", "context_servers"}
 // editors do (VS Code writes such files itself). An error is about the whole file: it is too
 // large, is not a JSON object, has no servers member, or has a server twice.
 func Parse(data []byte, lookup Lookup) (*File, error) {
-	switch {
-	case len(data) > MaxBytes:
-		return nil, fmt.Errorf("the file is larger than %d bytes", MaxBytes)
-	case !utf8.Valid(data):
-		return nil, errors.New("the file is not UTF-8")
-	}
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // as Windows editors write it
-	text := plain(data)
-	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, errors.New(`the file is empty: write {"mcpServers": {}} for no servers`)
-	}
-	top, err := members(text, 0)
+	text, top, err := object(data, MaxBytes)
 	if err != nil {
-		return nil, located(text, err)
+		return nil, err
 	}
 	file := &File{}
-	found := false
+	found, err := file.addAll(text, top, lookup)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found && !file.addRegistry(text, top, lookup):
+		return nil, ErrNoServers
+	}
+	return file, nil
+}
+
+// ParseClaudeCode reads the file in which Claude Code keeps its state: the servers of one project
+// folder, or with "" those for all projects. There may be none.
+func ParseClaudeCode(data []byte, project string, lookup Lookup) (*File, error) {
+	text, top, err := object(data, MaxStateBytes)
+	if err != nil {
+		return nil, err
+	}
+	path := []string{"projects", project}
+	if project == "" {
+		path = nil
+	}
+	for _, name := range path {
+		at := slices.IndexFunc(top, func(m member) bool { return strings.ReplaceAll(m.name, `\`, "/") == strings.ReplaceAll(name, `\`, "/") })
+		if at < 0 {
+			return &File{}, nil
+		}
+		if top, err = members(top[at].value, top[at].at); err != nil {
+			return nil, fmt.Errorf("member %s: %w", name, located(text, err))
+		}
+	}
+	file := &File{}
+	if _, err := file.addAll(text, top, lookup); err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+// object returns the text of a file without comments, and its members.
+func object(data []byte, limit int) (text []byte, top []member, err error) {
+	switch {
+	case len(data) > limit:
+		return nil, nil, fmt.Errorf("the file is larger than %d bytes", limit)
+	case !utf8.Valid(data):
+		return nil, nil, errors.New("the file is not UTF-8")
+	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // as Windows editors write it
+	text = plain(data)
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, nil, errors.New(`the file is empty: write {"mcpServers": {}} for no servers`)
+	}
+	if top, err = members(text, 0); err != nil {
+		return nil, nil, located(text, err)
+	}
+	return text, top, nil
+}
+
+// addAll adds the servers of an object, and reports whether it has a member for servers.
+func (f *File) addAll(text []byte, top []member, lookup Lookup) (found bool, err error) {
 	lines := map[string]int{}
 	for _, m := range top {
+		if m.name == "inputs" {
+			_ = json.Unmarshal(m.value, &f.Inputs) // they only explain; hosts may have others
+		}
 		if !slices.Contains(containers, m.name) {
 			continue // the host's other settings
 		}
 		found = true
 		servers, err := members(m.value, m.at)
 		if err != nil {
-			return nil, fmt.Errorf("member %s: %w", m.name, located(text, err))
+			return false, fmt.Errorf("member %s: %w", m.name, located(text, err))
 		}
 		for _, s := range servers {
 			line := lineOf(text, s.named)
 			if before := lines[s.name]; before != 0 {
-				return nil, fmt.Errorf("server %q is in the file twice, in lines %d and %d", s.name, before, line)
+				return false, fmt.Errorf("server %q is in the file twice, in lines %d and %d", s.name, before, line)
 			}
 			if lines[s.name] = line; len(lines) > MaxServers {
-				return nil, fmt.Errorf("the file has more than %d servers", MaxServers)
+				return false, fmt.Errorf("the file has more than %d servers", MaxServers)
 			}
-			file.add(s, line, lookup)
+			f.add(s, line, lookup)
 		}
 	}
-	if !found {
-		return nil, errors.New("the file has none of the members mcpServers, servers and context_servers")
-	}
-	return file, nil
+	return found, nil
 }
 
 func (f *File) add(m member, line int, lookup Lookup) {
 	r := reader{entry: Entry{Name: m.name, Line: line}, lookup: lookup}
-	if err := r.read(m); err != nil {
+	f.keep(&r, r.read(m))
+}
+
+// keep adds the entry of a reader, or the error why it is none.
+func (f *File) keep(r *reader, err error) {
+	if err != nil {
 		// The members before the error are not a complete server.
 		r.entry = Entry{
-			Name: m.name, Line: line, Disabled: r.entry.Disabled,
-			Err: fmt.Errorf("server %q: %w", m.name, err),
+			Name: r.entry.Name, Line: r.entry.Line, Disabled: r.entry.Disabled,
+			Err: fmt.Errorf("server %q: %w", r.entry.Name, err),
 		}
 	}
 	slices.Sort(r.entry.Secrets)

@@ -55,7 +55,7 @@ func TestFilesOfHosts(t *testing.T) {
 				},
 			}`,
 			[]Entry{
-				{Name: "remote", Line: 5, URL: "https://x.example/mcp//a", Header: [][2]string{{"X-Key", "k3y"}}, Secrets: []string{"k3y"}},
+				{Name: "remote", Line: 5, URL: "https://x.example/mcp//a", Header: [][2]string{{"X-Key", "k3y"}}, Secrets: []string{"k3y"}, Expanded: true},
 				{Name: "local", Line: 6, Command: "srv", Dir: "/srv", Env: []string{"PORT=8080", "ON=true"}},
 			},
 			[]string{`server "local": envFile is not read; put its variables into env`},
@@ -90,6 +90,9 @@ func TestFilesOfHosts(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, tt.want, f.Entries)
 			require.Equal(t, tt.notes, f.Notes)
+			if strings.Contains(tt.text, `"inputs"`) {
+				require.Equal(t, []Input{{ID: "key"}}, f.Inputs)
+			}
 		})
 	}
 }
@@ -241,6 +244,15 @@ func TestSecretsAreNotShown(t *testing.T) {
 	require.Empty(t, entry.Secrets, "a server that is none has none")
 }
 
+// A folder is no secret: command lines are shown with it.
+func TestFoldersAreShown(t *testing.T) {
+	t.Parallel()
+	entry, _ := one(t, `{"command":"x","args":["${workspaceFolder}/a"]}`, vars("workspaceFolder", "/home/me/project"))
+	require.Equal(t, []string{"/home/me/project/a"}, entry.Args)
+	require.Empty(t, entry.Secrets)
+	require.False(t, entry.Expanded)
+}
+
 func TestReadFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -262,6 +274,8 @@ func FuzzServerFile(f *testing.F) {
 		`{"mcpServers":{"a":{"command":"x","args":["${V}"],"env":{"A":"${V:-d}"},"cwd":"${env:V}"}}}`,
 		`{"servers":{"a":{"type":"http","url":"https://x/${V}","headers":{"A":"${B}"}},}} // x`,
 		`{"mcpServers":{"a":{"command":["x"],"disabled":true}},"servers":{"a":1}}`,
+		`{"packages":[{"registryType":"npm","identifier":"x","environmentVariables":[{"name":"V"},{"name":"W","isRequired":true}],"packageArguments":[{"type":"named","name":"--a","value":"{b}","variables":{"b":{"default":"c"}}}]}],"remotes":[{"type":"sse","url":"https://x/{V}","variables":{"V":{}}}]}`,
+		`{"projects":{"/p":{"mcpServers":{"a":{"command":"x"}}}},"mcpServers":{"a":{"url":"https://x"}}}`,
 		`/**/{"context_servers":{"":{}},"x":"//\"/*"}`, `{"mcpServers":{"a":{"url":"$${V}"}}`, "\xef\xbb\xbf{}",
 	} {
 		f.Add([]byte(seed))
@@ -274,7 +288,15 @@ func FuzzServerFile(f *testing.F) {
 		text := plain(data)
 		require.Len(t, text, len(data))
 		require.Equal(t, text, plain(text), "what is plain stays")
-		file, err := Parse(data, func(name string) (string, bool) { return secret, name == "V" })
+		lookup := func(name string) (string, bool) { return secret, name == "V" || name == "input:V" }
+		for _, project := range []string{"", "/p"} {
+			state, err := ParseClaudeCode(data, project, lookup)
+			require.True(t, (state == nil) == (err != nil))
+			if err != nil {
+				require.NotContains(t, err.Error(), secret)
+			}
+		}
+		file, err := Parse(data, lookup)
 		if err != nil {
 			require.NotContains(t, err.Error(), secret)
 			require.Nil(t, file)

@@ -336,6 +336,9 @@ func (l *live) tell() {
 // subject is the server as the suite reaches it: with a wire of its own, not
 // with the client. kind is the transport of a URL, or auto. A gentle run sends no request again.
 func (s *suite) subject(ctx context.Context, t target.Target, kind conformance.TransportKind, gentle bool) (conformance.Subject, func(), error) {
+	if err := s.Trusted(ctx, t); err != nil {
+		return nil, nil, err
+	}
 	stderr, done, err := s.ServerStderr()
 	if err != nil {
 		return nil, nil, err

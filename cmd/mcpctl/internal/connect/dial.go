@@ -59,8 +59,13 @@ var Nothing = Sent{Delivery: mcperrors.NotSent}
 
 // Server returns the server that a command line means, and the other operands.
 func (d *Dialer) Server(l target.Line) (target.Target, []string, error) {
-	named, _ := d.Console.Env("MCPCTL_SERVER")
-	t, rest, err := l.Server(target.Defaults{Flag: d.Flags.Server, Env: named, Lookup: d.Console.Env})
+	named, err := d.named()
+	if err != nil {
+		return target.Target{}, nil, err
+	}
+	named.Flag, named.Config = d.Flags.Server, d.Flags.Config
+	named.Env, _ = d.Console.Env("MCPCTL_SERVER")
+	t, rest, err := l.Server(named)
 	d.keepSecrets(t)
 	return t, rest, err
 }
@@ -68,6 +73,9 @@ func (d *Dialer) Server(l target.Line) (target.Target, []string, error) {
 // keepSecrets hides the secrets of a file of servers.
 func (d *Dialer) keepSecrets(t target.Target) {
 	if t.Entry != nil {
+		for _, value := range t.Entry.Passwords {
+			d.Secrets.Keep("password", value)
+		}
 		for _, value := range t.Entry.Secrets {
 			d.Secrets.Keep("", value)
 			if _, credentials, found := strings.Cut(value, " "); found {

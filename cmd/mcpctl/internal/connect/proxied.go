@@ -32,14 +32,18 @@ func (d *Dialer) depth() (int, error) {
 // File returns the servers of a file. Those that cannot be used are left out with a warning.
 func (d *Dialer) File(path string) ([]target.Named, error) {
 	for name, set := range map[string]bool{
-		"--server": d.Flags.Server != "", "--header": len(d.Flags.Headers) > 0, "--auth": d.Flags.Auth != "auto",
+		"--server": d.Flags.Server != "", "--mcp-config": d.Flags.Config != "", "--header": len(d.Flags.Headers) > 0, "--auth": d.Flags.Auth != "auto",
 		"--env": len(d.Flags.Env) > 0, "--env-file": len(d.Flags.EnvFiles) > 0, "--cwd": d.Flags.Dir != "",
 	} {
 		if set {
 			return nil, failure.Usage("%s is for one server: with --config, put it into the file", name)
 		}
 	}
-	servers, notes, err := target.File(path, d.Console.Env)
+	named, err := d.named()
+	if err != nil {
+		return nil, err
+	}
+	servers, notes, err := target.File(path, named)
 	if err != nil {
 		return nil, err
 	}

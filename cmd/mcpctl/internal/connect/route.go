@@ -35,6 +35,9 @@ func (d *Dialer) route(ctx context.Context, t target.Target, stderr io.Writer, h
 	if err := d.Flags.CheckRevision(); err != nil {
 		return nil, err
 	}
+	if err := d.Trusted(ctx, t); err != nil {
+		return nil, err
+	}
 	r := &route{opts: []client.Option{client.WithEraStore(d.eraStore())}}
 	if version := d.Flags.Pinned(); version != "" {
 		r.opts = append(r.opts, client.WithProtocolVersion(version))

@@ -239,7 +239,7 @@ func (x *Explainer) AuthCommand(t target.Target, words ...string) string {
 		words = append(words, "--token-store", x.Flags.TokenStore)
 	}
 	server := []string{target.Shown(t.URL)}
-	if t.Entry != nil {
+	if t.Entry != nil && t.Entry.Place != "" {
 		server = []string{t.Typed} // whose headers the server may want, too
 	}
 	return visible.Line(example.Quote(append(words, server...)))

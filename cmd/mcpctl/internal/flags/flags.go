@@ -16,7 +16,10 @@ import (
 
 // Global are the global flags, in the groups of the help.
 type Global struct {
-	Server   string
+	Server string
+	// Config is a file of servers, or JSON; Inputs are the values that such files ask for.
+	Config   string
+	Inputs   []string
 	Era      string
 	Revision string
 
@@ -56,6 +59,8 @@ const (
 // Register adds the flags to a set.
 func (f *Global) Register(set *pflag.FlagSet) {
 	set.StringVarP(&f.Server, "server", "s", "", "the server, instead of the SERVER operand (MCPCTL_SERVER)")
+	set.StringVar(&f.Config, "mcp-config", "", "`file` of servers, or JSON with mcpServers: its only server, or the one that -s names")
+	set.StringArrayVar(&f.Inputs, "input", nil, "value `K=V` of ${input:K} in a file of servers; K=@FILE reads it from a file (repeatable)")
 	set.Var(Choice(&f.Era, "auto", "auto", "stateless", "session", "*"), "era", "protocol era: auto, session, stateless, or a revision such as "+string(mcp.LatestSession))
 	set.StringVar(&f.Revision, "protocol-version", "", "protocol `revision`: use only this one")
 

@@ -2,6 +2,7 @@ package flags
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -10,7 +11,7 @@ import (
 // sameServer are the flags that decide which server is reached, and how. An
 // example line repeats them.
 var sameServer = map[string]bool{
-	"server": true, "era": true, "protocol-version": true, "header": true, "token-store": true, "user-agent": true, "env": true, "env-file": true,
+	"server": true, "mcp-config": true, "input": true, "era": true, "protocol-version": true, "header": true, "token-store": true, "user-agent": true, "env": true, "env-file": true,
 	"inherit-env": true, "cwd": true, "start-timeout": true, "connect-timeout": true,
 }
 
@@ -38,8 +39,23 @@ func Typed(cmd *cobra.Command, also ...map[string]bool) []string {
 			values = list.GetSlice()
 		}
 		for _, v := range values {
-			out = append(out, flag, v)
+			out = append(out, flag, shown(f.Name, v))
 		}
 	})
 	return out
+}
+
+// shown is the value of a flag without what may be secret in it.
+func shown(flag, value string) string {
+	switch flag {
+	case "input":
+		if id, given, _ := strings.Cut(value, "="); !strings.HasPrefix(given, "@") {
+			return id + "=VALUE"
+		}
+	case "mcp-config":
+		if strings.HasPrefix(strings.TrimSpace(value), "{") {
+			return "{…}"
+		}
+	}
+	return value
 }

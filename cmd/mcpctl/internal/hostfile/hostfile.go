@@ -1,4 +1,4 @@
-// Package hostfile writes the lines that start a server in the files of MCP hosts.
+// Package hostfile knows the files of MCP hosts: where they are, and the lines that start a server.
 package hostfile
 
 import (

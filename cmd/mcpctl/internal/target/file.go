@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
-	"github.com/mainstay-mcp/mainstay/internal/serverfile"
 )
 
 // Named is a server of a file.
@@ -17,21 +16,22 @@ type Named struct {
 
 // File returns the servers of a file, in its order, without those that are switched off.
 // Entries that cannot be used are left out; notes say why.
-func File(path string, lookup serverfile.Lookup) (servers []Named, notes []string, err error) {
-	file, err := serverfile.ReadFile(path, lookup)
+func File(path string, named Defaults) (servers []Named, notes []string, err error) {
+	file, _, err := named.read(path)
 	if err != nil {
-		return nil, nil, failure.Usage("the file of servers cannot be used: %v", err)
+		return nil, nil, err
 	}
-	for _, e := range file.Entries {
+	for i := range file.Entries {
+		e := &file.Entries[i]
 		if e.Disabled {
 			continue
 		}
 		t, err := Target{}, e.Err
 		if err == nil {
-			t, err = ofEntry(e, path+"#"+e.Name)
+			t, err = named.ofEntry(e, path+"#"+e.Name, file.Inputs)
 		}
 		if err == nil {
-			t, err = t.unwrapped(lookup)
+			t, err = t.unwrapped(named)
 		}
 		if err != nil {
 			notes = append(notes, fmt.Sprintf("server %q of %s is left out: %v", e.Name, path, err))
@@ -49,7 +49,7 @@ func File(path string, lookup serverfile.Lookup) (servers []Named, notes []strin
 
 // unwrapped returns the server behind "mcpctl proxy", so that a proxy of it needs no other one.
 // A line with flags stays as it is.
-func (t Target) unwrapped(lookup serverfile.Lookup) (Target, error) {
+func (t Target) unwrapped(named Defaults) (Target, error) {
 	for range maxWrapped {
 		if len(t.Argv) < 3 || !isMcpctl(t.Argv[0]) || t.Argv[1] != "proxy" {
 			break
@@ -57,8 +57,8 @@ func (t Target) unwrapped(lookup serverfile.Lookup) (Target, error) {
 		switch rest := t.Argv[2:]; {
 		case rest[0] == "--" && len(rest) > 1:
 			t.Argv = rest[1:] // with the environment and the folder of the entry, as the proxy has them
-		case len(rest) == 1 && !strings.HasPrefix(rest[0], "-") && t.Entry.Dir == "" && len(t.Entry.Env) == 0:
-			behind, _, err := Line{Operands: rest}.Server(Defaults{Lookup: lookup})
+		case len(rest) == 1 && LooksLikeServer(rest[0]) && t.Entry.Dir == "" && len(t.Entry.Env) == 0:
+			behind, _, err := Line{Operands: rest}.Server(Defaults{Lookup: named.Lookup, System: named.System})
 			if err != nil {
 				return Target{}, err
 			}

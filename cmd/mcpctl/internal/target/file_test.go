@@ -31,7 +31,7 @@ func TestFile(t *testing.T) {
 		"missing": {"command": "mcpctl", "args": ["proxy", "`+other+`#nope"]},
 		"bad": {"url": "${NOTHING}"}
 	}}`), 0o600))
-	servers, notes, err := File(path, nil)
+	servers, notes, err := File(path, Defaults{})
 	require.NoError(t, err)
 	require.Len(t, notes, 2)
 	require.Contains(t, notes[0], `server "missing"`)
@@ -53,6 +53,6 @@ func TestFile(t *testing.T) {
 	for _, name := range []string{"flags", "config", "env", "call", "loop"} {
 		require.Equal(t, "mcpctl", byName[name].Argv[0], name)
 	}
-	_, _, err = File(filepath.Join(dir, "none.json"), nil)
+	_, _, err = File(filepath.Join(dir, "none.json"), Defaults{})
 	require.ErrorContains(t, err, "no such file")
 }

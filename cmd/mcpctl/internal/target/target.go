@@ -1,5 +1,5 @@
-// Package target reads which server a command line means: a URL, a program, or an entry
-// of a file of servers.
+// Package target reads which server a command line means: a URL, a program, an entry of a
+// file of servers, or a name that such a file of a host has.
 package target
 
 import (
@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/hostfile"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
@@ -72,14 +73,28 @@ func NewLine(cmd *cobra.Command, args []string) Line {
 type Defaults struct {
 	// Flag is the value of -s, Env that of MCPCTL_SERVER.
 	Flag, Env string
+	// Config is the value of --mcp-config.
+	Config string
 	// Lookup returns the variables that a file of servers names.
 	Lookup func(name string) (string, bool)
+	// System is where the files of hosts are, in which names are looked up.
+	System hostfile.System
+}
+
+// lookup is Lookup, which may be nil.
+func (d Defaults) lookup(name string) (string, bool) {
+	if d.Lookup == nil {
+		return "", false
+	}
+	return d.Lookup(name)
 }
 
 // Server returns the server of a line, and the other operands. The server is the
 // program after --, or else -s, MCPCTL_SERVER or the first operand, in this order.
 func (l Line) Server(named Defaults) (Target, []string, error) {
 	switch {
+	case l.Dashed && named.Config != "":
+		return Target{}, nil, failure.Usage("there are two servers: that of --mcp-config and the program after --")
 	case l.Dashed && named.Flag != "":
 		return Target{}, nil, failure.Usage("there are two servers: -s %s and the program after --", mcperrors.Redact(named.Flag))
 	case l.Dashed && len(l.Program) == 0:
@@ -90,6 +105,11 @@ func (l Line) Server(named Defaults) (Target, []string, error) {
 		return Target{Argv: l.Program}, l.Operands, nil
 	}
 	operands := l.Operands
+	if named.Config != "" {
+		t, err := fromConfig(named.Config, named.Flag, named)
+		t.byFlag = true
+		return t, operands, err
+	}
 	typed, byFlag := cmp.Or(named.Flag, named.Env), named.Flag != ""
 	byEnv := typed != "" && !byFlag
 	if typed == "" {
@@ -100,28 +120,38 @@ func (l Line) Server(named Defaults) (Target, []string, error) {
 		}
 		typed, operands = operands[0], operands[1:]
 	}
-	if ofFile.MatchString(typed) && !hasScheme.MatchString(typed) {
-		t, err := fromFile(typed, named.Lookup)
-		t.byFlag, t.byEnv = byFlag, byEnv
-		return t, operands, err
-	}
-	address, err := parseURL(typed)
-	if i := slices.IndexFunc(operands, LooksLikeServer); err != nil && i >= 0 && !hasScheme.MatchString(typed) {
+	t, err := named.server(typed)
+	if i := slices.IndexFunc(operands, LooksLikeServer); err != nil && i >= 0 && isName(typed) {
 		f := failure.Usage("the server must come before the other operands")
 		f.Try = append(f.Try, l.command+" "+operands[i]+" "+typed)
 		return Target{}, nil, f
 	}
-	if err != nil {
-		return Target{}, nil, err
+	t.byFlag, t.byEnv = byFlag, byEnv
+	return t, operands, err
+}
+
+// server returns the server that a word names: the first form that fits.
+func (d Defaults) server(typed string) (Target, error) {
+	switch {
+	case isJSON(typed):
+		return fromJSON(typed, "", withFlags, d)
+	case ofFile.MatchString(typed) && !hasScheme.MatchString(typed):
+		return fromFile(typed, d)
+	case ofHost.MatchString(typed), isName(typed):
+		return byName(typed, d)
 	}
-	return Target{URL: address, Typed: typed, byFlag: byFlag, byEnv: byEnv}, operands, nil
+	address, err := parseURL(typed)
+	if err != nil {
+		return Target{}, err
+	}
+	return Target{URL: address, Typed: typed}, nil
 }
 
 var (
 	hasScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 	hasPort   = regexp.MustCompile(`^(localhost)?:[0-9]+(/|$)`)
 	fileEntry = regexp.MustCompile(`^[^=]+\.jsonc?#.`) // an operand may be name=@x.json
-	ofAnother = regexp.MustCompile(`^(cursor|vscode|claude|windsurf|zed|codex|gemini):`)
+	ofAnother = regexp.MustCompile(`^(windsurf|zed|codex|gemini):`)
 )
 
 // LooksLikeServer reports whether a word has the form of a server's URL.

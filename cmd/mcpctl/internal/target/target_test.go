@@ -57,7 +57,7 @@ func TestServerOfAFile(t *testing.T) {
 	got, _, err = server(path + "#local")
 	require.NoError(t, err)
 	require.Equal(t, []string{"server", "--flag"}, got.Argv)
-	require.Equal(t, Entry{Dir: "/x", Env: []string{"A=b"}, Secrets: got.Entry.Secrets}, *got.Entry)
+	require.Equal(t, Entry{Dir: "/x", Env: []string{"A=b"}, Secrets: got.Entry.Secrets, File: path, Name: "local", Place: path + "#local"}, *got.Entry)
 	require.Equal(t, []string{path + "#local"}, got.Words())
 	for typed, want := range map[string]string{
 		path: "has 5 servers: name one", path + "#nope": `has no server "nope"`, path + "#off": "is switched off", path + "#unset": "NOTHING is not set",

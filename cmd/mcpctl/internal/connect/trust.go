@@ -1,0 +1,114 @@
+package connect
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+)
+
+// Trusted asks a person, once for a file, before a program that a name found in a project is
+// started, and before a URL of it gets variables. The file is not the person's own.
+func (d *Dialer) Trusted(ctx context.Context, t target.Target) error {
+	e := t.Entry
+	if e == nil || e.Digest == "" || t.Argv == nil && !e.Expanded || d.Trusts(e.File, e.Digest) {
+		return nil
+	}
+	label, does := "starts", example.Quote(d.Secrets.Command(t.Argv))
+	if t.Argv == nil {
+		label, does = "sends", "your variables to "+target.Shown(t.URL)
+	}
+	if !d.Console.InTerminal || !d.Console.ErrTerminal || d.Flags.NoInput {
+		f := failure.New(failure.KindInputRequired, mcperrors.NotSent, "server %q is of a project file that you do not trust yet", e.Name)
+		f.Add("file", "%s", e.File)
+		f.Add(label, "%s", does)
+		f.Note = failure.NoteNothingSent
+		f.Try = append(f.Try, "mcpctl server trust "+example.Quote([]string{e.File}))
+		return f
+	}
+	d.Console.Note(fmt.Sprintf("The server is of a project file:\n\n  server  %s\n  file    %s\n  %-6s  %s\n",
+		visible.Line(e.Name), visible.Line(e.File), label, visible.Line(does)))
+	d.Console.Note("Trust all servers of this file until it changes? [y/N]")
+	switch answer, err := d.line(ctx); {
+	case err != nil:
+		return err
+	case answer != "y" && answer != "yes":
+		f := failure.New(failure.KindInputRequired, mcperrors.NotSent, "%s is not trusted", e.File)
+		f.Note = failure.NoteNothingSent
+		return f
+	}
+	if err := d.Trust(e.File, e.Digest); err != nil {
+		d.Console.Warn("you will be asked again: %s", failure.RootCause(err))
+	}
+	return nil
+}
+
+// line reads a line of the terminal, in small letters.
+func (d *Dialer) line(ctx context.Context) (string, error) {
+	typed := make(chan string, 1)
+	go func() { // a read cannot be cancelled
+		var line []byte
+		for next := make([]byte, 1); ; {
+			if n, err := d.Console.In.Read(next); err != nil || n == 1 && next[0] == '\n' {
+				break
+			} else if n == 1 { // byte by byte: what follows the line is not ours
+				line = append(line, next[0])
+			}
+		}
+		typed <- strings.ToLower(strings.TrimSpace(string(line)))
+	}()
+	select {
+	case line := <-typed:
+		return line, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// Trusts reports whether a person trusts a file with this content.
+func (d *Dialer) Trusts(file, digest string) bool {
+	path, err := trustPath(file)
+	if err != nil {
+		return false
+	}
+	kept, err := os.ReadFile(path)
+	return err == nil && strings.HasPrefix(string(kept), digest+" ")
+}
+
+// Trust remembers that a person trusts a file with this content. Without a digest it forgets the
+// file.
+func (d *Dialer) Trust(file, digest string) error {
+	path, err := trustPath(file)
+	if err != nil {
+		return err
+	}
+	if digest == "" {
+		if err := os.Remove(path); !os.IsNotExist(err) {
+			return err
+		}
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(digest+" "+file+"\n"), 0o600)
+}
+
+// trustPath is where the trust in a file is kept.
+func trustPath(file string) (string, error) {
+	config, err := os.UserConfigDir()
+	if err != nil {
+		return "", err
+	}
+	name := sha256.Sum256([]byte(file))
+	return filepath.Join(config, "mainstay", "trust", hex.EncodeToString(name[:16])), nil
+}
