@@ -28,10 +28,10 @@ type each struct {
 	t *engine.Trial
 	s *wire.Session
 	verdicts
-	quick    map[string]bool // tools that have answered quickly
-	given    map[string]bool // tools that are not called any more
-	works    map[string]call // the last success of each tool
-	tokens   []string        // of the calls that this session has answered
+	quick    map[string]float64 // of tools that have answered quickly, the largest number they had
+	given    map[string]bool    // tools that are not called any more
+	works    map[string]call    // the last success of each tool
+	tokens   []string           // of the calls that this session has answered
 	calls    int
 	previous *call // the last one that was answered
 	// silent is a call that had no answer, of a tool that may be slow.
@@ -46,7 +46,7 @@ func runEach(t *engine.Trial) {
 	if len(all) == 0 {
 		return
 	}
-	e := &each{t: t, s: t.Shared(), verdicts: verdicts{}, quick: map[string]bool{}, given: map[string]bool{}, works: map[string]call{}, judges: map[string]func(json.RawMessage) string{}}
+	e := &each{t: t, s: t.Shared(), verdicts: verdicts{}, quick: map[string]float64{}, given: map[string]bool{}, works: map[string]call{}, judges: map[string]func(json.RawMessage) string{}}
 	over := budget(t)
 	learnOffers(t, e.s)
 	calm := slices.DeleteFunc(slices.Clone(all), destroys)
@@ -133,7 +133,9 @@ func (e *each) call(c call) {
 		return
 	}
 	e.previous = &c
-	e.quick[c.tool.Name] = e.quick[c.tool.Name] || took < quick
+	if took < quick {
+		e.quick[c.tool.Name] = max(e.quick[c.tool.Name], largestNumber(c.args.JSON))
+	}
 	e.given[c.tool.Name] = took > engine.Slow // one call of a slow tool is enough
 	e.see(e.t, "CALL-01/answered", err == nil, "an answer", "%s: %s", c, a.OrError(err))
 	if err != nil {
@@ -258,8 +260,9 @@ func mirrors(texts []string, content json.RawMessage) bool {
 	return isWrapped && json.Unmarshal(wrapped, &list) == nil && len(list) == len(texts)
 }
 
-// late handles a call without an answer. A tool that may be slow is not called again. One that has
-// answered quickly gets the same call once more: twice without an answer is no slowness.
+// late handles a call without an answer. A tool that may be slow is not called again, and larger
+// numbers than it had may mean more work. One that has answered quickly gets the same call once
+// more: twice without an answer is no slowness.
 func (e *each) late(c call) {
 	e.given[c.tool.Name] = true
 	fault := fmt.Sprintf("%s: no answer in %s", c, e.s.Timeout)
@@ -270,7 +273,7 @@ func (e *each) late(c call) {
 		e.again(c, fault+", nor to a ping after it", frames)
 		return
 	}
-	if !e.quick[c.tool.Name] || e.t.Rev.Gentle() {
+	if most, was := e.quick[c.tool.Name]; !was || largestNumber(c.args.JSON) > most || e.t.Rev.Gentle() {
 		e.silent = fault
 		return
 	}
@@ -281,6 +284,26 @@ func (e *each) late(c call) {
 		return
 	}
 	e.see(e.t, "CALL-01/answered", err == nil, "an answer", "%s: %s", c, a.OrError(err))
+}
+
+// largestNumber returns the largest number in a JSON value, 0 if none is above.
+func largestNumber(value json.RawMessage) float64 {
+	var most float64
+	if members, ok := rawjson.Object(value); ok {
+		for _, member := range members {
+			most = max(most, largestNumber(member))
+		}
+		return most
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(value, &list) == nil {
+		for _, item := range list {
+			most = max(most, largestNumber(item))
+		}
+		return most
+	}
+	_ = json.Unmarshal(value, &most) // anything else is no number
+	return max(most, 0)
 }
 
 // lost handles a call with which the server was lost.
@@ -309,7 +332,7 @@ func (e *each) again(c call, fault string, frames []conformance.Frame) {
 	e.given[c.tool.Name] = true
 	if _, err := ask(e.t, e.s, c, nil); wire.IsLost(err) {
 		e.fresh()
-		e.blame(fault+", twice", frames)
+		e.verdicts.blame("CALL-01/alive", "a server that answers other requests after the call", fault+", twice", frames)
 		return
 	}
 	e.blamePrevious()
@@ -331,13 +354,6 @@ func (e *each) blamePrevious() {
 		frames := e.t.Trace.Since(e.t.EvidenceFrom)
 		fault := fmt.Sprintf("%s: it was answered, and a moment later %v", c, err)
 		e.fresh()
-		e.blame(fault+", twice", frames)
-	}
-}
-
-// blame fails the check of servers that are lost with a call.
-func (e *each) blame(fault string, frames []conformance.Frame) {
-	if had := e.verdicts["CALL-01/alive"]; had == nil || had.fault == "" {
-		e.verdicts["CALL-01/alive"] = &verdict{expected: "a server that answers other requests after the call", fault: fault, frames: frames}
+		e.verdicts.blame("CALL-01/alive", "a server that answers other requests after the call", fault+", twice", frames)
 	}
 }
