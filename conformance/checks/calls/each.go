@@ -28,10 +28,10 @@ type each struct {
 	t *engine.Trial
 	s *wire.Session
 	verdicts
-	quick    map[string]float64 // of tools that have answered quickly, the largest number they had
-	given    map[string]bool    // tools that are not called any more
-	works    map[string]call    // the last success of each tool
-	tokens   []string           // of the calls that this session has answered
+	quick    map[string][]map[string]float64 // the numbers that tools had when they answered quickly
+	given    map[string]bool                 // tools that are not called any more
+	works    map[string]call                 // the last success of each tool
+	tokens   []string                        // of the calls that this session has answered
 	calls    int
 	previous *call // the last one that was answered
 	// silent is a call that had no answer, of a tool that may be slow.
@@ -46,7 +46,7 @@ func runEach(t *engine.Trial) {
 	if len(all) == 0 {
 		return
 	}
-	e := &each{t: t, s: t.Shared(), verdicts: verdicts{}, quick: map[string]float64{}, given: map[string]bool{}, works: map[string]call{}, judges: map[string]func(json.RawMessage) string{}}
+	e := &each{t: t, s: t.Shared(), verdicts: verdicts{}, quick: map[string][]map[string]float64{}, given: map[string]bool{}, works: map[string]call{}, judges: map[string]func(json.RawMessage) string{}}
 	over := budget(t)
 	learnOffers(t, e.s)
 	calm := slices.DeleteFunc(slices.Clone(all), destroys)
@@ -134,7 +134,11 @@ func (e *each) call(c call) {
 	}
 	e.previous = &c
 	if took < quick {
-		e.quick[c.tool.Name] = max(e.quick[c.tool.Name], largestNumber(c.args.JSON))
+		var numbers map[string]float64 // none when it has refused them
+		if succeeded(a) {
+			numbers = numbersIn(c.args.JSON)
+		}
+		e.quick[c.tool.Name] = append(e.quick[c.tool.Name], numbers)
 	}
 	e.given[c.tool.Name] = took > engine.Slow // one call of a slow tool is enough
 	e.see(e.t, "CALL-01/answered", err == nil, "an answer", "%s: %s", c, a.OrError(err))
@@ -268,12 +272,22 @@ func (e *each) late(c call) {
 	fault := fmt.Sprintf("%s: no answer in %s", c, e.s.Timeout)
 	frames := e.t.Trace.Since(e.t.EvidenceFrom)
 	_, gone := e.s.Ping(e.t.Ctx)
+	e.t.Rev.CloseShared() // the call still runs there, and may report progress
 	e.fresh()
 	if gone != nil {
 		e.again(c, fault+", nor to a ping after it", frames)
 		return
 	}
-	if most, was := e.quick[c.tool.Name]; !was || largestNumber(c.args.JSON) > most || e.t.Rev.Gentle() {
+	numbers := numbersIn(c.args.JSON)
+	asMuch := func(quick map[string]float64) bool {
+		for name, number := range numbers {
+			if had, there := quick[name]; !there || had < number {
+				return false
+			}
+		}
+		return true
+	}
+	if !slices.ContainsFunc(e.quick[c.tool.Name], asMuch) || e.t.Rev.Gentle() {
 		e.silent = fault
 		return
 	}
@@ -286,24 +300,17 @@ func (e *each) late(c call) {
 	e.see(e.t, "CALL-01/answered", err == nil, "an answer", "%s: %s", c, a.OrError(err))
 }
 
-// largestNumber returns the largest number in a JSON value, 0 if none is above.
-func largestNumber(value json.RawMessage) float64 {
-	var most float64
-	if members, ok := rawjson.Object(value); ok {
-		for _, member := range members {
-			most = max(most, largestNumber(member))
+// numbersIn returns the numbers among the members of arguments, by their names.
+func numbersIn(arguments json.RawMessage) map[string]float64 {
+	numbers := map[string]float64{}
+	members, _ := rawjson.Object(arguments)
+	for name, member := range members {
+		var number float64
+		if json.Unmarshal(member, &number) == nil && number != 0 {
+			numbers[name] = number
 		}
-		return most
 	}
-	var list []json.RawMessage
-	if json.Unmarshal(value, &list) == nil {
-		for _, item := range list {
-			most = max(most, largestNumber(item))
-		}
-		return most
-	}
-	_ = json.Unmarshal(value, &most) // anything else is no number
-	return max(most, 0)
+	return numbers
 }
 
 // lost handles a call with which the server was lost.
