@@ -178,6 +178,13 @@ func (v verdicts) see(t *engine.Trial, id string, ok bool, expected, format stri
 	}
 }
 
+// blame fails a check by these messages, unless it has failed already.
+func (v verdicts) blame(id, expected, fault string, frames []conformance.Frame) {
+	if had := v[id]; had == nil || had.fault == "" {
+		v[id] = &verdict{expected: expected, fault: fault, frames: frames}
+	}
+}
+
 // decide decides the checks that had an occasion, and skips the others.
 func (v verdicts) decide(t *engine.Trial, otherwise string) {
 	for _, c := range t.Scenario.Checks {

@@ -28,10 +28,10 @@ type each struct {
 	t *engine.Trial
 	s *wire.Session
 	verdicts
-	quick    map[string]bool // tools that have answered quickly
-	given    map[string]bool // tools that are not called any more
-	works    map[string]call // the last success of each tool
-	tokens   []string        // of the calls that this session has answered
+	quick    map[string][]map[string]float64 // the numbers that tools had when they answered quickly
+	given    map[string]bool                 // tools that are not called any more
+	works    map[string]call                 // the last success of each tool
+	tokens   []string                        // of the calls that this session has answered
 	calls    int
 	previous *call // the last one that was answered
 	// silent is a call that had no answer, of a tool that may be slow.
@@ -46,7 +46,7 @@ func runEach(t *engine.Trial) {
 	if len(all) == 0 {
 		return
 	}
-	e := &each{t: t, s: t.Shared(), verdicts: verdicts{}, quick: map[string]bool{}, given: map[string]bool{}, works: map[string]call{}, judges: map[string]func(json.RawMessage) string{}}
+	e := &each{t: t, s: t.Shared(), verdicts: verdicts{}, quick: map[string][]map[string]float64{}, given: map[string]bool{}, works: map[string]call{}, judges: map[string]func(json.RawMessage) string{}}
 	over := budget(t)
 	learnOffers(t, e.s)
 	calm := slices.DeleteFunc(slices.Clone(all), destroys)
@@ -133,7 +133,13 @@ func (e *each) call(c call) {
 		return
 	}
 	e.previous = &c
-	e.quick[c.tool.Name] = e.quick[c.tool.Name] || took < quick
+	if took < quick {
+		var numbers map[string]float64 // none when it has refused them
+		if succeeded(a) {
+			numbers = numbersIn(c.args.JSON)
+		}
+		e.quick[c.tool.Name] = append(e.quick[c.tool.Name], numbers)
+	}
 	e.given[c.tool.Name] = took > engine.Slow // one call of a slow tool is enough
 	e.see(e.t, "CALL-01/answered", err == nil, "an answer", "%s: %s", c, a.OrError(err))
 	if err != nil {
@@ -268,8 +274,9 @@ func mirrors(texts []string, content json.RawMessage) bool {
 	return isWrapped && json.Unmarshal(wrapped, &list) == nil && len(list) == len(texts)
 }
 
-// late handles a call without an answer. A tool that may be slow is not called again. One that has
-// answered quickly gets the same call once more: twice without an answer is no slowness.
+// late handles a call without an answer. A tool that may be slow is not called again, and larger
+// numbers than it had may mean more work. One that has answered quickly gets the same call once
+// more: twice without an answer is no slowness.
 func (e *each) late(c call) {
 	if c.endless() {
 		e.abandon()
@@ -284,7 +291,16 @@ func (e *each) late(c call) {
 		e.again(c, fault+", nor to a ping after it", frames)
 		return
 	}
-	if !e.quick[c.tool.Name] || e.t.Rev.Gentle() {
+	numbers := numbersIn(c.args.JSON)
+	asMuch := func(quick map[string]float64) bool {
+		for name, number := range numbers {
+			if had, there := quick[name]; !there || had < number {
+				return false
+			}
+		}
+		return true
+	}
+	if !slices.ContainsFunc(e.quick[c.tool.Name], asMuch) || e.t.Rev.Gentle() {
 		e.silent = fault
 		return
 	}
@@ -295,6 +311,19 @@ func (e *each) late(c call) {
 		return
 	}
 	e.see(e.t, "CALL-01/answered", err == nil, "an answer", "%s: %s", c, a.OrError(err))
+}
+
+// numbersIn returns the numbers among the members of arguments, by their names.
+func numbersIn(arguments json.RawMessage) map[string]float64 {
+	numbers := map[string]float64{}
+	members, _ := rawjson.Object(arguments)
+	for name, member := range members {
+		var number float64
+		if json.Unmarshal(member, &number) == nil && number != 0 {
+			numbers[name] = number
+		}
+	}
+	return numbers
 }
 
 // lost handles a call with which the server was lost.
@@ -323,7 +352,7 @@ func (e *each) again(c call, fault string, frames []conformance.Frame) {
 	e.given[c.tool.Name] = true
 	if _, err := ask(e.t, e.s, c, nil); wire.IsLost(err) {
 		e.fresh()
-		e.blame(fault+", twice", frames)
+		e.verdicts.blame("CALL-01/alive", "a server that answers other requests after the call", fault+", twice", frames)
 		return
 	}
 	e.blamePrevious()
@@ -345,13 +374,6 @@ func (e *each) blamePrevious() {
 		frames := e.t.Trace.Since(e.t.EvidenceFrom)
 		fault := fmt.Sprintf("%s: it was answered, and a moment later %v", c, err)
 		e.fresh()
-		e.blame(fault+", twice", frames)
-	}
-}
-
-// blame fails the check of servers that are lost with a call.
-func (e *each) blame(fault string, frames []conformance.Frame) {
-	if had := e.verdicts["CALL-01/alive"]; had == nil || had.fault == "" {
-		e.verdicts["CALL-01/alive"] = &verdict{expected: "a server that answers other requests after the call", fault: fault, frames: frames}
+		e.verdicts.blame("CALL-01/alive", "a server that answers other requests after the call", fault+", twice", frames)
 	}
 }

@@ -213,7 +213,8 @@ func (l *learned) candidates(name string, property json.RawMessage) []json.RawMe
 			all = append(all, l.known[suffix]...)
 		}
 	}
-	if s := fixture.ReadSchema(property); len(all) == 0 && s.Typed() == "string" {
+	isURI := strings.HasSuffix(name, "uri") || strings.HasSuffix(name, "url") // no id is one
+	if s := fixture.ReadSchema(property); len(all) == 0 && s.Typed() == "string" && !isURI {
 		for _, known := range []string{"id", "name", "title"} { // "note" may be the id of one
 			all = append(all, l.known[name+known]...)
 			all = append(all, l.known[known]...)

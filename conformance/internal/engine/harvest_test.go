@@ -50,6 +50,16 @@ func TestGuesses(t *testing.T) {
 	}
 }
 
+// TestKnown_URI: an id is a guess for a name that nothing was returned for, but not for a URI.
+func TestKnown_URI(t *testing.T) {
+	t.Parallel()
+	l := newRevisionRun(&runner{}, mcp.LatestSession)
+	l.LearnValue("id", "static-text")
+	require.Equal(t, []string{"static-text"}, l.Known("note"))
+	require.Empty(t, l.Known("resourceUri"))
+	require.Empty(t, l.Known("image_url"))
+}
+
 // FuzzLearn: whatever a server returns, learning ends and keeps little.
 func FuzzLearn(f *testing.F) {
 	f.Add(`{"structuredContent":{"a":[[[{"b":1}]]]},"content":[{"text":"[1,2,{\"c\":null}]"}]}`)

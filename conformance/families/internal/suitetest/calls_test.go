@@ -71,6 +71,42 @@ func TestStranger_Healthy(t *testing.T) {
 	})
 }
 
+// TestStranger_Fair: what no sentence forbids breaks nothing.
+func TestStranger_Fair(t *testing.T) {
+	t.Parallel()
+	var records atomic.Int64
+	lines := func(result reply) {
+		result["isError"] = false
+		result["content"] = []reply{{"type": "text", "text": strings.Repeat("a record\n", int(records.Load()))}}
+	}
+	for name, tt := range map[string]strangerDefect{
+		"a list that other calls make longer": {strangerServer{list: func(tools []reply) {
+			tools[2]["inputSchema"] = reply{"type": "object", "properties": reply{"limit": reply{"type": "integer"}}}
+		}, answer: func(r strangerRequest, a reply) reply {
+			if r.Params.Name == "find" {
+				records.Add(1)
+			}
+			return inStrangerResult("find", lines)(r, inStrangerResult("long", lines)(r, a))
+		}}, nil},
+		"a tool that takes longer for larger numbers": {strangerServer{list: func(tools []reply) {
+			tools[0]["inputSchema"] = reply{"type": "object", "properties": reply{"a": reply{"type": "integer", "maximum": 5000}}, "required": []string{"a"}}
+		}, answer: func(r strangerRequest, a reply) reply {
+			if number, _ := r.Params.Arguments["a"].(float64); number == 5000 {
+				return nil
+			}
+			return a
+		}}, []string{"CALL-01/in-time"}},
+		"a listed resource without news": {strangerServer{answer: toMethod(mcp.MethodResourcesSubscribe, withError(-32002))}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				require.ElementsMatch(t, tt.want, brokenIDs(judgeStranger(t, &tt.strangerServer, conformance.Options{})))
+			})
+		})
+	}
+}
+
 // TestStranger_Permission: nothing is called that the file of calls forbids, or that nothing permits.
 func TestStranger_Permission(t *testing.T) {
 	t.Parallel()
