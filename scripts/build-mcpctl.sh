@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds mcpctl as it is released: one static file without debug information.
 #   build-mcpctl.sh FILE     from the root of the repository; LDFLAGS="-s -w" are the flags of the linker
-# Calls in the suite, the commands and the login are not inlined: nothing there is called often
-# enough to be seen, and the copies weigh 0.5 MB. GOOS and GOARCH choose another system.
+# Calls in the suite, the commands, the login, pools, skills and the libraries of these are not
+# inlined: nothing there is called often enough to be seen, and the copies weigh 0.6 MB.
+# GOOS and GOARCH choose another system.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if (($# != 1)); then
@@ -11,7 +12,8 @@ if (($# != 1)); then
 fi
 module=github.com/mainstay-mcp/mainstay
 flags=()
-for packages in "$module/conformance/..." "$module/cmd/..." "$module/auth/..." go.yaml.in/yaml/v3; do
+libraries=(github.com/spf13/... github.com/go-jose/... github.com/godbus/... go.yaml.in/yaml/v3)
+for packages in "$module/conformance/..." "$module/cmd/..." "$module/auth/..." "$module/pool/..." "$module/skills/..." "$module/internal/schema" "$module/internal/serverfile/..." "${libraries[@]}"; do
 	flags+=("-gcflags=$packages=-l")
 done
 mkdir -p "$(dirname "$1")"
