@@ -43,7 +43,7 @@ MCPCTL_SERVER. To start a server as a program, give the program after -- instead
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newInfoCmd(a), newLsCmd(a), newDescribeCmd(a),
-		newCallCmd(a), newPingCmd(a), newRPCCmd(a), newSkillCmd(a), newAuthCmd(a), newProxyCmd(a),
+		newCallCmd(a), newPingCmd(a), newRPCCmd(a), newSkillCmd(a), newGenCmd(a), newAuthCmd(a), newProxyCmd(a),
 		conform.New(a.explain), newVersionCmd(a),
 	)
 	root.AddCommand(topics()...)
