@@ -52,10 +52,18 @@ func TestCallAs(t *testing.T) {
 	require.Equal(t, mcperrors.CodeInvalidRequest, mcperrors.CodeOf(err))
 	require.Equal(t, mcperrors.Answered, mcperrors.DeliveryOf(err))
 
+	structured(s, `{"content":[{"type":"image","data":"","mimeType":"image/png"}]}`)
+	whole, err := client.CallAs[*mcp.CallToolResult](ctx, c, "echo", hello)
+	require.NoError(t, err)
+	require.Equal(t, "image/png", whole.Content[0].(*mcp.ImageContent).MIMEType)
+
 	structured(s, `{"content":[{"type":"text","text":"disk full"}],"isError":true}`)
 	_, err = client.CallAs[sum](ctx, c, "echo", hello)
 	require.Equal(t, mcperrors.KindTool, mcperrors.KindOf(err))
 	require.ErrorContains(t, err, "disk full")
+	whole, err = client.CallAs[*mcp.CallToolResult](ctx, c, "echo", hello)
+	require.Equal(t, mcperrors.KindTool, mcperrors.KindOf(err))
+	require.Nil(t, whole)
 
 	structured(s, `{"content":[]}`)
 	_, err = client.CallAs[sum](ctx, c, "echo", hello)

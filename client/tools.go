@@ -138,7 +138,8 @@ func (c *Client) toolResult(ctx context.Context, cl *call, agreed *link.Agreemen
 
 // CallAs calls a tool and decodes its result into Out. It decodes the
 // structured content if there is any, else the first text block as JSON. If
-// Out is a string and the text is not JSON, it returns the text.
+// Out is a string and the text is not JSON, it returns the text. If Out is
+// *[mcp.CallToolResult], it returns the whole result.
 //
 // A result with IsError set is an error here. If a result cannot be decoded,
 // CallAs checks the tool's definition. If that has changed, the error names it
@@ -151,6 +152,10 @@ func CallAs[Out any](ctx context.Context, c Caller, tool string, in any, opts ..
 	}
 	if res.IsError {
 		return out, toolErrorOf(c, tool, res)
+	}
+	if whole, ok := any(&out).(**mcp.CallToolResult); ok {
+		*whole = res
+		return out, nil
 	}
 	if res.StructuredContent != nil {
 		err = jsonrpc.Unmarshal(res.StructuredContent, &out)

@@ -81,6 +81,11 @@ func setup(env *testscript.Env) error {
 	env.Setenv("CLOSED", "http://127.0.0.1:1") // nobody is there, nor will be
 	env.Setenv("FRAMES", name)
 	env.Setenv("ESC", "\x1b")
+	generated, err := filepath.Abs("testdata/fakeserver/tools.go")
+	if err != nil {
+		return err
+	}
+	env.Setenv("GENERATED", generated)
 	env.Setenv("GORACE", os.Getenv("GORACE"))
 	env.Setenv(connect.ProxyCache, "off")
 	env.Setenv(connect.EraStore, "off") // else a script's first run would decide what its second sends

@@ -44,7 +44,7 @@ program, give the program after -- instead.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newInfoCmd(a), newLsCmd(a), newDescribeCmd(a),
-		newCallCmd(a), newPingCmd(a), newRPCCmd(a), newSkillCmd(a), newAuthCmd(a), newProxyCmd(a), newServerCmd(a),
+		newCallCmd(a), newPingCmd(a), newRPCCmd(a), newSkillCmd(a), newGenCmd(a), newAuthCmd(a), newProxyCmd(a), newServerCmd(a),
 		conform.New(a.explain), newVersionCmd(a),
 	)
 	root.AddCommand(topics()...)

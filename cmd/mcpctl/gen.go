@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/gen"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/listing"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
+)
+
+// generator writes or checks one file.
+type generator struct {
+	*app
+	file, check, pkg string // of the flags
+}
+
+func newGenCmd(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "gen",
+		Short: "Write code that calls the tools of a server",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newGenGoCmd(a))
+	return cmd
+}
+
+func newGenGoCmd(a *app) *cobra.Command {
+	g := &generator{app: a}
+	cmd := &cobra.Command{
+		Use:   "go [SERVER]",
+		Short: "Write a Go file with a method for each tool, and types for its arguments and result",
+		Long: `Write a Go file with a method for each tool of a server, and types for its arguments
+and its result. The methods call a client.Caller: a client, or a pool of servers. A tool
+that reports an error is an error in Go. A change of a tool that matters to your code
+does not compile.
+
+Optional members are pointers, and enumerations are constants. A schema that Go cannot
+express is json.RawMessage; its comment has the reason. The text depends on the tools alone.
+
+--check compares a file with what would be written, for CI: it prints each difference
+and exits with 1 if there is one. In a Go file, with the package of that file:
+
+  //go:generate mcpctl gen go -O tools.go -- npx -y @modelcontextprotocol/server-memory`,
+		Example: `  mcpctl gen go :3000/mcp
+  mcpctl gen go https://api.example.com/mcp -O github/tools.go --package github
+  mcpctl gen go --check tools.go -- ./my-server`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, rest, err := a.dial.Server(target.NewLine(cmd, args))
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return failure.Usage("gen go takes a server and no other operand: %s", rest[0])
+			}
+			was, err := g.open()
+			if err != nil {
+				return err
+			}
+			return a.dial.With(cmd.Context(), t, func(ctx context.Context, c *connect.Connection) error {
+				tools, err := g.tools(ctx, c)
+				if err != nil {
+					return err
+				}
+				code := gen.Go(g.pkg, c.ServerInfo().Name, tools)
+				switch {
+				case g.check != "":
+					return g.differs(gen.Changes(was, code))
+				case g.file == "":
+					return a.console.Data(func(w io.Writer) error {
+						_, err := w.Write(code)
+						return err
+					})
+				}
+				if err := os.WriteFile(g.file, code, 0o644); err != nil { //nolint:gosec // source code is for all to read
+					return failure.New(failure.KindOutput, mcperrors.Answered, "%s was not written: %s", g.file, failure.RootCause(err))
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVarP(&g.file, "write", "O", "", "write this `file`; never one that is not generated")
+	cmd.Flags().StringVar(&g.pkg, "package", "", "the `name` of the package (default: that of the file, $GOPACKAGE, or tools)")
+	cmd.Flags().StringVar(&g.check, "check", "", "compare this `file` with the tools, and write nothing")
+	return cmd
+}
+
+// open reads the file that is to be replaced or checked, and decides the package.
+func (g *generator) open() (was []byte, err error) {
+	if g.file != "" && g.check != "" {
+		return nil, failure.Usage("-O writes a file and --check writes none: use one of them")
+	}
+	name := g.file + g.check
+	pkg := ""
+	if name != "" {
+		was, err = os.ReadFile(name)
+		switch {
+		case err == nil:
+			generated := false
+			if pkg, generated = gen.Package(was); !generated {
+				f := failure.Usage("%s was not written by mcpctl gen go; name another file", name)
+				f.Note = failure.NoteNothingSent
+				return nil, f
+			}
+		case g.check != "" || !errors.Is(err, fs.ErrNotExist):
+			f := failure.Usage("cannot read %s: %s", name, failure.RootCause(err))
+			f.Note = failure.NoteNothingSent
+			if g.check != "" {
+				f.AddNote("write it with -O")
+			}
+			return nil, f
+		}
+	}
+	if g.pkg == "" {
+		g.pkg = pkg
+	}
+	if g.pkg == "" {
+		g.pkg, _ = g.console.Env("GOPACKAGE")
+	}
+	if g.pkg == "" {
+		g.pkg = "tools"
+	}
+	if !gen.IsPackageName(g.pkg) {
+		return nil, failure.Usage("%s is not the name of a Go package: use letters and digits", g.pkg)
+	}
+	return was, nil
+}
+
+// tools returns the tools that can be called, and warns about the others.
+func (g *generator) tools(ctx context.Context, c *connect.Connection) ([]*doc.Value, error) {
+	if !c.May("tools") {
+		f := failure.New(failure.KindNotFound, mcperrors.NotSent, "the server declares no tools")
+		f.Note = failure.NoteNothingSent
+		return nil, f
+	}
+	items, err := listing.Walk(ctx, g.dial, c, listing.Lists[0], nil)
+	if err != nil {
+		return nil, err
+	}
+	var tools []*doc.Value
+	seen := map[string]bool{}
+	for i, item := range items {
+		switch name := item.Get("name"); {
+		case name.Kind() != doc.String || name.Str() == "":
+			g.console.Warn("tool %d is left out: it has no name", i+1)
+		case seen[name.Str()]:
+			g.console.Warn("the second tool %s is left out: the name is taken", name.Str())
+		case item.Get("inputSchema").Kind() != doc.Object:
+			g.console.Warn("the tool %s is left out: its inputSchema is not an object", name.Str())
+		default:
+			tools = append(tools, item)
+			seen[name.Str()] = true
+		}
+	}
+	return tools, nil
+}
+
+// differs prints the differences of a file. It fails if there are any.
+func (g *generator) differs(changes []gen.Change) error {
+	if g.console.Format == console.JSON {
+		if changes == nil {
+			changes = []gen.Change{}
+		}
+		if err := g.console.PrintJSON(console.Encode(map[string]any{"file": g.check, "changes": changes})); err != nil {
+			return err
+		}
+	}
+	for _, c := range changes {
+		if err := g.print(c); err != nil {
+			return err
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	f := failure.New(failure.KindNegative, mcperrors.Answered, "%s does not match the tools of the server", g.check)
+	f.Note = "write it again with -O, and adapt the code that no longer compiles"
+	return f
+}
+
+func (g *generator) print(c gen.Change) error {
+	switch g.console.Format {
+	case console.JSON:
+		return nil
+	case console.NDJSON, console.Raw:
+		return g.console.PrintRaw(console.Encode(c))
+	}
+	line := "~ " + c.What + ": " + c.Was + " → " + c.Now
+	switch {
+	case c.Was == "":
+		line = "+ " + c.What + ": " + c.Now
+	case c.Now == "":
+		line = "- " + c.What + ": " + c.Was
+	}
+	return g.console.Print(visible.Line(line) + "\n")
+}
