@@ -80,6 +80,9 @@ func (f *fake) answer(frame []byte) []string {
 	if answer := f.skills(r, result, failed); answer != nil {
 		return answer
 	}
+	if answer := f.shelf(r, result, failed); answer != nil {
+		return answer
+	}
 	switch r.Method {
 	case "initialize":
 		if f.mode == "refuse-start" {

@@ -67,15 +67,11 @@ func resultText(result *doc.Value, saved []string) string {
 	var b strings.Builder
 	texts := 0
 	for i, block := range result.Get("content").Items() {
-		var line string
-		if kind := block.Get("type").Str(); kind == "text" {
+		line := blockText(block)
+		if block.Get("type").Str() == "text" {
 			texts++
-			line = visible.Text(block.Get("text").Str())
-		} else {
-			line = blockLine(kind, block)
-			if i < len(saved) && saved[i] != "" {
-				line = strings.TrimSuffix(line, "]") + " → " + visible.Line(saved[i]) + "]"
-			}
+		} else if i < len(saved) && saved[i] != "" {
+			line = strings.TrimSuffix(line, "]") + " → " + visible.Line(saved[i]) + "]"
 		}
 		b.WriteString(strings.TrimSuffix(line, "\n") + "\n")
 	}
@@ -83,6 +79,15 @@ func resultText(result *doc.Value, saved []string) string {
 		b.WriteString(visible.Text(string(console.Indent(structured.AppendJSON(nil)))) + "\n")
 	}
 	return b.String()
+}
+
+// blockText is a content block for people.
+func blockText(block *doc.Value) string {
+	kind := block.Get("type").Str()
+	if kind == "text" {
+		return visible.Text(block.Get("text").Str())
+	}
+	return blockLine(kind, block)
 }
 
 // blockLine is one line for a content block that is not text.

@@ -16,8 +16,8 @@ func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcpctl",
 		Short: "Talk to MCP servers from the command line",
-		Long: `Mcpctl talks to MCP servers. It lists and describes their tools, resources and
-prompts, calls tools, sends any request, and runs the conformance suite. Errors
+		Long: `Mcpctl talks to MCP servers. It lists and describes their tools, calls tools, reads
+resources, gets prompts, sends any request, and runs the conformance suite. Errors
 say what happened, whether the call may have run, and what to do next.
 
   mcpctl [flags] COMMAND [SERVER] [operand…] [-- PROGRAM ARG…]
@@ -43,7 +43,7 @@ MCPCTL_SERVER. To start a server as a program, give the program after -- instead
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newInfoCmd(a), newLsCmd(a), newDescribeCmd(a),
-		newCallCmd(a), newPingCmd(a), newRPCCmd(a), newSkillCmd(a), newAuthCmd(a), newProxyCmd(a),
+		newCallCmd(a), newReadCmd(a), newPromptCmd(a), newCompleteCmd(a), newPingCmd(a), newRPCCmd(a), newSkillCmd(a), newAuthCmd(a), newProxyCmd(a),
 		conform.New(a.explain), newVersionCmd(a),
 	)
 	root.AddCommand(topics()...)
