@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/listing"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
@@ -45,8 +44,6 @@ func (a *app) prompt(cmd *cobra.Command, args []string, base string, noValidate 
 	if err != nil {
 		return err
 	}
-	show := a.console.NewStatus()
-	defer show.End()
 	return a.dial.With(cmd.Context(), t, func(ctx context.Context, c *connect.Connection) error {
 		prompt, err := listing.Prompt(ctx, a.dial, c, rest[0])
 		if err != nil {
@@ -61,10 +58,7 @@ func (a *app) prompt(cmd *cobra.Command, args []string, base string, noValidate 
 		if len(arguments.Members()) > 0 {
 			params.Set("arguments", arguments)
 		}
-		show.Begin("getting " + visible.Line(rest[0]))
-		raw, err := a.dial.Request(ctx, c, connect.Sent{Method: mcp.MethodPromptsGet}, json.RawMessage(params.AppendJSON(nil)),
-			client.WithProgress(show.Progress))
-		show.End()
+		raw, err := a.dial.Request(ctx, c, connect.Sent{Method: mcp.MethodPromptsGet}, json.RawMessage(params.AppendJSON(nil)))
 		if err != nil {
 			return err
 		}

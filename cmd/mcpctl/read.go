@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
@@ -69,16 +68,11 @@ func (a *app) read(cmd *cobra.Command, args []string, file string) error {
 	if _, err := os.Lstat(file); file != "" && !errors.Is(err, fs.ErrNotExist) {
 		return unsent("-O: %s exists, and is not overwritten: name another file", file)
 	}
-	show := a.console.NewStatus()
-	defer show.End()
 	return a.dial.With(cmd.Context(), t, func(ctx context.Context, c *connect.Connection) error {
 		if !c.May("resources") {
 			return undeclared(c, "resources")
 		}
-		show.Begin("reading " + visible.Line(uri))
-		raw, err := a.dial.Request(ctx, c, connect.Sent{Method: mcp.MethodResourcesRead}, console.Encode(map[string]string{"uri": uri}),
-			client.WithProgress(show.Progress))
-		show.End()
+		raw, err := a.dial.Request(ctx, c, connect.Sent{Method: mcp.MethodResourcesRead}, console.Encode(map[string]string{"uri": uri}))
 		if err != nil {
 			return err
 		}

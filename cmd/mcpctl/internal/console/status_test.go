@@ -51,14 +51,23 @@ func TestStatusLine(t *testing.T) {
 	})
 }
 
-func TestNoStatusLineInAPipe(t *testing.T) {
+func TestStatusInAPipe(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		s := consoleOn(false, &out).NewStatus()
-		s.Begin("calling echo")
-		time.Sleep(time.Minute)
-		s.End()
-		require.Empty(t, out.String())
-	})
+	for format, want := range map[string]string{
+		Human: "starting npx · 15 s\nstarting npx · 30 s · 1\n", JSON: "", NDJSON: "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var out bytes.Buffer
+			c := consoleOn(false, &out)
+			c.Format = format
+			s := c.NewStatus()
+			s.Begin("starting npx")
+			time.Sleep(pipeDelay)
+			synctest.Wait()
+			s.Set("1")
+			time.Sleep(pipeDelay + time.Second)
+			s.End()
+			require.Equal(t, want, taken(c, &out))
+		})
+	}
 }

@@ -109,6 +109,7 @@ func (f *Failure) object() json.RawMessage {
 		fields["retryable"] = console.Encode(false)
 		fields["suggestedAction"] = console.Encode("Check whether it ran")
 	}
+	fields["safeToRetry"] = console.Encode(f.Delivery == mcperrors.NotSent || f.Delivery == mcperrors.Rejected)
 	fields["kind"] = console.Encode(f.Kind)
 	fields["exit"] = console.Encode(f.Kind.ExitCode())
 	fields["message"] = console.Encode(f.Message)
@@ -152,7 +153,7 @@ func ordered(fields map[string]json.RawMessage) json.RawMessage {
 		out = append(append(append(out, console.Encode(name)...), ':'), fields[name]...)
 		delete(fields, name)
 	}
-	for _, name := range []string{"kind", "exit", "message", "code", "server", "method", "tool", "delivery", "retryable", "http", "rpc", "process", "attempts", "hint"} {
+	for _, name := range []string{"kind", "exit", "message", "code", "server", "method", "tool", "delivery", "retryable", "safeToRetry", "http", "rpc", "process", "attempts", "hint"} {
 		if _, ok := fields[name]; ok {
 			add(name)
 		}
