@@ -29,7 +29,7 @@ arguments that are chosen already.`,
 }
 
 func (a *app) complete(cmd *cobra.Command, args []string) error {
-	t, rest, err := a.uriLine(cmd, args)
+	t, rest, err := uriLine(a.dial, cmd, args)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,11 @@ func (a *app) complete(cmd *cobra.Command, args []string) error {
 	if !strings.Contains(words[0], "=") {
 		words[0] += "="
 	}
-	values, err := a.texts(words)
+	_, operands, err := a.operands(words, "", false)
+	if err != nil {
+		return err
+	}
+	values, err := texts(operands)
 	if err != nil {
 		return err
 	}
@@ -99,7 +103,7 @@ func (a *app) complete(cmd *cobra.Command, args []string) error {
 		if completion.Get("hasMore").True() && !a.console.Quiet {
 			a.console.Note("the server has more values: type more of " + values[0].name)
 		}
-		return a.printItems(raw, offered, func() error {
+		return printItems(a.console, raw, offered, func() error {
 			var b strings.Builder
 			for _, value := range offered {
 				b.WriteString(visible.Line(value.Str()) + "\n")

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/listing"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
@@ -16,8 +17,7 @@ import (
 )
 
 func newPromptCmd(a *app) *cobra.Command {
-	var base string
-	var noValidate bool
+	p := &prompting{app: a}
 	cmd := &cobra.Command{
 		Use:   "prompt [SERVER] NAME [k=v…]",
 		Short: "Get a prompt",
@@ -25,14 +25,22 @@ func newPromptCmd(a *app) *cobra.Command {
 checked against the prompt's own list before it is asked for.`,
 		Example: `  mcpctl prompt :3000/mcp review file=@main.go
   mcpctl prompt :3000/mcp review -o json --json @args.json`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.prompt(cmd, args, base, noValidate) },
+		RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd, args) },
 	}
-	cmd.Flags().StringVar(&base, "json", "", "the `object` to start from: JSON text, @FILE, or - for standard input")
-	cmd.Flags().BoolVar(&noValidate, "no-validate", false, "send the arguments unchecked")
+	cmd.Flags().StringVar(&p.base, "json", "", "the `object` to start from: JSON text, @FILE, or - for standard input")
+	cmd.Flags().BoolVar(&p.noValidate, "no-validate", false, "send the arguments unchecked")
 	return cmd
 }
 
-func (a *app) prompt(cmd *cobra.Command, args []string, base string, noValidate bool) error {
+// prompting is one run of the command.
+type prompting struct {
+	app        *app
+	base       string
+	noValidate bool
+}
+
+func (p *prompting) run(cmd *cobra.Command, args []string) error {
+	a := p.app
 	t, rest, err := a.dial.Server(target.NewLine(cmd, args))
 	if err != nil {
 		return err
@@ -40,7 +48,7 @@ func (a *app) prompt(cmd *cobra.Command, args []string, base string, noValidate 
 	if len(rest) == 0 {
 		return unsent("no prompt given: name the prompt to get; mcpctl ls prompts lists them")
 	}
-	object, operands, err := a.operands(rest[1:], base, cmd.Flags().Changed("json"))
+	object, operands, err := a.operands(rest[1:], p.base, cmd.Flags().Changed("json"))
 	if err != nil {
 		return err
 	}
@@ -49,7 +57,7 @@ func (a *app) prompt(cmd *cobra.Command, args []string, base string, noValidate 
 		if err != nil {
 			return err
 		}
-		arguments, err := a.arguments(withSchema(prompt), object, operands, noValidate)
+		arguments, err := a.arguments(withSchema(prompt), object, operands, p.noValidate)
 		if err != nil {
 			return err
 		}
@@ -67,7 +75,7 @@ func (a *app) prompt(cmd *cobra.Command, args []string, base string, noValidate 
 			return c.Broken("the answer to %s has no list named messages", mcp.MethodPromptsGet)
 		}
 		messages := result.Get("messages").Items()
-		return a.printItems(raw, messages, func() error { return a.console.Print(a.promptText(messages)) })
+		return printItems(a.console, raw, messages, func() error { return a.console.Print(promptText(a.console.OutStyle(), messages)) })
 	})
 }
 
@@ -97,10 +105,10 @@ func withSchema(prompt *doc.Value) *doc.Value {
 var noOthers, _ = doc.Parse([]byte("false"))
 
 // promptText is a conversation for people: each message below its role.
-func (a *app) promptText(messages []*doc.Value) string {
+func promptText(s console.Style, messages []*doc.Value) string {
 	parts := make([]string, 0, len(messages))
 	for _, m := range messages {
-		role := a.console.OutStyle().Bold(visible.Line(m.Get("role").Str()) + ":")
+		role := s.Bold(visible.Line(m.Get("role").Str()) + ":")
 		parts = append(parts, role+"\n"+strings.TrimSuffix(blockText(m.Get("content")), "\n")+"\n")
 	}
 	return strings.Join(parts, "\n")

@@ -23,7 +23,7 @@ import (
 )
 
 func newReadCmd(a *app) *cobra.Command {
-	var file string
+	r := &reading{app: a}
 	cmd := &cobra.Command{
 		Use:   "read [SERVER] URI [k=v…]",
 		Short: "Read a resource",
@@ -34,39 +34,50 @@ mcpctl ls templates.`,
 		Example: `  mcpctl read :3000/mcp file:///guide.md
   mcpctl read :3000/mcp 'file:///{path}' path=guide.md
   mcpctl read :3000/mcp img://logo -O logo.png`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.read(cmd, args, file) },
+		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd, args) },
 	}
-	cmd.Flags().StringVarP(&file, "out", "O", "", "write the content to this new `file`, unchanged")
+	cmd.Flags().StringVarP(&r.file, "out", "O", "", "write the content to this new `file`, unchanged")
 	return cmd
 }
 
 // uriLine returns the server and the other operands. After a program has been given, the URI
 // of a resource is not taken for that of a server.
-func (a *app) uriLine(cmd *cobra.Command, args []string) (target.Target, []string, error) {
+func uriLine(d *connect.Dialer, cmd *cobra.Command, args []string) (target.Target, []string, error) {
 	l := target.NewLine(cmd, args)
 	operands := l.Operands
 	if !l.Dashed {
-		return a.dial.Server(l)
+		return d.Server(l)
 	}
 	l.Operands = nil
-	t, _, err := a.dial.Server(l)
+	t, _, err := d.Server(l)
 	return t, operands, err
 }
 
-func (a *app) read(cmd *cobra.Command, args []string, file string) error {
-	t, rest, err := a.uriLine(cmd, args)
+// reading is one run of the command.
+type reading struct {
+	app  *app
+	file string
+}
+
+func (r *reading) run(cmd *cobra.Command, args []string) error {
+	a := r.app
+	t, rest, err := uriLine(a.dial, cmd, args)
 	if err != nil {
 		return err
 	}
 	if len(rest) == 0 {
 		return unsent("no resource given: name the URI to read; mcpctl ls resources lists them")
 	}
-	uri, err := a.expand(rest[0], rest[1:])
+	_, operands, err := a.operands(rest[1:], "", false)
 	if err != nil {
 		return err
 	}
-	if _, err := os.Lstat(file); file != "" && !errors.Is(err, fs.ErrNotExist) {
-		return unsent("-O: %s exists, and is not overwritten: name another file", file)
+	uri, err := expand(rest[0], operands)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(r.file); r.file != "" && !errors.Is(err, fs.ErrNotExist) {
+		return unsent("-O: %s exists, and is not overwritten: name another file", r.file)
 	}
 	return a.dial.With(cmd.Context(), t, func(ctx context.Context, c *connect.Connection) error {
 		if !c.May("resources") {
@@ -81,10 +92,10 @@ func (a *app) read(cmd *cobra.Command, args []string, file string) error {
 			return c.Broken("the answer to %s has no list named contents", mcp.MethodResourcesRead)
 		}
 		contents := result.Get("contents").Items()
-		if file != "" {
-			return a.writeContent(file, contents)
+		if r.file != "" {
+			return writeContent(a.console, r.file, contents)
 		}
-		return a.printItems(raw, contents, func() error { return a.printContents(contents) })
+		return printItems(a.console, raw, contents, func() error { return printContents(a.console, contents) })
 	})
 }
 
@@ -97,15 +108,15 @@ func undeclared(c *connect.Connection, what string) *failure.Failure {
 }
 
 // printItems prints a result whose items are lines of NDJSON.
-func (a *app) printItems(raw []byte, items []*doc.Value, human func() error) error {
-	switch a.console.Format {
+func printItems(c *console.Console, raw []byte, items []*doc.Value, human func() error) error {
+	switch c.Format {
 	case console.JSON:
-		return a.console.PrintJSON(raw)
+		return c.PrintJSON(raw)
 	case console.Raw:
-		return a.console.PrintRaw(raw)
+		return c.PrintRaw(raw)
 	case console.NDJSON:
 		for _, item := range items {
-			if err := a.console.PrintRaw(console.Compact(item.AppendJSON(nil))); err != nil {
+			if err := c.PrintRaw(console.Compact(item.AppendJSON(nil))); err != nil {
 				return err
 			}
 		}
@@ -125,32 +136,33 @@ func contentBytes(content *doc.Value) (data []byte, binary bool, err error) {
 
 // printContents prints text for people. A resource that is one piece of binary data passes
 // unchanged to a pipe, because another program reads it there.
-func (a *app) printContents(contents []*doc.Value) error {
+func printContents(c *console.Console, contents []*doc.Value) error {
 	var b strings.Builder
 	for _, content := range contents {
 		data, binary, err := contentBytes(content)
 		if err != nil {
 			return notBase64(content)
 		}
-		if binary && len(contents) == 1 && !a.console.OutTerminal {
-			_, err := a.console.Out.Write(data)
+		if binary && len(contents) == 1 && !c.OutTerminal {
+			_, err := c.Out.Write(data)
 			return err
 		}
 		uri := visible.Line(content.Get("uri").Str())
 		switch {
 		case binary:
-			b.WriteString(fmt.Sprintf("[%s %s %s: -O FILE writes it]", uri, visible.Line(cmp.Or(content.Get("mimeType").Str(), "data")), size(len(data))) + "\n")
+			media := visible.Line(cmp.Or(content.Get("mimeType").Str(), "data"))
+			b.WriteString(c.Wrapped(fmt.Sprintf("[%s %s %s: -O FILE writes it]", uri, media, size(len(data))), ""))
 			continue
 		case len(contents) > 1:
-			b.WriteString(a.console.OutStyle().Bold("["+uri+"]") + "\n")
+			b.WriteString(c.OutStyle().Bold("["+uri+"]") + "\n")
 		}
 		b.WriteString(strings.TrimSuffix(visible.Text(string(data)), "\n") + "\n")
 	}
-	return a.console.Print(b.String())
+	return c.Print(b.String())
 }
 
 // writeContent writes the one content of a resource to a new file.
-func (a *app) writeContent(file string, contents []*doc.Value) error {
+func writeContent(c *console.Console, file string, contents []*doc.Value) error {
 	if len(contents) != 1 {
 		return failure.New(failure.KindOutput, mcperrors.Answered, "the resource has %d contents, and -O writes one: use -o json", len(contents))
 	}
@@ -161,8 +173,8 @@ func (a *app) writeContent(file string, contents []*doc.Value) error {
 	if err := writeFile(file, data); err != nil {
 		return failure.New(failure.KindOutput, mcperrors.Answered, "the resource could not be written: %v", err)
 	}
-	if !a.console.Quiet {
-		a.console.Note("saved " + file + ", " + size(len(data)))
+	if !c.Quiet {
+		c.Note("saved " + file + ", " + size(len(data)))
 	}
 	return nil
 }

@@ -31,8 +31,8 @@ func templateVariables(template string) (all, needed []string) {
 }
 
 // expand returns the URI that operands make of a template. A URI that is no template takes none.
-func (a *app) expand(template string, args []string) (string, error) {
-	values, err := a.texts(args)
+func expand(template string, operands []operand.Operand) (string, error) {
+	values, err := texts(operands)
 	if err != nil {
 		return "", err
 	}
@@ -69,12 +69,8 @@ func (a *app) expand(template string, args []string) (string, error) {
 // namedText is an operand whose value can only be text.
 type namedText struct{ name, text string }
 
-// texts reads operands whose values are text, in their order.
-func (a *app) texts(args []string) ([]namedText, error) {
-	_, operands, err := a.operands(args, "", false)
-	if err != nil {
-		return nil, err
-	}
+// texts returns operands whose values are text, in their order.
+func texts(operands []operand.Operand) ([]namedText, error) {
 	built, _, err := operand.Build(nil, operands, schema.Schema{})
 	if err != nil {
 		return nil, err

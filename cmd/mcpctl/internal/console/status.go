@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -82,16 +83,22 @@ func (s *Status) draw(began time.Time, stop, done chan struct{}) {
 
 // show writes the line over the previous one. The caller holds the mutex.
 func (s *Status) show(began time.Time) {
-	text := fmt.Sprintf("%s · %.0f s", visible.Line(s.what), time.Since(began).Seconds())
+	text := fmt.Sprintf(" · %.0f s", time.Since(began).Seconds())
 	if s.last != "" {
 		text += " · " + s.last
 	}
+	width := 200
+	if s.c.ErrTerminal {
+		width = s.c.Width - 2
+	}
+	// The time and the progress stay on a narrow terminal; what is waited for is known.
+	text = visible.Cut(visible.Line(s.what), max(10, width-utf8.RuneCountInString(text)-1)) + text
 	if !s.c.ErrTerminal {
-		s.c.Note(visible.Cut(text, 200))
+		s.c.Note(visible.Cut(text, width))
 		return
 	}
 	s.on = true
-	fmt.Fprint(s.c.Err, "\r\x1b[K"+visible.Cut(text, s.c.Width-2))
+	fmt.Fprint(s.c.Err, "\r\x1b[K"+visible.Cut(text, width))
 }
 
 // Set changes the end of the line, from the next update on.

@@ -51,6 +51,22 @@ func TestStatusLine(t *testing.T) {
 	})
 }
 
+// A long command line does not push the time off a narrow terminal.
+func TestStatusKeepsTheTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		c := consoleOn(true, &out)
+		c.Width = 40
+		s := c.NewStatus()
+		s.Begin("starting npx -y @modelcontextprotocol/server-everything stdio")
+		time.Sleep(statusDelay + time.Millisecond)
+		synctest.Wait()
+		require.Equal(t, "\r\x1b[Kstarting npx -y @modelcontextpr… · 0 s", taken(c, &out))
+		s.End()
+	})
+}
+
 func TestStatusInAPipe(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{
