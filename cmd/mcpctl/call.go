@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
@@ -46,7 +45,7 @@ fit the tool's output schema is shown after a warning; with --strict the run fai
   mcpctl call :3000/mcp deploy env=prod --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.baseSet = cmd.Flags().Changed("json")
-			a.events = true
+			a.dial.Events = true
 			return a.call(cmd, args, o)
 		},
 	}
@@ -79,8 +78,6 @@ func (a *app) call(cmd *cobra.Command, args []string, o callOptions) error {
 		}
 	}
 	a.dial.DryRun = o.dryRun
-	show := a.console.NewStatus()
-	defer show.End()
 	return a.dial.With(cmd.Context(), t, func(ctx context.Context, c *connect.Connection) error {
 		tool, err := listing.Tool(ctx, a.dial, c, name)
 		if err != nil {
@@ -96,15 +93,12 @@ func (a *app) call(cmd *cobra.Command, args []string, o callOptions) error {
 		if o.dryRun {
 			return a.dryRun(ctx, c, mcp.MethodToolsCall, params)
 		}
-		show.Begin("calling " + name)
-		raw, err := a.dial.Request(ctx, c, connect.Sent{Method: mcp.MethodToolsCall, Tool: name, Acts: true}, json.RawMessage(params.AppendJSON(nil)),
-			client.WithProgress(show.Progress))
-		show.End()
+		raw, err := a.dial.Request(ctx, c, connect.Sent{Method: mcp.MethodToolsCall, Tool: name, Acts: true}, json.RawMessage(params.AppendJSON(nil)))
 		if err != nil {
 			return withTool(err, name)
 		}
 		return a.result(c, tool, raw, o)
-	}, client.OnLog(func(_ context.Context, m mcp.LoggingMessageParams) { show.Log(m) }))
+	})
 }
 
 // noTool is the failure of a command that needs a tool and was given none.

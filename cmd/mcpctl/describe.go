@@ -61,7 +61,7 @@ func (a *app) describe(cmd *cobra.Command, t target.Target, tool *doc.Value) err
 	b.WriteString(s.Bold(visible.Line(toolSignature(tool))) + "\n")
 	for _, key := range []string{"title", "description"} {
 		if text := strings.TrimSpace(tool.Get(key).Str()); text != "" {
-			b.WriteString("\n" + visible.Text(text) + "\n")
+			b.WriteString("\n" + a.console.Wrapped(visible.Text(text), ""))
 		}
 	}
 	input := schema.New(tool.Get("inputSchema"))

@@ -77,7 +77,7 @@ func TestClosedPipeAfterACall(t *testing.T) {
 	}{
 		{[]string{"call", url, "echo", "message=hi"}, `"kind":"output-closed","exit":141,"message":"the reader closed the output before it was complete","method":"tools/call","tool":"echo","delivery":"answered","retryable":false`},
 		{[]string{"rpc", url, "ping"}, `"method":"ping","delivery":"answered"`},
-		{[]string{"ls", url}, ""},
+		{[]string{"ls", "-q", url}, ""},
 		{[]string{"call", url, "echo", "message=hi", "--dry-run"}, ""},
 	} {
 		var stderr strings.Builder

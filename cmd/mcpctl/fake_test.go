@@ -40,6 +40,7 @@ const fakeTools = `{"name":"echo","title":"Echo","description":"Says it again","
 {"name":"hang","inputSchema":{"type":"object"}},
 {"name":"asks","inputSchema":{"type":"object"}},
 {"name":"progress","inputSchema":{"type":"object"}},
+{"name":"chatty","inputSchema":{"type":"object"}},
 {"name":"env","inputSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}},
 {"name":7,"description":"a tool whose name is a number"}`
 
@@ -78,6 +79,9 @@ func (f *fake) answer(frame []byte) []string {
 		return answer
 	}
 	if answer := f.skills(r, result, failed); answer != nil {
+		return answer
+	}
+	if answer := f.shelf(r, result, failed); answer != nil {
 		return answer
 	}
 	switch r.Method {
@@ -192,6 +196,12 @@ func (f *fake) call(r fakeRequest, result func(string) []string, failed func(int
 			`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + token + `,"progress":1,"total":2,"message":"half"}}`,
 			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"fake","data":"working"}}`,
 		}, result(`{"content":[{"type":"text","text":"done"}]}`)...)
+	case "chatty":
+		var notes []string
+		for n := range 50 {
+			notes = append(notes, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":%d}}`, n))
+		}
+		return append(notes, result(`{"content":[]}`)...)
 	case "hang":
 		return nil
 	}

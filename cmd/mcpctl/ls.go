@@ -105,10 +105,17 @@ func (a *app) ls(ctx context.Context, c *connect.Connection, what []listing.List
 			if err != nil {
 				return err
 			}
+			nameless := 0
 			for _, item := range items {
+				if item.Get(l.ID).Kind() != doc.String {
+					nameless++
+				}
 				if matches(match, item, l) {
 					list.SetItem(len(list.Items()), item)
 				}
+			}
+			if nameless > 0 {
+				a.console.Warn("%s: %s", l.Name, count(nameless, "item is invalid, because it has no "+l.ID, "items are invalid, because they have no "+l.ID))
 			}
 		}
 		all.Set(l.Member, list)
@@ -190,9 +197,7 @@ func (a *app) lsHuman(l listing.List, items []*doc.Value, several bool, o lsOpti
 		b.WriteString(indent + s.Bold(visible.Line(row[1])) + "\n")
 		for _, text := range row[2:] {
 			if text != "" {
-				for line := range strings.Lines(visible.Text(strings.TrimSpace(text))) {
-					b.WriteString(indent + "    " + strings.TrimRight(line, "\n") + "\n")
-				}
+				b.WriteString(a.console.Wrapped(visible.Text(strings.TrimSpace(text)), indent+"    "))
 			}
 		}
 	}

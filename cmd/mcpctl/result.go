@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"mime"
 	"os"
 	"path/filepath"
@@ -36,9 +38,9 @@ func (a *app) result(c *connect.Connection, tool *doc.Value, raw json.RawMessage
 	saved, unsaved := a.save(tool.Get("name").Str(), result, o.save)
 	switch a.console.Format {
 	case console.JSON:
-		err = a.console.PrintJSON(raw)
+		err = a.console.PrintJSON(withoutSaved(raw, result, saved))
 	case console.NDJSON:
-		err = a.console.PrintEvent("result", raw)
+		err = a.console.PrintEvent("result", withoutSaved(raw, result, saved))
 	case console.Raw:
 		err = a.console.PrintRaw(raw)
 	default:
@@ -67,15 +69,11 @@ func resultText(result *doc.Value, saved []string) string {
 	var b strings.Builder
 	texts := 0
 	for i, block := range result.Get("content").Items() {
-		var line string
-		if kind := block.Get("type").Str(); kind == "text" {
+		line := blockText(block)
+		if block.Get("type").Str() == "text" {
 			texts++
-			line = visible.Text(block.Get("text").Str())
-		} else {
-			line = blockLine(kind, block)
-			if i < len(saved) && saved[i] != "" {
-				line = strings.TrimSuffix(line, "]") + " → " + visible.Line(saved[i]) + "]"
-			}
+		} else if i < len(saved) && saved[i] != "" {
+			line = strings.TrimSuffix(line, "]") + " → " + visible.Line(saved[i]) + "]"
 		}
 		b.WriteString(strings.TrimSuffix(line, "\n") + "\n")
 	}
@@ -83,6 +81,15 @@ func resultText(result *doc.Value, saved []string) string {
 		b.WriteString(visible.Text(string(console.Indent(structured.AppendJSON(nil)))) + "\n")
 	}
 	return b.String()
+}
+
+// blockText is a content block for people.
+func blockText(block *doc.Value) string {
+	kind := block.Get("type").Str()
+	if kind == "text" {
+		return visible.Text(block.Get("text").Str())
+	}
+	return blockLine(kind, block)
 }
 
 // blockLine is one line for a content block that is not text.
@@ -158,9 +165,13 @@ func (a *app) save(tool string, result *doc.Value, folder string) (paths []strin
 			a.console.Warn("block %d of the result was not saved: its data is not base64", i+1)
 			continue
 		}
-		number++
-		path := filepath.Join(folder, fmt.Sprintf("%s-%d%s", fileName(tool), number, extension(media)))
-		if err := os.WriteFile(path, bytes, 0o644); err != nil {
+		var path string
+		for err = fs.ErrExist; errors.Is(err, fs.ErrExist); { // what is there stays
+			number++
+			path = filepath.Join(folder, fmt.Sprintf("%s-%d%s", fileName(tool), number, extension(media)))
+			err = writeFile(path, bytes)
+		}
+		if err != nil {
 			if failed == nil {
 				failed = err
 			}
@@ -172,6 +183,31 @@ func (a *app) save(tool string, result *doc.Value, folder string) (paths []strin
 		}
 	}
 	return paths, failed
+}
+
+// withoutSaved returns a result in which the paths of saved blocks are in the place of their data.
+func withoutSaved(raw json.RawMessage, result *doc.Value, saved []string) json.RawMessage {
+	changed := false
+	for i, block := range result.Get("content").Items() {
+		if i >= len(saved) || saved[i] == "" {
+			continue
+		}
+		holder, name := block, "data"
+		if inner := block.Get("resource"); inner != nil {
+			holder, name = inner, "blob"
+		}
+		holder.Delete(name)
+		holder.Set("savedTo", doc.Text(saved[i]))
+		holder.Touch()
+		block.Touch()
+		changed = true
+	}
+	if !changed {
+		return raw // byte for byte
+	}
+	result.Get("content").Touch()
+	result.Touch()
+	return result.AppendJSON(nil)
 }
 
 // fileName turns the name of a tool, which the server chose, into a safe file

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,8 +20,8 @@ func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcpctl",
 		Short: "Talk to MCP servers from the command line",
-		Long: `Mcpctl talks to MCP servers. It lists and describes their tools, resources and
-prompts, calls tools, sends any request, and runs the conformance suite. Errors
+		Long: `Mcpctl talks to MCP servers. It lists and describes their tools, calls tools, reads
+resources, gets prompts, sends any request, and runs the conformance suite. Errors
 say what happened, whether the call may have run, and what to do next.
 
   mcpctl [flags] COMMAND [SERVER] [operand…] [-- PROGRAM ARG…]
@@ -44,12 +48,33 @@ program, give the program after -- instead.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newInfoCmd(a), newLsCmd(a), newDescribeCmd(a),
-		newCallCmd(a), newPingCmd(a), newRPCCmd(a), newSkillCmd(a), newGenCmd(a), newAuthCmd(a), newProxyCmd(a), newServerCmd(a),
+		newCallCmd(a), newReadCmd(a), newPromptCmd(a), newCompleteCmd(a), newPingCmd(a), newRPCCmd(a), newSkillCmd(a), newGenCmd(a),
+		newAuthCmd(a), newProxyCmd(a), newServerCmd(a),
 		conform.New(a.explain), newVersionCmd(a),
 	)
 	root.AddCommand(topics()...)
+	strictHelp(root)
 	inGroups(root)
 	return root
+}
+
+// strictHelp makes help of what does not exist an error, with the suggestion of any command.
+func strictHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	// Without Find, which would sort the flags before inGroups.
+	help := root.Commands()[slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == "help" })]
+	help.Run = nil
+	help.RunE = func(_ *cobra.Command, args []string) error {
+		about, rest, err := root.Find(args)
+		if err == nil && len(rest) > 0 {
+			err = fmt.Errorf("unknown command %q for %q", rest[0], about.CommandPath())
+		}
+		if err != nil {
+			return err
+		}
+		about.InitDefaultHelpFlag()
+		return about.Help()
+	}
 }
 
 // inGroups keeps flags in the order of their registration, which groups them by
@@ -72,6 +97,13 @@ func flagError(cmd *cobra.Command, err error) error {
 		f.Try = append(f.Try, "mcpctl proxy -- "+program+" …")
 	}
 	f.Note = failure.NoteNothingSent
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "duration" {
+		if _, err := time.ParseDuration(invalid.GetValue() + "s"); err == nil {
+			f.Message = fmt.Sprintf("--%s %s has no unit: write %ss for seconds", invalid.GetFlag().Name, invalid.GetValue(), invalid.GetValue())
+		}
+		return f
+	}
 	name, found := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !found {
 		return f

@@ -41,7 +41,7 @@ as for call. Without a schema k=v is always a string; k:=JSON is sent exactly.`,
   mcpctl rpc :3000/mcp notifications/roots/list_changed --notify`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.baseSet, o.expectSet = cmd.Flags().Changed("json"), cmd.Flags().Changed("expect-error")
-			a.events = true
+			a.dial.Events = true
 			return a.rpc(cmd, args, o)
 		},
 	}

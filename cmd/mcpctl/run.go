@@ -24,9 +24,6 @@ type app struct {
 	console *console.Console
 	dial    *connect.Dialer
 	explain *explain.Explainer
-	// events is set by commands whose NDJSON is a stream of events, which a
-	// failure ends too.
-	events bool
 }
 
 // newApp returns the application and its root command.
@@ -59,7 +56,7 @@ func run(ctx context.Context, args []string, s console.Streams) int {
 	}
 	f := a.explain.Failure(ctx, err)
 	missingLogin(f, err)
-	f.Print(a.console, a.events)
+	f.Print(a.console, a.dial.Events)
 	return f.Kind.ExitCode()
 }
 

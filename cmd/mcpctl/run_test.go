@@ -90,7 +90,7 @@ func TestClosedPipe(t *testing.T) {
 	t.Parallel()
 	url := serve(t, io.Discard) + "/mcp"
 	var stderr bytes.Buffer
-	code := run(t.Context(), []string{"ls", url}, console.Streams{
+	code := run(t.Context(), []string{"ls", "-q", url}, console.Streams{
 		In: strings.NewReader(""), Out: leaver{}, Err: &stderr, Env: func(string) (string, bool) { return "", false },
 	})
 	require.Equal(t, 141, code)

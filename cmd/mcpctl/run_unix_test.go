@@ -104,7 +104,7 @@ func TestBrokenPipe(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, r.Close())
 	var stderr bytes.Buffer
-	cmd := exec.Command("mcpctl", "ls", "--", "fakeserver")
+	cmd := exec.Command("mcpctl", "ls", "-q", "--", "fakeserver")
 	cmd.Stdout, cmd.Stderr = w, &stderr
 	var exit *exec.ExitError
 	require.ErrorAs(t, cmd.Run(), &exit)

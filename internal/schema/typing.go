@@ -78,6 +78,9 @@ func (s Schema) Typed(text string) (v *doc.Value, want string, ok bool) {
 
 // parse parses text as this choice, strictly; nil if it does not match.
 func (c choice) parse(text string) *doc.Value {
+	if whole, zeros, found := strings.Cut(text, "."); c.kind == "integer" && found && zeros != "" && strings.Trim(zeros, "0") == "" {
+		text = whole // 1.0 is an integer in JSON Schema, and every server reads 1
+	}
 	v, err := doc.Parse([]byte(text))
 	if c.kind == "" {
 		for _, allowed := range c.values {

@@ -42,8 +42,13 @@ type Dialer struct {
 	// Forward returns the function that adds headers of the hosts of a proxy, from the context of
 	// [Dialer.Behind]'s open. It is nil, or returns nil, for none.
 	Forward func(context.Context) func(context.Context) (http.Header, error)
+	// Events is set by commands that show progress and logs. Their NDJSON is a stream of events,
+	// which a failure ends too.
+	Events bool
 	// end is when --max-time has passed.
 	end time.Time
+	// show tells what a run waits for, nil where it never waits.
+	show *console.Status
 }
 
 // Sent is the delivery of a request.
@@ -114,12 +119,16 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 	opts = append(opts, extra...)
 
 	began := time.Now()
+	waits := "connecting to " + target.Shown(t.URL)
 	if t.Argv != nil {
-		d.Console.Step("starting %s", t.Argv[0])
-	} else {
-		d.Console.Step("connecting to %s", target.Shown(t.URL))
+		waits = "starting " + strings.Join(d.Secrets.Command(t.Argv), " ")
+	}
+	d.Console.Step("%s", waits)
+	if d.Ask == nil { // else a person reads what the login prints
+		d.show.Begin(waits)
 	}
 	c.Client, err = client.Connect(ctx, r.over, opts...)
+	d.show.End()
 	c.close = func() {
 		if c.Client != nil {
 			_ = c.Client.Close() // what matters has been answered
@@ -144,6 +153,7 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 // With runs f on a connection and closes it.
 func (d *Dialer) With(ctx context.Context, t target.Target, f func(ctx context.Context, c *Connection) error, extra ...client.Option) error {
 	d.end = time.Now().Add(d.Flags.MaxTime)
+	d.show = d.Console.NewStatus()
 	ctx, cancel := context.WithDeadline(ctx, d.end.Add(lateGrace))
 	defer cancel()
 	c, err := d.connect(ctx, t, extra...)
@@ -159,7 +169,13 @@ func (d *Dialer) With(ctx context.Context, t target.Target, f func(ctx context.C
 
 // Request sends a request of the command, and records its delivery.
 func (d *Dialer) Request(ctx context.Context, c *Connection, r Sent, params any, opts ...client.CallOption) (json.RawMessage, error) {
+	waits := "waiting for " + r.Method
+	if r.Tool != "" {
+		waits = "calling " + r.Tool
+	}
+	d.show.Begin(waits)
 	raw, err := c.Call(ctx, r.Method, params, append(opts, d.Times())...)
+	d.show.End()
 	r.Delivery = mcperrors.Answered
 	if err != nil {
 		r.Delivery = errormap.From(err, mcperrors.Unknown).Delivery

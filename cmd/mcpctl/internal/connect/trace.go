@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"sync"
@@ -8,13 +9,19 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // trace shows the traffic with -vv, warns once if a program prints something that is no
 // message, and notes when the server says that its tools have changed.
 func (d *Dialer) trace(c *Connection) transport.Trace {
 	var once sync.Once
-	t := transport.Trace{Received: c.received, Noise: func(line []byte) {
+	received := func(frame []byte) {
+		c.received(frame)
+		d.heard(frame)
+	}
+	t := transport.Trace{Received: received, Noise: func(line []byte) {
 		once.Do(func() {
 			d.Console.Warn("skipped a line on the server's stdout that is not a message: %q", visible.Cut(d.Secrets.Safe(string(line)), 100))
 		})
@@ -24,10 +31,37 @@ func (d *Dialer) trace(c *Connection) transport.Trace {
 		t.Sent = func(frame []byte) { d.Console.Note(s.Dim("→ ") + visible.Line(d.Secrets.Hide(string(frame)))) }
 		t.Received = func(frame []byte) {
 			d.Console.Note(s.Dim("← ") + visible.Line(d.Secrets.Hide(string(frame))))
-			c.received(frame)
+			received(frame)
 		}
 	}
 	return t
+}
+
+// heard shows progress and logs. It is called for each message in the order of arrival, so that
+// everything that came before a result is shown before it.
+func (d *Dialer) heard(frame []byte) {
+	if !d.Events || !bytes.Contains(frame, []byte("notifications")) {
+		return
+	}
+	message, err := doc.Parse(frame)
+	if err != nil {
+		return // the client reports it
+	}
+	for _, m := range append(message.Items(), message) { // a batch has several
+		params := m.Get("params").AppendJSON(nil)
+		switch m.Get("method").Str() {
+		case mcp.MethodProgress:
+			var p mcp.ProgressParams
+			if mcp.Unmarshal(params, &p) == nil {
+				d.show.Progress(p)
+			}
+		case mcp.MethodMessage:
+			var l mcp.LoggingMessageParams
+			if mcp.Unmarshal(params, &l) == nil {
+				d.show.Log(l)
+			}
+		}
+	}
 }
 
 // ServerStderr is the copy of a program's stderr: none by default, because a

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -15,9 +16,13 @@ import (
 // the pause between two updates of it.
 const statusDelay = 300 * time.Millisecond
 
-// Status is the line on a terminal's standard error that shows a call in
-// progress: the time, the progress, the last message. It appears after a delay
-// and disappears at the end. There is none where standard error is no terminal.
+// pipeDelay is the time between two lines about a call where standard error is no terminal.
+const pipeDelay = 15 * time.Second
+
+// Status is the line on a terminal's standard error that shows what a run waits
+// for: the time, the progress, the last message. It appears after a delay and
+// disappears at the end. Where standard error is no terminal, it is a line now
+// and then, for people only: programs wait for one line of JSON.
 type Status struct {
 	c *Console
 	// atOnce shows the line without the delay.
@@ -42,14 +47,14 @@ func (c *Console) NewStatusAtOnce(text string) *Status {
 
 // Begin starts the line for a call.
 func (s *Status) Begin(what string) {
-	if !s.c.ErrTerminal || s.c.Quiet || s.c.Verbose > 1 {
+	if s.c.Quiet || s.c.Verbose > 1 || !s.c.ErrTerminal && s.c.Format != Human {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.what, s.stop, s.done = what, make(chan struct{}), make(chan struct{})
 	began := time.Now()
-	if s.atOnce {
+	if s.atOnce && s.c.ErrTerminal {
 		s.show(began)
 	}
 	go s.draw(began, s.stop, s.done)
@@ -57,7 +62,11 @@ func (s *Status) Begin(what string) {
 
 func (s *Status) draw(began time.Time, stop, done chan struct{}) {
 	defer close(done)
-	timer := time.NewTimer(statusDelay)
+	delay := statusDelay
+	if !s.c.ErrTerminal {
+		delay = pipeDelay
+	}
+	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	for {
 		select {
@@ -68,18 +77,28 @@ func (s *Status) draw(began time.Time, stop, done chan struct{}) {
 		s.mu.Lock()
 		s.show(began)
 		s.mu.Unlock()
-		timer.Reset(statusDelay)
+		timer.Reset(delay)
 	}
 }
 
 // show writes the line over the previous one. The caller holds the mutex.
 func (s *Status) show(began time.Time) {
-	text := fmt.Sprintf("%s · %.0f s", s.what, time.Since(began).Seconds())
+	text := fmt.Sprintf(" · %.0f s", time.Since(began).Seconds())
 	if s.last != "" {
 		text += " · " + s.last
 	}
+	width := 200
+	if s.c.ErrTerminal {
+		width = s.c.Width - 2
+	}
+	// The time and the progress stay on a narrow terminal; what is waited for is known.
+	text = visible.Cut(visible.Line(s.what), max(10, width-utf8.RuneCountInString(text)-1)) + text
+	if !s.c.ErrTerminal {
+		s.c.Note(visible.Cut(text, width))
+		return
+	}
 	s.on = true
-	fmt.Fprint(s.c.Err, "\r\x1b[K"+visible.Cut(text, s.c.Width-2))
+	fmt.Fprint(s.c.Err, "\r\x1b[K"+visible.Cut(text, width))
 }
 
 // Set changes the end of the line, from the next update on.
@@ -103,6 +122,7 @@ func (s *Status) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
+	s.last = ""
 }
 
 func (s *Status) clear() {

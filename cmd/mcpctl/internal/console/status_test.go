@@ -51,14 +51,39 @@ func TestStatusLine(t *testing.T) {
 	})
 }
 
-func TestNoStatusLineInAPipe(t *testing.T) {
+// A long command line does not push the time off a narrow terminal.
+func TestStatusKeepsTheTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		s := consoleOn(false, &out).NewStatus()
-		s.Begin("calling echo")
-		time.Sleep(time.Minute)
+		c := consoleOn(true, &out)
+		c.Width = 40
+		s := c.NewStatus()
+		s.Begin("starting npx -y @modelcontextprotocol/server-everything stdio")
+		time.Sleep(statusDelay + time.Millisecond)
+		synctest.Wait()
+		require.Equal(t, "\r\x1b[Kstarting npx -y @modelcontextpr… · 0 s", taken(c, &out))
 		s.End()
-		require.Empty(t, out.String())
 	})
+}
+
+func TestStatusInAPipe(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string]string{
+		Human: "starting npx · 15 s\nstarting npx · 30 s · 1\n", JSON: "", NDJSON: "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var out bytes.Buffer
+			c := consoleOn(false, &out)
+			c.Format = format
+			s := c.NewStatus()
+			s.Begin("starting npx")
+			time.Sleep(pipeDelay)
+			synctest.Wait()
+			s.Set("1")
+			time.Sleep(pipeDelay + time.Second)
+			s.End()
+			require.Equal(t, want, taken(c, &out))
+		})
+	}
 }

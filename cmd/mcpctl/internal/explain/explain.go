@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/client"
@@ -61,7 +62,11 @@ func (x *Explainer) Failure(ctx context.Context, err error) *failure.Failure {
 		if !errors.As(err, &where) {
 			where = &connect.Failed{}
 		}
-		own = x.client(from, where.Connecting || !called)
+		refused := from.HTTP != nil && (from.HTTP.Status == http.StatusTooManyRequests || from.HTTP.Status >= 500)
+		own = x.client(from, where.Connecting || !called || refused && !x.Sent.Acts)
+		if where.Connecting && own.Delivery == mcperrors.Unknown {
+			own.Delivery = mcperrors.NotSent // only the handshake may have run
+		}
 		if where.Connecting && own.Kind != failure.KindAuth {
 			x.connecting(own, from, where.Target)
 		}

@@ -29,7 +29,7 @@ func TestHumanFaceMarksControlCharacters(t *testing.T) {
 		RPC:     &jsonrpc.Error{Code: 1, Message: "a\x1b[2J\r\nb", Data: json.RawMessage(`"\u009b` + "\u009b" + `"`)},
 		Process: &mcperrors.ProcessEvidence{Command: []string{"x\x1b"}, Stderr: []string{"\x1b]0;t\x07"}},
 	}
-	got := explainer().client(e, false).Human(false)
+	got := explainer().client(e, false).Human(false, console.Unlimited)
 	require.NotContains(t, got, "\x1b")
 	require.NotContains(t, got, "\u009b")
 	require.NotContains(t, got, "\r")
@@ -64,7 +64,7 @@ func TestBugsAreOwnedUp(t *testing.T) {
 	t.Parallel()
 	f := explainer().Failure(t.Context(), errors.New("surprise"))
 	require.Equal(t, 70, f.Kind.ExitCode())
-	require.Contains(t, f.Human(false), "please report it")
+	require.Contains(t, f.Human(false, console.Unlimited), "please report it")
 }
 
 func TestMissingVariable(t *testing.T) {

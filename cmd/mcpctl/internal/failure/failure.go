@@ -119,7 +119,11 @@ func (f *Failure) Print(c *console.Console, events bool) {
 		}
 		return
 	}
-	_, _ = c.Err.Write([]byte(f.Human(c.ErrStyle())))
+	width := console.Unlimited
+	if c.ErrTerminal {
+		width = c.Width
+	}
+	_, _ = c.Err.Write([]byte(f.Human(c.ErrStyle(), width)))
 }
 
 // RootCause returns the text of the innermost error.

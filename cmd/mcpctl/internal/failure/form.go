@@ -18,21 +18,23 @@ const maxLines = 12
 // kindColumn is the column of the kind on the first line.
 const kindColumn = 76
 
-// Human returns the failure for people.
-func (f *Failure) Human(s console.Style) string {
+// labelWidth is the width of the labels before evidence and commands to try.
+const labelWidth = 12
+
+// Human returns the failure for people, in lines of a width.
+func (f *Failure) Human(s console.Style, width int) string {
 	first := "error: " + visible.Line(f.Message)
 	if f.Kind == KindInterrupted || f.Kind == KindTerminated || f.Kind == KindHangup {
 		first = f.Message
 	}
 	tag := "[" + string(f.Kind) + "]"
-	gap := max(2, kindColumn-utf8.RuneCountInString(first))
-	lines := []string{s.Bad(first) + strings.Repeat(" ", gap) + s.Dim(tag)}
-	width := 0
+	var lines []string
+	column := 0
 	for _, finding := range f.Findings {
-		width = max(width, utf8.RuneCountInString(visible.Line(Pointer(finding))))
+		column = max(column, utf8.RuneCountInString(visible.Line(Pointer(finding))))
 	}
 	for _, finding := range f.Findings {
-		lines = append(lines, fmt.Sprintf("  %-*s  %s", width, visible.Line(Pointer(finding)), visible.Line(finding.Message)))
+		lines = append(lines, fmt.Sprintf("  %-*s  %s", column, visible.Line(Pointer(finding)), visible.Line(finding.Message)))
 	}
 	if f.Signature != "" {
 		lines = append(lines, "  "+visible.Line(f.Signature))
@@ -59,13 +61,35 @@ func (f *Failure) Human(s console.Style) string {
 		}
 		lines = append(lines, fmt.Sprintf("  %-8s  %s", label, visible.Line(try)))
 	}
-	if over := len(lines) - maxLines; over > 0 {
+	if over := len(lines) - maxLines + 1; over > 0 {
 		// Lines are left out in the middle: the cause and the next step stay.
-		keep := maxLines - 1 - min(3, len(f.Try)+1)
-		tail := lines[len(lines)-(maxLines-1-keep):]
+		keep := maxLines - 2 - min(3, len(f.Try)+1)
+		tail := lines[len(lines)-(maxLines-2-keep):]
 		lines = append(append(lines[:keep:keep], fmt.Sprintf("  … %d more lines: -o json shows all", over+1)), tail...)
 	}
-	return strings.Join(lines, "\n") + "\n"
+	var b strings.Builder
+	head := console.Wrap(first, width, "  ")
+	for _, line := range head[:len(head)-1] {
+		b.WriteString(s.Bad(line) + "\n")
+	}
+	last = head[len(head)-1]
+	gap := min(kindColumn, width-len(tag)) - utf8.RuneCountInString(last)
+	switch room := width - len(tag) - utf8.RuneCountInString(last); {
+	case room < 1: // a tag is never broken
+		b.WriteString(s.Bad(last) + "\n  " + s.Dim(tag) + "\n")
+	default:
+		b.WriteString(s.Bad(last) + strings.Repeat(" ", max(1, min(2, room), gap)) + s.Dim(tag) + "\n")
+	}
+	for _, line := range lines {
+		hang := "    "
+		if len(line) > labelWidth && strings.HasPrefix(line[labelWidth-2:], "  ") {
+			hang = strings.Repeat(" ", labelWidth)
+		}
+		for _, part := range console.Wrap(line, width, hang) {
+			b.WriteString(part + "\n")
+		}
+	}
+	return b.String()
 }
 
 // Pointer returns the place of a finding, in words for the whole value.
@@ -109,6 +133,7 @@ func (f *Failure) object() json.RawMessage {
 		fields["retryable"] = console.Encode(false)
 		fields["suggestedAction"] = console.Encode("Check whether it ran")
 	}
+	fields["safeToRetry"] = console.Encode(f.Delivery == mcperrors.NotSent || f.Delivery == mcperrors.Rejected)
 	fields["kind"] = console.Encode(f.Kind)
 	fields["exit"] = console.Encode(f.Kind.ExitCode())
 	fields["message"] = console.Encode(f.Message)
@@ -152,7 +177,7 @@ func ordered(fields map[string]json.RawMessage) json.RawMessage {
 		out = append(append(append(out, console.Encode(name)...), ':'), fields[name]...)
 		delete(fields, name)
 	}
-	for _, name := range []string{"kind", "exit", "message", "code", "server", "method", "tool", "delivery", "retryable", "http", "rpc", "process", "attempts", "hint"} {
+	for _, name := range []string{"kind", "exit", "message", "code", "server", "method", "tool", "delivery", "retryable", "safeToRetry", "http", "rpc", "process", "attempts", "hint"} {
 		if _, ok := fields[name]; ok {
 			add(name)
 		}

@@ -44,16 +44,25 @@ var exitCodes = map[Kind]int{
 // Of returns the kind of an error of the client. Where several fit, it is the one
 // that names the user's next step: correct the line (2) or the address (3), log in
 // (4), check before repeating (7), ask a person (9), wait (11). connecting is set
-// for an error of the handshake, before the request of the command was sent.
+// for an error of the handshake, before the request of the command was sent, and for
+// one that changed nothing.
 func Of(e *mcperrors.Error, connecting bool) Kind {
 	lost := KindUnknownOutcome
 	if connecting || e.Delivery == mcperrors.NotSent || e.Delivery == mcperrors.Rejected {
 		lost = KindUnreachable
+		if e.HTTP != nil && e.HTTP.Status >= 500 {
+			lost = KindUnavailable // the address is right
+		}
 	}
 	switch e.Kind {
 	case mcperrors.KindCanceled:
 		return KindInterrupted // only a signal cancels a run
-	case mcperrors.KindTimeout, mcperrors.KindTransport, mcperrors.KindSessionLost, mcperrors.KindClosed:
+	case mcperrors.KindTimeout:
+		if !connecting && e.Delivery == mcperrors.NotSent {
+			return KindUnavailable // the server had answered before the time was over
+		}
+		return lost
+	case mcperrors.KindTransport, mcperrors.KindSessionLost, mcperrors.KindClosed:
 		return lost
 	case mcperrors.KindServer, mcperrors.KindApp:
 		if e.RPC != nil {

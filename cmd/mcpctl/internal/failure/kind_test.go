@@ -26,7 +26,7 @@ func TestKindOf(t *testing.T) {
 	}{
 		{mcperrors.KindServer, [4]Kind{c3, c3, c7, c7}, c3},
 		{mcperrors.KindCanceled, same(KindInterrupted), KindInterrupted},
-		{mcperrors.KindTimeout, [4]Kind{c3, c3, c7, c7}, c3},
+		{mcperrors.KindTimeout, [4]Kind{KindUnavailable, c3, c7, c7}, c3},
 		{mcperrors.KindTransport, [4]Kind{c3, c3, c7, c7}, c3},
 		{mcperrors.KindAuth, same(KindAuth), KindAuth},
 		{mcperrors.KindProtocol, same(KindProtocol), KindProtocol},
@@ -55,6 +55,18 @@ func TestKindOf(t *testing.T) {
 	for k := mcperrors.KindServer; k <= mcperrors.KindApp; k++ {
 		require.NotEqual(t, KindBug, Of(&mcperrors.Error{Kind: k}, false), "%s has no exit code", k)
 	}
+}
+
+// A server that refuses for now is at the right address.
+func TestKindOfHTTPErrors(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []mcperrors.Kind{mcperrors.KindServer, mcperrors.KindTransport, mcperrors.KindOverloaded} {
+		e := &mcperrors.Error{Kind: kind, HTTP: &mcperrors.HTTPEvidence{Status: 502}, Delivery: mcperrors.Unknown}
+		require.Equal(t, KindUnavailable, Of(e, true), "a read")
+		require.Equal(t, KindUnknownOutcome, Of(e, false), "a call")
+	}
+	e := &mcperrors.Error{Kind: mcperrors.KindOverloaded, HTTP: &mcperrors.HTTPEvidence{Status: 429}, Delivery: mcperrors.Rejected}
+	require.Equal(t, KindUnavailable, Of(e, false))
 }
 
 func TestKindOfAnAnswer(t *testing.T) {

@@ -5,6 +5,7 @@ package listing
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
@@ -111,10 +112,36 @@ func Tool(ctx context.Context, d *connect.Dialer, c *connect.Connection, name st
 			break
 		}
 	}
-	if near := suggest.Nearest(name, names); len(near) > 0 {
-		notFound.Message += "; did you mean " + strings.Join(near, ", ") + "?"
-	} else {
-		notFound.Add("tools", "%s", visible.Cut(strings.Join(names, ", "), 200))
-	}
+	suggested(notFound, "tools", name, names)
 	return nil, notFound
+}
+
+// Prompt returns a prompt of the server's list.
+func Prompt(ctx context.Context, d *connect.Dialer, c *connect.Connection, name string) (*doc.Value, error) {
+	notFound := failure.New(failure.KindNotFound, mcperrors.NotSent, "no prompt %s", name)
+	notFound.Note = failure.NoteNothingSent
+	list := Lists[slices.IndexFunc(Lists, func(l List) bool { return l.Method == mcp.MethodPromptsList })]
+	if !c.May(list.Capability) {
+		notFound.Add("server", "%s declares no prompts", c.ServerName())
+		return nil, notFound
+	}
+	items, err := Walk(ctx, d, c, list, nil)
+	if err != nil {
+		return nil, err
+	}
+	prompt, names := find(items, list.ID, name)
+	if prompt == nil {
+		suggested(notFound, "prompts", name, names)
+		return nil, notFound
+	}
+	return prompt, nil
+}
+
+// suggested adds the nearest of the known names to a failure, or the names.
+func suggested(f *failure.Failure, label, name string, names []string) {
+	if near := suggest.Nearest(name, names); len(near) > 0 {
+		f.Message += "; did you mean " + strings.Join(near, ", ") + "?"
+	} else {
+		f.Add(label, "%s", visible.Cut(strings.Join(names, ", "), 200))
+	}
 }

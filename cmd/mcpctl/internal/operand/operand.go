@@ -65,6 +65,9 @@ func Parse(arg string, files *Files) (Operand, error) {
 	if !utf8.ValidString(arg) {
 		return Operand{}, &formError{arg: strings.ToValidUTF8(arg, "\uFFFD"), reason: "is not UTF-8 text; name=@base64:FILE sends bytes in base64"}
 	}
+	if v, err := doc.Parse([]byte(arg)); err == nil && v.Kind() == doc.Object {
+		return Operand{}, &formError{arg: arg, reason: "is a JSON object, not name=value: write --json before it"}
+	}
 	key, rest, ok := cut(arg)
 	if !ok {
 		return Operand{}, &formError{arg: arg, reason: "is not name=value"}

@@ -101,6 +101,7 @@ func TestFormErrors(t *testing.T) {
 		want string
 	}{
 		{"no equals sign", "", []string{"hi"}, "is not name=value"},
+		{"an object", "", []string{`{"a":"b=c"}`}, "write --json before it"},
 		{"no name", "", []string{"=v"}, "no name before"},
 		{"exact without a name", "", []string{":=1"}, "no name before"},
 		{"open bracket", "", []string{"a[=v"}, "is not name=value"},

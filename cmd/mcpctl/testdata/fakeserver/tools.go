@@ -72,6 +72,14 @@ func (s Server) Badout(ctx context.Context, in BadoutInput, opts ...client.CallO
 	return client.CallAs[BadoutOutput](ctx, s.Caller, "badout", in, opts...)
 }
 
+// ChattyInput has the arguments of the tool chatty.
+type ChattyInput map[string]any
+
+// Chatty calls the tool chatty.
+func (s Server) Chatty(ctx context.Context, in ChattyInput, opts ...client.CallOption) (*mcp.CallToolResult, error) {
+	return client.CallAs[*mcp.CallToolResult](ctx, s.Caller, "chatty", in, opts...)
+}
+
 // EchoInput has the arguments of the tool echo.
 type EchoInput struct {
 	// What to say
