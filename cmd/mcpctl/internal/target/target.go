@@ -149,7 +149,7 @@ func (d Defaults) server(typed string) (Target, error) {
 
 var (
 	hasScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
-	hasPort   = regexp.MustCompile(`^(localhost)?:[0-9]+(/|$)`)
+	hasPort   = regexp.MustCompile(`^(localhost|127\.0\.0\.1|\[::1\])?:[0-9]+(/|$)`)
 	fileEntry = regexp.MustCompile(`^[^=]+\.jsonc?#.`) // an operand may be name=@x.json
 	ofAnother = regexp.MustCompile(`^(windsurf|zed|codex|gemini):`)
 )

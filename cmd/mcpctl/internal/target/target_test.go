@@ -15,6 +15,7 @@ func TestServerURL(t *testing.T) {
 	for typed, want := range map[string]string{
 		"https://x/mcp": "https://x/mcp", "http://x:1": "http://x:1", ":3000/mcp": "http://localhost:3000/mcp",
 		"localhost:3000/mcp": "http://localhost:3000/mcp", ":3000": "http://localhost:3000",
+		"127.0.0.1:3000/mcp": "http://127.0.0.1:3000/mcp", "[::1]:3000": "http://[::1]:3000",
 	} {
 		got, err := parseURL(typed)
 		require.NoError(t, err)
