@@ -26,7 +26,7 @@ func TestHideError_Data(t *testing.T) {
 		`"\\","s3cr\"et/1`:               `"\\","\"[redacted]"`, // no JSON
 	} {
 		e := &mcperrors.Error{RPC: &jsonrpc.Error{Data: json.RawMessage(data)}}
-		got := secrets.HideError(e).(*mcperrors.Error) //nolint:errorlint // an *Error stays one
+		got := secrets.HideError(e).(*mcperrors.Error)
 		require.Equal(t, want, string(got.RPC.Data), data)
 		require.Equal(t, data, string(e.RPC.Data), "the original is not changed")
 	}

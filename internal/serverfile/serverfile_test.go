@@ -291,7 +291,7 @@ func FuzzServerFile(f *testing.F) {
 		lookup := func(name string) (string, bool) { return secret, name == "V" || name == "input:V" }
 		for _, project := range []string{"", "/p"} {
 			state, err := ParseClaudeCode(data, project, lookup)
-			require.True(t, (state == nil) == (err != nil))
+			require.Equal(t, state == nil, err != nil)
 			if err != nil {
 				require.NotContains(t, err.Error(), secret)
 			}
