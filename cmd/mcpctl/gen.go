@@ -108,7 +108,7 @@ func (g *generator) open() (was []byte, err error) {
 		was, err = os.ReadFile(name)
 		switch {
 		case err == nil:
-			generated := false
+			var generated bool
 			if pkg, generated = gen.Package(was); !generated {
 				f := failure.Usage("%s was not written by mcpctl gen go; name another file", name)
 				f.Note = failure.NoteNothingSent

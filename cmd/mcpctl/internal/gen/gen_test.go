@@ -156,7 +156,7 @@ func TestTypes(t *testing.T) {
 func TestMembersKeepTheirNames(t *testing.T) {
 	t.Parallel()
 	type sample struct {
-		Dash *int `json:"-,omitzero"`
+		Dash *int `json:"-,omitzero"` //nolint:staticcheck // the name is meant
 	}
 	text, err := json.Marshal(sample{Dash: new(1)})
 	require.NoError(t, err)

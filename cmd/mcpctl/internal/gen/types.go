@@ -118,7 +118,7 @@ func (d *document) reference(to *doc.Value, name string) goType {
 // merged returns the type of everything that holds at a node.
 func (d *document) merged(node *doc.Value, all facts, name string) goType {
 	if len(all.branches) > 0 {
-		t, done := d.union(node, &all, name)
+		t, done := d.union(&all, name)
 		if done {
 			return t
 		}
@@ -130,7 +130,7 @@ func (d *document) merged(node *doc.Value, all facts, name string) goType {
 
 // union returns the type of alternatives. done is false if they do not matter, or if they are
 // now among the facts.
-func (d *document) union(node *doc.Value, all *facts, name string) (t goType, done bool) {
+func (d *document) union(all *facts, name string) (t goType, done bool) {
 	branches := slices.DeleteFunc(slices.Clone(all.branches), isNull)
 	null := len(branches) < len(all.branches)
 	if len(all.properties) > 0 {
