@@ -6,14 +6,18 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // OverSSE also serves the world over HTTP+SSE. The stream at /sse and the messages need a
 // token.
 func (w *World) OverSSE() {
 	next := w.MCP.Config.Handler
-	events := make(chan []byte, 16)
+	var streams sync.Map // channels of events, by the query of their endpoint: an old stream may still be open
+	var opened atomic.Int64
 	w.MCP.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		inner := httptest.NewRecorder()
 		post := r.Clone(r.Context())
@@ -29,7 +33,9 @@ func (w *World) OverSSE() {
 				return
 			}
 			if inner.Body.Len() > 0 {
-				events <- inner.Body.Bytes()
+				if events, ok := streams.Load(r.URL.RawQuery); ok {
+					events.(chan []byte) <- inner.Body.Bytes()
+				}
 			}
 			rw.WriteHeader(http.StatusAccepted)
 		case "/sse":
@@ -39,8 +45,10 @@ func (w *World) OverSSE() {
 				rw.WriteHeader(max(inner.Code, http.StatusUnauthorized))
 				return
 			}
+			name, events := "stream="+strconv.FormatInt(opened.Add(1), 10), make(chan []byte, 16)
+			streams.Store(name, events)
 			rw.Header().Set("Content-Type", "text/event-stream")
-			_, _ = io.WriteString(rw, "event: endpoint\ndata: /messages\n\n")
+			_, _ = io.WriteString(rw, "event: endpoint\ndata: /messages?"+name+"\n\n")
 			for {
 				_ = http.NewResponseController(rw).Flush()
 				select {
