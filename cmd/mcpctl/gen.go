@@ -91,7 +91,7 @@ and exits with 1 if there is one. In a Go file, with the package of that file:
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&g.file, "write", "O", "", "write this `file`; never one that is not generated")
+	cmd.Flags().StringVarP(&g.file, "out", "O", "", "write this `file`; never one that is not generated")
 	cmd.Flags().StringVar(&g.pkg, "package", "", "the `name` of the package (default: that of the file, $GOPACKAGE, or tools)")
 	cmd.Flags().StringVar(&g.check, "check", "", "compare this `file` with the tools, and write nothing")
 	return cmd
