@@ -176,10 +176,11 @@ func (g *generator) differs(changes []gen.Change) error {
 		if err := g.console.PrintJSON(console.Encode(map[string]any{"file": g.check, "changes": changes})); err != nil {
 			return err
 		}
-	}
-	for _, c := range changes {
-		if err := g.print(c); err != nil {
-			return err
+	} else {
+		for _, c := range changes {
+			if err := g.print(c); err != nil {
+				return err
+			}
 		}
 	}
 	if len(changes) == 0 {
@@ -190,11 +191,9 @@ func (g *generator) differs(changes []gen.Change) error {
 	return f
 }
 
+// print prints one difference on a line.
 func (g *generator) print(c gen.Change) error {
-	switch g.console.Format {
-	case console.JSON:
-		return nil
-	case console.NDJSON, console.Raw:
+	if g.console.Format != console.Human {
 		return g.console.PrintRaw(console.Encode(c))
 	}
 	line := "~ " + c.What + ": " + c.Was + " → " + c.Now

@@ -352,7 +352,7 @@ func (e *each) again(c call, fault string, frames []conformance.Frame) {
 	e.given[c.tool.Name] = true
 	if _, err := ask(e.t, e.s, c, nil); wire.IsLost(err) {
 		e.fresh()
-		e.verdicts.blame("CALL-01/alive", "a server that answers other requests after the call", fault+", twice", frames)
+		e.fatal(fault+", twice", frames)
 		return
 	}
 	e.blamePrevious()
@@ -374,6 +374,11 @@ func (e *each) blamePrevious() {
 		frames := e.t.Trace.Since(e.t.EvidenceFrom)
 		fault := fmt.Sprintf("%s: it was answered, and a moment later %v", c, err)
 		e.fresh()
-		e.verdicts.blame("CALL-01/alive", "a server that answers other requests after the call", fault+", twice", frames)
+		e.fatal(fault+", twice", frames)
 	}
+}
+
+// fatal fails the check of servers that are lost with a call.
+func (e *each) fatal(fault string, frames []conformance.Frame) {
+	e.blame("CALL-01/alive", "a server that answers other requests after the call", fault, frames)
 }

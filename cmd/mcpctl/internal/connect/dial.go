@@ -47,7 +47,7 @@ type Dialer struct {
 	Events bool
 	// end is when --max-time has passed.
 	end time.Time
-	// show tells what a run waits for, nil where it never waits.
+	// show tells what a run waits for, from With on.
 	show *console.Status
 }
 
