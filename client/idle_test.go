@@ -1,6 +1,8 @@
 package client_test
 
 import (
+	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // The error of a request without an answer has the time that it waited, and the option
@@ -49,6 +52,55 @@ func TestIdleTimeoutNamesTheOption(t *testing.T) {
 				require.Equal(t, tt.message, e.Message)
 				require.Equal(t, 1, strings.Count(err.Error(), "no answer"), err.Error())
 			})
+		})
+	}
+}
+
+// A server may wait for the answer of a person before it goes on with a call, and its question
+// does not name the call: no call times out meanwhile.
+func TestNoIdleTimeoutWhileAQuestionIsOpen(t *testing.T) {
+	t.Parallel()
+	const thinking = 4 * time.Minute
+	handler := client.OnSampling(func(ctx context.Context, r client.SamplingRequest) (*mcp.CreateMessageResult, error) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(thinking):
+		}
+		return sampleYes(ctx, r)
+	})
+	for _, tt := range []struct {
+		name     string
+		answered bool
+		opts     []client.CallOption
+		after    time.Duration
+	}{
+		{"the server answers afterwards", true, nil, thinking + 70*time.Second},
+		{"the server is silent afterwards", false, nil, thinking + 80*time.Second},
+		{"the maximum time", false, []client.CallOption{client.WithTimeouts(0, 2*time.Minute)}, 2 * time.Minute},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			speaking(t, "2025-11-25", func(t *testing.T, c *client.Client, s *fakeServer) {
+				s.on("tools/call", func(req jsonrpc.Request) any {
+					go func() {
+						time.Sleep(20 * time.Second)
+						s.request(1, "sampling/createMessage", askSample)
+						if tt.answered {
+							time.Sleep(thinking + 50*time.Second)
+							s.reply(req, json.RawMessage(plainResult))
+						}
+					}()
+					return nil
+				})
+				began := time.Now()
+				_, err := c.Call(t.Context(), "tools/call", []byte(`{"name":"echo"}`), tt.opts...)
+				if tt.answered {
+					require.NoError(t, err)
+				} else {
+					require.Error(t, err)
+				}
+				require.Equal(t, tt.after, time.Since(began).Round(time.Second))
+			}, handler)
 		})
 	}
 }

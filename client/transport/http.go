@@ -261,14 +261,10 @@ func (c *httpConn) tell(ctx context.Context, m jsonrpc.Message, params []byte, w
 // tellTimeout limits a POST whose only answer is a status.
 const tellTimeout = 30 * time.Second
 
-// Touch implements [Conn]. Only the server's own stream can carry progress of a call outside the
-// call's stream.
+// Touch implements [Conn].
 func (c *httpConn) Touch(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.own == nil {
-		return
-	}
 	if x := c.waiting(id); x != nil {
 		x.touch()
 	}

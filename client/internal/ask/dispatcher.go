@@ -39,6 +39,7 @@ type Respond func(ctx context.Context, to Incoming, resp jsonrpc.Response)
 type Dispatcher struct {
 	*core.Core
 	Config
+	Patience Patience
 	respond  Respond
 	gate     *gate
 	open     openRequests

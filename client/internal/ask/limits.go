@@ -95,6 +95,7 @@ func (d *Dispatcher) put(ctx context.Context, method string, q question) (json.R
 		no     *Refusal
 	}
 	done := make(chan answer, 1)
+	defer d.Patience.asks()()
 	started := d.Life.Go(func() {
 		result, no := q(ctx)
 		<-d.gate.slots

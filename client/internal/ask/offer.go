@@ -69,6 +69,11 @@ func (o *Offer) HandleRaw(method string, f RawHandler) {
 // announces.
 func (o *Offer) HasRaw() bool { return len(o.Raw) > 0 || o.Any != nil }
 
+// Asks reports whether requests of the server may reach handlers.
+func (o *Offer) Asks() bool {
+	return o.Form != nil || o.URL != nil || o.Sampling != nil || o.HasRaw()
+}
+
 // rawHandler returns the raw handler of a method and the option that set it, nil for none.
 func (o *Offer) rawHandler(method string) (f RawHandler, option string) {
 	if f := o.Raw[method]; f != nil {

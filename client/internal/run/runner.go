@@ -223,6 +223,10 @@ func (r *Runner) NextID() jsonrpc.ID {
 func (r *Runner) exchange(ctx context.Context, c *Call, req transport.Request) outcome.Outcome {
 	drops := r.Links.Drops()
 	mark := drops.Mark()
+	if req.Wait.Idle > 0 && r.Set.Offer.Asks() && c.Link.Agreed.Era == mcp.EraSession {
+		patience := &r.Client.Inbound().Asks().Patience
+		defer patience.End(patience.Begin(c.Link.Conn.Touch, req.ID, req.Wait.Idle))
+	}
 	answer, err := r.Exchange(ctx, c.Link, req)
 	c.answered(answer)
 	out := r.outcomeOf(c, answer, err)
