@@ -83,10 +83,10 @@ func TestNoIdleTimeoutWhileAQuestionIsOpen(t *testing.T) {
 			speaking(t, "2025-11-25", func(t *testing.T, c *client.Client, s *fakeServer) {
 				s.on("tools/call", func(req jsonrpc.Request) any {
 					go func() {
-						time.Sleep(20 * time.Second)
+						pass(20 * time.Second)
 						s.request(1, "sampling/createMessage", askSample)
 						if tt.answered {
-							time.Sleep(thinking + 50*time.Second)
+							pass(thinking + 50*time.Second)
 							s.reply(req, json.RawMessage(plainResult))
 						}
 					}()

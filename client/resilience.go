@@ -238,7 +238,7 @@ func (c *config) newCallSettings() *run.Settings {
 		},
 		Hedge: run.HedgeSettings{Share: r.Hedge.Share, After: r.Hedge.After}, Beats: r.KeepAlive > 0,
 		NextID: c.nextID, KeyPrefix: c.keyPrefix, NoTokens: r.NoProgressTokens, Typed: c.validation.ResultTypes,
-		Offer: &c.offer, Profile: c.profile,
+		Offer: &c.offer, Asked: c.offer.Asks(), Profile: c.profile,
 	}
 }
 

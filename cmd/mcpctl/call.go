@@ -9,12 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/listing"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/internal/schema"
@@ -22,44 +25,64 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-type callOptions struct {
+func newCallCmd(a *app) *cobra.Command {
+	r := &calling{app: a}
+	cmd := &cobra.Command{
+		Use:   "call [SERVER] TOOL [k=v…]",
+		Short: "Call a tool",
+		Long: `Call a tool. The tool's input schema decides the types of the arguments, and they
+are checked before anything is sent. See mcpctl help syntax. A result that does not
+fit the tool's output schema is shown after a warning; with --strict the run fails.
+
+What the server asks meanwhile is answered at the terminal or by --answer, --sampler
+and --root; see mcpctl help answers. A tool that the server marks destructive is called
+after one question; -y answers it. --batch calls the tool once for each line of a file.`,
+		Example: `  mcpctl call :3000/mcp echo message=hi
+  mcpctl call create_issue title="It breaks" labels[]=bug -- ./server
+  mcpctl call :3000/mcp query --json @args.json limit=50
+  mcpctl call :3000/mcp deploy env=prod --dry-run
+  mcpctl call :3000/mcp resize --batch rows.ndjson --parallel 4`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.baseSet = cmd.Flags().Changed("json")
+			return r.run(cmd, args)
+		},
+	}
+	set := cmd.Flags()
+	set.StringVar(&r.base, "json", "", "the `object` to start from: JSON text, @FILE, or - for standard input")
+	set.BoolVar(&r.noValidate, "no-validate", false, "send the arguments unchecked")
+	set.BoolVar(&r.strict, "strict", false, "fail if the result does not fit the tool's output schema")
+	set.BoolVar(&r.dryRun, "dry-run", false, "show the request instead of sending it")
+	set.StringVar(&r.save, "save", "", "write images and other files of the result to this `folder`")
+	set.BoolVarP(&r.yes, "yes", "y", false, "call a tool that is marked destructive without a question")
+	set.BoolVar(&r.detach, "detach", false, "start the tool as a task and print its id, for mcpctl task")
+	set.StringVar(&r.batch, "batch", "", "call the tool for each line of this `file`, an object of arguments; - is standard input")
+	set.IntVar(&r.parallel, "parallel", 1, "how many calls of --batch run at once")
+	r.talk.register(set)
+	return cmd
+}
+
+// calling is one run of the command.
+type calling struct {
+	app  *app
+	talk talkFlags
+
 	base       string
 	baseSet    bool
 	noValidate bool
 	strict     bool
 	dryRun     bool
 	save       string
+	yes        bool
+	detach     bool
+	batch      string
+	parallel   int
 }
 
-func newCallCmd(a *app) *cobra.Command {
-	var o callOptions
-	cmd := &cobra.Command{
-		Use:   "call [SERVER] TOOL [k=v…]",
-		Short: "Call a tool",
-		Long: `Call a tool. The tool's input schema decides the types of the arguments, and they
-are checked before anything is sent. See mcpctl help syntax. A result that does not
-fit the tool's output schema is shown after a warning; with --strict the run fails.`,
-		Example: `  mcpctl call :3000/mcp echo message=hi
-  mcpctl call create_issue title="It breaks" labels[]=bug -- ./server
-  mcpctl call :3000/mcp query --json @args.json limit=50
-  mcpctl call :3000/mcp deploy env=prod --dry-run`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.baseSet = cmd.Flags().Changed("json")
-			a.dial.Events = true
-			return a.call(cmd, args, o)
-		},
-	}
-	cmd.Flags().StringVar(&o.base, "json", "", "the `object` to start from: JSON text, @FILE, or - for standard input")
-	cmd.Flags().BoolVar(&o.noValidate, "no-validate", false, "send the arguments unchecked")
-	cmd.Flags().BoolVar(&o.strict, "strict", false, "fail if the result does not fit the tool's output schema")
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the request instead of sending it")
-	cmd.Flags().StringVar(&o.save, "save", "", "write images and other files of the result to this `folder`")
-	return cmd
-}
-
-// call has two halves: it reads the command line before it starts a server, and
-// types the arguments when it has the tool's schema.
-func (a *app) call(cmd *cobra.Command, args []string, o callOptions) error {
+// run has two halves: it reads the command line before it starts a server, and types the
+// arguments when it has the tool's schema.
+func (r *calling) run(cmd *cobra.Command, args []string) error {
+	a := r.app
+	a.dial.Events = true
 	t, rest, err := a.dial.Server(target.NewLine(cmd, args))
 	if err != nil {
 		return err
@@ -67,38 +90,147 @@ func (a *app) call(cmd *cobra.Command, args []string, o callOptions) error {
 	if len(rest) == 0 {
 		return a.noTool(t, "call")
 	}
+	if err := r.check(); err != nil {
+		return err
+	}
 	name := rest[0]
-	base, operands, err := a.operands(rest[1:], o.base, o.baseSet)
+	base, operands, err := a.operands(rest[1:], r.base, r.baseSet)
 	if err != nil {
 		return err
 	}
-	if o.save != "" && !o.dryRun {
-		if err := checkFolder(o.save); err != nil {
+	var rows []*doc.Value
+	if r.batch != "" {
+		a.dial.Events = false // they do not say which call they are about
+		if rows, err = readRows(a.files(), r.batch); err != nil {
 			return err
 		}
 	}
-	a.dial.DryRun = o.dryRun
+	if err := r.talk.begin(a); err != nil {
+		return err
+	}
+	a.dial.DryRun = r.dryRun
 	return a.dial.With(cmd.Context(), t, func(ctx context.Context, c *connect.Connection) error {
 		tool, err := listing.Tool(ctx, a.dial, c, name)
 		if err != nil {
-			return &explain.NotCalled{Err: err}
+			return &explain.NotCalled{Err: r.hidden(ctx, t, name, err)}
 		}
-		arguments, err := a.arguments(tool, base, operands, o.noValidate)
+		if r.batch != "" {
+			return r.each(ctx, c, tool, rows, operands)
+		}
+		arguments, err := a.arguments(tool, base, operands, r.noValidate)
 		if err != nil {
 			return err
 		}
-		params := doc.NewObject()
-		params.Set("name", doc.Text(name))
-		params.Set("arguments", arguments)
-		if o.dryRun {
-			return a.dryRun(ctx, c, mcp.MethodToolsCall, params)
+		if r.dryRun {
+			return a.dryRun(ctx, c, mcp.MethodToolsCall, callParams(name, arguments))
 		}
-		raw, err := a.dial.Request(ctx, c, connect.Sent{Method: mcp.MethodToolsCall, Tool: name, Acts: true}, json.RawMessage(params.AppendJSON(nil)))
-		if err != nil {
+		if err := r.consent(ctx, tool); err != nil {
+			return err
+		}
+		raw, err := r.send(ctx, c, tool, arguments)
+		if err != nil || r.detach {
 			return withTool(err, name)
 		}
-		return a.result(c, tool, raw, o)
+		return a.result(c, tool, raw, r.save, r.strict)
 	})
+}
+
+// check rejects flags that contradict each other.
+func (r *calling) check() error {
+	switch {
+	case r.parallel < 1 || r.parallel > mostParallel:
+		return unsent("--parallel must be from 1 to %d, not %d", mostParallel, r.parallel)
+	case r.parallel > 1 && r.batch == "":
+		return unsent("--parallel is for --batch")
+	case r.batch != "" && (r.dryRun || r.baseSet || r.save != "" || r.detach || r.strict || r.talk.logLevel != ""):
+		return unsent("--batch goes without --json, --dry-run, --save, --strict, --detach and --log-level")
+	case r.batch != "" && (r.app.console.Format == console.JSON || r.app.console.Format == console.Raw):
+		return unsent("--batch prints a line of JSON for each call: leave -o %s out", r.app.console.Format)
+	case r.save != "" && !r.dryRun:
+		return checkFolder(r.save)
+	}
+	return nil
+}
+
+func callParams(name string, arguments *doc.Value) *doc.Value {
+	params := doc.NewObject()
+	params.Set("name", doc.Text(name))
+	params.Set("arguments", arguments)
+	return params
+}
+
+// hidden explains why a server has no tool: it may show it only to clients that declare more than
+// this run does.
+func (r *calling) hidden(ctx context.Context, t target.Target, name string, err error) error {
+	var f *failure.Failure
+	if !errors.As(err, &f) || f.Kind != failure.KindNotFound || !r.app.dial.Hides(ctx, t, func(ctx context.Context, c *connect.Connection) error {
+		_, err := listing.Tool(ctx, r.app.dial, c, name)
+		return err
+	}) {
+		return err
+	}
+	out := failure.New(failure.KindInputRequired, mcperrors.NotSent, "%s is only there for clients that have a model or share folders", name)
+	out.Note = failure.NoteNothingSent
+	out.Try = append(out.Try, "the same command with --sampler COMMAND", "the same command with --root FOLDER")
+	return out
+}
+
+// consent asks before a tool that the server marks destructive is called.
+func (r *calling) consent(ctx context.Context, tool *doc.Value) error {
+	name, about := tool.Get("name").Str(), tool.Get("annotations")
+	if r.yes || !about.Get("destructiveHint").True() || about.Get("readOnlyHint").True() {
+		return nil
+	}
+	refused := failure.New(failure.KindInputRequired, mcperrors.NotSent, "%s is marked destructive, and nobody agreed to call it", name)
+	refused.Note = failure.NoteNotCalled
+	c := r.app.console
+	if !c.Asks() || r.app.flags.NoInput {
+		refused.Try = append(refused.Try, "the same command with -y")
+		return refused
+	}
+	c.Note(visible.Line(name) + " is marked destructive: it may delete or overwrite something. Call it? [y/N]")
+	yes, err := c.Yes(ctx)
+	if err == nil && !yes {
+		err = refused
+	}
+	return err
+}
+
+// send calls the tool, as a task if it runs only as one.
+func (r *calling) send(ctx context.Context, c *connect.Connection, tool, arguments *doc.Value) (json.RawMessage, error) {
+	name := tool.Get("name").Str()
+	required := tool.Get("execution").Get("taskSupport").Str() == "required" && c.ProtocolVersion() == mcp.Version2025_11_25
+	if required || r.detach {
+		return r.sendTask(ctx, c, name, arguments)
+	}
+	return r.app.dial.Request(ctx, c, connect.Sent{Method: mcp.MethodToolsCall, Tool: name, Acts: true},
+		json.RawMessage(callParams(name, arguments).AppendJSON(nil)))
+}
+
+// sendTask calls the tool as a task, and follows it unless --detach is set.
+func (r *calling) sendTask(ctx context.Context, c *connect.Connection, name string, arguments *doc.Value) (raw json.RawMessage, err error) {
+	a := r.app
+	sent := connect.Sent{Method: mcp.MethodToolsCall, Tool: name, Acts: true}
+	err = a.dial.Record(sent, "calling "+name+" as a task", func() error {
+		task, err := c.StartTool(ctx, name, json.RawMessage(arguments.AppendJSON(nil)), a.dial.Times(), client.WithoutValidation())
+		if err != nil {
+			return err
+		}
+		if r.detach && task.ID() != "" {
+			return printTaskID(a.console, task.ID())
+		}
+		a.console.Step("the server runs %s as task %s", name, task.ID())
+		result, err := task.Wait(ctx)
+		if err == nil {
+			raw, err = mcp.Marshal(result)
+		}
+		return err
+	})
+	if err == nil && r.detach && raw != nil {
+		a.console.Warn("the server answered %s at once, without a task", name)
+		r.detach = false
+	}
+	return raw, err
 }
 
 // noTool is the failure of a command that needs a tool and was given none.
@@ -113,8 +245,8 @@ func (a *app) noTool(t target.Target, purpose string) *failure.Failure {
 
 var errNoInput = errors.New("standard input is a terminal, and --no-input forbids reading it")
 
-// operands reads the operands; @- and --json - read standard input.
-func (a *app) operands(args []string, base string, baseSet bool) (*doc.Value, []operand.Operand, error) {
+// files reads the files that a command line names, and standard input.
+func (a *app) files() *operand.Files {
 	files := &operand.Files{Stdin: a.console.In}
 	if a.console.InTerminal {
 		if a.flags.NoInput {
@@ -122,6 +254,12 @@ func (a *app) operands(args []string, base string, baseSet bool) (*doc.Value, []
 		}
 		files.BeforeStdin = func() { a.console.Note("reading standard input; end it with Ctrl-D") }
 	}
+	return files
+}
+
+// operands reads the operands; @- and --json - read standard input.
+func (a *app) operands(args []string, base string, baseSet bool) (*doc.Value, []operand.Operand, error) {
+	files := a.files()
 	var object *doc.Value
 	var err error
 	if baseSet {

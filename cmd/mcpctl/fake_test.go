@@ -21,6 +21,10 @@ type fake struct {
 	frames io.Writer
 	mu     sync.Mutex
 	listed atomic.Int64 // requests for tools, in the modes that change them
+
+	// In the modes that ask: the id of the call that waits for an answer, and what the client
+	// declared.
+	waits, declared json.RawMessage
 }
 
 // fakeTools are the tools of the fake. Their order, spacing and numbers are
@@ -53,6 +57,9 @@ type fakeRequest struct {
 		URI       string          `json:"uri"`
 		Cursor    string          `json:"cursor"`
 		Version   string          `json:"protocolVersion"`
+		Task      json.RawMessage `json:"task"`
+		TaskID    string          `json:"taskId"`
+		Declares  json.RawMessage `json:"capabilities"`
 		Meta      struct {
 			ProgressToken json.RawMessage `json:"progressToken"`
 		} `json:"_meta"`
@@ -82,6 +89,9 @@ func (f *fake) answer(frame []byte) []string {
 		return answer
 	}
 	if answer := f.shelf(r, result, failed); answer != nil {
+		return answer
+	}
+	if answer := f.asking(frame, r, result, failed); answer != nil {
 		return answer
 	}
 	switch r.Method {

@@ -29,12 +29,14 @@ checked against the prompt's own list before it is asked for.`,
 	}
 	cmd.Flags().StringVar(&p.base, "json", "", "the `object` to start from: JSON text, @FILE, or - for standard input")
 	cmd.Flags().BoolVar(&p.noValidate, "no-validate", false, "send the arguments unchecked")
+	p.talk.register(cmd.Flags())
 	return cmd
 }
 
 // prompting is one run of the command.
 type prompting struct {
 	app        *app
+	talk       talkFlags
 	base       string
 	noValidate bool
 }
@@ -50,6 +52,9 @@ func (p *prompting) run(cmd *cobra.Command, args []string) error {
 	}
 	object, operands, err := a.operands(rest[1:], p.base, cmd.Flags().Changed("json"))
 	if err != nil {
+		return err
+	}
+	if err := p.talk.begin(a); err != nil {
 		return err
 	}
 	return a.dial.With(cmd.Context(), t, func(ctx context.Context, c *connect.Connection) error {

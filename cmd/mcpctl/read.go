@@ -37,6 +37,7 @@ mcpctl ls templates.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd, args) },
 	}
 	cmd.Flags().StringVarP(&r.file, "out", "O", "", "write the content to this new `file`, unchanged")
+	r.talk.register(cmd.Flags())
 	return cmd
 }
 
@@ -56,6 +57,7 @@ func uriLine(d *connect.Dialer, cmd *cobra.Command, args []string) (target.Targe
 // reading is one run of the command.
 type reading struct {
 	app  *app
+	talk talkFlags
 	file string
 }
 
@@ -78,6 +80,9 @@ func (r *reading) run(cmd *cobra.Command, args []string) error {
 	}
 	if _, err := os.Lstat(r.file); r.file != "" && !errors.Is(err, fs.ErrNotExist) {
 		return unsent("-O: %s exists, and is not overwritten: name another file", r.file)
+	}
+	if err := r.talk.begin(a); err != nil {
+		return err
 	}
 	return a.dial.With(cmd.Context(), t, func(ctx context.Context, c *connect.Connection) error {
 		if !c.May("resources") {

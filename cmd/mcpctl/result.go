@@ -23,7 +23,7 @@ import (
 
 // result prints the result of a tool. An error of the tool is printed like any
 // other result; the exit status and a line on stderr report it.
-func (a *app) result(c *connect.Connection, tool *doc.Value, raw json.RawMessage, o callOptions) error {
+func (a *app) result(c *connect.Connection, tool *doc.Value, raw json.RawMessage, save string, strict bool) error {
 	result, err := doc.Parse(raw)
 	if err != nil || result.Kind() != doc.Object {
 		f := c.Broken("the result of the call is not a JSON object")
@@ -31,11 +31,11 @@ func (a *app) result(c *connect.Connection, tool *doc.Value, raw json.RawMessage
 		return f
 	}
 	unfit := outputMisfit(tool, result)
-	if !o.strict {
+	if !strict {
 		a.warn(unfit) // before the result, as everything that comes with it
 	}
 	// The result is shown even if it cannot be saved: the call has run.
-	saved, unsaved := a.save(tool.Get("name").Str(), result, o.save)
+	saved, unsaved := a.save(tool.Get("name").Str(), result, save)
 	switch a.console.Format {
 	case console.JSON:
 		err = a.console.PrintJSON(withoutSaved(raw, result, saved))
@@ -53,7 +53,7 @@ func (a *app) result(c *connect.Connection, tool *doc.Value, raw json.RawMessage
 		f := failure.New(failure.KindOutput, mcperrors.Answered, "the result could not be saved: %v", unsaved)
 		f.Note = failure.NoteRepeat
 		return f
-	case o.strict && unfit.reason != "":
+	case strict && unfit.reason != "":
 		f := c.Broken("%s", unfit.reason)
 		f.Findings, f.Note = unfit.places, failure.NoteRan
 		return f

@@ -48,7 +48,7 @@ program, give the program after -- instead.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newInfoCmd(a), newLsCmd(a), newDescribeCmd(a),
-		newCallCmd(a), newReadCmd(a), newPromptCmd(a), newCompleteCmd(a), newPingCmd(a), newRPCCmd(a), newSkillCmd(a), newGenCmd(a),
+		newCallCmd(a), newReadCmd(a), newPromptCmd(a), newCompleteCmd(a), newPingCmd(a), newRPCCmd(a), newTaskCmd(a), newListenCmd(a), newSkillCmd(a), newGenCmd(a),
 		newAuthCmd(a), newProxyCmd(a), newServerCmd(a),
 		conform.New(a.explain), newVersionCmd(a),
 	)

@@ -22,6 +22,7 @@ import (
 )
 
 type rpcOptions struct {
+	talk        talkFlags
 	base        string
 	baseSet     bool
 	notify      bool
@@ -48,6 +49,7 @@ as for call. Without a schema k=v is always a string; k:=JSON is sent exactly.`,
 	cmd.Flags().StringVar(&o.base, "json", "", "the `object` to start from: JSON text, @FILE, or - for standard input")
 	cmd.Flags().BoolVar(&o.notify, "notify", false, "send a notification, which gets no answer")
 	cmd.Flags().Int64Var(&o.expectError, "expect-error", 0, "succeed only if the answer is an error with this `code`")
+	o.talk.register(cmd.Flags())
 	return cmd
 }
 
@@ -64,6 +66,9 @@ func (a *app) rpc(cmd *cobra.Command, args []string, o rpcOptions) error {
 	}
 	params, err := a.rpcParams(rest[1:], o)
 	if err != nil {
+		return err
+	}
+	if err := o.talk.begin(a); err != nil {
 		return err
 	}
 	method := rest[0]

@@ -13,18 +13,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/secret"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
-
-// app is one run of the program: what its commands share.
-type app struct {
-	flags   flags.Global
-	console *console.Console
-	dial    *connect.Dialer
-	explain *explain.Explainer
-}
 
 // newApp returns the application and its root command.
 func newApp(s console.Streams) (*app, *cobra.Command) {

@@ -15,6 +15,7 @@ func topics() []*cobra.Command {
 		{Use: "syntax", Short: "How to write servers and arguments", Long: helpSyntax},
 		{Use: "names", Short: "Where the names of servers are looked up, and what is trusted", Long: helpNames},
 		{Use: "eras", Short: "How the protocol revision is chosen and remembered", Long: helpEras},
+		{Use: "answers", Short: "How what a server asks is answered: forms, pages, models, folders", Long: helpAnswers},
 		{Use: "output", Short: "Output formats, standard output and standard error", Long: helpOutput},
 	}
 }
@@ -30,3 +31,6 @@ var helpEras string
 
 //go:embed help/output.txt
 var helpOutput string
+
+//go:embed help/answers.txt
+var helpAnswers string

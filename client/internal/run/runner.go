@@ -57,8 +57,10 @@ type Settings struct {
 	NoTokens bool
 	// Typed rejects results of the stateless era that have no resultType.
 	Typed bool
-	// Offer is what the client offers to the server.
+	// Offer is what the client offers to the server. Asked is set if requests of the server may
+	// reach handlers.
 	Offer   *ask.Offer
+	Asked   bool
 	Profile mcperrors.Profile
 }
 
@@ -223,7 +225,7 @@ func (r *Runner) NextID() jsonrpc.ID {
 func (r *Runner) exchange(ctx context.Context, c *Call, req transport.Request) outcome.Outcome {
 	drops := r.Links.Drops()
 	mark := drops.Mark()
-	if req.Wait.Idle > 0 && r.Set.Offer.Asks() && c.Link.Agreed.Era == mcp.EraSession {
+	if r.Set.Asked && req.Wait.Idle > 0 && c.Link.Agreed.Era == mcp.EraSession {
 		patience := &r.Client.Inbound().Asks().Patience
 		defer patience.End(patience.Begin(c.Link.Conn.Touch, req.ID, req.Wait.Idle))
 	}

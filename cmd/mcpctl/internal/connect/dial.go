@@ -5,6 +5,7 @@ package connect
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
 	"strings"
@@ -13,11 +14,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/auth"
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/answer"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/secret"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -42,9 +46,19 @@ type Dialer struct {
 	// Forward returns the function that adds headers of the hosts of a proxy, from the context of
 	// [Dialer.Behind]'s open. It is nil, or returns nil, for none.
 	Forward func(context.Context) func(context.Context) (http.Header, error)
+	// Replies answer what servers ask for. Without them everything is declared and nothing is
+	// answered, so that lists are complete.
+	Replies *answer.Answers
+	// LogLevel is what the server is asked to log, "" for what it likes. Retries is how often a
+	// request is repeated if that is safe.
+	LogLevel mcp.LoggingLevel
+	Retries  int
 	// Events is set by commands that show progress and logs. Their NDJSON is a stream of events,
 	// which a failure ends too.
 	Events bool
+	// Heard gets every notification in the order of arrival, in place of what shows them; nil for
+	// none. It must not block.
+	Heard func(m *doc.Value)
 	// end is when --max-time has passed.
 	end time.Time
 	// show tells what a run waits for, from With on.
@@ -111,6 +125,9 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 	if t.Argv != nil {
 		limits.IdleTimeout = d.Flags.StartTimeout
 	}
+	if d.Retries > 0 {
+		limits.Retry = client.Retry{Policy: client.RetryHints, Attempts: 1 + d.Retries, Budget: -1}
+	}
 	opts := append(r.opts,
 		client.WithRequiredCapabilities(), client.WithCache(client.CacheConfig{NoPreload: true}), client.WithValidation(client.Validation{Arguments: client.ValidateOff}),
 		client.WithClientInfo(mcp.Implementation{Name: "mcpctl", Version: client.Version}),
@@ -154,6 +171,12 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 func (d *Dialer) With(ctx context.Context, t target.Target, f func(ctx context.Context, c *Connection) error, extra ...client.Option) error {
 	d.end = time.Now().Add(d.Flags.MaxTime)
 	d.show = d.Console.NewStatus()
+	if d.Replies == nil {
+		extra = append(answer.Everything(), extra...)
+	} else {
+		d.Replies.Interrupts(d.show)
+		extra = append(d.Replies.Options(), extra...)
+	}
 	ctx, cancel := context.WithDeadline(ctx, d.end.Add(lateGrace))
 	defer cancel()
 	c, err := d.connect(ctx, t, extra...)
@@ -161,27 +184,77 @@ func (d *Dialer) With(ctx context.Context, t target.Target, f func(ctx context.C
 		return err
 	}
 	defer c.close()
-	if err := f(ctx, c); err != nil {
+	if err = d.askForLogs(ctx, c); err == nil {
+		err = f(ctx, c)
+	}
+	for _, name := range d.Replies.Unused() {
+		d.Console.Warn("the server asked for no %s: the answer was not used", name)
+	}
+	var own *failure.Failure
+	if missing := d.Replies.Missing(d.Sent.Delivery); missing != nil && (err == nil || errors.As(err, &own) && own.Kind == failure.KindNegative) {
+		if d.Sent.Tool != "" {
+			missing.Note = failure.NoteRan
+		}
+		return missing
+	}
+	if err != nil {
 		return &Failed{Err: err, Target: t, Version: c.ProtocolVersion()}
 	}
 	return nil
 }
 
+// askForLogs sets the level of --log-level.
+func (d *Dialer) askForLogs(ctx context.Context, c *Connection) error {
+	if d.LogLevel == "" {
+		return nil
+	}
+	if !c.May("logging") {
+		d.Console.Warn("%s declares no logging: --log-level has no effect", c.ServerName())
+		return nil
+	}
+	d.show.ShowLogs()
+	return c.SetLogLevel(ctx, d.LogLevel, d.Times())
+}
+
+// Hides reports whether a list that a server gave to this run lacks what find looks for only
+// because of what the run declared. It connects once more, and declares everything.
+func (d *Dialer) Hides(ctx context.Context, t target.Target, find func(ctx context.Context, c *Connection) error) bool {
+	if d.Replies == nil {
+		return false
+	}
+	c, err := d.connect(ctx, t, answer.Everything()...)
+	if err != nil {
+		return false
+	}
+	defer c.close()
+	return find(ctx, c) == nil
+}
+
 // Request sends a request of the command, and records its delivery.
-func (d *Dialer) Request(ctx context.Context, c *Connection, r Sent, params any, opts ...client.CallOption) (json.RawMessage, error) {
+func (d *Dialer) Request(ctx context.Context, c *Connection, r Sent, params any, opts ...client.CallOption) (raw json.RawMessage, err error) {
 	waits := "waiting for " + r.Method
 	if r.Tool != "" {
 		waits = "calling " + r.Tool
 	}
+	err = d.Record(r, waits, func() error {
+		raw, err = c.Call(ctx, r.Method, params, append(opts, d.Times())...)
+		return err
+	})
+	return raw, err
+}
+
+// Record runs what sends a request of the command, shows meanwhile what it waits for, and records
+// the delivery.
+func (d *Dialer) Record(r Sent, waits string, send func() error) error {
 	d.show.Begin(waits)
-	raw, err := c.Call(ctx, r.Method, params, append(opts, d.Times())...)
+	err := send()
 	d.show.End()
 	r.Delivery = mcperrors.Answered
 	if err != nil {
 		r.Delivery = errormap.From(err, mcperrors.Unknown).Delivery
 	}
 	d.Sent = r
-	return raw, err
+	return err
 }
 
 // lateGrace is how much later than --max-time a run is cut off. Requests end by

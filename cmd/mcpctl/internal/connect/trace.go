@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -37,10 +38,10 @@ func (d *Dialer) trace(c *Connection) transport.Trace {
 	return t
 }
 
-// heard shows progress and logs. It is called for each message in the order of arrival, so that
-// everything that came before a result is shown before it.
+// heard shows progress and logs, or gives all notifications to Heard. It is called for each message
+// in the order of arrival, so that everything that came before a result is shown before it.
 func (d *Dialer) heard(frame []byte) {
-	if !d.Events || !bytes.Contains(frame, []byte("notifications")) {
+	if !d.Events && d.Heard == nil || !bytes.Contains(frame, []byte("notifications")) {
 		return
 	}
 	message, err := doc.Parse(frame)
@@ -48,8 +49,15 @@ func (d *Dialer) heard(frame []byte) {
 		return // the client reports it
 	}
 	for _, m := range append(message.Items(), message) { // a batch has several
+		method := m.Get("method").Str()
+		if d.Heard != nil {
+			if strings.HasPrefix(method, "notifications/") && m.Get("id") == nil {
+				d.Heard(m)
+			}
+			continue
+		}
 		params := m.Get("params").AppendJSON(nil)
-		switch m.Get("method").Str() {
+		switch method {
 		case mcp.MethodProgress:
 			var p mcp.ProgressParams
 			if mcp.Unmarshal(params, &p) == nil {

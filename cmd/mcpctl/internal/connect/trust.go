@@ -27,7 +27,7 @@ func (d *Dialer) Trusted(ctx context.Context, t target.Target) error {
 	if t.Argv == nil {
 		label, does = "sends", "your variables to "+target.Shown(t.URL)
 	}
-	if !d.Console.InTerminal || !d.Console.ErrTerminal || d.Flags.NoInput {
+	if !d.Console.Asks() || d.Flags.NoInput {
 		f := failure.New(failure.KindInputRequired, mcperrors.NotSent, "server %q is of a project file that you do not trust yet", e.Name)
 		f.Add("file", "%s", e.File)
 		f.Add(label, "%s", does)
@@ -38,10 +38,10 @@ func (d *Dialer) Trusted(ctx context.Context, t target.Target) error {
 	d.Console.Note(fmt.Sprintf("The server is of a project file:\n\n  server  %s\n  file    %s\n  %-6s  %s\n",
 		visible.Line(e.Name), visible.Line(e.File), label, visible.Line(does)))
 	d.Console.Note("Trust all servers of this file until it changes? [y/N]")
-	switch answer, err := d.line(ctx); {
+	switch yes, err := d.Console.Yes(ctx); {
 	case err != nil:
 		return err
-	case answer != "y" && answer != "yes":
+	case !yes:
 		f := failure.New(failure.KindInputRequired, mcperrors.NotSent, "%s is not trusted", e.File)
 		f.Note = failure.NoteNothingSent
 		return f
@@ -50,28 +50,6 @@ func (d *Dialer) Trusted(ctx context.Context, t target.Target) error {
 		d.Console.Warn("you will be asked again: %s", failure.RootCause(err))
 	}
 	return nil
-}
-
-// line reads a line of the terminal, in small letters.
-func (d *Dialer) line(ctx context.Context) (string, error) {
-	typed := make(chan string, 1)
-	go func() { // a read cannot be cancelled
-		var line []byte
-		for next := make([]byte, 1); ; {
-			if n, err := d.Console.In.Read(next); err != nil || n == 1 && next[0] == '\n' {
-				break
-			} else if n == 1 { // byte by byte: what follows the line is not ours
-				line = append(line, next[0])
-			}
-		}
-		typed <- strings.ToLower(strings.TrimSpace(string(line)))
-	}()
-	select {
-	case line := <-typed:
-		return line, nil
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
 }
 
 // Trusts reports whether a person trusts a file with this content.

@@ -59,6 +59,8 @@ type Console struct {
 	Streams
 	*Settings
 	out *pipe
+	// reading gets the line that is being typed, nil when nobody waits for one.
+	reading chan typed
 }
 
 // New returns a console on the streams. The settings are read at each use, so

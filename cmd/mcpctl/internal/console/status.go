@@ -32,6 +32,10 @@ type Status struct {
 	what string
 	last string
 	on   bool
+	// held keeps the line away while a person is asked something.
+	held bool
+	// logs shows log messages in a pipe, too.
+	logs bool
 	stop chan struct{}
 	done chan struct{}
 }
@@ -83,6 +87,9 @@ func (s *Status) draw(began time.Time, stop, done chan struct{}) {
 
 // show writes the line over the previous one. The caller holds the mutex.
 func (s *Status) show(began time.Time) {
+	if s.held {
+		return
+	}
 	text := fmt.Sprintf(" · %.0f s", time.Since(began).Seconds())
 	if s.last != "" {
 		text += " · " + s.last
@@ -132,6 +139,19 @@ func (s *Status) clear() {
 	}
 }
 
+// Pause takes the line away until goOn is called.
+func (s *Status) Pause() (goOn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clear()
+	s.held = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.held = false
+	}
+}
+
 // above writes a line over the status line.
 func (s *Status) above(line string) {
 	s.mu.Lock()
@@ -158,13 +178,17 @@ func (s *Status) Progress(p mcp.ProgressParams) {
 	s.Set(text)
 }
 
+// ShowLogs shows log messages where standard error is no terminal, too. Call it before messages can
+// arrive.
+func (s *Status) ShowLogs() { s.logs = true }
+
 // Log shows a log message of the server: on a terminal, with -v, or as an
 // event. Otherwise a pipe gets nothing but the result.
 func (s *Status) Log(m mcp.LoggingMessageParams) {
 	switch {
 	case s.c.Format == NDJSON:
 		_ = s.c.PrintEvent("log", Encode(m)) // Lost reports a broken pipe
-	case s.c.Quiet, !s.c.ErrTerminal && s.c.Verbose == 0:
+	case s.c.Quiet, !s.c.ErrTerminal && s.c.Verbose == 0 && !s.logs:
 	default:
 		text := strings.Trim(string(m.Data), `"`)
 		s.above(s.c.ErrStyle().Dim(visible.Line(fmt.Sprintf("%s %s: ", m.Level, cmp.Or(m.Logger, "server")))) + visible.Line(text))

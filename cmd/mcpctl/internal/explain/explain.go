@@ -182,6 +182,11 @@ func (x *Explainer) client(e *mcperrors.Error, early bool) *failure.Failure {
 	if e.Process != nil {
 		x.process(f, e.Process)
 	}
+	var task *client.TaskError
+	if errors.As(e, &task) {
+		f.Add("task", "%s", x.Secrets.Safe(task.ID))
+		f.Try = append(f.Try, "mcpctl task wait SERVER "+x.Secrets.Safe(task.ID))
+	}
 	var missing *client.MissingCapabilityError
 	if errors.As(e, &missing) {
 		f.AddNote("mcpctl cannot answer what the tool asks (" + visible.Line(strings.Join(missing.Names, ", ")) + "): call it from a program that can")

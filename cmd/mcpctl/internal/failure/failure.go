@@ -115,7 +115,7 @@ func (f *Failure) Print(c *console.Console, events bool) {
 		}
 		c.Note(line)
 		if events && c.Format == console.NDJSON {
-			_ = c.PrintEvent("error", f.object()) // Lost reports a broken pipe
+			_ = c.PrintEvent("error", f.Object()) // Lost reports a broken pipe
 		}
 		return
 	}

@@ -103,10 +103,11 @@ func Pointer(f schema.Finding) string {
 // Machine returns the failure as one line of JSON: the keys of the client's
 // error, and the kind and exit code of mcpctl.
 func (f *Failure) Machine() string {
-	return string(console.Encode(map[string]any{"error": f.object()}))
+	return string(console.Encode(map[string]any{"error": f.Object()}))
 }
 
-func (f *Failure) object() json.RawMessage {
+// Object returns the failure as the JSON object that Machine wraps.
+func (f *Failure) Object() json.RawMessage {
 	fields := map[string]json.RawMessage{}
 	if f.From != nil {
 		if raw, err := json.Marshal(f.From); err == nil {

@@ -123,7 +123,11 @@ func (b *builder) index(at *doc.Value, s schema.Schema, next step) (index int, l
 
 func (b *builder) leaf(s schema.Schema, pointer string) *doc.Value {
 	if b.op.form == exact {
-		return b.op.value
+		own, err := doc.Parse(b.op.value.AppendJSON(nil)) // operands may be used again, for another object
+		if err != nil {
+			return b.op.value
+		}
+		return own
 	}
 	if b.op.form == coded {
 		return doc.Text(b.op.text)

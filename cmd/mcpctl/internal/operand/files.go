@@ -26,7 +26,8 @@ type Files struct {
 
 var errStdinTwice = errors.New("standard input can be read only once")
 
-func (f *Files) read(name string) ([]byte, error) {
+// Read returns the content of a file, or of standard input for -.
+func (f *Files) Read(name string) ([]byte, error) {
 	if name == "" {
 		return nil, errors.New("there is no file name after the @; for a text that begins with @ write @@")
 	}
@@ -60,7 +61,7 @@ func Base(text string, files *Files) (*doc.Value, error) {
 	}
 	if len(text) > 0 && text[0] == '@' {
 		var err error
-		if data, err = files.read(text[1:]); err != nil {
+		if data, err = files.Read(text[1:]); err != nil {
 			return nil, &formError{arg: flag, reason: "cannot be read", cause: err}
 		}
 	}

@@ -35,6 +35,9 @@ const (
 	remove                 // k==
 )
 
+// Name returns the name of the argument at the top of the object.
+func (o Operand) Name() string { return o.path[0].name }
+
 // step is one part of a path: a name, an index, or the end of a list.
 type step struct {
 	name string
@@ -112,14 +115,14 @@ func (o *Operand) read(rest string, files *Files) error {
 	case strings.HasPrefix(rest, "@@"):
 		text = rest[1:]
 	case strings.HasPrefix(rest, "@base64:") && o.form == typed:
-		data, err := files.read(strings.TrimPrefix(rest, "@base64:"))
+		data, err := files.Read(strings.TrimPrefix(rest, "@base64:"))
 		if err != nil {
 			return &formError{arg: o.arg, reason: "cannot be read", cause: err}
 		}
 		o.form, o.text = coded, encode(data)
 		return nil
 	case strings.HasPrefix(rest, "@"):
-		data, err := files.read(rest[1:])
+		data, err := files.Read(rest[1:])
 		if err != nil {
 			return &formError{arg: o.arg, reason: "cannot be read", cause: err}
 		}
