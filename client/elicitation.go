@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -26,7 +27,8 @@ type FormRequest struct {
 // Return [AcceptForm] for a completed form; missing fields get the form's
 // defaults. Return [ErrRejected] if the user declined. The client answers
 // "cancel" on any other error, on a panic and on nil. It also answers "cancel"
-// if the content does not match the form, and logs the reason.
+// if the content does not match the form, and logs the reason; [CheckFormField] tells the
+// user before.
 func OnElicitForm(f func(ctx context.Context, r FormRequest) (*mcp.ElicitResult, error)) Option {
 	return optionFunc(func(c *config) {
 		c.offer.Form = nil
@@ -37,6 +39,11 @@ func OnElicitForm(f func(ctx context.Context, r FormRequest) (*mcp.ElicitResult,
 		}
 	})
 }
+
+// CheckFormField returns an error if a value, as JSON, does not fit a field of a form: its
+// type, limits, choices or format. The error does not repeat the value. Use it to have the
+// user correct a value before the form is accepted.
+func CheckFormField(f mcp.FormField, value json.RawMessage) error { return ask.CheckField(f, value) }
 
 // AcceptForm returns the answer for a completed form. content is a struct or
 // map with the fields; nil means the defaults.

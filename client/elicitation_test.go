@@ -280,3 +280,18 @@ func TestURLElicitationRequired(t *testing.T) {
 		}, tt.handler)
 	}
 }
+
+func TestCheckFormField(t *testing.T) {
+	t.Parallel()
+	mail := mcp.FormField{Name: "to", Type: "string", Format: "email", Schema: json.RawMessage(`{"type":"string","format":"email","maxLength":20}`)}
+	for value, fits := range map[string]bool{
+		`"ann@example.com"`: true, `"ann"`: false, `"a-much-too-long-name@example.com"`: false, `7`: false,
+	} {
+		err := client.CheckFormField(mail, json.RawMessage(value))
+		require.Equal(t, fits, err == nil, value)
+		if !fits {
+			require.NotContains(t, err.Error(), strings.Trim(value, `"`), "the error does not repeat the value")
+		}
+	}
+	require.NoError(t, client.CheckFormField(mcp.FormField{Schema: json.RawMessage(`no schema`)}, json.RawMessage(`1`)))
+}

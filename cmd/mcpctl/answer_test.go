@@ -43,6 +43,8 @@ func asker(t *testing.T) *clienttest.Server {
 	s.Tool("choose", "", ask(`{"mode":"form","message":"What?","requestedSchema":{"type":"object","properties":{
 		"color":{"type":"string","oneOf":[{"const":"r","title":"Red"},{"const":"g","title":"Green"}]},
 		"extras":{"type":"array","items":{"type":"string","enum":["milk","sugar"]}}},"required":["color"]}}`))
+	s.Tool("mail", "", ask(`{"mode":"form","message":"Where?","requestedSchema":{"type":"object","properties":{
+		"to":{"type":"string","format":"email"},"on":{"type":"string","format":"date"}}}}`))
 	s.Tool("page", "", ask(`{"mode":"url","message":"Pay here","url":"https://pay.example/1","elicitationId":"e1"}`))
 	return s
 }
@@ -72,6 +74,10 @@ func TestFormAtTheTerminal(t *testing.T) {
 		{
 			"choices", "choose", "5\ngreen\nmilk, 2\n\n", nil, `{"action":"accept","content":{"color":"g","extras":["milk","sugar"]}}`,
 			[]string{"  1  r (Red)\n", "  2  sugar\n"},
+		},
+		{
+			"formats", "mail", "ann\nann@example.com\ntomorrow\n1999-12-31\n\n", nil, `{"action":"accept","content":{"to":"ann@example.com","on":"1999-12-31"}}`,
+			[]string{"must be an email address", "must be a date such as 1999-12-31"},
 		},
 		{"a page that is declined", "page", "no\n", nil, `{"action":"decline"}`, []string{"asks you to open a page: Pay here", "https://pay.example/1", "Open it at pay.example?"}},
 		{"a page that is cancelled", "page", "", nil, `{"action":"cancel"}`, nil},

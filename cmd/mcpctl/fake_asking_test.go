@@ -10,6 +10,7 @@ import (
 // have one.
 const askingTools = `{"name":"form","inputSchema":{"type":"object"}},
 {"name":"choose","inputSchema":{"type":"object"}},
+{"name":"mail","inputSchema":{"type":"object"}},
 {"name":"page","inputSchema":{"type":"object"}},
 {"name":"folders","inputSchema":{"type":"object"}},
 {"name":"wipe","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}},
@@ -76,6 +77,8 @@ func (f *fake) ask(r fakeRequest, ask func(string, string) []string, result func
 		return ask("elicitation/create", `{"message":"What do you want?","requestedSchema":{"type":"object","properties":{`+
 			`"color":{"type":"string","oneOf":[{"const":"r","title":"Red"},{"const":"g","title":"Green"}]},`+
 			`"extras":{"type":"array","items":{"type":"string","enum":["milk","sugar"]}}},"required":["color"]}}`)
+	case "mail":
+		return ask("elicitation/create", `{"message":"Where?","requestedSchema":{"type":"object","properties":{"to":{"type":"string","format":"email"}}}}`)
 	case "page":
 		return ask("elicitation/create", `{"mode":"url","message":"Pay here","url":"https://pay.example/1","elicitationId":"e1"}`)
 	case "folders":

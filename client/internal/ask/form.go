@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -169,6 +170,16 @@ func (f *form) complete(content json.RawMessage) (json.RawMessage, error) {
 		}
 	}
 	return out, nil
+}
+
+// CheckField returns an error if a value does not fit a field of a form.
+func CheckField(f mcp.FormField, value json.RawMessage) error {
+	if check := catalog.Checker(f.Schema); check != nil {
+		if err := check(value); err != nil {
+			return err
+		}
+	}
+	return checkFormat(f.Format, value)
 }
 
 // checkFormat checks a string against the four formats of forms, which JSON Schema validators

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -202,9 +203,16 @@ func (s *Session) Await(ctx context.Context, id string) (Answer, error) {
 
 // awaitOf returns the response with the given id, or the one to what has the token.
 func (s *Session) awaitOf(ctx context.Context, id, token string) (Answer, error) {
+	method, full, began := s.Methods[id], s.Timeout, time.Now()
+	if full > Lag { // else the answer is one that may never come
+		s.Timeout = s.Silences.Wait(method, full)
+	}
 	in, err := s.Next(ctx, func(in Inbound) bool {
 		return in.IsResponse() && in.ID() == id || in.To == token && (in.Ended || in.IsResponse())
 	})
+	if s.Timeout = full; full > Lag {
+		s.Silences.NoteWait(method, full, time.Since(began), err)
+	}
 	if err != nil {
 		return Answer{}, err
 	}
@@ -217,10 +225,48 @@ func (s *Session) awaitOf(ctx context.Context, id, token string) (Answer, error)
 // Lag is how much later than the answer to a later request an answer may come.
 const Lag = 500 * time.Millisecond
 
-// Silences counts how often in a row a subject was silent about a message that it need not answer.
-// It is shared by all sessions with the subject, and safe for concurrent use. The zero value has
-// seen none.
-type Silences struct{ row atomic.Int64 }
+// Silences counts how often in a row a subject was silent about a message that it need not answer,
+// and how often it left requests without an answer. It is shared by all sessions with the subject,
+// and safe for concurrent use. The zero value has seen none.
+type Silences struct {
+	row atomic.Int64
+
+	mu      sync.Mutex
+	missing map[string]int // requests without an answer, by method
+	slow    map[string]bool
+}
+
+// A subject that left mostMissing requests of a method without an answer gets less time for the
+// next ones, unless one of its answers took longer than that.
+const mostMissing = 6
+
+// Wait is how long an answer to a request is waited for, at most full.
+func (s *Silences) Wait(method string, full time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.missing[method] < mostMissing || s.slow[method] {
+		return full
+	}
+	return min(full, max(full/10, time.Second))
+}
+
+// NoteWait counts a request that was waited for so long, with an answer or without one.
+func (s *Silences) NoteWait(method string, full, took time.Duration, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case errors.Is(err, ErrNoAnswer):
+		if s.missing == nil {
+			s.missing = map[string]int{}
+		}
+		s.missing[method]++
+	case err == nil && took > max(full/20, time.Second/2):
+		if s.slow == nil {
+			s.slow = map[string]bool{}
+		}
+		s.slow[method] = true
+	}
+}
 
 // Lag is how long an answer is waited for: less from a subject that was silent three times. An
 // answer makes the wait long again.

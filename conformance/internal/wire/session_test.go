@@ -92,3 +92,47 @@ func TestSession_ProvokeSilent(t *testing.T) {
 		}
 	})
 }
+
+// TestSession_ManyMissing: requests of a method of which six had no answer are waited for less
+// long, unless an answer to one came late.
+func TestSession_ManyMissing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := pipedServer(t, func(line string) string {
+			var m struct {
+				ID     json.RawMessage
+				Method string
+			}
+			if err := json.Unmarshal([]byte(line), &m); err != nil || m.Method == "mute" {
+				return ""
+			}
+			if m.Method == "slow" {
+				time.Sleep(4 * time.Second)
+			}
+			return `{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{}}`
+		})
+		defer s.Close()
+		ask := func(method string) (time.Duration, error) {
+			begun := time.Now()
+			_, err := s.Request(t.Context(), method, nil)
+			return time.Since(begun), err
+		}
+		for i := range 8 {
+			took, err := ask("mute")
+			require.ErrorIs(t, err, ErrNoAnswer)
+			if i < 6 {
+				require.Equal(t, time.Minute, took, i)
+			} else {
+				require.Equal(t, 6*time.Second, took, i)
+			}
+			_, err = ask("quick")
+			require.NoError(t, err)
+		}
+		for range 6 {
+			s.Silences.NoteWait("slow", time.Minute, time.Minute, ErrNoAnswer)
+		}
+		_, err := ask("slow")
+		require.NoError(t, err)
+		require.Equal(t, time.Minute, s.Silences.Wait("slow", time.Minute))
+	})
+}

@@ -72,7 +72,12 @@ func (a *Answers) given(root *doc.Value, fields []mcp.FormField) (*doc.Value, []
 		}
 	}
 	if judge, err := schema.NewJudge(root); err == nil {
-		return content, append(mistyped, judge.Findings(content)...)
+		mistyped = append(mistyped, judge.Findings(content)...)
+	}
+	for _, f := range fields {
+		if v := content.Get(f.Name); len(mistyped) == 0 && v != nil && client.CheckFormField(f, v.AppendJSON(nil)) != nil {
+			mistyped = append(mistyped, schema.Finding{Pointer: "/" + f.Name, Message: "must be " + article(kind(f))})
+		}
 	}
 	return content, mistyped
 }
@@ -284,7 +289,18 @@ func typedField(f mcp.FormField, line string) (value *doc.Value, problem string)
 			return nil, finding.Message
 		}
 	}
+	if client.CheckFormField(f, value.AppendJSON(nil)) != nil {
+		return nil, "must be " + article(kind(f))
+	}
 	return value, ""
+}
+
+// article puts "a" or "an" before a kind of value.
+func article(kind string) string {
+	if strings.HasPrefix(kind, "email") {
+		return "an " + kind
+	}
+	return "a " + kind
 }
 
 // chosen returns the value of a choice that was typed as its number, its value or its title.
