@@ -22,14 +22,15 @@ func newListenCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "listen [SERVER] [URI…]",
 		Short: "Print what a server reports: changes of its lists and resources, log messages",
-		Long: `Print what a server reports, a line each: changes of its lists, of the resources whose
-URIs are given, and log messages. It ends with Ctrl-C, after --count messages, or when
+		Long: `Print what a server reports, a line each: changes of its lists and log messages, or with
+URIs only changes of those resources. --call starts what only one session sees. It ends with Ctrl-C, after --count messages, or when
 --max-time is over. With -o ndjson each line is the whole notification.`,
 		Example: `  mcpctl listen :3000/mcp
   mcpctl listen :3000/mcp file:///config.json --count 1
   mcpctl listen :3000/mcp --log-level debug -o ndjson`,
 		RunE: func(cmd *cobra.Command, args []string) error { return l.run(cmd, args) },
 	}
+	cmd.Flags().StringArrayVar(&l.calls, "call", nil, "first call this `tool`, which needs no arguments, in the same session (repeatable)")
 	cmd.Flags().IntVar(&l.count, "count", 0, "end after `N` messages; 0 means never")
 	l.talk.register(cmd.Flags())
 	return cmd
@@ -39,6 +40,7 @@ URIs are given, and log messages. It ends with Ctrl-C, after --count messages, o
 type listenRun struct {
 	app   *app
 	talk  talkFlags
+	calls []string
 	count int
 }
 
@@ -59,8 +61,12 @@ func (l *listenRun) run(cmd *cobra.Command, args []string) error {
 		a.flags.MaxTime = endless
 	}
 	var heard atomic.Int64
+	var on atomic.Bool // not while the server starts
 	enough := make(chan struct{})
 	a.dial.Heard = func(m *doc.Value) {
+		if !on.Load() || !l.wants(m.Get("method").Str(), len(uris) > 0) {
+			return
+		}
 		if n := heard.Add(1); l.count == 0 || n <= int64(l.count) {
 			_ = l.print(m) // Lost reports a broken pipe
 			if n == int64(l.count) {
@@ -69,9 +75,16 @@ func (l *listenRun) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return a.dial.With(cmd.Context(), t, func(ctx context.Context, c *connect.Connection) error {
+		on.Store(true)
 		lost, err := l.subscribe(ctx, c, uris)
 		if err != nil {
 			return err
+		}
+		for _, tool := range l.calls {
+			sent := connect.Sent{Method: mcp.MethodToolsCall, Tool: tool, Acts: true}
+			if _, err := a.dial.Request(ctx, c, sent, console.Encode(map[string]string{"name": tool})); err != nil {
+				return withTool(err, tool)
+			}
 		}
 		select {
 		case <-enough:
@@ -89,8 +102,9 @@ func (l *listenRun) run(cmd *cobra.Command, args []string) error {
 
 // subscribe asks for everything that the server reports. lost gets the error that ends it.
 func (l *listenRun) subscribe(ctx context.Context, c *connect.Connection, uris []string) (lost <-chan error, err error) {
-	filter := mcp.SubscriptionFilter{
-		ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true, ResourceSubscriptions: uris,
+	filter := mcp.SubscriptionFilter{ResourceSubscriptions: uris}
+	if len(uris) == 0 {
+		filter = mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
 	}
 	failed := make(chan error, 1)
 	s, err := c.Subscribe(ctx, filter, func(context.Context, client.Change) {})
@@ -111,6 +125,11 @@ func (l *listenRun) subscribe(ctx context.Context, c *connect.Connection, uris [
 		failed <- s.Err()
 	}()
 	return failed, nil
+}
+
+// wants reports whether a notification is printed.
+func (l *listenRun) wants(method string, ofResources bool) bool {
+	return !ofResources || method == mcp.MethodResourcesUpdated || method == mcp.MethodMessage && l.talk.logLevel != ""
 }
 
 // print prints a notification.

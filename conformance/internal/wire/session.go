@@ -232,19 +232,21 @@ type Silences struct {
 	row atomic.Int64
 
 	mu      sync.Mutex
-	missing map[string]int // requests without an answer, by method
+	missing map[string]int // requests without an answer, by method, and of all methods for ""
 	slow    map[string]bool
 }
 
 // A subject that left mostMissing requests of a method without an answer gets less time for the
-// next ones, unless one of its answers took longer than that.
+// next ones, unless one of its answers took longer than that. Twice as many of all methods shorten
+// the wait for all but calls of tools, which may have work to do.
 const mostMissing = 6
 
 // Wait is how long an answer to a request is waited for, at most full.
 func (s *Silences) Wait(method string, full time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.missing[method] < mostMissing || s.slow[method] {
+	few := s.missing[method] < mostMissing && (s.missing[""] < 2*mostMissing || method == mcp.MethodToolsCall)
+	if few || s.slow[method] {
 		return full
 	}
 	return min(full, max(full/10, time.Second))
@@ -260,6 +262,7 @@ func (s *Silences) NoteWait(method string, full, took time.Duration, err error) 
 			s.missing = map[string]int{}
 		}
 		s.missing[method]++
+		s.missing[""]++
 	case err == nil && took > max(full/20, time.Second/2):
 		if s.slow == nil {
 			s.slow = map[string]bool{}

@@ -131,6 +131,8 @@ func TestSession_ManyMissing(t *testing.T) {
 		for range 6 {
 			s.Silences.NoteWait("slow", time.Minute, time.Minute, ErrNoAnswer)
 		}
+		require.Equal(t, 6*time.Second, s.Silences.Wait("another", time.Minute), "after twelve of all methods")
+		require.Equal(t, time.Minute, s.Silences.Wait("tools/call", time.Minute))
 		_, err := ask("slow")
 		require.NoError(t, err)
 		require.Equal(t, time.Minute, s.Silences.Wait("slow", time.Minute))

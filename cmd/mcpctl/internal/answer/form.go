@@ -154,7 +154,7 @@ func kind(f mcp.FormField) string {
 // askForm has a person fill in the form. What the flags answer is not asked again.
 func (a *Answers) askForm(ctx context.Context, r client.FormRequest, content *doc.Value) (*mcp.ElicitResult, error) {
 	s := a.console.ErrStyle()
-	a.console.Note(s.Bold(visible.Line(r.From.Server)+" asks: ") + visible.Text(r.Message))
+	a.note(s.Bold(visible.Line(r.From.Server)+" asks: ") + visible.Text(r.Message))
 	a.console.Note(s.Dim("Enter takes the value in brackets, or leaves the field out. Ctrl-D cancels."))
 	asked := r.Fields
 	for again := false; ; again = true {
@@ -207,7 +207,7 @@ func (a *Answers) askField(ctx context.Context, f mcp.FormField, was *doc.Value)
 	if was != nil {
 		text += " [" + visible.Line(shown(was)) + "]"
 	}
-	a.console.Note(text)
+	a.note(text)
 	for i, choice := range f.Choices {
 		label := choice.Value
 		if choice.Title != "" && choice.Title != choice.Value {
@@ -232,6 +232,13 @@ func (a *Answers) askField(ctx context.Context, f mcp.FormField, was *doc.Value)
 			return value, nil
 		}
 		a.console.Note(visible.Line(problem))
+	}
+}
+
+// note writes lines that break between words at the width of the terminal.
+func (a *Answers) note(text string) {
+	for line := range strings.Lines(text) {
+		a.console.Note(strings.Join(console.Wrap(strings.TrimRight(line, "\n"), a.console.Width, "  "), "\n"))
 	}
 }
 

@@ -28,7 +28,7 @@ func (a *Answers) page(ctx context.Context, r client.URLRequest) (mcp.ElicitActi
 		return mcp.ElicitCancel, nil
 	}
 	s := a.console.ErrStyle()
-	a.console.Note(s.Bold(visible.Line(r.From.Server)+" asks you to open a page: ") + visible.Text(r.Message))
+	a.note(s.Bold(visible.Line(r.From.Server)+" asks you to open a page: ") + visible.Text(r.Message))
 	a.console.Note("  " + visible.Line(r.URL))
 	if r.Lookalike {
 		a.console.Warn("the name of the host %s imitates another one with foreign letters", r.Host)

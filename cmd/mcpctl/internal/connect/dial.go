@@ -133,6 +133,9 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 		client.WithClientInfo(mcp.Implementation{Name: "mcpctl", Version: client.Version}),
 		client.WithTrace(d.trace(c)), client.WithResilience(limits),
 	)
+	if t.Entry != nil {
+		opts = append(opts, client.WithName(t.Entry.Name))
+	}
 	opts = append(opts, extra...)
 
 	began := time.Now()
