@@ -211,7 +211,7 @@ func (s *Session) awaitOf(ctx context.Context, id, token string) (Answer, error)
 		return in.IsResponse() && in.ID() == id || in.To == token && (in.Ended || in.IsResponse())
 	})
 	if s.Timeout = full; full > Lag {
-		s.Silences.NoteWait(method, full, time.Since(began), err)
+		s.Silences.NoteWait(method, time.Since(began), err)
 	}
 	if err != nil {
 		return Answer{}, err
@@ -232,42 +232,38 @@ type Silences struct {
 	row atomic.Int64
 
 	mu      sync.Mutex
-	missing map[string]int // requests without an answer, by method, and of all methods for ""
-	slow    map[string]bool
+	missing map[string]int           // requests without an answer, by method, and of all methods for ""
+	longest map[string]time.Duration // of the answers, by method
 }
 
 // A subject that left mostMissing requests of a method without an answer gets less time for the
-// next ones, unless one of its answers took longer than that. Twice as many of all methods shorten
-// the wait for all but calls of tools, which may have work to do.
-const mostMissing = 6
+// next ones: four times that of its longest answer, and at least a second. Twice as many of all
+// methods shorten the wait for all but calls of tools, which may have work to do.
+const mostMissing = 3
 
 // Wait is how long an answer to a request is waited for, at most full.
 func (s *Silences) Wait(method string, full time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	few := s.missing[method] < mostMissing && (s.missing[""] < 2*mostMissing || method == mcp.MethodToolsCall)
-	if few || s.slow[method] {
+	if s.missing[method] < mostMissing && (s.missing[""] < 2*mostMissing || method == mcp.MethodToolsCall) {
 		return full
 	}
-	return min(full, max(full/10, time.Second))
+	return min(full, max(time.Second, 4*s.longest[method]))
 }
 
 // NoteWait counts a request that was waited for so long, with an answer or without one.
-func (s *Silences) NoteWait(method string, full, took time.Duration, err error) {
+func (s *Silences) NoteWait(method string, took time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.missing == nil {
+		s.missing, s.longest = map[string]int{}, map[string]time.Duration{}
+	}
 	switch {
 	case errors.Is(err, ErrNoAnswer):
-		if s.missing == nil {
-			s.missing = map[string]int{}
-		}
 		s.missing[method]++
 		s.missing[""]++
-	case err == nil && took > max(full/20, time.Second/2):
-		if s.slow == nil {
-			s.slow = map[string]bool{}
-		}
-		s.slow[method] = true
+	case err == nil:
+		s.longest[method] = max(s.longest[method], took)
 	}
 }
 
