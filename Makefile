@@ -4,7 +4,7 @@ GO ?= go
 FUZZTIME ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help house sizes all test race soak lint fuzz conformance mutants mutants-official official-server official-proxy official-client official-client-proxy conform-client-proxy agreement interop beside strangers logins bench bench-peers cover hosts proxies ci
+.PHONY: help house sizes all test race soak lint fuzz conformance mutants mutants-official official-server official-proxy official-client official-client-proxy conform-client-proxy agreement interop transcripts beside strangers logins bench bench-peers cover hosts proxies ci
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "%-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ agreement: ## where our suite and the official one differ on the same servers, a
 
 interop: ## mcpctl and the client against servers written by others, as a matrix (needs npm)
 	.ci/run interop
+
+transcripts: ## everything of server-everything from a pipe and a terminal, again (needs npm; 2 minutes)
+	scripts/transcripts.sh write
 
 beside: ## the client beside go-sdk's on servers in trouble, one table (needs npm; 3 minutes)
 	scripts/beside.sh

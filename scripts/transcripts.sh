@@ -39,7 +39,7 @@ plain() {
 			-e 's/[0-9]+(\.[0-9]+)? ?ms/N ms/g' -e 's/5[0-9] B/N B/' -e 's/"(minMs|medianMs|maxMs|connectMs|p[0-9]+Ms)": [0-9.]+/"\1": N/' \
 			-e 's/"progressToken":[^,}]*/"progressToken":N/' -e 's/"elicitationId": ?"[^"]*"/"elicitationId":"ID"/g' \
 			-e 's/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/ID/g' \
-			-e 's/^(debug|info|notice|warning|error|critical|alert|emergency) [^:]*: .*-level message.*/LEVEL: a message/'
+			-e 's/^(debug|info|notice|warning|error|critical|alert|emergency) [^:]*: .*level[- ]message.*/LEVEL: a message/'
 }
 
 # one MODE COMMAND [INPUT-FILE] runs a command and prints it with its output and exit code.
