@@ -187,7 +187,7 @@ func TestWordsOnlyFall(t *testing.T) {
 	}
 	found, sum := map[use][]string{}, map[string]int{}
 	for _, f := range tree(t) {
-		if !strings.HasPrefix(f.path, "house_") {
+		if !strings.HasPrefix(f.path, "house_") && f.path != "docs/generated/transcripts.md" { // which has texts of a foreign server
 			wordsOf(f, found)
 		}
 	}
