@@ -15,25 +15,6 @@ import (
 
 // The texts about reports and results that all formats share.
 
-// specSite has the pages of the specification.
-const specSite = "https://modelcontextprotocol.io/specification/"
-
-// tasksSite has the page of the tasks extension, which has its own repository and no
-// revisions.
-const tasksSite = "https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md"
-
-// specURL returns the page of the rule in the judged revision, "" for a rule that is not in
-// the specification.
-func specURL(res *conformance.Result) string {
-	if res.Spec.Section == "" || res.Revision == "" {
-		return ""
-	}
-	if anchor, ok := strings.CutPrefix(res.Spec.Section, "extensions/tasks"); ok {
-		return tasksSite + anchor
-	}
-	return specSite + string(res.Revision) + "/" + res.Spec.Section
-}
-
 // passivePrefix begins the ids of scenarios that judge the traffic of all others: alone
 // they decide nothing.
 const passivePrefix = "SEEN-"
@@ -44,7 +25,10 @@ func passive(res *conformance.Result) bool {
 
 // source names the source of the rule.
 func source(res *conformance.Result) string {
+	rule, jsonrpc := strings.CutPrefix(res.Spec.Section, "jsonrpc#")
 	switch {
+	case jsonrpc:
+		return "JSON-RPC 2.0 " + rule
 	case res.Spec.Section != "":
 		return strings.TrimSpace("spec "+string(res.Revision)) + " " + res.Spec.Section
 	case res.Spec.Requirement != "":

@@ -87,10 +87,7 @@ func (c *listedCheck) revisions() string {
 
 // url is the rule's page in the newest revision that has it.
 func (c *listedCheck) url() string {
-	if c.Section == "" {
-		return ""
-	}
-	return "https://modelcontextprotocol.io/specification/" + string(cmp.Or(c.Until, mcp.Latest)) + "/" + c.Section
+	return conformance.Spec{Section: c.Section}.URL(cmp.Or(c.Until, mcp.Latest))
 }
 
 func newConformListCmd(s *suite) *cobra.Command {
