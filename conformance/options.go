@@ -102,6 +102,10 @@ type UnreachableError struct {
 	//
 	// # Experimental
 	Status int
+	// Served reports that the server took the same credentials at first: it refuses them now.
+	//
+	// # Experimental
+	Served bool
 	// Received is the start of what the server sent instead of an answer: lines of its
 	// standard output, or the body of an HTTP response. It has at most 4 KiB.
 	//
@@ -117,6 +121,8 @@ type UnreachableError struct {
 func (e *UnreachableError) Error() string {
 	var answered interface{ AnsweredWrongly() }
 	switch {
+	case e.Served:
+		return fmt.Sprintf("the server does not take the credentials any more (HTTP %d)", e.Status)
 	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
 		return fmt.Sprintf("the server wants credentials (HTTP %d)", e.Status)
 	case e.Status != 0:

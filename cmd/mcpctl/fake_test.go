@@ -324,6 +324,7 @@ func fakeHTTP(frames io.Writer) http.Handler {
 		w.Header().Set("Retry-After", "7")
 		http.Error(w, "full", http.StatusServiceUnavailable)
 	})
+	mux.HandleFunc("/expiring", expiring(serve("")))
 	mux.HandleFunc("/echoing", echoing(serve("")))
 	mux.HandleFunc("/overloaded-later", overloadedLater(serve("")))
 	mux.HandleFunc("/silent", func(w http.ResponseWriter, r *http.Request) {
@@ -332,6 +333,19 @@ func fakeHTTP(frames io.Writer) http.Handler {
 	})
 	mux.HandleFunc("/broken", fixed(http.StatusBadGateway, "text/plain", "bad gateway"))
 	return mux
+}
+
+// expiring takes the credentials of a few requests, and then no others.
+func expiring(next http.HandlerFunc) http.HandlerFunc {
+	var posts atomic.Int64
+	return func(w http.ResponseWriter, r *http.Request) {
+		const few = 7 // the suite introduces itself with six
+		if r.Method == http.MethodPost && posts.Add(1) > few {
+			http.Error(w, "who are you", http.StatusUnauthorized)
+			return
+		}
+		next(w, r)
+	}
 }
 
 // echoing refuses calls of tools with what the request was sent with.

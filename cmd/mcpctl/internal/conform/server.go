@@ -334,7 +334,8 @@ func (l *live) tell() {
 }
 
 // subject is the server as the suite reaches it: with a wire of its own, not
-// with the client. kind is the transport of a URL, or auto. A gentle run sends no request again.
+// with the client. kind is the transport of a URL, or auto. A gentle run sends a request again
+// only with renewed credentials, and later.
 func (s *suite) subject(ctx context.Context, t target.Target, kind conformance.TransportKind, gentle bool) (conformance.Subject, func(), error) {
 	if err := s.Trusted(ctx, t); err != nil {
 		return nil, nil, err
@@ -353,9 +354,9 @@ func (s *suite) subject(ctx context.Context, t target.Target, kind conformance.T
 		by, err := s.Credentials(ctx, t)
 		if by != nil {
 			signer := connect.NewSigner(by, t.URL, at.RoundTripper, s.Secrets)
-			at.Credentials = signer.Credentials
-			if !gentle {
-				at.RoundTripper = signer
+			at.Credentials, at.RoundTripper = signer.Credentials, signer
+			if gentle {
+				signer.Pause = time.Second // with the next message that is two in a second
 			}
 		}
 		if kind == "auto" && t.Entry != nil && t.Entry.SSE {
