@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -403,6 +405,7 @@ func (s *suite) conformFailure(ctx context.Context, t target.Target, err error) 
 		return failure.Usage("%v", err)
 	}
 	f := failure.New(failure.KindUnreachable, mcperrors.Unknown, "%s", s.Secrets.Safe(unreachable.Error()))
+	s.neverSent(f, err)
 	if unreachable.Status == http.StatusUnauthorized || unreachable.Status == http.StatusForbidden {
 		f.Kind = failure.KindAuth
 		s.Login(ctx, f, err, t)
@@ -424,6 +427,20 @@ func (s *suite) conformFailure(ctx context.Context, t target.Target, err error) 
 	}
 	s.unmetEvidence(f, unreachable)
 	return f
+}
+
+// neverSent notes that nothing was sent: the program could not be started, or nothing
+// listens.
+func (s *suite) neverSent(f *failure.Failure, err error) {
+	var path *os.PathError
+	var program *exec.Error
+	switch {
+	case errors.As(err, &path) && (path.Op == "fork/exec" || path.Op == "chdir"), errors.As(err, &program):
+		f.Message = "the program cannot be started: " + s.Secrets.Safe(failure.RootCause(err))
+	case !errors.Is(err, syscall.ECONNREFUSED):
+		return
+	}
+	f.Delivery = mcperrors.NotSent
 }
 
 // unmetEvidence tells what a server did in place of answering initialize.
