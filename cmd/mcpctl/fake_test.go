@@ -110,6 +110,8 @@ func (f *fake) answer(frame []byte) []string {
 			return result(`{"tools":[{"name":"echo","description":"` + strings.Repeat("x", 17<<20) + `","inputSchema":{"type":"object"}}]}`)
 		case f.mode == "changing" || f.mode == "changes" && f.listed.Add(1) == 1:
 			return append([]string{`{"jsonrpc":"2.0","method":"notifications\/tools\/list_changed"}`}, result(`{"tools":[]}`)...)
+		case f.mode == "half-a-list" && r.Params.Cursor != "":
+			return nil
 		case r.Params.Cursor == "":
 			first, _, _ := strings.Cut(fakeTools, ",\n")
 			return result(`{"tools":[` + first + `],"nextCursor":"2"}`)

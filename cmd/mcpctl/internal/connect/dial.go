@@ -173,6 +173,11 @@ func (d *Dialer) Request(ctx context.Context, c *Connection, r Sent, params any,
 	if r.Tool != "" {
 		waits = "calling " + r.Tool
 	}
+	if time.Until(d.end) <= 0 { // nothing more is sent
+		over, cancel := context.WithDeadline(ctx, d.end)
+		defer cancel()
+		ctx = over
+	}
 	d.show.Begin(waits)
 	raw, err := c.Call(ctx, r.Method, params, append(opts, d.Times())...)
 	d.show.End()
