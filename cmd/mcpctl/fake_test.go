@@ -59,6 +59,15 @@ type fakeRequest struct {
 	} `json:"params"`
 }
 
+// notes are what the fake says while it works on a request.
+func (r *fakeRequest) notes() []string {
+	token := string(r.Params.Meta.ProgressToken)
+	return []string{
+		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + token + `,"progress":1,"total":2,"message":"half"}}`,
+		`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"fake","data":"working"}}`,
+	}
+}
+
 // answer returns the frames that answer one frame; none for notifications and
 // for what the mode leaves without an answer.
 func (f *fake) answer(frame []byte) []string {
@@ -74,6 +83,10 @@ func (f *fake) answer(frame []byte) []string {
 	}
 	failed := func(code int, message, data string) []string {
 		return []string{fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q,"data":%s}}`, r.ID, code, message, data)}
+	}
+	if f.mode == "talkative" && r.Params.Meta.ProgressToken != nil {
+		plain := result
+		result = func(text string) []string { return append(r.notes(), plain(text)...) }
 	}
 	if answer := f.stateless(r, result, failed); answer != nil {
 		return answer
@@ -193,11 +206,7 @@ func (f *fake) call(r fakeRequest, result func(string) []string, failed func(int
 		text, _ := json.Marshal(os.Getenv(args.Name))
 		return result(`{"content":[{"type":"text","text":` + string(text) + `}]}`)
 	case "progress":
-		token := string(r.Params.Meta.ProgressToken)
-		return append([]string{
-			`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + token + `,"progress":1,"total":2,"message":"half"}}`,
-			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"fake","data":"working"}}`,
-		}, result(`{"content":[{"type":"text","text":"done"}]}`)...)
+		return append(r.notes(), result(`{"content":[{"type":"text","text":"done"}]}`)...)
 	case "chatty":
 		var notes []string
 		for n := range 50 {

@@ -42,8 +42,8 @@ type Dialer struct {
 	// Forward returns the function that adds headers of the hosts of a proxy, from the context of
 	// [Dialer.Behind]'s open. It is nil, or returns nil, for none.
 	Forward func(context.Context) func(context.Context) (http.Header, error)
-	// Events is set by commands that show progress and logs. Their NDJSON is a stream of events,
-	// which a failure ends too.
+	// Events is set by commands whose NDJSON is a stream of events: progress, logs, and the result
+	// or a failure at the end. That of the others has items only.
 	Events bool
 	// end is when --max-time has passed.
 	end time.Time
@@ -177,6 +177,9 @@ func (d *Dialer) Request(ctx context.Context, c *Connection, r Sent, params any,
 		over, cancel := context.WithDeadline(ctx, d.end)
 		defer cancel()
 		ctx = over
+	}
+	if !r.Acts { // calls of tools ask for progress anyway
+		opts = append(opts, client.WithProgress(func(mcp.ProgressParams) {})) // heard shows it
 	}
 	d.show.Begin(waits)
 	raw, err := c.Call(ctx, r.Method, params, append(opts, d.Times())...)

@@ -140,12 +140,8 @@ func (s *Status) above(line string) {
 	s.c.Note(line)
 }
 
-// Progress shows the progress of a call: on the line, or as an event.
+// Progress shows the progress of a request on the line.
 func (s *Status) Progress(p mcp.ProgressParams) {
-	if s.c.Format == NDJSON {
-		_ = s.c.PrintEvent("progress", Encode(p)) // Lost reports a broken pipe
-		return
-	}
 	text := fmt.Sprintf("%v", p.Progress)
 	if p.Total != nil && *p.Total > 0 {
 		const cells = 20
@@ -158,12 +154,9 @@ func (s *Status) Progress(p mcp.ProgressParams) {
 	s.Set(text)
 }
 
-// Log shows a log message of the server: on a terminal, with -v, or as an
-// event. Otherwise a pipe gets nothing but the result.
+// Log shows a log message of the server on a terminal, and in a pipe with -v.
 func (s *Status) Log(m mcp.LoggingMessageParams) {
 	switch {
-	case s.c.Format == NDJSON:
-		_ = s.c.PrintEvent("log", Encode(m)) // Lost reports a broken pipe
 	case s.c.Quiet, !s.c.ErrTerminal && s.c.Verbose == 0:
 	default:
 		text := strings.Trim(string(m.Data), `"`)
