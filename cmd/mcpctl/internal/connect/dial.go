@@ -119,13 +119,13 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 	opts = append(opts, extra...)
 
 	began := time.Now()
-	waits := "connecting to " + target.Shown(t.URL)
+	waits, begin := "connecting to "+target.Shown(t.URL), d.show.Begin
 	if t.Argv != nil {
-		waits = "starting " + strings.Join(d.Secrets.Command(t.Argv), " ")
+		waits, begin = "starting "+strings.Join(d.Secrets.Command(t.Argv), " "), d.show.BeginStart
 	}
 	d.Console.Step("%s", waits)
 	if d.Ask == nil { // else a person reads what the login prints
-		d.show.Begin(waits)
+		begin(waits)
 	}
 	c.Client, err = client.Connect(ctx, r.over, opts...)
 	d.show.End()

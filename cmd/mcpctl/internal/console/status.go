@@ -17,7 +17,11 @@ import (
 const statusDelay = 300 * time.Millisecond
 
 // pipeDelay is the time between two lines about a call where standard error is no terminal.
-const pipeDelay = 15 * time.Second
+// The first about the start of a program comes after startDelay.
+const (
+	pipeDelay  = 15 * time.Second
+	startDelay = 3 * time.Second
+)
 
 // Status is the line on a terminal's standard error that shows what a run waits
 // for: the time, the progress, the last message. It appears after a delay and
@@ -46,7 +50,14 @@ func (c *Console) NewStatusAtOnce(text string) *Status {
 }
 
 // Begin starts the line for a call.
-func (s *Status) Begin(what string) {
+func (s *Status) Begin(what string) { s.begin(what, s.atOnce, pipeDelay) }
+
+// BeginStart starts the line for the start of a program, which may have to be fetched first:
+// it appears at once.
+func (s *Status) BeginStart(what string) { s.begin(what, true, startDelay) }
+
+// begin starts the line. inPipe is the delay where standard error is no terminal.
+func (s *Status) begin(what string, atOnce bool, inPipe time.Duration) {
 	if s.c.Quiet || s.c.Verbose > 1 || !s.c.ErrTerminal && s.c.Format != Human {
 		return
 	}
@@ -54,19 +65,19 @@ func (s *Status) Begin(what string) {
 	defer s.mu.Unlock()
 	s.what, s.stop, s.done = what, make(chan struct{}), make(chan struct{})
 	began := time.Now()
-	if s.atOnce && s.c.ErrTerminal {
+	first, delay := statusDelay, statusDelay
+	if !s.c.ErrTerminal {
+		first, delay = inPipe, pipeDelay
+	} else if atOnce {
 		s.show(began)
 	}
-	go s.draw(began, s.stop, s.done)
+	go s.draw(began, first, delay, s.stop, s.done)
 }
 
-func (s *Status) draw(began time.Time, stop, done chan struct{}) {
+// draw shows the line for the first time after a delay, and then at intervals.
+func (s *Status) draw(began time.Time, first, delay time.Duration, stop, done chan struct{}) {
 	defer close(done)
-	delay := statusDelay
-	if !s.c.ErrTerminal {
-		delay = pipeDelay
-	}
-	timer := time.NewTimer(delay)
+	timer := time.NewTimer(first)
 	defer timer.Stop()
 	for {
 		select {

@@ -67,6 +67,31 @@ func TestStatusKeepsTheTime(t *testing.T) {
 	})
 }
 
+// What is started is shown at once, because it may take long; in a pipe after some seconds.
+func TestStatusOfAStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		c := consoleOn(true, &out)
+		s := c.NewStatus()
+		s.BeginStart("starting npx")
+		require.Equal(t, "\r\x1b[Kstarting npx · 0 s", taken(c, &out))
+		s.End()
+		require.Equal(t, "\r\x1b[K", taken(c, &out))
+
+		c = consoleOn(false, &out)
+		s = c.NewStatus()
+		s.BeginStart("starting npx")
+		time.Sleep(startDelay - time.Millisecond)
+		synctest.Wait()
+		require.Empty(t, taken(c, &out))
+		time.Sleep(pipeDelay + 2*time.Millisecond)
+		synctest.Wait()
+		s.End()
+		require.Equal(t, "starting npx · 3 s\nstarting npx · 18 s\n", taken(c, &out))
+	})
+}
+
 func TestStatusInAPipe(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{
