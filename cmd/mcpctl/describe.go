@@ -58,7 +58,7 @@ func (a *app) describe(cmd *cobra.Command, t target.Target, tool *doc.Value) err
 	}
 	s := a.console.OutStyle()
 	var b strings.Builder
-	b.WriteString(a.signature(toolSignature(tool), ""))
+	b.WriteString(signatureLines(a.console, toolSignature(tool), ""))
 	for _, key := range []string{"title", "description"} {
 		if text := strings.TrimSpace(tool.Get(key).Str()); text != "" {
 			b.WriteString("\n" + a.console.Wrapped(visible.Text(text), ""))
@@ -148,12 +148,12 @@ func (a *app) exampleLine(cmd *cobra.Command, t target.Target, tool *doc.Value) 
 	if placeholders {
 		about = " (from the schema; the values are placeholders)"
 	}
-	return a.pasted(words), about
+	return commandLine(a.console, words), about
 }
 
-// pasted writes a command line to paste. Where a terminal is too narrow, the shell continues
+// commandLine is a command line to paste. Where a terminal is too narrow, the shell continues
 // it on the next line.
-func (a *app) pasted(words []string) string {
+func commandLine(c *console.Console, words []string) string {
 	const continued = ` \`
 	line, lines := " ", ""
 	for i, word := range words {
@@ -162,7 +162,7 @@ func (a *app) pasted(words []string) string {
 		if i < len(words)-1 {
 			takes += visible.Width(continued)
 		}
-		if a.console.OutTerminal && strings.TrimSpace(line) != "" && takes > a.console.Width {
+		if c.OutTerminal && strings.TrimSpace(line) != "" && takes > c.Width {
 			lines += line + continued + "\n"
 			line = "   "
 		}

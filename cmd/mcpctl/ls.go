@@ -197,7 +197,7 @@ func (a *app) lsHuman(l listing.List, items []*doc.Value, several bool, o lsOpti
 		if l.Capability == "resources" { // a URI stays whole, to be copied
 			b.WriteString(indent + s.Bold(visible.Line(row[1])) + "\n")
 		} else {
-			b.WriteString(a.signature(row[1], indent))
+			b.WriteString(signatureLines(a.console, row[1], indent))
 		}
 		for _, text := range row[2:] {
 			if text != "" {
@@ -208,14 +208,14 @@ func (a *app) lsHuman(l listing.List, items []*doc.Value, several bool, o lsOpti
 	return a.console.Print(b.String())
 }
 
-// signature writes the signature of an item, in lines that the terminal has room for.
-func (a *app) signature(text, indent string) string {
+// signatureLines is the signature of an item, in lines that the terminal has room for.
+func signatureLines(c *console.Console, text, indent string) string {
 	lines := []string{indent + visible.Line(text)}
-	if a.console.OutTerminal {
-		lines = console.WrapSignature(lines[0], a.console.Width, indent+"        ")
+	if c.OutTerminal {
+		lines = console.WrapSignature(lines[0], c.Width, indent+"        ")
 	}
 	for i, line := range lines {
-		lines[i] = a.console.OutStyle().Bold(line)
+		lines[i] = c.OutStyle().Bold(line)
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
