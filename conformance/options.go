@@ -102,10 +102,6 @@ type UnreachableError struct {
 	//
 	// # Experimental
 	Status int
-	// Served reports that the server took the same credentials at first: it refuses them now.
-	//
-	// # Experimental
-	Served bool
 	// Received is the start of what the server sent instead of an answer: lines of its
 	// standard output, or the body of an HTTP response. It has at most 4 KiB.
 	//
@@ -120,8 +116,9 @@ type UnreachableError struct {
 // Error implements error.
 func (e *UnreachableError) Error() string {
 	var answered interface{ AnsweredWrongly() }
+	var ended interface{ CredentialsEnded() }
 	switch {
-	case e.Served:
+	case errors.As(e.Err, &ended):
 		return fmt.Sprintf("the server does not take the credentials any more (HTTP %d)", e.Status)
 	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
 		return fmt.Sprintf("the server wants credentials (HTTP %d)", e.Status)

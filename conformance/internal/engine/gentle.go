@@ -183,6 +183,14 @@ func (t gentleTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
+// deniedError reports that the server refuses credentials that it took at first.
+type deniedError struct{}
+
+func (deniedError) Error() string { return "the credentials are refused" }
+
+// CredentialsEnded marks the error for [conformance.UnreachableError].
+func (deniedError) CredentialsEnded() {}
+
 // endWith makes stop end the run once the server refuses its credentials.
 func (g *gentle) endWith(stop context.CancelFunc) {
 	if g != nil {
@@ -212,7 +220,7 @@ func (g *gentle) denial(target conformance.Target) error {
 	if !g.denied {
 		return nil
 	}
-	return &conformance.UnreachableError{Target: target, Exit: -1, Status: http.StatusUnauthorized, Served: true, Err: errGentle}
+	return &conformance.UnreachableError{Target: target, Exit: -1, Status: http.StatusUnauthorized, Err: deniedError{}}
 }
 
 // sizeOf is about how many bytes a request takes.
