@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"strings"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -86,28 +85,6 @@ type Spec struct {
 	Quote string
 	// Requirement names the source of a rule that is not in the specification.
 	Requirement string
-}
-
-// The sites of the pages that rules are on. JSON-RPC and the tasks extension have no
-// revisions.
-const (
-	specSite    = "https://modelcontextprotocol.io/specification/"
-	jsonrpcSite = "https://www.jsonrpc.org/specification"
-	tasksSite   = "https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md"
-)
-
-// URL returns the page of the rule in a revision, "" for a rule that is not in the
-// specification, and for one of MCP if revision is "".
-func (s Spec) URL(revision mcp.Version) string {
-	for page, site := range map[string]string{"jsonrpc": jsonrpcSite, "extensions/tasks": tasksSite} {
-		if anchor, ok := strings.CutPrefix(s.Section, page); ok {
-			return site + anchor
-		}
-	}
-	if s.Section == "" || revision == "" {
-		return ""
-	}
-	return specSite + string(revision) + "/" + s.Section
 }
 
 // Result is the outcome of one check against one subject.

@@ -15,6 +15,30 @@ import (
 
 // The texts about reports and results that all formats share.
 
+// The sites of the pages that rules are on. JSON-RPC and the tasks extension have no
+// revisions.
+const (
+	specSite    = "https://modelcontextprotocol.io/specification/"
+	jsonrpcSite = "https://www.jsonrpc.org/specification"
+	tasksSite   = "https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md"
+)
+
+// specURL returns the page of the rule in the judged revision, "" for a rule that is not in
+// the specification.
+func specURL(res *conformance.Result) string {
+	section := res.Spec.Section
+	if anchor, ok := strings.CutPrefix(section, "jsonrpc"); ok {
+		return jsonrpcSite + anchor
+	}
+	if section == "" || res.Revision == "" {
+		return ""
+	}
+	if anchor, ok := strings.CutPrefix(section, "extensions/tasks"); ok {
+		return tasksSite + anchor
+	}
+	return specSite + string(res.Revision) + "/" + section
+}
+
 // passivePrefix begins the ids of scenarios that judge the traffic of all others: alone
 // they decide nothing.
 const passivePrefix = "SEEN-"

@@ -137,7 +137,7 @@ func githubItem(r *conformance.Report, f *finding, full bool) string {
 	if res.Spec.Quote != "" {
 		rule = append(rule, markdown(strconv.Quote(res.Spec.Quote)))
 	}
-	if url := res.Spec.URL(res.Revision); url != "" {
+	if url := specURL(res); url != "" {
 		rule = append(rule, fmt.Sprintf("[spec](%s)", url))
 	}
 	if len(rule) > 0 {

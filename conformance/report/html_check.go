@@ -116,7 +116,7 @@ func (p *page) finding(g *group, f *finding, open bool) {
 	if f.title() != res.Title {
 		p.put("<p>%v</p>", res.Title)
 	}
-	if url := res.Spec.URL(res.Revision); url != "" {
+	if url := specURL(res); url != "" {
 		p.put(`<p><a href="%v" rel="noreferrer">%v</a></p>`, url, source(res))
 	} else {
 		p.some("<p>%v</p>", source(res))

@@ -70,7 +70,7 @@ func toJSON(r *conformance.Report) jsonReport {
 		res := f.lead()
 		out.Findings = append(out.Findings, jsonFinding{
 			Title: f.title(), Harm: f.harm.String(), Status: res.Status, Checks: f.ids(), Revisions: f.versions(),
-			Sent: f.sent(frameLimit), Expected: f.wanted(), Actual: clip(f.got(), frameLimit), Quote: res.Spec.Quote, URL: res.Spec.URL(res.Revision), Repro: f.again(r),
+			Sent: f.sent(frameLimit), Expected: f.wanted(), Actual: clip(f.got(), frameLimit), Quote: res.Spec.Quote, URL: specURL(res), Repro: f.again(r),
 		})
 	}
 	return out
@@ -115,7 +115,7 @@ func checkJSON(r *conformance.Report, res *conformance.Result) jsonCheck {
 	c := jsonCheck{
 		ID: res.ID, Scenario: res.Scenario, Area: res.Area, Revision: res.Revision, Title: res.Title, Level: res.Level, Status: res.Status,
 		Baseline: string(res.Baseline), BaselineReason: res.BaselineReason, Unscored: res.Unscored,
-		Spec:     jsonSpec{Section: res.Spec.Section, URL: res.Spec.URL(res.Revision), Quote: res.Spec.Quote, Seed: res.Spec.Requirement},
+		Spec:     jsonSpec{Section: res.Spec.Section, URL: specURL(res), Quote: res.Spec.Quote, Seed: res.Spec.Requirement},
 		Official: res.Official, Detail: res.Detail, Expected: res.Expected, Actual: res.Actual,
 		DurationMs: ms(res.Duration), Attempts: res.Attempts, Bad: res.Bad, Fingerprint: fingerprint(r, res),
 	}

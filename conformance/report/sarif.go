@@ -160,7 +160,7 @@ func sarifRunOf(r *conformance.Report) sarifRun {
 
 func sarifRuleOf(res *conformance.Result) sarifRule {
 	rule := sarifRule{
-		ID: res.ID, Short: sarifText{res.Title}, Full: sarifText{res.Title}, HelpURI: res.Spec.URL(res.Revision),
+		ID: res.ID, Short: sarifText{res.Title}, Full: sarifText{res.Title}, HelpURI: specURL(res),
 		Help:          sarifText{cmp.Or(res.Spec.Quote, source(res), res.Title)},
 		Configuration: sarifConfig{"warning"}, Properties: sarifTags{[]string{"mcp", res.Area, string(res.Level)}},
 	}

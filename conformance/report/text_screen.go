@@ -407,7 +407,7 @@ func (p *textReport) full(f *finding) {
 	if quote := res.Spec.Quote; quote != "" {
 		about("rule", strconv.Quote(quote), 4)
 	}
-	if url := res.Spec.URL(res.Revision); url != "" {
+	if url := specURL(res); url != "" {
 		p.printf("    %s\n", url)
 	}
 	p.printf("    again: %s\n", f.again(p.r))

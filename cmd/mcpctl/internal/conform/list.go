@@ -87,7 +87,13 @@ func (c *listedCheck) revisions() string {
 
 // url is the rule's page in the newest revision that has it.
 func (c *listedCheck) url() string {
-	return conformance.Spec{Section: c.Section}.URL(cmp.Or(c.Until, mcp.Latest))
+	if c.Section == "" {
+		return ""
+	}
+	if rule, ok := strings.CutPrefix(c.Section, "jsonrpc"); ok {
+		return "https://www.jsonrpc.org/specification" + rule
+	}
+	return "https://modelcontextprotocol.io/specification/" + string(cmp.Or(c.Until, mcp.Latest)) + "/" + c.Section
 }
 
 func newConformListCmd(s *suite) *cobra.Command {

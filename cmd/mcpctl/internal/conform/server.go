@@ -405,7 +405,7 @@ func (s *suite) conformFailure(ctx context.Context, t target.Target, err error) 
 		return failure.Usage("%v", err)
 	}
 	f := failure.New(failure.KindUnreachable, mcperrors.Unknown, "%s", s.Secrets.Safe(unreachable.Error()))
-	s.neverSent(f, err)
+	s.neverSent(f, unreachable)
 	if unreachable.Status == http.StatusUnauthorized || unreachable.Status == http.StatusForbidden {
 		f.Kind = failure.KindAuth
 		s.Login(ctx, f, err, t)
@@ -431,12 +431,14 @@ func (s *suite) conformFailure(ctx context.Context, t target.Target, err error) 
 
 // neverSent notes that nothing was sent: the program could not be started, or nothing
 // listens.
-func (s *suite) neverSent(f *failure.Failure, err error) {
+func (s *suite) neverSent(f *failure.Failure, err *conformance.UnreachableError) {
 	var path *os.PathError
 	var program *exec.Error
 	switch {
 	case errors.As(err, &path) && (path.Op == "fork/exec" || path.Op == "chdir"), errors.As(err, &program):
-		f.Message = "the program cannot be started: " + s.Secrets.Safe(failure.RootCause(err))
+		if err.Target.Role != conformance.RoleClient { // whose message has it
+			f.Message = "the program cannot be started: " + s.Secrets.Safe(failure.RootCause(err))
+		}
 	case !errors.Is(err, syscall.ECONNREFUSED):
 		return
 	}
