@@ -109,7 +109,7 @@ func (s *Status) show(began time.Time) {
 		return
 	}
 	s.on = true
-	fmt.Fprint(s.c.Err, "\r\x1b[K"+visible.Cut(text, width))
+	fmt.Fprint(s.c.Err, "\r\x1b[K"+visible.Fit(text, width+1)) // one column stays free
 }
 
 // Set changes the end of the line, from the next update on.
