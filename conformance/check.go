@@ -78,7 +78,8 @@ type Check struct {
 // Spec names the source of a rule.
 type Spec struct {
 	// Section is the page and anchor below the specification's revision, such as
-	// "basic/lifecycle#initialization"; empty for other rules.
+	// "basic/lifecycle#initialization", or "jsonrpc#response_object" for a rule of JSON-RPC
+	// 2.0, which MCP requires; empty for other rules.
 	Section string
 	// Quote is the sentence, at most 200 characters.
 	Quote string

@@ -116,7 +116,10 @@ type UnreachableError struct {
 // Error implements error.
 func (e *UnreachableError) Error() string {
 	var answered interface{ AnsweredWrongly() }
+	var ended interface{ CredentialsEnded() }
 	switch {
+	case errors.As(e.Err, &ended):
+		return fmt.Sprintf("the server does not take the credentials any more (HTTP %d)", e.Status)
 	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
 		return fmt.Sprintf("the server wants credentials (HTTP %d)", e.Status)
 	case e.Status != 0:

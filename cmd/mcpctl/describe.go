@@ -58,7 +58,7 @@ func (a *app) describe(cmd *cobra.Command, t target.Target, tool *doc.Value) err
 	}
 	s := a.console.OutStyle()
 	var b strings.Builder
-	b.WriteString(s.Bold(visible.Line(toolSignature(tool))) + "\n")
+	b.WriteString(signatureLines(a.console, toolSignature(tool), ""))
 	for _, key := range []string{"title", "description"} {
 		if text := strings.TrimSpace(tool.Get(key).Str()); text != "" {
 			b.WriteString("\n" + a.console.Wrapped(visible.Text(text), ""))
@@ -76,10 +76,10 @@ func (a *app) describe(cmd *cobra.Command, t target.Target, tool *doc.Value) err
 		}
 	}
 	if said := claims(tool); len(said) > 0 {
-		b.WriteString("\n" + s.Dim("annotations (claimed by the server)") + "\n  " + visible.Line(strings.Join(said, "; ")) + "\n")
+		b.WriteString("\n" + s.Dim("annotations (claimed by the server)") + "\n" + a.console.Wrapped(visible.Line(strings.Join(said, "; ")), "  "))
 	}
 	line, about := a.exampleLine(cmd, t, tool)
-	b.WriteString("\n" + s.Dim("example"+about) + "\n" + line)
+	b.WriteString("\n" + s.Dim(strings.TrimSuffix(a.console.Wrapped("example"+about, ""), "\n")) + "\n" + line)
 	return a.console.Print(b.String())
 }
 
@@ -136,7 +136,7 @@ func (a *app) exampleLine(cmd *cobra.Command, t target.Target, tool *doc.Value) 
 	root := tool.Get("inputSchema")
 	args, placeholders, ok := example.Arguments(root)
 	if !ok {
-		return "  found no arguments that the input schema accepts; write them with --json\n", ""
+		return a.console.Wrapped("found no arguments that the input schema accepts; write them with --json", "  "), ""
 	}
 	words := []string{"mcpctl", "call"}
 	words = append(words, flags.Typed(cmd)...)
@@ -148,5 +148,25 @@ func (a *app) exampleLine(cmd *cobra.Command, t target.Target, tool *doc.Value) 
 	if placeholders {
 		about = " (from the schema; the values are placeholders)"
 	}
-	return "  " + visible.Line(example.Quote(words)) + "\n", about
+	return commandLine(a.console, words), about
+}
+
+// commandLine is a command line to paste. Where a terminal is too narrow, the shell continues
+// it on the next line.
+func commandLine(c *console.Console, words []string) string {
+	const continued = ` \`
+	line, lines := " ", ""
+	for i, word := range words {
+		word = visible.Line(example.Quote([]string{word}))
+		takes := visible.Width(line + " " + word)
+		if i < len(words)-1 {
+			takes += visible.Width(continued)
+		}
+		if c.OutTerminal && strings.TrimSpace(line) != "" && takes > c.Width {
+			lines += line + continued + "\n"
+			line = "   "
+		}
+		line += " " + word
+	}
+	return lines + line + "\n"
 }

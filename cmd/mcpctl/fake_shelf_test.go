@@ -2,10 +2,10 @@ package main
 
 import "encoding/json"
 
-// shelf is what the fake answers in the mode shelf, where it has resources, prompts and
-// completions.
+// shelf is what the fake answers in the modes shelf and talkative, where it has resources,
+// prompts and completions.
 func (f *fake) shelf(r fakeRequest, result func(string) []string, failed func(int, string, string) []string) []string {
-	if f.mode != "shelf" {
+	if f.mode != "shelf" && f.mode != "talkative" {
 		return nil
 	}
 	switch r.Method {
@@ -21,6 +21,8 @@ func (f *fake) shelf(r fakeRequest, result func(string) []string, failed func(in
 			return result(`{"contents":[{"uri":"doc://a","text":"a"},{"uri":"doc://b","blob":"AAE="}]}`)
 		case "doc://spoiled":
 			return result(`{"contents":[{"uri":"doc://spoiled","blob":"?"}]}`)
+		case "doc://slow":
+			return r.notes()
 		case "doc://nothing":
 			return result(`{}`)
 		}

@@ -66,6 +66,15 @@ type fakeRequest struct {
 	} `json:"params"`
 }
 
+// notes are what the fake says while it works on a request.
+func (r *fakeRequest) notes() []string {
+	token := string(r.Params.Meta.ProgressToken)
+	return []string{
+		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + token + `,"progress":1,"total":2,"message":"half"}}`,
+		`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"fake","data":"working"}}`,
+	}
+}
+
 // answer returns the frames that answer one frame; none for notifications and
 // for what the mode leaves without an answer.
 func (f *fake) answer(frame []byte) []string {
@@ -81,6 +90,10 @@ func (f *fake) answer(frame []byte) []string {
 	}
 	failed := func(code int, message, data string) []string {
 		return []string{fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q,"data":%s}}`, r.ID, code, message, data)}
+	}
+	if f.mode == "talkative" && r.Params.Meta.ProgressToken != nil {
+		plain := result
+		result = func(text string) []string { return append(r.notes(), plain(text)...) }
 	}
 	if answer := f.stateless(r, result, failed); answer != nil {
 		return answer
@@ -120,6 +133,8 @@ func (f *fake) answer(frame []byte) []string {
 			return result(`{"tools":[{"name":"echo","description":"` + strings.Repeat("x", 17<<20) + `","inputSchema":{"type":"object"}}]}`)
 		case f.mode == "changing" || f.mode == "changes" && f.listed.Add(1) == 1:
 			return append([]string{`{"jsonrpc":"2.0","method":"notifications\/tools\/list_changed"}`}, result(`{"tools":[]}`)...)
+		case f.mode == "half-a-list" && r.Params.Cursor != "":
+			return nil
 		case r.Params.Cursor == "":
 			first, _, _ := strings.Cut(fakeTools, ",\n")
 			return result(`{"tools":[` + first + `],"nextCursor":"2"}`)
@@ -201,11 +216,7 @@ func (f *fake) call(r fakeRequest, result func(string) []string, failed func(int
 		text, _ := json.Marshal(os.Getenv(args.Name))
 		return result(`{"content":[{"type":"text","text":` + string(text) + `}]}`)
 	case "progress":
-		token := string(r.Params.Meta.ProgressToken)
-		return append([]string{
-			`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + token + `,"progress":1,"total":2,"message":"half"}}`,
-			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"fake","data":"working"}}`,
-		}, result(`{"content":[{"type":"text","text":"done"}]}`)...)
+		return append(r.notes(), result(`{"content":[{"type":"text","text":"done"}]}`)...)
 	case "chatty":
 		var notes []string
 		for n := range 50 {
@@ -334,6 +345,7 @@ func fakeHTTP(frames io.Writer) http.Handler {
 		w.Header().Set("Retry-After", "7")
 		http.Error(w, "full", http.StatusServiceUnavailable)
 	})
+	mux.HandleFunc("/expiring", expiring(serve("")))
 	mux.HandleFunc("/echoing", echoing(serve("")))
 	mux.HandleFunc("/overloaded-later", overloadedLater(serve("")))
 	mux.HandleFunc("/silent", func(w http.ResponseWriter, r *http.Request) {
@@ -342,6 +354,19 @@ func fakeHTTP(frames io.Writer) http.Handler {
 	})
 	mux.HandleFunc("/broken", fixed(http.StatusBadGateway, "text/plain", "bad gateway"))
 	return mux
+}
+
+// expiring takes the credentials of a few requests, and then no others.
+func expiring(next http.HandlerFunc) http.HandlerFunc {
+	var posts atomic.Int64
+	return func(w http.ResponseWriter, r *http.Request) {
+		const few = 7 // the suite introduces itself with six
+		if r.Method == http.MethodPost && posts.Add(1) > few {
+			http.Error(w, "who are you", http.StatusUnauthorized)
+			return
+		}
+		next(w, r)
+	}
 }
 
 // echoing refuses calls of tools with what the request was sent with.

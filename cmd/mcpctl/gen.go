@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -84,7 +86,7 @@ and exits with 1 if there is one. In a Go file, with the package of that file:
 						return err
 					})
 				}
-				if err := os.WriteFile(g.file, code, 0o644); err != nil { //nolint:gosec // source code is for all to read
+				if err := replaceFile(g.file, code); err != nil {
 					return failure.New(failure.KindOutput, mcperrors.Answered, "%s was not written: %s", g.file, failure.RootCause(err))
 				}
 				return nil
@@ -95,6 +97,35 @@ and exits with 1 if there is one. In a Go file, with the package of that file:
 	cmd.Flags().StringVar(&g.pkg, "package", "", "the `name` of the package (default: that of the file, $GOPACKAGE, or tools)")
 	cmd.Flags().StringVar(&g.check, "check", "", "compare this `file` with the tools, and write nothing")
 	return cmd
+}
+
+// replaceFile writes a file, all of it or none: a build that reads it meanwhile gets the
+// old text or the new one.
+func replaceFile(path string, data []byte) error {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to
+	}
+	mode := fs.FileMode(0o644)
+	was, err := os.Stat(path)
+	switch {
+	case err == nil && !was.Mode().IsRegular():
+		return os.WriteFile(path, data, mode) // a device or a pipe cannot be replaced
+	case err == nil:
+		mode = was.Mode().Perm()
+	}
+	beside := fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
+	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(beside, path)
+	}
+	if err != nil {
+		_ = os.Remove(beside)
+	}
+	return err
 }
 
 // open reads the file that is to be replaced or checked, and decides the package.

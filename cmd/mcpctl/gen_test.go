@@ -2,6 +2,9 @@ package main
 
 import (
 	"io"
+	"os"
+	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,4 +45,41 @@ func TestGeneratedCode(t *testing.T) {
 	free, err := tools.Any(t.Context(), fakeserver.AnyInput{"x": 1})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"x":1}`, string(free.StructuredContent))
+}
+
+// A build that has the old file open reads the old text to its end.
+func TestReplaceFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name, old := filepath.Join(dir, "tools.go"), filepath.Join(dir, "old")
+	require.NoError(t, replaceFile(name, []byte("one")))
+	require.NoError(t, os.Link(name, old))
+	require.NoError(t, replaceFile(name, []byte("two")))
+	for path, want := range map[string]string{name: "two", old: "one"} {
+		got, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, want, string(got), path)
+	}
+	require.Error(t, replaceFile(filepath.Join(dir, "none", "tools.go"), nil))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 2, "nothing is left beside the file")
+}
+
+func TestReplaceFile_KeepsModeAndLink(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("there links need a privilege, and modes have no bits")
+	}
+	dir := t.TempDir()
+	name, link := filepath.Join(dir, "tools.go"), filepath.Join(dir, "link")
+	require.NoError(t, os.WriteFile(name, nil, 0o600))
+	require.NoError(t, os.Symlink(name, link))
+	require.NoError(t, replaceFile(link, []byte("new")))
+	got, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, "new", string(got))
+	info, err := os.Lstat(name)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode())
 }

@@ -75,9 +75,9 @@ func (a *app) info(c *connect.Connection) error {
 		add("instructions", c.Instructions())
 		return a.console.PrintSeparated(rows)
 	}
-	text := console.Aligned(a.console.OutStyle(), 1<<16, "", nil, rows)
+	text := console.Aligned(a.console.OutStyle(), a.console.Width, "", nil, rows)
 	if c.Instructions() != "" {
-		text += "\n" + strings.TrimRight(visible.Text(c.Instructions()), "\n") + "\n"
+		text += "\n" + a.console.Wrapped(strings.TrimRight(visible.Text(c.Instructions()), "\n"), "")
 	}
 	return a.console.Print(text)
 }

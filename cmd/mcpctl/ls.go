@@ -189,12 +189,16 @@ func (a *app) lsHuman(l listing.List, items []*doc.Value, several bool, o lsOpti
 		for _, item := range items {
 			rows = append(rows, lsRow(l, item, false))
 		}
-		return a.console.Print(console.Aligned(s, a.console.Width, indent, nil, rows))
+		return a.console.Print(console.Brief(s, a.console.Width, indent, rows))
 	}
 	var b strings.Builder
 	for _, item := range items {
 		row := lsRow(l, item, true)
-		b.WriteString(indent + s.Bold(visible.Line(row[1])) + "\n")
+		if l.Capability == "resources" { // a URI stays whole, to be copied
+			b.WriteString(indent + s.Bold(visible.Line(row[1])) + "\n")
+		} else {
+			b.WriteString(signatureLines(a.console, row[1], indent))
+		}
 		for _, text := range row[2:] {
 			if text != "" {
 				b.WriteString(a.console.Wrapped(visible.Text(strings.TrimSpace(text)), indent+"    "))
@@ -202,6 +206,18 @@ func (a *app) lsHuman(l listing.List, items []*doc.Value, several bool, o lsOpti
 		}
 	}
 	return a.console.Print(b.String())
+}
+
+// signatureLines is the signature of an item, in lines that the terminal has room for.
+func signatureLines(c *console.Console, text, indent string) string {
+	lines := []string{indent + visible.Line(text)}
+	if c.OutTerminal {
+		lines = console.WrapSignature(lines[0], c.Width, indent+"        ")
+	}
+	for i, line := range lines {
+		lines[i] = c.OutStyle().Bold(line)
+	}
+	return strings.Join(lines, "\n") + "\n"
 }
 
 // lsRow is the row of an item: its id and description. long adds its signature

@@ -55,10 +55,12 @@ func main() {
 	}))
 }
 
+// width is that of the terminal on standard output, or else on standard error.
 func width() int {
-	columns, _, err := term.GetSize(int(os.Stdout.Fd()))
-	if err != nil || columns < 20 {
-		return 80
+	for _, f := range []*os.File{os.Stdout, os.Stderr} {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns >= 20 {
+			return columns
+		}
 	}
-	return columns
+	return 80
 }

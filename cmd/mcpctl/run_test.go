@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/stretchr/testify/require"
@@ -96,6 +97,29 @@ func TestClosedPipe(t *testing.T) {
 	})
 	require.Equal(t, 141, code)
 	require.Empty(t, stderr.String(), "nobody is left to be told")
+}
+
+// The limit of a run may pass between two pages of a list, here because the reader of the
+// first is slow: nothing is under way then, and the address is right.
+func TestMaxTimeBetweenPages(t *testing.T) {
+	t.Parallel()
+	const limit = 2 * time.Second
+	var stderr bytes.Buffer
+	frames := &watcher{}
+	code := run(t.Context(), []string{"ls", "-o", "raw", "--max-time", limit.String(), serve(t, frames) + "/mcp"}, console.Streams{
+		In: strings.NewReader(""), Out: slowReader(limit), Err: &stderr, Env: func(string) (string, bool) { return "", false },
+	})
+	require.Equal(t, failure.KindUnavailable.ExitCode(), code, stderr.String())
+	require.Contains(t, stderr.String(), "no answer within 2s, the limit for the whole run")
+	require.Equal(t, 1, frames.count("tools/list"), "the second page was not asked for")
+}
+
+// slowReader takes this long for each write.
+type slowReader time.Duration
+
+func (s slowReader) Write(p []byte) (int, error) {
+	<-time.After(time.Duration(s))
+	return len(p), nil
 }
 
 type leaver struct{}

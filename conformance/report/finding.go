@@ -15,23 +15,28 @@ import (
 
 // The texts about reports and results that all formats share.
 
-// specSite has the pages of the specification.
-const specSite = "https://modelcontextprotocol.io/specification/"
-
-// tasksSite has the page of the tasks extension, which has its own repository and no
+// The sites of the pages that rules are on. JSON-RPC and the tasks extension have no
 // revisions.
-const tasksSite = "https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md"
+const (
+	specSite    = "https://modelcontextprotocol.io/specification/"
+	jsonrpcSite = "https://www.jsonrpc.org/specification"
+	tasksSite   = "https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md"
+)
 
 // specURL returns the page of the rule in the judged revision, "" for a rule that is not in
 // the specification.
 func specURL(res *conformance.Result) string {
-	if res.Spec.Section == "" || res.Revision == "" {
+	section := res.Spec.Section
+	if anchor, ok := strings.CutPrefix(section, "jsonrpc"); ok {
+		return jsonrpcSite + anchor
+	}
+	if section == "" || res.Revision == "" {
 		return ""
 	}
-	if anchor, ok := strings.CutPrefix(res.Spec.Section, "extensions/tasks"); ok {
+	if anchor, ok := strings.CutPrefix(section, "extensions/tasks"); ok {
 		return tasksSite + anchor
 	}
-	return specSite + string(res.Revision) + "/" + res.Spec.Section
+	return specSite + string(res.Revision) + "/" + section
 }
 
 // passivePrefix begins the ids of scenarios that judge the traffic of all others: alone
@@ -44,7 +49,10 @@ func passive(res *conformance.Result) bool {
 
 // source names the source of the rule.
 func source(res *conformance.Result) string {
+	rule, jsonrpc := strings.CutPrefix(res.Spec.Section, "jsonrpc#")
 	switch {
+	case jsonrpc:
+		return "JSON-RPC 2.0 " + rule
 	case res.Spec.Section != "":
 		return strings.TrimSpace("spec "+string(res.Revision)) + " " + res.Spec.Section
 	case res.Spec.Requirement != "":

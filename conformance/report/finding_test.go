@@ -23,3 +23,17 @@ func TestAgain(t *testing.T) {
 	res.Scenario = "SEEN-BASE"
 	require.Equal(t, "mcpctl conform server --strict --spec 2025-11-25 -- 'my server' -v", again(r, res))
 }
+
+func TestSpecURL(t *testing.T) {
+	t.Parallel()
+	for section, want := range map[string]string{
+		"basic/lifecycle#initialization": "https://modelcontextprotocol.io/specification/" + string(mcp.Version2025_11_25) + "/basic/lifecycle#initialization",
+		"jsonrpc#error_object":           "https://www.jsonrpc.org/specification#error_object",
+		"extensions/tasks#task-polling":  "https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md#task-polling",
+		"":                               "",
+	} {
+		res := &conformance.Result{Check: conformance.Check{Spec: conformance.Spec{Section: section}}, Revision: mcp.Version2025_11_25}
+		require.Equal(t, want, specURL(res), section)
+	}
+	require.Empty(t, specURL(&conformance.Result{Check: conformance.Check{Spec: conformance.Spec{Section: "basic"}}}))
+}

@@ -54,23 +54,16 @@ func Text(w io.Writer, r *conformance.Report, o TextOptions) error {
 	found := findings(r)
 	switch {
 	case o.Quiet:
+		p.foot()
 	case o.Verbose:
 		p.head()
 		p.checks()
 		for i := range found {
 			p.details(&found[i])
 		}
+		p.foot()
 	default:
-		p.head()
-		p.areas()
-		p.worst(found)
-	}
-	p.foot()
-	if !o.Quiet && !o.Verbose && len(found) > 0 && found[0].rank < rankKnown {
-		if failing, _, _ := ranked(found); len(failing) > screenFull {
-			p.printf("fix first: %s\n", clip(found[0].title(), 2*screenWidth-signWidth))
-		}
-		p.printf("next: %s\n", found[0].again(r, "-v"))
+		p.screen(found)
 	}
 	p.printf("exit %d\n", r.ExitCode())
 	return p.w.Flush()
@@ -133,16 +126,18 @@ func (p *textReport) line(parts ...string) {
 }
 
 func (p *textReport) head() {
-	p.line("MCP conformance", named(p.r.Target), subject(p.r.Target), revisionsText(p.r))
+	// The subject, which may be long, takes a line of its own.
+	p.line("MCP conformance", named(p.r.Target), revisionsText(p.r), fmt.Sprintf("%.1f s", took(p.r).Seconds()), subject(p.r.Target))
 	words := policyWords(p.r)
 	if called := calledText(p.r); called != "" {
 		words = append(words, called)
 	}
-	words = append(words, fmt.Sprintf("%.1f s", took(p.r).Seconds()))
-	if p.o.Verbose {
-		words = append(words, skippedWhole(p.r)) // the table of areas says it
+	if whole := skippedWhole(p.r); whole != "" && p.o.Verbose { // on one screen the areas show it
+		words = append(words, whole)
 	}
-	p.line(words...)
+	if len(words) > 0 {
+		p.line(words...)
+	}
 	p.printf("\n")
 }
 
@@ -328,6 +323,17 @@ func (p *textReport) foot() {
 		fmt.Sprintf("%d passed", s.Must[conformance.Pass]+s.Should[conformance.Pass]), fmt.Sprintf("%d not applicable", notApplicable(p.r)),
 		words(s.Unscored, fmt.Sprintf("%d without score", s.Unscored)), words(faults, plural(faults, "fault")+" of the suite"),
 	)
+}
+
+// next names what to do about the worst finding.
+func (p *textReport) next(found []finding) {
+	if len(found) == 0 || found[0].rank >= rankKnown {
+		return
+	}
+	if failing, _, _ := ranked(found); len(failing) > screenFull {
+		p.printf("fix first: %s\n", clip(found[0].title(), 2*screenWidth-signWidth))
+	}
+	p.printf("next: %s\n", found[0].again(p.r, "-v"))
 }
 
 // notApplicable counts the checks that do not apply, without those that the options exclude.

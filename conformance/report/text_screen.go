@@ -1,7 +1,9 @@
 package report
 
 import (
+	"bufio"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,23 +13,84 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Limits of one screen, which is 80 columns wide. A run without findings has at most 24
-// lines, one with ten findings 60, and the last 24 lines name what fails the run.
+// Limits of one screen, which is 80 columns wide. A run without findings leaves a line of
+// 24 for the prompt, one with ten findings has at most 60 lines, and the last 24 lines name
+// what fails the run.
 const (
 	screenWidth   = 80
+	screenHeight  = 23
 	screenFailing = 10 // findings that fail the run; -v shows all
 	screenOthers  = 4  // others, a line each
 	screenFull    = 3  // findings that fail the run and are shown in full when there are no more
-	screenAreas   = 12 // lines of areas; those without findings share lines if there are more
 )
 
-// areas writes a line per area with the counts of each revision, and a line per reason for
-// the areas in which nothing ran.
-func (p *textReport) areas() {
+// screen writes a report without -v. The areas take the lines that the rest leaves them,
+// and if that is too few, fewer findings are named that fail nothing.
+func (p *textReport) screen(found []finding) {
+	const exit = 1 // the line of the exit code
+	failing, _, _ := ranked(found)
+	head := p.text((*textReport).head)
+	for others := screenOthers; ; others-- {
+		end := p.text(func(p *textReport) {
+			p.worst(found, others)
+			p.foot()
+			p.next(found)
+		})
+		room := screenHeight - exit - screenLines(head) - screenLines(end)
+		areas := p.fitted(room)
+		if screenLines(areas) <= room || len(failing) > 0 || others == 1 {
+			p.printf("%s%s%s", head, areas, end)
+			return
+		}
+	}
+}
+
+// fitted returns the areas, in lines of their own unless that is more than there is room for.
+func (p *textReport) fitted(room int) string {
+	areas := p.text(func(p *textReport) { p.areas(nil) })
+	for _, shares := range []func(*areaRow) bool{(*areaRow).allPassed, (*areaRow).noneFailed} {
+		tighter := p.text(func(p *textReport) { p.areas(shares) })
+		if screenLines(areas) > room && screenLines(tighter) < screenLines(areas) {
+			areas = tighter
+		}
+	}
+	return areas
+}
+
+// text returns what write writes.
+func (p *textReport) text(write func(*textReport)) string {
+	var b strings.Builder
+	part := *p
+	part.w = bufio.NewWriter(&b)
+	write(&part)
+	_ = part.w.Flush() // a builder takes all
+	return b.String()
+}
+
+// screenLines counts the lines that text takes on a screen.
+func screenLines(text string) int {
+	n := 0
+	for line := range strings.Lines(text) {
+		n += max(1, (shownWidth(strings.TrimSuffix(line, "\n"))+screenWidth-1)/screenWidth)
+	}
+	return n
+}
+
+// areas writes a line per area with the counts of each revision, and the areas in which
+// nothing ran by reason. Areas for which shares is true have lines in common, and so have
+// the reasons then.
+func (p *textReport) areas(shares func(*areaRow) bool) {
 	columns := revisions(p.r)
-	rows, calm := areaRows(p.r), []areaRow{}
-	if len(rows) > screenAreas {
-		rows, calm = splitRows(rows)
+	var rows, idle, calm []areaRow
+	for _, row := range areaRows(p.r) {
+		switch {
+		case row.reason != "":
+			idle = append(idle, row)
+		case shares != nil && shares(&row):
+			calm = append(calm, row)
+		default:
+			rows = append(rows, row)
+		}
 	}
 	width, cells := 0, make([]int, len(columns))
 	for _, row := range rows {
@@ -36,23 +99,14 @@ func (p *textReport) areas() {
 			cells[i] = max(cells[i], len(string(v)), utf8.RuneCountInString(p.counts(row.counts[v], false)))
 		}
 	}
-	if len(columns) > 1 && slices.ContainsFunc(rows, func(row areaRow) bool { return row.reason == "" }) {
+	if len(columns) > 1 && len(rows) > 0 {
 		line := fmt.Sprintf("  %-*s", width, "")
 		for i, v := range columns {
 			line += fmt.Sprintf("   %-*s", cells[i], visible(string(v)))
 		}
 		p.printf("%s\n", strings.TrimRight(line, " "))
 	}
-	var reasons []conformance.SkipReason
-	idle := map[conformance.SkipReason][]string{}
 	for _, row := range rows {
-		if row.reason != "" {
-			if !slices.Contains(reasons, row.reason) {
-				reasons = append(reasons, row.reason)
-			}
-			idle[row.reason] = append(idle[row.reason], row.area)
-			continue
-		}
 		line := fmt.Sprintf("  %-*s", width, row.area)
 		gap := ""
 		for i, v := range columns {
@@ -61,79 +115,88 @@ func (p *textReport) areas() {
 		}
 		p.printf("%s\n", strings.TrimRight(line, " "))
 	}
-	if len(calm) > 0 {
+	for _, status := range []conformance.Status{conformance.Pass, conformance.Warn} {
 		var names []string
-		for _, row := range calm {
-			names = append(names, fmt.Sprintf("%s %d", row.area, row.passed()))
+		for i := range calm {
+			if n := calm[i].count(status); n > 0 {
+				names = append(names, fmt.Sprintf("%s %d", calm[i].area, n))
+			}
 		}
-		p.wrapped("  "+p.statusSign(conformance.Pass)+" ", names, "")
+		p.wrapped(status, names)
 	}
-	for _, reason := range reasons {
-		p.wrapped("  "+p.statusSign(conformance.Skip)+" ", idle[reason], " ("+skipWords[reason]+")")
-	}
+	p.idle(idle, shares != nil)
 	p.printf("\n")
 }
 
-// wrapped writes a list in lines of one screen.
-func (p *textReport) wrapped(begin string, items []string, end string) {
-	line, empty := begin, true
+// idle writes the areas in which nothing ran, with a line per reason, or all in one list.
+func (p *textReport) idle(rows []areaRow, oneList bool) {
+	var reasons []conformance.SkipReason
+	areas := map[conformance.SkipReason][]string{}
+	for _, row := range rows {
+		if !slices.Contains(reasons, row.reason) {
+			reasons = append(reasons, row.reason)
+		}
+		areas[row.reason] = append(areas[row.reason], row.area)
+	}
+	var items []string
+	for i, reason := range reasons {
+		named := areas[reason]
+		named[len(named)-1] += " (" + skipWords[reason] + ")"
+		items = append(items, named...)
+		switch {
+		case !oneList:
+			p.wrapped(conformance.Skip, items)
+			items = nil
+		case i < len(reasons)-1:
+			items[len(items)-1] += ";"
+		}
+	}
+	p.wrapped(conformance.Skip, items)
+}
+
+// wrapped writes a list after the sign of a status, in lines of one screen.
+func (p *textReport) wrapped(status conformance.Status, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	line := "  " + p.statusSign(status)
 	for i, item := range items {
-		if i < len(items)-1 {
+		if i < len(items)-1 && !strings.HasSuffix(item, ";") {
 			item += ","
-		} else {
-			item += end
 		}
-		if !empty && shownWidth(line)+utf8.RuneCountInString(item)+1 > screenWidth {
+		if i > 0 && shownWidth(line)+utf8.RuneCountInString(item)+1 > screenWidth {
 			p.printf("%s\n", line)
-			line, empty = "   ", true
+			line = "   "
 		}
-		if !empty || line == "   " {
-			line += " "
-		}
-		line, empty = line+item, false
+		line += " " + item
 	}
 	p.printf("%s\n", line)
 }
 
+// sequences are the colors of a line. What a server sends has none: visible replaces them.
+var sequences = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
 // shownWidth counts the characters of a line, without its colors.
 func shownWidth(line string) int {
-	n := utf8.RuneCountInString(line)
-	if at := strings.IndexByte(line, '\x1b'); at >= 0 {
-		const colors = 9 // a mark has two digits of color, and a reset
-		n -= colors
-	}
-	return n
+	return utf8.RuneCountInString(sequences.ReplaceAllString(line, ""))
 }
 
-// splitRows takes the areas apart in which everything that ran passed.
-func splitRows(rows []areaRow) (open, calm []areaRow) {
-	for _, row := range rows {
-		if row.reason == "" && row.allPassed() {
-			calm = append(calm, row)
-		} else {
-			open = append(open, row)
-		}
-	}
-	return open, calm
-}
-
-func (row *areaRow) passed() int {
+// count is the number of checks with an outcome, in all revisions.
+func (row *areaRow) count(status conformance.Status) int {
 	n := 0
 	for _, counts := range row.counts {
-		n += counts[conformance.Pass]
+		n += counts[status]
 	}
 	return n
+}
+
+// noneFailed reports whether everything that ran passed, or is a recommendation.
+func (row *areaRow) noneFailed() bool {
+	return row.count(conformance.Fail)+row.count(conformance.Inconclusive)+row.count(conformance.Error) == 0
 }
 
 func (row *areaRow) allPassed() bool {
-	for _, counts := range row.counts {
-		for status, n := range counts {
-			if n > 0 && status != conformance.Pass && status != conformance.Skip {
-				return false
-			}
-		}
-	}
-	return true
+	return row.noneFailed() && row.count(conformance.Warn) == 0
 }
 
 // counts writes the number of checks by outcome; nothing for an area without checks.
@@ -210,22 +273,24 @@ func areaRows(r *conformance.Report) []areaRow {
 }
 
 // worst writes the findings: a line for each that does not fail the run, then those that
-// do, worst first. So the last lines of a terminal show what fails the run.
-func (p *textReport) worst(found []finding) {
+// do, worst first. So the last lines of a terminal show what fails the run. most is how
+// many of the others are named.
+func (p *textReport) worst(found []finding, most int) {
 	failing, others, advice := ranked(found)
-	for i := range others {
-		if i == screenOthers {
-			p.printf("  and %d more: -v shows them all\n", len(others)-i)
-			break
-		}
+	for i := range min(len(others), most) {
 		p.one(&others[i])
 	}
-	if len(advice) > 0 {
-		n := 0
-		for i := range advice {
-			n += len(advice[i].ids())
-		}
-		p.printf("%s advice: %s, -v shows it\n", p.statusSign(conformance.Warn), plural(n, "check"))
+	advised := 0
+	for i := range advice {
+		advised += len(advice[i].ids())
+	}
+	switch more := len(others) - most; {
+	case more > 0 && advised > 0:
+		p.printf("  and %d more, and %s of advice: -v shows them all\n", more, plural(advised, "check"))
+	case more > 0:
+		p.printf("  and %d more: -v shows them all\n", more)
+	case advised > 0:
+		p.printf("%s advice: %s, -v shows it\n", p.statusSign(conformance.Warn), plural(advised, "check"))
 	}
 	if len(others)+len(advice) > 0 {
 		p.printf("\n")

@@ -10,11 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/internal/reportsample"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-const sampleScreen = `MCP conformance · every\u202ething 2.0.0 · -- './my server' --flag
-  session 2025-11-25
-side effects: all (granted by the server) · 8.1 s
+const sampleScreen = `MCP conformance · every\u202ething 2.0.0 · session 2025-11-25 · 8.1 s
+  -- './my server' --flag
+side effects: all (granted by the server)
 
   base             ✓ 1   ✗ 1
   tools            ! 1
@@ -40,8 +42,8 @@ next: mcpctl conform server --only RPC-07/exclusive -v -- './my server' --flag
 exit 1
 `
 
-const sampleText = `MCP conformance · every\u202ething 2.0.0 · -- './my server' --flag · session 2025-11-25
-side effects: all (granted by the server) · 8.1 s
+const sampleText = `MCP conformance · every\u202ething 2.0.0 · session 2025-11-25 · 8.1 s · -- './my server' --flag
+side effects: all (granted by the server)
 
 base
   ✓ MUST   RPC-01/version      every message has jsonrpc "2.0"
@@ -163,7 +165,7 @@ func TestText_Terminal(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, Text(&b, r, TextOptions{}))
 	require.Contains(t, b.String(), "  ✓ lifecycle 2, base 2, ")
-	require.LessOrEqual(t, screenLines(b.String()), 24, b.String())
+	require.LessOrEqual(t, screenLines(b.String()), screenHeight, b.String())
 
 	for i := range 10 {
 		res := sample
@@ -185,13 +187,66 @@ func TestText_Terminal(t *testing.T) {
 	require.Equal(t, 10, strings.Count(b.String(), "✗ a title"))
 }
 
-// screenLines counts the lines of a terminal of 80 columns.
-func screenLines(text string) int {
-	n := 0
-	for line := range strings.Lines(text) {
-		n += max(1, (utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))+screenWidth-1)/screenWidth)
+// strangerReport is the report of a sound server that others wrote: it has advice in most
+// areas, some broken recommendations, and many areas that do not apply.
+func strangerReport() *conformance.Report {
+	r := reportsample.Passed()
+	sample := r.Results[0]
+	r.Revisions = []conformance.RevisionReport{{Revision: mcp.Version(r.Target.Revision), Tools: 13, ReadOnly: 9}}
+	r.Policy = conformance.Policy{SideEffects: "none"}
+	r.Target = conformance.Target{
+		Role: conformance.RoleServer, Name: "mcp-servers/everything", Version: "2.0.0", Revision: r.Target.Revision,
+		Argv: strings.Fields("npx -y @modelcontextprotocol/server-everything stdio"),
 	}
-	return n
+	r.Results = nil
+	add := func(status conformance.Status, level conformance.Level, reason conformance.SkipReason, n int, areas string) {
+		for _, area := range strings.Fields(areas) {
+			for i := range n {
+				res := sample
+				res.Area, res.Status, res.Level, res.Reason = area, status, level, reason
+				res.ID = fmt.Sprintf("%s-%d/%s-%d", strings.ToUpper(area), n, status, i)
+				res.Title = fmt.Sprintf("title %d of %s: a cursor the server never gave is rejected with -32602", i, area)
+				res.Expected, res.Actual = "error -32602", fmt.Sprintf("%s %d", area, i)
+				r.Results = append(r.Results, res)
+			}
+		}
+	}
+	add(conformance.Pass, conformance.Must, "", 48, "lifecycle base errors tools resources prompts calls logging stdio")
+	add(conformance.Pass, conformance.Must, "", 5, "completion content tasks concurrency")
+	add(conformance.Warn, conformance.Advice, "", 10, "lifecycle base errors tools resources prompts calls logging")
+	add(conformance.Warn, conformance.Should, "", 1, "base errors tools resources prompts logging stdio")
+	add(conformance.Skip, conformance.Must, conformance.SkipNoFixture, 3, "input utilities")
+	add(conformance.Skip, conformance.Must, conformance.SkipNotInRevision, 3, "subscriptions caching")
+	add(conformance.Skip, conformance.Must, conformance.SkipTransport, 3, "http sse")
+	add(conformance.Skip, conformance.Must, conformance.SkipNotDeclared, 3, "roots")
+	return r
+}
+
+// TestText_Stranger: the run of a sound server leaves a line of the screen for the prompt of
+// the shell, and shows what counts. Where something is broken, its area keeps a line.
+func TestText_Stranger(t *testing.T) {
+	t.Parallel()
+	var plain, colored bytes.Buffer
+	r := strangerReport()
+	require.NoError(t, Text(&plain, r, TextOptions{}))
+	require.LessOrEqual(t, screenLines(plain.String()), 23, plain.String())
+	for _, want := range []string{
+		"MCP conformance · mcp-servers/everything 2.0.0 · session 2025-11-25 · ",
+		"0 of 13 tools were called: --side-effects read-only calls 9\n",
+		"  ✓ lifecycle 48, base 48, ", "  ! lifecycle 10, base 11, ",
+		"input, utilities (the tools they need are not there); subscriptions,", "! SHOULD ", "\n  and 4 more, and 80 checks of advice: -v shows them all\n", "\npassed · 0 broken", "\nnext: ", "\nexit 0\n",
+	} {
+		require.Contains(t, plain.String(), want, plain.String())
+	}
+	require.NoError(t, Text(&colored, r, TextOptions{Color: true}))
+	require.Equal(t, plain.String(), sequences.ReplaceAllString(colored.String(), ""), "colors change no line")
+
+	r.Results[0].Status = conformance.Fail
+	plain.Reset()
+	require.NoError(t, Text(&plain, r, TextOptions{}))
+	require.Contains(t, plain.String(), "\n  lifecycle   ✓ 47  ! 10  ✗ 1\n  ✓ base 48, ", plain.String())
+	lines := strings.Split(strings.TrimSpace(plain.String()), "\n")
+	require.Contains(t, strings.Join(lines[len(lines)-23:], "\n"), "✗ title 0 of lifecycle")
 }
 
 func TestCalledText(t *testing.T) {

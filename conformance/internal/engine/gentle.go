@@ -52,6 +52,11 @@ type gentle struct {
 	next    time.Time // when the next message may be sent
 	sent    int       // bytes
 	refused string    // why a message of the running scenario was not sent
+
+	// stop ends the run, and denied reports that it did: a server that does not take the
+	// credentials any more gets no other request without a login.
+	stop   context.CancelFunc
+	denied bool
 }
 
 // errGentle reports a message that was not sent.
@@ -171,7 +176,51 @@ func (t gentleTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := t.admit(req.Context(), message, sizeOf(req)); err != nil {
 		return nil, err
 	}
-	return t.base.RoundTrip(req)
+	resp, err := t.base.RoundTrip(req)
+	if err == nil && resp.StatusCode == http.StatusUnauthorized {
+		t.deny()
+	}
+	return resp, err
+}
+
+// deniedError reports that the server refuses credentials that it took at first.
+type deniedError struct{}
+
+func (deniedError) Error() string { return "the credentials are refused" }
+
+// CredentialsEnded marks the error for [conformance.UnreachableError].
+func (deniedError) CredentialsEnded() {}
+
+// endWith makes stop end the run once the server refuses its credentials.
+func (g *gentle) endWith(stop context.CancelFunc) {
+	if g != nil {
+		g.mu.Lock()
+		g.stop = stop
+		g.mu.Unlock()
+	}
+}
+
+// deny ends the run. Before it has begun, the first answer decides what the server wants.
+func (g *gentle) deny() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.stop != nil {
+		g.denied = true
+		g.stop()
+	}
+}
+
+// denial returns why the run ended early, nil if it did not.
+func (g *gentle) denial(target conformance.Target) error {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.denied {
+		return nil
+	}
+	return &conformance.UnreachableError{Target: target, Exit: -1, Status: http.StatusUnauthorized, Err: deniedError{}}
 }
 
 // sizeOf is about how many bytes a request takes.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -88,6 +89,62 @@ func TestGentle(t *testing.T) {
 	require.NotContains(t, all, "com.example/unknown")
 	require.NotContains(t, all, `"write"`)
 }
+
+// TestGentle_Denied: a server that does not take the credentials any more gets no other
+// request, and is not judged by its refusals.
+func TestGentle_Denied(t *testing.T) {
+	t.Parallel()
+	var scenarios []Scenario
+	for i := range 20 {
+		id := fmt.Sprintf("G-%02d", i)
+		scenarios = append(scenarios, Scenario{ID: id, Area: "base", Gentle: true, Checks: []Check{{Check: conformance.Check{ID: id, Level: conformance.Must}}}, Run: func(tr *Trial) {
+			s := tr.Shared()
+			a, err := s.Request(tr.Ctx, mcp.MethodPing, nil)
+			tr.Check(tr.Scenario.ID, err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
+		}})
+	}
+	const served = 10
+	posts := 0
+	subject := conformance.URL("http://server.test/mcp", nil)
+	subject.RoundTripper = roundTripper(func(req *http.Request) (*http.Response, error) {
+		status, body := http.StatusOK, ""
+		if req.Method == http.MethodPost {
+			posts++
+			data, err := io.ReadAll(req.Body)
+			if err != nil {
+				return nil, err
+			}
+			var lines []string
+			var answer strings.Builder
+			if err := readAndWrite(strings.NewReader(string(data)+"\n"), &answer, &lines); err != nil {
+				return nil, err
+			}
+			body = answer.String()
+		}
+		switch {
+		case posts > served:
+			status = http.StatusUnauthorized
+		case body == "":
+			status = http.StatusAccepted
+		}
+		return &http.Response{
+			StatusCode: status, Header: http.Header{"Content-Type": {wire.MediaJSON}}, Body: io.NopCloser(strings.NewReader(body)), Request: req,
+		}, nil
+	})
+	synctest.Test(t, func(t *testing.T) {
+		report, err := Run(t.Context(), subject, Suite{Scenarios: scenarios}, conformance.Options{Gentle: true, Revisions: []mcp.Version{mcp.LatestSession}})
+		require.Nil(t, report)
+		var unreachable *conformance.UnreachableError
+		require.ErrorAs(t, err, &unreachable)
+		require.Equal(t, http.StatusUnauthorized, unreachable.Status)
+		require.EqualError(t, err, "the server does not take the credentials any more (HTTP 401)")
+	})
+	require.Equal(t, served+1, posts)
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // readAndWrite serves two tools, and keeps the lines that it reads.
 func readAndWrite(in io.Reader, out io.Writer, lines *[]string) error {

@@ -46,8 +46,8 @@ type runner struct {
 }
 
 // Run judges subject. The error is a [*conformance.UnreachableError] if initialize has no
-// answer within the start timeout or the subject refuses all requests, or it describes
-// wrong options. A server that answers wrongly gets a report, not an error. If ctx ends
+// answer within the start timeout, the subject refuses all requests, or it refuses the
+// credentials of a gentle run, or it describes wrong options. A server that answers wrongly gets a report, not an error. If ctx ends
 // before the run does, Run returns its error and the report so far; the rest is
 // inconclusive.
 func Run(ctx context.Context, subject conformance.Subject, suite Suite, opts conformance.Options) (*conformance.Report, error) {
@@ -55,6 +55,8 @@ func Run(ctx context.Context, subject conformance.Subject, suite Suite, opts con
 	if err != nil {
 		return nil, err
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	r.cut = ctx.Done()
 	defer r.gentle.close()
 	defer r.closeSpare()
@@ -64,13 +66,14 @@ func Run(ctx context.Context, subject conformance.Subject, suite Suite, opts con
 		return nil, err
 	}
 	r.keepFirst(revisions)
+	r.gentle.endWith(stop)
 	for attempt := range r.Opts.Repeat {
 		order := suite.Scenarios
 		if opts.Seed != 0 {
 			order = Shuffle(order, opts.Seed+uint64(attempt))
 		}
 		for _, revision := range revisions {
-			if err := r.revisionRun(revision).run(ctx, order); err != nil {
+			if err := cmp.Or(r.revisionRun(revision).run(ctx, order), r.gentle.denial(r.Report.Target)); err != nil {
 				return nil, err
 			}
 		}

@@ -90,6 +90,9 @@ func (c *listedCheck) url() string {
 	if c.Section == "" {
 		return ""
 	}
+	if rule, ok := strings.CutPrefix(c.Section, "jsonrpc"); ok {
+		return "https://www.jsonrpc.org/specification" + rule
+	}
 	return "https://modelcontextprotocol.io/specification/" + string(cmp.Or(c.Until, mcp.Latest)) + "/" + c.Section
 }
 

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -334,7 +336,8 @@ func (l *live) tell() {
 }
 
 // subject is the server as the suite reaches it: with a wire of its own, not
-// with the client. kind is the transport of a URL, or auto. A gentle run sends no request again.
+// with the client. kind is the transport of a URL, or auto. A gentle run sends a request again
+// only with renewed credentials, and later.
 func (s *suite) subject(ctx context.Context, t target.Target, kind conformance.TransportKind, gentle bool) (conformance.Subject, func(), error) {
 	if err := s.Trusted(ctx, t); err != nil {
 		return nil, nil, err
@@ -353,9 +356,9 @@ func (s *suite) subject(ctx context.Context, t target.Target, kind conformance.T
 		by, err := s.Credentials(ctx, t)
 		if by != nil {
 			signer := connect.NewSigner(by, t.URL, at.RoundTripper, s.Secrets)
-			at.Credentials = signer.Credentials
-			if !gentle {
-				at.RoundTripper = signer
+			at.Credentials, at.RoundTripper = signer.Credentials, signer
+			if gentle {
+				signer.Pause = time.Second // with the next message that is two in a second
 			}
 		}
 		if kind == "auto" && t.Entry != nil && t.Entry.SSE {
@@ -402,6 +405,7 @@ func (s *suite) conformFailure(ctx context.Context, t target.Target, err error) 
 		return failure.Usage("%v", err)
 	}
 	f := failure.New(failure.KindUnreachable, mcperrors.Unknown, "%s", s.Secrets.Safe(unreachable.Error()))
+	s.neverSent(f, unreachable)
 	if unreachable.Status == http.StatusUnauthorized || unreachable.Status == http.StatusForbidden {
 		f.Kind = failure.KindAuth
 		s.Login(ctx, f, err, t)
@@ -423,6 +427,22 @@ func (s *suite) conformFailure(ctx context.Context, t target.Target, err error) 
 	}
 	s.unmetEvidence(f, unreachable)
 	return f
+}
+
+// neverSent notes that nothing was sent: the program could not be started, or nothing
+// listens.
+func (s *suite) neverSent(f *failure.Failure, err *conformance.UnreachableError) {
+	var path *os.PathError
+	var program *exec.Error
+	switch {
+	case errors.As(err, &path) && (path.Op == "fork/exec" || path.Op == "chdir"), errors.As(err, &program):
+		if err.Target.Role != conformance.RoleClient { // whose message has it
+			f.Message = "the program cannot be started: " + s.Secrets.Safe(failure.RootCause(err))
+		}
+	case !errors.Is(err, syscall.ECONNREFUSED):
+		return
+	}
+	f.Delivery = mcperrors.NotSent
 }
 
 // unmetEvidence tells what a server did in place of answering initialize.

@@ -53,8 +53,8 @@ type Dialer struct {
 	// request is repeated if that is safe.
 	LogLevel mcp.LoggingLevel
 	Retries  int
-	// Events is set by commands that show progress and logs. Their NDJSON is a stream of events,
-	// which a failure ends too.
+	// Events is set by commands whose NDJSON is a stream of events: progress, logs, and the result
+	// or a failure at the end. That of the others has items only.
 	Events bool
 	// Heard gets every notification in the order of arrival, in place of what shows them; nil for
 	// none. It must not block.
@@ -139,13 +139,13 @@ func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.O
 	opts = append(opts, extra...)
 
 	began := time.Now()
-	waits := "connecting to " + target.Shown(t.URL)
+	waits, begin := "connecting to "+target.Shown(t.URL), d.show.Begin
 	if t.Argv != nil {
-		waits = "starting " + strings.Join(d.Secrets.Command(t.Argv), " ")
+		waits, begin = "starting "+strings.Join(d.Secrets.Command(t.Argv), " "), d.show.BeginStart
 	}
 	d.Console.Step("%s", waits)
 	if d.Ask == nil { // else a person reads what the login prints
-		d.show.Begin(waits)
+		begin(waits)
 	}
 	c.Client, err = client.Connect(ctx, r.over, opts...)
 	d.show.End()
@@ -238,6 +238,14 @@ func (d *Dialer) Request(ctx context.Context, c *Connection, r Sent, params any,
 	waits := "waiting for " + r.Method
 	if r.Tool != "" {
 		waits = "calling " + r.Tool
+	}
+	if time.Until(d.end) <= 0 { // nothing more is sent
+		over, cancel := context.WithDeadline(ctx, d.end)
+		defer cancel()
+		ctx = over
+	}
+	if !r.Acts { // calls of tools ask for progress anyway
+		opts = append(opts, client.WithProgress(func(mcp.ProgressParams) {})) // heard shows it
 	}
 	err = d.Record(r, waits, func() error {
 		raw, err = c.Call(ctx, r.Method, params, append(opts, d.Times())...)

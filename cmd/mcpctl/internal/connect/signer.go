@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/secret"
@@ -20,7 +21,9 @@ type Signer struct {
 	endpoint string
 	base     http.RoundTripper
 	secrets  *secret.Keeper
-	issued   sync.Map // the *transport.Credentials of this run by their Authorization
+	// Pause is how long a request waits before it is sent again.
+	Pause  time.Duration
+	issued sync.Map // the *transport.Credentials of this run by their Authorization
 }
 
 // NewSigner returns a signer for the server at an endpoint. It makes the tokens known
@@ -95,6 +98,11 @@ func (s *Signer) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // the connection is used again
 		_ = resp.Body.Close()
+		select {
+		case <-time.After(s.Pause):
+		case <-req.Context().Done():
+			return nil, context.Cause(req.Context())
+		}
 		req = next
 	}
 }

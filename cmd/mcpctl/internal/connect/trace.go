@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
@@ -39,11 +40,13 @@ func (d *Dialer) trace(c *Connection) transport.Trace {
 }
 
 // heard shows progress and logs, or gives all notifications to Heard. It is called for each message
-// in the order of arrival, so that everything that came before a result is shown before it.
+// in the order of arrival, so that everything that came before a result is shown before it. The
+// NDJSON of a command whose lines are items has no events.
 func (d *Dialer) heard(frame []byte) {
-	if !d.Events && d.Heard == nil || !bytes.Contains(frame, []byte("notifications")) {
+	if d.show == nil && d.Heard == nil || !bytes.Contains(frame, []byte("notifications")) {
 		return
 	}
+	events := d.Events && d.Console.Format == console.NDJSON
 	message, err := doc.Parse(frame)
 	if err != nil {
 		return // the client reports it
@@ -60,12 +63,20 @@ func (d *Dialer) heard(frame []byte) {
 		switch method {
 		case mcp.MethodProgress:
 			var p mcp.ProgressParams
-			if mcp.Unmarshal(params, &p) == nil {
+			switch {
+			case mcp.Unmarshal(params, &p) != nil:
+			case events:
+				_ = d.Console.PrintEvent("progress", console.Encode(p)) // Lost reports a broken pipe
+			default:
 				d.show.Progress(p)
 			}
 		case mcp.MethodMessage:
 			var l mcp.LoggingMessageParams
-			if mcp.Unmarshal(params, &l) == nil {
+			switch {
+			case mcp.Unmarshal(params, &l) != nil:
+			case events:
+				_ = d.Console.PrintEvent("log", console.Encode(l)) // as above
+			default:
 				d.show.Log(l)
 			}
 		}

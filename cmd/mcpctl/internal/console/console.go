@@ -118,9 +118,15 @@ func (c *Console) Note(text string) { fmt.Fprintln(c.Err, text) }
 
 // Warn writes a warning to standard error, unless it is quiet.
 func (c *Console) Warn(format string, args ...any) {
-	if !c.Quiet {
-		c.Note(c.ErrStyle().Dim("warning: ") + visible.Line(fmt.Sprintf(format, args...)))
+	if c.Quiet {
+		return
 	}
+	const label = "warning:"
+	text := label + " " + visible.Line(fmt.Sprintf(format, args...))
+	if c.ErrTerminal {
+		text = strings.Join(Wrap(text, c.Width, "  "), "\n")
+	}
+	c.Note(c.ErrStyle().Dim(label) + strings.TrimPrefix(text, label))
 }
 
 // Step reports progress on standard error, with -v.

@@ -17,7 +17,11 @@ import (
 const statusDelay = 300 * time.Millisecond
 
 // pipeDelay is the time between two lines about a call where standard error is no terminal.
-const pipeDelay = 15 * time.Second
+// The first about the start of a program comes after startDelay.
+const (
+	pipeDelay  = 15 * time.Second
+	startDelay = 3 * time.Second
+)
 
 // Status is the line on a terminal's standard error that shows what a run waits
 // for: the time, the progress, the last message. It appears after a delay and
@@ -50,7 +54,14 @@ func (c *Console) NewStatusAtOnce(text string) *Status {
 }
 
 // Begin starts the line for a call.
-func (s *Status) Begin(what string) {
+func (s *Status) Begin(what string) { s.begin(what, s.atOnce, pipeDelay) }
+
+// BeginStart starts the line for the start of a program, which may have to be fetched first:
+// it appears at once.
+func (s *Status) BeginStart(what string) { s.begin(what, true, startDelay) }
+
+// begin starts the line. inPipe is the delay where standard error is no terminal.
+func (s *Status) begin(what string, atOnce bool, inPipe time.Duration) {
 	if s.c.Quiet || s.c.Verbose > 1 || !s.c.ErrTerminal && s.c.Format != Human {
 		return
 	}
@@ -58,19 +69,19 @@ func (s *Status) Begin(what string) {
 	defer s.mu.Unlock()
 	s.what, s.stop, s.done = what, make(chan struct{}), make(chan struct{})
 	began := time.Now()
-	if s.atOnce && s.c.ErrTerminal {
+	first, delay := statusDelay, statusDelay
+	if !s.c.ErrTerminal {
+		first, delay = inPipe, pipeDelay
+	} else if atOnce {
 		s.show(began)
 	}
-	go s.draw(began, s.stop, s.done)
+	go s.draw(began, first, delay, s.stop, s.done)
 }
 
-func (s *Status) draw(began time.Time, stop, done chan struct{}) {
+// draw shows the line for the first time after a delay, and then at intervals.
+func (s *Status) draw(began time.Time, first, delay time.Duration, stop, done chan struct{}) {
 	defer close(done)
-	delay := statusDelay
-	if !s.c.ErrTerminal {
-		delay = pipeDelay
-	}
-	timer := time.NewTimer(delay)
+	timer := time.NewTimer(first)
 	defer timer.Stop()
 	for {
 		select {
@@ -105,7 +116,7 @@ func (s *Status) show(began time.Time) {
 		return
 	}
 	s.on = true
-	fmt.Fprint(s.c.Err, "\r\x1b[K"+visible.Cut(text, width))
+	fmt.Fprint(s.c.Err, "\r\x1b[K"+visible.Fit(text, width+1)) // one column stays free
 }
 
 // Set changes the end of the line, from the next update on.
@@ -160,12 +171,8 @@ func (s *Status) above(line string) {
 	s.c.Note(line)
 }
 
-// Progress shows the progress of a call: on the line, or as an event.
+// Progress shows the progress of a request on the line.
 func (s *Status) Progress(p mcp.ProgressParams) {
-	if s.c.Format == NDJSON {
-		_ = s.c.PrintEvent("progress", Encode(p)) // Lost reports a broken pipe
-		return
-	}
 	text := fmt.Sprintf("%v", p.Progress)
 	if p.Total != nil && *p.Total > 0 {
 		const cells = 20
@@ -182,12 +189,9 @@ func (s *Status) Progress(p mcp.ProgressParams) {
 // arrive.
 func (s *Status) ShowLogs() { s.logs = true }
 
-// Log shows a log message of the server: on a terminal, with -v, or as an
-// event. Otherwise a pipe gets nothing but the result.
+// Log shows a log message of the server on a terminal, and in a pipe with -v.
 func (s *Status) Log(m mcp.LoggingMessageParams) {
 	switch {
-	case s.c.Format == NDJSON:
-		_ = s.c.PrintEvent("log", Encode(m)) // Lost reports a broken pipe
 	case s.c.Quiet, !s.c.ErrTerminal && s.c.Verbose == 0 && !s.logs:
 	default:
 		text := strings.Trim(string(m.Data), `"`)

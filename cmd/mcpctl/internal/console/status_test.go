@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -63,6 +64,47 @@ func TestStatusKeepsTheTime(t *testing.T) {
 		time.Sleep(statusDelay + time.Millisecond)
 		synctest.Wait()
 		require.Equal(t, "\r\x1b[Kstarting npx -y @modelcontextpr… · 0 s", taken(c, &out))
+		s.End()
+	})
+}
+
+// What is started is shown at once, because it may take long; in a pipe after some seconds.
+func TestStatusOfAStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		c := consoleOn(true, &out)
+		s := c.NewStatus()
+		s.BeginStart("starting npx")
+		require.Equal(t, "\r\x1b[Kstarting npx · 0 s", taken(c, &out))
+		s.End()
+		require.Equal(t, "\r\x1b[K", taken(c, &out))
+
+		c = consoleOn(false, &out)
+		s = c.NewStatus()
+		s.BeginStart("starting npx")
+		time.Sleep(startDelay - time.Millisecond)
+		synctest.Wait()
+		require.Empty(t, taken(c, &out))
+		time.Sleep(pipeDelay + 2*time.Millisecond)
+		synctest.Wait()
+		s.End()
+		require.Equal(t, "starting npx · 3 s\nstarting npx · 18 s\n", taken(c, &out))
+	})
+}
+
+// Wide characters take two columns: a line that is too long would wrap, and stay.
+func TestStatusOfWideText(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		c := consoleOn(true, &out)
+		c.Width = 40
+		s := c.NewStatusAtOnce(strings.Repeat("名", 40))
+		s.Begin("conform")
+		line := strings.TrimPrefix(taken(c, &out), "\r\x1b[K")
+		require.Contains(t, line, "conform · 0 s · 名")
+		require.Less(t, visible.Width(line), 40)
 		s.End()
 	})
 }

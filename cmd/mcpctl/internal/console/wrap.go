@@ -2,15 +2,24 @@ package console
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 )
 
 // Wrap breaks a line between words, so that no part is wider than width where its words allow
 // that. The parts after the first one begin with hang.
-func Wrap(line string, width int, hang string) []string {
+func Wrap(line string, width int, hang string) []string { return wrap(line, width, hang, "") }
+
+// WrapSignature breaks the signature of a tool, where it must also inside of types.
+func WrapSignature(line string, width int, hang string) []string {
+	return wrap(line, width, hang, "(|{<[,")
+}
+
+// wrap breaks a line at spaces, and after the characters in after where no space is near.
+func wrap(line string, width int, hang, after string) []string {
 	var out []string
-	for utf8.RuneCountInString(line) > width {
-		at := breakAt(line, width, len(line)-len(strings.TrimLeft(line, " ")))
+	for visible.Width(line) > width {
+		at := breakAt(line, width, len(line)-len(strings.TrimLeft(line, " ")), after)
 		if at < 0 {
 			break
 		}
@@ -20,18 +29,25 @@ func Wrap(line string, width int, hang string) []string {
 	return append(out, line)
 }
 
-// breakAt returns the last space after start that leaves at most width characters before it, or
-// else the first one behind them; -1 for none.
-func breakAt(line string, width, start int) int {
-	at, column := -1, 0
+// breakAt returns the last space after start that leaves at most width columns before it, or
+// else the last place after one of the characters in after, or else the first space behind
+// them; -1 for none.
+func breakAt(line string, width, start int, after string) int {
+	at, inside, column := -1, -1, 0
 	for i, r := range line {
-		if column > width && at >= 0 {
+		if column > width && max(at, inside) >= 0 {
 			break
 		}
 		if r == ' ' && i > start {
 			at = i
 		}
-		column++
+		column += visible.Width(string(r))
+		if strings.ContainsRune(after, r) && column <= width && i > start {
+			inside = i + 1
+		}
+	}
+	if at < 0 || inside > 0 && visible.Width(line[:at]) > width {
+		return inside
 	}
 	return at
 }

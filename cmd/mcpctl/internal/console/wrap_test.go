@@ -26,3 +26,15 @@ func TestWrap(t *testing.T) {
 		require.Equal(t, tt.want, Wrap(tt.line, 10, "  "), tt.line)
 	}
 }
+
+func TestWrapSignature(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"f(a: string, b: x)":           {"f(a: string,", "  b: x)"},
+		"operation(duration?: number)": {"operation(", "  duration?:", "  number)"},
+		"f(a: one|two|three)":          {"f(a:", "  one|two|", "  three)"},
+		"internationalize()":           {"internationalize()"},
+	} {
+		require.Equal(t, want, WrapSignature(text, 13, "  "), text)
+	}
+}

@@ -75,6 +75,9 @@ func (x *Explainer) Failure(ctx context.Context, err error) *failure.Failure {
 			x.Login(ctx, own, from, where.Target)
 		}
 		if from.Kind == mcperrors.KindTimeout {
+			if !called && !where.Connecting {
+				own.Kind = failure.KindUnavailable // the address is right: the server had answered
+			}
 			x.timeout(own, from, where)
 		}
 		if from.RPC == nil && from.Method != "" && where.Version.Era() == mcp.EraStateless &&

@@ -180,6 +180,52 @@ func TestNames(t *testing.T) {
 	require.NotEqual(t, "Caller", goNames([]string{"caller"}, "Caller")[0])
 }
 
+// TestShortNames: a nested type has the shortest name that no other of its document has.
+func TestShortNames(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, map[string]string{
+		"T.Entities.Item":        "TEntity",
+		"T.Filter":               "TFilter",
+		"T.Filter.State":         "TFilterState", // there are two states
+		"T.Entities.Item.State":  "TEntityState",
+		"T.Entities.Item.Color":  "TColor",
+		"T.Labels.Value":         "TLabel",
+		"T.Status.Item":          "TStatusItem",
+		"T.Rows.Item.Item":       "TRowItem",
+		"T.Item":                 "TItem",
+		"T.A.BC":                 "TABC",
+		"T.AB.C":                 "TC",
+		"T.X.BC":                 "TXBC",
+		"T.Addresses.Item.Boxes": "TBoxes",
+	}, shortNames("T", []string{
+		"T.Entities.Item", "T.Filter", "T.Filter.State", "T.Entities.Item.State", "T.Entities.Item.Color", "T.Labels.Value",
+		"T.Status.Item", "T.Rows.Item.Item", "T.Item", "T.A.BC", "T.AB.C", "T.X.BC", "T.Addresses.Item.Boxes",
+	}))
+	for plural, want := range map[string]string{
+		"Entities": "Entity", "Observations": "Observation", "Boxes": "Box", "Addresses": "Address", "Movies": "Movie", "Databases": "Database",
+		"Status": "", "Series": "", "Address": "", "Analysis": "", "As": "A", "S": "", "Data": "", "": "",
+	} {
+		require.Equal(t, want, singular(plural), plural)
+	}
+}
+
+// TestNewToolRenamesNothing: the code for a tool is the same beside any other.
+func TestNewToolRenamesNothing(t *testing.T) {
+	t.Parallel()
+	tool := func(name string) string {
+		return `{"name":"` + name + `","inputSchema":{"properties":{"entities":{"type":"array","items":{"properties":{"kind":{"enum":["a"]},"entity":{"properties":{"x":{}}}}}}}}}`
+	}
+	list, err := doc.Parse([]byte("[" + tool("create") + "," + tool("create_entity") + "," + tool("a") + "," + tool("entities") + "]"))
+	require.NoError(t, err)
+	both := string(Go("sample", "", list.Items()))
+	for i := range list.Items() {
+		alone := string(Go("sample", "", list.Items()[i:i+1]))
+		_, types, _ := strings.Cut(alone, "Caller client.Caller\n}\n")
+		require.Contains(t, both, types)
+	}
+	compiles(t, []byte(both))
+}
+
 func TestPackageNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{"tools": true, "go_2": true, "größe": true, "gofer": true, "go": false, "_": false, "": false, "2go": false, "a-b": false, "a\nfunc": false} {

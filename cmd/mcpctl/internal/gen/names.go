@@ -84,6 +84,75 @@ func goNames(texts []string, reserved ...string) []string {
 	return names
 }
 
+// The last parts of paths to what a list or a map holds.
+const (
+	partItem  = "Item"
+	partValue = "Value"
+)
+
+// shortNames names the types of one document by their paths: the document, and as much of
+// the end of the path as tells them apart. No other document matters, so that a new tool
+// renames nothing.
+func shortNames(document string, paths []string) map[string]string {
+	endings := make([][]string, len(paths)) // of each path, the shortest first
+	count := map[string]int{}
+	for i, path := range paths {
+		end := ""
+		parts := places(strings.Split(path, ".")[1:])
+		for j := len(parts) - 1; j >= 0; j-- {
+			end = parts[j] + end
+			endings[i] = append(endings[i], end)
+			count[end]++
+		}
+	}
+	names := map[string]string{}
+	for i, path := range paths {
+		name := strings.ReplaceAll(path, ".", "")
+		for _, end := range endings[i] {
+			if count[end] == 1 {
+				name = document + end
+				break
+			}
+		}
+		names[path] = name
+	}
+	return names
+}
+
+// places joins what a list or a map holds with the name of the list or map: it is one of
+// them if the name is a plural.
+func places(parts []string) []string {
+	var out []string
+	for _, part := range parts {
+		last := len(out) - 1
+		switch {
+		case last < 0 || part != partItem && part != partValue:
+			out = append(out, part)
+		case singular(out[last]) != "":
+			out[last] = singular(out[last])
+		default:
+			out[last] += part
+		}
+	}
+	return out
+}
+
+// singular returns one of an English plural, "" for any other word.
+func singular(plural string) string {
+	for _, rule := range [][2]string{
+		{"series", ""}, {"species", ""}, {"ovies", "ovie"}, {"ss", ""}, {"us", ""}, {"is", ""}, {"ies", "y"},
+		{"sses", "ss"}, {"xes", "x"}, {"ches", "ch"}, {"shes", "sh"}, {"s", ""},
+	} {
+		if stem, ok := strings.CutSuffix(strings.ToLower(plural), rule[0]); ok {
+			if rule[1] == "" && rule[0] != "s" || stem == "" {
+				return ""
+			}
+			return plural[:len(stem)] + rule[1]
+		}
+	}
+	return ""
+}
+
 // declare returns a name for a type or a constant that no other has.
 func (f *file) declare(name string) string {
 	if runes := []rune(name); len(runes) > longestName {

@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,9 @@ const rawMessage = "json.RawMessage"
 type document struct {
 	file         *file
 	schema       schema.Schema
-	name         string // of the type of the whole document
+	name         string            // of the type of the whole document
+	paths        []string          // of the declarations after the first
+	short        map[string]string // the names of declarations by path, nil while they are found
 	root         *doc.Value
 	declarations []*declaration
 	named        map[*doc.Value]string // the nodes that have a type of their own
@@ -50,10 +53,17 @@ type goType struct {
 	note      string
 }
 
-// newDocument returns the declarations of a schema. The first is that of the whole.
+// newDocument returns the declarations of a schema. The first is that of the whole. The
+// names of the others depend on all of their paths, which a first round finds.
 func newDocument(f *file, name string, root *doc.Value) *document {
+	draft := &file{imports: map[string]bool{}, names: map[string]bool{name: true}}
+	found := readDocument(draft, name, root, nil)
+	return readDocument(f, name, root, shortNames(name, found.paths))
+}
+
+func readDocument(f *file, name string, root *doc.Value, short map[string]string) *document {
 	d := &document{
-		file: f, schema: schema.New(root), name: name, root: root,
+		file: f, schema: schema.New(root), name: name, root: root, short: short,
 		named: map[*doc.Value]string{}, active: map[*doc.Value]bool{},
 	}
 	t := d.typeOf(root, name)
@@ -72,7 +82,8 @@ func (d *document) raw(format string, args ...any) goType {
 
 func anything() goType { return goType{text: "any", nilable: true} }
 
-// typeOf returns the type of a node, which is called name if it needs one.
+// typeOf returns the type of a node. name is the path to it, with a dot between its parts,
+// and gives a declared type its name.
 func (d *document) typeOf(node *doc.Value, name string) goType {
 	if node.Kind() == doc.Bool && !node.True() {
 		return d.raw("the schema accepts no value")
@@ -110,7 +121,7 @@ func (d *document) reference(to *doc.Value, name string) goType {
 		return d.raw("its schema refers to %s, which is not in the document", ref)
 	}
 	if name != d.name {
-		name = d.name + goName(ref[strings.LastIndexAny(ref, "/#")+1:])
+		name = d.name + "." + goName(ref[strings.LastIndexAny(ref, "/#")+1:])
 	}
 	return d.typeOf(target, name)
 }
@@ -195,7 +206,7 @@ func (d *document) single(node *doc.Value, all facts, name string) goType {
 		if all.tuple {
 			return d.raw("each item of the array has a type of its own")
 		}
-		return d.many("[]", all.items, name+"Item")
+		return d.many("[]", all.items, name+"."+partItem)
 	case "object":
 		return d.object(node, all, name)
 	}
@@ -259,9 +270,9 @@ func (d *document) object(node *doc.Value, all facts, name string) goType {
 		}
 	case all.closed, whole && all.declares && all.others == nil && !all.open && len(all.patterns) == 0:
 	case all.others != nil && len(all.patterns) == 0:
-		return d.many("map[string]", all.others, name+"Value")
+		return d.many("map[string]", all.others, name+"."+partValue)
 	case all.others == nil && len(all.patterns) == 1:
-		return d.many("map[string]", all.patterns[0], name+"Value")
+		return d.many("map[string]", all.patterns[0], name+"."+partValue)
 	default:
 		return goType{text: "map[string]any", nilable: true}
 	}
@@ -273,7 +284,7 @@ func (d *document) object(node *doc.Value, all facts, name string) goType {
 	}
 	for i, fieldName := range goNames(members) {
 		p := all.properties[i]
-		t := d.typeOf(p.Value, own.name+fieldName)
+		t := d.typeOf(p.Value, name+"."+fieldName)
 		own.fields = append(own.fields, member(fieldName, p, t, all.required[p.Name]))
 	}
 	return goType{text: own.name}
@@ -303,7 +314,8 @@ func member(name string, p doc.Member, t goType, required bool) field {
 // declare adds the type of a node. What it contains is declared after it.
 func (d *document) declare(node *doc.Value, name string) *declaration {
 	if name != d.name || len(d.declarations) > 0 {
-		name = d.file.declare(name)
+		d.paths = append(d.paths, name)
+		name = d.file.declare(cmp.Or(d.short[name], strings.ReplaceAll(name, ".", "")))
 	}
 	own := &declaration{name: name, about: "is a part of " + d.name + ".", text: name, description: node.Get("description").Str()}
 	d.declarations = append(d.declarations, own)

@@ -123,3 +123,48 @@ func Cut(s string, limit int) string {
 	}
 	return s
 }
+
+// Width returns how many columns of a terminal s takes: two for a wide character, and none
+// for a mark on the one before it.
+func Width(s string) int {
+	n := 0
+	for _, r := range s {
+		switch {
+		case unicode.In(r, unicode.Mn, unicode.Me):
+		case wide(r):
+			n += 2
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// wide reports whether a character takes two columns: those of East Asia, and emoji.
+func wide(r rune) bool {
+	return r >= 0x1100 && (r <= 0x115f || r >= 0x2e80 && r <= 0xa4cf && r != 0x303f || r >= 0xac00 && r <= 0xd7a3 ||
+		r >= 0xf900 && r <= 0xfaff || r >= 0xfe30 && r <= 0xfe6f || r >= 0xff00 && r <= 0xff60 || r >= 0xffe0 && r <= 0xffe6 ||
+		r >= 0x1f300 && r <= 0x1f64f || r >= 0x1f680 && r <= 0x1faff || r >= 0x20000 && r <= 0x3fffd)
+}
+
+// Fit returns as much of s as a number of columns has room for, and ends with an ellipsis
+// where something is left out, after a whole word if there is one.
+func Fit(s string, columns int) string {
+	if Width(s) <= columns {
+		return s
+	}
+	end, space, n := 0, 0, 1 // the ellipsis
+	for i, r := range s {
+		if n += Width(string(r)); n > columns {
+			break
+		}
+		if r == ' ' {
+			space = i
+		}
+		end = i + utf8.RuneLen(r)
+	}
+	if next, _ := utf8.DecodeRuneInString(s[end:]); next != ' ' && space > end/2 {
+		end = space
+	}
+	return strings.TrimRight(s[:end], " ") + "…"
+}

@@ -69,3 +69,31 @@ func FuzzText(f *testing.F) {
 		require.Equal(t, got, out.String(), "pieces must read as the whole")
 	})
 }
+
+func TestWidth(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"": 0, "abc": 3, "größe": 5, "e\u0301": 1, "名前": 4, "한글": 4, "Ａ": 2, "🙂": 2, "…": 1, "␛": 1} {
+		require.Equal(t, want, Width(text), text)
+	}
+}
+
+func TestFit(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text    string
+		columns int
+		want    string
+	}{
+		{"Echoes back the input", 21, "Echoes back the input"},
+		{"Echoes back the input", 20, "Echoes back the…"},
+		{"Echoes back the input", 16, "Echoes back the…"},
+		{"Echoes back the input", 15, "Echoes back…"},
+		{"Echoes", 4, "Ech…"},
+		{"an internationalization", 12, "an internat…"},
+		{"名前名前", 6, "名前…"},
+	} {
+		got := Fit(tt.text, tt.columns)
+		require.Equal(t, tt.want, got)
+		require.LessOrEqual(t, Width(got), tt.columns)
+	}
+}
