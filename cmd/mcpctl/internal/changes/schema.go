@@ -484,12 +484,13 @@ func bare(branch, typ *doc.Value) *doc.Value {
 }
 
 // unions compares branches: those that are the same have no difference, and one that is left on
-// each side, or one of each type, is compared with the other.
+// each side, or one of each type, is compared with the other. Integers are numbers.
 func (p *pairing) unions(at, path string, was, now []*doc.Value, depth int) {
 	gone, added := without(was, now), without(now, was)
 	for i := 0; i < len(gone); i++ {
 		same := func(v *doc.Value) bool {
-			return slices.Equal(typesOf(v), typesOf(gone[i])) || len(gone) == 1 && len(added) == 1
+			x, y := typesOf(gone[i]), typesOf(v)
+			return slices.Equal(x, y) || len(x) > 0 && len(y) > 0 && (len(lacks(x, y)) == 0 || len(lacks(y, x)) == 0) || len(gone) == 1 && len(added) == 1
 		}
 		if k := slices.IndexFunc(added, same); k >= 0 {
 			p.compare(at, path, gone[i], added[k], depth+1)

@@ -233,8 +233,10 @@ func (c *check) argument(at, name string, v *doc.Value) {
 	}
 }
 
-// acts are the first words of names of tools that do not only read.
-var acts = regexp.MustCompile(`^(?i:add|append|cancel|create|delete|drop|edit|execute|insert|move|post|purge|put|remove|rename|reset|send|set|update|upload|write)(?:[_.A-Z-]|$)`)
+// acts are the names of tools that do not only read, by their first words. A tool that is called add
+// may be one that computes.
+var acts = regexp.MustCompile(`^(?i:delete|drop|purge|remove|send|upload|write)(?:[_.A-Z-]|$)|` +
+	`^(?i:add|append|cancel|create|edit|execute|insert|move|post|put|rename|reset|set|update)[_.A-Z-]`)
 
 // tool checks a tool.
 func (c *check) tool(t *doc.Value) {
