@@ -190,8 +190,10 @@ func (l *linting) human(shown string, all []lint.Finding) string {
 	for i := range all {
 		f := &all[i]
 		head := "server"
-		if f.List != "" {
-			head = strings.TrimSpace(strings.TrimSuffix(f.List, "s") + " " + f.Item)
+		if f.Item != "" {
+			head = strings.TrimSuffix(f.List, "s") + " " + f.Item
+		} else if f.List != "" {
+			head = f.List
 		}
 		if head != last {
 			if last != "" {
