@@ -43,7 +43,11 @@ another reason than a missing login; 10 nothing says how to log in.`,
 			if err != nil {
 				return err
 			}
-			return a.inspect(cmd.Context(), t, &l)
+			in, err := l.inspection(cmd.Context(), a, t)
+			if err != nil {
+				return err
+			}
+			return a.inspected(*in)
 		},
 	}
 	l.register(cmd.Flags())
@@ -100,10 +104,11 @@ type demand struct {
 	DPoP             bool     `json:"dpop"`
 }
 
-func (a *app) inspect(ctx context.Context, t target.Target, l *login) error {
+// inspection finds out what a server demands for a login. From then on the run uses no stored token.
+func (l *login) inspection(ctx context.Context, a *app, t target.Target) (*inspection, error) {
 	opts, err := l.demands(a)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a.flags.Auth = "none" // not the stored tokens
 	in := inspection{Server: target.Shown(t.URL), Steps: []step{}}
@@ -133,9 +138,9 @@ func (a *app) inspect(ctx context.Context, t target.Target, l *login) error {
 	case found != nil:
 	case answered && !in.hasResource():
 		in.Verdict, in.Steps = notDemanded, []step{}
-		return a.inspected(in)
+		return &in, nil
 	case errors.As(err, &why) && why.Reason == auth.ReasonOption:
-		return failure.Usage("%s", visible.Line(explain.AsFlags(why.Err.Error())))
+		return nil, failure.Usage("%s", visible.Line(explain.AsFlags(why.Err.Error())))
 	case errors.As(err, &why):
 	case !answered && refused(err) && target.NeedsTLS(t.URL):
 		err = errors.New("the server wants a login, and its URL is not https")
@@ -144,7 +149,7 @@ func (a *app) inspect(ctx context.Context, t target.Target, l *login) error {
 			Found: "tokens do not travel without TLS", Help: "use the https URL of the server",
 		})
 	default:
-		return err
+		return nil, err
 	}
 	switch {
 	case found != nil && found.Assumed && found.Problem == nil:
@@ -161,7 +166,7 @@ func (a *app) inspect(ctx context.Context, t target.Target, l *login) error {
 	switch {
 	case found != nil && found.Fallback && answered:
 		in.Verdict, in.Steps = notDemanded, []step{}
-		return a.inspected(in)
+		return &in, nil
 	case found != nil:
 		in.Login = &demand{
 			Resource: found.Resource, Issuer: found.Issuer, Scopes: append([]string{}, found.Scopes...),
@@ -179,7 +184,7 @@ func (a *app) inspect(ctx context.Context, t target.Target, l *login) error {
 	if in.Verdict == wouldWork || in.Verdict == optional || in.Verdict == guessed {
 		in.Next = a.explain.AuthCommand(t, append([]string{"login"}, slices.Concat(l.typed()...)...)...)
 	}
-	return a.inspected(in)
+	return &in, nil
 }
 
 // inspector inspects the first challenge of a server and sends no token.

@@ -47,7 +47,7 @@ program, give the program after -- instead.`,
 	_ = root.RegisterFlagCompletionFunc("auth", a.completeAuth()) // fails without the flag
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		newInfoCmd(a), newLsCmd(a), newDescribeCmd(a), newSnapshotCmd(a), newDiffCmd(a), newLintCmd(a),
+		newInfoCmd(a), newLsCmd(a), newDescribeCmd(a), newSnapshotCmd(a), newDiffCmd(a), newLintCmd(a), newDoctorCmd(a),
 		newCallCmd(a), newReadCmd(a), newPromptCmd(a), newCompleteCmd(a), newPingCmd(a), newRPCCmd(a), newSkillCmd(a), newGenCmd(a),
 		newAuthCmd(a), newProxyCmd(a), newServerCmd(a),
 		conform.New(a.explain), newVersionCmd(a),

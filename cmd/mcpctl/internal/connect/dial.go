@@ -22,9 +22,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// childGrace is how long a program has to stop, once after its stdin is closed
+// ChildGrace is how long a program has to stop, once after its stdin is closed
 // and once after it gets TERM.
-const childGrace = 2 * time.Second
+const ChildGrace = 2 * time.Second
 
 // Dialer opens the connections of a run.
 type Dialer struct {
@@ -42,6 +42,9 @@ type Dialer struct {
 	// Forward returns the function that adds headers of the hosts of a proxy, from the context of
 	// [Dialer.Behind]'s open. It is nil, or returns nil, for none.
 	Forward func(context.Context) func(context.Context) (http.Header, error)
+	// Watch returns what also sees the traffic of a connection, beside what it is given. It is nil for
+	// nothing.
+	Watch func(transport.Trace) transport.Trace
 	// Events is set by commands that show progress and logs. Their NDJSON is a stream of events,
 	// which a failure ends too.
 	Events bool

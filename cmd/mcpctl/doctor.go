@@ -1,0 +1,572 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doctor"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/listing"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func newDoctorCmd(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "doctor [SERVER]",
+		Short: "Find out step by step why a server does not work, and what helps",
+		Long: `Find out step by step why a server does not work, and what helps. It stops at the first
+step that makes the next ones impossible, and calls no tool.
+
+  a URL      proxy, name, TCP, TLS (chain, dates, names), HTTP or the login, era,
+             handshake, each list, five round trips, a stream of news
+  a program  the program, its variables, its start, what it prints on standard output,
+             era, handshake, each list, five round trips, whether it stays and stops,
+             and whether it leaves processes
+
+Each step has a line: what was seen, and if that is not good, why it matters and what to
+do. A server of a file of servers is looked for as in all commands.
+
+Exit code: 0 no problems, though there may be warnings; 1 problems.`,
+		Example: `  mcpctl doctor https://api.example.com/mcp
+  mcpctl doctor -- npx -y @modelcontextprotocol/server-everything stdio
+  mcpctl doctor github -o json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return (&diagnosis{app: a}).run(cmd, args)
+		},
+	}
+	return cmd
+}
+
+// diagnosis is one run of the command.
+type diagnosis struct {
+	app    *app
+	target target.Target
+	steps  []doctor.Step
+
+	mu sync.Mutex // of what is seen of the traffic
+	// began is when the program was started, first when it wrote its first byte, and where.
+	began, first time.Time
+	where        string
+	noise        []string
+	noises       int
+	stderr       []string
+}
+
+// add prints a step.
+func (d *diagnosis) add(s doctor.Step) {
+	d.steps = append(d.steps, s)
+	c := d.app.console
+	if c.Format != console.Human {
+		if c.Format == console.NDJSON {
+			_ = c.PrintRaw(console.Encode(s)) // Lost reports a broken pipe
+		}
+		return
+	}
+	_ = c.Print(d.text(s)) // Lost reports a broken pipe
+}
+
+// text is a step for people.
+func (d *diagnosis) text(s doctor.Step) string {
+	c := d.app.console
+	marks, style, width := c.Marks(), c.OutStyle(), d.app.width()
+	mark := map[doctor.Status]string{doctor.OK: marks.Good, doctor.Warning: marks.Warning, doctor.Problem: style.Bad(marks.Bad)}[s.Status]
+	const hang = "                " // below what was seen
+	var b strings.Builder
+	lines := console.Wrap(hang+visible.Line(s.Seen), width, hang)
+	fmt.Fprintf(&b, "  %s %-11s %s\n", mark, s.Step, lines[0][len(hang):])
+	for _, line := range lines[1:] {
+		b.WriteString(line + "\n")
+	}
+	if s.Why != "" {
+		for _, line := range console.Wrap(hang+visible.Line(s.Why), width, hang) {
+			b.WriteString(style.Dim(line) + "\n")
+		}
+	}
+	for _, next := range s.Next {
+		b.WriteString(strings.Join(console.Wrap(hang+marks.Arrow+" "+visible.Line(next), width, hang+"  "), "\n") + "\n")
+	}
+	return b.String()
+}
+
+func (d *diagnosis) run(cmd *cobra.Command, args []string) error {
+	a := d.app
+	t, rest, err := a.dial.Server(target.NewLine(cmd, args))
+	var unusable *target.Unusable
+	switch {
+	case errors.As(err, &unusable):
+		f := unusable.Failure
+		d.add(doctor.Step{Step: "entry", Status: doctor.Problem, Seen: f.Message, Why: "hosts do not start it either", Next: nextOf(f, "correct the entry in the file")})
+		return d.end("")
+	case err != nil:
+		return err
+	case len(rest) > 0:
+		return failure.Usage("doctor takes only a server: unexpected operand %s", rest[0])
+	}
+	d.target = t
+	if t.Argv != nil {
+		err = d.program(cmd.Context())
+	} else {
+		err = d.url(cmd.Context())
+	}
+	if err != nil {
+		return err
+	}
+	return d.end(a.shownServer(t))
+}
+
+// nextOf is what a failure says to try, or else what follows.
+func nextOf(f *failure.Failure, otherwise ...string) []string {
+	if len(f.Try) > 0 {
+		return f.Try
+	}
+	return otherwise
+}
+
+// url diagnoses a server at a URL.
+func (d *diagnosis) url(ctx context.Context) error {
+	if !doctor.Network(ctx, d.target.URL, d.app.flags.ConnectTimeout, time.Now(), d.add) {
+		return ctx.Err()
+	}
+	return d.connect(ctx)
+}
+
+// placeholder is a variable that a shell or a host would have replaced.
+var placeholder = regexp.MustCompile(`\$\{[^}]*\}`)
+
+// program diagnoses a server that is a program.
+func (d *diagnosis) program(ctx context.Context) error {
+	a, argv := d.app, d.target.Argv
+	path, err := exec.LookPath(argv[0])
+	if err != nil && !errors.Is(err, exec.ErrDot) {
+		f := failure.New(failure.KindUnreachable, mcperrors.NotSent, "the program %s cannot be started: %s", argv[0], failure.RootCause(err))
+		a.explain.Common(f, d.target, err)
+		d.add(doctor.Step{Step: "program", Status: doctor.Problem, Seen: f.Message, Why: "nothing can be started", Next: nextOf(f, "install it, or give its whole path")})
+		return nil
+	}
+	if whole, err := filepath.Abs(path); err == nil {
+		path = whole
+	}
+	d.add(doctor.Good("program", path+", "+count(len(argv)-1, "argument", "arguments")))
+	words := slices.Clone(argv)
+	if d.target.Entry != nil {
+		words = append(words, d.target.Entry.Env...)
+	}
+	for _, word := range words {
+		if name := placeholder.FindString(word); name != "" {
+			d.add(doctor.Step{
+				Step: "variables", Status: doctor.Warning, Seen: name + " is passed on as it is written", Why: "the program gets this text, and not a value",
+				Next: []string{"write the value, or let your shell replace it"},
+			})
+		}
+	}
+	a.dial.Watch = d.watch
+	d.began = time.Now()
+	return d.connect(ctx)
+}
+
+// watch sees what a program prints, beside what the run sees.
+func (d *diagnosis) watch(t transport.Trace) transport.Trace {
+	heard := func(where string) {
+		if d.first.IsZero() {
+			d.first, d.where = time.Now(), where
+		}
+	}
+	received := t.Received
+	t.Received = func(frame []byte) {
+		d.mu.Lock()
+		heard("a message")
+		d.mu.Unlock()
+		if received != nil {
+			received(frame)
+		}
+	}
+	const most = 5
+	t.Noise = func(line []byte) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		heard("a line on standard output")
+		if d.noises++; len(d.noise) < most {
+			d.noise = append(d.noise, string(line))
+		}
+	}
+	t.Stderr = func(line string) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		heard("a line on standard error")
+		d.stderr = append(d.stderr[max(0, len(d.stderr)-100):], line)
+	}
+	return t
+}
+
+// connect goes on from the handshake. It returns an error for what is no finding about the server.
+func (d *diagnosis) connect(ctx context.Context) error {
+	a := d.app
+	answered := false
+	var children []doctor.Process
+	var stops time.Time
+	err := a.dial.With(ctx, d.target, func(ctx context.Context, c *connect.Connection) error {
+		answered = true
+		d.started(true)
+		d.handshake(c)
+		d.lists(ctx, c)
+		d.latency(ctx, c)
+		if d.target.Argv == nil {
+			d.stream(ctx, c)
+		} else {
+			d.stays(c)
+		}
+		children, stops = doctor.Children(), time.Now()
+		return ctx.Err()
+	}, client.WithEraStore(nil)) // what an earlier run has found may no longer be so
+	took := time.Since(stops)
+	if err == nil {
+		if d.target.Argv != nil {
+			d.stopped(took, doctor.Left(children))
+		}
+		return nil
+	}
+	if ctx.Err() != nil || answered {
+		return err
+	}
+	f := a.explain.Failure(ctx, err)
+	switch f.Kind {
+	case failure.KindUsage, failure.KindInputRequired, failure.KindBug, failure.KindInterrupted, failure.KindTerminated, failure.KindHangup:
+		return err
+	}
+	d.failed(ctx, f)
+	return nil
+}
+
+// failed adds the steps of a handshake that failed.
+func (d *diagnosis) failed(ctx context.Context, f *failure.Failure) {
+	var http *mcperrors.HTTPEvidence
+	var process *mcperrors.ProcessEvidence
+	if f.From != nil {
+		http, process = f.From.HTTP, f.From.Process
+	}
+	step := doctor.Step{Step: "handshake", Status: doctor.Problem, Seen: f.Message, Why: f.Note, Next: f.Try}
+	switch {
+	case f.Kind == failure.KindAuth:
+		d.login(ctx, f)
+		return
+	case http != nil:
+		step.Step = "http"
+		step.Seen = fmt.Sprintf("status %d", http.Status)
+		if http.ContentType != "" {
+			step.Seen += ", " + http.ContentType
+		}
+		step.Seen += ": " + f.Message
+		step.Why = "clients need JSON or an event stream with messages of MCP"
+	case process != nil && process.Exited:
+		d.started(false)
+		step.Step = "stays"
+		step.Seen = fmt.Sprintf("the program ended with status %d after %s", process.Exit, console.Rounded(process.Age))
+		if process.Signal != "" {
+			step.Seen = fmt.Sprintf("the program was ended by %s after %s", process.Signal, console.Rounded(process.Age))
+		}
+		for _, line := range process.Reason(explain.ShownStderr) {
+			step.Seen += "\n" + line
+		}
+		step.Why = "it answered nothing"
+	case process != nil:
+		d.started(false)
+		step.Step = "answers"
+		if lines := process.Reason(explain.ShownStderr); len(lines) > 0 {
+			step.Seen += "; on standard error: " + strings.Join(lines, " / ")
+		}
+		if d.coldStart() {
+			step.Next = append(step.Next, "run the program once by hand: "+d.target.Argv[0]+" downloads what it starts the first time")
+		}
+	}
+	step.Seen = strings.ReplaceAll(step.Seen, "\n", " / ")
+	d.add(step)
+}
+
+// login adds the step of a server that wants a login, and what a login would do.
+func (d *diagnosis) login(ctx context.Context, f *failure.Failure) {
+	a := d.app
+	step := doctor.Step{Step: "login", Status: doctor.Problem, Seen: f.Message, Why: f.Note, Next: f.Try}
+	if f.From != nil && f.From.HTTP != nil {
+		step.Seen = fmt.Sprintf("status %d: %s", f.From.HTTP.Status, f.Message)
+	}
+	in, err := (&login{}).inspection(ctx, a, d.target)
+	inspect := a.explain.AuthCommand(d.target, "inspect")
+	switch {
+	case err != nil:
+	case in.Verdict == wouldWork, in.Verdict == optional:
+		step.Why = "a login at " + in.Login.Issuer + " would work, as far as its documents tell"
+	case in.Verdict == guessed:
+		step.Why = "nothing says how to log in: it may want a key that its operator gives out"
+	case in.Verdict == wouldFail, in.Verdict == noAnswer:
+		step.Why, step.Next = "a login would fail: "+in.Problem, []string{inspect}
+	}
+	if !slices.Contains(step.Next, inspect) {
+		step.Next = append(step.Next, inspect)
+	}
+	d.add(step)
+}
+
+// coldStart reports whether the program is one that may download another one.
+func (d *diagnosis) coldStart() bool {
+	name := strings.TrimSuffix(filepath.Base(d.target.Argv[0]), filepath.Ext(d.target.Argv[0]))
+	return slices.Contains([]string{"npx", "uvx", "bunx", "pnpx", "docker", "podman", "dnx", "pipx"}, name)
+}
+
+// long is from when on a start is worth a remark.
+const long = 3 * time.Second
+
+// started adds what a program printed before its first answer, or before it failed.
+func (d *diagnosis) started(works bool) {
+	if d.target.Argv == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if took := d.first.Sub(d.began); !d.first.IsZero() {
+		step := doctor.Good("starts", fmt.Sprintf("%s to the first output, %s", console.Rounded(took), d.where))
+		if took > long {
+			step.Why = "hosts wait up to a minute, people do not"
+			if d.coldStart() {
+				step.Why = d.target.Argv[0] + " may have downloaded the program; the next start is faster"
+			}
+		}
+		d.add(step)
+	}
+	switch n := d.noises; {
+	case n > 0:
+		d.add(doctor.Step{
+			Step: "stdout", Status: doctor.Warning,
+			Seen: fmt.Sprintf("%s on standard output that %s no message: %q", count(n, "line", "lines"), map[bool]string{true: "is", false: "are"}[n == 1], visible.Cut(d.app.dial.Secrets.Safe(d.noise[0]), 100)),
+			Why:  "some clients end the session here", Next: []string{"print it to standard error"},
+		})
+	default:
+		d.add(doctor.Good("stdout", "nothing but messages"))
+	}
+	if name := explain.MissingVariable(d.stderr); name != "" && works {
+		d.add(doctor.Step{
+			Step: "variables", Status: doctor.Warning, Seen: "the program says that " + name + " is missing", Why: "it may work in part only",
+			Next: []string{"-e " + name + "=…"},
+		})
+	}
+}
+
+func (d *diagnosis) handshake(c *connect.Connection) {
+	found := c.Negotiated()
+	step := doctor.Good("era", fmt.Sprintf("%s, revision %s: %s", c.ProtocolVersion().Era(), c.ProtocolVersion(), d.app.dial.Secrets.Safe(connect.EraFound(found))))
+	if found.Restarted {
+		step.Status = doctor.Warning
+		step.Why = "a server that knows no server/discover answers it with an error: clients that ask first start it twice"
+		step.Next = []string{"answer unknown methods with error -32601"}
+	}
+	d.add(step)
+	name := c.ServerName()
+	if name == "" {
+		name = "a server without a name"
+	}
+	d.add(doctor.Good("handshake", fmt.Sprintf("%s, in %s", name, console.Rounded(c.Took))))
+}
+
+// lists reads each list that the server declares.
+func (d *diagnosis) lists(ctx context.Context, c *connect.Connection) {
+	const most = 1000
+	none := true
+	for _, l := range listing.Lists {
+		if !c.May(l.Capability) {
+			continue
+		}
+		none = false
+		pages, items, nameless := 0, 0, 0
+		began := time.Now()
+		_, err := listing.Walk(ctx, d.app.dial, c, l, func(raw json.RawMessage) error {
+			page, err := doc.Parse(raw)
+			if err != nil {
+				return err
+			}
+			for _, item := range page.Get(l.Member).Items() {
+				if items++; item.Get(l.ID).Str() == "" {
+					nameless++
+				}
+			}
+			if pages++; pages == most {
+				return c.Broken("the pages of %s never end: there are more than %d", l.Method, most-1)
+			}
+			return nil
+		})
+		took := time.Since(began)
+		var e *mcperrors.Error
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.As(err, &e) && e.RPC != nil && e.RPC.Code == -32601 && l.Method == mcp.MethodResourceTemplatesList:
+			// Servers with resources need no templates.
+		case err != nil:
+			f := d.app.explain.Failure(ctx, err)
+			d.add(doctor.Step{Step: l.Name, Status: doctor.Problem, Seen: f.Message, Why: "hosts have no " + l.Name + " of this server", Next: nextOf(f, d.again("rpc", l.Method))})
+		case nameless > 0:
+			d.add(doctor.Step{
+				Step: l.Name, Status: doctor.Problem, Seen: fmt.Sprintf("%d, of which %d without a %s", items, nameless, l.ID), Why: "some clients refuse the whole list", Next: []string{d.again("lint")},
+			})
+		default:
+			d.add(doctor.Good(l.Name, fmt.Sprintf("%d in %s, %s", items, count(pages, "page", "pages"), console.Rounded(took))))
+		}
+	}
+	if none {
+		d.add(doctor.Step{Step: "lists", Status: doctor.Warning, Seen: "the server declares no tools, resources or prompts", Why: "hosts have no use for it", Next: []string{"declare what the server has in its capabilities"}})
+	}
+}
+
+// again is another command for the same server.
+func (d *diagnosis) again(command string, words ...string) string {
+	line := append([]string{"mcpctl", command}, d.target.Words()...)
+	if d.target.Argv != nil && d.target.Entry == nil {
+		return example.Quote(append(append(append(line, words...), "--"), d.app.dial.Secrets.Command(d.target.Argv)...))
+	}
+	return example.Quote(append(line, words...))
+}
+
+// latency measures round trips.
+func (d *diagnosis) latency(ctx context.Context, c *connect.Connection) {
+	const times, slow = 5, time.Second
+	method := pingMethod(c)
+	var trips []time.Duration
+	for range times {
+		began := time.Now()
+		if _, err := d.app.dial.Request(ctx, c, connect.Sent{Method: method}, nil); err != nil {
+			if ctx.Err() == nil {
+				d.add(doctor.Step{Step: "latency", Status: doctor.Problem, Seen: method + ": " + d.app.explain.Failure(ctx, err).Message, Why: "clients use it to see whether a server is alive", Next: []string{d.again("ping", "-v")}})
+			}
+			return
+		}
+		trips = append(trips, time.Since(began))
+	}
+	slices.Sort(trips)
+	step := doctor.Good("latency", fmt.Sprintf("%s, %d times: min %s, median %s, max %s", method, times, console.Precise(trips[0]), console.Precise(trips[times/2]), console.Precise(trips[times-1])))
+	if trips[times/2] > slow {
+		step.Status, step.Why, step.Next = doctor.Warning, "each call of a tool takes at least that long", []string{d.again("ping", "-n", "20")}
+	}
+	d.add(step)
+}
+
+// stream opens the stream of news of the stateless era, and closes it.
+func (d *diagnosis) stream(ctx context.Context, c *connect.Connection) {
+	declares := c.Capabilities()
+	filter := mcp.SubscriptionFilter{
+		ToolsListChanged:     declares.Tools != nil && declares.Tools.ListChanged,
+		PromptsListChanged:   declares.Prompts != nil && declares.Prompts.ListChanged,
+		ResourcesListChanged: declares.Resources != nil && declares.Resources.ListChanged,
+	}
+	if c.ProtocolVersion().Era() != mcp.EraStateless || !filter.ToolsListChanged && !filter.PromptsListChanged && !filter.ResourcesListChanged {
+		return
+	}
+	began := time.Now()
+	news, err := c.Subscribe(ctx, filter, func(context.Context, client.Change) {})
+	if err != nil {
+		if ctx.Err() == nil {
+			d.add(doctor.Step{
+				Step: "stream", Status: doctor.Problem, Seen: "it declares news, and opens no stream for them: " + d.app.explain.Failure(ctx, err).Message,
+				Why: "hosts do not hear of changed lists", Next: []string{d.again("listen")},
+			})
+		}
+		return
+	}
+	_ = news.Close() // it returns nil
+	d.add(doctor.Good("stream", "opened and closed, in "+console.Rounded(time.Since(began)).String()))
+}
+
+// stays checks that a program still runs.
+func (d *diagnosis) stays(c *connect.Connection) {
+	select {
+	case <-c.Done():
+		d.add(doctor.Step{Step: "stays", Status: doctor.Problem, Seen: "the program ended while it was used", Why: "hosts lose it", Next: []string{d.again("ls", "-vv")}})
+	default:
+		d.add(doctor.Good("stays", "the program still runs"))
+	}
+}
+
+// stopped adds how a program ended, and which processes it left.
+func (d *diagnosis) stopped(took time.Duration, left []doctor.Process) {
+	step := doctor.Good("stops", "on the end of its standard input, "+console.Rounded(took).String())
+	switch {
+	case took >= 2*connect.ChildGrace:
+		step = doctor.Step{Step: "stops", Status: doctor.Warning, Seen: "only when it is killed", Why: "hosts wait for it, or leave it running", Next: []string{"end at the end of standard input, and on SIGTERM"}}
+	case took >= connect.ChildGrace:
+		step = doctor.Step{Step: "stops", Status: doctor.Warning, Seen: "only on SIGTERM, not on the end of its standard input", Why: "hosts wait for it, or leave it running", Next: []string{"end at the end of standard input"}}
+	}
+	d.add(step)
+	if len(left) > 0 {
+		var names []string
+		for _, p := range left {
+			names = append(names, fmt.Sprintf("%s (%d)", p.Name, p.ID))
+		}
+		d.add(doctor.Step{Step: "children", Status: doctor.Warning, Seen: "left running: " + strings.Join(names, ", "), Why: "each session leaves some more", Next: []string{"end the processes that the server started"}})
+	} else if doctor.CountsChildren {
+		d.add(doctor.Good("children", "none are left"))
+	}
+}
+
+// end prints the outcome, and ends the command with its exit code.
+func (d *diagnosis) end(server string) error {
+	c := d.app.console
+	problems, warnings := 0, 0
+	for _, s := range d.steps {
+		switch s.Status {
+		case doctor.Problem:
+			problems++
+		case doctor.Warning:
+			warnings++
+		case doctor.OK:
+		}
+	}
+	outcome := "no problems"
+	if problems > 0 {
+		outcome = count(problems, "problem", "problems")
+	}
+	if warnings > 0 {
+		outcome += ", " + count(warnings, "warning", "warnings")
+	}
+	var err error
+	switch c.Format {
+	case console.Human:
+		err = c.Print("\n" + outcome + "\n")
+	case console.JSON, console.Raw:
+		type summary struct {
+			Problems int `json:"problems"`
+			Warnings int `json:"warnings"`
+			Exit     int `json:"exit"`
+		}
+		err = c.PrintJSON(console.Encode(struct {
+			Kind    string        `json:"kind"`
+			Version int           `json:"version"`
+			Server  string        `json:"server"`
+			Summary summary       `json:"summary"`
+			Steps   []doctor.Step `json:"steps"`
+		}{"mcpctl.doctor", 1, server, summary{problems, warnings, min(1, problems)}, d.steps}))
+	}
+	if err != nil || problems == 0 {
+		return err
+	}
+	f := failure.New(failure.KindNegative, mcperrors.Answered, "%s", outcome)
+	f.Silent = c.Format == console.Human
+	return f
+}
