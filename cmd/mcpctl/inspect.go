@@ -17,6 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doctor"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
@@ -185,6 +186,22 @@ func (l *login) inspection(ctx context.Context, a *app, t target.Target) (*inspe
 		in.Next = a.explain.AuthCommand(t, append([]string{"login"}, slices.Concat(l.typed()...)...)...)
 	}
 	return &in, nil
+}
+
+// loginOf finds out what a login at a server would do, for doctor.
+func loginOf(a *app) func(context.Context, target.Target) (doctor.Login, error) {
+	return func(ctx context.Context, t target.Target) (doctor.Login, error) {
+		in, err := (&login{}).inspection(ctx, a, t)
+		switch {
+		case err != nil:
+			return doctor.Login{}, err
+		case in.Verdict == wouldFail, in.Verdict == noAnswer:
+			return doctor.Login{Problem: in.Problem}, nil
+		case in.Login == nil, in.Verdict == guessed:
+			return doctor.Login{}, nil
+		}
+		return doctor.Login{Issuer: in.Login.Issuer}, nil
+	}
 }
 
 // inspector inspects the first challenge of a server and sends no token.

@@ -61,16 +61,8 @@ type pinging struct {
 	errors int
 }
 
-// pingMethod is the cheapest request of an era, in which there may be no ping.
-func pingMethod(c *connect.Connection) string {
-	if c.ProtocolVersion().Era() == mcp.EraStateless {
-		return mcp.MethodDiscover
-	}
-	return mcp.MethodPing
-}
-
 func (p *pinging) run(ctx context.Context, c *connect.Connection) error {
-	p.method = pingMethod(c)
+	p.method = c.PingMethod()
 	var last error
 	for range p.times {
 		began := time.Now()

@@ -78,6 +78,17 @@ func (d *Dialer) Server(l target.Line) (target.Target, []string, error) {
 	return t, rest, err
 }
 
+// Shown names a server to people, without its secrets.
+func (d *Dialer) Shown(t target.Target) string {
+	switch {
+	case t.Typed != "" && t.Entry != nil:
+		return t.Typed
+	case t.Argv != nil:
+		return strings.Join(d.Secrets.Command(t.Argv), " ")
+	}
+	return target.Shown(t.URL)
+}
+
 // keepSecrets hides the secrets of a file of servers.
 func (d *Dialer) keepSecrets(t target.Target) {
 	if t.Entry != nil {

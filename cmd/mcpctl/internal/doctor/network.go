@@ -141,7 +141,8 @@ func dial(ctx context.Context, addresses []string, port string, limit time.Durat
 	return open
 }
 
-// secure shakes hands over TLS without trusting the certificate, and then says what is wrong with it.
+// secure shakes hands over TLS without trusting the certificate, and then finds what is wrong with
+// it.
 func secure(ctx context.Context, at, host string, limit time.Duration, now time.Time, add func(Step)) (good bool) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

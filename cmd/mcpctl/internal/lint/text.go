@@ -57,7 +57,7 @@ func (c *check) text(at, text string) {
 	}
 	for _, p := range phrases {
 		if found := p.pattern.FindString(text); found != "" {
-			c.add(Warning, "injection", at, p.what+": "+short(found), "it may be an attack on models that read it", "say what the tool does, and leave the rest to the host")
+			c.add(Warning, "injection", at, p.what+": "+short(found), "it may be an attack on models that read it", "describe what the tool does, and leave the rest to the host")
 		}
 	}
 }

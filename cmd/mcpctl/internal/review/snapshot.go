@@ -1,4 +1,5 @@
-package main
+// Package review has the commands that look at what a server offers: snapshot, diff and lint.
+package review
 
 import (
 	"context"
@@ -10,14 +11,16 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/surface"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-func newSnapshotCmd(a *app) *cobra.Command {
-	s := &snapshotting{app: a}
+// NewSnapshot returns the command snapshot.
+func NewSnapshot(x *explain.Explainer) *cobra.Command {
+	s := &snapshotting{x: x}
 	cmd := &cobra.Command{
 		Use:   "snapshot [SERVER]",
 		Short: "Write what a server offers to one file, to compare it later",
@@ -41,13 +44,13 @@ change of resources. There are no secrets of the command line and no times.`,
 
 // snapshotting is one run of the command.
 type snapshotting struct {
-	app  *app
+	x    *explain.Explainer
 	file string
 }
 
 func (s *snapshotting) run(cmd *cobra.Command, args []string) error {
-	a := s.app
-	t, rest, err := a.dial.Server(target.NewLine(cmd, args))
+	x := s.x
+	t, rest, err := x.Server(target.NewLine(cmd, args))
 	if err != nil {
 		return err
 	}
@@ -57,22 +60,22 @@ func (s *snapshotting) run(cmd *cobra.Command, args []string) error {
 	if err := s.mayReplace(); err != nil {
 		return err
 	}
-	return a.dial.With(cmd.Context(), t, func(ctx context.Context, c *connect.Connection) error {
-		found, problems := surface.Of(ctx, a.dial, c)
+	return x.With(cmd.Context(), t, func(ctx context.Context, c *connect.Connection) error {
+		found, problems := surface.Of(ctx, x.Dialer, c)
 		if len(problems) > 0 {
 			return problems[0].Err
 		}
 		if s.file == "" {
-			if a.console.Format == console.NDJSON || a.console.Format == console.Raw {
-				return a.console.PrintRaw(console.Compact(found.JSON()))
+			if x.Console.Format == console.NDJSON || x.Console.Format == console.Raw {
+				return x.Console.PrintRaw(console.Compact(found.JSON()))
 			}
-			return a.console.PrintRaw(found.JSON())
+			return x.Console.PrintRaw(found.JSON())
 		}
 		if err := os.WriteFile(s.file, append(found.JSON(), '\n'), 0o644); err != nil { //nolint:gosec // it is for a repository, and for all to read
 			return failure.New(failure.KindOutput, mcperrors.Answered, "%s was not written: %s", s.file, failure.RootCause(err))
 		}
-		if !a.console.Quiet {
-			a.console.Note("saved " + s.file + ": " + found.Counts())
+		if !x.Console.Quiet {
+			x.Console.Note("saved " + s.file + ": " + found.Counts())
 		}
 		return nil
 	})
@@ -88,10 +91,10 @@ func (s *snapshotting) mayReplace() error {
 	case errors.Is(err, fs.ErrNotExist), err == nil && len(text) == 0:
 		return nil
 	case err != nil:
-		return unsent("-O: cannot read %s: %s", s.file, failure.RootCause(err))
+		return failure.Unsent("-O: cannot read %s: %s", s.file, failure.RootCause(err))
 	}
 	if _, err := surface.Parse(text); errors.Is(err, surface.ErrOther) {
-		return unsent("-O: %s is not a snapshot, and is not overwritten: name another file", s.file)
+		return failure.Unsent("-O: %s is not a snapshot, and is not overwritten: name another file", s.file)
 	}
 	return nil
 }

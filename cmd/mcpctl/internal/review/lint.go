@@ -1,4 +1,4 @@
-package main
+package review
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/lint"
@@ -20,8 +21,9 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-func newLintCmd(a *app) *cobra.Command {
-	l := &linting{app: a}
+// NewLint returns the command lint.
+func NewLint(x *explain.Explainer) *cobra.Command {
+	l := &linting{x: x}
 	cmd := &cobra.Command{
 		Use:   "lint SNAPSHOT|SERVER",
 		Short: "Find what models, their APIs and hosts cannot use in a server's tools",
@@ -49,21 +51,21 @@ Exit code: 0 no errors, 1 errors. --fail-on warning makes warnings count, too.`,
 
 // linting is one run of the command.
 type linting struct {
-	app    *app
+	x      *explain.Explainer
 	failOn string
 }
 
 func (l *linting) run(cmd *cobra.Command, args []string) error {
-	a := l.app
+	x := l.x
 	line := target.NewLine(cmd, args)
 	var of operandOf
 	var err error
 	if len(line.Operands) == 1 && !line.Dashed {
-		of, err = a.snapshotOrServer(cmd, line.Operands[0])
+		of, err = snapshotOrServer(x, cmd, line.Operands[0])
 	} else {
 		var rest []string
-		if of.target, rest, err = a.dial.Server(line); err == nil && len(rest) > 0 {
-			err = unsent("lint takes one snapshot or server: unexpected operand %s", rest[0])
+		if of.target, rest, err = x.Server(line); err == nil && len(rest) > 0 {
+			err = failure.Unsent("lint takes one snapshot or server: unexpected operand %s", rest[0])
 		}
 	}
 	if err != nil {
@@ -72,8 +74,8 @@ func (l *linting) run(cmd *cobra.Command, args []string) error {
 	if of.snapshot != nil {
 		return l.show(of.file, of.snapshot, lint.Check(of.snapshot))
 	}
-	return a.dial.With(cmd.Context(), of.target, func(ctx context.Context, c *connect.Connection) error {
-		found, problems := surface.Of(ctx, a.dial, c)
+	return x.With(cmd.Context(), of.target, func(ctx context.Context, c *connect.Connection) error {
+		found, problems := surface.Of(ctx, x.Dialer, c)
 		var broken []lint.Finding
 		for _, p := range problems {
 			if !ofServer(p.Err) {
@@ -81,10 +83,10 @@ func (l *linting) run(cmd *cobra.Command, args []string) error {
 			}
 			broken = append(broken, lint.Finding{
 				Level: lint.Error, Rule: "list-broken", List: p.List.Name, Pointer: "",
-				What: "the list cannot be read whole: " + a.explain.Failure(ctx, p.Err).Message, Why: "clients get no list, or wait for its end", Do: "correct the answer to " + p.List.Method,
+				What: "the list cannot be read whole: " + x.Failure(ctx, p.Err).Message, Why: "clients get no list, or wait for its end", Do: "correct the answer to " + p.List.Method,
 			})
 		}
-		return l.show(a.shownServer(of.target), found, append(broken, lint.Check(found)...))
+		return l.show(x.Shown(of.target), found, append(broken, lint.Check(found)...))
 	})
 }
 
@@ -110,7 +112,7 @@ func (l *linting) fails(all []lint.Finding) bool {
 }
 
 func (l *linting) show(shown string, s *surface.Surface, all []lint.Finding) error {
-	a := l.app
+	x := l.x
 	var f *failure.Failure
 	exit := failure.KindOK
 	if l.fails(all) {
@@ -118,15 +120,15 @@ func (l *linting) show(shown string, s *surface.Surface, all []lint.Finding) err
 		f = failure.New(exit, mcperrors.Answered, "%s: %s", shown, lintCounts(all))
 	}
 	var err error
-	switch a.console.Format {
+	switch x.Console.Format {
 	case console.Human:
-		err = a.console.Print(l.human(shown, all))
+		err = x.Console.Print(l.human(shown, all))
 		if f != nil {
 			f.Silent = true
 		}
 	case console.NDJSON:
 		for _, one := range all {
-			if err = a.console.PrintRaw(console.Encode(one)); err != nil {
+			if err = x.Console.PrintRaw(console.Encode(one)); err != nil {
 				return err
 			}
 		}
@@ -139,7 +141,7 @@ func (l *linting) show(shown string, s *surface.Surface, all []lint.Finding) err
 			FailOn   string `json:"failOn"`
 			Exit     int    `json:"exit"`
 		}
-		err = a.console.PrintJSON(console.Encode(struct {
+		err = x.Console.PrintJSON(console.Encode(struct {
 			Kind     string         `json:"kind"`
 			Version  int            `json:"version"`
 			Source   string         `json:"source"`
@@ -162,7 +164,7 @@ func lintCounts(all []lint.Finding) string {
 	var out []string
 	for _, level := range lint.Levels {
 		if n := lint.Count(all, level); n > 0 {
-			out = append(out, count(n, string(level), string(level)+"s"))
+			out = append(out, console.Count(n, string(level), string(level)+"s"))
 		}
 	}
 	if len(out) == 0 {
@@ -174,8 +176,8 @@ func lintCounts(all []lint.Finding) string {
 // human is the list of findings for people, one paragraph for each item. The first finding of a
 // rule has its reason and what to do; the others are short.
 func (l *linting) human(shown string, all []lint.Finding) string {
-	a := l.app
-	s, marks, width := a.console.OutStyle(), a.console.Marks(), a.width()
+	x := l.x
+	s, marks, width := x.Console.OutStyle(), x.Console.Marks(), x.Console.TextWidth()
 	const hang = "            " // below the sentence
 	var b strings.Builder
 	wrapped := func(text string, dim bool) {

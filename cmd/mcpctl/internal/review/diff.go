@@ -1,4 +1,4 @@
-package main
+package review
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/changes"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/github"
@@ -26,8 +27,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/doc"
 )
 
-func newDiffCmd(a *app) *cobra.Command {
-	d := &diffing{app: a}
+// NewDiff returns the command diff.
+func NewDiff(x *explain.Explainer) *cobra.Command {
+	d := &diffing{x: x}
 	cmd := &cobra.Command{
 		Use:   "diff SNAPSHOT|SERVER [SNAPSHOT|SERVER]",
 		Short: "Show what changed between two snapshots or servers, and whom it breaks",
@@ -58,7 +60,7 @@ appends a summary to GITHUB_STEP_SUMMARY if that is set.`,
 
 // diffing is one run of the command.
 type diffing struct {
-	app     *app
+	x       *explain.Explainer
 	failOn  string
 	reports []string
 	// json is the file of the report in JSON, "" for none; github is set for the other one.
@@ -76,7 +78,7 @@ type side struct {
 }
 
 func (d *diffing) run(cmd *cobra.Command, args []string) error {
-	a := d.app
+	x := d.x
 	for _, report := range d.reports {
 		file, isJSON := strings.CutPrefix(report, "json=")
 		switch {
@@ -85,18 +87,18 @@ func (d *diffing) run(cmd *cobra.Command, args []string) error {
 		case isJSON && file != "":
 			d.json = file
 		default:
-			return unsent("--report %s: write github or json=FILE", report)
+			return failure.Unsent("--report %s: write github or json=FILE", report)
 		}
 	}
 	l := target.NewLine(cmd, args)
-	byEnv, _ := a.console.Env("MCPCTL_SERVER")
+	byEnv, _ := x.Console.Env("MCPCTL_SERVER")
 	words := len(l.Operands)
 	sides := words
-	if l.Dashed || a.flags.Server != "" || a.flags.Config != "" || byEnv != "" && words == 1 {
+	if l.Dashed || x.Flags.Server != "" || x.Flags.Config != "" || byEnv != "" && words == 1 {
 		sides++
 	}
 	if sides != 2 {
-		f := unsent("diff compares two: name two snapshots or servers, or one and a program after --")
+		f := failure.Unsent("diff compares two: name two snapshots or servers, or one and a program after --")
 		f.Try = append(f.Try, "mcpctl diff surface.json -- PROGRAM ARG…", "mcpctl diff old.json new.json")
 		return f
 	}
@@ -104,10 +106,10 @@ func (d *diffing) run(cmd *cobra.Command, args []string) error {
 	for i := range given {
 		var err error
 		if i < words {
-			given[i], err = a.snapshotOrServer(cmd, l.Operands[i])
+			given[i], err = snapshotOrServer(x, cmd, l.Operands[i])
 		} else {
 			l.Operands = nil
-			given[i].target, _, err = a.dial.Server(l)
+			given[i].target, _, err = x.Server(l)
 		}
 		if err != nil {
 			return err
@@ -132,7 +134,7 @@ type operandOf struct {
 }
 
 // snapshotOrServer returns the snapshot of a file, or the server that a word names.
-func (a *app) snapshotOrServer(cmd *cobra.Command, word string) (operandOf, error) {
+func snapshotOrServer(x *explain.Explainer, cmd *cobra.Command, word string) (operandOf, error) {
 	text, err := os.ReadFile(word)
 	if err == nil {
 		found, err := surface.Parse(text)
@@ -140,20 +142,20 @@ func (a *app) snapshotOrServer(cmd *cobra.Command, word string) (operandOf, erro
 			return operandOf{snapshot: found, file: word}, nil
 		}
 		if !errors.Is(err, surface.ErrOther) {
-			return operandOf{}, unsent("%s cannot be used: %v", word, err)
+			return operandOf{}, failure.Unsent("%s cannot be used: %v", word, err)
 		}
 	} else if errors.Is(err, fs.ErrNotExist) && filepath.Ext(word) == ".json" {
-		f := unsent("there is no file %s", word)
+		f := failure.Unsent("there is no file %s", word)
 		f.Try = append(f.Try, "mcpctl snapshot -O "+word+" SERVER")
 		return operandOf{}, f
 	}
 	// The word wins over the variable of the environment, because it is typed.
-	typed := a.flags.Server
-	a.flags.Server = word
-	defer func() { a.flags.Server = typed }()
+	typed := x.Flags.Server
+	x.Flags.Server = word
+	defer func() { x.Flags.Server = typed }()
 	l := target.NewLine(cmd, nil)
 	l.Dashed, l.Program = false, nil
-	t, _, err := a.dial.Server(l)
+	t, _, err := x.Server(l)
 	return operandOf{target: t}, err
 }
 
@@ -162,28 +164,17 @@ func (d *diffing) read(ctx context.Context, of operandOf) (side, error) {
 	if of.snapshot != nil {
 		return side{of.snapshot, of.file, of.file}, nil
 	}
-	a := d.app
+	x := d.x
 	var out side
-	err := a.dial.With(ctx, of.target, func(ctx context.Context, c *connect.Connection) error {
-		found, problems := surface.Of(ctx, a.dial, c)
+	err := x.With(ctx, of.target, func(ctx context.Context, c *connect.Connection) error {
+		found, problems := surface.Of(ctx, x.Dialer, c)
 		if len(problems) > 0 {
 			return problems[0].Err
 		}
-		out = side{Surface: found, shown: a.shownServer(of.target)}
+		out = side{Surface: found, shown: x.Shown(of.target)}
 		return nil
 	})
 	return out, err
-}
-
-// shownServer names a server to people.
-func (a *app) shownServer(t target.Target) string {
-	switch {
-	case t.Typed != "" && t.Entry != nil:
-		return t.Typed
-	case t.Argv != nil:
-		return strings.Join(a.dial.Secrets.Command(t.Argv), " ")
-	}
-	return target.Shown(t.URL)
 }
 
 // fails reports whether the command ends with 1.
@@ -201,26 +192,26 @@ func (d *diffing) fails(all []changes.Change) bool {
 
 // show prints the changes, writes the report, and ends the command.
 func (d *diffing) show(was, now side, all []changes.Change) error {
-	a := d.app
+	x := d.x
 	var f *failure.Failure
 	if d.fails(all) {
 		f = failure.New(failure.KindNegative, mcperrors.Answered, "%s differs from %s: %s", now.shown, was.shown, counts(all))
 	}
 	var err error
-	switch a.console.Format {
+	switch x.Console.Format {
 	case console.Human:
-		err = a.console.Print(d.human(was, now, all))
+		err = x.Console.Print(d.human(was, now, all))
 		if f != nil {
 			f.Silent = true
 		}
 	case console.NDJSON:
 		for _, c := range all {
-			if err = a.console.PrintRaw(console.Encode(c)); err != nil {
+			if err = x.Console.PrintRaw(console.Encode(c)); err != nil {
 				return err
 			}
 		}
 	default:
-		err = a.console.PrintJSON(d.document(was, now, all))
+		err = x.Console.PrintJSON(d.document(was, now, all))
 	}
 	if d.json != "" && err == nil {
 		if wrong := os.WriteFile(d.json, append(console.Indent(d.document(was, now, all)), '\n'), 0o644); wrong != nil { //nolint:gosec // a report, for all to read
@@ -281,18 +272,10 @@ func (d *diffing) document(was, now side, all []changes.Change) []byte {
 	}{"mcpctl.diff", 1, of(was), of(now), sum, all})
 }
 
-// width is how wide a text for people is: lines break in a pipe, too, because it is no table.
-func (a *app) width() int {
-	if a.console.OutTerminal {
-		return min(a.console.Width, 120)
-	}
-	return 80
-}
-
 // human is the list of changes for people, one paragraph for each item.
 func (d *diffing) human(was, now side, all []changes.Change) string {
-	a := d.app
-	s, marks, width := a.console.OutStyle(), a.console.Marks(), a.width()
+	x := d.x
+	s, marks, width := x.Console.OutStyle(), x.Console.Marks(), x.Console.TextWidth()
 	var b strings.Builder
 	last := ""
 	for i := range all {
@@ -376,7 +359,7 @@ const mostAnnotations = 10
 
 // mark marks the snapshot in GitHub Actions, and appends to the summary of the step.
 func (d *diffing) mark(was, now side, all []changes.Change) error {
-	a := d.app
+	x := d.x
 	file := was
 	if now.file != "" {
 		file = now
@@ -404,10 +387,10 @@ func (d *diffing) mark(was, now side, all []changes.Change) error {
 		}
 	}
 	// The runner reads commands from both streams; standard output is that of the changes.
-	if _, err := a.console.Err.Write(commands.Bytes()); err != nil {
+	if _, err := x.Console.Err.Write(commands.Bytes()); err != nil {
 		return err
 	}
-	summary, _ := a.console.Env(github.Summary)
+	summary, _ := x.Console.Env(github.Summary)
 	if summary == "" {
 		return nil
 	}

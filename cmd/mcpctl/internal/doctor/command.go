@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -19,7 +19,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doctor"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
@@ -31,7 +30,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-func newDoctorCmd(a *app) *cobra.Command {
+// New returns the command doctor. inspect finds out what a login at a server would do.
+func New(x *explain.Explainer, inspect func(context.Context, target.Target) (Login, error)) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER]",
 		Short: "Find out step by step why a server does not work, and what helps",
@@ -52,17 +52,22 @@ Exit code: 0 no problems, though there may be warnings; 1 problems.`,
   mcpctl doctor -- npx -y @modelcontextprotocol/server-everything stdio
   mcpctl doctor github -o json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return (&diagnosis{app: a}).run(cmd, args)
+			return (&diagnosis{x: x, inspect: inspect}).run(cmd, args)
 		},
 	}
 	return cmd
 }
 
+// Login is what a login at a server would do. Without an issuer nothing describes one; Problem is why
+// it would fail, "" if it would work.
+type Login struct{ Issuer, Problem string }
+
 // diagnosis is one run of the command.
 type diagnosis struct {
-	app    *app
-	target target.Target
-	steps  []doctor.Step
+	x       *explain.Explainer
+	inspect func(context.Context, target.Target) (Login, error)
+	target  target.Target
+	steps   []Step
 
 	mu sync.Mutex // of what is seen of the traffic
 	// began is when the program was started, first when it wrote its first byte, and where.
@@ -74,9 +79,9 @@ type diagnosis struct {
 }
 
 // add prints a step.
-func (d *diagnosis) add(s doctor.Step) {
+func (d *diagnosis) add(s Step) {
 	d.steps = append(d.steps, s)
-	c := d.app.console
+	c := d.x.Console
 	if c.Format != console.Human {
 		if c.Format == console.NDJSON {
 			_ = c.PrintRaw(console.Encode(s)) // Lost reports a broken pipe
@@ -87,10 +92,10 @@ func (d *diagnosis) add(s doctor.Step) {
 }
 
 // text is a step for people.
-func (d *diagnosis) text(s doctor.Step) string {
-	c := d.app.console
-	marks, style, width := c.Marks(), c.OutStyle(), d.app.width()
-	mark := map[doctor.Status]string{doctor.OK: marks.Good, doctor.Warning: marks.Warning, doctor.Problem: style.Bad(marks.Bad)}[s.Status]
+func (d *diagnosis) text(s Step) string {
+	c := d.x.Console
+	marks, style, width := c.Marks(), c.OutStyle(), c.TextWidth()
+	mark := map[Status]string{OK: marks.Good, Warning: marks.Warning, Problem: style.Bad(marks.Bad)}[s.Status]
 	const hang = "                " // below what was seen
 	var b strings.Builder
 	lines := console.Wrap(hang+visible.Line(s.Seen), width, hang)
@@ -110,13 +115,13 @@ func (d *diagnosis) text(s doctor.Step) string {
 }
 
 func (d *diagnosis) run(cmd *cobra.Command, args []string) error {
-	a := d.app
-	t, rest, err := a.dial.Server(target.NewLine(cmd, args))
+	x := d.x
+	t, rest, err := x.Server(target.NewLine(cmd, args))
 	var unusable *target.Unusable
 	switch {
 	case errors.As(err, &unusable):
 		f := unusable.Failure
-		d.add(doctor.Step{Step: "entry", Status: doctor.Problem, Seen: f.Message, Why: "hosts do not start it either", Next: nextOf(f, "correct the entry in the file")})
+		d.add(Step{Step: "entry", Status: Problem, Seen: f.Message, Why: "hosts do not start it either", Next: nextOf(f, "correct the entry in the file")})
 		return d.end("")
 	case err != nil:
 		return err
@@ -132,7 +137,7 @@ func (d *diagnosis) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return d.end(a.shownServer(t))
+	return d.end(x.Shown(t))
 }
 
 // nextOf is what a failure says to try, or else what follows.
@@ -145,7 +150,7 @@ func nextOf(f *failure.Failure, otherwise ...string) []string {
 
 // url diagnoses a server at a URL.
 func (d *diagnosis) url(ctx context.Context) error {
-	if !doctor.Network(ctx, d.target.URL, d.app.flags.ConnectTimeout, time.Now(), d.add) {
+	if !Network(ctx, d.target.URL, d.x.Flags.ConnectTimeout, time.Now(), d.add) {
 		return ctx.Err()
 	}
 	return d.connect(ctx)
@@ -156,31 +161,31 @@ var placeholder = regexp.MustCompile(`\$\{[^}]*\}`)
 
 // program diagnoses a server that is a program.
 func (d *diagnosis) program(ctx context.Context) error {
-	a, argv := d.app, d.target.Argv
+	x, argv := d.x, d.target.Argv
 	path, err := exec.LookPath(argv[0])
 	if err != nil && !errors.Is(err, exec.ErrDot) {
 		f := failure.New(failure.KindUnreachable, mcperrors.NotSent, "the program %s cannot be started: %s", argv[0], failure.RootCause(err))
-		a.explain.Common(f, d.target, err)
-		d.add(doctor.Step{Step: "program", Status: doctor.Problem, Seen: f.Message, Why: "nothing can be started", Next: nextOf(f, "install it, or give its whole path")})
+		x.Common(f, d.target, err)
+		d.add(Step{Step: "program", Status: Problem, Seen: f.Message, Why: "nothing can be started", Next: nextOf(f, "install it, or give its whole path")})
 		return nil
 	}
 	if whole, err := filepath.Abs(path); err == nil {
 		path = whole
 	}
-	d.add(doctor.Good("program", path+", "+count(len(argv)-1, "argument", "arguments")))
+	d.add(Good("program", path+", "+console.Count(len(argv)-1, "argument", "arguments")))
 	words := slices.Clone(argv)
 	if d.target.Entry != nil {
 		words = append(words, d.target.Entry.Env...)
 	}
 	for _, word := range words {
 		if name := placeholder.FindString(word); name != "" {
-			d.add(doctor.Step{
-				Step: "variables", Status: doctor.Warning, Seen: name + " is passed on as it is written", Why: "the program gets this text, and not a value",
+			d.add(Step{
+				Step: "variables", Status: Warning, Seen: name + " is passed on as it is written", Why: "the program gets this text, and not a value",
 				Next: []string{"write the value, or let your shell replace it"},
 			})
 		}
 	}
-	a.dial.Watch = d.watch
+	x.Watch = d.watch
 	d.began = time.Now()
 	return d.connect(ctx)
 }
@@ -221,11 +226,11 @@ func (d *diagnosis) watch(t transport.Trace) transport.Trace {
 
 // connect goes on from the handshake. It returns an error for what is no finding about the server.
 func (d *diagnosis) connect(ctx context.Context) error {
-	a := d.app
+	x := d.x
 	answered := false
-	var children []doctor.Process
+	var children []Process
 	var stops time.Time
-	err := a.dial.With(ctx, d.target, func(ctx context.Context, c *connect.Connection) error {
+	err := x.With(ctx, d.target, func(ctx context.Context, c *connect.Connection) error {
 		answered = true
 		d.started(true)
 		d.handshake(c)
@@ -236,20 +241,20 @@ func (d *diagnosis) connect(ctx context.Context) error {
 		} else {
 			d.stays(c)
 		}
-		children, stops = doctor.Children(), time.Now()
+		children, stops = Children(), time.Now()
 		return ctx.Err()
 	}, client.WithEraStore(nil)) // what an earlier run has found may no longer be so
 	took := time.Since(stops)
 	if err == nil {
 		if d.target.Argv != nil {
-			d.stopped(took, doctor.Left(children))
+			d.stopped(took, Left(children))
 		}
 		return nil
 	}
 	if ctx.Err() != nil || answered {
 		return err
 	}
-	f := a.explain.Failure(ctx, err)
+	f := x.Failure(ctx, err)
 	switch f.Kind {
 	case failure.KindUsage, failure.KindInputRequired, failure.KindBug, failure.KindInterrupted, failure.KindTerminated, failure.KindHangup:
 		return err
@@ -265,7 +270,7 @@ func (d *diagnosis) failed(ctx context.Context, f *failure.Failure) {
 	if f.From != nil {
 		http, process = f.From.HTTP, f.From.Process
 	}
-	step := doctor.Step{Step: "handshake", Status: doctor.Problem, Seen: f.Message, Why: f.Note, Next: f.Try}
+	step := Step{Step: "handshake", Status: Problem, Seen: f.Message, Why: f.Note, Next: f.Try}
 	switch {
 	case f.Kind == failure.KindAuth:
 		d.login(ctx, f)
@@ -305,21 +310,21 @@ func (d *diagnosis) failed(ctx context.Context, f *failure.Failure) {
 
 // login adds the step of a server that wants a login, and what a login would do.
 func (d *diagnosis) login(ctx context.Context, f *failure.Failure) {
-	a := d.app
-	step := doctor.Step{Step: "login", Status: doctor.Problem, Seen: f.Message, Why: f.Note, Next: f.Try}
+	x := d.x
+	step := Step{Step: "login", Status: Problem, Seen: f.Message, Why: f.Note, Next: f.Try}
 	if f.From != nil && f.From.HTTP != nil {
 		step.Seen = fmt.Sprintf("status %d: %s", f.From.HTTP.Status, f.Message)
 	}
-	in, err := (&login{}).inspection(ctx, a, d.target)
-	inspect := a.explain.AuthCommand(d.target, "inspect")
+	found, err := d.inspect(ctx, d.target)
+	inspect := x.AuthCommand(d.target, "inspect")
 	switch {
 	case err != nil:
-	case in.Verdict == wouldWork, in.Verdict == optional:
-		step.Why = "a login at " + in.Login.Issuer + " would work, as far as its documents tell"
-	case in.Verdict == guessed:
+	case found.Problem != "":
+		step.Why, step.Next = "a login would fail: "+found.Problem, []string{inspect}
+	case found.Issuer == "":
 		step.Why = "nothing says how to log in: it may want a key that its operator gives out"
-	case in.Verdict == wouldFail, in.Verdict == noAnswer:
-		step.Why, step.Next = "a login would fail: "+in.Problem, []string{inspect}
+	default:
+		step.Why = "a login at " + found.Issuer + " would work, as far as its documents tell"
 	}
 	if !slices.Contains(step.Next, inspect) {
 		step.Next = append(step.Next, inspect)
@@ -344,7 +349,7 @@ func (d *diagnosis) started(works bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if took := d.first.Sub(d.began); !d.first.IsZero() {
-		step := doctor.Good("starts", fmt.Sprintf("%s to the first output, %s", console.Rounded(took), d.where))
+		step := Good("starts", fmt.Sprintf("%s to the first output, %s", console.Rounded(took), d.where))
 		if took > long {
 			step.Why = "hosts wait up to a minute, people do not"
 			if d.coldStart() {
@@ -355,17 +360,17 @@ func (d *diagnosis) started(works bool) {
 	}
 	switch n := d.noises; {
 	case n > 0:
-		d.add(doctor.Step{
-			Step: "stdout", Status: doctor.Warning,
-			Seen: fmt.Sprintf("%s on standard output that %s no message: %q", count(n, "line", "lines"), map[bool]string{true: "is", false: "are"}[n == 1], visible.Cut(d.app.dial.Secrets.Safe(d.noise[0]), 100)),
+		d.add(Step{
+			Step: "stdout", Status: Warning,
+			Seen: fmt.Sprintf("%s on standard output that %s no message: %q", console.Count(n, "line", "lines"), map[bool]string{true: "is", false: "are"}[n == 1], visible.Cut(d.x.Secrets.Safe(d.noise[0]), 100)),
 			Why:  "some clients end the session here", Next: []string{"print it to standard error"},
 		})
 	default:
-		d.add(doctor.Good("stdout", "nothing but messages"))
+		d.add(Good("stdout", "nothing but messages"))
 	}
 	if name := explain.MissingVariable(d.stderr); name != "" && works {
-		d.add(doctor.Step{
-			Step: "variables", Status: doctor.Warning, Seen: "the program says that " + name + " is missing", Why: "it may work in part only",
+		d.add(Step{
+			Step: "variables", Status: Warning, Seen: "the program says that " + name + " is missing", Why: "it may work in part only",
 			Next: []string{"-e " + name + "=…"},
 		})
 	}
@@ -373,9 +378,9 @@ func (d *diagnosis) started(works bool) {
 
 func (d *diagnosis) handshake(c *connect.Connection) {
 	found := c.Negotiated()
-	step := doctor.Good("era", fmt.Sprintf("%s, revision %s: %s", c.ProtocolVersion().Era(), c.ProtocolVersion(), d.app.dial.Secrets.Safe(connect.EraFound(found))))
+	step := Good("era", fmt.Sprintf("%s, revision %s: %s", c.ProtocolVersion().Era(), c.ProtocolVersion(), d.x.Secrets.Safe(connect.EraFound(found))))
 	if found.Restarted {
-		step.Status = doctor.Warning
+		step.Status = Warning
 		step.Why = "a server that knows no server/discover answers it with an error: clients that ask first start it twice"
 		step.Next = []string{"answer unknown methods with error -32601"}
 	}
@@ -384,7 +389,7 @@ func (d *diagnosis) handshake(c *connect.Connection) {
 	if name == "" {
 		name = "a server without a name"
 	}
-	d.add(doctor.Good("handshake", fmt.Sprintf("%s, in %s", name, console.Rounded(c.Took))))
+	d.add(Good("handshake", fmt.Sprintf("%s, in %s", name, console.Rounded(c.Took))))
 }
 
 // lists reads each list that the server declares.
@@ -398,7 +403,7 @@ func (d *diagnosis) lists(ctx context.Context, c *connect.Connection) {
 		none = false
 		pages, items, nameless := 0, 0, 0
 		began := time.Now()
-		_, err := listing.Walk(ctx, d.app.dial, c, l, func(raw json.RawMessage) error {
+		_, err := listing.Walk(ctx, d.x.Dialer, c, l, func(raw json.RawMessage) error {
 			page, err := doc.Parse(raw)
 			if err != nil {
 				return err
@@ -421,18 +426,18 @@ func (d *diagnosis) lists(ctx context.Context, c *connect.Connection) {
 		case errors.As(err, &e) && e.RPC != nil && e.RPC.Code == -32601 && l.Method == mcp.MethodResourceTemplatesList:
 			// Servers with resources need no templates.
 		case err != nil:
-			f := d.app.explain.Failure(ctx, err)
-			d.add(doctor.Step{Step: l.Name, Status: doctor.Problem, Seen: f.Message, Why: "hosts have no " + l.Name + " of this server", Next: nextOf(f, d.again("rpc", l.Method))})
+			f := d.x.Failure(ctx, err)
+			d.add(Step{Step: l.Name, Status: Problem, Seen: f.Message, Why: "hosts have no " + l.Name + " of this server", Next: nextOf(f, d.again("rpc", l.Method))})
 		case nameless > 0:
-			d.add(doctor.Step{
-				Step: l.Name, Status: doctor.Problem, Seen: fmt.Sprintf("%d, of which %d without a %s", items, nameless, l.ID), Why: "some clients refuse the whole list", Next: []string{d.again("lint")},
+			d.add(Step{
+				Step: l.Name, Status: Problem, Seen: fmt.Sprintf("%d, of which %d without a %s", items, nameless, l.ID), Why: "some clients refuse the whole list", Next: []string{d.again("lint")},
 			})
 		default:
-			d.add(doctor.Good(l.Name, fmt.Sprintf("%d in %s, %s", items, count(pages, "page", "pages"), console.Rounded(took))))
+			d.add(Good(l.Name, fmt.Sprintf("%d in %s, %s", items, console.Count(pages, "page", "pages"), console.Rounded(took))))
 		}
 	}
 	if none {
-		d.add(doctor.Step{Step: "lists", Status: doctor.Warning, Seen: "the server declares no tools, resources or prompts", Why: "hosts have no use for it", Next: []string{"declare what the server has in its capabilities"}})
+		d.add(Step{Step: "lists", Status: Warning, Seen: "the server declares no tools, resources or prompts", Why: "hosts have no use for it", Next: []string{"declare what the server has in its capabilities"}})
 	}
 }
 
@@ -440,7 +445,7 @@ func (d *diagnosis) lists(ctx context.Context, c *connect.Connection) {
 func (d *diagnosis) again(command string, words ...string) string {
 	line := append([]string{"mcpctl", command}, d.target.Words()...)
 	if d.target.Argv != nil && d.target.Entry == nil {
-		return example.Quote(append(append(append(line, words...), "--"), d.app.dial.Secrets.Command(d.target.Argv)...))
+		return example.Quote(append(append(append(line, words...), "--"), d.x.Secrets.Command(d.target.Argv)...))
 	}
 	return example.Quote(append(line, words...))
 }
@@ -448,22 +453,22 @@ func (d *diagnosis) again(command string, words ...string) string {
 // latency measures round trips.
 func (d *diagnosis) latency(ctx context.Context, c *connect.Connection) {
 	const times, slow = 5, time.Second
-	method := pingMethod(c)
+	method := c.PingMethod()
 	var trips []time.Duration
 	for range times {
 		began := time.Now()
-		if _, err := d.app.dial.Request(ctx, c, connect.Sent{Method: method}, nil); err != nil {
+		if _, err := d.x.Request(ctx, c, connect.Sent{Method: method}, nil); err != nil {
 			if ctx.Err() == nil {
-				d.add(doctor.Step{Step: "latency", Status: doctor.Problem, Seen: method + ": " + d.app.explain.Failure(ctx, err).Message, Why: "clients use it to see whether a server is alive", Next: []string{d.again("ping", "-v")}})
+				d.add(Step{Step: "latency", Status: Problem, Seen: method + ": " + d.x.Failure(ctx, err).Message, Why: "clients use it to see whether a server is alive", Next: []string{d.again("ping", "-v")}})
 			}
 			return
 		}
 		trips = append(trips, time.Since(began))
 	}
 	slices.Sort(trips)
-	step := doctor.Good("latency", fmt.Sprintf("%s, %d times: min %s, median %s, max %s", method, times, console.Precise(trips[0]), console.Precise(trips[times/2]), console.Precise(trips[times-1])))
+	step := Good("latency", fmt.Sprintf("%s, %d times: min %s, median %s, max %s", method, times, console.Precise(trips[0]), console.Precise(trips[times/2]), console.Precise(trips[times-1])))
 	if trips[times/2] > slow {
-		step.Status, step.Why, step.Next = doctor.Warning, "each call of a tool takes at least that long", []string{d.again("ping", "-n", "20")}
+		step.Status, step.Why, step.Next = Warning, "each call of a tool takes at least that long", []string{d.again("ping", "-n", "20")}
 	}
 	d.add(step)
 }
@@ -483,35 +488,35 @@ func (d *diagnosis) stream(ctx context.Context, c *connect.Connection) {
 	news, err := c.Subscribe(ctx, filter, func(context.Context, client.Change) {})
 	if err != nil {
 		if ctx.Err() == nil {
-			d.add(doctor.Step{
-				Step: "stream", Status: doctor.Problem, Seen: "it declares news, and opens no stream for them: " + d.app.explain.Failure(ctx, err).Message,
+			d.add(Step{
+				Step: "stream", Status: Problem, Seen: "it declares news, and opens no stream for them: " + d.x.Failure(ctx, err).Message,
 				Why: "hosts do not hear of changed lists", Next: []string{d.again("listen")},
 			})
 		}
 		return
 	}
 	_ = news.Close() // it returns nil
-	d.add(doctor.Good("stream", "opened and closed, in "+console.Rounded(time.Since(began)).String()))
+	d.add(Good("stream", "opened and closed, in "+console.Rounded(time.Since(began)).String()))
 }
 
 // stays checks that a program still runs.
 func (d *diagnosis) stays(c *connect.Connection) {
 	select {
 	case <-c.Done():
-		d.add(doctor.Step{Step: "stays", Status: doctor.Problem, Seen: "the program ended while it was used", Why: "hosts lose it", Next: []string{d.again("ls", "-vv")}})
+		d.add(Step{Step: "stays", Status: Problem, Seen: "the program ended while it was used", Why: "hosts lose it", Next: []string{d.again("ls", "-vv")}})
 	default:
-		d.add(doctor.Good("stays", "the program still runs"))
+		d.add(Good("stays", "the program still runs"))
 	}
 }
 
 // stopped adds how a program ended, and which processes it left.
-func (d *diagnosis) stopped(took time.Duration, left []doctor.Process) {
-	step := doctor.Good("stops", "on the end of its standard input, "+console.Rounded(took).String())
+func (d *diagnosis) stopped(took time.Duration, left []Process) {
+	step := Good("stops", "on the end of its standard input, "+console.Rounded(took).String())
 	switch {
 	case took >= 2*connect.ChildGrace:
-		step = doctor.Step{Step: "stops", Status: doctor.Warning, Seen: "only when it is killed", Why: "hosts wait for it, or leave it running", Next: []string{"end at the end of standard input, and on SIGTERM"}}
+		step = Step{Step: "stops", Status: Warning, Seen: "only when it is killed", Why: "hosts wait for it, or leave it running", Next: []string{"end at the end of standard input, and on SIGTERM"}}
 	case took >= connect.ChildGrace:
-		step = doctor.Step{Step: "stops", Status: doctor.Warning, Seen: "only on SIGTERM, not on the end of its standard input", Why: "hosts wait for it, or leave it running", Next: []string{"end at the end of standard input"}}
+		step = Step{Step: "stops", Status: Warning, Seen: "only on SIGTERM, not on the end of its standard input", Why: "hosts wait for it, or leave it running", Next: []string{"end at the end of standard input"}}
 	}
 	d.add(step)
 	if len(left) > 0 {
@@ -519,31 +524,31 @@ func (d *diagnosis) stopped(took time.Duration, left []doctor.Process) {
 		for _, p := range left {
 			names = append(names, fmt.Sprintf("%s (%d)", p.Name, p.ID))
 		}
-		d.add(doctor.Step{Step: "children", Status: doctor.Warning, Seen: "left running: " + strings.Join(names, ", "), Why: "each session leaves some more", Next: []string{"end the processes that the server started"}})
-	} else if doctor.CountsChildren {
-		d.add(doctor.Good("children", "none are left"))
+		d.add(Step{Step: "children", Status: Warning, Seen: "left running: " + strings.Join(names, ", "), Why: "each session leaves some more", Next: []string{"end the processes that the server started"}})
+	} else if CountsChildren {
+		d.add(Good("children", "none are left"))
 	}
 }
 
 // end prints the outcome, and ends the command with its exit code.
 func (d *diagnosis) end(server string) error {
-	c := d.app.console
+	c := d.x.Console
 	problems, warnings := 0, 0
 	for _, s := range d.steps {
 		switch s.Status {
-		case doctor.Problem:
+		case Problem:
 			problems++
-		case doctor.Warning:
+		case Warning:
 			warnings++
-		case doctor.OK:
+		case OK:
 		}
 	}
 	outcome := "no problems"
 	if problems > 0 {
-		outcome = count(problems, "problem", "problems")
+		outcome = console.Count(problems, "problem", "problems")
 	}
 	if warnings > 0 {
-		outcome += ", " + count(warnings, "warning", "warnings")
+		outcome += ", " + console.Count(warnings, "warning", "warnings")
 	}
 	var err error
 	switch c.Format {
@@ -556,11 +561,11 @@ func (d *diagnosis) end(server string) error {
 			Exit     int `json:"exit"`
 		}
 		err = c.PrintJSON(console.Encode(struct {
-			Kind    string        `json:"kind"`
-			Version int           `json:"version"`
-			Server  string        `json:"server"`
-			Summary summary       `json:"summary"`
-			Steps   []doctor.Step `json:"steps"`
+			Kind    string  `json:"kind"`
+			Version int     `json:"version"`
+			Server  string  `json:"server"`
+			Summary summary `json:"summary"`
+			Steps   []Step  `json:"steps"`
 		}{"mcpctl.doctor", 1, server, summary{problems, warnings, min(1, problems)}, d.steps}))
 	}
 	if err != nil || problems == 0 {
