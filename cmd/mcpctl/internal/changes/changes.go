@@ -5,7 +5,6 @@ package changes
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -168,7 +167,10 @@ func (c *comparison) items(l listing.List, was, now *surface.Surface) {
 			renamed[id], taken[to] = to, true
 		}
 	}
-	ids := slices.Sorted(maps.Keys(old))
+	var ids []string
+	for id := range old {
+		ids = append(ids, id)
+	}
 	for id := range current {
 		if old[id] == nil {
 			ids = append(ids, id)

@@ -22,9 +22,9 @@ type Process struct {
 // Children returns the processes that this one has started, and those that they have started.
 func Children() []Process {
 	below := map[int][]Process{}
-	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
-	for _, file := range files {
-		if p, parent, ok := read(file); ok {
+	entries, _ := os.ReadDir("/proc") // without it there are no files to read either
+	for _, e := range entries {
+		if p, parent, ok := read(filepath.Join("/proc", e.Name(), "stat")); ok {
 			below[parent] = append(below[parent], p)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/listing"
@@ -82,7 +83,8 @@ func Check(s *surface.Surface) []Finding {
 				}
 			}
 		}
-		slices.SortStableFunc(c.findings[from:], func(a, b Finding) int { return strings.Compare(a.Item, b.Item) })
+		of := c.findings[from:]
+		sort.SliceStable(of, func(i, j int) bool { return of[i].Item < of[j].Item })
 	}
 	return c.findings
 }

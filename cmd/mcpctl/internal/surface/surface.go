@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
@@ -117,8 +118,11 @@ func sorted(l listing.List, items []*doc.Value, hide func(string) string) *doc.V
 		}
 		out[i] = item
 	}
-	slices.SortStableFunc(out, func(a, b *doc.Value) int {
-		return cmp.Or(strings.Compare(a.Get(l.ID).Str(), b.Get(l.ID).Str()), strings.Compare(a.String(), b.String()))
+	sort.SliceStable(out, func(i, j int) bool {
+		if a, b := out[i].Get(l.ID).Str(), out[j].Get(l.ID).Str(); a != b {
+			return a < b
+		}
+		return out[i].String() < out[j].String()
 	})
 	return doc.NewArray(out...)
 }
@@ -129,7 +133,7 @@ func canonical(v *doc.Value, hide func(string) string) *doc.Value {
 	switch v.Kind() {
 	case doc.Object:
 		members := slices.Clone(v.Members())
-		slices.SortFunc(members, func(a, b doc.Member) int { return strings.Compare(a.Name, b.Name) })
+		sort.Slice(members, func(i, j int) bool { return members[i].Name < members[j].Name })
 		out := doc.NewObject()
 		for _, m := range members {
 			out.Set(m.Name, canonical(m.Value, hide))
